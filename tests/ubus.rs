@@ -1,33 +1,10 @@
 //! stationd on ubus, with a broker and a client that are not ours, on real stations.
 //!
-//! The broker and its client are `ubusd` and `ubus-client`, where `scripts/setup test` puts them.
+//! The broker and its client are those of [`with_broker`].
 
 use serde_json::{Value, json};
 
-use crate::harness::{Parts, Place, raised, target};
-
-/// What a script has beside its own words: the two programs, and a call whose replies are a part of what is printed.
-const WORDS: &str = r#"
-broker() { /run/headroom/put/ubusd --socket=/tmp/ubus.sock 2>>/tmp/broker & broker=$!; within 10 test -S /tmp/ubus.sock; }
-client() { /run/headroom/put/ubus-client -t 20 -s /tmp/ubus.sock "$@"; }
-has() { client list "$1" 2>/dev/null | grep -q "$1"; }
-there() { within 20 has "$1"; }
-"#;
-
-/// A script on an access point that has the programs; `None`, with the reason, where they could not be installed.
-fn with_broker(place: &Place, clients: u32, script: &str) -> Option<Parts> {
-    let with = ["ubusd", "ubus-client"].map(|name| (name, target().join("ubus/bin").join(name)));
-    if with.iter().any(|(_, path)| !path.is_file()) {
-        let why = "ubusd could not be installed; `scripts/setup test` says why";
-        skip::excepted(format_args!("no bus here: {why}"));
-        return None;
-    }
-    let with = with.map(|(name, path)| format!("{name}={}", path.display()));
-    let words = with.iter().flat_map(|with| ["--with", with]);
-    let ended = raised(place, clients, &format!("{WORDS}{script}")).words(words).run();
-    ended.code(0);
-    Some(Parts::of(ended))
-}
+use crate::harness::{Parts, Place, with_broker};
 
 const SHAPES: &str = r#"
 broker

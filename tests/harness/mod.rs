@@ -10,6 +10,7 @@
 //! running is found whatever its parent is, and nothing of anybody else is ever touched.
 
 mod bounded;
+mod bus;
 mod ended;
 pub(crate) mod guest;
 mod headroom;
@@ -25,17 +26,16 @@ mod study;
 mod symbols;
 mod turns;
 
+pub(crate) use bus::with_broker;
 pub(crate) use ended::Ended;
-pub(crate) use headroom::{
-    Headroom, Running, binary, device_program, has_arm64, programs_of, target,
-};
+pub(crate) use headroom::{Headroom, Running, binary, device_program, has_arm64, programs_of};
 pub(crate) use labgrid::{Labgrid, PLACE};
 pub(crate) use link::Link;
 pub(crate) use place::{Place, cache};
 pub(crate) use private_cache::PrivateCache;
 pub(crate) use processes::{Busy, Process, eventually, free_port};
 pub(crate) use run_folder::{RunFolder, number};
-pub(crate) use script::{Page, Parts, in_guest, raised};
+pub(crate) use script::{Page, Parts, in_guest};
 pub(crate) use ssh::{Client, Device, Server};
 pub(crate) use study::Study;
 pub(crate) use symbols::{file_offset, offset_in, stationd};

@@ -14,6 +14,7 @@
 
 pub mod address;
 pub mod brief;
+pub mod check;
 pub mod cost;
 pub mod counter;
 pub mod daemon;

@@ -218,20 +218,18 @@ impl Options {
         }
     }
 
-    /// Takes the lines of a configuration file: `key = value`, `#` begins a comment.
-    ///
-    /// # Errors
-    ///
-    /// The first line that is wrong.
-    pub fn take_file(&mut self, path: &Path) -> Result<(), Error> {
-        let text = file::text(path, file::WRITTEN)
-            .map_err(|source| Error::File { path: path.to_owned(), source })?;
-        for (line, words) in (1..).zip(text.lines()) {
-            let expected =
-                |what| Error::Wrong { place: format!("{}:{line}", path.display()), what };
-            self.take_line(words).map_err(expected)?;
-        }
-        Ok(())
+    /// Takes the lines of a configuration file that are right: `key = value`, `#` begins a comment. The others come
+    /// back, each with what is wrong.
+    pub fn take_file(&mut self, path: &Path) -> Vec<Error> {
+        let text = match file::text(path, file::WRITTEN) {
+            Ok(text) => text,
+            Err(source) => return vec![Error::File { path: path.to_owned(), source }],
+        };
+        let take = |(line, words)| {
+            let place = || format!("{}:{line}", path.display());
+            self.take_line(words).err().map(|what| Error::Wrong { place: place(), what })
+        };
+        (1..).zip(text.lines()).filter_map(take).collect()
     }
 
     fn take_line(&mut self, line: &str) -> Result<(), String> {
@@ -381,17 +379,18 @@ mod tests {
         let path = folder.path().join("stationd.conf");
         fs::write(&path, "# ours\n\nmax-age = 1s # fresh\nconsumer = 4\n").unwrap();
         let mut options = Options::default();
-        let error = options.take_file(&path).unwrap_err().to_string();
+        let mut first = |path: &Path| options.take_file(path).remove(0);
+        let error = first(&path).to_string();
         let expected = "/stationd.conf:4: unknown key \"consumer\": did you mean \"consumers\"?";
         assert!(error.ends_with(expected), "{error}");
-        assert_eq!(options.max_age, Duration::from_secs(1));
         fs::write(&path, "max-age 1s\n").unwrap();
-        let error = options.take_file(&path).unwrap_err().to_string();
+        let error = first(&path).to_string();
         assert!(
             error.ends_with(":1: \"max-age 1s\" is not a setting: write key = value"),
             "{error}"
         );
-        let error = linux::error::chain(&options.take_file(Path::new("/none")).unwrap_err());
+        let error = linux::error::chain(&first(Path::new("/none")));
         assert!(error.starts_with("cannot read /none: No such file"), "{error}");
+        assert_eq!(options.max_age, Duration::from_secs(1), "what is right is taken");
     }
 }

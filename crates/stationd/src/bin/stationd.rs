@@ -7,6 +7,7 @@ use std::{
 
 use linux::error::chain;
 use stationd::{
+    check::{self, State},
     daemon::{self, Daemon, once, start},
     options::{
         self,
@@ -28,8 +29,21 @@ enum Failure {
     Start(#[from] start::StartError),
     #[error(transparent)]
     Daemon(#[from] daemon::Error),
-    #[error("cannot read or print the stations")]
+    #[error("cannot read the stations, or print what was found")]
     Once(#[from] io::Error),
+    #[error("{} wrong; the machine was not looked at", are(*.0, "setting"))]
+    Wrong(usize),
+    #[error("{} missing; {} what to do", are(*.0, "thing"), lines_say(*.0))]
+    Missing(usize),
+}
+
+/// So many of them are so.
+fn are(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one} is") } else { format!("{count} {one}s are") }
+}
+
+fn lines_say(count: usize) -> &'static str {
+    if count == 1 { "its line says" } else { "their lines say" }
 }
 
 fn main() -> ExitCode {
@@ -38,8 +52,10 @@ fn main() -> ExitCode {
         Err(failure) => {
             complain(&failure);
             ExitCode::from(match failure {
-                Failure::Options(_) => USAGE,
-                Failure::Start(_) | Failure::Daemon(_) | Failure::Once(_) => ENVIRONMENT,
+                Failure::Options(_) | Failure::Wrong(_) => USAGE,
+                Failure::Start(_) | Failure::Daemon(_) | Failure::Once(_) | Failure::Missing(_) => {
+                    ENVIRONMENT
+                }
             })
         }
     }
@@ -53,6 +69,9 @@ fn run() -> Result<(), Failure> {
     if flags.version {
         return said(writeln!(io::stdout(), "stationd {}", env!("CARGO_PKG_VERSION")));
     }
+    if flags.check {
+        return examine(&flags);
+    }
     let options = flags.options()?;
     let signals = start::signals()?;
     let mut engine = start::engine(options.settings(), flags.replay.as_deref())?;
@@ -61,6 +80,18 @@ fn run() -> Result<(), Failure> {
         return said(once::print(&mut engine, &mut io::stdout().lock()));
     }
     Ok(Daemon::open(&options, engine, signals)?.run()?)
+}
+
+/// A line for each thing that was looked at.
+fn examine(flags: &Flags) -> Result<(), Failure> {
+    let findings = check::all(flags);
+    said(check::print(&findings, &mut io::stdout().lock()))?;
+    let count = |state| findings.iter().filter(|finding| finding.state == state).count();
+    match (count(State::Wrong), count(State::Missing)) {
+        (0, 0) => Ok(()),
+        (0, missing) => Err(Failure::Missing(missing)),
+        (wrong, _) => Err(Failure::Wrong(wrong)),
+    }
 }
 
 /// How printing ended; a reader that has left has what it wanted.

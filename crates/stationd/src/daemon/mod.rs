@@ -170,7 +170,7 @@ impl Daemon {
     /// process over.
     fn confine(&mut self) {
         let (zone, trace) = ("daemon", self.engine.trace());
-        match seccomp::allow_only(&PURPOSES) {
+        match confine() {
             Ok(()) => trace.event(zone, Level::INFO, format_args!("seccomp: the filter is set")),
             Err(error) => trace.event(
                 zone,
@@ -316,6 +316,11 @@ fn rest_listener(
     turn.poller.remove(listener);
     turn.timeouts.add(turn.now_ns + NO_ROOM_NS, token.number());
     Ok(())
+}
+
+/// Lets the kernel refuse this thread what the loop does not need, to the thread's end.
+pub(crate) fn confine() -> io::Result<()> {
+    seccomp::allow_only(&PURPOSES)
 }
 
 fn wait(error: rustix::io::Errno) -> Error {

@@ -8,6 +8,10 @@ pub mod poller;
 pub mod timeouts;
 pub mod token;
 
+use std::{os::fd::OwnedFd, path::Path};
+
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
 use self::{poller::Poller, timeouts::Timeouts};
 use crate::{engine::Engine, metrics::own::Own, tally::Tally};
 
@@ -25,4 +29,12 @@ pub struct Turn<'a> {
     pub own: &'a mut Own,
     /// Now, ns since boot.
     pub now_ns: u64,
+}
+
+/// A connection to a UNIX socket that waits for nothing, not even for a place in the other end's queue.
+pub(crate) fn connected(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(socket)
 }

@@ -20,6 +20,8 @@ pub struct Flags {
     pub set: Vec<(String, String)>,
     /// Print everything once, and end.
     pub once: bool,
+    /// Look at the configuration and the machine, say what is wrong, and end.
+    pub check: bool,
     /// A recording instead of this machine's kernel.
     pub replay: Option<PathBuf>,
     /// Print the help, and end.
@@ -42,15 +44,19 @@ impl Flags {
                 Long("replay") => flags.replay = Some(words.value()?.into()),
                 Long("set") => flags.set.push(setting(&words.value()?.string()?)?),
                 Long("once") => flags.once = true,
+                Long("check") => flags.check = true,
                 Short('h') | Long("help") => flags.help = true,
                 Short('V') | Long("version") => flags.version = true,
                 other => {
-                    let known = "--config --set --once --replay --help --version";
+                    let known = "--config --set --once --check --replay --help --version";
                     return Err(unknown(&other, known));
                 }
             }
         }
-        Ok(flags)
+        match flags.once && flags.check {
+            true => Err(wrong("--check", "cannot be given with --once: give one of them".into())),
+            false => Ok(flags),
+        }
     }
 
     /// The defaults, then the file, then the command line.
@@ -59,14 +65,21 @@ impl Flags {
     ///
     /// The first setting that is wrong, with its place.
     pub fn options(&self) -> Result<Options, Error> {
+        let (options, faults) = self.examined();
+        faults.into_iter().next().map_or(Ok(options), Err)
+    }
+
+    /// The same, with everything that is wrong.
+    pub fn examined(&self) -> (Options, Vec<Error>) {
         let mut options = Options::default();
-        if let Some(path) = &self.config {
-            options.take_file(path)?;
-        }
+        let mut faults = match &self.config {
+            Some(path) => options.take_file(path),
+            None => Vec::new(),
+        };
         for (key, value) in &self.set {
-            options.set(key, value).map_err(|what| wrong("--set", what))?;
+            faults.extend(options.set(key, value).err().map(|what| wrong("--set", what)));
         }
-        Ok(options)
+        (options, faults)
     }
 }
 
@@ -87,10 +100,13 @@ stationd: statistics of associated Wi-Fi stations, read once for everybody
 
 Usage: stationd [--config FILE] [--set KEY=VALUE]…
        stationd --once [--set KEY=VALUE]…
+       stationd --check [--config FILE] [--set KEY=VALUE]…
 
       --config FILE    Settings, one a line: key = value; # begins a comment
       --set KEY=VALUE  One setting; counts after the file (repeatable)
       --once           Print all access points and stations as JSON, and end
+      --check          Say what is wrong with the settings and what this machine
+                       lacks for them, and end; changes nothing
       --replay FILE    Read a recording instead of this machine's kernel
   -h, --help           Print this
   -V, --version        Print the version
@@ -107,12 +123,14 @@ Defaults: socket=/run/stationd.sock socket-mode=0660 metrics=127.0.0.1:9810
 
 Examples:
   stationd --once --set interfaces=wlan0
+  stationd --check --config /etc/stationd.conf
   stationd --config /etc/stationd.conf --set metrics=unix:/run/stationd.metrics
   curl http://127.0.0.1:9810/metrics
   echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"getStationStatsBrief\",\"params\":
     {\"interface\":\"wlan0\"}}' | tr -d '\\n' | socat - UNIX:/run/stationd.sock
 
-Exit codes: 0 ended as asked, 2 usage, 4 this machine lacks something.
+Exit codes: 0 ended as asked, 2 usage or a wrong setting, 4 this machine lacks
+  something. --check: 0 nothing is wrong or missing, and 2 and 4 the same.
 ";
 
 #[cfg(test)]
@@ -139,6 +157,25 @@ mod tests {
         let flags = parse(&["--set", "consumers=5", "--config", path.to_str().unwrap()]).unwrap();
         let options = flags.options().unwrap();
         assert_eq!((options.consumers, options.max_age.as_secs()), (5, 7));
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_found_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c");
+        std::fs::write(&path, "consumer = 3\nmax-age = 7s\npull = bluk\n").unwrap();
+        let flags =
+            parse(&["--check", "--config", path.to_str().unwrap(), "--set", "seccomp=no"]).unwrap();
+        let (options, faults) = flags.examined();
+        let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
+        assert_eq!(faults.len(), 3, "{faults:?}");
+        assert!(faults[0].ends_with("c:1: unknown key \"consumer\": did you mean \"consumers\"?"));
+        assert!(faults[1].ends_with("c:3: pull: unknown \"bluk\": did you mean \"bulk\"?"));
+        assert_eq!(faults[2], "--set: seccomp: unknown \"no\": did you mean \"on\"?");
+        assert_eq!(options.max_age.as_secs(), 7);
+        assert_eq!(flags.options().unwrap_err().to_string(), faults[0]);
+        let both = parse(&["--check", "--once"]).unwrap_err().to_string();
+        assert_eq!(both, "--check: cannot be given with --once: give one of them");
     }
 
     #[test]

@@ -15,23 +15,24 @@ mod frame;
 #[cfg(test)]
 mod libubox;
 mod objects;
+mod offered;
+pub mod probe;
 mod shapes;
 
-use std::{os::fd::OwnedFd, path::PathBuf, rc::Rc};
-
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use std::{path::PathBuf, rc::Rc};
 
 use self::{
     blobmsg::Writer,
     frame::{Call, Caller, MOST_CONTENTS, Said, Status},
     objects::{Arguments, Method, Subject},
+    offered::Offered,
 };
 use crate::{
     engine::RefreshError,
     events::Event,
     full,
     net::{
-        Turn,
+        Turn, connected,
         connection::{Connection, Next, Received},
         outbox::{Letter, Sent},
         token::Token,
@@ -74,24 +75,9 @@ struct Link {
     connection: Connection,
     /// Whether the broker has greeted.
     is_in: bool,
-    seq: u16,
-    objects: Vec<Object>,
-    /// The version of the access points that the objects are of.
-    version: Option<u32>,
+    offered: Offered,
     /// The next event that subscribers are told.
     next_event: u64,
-}
-
-/// An object that the broker knows, or is asked to know.
-#[derive(Debug)]
-struct Object {
-    subject: Subject,
-    path: String,
-    /// The request that added it.
-    seq: u16,
-    /// Its number there; `None` until the broker has said so, or where it has refused.
-    id: Option<u32>,
-    has_subscribers: bool,
 }
 
 /// Where calls are answered.
@@ -162,9 +148,7 @@ impl Ubus {
         self.link = Some(Link {
             connection,
             is_in: false,
-            seq: 0,
-            objects: Vec::new(),
-            version: None,
+            offered: Offered::default(),
             next_event: turn.engine.events().next(),
         });
     }
@@ -224,11 +208,7 @@ impl Ubus {
         if !link.is_in || link.connection.waiting() > MOST_WAITING {
             return;
         }
-        let version = turn.engine.points().version();
-        if link.version != Some(version) {
-            link.version = Some(version);
-            link.reconcile(prefix, server.letter.words(), turn);
-        }
+        link.offered.reconcile(prefix, turn.engine.points(), server.letter.words());
         link.notify(server.letter.words(), turn);
         if server.letter.is_empty() {
             return;
@@ -264,53 +244,11 @@ pub fn understand(bytes: &[u8]) -> Heard {
     heard
 }
 
-/// A connection that does not wait.
-fn connected(path: &std::path::Path) -> rustix::io::Result<OwnedFd> {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    connect(&socket, &SocketAddrUnix::new(path)?)?;
-    Ok(socket)
-}
-
 impl Link {
-    fn next_seq(&mut self) -> u16 {
-        self.seq = self.seq.wrapping_add(1);
-        self.seq
-    }
-
-    /// Adds the objects that are missing, and removes those whose access point is gone or has another name.
-    fn reconcile(&mut self, prefix: &str, out: &mut Vec<u8>, turn: &Turn<'_>) {
-        let points = turn.engine.points();
-        let wanted: Vec<_> = objects::all(points)
-            .filter_map(|subject| Some((subject, subject.path(prefix, points)?)))
-            .collect();
-        let is_wanted = |object: &Object| {
-            wanted.iter().any(|(subject, path)| *subject == object.subject && *path == object.path)
-        };
-        for at in (0..self.objects.len()).rev() {
-            if !is_wanted(&self.objects[at]) {
-                let object = self.objects.swap_remove(at);
-                let seq = self.next_seq();
-                object.id.into_iter().for_each(|id| frame::remove_object(seq, id, out));
-            }
-        }
-        let mut signature = Vec::new();
-        for (subject, path) in wanted {
-            if self.objects.iter().any(|object| object.subject == subject) {
-                continue;
-            }
-            let seq = self.next_seq();
-            signature.clear();
-            subject.signature(&mut signature);
-            frame::add_object(seq, &path, &signature, out);
-            self.objects.push(Object { subject, path, seq, id: None, has_subscribers: false });
-        }
-    }
-
     /// Tells subscribers what has happened since they were last told.
     fn notify(&mut self, out: &mut Vec<u8>, turn: &Turn<'_>) {
         let events = turn.engine.events();
-        let is_heard = self.objects.iter().any(|object| object.has_subscribers);
+        let is_heard = self.offered.iter().any(|object| object.has_subscribers);
         if self.next_event < events.next() && is_heard {
             let (missed, events) = events.since(self.next_event);
             let missed = (missed > 0).then_some(News::Missed(missed));
@@ -340,7 +278,7 @@ impl Link {
             News::Missed(_) => true,
             News::Event(event) => event.session().point == point,
         };
-        for object in self.objects.iter().filter(|object| object.has_subscribers) {
+        for object in self.offered.iter().filter(|object| object.has_subscribers) {
             let is_its = match object.subject {
                 Subject::Stationd => true,
                 Subject::Hostapd(point) => is_about(point),
@@ -362,19 +300,17 @@ impl Link {
                 self.connection.expect_by(None, turn);
             }
             Said::Object { seq, object: Some(id) } => {
-                let of = self.objects.iter_mut().find(|object| object.seq == seq);
-                of.into_iter().for_each(|object| object.id = Some(id));
+                self.offered.added(seq, id);
             }
             Said::Status { seq, status } if status != Status::Ok as u32 => {
-                if let Some(object) = self.objects.iter().find(|object| object.seq == seq) {
-                    let path = &object.path;
+                if let Some(path) = self.offered.refused(seq) {
                     let why = "somebody else may have it, or its rules forbid it to us";
                     let what = format_args!("the broker refuses `{path}` ({status}): {why}");
                     trace.event(ZONE, Level::WARNING, what);
                 }
             }
             Said::Subscribers { object: id, any } => {
-                let of = self.objects.iter_mut().find(|object| object.id == Some(id));
+                let of = self.offered.numbered(id);
                 of.into_iter().for_each(|object| object.has_subscribers = any);
             }
             Said::Object { .. }
@@ -387,7 +323,7 @@ impl Link {
 
     /// Whose methods are called.
     fn subject(&self, id: u32) -> Option<Subject> {
-        let of = self.objects.iter().find(|object| object.id == Some(id));
+        let of = self.offered.iter().find(|object| object.id == Some(id));
         of.map(|object| object.subject)
     }
 }

@@ -4,6 +4,8 @@
 //! (`cfg(test)` tells clippy that all of this is tests, functions that tests share included.)
 
 #[cfg(test)]
+mod check;
+#[cfg(test)]
 mod confined;
 #[cfg(test)]
 mod corpus;
@@ -19,6 +21,8 @@ mod listening;
 mod metrics;
 #[cfg(test)]
 mod monitor;
+#[cfg(test)]
+mod packaging;
 #[cfg(test)]
 mod program;
 #[cfg(test)]

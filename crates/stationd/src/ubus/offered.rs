@@ -1,0 +1,248 @@
+//! The objects that one broker knows, or is asked to know, brought in line with the access points that there are.
+//!
+//! Writes requests and takes what the broker says of them. It opens no socket, and answers no call.
+//!
+//! An object has no number until the broker has told it, and only a number can be removed. So one that is not wanted
+//! any more while its request is on the way stays here until the answer comes.
+
+use super::{
+    frame,
+    objects::{self, Subject},
+};
+use crate::points::Points;
+
+/// An object that the broker knows, or is asked to know.
+#[derive(Debug)]
+pub(super) struct Object {
+    pub(super) subject: Subject,
+    path: String,
+    /// The request that adds it.
+    seq: u16,
+    /// Whether the broker has not answered that yet.
+    is_pending: bool,
+    /// Its number there; `None` until the broker has said so, and where it has refused.
+    pub(super) id: Option<u32>,
+    pub(super) has_subscribers: bool,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Offered {
+    objects: Vec<Object>,
+    seq: u16,
+    /// The version of the access points that the objects are of.
+    version: Option<u32>,
+    /// Whether an object that is not wanted any more waits for its number.
+    is_behind: bool,
+}
+
+impl Offered {
+    fn next_seq(&mut self) -> u16 {
+        self.seq = self.seq.wrapping_add(1);
+        self.seq
+    }
+
+    /// Adds the objects that are missing, and removes those whose access point is gone or has another name.
+    pub(super) fn reconcile(&mut self, prefix: &str, points: &Points, out: &mut Vec<u8>) {
+        let version = points.version();
+        if self.version.replace(version) == Some(version) {
+            return;
+        }
+        let wanted: Vec<_> = objects::all(points)
+            .filter_map(|subject| Some((subject, subject.path(prefix, points)?)))
+            .collect();
+        for at in (0..self.objects.len()).rev() {
+            let object = &self.objects[at];
+            if wanted.iter().any(|(subject, path)| object.is(*subject, path)) {
+                continue;
+            }
+            if object.is_pending {
+                self.is_behind = true;
+                continue;
+            }
+            let object = self.objects.swap_remove(at);
+            let seq = self.next_seq();
+            object.id.into_iter().for_each(|id| frame::remove_object(seq, id, out));
+        }
+        let mut signature = Vec::new();
+        for (subject, path) in wanted {
+            if self.objects.iter().any(|object| object.is(subject, &path)) {
+                continue;
+            }
+            let seq = self.next_seq();
+            signature.clear();
+            subject.signature(&mut signature);
+            frame::add_object(seq, &path, &signature, out);
+            let (id, has_subscribers) = (None, false);
+            self.objects.push(Object { subject, path, seq, is_pending: true, id, has_subscribers });
+        }
+    }
+
+    /// The broker knows the object of this request, by this number.
+    pub(super) fn added(&mut self, seq: u16, id: u32) {
+        if let Some(object) = self.answered(seq) {
+            object.id = Some(id);
+        }
+    }
+
+    /// The broker does not take the object of this request: its path.
+    pub(super) fn refused(&mut self, seq: u16) -> Option<&str> {
+        self.answered(seq).map(|object| object.path.as_str())
+    }
+
+    /// The object whose request is answered; an answer to anything else has none.
+    fn answered(&mut self, seq: u16) -> Option<&mut Object> {
+        let mut all = self.objects.iter_mut();
+        let object = all.find(|object| object.is_pending && object.seq == seq)?;
+        object.is_pending = false;
+        if std::mem::take(&mut self.is_behind) {
+            self.version = None;
+        }
+        Some(object)
+    }
+
+    /// Those that the broker knows or is asked to know.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Object> {
+        self.objects.iter()
+    }
+
+    /// The one of this number.
+    pub(super) fn numbered(&mut self, id: u32) -> Option<&mut Object> {
+        self.objects.iter_mut().find(|object| object.id == Some(id))
+    }
+}
+
+impl Object {
+    fn is(&self, subject: Subject, path: &str) -> bool {
+        self.subject == subject && self.path == path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use linux::nl80211::{Interface, InterfaceKind};
+    use ubus::{
+        MsgType,
+        envelope::{UbusAttr, find},
+        wire::Codec,
+    };
+
+    use super::*;
+
+    /// Access points of these names and numbers.
+    fn list(points: &mut Points, names: &[(&str, u32)]) {
+        let interfaces: Vec<_> = names
+            .iter()
+            .map(|(name, index)| Interface {
+                index: *index,
+                name: (*name).to_owned(),
+                wiphy: 0,
+                kind: InterfaceKind::AccessPoint,
+                address: [2, 0, 0, 0, 0, *index as u8],
+                ssid: None,
+                four_addresses: false,
+                channel: None,
+                links: Vec::new(),
+            })
+            .collect();
+        points.update(&interfaces);
+    }
+
+    /// What the broker is asked: the number of the request, and the path to add or the object to remove.
+    fn asked(offered: &mut Offered, points: &Points) -> Vec<(u16, String)> {
+        let mut bytes = Vec::new();
+        offered.reconcile("", points, &mut bytes);
+        let mut rest = &bytes[..];
+        let mut all = Vec::new();
+        while let Ok((frame, length)) = Codec::read_frame_borrowed(rest) {
+            let what = match frame.hdr.ty {
+                MsgType::AddObject => {
+                    find(frame.payload, UbusAttr::ObjPath).unwrap().as_str().unwrap().to_owned()
+                }
+                MsgType::RemoveObject => {
+                    format!("-{}", find(frame.payload, UbusAttr::ObjId).unwrap().as_u32().unwrap())
+                }
+                other => panic!("{other:?}"),
+            };
+            all.push((frame.hdr.seq, what));
+            rest = &rest[length..];
+            if rest.is_empty() {
+                break;
+            }
+        }
+        all
+    }
+
+    fn seq_of(all: &[(u16, String)], path: &str) -> u16 {
+        all.iter().find(|(_, what)| what == path).unwrap().0
+    }
+
+    fn removed(all: &[(u16, String)]) -> Vec<&str> {
+        all.iter().map(|(_, what)| what.as_str()).filter(|what| what.starts_with('-')).collect()
+    }
+
+    #[test]
+    fn an_object_that_went_while_its_request_was_on_the_way_is_removed_when_its_number_comes() {
+        let (mut offered, mut points) = (Offered::default(), Points::default());
+        list(&mut points, &[("wlan0", 3)]);
+        let first = asked(&mut offered, &points);
+        assert_eq!(first.len(), 5, "{first:?}");
+        let seq = seq_of(&first, "hostapd.wlan0");
+        list(&mut points, &[]);
+        assert_eq!(asked(&mut offered, &points), []);
+        offered.added(seq, 77);
+        let second = asked(&mut offered, &points);
+        assert_eq!(removed(&second), ["-77"]);
+        assert_eq!(second.len(), 1);
+        assert!(offered.numbered(77).is_none());
+        // The broker's answer to that names the object, too.
+        offered.added(second[0].0, 77);
+        assert!(offered.numbered(77).is_none());
+        offered.added(seq_of(&first, "WiFi.AccessPoint.1"), 78);
+        assert_eq!(removed(&asked(&mut offered, &points)), ["-78"]);
+        assert_eq!(offered.iter().count(), 3, "those of the machine");
+    }
+
+    #[test]
+    fn an_access_point_that_is_back_before_the_answer_keeps_its_object() {
+        let (mut offered, mut points) = (Offered::default(), Points::default());
+        list(&mut points, &[("wlan0", 3)]);
+        let first = asked(&mut offered, &points);
+        list(&mut points, &[]);
+        assert_eq!(asked(&mut offered, &points), []);
+        list(&mut points, &[("wlan0", 4)]);
+        assert_eq!(asked(&mut offered, &points), []);
+        offered.added(seq_of(&first, "hostapd.wlan0"), 77);
+        assert_eq!(asked(&mut offered, &points), []);
+        assert!(offered.numbered(77).is_some());
+    }
+
+    #[test]
+    fn a_renamed_access_point_gets_another_object_at_once_and_loses_the_old_one_later() {
+        let (mut offered, mut points) = (Offered::default(), Points::default());
+        list(&mut points, &[("wlan0", 3)]);
+        let first = asked(&mut offered, &points);
+        list(&mut points, &[("ap24", 3)]);
+        let second = asked(&mut offered, &points);
+        assert_eq!(
+            second.iter().map(|(_, what)| what.as_str()).collect::<Vec<_>>(),
+            ["hostapd.ap24"]
+        );
+        offered.added(seq_of(&first, "hostapd.wlan0"), 77);
+        assert_eq!(removed(&asked(&mut offered, &points)), ["-77"]);
+    }
+
+    #[test]
+    fn an_object_that_was_refused_is_not_waited_for() {
+        let (mut offered, mut points) = (Offered::default(), Points::default());
+        list(&mut points, &[("wlan0", 3)]);
+        let first = asked(&mut offered, &points);
+        let seq = seq_of(&first, "hostapd.wlan0");
+        assert_eq!(offered.refused(seq), Some("hostapd.wlan0"));
+        assert_eq!(offered.refused(seq), None, "once");
+        offered.added(seq_of(&first, "WiFi.AccessPoint.1"), 78);
+        list(&mut points, &[]);
+        assert_eq!(removed(&asked(&mut offered, &points)), ["-78"]);
+        assert_eq!(offered.iter().count(), 3);
+    }
+}
