@@ -5,7 +5,7 @@
 
 use ubus::{
     MsgType, UbusError,
-    envelope::{UbusAttr, find},
+    envelope::{self, UbusAttr},
     wire::{Codec, FrameRef, HEADER_SIZE, Header, MAX_MSG_LEN, PROTO_VERSION},
 };
 
@@ -82,31 +82,64 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<(Said<'_>, usize)>, UbusError>
     }
 }
 
+/// The attributes that we have to do with, from one walk over a frame.
+#[derive(Default)]
+struct Attributes<'a> {
+    status: Option<u32>,
+    object: Option<u32>,
+    method: Option<&'a str>,
+    data: Option<&'a [u8]>,
+    active: Option<bool>,
+    no_reply: bool,
+}
+
+impl<'a> Attributes<'a> {
+    /// Those of a payload, up to the first that cannot be read. Of two with one number the last counts that is a value of
+    /// its type, as in the broker.
+    fn of(payload: &'a [u8]) -> Self {
+        let mut found = Self::default();
+        let Ok(inner) = envelope::unwrap(payload) else { return found };
+        let mut all = envelope::iter_attrs(inner);
+        while let Ok(Some(one)) = all.try_next() {
+            match UbusAttr::from_u8(one.id) {
+                Some(UbusAttr::Status) => found.status = one.as_u32().or(found.status),
+                Some(UbusAttr::ObjId) => found.object = one.as_u32().or(found.object),
+                Some(UbusAttr::Method) => found.method = one.as_str().or(found.method),
+                Some(UbusAttr::Data) => found.data = Some(one.as_blobmsg()),
+                Some(UbusAttr::Active) => found.active = Some(one.as_bool_int8()),
+                Some(UbusAttr::NoReply) => found.no_reply = one.as_bool_int8(),
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
 fn said(FrameRef { hdr, payload }: FrameRef<'_>) -> Said<'_> {
-    let number = |attribute| find(payload, attribute)?.as_u32();
-    let object = number(UbusAttr::ObjId);
+    let Attributes { status, object, method, data, active, no_reply } = Attributes::of(payload);
     let Header { seq, peer, .. } = hdr;
     match (hdr.ty, object) {
         (MsgType::Hello, _) => Said::Hello,
         (MsgType::Data, _) => Said::Object { seq, object },
         (MsgType::Status, _) => {
-            Said::Status { seq, status: number(UbusAttr::Status).unwrap_or(Status::Unknown as u32) }
+            Said::Status { seq, status: status.unwrap_or(Status::Unknown as u32) }
         }
-        (MsgType::Invoke, _) => call(payload, Caller { seq, peer, object: object.unwrap_or(0) }),
-        (MsgType::Notify, Some(object)) => match find(payload, UbusAttr::Active) {
-            Some(active) => Said::Subscribers { object, any: active.as_bool_int8() },
+        (MsgType::Invoke, _) => {
+            let caller = Caller { seq, peer, object: object.unwrap_or(0) };
+            match method.filter(|_| caller.object != 0) {
+                Some(method) => {
+                    let arguments = data.unwrap_or_default();
+                    Said::Call(Call { caller, method, arguments, no_reply })
+                }
+                None => Said::NoCall(caller),
+            }
+        }
+        (MsgType::Notify, Some(object)) => match active {
+            Some(any) => Said::Subscribers { object, any },
             None => Said::Other,
         },
         _ => Said::Other,
     }
-}
-
-fn call(payload: &[u8], caller: Caller) -> Said<'_> {
-    let method = find(payload, UbusAttr::Method).and_then(|method| method.as_str());
-    let Some(method) = method.filter(|_| caller.object != 0) else { return Said::NoCall(caller) };
-    let arguments = find(payload, UbusAttr::Data).map(|data| data.as_blobmsg()).unwrap_or_default();
-    let no_reply = find(payload, UbusAttr::NoReply).is_some_and(|value| value.as_bool_int8());
-    Said::Call(Call { caller, method, arguments, no_reply })
 }
 
 /// A request for the broker to know an object, whose methods are these: the contents of a table, a table for each.
@@ -192,6 +225,7 @@ fn word(number: u32, length: usize) -> [u8; WORD] {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use ubus::envelope::find;
 
     use super::*;
 
