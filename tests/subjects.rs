@@ -2,7 +2,10 @@
 //!
 //! The studies of `examples/subjects` run here short, on real guests: each must be measured.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use model::{experiment::Any, trial::Outcome};
 
@@ -117,4 +120,31 @@ fn a_study_on_a_device_needs_no_clients() {
     let ended = place.headroom(words).run();
     assert!(!ended.to_string().contains("client count"), "{ended}");
     assert!(place.run().invalid()[0].0.contains("no-such-daemon"), "{ended}");
+}
+
+#[test]
+fn a_program_of_ones_own_is_brought_and_a_resumed_run_has_the_same() {
+    let place = Place::with_guests();
+    place.write(
+        "mine",
+        "#!/bin/sh\nwhile :; do iw dev wlan0 station dump >/run/seen; sleep 1; done\n",
+    );
+    let mine = r#"subject = { process = "mine", start = "/run/headroom/put/mine", ready = "/run/seen" }
+load = "none""#;
+    let study =
+        Study::small().access_point(r#"programs = ["mine"]"#).repetitions(1).variant("mine", mine);
+    place.run_study(&study).run().code(0);
+    let run = place.run();
+    let [name] = run.run().lab.programs.keys().collect::<Vec<_>>()[..] else { panic!() };
+    assert_eq!(&**name, "mine");
+    // The run's own copy counts, whatever became of the file.
+    fs::remove_file(place.path("mine")).unwrap();
+    fs::remove_file(place.path("run/trials/mine@6#1.json")).unwrap();
+    place.resume().run().code(0);
+    assert_eq!(place.run().invalid(), []);
+    place.run_study(&study).words(["--out", "again"]).run().code(4).says("mine");
+    place.write("study.toml", &study.access_point(r#"programs = ["a/mine", "b/mine"]"#).text());
+    let twice = "two programs are called `mine`; name one of them otherwise";
+    place.headroom(["run", "study.toml"]).run().code(2).says(twice).in_one_line();
+    assert_eq!(place.left(), []);
 }

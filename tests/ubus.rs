@@ -25,6 +25,8 @@ for try in 1 2 3 4 5; do
     cmp -s /tmp/before /tmp/after && break
 done
 cmp /tmp/before /tmp/after
+part iw; cat /tmp/after
+part hostapd; hostapd_cli -i wlan0 all_sta
 cat /tmp/replies
 part json; cat /tmp/json
 part full; cat /tmp/full
@@ -40,8 +42,16 @@ fn replies(parts: &Parts, name: &str) -> Vec<Value> {
     lines.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// What `iw` or `hostapd_cli` says of one station under a name, up to a space.
+fn said<'a>(parts: &'a Parts, who: &str, address: &str, name: &str) -> &'a str {
+    let text = parts.text(who);
+    let of = text.split_once(address).unwrap_or_else(|| panic!("{address} in {text}")).1;
+    let value = of.split_once(name).unwrap_or_else(|| panic!("{name} of {address} in {text}")).1;
+    value.trim_start_matches([':', '=', ' ', '\t']).split([' ', '\n', '\r']).next().unwrap()
+}
+
 #[test]
-fn every_shape_has_the_values_of_the_socket_at_the_same_moment() {
+fn every_shape_has_the_values_of_iw_hostapd_and_the_socket_at_the_same_moment() {
     let place = Place::with_guests();
     let Some(parts) = with_broker(&place, 6, SHAPES) else { return };
     let own: Value = parts.result("json");
@@ -63,6 +73,18 @@ fn every_shape_has_the_values_of_the_socket_at_the_same_moment() {
         assert_eq!(client["authorized"], json!(true), "{client}");
         assert_eq!(client["bytes"], json!({ "rx": station["RxBytes"], "tx": station["TxBytes"] }));
         assert_eq!(client["signal"], station["SignalStrength"]);
+        let iw = |name: &str| json!(said(&parts, "iw", &address, name).parse::<i64>().unwrap());
+        let hostapd = |name: &str| said(&parts, "hostapd", &address, name);
+        assert_eq!(client["bytes"], json!({ "rx": iw("rx bytes"), "tx": iw("tx bytes") }));
+        assert_eq!(client["packets"], json!({ "rx": iw("rx packets"), "tx": iw("tx packets") }));
+        assert_eq!(client["signal"], iw("signal"));
+        assert_eq!(client["aid"].to_string(), hostapd("\naid"));
+        for (key, flag) in [("auth", "AUTH"), ("assoc", "ASSOC"), ("wmm", "WMM"), ("ht", "HT")] {
+            let flags = hostapd("\nflags");
+            assert_eq!(client[key], json!(flags.contains(&format!("[{flag}]"))), "{key}: {flags}");
+        }
+        assert_eq!(listed[at]["tx"]["retries"], iw("tx retries"));
+        assert_eq!(associated[at]["rssi"], iw("signal"));
         let one = &listed[at];
         assert_eq!(one["mac"], station["MACAddress"]);
         assert_eq!(one["tx"]["bytes"], station["TxBytes"]);

@@ -45,7 +45,8 @@ pub(crate) fn has_idle(analysis: &Analysis) -> bool {
 pub(crate) fn summed(analysis: &Analysis) -> String {
     match analysis.others.as_slice() {
         [] => "subject and load".to_owned(),
-        others => format!("subject, load and {}", others.join(", ")),
+        [one] => format!("subject, load and {one}"),
+        [first @ .., last] => format!("subject, load, {} and {last}", first.join(", ")),
     }
 }
 

@@ -89,8 +89,11 @@ impl Counting {
         }
         let said = folder.path().join("said");
         let child = Command::new(&path).arg(said).stdout(Stdio::null()).spawn().unwrap();
-        let comm = format!("/proc/{}/comm", child.id());
-        eventually(|| (fs::read_to_string(&comm).unwrap().trim_end() == name).then_some(()));
+        // The kernel gives it its name before it maps the program.
+        let maps = format!("/proc/{}/maps", child.id());
+        let is_code =
+            |line: &str| line.contains(" r-xp ") && line.ends_with(path.to_str().unwrap());
+        eventually(|| fs::read_to_string(&maps).unwrap().lines().any(is_code).then_some(()));
         Some(Self { name, path, child, folder })
     }
 
