@@ -96,7 +96,7 @@ fn another_build_that_does_the_same_is_the_same() {
     fs::write(place.path("stationd"), &build).unwrap();
     place.headroom(same).run().code(2).says("nothing differs");
     // A word that is never said: another file, and the same program.
-    let word = b"cannot read or print the stations";
+    let word = b"cannot read the command line";
     let at = build.windows(word.len()).position(|here| here == word).unwrap();
     build[at] = b'C';
     fs::write(place.path("stationd"), &build).unwrap();
