@@ -134,15 +134,14 @@ load = "none""#;
     let study =
         Study::small().access_point(r#"programs = ["mine"]"#).repetitions(1).variant("mine", mine);
     place.run_study(&study).run().code(0);
-    let run = place.run();
-    let [name] = run.run().lab.programs.keys().collect::<Vec<_>>()[..] else { panic!() };
-    assert_eq!(&**name, "mine");
+    let programs = place.run().run().lab.programs;
+    assert_eq!(programs.keys().map(|name| &**name).collect::<Vec<_>>(), ["mine"]);
     // The run's own copy counts, whatever became of the file.
     fs::remove_file(place.path("mine")).unwrap();
     fs::remove_file(place.path("run/trials/mine@6#1.json")).unwrap();
     place.resume().run().code(0);
     assert_eq!(place.run().invalid(), []);
-    place.run_study(&study).words(["--out", "again"]).run().code(4).says("mine");
+    place.headroom(["run", "study.toml", "--out", "again"]).run().code(4).says("mine");
     place.write("study.toml", &study.access_point(r#"programs = ["a/mine", "b/mine"]"#).text());
     let twice = "two programs are called `mine`; name one of them otherwise";
     place.headroom(["run", "study.toml"]).run().code(2).says(twice).in_one_line();

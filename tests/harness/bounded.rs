@@ -10,31 +10,35 @@ use super::{
     headroom::{Headroom, Running},
 };
 
-/// No hostile input takes longer; a busy machine's share of it is in there.
-const LONGEST: Duration = Duration::from_secs(5);
+/// No hostile input takes more CPU time, ticks of 10 ms.
+const MOST_TICKS: u64 = 500;
+
+/// None takes longer, whatever else the machine does meanwhile.
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// The most memory that one may take, KiB.
 const LARGEST_KIB: u64 = 256 * 1024;
 
 /// One that takes so many times more is ended, so that a failing test neither hangs nor fills the machine.
-const GIVEN_UP: u32 = 8;
+const GIVEN_UP: u32 = 2;
 
 /// How often its memory is looked at. The kernel keeps the peak; only what it grows at its very end is not seen.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// What an execution took.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cost {
     took: Duration,
+    ticks: u64,
     peak_kib: u64,
 }
 
 impl Cost {
     /// What is too much, if anything is.
     pub(crate) fn fault(self) -> Option<String> {
-        let Self { took, peak_kib } = self;
-        let is_fine = took <= LONGEST && peak_kib <= LARGEST_KIB;
-        (!is_fine).then(|| format!("it took {took:?} and {peak_kib} KiB"))
+        let Self { took, ticks, peak_kib } = self;
+        let is_fine = took <= LONGEST && ticks <= MOST_TICKS && peak_kib <= LARGEST_KIB;
+        (!is_fine).then(|| format!("it took {took:?}, {ticks} ticks of CPU and {peak_kib} KiB"))
     }
 
     fn is_hopeless(self) -> bool {
@@ -55,10 +59,12 @@ impl Running {
     /// Waits for its end, and answers what it took.
     pub(crate) fn end_measured(mut self) -> (Ended, Cost) {
         let began = Instant::now();
-        let mut cost = Cost { took: Duration::ZERO, peak_kib: 0 };
+        let mut cost = Cost::default();
         while !self.has_ended() && !cost.is_hopeless() {
             let peak = peak_kib(self.pid()).unwrap_or(cost.peak_kib);
-            cost = Cost { took: began.elapsed(), peak_kib: cost.peak_kib.max(peak) };
+            let ticks = ticks(self.pid()).unwrap_or(cost.ticks);
+            let peak_kib = cost.peak_kib.max(peak);
+            cost = Cost { took: began.elapsed(), ticks, peak_kib };
             thread::sleep(LOOK);
         }
         if cost.is_hopeless() {
@@ -66,6 +72,12 @@ impl Running {
         }
         (self.end(), cost)
     }
+}
+
+/// The CPU time of a process so far, ticks; `None` once it is gone.
+fn ticks(pid: u32) -> Option<u64> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    linux::proc::stat(&stat).map(|stat| stat.utime + stat.stime)
 }
 
 /// The most memory that a process has held so far, KiB; `None` once it has ended.
