@@ -104,7 +104,7 @@ fn every_shape_has_the_values_of_iw_hostapd_and_the_socket_at_the_same_moment() 
     assert_eq!(place.left(), []);
 }
 
-/// How many stations each method tells of, all radios together.
+/// How many stations each method has, all radios together.
 const EVERY_METHOD: &str = r#"
 broker
 daemon --set ubus=/tmp/ubus.sock
@@ -123,7 +123,7 @@ part monitor; station-monitor --ubus /tmp/ubus.sock --clients
 part checked; station-monitor --ubus /tmp/ubus.sock --count 3 --json --consumers 3
 "#;
 
-fn every_method_tells_of(clients: u32) {
+fn every_method_has(clients: u32) {
     let place = Place::with_guests();
     let Some(parts) = with_broker(&place, clients, EVERY_METHOD) else { return };
     let counted = |name| parts.number(name);
@@ -139,20 +139,20 @@ fn every_method_tells_of(clients: u32) {
 }
 
 #[test]
-fn every_method_tells_of_no_station_where_there_is_none() {
-    every_method_tells_of(0);
+fn every_method_has_an_answer_where_there_is_no_station() {
+    every_method_has(0);
 }
 
 #[test]
-fn every_method_tells_of_one_station() {
-    every_method_tells_of(1);
+fn every_method_has_one_station() {
+    every_method_has(1);
 }
 
 /// `HEADROOM_UBUS_CLIENTS` is another number; 500 take minutes to associate.
 #[test]
-fn every_method_tells_of_many_stations() {
+fn every_method_has_many_stations() {
     let clients = std::env::var("HEADROOM_UBUS_CLIENTS").ok();
-    every_method_tells_of(clients.map_or(114, |clients| clients.parse().unwrap()));
+    every_method_has(clients.map_or(114, |clients| clients.parse().unwrap()));
 }
 
 /// A station leaves, with a subscriber who reads, many who do not, and a broker that is killed again and again.

@@ -15,10 +15,11 @@
 //!   configuration wants it ([`crate::sampling`]).
 //! - A lost event is healed by a dump; a lost interface by a new list.
 
+mod shared;
+
 use std::{
     os::fd::{AsFd, BorrowedFd},
     path::PathBuf,
-    rc::Rc,
 };
 
 use linux::{
@@ -39,7 +40,7 @@ use crate::{
     pull,
     replies::Replies,
     sampling::Sampling,
-    table::{Change, Generation, PointId, Slot, Table},
+    table::{Change, PointId, Slot, Table},
     trace::{Level, Trace},
 };
 pub use crate::{
@@ -309,31 +310,6 @@ impl Engine {
     /// The data model and what it shows, for its readers.
     pub fn reading(&self) -> (&DataModel, View<'_>) {
         (&self.model, view(&self.table, &self.points, &self.settings.trace))
-    }
-
-    /// The brief reply about a point's stations: encoded once for each reading, shared by all who ask.
-    pub fn brief(&mut self, id: PointId) -> Rc<Vec<u8>> {
-        match self.points.get(id) {
-            Some(point) => {
-                let encode = |out: &mut Vec<u8>| brief::whole(point, &self.table, out);
-                self.briefs.reply(point, &self.table, encode)
-            }
-            None => Rc::default(),
-        }
-    }
-
-    /// The full reply, shared in the same way.
-    pub fn full(&mut self, id: PointId) -> Rc<Vec<u8>> {
-        let Some(point) = self.points.get(id) else { return Rc::default() };
-        let view = view(&self.table, &self.points, &self.settings.trace);
-        self.fulls.reply(point, &self.table, |out| full::reply(&self.model, id, &view, out))
-    }
-
-    /// The same of those only that have changed since a generation.
-    pub fn brief_since(&self, id: PointId, since: Generation, out: &mut Vec<u8>) {
-        if let Some(point) = self.points.get(id) {
-            brief::since(point, &self.table, since, out);
-        }
     }
 
     fn is_there(&self, id: PointId) -> bool {

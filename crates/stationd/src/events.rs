@@ -37,7 +37,7 @@ pub struct Event {
 
 /// An event as consumers hear it, on the socket and over ubus; what is unknown is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Told<'a> {
+pub struct EventFields<'a> {
     /// `assoc` or `disassoc`, as hostapd calls it.
     pub event: &'static str,
     /// The station.
@@ -98,14 +98,14 @@ fn lower<S: serde::Serializer>(
 
 impl Event {
     /// What consumers hear of it.
-    pub fn told<'a>(&self, points: &'a Points) -> Told<'a> {
+    pub fn fields<'a>(&self, points: &'a Points) -> EventFields<'a> {
         let session = self.session();
         let (event, end) = match &self.what {
             What::Began(_) => ("assoc", None),
             What::Ended(ended) => ("disassoc", Some(End::of(ended))),
         };
         let ifname = points.get(session.point).map(|point| point.name.as_str());
-        Told { event, address: session.address, ifname, number: self.number, end }
+        EventFields { event, address: session.address, ifname, number: self.number, end }
     }
 
     /// The association.
@@ -182,7 +182,7 @@ mod tests {
         };
         let heard = |what| {
             let event = Event { number: 4, at_ns: 1, what };
-            serde_json::to_string(&event.told(&Points::default())).unwrap()
+            serde_json::to_string(&event.fields(&Points::default())).unwrap()
         };
         let began = r#"{"event":"assoc","address":"02:00:00:00:01:ab","number":4}"#;
         assert_eq!(heard(What::Began(session)), began);

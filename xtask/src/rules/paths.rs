@@ -32,7 +32,7 @@ const OURS: [(&str, &str, &str); 14] = [
     ("crates/headroom/src/options.rs", "folder", "the build's own folders"),
     ("crates/headroom/src/commands/index.rs", "entry.name", "a name that the folder itself gave"),
     ("crates/headroom/src/commands/check.rs", "file", "what the user's study file names"),
-    ("crates/headroom/src/commands/kinds.rs", "*file", "the same"),
+    ("crates/headroom/src/commands/kinds.rs", "file", "the same"),
 ];
 
 /// Calls of `join` with what may come from outside.

@@ -263,7 +263,7 @@ impl Daemon {
             rpc.notify(consumer, &notification, &mut turn);
         }
         let (mut turn, rpc, _) = self.parts(now_ns);
-        rpc.tell(&mut turn);
+        rpc.stream_events(&mut turn);
         #[cfg(feature = "ubus")]
         self.on_ubus(now_ns, Ubus::publish);
     }

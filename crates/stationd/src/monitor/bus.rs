@@ -12,9 +12,8 @@ use ubus::{
 };
 
 use super::{
-    consumer::Got,
     flags::Reply,
-    reply::{Brief, Full, Object, Station},
+    reply::{Brief, Full, Got, Object, Station},
     socket::in_short,
 };
 
@@ -94,10 +93,10 @@ impl Bus {
     ) {
         let which = self.reply;
         let mut stations = 0;
-        self.hear_whole(got, |place, told| {
-            let told =
-                told.map(|objects| objects.into_iter().map(Json::Object).collect::<Vec<_>>());
-            let read = told.as_deref().map_err(Clone::clone).and_then(|objects| match which {
+        self.hear_whole(got, |place, heard| {
+            let heard =
+                heard.map(|objects| objects.into_iter().map(Json::Object).collect::<Vec<_>>());
+            let read = heard.as_deref().map_err(Clone::clone).and_then(|objects| match which {
                 Reply::Brief => read::<Brief<'_>>(objects).map(in_short),
                 Reply::Full => read::<Full<'_>>(objects).map(in_short),
             });

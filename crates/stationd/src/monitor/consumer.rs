@@ -7,20 +7,9 @@ use super::bus::{self, Bus};
 use super::{
     check::Checker,
     flags::{Face, Reply},
-    reply::{Object, Station},
+    reply::{Got, Object, Station},
     socket::{self, Socket},
 };
-
-/// What was got.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Got {
-    /// Replies.
-    pub polls: u64,
-    /// Stations in them.
-    pub stations: u64,
-    /// Bytes that came in.
-    pub bytes: u64,
-}
 
 /// A consumer.
 #[derive(Debug)]

@@ -20,8 +20,9 @@ use std::{
 use linux::system::boottime_ns;
 
 use self::{
-    consumer::{Consumer, Got},
+    consumer::Consumer,
     flags::{Face, Flags},
+    reply::Got,
 };
 use crate::net::poller::{Interest, Poller};
 

@@ -9,9 +9,10 @@ use serde_json::Value as Json;
 
 use super::{
     Error, begin,
-    consumer::{Consumer, Got},
+    consumer::Consumer,
     flags::{Asks, Flags},
     listening,
+    reply::Got,
 };
 
 /// stationd runs, or it does not: the one that asks once does not wait for it for long.

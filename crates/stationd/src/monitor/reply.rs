@@ -42,6 +42,17 @@ pub struct Station<'a> {
     pub signal_noise_ratio: Option<i64>,
 }
 
+/// What was got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Got {
+    /// Replies.
+    pub polls: u64,
+    /// Stations in them.
+    pub stations: u64,
+    /// Bytes that came in.
+    pub bytes: u64,
+}
+
 /// All that a reply tells of a station, by its keys.
 pub type Object = serde_json::Map<String, serde_json::Value>;
 

@@ -8,9 +8,8 @@ use std::{
 };
 
 use super::{
-    consumer::Got,
     flags::Reply,
-    reply::{self, Brief, Full, Object, Station},
+    reply::{self, Brief, Full, Got, Object, Station},
 };
 
 /// stationd answers within this, or not at all.

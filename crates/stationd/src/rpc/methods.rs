@@ -15,7 +15,7 @@ use super::{
 use crate::{
     datamodel::{Kinds, Owner, SubscribeError},
     engine::RefreshError,
-    events::Told,
+    events::EventFields,
     net::{Turn, outbox::Letter},
     table::PointId,
 };
@@ -280,11 +280,11 @@ fn events(asked: Events, call: &mut Call<'_, '_>) {
     struct Heard<'a> {
         missed: u64,
         next: u64,
-        events: Vec<Told<'a>>,
+        events: Vec<EventFields<'a>>,
     }
     let (log, points) = (call.turn.engine.events(), call.turn.engine.points());
     let (missed, events) = log.since(asked.since);
-    let events = events.map(|event| event.told(points)).collect();
+    let events = events.map(|event| event.fields(points)).collect();
     json(&Heard { missed, next: log.next(), events }, call.letter.words());
     if asked.follow {
         *call.follows = Some(log.next());
@@ -305,7 +305,7 @@ pub(super) fn write_events(from: u64, turn: &Turn<'_>, out: &mut Vec<u8>) -> u64
         lines += 1;
     }
     for event in events {
-        write_notification("Event", |out| json(&event.told(points), out), out);
+        write_notification("Event", |out| json(&event.fields(points), out), out);
         lines += 1;
     }
     lines

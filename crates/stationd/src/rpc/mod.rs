@@ -235,7 +235,7 @@ impl Rpc {
 
     /// Sends what has happened to those who follow the events. Who has not taken what came before is sent it later, as far
     /// as it is not forgotten by then.
-    pub fn tell(&mut self, turn: &mut Turn<'_>) {
+    pub fn stream_events(&mut self, turn: &mut Turn<'_>) {
         let next = turn.engine.events().next();
         let is_behind = |one: &Consumer| one.follows.is_some_and(|from| from != next);
         let behind = self.consumers.iter().filter(|(_, one)| is_behind(one) && one.has_room());

@@ -269,9 +269,9 @@ impl Link {
                 "missed"
             }
             News::Event(event) => {
-                let told = event.told(points);
-                shapes::event(&told, &mut writer);
-                told.event
+                let fields = event.fields(points);
+                shapes::event(&fields, &mut writer);
+                fields.event
             }
         };
         let is_about = |point| match news {

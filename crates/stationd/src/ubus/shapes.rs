@@ -11,7 +11,7 @@ use crate::{
     address,
     datamodel::{DataModel, Datum, Station, View, parameters},
     derive,
-    events::{Events, Told},
+    events::{EventFields, Events},
     points::{Point, Points},
     table::{Counted, Gauge, PointId, Row, Table},
 };
@@ -270,20 +270,20 @@ pub(super) fn events(log: &Events, since: u64, points: &Points, out: &mut Vec<u8
     let list = writer.list("events");
     for one in events {
         let table = writer.table("");
-        let told = one.told(points);
-        writer.text("event", told.event);
-        event(&told, &mut writer);
+        let fields = one.fields(points);
+        writer.text("event", fields.event);
+        event(&fields, &mut writer);
         writer.close(table);
     }
     writer.close(list);
 }
 
 /// The contents of one event, but what it is called.
-pub(super) fn event(told: &Told<'_>, writer: &mut Writer<'_>) {
-    writer.bytes("address", &address::lower(told.address));
-    writer.known("ifname", told.ifname, Writer::text);
-    writer.count("number", told.number);
-    let Some(end) = &told.end else { return };
+pub(super) fn event(fields: &EventFields<'_>, writer: &mut Writer<'_>) {
+    writer.bytes("address", &address::lower(fields.address));
+    writer.known("ifname", fields.ifname, Writer::text);
+    writer.count("number", fields.number);
+    let Some(end) = &fields.end else { return };
     writer.known("reason", end.reason.map(u64::from), Writer::count);
     writer.known("connected", end.connected, Writer::count);
     writer.pair("bytes", [end.bytes.rx, end.bytes.tx], Writer::total);
