@@ -21,12 +21,34 @@ use crate::{Error, cache, device::Device, exchange::Preamble, fetch, image, prog
 /// Bytes of a file that travel together: well below the longest frame.
 const PIECE: usize = 256 * 1024;
 
-/// Programs by their paths below [`model::wire::PUT`].
+/// Programs by their paths below [`model::wire::PUT`]. A study's own have a name alone, builds that are compared a folder
+/// before it.
 #[derive(Clone, Debug, Default)]
-pub struct Brought(BTreeMap<RelativePath, Vec<u8>>);
+pub struct Brought(BTreeMap<RelativePath, Program>);
+
+#[derive(Clone, Debug)]
+struct Program {
+    sum: Sha256Hex,
+    file: Vec<u8>,
+}
 
 /// What was in them.
 pub type Sums = BTreeMap<RelativePath, Sha256Hex>;
+
+impl Extend<(RelativePath, Vec<u8>)> for Brought {
+    fn extend<T: IntoIterator<Item = (RelativePath, Vec<u8>)>>(&mut self, others: T) {
+        let program = |(name, file): (_, Vec<u8>)| (name, Program { sum: cache::sum(&file), file });
+        self.0.extend(others.into_iter().map(program));
+    }
+}
+
+impl FromIterator<(RelativePath, Vec<u8>)> for Brought {
+    fn from_iter<T: IntoIterator<Item = (RelativePath, Vec<u8>)>>(programs: T) -> Self {
+        let mut brought = Self::default();
+        brought.extend(programs);
+        brought
+    }
+}
 
 impl Brought {
     /// A study's own programs, without symbols, as the image's are, for this processor where it is known. Each is called as
@@ -46,7 +68,7 @@ impl Brought {
             }
             Ok((file_name(path)?, image::stripped(read(path)?)))
         };
-        paths.iter().map(program).collect::<Result<_, Error>>().map(Self)
+        paths.iter().map(program).collect()
     }
 
     /// Those that a run has kept.
@@ -59,12 +81,12 @@ impl Brought {
             let content = objects.read(&sum, fetch::LONGEST);
             Ok((name, content.map_err(Error::file("read", objects.path_of(&sum)))?))
         };
-        sums.into_iter().map(program).collect::<Result<_, Error>>().map(Self)
+        sums.into_iter().map(program).collect()
     }
 
-    /// Adds others.
-    pub fn extend(&mut self, others: impl IntoIterator<Item = (RelativePath, Vec<u8>)>) {
-        self.0.extend(others);
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Keeps them among a run's objects.
@@ -73,22 +95,21 @@ impl Brought {
     ///
     /// [`Error::DiskFull`] or [`Error::File`].
     pub fn keep(&self, objects: &Folder) -> Result<(), Error> {
-        self.0.values().try_for_each(|file| {
-            let sum = cache::sum(file);
-            objects.replace(&sum, file).map_err(Error::file("write", objects.path_of(&sum)))
+        self.0.values().try_for_each(|Program { sum, file }| {
+            objects.replace(sum, file).map_err(Error::file("write", objects.path_of(sum)))
         })
     }
 
-    /// What is in them.
-    pub fn sums(&self) -> Sums {
-        self.0.iter().map(|(name, file)| (name.clone(), cache::sum(file))).collect()
+    /// What is in the study's own.
+    pub fn own(&self) -> Sums {
+        let own = self.0.iter().filter(|(name, _)| !name.contains('/'));
+        own.map(|(name, program)| (name.clone(), program.sum.clone())).collect()
     }
 
     /// What the cache calls an access point that has them; `None` where there are none.
     pub fn key(&self) -> Option<String> {
-        let sums = self.sums();
-        let words = sums.iter().flat_map(|(name, sum)| [&**name, &**sum]);
-        (!sums.is_empty()).then(|| cache::key(words.collect::<Vec<_>>()))
+        let words = self.0.iter().flat_map(|(name, program)| [&**name, &*program.sum]);
+        (!self.is_empty()).then(|| cache::key(words.collect::<Vec<_>>()))
     }
 
     /// Puts them on an access point.
@@ -97,7 +118,7 @@ impl Brought {
     ///
     /// [`Error`] of the stream, or the access point's refusal.
     pub fn put(&self, device: &mut dyn Device) -> Result<(), Error> {
-        self.0.iter().try_for_each(|(name, file)| put(device, name, file))
+        self.0.iter().try_for_each(|(name, program)| put(device, name, &program.file))
     }
 }
 
@@ -162,11 +183,11 @@ mod tests {
         let path = |name: &str| place.path().join(name);
         std::fs::write(path("broker"), "#!/bin/sh").unwrap();
         let brought = Brought::read(&[path("broker")], Some(X86_64)).unwrap();
-        let sums = brought.sums();
+        let sums = brought.own();
         assert_eq!(sums.keys().map(|name| &**name).collect::<Vec<_>>(), ["broker"]);
         let objects = Folder::open(place.path()).unwrap();
         brought.keep(&objects).unwrap();
-        assert_eq!(Brought::kept(&objects, sums.clone()).unwrap().sums(), sums);
+        assert_eq!(Brought::kept(&objects, sums.clone()).unwrap().own(), sums);
         assert_eq!((brought.key().is_some(), Brought::default().key()), (true, None));
         assert!(matches!(Brought::read(&[path("none")], Some(X86_64)), Err(Error::File { .. })));
         assert!(matches!(file_name(Path::new("/a/.hidden")), Err(Error::ProgramName(_))));

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     Error, Lab,
-    brought::{Brought, Sums},
+    brought::Brought,
     comparison::{self, Builds, Comparing},
     device::Device,
     device_file::DeviceFile,
@@ -48,8 +48,6 @@ pub struct OnDevice {
     connection: Connection,
     /// The study's own programs, and both builds of one that is compared.
     pub(super) brought: Brought,
-    /// What was in the study's own.
-    programs: Sums,
     population: Population,
     settings: DeviceSettings,
     images: Images,
@@ -97,9 +95,9 @@ pub(super) fn again(
     let mut device = OnDevice::open(lab, named)?;
     same_device(folder, run, &device.identity())?;
     let builds = run.versus.as_ref().map(|versus| comparison::sums(&versus.difference));
-    device.programs = run.lab.programs.clone();
-    let sums = device.programs.clone().into_iter().chain(builds.unwrap_or_default());
-    device.brought = Brought::kept(&folder.objects()?, sums.collect())?;
+    let mut sums = run.lab.programs.clone();
+    sums.extend(builds.unwrap_or_default());
+    device.brought = Brought::kept(&folder.objects()?, sums)?;
     device.put_all(lab)?;
     Ok(device.into_ground())
 }
@@ -160,8 +158,8 @@ impl OnDevice {
         let connection = Connection::open(lab, named)?;
         let (population, settings) =
             (Population::of(named), DeviceSettings::asking(&named.settings));
-        let (brought, programs, images) = Default::default();
-        Ok(Self { connection, brought, programs, population, settings, images })
+        let (brought, images) = Default::default();
+        Ok(Self { connection, brought, population, settings, images })
     }
 
     fn into_ground(self) -> Ground {
@@ -174,7 +172,7 @@ impl OnDevice {
         LabIdentity {
             kernel: facts.kernel.clone(),
             device: Some(DeviceIdentity::from(facts)),
-            programs: self.programs.clone(),
+            programs: self.brought.own(),
             ..LabIdentity::default()
         }
     }
@@ -233,7 +231,6 @@ impl OnDevice {
     fn bring_programs(&mut self, lab: &Lab, file: &StudyFile) -> Result<(), Error> {
         let processor = Processor::of_machine(&self.connection.facts.machine);
         self.brought = Brought::read(&file.study.access_point.programs, processor)?;
-        self.programs = self.brought.sums();
         self.put_all(lab)
     }
 

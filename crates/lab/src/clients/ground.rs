@@ -21,7 +21,7 @@ use model::{
 use super::{ClientTrials, Ground};
 use crate::{
     Error, Lab,
-    brought::{Brought, Sums},
+    brought::Brought,
     comparison::{self, Builds},
     functions::{self, Found},
     image::{self, Image},
@@ -47,8 +47,6 @@ pub struct Virtual {
     other: Option<(String, Image)>,
     /// The study's own programs, and both builds of one that is compared.
     pub(super) brought: Brought,
-    /// What was in the study's own.
-    programs: Sums,
     /// The question, with what is known of both sides.
     versus: Option<Versus>,
     /// The other build of the image, where the run asks for that state.
@@ -109,14 +107,13 @@ impl Virtual {
             });
         }
         let objects = folder.objects()?;
-        let programs = run.lab.programs.clone();
-        let builds = difference.map(comparison::sums).unwrap_or_default();
-        let brought =
-            Brought::kept(&objects, programs.clone().into_iter().chain(builds).collect())?;
+        let mut sums = run.lab.programs.clone();
+        sums.extend(difference.map(comparison::sums).unwrap_or_default());
+        let brought = Brought::kept(&objects, sums)?;
         let rebuilt = rebuilt(lab, &image, &run.study)?;
         let radios = run.study.access_point.radios;
         let (other, raised) = (None, Vec::new());
-        Ok(Self { image, radios, other, brought, programs, versus, rebuilt, raised })
+        Ok(Self { image, radios, other, brought, versus, rebuilt, raised })
     }
 
     /// What the access points of these trials are made of, with what is different in perturbed states.
@@ -131,7 +128,7 @@ impl Virtual {
             states.into_iter().filter_map(|state| Some((state.to_string(), of(state)?)));
         LabIdentity {
             perturbed: perturbed.collect(),
-            programs: self.programs.clone(),
+            programs: self.brought.own(),
             ..identity(lab, plan.iter().map(|trial| trial.mode), &self.image)
         }
     }
@@ -142,9 +139,9 @@ impl Virtual {
         let image = image::obtain(lab, &access_point.packages)?;
         let rebuilt = rebuilt(lab, &image, &file.study)?;
         let brought = Brought::read(&access_point.programs, Some(lab.settings.arch.processor()))?;
-        let (programs, radios) = (brought.sums(), access_point.radios);
+        let radios = access_point.radios;
         let (other, versus, raised) = (None, None, Vec::new());
-        Ok(Self { image, radios, other, brought, programs, versus, rebuilt, raised })
+        Ok(Self { image, radios, other, brought, versus, rebuilt, raised })
     }
 
     fn of(trials: &ClientTrials<'_>, lab: &Lab, file: &StudyFile) -> Result<Self, Error> {

@@ -28,6 +28,7 @@ use self::{device::OnDevice, ground::Virtual};
 use crate::{
     Error, Lab,
     batch::Batch,
+    brought::Brought,
     comparison::{Comparing, Decided},
     device_file::DeviceFile,
     functions::{Found, Symbols},
@@ -128,12 +129,14 @@ impl Procedure for ClientTrials<'_> {
     }
 
     fn keep(&self, ground: &Ground, folder: &RunFolder) -> Result<(), Error> {
-        let objects = folder.objects()?;
+        let keep = |brought: &Brought| match brought.is_empty() {
+            true => Ok(()),
+            false => brought.keep(&folder.objects()?),
+        };
         match ground {
-            Ground::Virtual(ground) => ground.brought.keep(&objects),
+            Ground::Virtual(ground) => keep(&ground.brought),
             Ground::Device(device) => {
-                let device = device.lock().unwrap_or_else(PoisonError::into_inner);
-                device.brought.keep(&objects)
+                keep(&device.lock().unwrap_or_else(PoisonError::into_inner).brought)
             }
         }
     }
