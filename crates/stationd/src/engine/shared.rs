@@ -11,20 +11,8 @@ use crate::{
 impl Engine {
     /// The brief reply about a point's stations: encoded once for each reading, shared by all who ask.
     pub fn brief(&mut self, id: PointId) -> Rc<Vec<u8>> {
-        match self.points.get(id) {
-            Some(point) => {
-                let encode = |out: &mut Vec<u8>| brief::whole(point, &self.table, out);
-                self.briefs.reply(point, &self.table, encode)
-            }
-            None => Rc::default(),
-        }
-    }
-
-    /// The full reply, shared in the same way.
-    pub fn full(&mut self, id: PointId) -> Rc<Vec<u8>> {
         let Some(point) = self.points.get(id) else { return Rc::default() };
-        let view = view(&self.table, &self.points, &self.settings.trace);
-        self.fulls.reply(point, &self.table, |out| full::reply(&self.model, id, &view, out))
+        self.briefs.reply(point, &self.table, |out| brief::whole(point, &self.table, out))
     }
 
     /// The same of those only that have changed since a generation.
@@ -32,5 +20,12 @@ impl Engine {
         if let Some(point) = self.points.get(id) {
             brief::since(point, &self.table, since, out);
         }
+    }
+
+    /// The full reply, shared as the brief one is.
+    pub fn full(&mut self, id: PointId) -> Rc<Vec<u8>> {
+        let Some(point) = self.points.get(id) else { return Rc::default() };
+        let view = view(&self.table, &self.points, &self.settings.trace);
+        self.fulls.reply(point, &self.table, |out| full::reply(&self.model, id, &view, out))
     }
 }

@@ -6,23 +6,21 @@ use std::{io, path::Path, time::Duration};
 
 use serde::Deserialize;
 use serde_json::Value as Json;
-use ubus::{
-    BlobIter, BlobMsgTable, BlobRef, BlobValue, UbusError, client::UbusClient,
-    unix::UnixUbusTransport,
-};
+use ubus::{BlobMsgTable, BlobValue, UbusError, client::UbusClient, unix::UnixUbusTransport};
 
 use super::{
     flags::Reply,
     reply::{Brief, Full, Got, Object, Station},
     socket::in_short,
 };
+use crate::ubus::blobmsg::Reader;
 
 /// The broker and stationd answer within this, or not at all.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The objects' paths without their numbers: beside the field's daemons, or in their place.
 const PATHS: [&str; 2] = ["stationd.WiFi.AccessPoint.*", "WiFi.AccessPoint.*"];
-/// Tables within tables of a reply; a deeper one is none of stationd's.
-const DEEPEST: u32 = 8;
+/// Tables and lists within each other in a reply; a deeper one is none of stationd's.
+const DEEPEST: u32 = 9;
 
 pub(super) type Client = UbusClient<UnixUbusTransport>;
 
@@ -159,35 +157,40 @@ fn read<'a, S: Deserialize<'a>>(objects: &'a [Json]) -> Result<Vec<S>, String> {
 
 /// The stations of a reply: the tables in its list `retval`.
 fn stations(contents: &[u8]) -> Result<Vec<Object>, String> {
-    let retval = ubus::blobmsg::lookup(contents, "retval").ok_or("a reply without `retval`")?;
     let object = |value| match value {
         Json::Object(object) => Ok(object),
         other => Err(format!("a station that is no table: {other}")),
     };
-    match json(&retval, DEEPEST)? {
-        Json::Array(values) => values.into_iter().map(object).collect(),
-        other => Err(format!("`retval` is no list: {other}")),
+    let mut values = within(contents, DEEPEST)?.into_iter();
+    match values.find(|(name, _)| name == "retval") {
+        Some((_, Json::Array(values))) => values.into_iter().map(object).collect(),
+        Some((_, other)) => Err(format!("`retval` is no list: {other}")),
+        None => Err("a reply without `retval`".to_owned()),
     }
 }
 
+/// The values in the contents of a table or list, with their names.
+fn within(contents: &[u8], deeper: u32) -> Result<Vec<(String, Json)>, String> {
+    let deeper = deeper.checked_sub(1).ok_or("tables within tables, without end")?;
+    let (mut all, mut read) = (Reader::new(contents), Vec::new());
+    while let Some((name, value)) = all.next().map_err(|error| error.to_string())? {
+        read.push((name.to_owned(), json(&value, deeper)?));
+    }
+    Ok(read)
+}
+
 /// A value as JSON has it; blobmsg's bool is a number of eight bits.
-fn json(blob: &BlobRef<'_>, deeper: u32) -> Result<Json, String> {
-    let within = |bytes| {
-        let deeper = deeper.checked_sub(1).ok_or("tables within tables, without end")?;
-        let (mut all, mut read) = (BlobIter::new(bytes), Vec::new());
-        while let Some(one) = all.try_next().map_err(|error| error.to_string())? {
-            read.push((one.name.unwrap_or_default().to_owned(), json(&one, deeper)?));
+fn json(value: &BlobValue<'_>, deeper: u32) -> Result<Json, String> {
+    Ok(match *value {
+        BlobValue::Table(bytes) => Json::Object(within(bytes, deeper)?.into_iter().collect()),
+        BlobValue::Array(bytes) => {
+            within(bytes, deeper)?.into_iter().map(|(_, value)| value).collect()
         }
-        Ok::<_, String>(read)
-    };
-    Ok(match blob.value().map_err(|error| error.to_string())? {
-        BlobValue::Table(bytes) => Json::Object(within(bytes)?.into_iter().collect()),
-        BlobValue::Array(bytes) => within(bytes)?.into_iter().map(|(_, value)| value).collect(),
         BlobValue::String(text) => text.into(),
         BlobValue::Int8(value) => (value != 0).into(),
         BlobValue::Int32(value) => value.into(),
         BlobValue::Int64(value) => value.into(),
         BlobValue::Raw([]) => Json::Null,
-        other => return Err(format!("a value of a type that no reply has: {other:?}")),
+        ref other => return Err(format!("a value of a type that no reply has: {other:?}")),
     })
 }

@@ -174,13 +174,13 @@ impl<'a> Writer<'a> {
 
 /// The values in the contents of a table or list, one after another, as others sent them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
     /// Begins with the first.
-    pub(super) fn new(contents: &'a [u8]) -> Self {
+    pub(crate) fn new(contents: &'a [u8]) -> Self {
         Self { rest: contents }
     }
 
@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
     ///
     /// What libubox refuses, and what it passes over without a word: bytes behind the last value, and a value that is no
     /// blobmsg. Names and texts are UTF-8.
-    pub(super) fn next(&mut self) -> Result<Option<(&'a str, BlobValue<'a>)>, UbusError> {
+    pub(crate) fn next(&mut self) -> Result<Option<(&'a str, BlobValue<'a>)>, UbusError> {
         let Some(one) = BlobIter::new(self.rest).try_next()? else { return Ok(None) };
         let name = one.name.unwrap_or_default();
         let end = BEFORE_NAME + name.len();

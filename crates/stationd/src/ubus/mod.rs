@@ -430,8 +430,9 @@ impl Server {
         let Asked { method, point, arguments } = asked;
         let engine = &turn.engine;
         let table = engine.table();
+        let known = || point.and_then(|id| engine.points().get(id)).ok_or(Status::NotFound);
         let shared = |replies: &mut Replies, encode: fn(&Point, &Table, &mut Vec<u8>)| {
-            let point = point.and_then(|id| engine.points().get(id)).ok_or(Status::NotFound)?;
+            let point = known()?;
             Ok(replies.reply(point, table, |out| encode(point, table, out)))
         };
         let mut own = Vec::new();
@@ -443,7 +444,7 @@ impl Server {
                 return shared(&mut self.assoc_list, shapes::assoc_list);
             }
             Method::Stats => {
-                let point = point.and_then(|id| engine.points().get(id)).ok_or(Status::NotFound)?;
+                let point = known()?;
                 let (model, view) = engine.reading();
                 let encode = |out: &mut Vec<u8>| shapes::stats(model, point.id, &view, out);
                 return Ok(self.full.reply(point, table, encode));
