@@ -95,6 +95,7 @@ fn the_model_counts_what_cachegrind_counts() {
         mirror: None,
         packages: Vec::new(),
         firmware: None,
+        replaced: Vec::new(),
         patience: std::time::Duration::from_secs(60),
         workers: 1,
     };

@@ -262,6 +262,7 @@ fn lab() -> Lab {
         mirror: None,
         packages: Vec::new(),
         firmware: None,
+        replaced: Vec::new(),
         patience: Duration::from_secs(180),
         workers: 1,
     };

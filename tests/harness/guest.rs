@@ -62,6 +62,7 @@ pub(crate) fn lab_of(arch: Architecture) -> Lab {
         mirror: None,
         packages: Vec::new(),
         firmware: None,
+        replaced: Vec::new(),
         patience: std::time::Duration::from_secs(180),
         workers: 1,
     };

@@ -3,6 +3,7 @@
 mod board;
 mod check;
 mod compare;
+pub(crate) mod improve;
 mod index;
 pub(crate) mod states;
 mod up;
@@ -149,6 +150,8 @@ pub(crate) enum Verb {
     Guard(guard::command::Guard),
     /// Make the virtual access point's image
     Image(Image),
+    /// Try changes to a program's source, and judge them so that no cheat wins
+    Improve(Box<improve::Improve>),
     /// Print completions for a shell
     Completions(Completions),
     /// Write the manual pages of all verbs into a folder

@@ -23,8 +23,8 @@ use std::{env, process::ExitCode};
 
 use crate::{
     commands::{
-        board, completions, count, doctor, export, flash, guard, image, index, kinds, manual,
-        pause, profile, report, run, studies, up,
+        board, completions, count, doctor, export, flash, guard, image, improve, index, kinds,
+        manual, pause, profile, report, run, studies, up,
     },
     failure::{Failure, Verdict},
     flags::{Flags, Verb},
@@ -72,6 +72,7 @@ fn carry_out(options: &Options, verb: Verb) -> Result<Verdict, Failure> {
         Verb::Flash(flags) => flash::flash(options, &flags),
         Verb::Guard(flags) => Ok(guard::carry_out(&flags)),
         Verb::Image(flags) => image::make(options, &flags),
+        Verb::Improve(flags) => improve::improve(options, &flags),
         Verb::Index(flags) => index::write(options, &flags),
         Verb::Manual(flags) => manual::write(&flags),
         Verb::Pause(flags) => pause::pause(options, &flags),

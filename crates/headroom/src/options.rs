@@ -9,7 +9,7 @@ use std::{
 };
 
 use etcetera::BaseStrategy;
-use lab::{Cancel, FirmwareSource, Lab, Settings, hold::Hold, host};
+use lab::{Cancel, FirmwareSource, Lab, Replaced, Settings, hold::Hold, host};
 use model::{
     architecture::{Architecture, Processor},
     firmware::Files,
@@ -33,6 +33,7 @@ pub(crate) struct Options {
     mirror: Option<String>,
     packages: Vec<PackageName>,
     firmware: Option<FirmwareSource>,
+    replaced: Vec<Replaced>,
     /// Whether a run is gone on with, whose paths are somebody's words.
     is_resuming: bool,
     patience: Duration,
@@ -58,6 +59,7 @@ impl Options {
             mirror: common.mirror.clone(),
             packages: common.packages.clone(),
             firmware: firmware_of(common)?.map(FirmwareSource::Files),
+            replaced: Vec::new(),
             is_resuming: false,
             patience: common.patience,
             workers: common.jobs.map_or_else(host::cores, usize::from),
@@ -73,6 +75,11 @@ impl Options {
     /// Takes the device's programs from this folder alone.
     pub(crate) fn use_device(&mut self, folder: PathBuf) {
         self.device = Some(folder);
+    }
+
+    /// The same with another build of a program of the image.
+    pub(crate) fn replacing(&self, replaced: Replaced) -> Self {
+        Self { replaced: vec![replaced], ..self.clone() }
     }
 
     /// The virtual access point's processor, where the command line says it.
@@ -237,6 +244,7 @@ impl Options {
             mirror: self.mirror.clone(),
             packages: self.packages.clone(),
             firmware: self.firmware.clone(),
+            replaced: self.replaced.clone(),
             patience: self.patience,
             workers: self.workers,
         }
@@ -259,7 +267,7 @@ fn firmware_of(common: &Common) -> Result<Option<Files>, Failure> {
 }
 
 /// The wish to stop, as signals tell it.
-fn watched() -> Result<Cancel, Failure> {
+pub(crate) fn watched() -> Result<Cancel, Failure> {
     let cancel = Cancel::default();
     stop_on_signals(&cancel)
         .map_err(|error| Failure::Environment(format!("cannot watch for signals: {error}")))?;

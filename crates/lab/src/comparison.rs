@@ -49,6 +49,8 @@ pub struct Program {
     pub name: String,
     /// The file here.
     pub path: PathBuf,
+    /// The base's build, where it is not the one that the access point has.
+    pub base: Option<PathBuf>,
 }
 
 /// Both builds of a program, as the access point gets them.
@@ -59,28 +61,35 @@ pub struct Builds {
 }
 
 impl Builds {
-    /// The build that the access point has, and the one that is given, which loses its symbols as the image's
-    /// own programs do.
+    /// The base's build and the one that is given; each loses its symbols, as the image's own programs do.
     ///
     /// # Errors
     ///
     /// [`Error`] of the file here, or of the stream; [`Error::NoProgram`] where the access point lacks it;
     /// [`Error::SameBuild`].
     pub fn of(lab: &Lab, device: &mut dyn Device, program: &Program) -> Result<Self, Error> {
-        let given = brought::read(&program.path)?;
-        let located = objects::locate(device, std::slice::from_ref(&program.name))?;
-        let content = located.first().map(|one| objects::bring_located(lab, device, one));
-        let absent = || Error::NoProgram(program.name.clone());
-        let content = content.transpose()?.flatten().ok_or_else(absent)?;
-        let there = brought::read(&content)?;
+        let given = image::stripped(brought::read(&program.path)?);
+        let there = match &program.base {
+            Some(base) => image::stripped(brought::read(base)?),
+            None => Self::there(lab, device, program)?,
+        };
         let name = program.name.rsplit('/').next().unwrap_or_default().to_owned();
         side_of(SIDES[0], &name).ok_or_else(|| Error::NoProgram(program.name.clone()))?;
-        let builds = Self { name, files: [there, image::stripped(given)] };
+        let builds = Self { name, files: [there, given] };
         let [base, variant] = builds.sums();
         if base == variant {
             return Err(Error::SameBuild(program.path.clone()));
         }
         Ok(builds)
+    }
+
+    /// What the access point has.
+    fn there(lab: &Lab, device: &mut dyn Device, program: &Program) -> Result<Vec<u8>, Error> {
+        let located = objects::locate(device, std::slice::from_ref(&program.name))?;
+        let content = located.first().map(|one| objects::bring_located(lab, device, one));
+        let absent = || Error::NoProgram(program.name.clone());
+        let content = content.transpose()?.flatten().ok_or_else(absent)?;
+        brought::read(&content)
     }
 
     /// What differs, by content.

@@ -7,7 +7,12 @@ use std::{
     time::Duration,
 };
 
-use model::{architecture::Architecture, event::Event, firmware, name::PackageName};
+use model::{
+    architecture::Architecture,
+    event::Event,
+    firmware,
+    name::{PackageName, RelativePath},
+};
 
 use crate::{
     Cancel, Error,
@@ -33,6 +38,15 @@ pub enum FirmwareSource {
     Recorded(firmware::Sums),
 }
 
+/// A program of the image in another build.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    /// Where the image has it, without a leading slash.
+    pub place: RelativePath,
+    /// The build, a file here.
+    pub file: PathBuf,
+}
+
 /// What a person may choose. The command line holds the defaults.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -48,6 +62,8 @@ pub struct Settings {
     pub packages: Vec<PackageName>,
     /// Firmware of one's own, in place of Debian's packages.
     pub firmware: Option<FirmwareSource>,
+    /// Files of the image that are others.
+    pub replaced: Vec<Replaced>,
     /// How long an access point may be silent before it counts as hung.
     pub patience: Duration,
     /// Trials at a time where the figures allow it; also the cores that estimates speak of.

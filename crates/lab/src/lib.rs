@@ -66,4 +66,4 @@ mod watchdog;
 
 pub use cancel::Cancel;
 pub use error::Error;
-pub use lab::{Events, FirmwareSource, Lab, Onlooker, Settings};
+pub use lab::{Events, FirmwareSource, Lab, Onlooker, Replaced, Settings};

@@ -10,8 +10,9 @@ use crate::{
 };
 
 /// Every crate, and those of ours that it may depend on.
-const LAYERS: [(&str, &[&str]); 12] = [
-    ("headroom", &["lab", "analysis", "report", "guard", "model", "linux"]),
+const LAYERS: [(&str, &[&str]); 13] = [
+    ("headroom", &["lab", "analysis", "report", "guard", "improve", "model", "linux"]),
+    ("improve", &["analysis", "linux", "model"]),
     ("guard", &["linux", "listen", "model"]),
     ("report", &["analysis", "model"]),
     ("analysis", &["model"]),

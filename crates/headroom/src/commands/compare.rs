@@ -5,10 +5,10 @@
 use std::path::Path;
 
 use lab::{
-    Lab,
     clients::ClientTrials,
     comparison::{Comparing, Program, place_of},
     plan::{self, Unlocated},
+    run_folder::Recorded,
     study_file::{self, StudyFile},
 };
 use model::plural::count;
@@ -40,9 +40,43 @@ use crate::{
 /// [`Failure`] of the words, or of the lab.
 pub(super) fn of_clients(
     options: &Options,
-    mut file: StudyFile,
+    file: StudyFile,
     flags: &flags::Compare,
 ) -> Result<Verdict, Failure> {
+    let other = other_options(options, flags, &file.study.access_point)?;
+    let builds = Builds { base: None, other: other.as_ref() };
+    let Some(recorded) = carried_out(options, file, flags, builds)? else {
+        return Ok(Verdict::Pass);
+    };
+    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let page = recorded.path.join(PAGE);
+    let wanted =
+        Wanted { outputs: &flags.outputs, open: flags.open, ..Wanted::of(&page, &symbols) };
+    // Before the verdict, which is what is read last.
+    alarms::print(options, &recorded)?;
+    publish::publish(options, &recorded, &wanted)
+}
+
+/// Where the sides come from beside what the flags say.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Builds<'a> {
+    /// The base's build of the program of which `--with` gives another one.
+    pub(crate) base: Option<&'a Path>,
+    /// The variant's image.
+    pub(crate) other: Option<&'a Options>,
+}
+
+/// Carries a comparison out; `None` where its plan alone was shown.
+///
+/// # Errors
+///
+/// [`Failure`] of the words, or of the lab.
+pub(crate) fn carried_out(
+    options: &Options,
+    mut file: StudyFile,
+    flags: &flags::Compare,
+    builds: Builds<'_>,
+) -> Result<Option<Recorded>, Failure> {
     targets::refuse_point(&flags.study, &flags.point)?;
     refuse_clients(&flags.on, flags.clients.is_some())?;
     file = on_device(file, &flags.on)?;
@@ -57,24 +91,22 @@ pub(super) fn of_clients(
     study_file::check(&file.study).map_err(Failure::Usage)?;
     let trials = plan::comparison(&file.study, &versus, &Unlocated(&file.study));
     if flags.dry_run {
-        return Ok(show_plan(options, &file, &trials));
+        show_plan(options, &file, &trials);
+        return Ok(None);
     }
     let symbols = SymbolFolders::of(options, &flags.symbols);
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
-    let other = other_lab(options, flags, &file.study.access_point)?;
+    let other = builds.other.map(|other| other.lab_with(Progress::Silent)).transpose()?;
     say_estimate(options, &flags.on, &file, &trials);
-    let program = flags.with.clone().map(|(name, path)| Program { name, path });
+    let program = flags.with.clone().map(|(name, path)| {
+        let base = builds.base.map(Path::to_owned);
+        Program { name, path, base }
+    });
     let comparing = Comparing { versus, program, other: other.as_ref() };
     let foretell = foretold(&file.study, comparing.versus.pairs.most());
     let plain = plain(&flags.on, &symbols);
     let trials = ClientTrials { comparing: Some(&comparing), foretell: &foretell, ..plain };
-    let recorded = measured(options, trials, &file, &path)?;
-    let page = recorded.path.join(PAGE);
-    let wanted =
-        Wanted { outputs: &flags.outputs, open: flags.open, ..Wanted::of(&page, &symbols) };
-    // Before the verdict, which is what is read last.
-    alarms::print(options, &recorded)?;
-    publish::publish(options, &recorded, &wanted)
+    measured(options, trials, &file, &path).map(Some)
 }
 
 /// The two variants.
@@ -254,12 +286,12 @@ fn counted(known: Vec<Function>, changes: &[String]) -> Option<Count> {
     })
 }
 
-/// The lab of the variant's image, where images are compared.
-fn other_lab(
+/// The options of the variant's image, where images are compared.
+fn other_options(
     options: &Options,
     flags: &flags::Compare,
     access_point: &AccessPoint,
-) -> Result<Option<Lab>, Failure> {
+) -> Result<Option<Options>, Failure> {
     if flags.other_device.is_none() && !flags.other.is_named() {
         return Ok(None);
     }
@@ -281,7 +313,7 @@ fn other_lab(
         }
         other.use_device(folder.clone());
     }
-    Ok(Some(other.lab_with(Progress::Silent)?))
+    Ok(Some(other))
 }
 
 /// The firmware of the variant's side: the base's, but for what is named. Modules go with their kernel.

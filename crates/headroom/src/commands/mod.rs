@@ -14,6 +14,7 @@ pub(crate) mod export;
 pub(crate) mod flash;
 pub(crate) mod guard;
 pub(crate) mod image;
+pub(crate) mod improve;
 pub(crate) mod index;
 pub(crate) mod kinds;
 pub(crate) mod manual;

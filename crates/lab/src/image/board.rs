@@ -152,7 +152,7 @@ impl Maker<'_> {
         for program in self.programs {
             let content = self.program(program.name)?;
             entries.push(Entry {
-                name: program.place.to_owned(),
+                name: program.place.clone(),
                 mode: FILE | 0o755,
                 device: (0, 0),
                 content,

@@ -47,7 +47,7 @@ use self::{
     setup::{Asked, Setup, Source},
 };
 use crate::{
-    Error, Lab,
+    Error, Lab, Replaced,
     cache::{self, LONGEST_DESCRIPTION, Name},
     program,
 };
@@ -240,24 +240,30 @@ fn read_base(folder: &Path) -> Result<Base, Error> {
     serde_json::from_slice(&text).map_err(|error| Error::file("read", path)(error.into()))
 }
 
-/// One of our programs for the device, as the build left it.
+/// A program that lies over the base: one of ours as the build left it, or another build of one of the base's.
 struct Program {
+    /// What ours is called.
     name: &'static str,
     /// Where the guest has it, without a leading slash.
-    place: &'static str,
+    place: String,
     path: PathBuf,
     sha256: Sha256Hex,
 }
 
 fn find_programs(lab: &Lab) -> Result<Vec<Program>, Error> {
-    programs_of(lab.settings.arch, &lab.settings.device)
+    let mut programs = programs_of(lab.settings.arch, &lab.settings.device)?;
+    for Replaced { place, file } in &lab.settings.replaced {
+        let sha256 = cache::sha256(file).map_err(Error::file("read", file))?;
+        programs.push(Program { name: "", place: place.to_string(), path: file.clone(), sha256 });
+    }
+    Ok(programs)
 }
 
 fn programs_of(arch: Architecture, folders: &[PathBuf]) -> Result<Vec<Program>, Error> {
     let find = |(name, place): (&'static str, &'static str)| {
         let path = program::find(name, arch.processor(), folders)?;
         let sha256 = cache::sha256(&path).map_err(Error::file("read", &path))?;
-        Ok(Program { name, place, path, sha256 })
+        Ok(Program { name, place: place.to_owned(), path, sha256 })
     };
     recipe::PROGRAMS.into_iter().map(find).collect()
 }
@@ -532,10 +538,8 @@ fn make_image(lab: &Lab, base: &Path, programs: &[Program], folder: &Path) -> Re
         let mut out = BufWriter::new(File::create(&path)?);
         io::copy(&mut File::open(base.join("base.cpio"))?, &mut out)?;
         let mut root = Initramfs::new(out);
-        for program in
-            programs.iter().filter(|program| !theirs.iter().any(|own| own == program.place))
-        {
-            root.file(program.place, true, &strip::stripped(fs::read(&program.path)?))?;
+        for program in programs.iter().filter(|program| !theirs.contains(&program.place)) {
+            root.file(&program.place, true, &strip::stripped(fs::read(&program.path)?))?;
         }
         io::Write::flush(&mut root.finish()?)
     };

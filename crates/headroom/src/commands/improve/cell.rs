@@ -1,0 +1,163 @@
+//! A cell of a task: how many clients, how often they are asked about, how many pairs; and a comparison in it.
+//!
+//! The known cell is the task's; those of an acceptance are drawn from its seed. Measuring is [`super::super::compare`]'s.
+
+use std::path::Path;
+
+use improve::{Task, TaskFolder, folder::Error, judge::Rule, ledger::Kind};
+use lab::{Replaced, run_folder::Recorded, study_file::StudyFile};
+use model::{
+    experiment::Any,
+    name::RelativePath,
+    plural::count,
+    span::Span,
+    study::{Load, VariantLoad},
+};
+
+use super::super::{
+    compare::{self, Builds},
+    kinds,
+};
+use crate::{
+    failure::Failure,
+    flags::{self, On, OtherFirmware},
+    options::Options,
+};
+
+/// Periods of a load are drawn in steps of so many ns, so that a window holds whole samples.
+const STEP_NS: u64 = 100_000_000;
+
+/// Where a comparison is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cell {
+    pub(super) clients: u32,
+    /// In place of the load's own period.
+    every: Option<Span>,
+    pairs: u32,
+}
+
+impl Cell {
+    /// The one that whoever tries knows.
+    pub(super) fn known(task: &Task) -> Self {
+        Self { clients: task.asked.clients, every: None, pairs: task.asked.pairs }
+    }
+
+    /// Those of an acceptance: nobody knows them before it.
+    pub(super) fn secret(folder: &TaskFolder, id: u32) -> Result<Vec<Self>, Error> {
+        let (acceptance, pairs) = (&folder.task.acceptance, folder.task.asked.pairs);
+        let mut draws = folder.draws(id)?;
+        let mut between = |[least, most]: [u64; 2]| least + draws.below(most - least + 1);
+        let mut cell = || {
+            let clients = between(acceptance.clients.map(u64::from)) as u32;
+            let steps = between(acceptance.every.map(|every| every.as_nanos().div_ceil(STEP_NS)));
+            Self { clients, every: Some(Span::from_nanos(steps * STEP_NS)), pairs }
+        };
+        Ok((0..acceptance.cells).map(|_| cell()).collect())
+    }
+
+    /// What a win is in it.
+    pub(super) fn rule(&self, task: &Task, kind: Kind) -> Rule {
+        let level = if kind == Kind::Try { analysis::judge::ERROR } else { task.level() };
+        Rule { at_least: task.asked.at_least, level, gates: task.gates }
+    }
+
+    /// Puts a study into it.
+    fn enter(&self, file: &mut StudyFile) {
+        let Some(every) = self.every else { return };
+        let with = |load: &mut Load| load.every = every;
+        file.study.load.iter_mut().for_each(with);
+        for variant in &mut file.study.variants {
+            if let Some(VariantLoad::With(load)) = &mut variant.load {
+                with(load);
+            }
+        }
+        file.overrides.push(format!("load.every = {every}"));
+    }
+}
+
+/// The builds that are compared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate<'a> {
+    pub(super) base: &'a Path,
+    /// `None`: the base once more.
+    pub(super) program: Option<&'a Path>,
+}
+
+/// A task's study.
+///
+/// # Errors
+///
+/// [`Failure`] of the file, or where it cannot answer what is asked.
+pub(super) fn study(options: &Options, path: &Path, task: &Task) -> Result<StudyFile, Failure> {
+    let Any::Clients(file) = kinds::loaded(options, path, &On::Vm)? else {
+        let why = "a task's study must be one of clients, which has [access-point]";
+        return Err(Failure::Usage(format!("{}: {why}", path.display())));
+    };
+    improve::judge::check(task, &file.study)
+        .map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))?;
+    Ok(*file)
+}
+
+/// Compares a candidate with the base.
+///
+/// # Errors
+///
+/// [`Failure`] of the lab.
+pub(super) fn compare(
+    options: &Options,
+    folder: &TaskFolder,
+    cell: &Cell,
+    candidate: Candidate<'_>,
+    run: &Path,
+) -> Result<Recorded, Failure> {
+    let task = &folder.task;
+    let mut file = study(options, &folder.study_path(), task)?;
+    cell.enter(&mut file);
+    let installs_as = task.source.installs_as.as_str();
+    let in_image = installs_as.strip_prefix('/');
+    let put = |program: &Path| (installs_as.to_owned(), program.to_owned());
+    let with = candidate.program.filter(|_| in_image.is_none()).map(put);
+    let flags = asked(task, cell, candidate.program.is_none(), run);
+    let flags = flags::Compare { with, ..flags };
+    let replacing = |program: &Path| -> Result<Options, Failure> {
+        let Some(place) = in_image else { return Ok(options.clone()) };
+        let place = place.parse::<RelativePath>();
+        let place =
+            place.map_err(|wrong| Failure::Usage(format!("source.installs-as: {wrong}")))?;
+        Ok(options.replacing(Replaced { place, file: program.to_owned() }))
+    };
+    let ours = replacing(candidate.base)?;
+    let theirs = candidate.program.filter(|_| in_image.is_some()).map(replacing).transpose()?;
+    let builds = Builds { base: Some(candidate.base), other: theirs.as_ref() };
+    let recorded = compare::carried_out(&ours, file, &flags, builds)?;
+    recorded.ok_or_else(|| {
+        Failure::Unmeasured(format!("nothing was measured at {}", count(cell.clients, "client")))
+    })
+}
+
+fn asked(task: &Task, cell: &Cell, twice: bool, run: &Path) -> flags::Compare {
+    flags::Compare {
+        study: Default::default(),
+        base: task.asked.variant.to_string(),
+        variant: None,
+        with: None,
+        other_device: None,
+        other: OtherFirmware::default(),
+        a_a: twice,
+        clients: Some(cell.clients),
+        point: flags::Point::default(),
+        pairs: Some(cell.pairs),
+        up_to: None,
+        margin: None,
+        expect: None,
+        perturb: Vec::new(),
+        changes: Vec::new(),
+        window: None,
+        on: On::Vm,
+        dry_run: false,
+        out: Some(run.to_owned()),
+        open: false,
+        symbols: flags::Symbols::default(),
+        outputs: flags::Outputs::default(),
+    }
+}

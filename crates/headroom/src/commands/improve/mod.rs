@@ -1,0 +1,315 @@
+//! `headroom improve`: what an agent is asked to make cheaper, one try after the other, with the books.
+//!
+//! What a win is, the sandbox and the ledger are the crate `improve`'s; comparisons are made as `headroom compare` makes
+//! them. Here they meet: an attempt is written down, built, measured, judged, and written down again.
+
+mod cell;
+mod evidence;
+mod show;
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use improve::{
+    Built, TaskFolder,
+    begin::{Texts, begin},
+    folder::{Error, LONGEST_DIFF, LONGEST_TEXT},
+    judge,
+    ledger::{Cost, Kind, Ledger, What},
+    outcome::{Finding, Outcome, Reason},
+    sandbox::{self, Stop},
+    standing::Standing,
+};
+use lab::{Cancel, host};
+use linux::file;
+use model::name::Sha256Hex;
+
+use self::cell::{Candidate, Cell};
+use crate::{
+    failure::{Failure, Verdict},
+    flags::improve::{Accept, Canary, Improve, Named, Spent, Try, Verb},
+    options::{self, Options},
+    output,
+};
+
+pub(crate) fn improve(options: &Options, flags: &Improve) -> Result<Verdict, Failure> {
+    let named = flags.verb.named();
+    match &flags.verb {
+        Verb::Init(named) => init(options, named),
+        Verb::Try(flags) => Work::open(options, named)?.attempt_try(flags),
+        Verb::Accept(flags) => Work::open(options, named)?.attempt_acceptance(flags),
+        Verb::Canary(flags) => Work::open(options, named)?.attempt_canaries(flags),
+        Verb::Status(_) => Work::open(options, named).map(|work| show::status(options, &work)),
+        Verb::Ledger(_) => {
+            Work::open(options, named).map(|work| show::ledger(options, &work.ledger))
+        }
+        Verb::Close(_) => Work::open(options, named)?.close(),
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Task { .. } => Self::Usage(error.to_string()),
+            Error::Interrupted => Self::Interrupted("interrupted; the ledger says so".to_owned()),
+            error => Self::Environment(error.to_string()),
+        }
+    }
+}
+
+impl From<improve::ledger::Broken> for Failure {
+    fn from(broken: improve::ledger::Broken) -> Self {
+        Error::from(broken).into()
+    }
+}
+
+/// The wish to stop, as the sandbox hears it.
+#[derive(Debug)]
+struct Signals(Cancel);
+
+impl Stop for Signals {
+    fn is_stopped(&self) -> bool {
+        self.0.is_stopped()
+    }
+}
+
+/// The folder of a task's tries.
+fn folder_of(named: &Named) -> PathBuf {
+    let task = options::absolute(named.task.clone());
+    let folder = task.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    named.dir.clone().unwrap_or_else(|| PathBuf::from(format!("improve/{folder}")))
+}
+
+fn init(options: &Options, named: &Named) -> Result<Verdict, Failure> {
+    host::require(sandbox::PROGRAM[0], sandbox::PROGRAM[1])?;
+    host::require("patch", "patch")?;
+    let read = |path: &Path| {
+        let unreadable = |error| Failure::Usage(format!("cannot read {}: {error}", path.display()));
+        file::text(path, LONGEST_TEXT).map_err(unreadable)
+    };
+    let task_file = options::absolute(named.task.clone());
+    let folder = task_file.parent().unwrap_or(Path::new("/"));
+    let text = read(&task_file)?;
+    let task = improve::Task::read(&text)
+        .map_err(|why| Failure::Usage(format!("{}: {why}", task_file.display())))?;
+    let study = PathBuf::from(format!("{}/{}", folder.display(), task.asked.study));
+    let study_text = read(&study)?;
+    let texts = Texts { task: &text, study: &study_text, folder };
+    cell::study(options, &study, &task)?;
+    let stop = Signals(options::watched()?);
+    let path = folder_of(named);
+    output::note(format_args!("headroom: fetching and building the base in {}", path.display()));
+    let (folder, ledger) = begin(&path, texts, host::unix_now(), &stop)?;
+    show::begun(options, &folder, &ledger);
+    Ok(Verdict::Pass)
+}
+
+/// A task that is worked at.
+struct Work<'a> {
+    options: &'a Options,
+    folder: TaskFolder,
+    ledger: Ledger,
+}
+
+/// What is measured, from its first line in the ledger to its last one.
+struct Attempt {
+    id: u32,
+    kind: Kind,
+    began: Instant,
+    device_s: f64,
+    spent: Spent,
+}
+
+impl<'a> Work<'a> {
+    fn open(options: &'a Options, named: &Named) -> Result<Self, Failure> {
+        let path = folder_of(named);
+        if !path.is_dir() {
+            let (path, task) = (path.display(), named.task.display());
+            return Err(Failure::Usage(format!(
+                "{path} is not there: begin the task with `headroom improve init {task}`"
+            )));
+        }
+        let (folder, ledger) = TaskFolder::open(&path, host::unix_now())?;
+        Ok(Self { options, folder, ledger })
+    }
+
+    fn standing(&self) -> Standing {
+        Standing::of(self.ledger.entries())
+    }
+
+    /// Writes down that something is going to be measured.
+    fn begin(&mut self, kind: Kind, diff: &[u8], spent: Spent) -> Result<Attempt, Failure> {
+        let standing = self.standing();
+        if let Some(why) = standing.refusal(kind, &self.folder.task.budget) {
+            return Err(Failure::Usage(why));
+        }
+        let (id, diff) = (standing.next(), self.folder.store_diff(diff)?);
+        self.ledger.append(host::unix_now(), What::Began { id, kind, diff })?;
+        Ok(Attempt { id, kind, began: Instant::now(), device_s: 0.0, spent })
+    }
+
+    /// Writes down what became of it, and says it.
+    fn end(&mut self, attempt: &Attempt, finding: Finding) -> Result<Verdict, Failure> {
+        let Attempt { id, kind, began, device_s, spent: Spent { turns, tokens } } = *attempt;
+        let cost = Cost { wall_s: began.elapsed().as_secs_f64(), device_s, turns, tokens };
+        let verdict = verdict(finding.outcome);
+        // Whoever tries learns of an acceptance whether it passed, and nothing that a next try could be fitted to.
+        let shown =
+            if kind == Kind::Try { finding.clone() } else { show::only_the_outcome(&finding) };
+        self.ledger.append(host::unix_now(), What::Ended { id, finding: shown.clone(), cost })?;
+        show::ended(self.options, (id, kind), &shown, &cost);
+        Ok(verdict)
+    }
+
+    fn attempt_try(&mut self, flags: &Try) -> Result<Verdict, Failure> {
+        let diff = diff(&flags.diff)?;
+        let mut attempt = self.begin(Kind::Try, &diff, flags.spent)?;
+        let place = self.folder.of_try(attempt.id)?;
+        let finding = match self.built(attempt.id, &diff)? {
+            Err(finding) => finding,
+            Ok(built) => {
+                let cell = Cell::known(&self.folder.task);
+                let run = place.path_of("run");
+                self.measured(&mut attempt, Some(&built), (cell, &run))?
+            }
+        };
+        self.end(&attempt, finding)
+    }
+
+    /// What a diff builds, unless it is what the base is.
+    fn built(&self, id: u32, diff: &[u8]) -> Result<Result<Built, Finding>, Failure> {
+        let stop = Signals(options::watched()?);
+        let built = self.folder.build(id, diff, &stop)?;
+        Ok(built.and_then(|built| match self.base()? == &built.program {
+            true => {
+                let sentence = "Its program is the base's, to the byte.";
+                Err(Finding::of(Outcome::NoChange, Reason::SameProgram, sentence))
+            }
+            false => Ok(built),
+        }))
+    }
+
+    /// The base's program.
+    fn base(&self) -> Result<&Sha256Hex, Finding> {
+        match self.ledger.entries().first().map(|entry| &entry.what) {
+            Some(What::Opened(opened)) => Ok(&opened.program),
+            _ => {
+                Err(Finding::of(Outcome::Invalid, Reason::Unmeasured, "The ledger names no base."))
+            }
+        }
+    }
+
+    /// Measures a program, or the base against itself, in one cell, and judges it.
+    fn measured(
+        &self,
+        attempt: &mut Attempt,
+        built: Option<&Built>,
+        (cell, run): (Cell, &Path),
+    ) -> Result<Finding, Failure> {
+        let base = match self.base() {
+            Ok(base) => self.folder.program(base),
+            Err(finding) => return Ok(finding),
+        };
+        let program = built.map(|built| self.folder.program(&built.program));
+        let candidate = Candidate { base: &base, program: program.as_deref() };
+        let recorded = cell::compare(self.options, &self.folder, &cell, candidate, run)?;
+        let measured = evidence::of(&recorded, &base, built);
+        attempt.device_s += measured.device_s;
+        Ok(measured.judge(&cell.rule(&self.folder.task, attempt.kind)))
+    }
+
+    fn attempt_acceptance(&mut self, flags: &Accept) -> Result<Verdict, Failure> {
+        let standing = self.standing();
+        let tried =
+            flags.id.or(standing.best).and_then(|id| standing.attempt(id)).filter(|tried| {
+                tried.kind == Kind::Try
+                    && tried
+                        .finding
+                        .as_ref()
+                        .is_some_and(|finding| finding.outcome == Outcome::Kept)
+            });
+        let Some(tried) = tried else {
+            let why =
+                "only a try that was kept can be accepted; `headroom improve status` lists them";
+            return Err(Failure::Usage(why.to_owned()));
+        };
+        let diff = self.folder.diff(&tried.diff)?;
+        let attempt = self.begin(Kind::Acceptance, &diff, Spent::default())?;
+        self.in_secret_cells(attempt, Some(&diff))
+    }
+
+    fn attempt_canaries(&mut self, flags: &Canary) -> Result<Verdict, Failure> {
+        let mut won = false;
+        for _ in 0..flags.count {
+            let attempt = self.begin(Kind::Canary, b"", Spent::default())?;
+            won |= self.in_secret_cells(attempt, None)? == Verdict::Pass;
+        }
+        // A canary that wins is the failure.
+        Ok(if won { Verdict::Fail } else { Verdict::Pass })
+    }
+
+    /// Measures in all cells of an acceptance, unless one is lost before.
+    fn in_secret_cells(
+        &mut self,
+        mut attempt: Attempt,
+        diff: Option<&[u8]>,
+    ) -> Result<Verdict, Failure> {
+        let built = match diff.map(|diff| self.built(attempt.id, diff)).transpose()? {
+            None => None,
+            Some(Ok(built)) => Some(built),
+            Some(Err(finding)) => return self.end(&attempt, finding),
+        };
+        let mut findings = Vec::new();
+        for (place, cell) in (0..).zip(Cell::secret(&self.folder, attempt.id)?) {
+            let run = self.folder.secret_run(attempt.id, place)?;
+            let finding = self.measured(&mut attempt, built.as_ref(), (cell, &run))?;
+            let is_won = finding.outcome == Outcome::Kept;
+            findings.push(finding);
+            if !is_won {
+                break;
+            }
+        }
+        let none = || Finding::of(Outcome::Invalid, Reason::Unmeasured, "There was no cell.");
+        let finding = judge::all(findings).unwrap_or_else(none);
+        self.end(&attempt, finding)
+    }
+
+    fn close(&mut self) -> Result<Verdict, Failure> {
+        if !self.standing().is_closed {
+            let seed = self.folder.seed()?;
+            self.ledger.append(host::unix_now(), What::Closed { seed })?;
+        }
+        Ok(show::ledger(self.options, &self.ledger))
+    }
+}
+
+/// How the command ends: a win passes, what could not be measured is invalid, everything else fails.
+fn verdict(outcome: Outcome) -> Verdict {
+    match outcome {
+        Outcome::Kept => Verdict::Pass,
+        Outcome::Invalid | Outcome::Interrupted => Verdict::Invalid,
+        _ => Verdict::Fail,
+    }
+}
+
+/// The diff that a person named.
+fn diff(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = match path.to_str() {
+        Some("-") => io::stdin().take(LONGEST_DIFF + 1).read_to_end(&mut bytes),
+        _ => File::open(path).and_then(|file| file.take(LONGEST_DIFF + 1).read_to_end(&mut bytes)),
+    };
+    match read {
+        Err(error) => Err(Failure::Usage(format!("cannot read {}: {error}", path.display()))),
+        Ok(length) if length as u64 > LONGEST_DIFF => Err(Failure::Usage(format!(
+            "{} is longer than {} MiB, which no diff of a try is",
+            path.display(),
+            LONGEST_DIFF >> 20
+        ))),
+        Ok(_) => Ok(bytes),
+    }
+}

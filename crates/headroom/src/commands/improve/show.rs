@@ -1,0 +1,117 @@
+//! What `headroom improve` prints: one line for an attempt, a table for where a task stands, the ledger.
+
+use analysis::quantity::percent;
+use improve::{
+    TaskFolder,
+    ledger::{Cost, Kind, Ledger, What},
+    outcome::{Change, Finding, Outcome},
+    standing::Attempt,
+};
+use model::plural::count;
+use serde_json::json;
+
+use super::Work;
+use crate::{failure::Verdict, options::Options, output};
+
+/// A task that was begun.
+pub(super) fn begun(options: &Options, folder: &TaskFolder, ledger: &Ledger) {
+    let Some(What::Opened(opened)) = ledger.entries().first().map(|entry| &entry.what) else {
+        return;
+    };
+    if options.json {
+        output::json(&json!({"folder": folder.path(), "head": ledger.head(), "opened": opened}));
+        return;
+    }
+    let short = |sum: &str| sum.chars().take(16).collect::<String>();
+    output::line(format_args!("{}", opened.question));
+    for (what, sum) in [
+        ("source", &opened.source),
+        ("base", &opened.program),
+        ("study", &opened.study),
+        ("seed", &opened.seed),
+    ] {
+        output::line(format_args!("  {what:<8}{}", short(sum)));
+    }
+    let head = ledger.head().map(|head| short(head)).unwrap_or_default();
+    output::line(format_args!(
+        "Begun in {}; the ledger's first line is {head}.",
+        folder.path().display()
+    ));
+}
+
+/// What became of an attempt.
+pub(super) fn ended(options: &Options, (id, kind): (u32, Kind), finding: &Finding, cost: &Cost) {
+    if options.json {
+        output::json(&json!({"id": id, "kind": kind, "finding": finding, "cost": cost}));
+        return;
+    }
+    let Finding { outcome, sentence, .. } = finding;
+    output::line(format_args!("{} {id}: {outcome}. {sentence}", kind.name()));
+}
+
+/// Of an acceptance and of a canary only whether it passed is known while the task is open.
+pub(super) fn only_the_outcome(finding: &Finding) -> Finding {
+    let (outcome, sentence) = match finding.outcome {
+        Outcome::Kept => (Outcome::Kept, "It passes in every cell."),
+        Outcome::Invalid => (Outcome::Invalid, "It could not be measured in every cell."),
+        _ => (Outcome::Reverted, "It does not pass in every cell."),
+    };
+    Finding { outcome, reason: None, sentence: sentence.to_owned(), change: None }
+}
+
+/// Where a task stands.
+pub(super) fn status(options: &Options, work: &Work<'_>) -> Verdict {
+    let standing = work.standing();
+    let budget = &work.folder.task.budget;
+    if options.json {
+        output::json(&json!({
+            "question": work.folder.task.question, "standing": standing, "budget": budget,
+            "device-s": standing.device_s(), "head": work.ledger.head(),
+        }));
+        return Verdict::Pass;
+    }
+    output::line(format_args!("{}", work.folder.task.question));
+    standing.attempts.iter().for_each(|attempt| output::line(row(attempt)));
+    let left = |most: u32, kind| most.saturating_sub(standing.count(kind));
+    let tries = match left(budget.tries, Kind::Try) {
+        1 => "1 try".to_owned(),
+        more => format!("{more} tries"),
+    };
+    let acceptances = count(left(budget.acceptances, Kind::Acceptance), "acceptance");
+    let seconds = (budget.device.as_secs_f64() - standing.device_s()).max(0.0);
+    output::line(format_args!("Left: {tries}, {acceptances}, {seconds:.0} s on access points."));
+    Verdict::Pass
+}
+
+fn row(attempt: &Attempt) -> String {
+    let Attempt { id, kind, finding, cost, .. } = attempt;
+    let (outcome, sentence) = match finding {
+        Some(finding) => (finding.outcome.name(), finding.sentence.as_str()),
+        None => ("under way", ""),
+    };
+    let change = finding.as_ref().and_then(|finding| finding.change);
+    let change = change.map_or_else(|| "-".to_owned(), |Change { mean, .. }| signed(mean));
+    let wall = cost.wall_s;
+    format!("{id:>4}  {:<10}  {outcome:<11}  {change:>8}  {wall:>5.0} s  {sentence}", kind.name())
+}
+
+fn signed(share: f64) -> String {
+    let sign = if share < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", percent(share.abs()))
+}
+
+/// The ledger, whose chain was checked when it was opened.
+pub(super) fn ledger(options: &Options, ledger: &Ledger) -> Verdict {
+    for entry in ledger.entries() {
+        let text = serde_json::to_string(entry).unwrap_or_default();
+        output::json_text(&text);
+    }
+    if !options.json {
+        let lines = count(ledger.entries().len() as u32, "line");
+        let head = ledger.head().map(ToString::to_string).unwrap_or_default();
+        output::note(format_args!(
+            "{lines}, each with the hash of the one before; the last one's is {head}"
+        ));
+    }
+    Verdict::Pass
+}

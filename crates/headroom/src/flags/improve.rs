@@ -1,0 +1,108 @@
+//! The words of `headroom improve`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+const EXAMPLES: &str = "\
+Examples:
+  headroom improve init examples/tasks/stationd/task.toml      fetch and build the base, fix what is asked
+  headroom improve try examples/tasks/stationd/task.toml fewer-walks.diff
+  headroom improve status examples/tasks/stationd/task.toml
+  headroom improve accept examples/tasks/stationd/task.toml    hold the best try against cells that nobody has seen
+  headroom improve ledger examples/tasks/stationd/task.toml --json
+
+A try is a diff against the base and nothing else (-p1). Exit codes of try and accept: 0 kept, 1 no win, 3 invalid.";
+
+/// A task, and what is done with it.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Improve {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What is done with a task.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Begin a task: fetch and build the base, draw the seed, write down by content what is fixed
+    Init(Named),
+    /// Apply a diff to the base, build it in the sandbox, measure and judge it
+    Try(Try),
+    /// Hold a try against cells that nobody has seen; says only pass or fail
+    Accept(Accept),
+    /// Measure the base against itself as if it were a candidate: it must not win
+    Canary(Canary),
+    /// Show what was tried, what is best so far, and what is left to spend
+    Status(Named),
+    /// Check the ledger's chain of hashes and print it
+    Ledger(Named),
+    /// End a task and make its seed known
+    Close(Named),
+}
+
+impl Verb {
+    /// The task.
+    pub(crate) fn named(&self) -> &Named {
+        match self {
+            Self::Init(named) | Self::Status(named) | Self::Ledger(named) | Self::Close(named) => {
+                named
+            }
+            Self::Try(flags) => &flags.named,
+            Self::Accept(flags) => &flags.named,
+            Self::Canary(flags) => &flags.named,
+        }
+    }
+}
+
+/// Which task.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Named {
+    /// The task file
+    pub(crate) task: PathBuf,
+    /// Folder of its tries and its ledger [default: improve/NAME, by the task file's folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+/// A diff.
+#[derive(Args, Debug)]
+pub(crate) struct Try {
+    #[command(flatten)]
+    pub(crate) named: Named,
+    /// The diff, as `diff -u` or `git diff` writes it; - is the standard input
+    pub(crate) diff: PathBuf,
+    #[command(flatten)]
+    pub(crate) spent: Spent,
+}
+
+/// What the client says that a try took.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    /// Turns of the agent since its last try, for the ledger
+    #[arg(long, value_name = "N")]
+    pub(crate) turns: Option<u32>,
+    /// Tokens since its last try, for the ledger
+    #[arg(long, value_name = "N")]
+    pub(crate) tokens: Option<u64>,
+}
+
+/// Which try.
+#[derive(Args, Debug)]
+pub(crate) struct Accept {
+    #[command(flatten)]
+    pub(crate) named: Named,
+    /// The number of the try [default: the best so far]
+    #[arg(long = "try", value_name = "N")]
+    pub(crate) id: Option<u32>,
+}
+
+/// How many.
+#[derive(Args, Debug)]
+pub(crate) struct Canary {
+    #[command(flatten)]
+    pub(crate) named: Named,
+    /// How many are measured
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) count: u32,
+}

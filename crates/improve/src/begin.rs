@@ -1,0 +1,49 @@
+//! A task is begun: the tree fetched, the base built, the seed drawn, and all of it written down before the first try.
+
+use std::path::Path;
+
+use crate::{
+    build::Built,
+    content,
+    folder::{Error, TaskFolder},
+    ledger::{Ledger, Opened, What},
+    sandbox::Stop,
+};
+
+/// The texts of a task, and where its file is.
+#[derive(Clone, Copy, Debug)]
+pub struct Texts<'a> {
+    /// The task file.
+    pub task: &'a str,
+    /// The study file.
+    pub study: &'a str,
+    /// The task file's folder.
+    pub folder: &'a Path,
+}
+
+/// Begins a task in a folder that is not there yet.
+///
+/// # Errors
+///
+/// [`Error`]; the folder is left for a look at what its commands said.
+pub fn begin(
+    path: &Path,
+    texts: Texts<'_>,
+    now: u64,
+    stop: &dyn Stop,
+) -> Result<(TaskFolder, Ledger), Error> {
+    let folder = TaskFolder::create(path, texts.task, texts.study)?;
+    let (source, Built { program, .. }) = folder.build_base(texts.folder, stop)?;
+    let mut ledger = Ledger::open(&folder.folder)?;
+    let opened = Opened {
+        question: folder.task.question.clone(),
+        task: content::sum(texts.task.as_bytes()),
+        study: content::sum(texts.study.as_bytes()),
+        source,
+        program,
+        seed: content::sum(folder.seed()?.as_bytes()),
+        headroom: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    ledger.append(now, What::Opened(Box::new(opened)))?;
+    Ok((folder, ledger))
+}

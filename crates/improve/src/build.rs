@@ -1,0 +1,290 @@
+//! From a diff to a program: applied to a copy of the base, held against what may be edited, built as the base was.
+//!
+//! Works in the sandbox and on its copies. What was edited is known by content, not by what the diff says of itself.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use linux::{file, folder::Folder};
+use model::name::Sha256Hex;
+
+use crate::{
+    content::{Item, Manifest},
+    folder::{Error, TaskFolder},
+    outcome::{Finding, Outcome, Reason},
+    sandbox::{Ended, Sandbox, Stop},
+};
+
+/// No program is longer, bytes.
+const LONGEST_PROGRAM: u64 = 512 << 20;
+
+/// No build says more that is looked at, bytes.
+const LONGEST_LOG: u64 = 64 << 20;
+
+/// What a build said.
+const LOG: &str = "build.log";
+
+/// A diff may take so long to be applied.
+const APPLY: Duration = Duration::from_secs(30);
+
+/// A program that was built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    /// What is in it.
+    pub program: Sha256Hex,
+    /// Its length as it is built, bytes.
+    pub bytes: u64,
+    /// The files that were edited.
+    pub edited: Vec<String>,
+    /// Warnings of the compiler in these.
+    pub warnings: u32,
+}
+
+impl TaskFolder {
+    /// Fetches the tree and builds it: the base. Its manifest's hash, and its program.
+    pub(crate) fn build_base(
+        &self,
+        task_folder: &Path,
+        stop: &dyn Stop,
+    ) -> Result<(Sha256Hex, Built), Error> {
+        let source = self.path_of("source");
+        let log = self.log("fetch.log", &self.folder)?;
+        let mut fetch = Command::new("/bin/sh");
+        fetch.args(["-euc", &self.task.source.fetch]).current_dir(&source).env("TASK", task_folder);
+        let clone = || log.try_clone().map_err(Error::file("open", self.path_of("fetch.log")));
+        let status = fetch.stdin(Stdio::null()).stdout(clone()?).stderr(clone()?).status();
+        let status = status.map_err(Error::file("run", "/bin/sh"))?;
+        if !status.success() {
+            let log = self.path_of("fetch.log");
+            return Err(Error::Command { what: "source.fetch", how: status.to_string(), log });
+        }
+        let tree = self.folder.folder("source").map_err(Error::file("open", &source))?;
+        let manifest = Manifest::of(&tree).map_err(Error::file("read", &source))?.sum();
+        let log = self.log(LOG, &self.folder)?;
+        match self.sandbox(&source, &self.path_of("out"), stop).run(
+            &self.task.source.build,
+            nothing()?,
+            &log,
+            self.task.source.limit.into(),
+        ) {
+            Ok(Ended::With(status)) if status.success() => {}
+            Ok(Ended::Stopped) => return Err(Error::Interrupted),
+            Ok(ended) => {
+                let (what, log) = ("the base's build", self.path_of(LOG));
+                return Err(Error::Command { what, how: words(ended), log });
+            }
+            Err(error) => return Err(Error::file("run", "bwrap")(error)),
+        }
+        let built = self.take_program(&self.path_of("out"), Vec::new())?;
+        let lost = || Error::NoProgram(self.task.source.program.as_ref().into());
+        Ok((manifest, built.ok_or_else(lost)?))
+    }
+
+    /// Builds a try; else why there is nothing to measure.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] of this machine, never of the try.
+    pub fn build(
+        &self,
+        id: u32,
+        diff: &[u8],
+        stop: &dyn Stop,
+    ) -> Result<Result<Built, Finding>, Error> {
+        let place = self.of_try(id)?;
+        let built = self.build_in(&place, diff, stop);
+        for name in ["tree", "out"] {
+            // Copies: the program and the log stay.
+            let _ = place.remove_tree(name);
+        }
+        built
+    }
+
+    fn build_in(
+        &self,
+        place: &Folder,
+        diff: &[u8],
+        stop: &dyn Stop,
+    ) -> Result<Result<Built, Finding>, Error> {
+        for (from, to) in [("source", "tree"), ("out", "out")] {
+            copy(&self.path_of(from), &place.path_of(to))?;
+        }
+        let [tree, out] = ["tree", "out"].map(|name| place.path_of(name));
+        let log = self.log(LOG, place)?;
+        let sandbox = self.sandbox(&tree, &out, stop);
+        let run = |command: &str, input, limit| {
+            sandbox.run(command, input, &log, limit).map_err(Error::file("run", "bwrap"))
+        };
+        place.replace("diff", diff).map_err(Error::file("write", place.path_of("diff")))?;
+        let input = place.file("diff").map_err(Error::file("read", place.path_of("diff")))?;
+        let apply = "patch --strip=1 --batch --forward --no-backup-if-mismatch --reject-file=-";
+        match run(apply, input, APPLY)? {
+            Ended::With(status) if status.success() => {}
+            Ended::Stopped => return Err(Error::Interrupted),
+            _ => {
+                return Ok(Err(failed(
+                    Reason::DoesNotApply,
+                    self.said(place, "The diff does not apply to the base"),
+                )));
+            }
+        }
+        let edited = match self.edited(place)? {
+            Ok(edited) => edited,
+            Err(finding) => return Ok(Err(finding)),
+        };
+        match run(&self.task.source.build, nothing()?, self.task.source.limit.into())? {
+            Ended::With(status) if status.success() => {}
+            Ended::Stopped => return Err(Error::Interrupted),
+            Ended::TimedOut => {
+                let limit = self.task.source.limit;
+                let sentence =
+                    format!("Its build takes longer than {limit}, which is what the task allows.");
+                return Ok(Err(Finding::of(Outcome::TimedOut, Reason::BuildTooLong, sentence)));
+            }
+            Ended::With(_) => {
+                return Ok(Err(failed(Reason::DoesNotBuild, self.said(place, "It does not build"))));
+            }
+        }
+        let built = self.take_program(&out, edited)?;
+        let lost = || {
+            failed(
+                Reason::DoesNotBuild,
+                format!("Its build leaves no program `{}`.", self.task.source.program),
+            )
+        };
+        Ok(built
+            .map(|built| Built { warnings: self.new_warnings(place, &built.edited), ..built })
+            .ok_or_else(lost))
+    }
+
+    /// What the diff did to the tree, by content; else what it may not have done.
+    fn edited(&self, place: &Folder) -> Result<Result<Vec<String>, Finding>, Error> {
+        let manifest = |folder: &Folder, name: &str| {
+            let tree = folder.folder(name);
+            tree.and_then(|tree| Manifest::of(&tree))
+                .map_err(Error::file("read", folder.path_of(name)))
+        };
+        let (base, tree) = (manifest(&self.folder, "source")?, manifest(place, "tree")?);
+        let changed = base.changed(&tree);
+        let is_outside = |(path, item): &(&&str, &Option<&Item>)| {
+            !self.task.may_edit(path) || matches!(item, Some(Item::Other))
+        };
+        if let Some((path, _)) = changed.iter().find(is_outside) {
+            let may = self.task.source.edit.join(", ");
+            let sentence =
+                format!("It changes `{path}`; a try may edit files of {may} and nothing else.");
+            return Ok(Err(failed(Reason::EditsOutside, sentence)));
+        }
+        Ok(Ok(changed.into_keys().map(str::to_owned).collect()))
+    }
+
+    /// The program that a build left, stored; `None` where there is none.
+    fn take_program(&self, out: &Path, edited: Vec<String>) -> Result<Option<Built>, Error> {
+        let folder = Folder::open(out).map_err(Error::file("open", out))?;
+        // A link would lead out of the folder: it is no program.
+        let Ok(program) = folder.read(&self.task.source.program, LONGEST_PROGRAM) else {
+            return Ok(None);
+        };
+        let bytes = program.len() as u64;
+        Ok(Some(Built { program: self.store_program(&program)?, bytes, edited, warnings: 0 }))
+    }
+
+    fn sandbox<'a>(&'a self, source: &'a Path, out: &'a Path, stop: &'a dyn Stop) -> Sandbox<'a> {
+        Sandbox { source, out, tools: &self.task.source.tools, stop }
+    }
+
+    fn log(&self, name: &'static str, folder: &Folder) -> Result<File, Error> {
+        let _ = folder.remove_file(name);
+        folder.append(name).map_err(Error::file("open", folder.path_of(name)))
+    }
+
+    /// A sentence, and the last line of what the build said.
+    fn said(&self, place: &Folder, what: &str) -> String {
+        let text = text(&place.path_of(LOG));
+        let errors = text.lines().filter(|line| line.contains("error") || line.contains("FAILED"));
+        let last = errors.chain(text.lines().rev().take(1)).next().unwrap_or_default();
+        let last: String = last.chars().filter(|sign| !sign.is_control()).take(200).collect();
+        format!("{what}: {last}")
+    }
+
+    /// Warnings in edited files beyond those that the base's build has there.
+    fn new_warnings(&self, place: &Folder, edited: &[String]) -> u32 {
+        let [now, then] =
+            [place.path_of(LOG), self.path_of(LOG)].map(|log| warnings(&text(&log), edited));
+        now.saturating_sub(then)
+    }
+}
+
+fn text(log: &Path) -> String {
+    let bytes = file::bytes(log, LONGEST_LOG).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Warnings that a compiler gives for these files: gcc's are lines of their own, rustc's name the file in the line below.
+fn warnings(log: &str, files: &[String]) -> u32 {
+    let names = |line: &str| files.iter().any(|file| names(line, file));
+    let lines: Vec<&str> = log.lines().collect();
+    let gcc = lines.iter().filter(|line| line.contains(": warning: ") && names(line)).count();
+    let is_rustc = |pair: &&[&str]| {
+        pair[0].starts_with("warning") && pair[1].trim_start().starts_with("--> ") && names(pair[1])
+    };
+    (gcc + lines.windows(2).filter(is_rustc).count()) as u32
+}
+
+/// Whether a line names a file of the tree, which compilers may name from a folder of it.
+fn names(line: &str, file: &str) -> bool {
+    let last = file.rsplit('/').next().unwrap_or(file);
+    line.split([' ', ':', '('])
+        .any(|word| word == file || word.ends_with(&format!("/{last}")) || word == last)
+}
+
+fn failed(reason: Reason, sentence: String) -> Finding {
+    Finding::of(Outcome::Failed, reason, sentence)
+}
+
+fn words(ended: Ended) -> String {
+    match ended {
+        Ended::With(status) => status.to_string(),
+        Ended::TimedOut => "its time over".to_owned(),
+        Ended::Stopped => "an interruption".to_owned(),
+    }
+}
+
+fn nothing() -> Result<File, Error> {
+    File::open("/dev/null").map_err(Error::file("open", "/dev/null"))
+}
+
+/// Copies a tree with its times: builds go by them.
+fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    if to.exists() {
+        fs::remove_dir_all(to).map_err(Error::file("remove", to))?;
+    }
+    let copied = Command::new("cp").args(["-a", "--reflink=auto", "--"]).args([from, to]).output();
+    let copied = copied.map_err(Error::file("run", "cp"))?;
+    if copied.status.success() {
+        return Ok(());
+    }
+    let why = String::from_utf8_lossy(&copied.stderr).into_owned();
+    Err(Error::file("copy to", to)(io::Error::other(why.trim().to_owned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_of_both_compilers_count_in_edited_files_alone() {
+        let gcc =
+            "../src/ap/sta.c:12:3: warning: unused variable\n../src/ap/other.c:1:1: warning: x\n";
+        let rustc = "warning: unused import\n  --> crates/a/src/lib.rs:3:5\n   |\nwarning: `a` generated 1 warning\n";
+        let files = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        assert_eq!(warnings(gcc, &files(&["src/ap/sta.c"])), 1);
+        assert_eq!(warnings(rustc, &files(&["crates/a/src/lib.rs"])), 1);
+        assert_eq!(warnings(&format!("{gcc}{rustc}"), &files(&["src/main.rs"])), 0);
+    }
+}

@@ -1,0 +1,290 @@
+//! The folder of a task: what was fixed when it was begun, and what its tries leave.
+//!
+//! ```text
+//! task.toml  study.toml    as they were read                 ledger.jsonl   the books
+//! source/    out/          the base, built                   diffs/         by content
+//! programs/                what was built, by content        tries/N/       build.log, and the run
+//! secret/                  the seed, and acceptances: for nobody but the judge
+//! ```
+//!
+//! One process works in it at a time. Measuring is the command line's.
+
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+};
+
+use linux::folder::Folder;
+use model::{name::Sha256Hex, random::Random};
+use rustix::{
+    fs::{FlockOperation, flock},
+    rand::{GetRandomFlags, getrandom},
+};
+
+use crate::{
+    content,
+    ledger::{Broken, Ledger, What},
+    task::{Task, Wrong},
+};
+
+const TASK: &str = "task.toml";
+const STUDY: &str = "study.toml";
+const LOCK: &str = "lock";
+const SEED: &str = "seed";
+
+/// No task or study file is longer, bytes.
+pub const LONGEST_TEXT: u64 = 1 << 20;
+
+/// No diff is longer, bytes.
+pub const LONGEST_DIFF: u64 = 4 << 20;
+
+/// Why a task's folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file of it.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    File {
+        /// What was tried.
+        doing: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// The books.
+    #[error(transparent)]
+    Ledger(#[from] Broken),
+    /// The task file.
+    #[error("{}: {why}", path.display())]
+    Task {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: Wrong,
+    },
+    /// Another process has it.
+    #[error("{} is in use by another headroom; wait until it has ended", .0.display())]
+    Busy(PathBuf),
+    /// What was fixed is no more.
+    #[error("{} is not what it was when the task was begun; begin it anew with `headroom improve init`", .0.display())]
+    Changed(PathBuf),
+    /// It was not begun to its end.
+    #[error("{} holds no task that was begun to its end; remove it and run `headroom improve init` again", .0.display())]
+    NotBegun(PathBuf),
+    /// A command of the task's own failed.
+    #[error("{what} ended with {how}; what it said is in {}", log.display())]
+    Command {
+        /// `source.fetch`, or the base's build.
+        what: &'static str,
+        /// Its status.
+        how: String,
+        /// Its output.
+        log: PathBuf,
+    },
+    /// It left nothing.
+    #[error("the base's build left no program {} below $OUT", .0.display())]
+    NoProgram(PathBuf),
+    /// Somebody stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Error {
+    /// For `map_err`.
+    pub(crate) fn file(
+        doing: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { doing, path, source }
+    }
+}
+
+/// A task's folder, held by this process.
+#[derive(Debug)]
+pub struct TaskFolder {
+    pub(crate) folder: Folder,
+    /// What is asked.
+    pub task: Task,
+    /// The study's text.
+    pub study: String,
+    _lock: File,
+}
+
+impl TaskFolder {
+    /// Makes the folder of a task, which must not be there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`].
+    pub(crate) fn create(path: &Path, task: &str, study: &str) -> Result<Self, Error> {
+        let asked = Task::read(task).map_err(|why| Error::Task { path: path.into(), why })?;
+        std::fs::create_dir_all(path).map_err(Error::file("make", path))?;
+        let folder = Folder::open(path).map_err(Error::file("open", path))?;
+        let lock = lock(&folder)?;
+        if folder.has(TASK) {
+            let taken = io::Error::from(io::ErrorKind::AlreadyExists);
+            return Err(Error::file("make", folder.path_of(TASK))(taken));
+        }
+        let this = Self { folder, task: asked, study: study.to_owned(), _lock: lock };
+        for (name, text) in [(TASK, task), (STUDY, study)] {
+            this.replace(name, text.as_bytes())?;
+        }
+        for name in ["source", "out", "tries", "diffs", "programs"] {
+            this.folder.new_folder(name).map_err(Error::file("make", this.path_of(name)))?;
+        }
+        this.secret()?.replace(SEED, seed()?.as_bytes()).map_err(Error::file("write", SEED))?;
+        Ok(this)
+    }
+
+    /// Opens the folder of a task that was begun, with its books. What was under way when headroom ended is written down
+    /// as interrupted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`].
+    pub fn open(path: &Path, now: u64) -> Result<(Self, Ledger), Error> {
+        let folder = Folder::open(path).map_err(Error::file("open", path))?;
+        let lock = lock(&folder)?;
+        let read = |name: &'static str| {
+            folder.read_text(name, LONGEST_TEXT).map_err(Error::file("read", folder.path_of(name)))
+        };
+        let [text, study] = [read(TASK)?, read(STUDY)?];
+        let mut ledger = Ledger::open(&folder)?;
+        let Some(What::Opened(opened)) = ledger.entries().first().map(|entry| &entry.what) else {
+            return Err(Error::NotBegun(path.to_owned()));
+        };
+        for (name, text, then) in [(TASK, &text, &opened.task), (STUDY, &study, &opened.study)] {
+            if content::sum(text.as_bytes()) != *then {
+                return Err(Error::Changed(folder.path_of(name)));
+            }
+        }
+        let task =
+            Task::read(&text).map_err(|why| Error::Task { path: folder.path_of(TASK), why })?;
+        crate::standing::close_interrupted(&mut ledger, now)?;
+        Ok((Self { folder, task, study, _lock: lock }, ledger))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The study's file, as it was when the task was begun.
+    pub fn study_path(&self) -> PathBuf {
+        self.path_of(STUDY)
+    }
+
+    /// The path of something of it.
+    pub(crate) fn path_of(&self, name: &str) -> PathBuf {
+        self.folder.path_of(name)
+    }
+
+    pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.folder.replace(name, bytes).map_err(Error::file("write", self.path_of(name)))
+    }
+
+    /// What nobody but the judge sees.
+    fn secret(&self) -> Result<Folder, Error> {
+        let made = self.folder.make_folder("secret").map(Folder::private);
+        let folder = made.map_err(Error::file("make", self.path_of("secret")))?;
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::chmod(folder.path(), mode)
+            .map_err(|errno| Error::file("protect", folder.path())(errno.into()))?;
+        Ok(folder)
+    }
+
+    /// The seed's hexadecimal digits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub fn seed(&self) -> Result<String, Error> {
+        let secret = self.secret()?;
+        secret.read_text(SEED, LONGEST_TEXT).map_err(Error::file("read", secret.path_of(SEED)))
+    }
+
+    /// Numbers that only the seed's holder knows, for what has this number in the ledger.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub fn draws(&self, id: u32) -> Result<Random, Error> {
+        let sum = content::sum(format!("{} {id}", self.seed()?).as_bytes());
+        let word = |at: usize| u64::from_str_radix(&sum[at..at + 16], 16).unwrap_or_default();
+        Ok(Random::of([word(0), word(16), word(32)]))
+    }
+
+    /// A new folder for the run of an acceptance or a canary.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub fn secret_run(&self, id: u32, cell: u32) -> Result<PathBuf, Error> {
+        Ok(self.secret()?.path_of(format!("{id}-{cell}")))
+    }
+
+    /// The folder of a try.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub fn of_try(&self, id: u32) -> Result<Folder, Error> {
+        let name = format!("tries/{id}");
+        self.folder.make_folder(&name).map_err(Error::file("make", self.path_of(&name)))
+    }
+
+    /// Stores a diff by its content.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub fn store_diff(&self, diff: &[u8]) -> Result<Sha256Hex, Error> {
+        self.store("diffs", diff)
+    }
+
+    /// Stores a program by its content.
+    pub(crate) fn store_program(&self, program: &[u8]) -> Result<Sha256Hex, Error> {
+        self.store("programs", program)
+    }
+
+    fn store(&self, place: &'static str, bytes: &[u8]) -> Result<Sha256Hex, Error> {
+        let sum = content::sum(bytes);
+        let folder =
+            self.folder.make_folder(place).map_err(Error::file("make", self.path_of(place)))?;
+        folder.replace(&sum, bytes).map_err(Error::file("write", folder.path_of(&sum)))?;
+        Ok(sum)
+    }
+
+    /// A diff that was stored.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub fn diff(&self, sum: &Sha256Hex) -> Result<Vec<u8>, Error> {
+        let name = format!("diffs/{sum}");
+        self.folder.read(&name, LONGEST_DIFF).map_err(Error::file("read", self.path_of(&name)))
+    }
+
+    /// Where a program that was stored is.
+    pub fn program(&self, sum: &Sha256Hex) -> PathBuf {
+        self.path_of(&format!("programs/{sum}"))
+    }
+}
+
+fn lock(folder: &Folder) -> Result<File, Error> {
+    let lock = folder.lock_file(LOCK).map_err(Error::file("open", folder.path_of(LOCK)))?;
+    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(lock),
+        Err(_) => Err(Error::Busy(folder.path().to_owned())),
+    }
+}
+
+/// 32 bytes from the kernel, as hexadecimal digits.
+fn seed() -> Result<String, Error> {
+    let mut bytes = [0; 32];
+    let drawn = getrandom(&mut bytes, GetRandomFlags::empty());
+    drawn.map_err(|errno| Error::file("read", "/dev/urandom")(errno.into()))?;
+    Ok(Sha256Hex::of(&bytes).to_string())
+}

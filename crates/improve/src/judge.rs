@@ -1,0 +1,203 @@
+//! What became of a try, by what was measured: the one place that says what a win is.
+//!
+//! Pure. It knows the comparison's judgement and what was measured around it; it opens no run. Every check here has a
+//! cheat behind it (docs/design/improve.md), and the first that fails names the reason.
+
+use analysis::{
+    paired,
+    quantity::percent,
+    verdicts::{Finding as Found, Judgement},
+};
+use model::{share::Share, study::Study};
+
+use crate::{
+    outcome::{Change, Finding, Outcome, Reason},
+    task::Gates,
+};
+
+/// Of what the subject saves, others may take so much, as noise of theirs.
+const OTHERS: f64 = 0.1;
+
+/// What is a win.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Cheaper by at least this share of the base.
+    pub at_least: Share,
+    /// The error that is allowed.
+    pub level: f64,
+    /// What may not get worse.
+    pub gates: Gates,
+}
+
+/// What was measured of a try in one cell.
+#[derive(Clone, Debug)]
+pub struct Evidence<'a> {
+    /// The comparison of its subject.
+    pub judgement: &'a Judgement,
+    /// Why trials of the candidate alone came to no end.
+    pub broken: Option<String>,
+    /// What no honest program costs less than, µs of CPU a second.
+    pub floor_us: Option<f64>,
+    /// Resident memory of the base's and the candidate's subject, KiB.
+    pub memory_kib: [Option<f64>; 2],
+    /// Length of the base's and the candidate's program, bytes.
+    pub bytes: [u64; 2],
+    /// New warnings in edited files.
+    pub warnings: u32,
+}
+
+/// A cell, as a sentence names it.
+fn at(judgement: &Judgement) -> String {
+    let clients = model::plural::count(judgement.clients, "client");
+    format!("at {clients}")
+}
+
+/// Decides one cell.
+pub fn judge(rule: &Rule, evidence: &Evidence<'_>) -> Finding {
+    let judgement = evidence.judgement;
+    let change = change(judgement);
+    let checks = [broken, unmeasured, others_pay, below_floor, saving, memory, size, warnings];
+    let found = checks.iter().find_map(|check| check(rule, evidence));
+    let finding = found.unwrap_or_else(|| {
+        let sentence =
+            format!("It costs {} less CPU than the base {}.", share(change), at(judgement));
+        Finding { outcome: Outcome::Kept, reason: None, sentence, change: None }
+    });
+    finding.with(change)
+}
+
+/// Decides several cells of which all must be won: the first that is not.
+pub fn all(findings: Vec<Finding>) -> Option<Finding> {
+    let mut findings = findings;
+    let lost = findings.iter().position(|finding| finding.outcome != Outcome::Kept);
+    (!findings.is_empty()).then(|| findings.swap_remove(lost.unwrap_or_default()))
+}
+
+fn change(judgement: &Judgement) -> Option<Change> {
+    let relative = judgement.relative?;
+    let interval = relative.interval?;
+    Some(Change { mean: relative.mean, low: interval.low, high: interval.high })
+}
+
+fn share(change: Option<Change>) -> String {
+    change.map_or_else(|| "nothing".to_owned(), |change| percent(change.mean.abs()))
+}
+
+fn broken(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+    let why = evidence.broken.as_ref()?;
+    Some(Finding::of(Outcome::Failed, Reason::Broken, format!("It does not do its job: {why}.")))
+}
+
+fn unmeasured(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+    let judgement = evidence.judgement;
+    let is_measured = judgement.relative.is_some()
+        && !matches!(judgement.finding, Found::NotComparable | Found::Unstable);
+    let invalid = || Finding::of(Outcome::Invalid, Reason::Unmeasured, judgement.sentence.clone());
+    (!is_measured).then(invalid)
+}
+
+/// What hostapd, the load and children pay is in the judgement's sum.
+fn others_pay(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+    let judgement = evidence.judgement;
+    let (together, own) = (judgement.together?, judgement.absolute?);
+    let taken = together.absolute.mean - own.mean;
+    let pays = together.pays || (own.mean < 0.0 && taken > OTHERS * own.mean.abs());
+    let sentence = || {
+        format!(
+            "The subject saves {:.1} µs a second {}, and hostapd, the load or children take {taken:.1} µs of it back.",
+            -own.mean,
+            at(judgement)
+        )
+    };
+    pays.then(|| Finding::of(Outcome::Suspect, Reason::OthersPay, sentence()))
+}
+
+fn below_floor(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+    let (floor, after) = (evidence.floor_us?, evidence.judgement.after?.mean);
+    let sentence = || {
+        format!(
+            "It costs {after:.1} µs a second {}, and the floor, which does less than its job, {floor:.1} µs.",
+            at(evidence.judgement)
+        )
+    };
+    (after < floor).then(|| Finding::of(Outcome::Suspect, Reason::BelowFloor, sentence()))
+}
+
+/// Whether the saving is there, is large enough, and is no chance.
+fn saving(rule: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+    let judgement = evidence.judgement;
+    let relative = judgement.relative?;
+    let won = paired::below(&relative, -rule.at_least.get()).is_some_and(|p| p <= rule.level);
+    if won {
+        return None;
+    }
+    let change = change(judgement);
+    let at = at(judgement);
+    Some(match judgement.finding {
+        Found::Dearer => {
+            let sentence = format!("It costs {} more CPU than the base {at}.", share(change));
+            Finding::of(Outcome::Reverted, Reason::Dearer, sentence)
+        }
+        Found::Cheaper => {
+            let asked = rule.at_least;
+            let sentence =
+                format!("It costs {} less CPU {at}; {asked} less was asked for.", share(change));
+            Finding::of(Outcome::Reverted, Reason::TooLittle, sentence)
+        }
+        _ => {
+            let sentence = format!(
+                "Its cost is the base's {at}, as far as {} pairs can see.",
+                judgement.pairs
+            );
+            Finding::of(Outcome::NoChange, Reason::NoDifference, sentence)
+        }
+    })
+}
+
+fn memory(rule: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+    let [Some(base), Some(candidate)] = evidence.memory_kib else { return None };
+    let most = base * (1.0 + rule.gates.memory.get());
+    let sentence = || {
+        let allowed = rule.gates.memory;
+        format!(
+            "Its subject holds {candidate:.0} KiB, the base's {base:.0} KiB; {allowed} more is allowed."
+        )
+    };
+    (candidate > most).then(|| Finding::of(Outcome::Reverted, Reason::Memory, sentence()))
+}
+
+fn size(rule: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+    let [base, candidate] = evidence.bytes;
+    let most = base as f64 * (1.0 + rule.gates.size.get());
+    let sentence = || {
+        let allowed = rule.gates.size;
+        format!("The program has {candidate} bytes, the base's {base}; {allowed} more is allowed.")
+    };
+    (candidate as f64 > most).then(|| Finding::of(Outcome::Reverted, Reason::Size, sentence()))
+}
+
+fn warnings(rule: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+    let found = evidence.warnings;
+    let sentence = || {
+        format!(
+            "The compiler gives {found} new warnings in edited files; {} are allowed.",
+            rule.gates.warnings
+        )
+    };
+    (found > rule.gates.warnings)
+        .then(|| Finding::of(Outcome::Reverted, Reason::Warnings, sentence()))
+}
+
+/// Whether a study can be what a task is measured by: its variant is there, and the program is what it starts.
+///
+/// # Errors
+///
+/// What is wrong, and what to write.
+pub fn check(task: &crate::Task, study: &Study) -> Result<(), String> {
+    let known = |name: &str| study.variants.iter().any(|variant| variant.name == *name);
+    let names = [Some(&task.asked.variant), task.asked.floor.as_ref()];
+    match names.into_iter().flatten().find(|name| !known(name)) {
+        Some(unknown) => Err(format!("the task's study has no variant `{unknown}`")),
+        None => Ok(()),
+    }
+}

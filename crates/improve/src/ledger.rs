@@ -1,0 +1,298 @@
+//! The books of a task: a file of lines that only grows, each with the hash of the one before it.
+//!
+//! Reads and appends `ledger.jsonl` below a [`Folder`]. A line that was cut off in the middle of writing never counted and
+//! goes; whatever else breaks the chain is refused and never repaired. What the lines mean is [`crate::outcome`]'s.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use linux::folder::Folder;
+use model::name::Sha256Hex;
+use serde::{Deserialize, Serialize};
+
+use crate::{content, outcome::Finding};
+
+const NAME: &str = "ledger.jsonl";
+
+/// No ledger is longer, bytes: some hundred thousand tries.
+const LONGEST: u64 = 256 << 20;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its place, from 0.
+    pub n: u64,
+    /// SHA-256 of the line before it, without its end; `None` at the first.
+    pub before: Option<Sha256Hex>,
+    /// When it was written, seconds since 1970.
+    pub at: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What a line says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub enum What {
+    /// A task was begun: all that is fixed from here on.
+    Opened(Box<Opened>),
+    /// Something is going to be measured.
+    Began {
+        /// Its number, from 1, over all kinds.
+        id: u32,
+        /// What it is.
+        kind: Kind,
+        /// SHA-256 of its diff.
+        diff: Sha256Hex,
+    },
+    /// It came to its end.
+    Ended {
+        /// Its number.
+        id: u32,
+        /// What became of it.
+        finding: Finding,
+        /// What it took.
+        cost: Cost,
+    },
+    /// Nothing more is tried; the seed may be known now.
+    Closed {
+        /// The seed, hexadecimal.
+        seed: String,
+    },
+}
+
+/// What is fixed before the first try, by content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opened {
+    /// The question.
+    pub question: String,
+    /// SHA-256 of the task file.
+    pub task: Sha256Hex,
+    /// SHA-256 of the study file.
+    pub study: Sha256Hex,
+    /// SHA-256 over the tree's manifest.
+    pub source: Sha256Hex,
+    /// SHA-256 of the program that the base builds.
+    pub program: Sha256Hex,
+    /// SHA-256 of the seed's hexadecimal digits.
+    pub seed: Sha256Hex,
+    /// headroom's version.
+    pub headroom: String,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A diff, in the cell that is known.
+    Try,
+    /// A diff, in cells that are not.
+    Acceptance,
+    /// The base against itself, as an acceptance: it must not win.
+    Canary,
+}
+
+impl Kind {
+    /// The word that output uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Try => "try",
+            Self::Acceptance => "acceptance",
+            Self::Canary => "canary",
+        }
+    }
+}
+
+/// What something took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Wall time, s.
+    pub wall_s: f64,
+    /// Time that passed on access points, s.
+    pub device_s: f64,
+    /// Turns of the agent since its last try, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u32>,
+    /// Tokens since its last try, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+}
+
+/// A ledger that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Broken {
+    /// It cannot be read or written.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    File {
+        /// What was tried.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// A line is not what the next one says it is.
+    #[error(
+        "line {line} of {} {why}: the ledger was changed, and nothing behind that line can be trusted; begin the task anew", path.display()
+    )]
+    Chain {
+        /// The file.
+        path: PathBuf,
+        /// Its line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+}
+
+/// The books, open for one writer, who holds the task's lock.
+#[derive(Debug)]
+pub struct Ledger {
+    file: File,
+    path: PathBuf,
+    entries: Vec<Entry>,
+    /// Of the last line.
+    head: Option<Sha256Hex>,
+}
+
+impl Ledger {
+    /// Reads the books, and cuts off what was not written to its end.
+    ///
+    /// # Errors
+    ///
+    /// [`Broken`].
+    pub fn open(folder: &Folder) -> Result<Self, Broken> {
+        let path = folder.path_of(NAME);
+        let at = |doing| {
+            let path = path.clone();
+            move |source| Broken::File { doing, path, source }
+        };
+        let file = folder.append(NAME).map_err(at("open"))?;
+        let bytes = folder.read(NAME, LONGEST).map_err(at("read"))?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        if whole < bytes.len() {
+            file.set_len(whole as u64).map_err(at("cut the last line of"))?;
+        }
+        let (entries, head) = chain(&bytes[..whole]).map_err(|(line, why)| Broken::Chain {
+            path: path.clone(),
+            line,
+            why,
+        })?;
+        Ok(Self { file, path, entries, head })
+    }
+
+    /// All lines.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The hash of the last line: who has it can say later whether anything before it was changed.
+    pub fn head(&self) -> Option<&Sha256Hex> {
+        self.head.as_ref()
+    }
+
+    /// Writes a line down, to the disk.
+    ///
+    /// # Errors
+    ///
+    /// [`Broken::File`].
+    pub fn append(&mut self, at: u64, what: What) -> Result<(), Broken> {
+        let n = self.entries.len() as u64;
+        let entry = Entry { n, before: self.head.clone(), at, what };
+        let line = serde_json::to_string(&entry).unwrap_or_default();
+        let written = writeln!(self.file, "{line}").and_then(|()| self.file.sync_data());
+        let path = || self.path.clone();
+        written.map_err(|source| Broken::File { doing: "write", path: path(), source })?;
+        self.head = Some(content::sum(line.as_bytes()));
+        self.entries.push(entry);
+        Ok(())
+    }
+}
+
+/// The lines of a ledger, and the hash of the last one; else the line that breaks the chain.
+fn chain(bytes: &[u8]) -> Result<(Vec<Entry>, Option<Sha256Hex>), (usize, &'static str)> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut head = None;
+    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let at = entries.len() + 1;
+        let entry: Entry = serde_json::from_slice(line).map_err(|_| (at, "cannot be read"))?;
+        if entry.n + 1 != at as u64 {
+            return Err((at, "has another number"));
+        }
+        if entry.before != head {
+            return Err((at, "does not follow the line before it"));
+        }
+        head = Some(content::sum(line));
+        entries.push(entry);
+    }
+    Ok((entries, head))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::outcome::{Outcome, Reason};
+
+    fn ended(id: u32) -> What {
+        let finding = Finding::of(Outcome::Reverted, Reason::Dearer, "It costs 3 % more.");
+        What::Ended { id, finding, cost: Cost::default() }
+    }
+
+    fn three_lines() -> (tempfile::TempDir, Folder) {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::open(place.path()).unwrap();
+        let mut ledger = Ledger::open(&folder).unwrap();
+        (1..=3).for_each(|id| ledger.append(1_800_000_000, ended(id)).unwrap());
+        (place, folder)
+    }
+
+    #[test]
+    fn what_was_written_is_there_again_with_the_same_head() {
+        let (_place, folder) = three_lines();
+        let mut ledger = Ledger::open(&folder).unwrap();
+        assert_eq!(ledger.entries().len(), 3);
+        let head = ledger.head().cloned();
+        assert_eq!(Ledger::open(&folder).unwrap().head(), head.as_ref());
+        ledger.append(1_800_000_001, ended(4)).unwrap();
+        assert_ne!(ledger.head(), head.as_ref());
+        assert_eq!(Ledger::open(&folder).unwrap().entries()[3].before, head);
+    }
+
+    #[test]
+    fn a_ledger_cut_at_any_byte_keeps_every_whole_line_and_goes_on() {
+        let (place, folder) = three_lines();
+        let path = place.path().join(NAME);
+        let whole = fs::read(&path).unwrap();
+        for cut in 0..=whole.len() {
+            fs::write(&path, &whole[..cut]).unwrap();
+            let mut ledger = Ledger::open(&folder).unwrap();
+            let lines = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
+            assert_eq!(ledger.entries().len(), lines, "cut at {cut}");
+            ledger.append(1, ended(9)).unwrap();
+            assert_eq!(Ledger::open(&folder).unwrap().entries().len(), lines + 1);
+        }
+    }
+
+    #[test]
+    fn a_line_that_was_changed_removed_or_moved_is_found() {
+        let (place, folder) = three_lines();
+        let path = place.path().join(NAME);
+        let whole = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = whole.lines().collect();
+        let refused = |lines: &[&str]| {
+            fs::write(&path, lines.join("\n") + "\n").unwrap();
+            Ledger::open(&folder).unwrap_err().to_string()
+        };
+        let kept = lines[0].replace("reverted", "kept");
+        assert!(refused(&[&kept, lines[1], lines[2]]).contains("line 2 of"));
+        assert!(refused(&[lines[0], lines[2]]).contains("line 2 of"));
+        assert!(refused(&[lines[1], lines[0], lines[2]]).contains("line 1 of"));
+        assert!(refused(&["{}", lines[1], lines[2]]).contains("cannot be read"));
+    }
+}

@@ -1,0 +1,23 @@
+//! What an agent is asked to make cheaper, its tries, and the books.
+//!
+//! ```text
+//! task ─► folder (begun: everything fixed by content) ─► build (diff → sandbox → program)
+//!                     │                                        │ measured by the command line
+//!                     └─► ledger ◄── judge (pure) ◄────────────┘
+//!                            └─► standing (where it is, what is left)
+//! ```
+//!
+//! It measures nothing: a comparison is the lab's, and the figures are analysis's. It says what a win is.
+
+pub mod begin;
+mod build;
+mod content;
+pub mod folder;
+pub mod judge;
+pub mod ledger;
+pub mod outcome;
+pub mod sandbox;
+pub mod standing;
+pub mod task;
+
+pub use self::{build::Built, content::sum, folder::TaskFolder, task::Task};

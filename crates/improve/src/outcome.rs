@@ -1,0 +1,133 @@
+//! What becomes of a try, in the words of the ledger.
+//!
+//! Only the shapes. [`crate::judge`] decides.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What became of a try, an acceptance or a canary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Cheaper by what is asked, and nothing else is worse.
+    Kept,
+    /// Measured, and no win.
+    Reverted,
+    /// The same program, or the same cost.
+    NoChange,
+    /// It does not apply, edits what it may not, or does not build.
+    Failed,
+    /// Its build took too long.
+    TimedOut,
+    /// It could not be measured. Never a statement about the try.
+    Invalid,
+    /// It looks cheaper and does not do the same job, or somebody else pays.
+    Suspect,
+    /// headroom was stopped before it ended.
+    Interrupted,
+}
+
+impl Outcome {
+    /// The word that output uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Reverted => "reverted",
+            Self::NoChange => "no change",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed out",
+            Self::Invalid => "invalid",
+            Self::Suspect => "suspect",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Why it is no win. Each cheat that is known has the name by which it is caught.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The diff does not apply to the base.
+    DoesNotApply,
+    /// It edits a file that it may not, or makes something that is no file.
+    EditsOutside,
+    /// The build ends with an error, or leaves no program.
+    DoesNotBuild,
+    /// The build takes longer than the task allows.
+    BuildTooLong,
+    /// The program is the base's, to the byte.
+    SameProgram,
+    /// A reply in a measured window holds a value, or lacks a client, that the kernel does not confirm.
+    WrongValues,
+    /// Work of the window was done after it.
+    PutOff,
+    /// hostapd, the load, children or the rest of the machine pay what the subject saves.
+    OthersPay,
+    /// What the guest says of CPU time is not what QEMU counted.
+    OutsideDisagrees,
+    /// It costs less than the floor, which does less than the job.
+    BelowFloor,
+    /// The subject ended, or its load's commands failed.
+    Broken,
+    /// The subject holds more memory.
+    Memory,
+    /// The program is larger.
+    Size,
+    /// Edited files have new warnings.
+    Warnings,
+    /// It costs more.
+    Dearer,
+    /// It is cheaper, by less than is asked.
+    TooLittle,
+    /// The difference lies within the noise.
+    NoDifference,
+    /// The comparison could not be made.
+    Unmeasured,
+}
+
+/// An outcome with its reason in a sentence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Why it is no win; `None` where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// In a sentence.
+    pub sentence: String,
+    /// What it costs more or less, share of the base, with the ends of its interval at the level of this kind of
+    /// trial; `None` where nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
+}
+
+/// A difference as a share of the base.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// The mean of all pairs.
+    pub mean: f64,
+    /// The interval's lower end.
+    pub low: f64,
+    /// The interval's upper end.
+    pub high: f64,
+}
+
+impl Finding {
+    /// No win, for this reason.
+    pub fn of(outcome: Outcome, reason: Reason, sentence: impl Into<String>) -> Self {
+        Self { outcome, reason: Some(reason), sentence: sentence.into(), change: None }
+    }
+
+    /// The same with what was measured.
+    #[must_use]
+    pub fn with(self, change: Option<Change>) -> Self {
+        Self { change, ..self }
+    }
+}
