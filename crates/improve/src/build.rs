@@ -147,7 +147,10 @@ impl TaskFolder {
                 return Ok(Err(Finding::of(Outcome::TimedOut, Reason::BuildTooLong, sentence)));
             }
             Ended::With(_) => {
-                return Ok(Err(failed(Reason::DoesNotBuild, self.said(place, "It does not build"))));
+                return Ok(Err(failed(
+                    Reason::DoesNotBuild,
+                    self.said(place, "It does not build"),
+                )));
             }
         }
         let built = self.take_program(&out, edited)?;

@@ -164,29 +164,27 @@ impl Sandbox<'_> {
 }
 
 impl Tool {
-    /// What the sandbox sees of it, and the folder of its programs there.
-    fn arguments(self) -> (Vec<String>, &'static str) {
+    /// What the sandbox sees of it, at the same place: toolchains hold links to each other. And the folder of its programs.
+    fn arguments(self) -> (Vec<String>, String) {
         let Self::Cargo = self;
-        let mut words = Vec::new();
-        let cargo = folder("CARGO_HOME", ".cargo");
+        let [cargo, rustup] = [folder("CARGO_HOME", ".cargo"), folder("RUSTUP_HOME", ".rustup")];
         // No credentials: what a build may need of cargo's folder, and nothing else.
-        for part in ["bin", "registry", "git", "config.toml", "config"] {
-            let place = format!("/tools/cargo/{part}");
-            words.extend(["--ro-bind-try".to_owned(), of(&cargo, part), place]);
-        }
-        let rustup = folder("RUSTUP_HOME", ".rustup").display().to_string();
-        words.extend(["--ro-bind-try".to_owned(), rustup, "/tools/rustup".to_owned()]);
+        let parts = ["bin", "registry", "git", "config.toml", "config"];
+        let parts = parts.map(|part| of(&cargo, part)).into_iter();
+        let [cargo, rustup] = [cargo, rustup].map(|path| path.display().to_string());
+        let seen = parts.chain([rustup.clone()]);
+        let mut words: Vec<String> =
+            seen.flat_map(|path| ["--ro-bind-try".to_owned(), path.clone(), path]).collect();
         let set = [
-            ["CARGO_HOME", "/tools/cargo"],
-            ["RUSTUP_HOME", "/tools/rustup"],
+            ["CARGO_HOME", &cargo],
+            ["RUSTUP_HOME", &rustup],
             ["CARGO_TARGET_DIR", "/out/target"],
             ["CARGO_NET_OFFLINE", "true"],
             ["RUSTUP_AUTO_INSTALL", "0"],
         ];
-        words.extend(
-            set.into_iter().flat_map(|[name, value]| ["--setenv", name, value].map(str::to_owned)),
-        );
-        (words, "/tools/cargo/bin")
+        let set = set.into_iter().flat_map(|[name, value]| ["--setenv", name, value]);
+        words.extend(set.map(str::to_owned));
+        (words, format!("{cargo}/bin"))
     }
 }
 
