@@ -82,6 +82,11 @@ impl Options {
         Self { replaced: vec![replaced], ..self.clone() }
     }
 
+    /// The same with nothing said of the work while it goes on.
+    pub(crate) fn silent(&self) -> Self {
+        Self { quiet: true, json: false, ..self.clone() }
+    }
+
     /// The virtual access point's processor, where the command line says it.
     pub(crate) fn arch(&self) -> Option<Architecture> {
         self.arch

@@ -40,6 +40,11 @@ pub struct Entry {
 pub enum What {
     /// A task was begun: all that is fixed from here on.
     Opened(Box<Opened>),
+    /// What the floor costs in the cell of tries.
+    Floor {
+        /// µs of CPU a second.
+        us: f64,
+    },
     /// Something is going to be measured.
     Began {
         /// Its number, from 1, over all kinds.

@@ -35,6 +35,8 @@ pub struct Standing {
     pub attempts: Vec<Attempt>,
     /// The number of the cheapest try that was kept.
     pub best: Option<u32>,
+    /// What the floor costs in the cell of tries, µs of CPU a second, where the task has one.
+    pub floor_us: Option<f64>,
     /// The number of the acceptance that was passed last.
     pub accepted: Option<u32>,
     /// Whether a canary won: no acceptance counts any more.
@@ -54,6 +56,7 @@ impl Standing {
     fn take(&mut self, entry: &Entry) {
         match &entry.what {
             What::Opened(_) => {}
+            What::Floor { us } => self.floor_us = Some(*us),
             What::Closed { .. } => self.is_closed = true,
             What::Began { id, kind, diff } => {
                 let (id, kind, diff, began) = (*id, *kind, diff.clone(), entry.at);

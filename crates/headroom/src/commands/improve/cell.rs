@@ -16,16 +16,20 @@ use model::{
 
 use super::super::{
     compare::{self, Builds},
-    kinds,
+    kinds, trials,
 };
 use crate::{
+    code_files::SymbolFolders,
     failure::Failure,
     flags::{self, On, OtherFirmware},
     options::Options,
 };
 
-/// Periods of a load are drawn in steps of so many ns, so that a window holds whole samples.
+/// Periods of a load are drawn in steps of so many ns.
 const STEP_NS: u64 = 100_000_000;
+
+/// Trials of the floor in a cell: counted, they hardly differ.
+const FLOOR_TRIALS: u32 = 2;
 
 /// Where a comparison is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +75,13 @@ impl Cell {
                 with(load);
             }
         }
-        file.overrides.push(format!("load.every = {every}"));
+        // Whole rounds in the window, and a sample between two of them, as the study had it.
+        let trial = &mut file.study.trial;
+        let rounds = trial.window.as_nanos().div_ceil(every.as_nanos());
+        trial.window = Span::from_nanos(rounds * every.as_nanos());
+        trial.sample_every = every;
+        let window = trial.window;
+        file.overrides.push(format!("load.every = {every}, trial.window = {window}"));
     }
 }
 
@@ -133,6 +143,35 @@ pub(super) fn compare(
     recorded.ok_or_else(|| {
         Failure::Unmeasured(format!("nothing was measured at {}", count(cell.clients, "client")))
     })
+}
+
+/// What the floor costs in a cell, µs of CPU a second; `None` where the task has none.
+///
+/// # Errors
+///
+/// [`Failure`] of the lab, or where the floor could not be measured.
+pub(super) fn floor(
+    options: &Options,
+    folder: &TaskFolder,
+    cell: &Cell,
+    run: &Path,
+) -> Result<Option<f64>, Failure> {
+    let Some(floor) = &folder.task.asked.floor else { return Ok(None) };
+    let mut file = study(options, &folder.study_path(), &folder.task)?;
+    cell.enter(&mut file);
+    let flags = flags::Run {
+        variant: vec![floor.to_string()],
+        clients: vec![cell.clients],
+        repetitions: Some(FLOOR_TRIALS),
+        ..flags::Run::default()
+    };
+    let file = trials::changed(file, &flags)?;
+    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let recorded = trials::measured(options, trials::plain(&flags.on, &symbols), &file, run)?;
+    let analysis = analysis::analyse(&recorded.run, &recorded.trials);
+    let cost = analysis.cell(floor, cell.clients).and_then(|cell| cell.cpu.subject);
+    let unmeasured = || Failure::Unmeasured(format!("the floor `{floor}` could not be measured"));
+    cost.map(|cost| Some(cost.mean)).ok_or_else(unmeasured)
 }
 
 fn asked(task: &Task, cell: &Cell, twice: bool, run: &Path) -> flags::Compare {

@@ -19,12 +19,18 @@ pub(super) struct Measured {
     memory_kib: [Option<f64>; 2],
     bytes: [u64; 2],
     warnings: u32,
+    floor_us: Option<f64>,
     /// Time that passed on access points, s.
     pub(super) device_s: f64,
 }
 
 /// Of a run.
-pub(super) fn of(recorded: &Recorded, base: &Path, built: Option<&Built>) -> Measured {
+pub(super) fn of(
+    recorded: &Recorded,
+    base: &Path,
+    built: Option<&Built>,
+    floor_us: Option<f64>,
+) -> Measured {
     let analysis = analyse(&recorded.run, &recorded.trials);
     let bytes = fs::metadata(base).map_or(0, |file| file.len());
     let judgement = analysis.judgements.first().cloned();
@@ -43,6 +49,7 @@ pub(super) fn of(recorded: &Recorded, base: &Path, built: Option<&Built>) -> Mea
         warnings: built.map_or(0, |built| built.warnings),
         device_s: analysis.ledger.device_s,
         judgement,
+        floor_us,
     }
 }
 
@@ -67,7 +74,7 @@ impl Measured {
         let evidence = Evidence {
             judgement,
             broken: broken.clone(),
-            floor_us: None,
+            floor_us: self.floor_us,
             memory_kib: *memory_kib,
             bytes: *bytes,
             warnings: *warnings,

@@ -103,7 +103,11 @@ fn init(options: &Options, named: &Named) -> Result<Verdict, Failure> {
     let stop = Signals(options::watched()?);
     let path = folder_of(named);
     output::note(format_args!("headroom: fetching and building the base in {}", path.display()));
-    let (folder, ledger) = begin(&path, texts, host::unix_now(), &stop)?;
+    let (folder, mut ledger) = begin(&path, texts, host::unix_now(), &stop)?;
+    let run = folder.secret_run(0, 0)?;
+    if let Some(us) = cell::floor(options, &folder, &Cell::known(&folder.task), &run)? {
+        ledger.append(host::unix_now(), What::Floor { us })?;
+    }
     show::begun(options, &folder, &ledger);
     Ok(Verdict::Pass)
 }
@@ -122,6 +126,15 @@ struct Attempt {
     began: Instant,
     device_s: f64,
     spent: Spent,
+}
+
+/// Where something is measured.
+struct Place<'a> {
+    cell: Cell,
+    /// The run's folder.
+    run: &'a Path,
+    /// What the floor costs there, µs of CPU a second.
+    floor_us: Option<f64>,
 }
 
 impl<'a> Work<'a> {
@@ -165,19 +178,43 @@ impl<'a> Work<'a> {
         Ok(verdict)
     }
 
+    /// Writes down what became of it, also where it came to no end for a reason of this machine's.
+    fn conclude(
+        &mut self,
+        attempt: &Attempt,
+        finding: Result<Finding, Failure>,
+    ) -> Result<Verdict, Failure> {
+        match finding {
+            Ok(finding) => self.end(attempt, finding),
+            Err(failure) => {
+                let outcome = match failure {
+                    Failure::Interrupted(_) => Outcome::Interrupted,
+                    _ => Outcome::Invalid,
+                };
+                self.end(attempt, Finding::of(outcome, Reason::Unmeasured, failure.sentence()))?;
+                Err(failure)
+            }
+        }
+    }
+
     fn attempt_try(&mut self, flags: &Try) -> Result<Verdict, Failure> {
         let diff = diff(&flags.diff)?;
         let mut attempt = self.begin(Kind::Try, &diff, flags.spent)?;
+        let finding = self.tried(&mut attempt, &diff);
+        self.conclude(&attempt, finding)
+    }
+
+    fn tried(&self, attempt: &mut Attempt, diff: &[u8]) -> Result<Finding, Failure> {
         let place = self.folder.of_try(attempt.id)?;
-        let finding = match self.built(attempt.id, &diff)? {
-            Err(finding) => finding,
+        match self.built(attempt.id, diff)? {
+            Err(finding) => Ok(finding),
             Ok(built) => {
                 let cell = Cell::known(&self.folder.task);
-                let run = place.path_of("run");
-                self.measured(&mut attempt, Some(&built), (cell, &run))?
+                let (run, floor_us) = (place.path_of("run"), self.standing().floor_us);
+                let place = Place { cell, run: &run, floor_us };
+                self.measured(attempt, Some(&built), place)
             }
-        };
-        self.end(&attempt, finding)
+        }
     }
 
     /// What a diff builds, unless it is what the base is.
@@ -208,7 +245,7 @@ impl<'a> Work<'a> {
         &self,
         attempt: &mut Attempt,
         built: Option<&Built>,
-        (cell, run): (Cell, &Path),
+        Place { cell, run, floor_us }: Place<'_>,
     ) -> Result<Finding, Failure> {
         let base = match self.base() {
             Ok(base) => self.folder.program(base),
@@ -216,8 +253,10 @@ impl<'a> Work<'a> {
         };
         let program = built.map(|built| self.folder.program(&built.program));
         let candidate = Candidate { base: &base, program: program.as_deref() };
-        let recorded = cell::compare(self.options, &self.folder, &cell, candidate, run)?;
-        let measured = evidence::of(&recorded, &base, built);
+        // What a secret cell is shows in its progress.
+        let options = if attempt.kind == Kind::Try { self.options } else { &self.options.silent() };
+        let recorded = cell::compare(options, &self.folder, &cell, candidate, run)?;
+        let measured = evidence::of(&recorded, &base, built, floor_us);
         attempt.device_s += measured.device_s;
         Ok(measured.judge(&cell.rule(&self.folder.task, attempt.kind)))
     }
@@ -238,15 +277,17 @@ impl<'a> Work<'a> {
             return Err(Failure::Usage(why.to_owned()));
         };
         let diff = self.folder.diff(&tried.diff)?;
-        let attempt = self.begin(Kind::Acceptance, &diff, Spent::default())?;
-        self.in_secret_cells(attempt, Some(&diff))
+        let mut attempt = self.begin(Kind::Acceptance, &diff, Spent::default())?;
+        let finding = self.in_secret_cells(&mut attempt, Some(&diff));
+        self.conclude(&attempt, finding)
     }
 
     fn attempt_canaries(&mut self, flags: &Canary) -> Result<Verdict, Failure> {
         let mut won = false;
         for _ in 0..flags.count {
-            let attempt = self.begin(Kind::Canary, b"", Spent::default())?;
-            won |= self.in_secret_cells(attempt, None)? == Verdict::Pass;
+            let mut attempt = self.begin(Kind::Canary, b"", Spent::default())?;
+            let finding = self.in_secret_cells(&mut attempt, None);
+            won |= self.conclude(&attempt, finding)? == Verdict::Pass;
         }
         // A canary that wins is the failure.
         Ok(if won { Verdict::Fail } else { Verdict::Pass })
@@ -254,19 +295,24 @@ impl<'a> Work<'a> {
 
     /// Measures in all cells of an acceptance, unless one is lost before.
     fn in_secret_cells(
-        &mut self,
-        mut attempt: Attempt,
+        &self,
+        attempt: &mut Attempt,
         diff: Option<&[u8]>,
-    ) -> Result<Verdict, Failure> {
+    ) -> Result<Finding, Failure> {
         let built = match diff.map(|diff| self.built(attempt.id, diff)).transpose()? {
             None => None,
             Some(Ok(built)) => Some(built),
-            Some(Err(finding)) => return self.end(&attempt, finding),
+            Some(Err(finding)) => return Ok(finding),
         };
         let mut findings = Vec::new();
         for (place, cell) in (0..).zip(Cell::secret(&self.folder, attempt.id)?) {
-            let run = self.folder.secret_run(attempt.id, place)?;
-            let finding = self.measured(&mut attempt, built.as_ref(), (cell, &run))?;
+            let [floor, run] =
+                [2 * place, 2 * place + 1].map(|number| self.folder.secret_run(attempt.id, number));
+            let (floor, run) = (floor?, run?);
+            show::cell(self.options, place + 1, self.folder.task.acceptance.cells);
+            let floor_us = cell::floor(&self.options.silent(), &self.folder, &cell, &floor)?;
+            let place = Place { cell, run: &run, floor_us };
+            let finding = self.measured(attempt, built.as_ref(), place)?;
             let is_won = finding.outcome == Outcome::Kept;
             findings.push(finding);
             if !is_won {
@@ -274,8 +320,7 @@ impl<'a> Work<'a> {
             }
         }
         let none = || Finding::of(Outcome::Invalid, Reason::Unmeasured, "There was no cell.");
-        let finding = judge::all(findings).unwrap_or_else(none);
-        self.end(&attempt, finding)
+        Ok(judge::all(findings).unwrap_or_else(none))
     }
 
     fn close(&mut self) -> Result<Verdict, Failure> {

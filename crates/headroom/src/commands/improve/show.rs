@@ -39,6 +39,13 @@ pub(super) fn begun(options: &Options, folder: &TaskFolder, ledger: &Ledger) {
     ));
 }
 
+/// Which of an acceptance's cells is measured.
+pub(super) fn cell(options: &Options, place: u32, of: u32) {
+    if !options.quiet && !options.json {
+        output::note(format_args!("cell {place} of {of}"));
+    }
+}
+
 /// What became of an attempt.
 pub(super) fn ended(options: &Options, (id, kind): (u32, Kind), finding: &Finding, cost: &Cost) {
     if options.json {
