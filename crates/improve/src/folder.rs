@@ -181,6 +181,20 @@ impl TaskFolder {
         self.folder.path_of(name)
     }
 
+    /// Writes a page into it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub fn write_page(&self, name: &'static str, page: &str) -> Result<(), Error> {
+        self.replace(name, page.as_bytes())
+    }
+
+    /// Whether it has a file.
+    pub fn has(&self, name: &str) -> bool {
+        self.folder.has_file(name)
+    }
+
     pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.folder.replace(name, bytes).map_err(Error::file("write", self.path_of(name)))
     }

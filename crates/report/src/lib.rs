@@ -56,6 +56,7 @@ mod table;
 mod tables;
 pub mod targets;
 pub mod text;
+pub mod tries;
 pub mod verdict_lines;
 
 use analysis::Analysis;

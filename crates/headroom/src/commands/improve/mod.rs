@@ -5,6 +5,7 @@
 
 mod cell;
 mod evidence;
+mod page;
 mod show;
 
 use std::{
@@ -43,7 +44,10 @@ pub(crate) fn improve(options: &Options, flags: &Improve) -> Result<Verdict, Fai
         Verb::Try(flags) => Work::open(options, named)?.attempt_try(flags),
         Verb::Accept(flags) => Work::open(options, named)?.attempt_acceptance(flags),
         Verb::Canary(flags) => Work::open(options, named)?.attempt_canaries(flags),
-        Verb::Status(_) => Work::open(options, named).map(|work| show::status(options, &work)),
+        Verb::Status(_) => Work::open(options, named).map(|work| {
+            page::write(&work.folder, &work.ledger);
+            show::status(options, &work)
+        }),
         Verb::Ledger(_) => {
             Work::open(options, named).map(|work| show::ledger(options, &work.ledger))
         }
@@ -174,6 +178,7 @@ impl<'a> Work<'a> {
         let shown =
             if kind == Kind::Try { finding.clone() } else { show::only_the_outcome(&finding) };
         self.ledger.append(host::unix_now(), What::Ended { id, finding: shown.clone(), cost })?;
+        page::write(&self.folder, &self.ledger);
         show::ended(self.options, (id, kind), &shown, &cost);
         Ok(verdict)
     }

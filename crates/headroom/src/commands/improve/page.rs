@@ -1,0 +1,104 @@
+//! The page of a task, in its folder: written after each attempt.
+
+use improve::{
+    TaskFolder,
+    ledger::{Cost, Kind, Ledger, Opened, What},
+    outcome::{Change, Outcome},
+    standing::{Attempt, Standing},
+};
+use report::tries;
+
+use crate::{failure::Failure, output, run_path::PAGE};
+
+/// Writes it; where that cannot be done, that is said, and what was measured stays.
+pub(super) fn write(folder: &TaskFolder, ledger: &Ledger) {
+    let standing = Standing::of(ledger.entries());
+    let made = tries::html(&task(folder, ledger, &standing)).map_err(Failure::Page);
+    let written = made.and_then(|page| Ok(folder.write_page(PAGE, &page)?));
+    if let Err(failure) = written {
+        output::note(format_args!("headroom: {}", failure.sentence()));
+    }
+}
+
+fn task(folder: &TaskFolder, ledger: &Ledger, standing: &Standing) -> tries::Task {
+    let opened = ledger.entries().first().and_then(|entry| match &entry.what {
+        What::Opened(opened) => Some(opened),
+        _ => None,
+    });
+    tries::Task {
+        question: folder.task.question.clone(),
+        standing: sentences(folder, standing),
+        fixed: opened.map(|opened| fixed(opened)).unwrap_or_default(),
+        attempts: standing.attempts.iter().map(|one| attempt(folder, one)).collect(),
+        head: ledger.head().map(ToString::to_string).unwrap_or_default(),
+    }
+}
+
+fn fixed(opened: &Opened) -> Vec<(&'static str, String)> {
+    let Opened { task, study, source, program, seed, headroom, .. } = opened;
+    let sums =
+        [("task", task), ("study", study), ("source", source), ("the base's program", program)];
+    let sums = sums.into_iter().chain([("the seed, secret until the task is closed", seed)]);
+    let sums = sums.map(|(what, sum)| (what, sum.to_string()));
+    sums.chain([("headroom", headroom.clone())]).collect()
+}
+
+fn sentences(folder: &TaskFolder, standing: &Standing) -> Vec<String> {
+    let asked = &folder.task.asked;
+    let study = &asked.variant;
+    let mut all = vec![format!(
+        "Asked for: `{study}` at {} with at least {} less CPU, every value right, and nobody else paying for it.",
+        model::plural::count(asked.clients, "client"),
+        asked.at_least
+    )];
+    let best = standing.best.and_then(|id| standing.attempt(id));
+    all.push(match best {
+        Some(best) => {
+            let sentence = best.finding.as_ref().map(|finding| finding.sentence.clone());
+            format!("The best so far is try {}. {}", best.id, sentence.unwrap_or_default())
+        }
+        None => "No try was kept yet.".to_owned(),
+    });
+    if let Some(accepted) = standing.accepted {
+        all.push(format!(
+            "Acceptance {accepted} passed in cells that nobody had seen; the error allowed for all acceptances together is 5 %."
+        ));
+    }
+    let canaries = standing.attempts.iter().filter(|attempt| attempt.kind == Kind::Canary);
+    let (canaries, won) = canaries.fold((0, 0), |(all, won), canary| {
+        (all + 1, won + u32::from(outcome(canary) == Some(Outcome::Kept)))
+    });
+    if canaries > 0 {
+        all.push(format!("The base against itself was accepted {won} times of {canaries}."));
+    }
+    all
+}
+
+fn outcome(attempt: &Attempt) -> Option<Outcome> {
+    attempt.finding.as_ref().map(|finding| finding.outcome)
+}
+
+fn attempt(folder: &TaskFolder, attempt: &Attempt) -> tries::Attempt {
+    let Attempt { id, kind, diff, began, finding, cost } = attempt;
+    let Cost { wall_s, device_s, turns, tokens } = cost;
+    let said = [
+        turns.map(|turns| format!("; {turns} turns")),
+        tokens.map(|tokens| format!("; {tokens} tokens")),
+    ];
+    let run = format!("tries/{id}/run/{PAGE}");
+    let change = finding.as_ref().and_then(|finding| finding.change);
+    tries::Attempt {
+        id: *id,
+        kind: kind.name(),
+        outcome: outcome(attempt).map_or("under way", Outcome::name),
+        // A canary that wins is no win.
+        is_won: outcome(attempt) == Some(Outcome::Kept) && *kind != Kind::Canary,
+        sentence: finding.as_ref().map(|finding| finding.sentence.clone()).unwrap_or_default(),
+        change: change.map(|Change { mean, low, high }| tries::Change { mean, ends: [low, high] }),
+        began_unix: *began,
+        took_s: [*wall_s, *device_s],
+        spent: said.into_iter().flatten().collect(),
+        report: folder.has(&run).then_some(run),
+        diff: (*kind != Kind::Canary).then(|| format!("diffs/{diff}")),
+    }
+}

@@ -1,0 +1,99 @@
+//! The page of a task: what was asked, the road to the result as a picture, every attempt, and the ledger's hashes.
+//!
+//! Takes what the books say; it opens none and weighs nothing.
+
+mod chart;
+
+use askama::Template;
+
+use crate::{Error, identity, prose};
+
+/// A difference as a share of the base, with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// The mean.
+    pub mean: f64,
+    /// The interval's ends.
+    pub ends: [f64; 2],
+}
+
+/// One attempt.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// Its number in the ledger.
+    pub id: u32,
+    /// `try`, `acceptance` or `canary`.
+    pub kind: &'static str,
+    /// What became of it, in the ledger's word.
+    pub outcome: &'static str,
+    /// Whether it is a win.
+    pub is_won: bool,
+    /// Why, in a sentence.
+    pub sentence: String,
+    /// What it costs more than the base; `None` where nothing was measured, or nothing is said of it.
+    pub change: Option<Change>,
+    /// When it began, seconds since 1970.
+    pub began_unix: u64,
+    /// What it took, s of wall time and s on access points.
+    pub took_s: [f64; 2],
+    /// What the client says that it took.
+    pub spent: String,
+    /// Its run's report, as a link from the page.
+    pub report: Option<String>,
+    /// Its diff, as a link from the page.
+    pub diff: Option<String>,
+}
+
+/// All that the page shows.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// What is asked.
+    pub question: String,
+    /// Where it stands, in sentences; names in backticks.
+    pub standing: Vec<String>,
+    /// What was fixed before the first try: what, and its hash or value.
+    pub fixed: Vec<(&'static str, String)>,
+    /// The attempts, in order.
+    pub attempts: Vec<Attempt>,
+    /// The hash of the ledger's last line.
+    pub head: String,
+}
+
+#[derive(Template)]
+#[template(path = "tries.html")]
+struct Page<'a> {
+    headroom: &'static str,
+    task: &'a Task,
+    standing: Vec<String>,
+    chart: String,
+    rows: Vec<Row<'a>>,
+}
+
+struct Row<'a> {
+    attempt: &'a Attempt,
+    began: String,
+    change: String,
+    took: String,
+}
+
+/// The page as one HTML file.
+///
+/// # Errors
+///
+/// [`Error::Layout`] where the template cannot be filled; no input is known to do that.
+pub fn html(task: &Task) -> Result<String, Error> {
+    let rows = task.attempts.iter().map(|attempt| Row {
+        attempt,
+        began: identity::utc(attempt.began_unix),
+        change: attempt.change.map(chart::words).unwrap_or_default(),
+        took: format!("{:.0} s, {:.0} s on access points", attempt.took_s[0], attempt.took_s[1]),
+    });
+    let page = Page {
+        headroom: env!("CARGO_PKG_VERSION"),
+        task,
+        standing: task.standing.iter().map(|sentence| prose::html(sentence)).collect(),
+        chart: chart::draw(&task.attempts),
+        rows: rows.collect(),
+    };
+    Ok(page.render()?)
+}
