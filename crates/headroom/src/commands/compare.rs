@@ -167,15 +167,15 @@ fn with_builds(
     )))
 }
 
-/// Puts a path in the place of a command's first word, where that is the program.
+/// Puts a path in the place of the first word of a command that is the program: others before it, as `nice`, become it.
 fn replace(command: &mut Option<String>, name: &str, place: &str) -> bool {
     let Some(text) = command else { return false };
-    let Some(rest) = text.strip_prefix(name) else { return false };
-    if !rest.is_empty() && !rest.starts_with(' ') {
-        return false;
-    }
-    *text = format!("{place}{rest}");
-    true
+    let found = text.split(' ').position(|word| word == name);
+    let words = text.split(' ').enumerate();
+    let words: Vec<&str> =
+        words.map(|(at, word)| if found == Some(at) { place } else { word }).collect();
+    *text = words.join(" ");
+    found.is_some()
 }
 
 /// What is asked.
@@ -342,7 +342,8 @@ mod tests {
         assert_eq!(replaced("stationd --set x=y").unwrap(), "/put/a/stationd --set x=y");
         assert_eq!(replaced("stationd").unwrap(), "/put/a/stationd");
         assert_eq!(replaced("stationd-old"), None);
-        assert_eq!(replaced("nice stationd"), None);
+        assert_eq!(replaced("nice stationd -x").unwrap(), "nice /put/a/stationd -x");
+        assert_eq!(replaced("sh -c 'stationd'"), None);
     }
 
     #[test]
