@@ -288,6 +288,7 @@ fn pausing() -> Measure {
         topology: None,
         identify: false,
         state: None,
+        witness: None,
     }
 }
 
