@@ -56,6 +56,7 @@ fn measure(command: &str, every: Span) -> Measure {
         topology: None,
         identify: false,
         state: None,
+        witness: None,
     }
 }
 

@@ -60,6 +60,7 @@ fn measure(instrument: Option<Instrument>) -> Measure {
         topology: None,
         identify: true,
         state: None,
+        witness: None,
     }
 }
 

@@ -67,4 +67,5 @@ mod stationd_weather;
 mod subjects;
 mod ubus;
 mod up;
+mod witness;
 mod wrong_input;

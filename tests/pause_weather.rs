@@ -289,6 +289,7 @@ fn pausing() -> Measure {
         topology: None,
         identify: false,
         state: None,
+        witness: None,
     }
 }
 

@@ -76,6 +76,7 @@ fn order(kind: u8) -> Measure {
         topology: None,
         identify: kind & 4 != 0,
         state: None,
+        witness: None,
     }
 }
 

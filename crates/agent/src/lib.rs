@@ -6,6 +6,7 @@
 //!   │                           ├─ groups    a control group for each process set, given back on drop
 //!   │                           ├─ load      what makes the subject work: rounds, or programs that keep running
 //!   │                           ├─ sampler   counters of one moment
+//!   │                           ├─ witness   what others say around the load's rounds, where that is asked for
 //!   │                           └─ instrument
 //!   │                                ├─ recorder   stacks: burner, records, mapped_files, kernel
 //!   │                                └─ probes     calls: definitions, calibrate, bystanders, spans, reading
@@ -76,4 +77,5 @@ pub mod subject;
 mod supplicant;
 mod topology;
 mod twin;
+mod witness;
 mod words;

@@ -9,7 +9,10 @@ use model::{
     wire::{LoadOrder, Refusal, Work},
 };
 
-use crate::{long_running::LongRunning, rounds::RoundLoad};
+use crate::{
+    long_running::LongRunning,
+    rounds::{Heard, RoundLoad},
+};
 
 /// A load at work. Dropping it ends what runs.
 #[derive(Debug)]
@@ -30,6 +33,21 @@ impl Load {
             Work::LongRunning(commands) => {
                 Self::LongRunning(LongRunning::new(commands, from_ns, group))
             }
+        }
+    }
+
+    /// Listens to what the commands of rounds say. A program that stays has no rounds to listen to.
+    pub(crate) fn listen(&mut self) {
+        if let Self::Rounds(load) = self {
+            load.listen();
+        }
+    }
+
+    /// What was said in the last round that has ended, once.
+    pub(crate) fn take_heard(&mut self) -> Option<Heard> {
+        match self {
+            Self::Rounds(load) => load.take_heard(),
+            Self::LongRunning(_) => None,
         }
     }
 

@@ -33,6 +33,7 @@ use crate::{
     started, state,
     subject::{self, Other, Subject},
     topology::{self, Repaired},
+    witness::{Beat, Witness},
 };
 
 /// A command of the load may take this long to end after the last sample, ns.
@@ -62,14 +63,18 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     let (pids, others) = found.pids();
     let Found { subject, started, .. } = found;
     let from = monotonic_ns();
-    let load = order.load.as_ref().map(|load| Load::new(load, from, room.as_deref()));
+    let mut load = order.load.as_ref().map(|load| Load::new(load, from, room.as_deref()));
     let background = background(order, from, &mut groups);
     let times = Times::of(order, from);
+    let witness = witness(order, load.as_mut(), times.beat(order, from));
     let mut window =
-        Window { times, subject, sampler, instrument, load, background, started, taken: 0 };
+        Window { times, subject, sampler, instrument, load, background, witness, started, taken: 0 };
     window.run(session)?;
     if let Some(instrument) = window.instrument.take() {
         instrument.finish(session)?;
+    }
+    if let Some(witness) = &order.witness {
+        window.drain_put_off(session, witness.drain)?;
     }
     if order.identify {
         // After the window, in which it leaves no trace; everybody in question still runs.
@@ -92,6 +97,13 @@ fn background(order: &Measure, from_ns: u64, groups: &mut Groups) -> Option<Load
     let command = order.background.clone()?;
     let work = LoadOrder { work: Work::LongRunning(vec![command]), every: order.sample_every };
     Some(Load::new(&work, from_ns, groups.make_room("background").as_deref()))
+}
+
+/// What is read around the rounds of the load, which is then listened to.
+fn witness(order: &Measure, load: Option<&mut Load>, beat: Option<Beat>) -> Option<Witness> {
+    let (witness, load, beat) = (order.witness.as_ref()?, load?, beat?);
+    load.listen();
+    Some(Witness::new(witness, beat))
 }
 
 /// Brings the access point into the state that is ordered, and tells what that took.
@@ -215,6 +227,20 @@ impl Times {
         self.opens_ns + place * self.every_ns
     }
 
+    /// When the last sample is due.
+    fn closes_ns(&self) -> u64 {
+        self.sample(self.samples - 1)
+    }
+
+    /// The rounds of the load that begin in the window; `None` without a load.
+    fn beat(&self, order: &Measure, from_ns: u64) -> Option<Beat> {
+        let every_ns = order.load.as_ref()?.every.as_nanos().max(1);
+        let before = (self.opens_ns - from_ns).div_ceil(every_ns);
+        let first_ns = from_ns + before * every_ns;
+        let rounds = self.closes_ns().saturating_sub(first_ns).div_ceil(every_ns);
+        Some(Beat { first_ns, every_ns, rounds: u32::try_from(rounds).unwrap_or(u32::MAX) })
+    }
+
     /// The first and the last sample are the window's ends: whatever is expensive is read there only.
     fn depth(&self, place: u64) -> Depth {
         if place == 0 || place + 1 == self.samples { Depth::Whole } else { Depth::Usual }
@@ -231,6 +257,7 @@ struct Window {
     instrument: Option<InPlace>,
     load: Option<Load>,
     background: Option<Load>,
+    witness: Option<Witness>,
     /// Dropped behind the load, so that that never meets a subject that is gone.
     started: Option<Resident>,
     taken: u64,
@@ -242,7 +269,8 @@ impl Window {
         while self.taken < self.times.samples {
             let sample_at = self.times.sample(self.taken);
             let round_at = self.works().map(|load| load.due_ns()).min().unwrap_or(u64::MAX);
-            match self.wait(session, sample_at.min(round_at))? {
+            let reading_at = self.witness.as_ref().map_or(u64::MAX, Witness::due_ns);
+            match self.wait(session, sample_at.min(round_at).min(reading_at))? {
                 Woken::Due => {}
                 Woken::Ring => self.drain(session)?,
                 Woken::Ended(place) => self.die(self.subject.watched_pid(place))?,
@@ -253,8 +281,52 @@ impl Window {
                 self.sample(session)?;
             }
             self.works().try_for_each(|load| load.advance(now))?;
+            if let Some(witness) = &mut self.witness {
+                witness.advance(now);
+            }
         }
         Ok(())
+    }
+
+    /// The last round ends, and the readings after it; then work that was put off has its time, and is counted. What
+    /// was checked is said last, so that nothing is sent while anything is counted.
+    fn drain_put_off(&mut self, session: &mut Session, drain: Span) -> Result<(), End> {
+        let patience = monotonic_ns() + LOAD_PATIENCE_NS;
+        while self.is_rounding_off() && monotonic_ns() < patience {
+            self.attend(session, patience)?;
+        }
+        // Where the load has ended in time, as it has nearly always, this is one moment for both sides of a pair.
+        let ended = if monotonic_ns() < self.times.closes_ns() + self.times.every_ns {
+            self.times.closes_ns()
+        } else {
+            monotonic_ns()
+        };
+        let until = ended + drain.as_nanos();
+        while monotonic_ns() < until {
+            self.attend(session, until)?;
+        }
+        let rounds = self.load.as_ref().map_or_else(Rounds::default, Load::rounds);
+        let drained = self.sampler.sample(rounds, Depth::Whole);
+        for mut round in self.witness.as_mut().map(Witness::take).unwrap_or_default() {
+            let readings = std::mem::take(&mut round.readings);
+            session.send(&Frame::Checked(round))?;
+            readings.into_iter().try_for_each(|one| session.send(&Frame::Reading(one)))?;
+        }
+        Ok(session.send(&Frame::Drained(Box::new(drained)))?)
+    }
+
+    fn is_rounding_off(&mut self) -> bool {
+        let is_busy = self.witness.as_ref().is_some_and(Witness::is_busy);
+        is_busy || self.load.as_mut().is_some_and(Load::is_running)
+    }
+
+    /// Waits until a moment or until something happens, and sees to it.
+    fn attend(&mut self, session: &mut Session, until: u64) -> Result<(), End> {
+        match self.wait(session, until)? {
+            Woken::Due | Woken::Ring => Ok(()),
+            Woken::Ended(place) => Ok(self.die(self.subject.watched_pid(place))?),
+            Woken::Child => Ok(self.child_ended()?),
+        }
     }
 
     /// What runs beside the subject: what is counted, and what is not.
@@ -266,8 +338,18 @@ impl Window {
     /// looked for behind the load: what woke us may have been its stop, and its end come in between.
     fn child_ended(&mut self) -> Result<(), Refusal> {
         let ended = self.works().try_for_each(Load::child_ended);
+        self.listen();
         self.instrument.as_mut().map_or(Ok(()), InPlace::look)?;
         ended
+    }
+
+    /// Takes what the load was answered, and the answers of others.
+    fn listen(&mut self) {
+        let Some(witness) = &mut self.witness else { return };
+        witness.child_ended();
+        if let Some(heard) = self.load.as_mut().and_then(Load::take_heard) {
+            witness.round_ended(&heard);
+        }
     }
 
     fn wait(&self, session: &mut Session, until: u64) -> Result<Woken, End> {
@@ -361,7 +443,15 @@ mod tests {
             topology: None,
             identify: false,
             state: None,
+            witness: None,
         }
+    }
+
+    #[test]
+    fn the_rounds_of_a_window_are_those_that_begin_in_it() {
+        let order = order(Some(100));
+        let beat = Times::of(&order, 10_000).beat(&order, 10_000).unwrap();
+        assert_eq!(beat, Beat { first_ns: 10_600, every_ns: 100, rounds: 20 });
     }
 
     #[test]

@@ -3,10 +3,15 @@
 //! Starts it through [`crate::words`] and waits in the session, so that orders and signals are heard.
 //! What it says is bounded in length and it in time; what it means is the host's.
 
-use std::{fs::File, io, os::unix::fs::FileExt, process::Child};
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    process::{Child, Command, ExitStatus},
+};
 
 use linux::system::monotonic_ns;
-use model::wire::Refusal;
+use model::wire::{LONGEST_FRAME, Refusal};
 use rustix::{
     fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create, tell},
     process::Signal,
@@ -23,6 +28,9 @@ const PATIENCE_NS: u64 = 5_000_000_000;
 /// So much is kept of the subject's own counters, bytes: both outputs go into one frame with the calls.
 pub(crate) const COUNTERS: u64 = 128 * 1024;
 
+/// The words of one reading of clients are not longer, bytes: it goes into one frame.
+pub(crate) const LONGEST: u64 = LONGEST_FRAME as u64 - 4096;
+
 /// Runs a command: what it wrote on its standard output, at most so many bytes.
 ///
 /// # Errors
@@ -37,9 +45,7 @@ pub(crate) fn output(session: &mut Session, words: &[String], longest: u64) -> R
     let mut reading = Reading::start(words, longest).map_err(|error| refused(error.to_string()))?;
     let until = monotonic_ns() + PATIENCE_NS;
     loop {
-        if let Some(status) =
-            reading.child.try_wait().map_err(|error| refused(error.to_string()))?
-        {
+        if let Some(status) = reading.ended().map_err(|error| refused(error.to_string()))? {
             if !status.success() {
                 return Err(refused(status.to_string()).into());
             }
@@ -55,32 +61,85 @@ pub(crate) fn output(session: &mut Session, words: &[String], longest: u64) -> R
     }
 }
 
-/// The command under way. Dropping it ends it.
-struct Reading {
-    child: Child,
-    said: File,
+/// A file in memory for what one command says.
+#[derive(Debug)]
+pub(crate) struct Output {
+    file: File,
     longest: u64,
 }
 
-impl Reading {
-    fn start(words: &[String], longest: u64) -> io::Result<Self> {
+impl Output {
+    /// An empty one for at most so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// The system's: a kernel without such files.
+    pub(crate) fn new(longest: u64) -> io::Result<Self> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let said = File::from(memfd_create("read", flags)?);
+        let file = File::from(memfd_create("read", flags)?);
         // A file that cannot grow: whoever writes more is told so, and takes no memory.
-        ftruncate(&said, longest)?;
-        fcntl_add_seals(&said, SealFlags::GROW | SealFlags::SHRINK)?;
-        let child = Words::new(words).start(None, |command| {
-            command.stdout(said.try_clone()?);
-            Ok(())
-        })?;
-        Ok(Self { child, said, longest })
+        ftruncate(&file, longest)?;
+        fcntl_add_seals(&file, SealFlags::GROW | SealFlags::SHRINK)?;
+        Ok(Self { file, longest })
+    }
+
+    /// Makes it a command's standard output.
+    ///
+    /// # Errors
+    ///
+    /// The system's: no more descriptors.
+    pub(crate) fn direct(&self, command: &mut Command) -> io::Result<()> {
+        command.stdout(self.file.try_clone()?);
+        Ok(())
     }
 
     /// What was written, up to the place that the command and we share.
-    fn text(&self) -> io::Result<String> {
-        let mut bytes = vec![0; usize::try_from(tell(&self.said)?.min(self.longest)).unwrap_or(0)];
-        self.said.read_exact_at(&mut bytes, 0)?;
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub(crate) fn text(&self) -> io::Result<String> {
+        let mut bytes = vec![0; usize::try_from(tell(&self.file)?.min(self.longest)).unwrap_or(0)];
+        self.file.read_exact_at(&mut bytes, 0)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// The command under way. Dropping it ends it.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    child: Child,
+    said: Output,
+}
+
+impl Reading {
+    /// Starts a command in our own group; at most so many bytes of its output are kept.
+    ///
+    /// # Errors
+    ///
+    /// The system's: no such program.
+    pub(crate) fn start(words: &[String], longest: u64) -> io::Result<Self> {
+        let said = Output::new(longest)?;
+        let child = Words::new(words).start(None, |command| said.direct(command))?;
+        Ok(Self { child, said })
+    }
+
+    /// How it ended; `None` while it runs.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub(crate) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.child.try_wait()
+    }
+
+    /// What it has written so far.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub(crate) fn text(&self) -> io::Result<String> {
+        self.said.text()
     }
 }
 

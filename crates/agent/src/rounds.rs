@@ -9,6 +9,7 @@ use std::{
     process::{Child, ExitStatus},
 };
 
+use linux::system::monotonic_ns;
 use model::{
     sample::{LoadFailure, Rounds},
     span::Span,
@@ -20,9 +21,21 @@ use rustix::{
 };
 
 use crate::{
+    reading::{LONGEST, Output},
     resident,
     words::{self, Words},
 };
+
+/// What the commands of one round said.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    /// When the round was due, ns.
+    pub(crate) due_ns: u64,
+    /// When it was started, ns.
+    pub(crate) started_ns: u64,
+    /// Each command that ended well, by its place in the round: when it had ended, ns, and what it said.
+    pub(crate) said: Vec<(usize, u64, Output)>,
+}
 
 /// Rounds at work. Dropping it ends the command that runs.
 #[derive(Debug)]
@@ -41,6 +54,13 @@ pub(crate) struct RoundLoad {
     failed: Option<(usize, String)>,
     /// Whether any command ended well.
     succeeded: bool,
+    /// What the commands of this round said; `None` where nobody listens. All rounds are listened to alike, so that none
+    /// can be known from the others.
+    heard: Option<Heard>,
+    /// Where the command that runs writes.
+    hearing: Option<Output>,
+    /// The last round that has ended, where somebody listens.
+    ended: Option<Heard>,
 }
 
 impl RoundLoad {
@@ -62,7 +82,20 @@ impl RoundLoad {
             said: memfd_create("said", MemfdFlags::CLOEXEC).ok().map(File::from),
             failed: None,
             succeeded: false,
+            heard: None,
+            hearing: None,
+            ended: None,
         }
+    }
+
+    /// Listens to what commands say from the next round on.
+    pub(crate) fn listen(&mut self) {
+        self.heard = Some(Heard::default());
+    }
+
+    /// What was said in the last round that has ended, once.
+    pub(crate) fn take_heard(&mut self) -> Option<Heard> {
+        self.ended.take()
     }
 
     /// A load of which not one command has ended well made nothing work.
@@ -122,6 +155,10 @@ impl RoundLoad {
         }
         self.rounds.skipped += moments - 1;
         self.rounds.started += 1;
+        if let Some(heard) = &mut self.heard {
+            let due_ns = self.due_ns - self.every_ns;
+            *heard = Heard { due_ns, started_ns: now_ns, said: Vec::new() };
+        }
         self.start_from(0)
     }
 
@@ -152,8 +189,12 @@ impl RoundLoad {
     }
 
     fn take_end(&mut self, place: usize, status: Option<ExitStatus>) {
+        let said = self.hearing.take();
         if status.is_some_and(|status| status.success()) {
             self.succeeded = true;
+            if let (Some(heard), Some(said)) = (&mut self.heard, said) {
+                heard.said.push((place, monotonic_ns(), said));
+            }
             return;
         }
         self.rounds.failed += 1;
@@ -168,7 +209,13 @@ impl RoundLoad {
     /// Starts the first command from this place on that can be started; none is the round's end.
     fn start_from(&mut self, place: usize) -> Result<(), Refusal> {
         for place in place..self.commands.len() {
-            match self.start(&self.commands[place]) {
+            let hearing = self.heard.is_some().then(|| Output::new(LONGEST)).transpose();
+            let started = hearing.map_err(|error| refused(&self.commands[place], &error));
+            let started = started.and_then(|hearing| {
+                self.hearing = hearing;
+                self.start(&self.commands[place])
+            });
+            match started {
                 Ok(child) => {
                     self.running = Some((place, child));
                     return Ok(());
@@ -178,21 +225,24 @@ impl RoundLoad {
             }
         }
         self.rounds.ended += 1;
+        self.ended = self.heard.as_mut().map(std::mem::take);
         Ok(())
     }
 
     fn start(&self, words: &Words) -> Result<Child, Refusal> {
-        let refused =
-            |error: std::io::Error| Refusal::Load { command: words.line(), why: error.to_string() };
         let direct = |command: &mut std::process::Command| {
             if let Some(said) = &self.said {
                 said.set_len(0)?;
                 command.stderr(said.try_clone()?);
             }
-            Ok(())
+            self.hearing.as_ref().map_or(Ok(()), |hearing| hearing.direct(command))
         };
-        words.start(self.group.as_deref(), direct).map_err(refused)
+        words.start(self.group.as_deref(), direct).map_err(|error| refused(words, &error))
     }
+}
+
+fn refused(words: &Words, error: &std::io::Error) -> Refusal {
+    Refusal::Load { command: words.line(), why: error.to_string() }
 }
 
 impl Drop for RoundLoad {

@@ -11,6 +11,8 @@
 
 mod abilities;
 mod own;
+mod past;
+pub(crate) mod rounds;
 mod station;
 mod subject;
 mod table;
@@ -21,10 +23,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::parity::{Reading, Source as Reader};
 
 use self::{
+    past::Past,
     station::Station,
     subject::Said,
-    table::{Entry, Source, Table},
-    value::{Bracket, Value},
+    table::{Entry, Second, Source, Table},
+    value::{Bracket, Rule, Value},
 };
 
 /// What agrees.
@@ -32,6 +35,8 @@ use self::{
 pub(crate) struct Agreement {
     /// Values that a second source confirms.
     pub(crate) values: u64,
+    /// Those of them that are counters, whose age shows as soon as they move.
+    pub(crate) counters: u64,
     /// Clients that have any.
     pub(crate) clients: BTreeSet<(String, String)>,
     /// Keys of which at least one value was confirmed.
@@ -57,12 +62,41 @@ pub(crate) enum Disagreement {
 ///
 /// The first disagreement, with client, key and both values.
 pub(crate) fn of(readings: &[Reading]) -> Result<Agreement, Disagreement> {
-    let witnesses = Witnesses::of(readings)?;
+    compared(readings, Asked { hostapd: true, past: None })
+}
+
+/// Who was asked besides the subject, and what was said earlier in the same window.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    /// Whether hostapd was; where not, what only hostapd knows is the subject's alone.
+    hostapd: bool,
+    past: Option<&'a Past>,
+}
+
+impl Asked<'_> {
+    fn readers(self) -> impl Iterator<Item = (Reader, &'static str)> {
+        let hostapd = self.hostapd.then_some((Reader::Hostapd, "hostapd"));
+        std::iter::once((Reader::Iw, "iw")).chain(hostapd)
+    }
+
+    /// Who is asked of a key. Of iw's own words iw is asked as well where the subject is another process of it: inside a
+    /// window it is how old they are that is in question.
+    fn of<'a>(self, entry: &'a Entry, table: &Table) -> impl Iterator<Item = Second<'a>> {
+        let is_asked =
+            move |source: &&Source| self.hostapd || !source.of.starts_with("hostapd");
+        let same = self.past.is_some() && *table == table::IW;
+        let same = same.then_some(Second::Same(entry));
+        entry.sources.iter().filter(is_asked).map(Second::Source).chain(same)
+    }
+}
+
+fn compared(readings: &[Reading], asked: Asked<'_>) -> Result<Agreement, Disagreement> {
+    let witnesses = Witnesses::of(readings, asked)?;
     let mut agreement = Agreement::default();
     let own = readings.iter().filter(|reading| reading.source == Reader::Subject);
     for reading in own {
         let said = subject::read(&reading.text).map_err(Disagreement::Unable)?;
-        witnesses.confirm(reading.interface.as_deref(), &said, &mut agreement)?;
+        witnesses.confirm(reading, &said, &mut agreement)?;
     }
     if agreement.clients.is_empty() {
         return Err(Disagreement::Unable("no value of any client was reported".to_owned()));
@@ -76,21 +110,22 @@ pub(crate) fn of(readings: &[Reading]) -> Result<Agreement, Disagreement> {
 type Client = (String, String);
 
 /// What iw and hostapd said before the subject, and after it.
-struct Witnesses {
+struct Witnesses<'a> {
+    asked: Asked<'a>,
     before: BTreeMap<Client, Station>,
     after: BTreeMap<Client, Station>,
     seconds: i128,
 }
 
-impl Witnesses {
-    fn of(readings: &[Reading]) -> Result<Self, Disagreement> {
+impl<'a> Witnesses<'a> {
+    fn of(readings: &[Reading], asked: Asked<'a>) -> Result<Self, Disagreement> {
         let is_own = |reading: &Reading| reading.source == Reader::Subject;
         let first = readings.iter().position(is_own).unwrap_or(readings.len());
         let (before, rest) = readings.split_at(first);
         let last = rest.iter().rposition(is_own).map_or(0, |place| place + 1);
         let after = &rest[last..];
         for (side, when) in [(before, "before"), (after, "after")] {
-            for (reader, who) in [(Reader::Iw, "iw"), (Reader::Hostapd, "hostapd")] {
+            for (reader, who) in asked.readers() {
                 if !side.iter().any(|reading| reading.source == reader) {
                     let why = format!("{who} said nothing of the clients {when} the subject did");
                     return Err(Disagreement::Unable(why));
@@ -102,16 +137,17 @@ impl Witnesses {
         };
         let (begun, ended) = (span(before).0, span(after).1);
         let seconds = i128::from(ended.saturating_sub(begun)) / 1_000_000_000 + 1;
-        Ok(Self { before: stations(before), after: stations(after), seconds })
+        Ok(Self { asked, before: stations(before), after: stations(after), seconds })
     }
 
     /// Confirms one reading of the subject, of one interface or of all.
     fn confirm(
         &self,
-        interface: Option<&str>,
+        reading: &Reading,
         said: &Said,
         agreement: &mut Agreement,
     ) -> Result<(), Disagreement> {
+        let interface = reading.interface.as_deref();
         let here = |client: &&Client| interface.is_none_or(|name| name == client.0);
         let mut expected: BTreeMap<&str, &Client> = BTreeMap::new();
         for client in self.before.keys().chain(self.after.keys()).filter(here) {
@@ -127,7 +163,9 @@ impl Witnesses {
                 (Some(values), before, after) => {
                     let (none, seconds) = (Station::default(), self.seconds);
                     let (before, after) = (before.unwrap_or(&none), after.unwrap_or(&none));
-                    let reported = Reported { client, values, before, after, seconds };
+                    let (asked, at_ns) = (self.asked, reading.at_ns);
+                    let reported =
+                        Reported { asked, client, values, before, after, seconds, at_ns };
                     reported.confirm(said.table, agreement)?;
                 }
                 (None, Some(_), Some(_)) => {
@@ -185,11 +223,14 @@ fn entry<'a>(
 
 /// One client, as everybody tells of it.
 struct Reported<'a> {
+    asked: Asked<'a>,
     client: &'a Client,
     values: &'a BTreeMap<String, Value>,
     before: &'a Station,
     after: &'a Station,
     seconds: i128,
+    /// When the subject had said it, ns.
+    at_ns: u64,
 }
 
 impl Reported<'_> {
@@ -201,13 +242,15 @@ impl Reported<'_> {
             return Err(Disagreement::Unable(why));
         }
         for entry in table.entries() {
-            let reported = self.entry(entry)?;
+            let reported = self.entry(entry, table)?;
             let keys = match reported {
                 Confirmed::Yes => &mut agreement.confirmed,
                 Confirmed::Alone => &mut agreement.alone,
                 Confirmed::Unreported => &mut agreement.unreported,
             };
             keys.insert(entry.key.to_owned());
+            let counts = matches!(entry.rule, Rule::Counter(_));
+            agreement.counters += u64::from(counts && reported == Confirmed::Yes);
             agreement.values += u64::from(reported == Confirmed::Yes);
         }
         agreement.clients.insert(self.client.clone());
@@ -215,20 +258,22 @@ impl Reported<'_> {
     }
 
     /// One value: every source that knows it must agree.
-    fn entry(&self, entry: &Entry) -> Result<Confirmed, Disagreement> {
+    fn entry(&self, entry: &Entry, table: &Table) -> Result<Confirmed, Disagreement> {
         let own = match self.values.get(entry.key) {
             Some(value) => Some((entry.own)(value).ok_or_else(|| self.unreadable(entry, value))?),
             None => None,
         };
         let mut confirmed = if own.is_some() { Confirmed::Alone } else { Confirmed::Unreported };
-        for source in entry.sources {
-            let [before, after] = [self.before, self.after].map(source.read);
+        for source in self.asked.of(entry, table) {
+            let [before, after] = [self.before, self.after].map(|side| source.read(side));
             if [&before, &after].contains(&&Some(Value::Unclear)) {
                 continue;
             }
             let bracket = Bracket { before, after, seconds: self.seconds };
             if self.agrees(entry, own.as_ref(), &bracket) {
                 confirmed = if own.is_some() { Confirmed::Yes } else { confirmed };
+            } else if self.asked.past.is_some_and(|past| past.swings(self.client, entry, source)) {
+                // A level that goes to and fro may have been anything in between.
             } else {
                 return Err(self.differs(entry, own.as_ref(), (source, &bracket)));
             }
@@ -255,16 +300,25 @@ impl Reported<'_> {
         &self,
         entry: &Entry,
         own: Option<&Value>,
-        reported: (&Source, &Bracket),
+        reported: (Second<'_>, &Bracket),
     ) -> Disagreement {
         let ((interface, address), (source, bracket)) = (self.client, reported);
         let unit = if entry.unit.is_empty() { String::new() } else { format!(" {}", entry.unit) };
         let own = own.map_or_else(|| "unknown".to_owned(), |own| format!("{own}{unit}"));
         let is_known = bracket.before.is_some() || bracket.after.is_some();
         let unit = if is_known { unit } else { String::new() };
-        let (key, of) = (entry.key, source.of);
+        let (key, of) = (entry.key, source.of());
         let why = format!("{key} of {address} on {interface} is {own}, {of} is {bracket}{unit}");
-        Disagreement::Differs(why)
+        Disagreement::Differs(why + &self.age(entry, source))
+    }
+
+    /// How old the subject's value is, where an earlier reading shows it.
+    fn age(&self, entry: &Entry, source: Second<'_>) -> String {
+        let own = self.values.get(entry.key).and_then(entry.own);
+        let age = self.asked.past.zip(own).and_then(|(past, own)| {
+            past.age(self.client, &past::Late { entry, source, own: &own, at_ns: self.at_ns })
+        });
+        age.map(|age| format!(", {age}")).unwrap_or_default()
     }
 }
 

@@ -207,6 +207,9 @@ pub struct TrialFigures {
     pub agent: Option<Cpu>,
     /// Subject, load and others; `None` where one of the others ran uncounted.
     pub sum: Option<Cpu>,
+    /// What the subject spent between the window's end and the end of the drain, µs; `None` where none was ordered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub put_off_us: Option<f64>,
     /// The subject by every counter.
     pub readings: Readings,
     /// The subject's threads.
@@ -297,6 +300,7 @@ fn measured(trial: &Trial, recording: &Recording) -> Result<TrialFigures, String
         others_sum: spent.others_sum,
         agent: spent.agent,
         sum: spent.sum,
+        put_off_us: window.put_off_us(spent.subject.source),
         readings: window.readings(),
         voluntary_per_second: switches(|thread| thread.voluntary_per_second),
         involuntary_per_second: switches(|thread| thread.involuntary_per_second),

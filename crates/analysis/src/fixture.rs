@@ -120,6 +120,7 @@ fn study(question: &str, variants: Vec<Variant>) -> Study {
         count: None,
         pause: None,
         parity: None,
+        witness: None,
         compare: Default::default(),
         gates: None,
         variants,
@@ -208,6 +209,7 @@ fn planned_trial(study: &Study, variant: &Variant, id: TrialId) -> PlannedTrial 
             topology: None,
             identify: false,
             state: None,
+            witness: None,
         },
         id,
     }
@@ -274,6 +276,7 @@ fn trial(planned: PlannedTrial) -> Trial {
         parity: None,
         peers: Vec::new(),
         load_failure: None,
+        witnessed: None,
     };
     let window_ms = if planned.mode == Mode::Counted { 3_300 } else { 20_000 };
     let window_ms = if planned.host_load == HostLoad::Stress && planned.mode == Mode::Counted {

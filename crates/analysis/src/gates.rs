@@ -12,6 +12,7 @@ mod memory;
 mod parity;
 mod rising;
 mod table;
+mod witness;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -78,6 +79,9 @@ fn all(evidence: &Evidence, table: &[Metric], baselines: &Baselines) -> Vec<Gate
     gates.extend(asked.memory_growth_kib.map(|most| kib("memory-growth", most)));
     if asked.parity {
         gates.push(parity::gate(evidence));
+    }
+    if asked.witness {
+        gates.push(witness::gate(evidence));
     }
     gates.extend(asked.limits.iter().map(|text| limits.gate(text)));
     gates

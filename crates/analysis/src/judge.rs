@@ -5,6 +5,7 @@
 
 mod periods;
 pub(crate) mod perturbed;
+mod put_off;
 mod ran;
 mod rule;
 pub mod sequential;
@@ -29,7 +30,8 @@ use crate::{
     paired::{self, Paired},
     power,
     steady::{self, Periods},
-    verdicts::{Basis, Finding, Judgement, NoPeriods, Ran, RateChange, Split},
+    verdicts::{Basis, Finding, Judgement, NoPeriods, Ran, RateChange, Split, WitnessFinding},
+    witness,
 };
 
 pub(crate) use rule::finding;
@@ -165,6 +167,10 @@ pub(crate) struct Evidence {
     pub(crate) judged: PairValues,
     /// Subject, load and others together, where the subject alone is judged and all are counted.
     pub(crate) together: Option<PairValues>,
+    /// What each side spent after its windows, where every pair counts it.
+    put_off: Option<put_off::Pairs>,
+    /// Whether the replies of both sides are true, where rounds are checked.
+    pub(crate) witness: Option<WitnessFinding>,
     /// Pairs of the plan.
     pub(crate) planned: u32,
     /// Whether every pair of the plan has been tried.
@@ -200,6 +206,8 @@ impl Evidence {
         let recorded: Vec<_> = tried.iter().filter_map(records).collect();
         Self {
             together: Self::together(measured, question, &pairs),
+            put_off: put_off::Pairs::of(&pairs),
+            witness: witness::of_sides(&recorded),
             judged: PairValues::of(measured, question.part, &pairs),
             planned,
             complete,
@@ -215,6 +223,8 @@ impl Evidence {
             complete: judged.whole.len() == planned as usize,
             judged,
             together: None,
+            put_off: None,
+            witness: None,
             planned,
             strangers: Vec::new(),
             ran: Vec::new(),
@@ -355,6 +365,8 @@ pub(crate) fn of(
         basis,
         split,
         together,
+        witness: evidence.witness.clone(),
+        deferred: None,
         before: paired.as_ref().map(|paired| paired.before),
         after: paired.as_ref().map(|paired| paired.after),
         absolute,
@@ -374,6 +386,8 @@ pub(crate) fn of(
         states: Vec::new(),
         differences: paired.map(|paired| paired.differences).unwrap_or_default(),
     };
+    let put_off = evidence.put_off.as_ref();
+    judgement.deferred = put_off.and_then(|pairs| pairs.at(places, &judgement));
     decide(&mut judgement, evidence);
     judgement
 }
@@ -385,6 +399,10 @@ fn decide(judgement: &mut Judgement, evidence: &Evidence) {
     } else if evidence.is_no_op() {
         judgement.finding = Finding::NoOp;
         judgement.sentence = words::no_op(judgement);
+    } else if let Some(found) = evidence.witness.as_ref().filter(|one| one.verdict != Verdict::Pass) {
+        // What a program costs that does not do its job is no answer, however many pairs there are.
+        judgement.verdict = found.verdict;
+        judgement.sentence = words::not_witnessed(found);
     } else if judgement.pairs < FEWEST_PAIRS {
         judgement.sentence = words::too_few(judgement, evidence);
     } else if rule::is_frozen(judgement) {

@@ -62,6 +62,7 @@ mod stats;
 mod steady;
 mod validity;
 pub mod verdicts;
+pub mod witness;
 
 use std::collections::BTreeMap;
 

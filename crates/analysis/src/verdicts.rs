@@ -81,6 +81,31 @@ pub struct Together {
     pub pays: bool,
 }
 
+/// Whether replies that were given inside the measured windows are true.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WitnessFinding {
+    /// Pass where every checked value is confirmed and none is too old; fail where one is not; invalid where nothing
+    /// could be compared.
+    pub verdict: Verdict,
+    /// Why, without a point at its end.
+    pub sentence: String,
+}
+
+/// What both sides do after their windows, when the load has ended: work that was put off.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Deferred {
+    /// The base, mean of a trial, µs of CPU.
+    pub base_us: f64,
+    /// The variant.
+    pub variant_us: f64,
+    /// `variant − base`, pair by pair, µs of CPU for each window.
+    pub difference: Estimate,
+    /// The share of what the variant saves in its window that it spends after it; `None` where it saves nothing.
+    pub share_of_saving: Option<f64>,
+    /// Whether this is why the verdict is no pass: a saving is put off.
+    pub takes_back: bool,
+}
+
 /// Which difference decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -179,6 +204,12 @@ pub struct Judgement {
     pub split: Option<Split>,
     /// Subject, load and others together; `None` where these are judged, or one of them is not counted.
     pub together: Option<Together>,
+    /// Whether the replies of both sides are true, where rounds are checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub witness: Option<WitnessFinding>,
+    /// Work that was put off until after the window, where that is counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<Deferred>,
     /// What each pair differs by, µs of CPU a second, by repetition; for a picture.
     pub differences: Vec<f64>,
     /// Means of both sides, µs of CPU a second.

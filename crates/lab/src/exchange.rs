@@ -28,6 +28,9 @@ const HELD_SAMPLE: u64 = 16 << 10;
 /// More where the subject, iw and hostapd tell of their clients, each in its own words: some 8 KiB a client.
 const HELD_READINGS: u64 = 16 << 20;
 
+/// More for each round that is checked: the same of each of three, but for no more clients than a study's rounds have.
+const HELD_ROUND: u64 = 4 << 20;
+
 /// What one order may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Allowance {
@@ -37,8 +40,8 @@ pub(crate) struct Allowance {
     silence: Duration,
     /// Samples that it sends.
     samples: u64,
-    /// Whether values of clients are told.
-    reads: bool,
+    /// Bytes that values of clients may have.
+    readings: u64,
     /// Whether what moves takes as long as it is long. What is measured comes while it is measured.
     is_bulk: bool,
 }
@@ -83,11 +86,21 @@ impl Allowance {
         let half = measure.load.as_ref().map_or(0, |load| load.every.as_nanos() / 2);
         let spans = [measure.offset, measure.warm_up, measure.window].map(Duration::from);
         let span = sum([spans[0], spans[1], spans[2], Duration::from_nanos(half)]);
-        let reads = match &measure.instrument {
-            Some(Instrument::Parity(order)) => !order.values.is_empty(),
-            _ => false,
+        let asked = match &measure.instrument {
+            Some(Instrument::Parity(order)) if !order.values.is_empty() => HELD_READINGS,
+            _ => 0,
         };
-        Self { span, samples: samples(measure) as u64, reads, ..Self::default() }
+        let witness = measure.witness.as_ref();
+        let rounds = witness.map_or(0, |witness| witness.rounds.len() as u64);
+        // Work that was put off has its time after the last sample, and nothing is said meanwhile.
+        let silence = witness.map_or(Duration::ZERO, |witness| witness.drain.into());
+        Self {
+            span: span.saturating_add(silence),
+            silence,
+            samples: samples(measure) as u64,
+            readings: asked.saturating_add(rounds.saturating_mul(HELD_ROUND)),
+            ..Self::default()
+        }
     }
 
     /// Nothing is heard until the end.
@@ -97,8 +110,7 @@ impl Allowance {
     }
 
     fn held(&self) -> u64 {
-        let readings = if self.reads { HELD_READINGS } else { 0 };
-        (HELD + readings).saturating_add(self.samples.saturating_mul(HELD_SAMPLE))
+        HELD.saturating_add(self.readings).saturating_add(self.samples.saturating_mul(HELD_SAMPLE))
     }
 }
 
@@ -248,6 +260,8 @@ fn name_of(frame: &Frame) -> &'static str {
         Frame::Pauses(_) => "pauses",
         Frame::Parity(_) => "parity",
         Frame::Reading(_) => "a reading",
+        Frame::Checked(_) => "a checked round",
+        Frame::Drained(_) => "counters after the window",
         Frame::Settings(_) => "what became of settings",
         Frame::Peers(_) => "peers",
         Frame::Contended(_) => "a record of contention",

@@ -8,6 +8,7 @@
 mod instruments;
 mod pairs;
 mod perturbed;
+mod witness;
 
 use std::time::Duration;
 
@@ -24,11 +25,14 @@ use model::{
     wire::{LoadOrder, Measure, StartOrder, State, SubjectOrder, Work, encode},
 };
 
-pub(crate) use self::{instruments::is_paused, pairs::is_turned};
+pub(crate) use self::{instruments::is_paused, pairs::is_turned, witness::rounds_in};
 use crate::batch::Batch;
 
 /// The fraction of a turn that spreads any number of repetitions most evenly: the golden ratio's.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
+
+/// What stands for each interface in a load.
+const INTERFACE: &str = "{interface}";
 
 /// The functions whose calls one variant's trials count, each with its place.
 pub trait Probes {
@@ -149,6 +153,9 @@ fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> P
             // the windows do. A comparison asks every time.
             identify: repetition == 1,
             state: state(shape.perturb, repetition),
+            witness: study
+                .load_of(variant)
+                .and_then(|load| witness::order(study, load, repetition)),
         },
     }
 }
@@ -214,12 +221,12 @@ fn others(subject: &Subject) -> Vec<String> {
 /// The load's commands: one for each interface where the command names it, else one.
 fn load_order(load: &Load, place: &AccessPoint) -> LoadOrder {
     let words = shlex::split(&load.run).unwrap_or_default();
-    let commands = if load.run.contains("{interface}") {
+    let commands = if load.run.contains(INTERFACE) {
         let interfaces = place.interface_names();
         interfaces
             .iter()
             .map(|interface| {
-                words.iter().map(|word| word.replace("{interface}", interface)).collect()
+                words.iter().map(|word| word.replace(INTERFACE, interface)).collect()
             })
             .collect()
     } else {

@@ -9,6 +9,7 @@ pub mod kind;
 pub(crate) mod lines;
 mod load;
 pub mod maxima;
+pub mod witness;
 
 use std::{collections::BTreeSet, path::Path};
 

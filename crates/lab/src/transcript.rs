@@ -4,6 +4,7 @@
 //! (Hello Census)? Corrections? Hello Census Recorder? ─► Sample × ordered ─► answer of the instrument
 //!                                            Records… may come ─────────┘      Identity? Census Done
 //!                                                       Reading… come before the answer of parity
+//!                                                       (Checked Reading…)… Drained, where they are ordered
 //! ```
 //!
 //! An agent may say hello when it is greeted, and once more when it takes the order. Everything else has one
@@ -19,6 +20,7 @@ use model::{
     topology::Correction,
     trial::{Recording, Stacks},
     wire::{Census, Frame, Measure},
+    witness::{WitnessOrder, Witnessed},
 };
 
 use crate::{
@@ -63,6 +65,8 @@ pub struct Transcript {
     parity: Option<Box<Parity>>,
     peers: Option<Vec<Peer>>,
     load_failure: Option<LoadFailure>,
+    witness: Option<WitnessOrder>,
+    witnessed: Witnessed,
 }
 
 impl Transcript {
@@ -88,6 +92,8 @@ impl Transcript {
             parity: None,
             peers: None,
             load_failure: None,
+            witness: measure.witness.clone(),
+            witnessed: Witnessed::default(),
         }
     }
 
@@ -140,7 +146,12 @@ impl Transcript {
             Frame::Sample(sample) => self.may_sample(sample),
             Frame::Identity(_) => self.is_closed() && self.identifies && self.identity.is_none(),
             Frame::LoadFailure(_) => self.is_closed() && self.load_failure.is_none(),
-            Frame::Reading(_) => self.is_closed() && !self.is_answered() && self.instrument_reads(),
+            Frame::Reading(_) => self.is_closed() && (self.may_be_asked() || self.may_be_checked()),
+            Frame::Checked(_) => {
+                let ordered = self.witness.as_ref().map_or(0, |witness| witness.rounds.len());
+                self.is_closed() && self.witnesses() && self.witnessed.rounds.len() < ordered
+            }
+            Frame::Drained(_) => self.is_closed() && self.witnesses(),
             Frame::Recorded(_)
             | Frame::Counts(_)
             | Frame::Pauses(_)
@@ -173,7 +184,12 @@ impl Transcript {
             Frame::Identity(identity) => self.identity = Some(identity),
             Frame::Corrections(corrections) => self.corrections = Some(corrections),
             Frame::Pauses(pauses) => self.pauses = Some(pauses),
-            Frame::Reading(reading) => self.readings.push(reading),
+            Frame::Reading(reading) => match self.witnessed.rounds.last_mut() {
+                Some(round) => round.readings.push(reading),
+                None => self.readings.push(reading),
+            },
+            Frame::Checked(round) => self.witnessed.rounds.push(round),
+            Frame::Drained(sample) => self.witnessed.drained = Some(sample),
             Frame::Parity(parity) => self.parity = Some(parity),
             Frame::Peers(peers) => self.peers = Some(peers),
             Frame::LoadFailure(failure) => self.load_failure = Some(failure),
@@ -257,6 +273,21 @@ impl Transcript {
         most.saturating_add(MAPPINGS).min(LONGEST_RECORDING)
     }
 
+    /// Whether counters after the window are still to come, and checked rounds with them.
+    fn witnesses(&self) -> bool {
+        self.witness.is_some() && self.witnessed.drained.is_none()
+    }
+
+    /// Whether a reading of the last checked round may come.
+    fn may_be_checked(&self) -> bool {
+        self.witnesses() && !self.witnessed.rounds.is_empty()
+    }
+
+    /// Whether a reading of parity may come.
+    fn may_be_asked(&self) -> bool {
+        !self.is_answered() && self.instrument_reads()
+    }
+
     /// Whether the subject is asked for values.
     fn instrument_reads(&self) -> bool {
         matches!(&self.instrument, Some(Instrument::Parity(order)) if !order.values.is_empty())
@@ -286,6 +317,7 @@ impl Transcript {
             Some(Instrument::Pause(_)) if self.pauses.is_none() => Some("pauses"),
             Some(Instrument::Parity(_)) if self.parity.is_none() => Some("parity"),
             Some(Instrument::Peers) if self.peers.is_none() => Some("peers"),
+            _ if self.witnesses() => Some("counters after the window"),
             _ => None,
         }
     }
@@ -319,6 +351,7 @@ impl Transcript {
                     .map(|parity| Box::new(Parity { readings: self.readings, ..*parity })),
                 peers: self.peers.unwrap_or_default(),
                 load_failure: self.load_failure,
+                witnessed: self.witness.is_some().then(|| Box::new(self.witnessed)),
             }),
             _ => Err(Failure::Incomplete { came, expected }),
         }
@@ -330,6 +363,7 @@ mod tests {
     use model::{
         span::Span,
         wire::{Refusal, SubjectOrder},
+        witness::CheckedRound,
     };
 
     use super::*;
@@ -348,7 +382,47 @@ mod tests {
             topology: None,
             identify: false,
             state: None,
+            witness: None,
         }
+    }
+
+    fn listen_to(measure: &Measure, frames: Vec<Frame>) -> Result<Recording, Failure> {
+        let mut transcript = Transcript::new(measure);
+        for frame in frames {
+            if transcript.take(frame)? {
+                break;
+            }
+        }
+        transcript.recording()
+    }
+
+    #[test]
+    fn checked_rounds_have_their_readings_and_end_with_counters() {
+        let witness = WitnessOrder { rounds: vec![0, 1], ..WitnessOrder::default() };
+        let measure = Measure { witness: Some(witness), ..measure() };
+        let reading = || {
+            let (source, text) = (model::parity::Source::Iw, "Station".to_owned());
+            Frame::Reading(Reading { source, interface: None, at_ns: 7, text })
+        };
+        let census = || Frame::Census(Census::default());
+        let sample = || Frame::Sample(Box::default());
+        let head = || vec![hello(), census(), sample(), sample(), sample()];
+        let checked = || Frame::Checked(CheckedRound::default());
+        let drained = || Frame::Drained(Box::default());
+        let with = |rest: Vec<Frame>| listen_to(&measure, head().into_iter().chain(rest).collect());
+        let end = || [census(), Frame::Done];
+        let all = vec![checked(), reading(), reading(), checked(), reading(), drained()];
+        let witnessed = with(all.into_iter().chain(end()).collect()).unwrap().witnessed.unwrap();
+        let of_each: Vec<_> = witnessed.rounds.iter().map(|one| one.readings.len()).collect();
+        assert_eq!(of_each, [2, 1]);
+        assert!(witnessed.drained.is_some());
+        // A reading of no round, a round too many, none of it ordered, and no counters.
+        assert!(with(vec![reading()]).is_err());
+        assert!(with(vec![checked(), checked(), checked()]).is_err());
+        assert!(with(vec![drained(), checked()]).is_err());
+        assert!(listen(head().into_iter().chain([checked()]).collect()).is_err());
+        let message = with(vec![checked(), census()]).unwrap_err().to_string();
+        assert!(message.contains("counters after the window"), "{message}");
     }
 
     fn hello() -> Frame {
@@ -356,13 +430,7 @@ mod tests {
     }
 
     fn listen(frames: Vec<Frame>) -> Result<Recording, Failure> {
-        let mut transcript = Transcript::new(&measure());
-        for frame in frames {
-            if transcript.take(frame)? {
-                break;
-            }
-        }
-        transcript.recording()
+        listen_to(&measure(), frames)
     }
 
     #[test]

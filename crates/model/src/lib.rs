@@ -58,3 +58,4 @@ pub mod topology;
 pub mod trial;
 pub mod verdict;
 pub mod wire;
+pub mod witness;

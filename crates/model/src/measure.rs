@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{instrument::Instrument, span::Span, topology::TopologyOrder};
+use crate::{
+    instrument::Instrument, span::Span, topology::TopologyOrder, witness::WitnessOrder,
+};
 
 /// One window's measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +33,9 @@ pub struct Measure {
     pub identify: bool,
     /// What is varied from pair to pair, so that a claim is not about one machine state.
     pub state: Option<State>,
+    /// What the load hears is checked in some rounds, and put-off work counted; `None` where neither is asked for.
+    #[serde(default)]
+    pub witness: Option<WitnessOrder>,
 }
 
 /// A machine state that differs from the others in what should not matter. Both sides of a pair have the

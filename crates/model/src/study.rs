@@ -7,6 +7,7 @@ mod gates;
 mod known;
 mod variant;
 mod variant_load;
+mod witness;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     variant::{HostLoad, ImageFile, Published, Variant},
     variant_load::VariantLoad,
+    witness::WitnessShape,
 };
 use crate::{
     architecture::Architecture,
@@ -58,6 +60,9 @@ pub struct Study {
     /// Whether every variant still does its job: one trial of each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parity: Option<ParityShape>,
+    /// What is checked inside the windows whose CPU is the figure, and how long put-off work is still counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witness: Option<WitnessShape>,
     /// How close a comparison must look.
     #[serde(default)]
     pub compare: Compare,
@@ -372,6 +377,9 @@ pub struct Gates {
     /// Every variant holds its clients, gives the same values, and forgets who left.
     #[serde(skip_serializing_if = "is_false")]
     pub parity: bool,
+    /// Replies of checked rounds are what the kernel says, and none is too old.
+    #[serde(skip_serializing_if = "is_false")]
+    pub witness: bool,
     /// More limits, as people say them: `bulk: cpu at 114 clients <= 2%`, `slope <= 60us`,
     /// `no slower than baseline.json by 1%`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -397,6 +405,7 @@ impl Gates {
             memory_per_client_kib: self.memory_per_client_kib.filter(|_| cpu),
             memory_growth_kib: self.memory_growth_kib.filter(|_| cpu),
             parity: self.parity && parity,
+            witness: self.witness && cpu,
             limits: self.limits.into_iter().filter(is_answered).collect(),
         }
     }

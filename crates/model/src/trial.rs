@@ -18,6 +18,7 @@ use crate::{
     share::Share,
     study::{HostLoad, Mode},
     topology::Correction,
+    witness::Witnessed,
 };
 
 pub use crate::purpose::Purpose;
@@ -180,6 +181,9 @@ pub struct Recording {
     /// The first command of the load that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_failure: Option<LoadFailure>,
+    /// What was checked inside the window, and what was put off until after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witnessed: Option<Box<Witnessed>>,
 }
 
 /// How stacks were recorded.

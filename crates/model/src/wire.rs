@@ -18,6 +18,7 @@
 //! | 10 | a program in the background of a window; controls of contention: nice values of packet threads, freezing, several together; what the subject, iw and hostapd say of the clients, as texts of their own |
 //! | 11 | a completion trial's window in periods |
 //! | 12 | a host that says it is there; settings; clients that the agent makes; which boot it is, and how warm |
+//! | 13 | rounds of the load that are checked inside the window; counters once put-off work has had its time |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -34,6 +35,7 @@ use crate::{
     settings::{Set, Settings},
     span::Span,
     topology::Correction,
+    witness::CheckedRound,
 };
 
 pub use crate::{
@@ -42,7 +44,7 @@ pub use crate::{
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 12;
+pub const PROTOCOL: u16 = 13;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
@@ -158,10 +160,14 @@ pub enum Frame {
     Completed(Box<completion::Measured>),
     /// The first command of the load that failed, after the last sample; sent where one did.
     LoadFailure(LoadFailure),
-    /// What somebody said of the clients, before [`Frame::Parity`], which has none then.
+    /// What somebody said of the clients, before [`Frame::Parity`], which has none then, or behind its [`Frame::Checked`].
     Reading(Reading),
     /// What became of each setting.
     Settings(Vec<Set>),
+    /// A round that was checked, after the last sample; its readings follow.
+    Checked(CheckedRound),
+    /// Counters once put-off work has had its time, after the last sample.
+    Drained(Box<Sample>),
 }
 
 /// What somebody said, behind a colon.

@@ -8,13 +8,15 @@ use std::{collections::BTreeSet, fs, path::Path};
 use model::wire::{Decoder, Frame, PROTOCOL};
 
 /// Every kind there is. One that is new does not compile below, and belongs into this list and the corpus.
-const ALL: [&str; 21] = [
+const ALL: [&str; 23] = [
     "Census",
+    "Checked",
     "Completed",
     "Contended",
     "Corrections",
     "Counts",
     "Done",
+    "Drained",
     "Hello",
     "Identity",
     "LoadFailure",
@@ -36,10 +38,12 @@ const ALL: [&str; 21] = [
 fn kind(frame: &Frame) -> &'static str {
     match frame {
         Frame::Census(_) => "Census",
+        Frame::Checked(_) => "Checked",
         Frame::Contended(_) => "Contended",
         Frame::Corrections(_) => "Corrections",
         Frame::Counts(_) => "Counts",
         Frame::Done => "Done",
+        Frame::Drained(_) => "Drained",
         Frame::Hello { .. } => "Hello",
         Frame::Identity(_) => "Identity",
         Frame::LoadFailure(_) => "LoadFailure",

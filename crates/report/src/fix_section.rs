@@ -7,7 +7,7 @@ use analysis::{
     Analysis, Estimate, Part,
     profiles::{Difference, FunctionChange},
     quantity::{self, ABSENT, Unit},
-    verdicts::{Basis, Events, Finding, InState, Judgement, RateChange},
+    verdicts::{Basis, Deferred, Events, Finding, InState, Judgement, RateChange},
 };
 use askama::Template;
 use model::plural::count;
@@ -226,11 +226,27 @@ fn figures(judgement: &Judgement) -> Vec<Figure> {
         ("Pairs", Some(pairs(judgement))),
         ("Pairs it would take", judgement.pairs_needed.map(|pairs| format!("about {pairs}"))),
         ("Means are compared", judgement.means_because().map(str::to_owned)),
+        ("Replies", judgement.witness.as_ref().map(|found| found.sentence.clone())),
+        ("Put off until after the window", judgement.deferred.as_ref().map(put_off)),
         ("Asked", Some(judgement.expect.name().to_owned())),
         ("Intervals", Some(format!("at {level}"))),
     ];
     let filled = all.into_iter().filter_map(|(name, value)| Some(Figure { name, value: value? }));
     filled.collect()
+}
+
+/// What both sides spend once the load has ended, for each window.
+fn put_off(deferred: &Deferred) -> String {
+    let share = deferred.share_of_saving.map(|share| match share {
+        share if share > 0.0 => format!(", {} of what is saved", quantity::percent(share)),
+        _ => String::new(),
+    });
+    format!(
+        "{} → {}{}",
+        quantity::cpu_short(deferred.base_us),
+        quantity::cpu_short(deferred.variant_us),
+        share.unwrap_or_default()
+    )
 }
 
 fn per_client(effect: &Estimate) -> String {

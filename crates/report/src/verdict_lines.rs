@@ -207,6 +207,8 @@ pub(crate) fn fixture() -> (model::run::Run, Analysis) {
         basis: Basis::Mean(NoPeriods::NoRounds),
         split: None,
         together: None,
+        witness: None,
+        deferred: None,
         differences: Vec::new(),
         before: None,
         after: None,

@@ -7,22 +7,19 @@
 use linux::system::monotonic_ns;
 use model::{
     parity::{Reading, Source},
-    wire::{Frame, LONGEST_FRAME},
+    wire::Frame,
 };
 
 use crate::{
     census,
     hostapd::Control,
-    reading,
+    reading::{self, LONGEST},
     session::{End, Session},
 };
 
 /// A subject may share what it has read within this time, ns: stationd does for half a second. So long passes
 /// between what is read before it and its own answer, which is then never older.
 const FRESH_NS: u64 = 1_000_000_000;
-
-/// The words of one reading are not longer, bytes: it goes into one frame.
-const LONGEST: u64 = LONGEST_FRAME as u64 - 4096;
 
 /// Asks everybody: these commands are the subject's.
 ///

@@ -275,6 +275,7 @@ pub(crate) fn measure(subject: &str, intervals: u64) -> Measure {
         topology: None,
         identify: false,
         state: None,
+        witness: None,
     }
 }
 

@@ -75,6 +75,33 @@ pub(super) struct Source {
     pub(super) read: fn(&Station) -> Option<Value>,
 }
 
+/// Whoever else tells a key: a source of the table, or iw itself where the subject gives iw's own words.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Second<'a> {
+    /// Another program's words for it.
+    Source(&'a Source),
+    /// iw's, by the same name.
+    Same(&'a Entry),
+}
+
+impl Second<'_> {
+    /// Who, and by which name.
+    pub(super) fn of(self) -> String {
+        match self {
+            Self::Source(source) => source.of.to_owned(),
+            Self::Same(entry) => format!("iw's “{}”", entry.key),
+        }
+    }
+
+    /// The value of a client.
+    pub(super) fn read(self, station: &Station) -> Option<Value> {
+        match self {
+            Self::Source(source) => (source.read)(station),
+            Self::Same(entry) => (entry.own)(&Value::from(station.iw(entry.key)?)),
+        }
+    }
+}
+
 macro_rules! entry {
     ($key:literal, $unit:literal, $rule:expr, $own:expr, $($of:literal => $read:expr),+) => {
         Entry { key: $key, unit: $unit, rule: $rule, own: $own, sources: &[$(Source { of: $of, read: $read }),+], alone: "" }

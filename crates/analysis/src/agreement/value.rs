@@ -74,7 +74,7 @@ impl Rule {
             Self::Level => "equal, or between both readings",
             Self::Counter(_) => "between both readings, modulo its width",
             Self::Moment(_) => "as both readings, give or take a second",
-            Self::Since => "between both readings, or begun again",
+            Self::Since => "as before and since, or begun again",
         }
     }
 
@@ -109,9 +109,9 @@ impl Rule {
                     (0..=after).contains(&value) || value >= before
                 }
             }
-            Self::Since if before <= after => (before..=after).contains(&value),
+            // It goes on from what it was, or has begun again since; after that, it may have once more.
             Self::Since => {
-                (0..=after.max(0)).contains(&value) || (before..=before + seconds).contains(&value)
+                (0..=seconds).contains(&value) || (before..=before + seconds).contains(&value)
             }
         }
     }

@@ -153,6 +153,13 @@ impl<'a> Window<'a> {
         Some(counters::spent(source, &accounts, self.ticks())? as f64 / 1e3 / seconds)
     }
 
+    /// What the subject spent from the last sample to the drained one, µs, by the counter that counts its window.
+    pub(crate) fn put_off_us(&self, source: Source) -> Option<f64> {
+        let drained = self.recording.witnessed.as_ref()?.drained.as_deref()?;
+        let accounts = [&self.last.subject, &drained.subject];
+        Some(counters::spent(source, &accounts, self.ticks())? as f64 / 1e3)
+    }
+
     /// The first sample's moment, ns.
     pub(crate) fn opened_ns(&self) -> u64 {
         self.first.at_ns

@@ -30,6 +30,7 @@ pub(crate) fn finding(absolute: &Estimate, p_equivalence: Option<f64>, level: f6
 /// Writes finding, verdict, and what it would take where there is none.
 pub(super) fn apply(judgement: &mut Judgement) {
     let Some(absolute) = judgement.absolute else { return };
+    let takes_back = is_put_off(judgement);
     judgement.finding = finding(&absolute, judgement.p_equivalence, judgement.level);
     if may_deceive(judgement) {
         judgement.finding = Finding::Undecided;
@@ -40,6 +41,12 @@ pub(super) fn apply(judgement: &mut Judgement) {
         judgement.verdict = Verdict::Fail;
         judgement.together = judgement.together.map(|all| Together { pays: true, ..all });
     }
+    if let Some(deferred) = &mut judgement.deferred {
+        deferred.takes_back = takes_back && judgement.verdict == Verdict::Pass;
+        if deferred.takes_back {
+            judgement.verdict = Verdict::Fail;
+        }
+    }
     if judgement.verdict == Verdict::Invalid {
         let Judgement { expect, level, margin, .. } = *judgement;
         judgement.pairs_needed = judgement
@@ -47,6 +54,11 @@ pub(super) fn apply(judgement: &mut Judgement) {
             .and_then(|relative| power::pairs_needed(&relative, margin, expect, level))
             .filter(|needed| *needed > judgement.pairs);
     }
+}
+
+/// Whether too much is put off. Until a verdict rests on it, that is why nothing is refused.
+fn is_put_off(judgement: &mut Judgement) -> bool {
+    judgement.deferred.as_mut().is_some_and(|deferred| std::mem::take(&mut deferred.takes_back))
 }
 
 /// Whether events that are not shown to differ may take back all that the steady difference claims.

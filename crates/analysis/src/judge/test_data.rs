@@ -98,6 +98,8 @@ impl Evidence {
                 periods: Err(NoPeriods::NoRounds),
             },
             together: None,
+            put_off: None,
+            witness: None,
             complete: true,
             strangers: Vec::new(),
             ran: Vec::new(),

@@ -9,7 +9,7 @@ use crate::{
     figures::Part,
     quantity::{Unit, count, cpu_short, cpu_unit, percent},
     stats::Estimate,
-    verdicts::{Basis, Events, Finding, InState, Judgement, Split},
+    verdicts::{Basis, Events, Finding, InState, Judgement, Split, WitnessFinding},
 };
 
 /// The sides differ in more than what is named.
@@ -44,6 +44,11 @@ pub(super) fn no_op(judgement: &Judgement) -> String {
     )
 }
 
+/// Replies are not what the kernel says, or could not be held against it.
+pub(super) fn not_witnessed(found: &WitnessFinding) -> String {
+    format!("{}: {}", found.verdict.name(), found.sentence)
+}
+
 /// So few pairs show nothing.
 pub(super) fn too_few(judgement: &Judgement, evidence: &Evidence) -> String {
     format!(
@@ -69,7 +74,7 @@ pub(super) fn decided(judgement: &Judgement, evidence: &Evidence) -> String {
     let verdict = judgement.verdict.name();
     let claim = claim(judgement);
     let mut sentence =
-        format!("{verdict}: {claim}{}: {}", others_pay(judgement), effect(judgement));
+        format!("{verdict}: {claim}{}{}: {}", others_pay(judgement), put_off(judgement), effect(judgement));
     sentence.push_str(&format!(" ({})", ground(judgement, evidence)));
     if judgement.verdict == Verdict::Invalid {
         sentence.push_str(&advice(judgement));
@@ -178,6 +183,19 @@ fn others_pay(judgement: &Judgement) -> String {
     format!(
         ", but other processes pay for it: subject, load and others together take {} a second more",
         cpu_unit(together.absolute.mean).with_interval(&together.absolute)
+    )
+}
+
+/// That the subject is cheap in its window only because it works after it.
+fn put_off(judgement: &Judgement) -> String {
+    let Some(deferred) = judgement.deferred.filter(|deferred| deferred.takes_back) else {
+        return String::new();
+    };
+    let share = deferred.share_of_saving.map(|share| format!(", {} of the saving", percent(share)));
+    format!(
+        ", but puts work off: once the load has ended it takes {} more for each window{}",
+        cpu_short(deferred.difference.mean),
+        share.unwrap_or_default()
     )
 }
 

@@ -118,6 +118,7 @@ fn of_process(place: &flags::Place) -> Study {
         count: None,
         pause: None,
         parity: None,
+        witness: None,
         compare: Default::default(),
         gates: None,
         variants: vec![Variant::named(VariantName::literal("as-it-runs"))],

@@ -21,6 +21,7 @@ impl Rules<'_> {
     pub(super) fn decisions(&self) -> Result<(), Fault> {
         self.gates()?;
         self.parity()?;
+        self.witness()?;
         self.pause()?;
         self.compare()?;
         self.topology()
@@ -48,6 +49,10 @@ impl Rules<'_> {
         if gates.parity && self.study.parity.is_none() {
             let why = "there is no [parity]; it says what every variant is asked";
             return self.fault(&at("parity"), why.to_owned());
+        }
+        if gates.witness && self.study.witness.is_none() {
+            let why = "there is no [witness]; it says how many rounds are checked";
+            return self.fault(&at("witness"), why.to_owned());
         }
         let memory = [
             ("memory-per-client-kib", gates.memory_per_client_kib),

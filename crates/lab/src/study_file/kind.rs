@@ -66,6 +66,7 @@ const fn keys(kind: Kind) -> &'static [&'static str] {
             "count",
             "pause",
             "parity",
+            "witness",
             "compare",
             "gates",
             "variant",

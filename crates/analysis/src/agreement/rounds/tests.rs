@@ -1,0 +1,183 @@
+//! Windows of two rounds: an honest subject, and what the cheats of this world do to it.
+
+use model::span::Span;
+
+use super::*;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// One client whose counters are at so much, with a rate that may swing.
+fn iw(bytes: u64, rate: &str) -> String {
+    format!(
+        "Station 02:00:00:00:01:0a (on wlan0)\n\trx bytes:\t{bytes}\n\ttx bytes:\t{bytes}\n\trx packets:\t7\n\
+         \tsignal:  \t-30 dBm\n\ttx bitrate:\t{rate} MBit/s\n"
+    )
+}
+
+fn reading(source: Reader, at_ns: u64, text: String) -> Reading {
+    Reading { source, interface: Some("wlan0".to_owned()), at_ns, text }
+}
+
+/// A client that moves 100 bytes each second, from 0; what the subject says of it at a moment, s.
+fn bytes(at_s: u64) -> u64 {
+    100 * at_s
+}
+
+/// A round at a second, in which the subject says this.
+fn round(place: u32, at_s: u64, own: String) -> CheckedRound {
+    let at = at_s * SECOND;
+    CheckedRound {
+        place,
+        read_from_ns: at - 1_100_000_000,
+        started_ns: Some(at),
+        readings: vec![
+            reading(Reader::Iw, at - 1_050_000_000, iw(bytes(at_s - 1), "6.0")),
+            reading(Reader::Subject, at + 10_000_000, own),
+            reading(Reader::Iw, at + 20_000_000, iw(bytes(at_s), "6.0")),
+        ],
+    }
+}
+
+fn order(rounds: u32) -> WitnessOrder {
+    WitnessOrder {
+        rounds: (0..rounds).collect(),
+        interfaces: vec![Some("wlan0".to_owned())],
+        age: Span::from_secs(1),
+        drain: Span::from_secs(3),
+        hostapd: false,
+    }
+}
+
+/// A window with rounds at 5, 9 and 14 s, whose last one says this.
+fn window(own: String) -> Witnessed {
+    let rounds = vec![
+        round(0, 5, iw(bytes(5), "6.0")),
+        round(4, 9, iw(bytes(8), "6.0")),
+        round(9, 14, own),
+    ];
+    Witnessed { rounds, drained: None }
+}
+
+fn checked(own: String) -> Result<Checked, Disagreement> {
+    of(&window(own), &order(3))
+}
+
+#[track_caller]
+fn differs(own: String) -> String {
+    match checked(own) {
+        Err(Disagreement::Differs(why)) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn unable(witnessed: &Witnessed) -> String {
+    match of(witnessed, &order(3)) {
+        Err(Disagreement::Unable(why)) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_honest_subject_is_confirmed_by_iw_alone() {
+    let own = "{\"MACAddress\":\"02:00:00:00:01:0A\",\"RxBytes\":1400,\"TxBytes\":1400,\"RxPacketCount\":7,\"SignalStrength\":-30,\
+               \"LastDataDownlinkRate\":6000,\"DownlinkBandwidth\":20,\"TxPacketCount\":null}";
+    let checked = checked(own.to_owned()).unwrap();
+    assert_eq!((checked.replies, checked.rounds, checked.oldest_ns), (3, 3, 1_100_000_000));
+    // Twice what iw says of itself, and six of the brief reply's keys.
+    assert!(checked.values >= 6, "{checked:?}");
+}
+
+#[test]
+fn what_only_hostapd_knows_is_the_subjects_alone_where_it_is_not_asked() {
+    // hostapd's own words; those of its keys that iw has are confirmed by iw.
+    let own = "02:00:00:00:01:0a\nrx_bytes=1400\ntx_bytes=1400\nrx_packets=7\nsignal=-30\ntx_rate_info=60\n";
+    let checked = checked(own.to_owned()).unwrap();
+    assert!(checked.alone.is_empty() && checked.values > 5, "{checked:?}");
+    let asked = WitnessOrder { hostapd: true, ..order(3) };
+    let Err(Disagreement::Unable(why)) = of(&window(own.to_owned()), &asked) else {
+        panic!("hostapd was not asked")
+    };
+    assert!(why.ends_with("hostapd said nothing of the clients before the subject did"), "{why}");
+}
+
+#[test]
+fn an_old_value_is_found_with_its_age() {
+    let why = differs(iw(bytes(9), "6.0"));
+    let words = "round 10 of the window: rx bytes of 02:00:00:00:01:0a on wlan0 is 900";
+    assert!(why.starts_with(words), "{why}");
+    assert!(why.ends_with("which is the value of 5.0 s before"), "{why}");
+    // Between two readings: it cannot be younger than the first that says more.
+    let why = differs(iw(bytes(6), "6.0"));
+    assert!(why.ends_with("which is at least 6.1 s old"), "{why}");
+    let zeros = differs(iw(0, "6.0"));
+    assert!(zeros.contains("is 0") && zeros.ends_with("which is at least 10.1 s old"), "{zeros}");
+}
+
+#[test]
+fn a_value_that_is_no_older_than_allowed_is_confirmed() {
+    assert!(checked(iw(bytes(13), "6.0")).is_ok());
+    assert!(checked(iw(bytes(14), "6.0")).is_ok());
+    let why = differs(iw(bytes(15), "6.0"));
+    assert!(!why.contains("old"), "a value of the future has no age: {why}");
+}
+
+#[test]
+fn a_client_that_is_left_out_and_silence_are_found() {
+    let why = differs(String::new());
+    assert!(why.ends_with("it tells nothing of 02:00:00:00:01:0a on wlan0, which iw has"), "{why}");
+}
+
+#[test]
+fn a_level_that_swings_in_the_window_proves_nothing_and_one_that_stays_does() {
+    let swung = |own: &str| {
+        let mut window = window(iw(bytes(14), own));
+        window.rounds[1].readings[2].text = iw(bytes(9), "24.0");
+        window.rounds[1].readings[1].text = iw(bytes(8), "24.0");
+        of(&window, &order(3))
+    };
+    assert!(swung("54.0").is_ok());
+    let why = differs(iw(bytes(14), "54.0"));
+    assert!(why.contains("tx bitrate"), "{why}");
+}
+
+#[test]
+fn nothing_that_did_not_move_is_a_pass() {
+    let still = |at_s| round(0, at_s, iw(100, "6.0"));
+    let mut rounds = vec![still(5), still(9), still(14)];
+    for reading in rounds.iter_mut().flat_map(|round| &mut round.readings) {
+        reading.text = iw(100, "6.0");
+    }
+    let why = unable(&Witnessed { rounds, drained: None });
+    assert!(why.starts_with("no client's counters moved in the window"), "{why}");
+}
+
+#[test]
+fn what_could_not_be_checked_is_named() {
+    let with = |change: fn(&mut CheckedRound)| {
+        let mut window = window(iw(bytes(14), "6.0"));
+        change(&mut window.rounds[2]);
+        unable(&window)
+    };
+    let message = with(|round| round.started_ns = None);
+    assert_eq!(
+        message,
+        "round 10 of the window: the load left it out: the round before had not ended"
+    );
+    let message = with(|round| drop(round.readings.remove(1)));
+    assert!(message.contains("a command of the load failed"), "{message}");
+    let message = with(|round| drop(round.readings.remove(0)));
+    assert!(message.contains("iw said nothing of the clients before"), "{message}");
+    let message = with(|round| round.readings[0].at_ns = 14 * SECOND + 1);
+    assert!(message.contains("had not ended when it began"), "{message}");
+    let message = unable(&Witnessed { rounds: Vec::new(), drained: None });
+    assert_eq!(message, "0 of 3 checked rounds came");
+}
+
+#[test]
+fn a_reading_that_was_late_does_not_make_a_liar_of_anyone() {
+    let mut window = window(iw(bytes(12), "6.0"));
+    window.rounds[2].readings[0].at_ns = 14 * SECOND - 500_000_000;
+    let why = unable(&window);
+    assert!(why.ends_with("so that a value may be no older than 1s"), "{why}");
+}

@@ -1,0 +1,200 @@
+//! Whether replies that were given inside measured windows are true, over all trials that checked them.
+//!
+//! Pure. What a value may be is [`crate::agreement`]'s; here trials become one finding, for a gate or a comparison.
+
+use std::collections::BTreeSet;
+
+use model::{
+    plural::count,
+    trial::{Outcome, Trial},
+    verdict::Verdict,
+};
+
+use crate::{
+    agreement::{Disagreement, rounds},
+    verdicts::WitnessFinding,
+};
+
+/// What all of these trials say; `None` where none of them was to check anything. The first reply that is not true
+/// makes it fail.
+pub fn of_trials(trials: &[&Trial]) -> Option<WitnessFinding> {
+    let is_asked = |trial: &&&Trial| is_checked(trial);
+    let found: Vec<Found> = trials.iter().filter(is_asked).map(|trial| found(trial)).collect();
+    let verdict = Verdict::of_all(found.iter().map(|one| one.verdict));
+    let first = found.iter().find(|one| one.verdict == verdict)?;
+    let sentence = if verdict == Verdict::Pass { confirmed(&found) } else { first.why.clone() };
+    Some(WitnessFinding { verdict, sentence })
+}
+
+/// Of the pairs of a comparison, `(base, variant)`. Nothing can be compared with a base whose own replies are not true,
+/// which is no failure of the variant.
+pub(crate) fn of_sides(pairs: &[(&Trial, &Trial)]) -> Option<WitnessFinding> {
+    let (base, variant): (Vec<&Trial>, Vec<&Trial>) = pairs.iter().copied().unzip();
+    let [base_alone, own] = [&base, &variant].map(|side| of_trials(side));
+    let faulty = |side: &WitnessFinding| side.verdict != Verdict::Pass;
+    if let Some(own) = own.filter(faulty) {
+        return Some(own);
+    }
+    if let Some(base) = base_alone.filter(faulty) {
+        let sentence = format!("the base does not hold: {}", base.sentence);
+        return Some(WitnessFinding { verdict: Verdict::Invalid, sentence });
+    }
+    of_trials(&base.into_iter().chain(variant).collect::<Vec<_>>())
+}
+
+/// Whether a trial's replies are checked: without a client there is nothing to say.
+pub(crate) fn is_checked(trial: &Trial) -> bool {
+    trial.planned.measure.witness.is_some() && trial.planned.id.clients > 0
+}
+
+/// One trial.
+struct Found {
+    verdict: Verdict,
+    why: String,
+    checked: rounds::Checked,
+}
+
+fn found(trial: &Trial) -> Found {
+    let (verdict, why, checked) = match checked(trial) {
+        Ok(checked) => (Verdict::Pass, String::new(), checked),
+        Err(Disagreement::Differs(why)) => (Verdict::Fail, why, rounds::Checked::default()),
+        Err(Disagreement::Unable(why)) => (Verdict::Invalid, why, rounds::Checked::default()),
+    };
+    Found { verdict, why: format!("`{}`, {why}", trial.planned.id), checked }
+}
+
+fn checked(trial: &Trial) -> Result<rounds::Checked, Disagreement> {
+    let unable = |why: &str| Disagreement::Unable(why.to_owned());
+    let recording = match &trial.outcome {
+        Outcome::Measured(recording) => recording,
+        Outcome::Invalid { why, .. } => return Err(Disagreement::Unable(why.clone())),
+    };
+    let order = trial.planned.measure.witness.as_ref();
+    let order = order.ok_or_else(|| unable("no round was to be checked"))?;
+    let witnessed = recording.witnessed.as_deref();
+    rounds::of(witnessed.ok_or_else(|| unable("no round was checked"))?, order)
+}
+
+/// What was confirmed in all trials together.
+fn confirmed(found: &[Found]) -> String {
+    let sum = |of: fn(&rounds::Checked) -> u64| -> u64 { found.iter().map(|one| of(&one.checked)).sum() };
+    let oldest_ns = found.iter().map(|one| one.checked.oldest_ns).max().unwrap_or_default();
+    let alone: BTreeSet<&String> = found.iter().flat_map(|one| &one.checked.alone).collect();
+    let alone = match alone.len() as u32 {
+        0 => String::new(),
+        keys => format!("; {} told by the subject alone", is_or_are(keys)),
+    };
+    format!(
+        "{} of {} in {} hold {} that iw confirms, none older than {:.1} s{alone}",
+        counted(sum(|one| one.replies), "reply", "replies"),
+        counted(sum(|one| one.rounds), "round", "rounds"),
+        count(found.len() as u32, "trial"),
+        counted(sum(|one| one.values), "value", "values"),
+        // Rounded up: nothing is promised that was not seen.
+        (oldest_ns as f64 / 1e8).ceil() / 10.0,
+    )
+}
+
+fn counted(number: u64, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
+}
+
+fn is_or_are(keys: u32) -> String {
+    format!("{} {}", count(keys, "key"), if keys == 1 { "is" } else { "are" })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{
+        parity::{Reading, Source},
+        span::Span,
+        verdict::Expect,
+        witness::{CheckedRound, WitnessOrder, Witnessed},
+    };
+
+    use super::*;
+    use crate::judge::{
+        judgements,
+        test_data::{compared, pairs, recording, versus},
+    };
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn iw(bytes: u64) -> String {
+        format!("Station 02:00:00:00:01:0a (on wlan0)\n\trx bytes:\t{bytes}\n\ttx bytes:\t7\n")
+    }
+
+    /// One checked round, in which the subject says that it is at so many bytes; iw says 100 and then 200.
+    fn check(trial: &mut Trial, own: u64) {
+        trial.planned.measure.witness = Some(WitnessOrder {
+            rounds: vec![3],
+            interfaces: vec![Some("wlan0".to_owned())],
+            age: Span::from_secs(1),
+            drain: Span::default(),
+            hostapd: false,
+        });
+        let said = |source, at_ns, bytes| Reading {
+            source,
+            interface: Some("wlan0".to_owned()),
+            at_ns,
+            text: iw(bytes),
+        };
+        let readings = vec![
+            said(Source::Iw, 3 * SECOND, 100),
+            said(Source::Subject, 5 * SECOND, own),
+            said(Source::Iw, 6 * SECOND, 200),
+        ];
+        let (read_from_ns, started_ns) = (3 * SECOND, Some(9 * SECOND / 2));
+        let round = CheckedRound { place: 3, read_from_ns, started_ns, readings };
+        let witnessed = Witnessed { rounds: vec![round], drained: None };
+        recording(trial).witnessed = Some(Box::new(witnessed));
+    }
+
+    /// A comparison whose sides say this in every trial.
+    fn compare(base: u64, variant: u64) -> crate::verdicts::Judgement {
+        let (mut run, mut trials) = compared(&pairs(6, -0.042, 0.0005, 1));
+        versus(&mut run).expect = Expect::Faster;
+        for trial in &mut trials {
+            check(trial, if trial.planned.id.variant == "after" { variant } else { base });
+        }
+        judgements(&run, &trials).remove(0)
+    }
+
+    #[test]
+    fn replies_that_are_true_say_how_many_they_are_and_how_old() {
+        let judgement = compare(150, 200);
+        assert_eq!(judgement.verdict, Verdict::Pass, "{}", judgement.sentence);
+        let found = judgement.witness.unwrap();
+        assert_eq!(found.verdict, Verdict::Pass);
+        let words = "12 replies of 12 rounds in 12 trials hold 24 values that iw confirms, none older than 1.5 s";
+        assert!(found.sentence.starts_with(words), "{}", found.sentence);
+    }
+
+    #[test]
+    fn a_variant_whose_replies_are_not_true_fails_however_cheap_it_is() {
+        let judgement = compare(150, 40);
+        assert_eq!(judgement.verdict, Verdict::Fail);
+        let words = "fail: `after@60#1`, round 4 of the window: rx bytes of 02:00:00:00:01:0a on wlan0 is 40 B, ";
+        assert!(judgement.sentence.starts_with(words), "{}", judgement.sentence);
+        assert_eq!(judgement.witness.unwrap().verdict, Verdict::Fail);
+    }
+
+    #[test]
+    fn a_base_whose_replies_are_not_true_is_no_failure_of_the_variant() {
+        let judgement = compare(40, 150);
+        assert_eq!(judgement.verdict, Verdict::Invalid);
+        let words = "invalid: the base does not hold: `before@60#1`, round 4";
+        assert!(judgement.sentence.starts_with(words), "{}", judgement.sentence);
+    }
+
+    #[test]
+    fn a_trial_that_was_to_check_and_did_not_is_no_pass() {
+        let (_, mut trials) = compared(&pairs(2, 0.0, 0.0, 1));
+        assert_eq!(of_trials(&trials.iter().collect::<Vec<_>>()), None);
+        trials.iter_mut().for_each(|trial| check(trial, 150));
+        recording(&mut trials[1]).witnessed = None;
+        let found = of_trials(&trials.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!(found.verdict, Verdict::Invalid);
+        assert!(found.sentence.ends_with("no round was checked"), "{}", found.sentence);
+    }
+}

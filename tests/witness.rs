@@ -1,0 +1,204 @@
+//! Replies that are checked inside the measured window, and work that is put off until after it: on the real virtual
+//! access point, with an honest daemon and with those that cheat.
+
+use serde_json::Value;
+
+use crate::harness::{Place, Study};
+
+/// Clients send, so that an old counter is another one.
+const TRAFFIC: &str = "background = \"headroom-agent --move-clients packets=500ms\"";
+
+const STATIOND: &str = "subject = { process = \"stationd\", ready = \"/run/stationd.sock\", start = \"stationd\" }";
+
+const FULL: &str = "station-monitor --values --full --interfaces {interface}";
+
+/// A study of these variants, each with its keys, in whose windows rounds are checked.
+fn study(witness: &str, variants: &[(&str, String)]) -> String {
+    let small = Study::small().process("stationd").window("8s").repetitions(1);
+    let with = |study: Study, (name, keys): &(&str, String)| {
+        study.variant(name, &format!("{TRAFFIC}\n{keys}"))
+    };
+    let text = variants.iter().fold(small, with).text().replace("warm-up = \"1s\"", "warm-up = \"3s\"");
+    format!("{text}\n[witness]\n{witness}\n[gates]\nwitness = true\n")
+}
+
+/// A variant of stationd whose load is this.
+fn asked_by(run: &str) -> String {
+    format!("{STATIOND}\nload = {{ run = '''{run}''' }}")
+}
+
+/// The gate of a run of this study, which ends with this code.
+fn gate(place: &Place, text: &str, code: i32) -> (String, String) {
+    place.write("study.toml", text);
+    let words = ["run", "study.toml", "--out", "run", "--json"];
+    let analysis = place.headroom(words).run().code(code).last_json();
+    let gate = &analysis["gates"][0];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    eprintln!("{}: {}", gate["verdict"], gate["sentence"]);
+    (text(&gate["verdict"]), text(&gate["sentence"]))
+}
+
+#[test]
+fn an_honest_daemon_and_honest_tools_are_confirmed_in_the_measured_window() {
+    let place = Place::with_guests();
+    let iw = "load = { run = \"iw dev {interface} station dump\" }";
+    let hostapd = "load = { run = \"hostapd_cli -i {interface} all_sta\" }";
+    let variants = [
+        ("full", asked_by(FULL)),
+        ("iw", format!("subject = {{ process = \"hostapd\" }}\n{iw}")),
+        ("hostapd", format!("subject = {{ process = \"hostapd\" }}\n{hostapd}")),
+    ];
+    let (verdict, sentence) = gate(&place, &study("rounds = 5", &variants), 0);
+    assert_eq!(verdict, "pass", "{sentence}");
+    // Three interfaces, five rounds, three variants.
+    let words = "45 replies of 15 rounds in 3 trials hold ";
+    assert!(sentence.starts_with(words), "{sentence}");
+    assert!(sentence.contains(" values that iw confirms, none older than 1."), "{sentence}");
+    for recording in place.run().recordings() {
+        let witnessed = recording.witnessed.unwrap();
+        let last = recording.samples.last().unwrap();
+        let drained = witnessed.drained.unwrap();
+        // The last sample is the window's end, and the load has ended by then.
+        let after_ns = drained.at_ns - last.at_ns;
+        assert!((3_000_000_000..3_050_000_000).contains(&after_ns), "{after_ns}");
+        assert!(recording.samples.is_sorted_by_key(|sample| sample.at_ns));
+        let steps = recording.samples.windows(2).map(|pair| pair[1].at_ns - pair[0].at_ns);
+        assert!(steps.clone().all(|ns| ns.abs_diff(1_000_000_000) < 5_000_000), "samples are on time");
+    }
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn hostapd_is_asked_as_well_where_that_is_wanted() {
+    let place = Place::with_guests();
+    let text = study("rounds = 2\nhostapd = true", &[("full", asked_by(FULL))]);
+    let (verdict, sentence) = gate(&place, &text, 0);
+    assert_eq!(verdict, "pass", "{sentence}");
+    assert!(!sentence.contains("32 keys are told"), "{sentence}");
+    assert_eq!(place.left(), []);
+}
+
+/// A load that is no more than a script: what it prints, given the honest reply of now.
+fn script(place: &Place, name: &str, text: &str) -> String {
+    place.write(name, &format!("#!/bin/sh\n{text}\n"));
+    format!("/run/headroom/put/{name} {{interface}}")
+}
+
+/// What the gate says of a daemon whose replies come through this script.
+fn cheated(script_text: &str) -> (String, String) {
+    let place = Place::with_guests();
+    let run = script(&place, "cheat", script_text);
+    let text = study("rounds = 6", &[("cheat", asked_by(&run))]);
+    let text = text.replace("clients = [6]", "clients = [6]\nprograms = [\"cheat\"]");
+    let found = gate(&place, &text, 1);
+    assert_eq!(place.left(), []);
+    found
+}
+
+const HONEST: &str = "station-monitor --values --full --interfaces $1";
+
+#[test]
+fn a_reply_of_some_seconds_ago_is_found_with_its_age() {
+    // The first reply of an interface is given for five rounds.
+    let (verdict, sentence) = cheated(&format!(
+        "old=/run/old.$1; n=/run/n.$1; c=$(cat $n 2>/dev/null || echo 0)\n\
+         if [ $((c % 5)) = 0 ]; then {HONEST} > $old; fi; echo $((c + 1)) > $n; cat $old"
+    ));
+    assert_eq!(verdict, "fail", "{sentence}");
+    assert!(sentence.contains("`cheat@6#1`, round ") && sentence.contains(" of 02:00:00:"), "{sentence}");
+    assert!(sentence.contains(" is at least ") || sentence.contains(" is the value of "), "{sentence}");
+}
+
+#[test]
+fn a_client_that_is_left_out_is_found() {
+    let (verdict, sentence) = cheated(&format!("{HONEST} | sed 1d"));
+    assert_eq!(verdict, "fail", "{sentence}");
+    assert!(sentence.contains("it tells nothing of 02:00:00:"), "{sentence}");
+}
+
+#[test]
+fn counters_of_zeros_are_found() {
+    let (verdict, sentence) = cheated(&format!("{HONEST} | sed 's/\\(RxBytes.:\\)[0-9]*/\\10/'"));
+    assert_eq!(verdict, "fail", "{sentence}");
+    assert!(sentence.contains("RxBytes of 02:00:00:") && sentence.contains(" is 0 B, iw's"), "{sentence}");
+}
+
+#[test]
+fn nothing_is_no_reply() {
+    let (verdict, sentence) = cheated("exec true");
+    assert_eq!(verdict, "fail", "{sentence}");
+    assert!(sentence.contains("it tells nothing of 02:00:00:"), "{sentence}");
+}
+
+#[test]
+fn where_no_client_sends_nothing_is_shown() {
+    let place = Place::with_guests();
+    let text = study("rounds = 2", &[("still", asked_by(FULL))]).replace(TRAFFIC, "");
+    let (verdict, sentence) = gate(&place, &text, 3);
+    assert_eq!(verdict, "invalid", "{sentence}");
+    assert!(sentence.contains("no client's counters moved in the window"), "{sentence}");
+    assert_eq!(place.left(), []);
+}
+
+/// A daemon that works for a while in each second in which it is asked; what is put off, it does when nobody has asked
+/// for two seconds.
+const DAEMON: &str = "trap 'exit 0' TERM; put_off=$1; seen=; quiet=0; owed=0\n\
+    while :; do\n\
+      now=$(cat /run/asked 2>/dev/null); work=200; [ $put_off = yes ] && work=20\n\
+      if [ \"$now\" != \"$seen\" ]; then seen=$now; quiet=0; owed=$((owed + 180)); i=0; while [ $i -lt $work ]; do i=$((i + 1)); done\n\
+      else quiet=$((quiet + 1)); fi\n\
+      if [ $put_off = yes ] && [ $quiet -gt 4 ]; then i=0; while [ $i -lt $owed ]; do i=$((i + 1)); done; owed=0; fi\n\
+      sleep 0.25\n\
+    done";
+
+#[test]
+fn work_that_is_put_off_until_after_the_window_is_no_saving() {
+    let place = Place::with_guests();
+    place.write("busyd", &format!("#!/bin/sh\n{DAEMON}\n"));
+    let subject = |put_off: &str| {
+        format!(
+            "subject = {{ process = \"busyd\", start = \"/run/headroom/put/busyd {put_off}\" }}\n\
+             load = {{ run = '''/run/headroom/put/ask {{interface}}''' }}"
+        )
+    };
+    // What it prints is iw's, so that replies are true.
+    place.write("ask", "#!/bin/sh\ndate +%N$1 > /run/asked\nexec iw dev $1 station dump\n");
+    let variants = [("now", subject("no")), ("later", subject("yes"))];
+    let text = study("rounds = 2\ndrain = \"4s\"", &variants)
+        .replace("clients = [6]", "clients = [6]\nprograms = [\"busyd\", \"ask\"]");
+    place.write("study.toml", &text);
+    let words = ["compare", "study.toml", "now", "later", "--expect", "faster", "--pairs", "6", "--out", "run", "--json"];
+    let analysis = place.headroom(words).run().code(1).last_json();
+    let judgement = &analysis["judgements"][0];
+    eprintln!("{}\n{}", judgement["sentence"], judgement["deferred"]);
+    assert_eq!(judgement["verdict"], "fail", "{judgement}");
+    assert_eq!(judgement["finding"], "cheaper", "{judgement}");
+    assert_eq!(judgement["witness"]["verdict"], "pass", "{judgement}");
+    let sentence = judgement["sentence"].as_str().unwrap();
+    assert!(sentence.contains(", but puts work off: once the load has ended it takes "), "{sentence}");
+    assert!(judgement["deferred"]["share_of_saving"].as_f64().unwrap() > 0.1, "{judgement}");
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn a_variant_that_answers_old_values_is_no_improvement() {
+    let place = Place::with_guests();
+    let run = script(
+        &place,
+        "cheat",
+        &format!("old=/run/old.$1; [ -s $old ] || {HONEST} > $old; cat $old"),
+    );
+    let variants = [("honest", asked_by(FULL)), ("cheat", asked_by(&run))];
+    let text = study("rounds = 3\nseed = 7", &variants)
+        .replace("clients = [6]", "clients = [6]\nprograms = [\"cheat\"]");
+    place.write("study.toml", &text);
+    let words = ["compare", "study.toml", "honest", "cheat", "--pairs", "6", "--out", "run", "--json"];
+    let analysis = place.headroom(words).run().code(1).last_json();
+    let judgement = &analysis["judgements"][0];
+    let sentence = judgement["sentence"].as_str().unwrap();
+    eprintln!("{sentence}");
+    assert_eq!(judgement["verdict"], "fail", "{judgement}");
+    assert!(sentence.starts_with("fail: `cheat@6#"), "{sentence}");
+    assert!(sentence.contains(" s old") || sentence.contains(" s before"), "{sentence}");
+    assert_eq!(place.left(), []);
+}
