@@ -13,7 +13,7 @@
 
 use std::path::PathBuf;
 
-use linux::{error::chain, system::monotonic_ns};
+use linux::{error::chain, mark, system::monotonic_ns};
 use model::{
     sample::Rounds,
     span::Span,
@@ -67,8 +67,17 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     let background = background(order, from, &mut groups);
     let times = Times::of(order, from);
     let witness = witness(order, load.as_mut(), times.beat(order, from));
-    let mut window =
-        Window { times, subject, sampler, instrument, load, background, witness, started, taken: 0 };
+    let mut window = Window {
+        times,
+        subject,
+        sampler,
+        instrument,
+        load,
+        background,
+        witness,
+        started,
+        taken: 0,
+    };
     window.run(session)?;
     if let Some(instrument) = window.instrument.take() {
         instrument.finish(session)?;
@@ -377,11 +386,18 @@ impl Window {
 
     fn sample(&mut self, session: &mut Session) -> Result<(), End> {
         self.switch(session)?;
+        // For a count from outside, where there is one: QEMU's own.
+        if self.taken == 0 {
+            mark::open();
+        }
         let rounds = self.load.as_ref().map_or_else(Rounds::default, Load::rounds);
         let sample = self.sampler.sample(rounds, self.times.depth(self.taken));
         // Where the kernel cannot tell at once that a process has ended, its files do so now.
         self.die(self.subject.first_vital(self.sampler.ended()))?;
         self.taken += 1;
+        if self.taken == self.times.samples {
+            mark::close();
+        }
         session.send(&Frame::Sample(Box::new(sample)))?;
         self.drain(session)
     }

@@ -77,7 +77,8 @@ fn checked(trial: &Trial) -> Result<rounds::Checked, Disagreement> {
 
 /// What was confirmed in all trials together.
 fn confirmed(found: &[Found]) -> String {
-    let sum = |of: fn(&rounds::Checked) -> u64| -> u64 { found.iter().map(|one| of(&one.checked)).sum() };
+    let sum =
+        |of: fn(&rounds::Checked) -> u64| -> u64 { found.iter().map(|one| of(&one.checked)).sum() };
     let oldest_ns = found.iter().map(|one| one.checked.oldest_ns).max().unwrap_or_default();
     let alone: BTreeSet<&String> = found.iter().flat_map(|one| &one.checked.alone).collect();
     let alone = match alone.len() as u32 {

@@ -8,7 +8,7 @@ use analysis::{
     quantity::percent,
     verdicts::{Finding as Found, Judgement},
 };
-use model::{share::Share, study::Study};
+use model::{share::Share, study::Study, verdict::Verdict};
 
 use crate::{
     outcome::{Change, Finding, Outcome, Reason},
@@ -44,6 +44,8 @@ pub struct Evidence<'a> {
     pub bytes: [u64; 2],
     /// New warnings in edited files.
     pub warnings: u32,
+    /// All that the machine executed in the base's and the candidate's windows, as QEMU counted it, µs a second.
+    pub outside_us: [Option<f64>; 2],
 }
 
 /// A cell, as a sentence names it.
@@ -56,7 +58,20 @@ fn at(judgement: &Judgement) -> String {
 pub fn judge(rule: &Rule, evidence: &Evidence<'_>) -> Finding {
     let judgement = evidence.judgement;
     let change = change(judgement);
-    let checks = [broken, unmeasured, others_pay, below_floor, saving, memory, size, warnings];
+    // What is worse than no win comes first, and what it costs to be a win last.
+    let checks = [
+        broken,
+        false_replies,
+        unmeasured,
+        put_off,
+        others_pay,
+        outside,
+        below_floor,
+        saving,
+        memory,
+        size,
+        warnings,
+    ];
     let found = checks.iter().find_map(|check| check(rule, evidence));
     let finding = found.unwrap_or_else(|| {
         let sentence =
@@ -86,6 +101,41 @@ fn share(change: Option<Change>) -> String {
 fn broken(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
     let why = evidence.broken.as_ref()?;
     Some(Finding::of(Outcome::Failed, Reason::Broken, format!("It does not do its job: {why}.")))
+}
+
+/// A reply of a measured window that is not so, or too old. Where nobody could say, nothing was measured.
+fn false_replies(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+    let found = evidence.judgement.witness.as_ref()?;
+    let (outcome, reason) = match found.verdict {
+        Verdict::Fail => (Outcome::Suspect, Reason::WrongValues),
+        Verdict::Invalid => (Outcome::Invalid, Reason::Unmeasured),
+        Verdict::Pass | Verdict::Measured => return None,
+    };
+    Some(Finding::of(outcome, reason, format!("{}.", found.sentence)))
+}
+
+fn put_off(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+    let deferred = evidence.judgement.deferred.filter(|deferred| deferred.takes_back)?;
+    let sentence = format!(
+        "It works {:.0} µs more than the base after each window, when nobody asks any more {}.",
+        deferred.difference.mean,
+        at(evidence.judgement)
+    );
+    Some(Finding::of(Outcome::Suspect, Reason::PutOff, sentence))
+}
+
+/// What the subject saves the whole machine must save, as it is counted where no program of the guest reaches.
+fn outside(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+    let [base, candidate] = evidence.outside_us;
+    let (saved, own) = (base? - candidate?, -evidence.judgement.absolute?.mean);
+    let sentence = || {
+        format!(
+            "By the guest's account the subject saves {own:.1} µs a second {}, and by QEMU's count the machine saves {saved:.1}.",
+            at(evidence.judgement)
+        )
+    };
+    let disagrees = own > 0.0 && saved < (1.0 - OTHERS) * own;
+    disagrees.then(|| Finding::of(Outcome::Suspect, Reason::OutsideDisagrees, sentence()))
 }
 
 fn unmeasured(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
@@ -196,8 +246,12 @@ fn warnings(rule: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
 pub fn check(task: &crate::Task, study: &Study) -> Result<(), String> {
     let known = |name: &str| study.variants.iter().any(|variant| variant.name == *name);
     let names = [Some(&task.asked.variant), task.asked.floor.as_ref()];
-    match names.into_iter().flatten().find(|name| !known(name)) {
-        Some(unknown) => Err(format!("the task's study has no variant `{unknown}`")),
-        None => Ok(()),
+    if let Some(unknown) = names.into_iter().flatten().find(|name| !known(name)) {
+        return Err(format!("the task's study has no variant `{unknown}`"));
     }
+    if study.witness.is_none() {
+        let why = "the task's study checks no replies in its windows: give it [witness]";
+        return Err(why.to_owned());
+    }
+    Ok(())
 }

@@ -7,8 +7,9 @@
  * written down at the guest's marks, and never read by it. docs/design/cache-model.md has the reasons.
  *
  * Arguments: l1i=SIZE:WAYS:LINE l1d=… l2=… (bytes; the lines of one length) out=FILE
+ * Without caches it counts instructions and models nothing, which costs the emulator little.
  *
- * The file: a line with the version and the geometry, then a line for each mark, “open”, “close”, and “end”
+ * The file: a line with the version and the geometry, which is `none` without caches, then a line for each mark, “open”, “close”, and “end”
  * when QEMU ends in good order, each with its number and nine counts of programs and nine of the kernel:
  *   instructions, L1i misses, loads, their L1d misses, stores, their L1d misses,
  *   L2 misses of fetches, of loads, of stores.
@@ -82,6 +83,7 @@ static struct cpu cpus[MOST_CPUS];
 static struct cache l2;
 static unsigned line_shift;
 static bool whole_machine;
+static bool models; /* whether there are caches */
 static bool several_cpus;
 static bool remembers; /* whether the instructions are known that make a CPU forget translations */
 static pthread_mutex_t l2_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -398,8 +400,11 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
         /* The upper half of the addresses is the kernel's. */
         bool kernel = qemu_plugin_insn_vaddr(insn) >> 63;
         count_execution(insn, kernel);
-        watch_fetch(insn, &previous, kernel);
         watch_mark(insn);
+        if (!models) {
+            continue;
+        }
+        watch_fetch(insn, &previous, kernel);
         if (remembers) {
             watch_forgetting(insn);
         }
@@ -465,7 +470,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
             return refuse(word);
         }
     }
-    if (!l1i.line || l1i.line != second.line || l1d.line != second.line || !path) {
+    models = l1i.line || l1d.line || second.line;
+    if ((models && (!l1i.line || l1i.line != second.line || l1d.line != second.line)) || !path) {
         return refuse("l1i, l1d, l2 (with lines of one length) and out are needed");
     }
     whole_machine = info->system_emulation;
@@ -476,9 +482,9 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
         processor = AARCH64;
     }
     remembers = whole_machine && processor != OTHER;
-    line_shift = __builtin_ctzll(second.line);
-    bool made = make(&l2, &second);
-    for (int index = 0; index < MOST_CPUS; index++) {
+    line_shift = models ? __builtin_ctzll(second.line) : 0;
+    bool made = !models || make(&l2, &second);
+    for (int index = 0; models && index < MOST_CPUS; index++) {
         made = made && make(&cpus[index].l1i, &l1i) && make(&cpus[index].l1d, &l1d);
         cpus[index].fetched = NO_LINE;
         memset(cpus[index].translations, 0xff, sizeof cpus[index].translations);
@@ -487,9 +493,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
     if (!out) {
         return refuse("no memory, or the file cannot be written");
     }
-    fprintf(out, "headroom-cache-model 1 l1i=%llu:%llu:%llu l1d=%llu:%llu:%llu l2=%llu:%llu:%llu\n",
-            (unsigned long long)l1i.size, (unsigned long long)l1i.ways, (unsigned long long)l1i.line,
-            (unsigned long long)l1d.size, (unsigned long long)l1d.ways, (unsigned long long)l1d.line,
+    const char *form = models ? "headroom-cache-model 1 l1i=%llu:%llu:%llu l1d=%llu:%llu:%llu l2=%llu:%llu:%llu\n"
+                              : "headroom-cache-model 1 none\n";
+    fprintf(out, form, (unsigned long long)l1i.size, (unsigned long long)l1i.ways,
+            (unsigned long long)l1i.line, (unsigned long long)l1d.size, (unsigned long long)l1d.ways, (unsigned long long)l1d.line,
             (unsigned long long)second.size, (unsigned long long)second.ways, (unsigned long long)second.line);
     fflush(out);
     qemu_plugin_register_vcpu_tb_trans_cb(id, translated);

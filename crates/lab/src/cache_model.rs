@@ -16,7 +16,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use model::cache::{Accesses, Cache, Counts, Geometry, NoCache, Size, Window};
+use model::cache::{Accesses, Cache, Counts, Executed, Geometry, NoCache, Size, Window};
 
 use crate::{
     Error, Lab,
@@ -50,7 +50,8 @@ const LONGEST: u64 = 512 << 10;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
     library: PathBuf,
-    geometry: Geometry,
+    /// `None` where instructions are counted and no caches modelled.
+    geometry: Option<Geometry>,
     counts: PathBuf,
 }
 
@@ -62,6 +63,19 @@ impl Attached {
     ///
     /// [`Error::MissingProgram`] where there is no C compiler: the model is then absent.
     pub fn new(lab: &Lab, geometry: Geometry, counts: &Path) -> Result<Self, Error> {
+        Self::of(lab, Some(geometry), counts)
+    }
+
+    /// A counter of executed instructions, and no model of caches, that writes to this file, for one machine.
+    ///
+    /// # Errors
+    ///
+    /// As [`Attached::new`].
+    pub fn counter(lab: &Lab, counts: &Path) -> Result<Self, Error> {
+        Self::of(lab, None, counts)
+    }
+
+    fn of(lab: &Lab, geometry: Option<Geometry>, counts: &Path) -> Result<Self, Error> {
         let counts = std::path::absolute(counts).map_err(Error::file("find", counts))?;
         Ok(Self { library: plugin(lab)?, geometry, counts })
     }
@@ -79,12 +93,11 @@ impl Attached {
     /// What the plugin is given, each as `name=value`.
     pub fn words(&self) -> Vec<String> {
         let cache = |name: &str, cache: Cache| format!("{name}={}", colons(cache));
-        vec![
-            cache("l1i", self.geometry.l1i()),
-            cache("l1d", self.geometry.l1d()),
-            cache("l2", self.geometry.l2()),
-            format!("out={}", self.counts.display()),
-        ]
+        let caches = self
+            .geometry
+            .map(|all| [cache("l1i", all.l1i()), cache("l1d", all.l1d()), cache("l2", all.l2())]);
+        let out = format!("out={}", self.counts.display());
+        caches.into_iter().flatten().chain([out]).collect()
     }
 }
 
@@ -167,6 +180,27 @@ pub enum Unread {
 ///
 /// [`Unread`] where the file is not the plugin's or has no window that was closed.
 pub fn window(path: &Path) -> Result<Window, Unread> {
+    read(path, whole_window)
+}
+
+fn whole_window(text: &str) -> Result<Window, String> {
+    let (head, [user, kernel]) = last_window(text)?;
+    Ok(Window { geometry: geometry(head)?, user, kernel })
+}
+
+/// Instructions of programs and of the kernel that were executed in the guest's last window, whatever else was modelled.
+///
+/// # Errors
+///
+/// As [`window`].
+pub fn instructions(path: &Path) -> Result<Executed, Unread> {
+    read(path, |text| {
+        let [programs, kernel] = last_window(text)?.1.map(|counts| counts.instructions);
+        Ok(Executed { programs, kernel })
+    })
+}
+
+fn read<T>(path: &Path, find: impl FnOnce(&str) -> Result<T, String>) -> Result<T, Unread> {
     let file = |source| Unread::File { path: path.to_owned(), source };
     let mut text = String::new();
     // One byte more than there may be shows that there is more.
@@ -176,17 +210,21 @@ pub fn window(path: &Path) -> Result<Window, Unread> {
         let why = format!("it is longer than {LONGEST} bytes");
         return Err(Unread::NoWindow { path: path.to_owned(), why });
     }
-    last_window(&text).map_err(|why| Unread::NoWindow { path: path.to_owned(), why })
+    find(&text).map_err(|why| Unread::NoWindow { path: path.to_owned(), why })
 }
 
 /// The counters of a mark, as they stood: programs', then the kernel's.
 type Standing = [[u64; COLUMNS]; 2];
 
-fn last_window(text: &str) -> Result<Window, String> {
+/// The first line, and what programs and the kernel did in the last window.
+fn last_window(text: &str) -> Result<(&str, [Counts; 2]), String> {
     // A line without its end was cut off.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     let mut lines = whole.lines();
-    let geometry = geometry(lines.next().unwrap_or_default())?;
+    let head = lines.next().unwrap_or_default();
+    if !head.starts_with(FORM) {
+        return Err(format!("it does not begin with `{FORM}`"));
+    }
     let (mut opened, mut last) = (None, None);
     for line in lines {
         let (mark, counters) = line.split_once(' ').ok_or_else(|| unclear(line))?;
@@ -199,10 +237,7 @@ fn last_window(text: &str) -> Result<Window, String> {
         }
     }
     match (last, opened) {
-        (Some((from, to)), _) => {
-            let [user, kernel] = between(from, to)?;
-            Ok(Window { geometry, user, kernel })
-        }
+        (Some((from, to)), _) => Ok((head, between(from, to)?)),
         (None, Some(_)) => Err("it was opened and not closed".to_owned()),
         (None, None) => Err("the guest set no mark".to_owned()),
     }
@@ -291,7 +326,7 @@ mod tests {
 
     fn window_of(marks: &[(&str, u64)]) -> Result<Window, String> {
         let marks: String = marks.iter().map(|(name, step)| mark(name, *step)).collect();
-        last_window(&format!("{HEAD}{marks}"))
+        whole_window(&format!("{HEAD}{marks}"))
     }
 
     #[test]

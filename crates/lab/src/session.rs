@@ -7,9 +7,14 @@
 //! An instrument's frames come between those; its records go to a file as they come, and the files that
 //! explain them are brought after `Done`. Which frames may come, and when, is [`Transcript`]'s to know.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 use model::{
+    cache::Executed,
+    study::Mode,
     trial::{HostCost, Outcome, PlannedTrial, Recording},
     wire::{Frame, Measure, Order},
 };
@@ -18,6 +23,7 @@ pub use crate::transcript::Transcript;
 
 use crate::{
     Error, Lab,
+    cache_model::{self, Attached},
     device::Device,
     objects,
     procedure::{Finished, TrialFiles},
@@ -60,10 +66,15 @@ fn measure(
     kept: Destination<'_>,
 ) -> Result<Recording, Error> {
     let began = Instant::now();
-    let mut machine = snapshot.restore(lab, &kept.files.console_log)?;
+    let counter = counter(lab, planned, kept.files)?;
+    let mut machine = match &counter {
+        Some(counter) => cache_model::restore(lab, snapshot, &kept.files.console_log, counter)?,
+        None => snapshot.restore(lab, &kept.files.console_log)?,
+    };
     machine.begin(&Order::measure(planned.measure.clone()), planned.mode)?;
     kept.cost.restore_ms = millis(began.elapsed());
-    let recording = listen(&mut machine, &planned.measure, kept.files, kept.cost)?;
+    let mut recording = listen(&mut machine, &planned.measure, kept.files, kept.cost)?;
+    recording.executed = counter.as_ref().and_then(executed);
     snapshot::check_clients(&recording.before, &snapshot.shape)?;
     snapshot::check_clients(&recording.after, &snapshot.shape)?;
     if let Some(stacks) = &recording.stacks {
@@ -71,6 +82,30 @@ fn measure(
     }
     kept.cost.cpu_ms = machine.cpu_ms();
     Ok(recording)
+}
+
+/// A counter of all that the machine executes, where a witness stands beside the window. It is absent where nothing here
+/// compiles it, and in real time, whose figures are no instructions.
+fn counter(
+    lab: &Lab,
+    planned: &PlannedTrial,
+    files: &TrialFiles,
+) -> Result<Option<Attached>, Error> {
+    if planned.measure.witness.is_none() || planned.mode != Mode::Counted {
+        return Ok(None);
+    }
+    match Attached::counter(lab, &files.console_log.with_extension("counts")) {
+        Ok(counter) => Ok(Some(counter)),
+        Err(Error::MissingProgram { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What it counted; its file is needed no more.
+fn executed(counter: &Attached) -> Option<Executed> {
+    let executed = cache_model::instructions(counter.counts()).ok();
+    let _ = fs::remove_file(counter.counts());
+    executed
 }
 
 /// Listens to the answer to a measurement that has been ordered.

@@ -337,6 +337,7 @@ impl Transcript {
         let mut censuses = self.censuses.into_iter();
         match (self.facts, censuses.next(), censuses.next()) {
             (Some(facts), Some(before), Some(after)) if came == expected => Ok(Recording {
+                executed: None,
                 facts,
                 before,
                 after,

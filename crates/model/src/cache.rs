@@ -20,6 +20,22 @@ const LINES: std::ops::RangeInclusive<u32> = 16..=1024;
 /// A cache may be no larger than this, bytes: the model keeps a word for each of its lines.
 const MOST_BYTES: u64 = 256 << 20;
 
+/// Instructions that the whole machine executed in a window, as its emulator counted them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Executed {
+    /// Of programs.
+    pub programs: u64,
+    /// Of the kernel.
+    pub kernel: u64,
+}
+
+impl Executed {
+    /// All of them.
+    pub const fn total(self) -> u64 {
+        self.programs + self.kernel
+    }
+}
+
 /// A size as people write it in a study file: `32KiB`, `1 MiB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(u64);

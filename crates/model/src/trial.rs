@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cache::Executed,
     census::Census,
     facts::Facts,
     identity::Identity,
@@ -181,6 +182,9 @@ pub struct Recording {
     /// The first command of the load that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_failure: Option<LoadFailure>,
+    /// What the whole machine executed in the window, as QEMU counted it from outside, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executed: Option<Executed>,
     /// What was checked inside the window, and what was put off until after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witnessed: Option<Box<Witnessed>>,

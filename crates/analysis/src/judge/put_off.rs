@@ -24,7 +24,8 @@ pub(super) struct Pairs {
 impl Pairs {
     /// Of pairs of `[variant, base]`; `None` where one of them was not counted.
     pub(super) fn of(pairs: &[[&TrialFigures; 2]]) -> Option<Self> {
-        let spent = pairs.iter().map(|[variant, base]| Some((variant.put_off_us?, base.put_off_us?)));
+        let spent =
+            pairs.iter().map(|[variant, base]| Some((variant.put_off_us?, base.put_off_us?)));
         let window_s = pairs.first()?[0].window_s;
         Some(Self { spent: spent.collect::<Option<_>>()?, window_s })
     }

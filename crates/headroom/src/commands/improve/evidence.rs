@@ -4,13 +4,14 @@
 
 use std::{fs, path::Path};
 
-use analysis::{Analysis, analyse, verdicts::Judgement};
+use analysis::{Analysis, NANOSECONDS_PER_INSTRUCTION, analyse, verdicts::Judgement};
 use improve::{
     Built,
     judge::{self, Evidence, Rule},
-    outcome::{Finding, Outcome, Reason},
+    outcome::{Finding, Outcome as Ended, Reason},
 };
 use lab::run_folder::Recorded;
+use model::trial::{Outcome, Purpose, Trial};
 
 /// What was measured in one cell.
 pub(super) struct Measured {
@@ -19,6 +20,7 @@ pub(super) struct Measured {
     memory_kib: [Option<f64>; 2],
     bytes: [u64; 2],
     warnings: u32,
+    outside_us: [Option<f64>; 2],
     floor_us: Option<f64>,
     /// Time that passed on access points, s.
     pub(super) device_s: f64,
@@ -48,9 +50,31 @@ pub(super) fn of(
         bytes: [bytes, built.map_or(bytes, |built| built.bytes)],
         warnings: built.map_or(0, |built| built.warnings),
         device_s: analysis.ledger.device_s,
+        outside_us: match &judgement {
+            Some(judgement) => {
+                [&judgement.base, &judgement.variant].map(|name| outside_us(recorded, name))
+            }
+            None => [None, None],
+        },
         judgement,
         floor_us,
     }
+}
+
+/// What the whole machine executed in a variant's windows as QEMU counted it, mean, µs a second; `None` where it did not
+/// count in each.
+fn outside_us(recorded: &Recorded, variant: &str) -> Option<f64> {
+    let trials = recorded.trials.iter().filter(|trial| {
+        let id = &trial.planned.id;
+        id.variant == *variant && id.purpose == Purpose::Cpu
+    });
+    let us = |trial: &Trial| {
+        let Outcome::Measured(recording) = &trial.outcome else { return None };
+        let ns = recording.executed?.total() as f64 * NANOSECONDS_PER_INSTRUCTION;
+        Some(ns / 1e3 / trial.planned.measure.window.as_secs_f64())
+    };
+    let all: Vec<f64> = trials.map(us).collect::<Option<_>>()?;
+    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
 }
 
 /// Why trials of the candidate came to no end, where the base's did.
@@ -68,7 +92,7 @@ impl Measured {
     pub(super) fn judge(&self, rule: &Rule) -> Finding {
         let Some(judgement) = &self.judgement else {
             let sentence = "The run holds no comparison.";
-            return Finding::of(Outcome::Invalid, Reason::Unmeasured, sentence);
+            return Finding::of(Ended::Invalid, Reason::Unmeasured, sentence);
         };
         let Self { broken, memory_kib, bytes, warnings, .. } = self;
         let evidence = Evidence {
@@ -78,6 +102,7 @@ impl Measured {
             memory_kib: *memory_kib,
             bytes: *bytes,
             warnings: *warnings,
+            outside_us: self.outside_us,
         };
         judge::judge(rule, &evidence)
     }
