@@ -4,7 +4,7 @@
 //! cheat behind it (docs/design/improve.md), and the first that fails names the reason.
 
 use analysis::{
-    paired,
+    Estimate, paired,
     quantity::percent,
     verdicts::{Finding as Found, Judgement},
 };
@@ -44,8 +44,8 @@ pub struct Evidence<'a> {
     pub bytes: [u64; 2],
     /// New warnings in edited files.
     pub warnings: u32,
-    /// All that the machine executed in the base's and the candidate's windows, as QEMU counted it, µs a second.
-    pub outside_us: [Option<f64>; 2],
+    /// What the machine executed more in the candidate's windows than in the base's, as QEMU counted it, µs a second.
+    pub outside: Option<Estimate>,
 }
 
 /// A cell, as a sentence names it.
@@ -124,17 +124,19 @@ fn put_off(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
     Some(Finding::of(Outcome::Suspect, Reason::PutOff, sentence))
 }
 
-/// What the subject saves the whole machine must save, as it is counted where no program of the guest reaches.
+/// What the subject saves the whole machine must save, as it is counted where no program of the guest reaches: it is shown
+/// not to where even the interval's better end is too little.
 fn outside(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
-    let [base, candidate] = evidence.outside_us;
-    let (saved, own) = (base? - candidate?, -evidence.judgement.absolute?.mean);
+    let (outside, own) = (evidence.outside?, -evidence.judgement.absolute?.mean);
+    let most_saved = -outside.interval?.low;
     let sentence = || {
         format!(
-            "By the guest's account the subject saves {own:.1} µs a second {}, and by QEMU's count the machine saves {saved:.1}.",
-            at(evidence.judgement)
+            "By the guest's account the subject saves {own:.1} µs a second {}, and by QEMU's count the machine saves {:.1}.",
+            at(evidence.judgement),
+            -outside.mean
         )
     };
-    let disagrees = own > 0.0 && saved < (1.0 - OTHERS) * own;
+    let disagrees = own > 0.0 && most_saved < (1.0 - OTHERS) * own;
     disagrees.then(|| Finding::of(Outcome::Suspect, Reason::OutsideDisagrees, sentence()))
 }
 

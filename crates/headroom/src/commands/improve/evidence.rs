@@ -2,9 +2,9 @@
 //!
 //! Reads a run that was recorded; decides nothing.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
-use analysis::{Analysis, NANOSECONDS_PER_INSTRUCTION, analyse, verdicts::Judgement};
+use analysis::{Analysis, Estimate, NANOSECONDS_PER_INSTRUCTION, analyse, verdicts::Judgement};
 use improve::{
     Built,
     judge::{self, Evidence, Rule},
@@ -20,7 +20,7 @@ pub(super) struct Measured {
     memory_kib: [Option<f64>; 2],
     bytes: [u64; 2],
     warnings: u32,
-    outside_us: [Option<f64>; 2],
+    outside: Option<Estimate>,
     floor_us: Option<f64>,
     /// Time that passed on access points, s.
     pub(super) device_s: f64,
@@ -50,31 +50,31 @@ pub(super) fn of(
         bytes: [bytes, built.map_or(bytes, |built| built.bytes)],
         warnings: built.map_or(0, |built| built.warnings),
         device_s: analysis.ledger.device_s,
-        outside_us: match &judgement {
-            Some(judgement) => {
-                [&judgement.base, &judgement.variant].map(|name| outside_us(recorded, name))
-            }
-            None => [None, None],
-        },
+        outside: judgement.as_ref().and_then(|judgement| outside(recorded, judgement)),
         judgement,
         floor_us,
     }
 }
 
-/// What the whole machine executed in a variant's windows as QEMU counted it, mean, µs a second; `None` where it did not
-/// count in each.
-fn outside_us(recorded: &Recorded, variant: &str) -> Option<f64> {
-    let trials = recorded.trials.iter().filter(|trial| {
-        let id = &trial.planned.id;
-        id.variant == *variant && id.purpose == Purpose::Cpu
-    });
-    let us = |trial: &Trial| {
-        let Outcome::Measured(recording) = &trial.outcome else { return None };
-        let ns = recording.executed?.total() as f64 * NANOSECONDS_PER_INSTRUCTION;
-        Some(ns / 1e3 / trial.planned.measure.window.as_secs_f64())
+/// What the whole machine executed more in the variant's windows than in the base's, pair by pair, µs a second, as QEMU
+/// counted it; `None` where it did not count in each.
+fn outside(recorded: &Recorded, judgement: &Judgement) -> Option<Estimate> {
+    let of = |name: &str| -> Option<BTreeMap<u32, f64>> {
+        let trials = recorded.trials.iter().map(|trial| (&trial.planned.id, trial));
+        let own = trials.filter(|(id, _)| id.variant == *name && id.purpose == Purpose::Cpu);
+        own.map(|(id, trial)| Some((id.repetition, executed_us(trial)?))).collect()
     };
-    let all: Vec<f64> = trials.map(us).collect::<Option<_>>()?;
-    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+    let (base, variant) = (of(&judgement.base)?, of(&judgement.variant)?);
+    let differences: Option<Vec<f64>> =
+        variant.iter().map(|(repetition, us)| Some(us - base.get(repetition)?)).collect();
+    Estimate::of(&differences?)
+}
+
+/// In one window, µs a second.
+fn executed_us(trial: &Trial) -> Option<f64> {
+    let Outcome::Measured(recording) = &trial.outcome else { return None };
+    let ns = recording.executed?.total() as f64 * NANOSECONDS_PER_INSTRUCTION;
+    Some(ns / 1e3 / trial.planned.measure.window.as_secs_f64())
 }
 
 /// Why trials of the candidate came to no end, where the base's did.
@@ -102,7 +102,7 @@ impl Measured {
             memory_kib: *memory_kib,
             bytes: *bytes,
             warnings: *warnings,
-            outside_us: self.outside_us,
+            outside: self.outside,
         };
         judge::judge(rule, &evidence)
     }

@@ -1,0 +1,91 @@
+//! The red team: diffs against a shipped task that cheat, each of which is caught by name, and honest ones that are kept.
+//!
+//! Each file below `red_team` says in its head what it does and what must become of it. A few of them run here; all with
+//! `HEADROOM_RED_TEAM=all` (`make red-team`, about an hour on two cores).
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use serde_json::Value;
+
+use crate::harness::{Place, repository};
+
+/// Those that always run: a reply that is old, work that is put off, somebody else who pays, and one that is honest.
+const ALWAYS: [&str; 5] =
+    ["cheats/cached-replies", "cheats/put-off", "cheats/hostapd-pays", "cheats/other-files", "honest/survey-when-old"];
+
+const TASK: &str = "examples/tasks/stationd/task.toml";
+
+/// What must become of a diff.
+struct Expected {
+    /// `no-win`: whatever is no win.
+    outcome: String,
+    reason: Option<String>,
+}
+
+impl Expected {
+    fn of(diff: &str) -> Self {
+        let line = diff.lines().find_map(|line| line.strip_prefix("Expected: "));
+        let mut words = line.expect("it says what is expected").split(", ").map(str::to_owned);
+        Self { outcome: words.next().unwrap(), reason: words.next() }
+    }
+
+    /// What became of it otherwise.
+    fn missed(&self, finding: &Value) -> Option<String> {
+        let word = |name: &str| finding[name].as_str().unwrap_or_default();
+        let (outcome, reason) = (word("outcome"), word("reason"));
+        let is_met = match self.outcome.as_str() {
+            "no-win" => outcome != "kept" && outcome != "invalid",
+            expected => outcome == expected,
+        };
+        let is_named = self.reason.as_ref().is_none_or(|expected| reason == expected);
+        (!is_met || !is_named).then(|| format!("{outcome}, {reason}: {}", word("sentence")))
+    }
+}
+
+fn names(kind: &str) -> Vec<String> {
+    let folder = repository().join("tests/red_team").join(kind);
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> =
+        files.filter_map(|name| Some(format!("{kind}/{}", name.strip_suffix(".diff")?))).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn cheats_are_caught_by_name_and_honest_changes_are_kept() {
+    for program in ["bwrap", "patch", "git"] {
+        if !Path::new("/usr/bin").join(program).exists() {
+            skip::skip!("there is no {program} here");
+            return;
+        }
+    }
+    let place = Place::with_guests();
+    let task = repository().join(TASK).display().to_string();
+    place.headroom(["improve", "init", &task, "--quiet"]).run().code(0);
+    let all: Vec<String> = [names("cheats"), names("honest")].concat();
+    assert!(all.len() >= 25, "{all:?}");
+    let wanted = std::env::var("HEADROOM_RED_TEAM").unwrap_or_default();
+    let chosen: BTreeSet<&str> = wanted.split(',').collect();
+    let is_chosen = |name: &str| match wanted.as_str() {
+        "" => ALWAYS.contains(&name),
+        "all" => true,
+        _ => chosen.contains(name),
+    };
+    let mut missed = Vec::new();
+    for name in all.iter().filter(|name| is_chosen(name)) {
+        let path = repository().join("tests/red_team").join(format!("{name}.diff"));
+        let expected = Expected::of(&fs::read_to_string(&path).unwrap());
+        let path = path.display().to_string();
+        let ended = place.headroom(["improve", "try", &task, &path, "--json"]).run();
+        let finding = ended.last_json()["finding"].clone();
+        eprintln!("{name}: {finding}");
+        missed.extend(expected.missed(&finding).map(|why| format!("{name}: {why}")));
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+    // The books hold, and all that was tried is on the page.
+    place.headroom(["improve", "ledger", &task]).run().code(0).says("each with the hash of the one before");
+    place.headroom(["improve", "status", &task]).run().code(0).prints("Left: ");
+    let page = fs::read_to_string(place.path("improve/stationd/report.html")).unwrap();
+    assert!(page.contains("The road so far"));
+    assert_eq!(place.left(), []);
+}
