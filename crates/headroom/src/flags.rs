@@ -4,6 +4,7 @@ mod board;
 mod check;
 mod compare;
 mod index;
+mod mcp;
 pub(crate) mod states;
 mod up;
 mod words;
@@ -19,6 +20,7 @@ pub(crate) use self::board::{Board, Flash};
 pub(crate) use self::check::{Check, Limits};
 pub(crate) use self::compare::{Blame, Compare, OtherFirmware, Outputs, Pause, Point, Spans};
 pub(crate) use self::index::{Effort, Index};
+pub(crate) use self::mcp::Mcp;
 use self::states::StateWord;
 pub(crate) use self::up::{ModeWord, Up};
 
@@ -149,6 +151,8 @@ pub(crate) enum Verb {
     Guard(guard::command::Guard),
     /// Make the virtual access point's image
     Image(Image),
+    /// Serve these verbs to programs, over the Model Context Protocol
+    Mcp(Mcp),
     /// Print completions for a shell
     Completions(Completions),
     /// Write the manual pages of all verbs into a folder

@@ -5,6 +5,8 @@
 
 mod known;
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 pub use self::known::FIGURES;
@@ -529,6 +531,10 @@ impl Planned<Study> for PlannedTrial {
     fn name(&self, _: &Study) -> String {
         let caches = if self.order.marks { ", with caches" } else { "" };
         format!("cell {} {}, block {}{caches}", self.cell + 1, self.arm.name(), self.block + 1)
+    }
+
+    fn passes(&self) -> Duration {
+        Duration::from(self.order.warm_up) + Duration::from(self.order.window)
     }
 }
 

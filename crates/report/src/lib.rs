@@ -58,7 +58,7 @@ pub mod targets;
 pub mod text;
 pub mod verdict_lines;
 
-use analysis::Analysis;
+use analysis::{Analysis, profiles::ProfileFigures};
 use askama::Template;
 use model::run::Run;
 
@@ -75,6 +75,11 @@ pub enum Error {
     /// The template could not be filled.
     #[error("failed to lay out the report")]
     Layout(#[from] askama::Error),
+}
+
+/// A profile's flame graph as an SVG file of its own: its widest frames, callers above. `title` says of what it is.
+pub fn flame_svg(profile: &ProfileFigures, title: &str) -> String {
+    flames::still::alone(profile, title)
 }
 
 /// The report as one HTML file; given is the study file, and while the run goes on what is still to come.

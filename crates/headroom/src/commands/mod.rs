@@ -17,6 +17,7 @@ pub(crate) mod image;
 pub(crate) mod index;
 pub(crate) mod kinds;
 pub(crate) mod manual;
+pub(crate) mod mcp;
 pub(crate) mod pause;
 mod place;
 mod plan;
