@@ -240,7 +240,8 @@ fn whatever_ends_the_server_ends_its_jobs_and_their_guests() {
         let run = place.run_in("jobs/job-1");
         assert!((1..6).contains(&run.trial_files().len()), "{signal:?}");
         let ended = run.events().pop().unwrap();
-        let is_interrupted = matches!(ended, model::event::Event::RunEnded { interrupted: true, .. });
+        let is_interrupted =
+            matches!(ended, model::event::Event::RunEnded { interrupted: true, .. });
         assert!(is_interrupted, "{signal:?}: {ended:?}");
     }
 }

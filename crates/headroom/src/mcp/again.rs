@@ -86,10 +86,11 @@ impl Again {
 
 /// What headroom said last, without its name.
 pub(super) fn sentence(said: &str) -> String {
+    // clap's own lines go on with usage and where its help is.
+    let is_reason = |line: &&str| line.starts_with("headroom: ") || line.starts_with("error: ");
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
-    let line = said.lines().find(|line| line.starts_with("headroom: ")).or(last);
+    let line = said.lines().find(is_reason).or(last);
     let line = line.unwrap_or("headroom ended without a word; try it by hand");
-    // The words of clap point to its help.
     line.trim_start_matches("headroom: ").trim_start_matches("error: ").to_owned()
 }
 
@@ -100,7 +101,8 @@ mod tests {
     #[test]
     fn the_reason_is_found_among_other_lines() {
         assert_eq!(sentence("headroom: no study\nthe end of its console:\n  | x\n"), "no study");
-        assert_eq!(sentence("error: unexpected argument\n"), "unexpected argument");
+        let clap = "error: unexpected argument\n\nFor more information, try '--help'.\n";
+        assert_eq!(sentence(clap), "unexpected argument");
         assert!(sentence("").contains("without a word"));
     }
 }
