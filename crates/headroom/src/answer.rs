@@ -111,12 +111,12 @@ impl Answer {
 
     /// With flame graphs of these profiles.
     pub(crate) fn with_flames(self, profiles: &[ProfileFigures]) -> Self {
-        let flame = |(number, profile): (usize, &ProfileFigures)| Flame {
-            of: of(profile),
-            file: format!("flame-{}.svg", number + 1),
-            svg: report::flame_svg(profile, &of(profile)),
+        let flame = |(number, profile): (usize, &ProfileFigures)| {
+            let of = of(profile);
+            let svg = report::flame_svg(profile, &of)?;
+            Some(Flame { of, file: format!("flame-{}.svg", number + 1), svg })
         };
-        Self { flames: profiles.iter().enumerate().map(flame).collect(), ..self }
+        Self { flames: profiles.iter().enumerate().filter_map(flame).collect(), ..self }
     }
 
     /// With these doubts.

@@ -77,8 +77,9 @@ pub enum Error {
     Layout(#[from] askama::Error),
 }
 
-/// A profile's flame graph as an SVG file of its own: its widest frames, callers above. `title` says of what it is.
-pub fn flame_svg(profile: &ProfileFigures, title: &str) -> String {
+/// A profile's flame graph as an SVG file of its own: its widest frames, callers above; `None` for a profile
+/// without cost. `title` says of what it is.
+pub fn flame_svg(profile: &ProfileFigures, title: &str) -> Option<String> {
     flames::still::alone(profile, title)
 }
 

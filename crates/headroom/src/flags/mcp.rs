@@ -1,9 +1,12 @@
 //! The words of `headroom mcp`, and the words of a lab as a headroom that starts another one hands them on.
 
-use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
+#[cfg(feature = "mcp")]
+use std::ffi::OsString;
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
 
+#[cfg(feature = "mcp")]
 use super::Common;
 
 const EXAMPLES: &str = "\
@@ -42,9 +45,9 @@ pub(crate) struct Mcp {
     pub(crate) out: Option<PathBuf>,
 }
 
+#[cfg(feature = "mcp")]
 impl Common {
     /// The same as words of another headroom's command line.
-    #[cfg(feature = "mcp")]
     pub(crate) fn words(&self) -> Vec<OsString> {
         let paths = [
             ("--cache", &self.cache),

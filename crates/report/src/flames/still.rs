@@ -30,12 +30,12 @@ pub(crate) fn draw(profile: &ProfileFigures, title: &str) -> String {
 const STYLE: &str = "text{font:11px sans-serif}rect{fill:#e8a15a}.kernel rect{fill:#c9d3dc}.process rect{fill:#e6e6e6}\
                      .unknown rect,.synthesised rect{fill:#fff;stroke:#888}.hatch,.under{stroke:#555}";
 
-/// The picture as a file of its own; one without frames for a profile without cost.
-pub(crate) fn alone(profile: &ProfileFigures, title: &str) -> String {
-    let (height, picture) = drawn(profile, title).unwrap_or_default();
-    format!(
+/// The picture as a file of its own; `None` for a profile without cost.
+pub(crate) fn alone(profile: &ProfileFigures, title: &str) -> Option<String> {
+    let (height, picture) = drawn(profile, title)?;
+    Some(format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="{height}"><style>{STYLE}</style>{picture}</svg>"#
-    )
+    ))
 }
 
 /// The height and the picture; `None` for a profile without cost.
