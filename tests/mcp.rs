@@ -133,7 +133,7 @@ fn what_a_client_says_wrong_is_answered_with_what_to_do() {
     let tools = mcp.request(&json!({"method": "tools"}))["result"]["tools"].clone();
     let names: Vec<&str> =
         tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, TOOLS);
+    assert!(names.starts_with(&TOOLS), "{names:?}");
     assert!(tools.as_array().unwrap().iter().all(|tool| tool["output_schema"]["type"] == "object"));
     let studies = mcp.call("studies", &json!({}));
     assert!(studies.text().contains("client-scale: What does each associated client cost"));

@@ -171,6 +171,21 @@ impl Short for Outcome {
     }
 }
 
+/// The books of a task.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Ledger {
+    /// The task
+    pub(super) task: String,
+    /// Its tries, as `headroom improve ledger --json` prints them
+    pub(super) ledger: serde_json::Value,
+}
+
+impl Short for Ledger {
+    fn short(&self) -> String {
+        self.ledger.to_string()
+    }
+}
+
 /// What something means.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Explained {

@@ -172,3 +172,33 @@ pub(super) struct Explain {
     /// A job that has ended: what it says of that
     pub(super) handle: Option<String>,
 }
+
+/// A task of `headroom improve`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Task {
+    /// The path of the task's file, where the server allows it
+    pub(super) task: String,
+}
+
+/// A change that is proposed for a task.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Submit {
+    /// The path of the task's file, where the server allows it
+    pub(super) task: String,
+    /// What is asked
+    pub(super) kind: Submission,
+    /// Of a try: the whole text of a unified diff against the task's base
+    pub(super) diff: Option<String>,
+}
+
+/// What is asked of a task.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Submission {
+    /// One change, built and judged beside the base
+    Try,
+    /// Whether the best try holds on cells that no one was shown; rationed
+    Accept,
+}

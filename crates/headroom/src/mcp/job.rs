@@ -23,6 +23,10 @@ pub(super) enum Kind {
     Compare,
     /// Stacks are recorded.
     Profile,
+    /// A change is tried for a task.
+    Try,
+    /// A task's best try is to be accepted.
+    Accept,
 }
 
 impl Kind {
@@ -32,6 +36,8 @@ impl Kind {
             Self::Run => "run",
             Self::Compare => "compare",
             Self::Profile => "profile",
+            Self::Try => "try",
+            Self::Accept => "accept",
         }
     }
 }
@@ -191,6 +197,11 @@ impl Job {
             },
             None => spent,
         }
+    }
+
+    /// Whether it prints a result of its own and has no run's folder.
+    pub(super) const fn is_of_task(&self) -> bool {
+        matches!(self.wanted.kind, Kind::Try | Kind::Accept)
     }
 
     /// What a change of is worth a word to whoever waits.

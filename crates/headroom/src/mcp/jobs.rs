@@ -103,7 +103,10 @@ impl Jobs {
         let answer =
             task::spawn_blocking(move || folder.and_then(|folder| answered(&folder, &symbols)));
         let answer = answer.await.ok().flatten();
-        self.with(number, |job| job.end(End { code, said, answer, value }));
+        self.with(number, |job| {
+            let value = value.filter(|_| job.is_of_task());
+            job.end(End { code, said, answer, value });
+        });
         self.changed();
     }
 

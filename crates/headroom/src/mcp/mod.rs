@@ -16,6 +16,7 @@ mod arguments;
 mod budget;
 mod explained;
 mod http;
+mod improve;
 mod job;
 mod jobs;
 mod lines;

@@ -83,13 +83,15 @@ impl Starter {
     }
 
     /// Nothing waits in here, so that two calls cannot both take the last place.
-    fn begin(&self, wanted: Wanted, words: Words) -> Result<Status, String> {
+    pub(super) fn begin(&self, wanted: Wanted, words: Words) -> Result<Status, String> {
         self.jobs.admit(wanted.cost)?;
         let number = self.jobs.next_number();
         // The number is ours.
         let folder = PathBuf::from(format!("{}/job-{number}", self.folder.display()));
-        let child = self.again.start(&words.into(&folder))?;
-        let handle = self.jobs.follow(Job::new(number, wanted, folder), child);
+        let job = Job::new(number, wanted, folder);
+        let words = if job.is_of_task() { words.alone() } else { words.into(&job.folder) };
+        let child = self.again.start(&words)?;
+        let handle = self.jobs.follow(job, child);
         self.jobs.of(&handle, |job| job.status())
     }
 
@@ -147,7 +149,8 @@ impl Starter {
 
 /// A command line.
 #[derive(Clone, Debug)]
-struct Words {
+pub(super) struct Words {
+    /// One word or two.
     verb: &'static str,
     flags: Vec<OsString>,
     /// Those that are no flags, whatever they begin with.
@@ -155,7 +158,7 @@ struct Words {
 }
 
 impl Words {
-    fn of(verb: &'static str) -> Self {
+    pub(super) fn of(verb: &'static str) -> Self {
         Self { verb, flags: Vec::new(), rest: Vec::new() }
     }
 
@@ -185,7 +188,7 @@ impl Words {
         self.flags.extend(is_set.then(|| OsString::from(format!("--{flag}"))));
     }
 
-    fn rest(&mut self, words: impl IntoIterator<Item = OsString>) {
+    pub(super) fn rest(&mut self, words: impl IntoIterator<Item = OsString>) {
         self.rest.extend(words);
     }
 
@@ -194,13 +197,18 @@ impl Words {
         self.with(["--out".into(), folder.into()])
     }
 
+    /// As it is.
+    fn alone(self) -> Vec<OsString> {
+        self.with([])
+    }
+
     /// To be planned only.
     fn dry(&self) -> Vec<OsString> {
         self.clone().with(["--dry-run".into()])
     }
 
     fn with(self, more: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-        let verb = [OsString::from(self.verb)].into_iter();
+        let verb = self.verb.split(' ').map(OsString::from);
         verb.chain(self.flags).chain(more).chain(["--".into()]).chain(self.rest).collect()
     }
 }
@@ -243,6 +251,13 @@ mod tests {
         let line: Vec<String> =
             words.dry().into_iter().map(|word| word.into_string().unwrap()).collect();
         assert_eq!(line, ["run", "--variant=--on=local", "--dry-run", "--", "--out"]);
+    }
+
+    #[test]
+    fn a_verb_of_two_words_is_two_words() {
+        let mut words = Words::of("improve try");
+        words.rest(["--x.toml".into()]);
+        assert_eq!(words.alone(), ["improve", "try", "--", "--x.toml"]);
     }
 
     #[test]

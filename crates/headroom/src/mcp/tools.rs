@@ -17,9 +17,9 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
-    answers::{Explained, Outcome, Plan, Short, Status, Studies},
+    answers::{Explained, Ledger, Outcome, Plan, Short, Status, Studies},
     arguments::{Compare, Explain, Handle, Nothing, Profile, Study, Wait},
-    explained, resources,
+    explained, improve, resources,
     start::Starter,
 };
 use crate::commands::studies;
@@ -43,7 +43,7 @@ pub(super) fn all() -> Vec<Tool> {
     let looks = ToolAnnotations::new().read_only(true).open_world(false);
     let acts = ToolAnnotations::new().read_only(false).destructive(false).open_world(false);
     let stops = ToolAnnotations::new().read_only(false).idempotent(true).open_world(false);
-    vec![
+    let mut tools = vec![
         tool::<Nothing, Studies>(
             "studies",
             "The studies that headroom brings, each with its question.",
@@ -86,10 +86,13 @@ pub(super) fn all() -> Vec<Tool> {
             &looks,
         ),
         tool::<Handle, Status>("cancel", "Stops a job; its finished trials are kept.", &stops),
-    ]
+    ];
+    tools.extend(improve::tools(&acts, &looks));
+    tools
 }
 
-fn tool<I, O>(name: &'static str, about: &'static str, hints: &ToolAnnotations) -> Tool
+/// A tool that takes an `I` and answers with an `O`.
+pub(super) fn tool<I, O>(name: &'static str, about: &'static str, hints: &ToolAnnotations) -> Tool
 where
     I: JsonSchema + 'static,
     O: JsonSchema + 'static,
@@ -111,6 +114,8 @@ pub(super) async fn call(name: &str, call: Call<'_>) -> Option<CallToolResult> {
             "result" => call.result(),
             "explain" => answered(call.explain()),
             "cancel" => answered(call.cancel()),
+            "submit" => answered(call.submit()),
+            "ledger" => answered(call.ledger().await),
             _ => Err(None),
         }
     };
@@ -210,7 +215,7 @@ impl Call<'_> {
             let outcome = Outcome {
                 job: job.status(),
                 answer: end.answer,
-                value: None,
+                value: end.value,
                 resources: resources::addresses(job),
                 folder: job.folder.display().to_string(),
             };
@@ -219,7 +224,7 @@ impl Call<'_> {
         let found = self.starter.jobs.of(&handle, found).map_err(Some)?;
         let (outcome, links) =
             found.ok_or_else(|| Some(format!("{handle} still works; `wait` for its end")))?;
-        if outcome.answer.is_none() {
+        if outcome.answer.is_none() && outcome.value.is_none() {
             return Err(Some(outcome.job.short()));
         }
         let mut result = answered(Ok(outcome))?;
@@ -234,6 +239,14 @@ impl Call<'_> {
         };
         let answer = handle.as_ref().map(answer).transpose()?.flatten();
         explained::explain(&about, answer.as_ref())
+    }
+
+    fn submit(&self) -> Result<Status, String> {
+        self.starter.submit(&self.said()?)
+    }
+
+    async fn ledger(&self) -> Result<Ledger, String> {
+        self.starter.ledger(&self.said()?).await
     }
 
     fn cancel(&self) -> Result<Status, String> {
