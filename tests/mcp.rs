@@ -193,6 +193,24 @@ fn a_budget_that_is_spent_is_refused() {
 }
 
 #[test]
+fn a_job_without_a_plan_is_stopped_where_the_budget_ends() {
+    let place = Place::with_guests();
+    let words = ["--budget-trials", "2", "--jobs", "1"];
+    let Some(mut mcp) = Mcp::start(&place, "auto", &words) else { return };
+    let profile = json!({"what": "hostapd", "clients": [6], "repetitions": 5, "window": "10s"});
+    mcp.call("profile", &profile).value();
+    let ended = mcp.wait("job-1");
+    assert_eq!(
+        (&ended["state"], &ended["trials_done"]),
+        (&json!("cancelled"), &json!(2)),
+        "{ended}"
+    );
+    assert!(ended["said"].as_str().unwrap().starts_with("the budget of 2 trials is spent"));
+    mcp.call("profile", &profile).fails("the budget has 0 of 2 trials left and this takes 1");
+    mcp.leave();
+}
+
+#[test]
 fn one_job_runs_at_a_time_and_a_cancelled_one_has_what_it_finished() {
     let place = Place::with_guests();
     let Some(mut mcp) = at_work(&place, &["--budget-trials", "7"]) else { return };

@@ -26,6 +26,18 @@ pub(super) struct Budget {
 }
 
 impl Budget {
+    /// What is said where more than all of it was taken.
+    pub(super) fn overdrawn(&self, taken: Cost) -> Option<String> {
+        let trials = self.trials.filter(|limit| taken.trials > *limit);
+        let seconds = self.seconds.filter(|limit| taken.seconds > *limit);
+        let limit = match (trials, seconds) {
+            (Some(limit), _) => format!("{limit} trials"),
+            (None, Some(limit)) => format!("{limit:.0} seconds on access points"),
+            (None, None) => return None,
+        };
+        Some(format!("the budget of {limit} is spent; ask whoever started the server for more"))
+    }
+
     /// Refuses what would go beyond it.
     ///
     /// # Errors
@@ -66,6 +78,9 @@ mod tests {
         assert!(why.starts_with("the budget has 6 of 10 trials left and this takes 7;"), "{why}");
         let why = budget.allow(cost(0, 59.0), cost(1, 2.0)).unwrap_err();
         assert!(why.starts_with("the budget has 1 of 60 seconds on access points left"), "{why}");
+        assert_eq!(budget.overdrawn(cost(10, 60.0)), None);
+        let why = budget.overdrawn(cost(10, 60.5)).unwrap();
+        assert!(why.starts_with("the budget of 60 seconds on access points is spent"), "{why}");
         assert_eq!(Budget::default().allow(cost(1 << 40, 1e12), cost(1, 1.0)), Ok(()));
     }
 }

@@ -14,9 +14,9 @@ use serde_json::Value;
 use super::{
     answers::{Ledger, Status},
     arguments::{Submission, Submit, Task},
+    described::tool,
     job::{Kind, Wanted},
     start::{Starter, Words},
-    tools::tool,
 };
 use crate::flags::Flags;
 

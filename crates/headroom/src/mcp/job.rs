@@ -84,6 +84,7 @@ pub(super) struct Job {
     /// When its first trial could begin.
     trials_from: Option<Instant>,
     planned: Option<u64>,
+    begun: u64,
     done: u64,
     invalid: u64,
     device_ms: u64,
@@ -107,6 +108,7 @@ impl Job {
             since_unix: lab::host::unix_now(),
             stage: None,
             trials_from: None,
+            begun: 0,
             done: 0,
             invalid: 0,
             device_ms: 0,
@@ -141,6 +143,7 @@ impl Job {
             | Event::SnapshotReady { .. } => self.stage = None,
             Event::RunStarted { trials, .. } => self.planned = Some(trials.into()),
             Event::TrialStarted { .. } => {
+                self.begun += 1;
                 self.trials_from.get_or_insert_with(Instant::now);
             }
             Event::TrialEnded { device_ms, invalid, name, .. } => {
@@ -190,13 +193,12 @@ impl Job {
     /// What it counts for: what it will take while it works, what it took when it has ended.
     pub(super) fn counted(&self) -> Cost {
         let spent = self.spent();
-        match self.wanted.cost.filter(|_| self.end.is_none()) {
-            Some(plan) => Cost {
-                trials: plan.trials.max(spent.trials),
-                seconds: plan.seconds.max(spent.seconds),
-            },
-            None => spent,
+        if self.end.is_some() {
+            return spent;
         }
+        // Without a plan a trial counts as soon as it begins, so that the one too many is stopped.
+        let plan = self.wanted.cost.unwrap_or(Cost { trials: self.begun, seconds: 0.0 });
+        Cost { trials: plan.trials.max(spent.trials), seconds: plan.seconds.max(spent.seconds) }
     }
 
     /// Whether it prints a result of its own and has no run's folder.

@@ -129,9 +129,9 @@ impl Jobs {
 
     /// Interrupts a job that takes more than the budget has: one without a plan, or one whose plan was exceeded.
     fn keep_budget(&self, number: usize) {
-        let spent = counted(&self.all());
-        if let Err(why) = self.budget.allow(spent, Cost::default()) {
-            self.interrupt(number, &format!("stopped: {why}"));
+        let taken = counted(&self.all());
+        if let Some(why) = self.budget.overdrawn(taken) {
+            self.interrupt(number, &why);
         }
     }
 

@@ -14,6 +14,7 @@ mod allowed;
 mod answers;
 mod arguments;
 mod budget;
+mod described;
 mod explained;
 mod http;
 mod improve;

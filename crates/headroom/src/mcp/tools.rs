@@ -2,7 +2,7 @@
 //!
 //! Each answers within 45 s, because clients give up after a minute; what takes longer is a job.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use rmcp::{
     RoleServer,
@@ -11,7 +11,6 @@ use rmcp::{
     },
     service::RequestContext,
 };
-use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -19,6 +18,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::{
     answers::{Explained, Ledger, Outcome, Plan, Short, Status, Studies},
     arguments::{Compare, Explain, Handle, Nothing, Profile, Study, Wait},
+    described::tool,
     explained, improve, resources,
     start::Starter,
 };
@@ -89,16 +89,6 @@ pub(super) fn all() -> Vec<Tool> {
     ];
     tools.extend(improve::tools(&acts, &looks));
     tools
-}
-
-/// A tool that takes an `I` and answers with an `O`.
-pub(super) fn tool<I, O>(name: &'static str, about: &'static str, hints: &ToolAnnotations) -> Tool
-where
-    I: JsonSchema + 'static,
-    O: JsonSchema + 'static,
-{
-    let tool = Tool::new(name, about, Arc::new(JsonObject::new()));
-    tool.with_input_schema::<I>().with_output_schema::<O>().with_annotations(hints.clone())
 }
 
 /// Carries a call out; `None` where there is no such tool. What went wrong with it the client reads in its result.
