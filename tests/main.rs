@@ -44,6 +44,7 @@ mod images;
 mod interrupted;
 mod lab_faults;
 mod labgrid;
+mod mcp;
 mod own_firmware;
 mod parity;
 mod pause;

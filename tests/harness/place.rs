@@ -3,6 +3,7 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
+    process::Command,
     sync::atomic::{AtomicU32, Ordering},
     thread,
     time::Duration,
@@ -12,7 +13,7 @@ use tempfile::TempDir;
 
 use super::{
     headroom::{Headroom, target},
-    processes::{Process, eventually},
+    processes::{MARK, Process, eventually},
     run_folder::RunFolder,
     study::Study,
     turns::Turn,
@@ -82,6 +83,14 @@ impl Place {
             std::os::unix::fs::symlink(path, folder.join(name)).unwrap();
         }
         folder
+    }
+
+    /// Another program in this folder, whose processes are this place's.
+    pub(super) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.folder.path()).env(MARK, &self.mark);
+        command.env("HEADROOM_CACHE", cache()).env_remove("HEADROOM_DEVICE");
+        command
     }
 
     /// headroom with these words, in this folder.

@@ -5,6 +5,7 @@ mod check;
 mod compare;
 pub(crate) mod improve;
 mod index;
+mod mcp;
 pub(crate) mod states;
 mod up;
 mod words;
@@ -20,6 +21,7 @@ pub(crate) use self::board::{Board, Flash};
 pub(crate) use self::check::{Check, Limits};
 pub(crate) use self::compare::{Blame, Compare, OtherFirmware, Outputs, Pause, Point, Spans};
 pub(crate) use self::index::{Effort, Index};
+pub(crate) use self::mcp::Mcp;
 use self::states::StateWord;
 pub(crate) use self::up::{ModeWord, Up};
 
@@ -152,6 +154,8 @@ pub(crate) enum Verb {
     Image(Image),
     /// Try changes to a program's source, and judge them so that no cheat wins
     Improve(Box<improve::Improve>),
+    /// Serve these verbs to programs, over the Model Context Protocol
+    Mcp(Mcp),
     /// Print completions for a shell
     Completions(Completions),
     /// Write the manual pages of all verbs into a folder

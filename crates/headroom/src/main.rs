@@ -4,6 +4,8 @@
 //! one file for each verb in [`commands`], lines out in [`progress`], and one exit code for each kind
 //! of end in [`failure`].
 
+#[cfg(feature = "mcp")]
+mod answer;
 mod browser;
 mod code_files;
 mod commands;
@@ -13,6 +15,8 @@ mod failure;
 mod flags;
 mod interrupted;
 mod live;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod options;
 mod output;
 mod progress;
@@ -24,7 +28,7 @@ use std::{env, process::ExitCode};
 use crate::{
     commands::{
         board, completions, count, doctor, export, flash, guard, image, improve, index, kinds,
-        manual, pause, profile, report, run, studies, up,
+        manual, mcp as served, pause, profile, report, run, studies, up,
     },
     failure::{Failure, Verdict},
     flags::{Flags, Verb},
@@ -51,6 +55,9 @@ fn dispatch(flags: Flags) -> Result<Verdict, Failure> {
     if let Verb::Guard(flags) = &flags.verb {
         return Ok(guard::carry_out(flags));
     }
+    if let Verb::Mcp(words) = &flags.verb {
+        return served::serve(&flags.common, words);
+    }
     let options = Options::resolve(&flags.common)?;
     let ended = carry_out(&options, flags.verb);
     if let Err(failure) = options.release() {
@@ -75,6 +82,8 @@ fn carry_out(options: &Options, verb: Verb) -> Result<Verdict, Failure> {
         Verb::Improve(flags) => improve::improve(options, &flags),
         Verb::Index(flags) => index::write(options, &flags),
         Verb::Manual(flags) => manual::write(&flags),
+        // Begun before: it holds nothing of a lab itself.
+        Verb::Mcp(_) => Ok(Verdict::Pass),
         Verb::Pause(flags) => pause::pause(options, &flags),
         Verb::Profile(flags) => profile::record(options, &flags),
         Verb::Report(flags) => report::write(options, &flags),

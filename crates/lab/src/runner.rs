@@ -203,6 +203,15 @@ impl<K: Experiment> Work<K> {
     }
 }
 
+/// How long a trial took, ms.
+#[derive(Clone, Copy, Debug, Default)]
+struct Took {
+    /// Here.
+    took_ms: u64,
+    /// On the access point.
+    device_ms: u64,
+}
+
 /// Those who make the trials, and what they have made.
 struct Crew<'a, P: Procedure> {
     lab: &'a Lab,
@@ -311,7 +320,9 @@ impl<'a, P: Procedure> Crew<'a, P> {
         let same_as = None;
         let trial =
             Trial { planned: planned.clone(), began_unix, cost, idle_before, same_as, outcome };
-        self.keep(&site.run.study, &trial, began.elapsed().as_millis() as u64)?;
+        let took_ms = began.elapsed().as_millis() as u64;
+        let device_ms = planned.passes().as_millis() as u64;
+        self.keep(&site.run.study, &trial, Took { took_ms, device_ms })?;
         let doubt = variant.and_then(|variant| self.hopes().see(variant, trial.why_invalid()));
         if let Some(text) = doubt {
             self.report(Event::Doubt { text });
@@ -330,7 +341,7 @@ impl<'a, P: Procedure> Crew<'a, P> {
         for planned in copies.get(&id).into_iter().flatten() {
             let same_as = Some(id.clone());
             let trial = Trial { planned: planned.clone(), same_as, ..first.clone() };
-            self.keep(study, &trial, 0)?;
+            self.keep(study, &trial, Took::default())?;
         }
         Ok(())
     }
@@ -340,12 +351,12 @@ impl<'a, P: Procedure> Crew<'a, P> {
         &self,
         study: &StudyOf<P>,
         trial: &TrialOf<P::Kind>,
-        took_ms: u64,
+        Took { took_ms, device_ms }: Took,
     ) -> Result<(), Error> {
         self.folder.keep(trial)?;
         let id = trial.planned.id();
         let (name, invalid) = (trial.planned.name(study), trial.why_invalid().map(str::to_owned));
-        self.report(Event::TrialEnded { id: id.clone(), name, took_ms, invalid });
+        self.report(Event::TrialEnded { id: id.clone(), name, took_ms, device_ms, invalid });
         self.done().insert(id, trial.clone());
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! leave and enter `txd`. The study that plans orders is [`Study`]. Raw counters only: shares, slowdowns and
 //! verdicts are `analysis`'.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -380,6 +380,10 @@ impl Planned<Study> for PlannedTrial {
     fn name(&self, study: &Study) -> String {
         let again = if self.repeats.is_some() { ", once more" } else { "" };
         format!("{}, block {}{again}", self.what(study), self.block + 1)
+    }
+
+    fn passes(&self) -> Duration {
+        Duration::from_nanos(self.order.warm_up_ns) + Duration::from_nanos(self.order.window_ns)
     }
 }
 

@@ -4,6 +4,7 @@
 //! that plans orders is [`Study`]. Raw counters only: kept shares, intervals and verdicts are `analysis`'.
 
 mod known;
+mod planned;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,6 @@ pub use self::known::FIGURES;
 use crate::{
     architecture::Architecture,
     cache::{Geometry, Window},
-    kind::Planned,
     limit::Limits,
     share::Share,
     span::Span,
@@ -518,18 +518,6 @@ pub struct PlannedTrial {
     pub turn: u32,
     /// The order, with rates as they are.
     pub order: Order,
-}
-
-impl Planned<Study> for PlannedTrial {
-    fn id(&self) -> String {
-        format!("{:04}", self.number)
-    }
-
-    /// As `cell 3 guard-100, block 2`: cells and blocks count from 1 there.
-    fn name(&self, _: &Study) -> String {
-        let caches = if self.order.marks { ", with caches" } else { "" };
-        format!("cell {} {}, block {}{caches}", self.cell + 1, self.arm.name(), self.block + 1)
-    }
 }
 
 /// What one trial reads.

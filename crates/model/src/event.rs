@@ -105,6 +105,9 @@ pub enum Event {
         name: String,
         /// Wall time, ms.
         took_ms: u64,
+        /// What passed on the access point, ms: warm-up and window. 0 where the trial is another one's copy.
+        #[serde(default)]
+        device_ms: u64,
         /// Why it is invalid, if it is.
         invalid: Option<String>,
     },

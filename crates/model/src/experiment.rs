@@ -4,7 +4,7 @@
 //! planned. Everything else is one: [`Run`](crate::run::Run), [`Trial`](crate::trial::Trial),
 //! [`Outcome`](crate::trial::Outcome), the run folder and what is done with it.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -64,6 +64,10 @@ impl Planned<study::Study> for PlannedTrial {
 
     fn name(&self, _: &study::Study) -> String {
         self.id.to_string()
+    }
+
+    fn passes(&self) -> Duration {
+        Duration::from(self.measure.warm_up) + Duration::from(self.measure.window)
     }
 }
 

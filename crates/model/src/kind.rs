@@ -1,6 +1,6 @@
 //! Which kinds of experiment there are, and what planned trials of every kind say of themselves.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -52,4 +52,7 @@ pub trait Planned<S> {
 
     /// What people call it.
     fn name(&self, study: &S) -> String;
+
+    /// What passes on the access point: its warm-up and its window.
+    fn passes(&self) -> Duration;
 }

@@ -59,7 +59,7 @@ pub mod text;
 pub mod tries;
 pub mod verdict_lines;
 
-use analysis::Analysis;
+use analysis::{Analysis, profiles::ProfileFigures};
 use askama::Template;
 use model::run::Run;
 
@@ -76,6 +76,12 @@ pub enum Error {
     /// The template could not be filled.
     #[error("failed to lay out the report")]
     Layout(#[from] askama::Error),
+}
+
+/// A profile's flame graph as an SVG file of its own: its widest frames, callers above; `None` for a profile
+/// without cost. `title` says of what it is.
+pub fn flame_svg(profile: &ProfileFigures, title: &str) -> Option<String> {
+    flames::still::alone(profile, title)
 }
 
 /// The report as one HTML file; given is the study file, and while the run goes on what is still to come.

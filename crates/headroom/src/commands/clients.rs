@@ -10,6 +10,8 @@ use model::{
     trial::{PlannedTrial, Purpose},
     verdict::Verdict as Decided,
 };
+#[cfg(feature = "mcp")]
+use report::verdict_lines;
 use report::{
     Given, Pending,
     index::{self, Entry, Place},
@@ -23,6 +25,8 @@ use super::{
         changed, estimate, foretold, lab_for, measured, on_device, plain, planned, show_plan,
     },
 };
+#[cfg(feature = "mcp")]
+use crate::answer::Answer;
 use crate::{
     code_files::SymbolFolders,
     estimate::Estimate,
@@ -137,6 +141,16 @@ impl Verbs for Clients {
         flags: &flags::Compare,
     ) -> Result<Verdict, Failure> {
         compare::of_clients(options, file, flags)
+    }
+
+    #[cfg(feature = "mcp")]
+    fn answer(recorded: &Recorded, symbols: &SymbolFolders) -> Result<Answer, Failure> {
+        let analysis = check::analysed(recorded, symbols, &flags::Limits::default(), None)?;
+        let overall = report::overall(&recorded.run, &analysis);
+        let lines = verdict_lines::all(&recorded.run, &analysis);
+        let answer = Answer::of(&overall, &lines, &analysis.headline.sentence);
+        let answer = answer.with_figures(&analysis.table).with_doubts(&analysis.doubts);
+        Ok(answer.with_flames(&analysis.profiles))
     }
 
     fn entry(

@@ -19,6 +19,8 @@ use report::{
 };
 
 use super::publish::Wanted;
+#[cfg(feature = "mcp")]
+use crate::answer::Answer;
 use crate::{
     code_files::SymbolFolders,
     estimate::Estimate,
@@ -123,6 +125,14 @@ pub(crate) trait Verbs: Experiment {
         recorded: &Recorded<Self>,
         wanted: &Wanted<'_>,
     ) -> Result<Verdict, Failure>;
+
+    /// What a run says, for programs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Verbs::publish`].
+    #[cfg(feature = "mcp")]
+    fn answer(recorded: &Recorded<Self>, symbols: &SymbolFolders) -> Result<Answer, Failure>;
 
     /// Judges a run again and writes nothing but what CI reads.
     ///
@@ -231,6 +241,16 @@ pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Verdict, 
 pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdict, Failure> {
     let file = loaded(options, &flags.study, &flags.on)?;
     of_each!(file, file: K => K::compare(options, *file, flags))
+}
+
+/// What a run says, for programs.
+///
+/// # Errors
+///
+/// [`Failure`] of a limit or of a recording.
+#[cfg(feature = "mcp")]
+pub(crate) fn answer(recorded: &AnyRecorded, symbols: &SymbolFolders) -> Result<Answer, Failure> {
+    of_each!(recorded, recorded: K => K::answer(recorded, symbols))
 }
 
 /// A run's entry in an index.

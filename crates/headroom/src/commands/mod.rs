@@ -18,6 +18,7 @@ pub(crate) mod improve;
 pub(crate) mod index;
 pub(crate) mod kinds;
 pub(crate) mod manual;
+pub(crate) mod mcp;
 pub(crate) mod pause;
 mod place;
 mod plan;

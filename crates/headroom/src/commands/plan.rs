@@ -1,6 +1,9 @@
 //! The plan of a study as `--dry-run` shows it.
 
+use std::time::Duration;
+
 use analysis::quantity::count;
+use model::experiment::Planned;
 use serde_json::Value;
 
 use crate::{estimate::Estimate, failure::Verdict, options::Options, output};
@@ -16,8 +19,15 @@ pub(super) struct Plan<'a> {
     pub(super) lines: Vec<String>,
     /// How many trials there are.
     pub(super) trials: usize,
+    /// What passes on access points in all of them.
+    pub(super) device: Duration,
     /// How long they will take.
     pub(super) estimate: Estimate,
+}
+
+/// What passes on access points in all of these trials.
+pub(super) fn on_devices<S>(trials: &[impl Planned<S>]) -> Duration {
+    trials.iter().map(|trial| trial.passes()).sum()
 }
 
 impl Plan<'_> {
@@ -25,6 +35,7 @@ impl Plan<'_> {
     pub(super) fn show(mut self, options: &Options) -> Verdict {
         if options.json {
             self.estimate.add_to(&mut self.value);
+            self.value["device_seconds"] = self.device.as_secs_f64().into();
             output::json_text(&format!("{:#}", self.value));
             return Verdict::Pass;
         }

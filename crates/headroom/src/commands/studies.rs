@@ -13,10 +13,14 @@ use crate::{
 
 /// A study, as a list says it.
 #[derive(Debug, Serialize)]
-struct Said {
-    name: &'static str,
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+pub(crate) struct Said {
+    /// What it is called
+    pub(crate) name: &'static str,
+    /// What it is about: clients, contention or completion
     kind: String,
-    question: String,
+    /// What it asks
+    pub(crate) question: String,
 }
 
 /// The same with its file.
@@ -44,8 +48,17 @@ fn whole(options: &Options, name: &str) -> Result<Verdict, Failure> {
     Ok(Verdict::Pass)
 }
 
+/// All of them, in the order of their names.
+///
+/// # Errors
+///
+/// [`Failure`] of a study that cannot be read.
+pub(crate) fn all() -> Result<Vec<Said>, Failure> {
+    shipped::ALL.iter().map(said).collect()
+}
+
 fn list(options: &Options) -> Result<Verdict, Failure> {
-    let all = shipped::ALL.iter().map(said).collect::<Result<Vec<Said>, Failure>>()?;
+    let all = all()?;
     if options.json {
         output::json(&all);
         return Ok(Verdict::Pass);

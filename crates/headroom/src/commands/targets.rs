@@ -30,9 +30,11 @@ use serde_json::{Value, json};
 use super::{
     check,
     kinds::{FileOf, Following, Site, SoFar, Verbs},
-    plan::Plan,
+    plan::{self, Plan},
     publish::Wanted,
 };
+#[cfg(feature = "mcp")]
+use crate::{answer::Answer, code_files::SymbolFolders};
 use crate::{
     estimate::Estimate,
     failure::{Failure, Verdict},
@@ -157,7 +159,8 @@ impl<K: AtPlaces> Verbs for K {
         let shown: Vec<Value> = trials.iter().map(shown).collect();
         let estimate = <K as Verbs>::estimate(options, study, &trials);
         let value = json!({"study": study, "trials": shown});
-        Plan { question, value, lines, trials: trials.len(), estimate }.show(options)
+        let device = plan::on_devices(&trials);
+        Plan { question, value, lines, trials: trials.len(), device, estimate }.show(options)
     }
 
     fn carry_out(
@@ -217,6 +220,14 @@ impl<K: AtPlaces> Verbs for K {
         let verdict = run.print(options, wanted.outputs, &run.said.text)?;
         wanted.say_where(options, &recorded.path);
         Ok(verdict)
+    }
+
+    #[cfg(feature = "mcp")]
+    fn answer(recorded: &Recorded<K>, _: &SymbolFolders) -> Result<Answer, Failure> {
+        let figures = K::figures(recorded, &Limits::default(), None)?;
+        let said = K::said(&figures);
+        let answer = Answer::of(&said.overall, &said.lines, K::headline(&figures));
+        Ok(answer.with_figures(K::decided(&figures, &recorded.run.study).table))
     }
 
     fn check(

@@ -25,7 +25,7 @@ use model::{
 };
 use serde_json::json;
 
-use super::plan::Plan;
+use super::plan::{Plan, on_devices};
 use crate::{
     code_files::SymbolFolders,
     estimate::Estimate,
@@ -252,6 +252,7 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
             .chain(trials.iter().map(trial))
             .collect(),
         trials: trials.len(),
+        device: on_devices(trials),
         estimate: estimate(options, &file.study, trials),
     };
     plan.show(options)

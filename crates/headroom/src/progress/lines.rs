@@ -197,7 +197,7 @@ mod tests {
 
     fn ended(state: &mut State, at: Instant) {
         let (id, name) = (String::new(), String::new());
-        state.follow(Event::TrialEnded { id, name, took_ms: 0, invalid: None }, at);
+        state.follow(Event::TrialEnded { id, name, took_ms: 0, device_ms: 0, invalid: None }, at);
     }
 
     #[test]

@@ -23,12 +23,29 @@ const ROW: u32 = 18;
 
 /// The picture; empty for a profile without cost.
 pub(crate) fn draw(profile: &ProfileFigures, title: &str) -> String {
+    drawn(profile, title).map_or(String::new(), |(_, picture)| picture)
+}
+
+/// How a picture that stands alone looks; a page has its own style.
+const STYLE: &str = "text{font:11px sans-serif}rect{fill:#e8a15a}.kernel rect{fill:#c9d3dc}.process rect{fill:#e6e6e6}\
+                     .unknown rect,.synthesised rect{fill:#fff;stroke:#888}.hatch,.under{stroke:#555}";
+
+/// The picture as a file of its own; `None` for a profile without cost.
+pub(crate) fn alone(profile: &ProfileFigures, title: &str) -> Option<String> {
+    let (height, picture) = drawn(profile, title)?;
+    Some(format!(
+        r#"<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="{height}"><style>{STYLE}</style>{picture}</svg>"#
+    ))
+}
+
+/// The height and the picture; `None` for a profile without cost.
+fn drawn(profile: &ProfileFigures, title: &str) -> Option<(u32, String)> {
     let nodes = &profile.tree.nodes;
     let total: f64 = nodes.iter().filter(|node| node.depth == 0).map(|node| node.us_per_s).sum();
     let shown = widest(nodes, total);
     let rows = shown.iter().map(|(node, _)| node.depth + 1).max().unwrap_or(0);
     if rows == 0 {
-        return String::new();
+        return None;
     }
     let boxes: String = shown
         .iter()
@@ -42,11 +59,12 @@ pub(crate) fn draw(profile: &ProfileFigures, title: &str) -> String {
             )
         })
         .collect();
-    format!(
-        r#"<svg class="still" width="100%" height="{}" role="img"><title>{}</title>{boxes}</svg>"#,
-        rows * ROW,
+    let height = rows * ROW;
+    let picture = format!(
+        r#"<svg class="still" width="100%" height="{height}" role="img"><title>{}</title>{boxes}</svg>"#,
         escape(title)
-    )
+    );
+    Some((height, picture))
 }
 
 /// The nodes that are shown, and where each begins. Anyone who is shown has its callers shown: they are wider.

@@ -1,0 +1,108 @@
+//! This headroom once more: the command lines of jobs and of short questions.
+//!
+//! Each is bound to the server: it ends when the server does, however that ends.
+
+use std::{
+    env,
+    ffi::OsString,
+    path::PathBuf,
+    process::{Command as Words, Stdio},
+    time::Duration,
+};
+
+use lab::host;
+use serde_json::Value;
+use tokio::{
+    process::{Child, Command},
+    time::timeout,
+};
+
+use crate::{failure::Failure, flags::Common};
+
+/// A short question is answered within this, or not at all.
+const SHORT: Duration = Duration::from_secs(40);
+
+/// How headroom is started again.
+#[derive(Debug)]
+pub(super) struct Again {
+    program: PathBuf,
+    /// The server's own words for the lab.
+    common: Vec<OsString>,
+}
+
+impl Again {
+    /// With these words for the lab.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`] where this program is gone.
+    pub(super) fn new(common: &Common) -> Result<Self, Failure> {
+        let program = env::current_exe().map_err(|error| {
+            Failure::Environment(format!("cannot find this program to start it for jobs: {error}"))
+        })?;
+        Ok(Self { program, common: common.words() })
+    }
+
+    /// Long work, which is asked to stop where the server is killed.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be started.
+    pub(super) fn start(&self, words: &[OsString]) -> Result<Child, String> {
+        let mut command = self.command("TERM", words);
+        command.spawn().map_err(|error| format!("cannot start headroom for this: {error}"))
+    }
+
+    /// A short question, and the value that answers it.
+    ///
+    /// # Errors
+    ///
+    /// What headroom says of it, or that it takes too long.
+    pub(super) async fn ask(&self, words: &[OsString]) -> Result<Value, String> {
+        let mut command = self.command("KILL", words);
+        let Ok(output) = timeout(SHORT, command.kill_on_drop(true).output()).await else {
+            return Err(
+                "headroom did not answer within 40 s; ask for less, or again later".to_owned()
+            );
+        };
+        let output = output.map_err(|error| format!("cannot start headroom for this: {error}"))?;
+        if output.status.success() {
+            return serde_json::from_slice(&output.stdout).map_err(|error| {
+                format!("headroom answered with something else than JSON: {error}")
+            });
+        }
+        Err(sentence(&String::from_utf8_lossy(&output.stderr)))
+    }
+
+    /// Alone in its process group, because Ctrl-C on a terminal is the server's to hand on.
+    fn command(&self, signal: &str, words: &[OsString]) -> Command {
+        let mut all: Words = host::bound(signal);
+        all.arg(&self.program).arg("--json").args(&self.common).args(words);
+        let mut command = Command::from(all);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        command
+    }
+}
+
+/// What headroom said last, without its name.
+pub(super) fn sentence(said: &str) -> String {
+    // clap's own lines go on with usage and where its help is.
+    let is_reason = |line: &&str| line.starts_with("headroom: ") || line.starts_with("error: ");
+    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+    let line = said.lines().find(is_reason).or(last);
+    let line = line.unwrap_or("headroom ended without a word; try it by hand");
+    line.trim_start_matches("headroom: ").trim_start_matches("error: ").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_found_among_other_lines() {
+        assert_eq!(sentence("headroom: no study\nthe end of its console:\n  | x\n"), "no study");
+        let clap = "error: unexpected argument\n\nFor more information, try '--help'.\n";
+        assert_eq!(sentence(clap), "unexpected argument");
+        assert!(sentence("").contains("without a word"));
+    }
+}

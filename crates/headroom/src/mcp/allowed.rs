@@ -1,0 +1,106 @@
+//! Which files a client may name: those below the folders that whoever started the server allows.
+//!
+//! A name from a client is opened below one of them, through no symbolic link and not out of it; what a job is given is the
+//! path that was opened. A study that headroom brings needs no file.
+
+use std::path::{Path, PathBuf};
+
+use linux::folder::Folder;
+
+use crate::{failure::Failure, options::absolute, shipped};
+
+/// The folders.
+#[derive(Debug)]
+pub(super) struct Allowed(Vec<Folder>);
+
+impl Allowed {
+    /// Those that were named, or the working folder.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] where one is no folder.
+    pub(super) fn open(named: &[PathBuf]) -> Result<Self, Failure> {
+        let here = [PathBuf::from(".")];
+        let named = if named.is_empty() { &here } else { named };
+        let open = |path: &PathBuf| {
+            Folder::open(absolute(path.clone())).map_err(|error| {
+                let path = path.display();
+                Failure::Usage(format!("--allow {path}: {error}; name a folder that is there"))
+            })
+        };
+        Ok(Self(named.iter().map(open).collect::<Result<_, Failure>>()?))
+    }
+
+    /// The word for a study: a name of one that headroom brings, or the path of a file that may be named.
+    ///
+    /// # Errors
+    ///
+    /// What there is, or where files may lie.
+    pub(super) fn study(&self, word: &str) -> Result<PathBuf, String> {
+        match shipped::named(word) {
+            Some(study) => Ok(PathBuf::from(study.name)),
+            None if shipped::is_path(Path::new(word)) => self.file(word),
+            None => Err(shipped::unknown(word)),
+        }
+    }
+
+    /// The path of a regular file that may be named.
+    ///
+    /// # Errors
+    ///
+    /// Where files may lie.
+    pub(super) fn file(&self, name: &str) -> Result<PathBuf, String> {
+        let mut why = "there is none".to_owned();
+        for folder in &self.0 {
+            // An absolute path is one of a folder where it begins with it.
+            let below = Path::new(name.strip_prefix("./").unwrap_or(name));
+            let below = below.strip_prefix(folder.path()).unwrap_or(below);
+            match folder.file(below) {
+                Ok(_) => return Ok(folder.path_of(below)),
+                Err(error) => why = error.to_string(),
+            }
+        }
+        let folders: Vec<_> = self.0.iter().map(|one| one.path().display().to_string()).collect();
+        Err(format!(
+            "cannot use the file `{name}`: {why}; name a regular file below {}, without `..` and symbolic links",
+            folders.join(" or ")
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    #[test]
+    fn only_regular_files_below_the_folders_can_be_named() {
+        let place = tempfile::tempdir().unwrap();
+        let inside = place.path().join("inside");
+        fs::create_dir(&inside).unwrap();
+        fs::write(inside.join("mine.toml"), "").unwrap();
+        fs::write(place.path().join("other.toml"), "").unwrap();
+        symlink("../other.toml", inside.join("link.toml")).unwrap();
+        let allowed = Allowed::open(std::slice::from_ref(&inside)).unwrap();
+        assert_eq!(allowed.file("mine.toml"), Ok(inside.join("mine.toml")));
+        let whole = inside.join("mine.toml").display().to_string();
+        assert_eq!(allowed.file(&whole), Ok(inside.join("mine.toml")));
+        let outside = place.path().join("other.toml").display().to_string();
+        let around = format!("{}/../other.toml", inside.display());
+        for name in ["../other.toml", "link.toml", ".", "none.toml", &outside, &around, "/dev/zero"]
+        {
+            let why = allowed.file(name).unwrap_err();
+            assert!(why.contains("name a regular file below"), "{name}: {why}");
+        }
+    }
+
+    #[test]
+    fn a_study_is_a_name_or_a_file() {
+        let place = tempfile::tempdir().unwrap();
+        let allowed = Allowed::open(&[place.path().to_owned()]).unwrap();
+        assert_eq!(allowed.study("client-scale"), Ok(PathBuf::from("client-scale")));
+        assert!(allowed.study("client-scle").unwrap_err().contains("did you mean"));
+        assert!(allowed.study("--on=local").unwrap_err().contains("there is no study"));
+    }
+}

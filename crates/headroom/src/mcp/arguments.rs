@@ -1,0 +1,204 @@
+//! What clients say to each tool. Their documentation is the schema that a client reads.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Nothing.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+/// A study, and what is changed in it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Study {
+    /// The name of a study that headroom brings (see `studies`), or the path of a study file that the server allows
+    pub(super) study: String,
+    /// Only these variants, or controls [default: all of the study's]
+    #[serde(default)]
+    pub(super) variants: Vec<String>,
+    /// Client counts in place of the study's; fewer take less time
+    #[serde(default)]
+    pub(super) clients: Vec<u32>,
+    /// Trials of every variant at every client count, or blocks, in place of the study's
+    pub(super) repetitions: Option<u32>,
+    /// The measured span in place of the study's, as `10s`
+    pub(super) window: Option<String>,
+    /// Only trials for these purposes [default: all that the study asks for]
+    #[serde(default)]
+    pub(super) only: Vec<Purpose>,
+    /// Only these cells of a contention or completion study, counted from 1
+    #[serde(default)]
+    pub(super) cells: Vec<u32>,
+    /// Repeat what verdicts rest on in perturbed states of the machine
+    #[serde(default)]
+    pub(super) perturb: bool,
+}
+
+/// What a trial is for.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Purpose {
+    /// CPU figures
+    Cpu,
+    /// Calls of functions
+    Counts,
+    /// Where the CPU goes
+    Stacks,
+    /// Who causes it
+    Pause,
+    /// Whether the job is still done
+    Parity,
+}
+
+impl Purpose {
+    /// The word of the command line.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Counts => "counts",
+            Self::Stacks => "stacks",
+            Self::Pause => "pause",
+            Self::Parity => "parity",
+        }
+    }
+}
+
+/// Two sides, and what is to be shown.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Compare {
+    /// The name of a study that headroom brings (see `studies`), or the path of a study file that the server allows
+    pub(super) study: String,
+    /// The variant, control or strategy that is compared with
+    pub(super) base: String,
+    /// The one in question; leave it out where `with` or `same` is given
+    pub(super) variant: Option<String>,
+    /// In place of a variant: the base with another build of a program, as `stationd=target/new/stationd`; the file lies where
+    /// the server allows it
+    pub(super) with: Option<String>,
+    /// In place of a variant: the base against itself, to learn how often this lab calls the same thing changed
+    #[serde(default)]
+    pub(super) same: bool,
+    /// Clients [default: the study's largest count]
+    pub(super) clients: Option<u32>,
+    /// Pairs of trials, at least 6 [default: the study's, or 6]
+    pub(super) pairs: Option<u32>,
+    /// Continue until the question is decided, for at most this many pairs
+    pub(super) up_to: Option<u32>,
+    /// Differences below this share of the base do not matter, as `0.5%` [default: the study's, or 0.5%]
+    pub(super) margin: Option<String>,
+    /// What is to be shown [default: no-slower; of controls and strategies faster]
+    pub(super) expect: Option<Expect>,
+    /// The measured span in place of the study's, as `10s`
+    pub(super) window: Option<String>,
+    /// Functions that the change touches: where they never run there is no verdict
+    #[serde(default)]
+    pub(super) changes: Vec<String>,
+    /// Repeat it in perturbed states of the machine; the verdict must be the same in each
+    #[serde(default)]
+    pub(super) perturb: bool,
+}
+
+/// What a comparison is to show.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Expect {
+    /// The variant costs no more than the base and the margin
+    NoSlower,
+    /// It costs less
+    Faster,
+    /// It costs the same, within the margin
+    Same,
+}
+
+impl Expect {
+    /// The word of the command line.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::NoSlower => "no-slower",
+            Self::Faster => "faster",
+            Self::Same => "same",
+        }
+    }
+}
+
+/// A study or a process whose stacks are recorded.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Profile {
+    /// A study's name, the path of a study file that the server allows, or the name of a process on the access point
+    pub(super) what: String,
+    /// Only these variants of the study [default: all]
+    #[serde(default)]
+    pub(super) variants: Vec<String>,
+    /// Client counts [default: the study's, or 18]
+    #[serde(default)]
+    pub(super) clients: Vec<u32>,
+    /// The recorded span, as `10s` [default: the study's, or 10s]
+    pub(super) window: Option<String>,
+    /// Recordings of each variant at each count [default: the study's, or 1]
+    pub(super) repetitions: Option<u32>,
+    /// What makes a process work: a command on the access point, once a second [default: nothing]
+    pub(super) load: Option<String>,
+}
+
+/// A job, and how long is waited for it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wait {
+    /// The handle that `start`, `compare` or `profile` gave
+    pub(super) handle: String,
+    /// Wait at most so many seconds for its end; 0 only looks [default: 30]
+    #[schemars(range(max = 45))]
+    pub(super) seconds: Option<u32>,
+}
+
+/// A job.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Handle {
+    /// The handle that `start`, `compare` or `profile` gave
+    pub(super) handle: String,
+}
+
+/// A question about a result.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Explain {
+    /// A verdict (`pass`, `fail`, `invalid`), an exit code (`3`), a gate (`monotonic`) or a metric (`slope`); with a handle
+    /// also a part of the name of what was decided, or of a doubt
+    pub(super) about: String,
+    /// A job that has ended: what it says of that
+    pub(super) handle: Option<String>,
+}
+
+/// A task of `headroom improve`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Task {
+    /// The path of the task's file, where the server allows it
+    pub(super) task: String,
+}
+
+/// A change that is proposed for a task.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Submit {
+    /// The path of the task's file, where the server allows it
+    pub(super) task: String,
+    /// What is asked
+    pub(super) kind: Submission,
+    /// Of a try: the whole text of a unified diff against the task's base
+    pub(super) diff: Option<String>,
+}
+
+/// What is asked of a task.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Submission {
+    /// One change, built and judged beside the base
+    Try,
+    /// Whether the best try holds on cells that no one was shown; rationed
+    Accept,
+}

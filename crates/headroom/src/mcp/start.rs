@@ -1,0 +1,269 @@
+//! From what a client says to a command line of headroom, and to a job.
+//!
+//! Every word of a client stands behind a flag of its own (`--variant=NAME`) or behind `--`, so that none is taken for a flag;
+//! what is wrong with a word is headroom's to say.
+
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
+
+use serde_json::Value;
+
+use super::{
+    again::Again,
+    allowed::Allowed,
+    answers::{Plan, Status},
+    arguments::{Compare, Profile, Study},
+    budget::Cost,
+    job::{Job, Kind, Wanted},
+    jobs::Jobs,
+};
+use crate::shipped;
+
+/// More entries of a list, or a longer word, are nobody's who asks for a measurement.
+const MOST_ENTRIES: usize = 100;
+const LONGEST_WORD: usize = 500;
+
+/// Who begins jobs.
+#[derive(Debug)]
+pub(super) struct Starter {
+    pub(super) again: Again,
+    pub(super) allowed: Allowed,
+    /// The folder of all runs.
+    pub(super) folder: PathBuf,
+    pub(super) jobs: Arc<Jobs>,
+}
+
+impl Starter {
+    /// What a study would take.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the words.
+    pub(super) async fn plan(&self, asked: &Study) -> Result<Plan, String> {
+        let words = self.run_words(asked)?;
+        let value = self.again.ask(&words.dry()).await?;
+        plan_of(&value)
+    }
+
+    /// Begins a study.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the words, or what the budget says.
+    pub(super) async fn run(&self, asked: &Study) -> Result<Status, String> {
+        let words = self.run_words(asked)?;
+        self.planned(Kind::Run, &asked.study, words).await
+    }
+
+    /// Begins a comparison.
+    ///
+    /// # Errors
+    ///
+    /// As [`Starter::run`].
+    pub(super) async fn compare(&self, asked: &Compare) -> Result<Status, String> {
+        let words = self.compare_words(asked)?;
+        self.planned(Kind::Compare, &asked.study, words).await
+    }
+
+    /// Begins a profile. It has no plan before it begins.
+    ///
+    /// # Errors
+    ///
+    /// As [`Starter::run`].
+    pub(super) fn profile(&self, asked: &Profile) -> Result<Status, String> {
+        let words = self.profile_words(asked)?;
+        let of = asked.what.clone();
+        self.begin(Wanted { kind: Kind::Profile, of, cost: None, estimate_s: None }, words)
+    }
+
+    async fn planned(&self, kind: Kind, of: &str, words: Words) -> Result<Status, String> {
+        let plan = plan_of(&self.again.ask(&words.dry()).await?)?;
+        let cost = Cost { trials: plan.trials, seconds: plan.device_seconds };
+        let estimate_s = Some(plan.estimated_seconds + plan.making_seconds);
+        self.begin(Wanted { kind, of: of.to_owned(), cost: Some(cost), estimate_s }, words)
+    }
+
+    /// Nothing waits in here, so that two calls cannot both take the last place.
+    pub(super) fn begin(&self, wanted: Wanted, words: Words) -> Result<Status, String> {
+        self.jobs.admit(wanted.cost)?;
+        let number = self.jobs.next_number();
+        // The number is ours.
+        let folder = PathBuf::from(format!("{}/job-{number}", self.folder.display()));
+        let job = Job::new(number, wanted, folder);
+        let words = if job.is_of_task() { words.alone() } else { words.into(&job.folder) };
+        let child = self.again.start(&words)?;
+        let handle = self.jobs.follow(job, child);
+        self.jobs.of(&handle, |job| job.status())
+    }
+
+    fn run_words(&self, asked: &Study) -> Result<Words, String> {
+        let mut words = Words::of("run");
+        words.all("variant", &asked.variants)?;
+        words.list("clients", &asked.clients)?;
+        words.list("cell", &asked.cells)?;
+        words.one("repetitions", asked.repetitions)?;
+        words.one("window", asked.window.as_ref())?;
+        let only: Vec<&str> = asked.only.iter().map(|purpose| purpose.word()).collect();
+        words.all("only", &only)?;
+        words.flag("perturb", asked.perturb);
+        words.rest([self.allowed.study(&asked.study)?.into()]);
+        Ok(words)
+    }
+
+    fn compare_words(&self, asked: &Compare) -> Result<Words, String> {
+        let mut words = Words::of("compare");
+        words.one("clients", asked.clients)?;
+        words.one("pairs", asked.pairs)?;
+        words.one("up-to", asked.up_to)?;
+        words.one("margin", asked.margin.as_ref())?;
+        words.one("expect", asked.expect.map(|expect| expect.word()))?;
+        words.one("window", asked.window.as_ref())?;
+        words.all("changes", &asked.changes)?;
+        words.flag("perturb", asked.perturb);
+        words.flag("a-a", asked.same);
+        if let Some(with) = &asked.with {
+            let shape = "`with` names no build; write for instance `stationd=target/new/stationd`";
+            let (program, file) = with.split_once('=').ok_or(shape)?;
+            let file = self.allowed.file(file)?;
+            words.one("with", Some(format!("{program}={}", file.display())))?;
+        }
+        let study = self.allowed.study(&asked.study)?.into();
+        let sides = [Some(&asked.base), asked.variant.as_ref()].into_iter().flatten();
+        words.rest([study].into_iter().chain(sides.map(OsString::from)));
+        Ok(words)
+    }
+
+    fn profile_words(&self, asked: &Profile) -> Result<Words, String> {
+        let mut words = Words::of("profile");
+        words.all("variant", &asked.variants)?;
+        words.list("clients", &asked.clients)?;
+        words.one("window", asked.window.as_ref())?;
+        words.one("repetitions", asked.repetitions)?;
+        words.one("load", asked.load.as_ref())?;
+        let what = &asked.what;
+        let is_file = shipped::named(what).is_none() && shipped::is_path(what.as_ref());
+        let what = if is_file { self.allowed.file(what)?.into() } else { OsString::from(what) };
+        words.rest([what]);
+        Ok(words)
+    }
+}
+
+/// A command line.
+#[derive(Clone, Debug)]
+pub(super) struct Words {
+    /// One word or two.
+    verb: &'static str,
+    flags: Vec<OsString>,
+    /// Those that are no flags, whatever they begin with.
+    rest: Vec<OsString>,
+}
+
+impl Words {
+    pub(super) fn of(verb: &'static str) -> Self {
+        Self { verb, flags: Vec::new(), rest: Vec::new() }
+    }
+
+    fn one(&mut self, flag: &str, value: Option<impl ToString>) -> Result<(), String> {
+        let Some(value) = value.map(|value| value.to_string()) else { return Ok(()) };
+        if value.len() > LONGEST_WORD {
+            return Err(format!(
+                "a value for {flag} has more than {LONGEST_WORD} bytes; shorten it"
+            ));
+        }
+        self.flags.push(format!("--{flag}={value}").into());
+        Ok(())
+    }
+
+    fn all(&mut self, flag: &str, values: &[impl ToString]) -> Result<(), String> {
+        few(flag, values)?;
+        values.iter().try_for_each(|value| self.one(flag, Some(value.to_string())))
+    }
+
+    fn list(&mut self, flag: &str, values: &[u32]) -> Result<(), String> {
+        few(flag, values)?;
+        let texts: Vec<String> = values.iter().map(u32::to_string).collect();
+        self.one(flag, (!texts.is_empty()).then(|| texts.join(",")))
+    }
+
+    fn flag(&mut self, flag: &str, is_set: bool) {
+        self.flags.extend(is_set.then(|| OsString::from(format!("--{flag}"))));
+    }
+
+    pub(super) fn rest(&mut self, words: impl IntoIterator<Item = OsString>) {
+        self.rest.extend(words);
+    }
+
+    /// To be carried out in a folder.
+    fn into(self, folder: &std::path::Path) -> Vec<OsString> {
+        self.with(["--out".into(), folder.into()])
+    }
+
+    /// As it is.
+    fn alone(self) -> Vec<OsString> {
+        self.with([])
+    }
+
+    /// To be planned only.
+    fn dry(&self) -> Vec<OsString> {
+        self.clone().with(["--dry-run".into()])
+    }
+
+    fn with(self, more: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+        let verb = self.verb.split(' ').map(OsString::from);
+        verb.chain(self.flags).chain(more).chain(["--".into()]).chain(self.rest).collect()
+    }
+}
+
+fn few<T>(what: &str, values: &[T]) -> Result<(), String> {
+    if values.len() > MOST_ENTRIES {
+        return Err(format!("{what} has more than {MOST_ENTRIES} entries; name fewer"));
+    }
+    Ok(())
+}
+
+/// What a plan of the command line comes to.
+fn plan_of(value: &Value) -> Result<Plan, String> {
+    let number = |place: &str| value.pointer(place).and_then(Value::as_f64).unwrap_or_default();
+    let trials =
+        value["trials"].as_array().ok_or("headroom's plan has no trials; try it by hand")?;
+    let study = &value["study"];
+    let entries =
+        ["variant", "control", "strategies"].into_iter().filter_map(|key| study[key].as_array());
+    let name = |entry: &Value| entry.as_str().or(entry["name"].as_str()).map(str::to_owned);
+    Ok(Plan {
+        question: study["question"].as_str().unwrap_or_default().to_owned(),
+        variants: entries.flatten().filter_map(name).collect(),
+        trials: trials.len() as u64,
+        estimated_seconds: number("/estimated_seconds"),
+        making_seconds: number("/not_cached/estimated_seconds"),
+        device_seconds: number("/device_seconds"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_a_client_is_never_a_flag() {
+        let mut words = Words::of("run");
+        words.all("variant", &["--on=local"]).unwrap();
+        words.rest(["--out".into()]);
+        let line: Vec<String> =
+            words.dry().into_iter().map(|word| word.into_string().unwrap()).collect();
+        assert_eq!(line, ["run", "--variant=--on=local", "--dry-run", "--", "--out"]);
+    }
+
+    #[test]
+    fn a_verb_of_two_words_is_two_words() {
+        let mut words = Words::of("improve try");
+        words.rest(["--x.toml".into()]);
+        assert_eq!(words.alone(), ["improve", "try", "--", "--x.toml"]);
+    }
+
+    #[test]
+    fn long_words_and_lists_are_refused() {
+        let mut words = Words::of("run");
+        assert!(words.one("window", Some("x".repeat(501))).unwrap_err().contains("500 bytes"));
+        assert!(words.list("clients", &[1; 101]).unwrap_err().contains("100 entries"));
+    }
+}

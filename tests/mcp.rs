@@ -1,0 +1,336 @@
+//! `headroom mcp` with a real client: Python's SDK of the protocol over stdio and HTTP, and lines that no SDK would send.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::harness::{Mcp, Place, Study, eventually, free_port, token};
+
+/// Enough of hostapd's work to meet it with samples.
+const ASK: &str =
+    "sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do hostapd_cli -i {interface} all_sta; done'";
+
+const TOOLS: [&str; 9] =
+    ["studies", "plan", "start", "compare", "profile", "wait", "result", "explain", "cancel"];
+
+/// Four short trials, and two recordings of stacks.
+fn small() -> Study {
+    Study::small().idle().load("ask", ASK).profiles(1)
+}
+
+/// Six trials, long enough to be met at work.
+fn long() -> Study {
+    Study::small().idle().repetitions(6).window("20s")
+}
+
+/// A client whose first job is at work in a guest, with a finished trial.
+fn at_work(place: &Place, words: &[&str]) -> Option<Mcp> {
+    place.write("study.toml", &long().text());
+    let mut mcp = Mcp::start(place, "auto", &[words, &["--jobs", "1"]].concat())?;
+    mcp.call("start", &json!({"study": "study.toml"})).value();
+    let one_is_done = |mcp: &mut Mcp| {
+        let status = mcp.call("wait", &json!({"handle": "job-1", "seconds": 1})).value();
+        assert_eq!(status["state"], "running", "{status}");
+        status["trials_done"].as_u64().unwrap() > 0
+    };
+    let done = eventually(Duration::from_secs(300), || one_is_done(&mut mcp).then_some(()));
+    done.expect("a finished trial within five minutes");
+    place.guest();
+    Some(mcp)
+}
+
+#[test]
+fn a_client_goes_from_nothing_to_a_verdict_and_its_report() {
+    let place = Place::with_guests();
+    place.write("study.toml", &small().text());
+    let Some(mut mcp) = Mcp::start(&place, "auto", &["--out", "jobs"]) else { return };
+    assert_eq!(mcp.greeting["protocol"], "2026-07-28");
+    let study = json!({"study": "study.toml"});
+    let plan = mcp.call("plan", &study).value();
+    assert_eq!((&plan["trials"], &plan["device_seconds"]), (&json!(6), &json!(30.0)));
+    assert_eq!(plan["variants"], json!(["idle", "ask"]));
+    let begun = mcp.call("start", &study).value();
+    assert_eq!((&begun["handle"], &begun["state"]), (&json!("job-1"), &json!("running")));
+    mcp.call("result", &json!({"handle": "job-1"})).fails("`wait` for its end");
+    let ended = mcp.wait("job-1");
+    assert_eq!((&ended["state"], &ended["exit_code"]), (&json!("done"), &json!(0)), "{ended}");
+    let result = mcp.call("result", &json!({"handle": "job-1"}));
+    let links = result.links();
+    assert!(links.contains(&"headroom://job-1/report.html".to_owned()), "{links:?}");
+    let result = result.value();
+    let figures = result["answer"]["figures"].as_array().unwrap();
+    let cpu = |variant: &str| {
+        let is_meant = |one: &&Value| one["variant"] == variant && one["name"] == "sum";
+        figures.iter().find(is_meant).unwrap()["mean"].as_f64().unwrap()
+    };
+    assert!(cpu("ask") > 2.0 * cpu("idle"), "{figures:?}");
+    assert_eq!(result["answer"]["verdict"], "measured");
+    let doubts = result["answer"]["doubts"].as_array().unwrap();
+    assert!(doubts.iter().any(|doubt| doubt["advice"] != ""), "{doubts:?}");
+    let mut read = |uri: &str| {
+        let said = mcp.request(&json!({"method": "read", "words": {"uri": uri}}));
+        said["result"]["contents"][0]["text"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{said}"))
+            .to_owned()
+    };
+    let report = std::fs::read_to_string(place.path("jobs/job-1/report.html")).unwrap();
+    assert!(read("headroom://job-1/report.html") == report);
+    assert!(read("headroom://job-1/run.json").contains("\"plan\""));
+    let flame = links.iter().find(|link| link.ends_with(".svg")).expect("a flame graph");
+    let flame = read(flame);
+    assert!(flame.starts_with("<svg xmlns=") && flame.contains("class=\"f kernel"), "{flame}");
+    mcp.leave();
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn comparisons_and_profiles_are_jobs_too() {
+    let place = Place::with_guests();
+    place.write("study.toml", &small().text());
+    let Some(mut mcp) = Mcp::start(&place, "legacy", &[]) else { return };
+    let words = json!({"study": "study.toml", "base": "ask", "variant": "idle", "window": "1s"});
+    let begun = mcp.call("compare", &words).value();
+    assert_eq!((&begun["kind"], &begun["trials_planned"]), (&json!("compare"), &json!(12)));
+    let words =
+        json!({"method": "call", "tool": "wait", "words": {"handle": "job-1", "seconds": 44}});
+    let mut steps = Vec::new();
+    loop {
+        let said = mcp.request(&words)["result"].clone();
+        let heard = said["progress"].as_array().unwrap().iter();
+        steps.extend(heard.map(|step| step[0].as_f64().unwrap()));
+        if said["structured_content"]["state"] == "done" {
+            break;
+        }
+    }
+    assert!(steps.len() > 3 && steps.is_sorted(), "progress was reported: {steps:?}");
+    let answer = mcp.call("result", &json!({"handle": "job-1"})).value()["answer"].clone();
+    assert_eq!(answer["verdict"], "pass", "{answer}");
+    let explained = mcp.call("explain", &json!({"about": "pass", "handle": "job-1"})).value();
+    assert!(explained["meaning"][0].as_str().unwrap().contains("idle"), "{explained}");
+    let words = json!({"what": "hostapd", "clients": [6], "window": "4s", "load": ASK});
+    mcp.call("profile", &words).value();
+    assert_eq!(mcp.wait("job-2")["state"], "done");
+    let links = mcp.call("result", &json!({"handle": "job-2"})).links();
+    assert!(links.iter().any(|link| link == "headroom://job-2/flame-1.svg"), "{links:?}");
+    let listed = mcp.request(&json!({"method": "resources"}))["result"]["resources"].clone();
+    assert!(links.iter().all(|link| listed.to_string().contains(link.as_str())), "{listed}");
+    mcp.leave();
+}
+
+#[test]
+fn what_a_client_says_wrong_is_answered_with_what_to_do() {
+    let place = Place::without_guests();
+    place.write("broken.toml", "question = 1\n");
+    let folder = place.folder("inside");
+    std::fs::write(folder.join("mine.toml"), small().text()).unwrap();
+    let Some(mut mcp) = Mcp::start(&place, "auto", &[]) else { return };
+    let tools = mcp.request(&json!({"method": "tools"}))["result"]["tools"].clone();
+    let names: Vec<&str> =
+        tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(names.starts_with(&TOOLS), "{names:?}");
+    assert!(tools.as_array().unwrap().iter().all(|tool| tool["output_schema"]["type"] == "object"));
+    let studies = mcp.call("studies", &json!({}));
+    assert!(studies.text().contains("client-scale: What does each associated client cost"));
+    let plan = |study: &str| json!({"study": study});
+    assert_eq!(mcp.call("plan", &plan("inside/mine.toml")).value()["trials"], 6);
+    let cases = [
+        ("plan", plan("client-scle"), "did you mean `client-scale`"),
+        ("plan", plan("../study.toml"), "name a regular file below"),
+        ("plan", plan("/etc/passwd"), "name a regular file below"),
+        ("plan", plan("none.toml"), "name a regular file below"),
+        ("plan", plan("broken.toml"), "broken.toml"),
+        (
+            "plan",
+            json!({"study": "client-scale", "variants": ["--on=local"]}),
+            "the study has no variant",
+        ),
+        ("plan", json!({"study": "client-scale", "window": "soon"}), "window"),
+        ("plan", json!({"study": "client-scale", "on": "local"}), "unknown field `on`"),
+        ("start", json!({}), "missing field `study`"),
+        ("compare", json!({"study": "client-scale", "base": "idle", "variant": "idel"}), "idel"),
+        (
+            "compare",
+            json!({"study": "client-scale", "base": "idle", "with": "hostapd=/bin/true"}),
+            "name a regular file below",
+        ),
+        ("wait", json!({"handle": "job-1"}), "none was begun yet"),
+        ("wait", json!({"handle": "../../etc"}), "there is no job"),
+        ("result", json!({"handle": ""}), "there is no job"),
+        ("cancel", json!({"handle": "job-99999999999999999999"}), "there is no job"),
+        ("explain", json!({"about": "the weather"}), "ask about pass, fail, invalid"),
+    ];
+    for (tool, words, says) in cases {
+        mcp.call(tool, &words).fails(says);
+    }
+    for uri in ["headroom://job-1/report.html", "file:///etc/passwd", "headroom://job-1/../../x"] {
+        let said = mcp.request(&json!({"method": "read", "words": {"uri": uri}}));
+        assert!(said["error"].as_str().unwrap().contains("there is no resource"), "{said}");
+    }
+    let said = mcp.request(&json!({"method": "call", "tool": "sudo"}));
+    assert!(said["error"].as_str().unwrap().contains("there is no tool `sudo`; there are studies"));
+    mcp.leave();
+    assert!(!place.path("runs").exists(), "nothing was begun, and nothing is left");
+}
+
+#[test]
+fn a_budget_that_is_spent_is_refused() {
+    let place = Place::without_guests();
+    place.write("study.toml", &small().text());
+    let start = |mcp: &mut Mcp| mcp.call("start", &json!({"study": "study.toml"}));
+    let Some(mut mcp) = Mcp::start(&place, "auto", &["--budget-trials", "5"]) else { return };
+    start(&mut mcp).fails("the budget has 5 of 5 trials left and this takes 6; ask for fewer");
+    mcp.leave();
+    let Some(mut mcp) = Mcp::start(&place, "auto", &["--budget-seconds", "11"]) else { return };
+    start(&mut mcp)
+        .fails("the budget has 11 of 11 seconds on access points left and this takes 30");
+    mcp.leave();
+}
+
+#[test]
+fn a_job_without_a_plan_is_stopped_where_the_budget_ends() {
+    let place = Place::with_guests();
+    let words = ["--budget-trials", "2", "--jobs", "1"];
+    let Some(mut mcp) = Mcp::start(&place, "auto", &words) else { return };
+    let profile = json!({"what": "hostapd", "clients": [6], "repetitions": 5, "window": "10s"});
+    mcp.call("profile", &profile).value();
+    let ended = mcp.wait("job-1");
+    assert_eq!(
+        (&ended["state"], &ended["trials_done"]),
+        (&json!("cancelled"), &json!(2)),
+        "{ended}"
+    );
+    assert!(ended["said"].as_str().unwrap().starts_with("the budget of 2 trials is spent"));
+    mcp.call("profile", &profile).fails("the budget has 0 of 2 trials left and this takes 1");
+    mcp.leave();
+}
+
+#[test]
+fn one_job_runs_at_a_time_and_a_cancelled_one_has_what_it_finished() {
+    let place = Place::with_guests();
+    let Some(mut mcp) = at_work(&place, &["--budget-trials", "7"]) else { return };
+    mcp.call("start", &json!({"study": "study.toml"})).fails("job-1 still works");
+    // A call that a client gives up is no end of the job.
+    let words = json!({"handle": "job-1", "seconds": 40});
+    let said = mcp
+        .request(&json!({"method": "call", "tool": "wait", "words": words, "give_up_after": 0.5}));
+    assert!(said["error"].is_string(), "{said}");
+    let status = mcp.call("wait", &json!({"handle": "job-1", "seconds": 0})).value();
+    assert_eq!(status["state"], "running", "{status}");
+    let stopping = mcp.call("cancel", &json!({"handle": "job-1"})).value();
+    assert_eq!(stopping["state"], "stopping");
+    let ended = mcp.wait("job-1");
+    assert_eq!(
+        (&ended["state"], &ended["exit_code"]),
+        (&json!("cancelled"), &json!(130)),
+        "{ended}"
+    );
+    let done = ended["trials_done"].as_u64().unwrap();
+    let result = mcp.call("result", &json!({"handle": "job-1"})).value();
+    assert!(!result["answer"]["figures"].as_array().unwrap().is_empty(), "{result}");
+    let left = format!("the budget has {} of 7 trials left", 7 - done);
+    mcp.call("start", &json!({"study": "study.toml", "repetitions": 8})).fails(&left);
+    mcp.leave();
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn whatever_ends_the_server_ends_its_jobs_and_their_guests() {
+    for signal in [None, Some(Signal::TERM), Some(Signal::KILL)] {
+        let place = Place::with_guests();
+        let Some(mcp) = at_work(&place, &["--out", "jobs"]) else { return };
+        let server = Pid::from_raw(mcp.server(&place)).unwrap();
+        match signal {
+            None => mcp.leave(),
+            Some(signal) => {
+                kill_process(server, signal).unwrap();
+                // The client goes on, and is no part of what is looked for.
+                let others = || {
+                    place.processes().iter().all(|one| one.name.starts_with("python")).then_some(())
+                };
+                eventually(Duration::from_secs(30), others)
+                    .unwrap_or_else(|| panic!("{signal:?}: {:?}", place.processes()));
+            }
+        }
+        let run = place.run_in("jobs/job-1");
+        assert!((1..6).contains(&run.trial_files().len()), "{signal:?}");
+        let ended = run.events().pop().unwrap();
+        let is_interrupted =
+            matches!(ended, model::event::Event::RunEnded { interrupted: true, .. });
+        assert!(is_interrupted, "{signal:?}: {ended:?}");
+    }
+}
+
+#[test]
+fn over_http_only_the_token_opens_and_only_on_the_loopback() {
+    const TOKEN: &str = "correct-horse-battery-staple";
+    let place = Place::without_guests();
+    let file = token(&place, TOKEN).display().to_string();
+    let words =
+        |address: &str| place.headroom(["mcp", "--token-file", &file, "--http", address]).run();
+    words("0.0.0.0:0").code(2).says("is no address of the loopback").in_one_line();
+    let address = format!("127.0.0.1:{}", free_port());
+    let server = place.headroom(["mcp", "--token-file", &file, "--http", &address]).start();
+    let listens = || TcpStream::connect(&address).ok().map(drop);
+    let (server, ()) = server.until("it listens", listens);
+    let asked = |authorization: &str, path: &str| {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: {address}\r\n{authorization}Content-Length: 0\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    for wrong in ["", "Authorization: Bearer wrong\r\n", "Authorization: Basic Zm9v\r\n"] {
+        let answer = asked(wrong, "/mcp");
+        assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    }
+    let right = format!("Authorization: Bearer {TOKEN}\r\n");
+    assert!(asked(&right, "/").starts_with("HTTP/1.1 404"));
+    let stranger = format!("{right}Origin: http://example.org\r\n");
+    assert!(asked(&stranger, "/mcp").starts_with("HTTP/1.1 403"), "{}", asked(&stranger, "/mcp"));
+    if let Some(mut mcp) = Mcp::over_http(&place, &format!("http://{address}/mcp"), TOKEN) {
+        let plan = mcp.call("plan", &json!({"study": "client-scale", "clients": [6]})).value();
+        assert_eq!(plan["trials"], 27);
+        mcp.leave();
+    }
+    server.signal(Signal::TERM);
+    let ended = server.end();
+    ended.code(0).says(&format!("serving http://{address}/mcp"));
+    assert_eq!(ended.stdout, "");
+}
+
+#[test]
+fn lines_that_are_no_protocol_are_survived() {
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let call = |id: u32| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"studies"}}}}"#
+        )
+    };
+    let deep = "[".repeat(100_000);
+    let long = format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":"{}"}}"#,
+        "x".repeat(100 << 20)
+    );
+    let garbage = ["", "{", "null", "[]", "\u{0}\u{1b}[31m", r#"{"jsonrpc":"2.0"}"#, &deep, &long];
+    let before = call(2);
+    let last = call(3);
+    let lines = [&[hello, ready, &before], &garbage[..], &[&last]].concat().join("\n") + "\n";
+    let place = Place::without_guests();
+    let ended = place.headroom(["mcp"]).stdin(&lines).run();
+    ended.code(0);
+    let answers: Vec<Value> =
+        ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let answered = |id: u32| answers.iter().any(|one| one["id"] == id && one["result"].is_object());
+    assert!(answered(1) && answered(2) && answered(3), "{ended}");
+    assert!(answers.iter().all(|one| one["jsonrpc"] == "2.0"));
+}
