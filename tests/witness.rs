@@ -8,7 +8,8 @@ use crate::harness::{Place, Study};
 /// Clients send, so that an old counter is another one.
 const TRAFFIC: &str = "background = \"headroom-agent --move-clients packets=500ms\"";
 
-const STATIOND: &str = "subject = { process = \"stationd\", ready = \"/run/stationd.sock\", start = \"stationd\" }";
+const STATIOND: &str =
+    "subject = { process = \"stationd\", ready = \"/run/stationd.sock\", start = \"stationd\" }";
 
 const FULL: &str = "station-monitor --values --full --interfaces {interface}";
 
@@ -18,7 +19,8 @@ fn study(witness: &str, variants: &[(&str, String)]) -> String {
     let with = |study: Study, (name, keys): &(&str, String)| {
         study.variant(name, &format!("{TRAFFIC}\n{keys}"))
     };
-    let text = variants.iter().fold(small, with).text().replace("warm-up = \"1s\"", "warm-up = \"3s\"");
+    let text =
+        variants.iter().fold(small, with).text().replace("warm-up = \"1s\"", "warm-up = \"3s\"");
     format!("{text}\n[witness]\n{witness}\n[gates]\nwitness = true\n")
 }
 
@@ -63,7 +65,10 @@ fn an_honest_daemon_and_honest_tools_are_confirmed_in_the_measured_window() {
         assert!((3_000_000_000..3_050_000_000).contains(&after_ns), "{after_ns}");
         assert!(recording.samples.is_sorted_by_key(|sample| sample.at_ns));
         let steps = recording.samples.windows(2).map(|pair| pair[1].at_ns - pair[0].at_ns);
-        assert!(steps.clone().all(|ns| ns.abs_diff(1_000_000_000) < 5_000_000), "samples are on time");
+        assert!(
+            steps.clone().all(|ns| ns.abs_diff(1_000_000_000) < 5_000_000),
+            "samples are on time"
+        );
     }
     assert_eq!(place.left(), []);
 }
@@ -105,8 +110,14 @@ fn a_reply_of_some_seconds_ago_is_found_with_its_age() {
          if [ $((c % 5)) = 0 ]; then {HONEST} > $old; fi; echo $((c + 1)) > $n; cat $old"
     ));
     assert_eq!(verdict, "fail", "{sentence}");
-    assert!(sentence.contains("`cheat@6#1`, round ") && sentence.contains(" of 02:00:00:"), "{sentence}");
-    assert!(sentence.contains(" is at least ") || sentence.contains(" is the value of "), "{sentence}");
+    assert!(
+        sentence.contains("`cheat@6#1`, round ") && sentence.contains(" of 02:00:00:"),
+        "{sentence}"
+    );
+    assert!(
+        sentence.contains(" is at least ") || sentence.contains(" is the value of "),
+        "{sentence}"
+    );
 }
 
 #[test]
@@ -120,7 +131,10 @@ fn a_client_that_is_left_out_is_found() {
 fn counters_of_zeros_are_found() {
     let (verdict, sentence) = cheated(&format!("{HONEST} | sed 's/\\(RxBytes.:\\)[0-9]*/\\10/'"));
     assert_eq!(verdict, "fail", "{sentence}");
-    assert!(sentence.contains("RxBytes of 02:00:00:") && sentence.contains(" is 0 B, iw's"), "{sentence}");
+    assert!(
+        sentence.contains("RxBytes of 02:00:00:") && sentence.contains(" is 0 B, iw's"),
+        "{sentence}"
+    );
 }
 
 #[test]
@@ -167,7 +181,19 @@ fn work_that_is_put_off_until_after_the_window_is_no_saving() {
     let text = study("rounds = 2\ndrain = \"4s\"", &variants)
         .replace("clients = [6]", "clients = [6]\nprograms = [\"busyd\", \"ask\"]");
     place.write("study.toml", &text);
-    let words = ["compare", "study.toml", "now", "later", "--expect", "faster", "--pairs", "6", "--out", "run", "--json"];
+    let words = [
+        "compare",
+        "study.toml",
+        "now",
+        "later",
+        "--expect",
+        "faster",
+        "--pairs",
+        "6",
+        "--out",
+        "run",
+        "--json",
+    ];
     let analysis = place.headroom(words).run().code(1).last_json();
     let judgement = &analysis["judgements"][0];
     eprintln!("{}\n{}", judgement["sentence"], judgement["deferred"]);
@@ -175,7 +201,10 @@ fn work_that_is_put_off_until_after_the_window_is_no_saving() {
     assert_eq!(judgement["finding"], "cheaper", "{judgement}");
     assert_eq!(judgement["witness"]["verdict"], "pass", "{judgement}");
     let sentence = judgement["sentence"].as_str().unwrap();
-    assert!(sentence.contains(", but puts work off: once the load has ended it takes "), "{sentence}");
+    assert!(
+        sentence.contains(", but puts work off: once the load has ended it takes "),
+        "{sentence}"
+    );
     assert!(judgement["deferred"]["share_of_saving"].as_f64().unwrap() > 0.1, "{judgement}");
     assert_eq!(place.left(), []);
 }
@@ -192,7 +221,8 @@ fn a_variant_that_answers_old_values_is_no_improvement() {
     let text = study("rounds = 3\nseed = 7", &variants)
         .replace("clients = [6]", "clients = [6]\nprograms = [\"cheat\"]");
     place.write("study.toml", &text);
-    let words = ["compare", "study.toml", "honest", "cheat", "--pairs", "6", "--out", "run", "--json"];
+    let words =
+        ["compare", "study.toml", "honest", "cheat", "--pairs", "6", "--out", "run", "--json"];
     let analysis = place.headroom(words).run().code(1).last_json();
     let judgement = &analysis["judgements"][0];
     let sentence = judgement["sentence"].as_str().unwrap();

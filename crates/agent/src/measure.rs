@@ -67,8 +67,17 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     let background = background(order, from, &mut groups);
     let times = Times::of(order, from);
     let witness = witness(order, load.as_mut(), times.beat(order, from));
-    let mut window =
-        Window { times, subject, sampler, instrument, load, background, witness, started, taken: 0 };
+    let mut window = Window {
+        times,
+        subject,
+        sampler,
+        instrument,
+        load,
+        background,
+        witness,
+        started,
+        taken: 0,
+    };
     window.run(session)?;
     if let Some(instrument) = window.instrument.take() {
         instrument.finish(session)?;

@@ -244,7 +244,10 @@ mod tests {
     }
 
     fn witness(rounds: &[u32]) -> Witness {
-        Witness { interfaces: vec!["no such interface".to_owned()], ..Witness::new(&order(rounds), BEAT) }
+        Witness {
+            interfaces: vec!["no such interface".to_owned()],
+            ..Witness::new(&order(rounds), BEAT)
+        }
     }
 
     fn until_quiet(witness: &mut Witness) {

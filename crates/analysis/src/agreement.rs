@@ -82,8 +82,7 @@ impl Asked<'_> {
     /// Who is asked of a key. Of iw's own words iw is asked as well where the subject is another process of it: inside a
     /// window it is how old they are that is in question.
     fn of<'a>(self, entry: &'a Entry, table: &Table) -> impl Iterator<Item = Second<'a>> {
-        let is_asked =
-            move |source: &&Source| self.hostapd || !source.of.starts_with("hostapd");
+        let is_asked = move |source: &&Source| self.hostapd || !source.of.starts_with("hostapd");
         let same = self.past.is_some() && *table == table::IW;
         let same = same.then_some(Second::Same(entry));
         entry.sources.iter().filter(is_asked).map(Second::Source).chain(same)

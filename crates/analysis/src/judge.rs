@@ -399,7 +399,8 @@ fn decide(judgement: &mut Judgement, evidence: &Evidence) {
     } else if evidence.is_no_op() {
         judgement.finding = Finding::NoOp;
         judgement.sentence = words::no_op(judgement);
-    } else if let Some(found) = evidence.witness.as_ref().filter(|one| one.verdict != Verdict::Pass) {
+    } else if let Some(found) = evidence.witness.as_ref().filter(|one| one.verdict != Verdict::Pass)
+    {
         // What a program costs that does not do its job is no answer, however many pairs there are.
         judgement.verdict = found.verdict;
         judgement.sentence = words::not_witnessed(found);

@@ -225,9 +225,7 @@ fn load_order(load: &Load, place: &AccessPoint) -> LoadOrder {
         let interfaces = place.interface_names();
         interfaces
             .iter()
-            .map(|interface| {
-                words.iter().map(|word| word.replace(INTERFACE, interface)).collect()
-            })
+            .map(|interface| words.iter().map(|word| word.replace(INTERFACE, interface)).collect())
             .collect()
     } else {
         vec![words]

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    instrument::Instrument, span::Span, topology::TopologyOrder, witness::WitnessOrder,
-};
+use crate::{instrument::Instrument, span::Span, topology::TopologyOrder, witness::WitnessOrder};
 
 /// One window's measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -49,7 +49,8 @@ pub(crate) fn of(witnessed: &Witnessed, order: &WitnessOrder) -> Result<Checked,
         return Err(Disagreement::Unable(why));
     }
     if counters == 0 {
-        let why = "no reply holds a counter that another source confirms, so nothing says how old it is";
+        let why =
+            "no reply holds a counter that another source confirms, so nothing says how old it is";
         return Err(Disagreement::Unable(why.to_owned()));
     }
     if past.moving().is_empty() {

@@ -24,7 +24,8 @@ pub(super) struct Pairs {
 impl Pairs {
     /// Of pairs of `[variant, base]`; `None` where one of them was not counted.
     pub(super) fn of(pairs: &[[&TrialFigures; 2]]) -> Option<Self> {
-        let spent = pairs.iter().map(|[variant, base]| Some((variant.put_off_us?, base.put_off_us?)));
+        let spent =
+            pairs.iter().map(|[variant, base]| Some((variant.put_off_us?, base.put_off_us?)));
         let window_s = pairs.first()?[0].window_s;
         Some(Self { spent: spent.collect::<Option<_>>()?, window_s })
     }
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_off_is_told_and_a_little_of_it_changes_nothing() {
+    fn what_is_put_off_is_reported_and_a_little_of_it_changes_nothing() {
         // About 10 ms/s for 20 s: 42 ‰ of that are 8.4 ms.
         let judgement = compare(-0.042, 300.0);
         let deferred = judgement.deferred.unwrap();

@@ -73,8 +73,12 @@ pub(super) fn frozen(judgement: &Judgement) -> String {
 pub(super) fn decided(judgement: &Judgement, evidence: &Evidence) -> String {
     let verdict = judgement.verdict.name();
     let claim = claim(judgement);
-    let mut sentence =
-        format!("{verdict}: {claim}{}{}: {}", others_pay(judgement), put_off(judgement), effect(judgement));
+    let mut sentence = format!(
+        "{verdict}: {claim}{}{}: {}",
+        others_pay(judgement),
+        put_off(judgement),
+        effect(judgement)
+    );
     sentence.push_str(&format!(" ({})", ground(judgement, evidence)));
     if judgement.verdict == Verdict::Invalid {
         sentence.push_str(&advice(judgement));

@@ -110,6 +110,8 @@ mod tests {
         study.profile.repetitions = 1;
         let all = crate::plan::trials(&study, &crate::plan::Unlocated(&study));
         let stacks = all.iter().filter(|trial| !trial.id.purpose.is_cpu());
-        assert!(stacks.clone().count() > 0 && stacks.clone().all(|one| one.measure.witness.is_none()));
+        assert!(
+            stacks.clone().count() > 0 && stacks.clone().all(|one| one.measure.witness.is_none())
+        );
     }
 }

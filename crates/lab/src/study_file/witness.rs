@@ -29,7 +29,8 @@ impl Rules<'_> {
     fn witness_numbers(&self, witness: &WitnessShape) -> Option<(&'static str, String)> {
         let (age, warm_up) = (witness.age, self.study.trial.warm_up);
         if witness.rounds == 0 {
-            let why = "0 rounds: nothing would be checked; check at least 1, or leave [witness] out";
+            let why =
+                "0 rounds: nothing would be checked; check at least 1, or leave [witness] out";
             return Some(("rounds", why.to_owned()));
         }
         if witness.rounds > ROUNDS {
@@ -116,7 +117,10 @@ mod tests {
         assert_eq!(with(""), "");
         assert_eq!(with("rounds = 20\nage = \"4s\"\ndrain = \"0s\"\nseed = 7"), "");
         for (keys, words) in [
-            ("rounds = 0", "0 rounds: nothing would be checked; check at least 1, or leave [witness] out"),
+            (
+                "rounds = 0",
+                "0 rounds: nothing would be checked; check at least 1, or leave [witness] out",
+            ),
             ("rounds = 33", "a study has at most 32"),
             ("rounds = 21", "21 rounds are to be checked, but the window of 20s holds 20 of `a`"),
             ("age = \"5s\"", "which the warm-up of 5s has no room for"),
@@ -133,7 +137,8 @@ mod tests {
     fn a_load_without_rounds_is_refused() {
         let none = message("[witness]\nrounds = 4");
         assert!(none.contains("no variant has a load"), "{none}");
-        let stays = message("[load]\nrun = \"monitor\"\nlong-running = true\n[witness]\nrounds = 4");
+        let stays =
+            message("[load]\nrun = \"monitor\"\nlong-running = true\n[witness]\nrounds = 4");
         let words = "the load of `a` runs all the time and has no rounds to check";
         assert!(stays.starts_with(words), "{stays}");
         let gate = message("[gates]\nwitness = true");

@@ -50,11 +50,8 @@ fn order(rounds: u32) -> WitnessOrder {
 
 /// A window with rounds at 5, 9 and 14 s, whose last one says this.
 fn window(own: String) -> Witnessed {
-    let rounds = vec![
-        round(0, 5, iw(bytes(5), "6.0")),
-        round(4, 9, iw(bytes(8), "6.0")),
-        round(9, 14, own),
-    ];
+    let rounds =
+        vec![round(0, 5, iw(bytes(5), "6.0")), round(4, 9, iw(bytes(8), "6.0")), round(9, 14, own)];
     Witnessed { rounds, drained: None }
 }
 
