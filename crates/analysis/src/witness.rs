@@ -86,13 +86,13 @@ fn confirmed(found: &[Found]) -> String {
         keys => format!("; {} told by the subject alone", is_or_are(keys)),
     };
     format!(
-        "{} of {} in {} hold {} that iw confirms, none older than {:.1} s{alone}",
+        "{} of {} in {} hold {} that iw confirms, none older than {:.2} s{alone}",
         counted(sum(|one| one.replies), "reply", "replies"),
         counted(sum(|one| one.rounds), "round", "rounds"),
         count(found.len() as u32, "trial"),
         counted(sum(|one| one.values), "value", "values"),
         // Rounded up: nothing is promised that was not seen.
-        (oldest_ns as f64 / 1e8).ceil() / 10.0,
+        (oldest_ns as f64 / 1e7).ceil() / 100.0,
     )
 }
 
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(judgement.verdict, Verdict::Pass, "{}", judgement.sentence);
         let found = judgement.witness.unwrap();
         assert_eq!(found.verdict, Verdict::Pass);
-        let words = "12 replies of 12 rounds in 12 trials hold 24 values that iw confirms, none older than 1.5 s";
+        let words = "12 replies of 12 rounds in 12 trials hold 24 values that iw confirms, none older than 1.50 s";
         assert!(found.sentence.starts_with(words), "{}", found.sentence);
     }
 

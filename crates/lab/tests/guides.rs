@@ -125,12 +125,13 @@ fn all_blocks() -> Vec<Block> {
 }
 
 /// What a part of a study lacks. The variant and the function are those that the guides' limits name.
-const REST: [(&str, &str); 6] = [
+const REST: [(&str, &str); 7] = [
     ("question", "question = \"?\"\n"),
     ("[access-point]", "[access-point]\nclients = [18, 60, 114]\n"),
     ("[subject]", "[subject]\nprocess = \"stationd\"\n"),
     ("[[variant]]", "[[variant]]\nname = \"bulk\"\nload = { run = \"true\", every = \"1s\" }\n"),
     ("[parity]", "[parity]\nleave = true\n"),
+    ("[witness]", "[witness]\nrounds = 4\n"),
     ("[[count.function]]", "[[count.function]]\nname = \"transactions\"\nsymbol = \"apply\"\n"),
 ];
 

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_off_is_told_and_a_little_of_it_changes_nothing() {
+    fn what_is_put_off_is_reported_and_a_little_of_it_changes_nothing() {
         // About 10 ms/s for 20 s: 42 ‰ of that are 8.4 ms.
         let judgement = compare(-0.042, 300.0);
         let deferred = judgement.deferred.unwrap();
