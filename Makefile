@@ -7,7 +7,7 @@ ifndef TOGETHER
 .NOTPARALLEL:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs armv7 packages-armv7 board packages-board base first-base build check check-but-lints all-targets test-guests test-crates tested dist dist-test study client-scale self-check contention completion faces packages-faces test site guides clean
+.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs armv7 packages-armv7 board packages-board base first-base build check check-but-lints all-targets test-guests test-crates tested dist dist-test study client-scale self-check contention completion faces packages-faces packages-improve red-team test site guides clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -131,6 +131,13 @@ all-targets: check-but-lints
 
 check-but-lints: setup-check
 	$(cargo) xtask check --but-lints
+
+red-team: tested ## every cheat and every honest change against stationd's task (about an hour)
+	@scripts/setup improve
+	HEADROOM_RED_TEAM=all HEADROOM_CACHE=$(tests_cache) $(linted) MAKEFLAGS= cargo test --locked --workspace --test integration -- red_team:: --nocapture
+
+packages-improve: setup-build ## what `headroom improve` needs
+	@scripts/setup improve
 
 site: setup-check ## the documentation as a site, with every link checked
 	$(cargo) xtask site

@@ -3,15 +3,24 @@
 //! Each file below `red_team` says in its head what it does and what must become of it. A few of them run here; all with
 //! `HEADROOM_RED_TEAM=all` (`make red-team`, about an hour on two cores).
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 
-use crate::harness::{Place, repository};
+use crate::harness::Place;
 
 /// Those that always run: a reply that is old, work that is put off, somebody else who pays, and one that is honest.
-const ALWAYS: [&str; 5] =
-    ["cheats/cached-replies", "cheats/put-off", "cheats/hostapd-pays", "cheats/other-files", "honest/survey-when-old"];
+const ALWAYS: [&str; 5] = [
+    "cheats/cached-replies",
+    "cheats/put-off",
+    "cheats/hostapd-pays",
+    "cheats/other-files",
+    "honest/survey-when-old",
+];
 
 const TASK: &str = "examples/tasks/stationd/task.toml";
 
@@ -42,9 +51,14 @@ impl Expected {
     }
 }
 
+fn repository() -> PathBuf {
+    fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).unwrap()
+}
+
 fn names(kind: &str) -> Vec<String> {
     let folder = repository().join("tests/red_team").join(kind);
-    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    let files =
+        fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> =
         files.filter_map(|name| Some(format!("{kind}/{}", name.strip_suffix(".diff")?))).collect();
     names.sort();
@@ -83,7 +97,11 @@ fn cheats_are_caught_by_name_and_honest_changes_are_kept() {
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
     // The books hold, and all that was tried is on the page.
-    place.headroom(["improve", "ledger", &task]).run().code(0).says("each with the hash of the one before");
+    place
+        .headroom(["improve", "ledger", &task])
+        .run()
+        .code(0)
+        .says("each with the hash of the one before");
     place.headroom(["improve", "status", &task]).run().code(0).prints("Left: ");
     let page = fs::read_to_string(place.path("improve/stationd/report.html")).unwrap();
     assert!(page.contains("The road so far"));

@@ -6,7 +6,7 @@ use crate::{
     build::Built,
     content,
     folder::{Error, TaskFolder},
-    ledger::{Ledger, Opened, What},
+    ledger::{Access, Ledger, Opened, What},
     sandbox::Stop,
 };
 
@@ -34,7 +34,7 @@ pub fn begin(
 ) -> Result<(TaskFolder, Ledger), Error> {
     let folder = TaskFolder::create(path, texts.task, texts.study)?;
     let (source, Built { program, .. }) = folder.build_base(texts.folder, stop)?;
-    let mut ledger = Ledger::open(&folder.folder)?;
+    let mut ledger = Ledger::open(&folder.folder, Access::Write)?;
     let opened = Opened {
         question: folder.task.question.clone(),
         task: content::sum(texts.task.as_bytes()),

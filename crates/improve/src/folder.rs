@@ -24,7 +24,7 @@ use rustix::{
 
 use crate::{
     content,
-    ledger::{Broken, Ledger, What},
+    ledger::{Access, Broken, Ledger, What},
     task::{Task, Wrong},
 };
 
@@ -109,7 +109,7 @@ pub struct TaskFolder {
     pub task: Task,
     /// The study's text.
     pub study: String,
-    _lock: File,
+    _lock: Option<File>,
 }
 
 impl TaskFolder {
@@ -127,7 +127,7 @@ impl TaskFolder {
             let taken = io::Error::from(io::ErrorKind::AlreadyExists);
             return Err(Error::file("make", folder.path_of(TASK))(taken));
         }
-        let this = Self { folder, task: asked, study: study.to_owned(), _lock: lock };
+        let this = Self { folder, task: asked, study: study.to_owned(), _lock: Some(lock) };
         for (name, text) in [(TASK, task), (STUDY, study)] {
             this.replace(name, text.as_bytes())?;
         }
@@ -139,19 +139,19 @@ impl TaskFolder {
     }
 
     /// Opens the folder of a task that was begun, with its books. What was under way when headroom ended is written down
-    /// as interrupted.
+    /// as interrupted, where anything is going to be written.
     ///
     /// # Errors
     ///
     /// [`Error`].
-    pub fn open(path: &Path, now: u64) -> Result<(Self, Ledger), Error> {
+    pub fn open(path: &Path, access: Access, now: u64) -> Result<(Self, Ledger), Error> {
         let folder = Folder::open(path).map_err(Error::file("open", path))?;
-        let lock = lock(&folder)?;
+        let lock = (access == Access::Write).then(|| lock(&folder)).transpose()?;
         let read = |name: &'static str| {
             folder.read_text(name, LONGEST_TEXT).map_err(Error::file("read", folder.path_of(name)))
         };
         let [text, study] = [read(TASK)?, read(STUDY)?];
-        let mut ledger = Ledger::open(&folder)?;
+        let mut ledger = Ledger::open(&folder, access)?;
         let Some(What::Opened(opened)) = ledger.entries().first().map(|entry| &entry.what) else {
             return Err(Error::NotBegun(path.to_owned()));
         };
@@ -162,7 +162,9 @@ impl TaskFolder {
         }
         let task =
             Task::read(&text).map_err(|why| Error::Task { path: folder.path_of(TASK), why })?;
-        crate::standing::close_interrupted(&mut ledger, now)?;
+        if access == Access::Write {
+            crate::standing::close_interrupted(&mut ledger, now)?;
+        }
         Ok((Self { folder, task, study, _lock: lock }, ledger))
     }
 

@@ -154,7 +154,16 @@ pub enum Broken {
     },
 }
 
-/// The books, open for one writer, who holds the task's lock.
+/// What is done with the books.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// They are looked at, also while somebody writes.
+    Read,
+    /// They are written, by whoever holds the task's lock.
+    Write,
+}
+
+/// The books.
 #[derive(Debug)]
 pub struct Ledger {
     file: File,
@@ -165,12 +174,12 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Reads the books, and cuts off what was not written to its end.
+    /// Reads the books; whoever writes them cuts off what was not written to its end.
     ///
     /// # Errors
     ///
     /// [`Broken`].
-    pub fn open(folder: &Folder) -> Result<Self, Broken> {
+    pub fn open(folder: &Folder, access: Access) -> Result<Self, Broken> {
         let path = folder.path_of(NAME);
         let at = |doing| {
             let path = path.clone();
@@ -179,7 +188,7 @@ impl Ledger {
         let file = folder.append(NAME).map_err(at("open"))?;
         let bytes = folder.read(NAME, LONGEST).map_err(at("read"))?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        if whole < bytes.len() {
+        if whole < bytes.len() && access == Access::Write {
             file.set_len(whole as u64).map_err(at("cut the last line of"))?;
         }
         let (entries, head) = chain(&bytes[..whole]).map_err(|(line, why)| Broken::Chain {
@@ -252,7 +261,7 @@ mod tests {
     fn three_lines() -> (tempfile::TempDir, Folder) {
         let place = tempfile::tempdir().unwrap();
         let folder = Folder::open(place.path()).unwrap();
-        let mut ledger = Ledger::open(&folder).unwrap();
+        let mut ledger = Ledger::open(&folder, Access::Write).unwrap();
         (1..=3).for_each(|id| ledger.append(1_800_000_000, ended(id)).unwrap());
         (place, folder)
     }
@@ -260,13 +269,13 @@ mod tests {
     #[test]
     fn what_was_written_is_there_again_with_the_same_head() {
         let (_place, folder) = three_lines();
-        let mut ledger = Ledger::open(&folder).unwrap();
+        let mut ledger = Ledger::open(&folder, Access::Write).unwrap();
         assert_eq!(ledger.entries().len(), 3);
         let head = ledger.head().cloned();
-        assert_eq!(Ledger::open(&folder).unwrap().head(), head.as_ref());
+        assert_eq!(Ledger::open(&folder, Access::Write).unwrap().head(), head.as_ref());
         ledger.append(1_800_000_001, ended(4)).unwrap();
         assert_ne!(ledger.head(), head.as_ref());
-        assert_eq!(Ledger::open(&folder).unwrap().entries()[3].before, head);
+        assert_eq!(Ledger::open(&folder, Access::Write).unwrap().entries()[3].before, head);
     }
 
     #[test]
@@ -276,11 +285,11 @@ mod tests {
         let whole = fs::read(&path).unwrap();
         for cut in 0..=whole.len() {
             fs::write(&path, &whole[..cut]).unwrap();
-            let mut ledger = Ledger::open(&folder).unwrap();
+            let mut ledger = Ledger::open(&folder, Access::Write).unwrap();
             let lines = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
             assert_eq!(ledger.entries().len(), lines, "cut at {cut}");
             ledger.append(1, ended(9)).unwrap();
-            assert_eq!(Ledger::open(&folder).unwrap().entries().len(), lines + 1);
+            assert_eq!(Ledger::open(&folder, Access::Write).unwrap().entries().len(), lines + 1);
         }
     }
 
@@ -292,7 +301,7 @@ mod tests {
         let lines: Vec<&str> = whole.lines().collect();
         let refused = |lines: &[&str]| {
             fs::write(&path, lines.join("\n") + "\n").unwrap();
-            Ledger::open(&folder).unwrap_err().to_string()
+            Ledger::open(&folder, Access::Write).unwrap_err().to_string()
         };
         let kept = lines[0].replace("reverted", "kept");
         assert!(refused(&[&kept, lines[1], lines[2]]).contains("line 2 of"));

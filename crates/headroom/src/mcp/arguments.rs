@@ -197,6 +197,8 @@ pub(super) struct Submit {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Submission {
+    /// The task: its source is fetched and its base built, once
+    Begin,
     /// One change, built and judged beside the base
     Try,
     /// Whether the best try holds on cells that no one was shown; rationed

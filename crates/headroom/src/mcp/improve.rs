@@ -31,8 +31,8 @@ pub(super) fn tools(acts: &ToolAnnotations, looks: &ToolAnnotations) -> Vec<Tool
     vec![
         tool::<Submit, Status>(
             "submit",
-            "Proposes a change for a task: builds it, measures it beside its base and judges it (try), or has the best try \
-             accepted on cells that no one was shown (accept); gives a handle at once.",
+            "Begins a task (begin, once), proposes a change for it, which is built, measured beside its base and judged (try), or \
+             has the best try accepted on cells that no one was shown (accept); gives a handle at once.",
             acts,
         ),
         tool::<Task, Ledger>(
@@ -53,7 +53,8 @@ impl Starter {
         let task = self.allowed.file(&asked.task)?;
         let (kind, mut words) = match asked.kind {
             Submission::Try => (Kind::Try, Words::of("improve try")),
-            Submission::Accept => (Kind::Accept, Words::of("improve submit")),
+            Submission::Accept => (Kind::Accept, Words::of("improve accept")),
+            Submission::Begin => (Kind::Begin, Words::of("improve init")),
         };
         words.rest([task.into()]);
         match (asked.kind, &asked.diff) {
@@ -61,9 +62,9 @@ impl Starter {
             (Submission::Try, None) => {
                 return Err("a try is a diff; give its text as `diff`".to_owned());
             }
-            (Submission::Accept, None) => {}
-            (Submission::Accept, Some(_)) => {
-                return Err("what is accepted was tried before; leave `diff` out".to_owned());
+            (Submission::Begin | Submission::Accept, None) => {}
+            (Submission::Begin | Submission::Accept, Some(_)) => {
+                return Err("only a try has a diff; leave it out".to_owned());
             }
         }
         let of = asked.task.clone();

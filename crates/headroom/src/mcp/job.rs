@@ -23,6 +23,8 @@ pub(super) enum Kind {
     Compare,
     /// Stacks are recorded.
     Profile,
+    /// A task is begun.
+    Begin,
     /// A change is tried for a task.
     Try,
     /// A task's best try is to be accepted.
@@ -36,6 +38,7 @@ impl Kind {
             Self::Run => "run",
             Self::Compare => "compare",
             Self::Profile => "profile",
+            Self::Begin => "begin",
             Self::Try => "try",
             Self::Accept => "accept",
         }
@@ -203,7 +206,7 @@ impl Job {
 
     /// Whether it prints a result of its own and has no run's folder.
     pub(super) const fn is_of_task(&self) -> bool {
-        matches!(self.wanted.kind, Kind::Try | Kind::Accept)
+        matches!(self.wanted.kind, Kind::Begin | Kind::Try | Kind::Accept)
     }
 
     /// What a change of is worth a word to whoever waits.

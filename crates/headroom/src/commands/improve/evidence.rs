@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use analysis::{Analysis, Estimate, NANOSECONDS_PER_INSTRUCTION, analyse, verdicts::Judgement};
+use analysis::{Estimate, NANOSECONDS_PER_INSTRUCTION, analyse, verdicts::Judgement};
 use improve::{
     Built,
     judge::{self, Evidence, Rule},
@@ -45,7 +45,7 @@ pub(super) fn of(
         None => [None, None],
     };
     Measured {
-        broken: broken(&analysis, judgement.as_ref()),
+        broken: judgement.as_ref().and_then(|judgement| broken(recorded, judgement)),
         memory_kib,
         bytes: [bytes, built.map_or(bytes, |built| built.bytes)],
         warnings: built.map_or(0, |built| built.warnings),
@@ -77,14 +77,30 @@ fn executed_us(trial: &Trial) -> Option<f64> {
     Some(ns / 1e3 / trial.planned.measure.window.as_secs_f64())
 }
 
-/// Why trials of the candidate came to no end, where the base's did.
-fn broken(analysis: &Analysis, judgement: Option<&Judgement>) -> Option<String> {
-    let judgement = judgement?;
-    let of = |name: &str| analysis.invalid.iter().find(|trial| trial.id.variant == *name);
-    match (of(&judgement.base), of(&judgement.variant)) {
-        (None, Some(trial)) => Some(trial.why.clone()),
-        _ => None,
-    }
+/// Why the candidate's trials came to no end, or its load's rounds to none, where all of the base's did.
+fn broken(recorded: &Recorded, judgement: &Judgement) -> Option<String> {
+    let of = |name: &str| {
+        let mut trials = recorded.trials.iter().filter(|trial| trial.planned.id.variant == *name);
+        trials.find_map(why_broken)
+    };
+    of(&judgement.variant).filter(|_| of(&judgement.base).is_none())
+}
+
+/// Why a trial holds no answer to every question of its load.
+fn why_broken(trial: &Trial) -> Option<String> {
+    let recording = match &trial.outcome {
+        Outcome::Measured(recording) => recording,
+        Outcome::Invalid { why, .. } => return Some(why.clone()),
+    };
+    let (first, last) = (recording.samples.first()?.rounds, recording.samples.last()?.rounds);
+    let (failed, skipped) = (last.failed - first.failed, last.skipped - first.skipped);
+    let said = recording.load_failure.as_ref().map(|failure| format!(" ({})", failure.why));
+    let said = said.unwrap_or_default();
+    (failed + skipped > 0).then(|| {
+        format!(
+            "in one window {failed} of the load's commands failed, and {skipped} of its rounds had no turn{said}"
+        )
+    })
 }
 
 impl Measured {

@@ -20,7 +20,7 @@ use improve::{
     begin::{Texts, begin},
     folder::{Error, LONGEST_DIFF, LONGEST_TEXT},
     judge,
-    ledger::{Cost, Kind, Ledger, What},
+    ledger::{Access, Cost, Kind, Ledger, What},
     outcome::{Finding, Outcome, Reason},
     sandbox::{self, Stop},
     standing::Standing,
@@ -41,17 +41,17 @@ pub(crate) fn improve(options: &Options, flags: &Improve) -> Result<Verdict, Fai
     let named = flags.verb.named();
     match &flags.verb {
         Verb::Init(named) => init(options, named),
-        Verb::Try(flags) => Work::open(options, named)?.attempt_try(flags),
-        Verb::Accept(flags) => Work::open(options, named)?.attempt_acceptance(flags),
-        Verb::Canary(flags) => Work::open(options, named)?.attempt_canaries(flags),
-        Verb::Status(_) => Work::open(options, named).map(|work| {
+        Verb::Try(flags) => Work::open(options, named, Access::Write)?.attempt_try(flags),
+        Verb::Accept(flags) => Work::open(options, named, Access::Write)?.attempt_acceptance(flags),
+        Verb::Canary(flags) => Work::open(options, named, Access::Write)?.attempt_canaries(flags),
+        Verb::Status(_) => Work::open(options, named, Access::Read).map(|work| {
             page::write(&work.folder, &work.ledger);
             show::status(options, &work)
         }),
         Verb::Ledger(_) => {
-            Work::open(options, named).map(|work| show::ledger(options, &work.ledger))
+            Work::open(options, named, Access::Read).map(|work| show::ledger(options, &work))
         }
-        Verb::Close(_) => Work::open(options, named)?.close(),
+        Verb::Close(_) => Work::open(options, named, Access::Write)?.close(),
     }
 }
 
@@ -142,7 +142,7 @@ struct Place<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn open(options: &'a Options, named: &Named) -> Result<Self, Failure> {
+    fn open(options: &'a Options, named: &Named, access: Access) -> Result<Self, Failure> {
         let path = folder_of(named);
         if !path.is_dir() {
             let (path, task) = (path.display(), named.task.display());
@@ -150,7 +150,7 @@ impl<'a> Work<'a> {
                 "{path} is not there: begin the task with `headroom improve init {task}`"
             )));
         }
-        let (folder, ledger) = TaskFolder::open(&path, host::unix_now())?;
+        let (folder, ledger) = TaskFolder::open(&path, access, host::unix_now())?;
         Ok(Self { options, folder, ledger })
     }
 
@@ -333,7 +333,7 @@ impl<'a> Work<'a> {
             let seed = self.folder.seed()?;
             self.ledger.append(host::unix_now(), What::Closed { seed })?;
         }
-        Ok(show::ledger(self.options, &self.ledger))
+        Ok(show::ledger(self.options, self))
     }
 }
 

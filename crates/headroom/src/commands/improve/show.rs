@@ -1,6 +1,6 @@
 //! What `headroom improve` prints: one line for an attempt, a table for where a task stands, the ledger.
 
-use analysis::quantity::percent;
+use analysis::quantity::signed_percent;
 use improve::{
     TaskFolder,
     ledger::{Cost, Kind, Ledger, What},
@@ -97,28 +97,26 @@ fn row(attempt: &Attempt) -> String {
         None => ("under way", ""),
     };
     let change = finding.as_ref().and_then(|finding| finding.change);
-    let change = change.map_or_else(|| "-".to_owned(), |Change { mean, .. }| signed(mean));
+    let change = change.map_or_else(|| "-".to_owned(), |Change { mean, .. }| signed_percent(mean));
     let wall = cost.wall_s;
     format!("{id:>4}  {:<10}  {outcome:<11}  {change:>8}  {wall:>5.0} s  {sentence}", kind.name())
 }
 
-fn signed(share: f64) -> String {
-    let sign = if share < 0.0 { "−" } else { "+" };
-    format!("{sign}{}", percent(share.abs()))
-}
-
-/// The ledger, whose chain was checked when it was opened.
-pub(super) fn ledger(options: &Options, ledger: &Ledger) -> Verdict {
-    for entry in ledger.entries() {
-        let text = serde_json::to_string(entry).unwrap_or_default();
-        output::json_text(&text);
+/// The ledger, whose chain was checked when it was opened: one value for machines, else its own lines.
+pub(super) fn ledger(options: &Options, work: &Work<'_>) -> Verdict {
+    let entries = work.ledger.entries();
+    if options.json {
+        let (head, standing) = (work.ledger.head(), work.standing());
+        output::json(&json!({"head": head, "standing": standing, "entries": entries}));
+        return Verdict::Pass;
     }
-    if !options.json {
-        let lines = count(ledger.entries().len() as u32, "line");
-        let head = ledger.head().map(ToString::to_string).unwrap_or_default();
-        output::note(format_args!(
-            "{lines}, each with the hash of the one before; the last one's is {head}"
-        ));
+    for entry in entries {
+        output::json(entry);
     }
+    let lines = count(entries.len() as u32, "line");
+    let head = work.ledger.head().map(ToString::to_string).unwrap_or_default();
+    output::note(format_args!(
+        "{lines}, each with the hash of the one before; the last one's is {head}"
+    ));
     Verdict::Pass
 }

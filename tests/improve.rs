@@ -1,0 +1,191 @@
+//! `headroom improve` without a guest: what a diff may be, how a build ends, and what its books survive.
+
+use std::{fs, path::Path, thread, time::Duration};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::harness::{Place, eventually, number};
+
+const TASK: &str = r#"
+question = "Can this be cheaper?"
+[source]
+fetch = "mkdir src && printf 'int main(void) { return 0; }\n' >src/main.c && printf 'int other;\n' >other.c"
+build = "if grep -q SLEEP src/main.c; then sleep 30; fi; cc -Wall -o \"$OUT/walker\" src/main.c"
+program = "walker"
+installs-as = "walker"
+edit = ["src/"]
+limit = "2s"
+[asked]
+study = "study.toml"
+variant = "walk"
+clients = 6
+at-least = "2%"
+[budget]
+tries = 100
+"#;
+
+const STUDY: &str = r#"
+question = "What does a walk cost?"
+[access-point]
+clients = [6]
+[subject]
+process = "walker"
+start = "walker"
+[load]
+run = "iw dev {interface} station dump"
+[witness]
+rounds = 4
+[[variant]]
+name = "walk"
+"#;
+
+/// A task that was begun; `None` where there is no sandbox.
+fn begun() -> Option<Place> {
+    if ["bwrap", "patch", "cc"].iter().any(|name| !Path::new("/usr/bin").join(name).exists()) {
+        skip::skip!("there is no bubblewrap, patch or compiler here");
+        return None;
+    }
+    let place = Place::without_guests();
+    fs::create_dir(place.path("walker")).unwrap();
+    place.write("walker/task.toml", TASK);
+    place.write("walker/study.toml", STUDY);
+    place
+        .headroom(["improve", "init", "walker/task.toml"])
+        .run()
+        .code(0)
+        .prints("Begun in improve/walker");
+    Some(place)
+}
+
+/// A diff of `src/main.c` to this line.
+fn edit(line: &str) -> String {
+    format!(
+        "--- a/src/main.c\n+++ b/src/main.c\n@@ -1 +1 @@\n-int main(void) {{ return 0; }}\n+{line}\n"
+    )
+}
+
+/// What becomes of a diff: outcome and reason, and the sentence.
+fn tried(place: &Place, diff: &str) -> (String, String) {
+    let ended =
+        place.headroom(["improve", "try", "walker/task.toml", "-", "--json"]).stdin(diff).run();
+    let finding = ended.last_json()["finding"].clone();
+    let word = |name: &str| finding[name].as_str().unwrap_or_default().to_owned();
+    (format!("{} {}", word("outcome"), word("reason")), word("sentence"))
+}
+
+fn entries(place: &Place) -> Vec<Value> {
+    let ledger = place.headroom(["improve", "ledger", "walker/task.toml", "--json"]).run();
+    ledger.code(0).json()["entries"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_diff_that_is_no_change_of_what_may_be_edited_is_named_for_what_it_is() {
+    let Some(place) = begun() else { return };
+    let becomes = |diff: &str, outcome: &str, words: &str| {
+        let (found, sentence) = tried(&place, diff);
+        assert!(found == outcome && sentence.contains(words), "{found}: {sentence}\n{diff}");
+    };
+    becomes("no diff at all", "failed does-not-apply", "does not apply");
+    becomes(&edit("int main(void) { return 0; } //"), "no-change same-program", "to the byte");
+    becomes(&edit("int main(void) { retrun 0; }"), "failed does-not-build", "error");
+    becomes(
+        &edit("int main(void) { return 0; } // SLEEP"),
+        "timed-out build-too-long",
+        "longer than 2s",
+    );
+    let other = "--- a/other.c\n+++ b/other.c\n@@ -1 +1 @@\n-int other;\n+int another;\n";
+    becomes(other, "failed edits-outside", "`other.c`");
+    let above = "--- a/../../ledger.jsonl\n+++ b/../../ledger.jsonl\n@@ -0,0 +1 @@\n+{}\n";
+    becomes(above, "failed does-not-apply", "");
+    let link = "diff --git a/src/link.c b/src/link.c\nnew file mode 120000\n--- /dev/null\n+++ b/src/link.c\n@@ -0,0 +1 \
+                @@\n+/etc/passwd\n\\ No newline at end of file\n";
+    becomes(link, "failed edits-outside", "`src/link.c`");
+    let host = "--- a/src/main.c\n+++ b/src/main.c\n@@ -1 +1,2 @@\n-int main(void) { return 0; }\n+#include \"/etc/passwd\"\n\
+                +int main(void) { return 0; }\n";
+    becomes(host, "failed does-not-build", "No such file");
+    assert_eq!(entries(&place).len(), 1 + 2 * 8);
+    place
+        .headroom(["improve", "status", "walker/task.toml"])
+        .run()
+        .code(0)
+        .prints("Left: 92 tries");
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_in_a_line_that_says_what_to_do() {
+    let Some(place) = begun() else { return };
+    let refused = |words: &[&str], code: i32, message: &str| {
+        let all = ["improve"].into_iter().chain(words.iter().copied());
+        place.headroom(all).run().code(code).says(message).in_one_line();
+    };
+    refused(&["try", "walker/task.toml", "none.diff"], 2, "cannot read none.diff");
+    refused(&["accept", "walker/task.toml"], 2, "only a try that was kept");
+    refused(&["try", "walker/task.toml", "-", "--dir", "elsewhere"], 2, "headroom improve init");
+    place.write("walker/bad.toml", &TASK.replace("clients = 6", "clients = \"six\""));
+    refused(&["init", "walker/bad.toml", "--dir", "bad"], 2, "clients");
+    place.write("walker/study.toml", &STUDY.replace("[witness]\nrounds = 4\n", ""));
+    refused(&["init", "walker/task.toml", "--dir", "blind"], 2, "checks no replies");
+    // What was fixed is fixed.
+    place.write("improve/walker/study.toml", STUDY.replace("6", "7").as_str());
+    refused(&["try", "walker/task.toml", "walker/study.toml"], 4, "is not what it was");
+}
+
+#[test]
+fn a_ledger_that_was_changed_is_refused_and_a_closed_task_shows_its_seed() {
+    let Some(place) = begun() else { return };
+    tried(&place, "no diff");
+    let ledger = place.path("improve/walker/ledger.jsonl");
+    let text = fs::read_to_string(&ledger).unwrap();
+    fs::write(&ledger, text.replacen("failed", "kept  ", 1)).unwrap();
+    // The last line's own hash stands nowhere yet: whoever has the head sees it.
+    let heads = [&text, &fs::read_to_string(&ledger).unwrap()].map(String::len);
+    assert_eq!(heads[0], heads[1]);
+    fs::write(&ledger, text.replacen("\"opened\"", "\"Opened\"", 1)).unwrap();
+    let refused = place.headroom(["improve", "status", "walker/task.toml"]).run();
+    refused.code(4).says("the ledger was changed").in_one_line();
+    fs::write(&ledger, &text).unwrap();
+    place.headroom(["improve", "close", "walker/task.toml"]).run().code(0).prints("\"seed\"");
+    let seed = entries(&place).pop().unwrap()["seed"].as_str().unwrap().to_owned();
+    let opened = entries(&place)[0]["seed"].as_str().unwrap().to_owned();
+    assert_eq!(improve_sum(&seed), opened, "the seed is the one whose hash was there first");
+    place
+        .headroom(["improve", "try", "walker/task.toml", "-"])
+        .stdin("x")
+        .run()
+        .code(2)
+        .says("closed");
+}
+
+/// SHA-256 as the machine's own tool counts it.
+fn improve_sum(text: &str) -> String {
+    let command = format!("printf %s {text} | sha256sum");
+    let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()[..64].to_owned()
+}
+
+#[test]
+fn kill_9_at_fifty_moments_loses_nothing_of_the_ledger_and_leaves_nothing_running() {
+    let Some(place) = begun() else { return };
+    let slow = edit("int main(void) { return 0; } // SLEEP");
+    let mut lines = entries(&place).len();
+    for moment in 0..50_u64 {
+        let words = ["improve", "try", "walker/task.toml", "-", "--json"];
+        let running = place.headroom(words).stdin(&slow).start();
+        thread::sleep(Duration::from_millis(7 * moment));
+        running.signal(Signal::KILL);
+        drop(running);
+        let is_over = || place.processes().is_empty().then_some(());
+        eventually(Duration::from_secs(10), is_over).expect("the build ends with headroom");
+        // Whatever had been written is there, each line whole, and what had begun has an end.
+        place.headroom(["improve", "try", "walker/task.toml", "-"]).stdin("no diff").run().code(1);
+        let all = entries(&place);
+        assert!(all.len() >= lines + 2 && all.len() <= lines + 4, "{} after {lines}", all.len());
+        let began = all.iter().filter(|entry| entry["what"] == "began").count();
+        let ended = all.iter().filter(|entry| entry["what"] == "ended").count();
+        assert_eq!(began, ended, "at {moment}");
+        lines = all.len();
+    }
+    assert!(number(entries(&place).last().unwrap(), "/n") >= 100.0);
+}
