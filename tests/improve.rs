@@ -3,9 +3,9 @@
 use std::{fs, path::Path, thread, time::Duration};
 
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::harness::{Place, eventually, number};
+use crate::harness::{Mcp, Place, eventually, number};
 
 const TASK: &str = r#"
 question = "Can this be cheaper?"
@@ -40,8 +40,8 @@ rounds = 4
 name = "walk"
 "#;
 
-/// A task that was begun; `None` where there is no sandbox.
-fn begun() -> Option<Place> {
+/// A place with a task; `None` where there is no sandbox.
+fn with_task() -> Option<Place> {
     if ["bwrap", "patch", "cc"].iter().any(|name| !Path::new("/usr/bin").join(name).exists()) {
         skip::skip!("there is no bubblewrap, patch or compiler here");
         return None;
@@ -50,6 +50,12 @@ fn begun() -> Option<Place> {
     fs::create_dir(place.path("walker")).unwrap();
     place.write("walker/task.toml", TASK);
     place.write("walker/study.toml", STUDY);
+    Some(place)
+}
+
+/// A task that was begun.
+fn begun() -> Option<Place> {
+    let place = with_task()?;
     place
         .headroom(["improve", "init", "walker/task.toml"])
         .run()
@@ -188,4 +194,33 @@ fn kill_9_at_fifty_moments_loses_nothing_of_the_ledger_and_leaves_nothing_runnin
         lines = all.len();
     }
     assert!(number(entries(&place).last().unwrap(), "/n") >= 100.0);
+}
+
+#[test]
+fn a_client_begins_a_task_tries_a_change_and_reads_the_books() {
+    let Some(place) = with_task() else { return };
+    let Some(mut mcp) = Mcp::start(&place, "auto", &[]) else { return };
+    let task = "walker/task.toml";
+    let mut submit = |words: Value| {
+        let handle = mcp.call("submit", &words).value()["handle"].as_str().unwrap().to_owned();
+        let ended = mcp.wait(&handle);
+        assert_eq!(ended["state"], "done", "{ended}");
+        mcp.call("result", &json!({"handle": handle})).value()
+    };
+    submit(json!({"task": task, "kind": "begin"}));
+    let found =
+        submit(json!({"task": task, "kind": "try", "diff": edit("int main(void) { retrun 0; }")}));
+    let found = &found["value"]["finding"];
+    assert_eq!(
+        (&found["outcome"], &found["reason"]),
+        (&json!("failed"), &json!("does-not-build")),
+        "{found}"
+    );
+    let books = mcp.call("ledger", &json!({"task": task})).value();
+    let entries = books["ledger"]["entries"].as_array().unwrap();
+    assert_eq!(entries.len(), 3, "{books}");
+    mcp.call("submit", &json!({"task": task, "kind": "try"})).fails("a try is a diff");
+    mcp.call("submit", &json!({"task": "/etc/passwd", "kind": "begin"})).fails("--allow");
+    mcp.leave();
+    assert_eq!(place.left(), []);
 }

@@ -15,8 +15,10 @@ use crate::harness::{Mcp, Place, Study, eventually, free_port, token};
 const ASK: &str =
     "sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do hostapd_cli -i {interface} all_sta; done'";
 
-const TOOLS: [&str; 9] =
-    ["studies", "plan", "start", "compare", "profile", "wait", "result", "explain", "cancel"];
+const TOOLS: [&str; 11] = [
+    "studies", "plan", "start", "compare", "profile", "wait", "result", "explain", "cancel",
+    "submit", "ledger",
+];
 
 /// Four short trials, and two recordings of stacks.
 fn small() -> Study {

@@ -7,11 +7,12 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::harness::Place;
+use crate::harness::{Mcp, Place};
 
 /// Those that always run: a reply that is old, work that is put off, somebody else who pays, and one that is honest.
 const ALWAYS: [&str; 5] = [
@@ -106,4 +107,40 @@ fn cheats_are_caught_by_name_and_honest_changes_are_kept() {
     let page = fs::read_to_string(place.path("improve/stationd/report.html")).unwrap();
     assert!(page.contains("The road so far"));
     assert_eq!(place.left(), []);
+}
+
+/// The protocol's own SDK, from nothing to an accepted improvement within a quarter of an hour.
+#[test]
+fn a_client_goes_from_nothing_to_an_accepted_improvement() {
+    const LIMIT: Duration = Duration::from_secs(15 * 60);
+    if std::env::var("HEADROOM_RED_TEAM").is_ok_and(|wanted| wanted.is_empty() || wanted == "all") {
+        let place = Place::with_guests();
+        let folder = repository().join("examples/tasks").display().to_string();
+        let Some(mut mcp) = Mcp::start(&place, "auto", &["--allow", &folder]) else { return };
+        let began = Instant::now();
+        let task = repository().join(TASK).display().to_string();
+        let mut submit = |words: Value| {
+            let handle = mcp.call("submit", &words).value()["handle"].as_str().unwrap().to_owned();
+            let ended = mcp.wait(&handle);
+            assert_eq!(ended["state"], "done", "{ended}");
+            mcp.call("result", &json!({"handle": handle})).value()["value"].clone()
+        };
+        submit(json!({"task": task, "kind": "begin"}));
+        let diff =
+            fs::read_to_string(repository().join("tests/red_team/honest/trace-gate.diff")).unwrap();
+        let tried = submit(json!({"task": task, "kind": "try", "diff": diff}));
+        assert_eq!(tried["finding"]["outcome"], "kept", "{tried}");
+        let accepted = submit(json!({"task": task, "kind": "accept"}));
+        assert_eq!(accepted["finding"]["outcome"], "kept", "{accepted}");
+        let books = mcp.call("ledger", &json!({"task": task})).value();
+        assert!(books["ledger"]["standing"]["accepted"].is_u64(), "{books}");
+        eprintln!(
+            "from nothing to an accepted improvement: {:.0} s",
+            began.elapsed().as_secs_f64()
+        );
+        assert!(began.elapsed() < LIMIT, "{:?}", began.elapsed());
+        assert!(place.path("improve/stationd/report.html").exists());
+        mcp.leave();
+        assert_eq!(place.left(), []);
+    }
 }

@@ -405,7 +405,9 @@ impl Window {
     /// The subject's end is the measurement's.
     fn die(&mut self, pid: Option<u32>) -> Result<(), Refusal> {
         let Some(pid) = pid else { return Ok(()) };
-        let after = Span::from_nanos(monotonic_ns().saturating_sub(self.times.opens_ns));
+        // Whole milliseconds: people read it.
+        let after_ms = monotonic_ns().saturating_sub(self.times.opens_ns) / 1_000_000;
+        let after = Span::from_nanos(after_ms * 1_000_000);
         let said = self.started.as_mut().and_then(|started| match started.ended() {
             Some(_) => Some(started.obituary()),
             None => started.last_words(),

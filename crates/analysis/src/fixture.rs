@@ -276,6 +276,7 @@ fn trial(planned: PlannedTrial) -> Trial {
         parity: None,
         peers: Vec::new(),
         load_failure: None,
+        executed: None,
         witnessed: None,
     };
     let window_ms = if planned.mode == Mode::Counted { 3_300 } else { 20_000 };

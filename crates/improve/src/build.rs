@@ -11,13 +11,13 @@ use std::{
 };
 
 use linux::{file, folder::Folder};
-use model::name::Sha256Hex;
+use model::{name::Sha256Hex, span::Span};
 
 use crate::{
     content::{Item, Manifest},
     folder::{Error, TaskFolder},
     outcome::{Finding, Outcome, Reason},
-    sandbox::{Ended, Sandbox, Stop},
+    sandbox::{Ended, PROGRAM, Sandbox, Stop},
 };
 
 /// No program is longer, bytes.
@@ -52,37 +52,50 @@ impl TaskFolder {
         task_folder: &Path,
         stop: &dyn Stop,
     ) -> Result<(Sha256Hex, Built), Error> {
-        let source = self.path_of("source");
-        let log = self.log("fetch.log", &self.folder)?;
-        let mut fetch = Command::new("/bin/sh");
-        fetch.args(["-euc", &self.task.source.fetch]).current_dir(&source).env("TASK", task_folder);
-        let clone = || log.try_clone().map_err(Error::file("open", self.path_of("fetch.log")));
-        let status = fetch.stdin(Stdio::null()).stdout(clone()?).stderr(clone()?).status();
-        let status = status.map_err(Error::file("run", "/bin/sh"))?;
-        if !status.success() {
-            let log = self.path_of("fetch.log");
-            return Err(Error::Command { what: "source.fetch", how: status.to_string(), log });
-        }
+        let (source, out) = (self.path_of("source"), self.path_of("out"));
+        self.fetch(&source, task_folder)?;
         let tree = self.folder.folder("source").map_err(Error::file("open", &source))?;
         let manifest = Manifest::of(&tree).map_err(Error::file("read", &source))?.sum();
         let log = self.log(LOG, &self.folder)?;
-        match self.sandbox(&source, &self.path_of("out"), stop).run(
-            &self.task.source.build,
-            nothing()?,
-            &log,
-            self.task.source.limit.into(),
-        ) {
-            Ok(Ended::With(status)) if status.success() => {}
-            Ok(Ended::Stopped) => return Err(Error::Interrupted),
-            Ok(ended) => {
+        let sandbox = self.sandbox(&source, &out, (&log, stop));
+        match self.build_tree(&sandbox)? {
+            Ended::With(status) if status.success() => {}
+            Ended::Stopped => return Err(Error::Interrupted),
+            ended => {
                 let (what, log) = ("the base's build", self.path_of(LOG));
                 return Err(Error::Command { what, how: words(ended), log });
             }
-            Err(error) => return Err(Error::file("run", "bwrap")(error)),
         }
-        let built = self.take_program(&self.path_of("out"), Vec::new())?;
+        let built = self.take_program(&out, Vec::new())?;
         let lost = || Error::NoProgram(self.task.source.program.as_ref().into());
         Ok((manifest, built.ok_or_else(lost)?))
+    }
+
+    /// Has the task's author's command leave the tree in a folder.
+    fn fetch(&self, source: &Path, task_folder: &Path) -> Result<(), Error> {
+        const SAID: &str = "fetch.log";
+        let log = self.log(SAID, &self.folder)?;
+        let clone = || log.try_clone().map_err(Error::file("open", self.path_of(SAID)));
+        let status = Command::new("/bin/sh")
+            .args(["-euc", &self.task.source.fetch])
+            .current_dir(source)
+            .env("TASK", task_folder)
+            .stdin(Stdio::null())
+            .stdout(clone()?)
+            .stderr(clone()?)
+            .status()
+            .map_err(Error::file("run", "/bin/sh"))?;
+        if status.success() {
+            return Ok(());
+        }
+        let (what, how, log) = ("source.fetch", status.to_string(), self.path_of(SAID));
+        Err(Error::Command { what, how, log })
+    }
+
+    fn build_tree(&self, sandbox: &Sandbox<'_>) -> Result<Ended, Error> {
+        let source = &self.task.source;
+        let ended = sandbox.run(&source.build, nothing()?, source.limit.into());
+        ended.map_err(Error::file("run", PROGRAM[0]))
     }
 
     /// Builds a try; else why there is nothing to measure.
@@ -102,71 +115,58 @@ impl TaskFolder {
             // Copies: the program and the log stay.
             let _ = place.remove_tree(name);
         }
-        built
+        match built {
+            Ok(built) => Ok(Ok(built)),
+            Err(Unbuilt::Found(finding)) => Ok(Err(finding)),
+            Err(Unbuilt::Unable(error)) => Err(error),
+        }
     }
 
-    fn build_in(
-        &self,
-        place: &Folder,
-        diff: &[u8],
-        stop: &dyn Stop,
-    ) -> Result<Result<Built, Finding>, Error> {
+    fn build_in(&self, place: &Folder, diff: &[u8], stop: &dyn Stop) -> Result<Built, Unbuilt> {
         for (from, to) in [("source", "tree"), ("out", "out")] {
             copy(&self.path_of(from), &place.path_of(to))?;
         }
         let [tree, out] = ["tree", "out"].map(|name| place.path_of(name));
         let log = self.log(LOG, place)?;
-        let sandbox = self.sandbox(&tree, &out, stop);
-        let run = |command: &str, input, limit| {
-            sandbox.run(command, input, &log, limit).map_err(Error::file("run", "bwrap"))
-        };
-        place.replace("diff", diff).map_err(Error::file("write", place.path_of("diff")))?;
-        let input = place.file("diff").map_err(Error::file("read", place.path_of("diff")))?;
-        let apply = "patch --strip=1 --batch --forward --no-backup-if-mismatch --reject-file=-";
-        match run(apply, input, APPLY)? {
+        let sandbox = self.sandbox(&tree, &out, (&log, stop));
+        self.apply(place, diff, &sandbox)?;
+        let edited = self.edited(place)?;
+        match self.build_tree(&sandbox)? {
             Ended::With(status) if status.success() => {}
-            Ended::Stopped => return Err(Error::Interrupted),
-            _ => {
-                return Ok(Err(failed(
-                    Reason::DoesNotApply,
-                    self.said(place, "The diff does not apply to the base"),
-                )));
-            }
-        }
-        let edited = match self.edited(place)? {
-            Ok(edited) => edited,
-            Err(finding) => return Ok(Err(finding)),
-        };
-        match run(&self.task.source.build, nothing()?, self.task.source.limit.into())? {
-            Ended::With(status) if status.success() => {}
-            Ended::Stopped => return Err(Error::Interrupted),
-            Ended::TimedOut => {
-                let limit = self.task.source.limit;
-                let sentence =
-                    format!("Its build takes longer than {limit}, which is what the task allows.");
-                return Ok(Err(Finding::of(Outcome::TimedOut, Reason::BuildTooLong, sentence)));
-            }
+            Ended::Stopped => return Err(Error::Interrupted.into()),
+            Ended::TimedOut => return Err(too_long(self.task.source.limit).into()),
             Ended::With(_) => {
-                return Ok(Err(failed(
-                    Reason::DoesNotBuild,
-                    self.said(place, "It does not build"),
-                )));
+                let said = self.said(place, "It does not build");
+                return Err(failed(Reason::DoesNotBuild, said).into());
             }
         }
-        let built = self.take_program(&out, edited)?;
-        let lost = || {
-            failed(
-                Reason::DoesNotBuild,
-                format!("Its build leaves no program `{}`.", self.task.source.program),
-            )
-        };
-        Ok(built
-            .map(|built| Built { warnings: self.new_warnings(place, &built.edited), ..built })
-            .ok_or_else(lost))
+        let built = self.take_program(&out, edited)?.ok_or_else(|| {
+            let sentence = format!("Its build leaves no program `{}`.", self.task.source.program);
+            failed(Reason::DoesNotBuild, sentence)
+        })?;
+        let warnings = self.new_warnings(place, &built.edited);
+        Ok(Built { warnings, ..built })
+    }
+
+    /// Applies a diff to the copy that a sandbox is over.
+    fn apply(&self, place: &Folder, diff: &[u8], sandbox: &Sandbox<'_>) -> Result<(), Unbuilt> {
+        const PATCH: &str =
+            "patch --strip=1 --batch --forward --no-backup-if-mismatch --reject-file=-";
+        let at = || place.path_of("diff");
+        place.replace("diff", diff).map_err(Error::file("write", at()))?;
+        let input = place.file("diff").map_err(Error::file("read", at()))?;
+        match sandbox.run(PATCH, input, APPLY).map_err(Error::file("run", PROGRAM[0]))? {
+            Ended::With(status) if status.success() => Ok(()),
+            Ended::Stopped => Err(Error::Interrupted.into()),
+            _ => {
+                let said = self.said(place, "The diff does not apply to the base");
+                Err(failed(Reason::DoesNotApply, said).into())
+            }
+        }
     }
 
     /// What the diff did to the tree, by content; else what it may not have done.
-    fn edited(&self, place: &Folder) -> Result<Result<Vec<String>, Finding>, Error> {
+    fn edited(&self, place: &Folder) -> Result<Vec<String>, Unbuilt> {
         let manifest = |folder: &Folder, name: &str| {
             let tree = folder.folder(name);
             tree.and_then(|tree| Manifest::of(&tree))
@@ -181,9 +181,9 @@ impl TaskFolder {
             let may = self.task.source.edit.join(", ");
             let sentence =
                 format!("It changes `{path}`; a try may edit files of {may} and nothing else.");
-            return Ok(Err(failed(Reason::EditsOutside, sentence)));
+            return Err(failed(Reason::EditsOutside, sentence).into());
         }
-        Ok(Ok(changed.into_keys().map(str::to_owned).collect()))
+        Ok(changed.into_keys().map(str::to_owned).collect())
     }
 
     /// The program that a build left, stored; `None` where there is none.
@@ -197,8 +197,14 @@ impl TaskFolder {
         Ok(Some(Built { program: self.store_program(&program)?, bytes, edited, warnings: 0 }))
     }
 
-    fn sandbox<'a>(&'a self, source: &'a Path, out: &'a Path, stop: &'a dyn Stop) -> Sandbox<'a> {
-        Sandbox { source, out, tools: &self.task.source.tools, stop }
+    fn sandbox<'a>(
+        &'a self,
+        source: &'a Path,
+        out: &'a Path,
+        over: (&'a File, &'a dyn Stop),
+    ) -> Sandbox<'a> {
+        let (log, stop) = over;
+        Sandbox { source, out, tools: &self.task.source.tools, log, stop }
     }
 
     fn log(&self, name: &'static str, folder: &Folder) -> Result<File, Error> {
@@ -244,6 +250,29 @@ fn names(line: &str, file: &str) -> bool {
     let last = file.rsplit('/').next().unwrap_or(file);
     line.split([' ', ':', '('])
         .any(|word| word == file || word.ends_with(&format!("/{last}")) || word == last)
+}
+
+/// Why there is nothing to measure: for a reason of the try's, or of this machine's.
+enum Unbuilt {
+    Found(Finding),
+    Unable(Error),
+}
+
+impl From<Finding> for Unbuilt {
+    fn from(finding: Finding) -> Self {
+        Self::Found(finding)
+    }
+}
+
+impl From<Error> for Unbuilt {
+    fn from(error: Error) -> Self {
+        Self::Unable(error)
+    }
+}
+
+fn too_long(limit: Span) -> Finding {
+    let sentence = format!("Its build takes longer than {limit}, which is what the task allows.");
+    Finding::of(Outcome::TimedOut, Reason::BuildTooLong, sentence)
 }
 
 fn failed(reason: Reason, sentence: String) -> Finding {

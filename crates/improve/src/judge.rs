@@ -76,7 +76,7 @@ pub fn judge(rule: &Rule, evidence: &Evidence<'_>) -> Finding {
     let finding = found.unwrap_or_else(|| {
         let sentence =
             format!("It costs {} less CPU than the base {}.", share(change), at(judgement));
-        Finding { outcome: Outcome::Kept, reason: None, sentence, change: None }
+        Finding { outcome: Outcome::Win, reason: None, sentence, change: None }
     });
     finding.with(change)
 }
@@ -84,7 +84,7 @@ pub fn judge(rule: &Rule, evidence: &Evidence<'_>) -> Finding {
 /// Decides several cells of which all must be won: the first that is not.
 pub fn all(findings: Vec<Finding>) -> Option<Finding> {
     let mut findings = findings;
-    let lost = findings.iter().position(|finding| finding.outcome != Outcome::Kept);
+    let lost = findings.iter().position(|finding| finding.outcome != Outcome::Win);
     (!findings.is_empty()).then(|| findings.swap_remove(lost.unwrap_or_default()))
 }
 
@@ -172,7 +172,7 @@ fn below_floor(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
             at(evidence.judgement)
         )
     };
-    (after < floor).then(|| Finding::of(Outcome::Suspect, Reason::BelowFloor, sentence()))
+    (after < floor).then(|| Finding::of(Outcome::Suspect, Reason::TooCheap, sentence()))
 }
 
 /// Whether the saving is there, is large enough, and is no chance.

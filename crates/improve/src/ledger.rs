@@ -41,7 +41,8 @@ pub enum What {
     /// A task was begun: all that is fixed from here on.
     Opened(Box<Opened>),
     /// What the floor costs in the cell of tries.
-    Floor {
+    #[serde(rename = "floor")]
+    Least {
         /// µs of CPU a second.
         us: f64,
     },
@@ -227,8 +228,11 @@ impl Ledger {
     }
 }
 
+/// A line of a ledger, from 1, and what is wrong with it.
+type Unlinked = (usize, &'static str);
+
 /// The lines of a ledger, and the hash of the last one; else the line that breaks the chain.
-fn chain(bytes: &[u8]) -> Result<(Vec<Entry>, Option<Sha256Hex>), (usize, &'static str)> {
+fn chain(bytes: &[u8]) -> Result<(Vec<Entry>, Option<Sha256Hex>), Unlinked> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut head = None;
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Cheaper by what is asked, and nothing else is worse.
-    Kept,
+    #[serde(rename = "kept")]
+    Win,
     /// Measured, and no win.
     Reverted,
     /// The same program, or the same cost.
@@ -32,7 +33,7 @@ impl Outcome {
     /// The word that output uses.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Kept => "kept",
+            Self::Win => "kept",
             Self::Reverted => "reverted",
             Self::NoChange => "no change",
             Self::Failed => "failed",
@@ -73,7 +74,8 @@ pub enum Reason {
     /// What the guest says of CPU time is not what QEMU counted.
     OutsideDisagrees,
     /// It costs less than the floor, which does less than the job.
-    BelowFloor,
+    #[serde(rename = "below-floor")]
+    TooCheap,
     /// The subject ended, or its load's commands failed.
     Broken,
     /// The subject holds more memory.

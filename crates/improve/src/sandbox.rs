@@ -39,6 +39,8 @@ pub struct Sandbox<'a> {
     pub out: &'a Path,
     /// Toolchains beside `/usr`.
     pub tools: &'a [Tool],
+    /// Where what is said goes.
+    pub log: &'a File,
     /// Ends what runs where it is true.
     pub stop: &'a dyn Stop,
 }
@@ -61,19 +63,14 @@ pub enum Ended {
 }
 
 impl Sandbox<'_> {
-    /// Runs a shell command at the top of the tree; what it says goes into `log`, what it reads is `input`.
+    /// Runs a shell command at the top of the tree, which reads `input`, for no longer than `limit`.
     ///
     /// # Errors
     ///
     /// The system's: bubblewrap is missing, or may not make namespaces here.
-    pub fn run(
-        &self,
-        command: &str,
-        input: File,
-        log: &File,
-        limit: Duration,
-    ) -> io::Result<Ended> {
+    pub fn run(&self, command: &str, input: File, limit: Duration) -> io::Result<Ended> {
         let limited = format!("ulimit -c 0 -f {LONGEST_FILE} && {command}");
+        let log = self.log;
         let mut child = Command::new(PROGRAM[0])
             .args(self.arguments())
             .args(["--", "/bin/bash", "-euo", "pipefail", "-c", &limited])
@@ -234,9 +231,9 @@ mod tests {
         fs::create_dir(&source).unwrap();
         fs::create_dir(&out).unwrap();
         let mut log = tempfile::tempfile().unwrap();
-        let sandbox = Sandbox { source: &source, out: &out, tools: &[], stop };
+        let sandbox = Sandbox { source: &source, out: &out, tools: &[], log: &log, stop };
         let input = File::open("/dev/null").unwrap();
-        let ended = sandbox.run(command, input, &log, limit).unwrap();
+        let ended = sandbox.run(command, input, limit).unwrap();
         log.rewind().unwrap();
         let mut said = String::new();
         log.read_to_string(&mut said).unwrap();

@@ -56,7 +56,7 @@ impl Standing {
     fn take(&mut self, entry: &Entry) {
         match &entry.what {
             What::Opened(_) => {}
-            What::Floor { us } => self.floor_us = Some(*us),
+            What::Least { us } => self.floor_us = Some(*us),
             What::Closed { .. } => self.is_closed = true,
             What::Began { id, kind, diff } => {
                 let (id, kind, diff, began) = (*id, *kind, diff.clone(), entry.at);
@@ -74,7 +74,7 @@ impl Standing {
     }
 
     fn weigh(&mut self, id: u32, kind: Kind, outcome: Outcome) {
-        if outcome != Outcome::Kept {
+        if outcome != Outcome::Win {
             return;
         }
         match kind {
@@ -176,10 +176,10 @@ mod tests {
     #[test]
     fn the_cheapest_that_was_kept_is_the_best() {
         let standing = Standing::of(&entries(&[
-            (Kind::Try, Outcome::Kept, -0.05),
+            (Kind::Try, Outcome::Win, -0.05),
             (Kind::Try, Outcome::Suspect, -0.50),
-            (Kind::Try, Outcome::Kept, -0.10),
-            (Kind::Try, Outcome::Kept, -0.07),
+            (Kind::Try, Outcome::Win, -0.10),
+            (Kind::Try, Outcome::Win, -0.07),
         ]));
         assert_eq!((standing.best, standing.next(), standing.accepted), (Some(3), 5, None));
         assert_eq!(standing.device_s(), 400.0);
@@ -191,7 +191,7 @@ mod tests {
         let tried = Standing::of(&entries(&[(Kind::Try, Outcome::Reverted, 0.1)]));
         assert!(tried.refusal(Kind::Try, &budget).unwrap().contains("all 1 tries"));
         assert_eq!(tried.refusal(Kind::Acceptance, &budget), None);
-        let unsound = Standing::of(&entries(&[(Kind::Canary, Outcome::Kept, -0.1)]));
+        let unsound = Standing::of(&entries(&[(Kind::Canary, Outcome::Win, -0.1)]));
         assert!(unsound.refusal(Kind::Acceptance, &budget).unwrap().contains("canary"));
         assert_eq!(unsound.best, None);
         let slow = Budget { device: model::span::Span::from_secs(100), ..budget };

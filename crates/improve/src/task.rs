@@ -123,7 +123,7 @@ pub struct Acceptance {
 
 impl Default for Acceptance {
     fn default() -> Self {
-        let every = [600, 1600].map(|milliseconds| Span::from_nanos(milliseconds * 1_000_000));
+        let every = [1, 2].map(Span::from_secs);
         Self { cells: 2, clients: [9, 30], every }
     }
 }
@@ -197,10 +197,9 @@ impl Task {
             _ if fewest == 0 || fewest > most => {
                 wrong("acceptance.clients", "write the fewest and the most, as [9, 30]")
             }
-            _ if shortest.as_nanos() == 0 || shortest > longest => wrong(
-                "acceptance.every",
-                "write the shortest and the longest, as [\"600ms\", \"1600ms\"]",
-            ),
+            _ if shortest.as_nanos() == 0 || shortest > longest => {
+                wrong("acceptance.every", "write the shortest and the longest, as [\"1s\", \"2s\"]")
+            }
             _ if self.budget.acceptances == 0 => wrong("budget.acceptances", "1 is the least"),
             _ => Ok(()),
         }

@@ -399,7 +399,11 @@ mod tests {
     fn the_plugin_is_reported_its_caches_and_its_file() {
         let cache = |kib: u64, ways| Cache::new(Size::from_bytes(kib << 10), ways, 64).unwrap();
         let geometry = Geometry::new(cache(32, 2), cache(32, 4), cache(1024, 16)).unwrap();
-        let attached = Attached { library: "l".into(), geometry, counts: "/run/counts".into() };
+        let attached = Attached {
+            library: "l".into(),
+            geometry: Some(geometry),
+            counts: "/run/counts".into(),
+        };
         let head = HEAD.trim_end().strip_prefix(FORM).unwrap();
         assert_eq!(attached.words().join(" "), format!("{} out=/run/counts", head.trim_start()));
     }

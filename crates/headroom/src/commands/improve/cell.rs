@@ -85,6 +85,16 @@ impl Cell {
     }
 }
 
+/// Where something is measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'a> {
+    pub(super) cell: Cell,
+    /// The run's folder.
+    pub(super) run: &'a Path,
+    /// What the floor costs there, µs of CPU a second.
+    pub(super) floor_us: Option<f64>,
+}
+
 /// The builds that are compared.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate<'a> {
@@ -116,18 +126,17 @@ pub(super) fn study(options: &Options, path: &Path, task: &Task) -> Result<Study
 pub(super) fn compare(
     options: &Options,
     folder: &TaskFolder,
-    cell: &Cell,
+    place: Place<'_>,
     candidate: Candidate<'_>,
-    run: &Path,
 ) -> Result<Recorded, Failure> {
-    let task = &folder.task;
+    let (task, Place { cell, run, .. }) = (&folder.task, place);
     let mut file = study(options, &folder.study_path(), task)?;
     cell.enter(&mut file);
     let installs_as = task.source.installs_as.as_str();
     let in_image = installs_as.strip_prefix('/');
     let put = |program: &Path| (installs_as.to_owned(), program.to_owned());
     let with = candidate.program.filter(|_| in_image.is_none()).map(put);
-    let flags = asked(task, cell, candidate.program.is_none(), run);
+    let flags = asked(task, &cell, candidate.program.is_none(), run);
     let flags = flags::Compare { with, ..flags };
     let replacing = |program: &Path| -> Result<Options, Failure> {
         let Some(place) = in_image else { return Ok(options.clone()) };

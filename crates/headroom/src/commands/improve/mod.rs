@@ -29,7 +29,7 @@ use lab::{Cancel, host};
 use linux::file;
 use model::name::Sha256Hex;
 
-use self::cell::{Candidate, Cell};
+use self::cell::{Candidate, Cell, Place};
 use crate::{
     failure::{Failure, Verdict},
     flags::improve::{Accept, Canary, Improve, Named, Spent, Try, Verb},
@@ -110,7 +110,7 @@ fn init(options: &Options, named: &Named) -> Result<Verdict, Failure> {
     let (folder, mut ledger) = begin(&path, texts, host::unix_now(), &stop)?;
     let run = folder.secret_run(0, 0)?;
     if let Some(us) = cell::floor(options, &folder, &Cell::known(&folder.task), &run)? {
-        ledger.append(host::unix_now(), What::Floor { us })?;
+        ledger.append(host::unix_now(), What::Least { us })?;
     }
     show::begun(options, &folder, &ledger);
     Ok(Verdict::Pass)
@@ -130,15 +130,6 @@ struct Attempt {
     began: Instant,
     device_s: f64,
     spent: Spent,
-}
-
-/// Where something is measured.
-struct Place<'a> {
-    cell: Cell,
-    /// The run's folder.
-    run: &'a Path,
-    /// What the floor costs there, µs of CPU a second.
-    floor_us: Option<f64>,
 }
 
 impl<'a> Work<'a> {
@@ -250,7 +241,7 @@ impl<'a> Work<'a> {
         &self,
         attempt: &mut Attempt,
         built: Option<&Built>,
-        Place { cell, run, floor_us }: Place<'_>,
+        place: Place<'_>,
     ) -> Result<Finding, Failure> {
         let base = match self.base() {
             Ok(base) => self.folder.program(base),
@@ -260,10 +251,10 @@ impl<'a> Work<'a> {
         let candidate = Candidate { base: &base, program: program.as_deref() };
         // What a secret cell is shows in its progress.
         let options = if attempt.kind == Kind::Try { self.options } else { &self.options.silent() };
-        let recorded = cell::compare(options, &self.folder, &cell, candidate, run)?;
-        let measured = evidence::of(&recorded, &base, built, floor_us);
+        let recorded = cell::compare(options, &self.folder, place, candidate)?;
+        let measured = evidence::of(&recorded, &base, built, place.floor_us);
         attempt.device_s += measured.device_s;
-        Ok(measured.judge(&cell.rule(&self.folder.task, attempt.kind)))
+        Ok(measured.judge(&place.cell.rule(&self.folder.task, attempt.kind)))
     }
 
     fn attempt_acceptance(&mut self, flags: &Accept) -> Result<Verdict, Failure> {
@@ -271,10 +262,7 @@ impl<'a> Work<'a> {
         let tried =
             flags.id.or(standing.best).and_then(|id| standing.attempt(id)).filter(|tried| {
                 tried.kind == Kind::Try
-                    && tried
-                        .finding
-                        .as_ref()
-                        .is_some_and(|finding| finding.outcome == Outcome::Kept)
+                    && tried.finding.as_ref().is_some_and(|finding| finding.outcome == Outcome::Win)
             });
         let Some(tried) = tried else {
             let why =
@@ -318,7 +306,7 @@ impl<'a> Work<'a> {
             let floor_us = cell::floor(&self.options.silent(), &self.folder, &cell, &floor)?;
             let place = Place { cell, run: &run, floor_us };
             let finding = self.measured(attempt, built.as_ref(), place)?;
-            let is_won = finding.outcome == Outcome::Kept;
+            let is_won = finding.outcome == Outcome::Win;
             findings.push(finding);
             if !is_won {
                 break;
@@ -340,7 +328,7 @@ impl<'a> Work<'a> {
 /// How the command ends: a win passes, what could not be measured is invalid, everything else fails.
 fn verdict(outcome: Outcome) -> Verdict {
     match outcome {
-        Outcome::Kept => Verdict::Pass,
+        Outcome::Win => Verdict::Pass,
         Outcome::Invalid | Outcome::Interrupted => Verdict::Invalid,
         _ => Verdict::Fail,
     }

@@ -66,7 +66,7 @@ fn sentences(folder: &TaskFolder, standing: &Standing) -> Vec<String> {
     }
     let canaries = standing.attempts.iter().filter(|attempt| attempt.kind == Kind::Canary);
     let (canaries, won) = canaries.fold((0, 0), |(all, won), canary| {
-        (all + 1, won + u32::from(outcome(canary) == Some(Outcome::Kept)))
+        (all + 1, won + u32::from(outcome(canary) == Some(Outcome::Win)))
     });
     if canaries > 0 {
         all.push(format!("The base against itself was accepted {won} times of {canaries}."));
@@ -92,7 +92,7 @@ fn attempt(folder: &TaskFolder, attempt: &Attempt) -> tries::Attempt {
         kind: kind.name(),
         outcome: outcome(attempt).map_or("under way", Outcome::name),
         // A canary that wins is no win.
-        is_won: outcome(attempt) == Some(Outcome::Kept) && *kind != Kind::Canary,
+        is_won: outcome(attempt) == Some(Outcome::Win) && *kind != Kind::Canary,
         sentence: finding.as_ref().map(|finding| finding.sentence.clone()).unwrap_or_default(),
         change: change.map(|Change { mean, low, high }| tries::Change { mean, ends: [low, high] }),
         began_unix: *began,

@@ -47,7 +47,8 @@ pub(super) fn cell(options: &Options, place: u32, of: u32) {
 }
 
 /// What became of an attempt.
-pub(super) fn ended(options: &Options, (id, kind): (u32, Kind), finding: &Finding, cost: &Cost) {
+pub(super) fn ended(options: &Options, of: (u32, Kind), finding: &Finding, cost: &Cost) {
+    let (id, kind) = of;
     if options.json {
         output::json(&json!({"id": id, "kind": kind, "finding": finding, "cost": cost}));
         return;
@@ -59,7 +60,7 @@ pub(super) fn ended(options: &Options, (id, kind): (u32, Kind), finding: &Findin
 /// Of an acceptance and of a canary only whether it passed is known while the task is open.
 pub(super) fn only_the_outcome(finding: &Finding) -> Finding {
     let (outcome, sentence) = match finding.outcome {
-        Outcome::Kept => (Outcome::Kept, "It passes in every cell."),
+        Outcome::Win => (Outcome::Win, "It passes in every cell."),
         Outcome::Invalid => (Outcome::Invalid, "It could not be measured in every cell."),
         _ => (Outcome::Reverted, "It does not pass in every cell."),
     };
