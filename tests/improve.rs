@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, thread, time::Duration};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::harness::{Mcp, Place, eventually, number};
@@ -220,7 +220,35 @@ fn a_client_begins_a_task_tries_a_change_and_reads_the_books() {
     let entries = books["ledger"]["entries"].as_array().unwrap();
     assert_eq!(entries.len(), 3, "{books}");
     mcp.call("submit", &json!({"task": task, "kind": "try"})).fails("a try is a diff");
-    mcp.call("submit", &json!({"task": "/etc/passwd", "kind": "begin"})).fails("--allow");
+    mcp.call("submit", &json!({"task": "/etc/passwd", "kind": "begin"}))
+        .fails("name a regular file below");
     mcp.leave();
     assert_eq!(place.left(), []);
+}
+
+/// So many servers are killed, or `HEADROOM_SERVER_KILLS`.
+const SERVERS: u64 = 5;
+
+#[test]
+fn a_server_that_is_killed_loses_nothing_of_the_ledger_and_leaves_nothing_running() {
+    let Some(place) = begun() else { return };
+    let wanted = std::env::var("HEADROOM_SERVER_KILLS").ok();
+    let moments = wanted.map_or(SERVERS, |wanted| wanted.parse().unwrap());
+    let slow = edit("int main(void) { return 0; } // SLEEP");
+    for moment in 0..moments {
+        let Some(mut mcp) = Mcp::start(&place, "auto", &[]) else { return };
+        let words = json!({"task": "walker/task.toml", "kind": "try", "diff": slow});
+        mcp.call("submit", &words).value();
+        thread::sleep(Duration::from_millis(350 * moment / moments));
+        let before = entries(&place).len();
+        kill_process(Pid::from_raw(mcp.server(&place)).unwrap(), Signal::KILL).unwrap();
+        drop(mcp);
+        let is_over = || place.processes().is_empty().then_some(());
+        eventually(Duration::from_secs(10), is_over).expect("everything ends with the server");
+        place.headroom(["improve", "try", "walker/task.toml", "-"]).stdin("no diff").run().code(1);
+        let all = entries(&place);
+        assert!(all.len() >= before + 2, "{} after {before}", all.len());
+        let of = |what: &str| all.iter().filter(|entry| entry["what"] == what).count();
+        assert_eq!(of("began"), of("ended"), "at {moment}");
+    }
 }
