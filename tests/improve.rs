@@ -199,7 +199,7 @@ fn kill_9_at_fifty_moments_loses_nothing_of_the_ledger_and_leaves_nothing_runnin
 #[test]
 fn a_client_begins_a_task_tries_a_change_and_reads_the_books() {
     let Some(place) = with_task() else { return };
-    let Some(mut mcp) = Mcp::start(&place, "auto", &[]) else { return };
+    let Some(mut mcp) = Mcp::start(&place, "auto", &["--task", "walker/task.toml"]) else { return };
     let task = "walker/task.toml";
     let mut submit = |words: Value| {
         let handle = mcp.call("submit", &words).value()["handle"].as_str().unwrap().to_owned();
@@ -221,7 +221,7 @@ fn a_client_begins_a_task_tries_a_change_and_reads_the_books() {
     assert_eq!(entries.len(), 3, "{books}");
     mcp.call("submit", &json!({"task": task, "kind": "try"})).fails("a try is a diff");
     mcp.call("submit", &json!({"task": "/etc/passwd", "kind": "begin"}))
-        .fails("name a regular file below");
+        .fails("is no task of this server");
     mcp.leave();
     assert_eq!(place.left(), []);
 }
@@ -236,7 +236,9 @@ fn a_server_that_is_killed_loses_nothing_of_the_ledger_and_leaves_nothing_runnin
     let moments = wanted.map_or(SERVERS, |wanted| wanted.parse().unwrap());
     let slow = edit("int main(void) { return 0; } // SLEEP");
     for moment in 0..moments {
-        let Some(mut mcp) = Mcp::start(&place, "auto", &[]) else { return };
+        let Some(mut mcp) = Mcp::start(&place, "auto", &["--task", "walker/task.toml"]) else {
+            return;
+        };
         let words = json!({"task": "walker/task.toml", "kind": "try", "diff": slow});
         mcp.call("submit", &words).value();
         thread::sleep(Duration::from_millis(350 * moment / moments));

@@ -115,10 +115,9 @@ fn a_client_goes_from_nothing_to_an_accepted_improvement() {
     const LIMIT: Duration = Duration::from_secs(15 * 60);
     if std::env::var("HEADROOM_RED_TEAM").is_ok_and(|wanted| wanted.is_empty() || wanted == "all") {
         let place = Place::with_guests();
-        let folder = repository().join("examples/tasks").display().to_string();
-        let Some(mut mcp) = Mcp::start(&place, "auto", &["--allow", &folder]) else { return };
         let began = Instant::now();
         let task = repository().join(TASK).display().to_string();
+        let Some(mut mcp) = Mcp::start(&place, "auto", &["--task", &task]) else { return };
         let mut submit = |words: Value| {
             let handle = mcp.call("submit", &words).value()["handle"].as_str().unwrap().to_owned();
             let ended = mcp.wait(&handle);

@@ -13,6 +13,7 @@ const EXAMPLES: &str = "\
 Examples:
   claude mcp add headroom -- headroom mcp --budget-trials 500
   headroom mcp --allow ~/firmware --budget-seconds 3600
+  headroom mcp --task tasks/hostapd/task.toml
   headroom mcp --http 127.0.0.1:7337 --token-file ~/.config/headroom/token
 
 Speaks the Model Context Protocol on its standard input and output until that ends. What runs then is
@@ -31,6 +32,9 @@ pub(crate) struct Mcp {
     /// Folder below which clients may name study files and builds; may be given again [default: the working folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) allow: Vec<PathBuf>,
+    /// A task file of `headroom improve` that clients may work at: its commands run as you; may be given again
+    #[arg(long = "task", value_name = "FILE")]
+    pub(crate) tasks: Vec<PathBuf>,
     /// Trials that clients may spend in all [default: any number]
     #[arg(long, value_name = "N")]
     pub(crate) budget_trials: Option<u32>,

@@ -9,9 +9,12 @@ use linux::folder::Folder;
 
 use crate::{failure::Failure, options::absolute, shipped};
 
-/// The folders.
+/// The folders, and the tasks.
 #[derive(Debug)]
-pub(super) struct Allowed(Vec<Folder>);
+pub(super) struct Allowed {
+    folders: Vec<Folder>,
+    tasks: Vec<PathBuf>,
+}
 
 impl Allowed {
     /// Those that were named, or the working folder.
@@ -28,7 +31,32 @@ impl Allowed {
                 Failure::Usage(format!("--allow {path}: {error}; name a folder that is there"))
             })
         };
-        Ok(Self(named.iter().map(open).collect::<Result<_, Failure>>()?))
+        let folders = named.iter().map(open).collect::<Result<_, Failure>>()?;
+        Ok(Self { folders, tasks: Vec::new() })
+    }
+
+    /// The same with these task files.
+    pub(super) fn with_tasks(self, tasks: &[PathBuf]) -> Self {
+        Self { tasks: tasks.iter().cloned().map(absolute).collect(), ..self }
+    }
+
+    /// The path of a task that was named when the server was started. Its commands run as whoever did that, so a file that a
+    /// client wrote is none.
+    ///
+    /// # Errors
+    ///
+    /// Which tasks there are, or how one is named.
+    pub(super) fn task(&self, name: &str) -> Result<PathBuf, String> {
+        let asked = absolute(PathBuf::from(name));
+        let known = || {
+            let all = self.tasks.iter().map(|task| format!("`{}`", task.display()));
+            match all.collect::<Vec<_>>().join(", ").as_str() {
+                "" => "whoever starts the server names them with --task".to_owned(),
+                all => format!("there is {all}"),
+            }
+        };
+        let found = self.tasks.iter().find(|task| **task == asked).cloned();
+        found.ok_or_else(|| format!("`{name}` is no task of this server: {}", known()))
     }
 
     /// The word for a study: a name of one that headroom brings, or the path of a file that may be named.
@@ -51,7 +79,7 @@ impl Allowed {
     /// Where files may lie.
     pub(super) fn file(&self, name: &str) -> Result<PathBuf, String> {
         let mut why = "there is none".to_owned();
-        for folder in &self.0 {
+        for folder in &self.folders {
             // An absolute path is one of a folder where it begins with it.
             let below = Path::new(name.strip_prefix("./").unwrap_or(name));
             let below = below.strip_prefix(folder.path()).unwrap_or(below);
@@ -60,7 +88,8 @@ impl Allowed {
                 Err(error) => why = error.to_string(),
             }
         }
-        let folders: Vec<_> = self.0.iter().map(|one| one.path().display().to_string()).collect();
+        let folders: Vec<_> =
+            self.folders.iter().map(|one| one.path().display().to_string()).collect();
         Err(format!(
             "cannot use the file `{name}`: {why}; name a regular file below {}, without `..` and symbolic links",
             folders.join(" or ")
@@ -93,6 +122,18 @@ mod tests {
             let why = allowed.file(name).unwrap_err();
             assert!(why.contains("name a regular file below"), "{name}: {why}");
         }
+    }
+
+    #[test]
+    fn only_tasks_that_were_named_at_the_start_are_tasks() {
+        let place = tempfile::tempdir().unwrap();
+        let mine = place.path().join("task.toml");
+        let allowed = Allowed::open(&[place.path().to_owned()]).unwrap();
+        assert!(allowed.task("task.toml").unwrap_err().contains("with --task"));
+        let allowed = allowed.with_tasks(std::slice::from_ref(&mine));
+        assert_eq!(allowed.task(&mine.display().to_string()), Ok(mine));
+        let written = place.path().join("other.toml").display().to_string();
+        assert!(allowed.task(&written).unwrap_err().contains("there is `/"));
     }
 
     #[test]

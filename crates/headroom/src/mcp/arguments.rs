@@ -177,7 +177,7 @@ pub(super) struct Explain {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Task {
-    /// The path of the task's file, where the server allows it
+    /// The path of a task's file, one that the server was started with
     pub(super) task: String,
 }
 
@@ -185,7 +185,7 @@ pub(super) struct Task {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Submit {
-    /// The path of the task's file, where the server allows it
+    /// The path of a task's file, one that the server was started with
     pub(super) task: String,
     /// What is asked
     pub(super) kind: Submission,

@@ -50,7 +50,7 @@ impl Starter {
     ///
     /// What is wrong with the words, or what the budget says.
     pub(super) fn submit(&self, asked: &Submit) -> Result<Status, String> {
-        let task = self.allowed.file(&asked.task)?;
+        let task = self.allowed.task(&asked.task)?;
         let (kind, mut words) = match asked.kind {
             Submission::Try => (Kind::Try, Words::of("improve try")),
             Submission::Accept => (Kind::Accept, Words::of("improve accept")),
@@ -98,7 +98,7 @@ impl Starter {
     ///
     /// What headroom says of it.
     pub(super) async fn ledger(&self, asked: &Task) -> Result<Ledger, String> {
-        let task = self.allowed.file(&asked.task)?;
+        let task = self.allowed.task(&asked.task)?;
         let words =
             ["improve", "ledger", "--"].map(OsString::from).into_iter().chain([task.into()]);
         let value: Value = self.again.ask(&words.collect::<Vec<_>>()).await?;

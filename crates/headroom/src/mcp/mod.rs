@@ -77,7 +77,7 @@ async fn served(common: &flags::Common, flags: &flags::Mcp) -> Result<(), Failur
     let jobs = Arc::new(Jobs::new(budget, usize::from(flags.at_once), symbols));
     let starter = Starter {
         again: again::Again::new(common)?,
-        allowed: Allowed::open(&flags.allow)?,
+        allowed: Allowed::open(&flags.allow)?.with_tasks(&flags.tasks),
         folder: absolute(folder.to_path_buf()),
         jobs: Arc::clone(&jobs),
     };
