@@ -14,14 +14,8 @@ use serde_json::{Value, json};
 
 use crate::harness::{Mcp, Place};
 
-/// Those that always run: a reply that is old, work that is put off, somebody else who pays, and one that is honest.
-const ALWAYS: [&str; 5] = [
-    "cheats/cached-replies",
-    "cheats/put-off",
-    "cheats/hostapd-pays",
-    "cheats/other-files",
-    "honest/survey-when-old",
-];
+/// Those that always run: a reply that is old, a file that may not be edited, and a change that is honest. Each takes a minute.
+const ALWAYS: [&str; 3] = ["cheats/cached-replies", "cheats/other-files", "honest/survey-when-old"];
 
 const TASK: &str = "examples/tasks/stationd/task.toml";
 
@@ -113,33 +107,32 @@ fn cheats_are_caught_by_name_and_honest_changes_are_kept() {
 #[test]
 fn a_client_goes_from_nothing_to_an_accepted_improvement() {
     const LIMIT: Duration = Duration::from_secs(15 * 60);
-    if std::env::var("HEADROOM_RED_TEAM").is_ok_and(|wanted| wanted.is_empty() || wanted == "all") {
-        let place = Place::with_guests();
-        let began = Instant::now();
-        let task = repository().join(TASK).display().to_string();
-        let Some(mut mcp) = Mcp::start(&place, "auto", &["--task", &task]) else { return };
-        let mut submit = |words: Value| {
-            let handle = mcp.call("submit", &words).value()["handle"].as_str().unwrap().to_owned();
-            let ended = mcp.wait(&handle);
-            assert_eq!(ended["state"], "done", "{ended}");
-            mcp.call("result", &json!({"handle": handle})).value()["value"].clone()
-        };
-        submit(json!({"task": task, "kind": "begin"}));
-        let diff =
-            fs::read_to_string(repository().join("tests/red_team/honest/trace-gate.diff")).unwrap();
-        let tried = submit(json!({"task": task, "kind": "try", "diff": diff}));
-        assert_eq!(tried["finding"]["outcome"], "kept", "{tried}");
-        let accepted = submit(json!({"task": task, "kind": "accept"}));
-        assert_eq!(accepted["finding"]["outcome"], "kept", "{accepted}");
-        let books = mcp.call("ledger", &json!({"task": task})).value();
-        assert!(books["ledger"]["standing"]["accepted"].is_u64(), "{books}");
-        eprintln!(
-            "from nothing to an accepted improvement: {:.0} s",
-            began.elapsed().as_secs_f64()
-        );
-        assert!(began.elapsed() < LIMIT, "{:?}", began.elapsed());
-        assert!(place.path("improve/stationd/report.html").exists());
-        mcp.leave();
-        assert_eq!(place.left(), []);
+    if std::env::var("HEADROOM_RED_TEAM").ok().as_deref() != Some("all") {
+        eprintln!("not run: it takes ten minutes; `make red-team` runs it (HEADROOM_RED_TEAM=all)");
+        return;
     }
+    let place = Place::with_guests();
+    let began = Instant::now();
+    let task = repository().join(TASK).display().to_string();
+    let Some(mut mcp) = Mcp::start(&place, "auto", &["--task", &task]) else { return };
+    let mut submit = |words: Value| {
+        let handle = mcp.call("submit", &words).value()["handle"].as_str().unwrap().to_owned();
+        let ended = mcp.wait(&handle);
+        assert_eq!(ended["state"], "done", "{ended}");
+        mcp.call("result", &json!({"handle": handle})).value()["value"].clone()
+    };
+    submit(json!({"task": task, "kind": "begin"}));
+    let diff =
+        fs::read_to_string(repository().join("tests/red_team/honest/trace-gate.diff")).unwrap();
+    let tried = submit(json!({"task": task, "kind": "try", "diff": diff}));
+    assert_eq!(tried["finding"]["outcome"], "kept", "{tried}");
+    let accepted = submit(json!({"task": task, "kind": "accept"}));
+    assert_eq!(accepted["finding"]["outcome"], "kept", "{accepted}");
+    let books = mcp.call("ledger", &json!({"task": task})).value();
+    assert!(books["ledger"]["standing"]["accepted"].is_u64(), "{books}");
+    eprintln!("from nothing to an accepted improvement: {:.0} s", began.elapsed().as_secs_f64());
+    assert!(began.elapsed() < LIMIT, "{:?}", began.elapsed());
+    assert!(place.path("improve/stationd/report.html").exists());
+    mcp.leave();
+    assert_eq!(place.left(), []);
 }

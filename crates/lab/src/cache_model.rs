@@ -184,8 +184,9 @@ pub fn window(path: &Path) -> Result<Window, Unread> {
 }
 
 fn whole_window(text: &str) -> Result<Window, String> {
-    let (head, [user, kernel]) = last_window(text)?;
-    Ok(Window { geometry: geometry(head)?, user, kernel })
+    let geometry = geometry(text.lines().next().unwrap_or_default())?;
+    let [user, kernel] = last_window(text)?;
+    Ok(Window { geometry, user, kernel })
 }
 
 /// Instructions of programs and of the kernel that were executed in the guest's last window, whatever else was modelled.
@@ -195,7 +196,7 @@ fn whole_window(text: &str) -> Result<Window, String> {
 /// As [`window`].
 pub fn instructions(path: &Path) -> Result<Executed, Unread> {
     read(path, |text| {
-        let [programs, kernel] = last_window(text)?.1.map(|counts| counts.instructions);
+        let [programs, kernel] = last_window(text)?.map(|counts| counts.instructions);
         Ok(Executed { programs, kernel })
     })
 }
@@ -216,13 +217,12 @@ fn read<T>(path: &Path, find: impl FnOnce(&str) -> Result<T, String>) -> Result<
 /// The counters of a mark, as they stood: programs', then the kernel's.
 type Standing = [[u64; COLUMNS]; 2];
 
-/// The first line, and what programs and the kernel did in the last window.
-fn last_window(text: &str) -> Result<(&str, [Counts; 2]), String> {
+/// What programs and the kernel did in the last window.
+fn last_window(text: &str) -> Result<[Counts; 2], String> {
     // A line without its end was cut off.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     let mut lines = whole.lines();
-    let head = lines.next().unwrap_or_default();
-    if !head.starts_with(FORM) {
+    if !lines.next().unwrap_or_default().starts_with(FORM) {
         return Err(format!("it does not begin with `{FORM}`"));
     }
     let (mut opened, mut last) = (None, None);
@@ -237,7 +237,7 @@ fn last_window(text: &str) -> Result<(&str, [Counts; 2]), String> {
         }
     }
     match (last, opened) {
-        (Some((from, to)), _) => Ok((head, between(from, to)?)),
+        (Some((from, to)), _) => between(from, to),
         (None, Some(_)) => Err("it was opened and not closed".to_owned()),
         (None, None) => Err("the guest set no mark".to_owned()),
     }
@@ -370,7 +370,7 @@ mod tests {
             assert_eq!(why, "it does not begin with `headroom-cache-model 1`", "{text:?}");
         }
         let odd = HEAD.replace("32768:2", "48000:2");
-        assert!(last_window(&odd).unwrap_err().contains("is no cache"));
+        assert!(whole_window(&odd).unwrap_err().contains("is no cache"));
         for line in ["open", "open 1 2", "open 1 x", "opened 1", &"open 1".repeat(100)] {
             let why = last_window(&format!("{HEAD}{line}\n")).unwrap_err();
             assert!(why.starts_with("a line of it reads `"), "{why}");
