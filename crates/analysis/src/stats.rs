@@ -11,14 +11,14 @@
 //! - Ratios by repetition (a paired design): Kalibera and Jones, "Rigorous benchmarking in reasonable
 //!   time", ISMM 2013: replicate at the highest level that varies, and give effect sizes intervals.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The probability that every interval of this crate is meant to hold.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// A two-sided interval, of [`CONFIDENCE`] where nothing else is said.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
@@ -39,7 +39,7 @@ impl Interval {
 }
 
 /// What repetitions say of one quantity, in the quantity's unit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Repetitions; at least 1.
     pub n: u32,

@@ -30,7 +30,7 @@ pub fn begin(
     path: &Path,
     texts: Texts<'_>,
     now: u64,
-    stop: &dyn Stop,
+    stop: &Stop<'_>,
 ) -> Result<(TaskFolder, Ledger), Error> {
     let folder = TaskFolder::create(path, texts.task, texts.study)?;
     let (source, Built { program, .. }) = folder.build_base(texts.folder, stop)?;

@@ -50,7 +50,7 @@ impl TaskFolder {
     pub(crate) fn build_base(
         &self,
         task_folder: &Path,
-        stop: &dyn Stop,
+        stop: &Stop<'_>,
     ) -> Result<(Sha256Hex, Built), Error> {
         let (source, out) = (self.path_of("source"), self.path_of("out"));
         self.fetch(&source, task_folder)?;
@@ -98,6 +98,17 @@ impl TaskFolder {
         ended.map_err(Error::file("run", PROGRAM[0]))
     }
 
+    /// The base's program, as a candidate for a comparison with itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub fn built_base(&self, program: &Sha256Hex) -> Result<Built, Error> {
+        let path = self.program(program);
+        let bytes = fs::metadata(&path).map_err(Error::file("read", &path))?.len();
+        Ok(Built { program: program.clone(), bytes, edited: Vec::new(), warnings: 0 })
+    }
+
     /// Builds a try; else why there is nothing to measure.
     ///
     /// # Errors
@@ -107,7 +118,7 @@ impl TaskFolder {
         &self,
         id: u32,
         diff: &[u8],
-        stop: &dyn Stop,
+        stop: &Stop<'_>,
     ) -> Result<Result<Built, Finding>, Error> {
         let place = self.of_try(id)?;
         let built = self.build_in(&place, diff, stop);
@@ -122,7 +133,7 @@ impl TaskFolder {
         }
     }
 
-    fn build_in(&self, place: &Folder, diff: &[u8], stop: &dyn Stop) -> Result<Built, Unbuilt> {
+    fn build_in(&self, place: &Folder, diff: &[u8], stop: &Stop<'_>) -> Result<Built, Unbuilt> {
         for (from, to) in [("source", "tree"), ("out", "out")] {
             copy(&self.path_of(from), &place.path_of(to))?;
         }
@@ -201,7 +212,7 @@ impl TaskFolder {
         &'a self,
         source: &'a Path,
         out: &'a Path,
-        over: (&'a File, &'a dyn Stop),
+        over: (&'a File, &'a Stop<'a>),
     ) -> Sandbox<'a> {
         let (log, stop) = over;
         Sandbox { source, out, tools: &self.task.source.tools, log, stop }

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 const LONGEST: u64 = 512 << 20;
 
 /// SHA-256.
-pub fn sum(bytes: &[u8]) -> Sha256Hex {
+pub(crate) fn sum(bytes: &[u8]) -> Sha256Hex {
     Sha256Hex::of(&Sha256::digest(bytes).into())
 }
 

@@ -24,7 +24,7 @@ use rustix::{
 
 use crate::{
     content,
-    ledger::{Access, Broken, Ledger, What},
+    ledger::{Access, Broken, Ledger},
     task::{Task, Wrong},
 };
 
@@ -32,6 +32,7 @@ const TASK: &str = "task.toml";
 const STUDY: &str = "study.toml";
 const LOCK: &str = "lock";
 const SEED: &str = "seed";
+const SECRET: &str = "secret";
 
 /// No task or study file is longer, bytes.
 pub const LONGEST_TEXT: u64 = 1 << 20;
@@ -107,8 +108,6 @@ pub struct TaskFolder {
     pub(crate) folder: Folder,
     /// What is asked.
     pub task: Task,
-    /// The study's text.
-    pub study: String,
     _lock: Option<File>,
 }
 
@@ -127,14 +126,20 @@ impl TaskFolder {
             let taken = io::Error::from(io::ErrorKind::AlreadyExists);
             return Err(Error::file("make", folder.path_of(TASK))(taken));
         }
-        let this = Self { folder, task: asked, study: study.to_owned(), _lock: Some(lock) };
+        let this = Self { folder, task: asked, _lock: Some(lock) };
         for (name, text) in [(TASK, task), (STUDY, study)] {
             this.replace(name, text.as_bytes())?;
         }
         for name in ["source", "out", "tries", "diffs", "programs"] {
             this.folder.new_folder(name).map_err(Error::file("make", this.path_of(name)))?;
         }
-        this.secret()?.replace(SEED, seed()?.as_bytes()).map_err(Error::file("write", SEED))?;
+        let private = Folder::open(path).map(Folder::private);
+        let secret = private.and_then(|folder| folder.new_folder(SECRET));
+        let secret = secret.map_err(Error::file("make", this.path_of(SECRET)))?;
+        let seed = seed()?;
+        secret
+            .replace(SEED, seed.as_bytes())
+            .map_err(Error::file("write", secret.path_of(SEED)))?;
         Ok(this)
     }
 
@@ -152,9 +157,7 @@ impl TaskFolder {
         };
         let [text, study] = [read(TASK)?, read(STUDY)?];
         let mut ledger = Ledger::open(&folder, access)?;
-        let Some(What::Opened(opened)) = ledger.entries().first().map(|entry| &entry.what) else {
-            return Err(Error::NotBegun(path.to_owned()));
-        };
+        let opened = ledger.opened().ok_or_else(|| Error::NotBegun(path.to_owned()))?;
         for (name, text, then) in [(TASK, &text, &opened.task), (STUDY, &study, &opened.study)] {
             if content::sum(text.as_bytes()) != *then {
                 return Err(Error::Changed(folder.path_of(name)));
@@ -165,7 +168,7 @@ impl TaskFolder {
         if access == Access::Write {
             crate::standing::close_interrupted(&mut ledger, now)?;
         }
-        Ok((Self { folder, task, study, _lock: lock }, ledger))
+        Ok((Self { folder, task, _lock: lock }, ledger))
     }
 
     /// Where it is.
@@ -203,12 +206,8 @@ impl TaskFolder {
 
     /// What nobody but the judge sees.
     fn secret(&self) -> Result<Folder, Error> {
-        let made = self.folder.make_folder("secret").map(Folder::private);
-        let folder = made.map_err(Error::file("make", self.path_of("secret")))?;
-        let mode = rustix::fs::Mode::RWXU;
-        rustix::fs::chmod(folder.path(), mode)
-            .map_err(|errno| Error::file("protect", folder.path())(errno.into()))?;
-        Ok(folder)
+        let folder = self.folder.folder(SECRET).map(Folder::private);
+        folder.map_err(Error::file("open", self.path_of(SECRET)))
     }
 
     /// The seed's hexadecimal digits.

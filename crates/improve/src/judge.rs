@@ -11,7 +11,7 @@ use analysis::{
 use model::{share::Share, study::Study, verdict::Verdict};
 
 use crate::{
-    outcome::{Change, Finding, Outcome, Reason},
+    outcome::{Finding, Outcome, Reason},
     task::Gates,
 };
 
@@ -31,9 +31,9 @@ pub struct Rule {
 
 /// What was measured of a try in one cell.
 #[derive(Clone, Debug)]
-pub struct Evidence<'a> {
+pub struct Evidence {
     /// The comparison of its subject.
-    pub judgement: &'a Judgement,
+    pub judgement: Judgement,
     /// Why trials of the candidate alone came to no end.
     pub broken: Option<String>,
     /// What no honest program costs less than, µs of CPU a second.
@@ -55,9 +55,9 @@ fn at(judgement: &Judgement) -> String {
 }
 
 /// Decides one cell.
-pub fn judge(rule: &Rule, evidence: &Evidence<'_>) -> Finding {
-    let judgement = evidence.judgement;
-    let change = change(judgement);
+pub fn judge(rule: &Rule, evidence: &Evidence) -> Finding {
+    let judgement = &evidence.judgement;
+    let change = judgement.relative;
     // What is worse than no win comes first, and what it costs to be a win last.
     let checks = [
         broken,
@@ -88,23 +88,17 @@ pub fn all(findings: Vec<Finding>) -> Option<Finding> {
     (!findings.is_empty()).then(|| findings.swap_remove(lost.unwrap_or_default()))
 }
 
-fn change(judgement: &Judgement) -> Option<Change> {
-    let relative = judgement.relative?;
-    let interval = relative.interval?;
-    Some(Change { mean: relative.mean, low: interval.low, high: interval.high })
-}
-
-fn share(change: Option<Change>) -> String {
+fn share(change: Option<Estimate>) -> String {
     change.map_or_else(|| "nothing".to_owned(), |change| percent(change.mean.abs()))
 }
 
-fn broken(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+fn broken(_: &Rule, evidence: &Evidence) -> Option<Finding> {
     let why = evidence.broken.as_ref()?;
     Some(Finding::of(Outcome::Failed, Reason::Broken, format!("It does not do its job: {why}.")))
 }
 
 /// A reply of a measured window that is not so, or too old. Where nobody could say, nothing was measured.
-fn false_replies(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+fn false_replies(_: &Rule, evidence: &Evidence) -> Option<Finding> {
     let found = evidence.judgement.witness.as_ref()?;
     let (outcome, reason) = match found.verdict {
         Verdict::Fail => (Outcome::Suspect, Reason::WrongValues),
@@ -114,25 +108,25 @@ fn false_replies(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
     Some(Finding::of(outcome, reason, format!("{}.", found.sentence)))
 }
 
-fn put_off(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+fn put_off(_: &Rule, evidence: &Evidence) -> Option<Finding> {
     let deferred = evidence.judgement.deferred.filter(|deferred| deferred.takes_back)?;
     let sentence = format!(
         "It works {:.0} µs more than the base after each window, when nobody asks any more {}.",
         deferred.difference.mean,
-        at(evidence.judgement)
+        at(&evidence.judgement)
     );
     Some(Finding::of(Outcome::Suspect, Reason::PutOff, sentence))
 }
 
 /// What the subject saves the whole machine must save, as it is counted where no program of the guest reaches: it is shown
 /// not to where even the interval's better end is too little.
-fn outside(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+fn outside(_: &Rule, evidence: &Evidence) -> Option<Finding> {
     let (outside, own) = (evidence.outside?, -evidence.judgement.absolute?.mean);
     let most_saved = -outside.interval?.low;
     let sentence = || {
         format!(
             "By the guest's account the subject saves {own:.1} µs a second {}, and by QEMU's count the machine saves {:.1}.",
-            at(evidence.judgement),
+            at(&evidence.judgement),
             -outside.mean
         )
     };
@@ -140,8 +134,8 @@ fn outside(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
     disagrees.then(|| Finding::of(Outcome::Suspect, Reason::OutsideDisagrees, sentence()))
 }
 
-fn unmeasured(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
-    let judgement = evidence.judgement;
+fn unmeasured(_: &Rule, evidence: &Evidence) -> Option<Finding> {
+    let judgement = &evidence.judgement;
     let is_measured = judgement.relative.is_some()
         && !matches!(judgement.finding, Found::NotComparable | Found::Unstable);
     let invalid = || Finding::of(Outcome::Invalid, Reason::Unmeasured, judgement.sentence.clone());
@@ -149,8 +143,8 @@ fn unmeasured(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
 }
 
 /// What hostapd, the load and children pay is in the judgement's sum.
-fn others_pay(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
-    let judgement = evidence.judgement;
+fn others_pay(_: &Rule, evidence: &Evidence) -> Option<Finding> {
+    let judgement = &evidence.judgement;
     let (together, own) = (judgement.together?, judgement.absolute?);
     let taken = together.absolute.mean - own.mean;
     let pays = together.pays || (own.mean < 0.0 && taken > OTHERS * own.mean.abs());
@@ -164,36 +158,38 @@ fn others_pay(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
     pays.then(|| Finding::of(Outcome::Suspect, Reason::OthersPay, sentence()))
 }
 
-fn below_floor(_: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+fn below_floor(_: &Rule, evidence: &Evidence) -> Option<Finding> {
     let (floor, after) = (evidence.floor_us?, evidence.judgement.after?.mean);
     let sentence = || {
         format!(
             "It costs {after:.1} µs a second {}, and the floor, which does less than its job, {floor:.1} µs.",
-            at(evidence.judgement)
+            at(&evidence.judgement)
         )
     };
     (after < floor).then(|| Finding::of(Outcome::Suspect, Reason::TooCheap, sentence()))
 }
 
 /// Whether the saving is there, is large enough, and is no chance.
-fn saving(rule: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
-    let judgement = evidence.judgement;
+fn saving(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
+    let judgement = &evidence.judgement;
     let relative = judgement.relative?;
     let won = paired::below(&relative, -rule.at_least.get()).is_some_and(|p| p <= rule.level);
     if won {
         return None;
     }
-    let change = change(judgement);
     let at = at(judgement);
     Some(match judgement.finding {
         Found::Dearer => {
-            let sentence = format!("It costs {} more CPU than the base {at}.", share(change));
+            let sentence =
+                format!("It costs {} more CPU than the base {at}.", share(Some(relative)));
             Finding::of(Outcome::Reverted, Reason::Dearer, sentence)
         }
         Found::Cheaper => {
             let asked = rule.at_least;
-            let sentence =
-                format!("It costs {} less CPU {at}; {asked} less was asked for.", share(change));
+            let sentence = format!(
+                "It costs {} less CPU {at}; {asked} less was asked for.",
+                share(Some(relative))
+            );
             Finding::of(Outcome::Reverted, Reason::TooLittle, sentence)
         }
         _ => {
@@ -206,7 +202,7 @@ fn saving(rule: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
     })
 }
 
-fn memory(rule: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+fn memory(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
     let [Some(base), Some(candidate)] = evidence.memory_kib else { return None };
     let most = base * (1.0 + rule.gates.memory.get());
     let sentence = || {
@@ -218,7 +214,7 @@ fn memory(rule: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
     (candidate > most).then(|| Finding::of(Outcome::Reverted, Reason::Memory, sentence()))
 }
 
-fn size(rule: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+fn size(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
     let [base, candidate] = evidence.bytes;
     let most = base as f64 * (1.0 + rule.gates.size.get());
     let sentence = || {
@@ -228,7 +224,7 @@ fn size(rule: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
     (candidate as f64 > most).then(|| Finding::of(Outcome::Reverted, Reason::Size, sentence()))
 }
 
-fn warnings(rule: &Rule, evidence: &Evidence<'_>) -> Option<Finding> {
+fn warnings(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
     let found = evidence.warnings;
     let sentence = || {
         format!(

@@ -205,6 +205,14 @@ impl Ledger {
         &self.entries
     }
 
+    /// What the first line fixed; `None` where no task was begun to its end.
+    pub fn opened(&self) -> Option<&Opened> {
+        match &self.entries.first()?.what {
+            What::Opened(opened) => Some(opened),
+            _ => None,
+        }
+    }
+
     /// The hash of the last line: who has it can say later whether anything before it was changed.
     pub fn head(&self) -> Option<&Sha256Hex> {
         self.head.as_ref()

@@ -20,4 +20,4 @@ pub mod sandbox;
 pub mod standing;
 pub mod task;
 
-pub use self::{build::Built, content::sum, folder::TaskFolder, task::Task};
+pub use self::{build::Built, folder::TaskFolder, task::Task};

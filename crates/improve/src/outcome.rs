@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use analysis::Estimate;
 use serde::{Deserialize, Serialize};
 
 /// What became of a try, an acceptance or a canary.
@@ -104,21 +105,9 @@ pub struct Finding {
     pub reason: Option<Reason>,
     /// In a sentence.
     pub sentence: String,
-    /// What it costs more or less, share of the base, with the ends of its interval at the level of this kind of
-    /// trial; `None` where nothing was measured.
+    /// What it costs more than the base, share of it; `None` where nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub change: Option<Change>,
-}
-
-/// A difference as a share of the base.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Change {
-    /// The mean of all pairs.
-    pub mean: f64,
-    /// The interval's lower end.
-    pub low: f64,
-    /// The interval's upper end.
-    pub high: f64,
+    pub change: Option<Estimate>,
 }
 
 impl Finding {
@@ -129,7 +118,7 @@ impl Finding {
 
     /// The same with what was measured.
     #[must_use]
-    pub fn with(self, change: Option<Change>) -> Self {
+    pub fn with(self, change: Option<Estimate>) -> Self {
         Self { change, ..self }
     }
 }

@@ -2,15 +2,24 @@
 //!
 //! Makes and runs the command line of bubblewrap: no network, no other process, no home, no environment. What runs
 //! in it ends with us, and after its time. Whether what it left is worth anything is not known here.
+//!
+//! Bubblewrap ties the sandbox to its caller only once it is set up: one that is killed before that leaves what it
+//! made behind. So the sandbox also watches a pipe that closes when we end, and ends everything in it itself.
 
 use std::{
     env,
     fs::File,
     io,
+    os::fd::{AsRawFd, OwnedFd},
     path::{Path, PathBuf},
-    process::{Command, ExitStatus, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
+};
+
+use rustix::{
+    io::{FdFlags, fcntl_setfd},
+    pipe::{PipeFlags, pipe_with},
 };
 
 use crate::task::Tool;
@@ -30,8 +39,11 @@ const LONGEST_FILE: u32 = 1 << 20;
 /// Between two looks whether it has ended.
 const GLANCE: Duration = Duration::from_millis(20);
 
+/// A sandbox whose pipe was closed has ended within this time, or is killed from outside.
+const LEAVE: Duration = Duration::from_secs(5);
+
 /// A sandbox over one tree.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy)]
 pub struct Sandbox<'a> {
     /// The tree.
     pub source: &'a Path,
@@ -42,14 +54,11 @@ pub struct Sandbox<'a> {
     /// Where what is said goes.
     pub log: &'a File,
     /// Ends what runs where it is true.
-    pub stop: &'a dyn Stop,
+    pub stop: &'a Stop<'a>,
 }
 
-/// The wish to stop.
-pub trait Stop: std::fmt::Debug {
-    /// Whether there is one.
-    fn is_stopped(&self) -> bool;
-}
+/// Whether what runs is to stop.
+pub type Stop<'a> = dyn Fn() -> bool + 'a;
 
 /// How a command in the sandbox ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,31 +78,38 @@ impl Sandbox<'_> {
     ///
     /// The system's: bubblewrap is missing, or may not make namespaces here.
     pub fn run(&self, command: &str, input: File, limit: Duration) -> io::Result<Ended> {
-        let limited = format!("ulimit -c 0 -f {LONGEST_FILE} && {command}");
+        let alive = Alive::new()?;
+        let limited = format!("{} && ulimit -c 0 -f {LONGEST_FILE} && {command}", alive.watched());
         let log = self.log;
-        let mut child = Command::new(PROGRAM[0])
+        let child = Command::new(PROGRAM[0])
             .args(self.arguments())
             .args(["--", "/bin/bash", "-euo", "pipefail", "-c", &limited])
             .stdin(Stdio::from(input))
             .stdout(log.try_clone()?)
             .stderr(log.try_clone()?)
             .spawn()?;
+        self.wait(child, alive, limit)
+    }
+
+    fn wait(&self, mut child: Child, alive: Alive, limit: Duration) -> io::Result<Ended> {
         let until = Instant::now() + limit;
-        loop {
-            let ended = match child.try_wait()? {
+        let ended = loop {
+            match child.try_wait()? {
                 Some(status) => return Ok(Ended::With(status)),
-                None if self.stop.is_stopped() => Ended::Stopped,
-                None if Instant::now() >= until => Ended::TimedOut,
-                None => {
-                    thread::sleep(GLANCE);
-                    continue;
-                }
-            };
-            // Everything in it is of one process namespace, whose first process bubblewrap takes with it.
-            child.kill()?;
-            child.wait()?;
-            return Ok(ended);
+                None if (self.stop)() => break Ended::Stopped,
+                None if Instant::now() >= until => break Ended::TimedOut,
+                None => thread::sleep(GLANCE),
+            }
+        };
+        drop(alive);
+        let until = Instant::now() + LEAVE;
+        while child.try_wait()?.is_none() && Instant::now() < until {
+            thread::sleep(GLANCE);
         }
+        // Does nothing to one that has ended. A build may have ended its watcher, but is set up then.
+        child.kill()?;
+        child.wait()?;
+        Ok(ended)
     }
 
     fn arguments(&self) -> Vec<String> {
@@ -160,6 +176,26 @@ impl Sandbox<'_> {
     }
 }
 
+/// A pipe whose writing end only we hold, and whose reading end the sandbox inherits.
+struct Alive {
+    reading: OwnedFd,
+    _writing: OwnedFd,
+}
+
+impl Alive {
+    fn new() -> io::Result<Self> {
+        let (reading, writing) = pipe_with(PipeFlags::CLOEXEC)?;
+        fcntl_setfd(&reading, FdFlags::empty())?;
+        Ok(Self { reading, _writing: writing })
+    }
+
+    /// Shell that ends every process of the sandbox as soon as the pipe is closed, in the background.
+    fn watched(&self) -> String {
+        let fd = self.reading.as_raw_fd();
+        format!("{{ {{ read -r -u {fd} || kill -KILL -1; }} & }} && exec {fd}<&-")
+    }
+}
+
 impl Tool {
     /// What the sandbox sees of it, at the same place: toolchains hold links to each other. And the folder of its programs.
     fn arguments(self) -> (Vec<String>, String) {
@@ -202,26 +238,12 @@ mod tests {
 
     use super::*;
 
-    #[derive(Debug)]
-    struct Never;
-
-    impl Stop for Never {
-        fn is_stopped(&self) -> bool {
-            false
-        }
-    }
-
-    #[derive(Debug)]
-    struct Now;
-
-    impl Stop for Now {
-        fn is_stopped(&self) -> bool {
-            true
-        }
+    fn never() -> bool {
+        false
     }
 
     /// How a command ends in a sandbox over an empty tree, and what it said.
-    fn run(command: &str, stop: &dyn Stop, limit: Duration) -> Option<(Ended, String)> {
+    fn run(command: &str, stop: &Stop<'_>, limit: Duration) -> Option<(Ended, String)> {
         if !Path::new("/usr/bin/bwrap").exists() {
             skip::skip!("there is no bubblewrap here");
             return None;
@@ -248,7 +270,7 @@ mod tests {
     fn a_build_sees_its_tree_and_the_systems_programs_and_writes_to_its_own_folders() {
         let look =
             "pwd; echo a >b; cat b; echo c >$OUT/d; ls / ; env | sort; ls /proc | grep -c '^[0-9]'";
-        let Some((ended, said)) = run(look, &Never, long()) else { return };
+        let Some((ended, said)) = run(look, &never, long()) else { return };
         assert!(matches!(ended, Ended::With(status) if status.success()), "{ended:?}: {said}");
         assert!(said.starts_with("/source\na\n"), "{said}");
         for hidden in ["home\n", "root\n", "work\n", "var\n", "SSH", "CARGO"] {
@@ -266,7 +288,7 @@ mod tests {
             "test $(ls /proc | grep -c '^[0-9]') -gt 6",
         ];
         for attempt in attempts {
-            let Some((ended, said)) = run(attempt, &Never, long()) else { return };
+            let Some((ended, said)) = run(attempt, &never, long()) else { return };
             assert!(!matches!(ended, Ended::With(status) if status.success()), "{attempt}: {said}");
         }
     }
@@ -275,10 +297,14 @@ mod tests {
     fn what_takes_too_long_or_is_to_stop_ends_with_all_that_it_started() {
         let mark = format!("60.{}", std::process::id());
         let command = format!("sleep {mark} & sleep {mark}");
-        let Some((ended, _)) = run(&command, &Never, Duration::from_millis(300)) else { return };
+        let Some((ended, _)) = run(&command, &never, Duration::from_millis(300)) else { return };
         assert_eq!(ended, Ended::TimedOut);
-        let Some((ended, _)) = run(&command, &Now, long()) else { return };
-        assert_eq!(ended, Ended::Stopped);
+        // Before, while and after bubblewrap makes the sandbox.
+        for moment in 0..12 {
+            let until = Instant::now() + Duration::from_millis(4 * moment);
+            let late = || Instant::now() >= until;
+            assert_eq!(run(&command, &late, long()).unwrap().0, Ended::Stopped);
+        }
         thread::sleep(Duration::from_millis(200));
         let listed = Command::new("ps").args(["-eo", "args"]).output().unwrap();
         let listed = String::from_utf8_lossy(&listed.stdout).into_owned();

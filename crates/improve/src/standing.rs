@@ -155,15 +155,12 @@ pub(crate) fn close_interrupted(ledger: &mut Ledger, now: u64) -> Result<(), Bro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        content,
-        outcome::{Change, Reason},
-    };
+    use crate::{content, outcome::Reason};
 
     fn entries(findings: &[(Kind, Outcome, f64)]) -> Vec<Entry> {
         let of = |(place, (kind, outcome, mean)): (usize, &(Kind, Outcome, f64))| {
             let id = place as u32 + 1;
-            let change = Some(Change { mean: *mean, low: mean - 0.001, high: mean + 0.001 });
+            let change = analysis::Estimate::of(&[mean - 0.001, mean + 0.001]);
             let finding = Finding::of(*outcome, Reason::Dearer, "").with(change);
             let cost = Cost { device_s: 100.0, ..Cost::default() };
             let diff = content::sum(b"");

@@ -66,7 +66,7 @@ impl Builds {
     /// # Errors
     ///
     /// [`Error`] of the file here, or of the stream; [`Error::NoProgram`] where the access point lacks it;
-    /// [`Error::SameBuild`].
+    /// [`Error::SameBuild`] where the access point has the one that is given.
     pub fn of(lab: &Lab, device: &mut dyn Device, program: &Program) -> Result<Self, Error> {
         let given = image::stripped(brought::read(&program.path)?);
         let there = match &program.base {
@@ -76,8 +76,9 @@ impl Builds {
         let name = program.name.rsplit('/').next().unwrap_or_default().to_owned();
         side_of(SIDES[0], &name).ok_or_else(|| Error::NoProgram(program.name.clone()))?;
         let builds = Self { name, files: [there, given] };
-        let [base, variant] = builds.sums();
-        if base == variant {
+        let [ours, theirs] = builds.sums();
+        // Whoever brings both may mean one of them twice.
+        if ours == theirs && program.base.is_none() {
             return Err(Error::SameBuild(program.path.clone()));
         }
         Ok(builds)

@@ -26,7 +26,7 @@ Both trials of a pair start from one snapshot in one state; states differ from p
 difference makes the verdict invalid. Exit codes: 0 pass, 1 fail, 3 invalid or undecided.";
 
 /// Two sides, and what is to be shown.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct Compare {
     /// A study that headroom brings, or a study file

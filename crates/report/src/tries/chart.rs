@@ -3,9 +3,7 @@
 //! Percent of the base's CPU, downwards what is saved. Attempts stand in their order; one that measured nothing is a cross
 //! on the line of the base.
 
-use analysis::quantity::percent;
-
-use super::{Attempt, Change};
+use super::{Attempt, words};
 use crate::{
     marks,
     svg::{Scale, escape, level, tick_label, ticks},
@@ -37,7 +35,12 @@ struct Plot {
 impl Plot {
     fn of(attempts: &[Attempt]) -> Self {
         let all = || attempts.iter().filter_map(|attempt| attempt.change);
-        let ends = || all().flat_map(|change| [change.mean, change.ends[0], change.ends[1]]);
+        let ends = || {
+            all().flat_map(|change| {
+                let ends = change.interval.map(|interval| [interval.low, interval.high]);
+                ends.into_iter().flatten().chain([change.mean])
+            })
+        };
         // A dear try must not make a saving too small to be seen.
         let saved = ends().fold(0.0, |most: f64, end| most.max(-end)) * 100.0;
         let lost = (ends().fold(0.0, f64::max) * 100.0).min(saved.max(1.0));
@@ -110,15 +113,13 @@ fn mark(plot: &Plot, at: usize, attempt: &Attempt) -> String {
         None if attempt.is_won => (WON, TOP - 10.0),
         None => (NOTHING, plot.y_of(0.0)),
     };
-    let whisker = attempt.change.map(|Change { ends: [low, high], .. }| {
-        format!(
-            r#"<path class="whisker" d="M{x:.1} {:.1}V{:.1}"/>"#,
-            plot.y_of(low),
-            plot.y_of(high)
-        )
+    let interval = attempt.change.and_then(|change| change.interval);
+    let whisker = interval.map(|interval| {
+        let [low, high] = [interval.low, interval.high].map(|end| plot.y_of(end));
+        format!(r#"<path class="whisker" d="M{x:.1} {low:.1}V{high:.1}"/>"#)
     });
     let Attempt { id, kind, outcome, .. } = attempt;
-    let change = attempt.change.map(|change| format!(", {}", words(change))).unwrap_or_default();
+    let change = attempt.change.map(|change| format!(", {}", words(&change))).unwrap_or_default();
     format!(
         r#"<g class="{}">{}<g>{}<title>{}</title></g></g>"#,
         marks::class(style),
@@ -138,22 +139,11 @@ fn numbers(plot: &Plot, attempts: &[Attempt]) -> String {
     named.map(number).collect()
 }
 
-/// A change with its interval: `−3.3 % [−3.4, −3.2]`.
-pub(super) fn words(change: Change) -> String {
-    let Change { mean, ends: [low, high] } = change;
-    let plain = |share: f64| {
-        let words = percent(share.abs());
-        let sign = if share < 0.0 { "−" } else { "+" };
-        format!("{sign}{}", words.trim_end_matches(" %"))
-    };
-    format!("{} % [{}, {}]", plain(mean), plain(low), plain(high))
-}
-
 fn description(attempts: &[Attempt]) -> String {
     let won = attempts.iter().filter(|attempt| attempt.is_won && attempt.kind == "try");
     let best = won.filter_map(|attempt| attempt.change).min_by(|a, b| a.mean.total_cmp(&b.mean));
     let best = best
-        .map_or_else(|| "none was kept".to_owned(), |best| format!("the best is {}", words(best)));
+        .map_or_else(|| "none was kept".to_owned(), |best| format!("the best is {}", words(&best)));
     format!("{} attempts; {best}", attempts.len())
 }
 
@@ -168,7 +158,8 @@ mod tests {
             outcome: if is_won { "kept" } else { "reverted" },
             is_won,
             sentence: String::new(),
-            change: change.map(|mean| Change { mean, ends: [mean - 0.001, mean + 0.001] }),
+            change: change
+                .and_then(|mean| analysis::Estimate::of(&[mean - 0.001, mean, mean + 0.001])),
             began_unix: 0,
             took_s: [60.0, 300.0],
             spent: String::new(),
@@ -190,7 +181,7 @@ mod tests {
         let line = best(&plot, &attempts);
         assert_eq!(line.matches('V').count(), 2, "{line}");
         assert!(
-            draw(&attempts).contains("5 attempts; the best is −10 % [−10, −9.9]"),
+            draw(&attempts).contains("5 attempts; the best is −10.00 % [−10.25, −9.75]"),
             "{}",
             draw(&attempts)
         );

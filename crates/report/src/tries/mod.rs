@@ -4,18 +4,10 @@
 
 mod chart;
 
+use analysis::{Estimate, quantity::Unit};
 use askama::Template;
 
-use crate::{Error, identity, prose};
-
-/// A difference as a share of the base, with its interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
-    /// The mean.
-    pub mean: f64,
-    /// The interval's ends.
-    pub ends: [f64; 2],
-}
+use crate::{Error, identity, prose, signed};
 
 /// One attempt.
 #[derive(Clone, Debug)]
@@ -30,8 +22,8 @@ pub struct Attempt {
     pub is_won: bool,
     /// Why, in a sentence.
     pub sentence: String,
-    /// What it costs more than the base; `None` where nothing was measured, or nothing is said of it.
-    pub change: Option<Change>,
+    /// What it costs more than the base, share of it; `None` where nothing was measured, or nothing is said of it.
+    pub change: Option<Estimate>,
     /// When it began, seconds since 1970.
     pub began_unix: u64,
     /// What it took, s of wall time and s on access points.
@@ -76,6 +68,11 @@ struct Row<'a> {
     took: String,
 }
 
+/// A change with its interval: `−3.30 % [−3.41, −3.19]`.
+fn words(change: &Estimate) -> String {
+    signed::with_interval(Unit::PER_CENT, change)
+}
+
 /// The page as one HTML file.
 ///
 /// # Errors
@@ -85,7 +82,7 @@ pub fn html(task: &Task) -> Result<String, Error> {
     let rows = task.attempts.iter().map(|attempt| Row {
         attempt,
         began: identity::utc(attempt.began_unix),
-        change: attempt.change.map(chart::words).unwrap_or_default(),
+        change: attempt.change.as_ref().map(words).unwrap_or_default(),
         took: format!("{:.0} s, {:.0} s on access points", attempt.took_s[0], attempt.took_s[1]),
     });
     let page = Page {

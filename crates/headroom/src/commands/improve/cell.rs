@@ -11,7 +11,7 @@ use model::{
     name::RelativePath,
     plural::count,
     span::Span,
-    study::{Load, VariantLoad},
+    study::{Study, VariantLoad},
 };
 
 use super::super::{
@@ -21,7 +21,7 @@ use super::super::{
 use crate::{
     code_files::SymbolFolders,
     failure::Failure,
-    flags::{self, On, OtherFirmware},
+    flags::{self, On},
     options::Options,
 };
 
@@ -65,20 +65,21 @@ impl Cell {
         Rule { at_least: task.asked.at_least, level, gates: task.gates }
     }
 
-    /// Puts a study into it.
+    /// Puts a study into it: loads have another period, and windows as many rounds as they had.
     fn enter(&self, file: &mut StudyFile) {
         let Some(every) = self.every else { return };
-        let with = |load: &mut Load| load.every = every;
-        file.study.load.iter_mut().for_each(with);
-        for variant in &mut file.study.variants {
-            if let Some(VariantLoad::With(load)) = &mut variant.load {
-                with(load);
-            }
+        let Study { load, variants, trial, .. } = &mut file.study;
+        let own = variants.iter_mut().filter_map(|variant| match &mut variant.load {
+            Some(VariantLoad::With(load)) => Some(load),
+            _ => None,
+        });
+        let mut rounds = 1;
+        for load in load.iter_mut().chain(own) {
+            rounds = rounds.max(trial.window.as_nanos() / load.every.as_nanos().max(1));
+            load.every = every;
         }
-        // Whole rounds in the window, and a sample between two of them, as the study had it.
-        let trial = &mut file.study.trial;
-        let rounds = trial.window.as_nanos().div_ceil(every.as_nanos());
         trial.window = Span::from_nanos(rounds * every.as_nanos());
+        // A sample between two rounds.
         trial.sample_every = every;
         let window = trial.window;
         file.overrides.push(format!("load.every = {every}, trial.window = {window}"));
@@ -93,14 +94,6 @@ pub(super) struct Place<'a> {
     pub(super) run: &'a Path,
     /// What the floor costs there, µs of CPU a second.
     pub(super) floor_us: Option<f64>,
-}
-
-/// The builds that are compared.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate<'a> {
-    pub(super) base: &'a Path,
-    /// `None`: the base once more.
-    pub(super) program: Option<&'a Path>,
 }
 
 /// A task's study.
@@ -118,7 +111,7 @@ pub(super) fn study(options: &Options, path: &Path, task: &Task) -> Result<Study
     Ok(*file)
 }
 
-/// Compares a candidate with the base.
+/// Compares a candidate with the base: `[base, candidate]`.
 ///
 /// # Errors
 ///
@@ -127,29 +120,37 @@ pub(super) fn compare(
     options: &Options,
     folder: &TaskFolder,
     place: Place<'_>,
-    candidate: Candidate<'_>,
+    sides: [&Path; 2],
 ) -> Result<Recorded, Failure> {
     let (task, Place { cell, run, .. }) = (&folder.task, place);
+    let [base, candidate] = sides;
     let mut file = study(options, &folder.study_path(), task)?;
     cell.enter(&mut file);
-    let installs_as = task.source.installs_as.as_str();
-    let in_image = installs_as.strip_prefix('/');
-    let put = |program: &Path| (installs_as.to_owned(), program.to_owned());
-    let with = candidate.program.filter(|_| in_image.is_none()).map(put);
-    let flags = asked(task, &cell, candidate.program.is_none(), run);
-    let flags = flags::Compare { with, ..flags };
-    let replacing = |program: &Path| -> Result<Options, Failure> {
-        let Some(place) = in_image else { return Ok(options.clone()) };
-        let place = place.parse::<RelativePath>();
-        let place =
-            place.map_err(|wrong| Failure::Usage(format!("source.installs-as: {wrong}")))?;
-        Ok(options.replacing(Replaced { place, file: program.to_owned() }))
+    let flags = flags::Compare {
+        base: task.asked.variant.to_string(),
+        clients: Some(cell.clients),
+        pairs: Some(cell.pairs),
+        out: Some(run.to_owned()),
+        ..flags::Compare::default()
     };
-    let ours = replacing(candidate.base)?;
-    let theirs = candidate.program.filter(|_| in_image.is_some()).map(replacing).transpose()?;
-    let builds = Builds { base: Some(candidate.base), other: theirs.as_ref() };
-    let recorded = compare::carried_out(&ours, file, &flags, builds)?;
-    recorded.ok_or_else(|| {
+    let installs_as = task.source.installs_as.as_str();
+    let recorded = match installs_as.strip_prefix('/') {
+        None => {
+            let with = Some((installs_as.to_owned(), candidate.to_owned()));
+            let builds = Builds { base: Some(base), other: None };
+            compare::carried_out(options, file, &flags::Compare { with, ..flags }, builds)
+        }
+        Some(place) => {
+            let wrong = |wrong| Failure::Usage(format!("source.installs-as: {wrong}"));
+            let place: RelativePath = place.parse().map_err(wrong)?;
+            let [ours, theirs] = sides.map(|program| {
+                options.replacing(Replaced { place: place.clone(), file: program.to_owned() })
+            });
+            let builds = Builds { base: None, other: Some(&theirs) };
+            compare::carried_out(&ours, file, &flags, builds)
+        }
+    };
+    recorded?.ok_or_else(|| {
         Failure::Unmeasured(format!("nothing was measured at {}", count(cell.clients, "client")))
     })
 }
@@ -185,29 +186,24 @@ pub(super) fn floor(
     cost.map(|cost| Some(cost.mean)).ok_or_else(unmeasured)
 }
 
-fn asked(task: &Task, cell: &Cell, twice: bool, run: &Path) -> flags::Compare {
-    flags::Compare {
-        study: Default::default(),
-        base: task.asked.variant.to_string(),
-        variant: None,
-        with: None,
-        other_device: None,
-        other: OtherFirmware::default(),
-        a_a: twice,
-        clients: Some(cell.clients),
-        point: flags::Point::default(),
-        pairs: Some(cell.pairs),
-        up_to: None,
-        margin: None,
-        expect: None,
-        perturb: Vec::new(),
-        changes: Vec::new(),
-        window: None,
-        on: On::Vm,
-        dry_run: false,
-        out: Some(run.to_owned()),
-        open: false,
-        symbols: flags::Symbols::default(),
-        outputs: flags::Outputs::default(),
+#[cfg(test)]
+mod tests {
+    use lab::study_file::StudyText;
+
+    use super::*;
+
+    #[test]
+    fn a_window_has_as_many_rounds_whatever_their_period() {
+        const STUDY: &str = "question = \"?\"\n[access-point]\nclients = [3]\n[subject]\nprocess = \"hostapd\"\n\
+            [load]\nrun = \"iw dev\"\n[witness]\nrounds = 10\n[trial]\nwindow = \"10s\"\n[[variant]]\nname = \"a\"\n";
+        let Any::Clients(file) = StudyText::named("a", STUDY).study().unwrap() else {
+            panic!("a study of clients");
+        };
+        let mut file = *file;
+        let every = Span::from_nanos(1_400_000_000);
+        Cell { clients: 3, every: Some(every), pairs: 6 }.enter(&mut file);
+        assert_eq!(file.study.trial.window, Span::from_secs(14));
+        assert_eq!(file.study.load.as_ref().unwrap().every, every);
+        lab::study_file::check(&file.study).unwrap();
     }
 }

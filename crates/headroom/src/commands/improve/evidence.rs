@@ -5,55 +5,33 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use analysis::{Estimate, NANOSECONDS_PER_INSTRUCTION, analyse, verdicts::Judgement};
-use improve::{
-    Built,
-    judge::{self, Evidence, Rule},
-    outcome::{Finding, Outcome as Ended, Reason},
-};
+use improve::{Built, judge::Evidence};
 use lab::run_folder::Recorded;
 use model::trial::{Outcome, Purpose, Trial};
 
-/// What was measured in one cell.
-pub(super) struct Measured {
-    judgement: Option<Judgement>,
-    broken: Option<String>,
-    memory_kib: [Option<f64>; 2],
-    bytes: [u64; 2],
-    warnings: u32,
-    outside: Option<Estimate>,
-    floor_us: Option<f64>,
-    /// Time that passed on access points, s.
-    pub(super) device_s: f64,
-}
-
-/// Of a run.
+/// Of a run: what there is to judge, where it holds a comparison, and the time that passed on access points, s.
 pub(super) fn of(
     recorded: &Recorded,
     base: &Path,
-    built: Option<&Built>,
+    built: &Built,
     floor_us: Option<f64>,
-) -> Measured {
+) -> (Option<Evidence>, f64) {
     let analysis = analyse(&recorded.run, &recorded.trials);
-    let bytes = fs::metadata(base).map_or(0, |file| file.len());
-    let judgement = analysis.judgements.first().cloned();
-    let memory = |variant: &str| {
-        let clients = judgement.as_ref().map_or(0, |judgement| judgement.clients);
-        analysis.cell(variant, clients).and_then(|cell| cell.beyond.rss_end_kib)
+    let evidence = |judgement: &Judgement| {
+        let memory = |variant: &str| {
+            analysis.cell(variant, judgement.clients).and_then(|cell| cell.beyond.rss_end_kib)
+        };
+        Evidence {
+            broken: broken(recorded, judgement),
+            floor_us,
+            memory_kib: [memory(&judgement.base), memory(&judgement.variant)],
+            bytes: [fs::metadata(base).map_or(0, |file| file.len()), built.bytes],
+            warnings: built.warnings,
+            outside: outside(recorded, judgement),
+            judgement: judgement.clone(),
+        }
     };
-    let memory_kib = match &judgement {
-        Some(judgement) => [memory(&judgement.base), memory(&judgement.variant)],
-        None => [None, None],
-    };
-    Measured {
-        broken: judgement.as_ref().and_then(|judgement| broken(recorded, judgement)),
-        memory_kib,
-        bytes: [bytes, built.map_or(bytes, |built| built.bytes)],
-        warnings: built.map_or(0, |built| built.warnings),
-        device_s: analysis.ledger.device_s,
-        outside: judgement.as_ref().and_then(|judgement| outside(recorded, judgement)),
-        judgement,
-        floor_us,
-    }
+    (analysis.judgements.first().map(evidence), analysis.ledger.device_s)
 }
 
 /// What the whole machine executed more in the variant's windows than in the base's, pair by pair, µs a second, as QEMU
@@ -101,25 +79,4 @@ fn why_broken(trial: &Trial) -> Option<String> {
             "in one window {failed} of the load's commands failed, and {skipped} of its rounds had no turn{said}"
         )
     })
-}
-
-impl Measured {
-    /// Decides.
-    pub(super) fn judge(&self, rule: &Rule) -> Finding {
-        let Some(judgement) = &self.judgement else {
-            let sentence = "The run holds no comparison.";
-            return Finding::of(Ended::Invalid, Reason::Unmeasured, sentence);
-        };
-        let Self { broken, memory_kib, bytes, warnings, .. } = self;
-        let evidence = Evidence {
-            judgement,
-            broken: broken.clone(),
-            floor_us: self.floor_us,
-            memory_kib: *memory_kib,
-            bytes: *bytes,
-            warnings: *warnings,
-            outside: self.outside,
-        };
-        judge::judge(rule, &evidence)
-    }
 }

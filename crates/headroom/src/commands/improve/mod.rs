@@ -20,16 +20,15 @@ use improve::{
     begin::{Texts, begin},
     folder::{Error, LONGEST_DIFF, LONGEST_TEXT},
     judge,
-    ledger::{Access, Cost, Kind, Ledger, What},
+    ledger::{Access, Cost, Kind, Ledger, Opened, What},
     outcome::{Finding, Outcome, Reason},
-    sandbox::{self, Stop},
+    sandbox,
     standing::Standing,
 };
-use lab::{Cancel, host};
+use lab::host;
 use linux::file;
-use model::name::Sha256Hex;
 
-use self::cell::{Candidate, Cell, Place};
+use self::cell::{Cell, Place};
 use crate::{
     failure::{Failure, Verdict},
     flags::improve::{Accept, Canary, Improve, Named, Spent, Try, Verb},
@@ -71,16 +70,6 @@ impl From<improve::ledger::Broken> for Failure {
     }
 }
 
-/// The wish to stop, as the sandbox hears it.
-#[derive(Debug)]
-struct Signals(Cancel);
-
-impl Stop for Signals {
-    fn is_stopped(&self) -> bool {
-        self.0.is_stopped()
-    }
-}
-
 /// The folder of a task's tries.
 fn folder_of(named: &Named) -> PathBuf {
     let task = options::absolute(named.task.clone());
@@ -104,10 +93,10 @@ fn init(options: &Options, named: &Named) -> Result<Verdict, Failure> {
     let study_text = read(&study)?;
     let texts = Texts { task: &text, study: &study_text, folder };
     cell::study(options, &study, &task)?;
-    let stop = Signals(options::watched()?);
+    let cancel = options::watched()?;
     let path = folder_of(named);
     output::note(format_args!("headroom: fetching and building the base in {}", path.display()));
-    let (folder, mut ledger) = begin(&path, texts, host::unix_now(), &stop)?;
+    let (folder, mut ledger) = begin(&path, texts, host::unix_now(), &|| cancel.is_stopped())?;
     let run = folder.secret_run(0, 0)?;
     if let Some(us) = cell::floor(options, &folder, &Cell::known(&folder.task), &run)? {
         ledger.append(host::unix_now(), What::Least { us })?;
@@ -120,6 +109,8 @@ fn init(options: &Options, named: &Named) -> Result<Verdict, Failure> {
 struct Work<'a> {
     options: &'a Options,
     folder: TaskFolder,
+    /// What its first line fixed.
+    opened: Opened,
     ledger: Ledger,
 }
 
@@ -142,7 +133,8 @@ impl<'a> Work<'a> {
             )));
         }
         let (folder, ledger) = TaskFolder::open(&path, access, host::unix_now())?;
-        Ok(Self { options, folder, ledger })
+        let opened = ledger.opened().cloned().ok_or(Error::NotBegun(path))?;
+        Ok(Self { options, folder, opened, ledger })
     }
 
     fn standing(&self) -> Standing {
@@ -208,16 +200,16 @@ impl<'a> Work<'a> {
                 let cell = Cell::known(&self.folder.task);
                 let (run, floor_us) = (place.path_of("run"), self.standing().floor_us);
                 let place = Place { cell, run: &run, floor_us };
-                self.measured(attempt, Some(&built), place)
+                self.measured(attempt, &built, place)
             }
         }
     }
 
     /// What a diff builds, unless it is what the base is.
     fn built(&self, id: u32, diff: &[u8]) -> Result<Result<Built, Finding>, Failure> {
-        let stop = Signals(options::watched()?);
-        let built = self.folder.build(id, diff, &stop)?;
-        Ok(built.and_then(|built| match self.base()? == &built.program {
+        let cancel = options::watched()?;
+        let built = self.folder.build(id, diff, &|| cancel.is_stopped())?;
+        Ok(built.and_then(|built| match self.opened.program == built.program {
             true => {
                 let sentence = "Its program is the base's, to the byte.";
                 Err(Finding::of(Outcome::NoChange, Reason::SameProgram, sentence))
@@ -226,35 +218,26 @@ impl<'a> Work<'a> {
         }))
     }
 
-    /// The base's program.
-    fn base(&self) -> Result<&Sha256Hex, Finding> {
-        match self.ledger.entries().first().map(|entry| &entry.what) {
-            Some(What::Opened(opened)) => Ok(&opened.program),
-            _ => {
-                Err(Finding::of(Outcome::Invalid, Reason::Unmeasured, "The ledger names no base."))
-            }
-        }
-    }
-
-    /// Measures a program, or the base against itself, in one cell, and judges it.
+    /// Measures a program beside the base in one cell, and judges it.
     fn measured(
         &self,
         attempt: &mut Attempt,
-        built: Option<&Built>,
+        built: &Built,
         place: Place<'_>,
     ) -> Result<Finding, Failure> {
-        let base = match self.base() {
-            Ok(base) => self.folder.program(base),
-            Err(finding) => return Ok(finding),
-        };
-        let program = built.map(|built| self.folder.program(&built.program));
-        let candidate = Candidate { base: &base, program: program.as_deref() };
+        let [base, program] =
+            [&self.opened.program, &built.program].map(|program| self.folder.program(program));
         // What a secret cell is shows in its progress.
         let options = if attempt.kind == Kind::Try { self.options } else { &self.options.silent() };
-        let recorded = cell::compare(options, &self.folder, place, candidate)?;
-        let measured = evidence::of(&recorded, &base, built, place.floor_us);
-        attempt.device_s += measured.device_s;
-        Ok(measured.judge(&place.cell.rule(&self.folder.task, attempt.kind)))
+        let recorded = cell::compare(options, &self.folder, place, [&base, &program])?;
+        let (evidence, device_s) = evidence::of(&recorded, &base, built, place.floor_us);
+        attempt.device_s += device_s;
+        let nothing = || {
+            let sentence = "The run holds no comparison.";
+            Finding::of(Outcome::Invalid, Reason::Unmeasured, sentence)
+        };
+        let rule = place.cell.rule(&self.folder.task, attempt.kind);
+        Ok(evidence.map_or_else(nothing, |evidence| judge::judge(&rule, &evidence)))
     }
 
     fn attempt_acceptance(&mut self, flags: &Accept) -> Result<Verdict, Failure> {
@@ -271,15 +254,20 @@ impl<'a> Work<'a> {
         };
         let diff = self.folder.diff(&tried.diff)?;
         let mut attempt = self.begin(Kind::Acceptance, &diff, Spent::default())?;
-        let finding = self.in_secret_cells(&mut attempt, Some(&diff));
+        let finding = match self.built(attempt.id, &diff) {
+            Ok(Ok(built)) => self.in_secret_cells(&mut attempt, &built),
+            Ok(Err(finding)) => Ok(finding),
+            Err(failure) => Err(failure),
+        };
         self.conclude(&attempt, finding)
     }
 
     fn attempt_canaries(&mut self, flags: &Canary) -> Result<Verdict, Failure> {
+        let base = self.folder.built_base(&self.opened.program)?;
         let mut won = false;
         for _ in 0..flags.count {
             let mut attempt = self.begin(Kind::Canary, b"", Spent::default())?;
-            let finding = self.in_secret_cells(&mut attempt, None);
+            let finding = self.in_secret_cells(&mut attempt, &base);
             won |= self.conclude(&attempt, finding)? == Verdict::Pass;
         }
         // A canary that wins is the failure.
@@ -287,16 +275,7 @@ impl<'a> Work<'a> {
     }
 
     /// Measures in all cells of an acceptance, unless one is lost before.
-    fn in_secret_cells(
-        &self,
-        attempt: &mut Attempt,
-        diff: Option<&[u8]>,
-    ) -> Result<Finding, Failure> {
-        let built = match diff.map(|diff| self.built(attempt.id, diff)).transpose()? {
-            None => None,
-            Some(Ok(built)) => Some(built),
-            Some(Err(finding)) => return Ok(finding),
-        };
+    fn in_secret_cells(&self, attempt: &mut Attempt, built: &Built) -> Result<Finding, Failure> {
         let mut findings = Vec::new();
         for (place, cell) in (0..).zip(Cell::secret(&self.folder, attempt.id)?) {
             let [floor, run] =
@@ -305,7 +284,7 @@ impl<'a> Work<'a> {
             show::cell(self.options, place + 1, self.folder.task.acceptance.cells);
             let floor_us = cell::floor(&self.options.silent(), &self.folder, &cell, &floor)?;
             let place = Place { cell, run: &run, floor_us };
-            let finding = self.measured(attempt, built.as_ref(), place)?;
+            let finding = self.measured(attempt, built, place)?;
             let is_won = finding.outcome == Outcome::Win;
             findings.push(finding);
             if !is_won {

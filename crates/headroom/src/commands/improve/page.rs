@@ -2,8 +2,8 @@
 
 use improve::{
     TaskFolder,
-    ledger::{Cost, Kind, Ledger, Opened, What},
-    outcome::{Change, Outcome},
+    ledger::{Cost, Kind, Ledger, Opened},
+    outcome::Outcome,
     standing::{Attempt, Standing},
 };
 use report::tries;
@@ -21,14 +21,10 @@ pub(super) fn write(folder: &TaskFolder, ledger: &Ledger) {
 }
 
 fn task(folder: &TaskFolder, ledger: &Ledger, standing: &Standing) -> tries::Task {
-    let opened = ledger.entries().first().and_then(|entry| match &entry.what {
-        What::Opened(opened) => Some(opened),
-        _ => None,
-    });
     tries::Task {
         question: folder.task.question.clone(),
         standing: sentences(folder, standing),
-        fixed: opened.map(|opened| fixed(opened)).unwrap_or_default(),
+        fixed: ledger.opened().map(fixed).unwrap_or_default(),
         attempts: standing.attempts.iter().map(|one| attempt(folder, one)).collect(),
         head: ledger.head().map(ToString::to_string).unwrap_or_default(),
     }
@@ -86,7 +82,6 @@ fn attempt(folder: &TaskFolder, attempt: &Attempt) -> tries::Attempt {
         tokens.map(|tokens| format!("; {tokens} tokens")),
     ];
     let run = format!("tries/{id}/run/{PAGE}");
-    let change = finding.as_ref().and_then(|finding| finding.change);
     tries::Attempt {
         id: *id,
         kind: kind.name(),
@@ -94,7 +89,7 @@ fn attempt(folder: &TaskFolder, attempt: &Attempt) -> tries::Attempt {
         // A canary that wins is no win.
         is_won: outcome(attempt) == Some(Outcome::Win) && *kind != Kind::Canary,
         sentence: finding.as_ref().map(|finding| finding.sentence.clone()).unwrap_or_default(),
-        change: change.map(|Change { mean, low, high }| tries::Change { mean, ends: [low, high] }),
+        change: finding.as_ref().and_then(|finding| finding.change),
         began_unix: *began,
         took_s: [*wall_s, *device_s],
         spent: said.into_iter().flatten().collect(),

@@ -3,8 +3,8 @@
 use analysis::quantity::signed_percent;
 use improve::{
     TaskFolder,
-    ledger::{Cost, Kind, Ledger, What},
-    outcome::{Change, Finding, Outcome},
+    ledger::{Cost, Kind, Ledger},
+    outcome::{Finding, Outcome},
     standing::Attempt,
 };
 use model::plural::count;
@@ -15,9 +15,7 @@ use crate::{failure::Verdict, options::Options, output};
 
 /// A task that was begun.
 pub(super) fn begun(options: &Options, folder: &TaskFolder, ledger: &Ledger) {
-    let Some(What::Opened(opened)) = ledger.entries().first().map(|entry| &entry.what) else {
-        return;
-    };
+    let Some(opened) = ledger.opened() else { return };
     if options.json {
         output::json(&json!({"folder": folder.path(), "head": ledger.head(), "opened": opened}));
         return;
@@ -62,6 +60,7 @@ pub(super) fn only_the_outcome(finding: &Finding) -> Finding {
     let (outcome, sentence) = match finding.outcome {
         Outcome::Win => (Outcome::Win, "It passes in every cell."),
         Outcome::Invalid => (Outcome::Invalid, "It could not be measured in every cell."),
+        Outcome::Interrupted => (Outcome::Interrupted, "headroom was stopped before it ended."),
         _ => (Outcome::Reverted, "It does not pass in every cell."),
     };
     Finding { outcome, reason: None, sentence: sentence.to_owned(), change: None }
@@ -98,7 +97,7 @@ fn row(attempt: &Attempt) -> String {
         None => ("under way", ""),
     };
     let change = finding.as_ref().and_then(|finding| finding.change);
-    let change = change.map_or_else(|| "-".to_owned(), |Change { mean, .. }| signed_percent(mean));
+    let change = change.map_or_else(|| "-".to_owned(), |change| signed_percent(change.mean));
     let wall = cost.wall_s;
     format!("{id:>4}  {:<10}  {outcome:<11}  {change:>8}  {wall:>5.0} s  {sentence}", kind.name())
 }
