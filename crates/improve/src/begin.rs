@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::{
-    build::Built,
+    build::Base,
     content,
     folder::{Error, TaskFolder},
     ledger::{Access, Ledger, Opened, What},
@@ -33,14 +33,15 @@ pub fn begin(
     stop: &Stop<'_>,
 ) -> Result<(TaskFolder, Ledger), Error> {
     let folder = TaskFolder::create(path, texts.task, texts.study)?;
-    let (source, Built { program, .. }) = folder.build_base(texts.folder, stop)?;
+    let Base { manifest, program, arm64 } = folder.build_base(texts.folder, stop)?;
     let mut ledger = Ledger::open(&folder.folder, Access::Write)?;
     let opened = Opened {
         question: folder.task.question.clone(),
         task: content::sum(texts.task.as_bytes()),
         study: content::sum(texts.study.as_bytes()),
-        source,
+        source: manifest,
         program,
+        arm64,
         seed: content::sum(folder.seed()?.as_bytes()),
         headroom: env!("CARGO_PKG_VERSION").to_owned(),
     };

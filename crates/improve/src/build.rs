@@ -11,7 +11,11 @@ use std::{
 };
 
 use linux::{file, folder::Folder};
-use model::{name::Sha256Hex, span::Span};
+use model::{
+    architecture::Architecture,
+    name::{RelativePath, Sha256Hex},
+    span::Span,
+};
 
 use crate::{
     content::{Item, Manifest},
@@ -26,8 +30,27 @@ const LONGEST_PROGRAM: u64 = 512 << 20;
 /// No build says more that is looked at, bytes.
 const LONGEST_LOG: u64 = 64 << 20;
 
-/// What a build said.
-const LOG: &str = "build.log";
+/// Where a processor's base is in the task's folder, and what its builds said, there and in a try's.
+#[derive(Clone, Copy)]
+struct Names {
+    source: &'static str,
+    out: &'static str,
+    log: &'static str,
+}
+
+/// What was fetched, and built for the processor that tries are measured on.
+const OWN: Names = Names { source: "source", out: "out", log: "build.log" };
+
+impl Names {
+    const fn of(arch: Architecture) -> Self {
+        match arch {
+            Architecture::X86_64 => OWN,
+            Architecture::Arm64 => {
+                Self { source: "source-arm64", out: "out-arm64", log: "build-arm64.log" }
+            }
+        }
+    }
+}
 
 /// A diff may take so long to be applied.
 const APPLY: Duration = Duration::from_secs(30);
@@ -39,36 +62,67 @@ pub struct Built {
     pub program: Sha256Hex,
     /// Its length as it is built, bytes.
     pub bytes: u64,
-    /// The files that were edited.
-    pub edited: Vec<String>,
-    /// Warnings of the compiler in these.
+    /// Warnings of the compiler in the files that were edited, beyond those that the base has there.
     pub warnings: u32,
 }
 
+/// What is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// Its number in the ledger.
+    pub id: u32,
+    /// What it changes.
+    pub diff: &'a [u8],
+    /// For which processor.
+    pub arch: Architecture,
+}
+
+/// The base: what it is, and its program for each processor.
+pub(crate) struct Base {
+    /// Its manifest's hash.
+    pub(crate) manifest: Sha256Hex,
+    /// For the processor that tries are measured on.
+    pub(crate) program: Sha256Hex,
+    /// For arm64, where the task has a build for it.
+    pub(crate) arm64: Option<Sha256Hex>,
+}
+
 impl TaskFolder {
-    /// Fetches the tree and builds it: the base. Its manifest's hash, and its program.
-    pub(crate) fn build_base(
-        &self,
-        task_folder: &Path,
-        stop: &Stop<'_>,
-    ) -> Result<(Sha256Hex, Built), Error> {
-        let (source, out) = (self.path_of("source"), self.path_of("out"));
+    /// Fetches the tree and builds it.
+    pub(crate) fn build_base(&self, task_folder: &Path, stop: &Stop<'_>) -> Result<Base, Error> {
+        let source = self.path_of(OWN.source);
         self.fetch(&source, task_folder)?;
-        let tree = self.folder.folder("source").map_err(Error::file("open", &source))?;
+        let tree = self.folder.folder(OWN.source).map_err(Error::file("open", &source))?;
         let manifest = Manifest::of(&tree).map_err(Error::file("read", &source))?.sum();
-        let log = self.log(LOG, &self.folder)?;
-        let sandbox = self.sandbox(&source, &out, (&log, stop));
-        match self.build_tree(&sandbox)? {
+        let has_arm64 = self.task.source.arm64.is_some();
+        if has_arm64 {
+            // Before anything was built in it.
+            let names = Names::of(Architecture::Arm64);
+            copy(&source, &self.path_of(names.source))?;
+            let out = self.folder.new_folder(names.out);
+            out.map_err(Error::file("make", self.path_of(names.out)))?;
+        }
+        let program = self.base_for(Architecture::X86_64, stop)?;
+        let arm64 = has_arm64.then(|| self.base_for(Architecture::Arm64, stop)).transpose()?;
+        Ok(Base { manifest, program, arm64 })
+    }
+
+    /// Builds the base for a processor; its program.
+    fn base_for(&self, arch: Architecture, stop: &Stop<'_>) -> Result<Sha256Hex, Error> {
+        let (names, recipe) = (Names::of(arch), self.task.source.recipe(arch));
+        let [source, out] = [names.source, names.out].map(|name| self.path_of(name));
+        let log = self.log(names.log, &self.folder)?;
+        match self.build_tree(recipe.build, &self.sandbox(&source, &out, (&log, stop)))? {
             Ended::With(status) if status.success() => {}
             Ended::Stopped => return Err(Error::Interrupted),
             ended => {
-                let (what, log) = ("the base's build", self.path_of(LOG));
+                let (what, log) = ("the base's build", self.path_of(names.log));
                 return Err(Error::Command { what, how: words(ended), log });
             }
         }
-        let built = self.take_program(&out, Vec::new())?;
-        let lost = || Error::NoProgram(self.task.source.program.as_ref().into());
-        Ok((manifest, built.ok_or_else(lost)?))
+        let built = self.take_program(&out, recipe.program)?;
+        let lost = || Error::NoProgram(recipe.program.as_ref().into());
+        built.map(|(program, _)| program).ok_or_else(lost)
     }
 
     /// Has the task's author's command leave the tree in a folder.
@@ -92,9 +146,8 @@ impl TaskFolder {
         Err(Error::Command { what, how, log })
     }
 
-    fn build_tree(&self, sandbox: &Sandbox<'_>) -> Result<Ended, Error> {
-        let source = &self.task.source;
-        let ended = sandbox.run(&source.build, nothing()?, source.limit.into());
+    fn build_tree(&self, build: &str, sandbox: &Sandbox<'_>) -> Result<Ended, Error> {
+        let ended = sandbox.run(build, nothing()?, self.task.source.limit.into());
         ended.map_err(Error::file("run", PROGRAM[0]))
     }
 
@@ -106,7 +159,7 @@ impl TaskFolder {
     pub fn built_base(&self, program: &Sha256Hex) -> Result<Built, Error> {
         let path = self.program(program);
         let bytes = fs::metadata(&path).map_err(Error::file("read", &path))?.len();
-        Ok(Built { program: program.clone(), bytes, edited: Vec::new(), warnings: 0 })
+        Ok(Built { program: program.clone(), bytes, warnings: 0 })
     }
 
     /// Builds a try; else why there is nothing to measure.
@@ -116,12 +169,11 @@ impl TaskFolder {
     /// [`Error`] of this machine, never of the try.
     pub fn build(
         &self,
-        id: u32,
-        diff: &[u8],
+        candidate: Candidate<'_>,
         stop: &Stop<'_>,
     ) -> Result<Result<Built, Finding>, Error> {
-        let place = self.of_try(id)?;
-        let built = self.build_in(&place, diff, stop);
+        let place = self.of_try(candidate.id)?;
+        let built = self.build_in(&place, candidate, stop);
         for name in ["tree", "out"] {
             // Copies: the program and the log stay.
             let _ = place.remove_tree(name);
@@ -133,57 +185,66 @@ impl TaskFolder {
         }
     }
 
-    fn build_in(&self, place: &Folder, diff: &[u8], stop: &Stop<'_>) -> Result<Built, Unbuilt> {
-        for (from, to) in [("source", "tree"), ("out", "out")] {
-            copy(&self.path_of(from), &place.path_of(to))?;
-        }
+    fn build_in(
+        &self,
+        place: &Folder,
+        candidate: Candidate<'_>,
+        stop: &Stop<'_>,
+    ) -> Result<Built, Unbuilt> {
+        let Candidate { diff, arch, .. } = candidate;
+        let (names, recipe) = (Names::of(arch), self.task.source.recipe(arch));
         let [tree, out] = ["tree", "out"].map(|name| place.path_of(name));
-        let log = self.log(LOG, place)?;
+        for (from, to) in [(names.source, &tree), (names.out, &out)] {
+            copy(&self.path_of(from), to)?;
+        }
+        let log = self.log(names.log, place)?;
         let sandbox = self.sandbox(&tree, &out, (&log, stop));
-        self.apply(place, diff, &sandbox)?;
-        let edited = self.edited(place)?;
-        match self.build_tree(&sandbox)? {
+        if !self.applies(place, diff, &sandbox)? {
+            let said = said(&place.path_of(names.log), "The diff does not apply to the base");
+            return Err(failed(Reason::DoesNotApply, said).into());
+        }
+        let edited = self.edited(place, names)?;
+        match self.build_tree(recipe.build, &sandbox)? {
             Ended::With(status) if status.success() => {}
             Ended::Stopped => return Err(Error::Interrupted.into()),
             Ended::TimedOut => return Err(too_long(self.task.source.limit).into()),
             Ended::With(_) => {
-                let said = self.said(place, "It does not build");
+                let said = said(&place.path_of(names.log), "It does not build");
                 return Err(failed(Reason::DoesNotBuild, said).into());
             }
         }
-        let built = self.take_program(&out, edited)?.ok_or_else(|| {
-            let sentence = format!("Its build leaves no program `{}`.", self.task.source.program);
+        let (program, bytes) = self.take_program(&out, recipe.program)?.ok_or_else(|| {
+            let sentence = format!("Its build leaves no program `{}`.", recipe.program);
             failed(Reason::DoesNotBuild, sentence)
         })?;
-        let warnings = self.new_warnings(place, &built.edited);
-        Ok(Built { warnings, ..built })
+        // Beyond those that the base's build has there.
+        let [now, then] = [place, &self.folder].map(|folder| text(&folder.path_of(names.log)));
+        let warnings = warnings(&now, &edited).saturating_sub(warnings(&then, &edited));
+        Ok(Built { program, bytes, warnings })
     }
 
-    /// Applies a diff to the copy that a sandbox is over.
-    fn apply(&self, place: &Folder, diff: &[u8], sandbox: &Sandbox<'_>) -> Result<(), Unbuilt> {
+    /// Applies a diff to the copy that a sandbox is over; whether that went well.
+    fn applies(&self, place: &Folder, diff: &[u8], sandbox: &Sandbox<'_>) -> Result<bool, Error> {
         const PATCH: &str =
             "patch --strip=1 --batch --forward --no-backup-if-mismatch --reject-file=-";
         let at = || place.path_of("diff");
         place.replace("diff", diff).map_err(Error::file("write", at()))?;
         let input = place.file("diff").map_err(Error::file("read", at()))?;
         match sandbox.run(PATCH, input, APPLY).map_err(Error::file("run", PROGRAM[0]))? {
-            Ended::With(status) if status.success() => Ok(()),
-            Ended::Stopped => Err(Error::Interrupted.into()),
-            _ => {
-                let said = self.said(place, "The diff does not apply to the base");
-                Err(failed(Reason::DoesNotApply, said).into())
-            }
+            Ended::With(status) => Ok(status.success()),
+            Ended::TimedOut => Ok(false),
+            Ended::Stopped => Err(Error::Interrupted),
         }
     }
 
     /// What the diff did to the tree, by content; else what it may not have done.
-    fn edited(&self, place: &Folder) -> Result<Vec<String>, Unbuilt> {
+    fn edited(&self, place: &Folder, base: Names) -> Result<Vec<String>, Unbuilt> {
         let manifest = |folder: &Folder, name: &str| {
             let tree = folder.folder(name);
             tree.and_then(|tree| Manifest::of(&tree))
                 .map_err(Error::file("read", folder.path_of(name)))
         };
-        let (base, tree) = (manifest(&self.folder, "source")?, manifest(place, "tree")?);
+        let (base, tree) = (manifest(&self.folder, base.source)?, manifest(place, "tree")?);
         let changed = base.changed(&tree);
         let is_outside = |(path, item): &(&&str, &Option<&Item>)| {
             !self.task.may_edit(path) || matches!(item, Some(Item::Other))
@@ -198,14 +259,15 @@ impl TaskFolder {
     }
 
     /// The program that a build left, stored; `None` where there is none.
-    fn take_program(&self, out: &Path, edited: Vec<String>) -> Result<Option<Built>, Error> {
+    fn take_program(
+        &self,
+        out: &Path,
+        name: &RelativePath,
+    ) -> Result<Option<(Sha256Hex, u64)>, Error> {
         let folder = Folder::open(out).map_err(Error::file("open", out))?;
         // A link would lead out of the folder: it is no program.
-        let Ok(program) = folder.read(&self.task.source.program, LONGEST_PROGRAM) else {
-            return Ok(None);
-        };
-        let bytes = program.len() as u64;
-        Ok(Some(Built { program: self.store_program(&program)?, bytes, edited, warnings: 0 }))
+        let Ok(program) = folder.read(name, LONGEST_PROGRAM) else { return Ok(None) };
+        Ok(Some((self.store_program(&program)?, program.len() as u64)))
     }
 
     fn sandbox<'a>(
@@ -222,22 +284,15 @@ impl TaskFolder {
         let _ = folder.remove_file(name);
         folder.append(name).map_err(Error::file("open", folder.path_of(name)))
     }
+}
 
-    /// A sentence, and the last line of what the build said.
-    fn said(&self, place: &Folder, what: &str) -> String {
-        let text = text(&place.path_of(LOG));
-        let errors = text.lines().filter(|line| line.contains("error") || line.contains("FAILED"));
-        let last = errors.chain(text.lines().rev().take(1)).next().unwrap_or_default();
-        let last: String = last.chars().filter(|sign| !sign.is_control()).take(200).collect();
-        format!("{what}: {last}")
-    }
-
-    /// Warnings in edited files beyond those that the base's build has there.
-    fn new_warnings(&self, place: &Folder, edited: &[String]) -> u32 {
-        let [now, then] =
-            [place.path_of(LOG), self.path_of(LOG)].map(|log| warnings(&text(&log), edited));
-        now.saturating_sub(then)
-    }
+/// A sentence, and the first error or else the last line of what a build said.
+fn said(log: &Path, what: &str) -> String {
+    let text = text(log);
+    let errors = text.lines().filter(|line| line.contains("error") || line.contains("FAILED"));
+    let last = errors.chain(text.lines().rev().take(1)).next().unwrap_or_default();
+    let last: String = last.chars().filter(|sign| !sign.is_control()).take(200).collect();
+    format!("{what}: {last}")
 }
 
 fn text(log: &Path) -> String {

@@ -84,6 +84,9 @@ pub struct Opened {
     pub source: Sha256Hex,
     /// SHA-256 of the program that the base builds.
     pub program: Sha256Hex,
+    /// The same for arm64, where the task has a build for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm64: Option<Sha256Hex>,
     /// SHA-256 of the seed's hexadecimal digits.
     pub seed: Sha256Hex,
     /// headroom's version.

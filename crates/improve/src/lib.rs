@@ -20,4 +20,8 @@ pub mod sandbox;
 pub mod standing;
 pub mod task;
 
-pub use self::{build::Built, folder::TaskFolder, task::Task};
+pub use self::{
+    build::{Built, Candidate},
+    folder::TaskFolder,
+    task::Task,
+};

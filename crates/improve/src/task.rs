@@ -3,6 +3,7 @@
 //! The shape of a task file and its checks. It opens nothing: [`crate::folder`] reads the file and fixes what it says.
 
 use model::{
+    architecture::Architecture,
     name::{RelativePath, VariantName},
     share::Share,
     span::Span,
@@ -53,6 +54,38 @@ pub struct Source {
     /// A build may take so long.
     #[serde(default = "ten_minutes")]
     pub limit: Span,
+    /// The same for arm64: then one cell of every acceptance is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm64: Option<OtherBuild>,
+}
+
+/// A build for another processor, of the same tree in the same sandbox.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OtherBuild {
+    /// As [`Source::build`].
+    pub build: String,
+    /// As [`Source::program`].
+    pub program: RelativePath,
+}
+
+/// How a program is built for one processor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recipe<'a> {
+    /// The shell command.
+    pub(crate) build: &'a str,
+    /// What it leaves, below `$OUT`.
+    pub(crate) program: &'a RelativePath,
+}
+
+impl Source {
+    /// How it is built for a processor: without a build of its own, as for the one that tries are measured on.
+    pub(crate) fn recipe(&self, arch: Architecture) -> Recipe<'_> {
+        match (arch, &self.arm64) {
+            (Architecture::Arm64, Some(OtherBuild { build, program })) => Recipe { build, program },
+            _ => Recipe { build: &self.build, program: &self.program },
+        }
+    }
 }
 
 fn ten_minutes() -> Span {

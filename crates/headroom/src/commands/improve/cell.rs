@@ -7,6 +7,7 @@ use std::path::Path;
 use improve::{Task, TaskFolder, folder::Error, judge::Rule, ledger::Kind};
 use lab::{Replaced, run_folder::Recorded, study_file::StudyFile};
 use model::{
+    architecture::Architecture,
     experiment::Any,
     name::RelativePath,
     plural::count,
@@ -38,12 +39,14 @@ pub(super) struct Cell {
     /// In place of the load's own period.
     every: Option<Span>,
     pairs: u32,
+    /// In place of the study's own.
+    pub(super) arch: Option<Architecture>,
 }
 
 impl Cell {
     /// The one that whoever tries knows.
     pub(super) fn known(task: &Task) -> Self {
-        Self { clients: task.asked.clients, every: None, pairs: task.asked.pairs }
+        Self { clients: task.asked.clients, every: None, pairs: task.asked.pairs, arch: None }
     }
 
     /// Those of an acceptance: nobody knows them before it.
@@ -51,18 +54,25 @@ impl Cell {
         let (acceptance, pairs) = (&folder.task.acceptance, folder.task.asked.pairs);
         let mut draws = folder.draws(id)?;
         let mut between = |[least, most]: [u64; 2]| least + draws.below(most - least + 1);
-        let mut cell = || {
+        let mut cell = |arch| {
             let clients = between(acceptance.clients.map(u64::from)) as u32;
             let steps = between(acceptance.every.map(|every| every.as_nanos().div_ceil(STEP_NS)));
-            Self { clients, every: Some(Span::from_nanos(steps * STEP_NS)), pairs }
+            Self { clients, every: Some(Span::from_nanos(steps * STEP_NS)), pairs, arch }
         };
-        Ok((0..acceptance.cells).map(|_| cell()).collect())
+        let mut cells: Vec<Self> = (0..acceptance.cells).map(|_| cell(None)).collect();
+        cells.extend(folder.task.source.arm64.is_some().then(|| cell(Some(Architecture::Arm64))));
+        Ok(cells)
     }
 
     /// What a win is in it.
     pub(super) fn rule(&self, task: &Task, kind: Kind) -> Rule {
         let level = if kind == Kind::Try { analysis::judge::ERROR } else { task.level() };
         Rule { at_least: task.asked.at_least, level, gates: task.gates }
+    }
+
+    /// The options with which it is measured.
+    fn options(&self, options: &Options) -> Options {
+        self.arch.map_or_else(|| options.clone(), |arch| options.on(arch))
     }
 
     /// Puts a study into it: loads have another period, and windows as many rounds as they had.
@@ -123,7 +133,7 @@ pub(super) fn compare(
     sides: [&Path; 2],
 ) -> Result<Recorded, Failure> {
     let (task, Place { cell, run, .. }) = (&folder.task, place);
-    let [base, candidate] = sides;
+    let ([base, candidate], options) = (sides, &cell.options(options));
     let mut file = study(options, &folder.study_path(), task)?;
     cell.enter(&mut file);
     let flags = flags::Compare {
@@ -167,6 +177,7 @@ pub(super) fn floor(
     run: &Path,
 ) -> Result<Option<f64>, Failure> {
     let Some(floor) = &folder.task.asked.floor else { return Ok(None) };
+    let options = &cell.options(options);
     let mut file = study(options, &folder.study_path(), &folder.task)?;
     cell.enter(&mut file);
     // It does less than the job: there is no reply to check.
@@ -201,7 +212,7 @@ mod tests {
         };
         let mut file = *file;
         let every = Span::from_nanos(1_400_000_000);
-        Cell { clients: 3, every: Some(every), pairs: 6 }.enter(&mut file);
+        Cell { clients: 3, every: Some(every), pairs: 6, arch: None }.enter(&mut file);
         assert_eq!(file.study.trial.window, Span::from_secs(14));
         assert_eq!(file.study.load.as_ref().unwrap().every, every);
         lab::study_file::check(&file.study).unwrap();

@@ -9,6 +9,7 @@ mod page;
 mod show;
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
@@ -16,7 +17,7 @@ use std::{
 };
 
 use improve::{
-    Built, TaskFolder,
+    Built, Candidate, TaskFolder,
     begin::{Texts, begin},
     folder::{Error, LONGEST_DIFF, LONGEST_TEXT},
     judge,
@@ -27,6 +28,7 @@ use improve::{
 };
 use lab::host;
 use linux::file;
+use model::{architecture::Architecture, name::Sha256Hex};
 
 use self::cell::{Cell, Place};
 use crate::{
@@ -104,6 +106,9 @@ fn init(options: &Options, named: &Named) -> Result<Verdict, Failure> {
     show::begun(options, &folder, &ledger);
     Ok(Verdict::Pass)
 }
+
+/// What is measured, for each processor.
+type Programs = BTreeMap<Architecture, Built>;
 
 /// A task that is worked at.
 struct Work<'a> {
@@ -194,7 +199,7 @@ impl<'a> Work<'a> {
 
     fn tried(&self, attempt: &mut Attempt, diff: &[u8]) -> Result<Finding, Failure> {
         let place = self.folder.of_try(attempt.id)?;
-        match self.built(attempt.id, diff)? {
+        match self.built(Candidate { id: attempt.id, diff, arch: Architecture::X86_64 })? {
             Err(finding) => Ok(finding),
             Ok(built) => {
                 let cell = Cell::known(&self.folder.task);
@@ -206,16 +211,40 @@ impl<'a> Work<'a> {
     }
 
     /// What a diff builds, unless it is what the base is.
-    fn built(&self, id: u32, diff: &[u8]) -> Result<Result<Built, Finding>, Failure> {
+    fn built(&self, candidate: Candidate<'_>) -> Result<Result<Built, Finding>, Failure> {
         let cancel = options::watched()?;
-        let built = self.folder.build(id, diff, &|| cancel.is_stopped())?;
-        Ok(built.and_then(|built| match self.opened.program == built.program {
+        let built = self.folder.build(candidate, &|| cancel.is_stopped())?;
+        Ok(built.and_then(|built| match *self.base(candidate.arch) == built.program {
             true => {
                 let sentence = "Its program is the base's, to the byte.";
                 Err(Finding::of(Outcome::NoChange, Reason::SameProgram, sentence))
             }
             false => Ok(built),
         }))
+    }
+
+    /// The base's program for a processor.
+    fn base(&self, arch: Architecture) -> &Sha256Hex {
+        let other = self.opened.arm64.as_ref().filter(|_| arch == Architecture::Arm64);
+        other.unwrap_or(&self.opened.program)
+    }
+
+    /// What a diff builds, for every processor of the task.
+    fn built_for_all(&self, id: u32, diff: &[u8]) -> Result<Result<Programs, Finding>, Failure> {
+        let mut programs = Programs::new();
+        for arch in self.processors() {
+            match self.built(Candidate { id, diff, arch })? {
+                Ok(built) => programs.insert(arch, built),
+                Err(finding) => return Ok(Err(finding)),
+            };
+        }
+        Ok(Ok(programs))
+    }
+
+    /// Those that the task has builds for.
+    fn processors(&self) -> impl Iterator<Item = Architecture> {
+        let all = Architecture::ALL.into_iter();
+        all.filter(|arch| arch.is_default() || self.opened.arm64.is_some())
     }
 
     /// Measures a program beside the base in one cell, and judges it.
@@ -225,8 +254,8 @@ impl<'a> Work<'a> {
         built: &Built,
         place: Place<'_>,
     ) -> Result<Finding, Failure> {
-        let [base, program] =
-            [&self.opened.program, &built.program].map(|program| self.folder.program(program));
+        let base = self.base(place.cell.arch.unwrap_or_default());
+        let [base, program] = [base, &built.program].map(|program| self.folder.program(program));
         // What a secret cell is shows in its progress.
         let options = if attempt.kind == Kind::Try { self.options } else { &self.options.silent() };
         let recorded = cell::compare(options, &self.folder, place, [&base, &program])?;
@@ -254,8 +283,8 @@ impl<'a> Work<'a> {
         };
         let diff = self.folder.diff(&tried.diff)?;
         let mut attempt = self.begin(Kind::Acceptance, &diff, Spent::default())?;
-        let finding = match self.built(attempt.id, &diff) {
-            Ok(Ok(built)) => self.in_secret_cells(&mut attempt, &built),
+        let finding = match self.built_for_all(attempt.id, &diff) {
+            Ok(Ok(programs)) => self.in_secret_cells(&mut attempt, &programs),
             Ok(Err(finding)) => Ok(finding),
             Err(failure) => Err(failure),
         };
@@ -263,7 +292,8 @@ impl<'a> Work<'a> {
     }
 
     fn attempt_canaries(&mut self, flags: &Canary) -> Result<Verdict, Failure> {
-        let base = self.folder.built_base(&self.opened.program)?;
+        let base = |arch| Ok((arch, self.folder.built_base(self.base(arch))?));
+        let base: Programs = self.processors().map(base).collect::<Result<_, Error>>()?;
         let mut won = false;
         for _ in 0..flags.count {
             let mut attempt = self.begin(Kind::Canary, b"", Spent::default())?;
@@ -275,13 +305,20 @@ impl<'a> Work<'a> {
     }
 
     /// Measures in all cells of an acceptance, unless one is lost before.
-    fn in_secret_cells(&self, attempt: &mut Attempt, built: &Built) -> Result<Finding, Failure> {
+    fn in_secret_cells(
+        &self,
+        attempt: &mut Attempt,
+        programs: &Programs,
+    ) -> Result<Finding, Failure> {
         let mut findings = Vec::new();
-        for (place, cell) in (0..).zip(Cell::secret(&self.folder, attempt.id)?) {
+        let cells = Cell::secret(&self.folder, attempt.id)?;
+        let count = cells.len() as u32;
+        for (place, cell) in (0..).zip(cells) {
+            let Some(built) = programs.get(&cell.arch.unwrap_or_default()) else { continue };
             let [floor, run] =
                 [2 * place, 2 * place + 1].map(|number| self.folder.secret_run(attempt.id, number));
             let (floor, run) = (floor?, run?);
-            show::cell(self.options, place + 1, self.folder.task.acceptance.cells);
+            show::cell(self.options, place + 1, count);
             let floor_us = cell::floor(&self.options.silent(), &self.folder, &cell, &floor)?;
             let place = Place { cell, run: &run, floor_us };
             let finding = self.measured(attempt, built, place)?;

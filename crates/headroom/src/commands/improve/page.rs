@@ -31,10 +31,12 @@ fn task(folder: &TaskFolder, ledger: &Ledger, standing: &Standing) -> tries::Tas
 }
 
 fn fixed(opened: &Opened) -> Vec<(&'static str, String)> {
-    let Opened { task, study, source, program, seed, headroom, .. } = opened;
+    let Opened { task, study, source, program, arm64, seed, headroom, .. } = opened;
     let sums =
         [("task", task), ("study", study), ("source", source), ("the base's program", program)];
-    let sums = sums.into_iter().chain([("the seed, secret until the task is closed", seed)]);
+    let arm64 = arm64.iter().map(|program| ("the base's program for arm64", program));
+    let sums = sums.into_iter().chain(arm64);
+    let sums = sums.chain([("the seed, secret until the task is closed", seed)]);
     let sums = sums.map(|(what, sum)| (what, sum.to_string()));
     sums.chain([("headroom", headroom.clone())]).collect()
 }
