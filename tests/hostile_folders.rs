@@ -228,6 +228,7 @@ fn contention(path: &Path) {
         lab: of.lab,
         host: of.host,
         versus: None,
+        part: None,
         left: Vec::new(),
     };
     RunFolder::create(path, &run, study).unwrap();

@@ -57,6 +57,7 @@ mod red_team;
 mod repairs;
 mod repeatability;
 mod run;
+mod shards;
 mod sshd;
 mod started;
 mod station_stats;

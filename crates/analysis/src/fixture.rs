@@ -161,6 +161,7 @@ fn planned(study: Study) -> Run {
             cores: 2,
         },
         versus: None,
+        part: None,
         left: Vec::new(),
     }
 }

@@ -164,6 +164,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::Exists(_)
         | E::NotARun { .. }
         | E::OtherKind { .. } => USAGE,
+        E::Merge(refusal) => merge_code(refusal),
         E::Machine(_) | E::Changed { .. } => INVALID,
         E::File { .. }
         | E::DiskFull { .. }
@@ -190,6 +191,15 @@ fn lab_code(error: &lab::Error) -> u8 {
 }
 
 /// An image that does not come up is a limit that it did not keep.
+/// What was not measured, or not alike, is invalid; what cannot be one run was named by mistake.
+fn merge_code(refusal: &lab::merge::Refusal) -> u8 {
+    use lab::merge::Refusal as R;
+    match refusal {
+        R::Nothing | R::Whole(_) | R::Foreign { .. } => USAGE,
+        R::Canary { .. } | R::NoCanary { .. } | R::Disagree { .. } | R::Missing { .. } => INVALID,
+    }
+}
+
 fn flash_code(failure: &lab::flash::Failure) -> u8 {
     use lab::flash::Failure as F;
     match failure {

@@ -6,7 +6,9 @@ mod compare;
 pub(crate) mod improve;
 mod index;
 mod mcp;
+mod merge;
 pub(crate) mod states;
+mod submit;
 mod up;
 mod words;
 
@@ -15,14 +17,18 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use model::{architecture::Architecture, name::PackageName, span::Span, trial::Purpose};
+use model::{
+    architecture::Architecture, name::PackageName, shard::Shard, span::Span, trial::Purpose,
+};
 
 pub(crate) use self::board::{Board, Flash};
 pub(crate) use self::check::{Check, Limits};
 pub(crate) use self::compare::{Blame, Compare, OtherFirmware, Outputs, Pause, Point, Spans};
 pub(crate) use self::index::{Effort, Index};
 pub(crate) use self::mcp::Mcp;
+pub(crate) use self::merge::Merge;
 use self::states::StateWord;
+pub(crate) use self::submit::Submit;
 pub(crate) use self::up::{ModeWord, Up};
 
 const ABOUT: &str = "What Wi-Fi costs on an access point: measured, proved, given back";
@@ -156,6 +162,10 @@ pub(crate) enum Verb {
     Improve(Box<improve::Improve>),
     /// Serve these verbs to programs, over the Model Context Protocol
     Mcp(Mcp),
+    /// Make one run of the shards that several machines made
+    Merge(Merge),
+    /// Run a study as shards on the machines of a cluster, wait for them, and merge them
+    Submit(Submit),
     /// Print completions for a shell
     Completions(Completions),
     /// Write the manual pages of all verbs into a folder
@@ -222,6 +232,9 @@ pub(crate) struct Run {
     /// Repeat what verdicts on changes rest on in these perturbed states; alone: in all of them
     #[arg(long, value_name = "STATE,STATE", value_delimiter = ',', num_args = 0..=1, require_equals = true, default_missing_value = "all", conflicts_with = "resume")]
     pub(crate) perturb: Vec<StateWord>,
+    /// Only this part of the trials, as 3/8: other machines do the rest, and `headroom merge` makes one run of all
+    #[arg(long, value_name = "M/N", conflicts_with = "resume")]
+    pub(crate) shard: Option<Shard>,
     /// Open the report in a browser when it is written
     #[arg(long)]
     pub(crate) open: bool,

@@ -28,7 +28,7 @@ use std::{env, process::ExitCode};
 use crate::{
     commands::{
         board, completions, count, doctor, export, flash, guard, image, improve, index, kinds,
-        manual, mcp as served, pause, profile, report, run, studies, up,
+        manual, mcp as served, merge, pause, profile, report, run, studies, submit, up,
     },
     failure::{Failure, Verdict},
     flags::{Flags, Verb},
@@ -59,7 +59,10 @@ fn dispatch(flags: Flags) -> Result<Verdict, Failure> {
         return served::serve(&flags.common, words);
     }
     let options = Options::resolve(&flags.common)?;
-    let ended = carry_out(&options, flags.verb);
+    let ended = match &flags.verb {
+        Verb::Submit(words) => submit::submit(&options, &flags.common, words),
+        _ => carry_out(&options, flags.verb),
+    };
     if let Err(failure) = options.release() {
         output::note(format_args!("headroom: {}", failure.sentence()));
     }
@@ -82,8 +85,9 @@ fn carry_out(options: &Options, verb: Verb) -> Result<Verdict, Failure> {
         Verb::Improve(flags) => improve::improve(options, &flags),
         Verb::Index(flags) => index::write(options, &flags),
         Verb::Manual(flags) => manual::write(&flags),
-        // Begun before: it holds nothing of a lab itself.
-        Verb::Mcp(_) => Ok(Verdict::Pass),
+        // Begun before: they start other headrooms, and hold nothing of a lab themselves.
+        Verb::Mcp(_) | Verb::Submit(_) => Ok(Verdict::Pass),
+        Verb::Merge(flags) => merge::merge(options, &flags),
         Verb::Pause(flags) => pause::pause(options, &flags),
         Verb::Profile(flags) => profile::record(options, &flags),
         Verb::Report(flags) => report::write(options, &flags),

@@ -4,7 +4,7 @@ use std::{io, path::PathBuf, time::Duration};
 
 use model::{architecture::Processor, experiment::Kind};
 
-use crate::{flash, study_file, vm};
+use crate::{flash, merge, study_file, vm};
 
 /// A failure of the lab. Never a statement about the subject.
 #[derive(Debug, thiserror::Error)]
@@ -12,6 +12,9 @@ pub enum Error {
     /// The study file cannot be used.
     #[error(transparent)]
     Study(#[from] study_file::Error),
+    /// Folders that are not the shards of one run.
+    #[error(transparent)]
+    Merge(#[from] merge::Refusal),
     /// A function whose calls are to be counted is nowhere.
     #[error("cannot count calls of `{function}`: {why}")]
     Count {

@@ -25,6 +25,7 @@ use crate::{
     request::{At, Places, Ran, Request},
     run_folder::RunFolder,
     runner::same_lab,
+    shard::Dealt,
     study_file::StudyFile,
     vm::{
         self, Accelerator, Shape,
@@ -87,6 +88,16 @@ pub fn arch<K: Placed>(study: &K::Study) -> Architecture {
 /// The virtual access points that a study needs.
 pub(crate) fn access_points<K: Placed>(study: &K::Study) -> Vec<Shape> {
     K::wanted(study).shapes(&K::places(study))
+}
+
+impl<K: Placed> Dealt for K {
+    fn guess(study: &K::Study, planned: &K::Planned) -> Duration {
+        K::estimate(study, std::slice::from_ref(planned), 1)
+    }
+
+    fn is_counted(study: &K::Study, planned: &K::Planned) -> bool {
+        !K::is_alone(study, planned)
+    }
 }
 
 impl<K: Placed> Procedure for K {

@@ -184,6 +184,15 @@ impl RunFolder {
         self.0.keep(&trial_name(&trial.planned.id()), trial)
     }
 
+    /// Keeps a file that a trial left elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DiskFull`] or [`Error::File`].
+    pub(crate) fn keep_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.0.write_bytes(name, bytes)
+    }
+
     /// Keeps an event. The log is a convenience: a full disk is reported by what matters more.
     pub fn log(&self, event: &Event) {
         self.0.log(event);
@@ -406,6 +415,7 @@ mod tests {
             lab: LabIdentity::default(),
             host: Host::default(),
             versus: None,
+            part: None,
             left: Vec::new(),
         };
         (run, text)

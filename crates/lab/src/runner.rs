@@ -18,6 +18,7 @@ use model::{
     event::Event,
     experiment::{Experiment, Planned, RunOf, TrialOf},
     run::{FORMAT, LabIdentity, Run},
+    shard::Part,
     trial::Trial,
 };
 
@@ -28,6 +29,7 @@ use crate::{
     host,
     procedure::{FileOf, Finished, PlannedOf, Prepared, Procedure, Site, StudyOf, TrialFiles},
     run_folder::{self, Recorded, RunFolder},
+    shard::{self, Dealt},
 };
 
 /// Executes a study from its beginning.
@@ -35,7 +37,7 @@ use crate::{
 /// # Errors
 ///
 /// [`Error`]; what was finished before it is in the folder.
-pub fn run<P: Procedure>(
+pub fn run<P: Procedure<Kind: Dealt>>(
     lab: &Lab,
     procedure: &P,
     file: &FileOf<P>,
@@ -44,6 +46,8 @@ pub fn run<P: Procedure>(
     // A folder that is taken is refused before the image is made.
     RunFolder::check_free(path)?;
     let Prepared { ground, study, plan, lab: identity, versus } = procedure.prepare(lab, file)?;
+    let part = file.shard.map(|shard| Part { shard, whole: plan.clone() });
+    let plan = shard::own::<P::Kind>(&study, plan, file.shard);
     let run = Run {
         format: FORMAT,
         kind: P::Kind::KIND,
@@ -56,6 +60,7 @@ pub fn run<P: Procedure>(
         plan,
         lab: identity,
         host: host::describe(),
+        part,
         versus,
         left: Vec::new(),
     };
@@ -70,7 +75,7 @@ pub fn run<P: Procedure>(
 /// # Errors
 ///
 /// [`Error::Changed`] when the lab is not what it was; else as [`run`].
-pub fn resume<P: Procedure>(
+pub fn resume<P: Procedure<Kind: Dealt>>(
     lab: &Lab,
     procedure: &P,
     path: &Path,
@@ -112,18 +117,21 @@ struct Begun<P: Procedure> {
     recorded: Recorded<P::Kind>,
 }
 
-impl<P: Procedure> Begun<P> {
+impl<P: Procedure<Kind: Dealt>> Begun<P> {
     /// Makes what is not there yet.
     fn execute(self, lab: &Lab, procedure: &P) -> Result<Recorded<P::Kind>, Error> {
         let Self { folder, mut ground, recorded } = self;
         let Recorded { mut run, trials, calibration, .. } = recorded;
         let site = Site { lab, folder: &folder, run: &run, ground: &ground };
         let calibration = procedure.calibrate(&site, calibration)?;
-        if let Some(plan) =
-            procedure.plan(&run.study, &calibration).filter(|plan| *plan != run.plan)
-        {
-            run.plan = plan;
-            folder.plan_again(&run)?;
+        if let Some(whole) = procedure.plan(&run.study, &calibration) {
+            let shard = run.part.as_ref().map(|part| part.shard);
+            let plan = shard::own::<P::Kind>(&run.study, whole.clone(), shard);
+            if plan != run.plan {
+                run.part = shard.map(|shard| Part { shard, whole });
+                run.plan = plan;
+                folder.plan_again(&run)?;
+            }
         }
         let work = Work::of(procedure, &run, trials);
         let crew = Crew::of(lab, procedure, &folder, work.done);

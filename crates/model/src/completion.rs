@@ -382,6 +382,10 @@ impl Planned<Study> for PlannedTrial {
         format!("{}, block {}{again}", self.what(study), self.block + 1)
     }
 
+    fn block(&self) -> String {
+        format!("{}#{}", self.place, self.block)
+    }
+
     fn passes(&self) -> Duration {
         Duration::from_nanos(self.order.warm_up_ns) + Duration::from_nanos(self.order.window_ns)
     }

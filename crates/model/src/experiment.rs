@@ -11,8 +11,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{
     completion, contention,
     run::Run,
-    study,
-    trial::{PlannedTrial, Recording, Trial},
+    study::{self, HostLoad},
+    trial::{PlannedTrial, Recording, Trial, TrialId},
 };
 
 pub use crate::kind::{Kind, Planned};
@@ -64,6 +64,16 @@ impl Planned<study::Study> for PlannedTrial {
 
     fn name(&self, _: &study::Study) -> String {
         self.id.to_string()
+    }
+
+    /// All that is compared at one client count. Two that run at the same time are of two repetitions.
+    fn block(&self) -> String {
+        let TrialId { clients, repetition, perturbed, .. } = &self.id;
+        let state = perturbed.map_or_else(String::new, |perturbed| format!(".{perturbed}"));
+        match self.host_load {
+            HostLoad::Trial => format!("{clients}#{}+{state}", repetition.div_ceil(2)),
+            _ => format!("{clients}#{repetition}{state}"),
+        }
     }
 
     fn passes(&self) -> Duration {

@@ -53,6 +53,9 @@ pub trait Planned<S> {
     /// What people call it.
     fn name(&self, study: &S) -> String;
 
+    /// Its block: trials that are made on one machine, whichever that is.
+    fn block(&self) -> String;
+
     /// What passes on the access point: its warm-up and its window.
     fn passes(&self) -> Duration;
 }

@@ -51,6 +51,7 @@ pub mod random;
 pub mod run;
 pub mod sample;
 pub mod settings;
+pub mod shard;
 pub mod share;
 pub mod span;
 pub mod study;

@@ -35,6 +35,7 @@ use crate::{
     kind::Kind,
     name::{RelativePath, Sha256Hex},
     plural::count,
+    shard::Part,
     study::Study,
     trial::PlannedTrial,
     verdict::Versus,
@@ -69,12 +70,20 @@ pub struct Run<S = Study, P = PlannedTrial> {
     pub lab: LabIdentity,
     /// The machine that ran the lab.
     pub host: Host,
+    /// What it is a part of, where other machines make the rest.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part<P>>,
     /// What was to be decided, where the run is a comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versus: Option<Versus>,
     /// What is not known to be as it was on the device once the run had ended, each in a sentence's part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<String>,
+}
+
+/// For `P` without a value that stands for none.
+const fn none<P>() -> Option<P> {
+    None
 }
 
 /// What the virtual access point was made of.

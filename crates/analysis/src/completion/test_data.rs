@@ -82,6 +82,7 @@ pub fn run() -> Run {
         lab: LabIdentity { image: "0123".to_owned(), ..LabIdentity::default() },
         host: Host { cpu: "a machine".to_owned(), ..Host::default() },
         versus: None,
+        part: None,
         left: Vec::new(),
     }
 }

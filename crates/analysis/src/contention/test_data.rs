@@ -72,6 +72,7 @@ pub(super) fn run(controls: &[(&str, bool)]) -> Run {
         lab: LabIdentity::default(),
         host: Host::default(),
         versus: None,
+        part: None,
         left: Vec::new(),
     }
 }

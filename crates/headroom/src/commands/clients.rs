@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use analysis::Analysis;
-use lab::{clients::ClientTrials, run_folder::Recorded, runner, study_file::StudyFile};
+use lab::{clients::ClientTrials, run_folder::Recorded, runner, shard, study_file::StudyFile};
 use model::{
     experiment::Clients,
     study::{Gates, Study, Target as Kind},
@@ -48,11 +48,11 @@ impl Verbs for Clients {
     }
 
     fn show(options: &Options, file: &StudyFile) -> Verdict {
-        show_plan(options, file, &planned(file))
+        show_plan(options, file, &Self::planned(file))
     }
 
     fn planned(file: &StudyFile) -> Vec<PlannedTrial> {
-        planned(file)
+        shard::own::<Self>(&file.study, planned(file), file.shard)
     }
 
     fn estimate(options: &Options, study: &Study, trials: &[PlannedTrial]) -> Estimate {

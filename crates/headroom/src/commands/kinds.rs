@@ -4,19 +4,25 @@
 use std::path::{Path, PathBuf};
 
 use lab::{
+    merge::{self, Merged},
     run_folder::{self, AnyRecorded, Recorded},
     runner,
+    shard::{self, Dealt},
     study_file::{AnyStudyFile, StudyFile},
 };
 use model::{
     architecture::Architecture,
     experiment::{Any, Clients, Completion, Contention, Experiment},
     firmware::Files,
+    plural::count,
+    shard::Shard,
 };
 use report::{
     Pending,
     index::{Entry, Place, Wanted as Figure},
 };
+
+use serde_json::json;
 
 use super::publish::Wanted;
 #[cfg(feature = "mcp")]
@@ -27,6 +33,7 @@ use crate::{
     failure::{Failure, Verdict},
     flags::{self, On},
     options::Options,
+    output,
     run_path::{PAGE, RunPath},
     shipped,
 };
@@ -49,7 +56,7 @@ pub(crate) struct Site<'a> {
 }
 
 /// What every kind of experiment can do.
-pub(crate) trait Verbs: Experiment {
+pub(crate) trait Verbs: Dealt {
     /// The study as it is carried out there.
     ///
     /// # Errors
@@ -222,6 +229,27 @@ pub(crate) fn resume(
     })
 }
 
+/// `headroom merge DIR…`: puts shards together, and answers the run and what was made of it.
+///
+/// # Errors
+///
+/// [`Failure`] of a folder, or where they are not one run.
+pub(crate) fn merge(
+    folders: &[PathBuf],
+    out: Option<&PathBuf>,
+) -> Result<(PathBuf, Merged), Failure> {
+    let first = folders.first().ok_or(merge::Refusal::Nothing).map_err(lab::Error::from)?;
+    let first = run_folder::read_any(first)?;
+    of_each!(first, first: K => {
+        let shards: Result<Vec<Recorded<K>>, lab::Error> =
+            folders.iter().map(|folder| run_folder::read::<K>(folder)).collect();
+        let name = first.run.study_name.trim_end_matches(".toml");
+        let path = RunPath::choose(out, name)?;
+        let merged = merge::merge(&shards?, &path)?;
+        Ok((path.to_path_buf(), merged))
+    })
+}
+
 /// `headroom report RUN`.
 pub(crate) fn publish(
     options: &Options,
@@ -326,11 +354,20 @@ fn run_as<K: Verbs>(
     file: FileOf<K>,
     study: &Path,
 ) -> Result<Verdict, Failure> {
-    let file = K::changed(K::on_device(file, &flags.on)?, flags)?;
+    let mut file = K::changed(K::on_device(file, &flags.on)?, flags)?;
+    file.shard = flags.shard;
+    if let (Some(_), Some(why)) = (file.shard, shard::refusal::<K>(&file.study, &K::planned(&file)))
+    {
+        return Err(Failure::Usage(format!("--shard: {why}")));
+    }
     if flags.dry_run {
         return Ok(K::show(options, &file));
     }
-    let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
+    let name = file.shard.map_or_else(
+        || file.name.clone(),
+        |shard| format!("{}-shard-{}-of-{}", file.name, shard.number(), shard.of()),
+    );
+    let path = RunPath::choose(flags.out.as_ref(), &name)?;
     let site = Site { on: &flags.on, symbols: &SymbolFolders::of(options, &flags.symbols) };
     let planned = K::planned(&file);
     K::estimate(options, &file.study, &planned).say(options, planned.len());
@@ -344,12 +381,32 @@ fn say_what_is_left<K: Verbs>(options: &Options, recorded: &Recorded<K>) {
     K::estimate(options, &recorded.run.study, &left).say(options, left.len());
 }
 
+/// A shard is no run yet, and is not judged.
+fn conclude_shard<K: Verbs>(options: &Options, recorded: &Recorded<K>, shard: Shard) -> Verdict {
+    let invalid = recorded.trials.iter().filter(|trial| trial.reading().is_none()).count();
+    let (trials, folder) = (recorded.trials.len(), recorded.path.display());
+    if options.json {
+        let path = &recorded.path;
+        output::json(
+            &json!({"shard": shard, "trials": trials, "invalid": invalid, "folder": path}),
+        );
+    } else {
+        let trials = count(trials as u32, "trial");
+        output::line(format_args!("shard {shard}: {trials}, {invalid} invalid, in {folder}"));
+        output::line("with the other shards it becomes a run: headroom merge DIR…");
+    }
+    if invalid == 0 { Verdict::Pass } else { Verdict::Invalid }
+}
+
 fn conclude<K: Verbs>(
     options: &Options,
     flags: &flags::Run,
     recorded: &Recorded<K>,
     near: Option<&Path>,
 ) -> Result<Verdict, Failure> {
+    if let Some(part) = &recorded.run.part {
+        return Ok(conclude_shard(options, recorded, part.shard));
+    }
     let page = recorded.path.join(PAGE);
     let symbols = SymbolFolders::of(options, &flags.symbols);
     let (limits, outputs) = (&flags.limits, &flags.outputs);

@@ -12,7 +12,7 @@ use lab::{
     missing::Needs,
     places::{self, Placed},
     run_folder::{self, Recorded},
-    runner,
+    runner, shard,
 };
 use model::{
     experiment::{Experiment, Planned, RunOf, TrialOf},
@@ -138,7 +138,8 @@ impl<K: AtPlaces> Verbs for K {
     }
 
     fn planned(file: &FileOf<K>) -> Vec<K::Planned> {
-        K::trials(&file.study, &K::Calibration::default())
+        let plan = K::trials(&file.study, &K::Calibration::default());
+        shard::own::<K>(&file.study, plan, file.shard)
     }
 
     fn estimate(options: &Options, study: &K::Study, trials: &[K::Planned]) -> Estimate {

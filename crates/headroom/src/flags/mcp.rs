@@ -49,7 +49,6 @@ pub(crate) struct Mcp {
     pub(crate) out: Option<PathBuf>,
 }
 
-#[cfg(feature = "mcp")]
 impl Common {
     /// The same as words of another headroom's command line.
     pub(crate) fn words(&self) -> Vec<OsString> {

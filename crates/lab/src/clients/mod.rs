@@ -5,6 +5,7 @@
 //! put back to a snapshot, and its clients are those that it has.
 
 mod connection;
+mod dealt;
 mod device;
 mod ground;
 mod images;

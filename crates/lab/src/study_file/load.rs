@@ -7,6 +7,7 @@ use model::{
     completion, contention,
     experiment::{Any, Kind},
     name::Sha256Hex,
+    shard::Shard,
     study::Study,
     trial::Purpose,
 };
@@ -54,6 +55,8 @@ pub struct StudyFile<S = Study> {
     pub overrides: Vec<String>,
     /// Only trials for these are done; empty is all that the study asks for.
     pub only: Vec<Purpose>,
+    /// Which part of its trials is done, where other machines do the rest.
+    pub shard: Option<Shard>,
     /// Whether the command line left variants out: what only those have is no fault then.
     pub is_cut: bool,
 }
@@ -73,6 +76,7 @@ impl<S> StudyFile<S> {
             folder: PathBuf::from("."),
             overrides: Vec::new(),
             only: Vec::new(),
+            shard: None,
             is_cut: false,
         }
     }

@@ -16,6 +16,10 @@ impl Planned<Study> for PlannedTrial {
         format!("cell {} {}, block {}{caches}", self.cell + 1, self.arm.name(), self.block + 1)
     }
 
+    fn block(&self) -> String {
+        format!("{}#{}", self.cell, self.block)
+    }
+
     fn passes(&self) -> Duration {
         Duration::from(self.order.warm_up) + Duration::from(self.order.window)
     }

@@ -164,6 +164,7 @@ pub(crate) fn run(blocks: u32) -> Run {
         lab: LabIdentity { image: "1f".repeat(32), ..LabIdentity::default() },
         host: Host { cpu: "a made-up CPU".to_owned(), cores: 2, ..Host::default() },
         versus: None,
+        part: None,
         left: Vec::new(),
     }
 }

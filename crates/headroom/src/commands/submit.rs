@@ -1,0 +1,399 @@
+//! `headroom submit`: a study as shards on the machines of a cluster, waited for and merged.
+//!
+//! It remembers nothing: which jobs there are is asked of the engine, by a name made from the folder, and what they have
+//! made is in the shards' folders. So the same command again goes on, from whichever machine. Which trials a shard makes
+//! is the lab's.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use analysis::quantity::count;
+use indicatif::HumanDuration;
+use lab::{
+    run_folder,
+    shard::{self, Progress},
+    slurm::{self, Queue, Slurm},
+};
+use serde_json::{Value, json};
+
+use super::{kinds, merge};
+use crate::{
+    failure::{Failure, Verdict},
+    flags::{self, Common},
+    options::{self, Options},
+    output,
+    run_path::RunPath,
+};
+
+/// A shard is given up whose jobs ended so often in turn without one more trial.
+const ATTEMPTS: u32 = 4;
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Without a change, progress is said so often.
+const SAY: Duration = Duration::from_secs(30);
+
+/// An engine that does not answer for so long is gone.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The merged run, in the folder of its shards.
+const MERGED: &str = "run";
+
+pub(crate) fn submit(
+    options: &Options,
+    common: &Common,
+    flags: &flags::Submit,
+) -> Result<Verdict, Failure> {
+    Slurm::require()?;
+    let program = env::current_exe().map_err(|error| {
+        Failure::Environment(format!("cannot find this program to start it for shards: {error}"))
+    })?;
+    let words = words_of_run(common, flags);
+    let trials = planned(&program, &words)?;
+    let name = flags.study.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = options::absolute(RunPath::choose(flags.out.as_ref(), &name)?.to_path_buf());
+    let folder = made(&folder)?;
+    let script = script(&program, &words, &folder, flags)?;
+    let cancel = options::watched()?;
+    let slurm = Slurm {
+        name: slurm::name_of(&folder),
+        options: flags.options.clone(),
+        cpus: flags.cpus,
+        requeues: flags.detach,
+        cancel: &cancel,
+    };
+    let crowd = Crowd { options, flags, folder: &folder, script: &script, slurm: &slurm, trials };
+    match crowd.wait() {
+        Err(Failure::Lab(lab::Error::Interrupted)) => Err(crowd.interrupted()),
+        Ok(true) => conclude(options, flags, &folder),
+        Ok(false) => {
+            crowd.say_how_to_go_on();
+            Ok(Verdict::Pass)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// What every shard is begun with, but for which it is and where it goes.
+fn words_of_run(common: &Common, flags: &flags::Submit) -> Vec<OsString> {
+    let study = match flags.study.exists() {
+        true => options::absolute(flags.study.clone()),
+        // One that headroom brings.
+        false => flags.study.clone(),
+    };
+    let mut words: Vec<OsString> = vec!["run".into(), study.into()];
+    words.extend(common.words());
+    words.extend(["--jobs".into(), flags.cpus.to_string().into()]);
+    words.extend(flags.words.iter().cloned());
+    words
+}
+
+/// How many trials the whole run has; a run cannot be shared out whose trials feel their machine.
+fn planned(program: &Path, words: &[OsString]) -> Result<usize, Failure> {
+    let dry = ["--shard", "1/1", "--dry-run", "--json"];
+    let asked = Command::new(program).args(words).args(dry).output();
+    let asked =
+        asked.map_err(|error| Failure::Environment(format!("cannot start headroom: {error}")))?;
+    if !asked.status.success() {
+        let said = String::from_utf8_lossy(&asked.stderr);
+        let line = said.lines().next().unwrap_or_default();
+        return Err(Failure::Usage(line.trim_start_matches("headroom: ").to_owned()));
+    }
+    let plan: Value = serde_json::from_slice(&asked.stdout).unwrap_or_default();
+    Ok(plan["trials"].as_array().map_or(0, Vec::len))
+}
+
+/// Makes the folder and that of the jobs' logs; its path without links, which the jobs are named by.
+fn made(folder: &Path) -> Result<PathBuf, Failure> {
+    let cannot = |error| Failure::Environment(format!("cannot make {}: {error}", folder.display()));
+    std::fs::create_dir_all(log_of(folder)).map_err(cannot)?;
+    folder.canonicalize().map_err(cannot)
+}
+
+fn log_of(folder: &Path) -> PathBuf {
+    below(folder, "log")
+}
+
+fn shard_of(folder: &Path, number: u32) -> PathBuf {
+    below(folder, &format!("shard-{number}"))
+}
+
+fn below(folder: &Path, name: &str) -> PathBuf {
+    PathBuf::from(format!("{}/{name}", folder.display()))
+}
+
+/// Writes what a job does: it begins its shard, or goes on with it.
+fn script(
+    program: &Path,
+    words: &[OsString],
+    folder: &Path,
+    flags: &flags::Submit,
+) -> Result<PathBuf, Failure> {
+    let no_word = |_| Failure::Usage("a word holds a zero byte, which no shell takes".to_owned());
+    let quoted = |word: &OsString| {
+        let text = word.to_string_lossy();
+        shlex::try_quote(&text).map(|quoted| quoted.into_owned()).map_err(no_word)
+    };
+    let program = quoted(&program.as_os_str().to_owned())?;
+    let words = words.iter().map(quoted).collect::<Result<Vec<_>, _>>()?.join(" ");
+    let shards = quoted(&below(folder, "shard-").into_os_string())?;
+    let (of, jobs) = (flags.shards, flags.cpus);
+    let text = format!(
+        "#!/bin/sh\n# Makes one shard of a run, or goes on with it. Written by `headroom submit`.\n\
+         shard={shards}\"$SLURM_ARRAY_TASK_ID\"\n\
+         if [ -e \"$shard/run.json\" ]; then\n    \
+         exec {program} run --resume \"$shard\" --jobs {jobs} --quiet\nfi\n\
+         exec {program} {words} --shard \"$SLURM_ARRAY_TASK_ID/{of}\" --out \"$shard\" --quiet\n"
+    );
+    let path = below(folder, "job.sh");
+    run_folder::write_whole(&path, text.as_bytes())?;
+    Ok(path)
+}
+
+/// The shards, and who makes them.
+struct Crowd<'a> {
+    options: &'a Options,
+    flags: &'a flags::Submit,
+    folder: &'a Path,
+    script: &'a Path,
+    slurm: &'a Slurm<'a>,
+    /// Trials of the whole run.
+    trials: usize,
+}
+
+/// What is known of them.
+#[derive(Debug, Default)]
+struct Known {
+    queue: Queue,
+    progress: BTreeMap<u32, Progress>,
+    /// Jobs that were submitted here, by shard: since how many trials, and how often since.
+    attempts: BTreeMap<u32, (usize, u32)>,
+}
+
+impl Crowd<'_> {
+    /// Submits what is missing until all is there; `false` where nobody waits for it.
+    fn wait(&self) -> Result<bool, Failure> {
+        let (mut known, mut said) = (Known::default(), Said::new());
+        let mut answered = Instant::now();
+        loop {
+            match self.slurm.queue() {
+                Ok(queue) => (known.queue, answered) = (queue, Instant::now()),
+                Err(error @ lab::Error::Program { .. }) if answered.elapsed() > PATIENCE => {
+                    return Err(error.into());
+                }
+                Err(error @ lab::Error::Program { .. }) => said.trouble(&error),
+                Err(error) => return Err(error.into()),
+            }
+            known.progress = self.progress();
+            if known.is_whole(self.flags.shards) {
+                said.say(self, &known);
+                return Ok(true);
+            }
+            let lost = known.lost(self.flags.shards);
+            if let Some(shard) = lost.iter().find(|shard| known.in_vain(**shard) >= ATTEMPTS) {
+                return Err(self.given_up(*shard));
+            }
+            if !lost.is_empty() {
+                self.slurm.submit(self.script, &log_of(self.folder), &lost)?;
+                known.submitted(&lost);
+            }
+            said.say(self, &known);
+            if self.flags.detach {
+                return Ok(false);
+            }
+            thread::sleep(LOOK);
+            self.slurm.cancel.check()?;
+        }
+    }
+
+    fn progress(&self) -> BTreeMap<u32, Progress> {
+        let all = 1..=self.flags.shards;
+        all.filter_map(|shard| Some((shard, shard::progress(&shard_of(self.folder, shard))?)))
+            .collect()
+    }
+
+    fn given_up(&self, shard: u32) -> Failure {
+        let log = log_of(self.folder);
+        Failure::Unmeasured(format!(
+            "{ATTEMPTS} jobs of shard {shard}/{} ended without one more trial; what they said is in {}/{shard}.log",
+            self.flags.shards,
+            log.display()
+        ))
+    }
+
+    fn interrupted(&self) -> Failure {
+        let jobs = match self.flags.cancel {
+            true => match self.slurm.end() {
+                Ok(()) => "the jobs are ended".to_owned(),
+                Err(error) => format!("the jobs could not be ended: {error}"),
+            },
+            false => format!("the jobs go on (`scancel --name={}` ends them)", self.slurm.name),
+        };
+        Failure::Interrupted(format!(
+            "interrupted; {jobs}; go on with the same command and `--out {}`",
+            self.folder.display()
+        ))
+    }
+
+    fn say_how_to_go_on(&self) {
+        if self.options.json {
+            output::json(&json!({"folder": self.folder, "jobs": self.slurm.name}));
+        } else {
+            let (folder, name) = (self.folder.display(), &self.slurm.name);
+            output::line(format_args!(
+                "submitted as {name}; wait for it with the same command and `--out {folder}`"
+            ));
+        }
+    }
+}
+
+impl Known {
+    fn is_done(&self, shard: u32) -> bool {
+        self.progress.get(&shard).is_some_and(Progress::is_whole)
+    }
+
+    /// A job may still write the end of its report.
+    fn is_whole(&self, shards: u32) -> bool {
+        (1..=shards).all(|shard| self.is_done(shard) && !self.queue.contains_key(&shard))
+    }
+
+    /// Shards that nobody makes.
+    fn lost(&self, shards: u32) -> Vec<u32> {
+        let is_lost = |shard: &u32| !self.is_done(*shard) && !self.queue.contains_key(shard);
+        (1..=shards).filter(is_lost).collect()
+    }
+
+    fn made(&self, shard: u32) -> usize {
+        self.progress.get(&shard).map_or(0, |progress| progress.made)
+    }
+
+    /// Jobs of a shard that brought it no further.
+    fn in_vain(&self, shard: u32) -> u32 {
+        let tried = self.attempts.get(&shard).filter(|(made, _)| *made == self.made(shard));
+        tried.map_or(0, |(_, jobs)| *jobs)
+    }
+
+    fn submitted(&mut self, shards: &[u32]) {
+        for shard in shards {
+            let tried = (self.made(*shard), self.in_vain(*shard) + 1);
+            self.attempts.insert(*shard, tried);
+            self.queue.insert(*shard, "submitted".to_owned());
+        }
+    }
+}
+
+/// What was said of the progress.
+struct Said {
+    began: Instant,
+    /// Trials that were there when we came.
+    first: Option<usize>,
+    last: String,
+    when: Instant,
+    trouble: String,
+}
+
+impl Said {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { began: now, first: None, last: String::new(), when: now, trouble: String::new() }
+    }
+
+    /// Says how far it is, where that changed or nothing was said for a while.
+    fn say(&mut self, crowd: &Crowd<'_>, known: &Known) {
+        let shards = crowd.flags.shards;
+        let done = (1..=shards).filter(|shard| known.is_done(*shard)).count() as u32;
+        let running =
+            known.queue.values().filter(|state| state.starts_with("running")).count() as u32;
+        let waiting = known.queue.len() as u32 - running;
+        let made: usize = known.progress.values().map(|progress| progress.made).sum();
+        // Each shard but one makes the canary beyond the plan.
+        let all = crowd.trials + shards as usize - 1;
+        let first = *self.first.get_or_insert(made);
+        let now = format!("{done} {running} {waiting}");
+        if now == self.last && self.when.elapsed() < SAY {
+            return;
+        }
+        (self.last, self.when) = (now, Instant::now());
+        if crowd.options.json {
+            let event = json!({"event": "shards", "done": done, "running": running, "waiting": waiting,
+                "shards": shards, "trials": made, "planned": all});
+            output::json(&event);
+        } else if !crowd.options.quiet {
+            let left = left(self.began.elapsed(), made - first.min(made), all.saturating_sub(made));
+            let left = left
+                .map_or_else(String::new, |left| format!(", about {} left", HumanDuration(left)));
+            output::note(format_args!(
+                "{done} of {} done, {running} running, {waiting} waiting; {made} of {}{left}",
+                count(shards, "shard"),
+                count(all as u32, "trial"),
+            ));
+        }
+    }
+
+    /// What the engine says in place of an answer, once.
+    fn trouble(&mut self, error: &lab::Error) {
+        let text = error.to_string();
+        if text != self.trouble {
+            output::note(format_args!("headroom: {text}; it is asked again"));
+            self.trouble = text;
+        }
+    }
+}
+
+/// How long the rest takes at the pace so far.
+fn left(passed: Duration, made: usize, rest: usize) -> Option<Duration> {
+    let pace = passed.checked_div(u32::try_from(made).ok()?)?;
+    (rest > 0).then(|| pace.saturating_mul(u32::try_from(rest).unwrap_or(u32::MAX)))
+}
+
+/// Merges all shards and reports.
+fn conclude(options: &Options, flags: &flags::Submit, folder: &Path) -> Result<Verdict, Failure> {
+    let shards: Vec<PathBuf> = (1..=flags.shards).map(|shard| shard_of(folder, shard)).collect();
+    let merged = below(folder, MERGED);
+    if !run_folder::is_one(&merged) {
+        let (_, what) = kinds::merge(&shards, Some(&merged))?;
+        merge::say(options, &what);
+    }
+    merge::publish(options, &merged, &flags::Symbols::default(), false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lost_is_what_nobody_makes_and_is_not_whole() {
+        let whole = Progress { made: 3, planned: 3 };
+        let half = Progress { made: 1, planned: 3 };
+        let mut known = Known {
+            queue: Queue::from([(2, "running".to_owned())]),
+            progress: BTreeMap::from([(1, whole), (2, half), (3, half)]),
+            attempts: BTreeMap::new(),
+        };
+        assert_eq!(known.lost(4), [3, 4]);
+        known.submitted(&[3, 4]);
+        assert_eq!((known.lost(4), known.in_vain(3), known.in_vain(1)), (Vec::new(), 1, 0));
+        assert!(!known.is_whole(4));
+        // One more trial, and nothing was in vain.
+        known.progress.insert(3, Progress { made: 2, planned: 3 });
+        assert_eq!((known.in_vain(3), known.in_vain(4)), (0, 1));
+        known.queue.clear();
+        known.progress = (1..=4).map(|shard| (shard, whole)).collect();
+        assert!(known.is_whole(4));
+    }
+
+    #[test]
+    fn the_rest_takes_its_time_at_the_pace_so_far() {
+        let minute = Duration::from_secs(60);
+        assert_eq!(left(minute, 6, 12), Some(2 * minute));
+        assert_eq!((left(minute, 0, 12), left(minute, 6, 0)), (None, None));
+    }
+}

@@ -1,0 +1,276 @@
+//! Shards of one run become that run, or it is said why they are none.
+//!
+//! Shards come from other machines and are not trusted: what they are of must be the same, the canary that each of them
+//! made must agree to the nanosecond, and whatever more than one has must be equal. Which trials a shard makes is
+//! [`crate::shard`]'s.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::{Path, PathBuf},
+};
+
+use linux::folder::Folder;
+use model::{
+    experiment::{Planned, RunOf, TrialOf},
+    plural::count,
+    shard::{Part, Shard},
+};
+use serde::Serialize;
+
+use crate::{
+    Error,
+    run_folder::{self, OBJECTS, Recorded, RunFolder},
+    shard::{self, Dealt},
+    stack_file::proof_of,
+};
+
+/// The longest file that a shard brings alongside its trials, bytes: stacks, or what explains them.
+const LONGEST: u64 = 1 << 30;
+
+/// Why these folders are not one run.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// None was named.
+    #[error("name the folders of a run's shards")]
+    Nothing,
+    /// One holds a whole run.
+    #[error("{} is no shard: it holds a whole run", .0.display())]
+    Whole(PathBuf),
+    /// They are of two runs.
+    #[error("{} is of another run than {}: its {what} is another; shards of one run differ in nothing but their trials", other.display(), one.display())]
+    Foreign {
+        /// The first.
+        one: PathBuf,
+        /// The one that differs.
+        other: PathBuf,
+        /// In what.
+        what: &'static str,
+    },
+    /// Their machines do not count alike.
+    #[error("{} and {} disagree about {trial}, which every shard makes: their machines do not count alike, and their figures would not be of one lab", one.display(), other.display())]
+    Canary {
+        /// The first.
+        one: PathBuf,
+        /// The one that differs.
+        other: PathBuf,
+        /// The trial.
+        trial: String,
+    },
+    /// A shard has no canary.
+    #[error("{} has no valid trial {trial}, which every shard makes; go on with it: `headroom run --resume {}`", shard.display(), shard.display())]
+    NoCanary {
+        /// The shard.
+        shard: PathBuf,
+        /// The trial.
+        trial: String,
+    },
+    /// Two have the same trial, with two results.
+    #[error("{} and {} have trial {trial} with different results: one of them is not of this run", one.display(), other.display())]
+    Disagree {
+        /// The first.
+        one: PathBuf,
+        /// The one that differs.
+        other: PathBuf,
+        /// The trial.
+        trial: String,
+    },
+    /// Trials are missing.
+    #[error("{trials} of {} are missing: {}", count(*of, "trial"), sentence(missing))]
+    Missing {
+        /// How many trials.
+        trials: u32,
+        /// Of how many.
+        of: u32,
+        /// Of these.
+        missing: Vec<Missing>,
+    },
+}
+
+/// A shard of which something is missing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Missing {
+    /// Which.
+    pub shard: Shard,
+    /// Its folder, where it has one.
+    pub folder: Option<PathBuf>,
+}
+
+/// What was made of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Merged {
+    /// Folders.
+    pub folders: u32,
+    /// Trials.
+    pub trials: u32,
+    /// The trial that all of them agree about.
+    pub canary: String,
+}
+
+/// Merges shards into a new run.
+///
+/// # Errors
+///
+/// [`Refusal`], before anything is written; [`Error`] of a folder.
+pub fn merge<K: Dealt>(shards: &[Recorded<K>], path: &Path) -> Result<Merged, Error> {
+    let first = shards.first().ok_or(Refusal::Nothing)?;
+    let whole = &part(first)?.whole;
+    shards.iter().try_for_each(|other| same_run(first, other))?;
+    let canary = same_canary(shards, whole)?;
+    let trials = union(shards)?;
+    refuse_missing(shards, whole, &trials)?;
+    let run = RunOf::<K> {
+        plan: whole.clone(),
+        part: None,
+        began_unix: shards.iter().map(|shard| shard.run.began_unix).min().unwrap_or_default(),
+        ..first.run.clone()
+    };
+    let folder = RunFolder::create(path, &run, &first.study_text)?;
+    folder.keep_calibration(&first.calibration)?;
+    for planned in whole {
+        let Some((shard, trial)) = trials.get(&planned.id()) else { continue };
+        bring(&shard.path, &folder, &planned.id())?;
+        folder.keep(*trial)?;
+    }
+    for shard in shards {
+        bring_objects(&shard.path, &folder)?;
+    }
+    Ok(Merged { folders: shards.len() as u32, trials: trials.len() as u32, canary })
+}
+
+fn part<K: Dealt>(recorded: &Recorded<K>) -> Result<&Part<K::Planned>, Refusal> {
+    recorded.run.part.as_ref().ok_or_else(|| Refusal::Whole(recorded.path.clone()))
+}
+
+/// Whether two shards are of one run: asked the same, planned the same, made of the same.
+fn same_run<K: Dealt>(one: &Recorded<K>, other: &Recorded<K>) -> Result<(), Refusal> {
+    let (ours, theirs) = (part(one)?, part(other)?);
+    let (a, b) = (&one.run, &other.run);
+    let differences = [
+        ("number of shards", ours.shard.of() != theirs.shard.of()),
+        ("study", a.study != b.study || one.study_text != other.study_text),
+        ("plan", ours.whole != theirs.whole),
+        ("headroom", a.headroom != b.headroom),
+        ("image", a.lab.image != b.lab.image),
+        ("agent", a.lab.agent != b.lab.agent),
+        ("QEMU", a.lab.qemu != b.lab.qemu),
+        ("access point", a.lab != b.lab),
+        ("question", a.versus != b.versus),
+        ("calibration", one.calibration != other.calibration),
+    ];
+    match differences.iter().find(|(_, differs)| *differs) {
+        Some((what, _)) => {
+            Err(Refusal::Foreign { one: one.path.clone(), other: other.path.clone(), what })
+        }
+        None => Ok(()),
+    }
+}
+
+/// The trial that every shard made, once it is known that all of them read the same.
+fn same_canary<K: Dealt>(shards: &[Recorded<K>], whole: &[K::Planned]) -> Result<String, Refusal> {
+    let trial = shard::canary::<K>(whole).map(Planned::id).unwrap_or_default();
+    let mut first: Option<(&Recorded<K>, &K::Reading)> = None;
+    for shard in shards {
+        let own = shard.trials.iter().find(|own| own.planned.id() == trial);
+        let Some(reading) = own.and_then(|own| own.reading()) else {
+            return Err(Refusal::NoCanary { shard: shard.path.clone(), trial });
+        };
+        match first {
+            Some((one, before)) if !K::agree(before, reading) => {
+                let (one, other) = (one.path.clone(), shard.path.clone());
+                return Err(Refusal::Canary { one, other, trial });
+            }
+            Some(_) => {}
+            None => first = Some((shard, reading)),
+        }
+    }
+    Ok(trial)
+}
+
+/// A trial, and the shard that it is of.
+type Found<'a, K> = (&'a Recorded<K>, &'a TrialOf<K>);
+
+/// Every trial once: the valid one where a shard has made it again.
+fn union<K: Dealt>(shards: &[Recorded<K>]) -> Result<BTreeMap<String, Found<'_, K>>, Refusal> {
+    let mut all: BTreeMap<String, Found<'_, K>> = BTreeMap::new();
+    for shard in shards {
+        for trial in &shard.trials {
+            let id = trial.planned.id();
+            let before = all.get(&id).and_then(|(one, before)| Some((*one, before.reading()?)));
+            match (before, trial.reading()) {
+                (Some((one, before)), Some(reading)) if !K::agree(before, reading) => {
+                    let (one, other) = (one.path.clone(), shard.path.clone());
+                    return Err(Refusal::Disagree { one, other, trial: id });
+                }
+                (Some(_), _) => {}
+                (None, _) => {
+                    all.insert(id, (shard, trial));
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Refuses a run that would lack trials. One that could not measure is there: it is what its shard found.
+fn refuse_missing<K: Dealt>(
+    shards: &[Recorded<K>],
+    whole: &[K::Planned],
+    trials: &BTreeMap<String, Found<'_, K>>,
+) -> Result<(), Refusal> {
+    let lacking: BTreeSet<String> =
+        whole.iter().map(Planned::id).filter(|id| !trials.contains_key(id)).collect();
+    if lacking.is_empty() {
+        return Ok(());
+    }
+    let Some(first) = shards.first() else { return Err(Refusal::Nothing) };
+    let (study, of) = (&first.run.study, part(first)?.shard.of());
+    let lacks = |shard: &Shard| {
+        let own = shard::part::<K>(study, whole, *shard);
+        own.iter().any(|planned| lacking.contains(&planned.id()))
+    };
+    let missing = Shard::all(of).filter(lacks).map(|shard| {
+        let own = shards.iter().find(|one| part(one).is_ok_and(|part| part.shard == shard));
+        Missing { shard, folder: own.map(|own| own.path.clone()) }
+    });
+    let (trials, of) = (lacking.len() as u32, whole.len() as u32);
+    Err(Refusal::Missing { trials, of, missing: missing.collect() })
+}
+
+/// `shard 3/8 (run it as the others were, with …), shard 5/8 (go on with it: …)`.
+fn sentence(missing: &[Missing]) -> String {
+    let all = missing.iter().map(|Missing { shard, folder }| match folder {
+        Some(folder) => {
+            format!("shard {shard} (go on with it: `headroom run --resume {}`)", folder.display())
+        }
+        None => format!("shard {shard} (run it as the others were, with `--shard {shard}`)"),
+    });
+    all.collect::<Vec<_>>().join(", ")
+}
+
+/// What a trial left alongside its reading.
+fn bring(from: &Path, to: &RunFolder, id: &str) -> Result<(), Error> {
+    let stacks = run_folder::stacks_name(id);
+    let names = [format!("consoles/{id}.log"), proof_of(&stacks), stacks];
+    let source = run_folder::opened(from)?;
+    names.iter().try_for_each(|name| copy(&source, name, to))
+}
+
+/// The files that explain stacks, by content.
+fn bring_objects(from: &Path, to: &RunFolder) -> Result<(), Error> {
+    let source = run_folder::opened(from)?;
+    let Ok(objects) = source.folder(OBJECTS).and_then(|objects| objects.entries()) else {
+        return Ok(());
+    };
+    let files = objects.iter().filter(|entry| entry.is_file);
+    files.into_iter().try_for_each(|entry| copy(&source, &format!("{OBJECTS}/{}", entry.name), to))
+}
+
+/// Copies a file of a shard's folder, where it is there.
+fn copy(source: &Folder, name: &str, to: &RunFolder) -> Result<(), Error> {
+    match source.read(name, LONGEST) {
+        Ok(bytes) => to.keep_bytes(name, &bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Error::file("read", source.path_of(name))(error)),
+    }
+}

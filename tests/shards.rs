@@ -1,0 +1,191 @@
+//! Shards: one run made by several machines is the run that one machine makes, whatever is lost on the way; and what is
+//! no part of it is refused.
+
+use std::{fs, path::Path, thread, time::Duration};
+
+use model::trial::Trial;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::harness::{Place, RunFolder, Slurm, Study, eventually};
+
+/// Six clients, polled and not, in twelve trials.
+fn study() -> Study {
+    let poll = "iw dev {interface} station dump";
+    Study::small().window("2s").repetitions(6).idle().load("poll", poll)
+}
+
+fn with_study(place: &Place) {
+    place.write("study.toml", &study().text());
+}
+
+/// Makes shards of the study one after the other, `shard-1` and so on.
+fn shards(place: &Place, of: u32) -> Vec<String> {
+    let made = |number: u32| {
+        let (shard, folder) = (format!("{number}/{of}"), format!("shard-{number}"));
+        place.headroom(["run", "study.toml", "--shard", &shard, "--out", &folder]).run().code(0);
+        folder
+    };
+    (1..=of).map(made).collect()
+}
+
+/// What figures are made of: every trial's name, and its subject's CPU time at both ends of the window, ns.
+fn counted(run: &RunFolder) -> Vec<(String, Vec<u64>)> {
+    let of = |trial: Trial| {
+        let recording = trial.reading().unwrap();
+        let ends = [recording.samples.first(), recording.samples.last()].into_iter().flatten();
+        let times =
+            ends.flat_map(|sample| sample.subject.tasks.iter().filter_map(|task| task.run_ns));
+        (trial.planned.id.to_string(), times.collect())
+    };
+    let mut all: Vec<_> = run.trials().into_iter().map(of).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn shards_of_one_run_become_the_run_that_one_machine_makes() {
+    let place = Place::with_guests();
+    with_study(&place);
+    place.headroom(["run", "study.toml", "--out", "whole"]).run().code(0);
+    let folders = shards(&place, 3);
+    let words = ["merge", "shard-1", "shard-2", "shard-3", "--out", "run"];
+    place.headroom(words).run().code(0).prints("merged 3 shards, 12 trials").prints("poll@6#1");
+    assert_eq!(counted(&place.run()), counted(&place.run_in("whole")));
+    let run = place.run().run();
+    assert!(run.part.is_none() && run.plan == place.run_in("whole").run().plan);
+    // A run like any other.
+    place.headroom(["report", "run", "--json"]).run().code(0);
+    place.resume().run().code(0);
+    // Each trial but the canary is one shard's.
+    let all: usize = folders.iter().map(|folder| place.run_in(folder).trials().len()).sum();
+    assert_eq!(all, 12 + 2);
+    refuses_what_is_no_part(&place);
+}
+
+/// With three shards and a whole run there.
+fn refuses_what_is_no_part(place: &Place) {
+    let refused = |words: &[&str], code: i32, why: &str| {
+        let words = ["merge"].iter().chain(words).chain(&["--out", "no"]).copied();
+        place.headroom(words).run().code(code).says(why).in_one_line();
+        assert!(!place.path("no").exists());
+    };
+    refused(&["shard-1", "shard-3"], 3, "missing: shard 2/3");
+    refused(&["shard-1", "whole"], 2, "whole is no shard");
+    refused(&["nowhere"], 2, "nowhere");
+    place.write("other.toml", &study().window("1s").text());
+    place.headroom(["run", "other.toml", "--shard", "2/3", "--out", "other"]).run().code(0);
+    refused(&["shard-1", "other", "shard-3"], 2, "its study is another");
+    // A machine that counts one nanosecond more.
+    rewrite(place, "shard-2", "poll@6#1", |trial| {
+        let ends = trial["outcome"]["measured"]["samples"].as_array_mut().unwrap();
+        let time = &mut ends.last_mut().unwrap()["subject"]["tasks"][0]["run_ns"];
+        *time = (time.as_u64().unwrap() + 1).into();
+    });
+    refused(&["shard-1", "shard-2", "shard-3"], 3, "do not count alike");
+    // Edited, and nobody says otherwise.
+    let trial = place.path("shard-3/trials/poll@6#1.json");
+    fs::write(&trial, fs::read_to_string(&trial).unwrap() + " ").unwrap();
+    refused(&["shard-1", "shard-3"], 3, "shard-3 has no valid trial poll@6#1");
+}
+
+/// Changes a trial's file, and its sum with it.
+fn rewrite(place: &Place, run: &str, trial: &str, change: impl FnOnce(&mut Value)) {
+    let name = format!("trials/{trial}.json");
+    let path = place.path(format!("{run}/{name}"));
+    let mut value: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    change(&mut value);
+    fs::write(&path, serde_json::to_string(&value).unwrap()).unwrap();
+    let sums = place.path(format!("{run}/SHA256SUMS"));
+    let text = fs::read_to_string(&sums).unwrap();
+    let lines = text.lines().map(|line| match line.ends_with(&name) {
+        true => format!("{}  {name}\n", sum_of(&path)),
+        false => format!("{line}\n"),
+    });
+    fs::write(&sums, lines.collect::<String>()).unwrap();
+}
+
+fn sum_of(path: &Path) -> String {
+    let output = std::process::Command::new("sha256sum").arg(path).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()[..64].to_owned()
+}
+
+#[test]
+fn what_feels_its_machine_is_no_shard() {
+    let place = Place::without_guests();
+    let words = ["run", "app-contention", "--shard", "1/2", "--dry-run"];
+    place.headroom(words).run().code(2).says("is measured in real time").in_one_line();
+    place.headroom(["run", "client-scale", "--shard", "9/8"]).run().code(2).says("3/8");
+    place.headroom(["merge"]).run().code(2);
+}
+
+/// Nodes are lost so often, or as `HEADROOM_LOST_NODES` says.
+const LOST: u32 = 2;
+
+#[test]
+fn a_cluster_makes_the_same_run_although_nodes_are_lost_in_the_middle() {
+    let place = Place::with_guests();
+    let Some(mut cluster) = Slurm::start(&place) else { return };
+    with_study(&place);
+    place.headroom(["run", "study.toml", "--out", "whole"]).run().code(0);
+    let wanted = std::env::var("HEADROOM_LOST_NODES").ok();
+    let mut left = wanted.map_or(LOST, |wanted| wanted.parse().unwrap());
+    let mut round = 0;
+    while left > 0 {
+        round += 1;
+        let out = format!("out-{round}");
+        let words = ["submit", "study.toml", "--shards", "4", "--out", &out, "--quiet"];
+        let running = cluster.headroom(&place, words).start();
+        while left > 0 && lose_one(&place, &mut cluster, &out) {
+            left -= 1;
+        }
+        running.end().code(0);
+        assert_eq!(cluster.queue(), [] as [&str; 0]);
+        let run = place.run_in(&format!("{out}/run"));
+        assert_eq!(counted(&run), counted(&place.run_in("whole")), "in round {round}");
+    }
+}
+
+/// Loses a node that makes a shard, once it has some trials, and raises it again; `false` where all is made.
+fn lose_one(place: &Place, cluster: &mut Slurm, out: &str) -> bool {
+    let trials = || {
+        let shard = |number| fs::read_dir(place.path(format!("{out}/shard-{number}/trials")));
+        (1..=4).filter_map(|number| Some(shard(number).ok()?.count())).sum::<usize>()
+    };
+    let before = trials();
+    let next = || (trials() > before || place.path(format!("{out}/run")).exists()).then_some(());
+    eventually(Duration::from_secs(300), next).expect("another trial");
+    let running = cluster.queue().into_iter().find(|job| job.contains(" RUNNING "));
+    let Some(job) = running else { return false };
+    let node = usize::from(job.ends_with("two"));
+    cluster.lose(node);
+    cluster.raise(place, node);
+    true
+}
+
+#[test]
+fn jobs_go_on_without_whoever_submitted_them_and_end_where_that_is_asked() {
+    let place = Place::with_guests();
+    let Some(cluster) = Slurm::start(&place) else { return };
+    with_study(&place);
+    let words = ["submit", "study.toml", "--shards", "2", "--out", "out"];
+    let detached = cluster.headroom(&place, words).words(["--detach"]).run();
+    detached.code(0).prints("submitted as headroom-");
+    // Somebody comes back and leaves again.
+    let running = cluster.headroom(&place, words).start();
+    thread::sleep(Duration::from_secs(3));
+    running.signal(Signal::INT);
+    running.end().code(130).says("the jobs go on");
+    assert!(!cluster.queue().is_empty());
+    let running = cluster.headroom(&place, words).words(["--cancel"]).start();
+    thread::sleep(Duration::from_secs(3));
+    running.signal(Signal::INT);
+    running.end().code(130).says("the jobs are ended");
+    let over = || cluster.queue().is_empty().then_some(());
+    eventually(Duration::from_secs(60), over).expect("no job is left");
+    cluster.headroom(&place, words).run().code(0).prints("merged 2 shards, 12 trials");
+    // What is there is shown again and not made again.
+    cluster.headroom(&place, words).words(["--json"]).run().code(0);
+    let bad = ["submit", "study.toml", "--shards", "2", "--", "--clients", "none"];
+    cluster.headroom(&place, bad).run().code(2).says("--clients");
+}
