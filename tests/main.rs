@@ -18,6 +18,7 @@
 mod harness;
 
 mod arm64;
+mod bisect;
 mod board;
 mod cache_damage;
 mod cache_model;

@@ -57,9 +57,9 @@ fn shards_of_one_run_become_the_run_that_one_machine_makes() {
     // A run like any other.
     place.headroom(["report", "run", "--json"]).run().code(0);
     place.resume().run().code(0);
-    // Each trial but the canary is one shard's.
+    // Each trial but the three canaries is one shard's.
     let all: usize = folders.iter().map(|folder| place.run_in(folder).trials().len()).sum();
-    assert_eq!(all, 12 + 2);
+    assert_eq!(all, 12 + 2 * 3);
     refuses_what_is_no_part(&place);
 }
 
@@ -76,12 +76,15 @@ fn refuses_what_is_no_part(place: &Place) {
     place.write("other.toml", &study().window("1s").text());
     place.headroom(["run", "other.toml", "--shard", "2/3", "--out", "other"]).run().code(0);
     refused(&["shard-1", "other", "shard-3"], 2, "its study is another");
-    // A machine that counts one nanosecond more.
-    rewrite(place, "shard-2", "poll@6#1", |trial| {
+    // A machine that counts one nanosecond more, once and always.
+    let more = |trial: &mut Value| {
         let ends = trial["outcome"]["measured"]["samples"].as_array_mut().unwrap();
         let time = &mut ends.last_mut().unwrap()["subject"]["tasks"][0]["run_ns"];
         *time = (time.as_u64().unwrap() + 1).into();
-    });
+    };
+    rewrite(place, "shard-2", "poll@6#1", more);
+    place.headroom(["merge", "shard-1", "shard-2", "shard-3", "--out", "once"]).run().code(0);
+    ["poll@6#2", "poll@6#3"].iter().for_each(|trial| rewrite(place, "shard-2", trial, more));
     refused(&["shard-1", "shard-2", "shard-3"], 3, "do not count alike");
     // Edited, and nobody says otherwise.
     let trial = place.path("shard-3/trials/poll@6#1.json");

@@ -25,6 +25,7 @@
 
 pub mod agreement;
 mod answer;
+pub mod bisect;
 mod calls;
 mod cells;
 mod census;

@@ -13,7 +13,7 @@ use model::{
     plural::count,
     verdict::Verdict,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use self::baseline::Earlier;
 use crate::{
@@ -71,7 +71,7 @@ impl Absent {
 }
 
 /// What a figure is measured in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
     /// A share of 1.

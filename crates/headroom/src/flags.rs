@@ -1,5 +1,6 @@
 //! The words that a person types. Parsing them reads a device file, and does nothing else.
 
+mod bisect;
 mod board;
 mod check;
 mod compare;
@@ -21,6 +22,7 @@ use model::{
     architecture::Architecture, name::PackageName, shard::Shard, span::Span, trial::Purpose,
 };
 
+pub(crate) use self::bisect::Bisect;
 pub(crate) use self::board::{Board, Flash};
 pub(crate) use self::check::{Check, Limits};
 pub(crate) use self::compare::{Blame, Compare, OtherFirmware, Outputs, Pause, Point, Spans};
@@ -140,6 +142,8 @@ pub(crate) enum Verb {
     Check(Box<Check>),
     /// Compare two sides, pair by pair, to a verdict
     Compare(Box<Compare>),
+    /// Find which of many builds made a subject dearer
+    Bisect(Box<Bisect>),
     /// Pause a consumer: the share of the subject's CPU that it causes
     Pause(Box<Pause>),
     /// Pause everybody who talks to the subject, in turn

@@ -27,8 +27,8 @@ use std::{env, process::ExitCode};
 
 use crate::{
     commands::{
-        board, completions, count, doctor, export, flash, guard, image, improve, index, kinds,
-        manual, mcp as served, merge, pause, profile, report, run, studies, submit, up,
+        bisect, board, completions, count, doctor, export, flash, guard, image, improve, index,
+        kinds, manual, mcp as served, merge, pause, profile, report, run, studies, submit, up,
     },
     failure::{Failure, Verdict},
     flags::{Flags, Verb},
@@ -71,6 +71,7 @@ fn dispatch(flags: Flags) -> Result<Verdict, Failure> {
 
 fn carry_out(options: &Options, verb: Verb) -> Result<Verdict, Failure> {
     match verb {
+        Verb::Bisect(flags) => bisect::bisect(options, &flags),
         Verb::Blame(flags) => pause::blame(options, &flags),
         Verb::Board(flags) => board::raise(options, &flags),
         Verb::Check(flags) => kinds::check(options, &flags),

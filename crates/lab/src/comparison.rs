@@ -110,6 +110,15 @@ impl Builds {
     }
 }
 
+/// What a build of a program is known by: its content without symbols.
+///
+/// # Errors
+///
+/// [`Error::File`].
+pub fn identity(build: &Path) -> Result<Sha256Hex, Error> {
+    Ok(cache::sum(&image::stripped(brought::read(build)?)))
+}
+
 /// What was in both builds, where builds are compared.
 pub fn sums(difference: &Difference) -> Sums {
     let Difference::Program { name, base, variant } = difference else { return Sums::new() };

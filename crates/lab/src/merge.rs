@@ -1,7 +1,7 @@
 //! Shards of one run become that run, or it is said why they are none.
 //!
-//! Shards come from other machines and are not trusted: what they are of must be the same, the canary that each of them
-//! made must agree to the nanosecond, and whatever more than one has must be equal. Which trials a shard makes is
+//! Shards come from other machines and are not trusted: what they are of must be the same, most of the canaries that each
+//! of them made must agree to the nanosecond, and whatever else more than one has must be equal. Which trials a shard makes is
 //! [`crate::shard`]'s.
 
 use std::{
@@ -103,8 +103,8 @@ pub struct Merged {
     pub folders: u32,
     /// Trials.
     pub trials: u32,
-    /// The trial that all of them agree about.
-    pub canary: String,
+    /// The trials that all of them made.
+    pub canaries: Vec<String>,
 }
 
 /// Merges shards into a new run.
@@ -116,8 +116,9 @@ pub fn merge<K: Dealt>(shards: &[Recorded<K>], path: &Path) -> Result<Merged, Er
     let first = shards.first().ok_or(Refusal::Nothing)?;
     let whole = &part(first)?.whole;
     shards.iter().try_for_each(|other| same_run(first, other))?;
-    let canary = same_canary(shards, whole)?;
-    let trials = union(shards)?;
+    let canaries = same_canaries(shards, whole)?;
+    let names = canaries.keys().cloned().collect();
+    let trials = union(shards, canaries)?;
     refuse_missing(shards, whole, &trials)?;
     let run = RunOf::<K> {
         plan: whole.clone(),
@@ -135,7 +136,7 @@ pub fn merge<K: Dealt>(shards: &[Recorded<K>], path: &Path) -> Result<Merged, Er
     for shard in shards {
         bring_objects(&shard.path, &folder)?;
     }
-    Ok(Merged { folders: shards.len() as u32, trials: trials.len() as u32, canary })
+    Ok(Merged { folders: shards.len() as u32, trials: trials.len() as u32, canaries: names })
 }
 
 fn part<K: Dealt>(recorded: &Recorded<K>) -> Result<&Part<K::Planned>, Refusal> {
@@ -166,36 +167,64 @@ fn same_run<K: Dealt>(one: &Recorded<K>, other: &Recorded<K>) -> Result<(), Refu
     }
 }
 
-/// The trial that every shard made, once it is known that all of them read the same.
-fn same_canary<K: Dealt>(shards: &[Recorded<K>], whole: &[K::Planned]) -> Result<String, Refusal> {
-    let trial = shard::canary::<K>(whole).map(Planned::id).unwrap_or_default();
-    let mut first: Option<(&Recorded<K>, &K::Reading)> = None;
+/// The trials that every shard made, once it is known that all of them read the same in most: of each, what most shards
+/// read is what it is.
+fn same_canaries<'a, K: Dealt>(
+    shards: &'a [Recorded<K>],
+    whole: &[K::Planned],
+) -> Result<BTreeMap<String, Found<'a, K>>, Refusal> {
+    let ids: Vec<String> = K::canaries(whole).into_iter().map(Planned::id).collect();
+    let mut agreed = BTreeMap::new();
+    for trial in &ids {
+        let mut all = Vec::new();
+        for shard in shards {
+            let own = shard.trials.iter().find(|own| own.planned.id() == *trial);
+            let own = own.filter(|own| own.reading().is_some()).ok_or_else(|| {
+                Refusal::NoCanary { shard: shard.path.clone(), trial: trial.clone() }
+            })?;
+            all.push((shard, own));
+        }
+        let alike =
+            |(_, one): &Found<'a, K>| all.iter().filter(|(_, own)| same::<K>(one, own)).count();
+        let most = all.iter().rev().max_by_key(|found| alike(found)).copied();
+        agreed.extend(most.map(|found| (trial.clone(), found)));
+    }
     for shard in shards {
-        let own = shard.trials.iter().find(|own| own.planned.id() == trial);
-        let Some(reading) = own.and_then(|own| own.reading()) else {
-            return Err(Refusal::NoCanary { shard: shard.path.clone(), trial });
+        let differs = |(trial, (_, agreed)): &(&String, &Found<'a, K>)| {
+            let own = shard.trials.iter().find(|own| own.planned.id() == **trial);
+            !own.is_some_and(|own| same::<K>(own, agreed))
         };
-        match first {
-            Some((one, before)) if !K::agree(before, reading) => {
-                let (one, other) = (one.path.clone(), shard.path.clone());
-                return Err(Refusal::Canary { one, other, trial });
-            }
-            Some(_) => {}
-            None => first = Some((shard, reading)),
+        let different: Vec<_> = agreed.iter().filter(differs).collect();
+        if let Some((trial, (one, _))) =
+            different.first().filter(|_| 2 * different.len() >= ids.len())
+        {
+            let (one, other) = (one.path.clone(), shard.path.clone());
+            return Err(Refusal::Canary { one, other, trial: (*trial).clone() });
         }
     }
-    Ok(trial)
+    Ok(agreed)
+}
+
+fn same<K: Dealt>(one: &TrialOf<K>, other: &TrialOf<K>) -> bool {
+    matches!((one.reading(), other.reading()), (Some(one), Some(other)) if K::agree(one, other))
 }
 
 /// A trial, and the shard that it is of.
 type Found<'a, K> = (&'a Recorded<K>, &'a TrialOf<K>);
 
 /// Every trial once: the valid one where a shard has made it again.
-fn union<K: Dealt>(shards: &[Recorded<K>]) -> Result<BTreeMap<String, Found<'_, K>>, Refusal> {
-    let mut all: BTreeMap<String, Found<'_, K>> = BTreeMap::new();
+fn union<'a, K: Dealt>(
+    shards: &'a [Recorded<K>],
+    canaries: BTreeMap<String, Found<'a, K>>,
+) -> Result<BTreeMap<String, Found<'a, K>>, Refusal> {
+    let is_canary: BTreeSet<String> = canaries.keys().cloned().collect();
+    let mut all = canaries;
     for shard in shards {
         for trial in &shard.trials {
             let id = trial.planned.id();
+            if is_canary.contains(&id) {
+                continue;
+            }
             let before = all.get(&id).and_then(|(one, before)| Some((*one, before.reading()?)));
             match (before, trial.reading()) {
                 (Some((one, before)), Some(reading)) if !K::agree(before, reading) => {

@@ -23,11 +23,6 @@ use crate::{
 const PACKAGES: Duration = Duration::from_secs(30);
 const PROGRAMS: Duration = Duration::from_secs(5);
 
-/// An access point without clients boots in this time without KVM, and each client takes as long again to join:
-/// measured 17 s at 1 client, 24 s at 60, 28 s at 114, 85 to 94 s at 500.
-const BOOT: Duration = Duration::from_secs(17);
-const CLIENT: Duration = Duration::from_millis(150);
-
 /// What a plan starts from.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
@@ -106,7 +101,7 @@ impl Missing {
 
     /// A first guess at the wall time that it takes to make, with so many access points raised at the same time.
     pub fn time(&self, workers: usize) -> Duration {
-        let raised = |(clients, _): &(u32, Mode)| BOOT + CLIENT * *clients;
+        let raised = |(clients, _): &(u32, Mode)| plan::raising(*clients);
         let work: Duration = self.access_points.iter().map(raised).sum();
         let longest = self.access_points.iter().map(raised).max().unwrap_or_default();
         let packages = if self.packages { PACKAGES } else { Duration::ZERO };

@@ -12,7 +12,7 @@ use crate::{
     completion, contention,
     run::Run,
     study::{self, HostLoad},
-    trial::{PlannedTrial, Recording, Trial, TrialId},
+    trial::{PlannedTrial, Purpose, Recording, Trial, TrialId},
 };
 
 pub use crate::kind::{Kind, Planned};
@@ -66,9 +66,13 @@ impl Planned<study::Study> for PlannedTrial {
         self.id.to_string()
     }
 
-    /// All that is compared at one client count. Two that run at the same time are of two repetitions.
+    /// All that is compared at one client count; trials with an instrument are compared with none. Two that run at the
+    /// same time are of two repetitions.
     fn block(&self) -> String {
-        let TrialId { clients, repetition, perturbed, .. } = &self.id;
+        let TrialId { clients, repetition, perturbed, purpose, .. } = &self.id;
+        if *purpose != Purpose::Cpu {
+            return self.id.to_string();
+        }
         let state = perturbed.map_or_else(String::new, |perturbed| format!(".{perturbed}"));
         match self.host_load {
             HostLoad::Trial => format!("{clients}#{}+{state}", repetition.div_ceil(2)),

@@ -1,16 +1,25 @@
 //! `headroom index`: many runs on one page, and one figure from run to run.
 //!
-//! Reads run folders without their stacks, which is quick. What cannot be read is listed, and stops no one.
+//! Reads run folders without their stacks, which is quick, and those that it has read before not at all. What cannot be
+//! read is listed, and stops no one.
+
+#[cfg(feature = "history")]
+mod memory;
+#[cfg(not(feature = "history"))]
+#[path = "index/no_memory.rs"]
+mod memory;
 
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
+    thread,
 };
 
-use lab::run_folder;
+use lab::{host, run_folder};
 use linux::folder::Folder;
 use report::index::{self, Entry, Index, Place, Unread, Wanted};
 
+use self::memory::Memory;
 use super::kinds::{self, Following};
 use crate::{
     code_files::SymbolFolders,
@@ -35,7 +44,12 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     let page = flags.out.clone().unwrap_or_else(|| folder.join("index.html"));
     let wanted = flags.history.clone().unwrap_or_default();
     let symbols = SymbolFolders::of(options, &flags::Symbols::default());
-    let index = gather(folder, &page, &Following { figure: &wanted, symbols: &symbols });
+    let memory = match flags.again {
+        true => Memory::of(options.cache(), Path::new(""), ""),
+        false => Memory::of(options.cache(), folder, &wanted.to_string()),
+    };
+    let following = Following { figure: &wanted, symbols: &symbols };
+    let index = gather(folder, &page, &following, memory);
     refuse_unknown(&wanted, &index.runs)?;
     let html = index::html(&index).map_err(Failure::Page)?;
     run_folder::write_whole(&page, html.as_bytes())?;
@@ -49,17 +63,20 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
 }
 
 /// All runs below a folder, the latest first.
-fn gather(folder: &Path, page: &Path, following: &Following<'_>) -> Index {
-    let mut runs = Vec::new();
-    let mut unread = Vec::new();
-    for path in run_folders(folder, DEEPEST) {
-        let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
-        let name = if name.is_empty() { ".".to_owned() } else { name };
-        match entry(&path, &name, page, following) {
-            Ok(entry) => runs.push(entry),
-            Err(why) => unread.push(Unread { folder: name, why }),
+fn gather(folder: &Path, page: &Path, following: &Following<'_>, mut memory: Memory) -> Index {
+    let (mut runs, mut unread) = (Vec::new(), Vec::new());
+    for Read { path, folder, stamp, entry } in read(folder, page, following, &memory) {
+        match entry {
+            Ok(entry) => {
+                if let Some(stamp) = stamp {
+                    memory.keep(&path, Some(stamp), &entry);
+                }
+                runs.push(entry);
+            }
+            Err(why) => unread.push(Unread { folder, why }),
         }
     }
+    memory.write();
     runs.sort_by_key(|entry| std::cmp::Reverse(entry.began_unix));
     Index { title: title(folder), figure: following.figure.to_string(), runs, unread }
 }
@@ -75,16 +92,41 @@ fn refuse_unknown(wanted: &Wanted, runs: &[Entry]) -> Result<(), Failure> {
     Failure::unless_known("figure", [&name.to_owned()], known.iter().copied())
 }
 
-fn entry(
-    path: &Path,
-    folder: &str,
-    page: &Path,
-    following: &Following<'_>,
-) -> Result<Entry, String> {
-    let recorded = run_folder::read_any(path).map_err(why_not)?;
-    let report = path.join(PAGE);
-    let report = report.is_file().then(|| link(&report, page));
-    kinds::entry(&recorded, following, Place { folder, report })
+/// A run's line.
+struct Read {
+    path: PathBuf,
+    /// As the page names it.
+    folder: String,
+    /// What the run was when it was read; `None` where the line was remembered.
+    stamp: Option<String>,
+    entry: Result<Entry, String>,
+}
+
+/// The lines of all runs below a folder, on all cores.
+fn read(folder: &Path, page: &Path, following: &Following<'_>, memory: &Memory) -> Vec<Read> {
+    let paths = run_folders(folder, DEEPEST);
+    let each = paths.len().div_ceil(host::cores()).max(1);
+    let line = |path: &PathBuf| {
+        let name = path.strip_prefix(folder).unwrap_or(path).display().to_string();
+        let name = if name.is_empty() { ".".to_owned() } else { name };
+        let report = path.join(PAGE);
+        let report = report.is_file().then(|| link(&report, page));
+        if let Some(entry) = memory.line(path) {
+            let entry = Ok(Entry { folder: name.clone(), report, ..entry });
+            return Read { path: path.clone(), folder: name, stamp: None, entry };
+        }
+        let stamp = memory::stamp_of(path);
+        let recorded = run_folder::read_any(path).map_err(why_not);
+        let place = Place { folder: &name, report };
+        let entry = recorded.and_then(|recorded| kinds::entry(&recorded, following, place));
+        Read { path: path.clone(), folder: name, stamp, entry }
+    };
+    thread::scope(|scope| {
+        let spawn =
+            |part| scope.spawn(move || <[PathBuf]>::iter(part).map(line).collect::<Vec<_>>());
+        let parts: Vec<_> = paths.chunks(each).map(spawn).collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
+    })
 }
 
 /// The folder's own name, also where it is this one.
@@ -170,6 +212,7 @@ mod tests {
             place,
             &place.join("index.html"),
             &Following { figure: &Wanted::default(), symbols: &symbols },
+            Memory::of(&place.join("cache"), place, ""),
         )
     }
 

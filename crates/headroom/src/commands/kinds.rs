@@ -294,6 +294,21 @@ pub(crate) fn entry(
     of_each!(recorded, recorded: K => K::entry(recorded, following, place))
 }
 
+/// A study of clients and subjects, for what no other kind can answer.
+///
+/// # Errors
+///
+/// [`Failure`] of the file, or where it is of another kind.
+pub(crate) fn of_clients(options: &Options, path: &Path) -> Result<StudyFile, Failure> {
+    match loaded(options, path, &On::Vm)? {
+        Any::Clients(file) => Ok(*file),
+        _ => {
+            let why = "only studies of clients, which have [access-point], are taken here";
+            Err(Failure::Usage(format!("{}: {why}", path.display())))
+        }
+    }
+}
+
 /// A study file, for where it is carried out.
 ///
 /// # Errors

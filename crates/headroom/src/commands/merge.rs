@@ -25,9 +25,9 @@ pub(crate) fn merge(options: &Options, flags: &flags::Merge) -> Result<Verdict, 
 pub(super) fn say(options: &Options, merged: &Merged) {
     if !options.json && !options.quiet {
         let (folders, trials) = (count(merged.folders, "shard"), count(merged.trials, "trial"));
-        let canary = &merged.canary;
+        let canaries = merged.canaries.join(", ");
         output::line(format_args!(
-            "merged {folders}, {trials}; all agree about {canary} to the nanosecond"
+            "merged {folders}, {trials}; their machines count alike to the nanosecond ({canaries})"
         ));
     }
 }

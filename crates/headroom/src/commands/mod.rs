@@ -1,6 +1,7 @@
 //! The verbs, one file each.
 
 mod alarms;
+pub(crate) mod bisect;
 pub(crate) mod board;
 mod check;
 mod clients;

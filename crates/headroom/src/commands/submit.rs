@@ -271,6 +271,14 @@ impl Known {
         (1..=shards).filter(is_lost).collect()
     }
 
+    /// Trials of all shards together, of a run of so many: a shard has more than its part of them, which shows once it has
+    /// begun.
+    fn all(&self, shards: u32, trials: usize) -> usize {
+        let begun: usize = self.progress.values().map(|progress| progress.planned).sum();
+        let rest = shards as usize - self.progress.len();
+        begun + trials * rest / shards.max(1) as usize
+    }
+
     fn made(&self, shard: u32) -> usize {
         self.progress.get(&shard).map_or(0, |progress| progress.made)
     }
@@ -314,8 +322,7 @@ impl Said {
             known.queue.values().filter(|state| state.starts_with("running")).count() as u32;
         let waiting = known.queue.len() as u32 - running;
         let made: usize = known.progress.values().map(|progress| progress.made).sum();
-        // Each shard but one makes the canary beyond the plan.
-        let all = crowd.trials + shards as usize - 1;
+        let all = known.all(shards, crowd.trials);
         let first = *self.first.get_or_insert(made);
         let now = format!("{done} {running} {waiting}");
         if now == self.last && self.when.elapsed() < SAY {
@@ -382,6 +389,7 @@ mod tests {
         known.submitted(&[3, 4]);
         assert_eq!((known.lost(4), known.in_vain(3), known.in_vain(1)), (Vec::new(), 1, 0));
         assert!(!known.is_whole(4));
+        assert_eq!(known.all(4, 8), 9 + 2);
         // One more trial, and nothing was in vain.
         known.progress.insert(3, Progress { made: 2, planned: 3 });
         assert_eq!((known.in_vain(3), known.in_vain(4)), (0, 1));

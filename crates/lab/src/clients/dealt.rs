@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use model::{
     experiment::Clients,
-    sample::{Account, Sample},
+    sample::Account,
     study::{Mode, Study, Target},
-    trial::{PlannedTrial, Recording},
+    trial::{PlannedTrial, Purpose, Recording, TrialId},
 };
 
 use crate::{
-    plan::{FirstGuess, Pace},
+    plan::{self, FirstGuess, Pace, Start},
     shard::Dealt,
 };
 
@@ -19,49 +19,76 @@ impl Dealt for Clients {
         FirstGuess.of(planned)
     }
 
+    fn start(planned: &PlannedTrial) -> Option<(String, Duration)> {
+        let start = Start::of(planned);
+        Some((format!("{start:?}"), plan::raising(start.clients)))
+    }
+
     fn is_counted(study: &Study, planned: &PlannedTrial) -> bool {
         planned.mode == Mode::Counted && study.access_point.kind == Target::Vm
     }
 
-    fn is_telling(planned: &PlannedTrial) -> bool {
-        planned.measure.load.is_some()
+    /// The first repetitions of the first variant that makes its subject work, where the fewest clients are: a machine
+    /// that does not count alike shows it there, and least happens there that is not the same each time.
+    fn canaries(plan: &[PlannedTrial]) -> Vec<&PlannedTrial> {
+        let plain = || plan.iter().filter(|planned| planned.id.purpose == Purpose::Cpu);
+        let loaded = plain().filter(|planned| planned.measure.load.is_some());
+        let first = loaded.min_by_key(|planned| planned.id.clients).or(plain().next());
+        let Some(TrialId { variant, clients, .. }) = first.map(|planned| &planned.id) else {
+            return plan.first().into_iter().collect();
+        };
+        let same = plain().filter(|planned| {
+            let id = &planned.id;
+            (&id.variant, &id.clients, id.perturbed) == (variant, clients, None)
+        });
+        same.take(CANARIES).collect()
     }
 
-    /// What subject and load took at both ends of the window. The agent's order arrives when the host sends it, so it
-    /// reads some nanoseconds sooner or later each time: its own time differs, and groups, which the kernel counts in
-    /// µs, may be one further.
+    /// What subject and load took in the window. When the window began is some nanoseconds off each time, because the
+    /// agent takes its order in when QEMU's timer lets it.
     fn agree(one: &Recording, other: &Recording) -> bool {
-        let ends = |recording: &Recording| {
-            let (first, last) = (recording.samples.first(), recording.samples.last());
-            first.cloned().zip(last.cloned())
-        };
-        match (ends(one), ends(other)) {
-            (Some((first, last)), Some((other_first, other_last))) => {
-                same_cpu(&first, &other_first) && same_cpu(&last, &other_last)
+        match (window(one), window(other)) {
+            (Some((own, load)), Some((other_own, other_load))) => {
+                own == other_own && is_near(load, other_load)
             }
-            (None, None) => true,
-            _ => false,
+            (one, other) => one.is_none() && other.is_none(),
         }
     }
 }
 
-/// The kernel's unit of a group's time, ns.
-const GROUP_NS: u64 = 1_000;
+/// So many trials are canaries: most of them must agree.
+const CANARIES: usize = 3;
 
-fn same_cpu(one: &Sample, other: &Sample) -> bool {
-    let tasks =
-        |account: &Account| account.tasks.iter().map(|task| task.run_ns).collect::<Vec<_>>();
-    let group = |account: &Account| account.group.as_ref().map(|group| group.usage_ns);
-    let same = |one: &Account, other: &Account| {
-        let near = match (group(one), group(other)) {
-            (Some(one), Some(other)) => one.abs_diff(other) <= GROUP_NS,
-            (one, other) => one == other,
-        };
-        near && tasks(one) == tasks(other)
+/// The subject's time in the window, task by task where they stay and else of its group, ns; and the load's.
+fn window(recording: &Recording) -> Option<(Vec<u64>, Option<u64>)> {
+    let (first, last) = (recording.samples.first()?, recording.samples.last()?);
+    let load = first.load.as_ref().zip(last.load.as_ref());
+    Some((
+        grown(&first.subject, &last.subject),
+        load.and_then(|(first, last)| of_group(first, last)),
+    ))
+}
+
+fn grown(first: &Account, last: &Account) -> Vec<u64> {
+    let times = |account: &Account| -> Vec<Option<u64>> {
+        account.tasks.iter().map(|task| task.run_ns).collect()
     };
-    let loads = match (&one.load, &other.load) {
-        (Some(one), Some(other)) => same(one, other),
-        (one, other) => one.is_some() == other.is_some(),
-    };
-    loads && same(&one.subject, &other.subject)
+    let tasks = times(first).into_iter().zip(times(last));
+    let tasks: Option<Vec<u64>> = tasks.map(|(first, last)| last?.checked_sub(first?)).collect();
+    let same = first.tasks.len() == last.tasks.len() && !first.tasks.is_empty();
+    tasks.filter(|_| same).unwrap_or_else(|| of_group(first, last).into_iter().collect())
+}
+
+fn of_group(first: &Account, last: &Account) -> Option<u64> {
+    let usage = |account: &Account| account.group.as_ref().map(|group| group.usage_ns);
+    usage(last)?.checked_sub(usage(first)?)
+}
+
+/// The kernel counts groups in whole µs, so each end of a window may be one off.
+fn is_near(one: Option<u64>, other: Option<u64>) -> bool {
+    const GRAIN_NS: u64 = 1_000;
+    match (one, other) {
+        (Some(one), Some(other)) => one.abs_diff(other) <= 2 * GRAIN_NS,
+        (one, other) => one == other,
+    }
 }

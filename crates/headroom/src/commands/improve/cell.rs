@@ -8,7 +8,6 @@ use improve::{Task, TaskFolder, folder::Error, judge::Rule, ledger::Kind};
 use lab::{Replaced, run_folder::Recorded, study_file::StudyFile};
 use model::{
     architecture::Architecture,
-    experiment::Any,
     name::RelativePath,
     plural::count,
     span::Span,
@@ -19,12 +18,7 @@ use super::super::{
     compare::{self, Builds},
     kinds, trials,
 };
-use crate::{
-    code_files::SymbolFolders,
-    failure::Failure,
-    flags::{self, On},
-    options::Options,
-};
+use crate::{code_files::SymbolFolders, failure::Failure, flags, options::Options};
 
 /// Periods of a load are drawn in steps of so many ns.
 const STEP_NS: u64 = 100_000_000;
@@ -112,13 +106,10 @@ pub(super) struct Place<'a> {
 ///
 /// [`Failure`] of the file, or where it cannot answer what is asked.
 pub(super) fn study(options: &Options, path: &Path, task: &Task) -> Result<StudyFile, Failure> {
-    let Any::Clients(file) = kinds::loaded(options, path, &On::Vm)? else {
-        let why = "a task's study must be one of clients, which has [access-point]";
-        return Err(Failure::Usage(format!("{}: {why}", path.display())));
-    };
+    let file = kinds::of_clients(options, path)?;
     improve::judge::check(task, &file.study)
         .map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))?;
-    Ok(*file)
+    Ok(file)
 }
 
 /// Compares a candidate with the base: `[base, candidate]`.
@@ -200,6 +191,7 @@ pub(super) fn floor(
 #[cfg(test)]
 mod tests {
     use lab::study_file::StudyText;
+    use model::experiment::Any;
 
     use super::*;
 

@@ -1,0 +1,247 @@
+//! `headroom bisect`: from many builds of a program to the one that made its subject dearer.
+//!
+//! Comparisons are made as `headroom compare` makes them, and each keeps its run: the same command again measures only what
+//! is not there. Which build is next and where one is, is analysis's.
+
+use std::path::{Path, PathBuf};
+
+use analysis::{
+    Estimate,
+    bisect::{Search, Side, side},
+    quantity::{Unit, count},
+    verdicts::{Finding, Judgement},
+};
+use lab::{
+    comparison,
+    run_folder::{self, Recorded},
+    study_file::StudyFile,
+};
+use model::{experiment::Clients, name::Sha256Hex, verdict::Difference};
+use serde::Serialize;
+
+use super::{
+    compare::{self, Builds},
+    kinds,
+};
+use crate::{
+    failure::{Failure, Verdict},
+    flags,
+    options::Options,
+    output,
+    run_path::RunPath,
+};
+
+/// Where a comparison does not tell, it is made again with so many times its pairs.
+const AGAIN: u32 = 2;
+
+pub(crate) fn bisect(options: &Options, flags: &flags::Bisect) -> Result<Verdict, Failure> {
+    let file = kinds::of_clients(options, &flags.study)?;
+    let names = flags.builds.iter().map(|build| comparison::identity(build));
+    let names = names.collect::<Result<Vec<_>, lab::Error>>()?;
+    let path = RunPath::choose(flags.out.as_ref(), &format!("{}-bisect", file.name))?;
+    let mut bench = Bench { options, flags, file, names, folder: &path, made: 0 };
+    let last = flags.builds.len() - 1;
+    let step = bench.ends()?;
+    let Some(step) = step else {
+        return Ok(Verdict::Fail);
+    };
+    let mut search = Search::over(flags.builds.len())
+        .ok_or_else(|| Failure::Usage("name two builds or more".to_owned()))?;
+    let mut known = vec![None; last + 1];
+    known[last] = Some(step);
+    while let Some(build) = search.next() {
+        let (change, side) = bench.place(build, step.absolute)?;
+        search.see(build, side);
+        known[build] = Some(change);
+        bench.say(build, side, &change);
+        if side == Side::Unclear {
+            let (before, after) = search.between();
+            let [before, after] = [before, after].map(|build| bench.name(build));
+            let why = format!(
+                "cannot tell where the step is between {before} and {after}; give more --pairs"
+            );
+            return Err(Failure::Unmeasured(why));
+        }
+    }
+    bench.found(search, &known);
+    Ok(Verdict::Pass)
+}
+
+/// What a build costs more than the first.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Change {
+    /// µs of CPU a second.
+    absolute: f64,
+    /// As a share of the first build's.
+    relative: Option<Estimate>,
+}
+
+/// What a build costs, in words; `None` for one that is the first build or is the same.
+fn words(change: Option<&Change>) -> String {
+    let relative = change.and_then(|change| change.relative.as_ref());
+    relative.map_or_else(
+        || "the first build's program".to_owned(),
+        |relative| format!("{} on the first build", Unit::PER_CENT.with_interval(relative)),
+    )
+}
+
+struct Bench<'a> {
+    options: &'a Options,
+    flags: &'a flags::Bisect,
+    file: StudyFile,
+    /// The builds by content.
+    names: Vec<Sha256Hex>,
+    folder: &'a Path,
+    /// Comparisons that were made here.
+    made: u32,
+}
+
+impl Bench<'_> {
+    /// What the last build costs more than the first; `None`, which is said, where that is not so.
+    fn ends(&mut self) -> Result<Option<Change>, Failure> {
+        let last = self.flags.builds.len() - 1;
+        if self.names[0] == self.names[last] {
+            let why = "the first and the last build are the same, symbols aside: there is no step";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        let judgement = self.compared(last, self.flags.pairs)?;
+        let relative = judgement.relative;
+        let change =
+            judgement.absolute.map(|absolute| Change { absolute: absolute.mean, relative });
+        match (judgement.finding, change) {
+            (Finding::Dearer, Some(change)) => {
+                self.say(last, Side::After, &change);
+                Ok(Some(change))
+            }
+            (Finding::Cheaper | Finding::Equivalent | Finding::Undecided, _) => {
+                let (first, last) = (self.name(0), self.name(last));
+                output::line(format_args!(
+                    "{last} is not dearer than {first}: {}",
+                    judgement.sentence
+                ));
+                Ok(None)
+            }
+            _ => Err(Failure::Unmeasured(judgement.sentence)),
+        }
+    }
+
+    /// Where a build is, and what it costs more than the first one.
+    fn place(&mut self, build: usize, step: f64) -> Result<(Change, Side), Failure> {
+        if self.names[build] == self.names[0] {
+            return Ok((Change { absolute: 0.0, relative: None }, Side::Before));
+        }
+        let mut pairs = self.flags.pairs;
+        loop {
+            let judgement = self.compared(build, pairs)?;
+            let Some(absolute) = &judgement.absolute else {
+                return Err(Failure::Unmeasured(judgement.sentence));
+            };
+            let found = side(step, absolute);
+            if found != Side::Unclear || pairs > self.flags.pairs {
+                let change = Change { absolute: absolute.mean, relative: judgement.relative };
+                return Ok((change, found));
+            }
+            pairs *= AGAIN;
+        }
+    }
+
+    /// A build beside the first one: from the run that is there, else measured.
+    fn compared(&mut self, build: usize, pairs: u32) -> Result<Judgement, Failure> {
+        let name = format!("{}-{pairs}-pairs", build + 1);
+        let run = PathBuf::from(format!("{}/{name}", self.folder.display()));
+        let recorded = match run_folder::read::<Clients>(&run) {
+            Ok(recorded) if self.is_of(&recorded, build) => recorded,
+            Ok(_) => {
+                let run = run.display();
+                return Err(Failure::Usage(format!(
+                    "{run} is not whole, or of other builds; remove it, or name another folder with --out"
+                )));
+            }
+            Err(_) => self.measured(build, pairs, &run)?,
+        };
+        let analysis = analysis::analyse(&recorded.run, &recorded.trials);
+        let nothing = || Failure::Unmeasured(format!("{} holds no comparison", run.display()));
+        analysis.judgements.into_iter().next().ok_or_else(nothing)
+    }
+
+    /// Whether a run that is there is this comparison, to its end.
+    fn is_of(&self, recorded: &Recorded, build: usize) -> bool {
+        let versus = recorded.run.versus.as_ref();
+        let of = versus.is_some_and(|versus| match &versus.difference {
+            Difference::Program { base, variant, .. } => {
+                (base, variant) == (&self.names[0], &self.names[build])
+            }
+            _ => false,
+        });
+        of && recorded.trials.len() == recorded.run.plan.len()
+    }
+
+    fn measured(&mut self, build: usize, pairs: u32, run: &Path) -> Result<Recorded, Failure> {
+        let (flags, builds) = (self.flags, &self.flags.builds);
+        let words = flags::Compare {
+            base: flags.variant.clone(),
+            with: Some((flags.program.clone(), builds[build].clone())),
+            clients: flags.clients,
+            pairs: Some(pairs),
+            window: flags.window,
+            out: Some(run.to_owned()),
+            ..flags::Compare::default()
+        };
+        self.made += 1;
+        let builds = Builds { base: Some(&builds[0]), other: None };
+        let recorded = compare::carried_out(self.options, self.file.clone(), &words, builds)?;
+        recorded.ok_or_else(|| Failure::Unmeasured("nothing was measured".to_owned()))
+    }
+
+    /// As `build 17 (builds/17)`; counted from 1.
+    fn name(&self, build: usize) -> String {
+        format!("build {} ({})", build + 1, self.flags.builds[build].display())
+    }
+
+    fn say(&self, build: usize, side: Side, change: &Change) {
+        let where_it_is = match side {
+            Side::Before => "before the step",
+            Side::After => "behind the step",
+            Side::Unclear => "not clear",
+        };
+        output::note(format_args!("{}: {}, {where_it_is}", self.name(build), words(Some(change))));
+    }
+
+    fn found(&self, search: Search, known: &[Option<Change>]) {
+        let (before, after) = search.between();
+        if self.options.json {
+            output::json(&Found {
+                build: after + 1,
+                file: &self.flags.builds[after],
+                before: before + 1,
+                change: known[after],
+                change_before: known[before],
+                comparisons: self.made,
+            });
+            return;
+        }
+        output::line(format_args!(
+            "{} made `{}` dearer: {}; {}: {}",
+            self.name(after),
+            self.flags.variant,
+            words(known[after].as_ref()),
+            self.name(before),
+            words(known[before].as_ref())
+        ));
+        output::line(format_args!("{} made", count(self.made, "comparison")));
+    }
+}
+
+/// The result for machines.
+#[derive(Serialize)]
+struct Found<'a> {
+    /// The first build behind the step, from 1.
+    build: usize,
+    file: &'a Path,
+    /// The last one before it.
+    before: usize,
+    /// What it costs more than the first build.
+    change: Option<Change>,
+    change_before: Option<Change>,
+    comparisons: u32,
+}
