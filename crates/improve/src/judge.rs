@@ -38,6 +38,8 @@ pub struct Evidence {
     pub broken: Option<String>,
     /// What no honest program costs less than, µs of CPU a second.
     pub floor_us: Option<f64>,
+    /// How long the load waited for the end of a checked round, base's and candidate's mean, µs.
+    pub latency_us: [Option<f64>; 2],
     /// Resident memory of the base's and the candidate's subject, KiB.
     pub memory_kib: [Option<f64>; 2],
     /// Length of the base's and the candidate's program, bytes.
@@ -68,6 +70,7 @@ pub fn judge(rule: &Rule, evidence: &Evidence) -> Finding {
         outside,
         below_floor,
         saving,
+        latency,
         memory,
         size,
         warnings,
@@ -202,6 +205,23 @@ fn saving(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
     })
 }
 
+fn latency(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
+    slower(rule.gates.latency, evidence.latency_us)
+}
+
+fn slower(allowed: Share, [base, candidate]: [Option<f64>; 2]) -> Option<Finding> {
+    let (base, candidate) = (base?, candidate?);
+    let sentence = || {
+        format!(
+            "The load waits {:.1} ms for its replies, the base's {:.1} ms; {allowed} more is allowed.",
+            candidate / 1e3,
+            base / 1e3
+        )
+    };
+    let is_slower = candidate > base * (1.0 + allowed.get());
+    is_slower.then(|| Finding::of(Outcome::Reverted, Reason::Latency, sentence()))
+}
+
 fn memory(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
     let [Some(base), Some(candidate)] = evidence.memory_kib else { return None };
     let most = base * (1.0 + rule.gates.memory.get());
@@ -252,4 +272,25 @@ pub fn check(task: &crate::Task, study: &Study) -> Result<(), String> {
         return Err(why.to_owned());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_that_comes_later_than_the_gate_allows_is_no_win() {
+        let allowed = Share::of(0.1);
+        let found = slower(allowed, [Some(11_000.0), Some(61_000.0)]).unwrap();
+        assert_eq!((found.outcome, found.reason), (Outcome::Reverted, Some(Reason::Latency)));
+        assert_eq!(
+            found.sentence,
+            "The load waits 61.0 ms for its replies, the base's 11.0 ms; 10% more is allowed."
+        );
+        for fine in
+            [[Some(11_000.0), Some(12_000.0)], [Some(11_000.0), Some(2.0)], [None, Some(9.0)]]
+        {
+            assert_eq!(slower(allowed, fine), None, "{fine:?}");
+        }
+    }
 }

@@ -79,6 +79,8 @@ pub enum Reason {
     TooCheap,
     /// The subject ended, or its load's commands failed.
     Broken,
+    /// Its replies come later.
+    Latency,
     /// The subject holds more memory.
     Memory,
     /// The program is larger.

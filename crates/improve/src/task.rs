@@ -128,6 +128,8 @@ fn fewest_pairs() -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Gates {
+    /// What the load waits for the end of a round.
+    pub latency: Share,
     /// Resident memory of the subject.
     pub memory: Share,
     /// The program's size.
@@ -138,7 +140,7 @@ pub struct Gates {
 
 impl Default for Gates {
     fn default() -> Self {
-        Self { memory: Share::of(0.05), size: Share::of(0.1), warnings: 0 }
+        Self { latency: Share::of(0.1), memory: Share::of(0.05), size: Share::of(0.1), warnings: 0 }
     }
 }
 

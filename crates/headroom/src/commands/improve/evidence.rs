@@ -7,7 +7,11 @@ use std::{collections::BTreeMap, fs, path::Path};
 use analysis::{Estimate, NANOSECONDS_PER_INSTRUCTION, analyse, verdicts::Judgement};
 use improve::{Built, judge::Evidence};
 use lab::run_folder::Recorded;
-use model::trial::{Outcome, Purpose, Trial};
+use model::{
+    parity::Source,
+    trial::{Outcome, Purpose, Trial},
+    witness::CheckedRound,
+};
 
 /// Of a run: what there is to judge, where it holds a comparison, and the time that passed on access points, s.
 pub(super) fn of(
@@ -24,6 +28,8 @@ pub(super) fn of(
         Evidence {
             broken: broken(recorded, judgement),
             floor_us,
+            latency_us: [&judgement.base, &judgement.variant]
+                .map(|side| latency_us(recorded, side)),
             memory_kib: [memory(&judgement.base), memory(&judgement.variant)],
             bytes: [fs::metadata(base).map_or(0, |file| file.len()), built.bytes],
             warnings: built.warnings,
@@ -32,6 +38,22 @@ pub(super) fn of(
         }
     };
     (analysis.judgements.first().map(evidence), analysis.ledger.device_s)
+}
+
+/// What the load waited for the end of the rounds that were checked, mean, µs; `None` where none was.
+fn latency_us(recorded: &Recorded, variant: &str) -> Option<f64> {
+    let trials = recorded.trials.iter().filter(|trial| trial.planned.id.variant == *variant);
+    let rounds = trials.filter_map(|trial| trial.reading()?.witnessed.as_deref());
+    let waited = |round: &CheckedRound| {
+        let own = round.readings.iter().filter(|reading| reading.source == Source::Subject);
+        own.map(|reading| reading.at_ns).max()?.checked_sub(round.started_ns?)
+    };
+    let waits: Vec<f64> = rounds
+        .flat_map(|witnessed| &witnessed.rounds)
+        .filter_map(waited)
+        .map(|ns| ns as f64 / 1e3)
+        .collect();
+    Estimate::of(&waits).map(|waits| waits.mean)
 }
 
 /// What the whole machine executed more in the variant's windows than in the base's, pair by pair, µs a second, as QEMU
