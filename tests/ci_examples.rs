@@ -19,7 +19,7 @@ use lab::run_folder::RunFolder;
 use model::{share::Share, study::Gates};
 use serde_json::Value;
 
-use crate::harness::binary;
+use crate::harness::{Place, Study, binary, cache};
 
 const ACTION: &str = "github/action.yml";
 const WORKFLOW: &str = "github/workflow.yml";
@@ -317,5 +317,87 @@ fn what_is_wrong_with_a_limit_or_a_baseline_is_reported_in_one_line() {
         ends(&output, 2);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains(expected), "{words}: {said}");
+    }
+}
+
+/// What an engine's file has a shard and the merge do, and what the shard's number is called there.
+struct Engine {
+    shard: String,
+    merge: String,
+    numbers: fn(u32) -> Vec<(&'static str, String)>,
+}
+
+fn engines() -> [Engine; 3] {
+    let script = |value: &Value| {
+        let lines = value.as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned());
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let github = example("github/shards.yml");
+    let step = |job: &str, name: &str| {
+        let steps = github["jobs"][job]["steps"].as_array().unwrap();
+        let step = steps.iter().find(|step| step["name"] == name).unwrap();
+        step["run"].as_str().unwrap().to_owned()
+    };
+    let numbers = github["jobs"]["shard"]["strategy"]["matrix"]["shard"].as_array().unwrap();
+    assert!(numbers.iter().zip(1..).all(|(number, at)| number == at), "{numbers:?}");
+    let gitlab = example("gitlab/shards.yml");
+    let kubernetes = example("kubernetes/shards.yml");
+    let (job, container) =
+        (&kubernetes["spec"], &kubernetes["spec"]["template"]["spec"]["containers"][0]);
+    assert_eq!(job["completionMode"], "Indexed");
+    let shards = container["env"].as_array().unwrap().iter().find(|env| env["name"] == "SHARDS");
+    assert_eq!(shards.unwrap()["value"], job["completions"].to_string());
+    let merge = "headroom merge shard-* --out headroom-run".to_owned();
+    let own = container["command"][2].as_str().unwrap().to_owned();
+    [
+        Engine {
+            shard: step("shard", "Measure"),
+            merge: step("merge", "Merge"),
+            numbers: |shard| vec![("SHARD", format!("{shard}/2"))],
+        },
+        Engine {
+            shard: script(&gitlab[".headroom-shard"]["script"]),
+            merge: script(&gitlab[".headroom-merge"]["script"]),
+            numbers: |shard| {
+                vec![("CI_NODE_INDEX", shard.to_string()), ("CI_NODE_TOTAL", "2".to_owned())]
+            },
+        },
+        Engine {
+            shard: own,
+            merge,
+            numbers: |shard| {
+                vec![("JOB_COMPLETION_INDEX", (shard - 1).to_string()), ("SHARDS", "2".to_owned())]
+            },
+        },
+    ]
+}
+
+#[test]
+fn the_shards_of_other_engines_become_one_run() {
+    let place = Place::with_guests();
+    let study = Study::small().window("1s").repetitions(1).load("poll", "iw dev").idle();
+    let study = place.write("study.toml", &study.text());
+    for (number, Engine { shard, merge, numbers }) in engines().into_iter().enumerate() {
+        let folder = place.folder(&format!("engine-{number}"));
+        std::os::unix::fs::symlink(cache(), folder.join(".headroom-cache")).unwrap();
+        let step = |script: &str, set: Vec<(&str, String)>| {
+            let path = env::var("PATH").unwrap_or_default();
+            let programs = binary().parent().unwrap().display().to_string();
+            let output = Command::new("bash")
+                .args(["-euo", "pipefail", "-c", script])
+                .current_dir(&folder)
+                .env("PATH", format!("{programs}:{path}"))
+                .env("HEADROOM_CACHE", cache())
+                .env("STUDY", &study)
+                .envs(set)
+                .output()
+                .unwrap();
+            ends(&output, 0);
+        };
+        for which in [2, 1] {
+            step(&shard, numbers(which));
+        }
+        step(&merge, Vec::new());
+        assert!(folder.join("headroom-run/report.html").is_file());
     }
 }

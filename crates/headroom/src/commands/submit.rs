@@ -52,6 +52,7 @@ pub(crate) fn submit(
     common: &Common,
     flags: &flags::Submit,
 ) -> Result<Verdict, Failure> {
+    let flags::Engine::Slurm = flags.engine;
     Slurm::require()?;
     let program = env::current_exe().map_err(|error| {
         Failure::Environment(format!("cannot find this program to start it for shards: {error}"))

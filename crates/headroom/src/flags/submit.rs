@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -14,6 +14,13 @@ Examples:
 Every node needs headroom and the cache at the same path (--cache). What a lost node had made is kept: its shard goes on on
 another one. Ctrl-C leaves the jobs where they are, or with --cancel ends them; either way the same command goes on.";
 
+/// Who shares shards out; `examples/ci` has files for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    /// sbatch, squeue and scancel
+    Slurm,
+}
+
 /// A study, and how it is shared out.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -23,6 +30,9 @@ pub(crate) struct Submit {
     /// Shards of the run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(model::shard::MOST)))]
     pub(crate) shards: u32,
+    /// What shares them out
+    #[arg(long, value_name = "ENGINE", default_value = "slurm")]
+    pub(crate) engine: Engine,
     /// Folder for the shards, and for the run that they become [default: runs/STUDY-DATE-TIME]
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
