@@ -36,8 +36,10 @@ const DEEPEST: usize = 12;
 /// Folders of unstripped and debug files: the user's, the build's own, and the system's.
 #[derive(Debug, Default)]
 pub(crate) struct SymbolFolders {
-    /// Looked through whole.
+    /// The user's, looked through whole.
     folders: Vec<PathBuf>,
+    /// The build's own: its programs lie in them, and below them what they were made of.
+    own: Vec<PathBuf>,
     /// Asked for a build id's file only.
     by_id: Vec<PathBuf>,
     /// What debuginfod's client fetched.
@@ -55,12 +57,13 @@ struct Index {
 impl SymbolFolders {
     /// The user's folders first, then the programs that the build made for the device.
     pub(crate) fn of(options: &Options, typed: &flags::Symbols) -> Self {
-        let mut folders = typed.folders.clone();
-        // Alongside headroom there may be anything: only the build's own folders are looked through.
-        folders.extend(options.devices().into_iter().filter(|folder| !folder.ends_with(".")));
+        let folders = typed.folders.clone();
+        // Alongside headroom there may be anything: only the build's own folders are looked at.
+        let own = options.devices().into_iter().filter(|folder| !folder.ends_with(".")).collect();
         let mut by_id = typed.folders.clone();
         by_id.push(PathBuf::from("/usr/lib/debug"));
-        Self { folders, by_id, fetched: fetched(|name| env::var_os(name)), index: OnceLock::new() }
+        let (fetched, index) = (fetched(|name| env::var_os(name)), OnceLock::new());
+        Self { folders, own, by_id, fetched, index }
     }
 
     /// A file of the same build, with more in it.
@@ -72,7 +75,7 @@ impl SymbolFolders {
     ) -> Option<Arc<[u8]>> {
         let named = build_id.and_then(|id| self.in_build_id_folder(id));
         let file = named.or_else(|| {
-            let index = self.index.get_or_init(|| Index::of(&self.folders));
+            let index = self.index.get_or_init(|| Index::of(&self.folders, &self.own));
             let by_id = build_id.and_then(|id| index.by_build_id.get(id));
             file::open(by_id.or_else(|| link.and_then(|name| index.by_name.get(name)))?).ok()
         })?;
@@ -101,9 +104,10 @@ fn fetched(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 }
 
 impl Index {
-    fn of(folders: &[PathBuf]) -> Self {
+    fn of(folders: &[PathBuf], own: &[PathBuf]) -> Self {
         let mut index = Self::default();
         folders.iter().for_each(|folder| index.look_through(folder, DEEPEST));
+        own.iter().for_each(|folder| index.look_through(folder, 0));
         index
     }
 
@@ -277,6 +281,7 @@ mod tests {
         let folder = folder.to_owned();
         SymbolFolders {
             folders: vec![folder.clone()],
+            own: Vec::new(),
             by_id: vec![folder.clone()],
             fetched: Some(folder),
             index: OnceLock::new(),
