@@ -13,7 +13,7 @@ mod submit;
 mod up;
 mod words;
 
-use std::{path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -117,6 +117,30 @@ pub(crate) struct Common {
     /// Trials at a time, where that does not move the figures [default: all cores]
     #[arg(long, short, help_heading = LAB, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+}
+
+// For a headroom that starts another one.
+impl Common {
+    /// The same as words of another headroom's command line.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        let paths = [
+            ("--cache", &self.cache),
+            ("--device", &self.device),
+            ("--rootfs", &self.rootfs),
+            ("--kernel", &self.kernel),
+            ("--modules", &self.modules),
+        ];
+        let paths = paths.into_iter().filter_map(|(flag, path)| Some((flag, path.clone()?.into())));
+        let texts = [
+            ("--arch", self.arch.map(|arch| arch.to_string())),
+            ("--mirror", self.mirror.clone()),
+            ("--jobs", self.jobs.map(|jobs| jobs.to_string())),
+            ("--patience", Some(format!("{}ms", self.patience.as_millis()))),
+        ];
+        let texts = texts.into_iter().filter_map(|(flag, text)| Some((flag, text?.into())));
+        let packages = self.packages.iter().map(|name| ("--package", name.to_string().into()));
+        paths.chain(texts).chain(packages).flat_map(|(flag, word)| [flag.into(), word]).collect()
+    }
 }
 
 fn time(text: &str) -> Result<Duration, String> {

@@ -1,13 +1,8 @@
-//! The words of `headroom mcp`, and the words of a lab as a headroom that starts another one hands them on.
+//! The words of `headroom mcp`.
 
-#[cfg(feature = "mcp")]
-use std::ffi::OsString;
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
-
-#[cfg(feature = "mcp")]
-use super::Common;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,27 +42,4 @@ pub(crate) struct Mcp {
     /// Folder for the runs of all jobs [default: runs/mcp-DATE-TIME]
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-}
-
-impl Common {
-    /// The same as words of another headroom's command line.
-    pub(crate) fn words(&self) -> Vec<OsString> {
-        let paths = [
-            ("--cache", &self.cache),
-            ("--device", &self.device),
-            ("--rootfs", &self.rootfs),
-            ("--kernel", &self.kernel),
-            ("--modules", &self.modules),
-        ];
-        let paths = paths.into_iter().filter_map(|(flag, path)| Some((flag, path.clone()?.into())));
-        let texts = [
-            ("--arch", self.arch.map(|arch| arch.to_string())),
-            ("--mirror", self.mirror.clone()),
-            ("--jobs", self.jobs.map(|jobs| jobs.to_string())),
-            ("--patience", Some(format!("{}ms", self.patience.as_millis()))),
-        ];
-        let texts = texts.into_iter().filter_map(|(flag, text)| Some((flag, text?.into())));
-        let packages = self.packages.iter().map(|name| ("--package", name.to_string().into()));
-        paths.chain(texts).chain(packages).flat_map(|(flag, word)| [flag.into(), word]).collect()
-    }
 }
