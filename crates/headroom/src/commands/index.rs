@@ -11,6 +11,7 @@ mod memory;
 
 use std::{
     collections::BTreeSet,
+    panic::resume_unwind,
     path::{Path, PathBuf},
     thread,
 };
@@ -44,10 +45,10 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     let page = flags.out.clone().unwrap_or_else(|| folder.join("index.html"));
     let wanted = flags.history.clone().unwrap_or_default();
     let symbols = SymbolFolders::of(options, &flags::Symbols::default());
-    let memory = match flags.again {
-        true => Memory::of(options.cache(), Path::new(""), ""),
-        false => Memory::of(options.cache(), folder, &wanted.to_string()),
-    };
+    let mut memory = Memory::of(options.cache(), folder, &wanted.to_string());
+    if flags.again {
+        memory.forget();
+    }
     let following = Following { figure: &wanted, symbols: &symbols };
     let index = gather(folder, &page, &following, memory);
     refuse_unknown(&wanted, &index.runs)?;
@@ -69,7 +70,7 @@ fn gather(folder: &Path, page: &Path, following: &Following<'_>, mut memory: Mem
         match entry {
             Ok(entry) => {
                 if let Some(stamp) = stamp {
-                    memory.keep(&path, Some(stamp), &entry);
+                    memory.keep(&path, stamp, &entry);
                 }
                 runs.push(entry);
             }
@@ -125,7 +126,10 @@ fn read(folder: &Path, page: &Path, following: &Following<'_>, memory: &Memory) 
         let spawn =
             |part| scope.spawn(move || <[PathBuf]>::iter(part).map(line).collect::<Vec<_>>());
         let parts: Vec<_> = paths.chunks(each).map(spawn).collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
+        parts
+            .into_iter()
+            .flat_map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
     })
 }
 

@@ -60,11 +60,15 @@ impl Memory {
     }
 
     /// Remembers a line that was read just now; `stamp` is from before that.
-    pub(super) fn keep(&mut self, run: &Path, stamp: Option<String>, entry: &Entry) {
+    pub(super) fn keep(&mut self, run: &Path, stamp: String, entry: &Entry) {
         let line = Line { entry: entry.clone(), known: entry.known.clone() };
         let said = serde_json::to_string(&line).ok();
-        self.new
-            .extend(name(run).zip(stamp).zip(said).map(|((run, stamp), said)| (run, stamp, said)));
+        self.new.extend(name(run).zip(said).map(|(run, said)| (run, stamp, said)));
+    }
+
+    /// Remembers nothing of what was; what is read now takes its place.
+    pub(super) fn forget(&mut self) {
+        self.known.clear();
     }
 
     /// Writes what is new. What cannot be written is read again the next time.
@@ -169,11 +173,17 @@ mod tests {
         let mut memory = Memory::of(&cache, &runs, "cpu");
         assert!(memory.line(&one).is_none());
         for run in [&one, &two] {
-            memory.keep(run, stamp_of(run), &entry("x"));
+            memory.keep(run, stamp_of(run).unwrap(), &entry("x"));
         }
         memory.write();
+        let mut again = Memory::of(&cache, &runs, "cpu");
+        again.forget();
+        assert!(again.line(&one).is_none());
+        again.keep(&one, stamp_of(&one).unwrap(), &entry("read again"));
+        again.write();
         let memory = Memory::of(&cache, &runs, "cpu");
-        assert_eq!(memory.line(&one).unwrap().known, ["cpu"]);
+        let line = memory.line(&one).unwrap();
+        assert_eq!((line.folder.as_str(), line.known), ("read again", vec!["cpu".to_owned()]));
         assert!(Memory::of(&cache, &runs, "rss").line(&one).is_none(), "of another figure");
         assert!(Memory::of(&cache, &place.path().join("run"), "cpu").line(&one).is_none());
         fs::write(two.join("SHA256SUMS"), "x").unwrap();
@@ -189,7 +199,7 @@ mod tests {
         let one = run(place.path(), "one");
         let mut memory = Memory::of(place.path(), place.path(), "cpu");
         assert!(memory.line(&one).is_none());
-        memory.keep(&one, stamp_of(&one), &entry("x"));
+        memory.keep(&one, stamp_of(&one).unwrap(), &entry("x"));
         memory.write();
     }
 }

@@ -16,7 +16,9 @@ impl Memory {
         None
     }
 
-    pub(super) fn keep(&mut self, _: &Path, _: Option<String>, _: &Entry) {}
+    pub(super) fn keep(&mut self, _: &Path, _: String, _: &Entry) {}
+
+    pub(super) fn forget(&mut self) {}
 
     pub(super) fn write(self) {}
 }
