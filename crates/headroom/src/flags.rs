@@ -330,7 +330,7 @@ pub(crate) enum PurposeWord {
     Parity,
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(
     after_help = "Examples:\n  headroom report runs/client-scale-20260401-101500\n  headroom report RUN --json | jq '.curves[].slopes'\n  headroom report RUN --hours 3.5 --cost '40 EUR'\n  headroom report --perf-data perf.data --symbols build/unstripped --kallsyms kallsyms"
 )]

@@ -5,9 +5,8 @@ use std::path::Path;
 
 use lab::{
     Error,
-    run_folder::{self, Recorded},
+    run_folder::{self, Progress},
 };
-use model::experiment::{Any, Experiment};
 
 use crate::failure::Failure;
 
@@ -21,18 +20,11 @@ pub(crate) fn explain(error: Error, run: &Path) -> Failure {
 
 fn what_is_kept(run: &Path) -> String {
     // Before its first trial a run may have no folder yet.
-    let Ok(recorded) = run_folder::read_any(run) else {
+    let Some(Progress { made, planned }) = run_folder::progress(run) else {
         return "interrupted before the first trial; nothing was measured".to_owned();
     };
-    let of = match &recorded {
-        Any::Clients(recorded) => of(recorded),
-        Any::Contention(recorded) => of(recorded),
-        Any::Completion(recorded) => of(recorded),
-    };
     let run = run.display();
-    format!("interrupted; {of} trials are kept; go on with `headroom run --resume {run}`")
-}
-
-fn of<K: Experiment>(recorded: &Recorded<K>) -> String {
-    format!("{} of {}", recorded.trials.len(), recorded.run.plan.len())
+    format!(
+        "interrupted; {made} of {planned} trials are kept; go on with `headroom run --resume {run}`"
+    )
 }

@@ -22,6 +22,7 @@ mod output;
 mod progress;
 mod run_path;
 mod shipped;
+mod this_program;
 
 use std::{env, process::ExitCode};
 

@@ -16,7 +16,6 @@ use model::{
     plural::count,
     shard::{Part, Shard},
 };
-use serde::Serialize;
 
 use crate::{
     Error,
@@ -88,7 +87,7 @@ pub enum Refusal {
 }
 
 /// A shard of which something is missing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// Which.
     pub shard: Shard,
@@ -97,7 +96,7 @@ pub struct Missing {
 }
 
 /// What was made of them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
     /// Folders.
     pub folders: u32,
@@ -119,7 +118,7 @@ pub fn merge<K: Dealt>(shards: &[Recorded<K>], path: &Path) -> Result<Merged, Er
     let canaries = same_canaries(shards, whole)?;
     let names = canaries.keys().cloned().collect();
     let trials = union(shards, canaries)?;
-    refuse_missing(shards, whole, &trials)?;
+    refuse_missing(shards, part(first)?, &trials)?;
     let run = RunOf::<K> {
         plan: whole.clone(),
         part: None,
@@ -128,13 +127,13 @@ pub fn merge<K: Dealt>(shards: &[Recorded<K>], path: &Path) -> Result<Merged, Er
     };
     let folder = RunFolder::create(path, &run, &first.study_text)?;
     folder.keep_calibration(&first.calibration)?;
-    for planned in whole {
-        let Some((shard, trial)) = trials.get(&planned.id()) else { continue };
-        bring(&shard.path, &folder, &planned.id())?;
-        folder.keep(*trial)?;
-    }
     for shard in shards {
-        bring_objects(&shard.path, &folder)?;
+        let source = run_folder::opened(&shard.path)?;
+        for (id, (_, trial)) in trials.iter().filter(|(_, (of, _))| of.path == shard.path) {
+            bring(&source, &folder, id)?;
+            folder.keep(*trial)?;
+        }
+        bring_objects(&source, &folder)?;
     }
     Ok(Merged { folders: shards.len() as u32, trials: trials.len() as u32, canaries: names })
 }
@@ -244,7 +243,7 @@ fn union<'a, K: Dealt>(
 /// Refuses a run that would lack trials. One that could not measure is there: it is what its shard found.
 fn refuse_missing<K: Dealt>(
     shards: &[Recorded<K>],
-    whole: &[K::Planned],
+    Part { shard, whole }: &Part<K::Planned>,
     trials: &BTreeMap<String, Found<'_, K>>,
 ) -> Result<(), Refusal> {
     let lacking: BTreeSet<String> =
@@ -253,12 +252,10 @@ fn refuse_missing<K: Dealt>(
         return Ok(());
     }
     let Some(first) = shards.first() else { return Err(Refusal::Nothing) };
-    let (study, of) = (&first.run.study, part(first)?.shard.of());
-    let lacks = |shard: &Shard| {
-        let own = shard::part::<K>(study, whole, *shard);
-        own.iter().any(|planned| lacking.contains(&planned.id()))
-    };
-    let missing = Shard::all(of).filter(lacks).map(|shard| {
+    let parts = shard::parts::<K>(&first.run.study, whole, shard.of());
+    let lacks = |part: &Vec<K::Planned>| part.iter().any(|one| lacking.contains(&one.id()));
+    let lacking_ones = Shard::all(shard.of()).zip(parts).filter(|(_, part)| lacks(part));
+    let missing = lacking_ones.map(|(shard, _)| {
         let own = shards.iter().find(|one| part(one).is_ok_and(|part| part.shard == shard));
         Missing { shard, folder: own.map(|own| own.path.clone()) }
     });
@@ -278,28 +275,30 @@ fn sentence(missing: &[Missing]) -> String {
 }
 
 /// What a trial left alongside its reading.
-fn bring(from: &Path, to: &RunFolder, id: &str) -> Result<(), Error> {
+fn bring(source: &Folder, to: &RunFolder, id: &str) -> Result<(), Error> {
     let stacks = run_folder::stacks_name(id);
     let names = [format!("consoles/{id}.log"), proof_of(&stacks), stacks];
-    let source = run_folder::opened(from)?;
-    names.iter().try_for_each(|name| copy(&source, name, to))
+    names.iter().try_for_each(|name| copy(source, name, to))
 }
 
 /// The files that explain stacks, by content.
-fn bring_objects(from: &Path, to: &RunFolder) -> Result<(), Error> {
-    let source = run_folder::opened(from)?;
+fn bring_objects(source: &Folder, to: &RunFolder) -> Result<(), Error> {
     let Ok(objects) = source.folder(OBJECTS).and_then(|objects| objects.entries()) else {
         return Ok(());
     };
-    let files = objects.iter().filter(|entry| entry.is_file);
-    files.into_iter().try_for_each(|entry| copy(&source, &format!("{OBJECTS}/{}", entry.name), to))
+    let mut files = objects.iter().filter(|entry| entry.is_file);
+    files.try_for_each(|entry| copy(source, &format!("{OBJECTS}/{}", entry.name), to))
 }
 
 /// Copies a file of a shard's folder, where it is there.
 fn copy(source: &Folder, name: &str, to: &RunFolder) -> Result<(), Error> {
-    match source.read(name, LONGEST) {
-        Ok(bytes) => to.keep_bytes(name, &bytes),
+    let failed = || Error::file("read", source.path_of(name));
+    match source.file(name) {
+        Ok(file) if file.metadata().map_err(failed())?.len() > LONGEST => {
+            Err(failed()(io::ErrorKind::FileTooLarge.into()))
+        }
+        Ok(file) => to.bring(name, &file),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Error::file("read", source.path_of(name))(error)),
+        Err(error) => Err(failed()(error)),
     }
 }

@@ -11,6 +11,7 @@ use std::{
     fs::File,
     io::{self, ErrorKind},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use linux::folder::Folder;
@@ -28,6 +29,8 @@ use crate::{Error, stack_file::proof_of};
 
 /// The folder of files that explain stacks.
 pub const OBJECTS: &str = "objects";
+
+const TRIALS: &str = "trials";
 
 const RUN: &str = "run.json";
 const STUDY: &str = "study.toml";
@@ -126,7 +129,7 @@ impl RunFolder {
     }
 
     fn open(path: &Path) -> Result<Self, Error> {
-        WholeFiles::open(path, &["trials", "stacks", OBJECTS, "consoles"]).map(Self)
+        WholeFiles::open(path, &[TRIALS, "stacks", OBJECTS, "consoles"]).map(Self)
     }
 
     /// The folder.
@@ -184,13 +187,18 @@ impl RunFolder {
         self.0.keep(&trial_name(&trial.planned.id()), trial)
     }
 
-    /// Keeps a file that a trial left elsewhere.
+    /// Keeps a file of another run's folder that is not here yet.
     ///
     /// # Errors
     ///
     /// [`Error::DiskFull`] or [`Error::File`].
-    pub(crate) fn keep_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        self.0.write_bytes(name, bytes)
+    pub(crate) fn bring(&self, name: &str, mut from: &File) -> Result<(), Error> {
+        let folder = self.0.folder();
+        if folder.has(name) {
+            return Ok(());
+        }
+        let written = folder.replace_with(name, |file| io::copy(&mut from, file).map(drop));
+        written.map_err(Error::file("write", self.0.path_of(name)))
     }
 
     /// Keeps an event. The log is a convenience: a full disk is reported by what matters more.
@@ -217,7 +225,7 @@ pub fn proof_name(id: &TrialId) -> String {
 
 /// A trial's file, below the run's folder.
 fn trial_name(id: &str) -> String {
-    format!("trials/{id}.json")
+    format!("{TRIALS}/{id}.json")
 }
 
 pub(crate) fn no_run(path: &Path, why: impl ToString) -> Error {
@@ -278,6 +286,41 @@ fn read_as<K: Experiment>(path: &Path, folder: &Folder) -> Result<Recorded<K>, E
         recorded.trials.push(Trial { planned: planned.clone(), outcome, ..trial });
     }
     Ok(recorded)
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Trials that were made.
+    pub made: usize,
+    /// All of its plan.
+    pub planned: usize,
+}
+
+impl Progress {
+    fn of<K: Experiment>(recorded: &Recorded<K>) -> Self {
+        Self { made: recorded.trials.len(), planned: recorded.run.plan.len() }
+    }
+
+    /// Whether nothing is missing.
+    pub fn is_whole(&self) -> bool {
+        self.made == self.planned
+    }
+}
+
+/// How far the run in a folder is; `None` where there is none. Reads every trial.
+pub fn progress(path: &Path) -> Option<Progress> {
+    Some(match read_any(path).ok()? {
+        Any::Clients(recorded) => Progress::of(&recorded),
+        Any::Contention(recorded) => Progress::of(&recorded),
+        Any::Completion(recorded) => Progress::of(&recorded),
+    })
+}
+
+/// When a trial came to a run last; `None` where there is no run.
+pub fn changed(path: &Path) -> Option<SystemTime> {
+    let trials = opened(path).ok()?.folder(TRIALS).ok()?;
+    trials.metadata().ok()?.modified().ok()
 }
 
 /// A run's folder, to read it.

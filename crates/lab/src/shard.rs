@@ -6,16 +6,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
     time::Duration,
 };
 
 use model::{
-    experiment::{Any, Experiment, Planned},
+    experiment::{Experiment, Planned},
     shard::Shard,
 };
-
-use crate::run_folder::{self, Recorded};
 
 /// What must be known of a kind's trials to deal them out.
 pub trait Dealt: Experiment {
@@ -71,36 +68,6 @@ pub fn own<K: Dealt>(
         Some(shard) => part::<K>(study, &plan, shard),
         None => plan,
     }
-}
-
-/// How far a shard is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Trials that were made.
-    pub made: usize,
-    /// All of its own.
-    pub planned: usize,
-}
-
-impl Progress {
-    /// Whether nothing is missing.
-    pub fn is_whole(&self) -> bool {
-        self.made == self.planned
-    }
-}
-
-/// How far the shard in a folder is; `None` where it has not begun.
-pub fn progress(folder: &Path) -> Option<Progress> {
-    let recorded = run_folder::read_any(folder).ok()?;
-    Some(match &recorded {
-        Any::Clients(recorded) => so_far(recorded),
-        Any::Contention(recorded) => so_far(recorded),
-        Any::Completion(recorded) => so_far(recorded),
-    })
-}
-
-fn so_far<K: Experiment>(recorded: &Recorded<K>) -> Progress {
-    Progress { made: recorded.trials.len(), planned: recorded.run.plan.len() }
 }
 
 /// A block of a plan.

@@ -41,10 +41,7 @@ pub(crate) fn bisect(options: &Options, flags: &flags::Bisect) -> Result<Verdict
     let path = RunPath::choose(flags.out.as_ref(), &format!("{}-bisect", file.name))?;
     let mut bench = Bench { options, flags, file, names, folder: &path, made: 0 };
     let last = flags.builds.len() - 1;
-    let step = bench.ends()?;
-    let Some(step) = step else {
-        return Ok(Verdict::Fail);
-    };
+    let Some(step) = bench.ends()? else { return Ok(Verdict::Fail) };
     let mut search = Search::over(flags.builds.len())
         .ok_or_else(|| Failure::Usage("name two builds or more".to_owned()))?;
     let mut known = vec![None; last + 1];
@@ -76,6 +73,13 @@ struct Change {
     relative: Option<Estimate>,
 }
 
+impl Change {
+    fn of(judgement: &Judgement) -> Option<Self> {
+        let absolute = judgement.absolute?.mean;
+        Some(Self { absolute, relative: judgement.relative })
+    }
+}
+
 /// What a build costs, in words; `None` for one that is the first build or is the same.
 fn words(change: Option<&Change>) -> String {
     let relative = change.and_then(|change| change.relative.as_ref());
@@ -105,10 +109,7 @@ impl Bench<'_> {
             return Err(Failure::Usage(why.to_owned()));
         }
         let judgement = self.compared(last, self.flags.pairs)?;
-        let relative = judgement.relative;
-        let change =
-            judgement.absolute.map(|absolute| Change { absolute: absolute.mean, relative });
-        match (judgement.finding, change) {
+        match (judgement.finding, Change::of(&judgement)) {
             (Finding::Dearer, Some(change)) => {
                 self.say(last, Side::After, &change);
                 Ok(Some(change))
@@ -133,12 +134,12 @@ impl Bench<'_> {
         let mut pairs = self.flags.pairs;
         loop {
             let judgement = self.compared(build, pairs)?;
-            let Some(absolute) = &judgement.absolute else {
+            let (Some(absolute), Some(change)) = (&judgement.absolute, Change::of(&judgement))
+            else {
                 return Err(Failure::Unmeasured(judgement.sentence));
             };
             let found = side(step, absolute);
             if found != Side::Unclear || pairs > self.flags.pairs {
-                let change = Change { absolute: absolute.mean, relative: judgement.relative };
                 return Ok((change, found));
             }
             pairs *= AGAIN;

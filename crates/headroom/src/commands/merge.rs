@@ -1,24 +1,21 @@
 //! `headroom merge`: the shards of several machines to one run, with its report.
 
-use std::path::Path;
-
 use analysis::quantity::count;
-use lab::{merge::Merged, run_folder};
+use lab::merge::Merged;
 
-use super::{kinds, publish::Wanted};
+use super::{kinds, report};
 use crate::{
-    code_files::SymbolFolders,
     failure::{Failure, Verdict},
     flags,
     options::Options,
     output,
-    run_path::PAGE,
 };
 
 pub(crate) fn merge(options: &Options, flags: &flags::Merge) -> Result<Verdict, Failure> {
     let (path, merged) = kinds::merge(&flags.shards, flags.out.as_ref())?;
     say(options, &merged);
-    publish(options, &path, &flags.symbols, flags.open)
+    let (symbols, open) = (flags.symbols.clone(), flags.open);
+    report::write(options, &flags::Report { run: Some(path), symbols, open, ..Default::default() })
 }
 
 /// Says what was merged.
@@ -30,21 +27,4 @@ pub(super) fn say(options: &Options, merged: &Merged) {
             "merged {folders}, {trials}; their machines count alike to the nanosecond ({canaries})"
         ));
     }
-}
-
-/// Reports the run that they became.
-///
-/// # Errors
-///
-/// As `headroom report`.
-pub(super) fn publish(
-    options: &Options,
-    run: &Path,
-    symbols: &flags::Symbols,
-    open: bool,
-) -> Result<Verdict, Failure> {
-    let recorded = run_folder::read_any(run)?;
-    let (page, symbols) = (run.join(PAGE), SymbolFolders::of(options, symbols));
-    let wanted = Wanted { open, ..Wanted::of(&page, &symbols) };
-    kinds::publish(options, &recorded, &wanted)
 }

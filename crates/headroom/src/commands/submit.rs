@@ -6,30 +6,29 @@
 
 use std::{
     collections::BTreeMap,
-    env,
     ffi::OsString,
     path::{Path, PathBuf},
     process::Command,
     thread,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use analysis::quantity::count;
 use indicatif::HumanDuration;
 use lab::{
-    run_folder,
-    shard::{self, Progress},
+    run_folder::{self, Progress},
     slurm::{self, Queue, Slurm},
 };
 use serde_json::{Value, json};
 
-use super::{kinds, merge};
+use super::{kinds, merge, report};
 use crate::{
     failure::{Failure, Verdict},
     flags::{self, Common},
     options::{self, Options},
     output,
     run_path::RunPath,
+    this_program,
 };
 
 /// A shard is given up whose jobs ended so often in turn without one more trial.
@@ -54,9 +53,7 @@ pub(crate) fn submit(
 ) -> Result<Verdict, Failure> {
     let flags::Engine::Slurm = flags.engine;
     Slurm::require()?;
-    let program = env::current_exe().map_err(|error| {
-        Failure::Environment(format!("cannot find this program to start it for shards: {error}"))
-    })?;
+    let program = this_program::path()?;
     let words = words_of_run(common, flags);
     let trials = planned(&program, &words)?;
     let name = flags.study.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -105,8 +102,7 @@ fn planned(program: &Path, words: &[OsString]) -> Result<usize, Failure> {
         asked.map_err(|error| Failure::Environment(format!("cannot start headroom: {error}")))?;
     if !asked.status.success() {
         let said = String::from_utf8_lossy(&asked.stderr);
-        let line = said.lines().next().unwrap_or_default();
-        return Err(Failure::Usage(line.trim_start_matches("headroom: ").to_owned()));
+        return Err(Failure::Usage(this_program::sentence(&said)));
     }
     let plan: Value = serde_json::from_slice(&asked.stdout).unwrap_or_default();
     Ok(plan["trials"].as_array().map_or(0, Vec::len))
@@ -175,6 +171,8 @@ struct Crowd<'a> {
 struct Known {
     queue: Queue,
     progress: BTreeMap<u32, Progress>,
+    /// When a trial had come last, when a shard was read last.
+    read: BTreeMap<u32, Option<SystemTime>>,
     /// Jobs that were submitted here, by shard: since how many trials, and how often since.
     attempts: BTreeMap<u32, (usize, u32)>,
 }
@@ -193,7 +191,7 @@ impl Crowd<'_> {
                 Err(error @ lab::Error::Program { .. }) => said.trouble(&error),
                 Err(error) => return Err(error.into()),
             }
-            known.progress = self.progress();
+            self.look(&mut known);
             if known.is_whole(self.flags.shards) {
                 said.say(self, &known);
                 return Ok(true);
@@ -215,10 +213,19 @@ impl Crowd<'_> {
         }
     }
 
-    fn progress(&self) -> BTreeMap<u32, Progress> {
-        let all = 1..=self.flags.shards;
-        all.filter_map(|shard| Some((shard, shard::progress(&shard_of(self.folder, shard))?)))
-            .collect()
+    /// Reads the shards again that may be further. One that a job still makes is read when a trial has come.
+    fn look(&self, known: &mut Known) {
+        for shard in 1..=self.flags.shards {
+            let folder = shard_of(self.folder, shard);
+            let changed = run_folder::changed(&folder);
+            let is_same =
+                known.queue.contains_key(&shard) && known.read.get(&shard) == Some(&changed);
+            if known.is_done(shard) || is_same {
+                continue;
+            }
+            known.read.insert(shard, changed);
+            known.progress.extend(run_folder::progress(&folder).map(|progress| (shard, progress)));
+        }
     }
 
     fn given_up(&self, shard: u32) -> Failure {
@@ -370,7 +377,7 @@ fn conclude(options: &Options, flags: &flags::Submit, folder: &Path) -> Result<V
         let (_, what) = kinds::merge(&shards, Some(&merged))?;
         merge::say(options, &what);
     }
-    merge::publish(options, &merged, &flags::Symbols::default(), false)
+    report::write(options, &flags::Report { run: Some(merged), ..Default::default() })
 }
 
 #[cfg(test)]
@@ -384,7 +391,7 @@ mod tests {
         let mut known = Known {
             queue: Queue::from([(2, "running".to_owned())]),
             progress: BTreeMap::from([(1, whole), (2, half), (3, half)]),
-            attempts: BTreeMap::new(),
+            ..Known::default()
         };
         assert_eq!(known.lost(4), [3, 4]);
         known.submitted(&[3, 4]);

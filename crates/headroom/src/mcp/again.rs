@@ -3,7 +3,6 @@
 //! Each is bound to the server: it ends when the server does, however that ends.
 
 use std::{
-    env,
     ffi::OsString,
     path::PathBuf,
     process::{Command as Words, Stdio},
@@ -17,7 +16,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{failure::Failure, flags::Common};
+use crate::{failure::Failure, flags::Common, this_program};
 
 /// A short question is answered within this, or not at all.
 const SHORT: Duration = Duration::from_secs(40);
@@ -37,10 +36,7 @@ impl Again {
     ///
     /// [`Failure::Environment`] where this program is gone.
     pub(super) fn new(common: &Common) -> Result<Self, Failure> {
-        let program = env::current_exe().map_err(|error| {
-            Failure::Environment(format!("cannot find this program to start it for jobs: {error}"))
-        })?;
-        Ok(Self { program, common: common.words() })
+        Ok(Self { program: this_program::path()?, common: common.words() })
     }
 
     /// Long work, which is asked to stop where the server is killed.
@@ -71,7 +67,7 @@ impl Again {
                 format!("headroom answered with something else than JSON: {error}")
             });
         }
-        Err(sentence(&String::from_utf8_lossy(&output.stderr)))
+        Err(this_program::sentence(&String::from_utf8_lossy(&output.stderr)))
     }
 
     /// Alone in its process group, because Ctrl-C on a terminal is the server's to hand on.
@@ -81,28 +77,5 @@ impl Again {
         let mut command = Command::from(all);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         command
-    }
-}
-
-/// What headroom said last, without its name.
-pub(super) fn sentence(said: &str) -> String {
-    // clap's own lines go on with usage and where its help is.
-    let is_reason = |line: &&str| line.starts_with("headroom: ") || line.starts_with("error: ");
-    let last = said.lines().rev().find(|line| !line.trim().is_empty());
-    let line = said.lines().find(is_reason).or(last);
-    let line = line.unwrap_or("headroom ended without a word; try it by hand");
-    line.trim_start_matches("headroom: ").trim_start_matches("error: ").to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_reason_is_found_among_other_lines() {
-        assert_eq!(sentence("headroom: no study\nthe end of its console:\n  | x\n"), "no study");
-        let clap = "error: unexpected argument\n\nFor more information, try '--help'.\n";
-        assert_eq!(sentence(clap), "unexpected argument");
-        assert!(sentence("").contains("without a word"));
     }
 }

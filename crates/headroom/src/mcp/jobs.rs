@@ -23,12 +23,11 @@ use tokio::{
 };
 
 use super::{
-    again,
     budget::{Budget, Cost},
     job::{End, Job},
     lines,
 };
-use crate::{answer::Answer, code_files::SymbolFolders, commands::kinds};
+use crate::{answer::Answer, code_files::SymbolFolders, commands::kinds, this_program};
 
 /// A job that was asked to stop has so long for it: trials in flight end at once, a guest within seconds.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -235,5 +234,5 @@ async fn last_words(stderr: Option<ChildStderr>) -> Option<String> {
             last.remove(0);
         }
     }
-    (!last.is_empty()).then(|| again::sentence(&last.join("\n")))
+    (!last.is_empty()).then(|| this_program::sentence(&last.join("\n")))
 }
