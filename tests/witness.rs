@@ -60,9 +60,10 @@ fn an_honest_daemon_and_honest_tools_are_confirmed_in_the_measured_window() {
         let witnessed = recording.witnessed.unwrap();
         let last = recording.samples.last().unwrap();
         let drained = witnessed.drained.unwrap();
-        // The last sample is the window's end, and the load has ended by then.
+        // The last sample is the window's end, and the load has ended by then. Each of the two may be late by a little,
+        // so what is between them may be a little less than the drain.
         let after_ns = drained.at_ns - last.at_ns;
-        assert!((3_000_000_000..3_050_000_000).contains(&after_ns), "{after_ns}");
+        assert!(after_ns.abs_diff(3_000_000_000) < 50_000_000, "{after_ns}");
         assert!(recording.samples.is_sorted_by_key(|sample| sample.at_ns));
         let steps = recording.samples.windows(2).map(|pair| pair[1].at_ns - pair[0].at_ns);
         assert!(

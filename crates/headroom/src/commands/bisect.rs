@@ -14,6 +14,7 @@ use analysis::{
 use lab::{
     comparison,
     run_folder::{self, Recorded},
+    runner,
     study_file::StudyFile,
 };
 use model::{experiment::Clients, name::Sha256Hex, verdict::Difference};
@@ -21,11 +22,11 @@ use serde::Serialize;
 
 use super::{
     compare::{self, Builds},
-    kinds,
+    kinds::{self, Verbs},
 };
 use crate::{
     failure::{Failure, Verdict},
-    flags,
+    flags::{self, On},
     options::Options,
     output,
     run_path::RunPath,
@@ -151,13 +152,14 @@ impl Bench<'_> {
         let name = format!("{}-{pairs}-pairs", build + 1);
         let run = PathBuf::from(format!("{}/{name}", self.folder.display()));
         let recorded = match run_folder::read::<Clients>(&run) {
-            Ok(recorded) if self.is_of(&recorded, build) => recorded,
-            Ok(_) => {
+            Ok(recorded) if !self.is_of(&recorded, build) => {
                 let run = run.display();
                 return Err(Failure::Usage(format!(
-                    "{run} is not whole, or of other builds; remove it, or name another folder with --out"
+                    "{run} is of other builds; remove it, or name another folder with --out"
                 )));
             }
+            Ok(recorded) if runner::left(&recorded).is_empty() => recorded,
+            Ok(recorded) => self.gone_on_with(&recorded)?,
             Err(_) => self.measured(build, pairs, &run)?,
         };
         let analysis = analysis::analyse(&recorded.run, &recorded.trials);
@@ -165,16 +167,22 @@ impl Bench<'_> {
         analysis.judgements.into_iter().next().ok_or_else(nothing)
     }
 
-    /// Whether a run that is there is this comparison, to its end.
+    /// A comparison that somebody stopped.
+    fn gone_on_with(&mut self, recorded: &Recorded) -> Result<Recorded, Failure> {
+        self.made += 1;
+        let options = self.options.going_on_with(&recorded.path, &recorded.run.lab)?;
+        Clients::go_on(&options, &On::Vm, recorded)
+    }
+
+    /// Whether a run that is there is this comparison.
     fn is_of(&self, recorded: &Recorded, build: usize) -> bool {
         let versus = recorded.run.versus.as_ref();
-        let of = versus.is_some_and(|versus| match &versus.difference {
+        versus.is_some_and(|versus| match &versus.difference {
             Difference::Program { base, variant, .. } => {
                 (base, variant) == (&self.names[0], &self.names[build])
             }
             _ => false,
-        });
-        of && recorded.trials.len() == recorded.run.plan.len()
+        })
     }
 
     fn measured(&mut self, build: usize, pairs: u32, run: &Path) -> Result<Recorded, Failure> {
