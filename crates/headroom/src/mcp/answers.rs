@@ -1,8 +1,10 @@
 //! What tools answer, and each answer in short for clients that read text alone. Their documentation is the schema that a
 //! client reads.
 
+use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::{answer::Answer, commands::studies::Said};
 
@@ -145,8 +147,7 @@ pub(super) struct Outcome {
     /// What its run says; absent where a job has no run
     pub(super) answer: Option<Answer>,
     /// What a task's try came to
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) value: Option<serde_json::Value>,
+    pub(super) value: Option<JsonObject>,
     /// Resources of the job, which can be read
     pub(super) resources: Vec<String>,
     /// The folder of its run on the server's machine
@@ -156,7 +157,7 @@ pub(super) struct Outcome {
 impl Short for Outcome {
     fn short(&self) -> String {
         let Some(Answer { verdict, sentence, headline, decided, doubts, .. }) = &self.answer else {
-            let value = self.value.as_ref().map(|value| format!("{value} "));
+            let value = self.value.clone().map(|value| format!("{} ", Value::Object(value)));
             return value.unwrap_or_default() + &self.job.short();
         };
         let mut lines = vec![format!("{verdict}: {sentence}"), headline.clone()];
@@ -177,12 +178,12 @@ pub(super) struct Ledger {
     /// The task
     pub(super) task: String,
     /// Its tries, as `headroom improve ledger --json` prints them
-    pub(super) ledger: serde_json::Value,
+    pub(super) ledger: JsonObject,
 }
 
 impl Short for Ledger {
     fn short(&self) -> String {
-        self.ledger.to_string()
+        Value::Object(self.ledger.clone()).to_string()
     }
 }
 

@@ -8,8 +8,7 @@ use std::{ffi::OsString, io, path::PathBuf};
 use clap::CommandFactory;
 use lab::run_folder;
 use linux::folder::Folder;
-use rmcp::model::{Tool, ToolAnnotations};
-use serde_json::Value;
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 
 use super::{
     answers::{Ledger, Status},
@@ -101,7 +100,9 @@ impl Starter {
         let task = self.allowed.task(&asked.task)?;
         let words =
             ["improve", "ledger", "--"].map(OsString::from).into_iter().chain([task.into()]);
-        let value: Value = self.again.ask(&words.collect::<Vec<_>>()).await?;
-        Ok(Ledger { task: asked.task.clone(), ledger: value })
+        let ledger = self.again.ask(&words.collect::<Vec<_>>()).await?;
+        let ledger: JsonObject = serde_json::from_value(ledger)
+            .map_err(|error| format!("headroom's ledger is no object: {error}"))?;
+        Ok(Ledger { task: asked.task.clone(), ledger })
     }
 }

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Instant};
 
 use model::event::Event;
-use serde_json::Value;
+use rmcp::model::JsonObject;
 
 use super::{
     answers::{State, Status},
@@ -68,7 +68,7 @@ pub(super) struct End {
     /// What its run says.
     pub(super) answer: Option<Answer>,
     /// The value that it printed at its end.
-    pub(super) value: Option<Value>,
+    pub(super) value: Option<JsonObject>,
 }
 
 /// A job.

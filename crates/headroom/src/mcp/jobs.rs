@@ -12,6 +12,7 @@ use std::{
 use lab::run_folder;
 use linux::folder::Folder;
 use model::event::Event;
+use rmcp::model::JsonObject;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::{
@@ -110,14 +111,14 @@ impl Jobs {
     }
 
     /// Takes notice of what a job prints; the last value that is no event is its own.
-    async fn events(&self, number: usize, stdout: Option<ChildStdout>) -> Option<Value> {
+    async fn events(&self, number: usize, stdout: Option<ChildStdout>) -> Option<JsonObject> {
         let mut stdout = BufReader::new(stdout?);
         let mut last = None;
         while let Some(line) = lines::next(&mut stdout).await {
-            let Ok(value) = serde_json::from_slice::<Value>(&line) else { continue };
-            if value.get("event").is_none() {
+            let Ok(value) = serde_json::from_slice::<JsonObject>(&line) else { continue };
+            if !value.contains_key("event") {
                 last = Some(value);
-            } else if let Ok(event) = serde_json::from_value::<Event>(value) {
+            } else if let Ok(event) = serde_json::from_value::<Event>(Value::Object(value)) {
                 self.with(number, |job| job.see(event));
                 self.keep_budget(number);
                 self.changed();

@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::{
     answers::{Explained, Ledger, Outcome, Plan, Short, Status, Studies},
     arguments::{Compare, Explain, Handle, Nothing, Profile, Study, Wait},
-    described::tool,
+    described::{present, tool},
     explained, improve, resources,
     start::Starter,
 };
@@ -124,7 +124,8 @@ type Carried = Result<CallToolResult, Option<String>>;
 
 fn answered<T: Short + Serialize>(answer: Result<T, String>) -> Carried {
     let answer = answer.map_err(Some)?;
-    let mut result = CallToolResult::structured(serde_json::to_value(&answer).unwrap_or_default());
+    let mut result =
+        CallToolResult::structured(present(serde_json::to_value(&answer).unwrap_or_default()));
     result.content = vec![ContentBlock::text(answer.short())];
     Ok(result)
 }
