@@ -64,9 +64,17 @@ impl Cell {
         Rule { at_least: task.asked.at_least, level, gates: task.gates }
     }
 
-    /// The options with which it is measured.
-    fn options(&self, options: &Options) -> Options {
-        self.arch.map_or_else(|| options.clone(), |arch| options.on(arch))
+    /// The task's study in it, and the options with which that is measured: of the study's processor, where it names one.
+    fn entered(
+        &self,
+        options: &Options,
+        folder: &TaskFolder,
+    ) -> Result<(StudyFile, Options), Failure> {
+        let options = self.arch.map_or_else(|| options.clone(), |arch| options.on(arch));
+        let mut file = study(&options, &folder.study_path(), &folder.task)?;
+        self.enter(&mut file);
+        let options = options.on(file.study.access_point.arch);
+        Ok((file, options))
     }
 
     /// Puts a study into it: loads have another period, and windows as many rounds as they had.
@@ -124,9 +132,8 @@ pub(super) fn compare(
     sides: [&Path; 2],
 ) -> Result<Recorded, Failure> {
     let (task, Place { cell, run, .. }) = (&folder.task, place);
-    let ([base, candidate], options) = (sides, &cell.options(options));
-    let mut file = study(options, &folder.study_path(), task)?;
-    cell.enter(&mut file);
+    let [base, candidate] = sides;
+    let (file, options) = cell.entered(options, folder)?;
     let flags = flags::Compare {
         base: task.asked.variant.to_string(),
         clients: Some(cell.clients),
@@ -139,7 +146,7 @@ pub(super) fn compare(
         None => {
             let with = Some((installs_as.to_owned(), candidate.to_owned()));
             let builds = Builds { base: Some(base), other: None };
-            compare::carried_out(options, file, &flags::Compare { with, ..flags }, builds)
+            compare::carried_out(&options, file, &flags::Compare { with, ..flags }, builds)
         }
         Some(place) => {
             let wrong = |wrong| Failure::Usage(format!("source.installs-as: {wrong}"));
@@ -168,9 +175,8 @@ pub(super) fn floor(
     run: &Path,
 ) -> Result<Option<f64>, Failure> {
     let Some(floor) = &folder.task.asked.floor else { return Ok(None) };
-    let options = &cell.options(options);
-    let mut file = study(options, &folder.study_path(), &folder.task)?;
-    cell.enter(&mut file);
+    let (mut file, options) = cell.entered(options, folder)?;
+    let options = &options;
     // It does less than the job: there is no reply to check.
     file.study.witness = None;
     let flags = flags::Run {
