@@ -356,8 +356,8 @@ fn engines() -> [Engine; 3] {
             numbers: |shard| vec![("SHARD", format!("{shard}/2"))],
         },
         Engine {
-            shard: script(&gitlab[".headroom-shard"]["script"]),
-            merge: script(&gitlab[".headroom-merge"]["script"]),
+            shard: script(&gitlab["headroom-shard"]["script"]),
+            merge: script(&gitlab["headroom-merge"]["script"]),
             numbers: |shard| {
                 vec![("CI_NODE_INDEX", shard.to_string()), ("CI_NODE_TOTAL", "2".to_owned())]
             },

@@ -11,6 +11,7 @@ pub(crate) mod completions;
 mod contention;
 pub(crate) mod count;
 pub(crate) mod doctor;
+mod engine_files;
 pub(crate) mod export;
 pub(crate) mod flash;
 pub(crate) mod guard;

@@ -10,15 +10,22 @@ Examples:
   headroom submit station-stats --shards 8 --out runs/big            the same again: waits for what is left
   headroom submit client-scale --shards 4 -- --clients 18,114 --repetitions 20
   headroom submit mine.toml --shards 8 --engine-option=--partition=lab --detach
+  headroom submit station-stats --shards 8 --engine kubernetes       prints the file of a Job
 
 Every node needs headroom and the cache at the same path (--cache). What a lost node had made is kept: its shard goes on on
 another one. Ctrl-C leaves the jobs where they are, or with --cancel ends them; either way the same command goes on.";
 
-/// Who shares shards out; `examples/ci` has files for others.
+/// Who shares shards out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
     /// sbatch, squeue and scancel
     Slurm,
+    /// A workflow is printed; untried
+    Github,
+    /// A pipeline is printed; untried
+    Gitlab,
+    /// An Indexed Job is printed; untried
+    Kubernetes,
 }
 
 /// A study, and how it is shared out.

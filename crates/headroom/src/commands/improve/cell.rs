@@ -1,4 +1,4 @@
-//! A cell of a task: how many clients, how often they are asked about, how many pairs; and a comparison in it.
+//! A cell of a task: how many clients and what they do, how often they are asked about, how many pairs; and a comparison in it.
 //!
 //! The known cell is the task's; those of an acceptance are drawn from its seed. Measuring is [`super::super::compare`]'s.
 
@@ -23,6 +23,16 @@ use crate::{code_files::SymbolFolders, failure::Failure, flags, options::Options
 /// Periods of a load are drawn in steps of so many ns.
 const STEP_NS: u64 = 100_000_000;
 
+/// What the clients of a secret cell do is drawn between these ends, ms: how often each sends, and how often one of them leaves
+/// and comes back, and one roams. Windows have a few of each.
+const TRAFFIC_MS: [u64; 2] = [400, 1600];
+const CHURN_MS: [u64; 2] = [2500, 6000];
+/// And how much later than the study says the window opens, within a turn of the slowest timer, ms.
+const PHASE_MS: [u64; 2] = [0, 999];
+
+/// The program of a study's that moves clients, as its variants name it.
+const MOVES_CLIENTS: &str = "headroom-agent --move-clients";
+
 /// Trials of the floor in a cell: counted, they hardly differ.
 const FLOOR_TRIALS: u32 = 2;
 
@@ -35,12 +45,52 @@ pub(super) struct Cell {
     pairs: u32,
     /// In place of the study's own.
     pub(super) arch: Option<Architecture>,
+    weather: Option<Weather>,
+}
+
+/// What nobody who tries can know of a cell, besides its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Weather {
+    packets: Span,
+    leaves: Span,
+    roams: Span,
+    phase: Span,
+}
+
+impl Weather {
+    fn drawn(between: &mut impl FnMut([u64; 2]) -> u64) -> Self {
+        let mut span = |ends| Span::from_nanos(between(ends) * 1_000_000);
+        Self {
+            packets: span(TRAFFIC_MS),
+            leaves: span(CHURN_MS),
+            roams: span(CHURN_MS),
+            phase: span(PHASE_MS),
+        }
+    }
+
+    /// Puts a study into it. Where no variant moves clients, there are none to move.
+    fn enter(&self, study: &mut Study) {
+        let Self { packets, leaves, roams, phase } = self;
+        study.trial.warm_up = Span::from_nanos(study.trial.warm_up.as_nanos() + phase.as_nanos());
+        let words = format!("{MOVES_CLIENTS} packets={packets} leaves={leaves} roams={roams}");
+        for background in study.variants.iter_mut().filter_map(|one| one.background.as_mut()) {
+            if background.starts_with(MOVES_CLIENTS) {
+                background.clone_from(&words);
+            }
+        }
+    }
 }
 
 impl Cell {
     /// The one that whoever tries knows.
     pub(super) fn known(task: &Task) -> Self {
-        Self { clients: task.asked.clients, every: None, pairs: task.asked.pairs, arch: None }
+        Self {
+            clients: task.asked.clients,
+            every: None,
+            pairs: task.asked.pairs,
+            arch: None,
+            weather: None,
+        }
     }
 
     /// Those of an acceptance: nobody knows them before it.
@@ -51,10 +101,13 @@ impl Cell {
         let mut cell = |arch| {
             let clients = between(acceptance.clients.map(u64::from)) as u32;
             let steps = between(acceptance.every.map(|every| every.as_nanos().div_ceil(STEP_NS)));
-            Self { clients, every: Some(Span::from_nanos(steps * STEP_NS)), pairs, arch }
+            let every = Some(Span::from_nanos(steps * STEP_NS));
+            Self { clients, every, pairs, arch, weather: None }
         };
         let mut cells: Vec<Self> = (0..acceptance.cells).map(|_| cell(None)).collect();
         cells.extend(folder.task.source.arm64.is_some().then(|| cell(Some(Architecture::Arm64))));
+        // Behind all numbers, which a seed of an older task gives again.
+        cells.iter_mut().for_each(|cell| cell.weather = Some(Weather::drawn(&mut between)));
         Ok(cells)
     }
 
@@ -79,6 +132,9 @@ impl Cell {
 
     /// Puts a study into it: loads have another period, and windows as many rounds as they had.
     fn enter(&self, file: &mut StudyFile) {
+        if let Some(weather) = &self.weather {
+            weather.enter(&mut file.study);
+        }
         let Some(every) = self.every else { return };
         let Study { load, variants, trial, .. } = &mut file.study;
         let own = variants.iter_mut().filter_map(|variant| match &mut variant.load {
@@ -201,16 +257,42 @@ mod tests {
 
     use super::*;
 
+    fn study(text: &str) -> StudyFile {
+        let Any::Clients(file) = StudyText::named("a", text).study().unwrap() else {
+            panic!("a study of clients");
+        };
+        *file
+    }
+
+    #[test]
+    fn what_clients_do_and_when_a_window_opens_is_drawn_and_each_draw_is_a_study() {
+        const STUDY: &str = "question = \"?\"\n[access-point]\nclients = [3]\n[subject]\nprocess = \"hostapd\"\n\
+            [load]\nrun = \"iw dev\"\n[witness]\nrounds = 10\n[trial]\nwindow = \"10s\"\n\
+            [[variant]]\nname = \"a\"\nbackground = \"headroom-agent --move-clients packets=1s\"\n\
+            [[variant]]\nname = \"b\"\nbackground = \"sleep 9\"\n";
+        for drawn in [0, 1] {
+            let mut file = study(STUDY);
+            let usual = file.study.trial.warm_up;
+            Weather::drawn(&mut |ends| ends[drawn]).enter(&mut file.study);
+            let words = file.study.variants[0].background.as_deref().unwrap();
+            let expected =
+                ["packets=400ms leaves=2500ms roams=2500ms", "packets=1600ms leaves=6s roams=6s"];
+            assert_eq!(words, format!("{MOVES_CLIENTS} {}", expected[drawn]));
+            assert_eq!(file.study.variants[1].background.as_deref(), Some("sleep 9"));
+            let later = file.study.trial.warm_up.as_nanos() - usual.as_nanos();
+            assert_eq!(later, [0, 999_000_000][drawn]);
+            lab::study_file::check(&file.study).unwrap();
+        }
+    }
+
     #[test]
     fn a_window_has_as_many_rounds_whatever_their_period() {
         const STUDY: &str = "question = \"?\"\n[access-point]\nclients = [3]\n[subject]\nprocess = \"hostapd\"\n\
             [load]\nrun = \"iw dev\"\n[witness]\nrounds = 10\n[trial]\nwindow = \"10s\"\n[[variant]]\nname = \"a\"\n";
-        let Any::Clients(file) = StudyText::named("a", STUDY).study().unwrap() else {
-            panic!("a study of clients");
-        };
-        let mut file = *file;
+        let mut file = study(STUDY);
         let every = Span::from_nanos(1_400_000_000);
-        Cell { clients: 3, every: Some(every), pairs: 6, arch: None }.enter(&mut file);
+        Cell { clients: 3, every: Some(every), pairs: 6, arch: None, weather: None }
+            .enter(&mut file);
         assert_eq!(file.study.trial.window, Span::from_secs(14));
         assert_eq!(file.study.load.as_ref().unwrap().every, every);
         lab::study_file::check(&file.study).unwrap();
