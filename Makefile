@@ -101,7 +101,7 @@ first-base: headroom packages
 check: setup-check ## formatting, lints and the rules of CONTRIBUTING.md
 	$(cargo) xtask check
 
-test: tested ## everything that CI checks, real guests included (about 21 minutes from a clean clone)
+test: tested ## everything that CI checks, real guests included (about an hour from a clean clone on two cores)
 	@$(MAKE) --no-print-directory base headroom=$(CARGO_TARGET_DIR)/debug/headroom HEADROOM_CACHE=$(tests_cache)
 	@$(together) test-guests test-crates
 

@@ -22,7 +22,7 @@ use crate::harness::{
     has_arm64,
 };
 
-/// How far two trials of one state may lie apart in counted time, as `repeatability` has it.
+/// How far two trials of one state may lie apart in counted time, as `counted` has it.
 const APART: f64 = 1e-4;
 
 /// The grain of a group's account, ns: what two trials of one state may lie apart by rounding alone. Of the agent's

@@ -1,9 +1,9 @@
 //! This headroom as a program that is started again, for jobs of a server and for shards: where it is, and what one said
 //! that failed. How one is started is whose jobs they are.
 
-use std::{env, path::PathBuf};
+use std::{env, path::PathBuf, process::Output};
 
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 
 /// Where this program is.
 ///
@@ -26,9 +26,35 @@ pub(crate) fn sentence(said: &str) -> String {
     line.trim_start_matches("headroom: ").trim_start_matches("error: ").to_owned()
 }
 
+/// Why one failed, as a failure of the same kind.
+pub(crate) fn failure(ended: &Output) -> Failure {
+    let said = sentence(&String::from_utf8_lossy(&ended.stderr));
+    let code = ended.status.code().and_then(|code| u8::try_from(code).ok());
+    match code {
+        Some(failure::USAGE) => Failure::Usage(said),
+        Some(failure::INVALID) => Failure::Unmeasured(said),
+        Some(failure::INTERRUPTED) => Failure::Interrupted(said),
+        _ => Failure::Environment(said),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::{os::unix::process::ExitStatusExt, process::ExitStatus};
+
     use super::*;
+
+    #[test]
+    fn a_failure_is_of_the_kind_that_its_code_says() {
+        let ended = |code: i32| {
+            let stderr = b"headroom: cannot write there\n".to_vec();
+            failure(&Output { status: ExitStatus::from_raw(code << 8), stdout: Vec::new(), stderr })
+        };
+        assert!(matches!(ended(2), Failure::Usage(said) if said == "cannot write there"));
+        assert!(matches!(ended(3), Failure::Unmeasured(_)));
+        assert!(matches!(ended(4), Failure::Environment(_)));
+        assert!(matches!(ended(101), Failure::Environment(_)));
+    }
 
     #[test]
     fn the_reason_is_found_among_other_lines() {

@@ -112,8 +112,7 @@ fn planned(program: &Path, words: &[OsString]) -> Result<usize, Failure> {
     let asked =
         asked.map_err(|error| Failure::Environment(format!("cannot start headroom: {error}")))?;
     if !asked.status.success() {
-        let said = String::from_utf8_lossy(&asked.stderr);
-        return Err(Failure::Usage(this_program::sentence(&said)));
+        return Err(this_program::failure(&asked));
     }
     let plan: Value = serde_json::from_slice(&asked.stdout).unwrap_or_default();
     Ok(plan["trials"].as_array().map_or(0, Vec::len))

@@ -94,3 +94,28 @@ pub fn html(task: &Task) -> Result<String, Error> {
     };
     Ok(page.render()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_a_title_without_backticks_and_a_heading_with_code() {
+        let task = Task {
+            question: "How much cheaper can `all_sta` <be>?".to_owned(),
+            standing: Vec::new(),
+            fixed: Vec::new(),
+            attempts: Vec::new(),
+            head: String::new(),
+        };
+        let page = html(&task).unwrap();
+        assert!(
+            page.contains("<title>How much cheaper can all_sta &#60;be&#62;?</title>"),
+            "{page}"
+        );
+        assert!(
+            page.contains("<h1>How much cheaper can <code>all_sta</code> &lt;be&gt;?</h1>"),
+            "{page}"
+        );
+    }
+}
