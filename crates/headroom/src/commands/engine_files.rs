@@ -25,6 +25,21 @@ pub(super) fn file(
     shards: u32,
     words: &[String],
 ) -> Result<Option<String>, String> {
+    let count = |line: &str| line.replace('8', &shards.to_string());
+    let (template, edits) = match engine {
+        // Its own words are quoted for its shell.
+        Engine::Slurm => return Ok(None),
+        Engine::Github => {
+            let numbers: Vec<String> = (1..=shards).map(|shard| shard.to_string()).collect();
+            let matrix = format!("shard: [{}]", numbers.join(", "));
+            (GITHUB, vec![("shard: [1, 2, 3, 4, 5, 6, 7, 8]", matrix)])
+        }
+        Engine::Gitlab => (GITLAB, vec![("parallel: 8", count("parallel: 8"))]),
+        Engine::Kubernetes => {
+            let lines = ["completions: 8", "parallelism: 8", "value: \"8\""];
+            (KUBERNETES, lines.map(|line| (line, count(line))).into())
+        }
+    };
     let is_plain = |word: &str| {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "_./=,@%+-".contains(letter);
         !word.is_empty() && word.chars().all(plain)
@@ -36,24 +51,6 @@ pub(super) fn file(
     }
     let [study, words @ ..] = words else { return Ok(None) };
     let words: String = words.iter().map(|word| format!(" {word}")).collect();
-    let count = |text: &str| text.replace('8', &shards.to_string());
-    let edits = match engine {
-        Engine::Slurm => return Ok(None),
-        Engine::Github => {
-            let numbers: Vec<String> = (1..=shards).map(|shard| shard.to_string()).collect();
-            let matrix = format!("shard: [{}]", numbers.join(", "));
-            vec![("shard: [1, 2, 3, 4, 5, 6, 7, 8]", matrix)]
-        }
-        Engine::Gitlab => vec![("parallel: 8", count("parallel: 8"))],
-        Engine::Kubernetes => ["completions: 8", "parallelism: 8", "value: \"8\""]
-            .map(|line| (line, count(line)))
-            .into(),
-    };
-    let template = match engine {
-        Engine::Github => GITHUB,
-        Engine::Gitlab => GITLAB,
-        _ => KUBERNETES,
-    };
     let edits = edits.into_iter().chain([
         (study_there(), study.clone()),
         ("headroom run \"$STUDY\"", format!("headroom run \"$STUDY\"{words}")),
@@ -99,6 +96,7 @@ mod tests {
         for word in ["a b", "$(id)", "", "a: b", "x\ny", "--set='1'"] {
             let refused = of(Engine::Gitlab, 2, &[study_there(), word]).unwrap_err();
             assert!(refused.contains("would need quotes"), "{refused}");
+            assert_eq!(of(Engine::Slurm, 2, &["a study.toml", word]), Ok(None));
         }
     }
 }
