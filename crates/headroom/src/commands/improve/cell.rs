@@ -69,15 +69,18 @@ impl Weather {
     }
 
     /// Puts a study into it. Where no variant moves clients, there are none to move.
-    fn enter(&self, study: &mut Study) {
+    fn enter(&self, file: &mut StudyFile) {
         let Self { packets, leaves, roams, phase } = self;
-        study.trial.warm_up = Span::from_nanos(study.trial.warm_up.as_nanos() + phase.as_nanos());
+        let Study { trial, variants, .. } = &mut file.study;
+        trial.warm_up = Span::from_nanos(trial.warm_up.as_nanos() + phase.as_nanos());
         let words = format!("{MOVES_CLIENTS} packets={packets} leaves={leaves} roams={roams}");
-        for background in study.variants.iter_mut().filter_map(|one| one.background.as_mut()) {
+        for background in variants.iter_mut().filter_map(|one| one.background.as_mut()) {
             if background.starts_with(MOVES_CLIENTS) {
                 background.clone_from(&words);
             }
         }
+        file.overrides
+            .push(format!("trial.warm-up = {}, variant.background = {words}", trial.warm_up));
     }
 }
 
@@ -133,7 +136,7 @@ impl Cell {
     /// Puts a study into it: loads have another period, and windows as many rounds as they had.
     fn enter(&self, file: &mut StudyFile) {
         if let Some(weather) = &self.weather {
-            weather.enter(&mut file.study);
+            weather.enter(file);
         }
         let Some(every) = self.every else { return };
         let Study { load, variants, trial, .. } = &mut file.study;
@@ -273,7 +276,8 @@ mod tests {
         for drawn in [0, 1] {
             let mut file = study(STUDY);
             let usual = file.study.trial.warm_up;
-            Weather::drawn(&mut |ends| ends[drawn]).enter(&mut file.study);
+            Weather::drawn(&mut |ends| ends[drawn]).enter(&mut file);
+            assert_eq!(file.overrides.len(), 1);
             let words = file.study.variants[0].background.as_deref().unwrap();
             let expected =
                 ["packets=400ms leaves=2500ms roams=2500ms", "packets=1600ms leaves=6s roams=6s"];
