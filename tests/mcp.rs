@@ -9,7 +9,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::harness::{Mcp, OTHERS, Place, Study, eventually, served, token};
+use crate::harness::{Mcp, OTHERS, Place, Study, TOKEN, eventually, served, token};
 
 /// Enough of hostapd's work to meet it with samples.
 const ASK: &str =
@@ -270,13 +270,12 @@ fn whatever_ends_the_server_ends_its_jobs_and_their_guests() {
 
 #[test]
 fn over_http_only_the_token_opens_and_only_on_the_loopback() {
-    const TOKEN: &str = "correct-horse-battery-staple";
     let place = Place::without_guests();
-    let file = token(&place, TOKEN).display().to_string();
+    let file = token(&place).display().to_string();
     let words =
         |address: &str| place.headroom(["mcp", "--token-file", &file, "--http", address]).run();
     words("0.0.0.0:0").code(2).says("is no address of the loopback").in_one_line();
-    let (server, address) = served(&place, TOKEN, &[]);
+    let (server, address) = served(&place, &[]);
     let asked = |authorization: &str, path: &str| {
         let mut stream = TcpStream::connect(&address).unwrap();
         let request = format!(
@@ -295,7 +294,7 @@ fn over_http_only_the_token_opens_and_only_on_the_loopback() {
     assert!(asked(&right, "/").starts_with("HTTP/1.1 404"));
     let stranger = format!("{right}Origin: http://example.org\r\n");
     assert!(asked(&stranger, "/mcp").starts_with("HTTP/1.1 403"), "{}", asked(&stranger, "/mcp"));
-    if let Some(mut mcp) = Mcp::over_http(&place, "auto", &format!("http://{address}/mcp"), TOKEN) {
+    if let Some(mut mcp) = Mcp::over_http(&place, "auto", &address) {
         let plan = mcp.call("plan", &json!({"study": "client-scale", "clients": [6]})).value();
         assert_eq!(plan["trials"], 27);
         mcp.leave();
@@ -308,13 +307,11 @@ fn over_http_only_the_token_opens_and_only_on_the_loopback() {
 
 #[test]
 fn other_clients_go_from_nothing_to_figures() {
-    const TOKEN: &str = "correct-horse-battery-staple";
     for client in OTHERS {
         let place = Place::with_guests();
         place.write("study.toml", &Study::small().idle().text());
-        let (server, address) = served(&place, TOKEN, &[]);
-        let url = format!("http://{address}/mcp");
-        let Some(mut mcp) = Mcp::over_http(&place, client, &url, TOKEN) else { return };
+        let (server, address) = served(&place, &[]);
+        let Some(mut mcp) = Mcp::over_http(&place, client, &address) else { return };
         let tools = mcp.request(&json!({"method": "tools"}))["result"]["tools"].clone();
         assert!(tools.as_array().unwrap().len() >= TOOLS.len() - 2, "{client}: {tools}");
         mcp.call("plan", &json!({"study": "client-scle"})).fails("did you mean `client-scale`");

@@ -108,7 +108,6 @@ fn cheats_are_caught_by_name_and_honest_changes_are_kept() {
 #[test]
 fn a_client_goes_from_nothing_to_an_accepted_improvement() {
     const LIMIT: Duration = Duration::from_secs(15 * 60);
-    const KEY: &str = "correct-horse-battery-staple";
     if std::env::var("HEADROOM_RED_TEAM").ok().as_deref() != Some("all") {
         eprintln!("not run: it takes ten minutes; `make red-team` runs it (HEADROOM_RED_TEAM=all)");
         return;
@@ -118,11 +117,9 @@ fn a_client_goes_from_nothing_to_an_accepted_improvement() {
     let task = repository().join(TASK).display().to_string();
     // The SDK over stdio, or another client over HTTP.
     let client = std::env::var("HEADROOM_MCP_CLIENT").unwrap_or_else(|_| "auto".to_owned());
-    let server = (client != "auto").then(|| served(&place, KEY, &["--task", &task]));
+    let server = (client != "auto").then(|| served(&place, &["--task", &task]));
     let mcp = match &server {
-        Some((_, address)) => {
-            Mcp::over_http(&place, &client, &format!("http://{address}/mcp"), KEY)
-        }
+        Some((_, address)) => Mcp::over_http(&place, &client, address),
         None => Mcp::start(&place, "auto", &["--task", &task]),
     };
     let Some(mut mcp) = mcp else { return };

@@ -45,16 +45,15 @@ impl Mcp {
         Self::with(place, &[&[mode, "stdio", &program, "mcp"], words].concat())
     }
 
-    /// A client of this mode (or `fastmcp`, `inspector`) of a server that runs, over HTTP.
-    pub(crate) fn over_http(place: &Place, mode: &str, url: &str, token: &str) -> Option<Self> {
-        Self::with(place, &[mode, "http", url, token])
+    /// A client of this mode (or `fastmcp`, `inspector`) of a server that runs ([`served`]), over HTTP.
+    pub(crate) fn over_http(place: &Place, mode: &str, address: &str) -> Option<Self> {
+        Self::with(place, &[mode, "http", &format!("http://{address}/mcp"), TOKEN])
     }
 
     fn with(place: &Place, words: &[&str]) -> Option<Self> {
         let is_other = OTHERS.contains(&words[0]);
-        let (folder, purpose) =
-            if is_other { ("mcp-clients", "mcp-clients") } else { ("mcp", "test") };
-        let folder = target().join(folder);
+        let folder = target().join(if is_other { "mcp-clients" } else { "mcp" });
+        let purpose = if is_other { "mcp-clients" } else { "test" };
         let python = folder.join("bin/python3");
         if !python.is_file() {
             skip::excepted(format_args!(
@@ -157,9 +156,12 @@ impl Answer {
     }
 }
 
+/// What opens a server over HTTP.
+pub(crate) const TOKEN: &str = "correct-horse-battery-staple";
+
 /// A server over HTTP, with these words, and its address.
-pub(crate) fn served(place: &Place, key: &str, words: &[&str]) -> (Running, String) {
-    let file = token(place, key).display().to_string();
+pub(crate) fn served(place: &Place, words: &[&str]) -> (Running, String) {
+    let file = token(place).display().to_string();
     let address = format!("127.0.0.1:{}", free_port());
     let server =
         place.headroom([&["mcp", "--token-file", &file, "--http", &address], words].concat());
@@ -169,9 +171,9 @@ pub(crate) fn served(place: &Place, key: &str, words: &[&str]) -> (Running, Stri
 }
 
 /// A file with a token that only its owner may read.
-pub(crate) fn token(place: &Place, token: &str) -> PathBuf {
+pub(crate) fn token(place: &Place) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
-    let file = place.write("token", token);
+    let file = place.write("token", TOKEN);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     file
 }

@@ -33,7 +33,7 @@ pub(crate) use ended::Ended;
 pub(crate) use headroom::{Headroom, Running, binary, device_program, has_arm64, programs_of};
 pub(crate) use labgrid::{Labgrid, PLACE};
 pub(crate) use link::Link;
-pub(crate) use mcp::{Mcp, OTHERS, served, token};
+pub(crate) use mcp::{Mcp, OTHERS, TOKEN, served, token};
 pub(crate) use place::{Place, cache};
 pub(crate) use private_cache::PrivateCache;
 pub(crate) use processes::{Busy, Process, eventually, free_port};

@@ -12,41 +12,55 @@ import json
 import os
 import sys
 
+
 def said(value):
     print(json.dumps(value), flush=True)
 
 
-async def carry_out(client, request):
-    """One request: the name of a method, and what it takes."""
+async def carry_out(methods, request):
+    """One request: the name of a method, and what it takes. `methods` are the client's own."""
     progress = []
 
     async def heard(done, total, message):
         progress.append([done, total, message])
 
     kind, words = request["method"], request.get("words", {})
-    if kind == "tools":
-        return (await client.list_tools()).model_dump(mode="json")
-    if kind == "resources":
-        return (await client.list_resources()).model_dump(mode="json")
+    if kind in ("tools", "resources"):
+        return await methods[kind]()
     if kind == "read":
-        return (await client.read_resource(words["uri"])).model_dump(mode="json")
+        return await methods[kind](words["uri"])
     # A call that the client gives up is cancelled on the server.
-    limit = request.get("give_up_after")
-    call = client.call_tool(request["tool"], words, read_timeout_seconds=limit, progress_callback=heard)
-    result = (await call).model_dump(mode="json")
+    result = await methods[kind](request["tool"], words, request.get("give_up_after"), heard)
     return {**result, "progress": progress}
 
 
-async def carry_out_with_fastmcp(client, request):
-    """The same with FastMCP's client."""
-    kind, words = request["method"], request.get("words", {})
-    if kind == "tools":
-        return (await client.list_tools_mcp()).model_dump(mode="json")
-    if kind == "resources":
-        return (await client.list_resources_mcp()).model_dump(mode="json")
-    if kind == "read":
-        return (await client.read_resource_mcp(words["uri"])).model_dump(mode="json")
-    return (await client.call_tool_mcp(request["tool"], words)).model_dump(mode="json")
+def dumped(method):
+    """A method of a library, which answers with a model."""
+
+    async def called(*words, **named):
+        return (await method(*words, **named)).model_dump(mode="json")
+
+    return called
+
+
+def methods_of_the_sdk(client):
+    call = dumped(client.call_tool)
+    return {
+        "tools": dumped(client.list_tools),
+        "resources": dumped(client.list_resources),
+        "read": dumped(client.read_resource),
+        "call": lambda tool, words, limit, heard: call(tool, words, read_timeout_seconds=limit, progress_callback=heard),
+    }
+
+
+def methods_of_fastmcp(client):
+    call = dumped(client.call_tool_mcp)
+    return {
+        "tools": dumped(client.list_tools_mcp),
+        "resources": dumped(client.list_resources_mcp),
+        "read": dumped(client.read_resource_mcp),
+        "call": lambda tool, words, limit, heard: call(tool, words, timeout=limit, progress_handler=heard),
+    }
 
 
 def python_names(value):
@@ -59,37 +73,38 @@ def python_names(value):
     return {names.get(key, key): python_names(one) for key, one in value.items()}
 
 
-async def carry_out_with_inspector(address, request):
-    """The same with the inspector's command line, which is started for each request."""
-    kind, words = request["method"], request.get("words", {})
-    methods = {"tools": "tools/list", "resources": "resources/list", "read": "resources/read", "call": "tools/call"}
-    asked = ["--method", methods[kind]]
-    if kind == "read":
-        asked += ["--uri", words["uri"]]
-    if kind == "call":
-        asked += ["--tool-name", request["tool"], "--tool-args-json", json.dumps(words)]
-    program = os.environ["INSPECTOR"].split()
-    process = await asyncio.create_subprocess_exec(
-        *program, "--cli", "--format", "json", "--quiet", *address, *asked, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    printed, complaint = await process.communicate()
-    if not printed:
-        raise RuntimeError(json.loads(complaint)["error"]["message"])
-    result = json.loads(printed)["result"]
-    # Structured content is the tool's own, whatever its names.
-    structured = result.get("structuredContent")
-    result = python_names(result)
-    return result | ({"structured_content": structured} if structured is not None else {})
+def methods_of_the_inspector(address):
+    """Its command line is started for each request, and has no progress."""
+
+    async def ask(method, *words):
+        program = os.environ["INSPECTOR"].split()
+        asked = [*program, "--cli", "--format", "json", "--quiet", *address, "--method", method, *words]
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*asked, stdout=pipe, stderr=pipe)
+        printed, complaint = await process.communicate()
+        if not printed:
+            raise RuntimeError(json.loads(complaint)["error"]["message"])
+        result = json.loads(printed)["result"]
+        # Structured content is the tool's own, whatever its names.
+        own = {"structured_content": result["structuredContent"]} if "structuredContent" in result else {}
+        return python_names(result) | own
+
+    return {
+        "tools": lambda: ask("tools/list"),
+        "resources": lambda: ask("resources/list"),
+        "read": lambda uri: ask("resources/read", "--uri", uri),
+        "call": lambda tool, words, *_: ask("tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(words)),
+    }
 
 
-async def converse(greeting, carry_out, client):
+async def converse(greeting, methods):
     said(greeting)
     reader = asyncio.StreamReader(limit=1 << 24)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     while line := await reader.readline():
         try:
-            said({"result": await carry_out(client, json.loads(line))})
+            said({"result": await carry_out(methods, json.loads(line))})
         except Exception as error:  # the test says which is right
             said({"error": f"{type(error).__name__}: {error}"})
 
@@ -110,19 +125,19 @@ async def main_of_the_sdk(mode, transport, *words):
             server = streamable_http_client(url, http_client=http)
         client = await stack.enter_async_context(Client(server, mode=mode, cache=None))
         server = client.server_info.model_dump(mode="json")
-        await converse({"protocol": client.protocol_version, "server": server}, carry_out, client)
+        await converse({"protocol": client.protocol_version, "server": server}, methods_of_the_sdk(client))
 
 
 async def main_of_fastmcp(url, token):
     from fastmcp import Client
 
     async with Client(url, auth=token) as client:
-        await converse({"client": "fastmcp"}, carry_out_with_fastmcp, client)
+        await converse({"client": "fastmcp"}, methods_of_fastmcp(client))
 
 
 async def main_of_the_inspector(url, token):
     address = ["--server-url", url, "--transport", "http", "--header", f"Authorization: Bearer {token}"]
-    await converse({"client": "inspector"}, carry_out_with_inspector, address)
+    await converse({"client": "inspector"}, methods_of_the_inspector(address))
 
 
 MODE, TRANSPORT, *WORDS = sys.argv[1:]

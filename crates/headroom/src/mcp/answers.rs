@@ -4,7 +4,6 @@
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::{answer::Answer, commands::studies::Said};
 
@@ -12,6 +11,10 @@ use crate::{answer::Answer, commands::studies::Said};
 pub(super) trait Short {
     /// What a reader needs to go on.
     fn short(&self) -> String;
+}
+
+fn text(object: &JsonObject) -> String {
+    serde_json::to_string(object).unwrap_or_default()
 }
 
 /// The studies that headroom brings.
@@ -157,7 +160,7 @@ pub(super) struct Outcome {
 impl Short for Outcome {
     fn short(&self) -> String {
         let Some(Answer { verdict, sentence, headline, decided, doubts, .. }) = &self.answer else {
-            let value = self.value.clone().map(|value| format!("{} ", Value::Object(value)));
+            let value = self.value.as_ref().map(|value| text(value) + " ");
             return value.unwrap_or_default() + &self.job.short();
         };
         let mut lines = vec![format!("{verdict}: {sentence}"), headline.clone()];
@@ -183,7 +186,7 @@ pub(super) struct Ledger {
 
 impl Short for Ledger {
     fn short(&self) -> String {
-        Value::Object(self.ledger.clone()).to_string()
+        text(&self.ledger)
     }
 }
 
