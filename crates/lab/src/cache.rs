@@ -2,7 +2,8 @@
 //!
 //! An entry is a folder `KIND/KEY`. It is made alongside its place and moved there whole, with the
 //! SHA-256 of each of its files, so a half-made or damaged entry is seen and made again. Two
-//! headrooms that want the same entry wait for each other. Knows nothing of what entries hold.
+//! headrooms that want the same entry wait for each other, and none removes what another uses. Knows nothing of what
+//! entries hold.
 //!
 //! Nothing in it is followed out of it: see [`linux::folder`]. A cache that cannot be written is read.
 
@@ -12,6 +13,7 @@ use std::{
     io::{self, ErrorKind, Read},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -59,6 +61,15 @@ pub struct Entry {
     pub made: bool,
     /// What was wrong with the one that was there before, if it had to be thrown away.
     pub damage: Option<String>,
+    /// For as long as this lives, no headroom removes it.
+    pub in_use: InUse,
+}
+
+/// A shared lock on an entry, until its last copy is dropped. Without one, in a cache that cannot be locked, an entry may
+/// be removed by who can write there.
+#[derive(Clone, Debug)]
+pub struct InUse {
+    _lock: Option<Arc<File>>,
 }
 
 /// What an entry is: its kind, and all that its content depends on.
@@ -141,12 +152,26 @@ impl Cache {
             let used = entries.used(&key);
             let age = used.ok().and_then(|at| SystemTime::now().duration_since(at).ok());
             if age.is_some_and(|age| age >= unused_for) {
-                freed += entries.bytes(&key);
-                entries.0.remove_tree(&key).map_err(entries.failed("remove", &key))?;
-                let _ = entries.0.remove_file(with_ending(&key, LOCK));
+                freed += entries.remove_unused(&key).map_err(entries.failed("remove", &key))?;
             }
         }
         Ok(freed)
+    }
+
+    /// Removes entries of a kind until those that stay have no more bytes than this: those used longest ago first, and
+    /// none that is in use. What cannot be removed stays.
+    pub fn shrink(&self, kind: &'static str, most: u64) {
+        let Ok(entries) = Entries::open(&self.root, kind) else { return };
+        let used = |key: String| Some((entries.used(&key).ok()?, entries.bytes(&key), key));
+        let mut all: Vec<_> = entries.keys().into_iter().filter_map(used).collect();
+        all.sort_unstable();
+        let mut bytes = all.iter().map(|(_, bytes, _)| bytes).sum::<u64>();
+        for (_, _, key) in all {
+            if bytes <= most {
+                return;
+            }
+            bytes -= entries.remove_unused(&key).unwrap_or(0);
+        }
     }
 
     /// A file of the cache that is no entry.
@@ -230,6 +255,20 @@ impl Entries {
         whole.map(|entry| entry.name).collect()
     }
 
+    /// Removes an entry, unless someone makes it, looks for it or has it in use; the bytes that it had.
+    fn remove_unused(&self, key: &str) -> io::Result<u64> {
+        let lock_name = with_ending(key, LOCK);
+        let lock = self.0.lock_file(&lock_name)?;
+        let sums = self.0.folder(key)?.file(SUMS)?;
+        if lock.try_lock().is_err() || sums.try_lock().is_err() {
+            return Ok(0);
+        }
+        let bytes = self.bytes(key);
+        self.0.remove_tree(key)?;
+        let _ = self.0.remove_file(lock_name);
+        Ok(bytes)
+    }
+
     fn used(&self, key: &str) -> io::Result<SystemTime> {
         self.0.folder(key)?.file(SUMS)?.metadata()?.modified()
     }
@@ -240,7 +279,9 @@ impl Entries {
     }
 
     fn entry(&self, key: &str, made: bool, damage: Option<String>) -> Entry {
-        Entry { path: self.0.path_of(key), made, damage }
+        let sums = self.0.folder(key).and_then(|entry| entry.file(SUMS)).ok();
+        let lock = sums.filter(|sums| sums.try_lock_shared().is_ok()).map(Arc::new);
+        Entry { path: self.0.path_of(key), made, damage, in_use: InUse { _lock: lock } }
     }
 
     fn failed(&self, verb: &'static str, name: &str) -> impl FnOnce(io::Error) -> Error + use<> {
@@ -431,10 +472,36 @@ mod tests {
     fn pruning_takes_what_is_old() {
         let root = tempfile::tempdir().unwrap();
         let cache = Cache::at(root.path());
-        cache.obtain(NAME, fill).unwrap();
+        let entry = cache.obtain(NAME, fill).unwrap();
         assert_eq!(cache.prune("thing", Duration::from_secs(60)).unwrap(), 0);
+        assert_eq!(cache.prune("thing", Duration::ZERO).unwrap(), 0, "it is in use");
+        drop(entry);
         assert!(cache.prune("thing", Duration::ZERO).unwrap() > 0);
         assert!(cache.find(NAME).is_none());
+    }
+
+    #[test]
+    fn shrinking_takes_what_was_used_longest_ago_and_is_not_in_use() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = Cache::at(root.path());
+        let name = |key| Name { kind: "thing", key };
+        let used_ago = |seconds, entry: &Entry| {
+            let at = SystemTime::now() - Duration::from_secs(seconds);
+            File::open(entry.path.join(SUMS)).unwrap().set_modified(at).unwrap();
+        };
+        let oldest = cache.obtain(name("oldest"), fill).unwrap();
+        used_ago(30, &oldest);
+        used_ago(10, &cache.obtain(name("newest"), fill).unwrap());
+        used_ago(20, &cache.obtain(name("middle"), fill).unwrap());
+        let bytes = Entries::open(root.path(), "thing").unwrap().bytes("newest");
+        let there = || ["oldest", "middle", "newest"].map(|key| cache.find(name(key)).is_some());
+        cache.shrink("thing", 3 * bytes);
+        assert_eq!(there(), [true; 3]);
+        cache.shrink("thing", 3 * bytes - 1);
+        assert_eq!(there(), [true, false, true], "the oldest is in use");
+        drop(oldest);
+        cache.shrink("thing", bytes);
+        assert_eq!(there(), [false, false, true]);
     }
 
     /// A cache with one entry, and a file outside that must stay as it is.

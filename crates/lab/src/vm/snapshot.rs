@@ -1,7 +1,7 @@
 //! Snapshots: an access point with all of its clients, kept as a file from which trials start.
 //!
 //! One for each image, topology, client count, mode and QEMU. Finished once, checked, and used by many
-//! machines at the same time.
+//! machines at the same time. What is in no use has a bound on the disk.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::{Failure, Machine, Shape, Start, Surroundings};
 use crate::{
     Error, Lab,
-    cache::{self, LONGEST_DESCRIPTION, Name},
+    cache::{self, Entry, InUse, LONGEST_DESCRIPTION, Name},
     device::Device,
     image::Image,
 };
@@ -30,6 +30,9 @@ use crate::{
 const KIND: &str = "snapshot";
 const MEMORY: &str = "memory";
 const BORN: &str = "born.json";
+
+/// What the snapshots that are in no use may take of the disk, bytes: about 24 of 114 clients.
+const MOST_BYTES: u64 = 6 << 30;
 
 /// A snapshot that can be restored.
 #[derive(Clone, Debug)]
@@ -40,6 +43,8 @@ pub struct Snapshot {
     pub shape: Shape,
     /// How it came to be.
     pub born: Born,
+    /// It stays where it is for as long as it may be restored.
+    _in_use: InUse,
 }
 
 /// How a snapshot came to be.
@@ -62,8 +67,7 @@ pub fn obtain(lab: &Lab, image: &Image, shape: &Shape) -> Result<Snapshot, Error
     let shape = &with_root(image, shape);
     let key = key(lab, image, shape);
     let name = Name { kind: KIND, key: &key };
-    let entry = lab.cache.obtain(name, |folder| make(lab, image, shape, folder))?;
-    lab.report_damage(&entry);
+    let entry = obtain_entry(lab, name, |folder| make(lab, image, shape, folder))?;
     let memory = entry.path.join(MEMORY);
     let born: Born = read_born(&entry.path)?;
     let bytes = fs::metadata(&memory).map_err(Error::file("read", &memory))?.len();
@@ -74,7 +78,20 @@ pub fn obtain(lab: &Lab, image: &Image, shape: &Shape) -> Result<Snapshot, Error
         associated_ms: if entry.made { born.associated_ms } else { 0 },
         bytes,
     });
-    Ok(Snapshot { memory, shape: shape.clone(), born })
+    Ok(Snapshot { memory, shape: shape.clone(), born, _in_use: entry.in_use })
+}
+
+fn obtain_entry(
+    lab: &Lab,
+    name: Name<'_>,
+    make: impl FnOnce(&Path) -> Result<(), Error>,
+) -> Result<Entry, Error> {
+    let entry = lab.cache.obtain(name, make)?;
+    lab.report_damage(&entry);
+    if entry.made {
+        lab.cache.shrink(KIND, MOST_BYTES);
+    }
+    Ok(entry)
 }
 
 /// Whether the cache has a snapshot; it is not checked.
@@ -106,7 +123,7 @@ pub fn after(
     let from = snapshot.memory.parent().and_then(Path::file_name).unwrap_or_default();
     let key = cache::key([&*from.to_string_lossy(), what]);
     let name = Name { kind: KIND, key: &key };
-    let entry = lab.cache.obtain(name, |folder| {
+    let entry = obtain_entry(lab, name, |folder| {
         let mut machine = snapshot.restore(lab, &folder.join("console.log"))?;
         machine.begin(&Order::Introduce { subject: None }, snapshot.shape.mode)?;
         let hello = machine.frame("the agent's hello")?;
@@ -117,9 +134,9 @@ pub fn after(
         machine.write_snapshot(MEMORY).map_err(|error| unwritten(folder, error))?;
         write_born(folder, &born)
     })?;
-    lab.report_damage(&entry);
     let born = read_born(&entry.path)?;
-    Ok(Snapshot { memory: entry.path.join(MEMORY), shape: snapshot.shape.clone(), born })
+    let memory = entry.path.join(MEMORY);
+    Ok(Snapshot { memory, shape: snapshot.shape.clone(), born, _in_use: entry.in_use })
 }
 
 impl Snapshot {
