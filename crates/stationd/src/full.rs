@@ -1,8 +1,9 @@
 //! The full reply: `getStationStats`, all 86 parameters of each station of an access point.
 //!
 //! It is re-read from the data model: each parameter is looked up by its name, put into a map of the
-//! object as a bus back-end does, and the maps are marshalled at the end. That is its point, and its
-//! cost; anyone who wants fourteen values asks for the brief reply. It reads no kernel.
+//! object as a bus back-end does, and the map is marshalled. That is its point, and its cost; anyone who wants fourteen
+//! values asks for the brief reply. It reads no kernel, and has one station's map at a time: those of all of them would take
+//! more memory than the daemon.
 
 use serde_json::{Map, Value as Json};
 
@@ -19,11 +20,18 @@ pub const STATION: usize = 2200;
 /// expects it. Unknown values are left out.
 pub fn reply(model: &DataModel, point: PointId, view: &View<'_>, out: &mut Vec<u8>) {
     let slots = view.table.rows(point).map(|row| row.slot());
-    let stations = slots.filter_map(|slot| model.station(slot, view));
-    let objects: Vec<Json> = stations.map(|station| Json::Object(object(&station, view))).collect();
-    view.trace.event("rpcFull", Level::INFO, format_args!("marshal {} objects", objects.len()));
-    // Maps with texts for keys, and a vector that takes every byte: this cannot fail.
-    let _ = serde_json::to_writer(out, &[objects]);
+    let mut marshalled = 0;
+    out.extend(b"[[");
+    for station in slots.filter_map(|slot| model.station(slot, view)) {
+        if marshalled > 0 {
+            out.push(b',');
+        }
+        // A map with texts for keys, and a vector that takes every byte: this cannot fail.
+        let _ = serde_json::to_writer(&mut *out, &object(&station, view));
+        marshalled += 1;
+    }
+    out.extend(b"]]");
+    view.trace.event("rpcFull", Level::INFO, format_args!("{marshalled} objects marshalled"));
 }
 
 /// A station's object, read back name by name.
