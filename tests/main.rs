@@ -34,6 +34,7 @@ mod counted;
 mod device_power;
 mod devices;
 mod doctor;
+mod engine_files;
 mod environment;
 mod flash;
 mod full_disk;

@@ -35,6 +35,17 @@ pub(crate) fn target() -> PathBuf {
     profile().parent().unwrap().to_owned()
 }
 
+/// The folder of the programs that `scripts/setup PURPOSE` installs for tests from Python's registry. `None`, with the reason,
+/// where they are not there.
+pub(crate) fn python_programs(name: &str, purpose: &str) -> Option<PathBuf> {
+    let programs = target().join(name).join("bin");
+    if programs.join("python3").is_file() {
+        return Some(programs);
+    }
+    skip::excepted(format_args!("no {name} here: `scripts/setup {purpose}` installs it"));
+    None
+}
+
 /// The binary to drive: built as the tests are, so that nothing is built twice.
 pub(crate) fn binary() -> PathBuf {
     let sibling = || profile().join("headroom");

@@ -22,7 +22,7 @@ use std::{
 use rustix::process::Signal;
 
 use super::{
-    headroom::target,
+    headroom::{python_programs, target},
     place::Place,
     processes::{eventually, free_port, send},
     ssh::{Client, Device},
@@ -85,11 +85,7 @@ impl Labgrid {
     }
 
     fn with(place: &Place, client: &Client, exported: Exported<'_>) -> Option<Self> {
-        if !bin().join("labgrid-client").is_file() {
-            let why = "labgrid could not be installed; `scripts/setup test` says why";
-            skip::excepted(format_args!("no lab of labgrid's here: {why}"));
-            return None;
-        }
+        python_programs("labgrid", "test")?;
         let folder = place.folder("labgrid");
         let port = free_port();
         let address = format!("127.0.0.1:{port}");

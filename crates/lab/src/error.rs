@@ -46,7 +46,7 @@ pub enum Error {
         source: io::Error,
     },
     /// No room was left where a run or the cache is written.
-    #[error("the disk is full: cannot write {}; free some space, then go on with `headroom run --resume`", path.display())]
+    #[error("the disk is full: cannot write {}; free some space and try again (a run goes on with `headroom run --resume`)", path.display())]
     DiskFull {
         /// The file that could not be written.
         path: PathBuf,

@@ -238,12 +238,12 @@ pub(crate) fn no_run(path: &Path, why: impl ToString) -> Error {
 ///
 /// [`Error::NotARun`]; [`Error::OtherKind`] for a run of another kind.
 pub fn read<K: Experiment>(path: &Path) -> Result<Recorded<K>, Error> {
-    let folder = opened(path)?;
-    let kind = kind_of(&folder).map_err(|why| no_run(path, why))?;
+    let (folder, text) = run_json(path)?;
+    let kind = kind_of(&text).map_err(|why| no_run(path, why))?;
     if kind != K::KIND {
         return Err(Error::OtherKind { path: path.to_owned(), kind, wanted: K::KIND });
     }
-    read_as::<K>(path, &folder)
+    read_as::<K>(path, &folder, &text)
 }
 
 /// Reads a run of whatever kind.
@@ -252,18 +252,17 @@ pub fn read<K: Experiment>(path: &Path) -> Result<Recorded<K>, Error> {
 ///
 /// As [`read`].
 pub fn read_any(path: &Path) -> Result<AnyRecorded, Error> {
-    let folder = opened(path)?;
-    Ok(match kind_of(&folder).map_err(|why| no_run(path, why))? {
-        Kind::Clients => Any::Clients(Box::new(read_as::<Clients>(path, &folder)?)),
-        Kind::Contention => Any::Contention(Box::new(read_as::<Contention>(path, &folder)?)),
-        Kind::Completion => Any::Completion(Box::new(read_as::<Completion>(path, &folder)?)),
+    let (folder, text) = run_json(path)?;
+    Ok(match kind_of(&text).map_err(|why| no_run(path, why))? {
+        Kind::Clients => Any::Clients(Box::new(read_as::<Clients>(path, &folder, &text)?)),
+        Kind::Contention => Any::Contention(Box::new(read_as::<Contention>(path, &folder, &text)?)),
+        Kind::Completion => Any::Completion(Box::new(read_as::<Completion>(path, &folder, &text)?)),
     })
 }
 
-fn read_as<K: Experiment>(path: &Path, folder: &Folder) -> Result<Recorded<K>, Error> {
-    let text = folder.read(RUN, LONGEST).map_err(|error| no_run(path, in_file(RUN, error)))?;
+fn read_as<K: Experiment>(path: &Path, folder: &Folder, text: &[u8]) -> Result<Recorded<K>, Error> {
     let run: RunOf<K> =
-        serde_json::from_slice(&text).map_err(|error| no_run(path, in_file(RUN, error)))?;
+        serde_json::from_slice(text).map_err(|error| no_run(path, in_file(RUN, error)))?;
     let study_text =
         folder.read_text(STUDY, LONGEST).map_err(|error| no_run(path, in_file(STUDY, error)))?;
     // What cannot be read is measured again.
@@ -364,16 +363,21 @@ fn in_file(name: &str, error: impl std::fmt::Display) -> String {
     format!("{name}: {error}")
 }
 
-/// The kind of the run in a folder. A run of another format seldom has today's shape, and its format says more than
-/// the first field that is missing.
-fn kind_of(folder: &Folder) -> Result<Kind, String> {
-    if !folder.has(RUN)
-        && let Some(old) = OLD_RUNS.iter().find(|name| folder.has(name))
-    {
-        return Err(format!("{old} is of a format before {FORMAT}; {AGAIN}"));
-    }
-    let text = folder.read(RUN, LONGEST).map_err(|error| in_file(RUN, error))?;
-    let begun: Begun = serde_json::from_slice(&text).map_err(|error| in_file(RUN, error))?;
+/// A run's folder, and what says what run it is.
+fn run_json(path: &Path) -> Result<(Folder, Vec<u8>), Error> {
+    let folder = opened(path)?;
+    let text = folder.read(RUN, LONGEST).map_err(|error| {
+        let old = OLD_RUNS.iter().find(|name| !folder.has(RUN) && folder.has(name));
+        let is_old = |old| format!("{old} is of a format before {FORMAT}; {AGAIN}");
+        no_run(path, old.map_or_else(|| in_file(RUN, error), is_old))
+    })?;
+    Ok((folder, text))
+}
+
+/// The kind of a run. One of another format seldom has today's shape, and its format says more than the first field that is
+/// missing.
+fn kind_of(text: &[u8]) -> Result<Kind, String> {
+    let begun: Begun = serde_json::from_slice(text).map_err(|error| in_file(RUN, error))?;
     if begun.format != u64::from(FORMAT) {
         let format = begun.format;
         return Err(format!("its format is {format}, this headroom reads {FORMAT}; {AGAIN}"));

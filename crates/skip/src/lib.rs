@@ -1,7 +1,7 @@
 //! How a test says that it does not run here: a line; and a failure where `HEADROOM_NO_SKIP=1` says that nothing may be
 //! left out, as in CI. Everything that a test needs is in `packages.txt`, but for three exceptions ([`excepted`]): a toolchain of
-//! rustup's has its standard library for arm64 from rustup's server, labgrid and MCP's SDK come from a registry of Python's, and
-//! ubusd and libubox's source come from Rust's.
+//! rustup's has its standard library for arm64 from rustup's server, labgrid, MCP's SDK and other engines' schemas come from a
+//! registry of Python's, and ubusd and libubox's source come from Rust's.
 //!
 //! For tests alone. Whether something is missing is the test's to find out.
 

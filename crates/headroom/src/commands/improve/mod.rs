@@ -180,9 +180,10 @@ impl<'a> Work<'a> {
         match finding {
             Ok(finding) => self.end(attempt, finding),
             Err(failure) => {
-                let outcome = match failure {
-                    Failure::Interrupted(_) => Outcome::Interrupted,
-                    _ => Outcome::Invalid,
+                // Its run is not gone on with: a try is made again.
+                let (outcome, failure) = match failure {
+                    Failure::Interrupted(_) => (Outcome::Interrupted, Error::Interrupted.into()),
+                    failure => (Outcome::Invalid, failure),
                 };
                 self.end(attempt, Finding::of(outcome, Reason::Unmeasured, failure.sentence()))?;
                 Err(failure)
