@@ -195,7 +195,7 @@ fn same_canaries<'a, K: Dealt>(
         };
         let different: Vec<_> = agreed.iter().filter(differs).collect();
         if let Some((trial, (one, _))) =
-            different.first().filter(|_| 2 * different.len() >= ids.len())
+            different.first().filter(|_| 2 * different.len() > ids.len())
         {
             let (one, other) = (one.path.clone(), shard.path.clone());
             return Err(Refusal::Canary { one, other, trial: (*trial).clone() });

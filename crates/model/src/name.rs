@@ -146,7 +146,8 @@ name! {
 impl Sha256Hex {
     /// A digest as text.
     pub fn of(digest: &[u8; 32]) -> Self {
-        Self(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+        let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+        Self(digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect())
     }
 }
 
