@@ -103,7 +103,16 @@ pub struct Merged {
     /// Trials.
     pub trials: u32,
     /// The trials that all of them made.
-    pub canaries: Vec<String>,
+    pub canaries: Vec<Canary>,
+}
+
+/// A trial that every shard made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Canary {
+    /// Its name.
+    pub trial: String,
+    /// How many shards read what most of them read, to the nanosecond.
+    pub alike: u32,
 }
 
 /// Merges shards into a new run.
@@ -116,7 +125,7 @@ pub fn merge<K: Dealt>(shards: &[Recorded<K>], path: &Path) -> Result<Merged, Er
     let whole = &part(first)?.whole;
     shards.iter().try_for_each(|other| same_run(first, other))?;
     let canaries = same_canaries(shards, whole)?;
-    let names = canaries.keys().cloned().collect();
+    let said = canaries.iter().map(|(trial, agreed)| how_alike(shards, trial, agreed)).collect();
     let trials = union(shards, canaries)?;
     refuse_missing(shards, part(first)?, &trials)?;
     let run = RunOf::<K> {
@@ -135,7 +144,7 @@ pub fn merge<K: Dealt>(shards: &[Recorded<K>], path: &Path) -> Result<Merged, Er
         }
         bring_objects(&source, &folder)?;
     }
-    Ok(Merged { folders: shards.len() as u32, trials: trials.len() as u32, canaries: names })
+    Ok(Merged { folders: shards.len() as u32, trials: trials.len() as u32, canaries: said })
 }
 
 fn part<K: Dealt>(recorded: &Recorded<K>) -> Result<&Part<K::Planned>, Refusal> {
@@ -189,10 +198,7 @@ fn same_canaries<'a, K: Dealt>(
         agreed.extend(most.map(|found| (trial.clone(), found)));
     }
     for shard in shards {
-        let differs = |(trial, (_, agreed)): &(&String, &Found<'a, K>)| {
-            let own = shard.trials.iter().find(|own| own.planned.id() == **trial);
-            !own.is_some_and(|own| same::<K>(own, agreed))
-        };
+        let differs = |(trial, agreed): &(&String, &Found<'a, K>)| !reads(shard, trial, agreed);
         let different: Vec<_> = agreed.iter().filter(differs).collect();
         if let Some((trial, (one, _))) =
             different.first().filter(|_| 2 * different.len() > ids.len())
@@ -202,6 +208,17 @@ fn same_canaries<'a, K: Dealt>(
         }
     }
     Ok(agreed)
+}
+
+/// Whether a shard read of a trial what most did.
+fn reads<K: Dealt>(shard: &Recorded<K>, trial: &str, (_, agreed): &Found<'_, K>) -> bool {
+    let own = shard.trials.iter().find(|own| own.planned.id() == *trial);
+    own.is_some_and(|own| same::<K>(own, agreed))
+}
+
+fn how_alike<K: Dealt>(shards: &[Recorded<K>], trial: &str, agreed: &Found<'_, K>) -> Canary {
+    let alike = shards.iter().filter(|shard| reads(shard, trial, agreed)).count() as u32;
+    Canary { trial: trial.to_owned(), alike }
 }
 
 fn same<K: Dealt>(one: &TrialOf<K>, other: &TrialOf<K>) -> bool {

@@ -1,7 +1,7 @@
 //! `headroom merge`: the shards of several machines to one run, with its report.
 
 use analysis::quantity::count;
-use lab::merge::Merged;
+use lab::merge::{Canary, Merged};
 
 use super::{kinds, report};
 use crate::{
@@ -22,9 +22,11 @@ pub(crate) fn merge(options: &Options, flags: &flags::Merge) -> Result<Verdict, 
 pub(super) fn say(options: &Options, merged: &Merged) {
     if !options.json && !options.quiet {
         let (folders, trials) = (count(merged.folders, "shard"), count(merged.trials, "trial"));
-        let canaries = merged.canaries.join(", ");
+        let all = merged.folders;
+        let canary = |Canary { trial, alike }: &Canary| format!("{trial} in {alike} of {all}");
+        let canaries = merged.canaries.iter().map(canary).collect::<Vec<_>>().join(", ");
         output::line(format_args!(
-            "merged {folders}, {trials}; their machines count alike to the nanosecond ({canaries})"
+            "merged {folders}, {trials}; alike to the nanosecond: {canaries}"
         ));
     }
 }
