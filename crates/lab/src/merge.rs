@@ -198,7 +198,7 @@ fn same_canaries<'a, K: Dealt>(
         agreed.extend(most.map(|found| (trial.clone(), found)));
     }
     for shard in shards {
-        let differs = |(trial, agreed): &(&String, &Found<'a, K>)| !reads(shard, trial, agreed);
+        let differs = |(trial, agreed): &(&String, &Found<'a, K>)| !reads(shard, trial, agreed.1);
         let different: Vec<_> = agreed.iter().filter(differs).collect();
         if let Some((trial, (one, _))) =
             different.first().filter(|_| 2 * different.len() > ids.len())
@@ -211,13 +211,13 @@ fn same_canaries<'a, K: Dealt>(
 }
 
 /// Whether a shard read of a trial what most did.
-fn reads<K: Dealt>(shard: &Recorded<K>, trial: &str, (_, agreed): &Found<'_, K>) -> bool {
+fn reads<K: Dealt>(shard: &Recorded<K>, trial: &str, agreed: &TrialOf<K>) -> bool {
     let own = shard.trials.iter().find(|own| own.planned.id() == *trial);
     own.is_some_and(|own| same::<K>(own, agreed))
 }
 
 fn how_alike<K: Dealt>(shards: &[Recorded<K>], trial: &str, agreed: &Found<'_, K>) -> Canary {
-    let alike = shards.iter().filter(|shard| reads(shard, trial, agreed)).count() as u32;
+    let alike = shards.iter().filter(|shard| reads(shard, trial, agreed.1)).count() as u32;
     Canary { trial: trial.to_owned(), alike }
 }
 
