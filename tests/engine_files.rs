@@ -7,33 +7,49 @@ use std::process::{Command, Output};
 
 use crate::harness::{Place, Study, python_programs};
 
-/// A validator's words, before the file.
-const VALIDATORS: [(&str, &str, &[&str]); 3] = [
-    ("github", "check-jsonschema", &["--builtin-schema", "vendor.github-workflows"]),
-    (
-        "gitlab",
-        "check-jsonschema",
-        &["--builtin-schema", "vendor.gitlab-ci", "--data-transform", "gitlab-ci"],
-    ),
-    ("kubernetes", "kubernetes-validate", &["--strict"]),
-];
+/// An engine, and what says whether a file is one of its.
+struct Validator {
+    engine: &'static str,
+    program: &'static str,
+    /// Before the file.
+    words: &'static [&'static str],
+    /// A key that the engine's file has.
+    key: &'static str,
+}
 
-/// A key that each engine's file has, and what its engine does not know.
-const MISSPELT: [(&str, &str); 3] =
-    [("github", "runs-on:"), ("gitlab", "parallel:"), ("kubernetes", "completionMode:")];
+const VALIDATORS: [Validator; 3] = [
+    Validator {
+        engine: "github",
+        program: "check-jsonschema",
+        words: &["--builtin-schema", "vendor.github-workflows"],
+        key: "runs-on:",
+    },
+    Validator {
+        engine: "gitlab",
+        program: "check-jsonschema",
+        words: &["--builtin-schema", "vendor.gitlab-ci", "--data-transform", "gitlab-ci"],
+        key: "parallel:",
+    },
+    Validator {
+        engine: "kubernetes",
+        program: "kubernetes-validate",
+        words: &["--strict"],
+        key: "completionMode:",
+    },
+];
 
 #[test]
 fn every_engines_file_fits_that_engines_schema() {
     let Some(programs) = python_programs("schemas", "test") else { return };
     let place = Place::without_guests();
     place.write("study.toml", &Study::small().text());
-    for ((engine, validator, words), (_, key)) in VALIDATORS.into_iter().zip(MISSPELT) {
+    for Validator { engine, program, words, key } in VALIDATORS {
         let submit = ["submit", "study.toml", "--shards", "3", "--engine", engine];
         let ended = place.headroom(submit).run();
         let file = &ended.code(0).stdout;
         let validated = |text: &str| -> Output {
             let path = place.write(&format!("{engine}.yml"), text);
-            Command::new(programs.join(validator)).args(words).arg(path).output().unwrap()
+            Command::new(programs.join(program)).args(words).arg(path).output().unwrap()
         };
         let fits = validated(file);
         assert!(fits.status.success(), "{engine}: {fits:?}");

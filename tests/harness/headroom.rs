@@ -36,11 +36,11 @@ pub(crate) fn target() -> PathBuf {
 }
 
 /// The folder of the programs that `scripts/setup PURPOSE` installs for tests from Python's registry. `None`, with the reason,
-/// where they are not there.
+/// where they are not there: their list comes last, and an installation that failed has none.
 pub(crate) fn python_programs(name: &str, purpose: &str) -> Option<PathBuf> {
-    let programs = target().join(name).join("bin");
-    if programs.join("python3").is_file() {
-        return Some(programs);
+    let folder = target().join(name);
+    if folder.join("requirements.txt").is_file() {
+        return Some(folder.join("bin"));
     }
     skip::excepted(format_args!("no {name} here: `scripts/setup {purpose}` installs it"));
     None

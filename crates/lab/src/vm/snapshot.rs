@@ -1,7 +1,7 @@
 //! Snapshots: an access point with all of its clients, kept as a file from which trials start.
 //!
 //! One for each image, topology, client count, mode and QEMU. Finished once, checked, and used by many
-//! machines at the same time. What is in no use has a bound on the disk.
+//! machines at the same time. Beyond a bound on the disk those in no use go.
 
 use std::{
     fs,
@@ -31,7 +31,7 @@ const KIND: &str = "snapshot";
 const MEMORY: &str = "memory";
 const BORN: &str = "born.json";
 
-/// What the snapshots that are in no use may take of the disk, bytes: about 24 of 114 clients.
+/// What snapshots may take of the disk, bytes, unless more are in use: about 24 of 114 clients.
 const MOST_BYTES: u64 = 6 << 30;
 
 /// A snapshot that can be restored.
