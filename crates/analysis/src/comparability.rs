@@ -239,13 +239,17 @@ impl<'a> Sides<'a> {
         for file in &one.files {
             match other.files.iter().find(|same| same.path == file.path) {
                 Some(same) => self.file(name, file, same),
-                None if may_differ => {}
+                None if may_differ || self.is_named_program(&file.path) => {}
                 None => self.unmatched_file(name, file, 0),
             }
         }
-        let is_unmatched =
-            |file: &&FileIdentity| !one.files.iter().any(|same| same.path == file.path);
-        for file in other.files.iter().filter(is_unmatched).filter(|_| !may_differ) {
+        // Who starts the named program names it by its side's path.
+        let is_unmatched = |file: &&FileIdentity| {
+            !one.files.iter().any(|same| same.path == file.path)
+                && !self.is_named_program(&file.path)
+        };
+        let alone = other.files.iter().filter(is_unmatched).filter(|_| !may_differ);
+        for file in alone.collect::<Vec<_>>() {
             self.unmatched_file(name, file, 1);
         }
     }

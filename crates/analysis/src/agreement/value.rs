@@ -80,15 +80,47 @@ impl Rule {
 
     /// Whether a value may have been read in between.
     pub(super) fn holds(self, value: &Value, bracket: &Bracket) -> bool {
-        let (Some(before), Some(after)) = (&bracket.before, &bracket.after) else {
-            // It came or went meanwhile.
-            return bracket.before.iter().chain(&bracket.after).any(|known| known == value);
-        };
+        let Bracket { before, after, seconds } = bracket;
         match (value, before, after) {
-            (Value::Whole(value), Value::Whole(before), Value::Whole(after)) => {
-                self.holds_number(*value, (*before, *after), bracket.seconds)
+            (Value::Whole(value), Some(Value::Whole(before)), Some(Value::Whole(after))) => {
+                self.holds_number(*value, (*before, *after), *seconds)
             }
-            _ => value == before || value == after,
+            (Value::Whole(value), None, Some(Value::Whole(after))) => {
+                self.holds_of_newcomer(*value, *after, *seconds)
+            }
+            (Value::Whole(value), Some(Value::Whole(before)), None) => {
+                self.holds_of_leaver(*value, *before, *seconds)
+            }
+            _ => before.iter().chain(after).any(|known| known == value),
+        }
+    }
+
+    /// Of a client that came between both readings: it began from nothing, and was at this after it.
+    fn holds_of_newcomer(self, value: i128, after: i128, seconds: i128) -> bool {
+        match self {
+            Self::Level => value == after,
+            Self::Counter(_) => (0..=after).contains(&value),
+            Self::Moment(tolerance) => {
+                (after - seconds - tolerance..=after + tolerance).contains(&value)
+            }
+            Self::Since => (0..=seconds).contains(&value),
+        }
+    }
+
+    /// Of a client that left between both readings: it was at this before, and went on for a while.
+    fn holds_of_leaver(self, value: i128, before: i128, seconds: i128) -> bool {
+        match self {
+            Self::Level => value == before,
+            Self::Counter(bits) => {
+                let range = 1_i128 << bits.min(64);
+                value >= 0 && (value - before).rem_euclid(range) < range / 2
+            }
+            Self::Moment(tolerance) => {
+                (before - tolerance..=before + seconds + tolerance).contains(&value)
+            }
+            Self::Since => {
+                (0..=seconds).contains(&value) || (before..=before + seconds).contains(&value)
+            }
         }
     }
 
@@ -159,6 +191,27 @@ mod tests {
         assert!(Rule::Level.holds(&word("80MHz"), &bracket));
         assert!(!Rule::Level.holds(&word("40MHz"), &bracket));
         assert!(!Rule::Level.holds(&Value::Whole(20), &bracket));
+    }
+
+    #[test]
+    fn a_client_that_came_or_left_in_between_has_one_reading() {
+        let came = |rule: Rule, value| {
+            let after = Some(Value::Whole(7));
+            rule.holds(&Value::Whole(value), &Bracket { before: None, after, seconds: 2 })
+        };
+        let left = |rule: Rule, value| {
+            let before = Some(Value::Whole(7));
+            rule.holds(&Value::Whole(value), &Bracket { before, after: None, seconds: 2 })
+        };
+        let counter = Rule::Counter(32);
+        assert!(came(counter, 0) && came(counter, 7) && !came(counter, 8) && !came(counter, -1));
+        assert!(left(counter, 7) && left(counter, 900) && !left(counter, 6));
+        let moment = Rule::Moment(1);
+        assert!(came(moment, 4) && came(moment, 8) && !came(moment, 3) && !came(moment, 9));
+        assert!(left(moment, 6) && left(moment, 10) && !left(moment, 5) && !left(moment, 11));
+        assert!(came(Rule::Since, 2) && !came(Rule::Since, 3));
+        assert!(left(Rule::Since, 0) && left(Rule::Since, 9) && !left(Rule::Since, 5));
+        assert!(came(Rule::Level, 7) && !came(Rule::Level, 6) && !left(Rule::Level, 8));
     }
 
     #[test]

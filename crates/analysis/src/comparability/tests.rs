@@ -163,6 +163,24 @@ fn the_named_program_may_differ_and_must_be_the_one_that_was_named() {
 }
 
 #[test]
+fn who_starts_the_named_program_names_another_path_on_each_side() {
+    let started_by_a_shell = |of: &mut Trial, side: &str, digit: &str| {
+        let process = &mut recording(of).identity.as_mut().unwrap().processes[0];
+        process.files =
+            vec![file("/bin/sh", "2"), file(&format!("/run/headroom/put/{side}/stationd"), digit)];
+    };
+    let [mut base, mut variant] = twins();
+    started_by_a_shell(&mut base, "a", "1");
+    started_by_a_shell(&mut variant, "b", "4");
+    assert_eq!(strangers(&base, &variant, &program("1", "4")), [""; 0]);
+    let other = strangers(&base, &variant, &program("1", "5"));
+    assert_eq!(
+        other,
+        ["`stationd` in `after` is 444444444444, and 555555555555 was to be measured"]
+    );
+}
+
+#[test]
 fn overlays_that_differ_and_files_that_changed_speak_against_a_side_but_for_our_own() {
     let doubtful = |doubt: FileDoubt| {
         move |of: &mut Identity| of.processes[0].files[1].doubt = Some(doubt.clone())
