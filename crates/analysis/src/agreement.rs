@@ -167,7 +167,7 @@ impl<'a> Witnesses<'a> {
                         Reported { asked, client, values, before, after, seconds, at_ns };
                     reported.confirm(said.table, agreement)?;
                 }
-                (None, Some(_), Some(_)) => {
+                (None, Some(before), Some(after)) if !has_joined_anew(before, after) => {
                     let (interface, address) = client;
                     let why = format!("it tells nothing of {address} on {interface}, which iw has");
                     return Err(Disagreement::Differs(why));
@@ -208,6 +208,12 @@ fn stations(readings: &[Reading]) -> BTreeMap<Client, Station> {
         there.for_each(|(_, station)| station.noise_dbm = noise);
     }
     all
+}
+
+/// Whether a client joined between two readings, or left and joined again: by the moment of its association.
+fn has_joined_anew(before: &Station, after: &Station) -> bool {
+    let joined = |station: &Station| station.iw("associated at [boottime]").map(str::to_owned);
+    joined(after).is_some_and(|moment| joined(before) != Some(moment))
 }
 
 fn entry<'a>(
@@ -273,6 +279,8 @@ impl Reported<'_> {
                 confirmed = if own.is_some() { Confirmed::Yes } else { confirmed };
             } else if self.asked.past.is_some_and(|past| past.swings(self.client, entry, source)) {
                 // A level that goes to and fro may have been anything in between.
+            } else if self.is_unsettled(entry, own.as_ref()) {
+                // It was joining: a flag is not set yet, a rate not known.
             } else {
                 return Err(self.differs(entry, own.as_ref(), (source, &bracket)));
             }
@@ -285,6 +293,11 @@ impl Reported<'_> {
             Some(own) => entry.rule.holds(own, bracket),
             None => bracket.before.is_none() || bracket.after.is_none(),
         }
+    }
+
+    fn is_unsettled(&self, entry: &Entry, own: Option<&Value>) -> bool {
+        let is_passing = own.is_none() || entry.rule == Rule::Level;
+        is_passing && has_joined_anew(self.before, self.after)
     }
 
     fn unreadable(&self, entry: &Entry, value: &Value) -> Disagreement {

@@ -103,6 +103,28 @@ fn a_value_that_moved_lies_between_both_readings() {
 }
 
 #[test]
+fn a_client_that_joined_anew_in_between_may_be_on_its_way_and_no_other() {
+    let joined = |at: &str| {
+        let line = format!("connected time:\t90 seconds\n\tassociated at [boottime]:\t{at}s");
+        IW.replacen("connected time:\t90 seconds", &line, 1)
+    };
+    let on_its_way =
+        IW.replace("WMM/WME:\tyes", "WMM/WME:\tno").replace("\trx bitrate:\t6.0 MBit/s\n", "");
+    let gone = "Station 02:00:00:00:01:0b (on wlan0)\n\trx bytes:\t1\n";
+    let between = |own: &str, after: &str| {
+        let mut readings = said(own, (&joined(after), HOSTAPD));
+        readings[0].text = joined("12.345");
+        of(&readings)
+    };
+    for own in [on_its_way.as_str(), gone] {
+        between(own, "97.200").unwrap();
+        assert!(matches!(between(own, "12.345"), Err(Disagreement::Differs(_))), "{own}");
+    }
+    let more = IW.replacen("rx bytes:\t4321", "rx bytes:\t4322", 1);
+    assert!(matches!(between(&more, "97.200"), Err(Disagreement::Differs(_))), "a made-up counter");
+}
+
+#[test]
 fn hostapd_alone_can_object() {
     let wrong = HOSTAPD.replace("tx_packets=7", "tx_packets=6");
     let mut readings = said(BRIEF, (IW, &wrong));
