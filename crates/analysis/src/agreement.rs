@@ -212,8 +212,8 @@ fn stations(readings: &[Reading]) -> BTreeMap<Client, Station> {
 
 /// Whether a client joined between two readings, or left and joined again: by the moment of its association.
 fn has_joined_anew(before: &Station, after: &Station) -> bool {
-    let joined = |station: &Station| station.iw("associated at [boottime]").map(str::to_owned);
-    joined(after).is_some_and(|moment| joined(before) != Some(moment))
+    const MOMENT: &str = "associated at [boottime]";
+    after.iw(MOMENT).is_some_and(|moment| before.iw(MOMENT) != Some(moment))
 }
 
 fn entry<'a>(

@@ -10,7 +10,7 @@ use super::{
     own,
     station::{Rate, Station, chains, number},
     value::{
-        Rule::{self, Counter, Level, Moment, Since},
+        Rule::{self, Counter, Level, Moment, Since, Span},
         Value,
     },
 };
@@ -322,7 +322,7 @@ static OF_IW: [Entry; 13] = [
     entry!("authorized", "", Level, own::flag, "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[AUTHORIZED]")))),
     // The kernel's clock starts with the association and hostapd's after the handshake: in whole seconds, of 114 clients
     // each, hostapd's was 0 or 1 behind.
-    entry!("connected time", "s", Moment(1), own::whole, "hostapd's “connected_time”" => |s| whole(s.hostapd("connected_time"))),
+    entry!("connected time", "s", Span(1), own::whole, "hostapd's “connected_time”" => |s| whole(s.hostapd("connected_time"))),
     entry!("inactive time", "s", Since, own::thousandth, "hostapd's “inactive_msec”" => |s| parts(s.hostapd("inactive_msec"), 1000)),
     entry!("rx bitrate", "kbit/s", Level, own::rate, "hostapd's “rx_rate_info”" => |s| times(s.hostapd("rx_rate_info"), 100)),
     entry!("rx bytes", "B", Counter(64), own::whole, "hostapd's “rx_bytes”" => |s| whole(s.hostapd("rx_bytes"))),
@@ -335,7 +335,7 @@ static OF_IW: [Entry; 13] = [
 
 #[rustfmt::skip]
 static OF_HOSTAPD: [Entry; 9] = [
-    entry!("connected_time", "s", Moment(1), own::whole, "iw's “connected time”" => |s| whole(s.iw("connected time"))),
+    entry!("connected_time", "s", Span(1), own::whole, "iw's “connected time”" => |s| whole(s.iw("connected time"))),
     entry!("inactive_msec", "s", Since, own::thousandth, "iw's “inactive time”" => |s| parts(s.iw("inactive time"), 1000)),
     entry!("rx_bytes", "B", Counter(64), own::whole, "iw's “rx bytes”" => |s| whole(s.iw("rx bytes"))),
     entry!("rx_packets", "", Counter(32), own::whole, "iw's “rx packets”" => |s| whole(s.iw("rx packets"))),

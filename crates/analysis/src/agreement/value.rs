@@ -63,6 +63,8 @@ pub(super) enum Rule {
     Counter(u32),
     /// It is a moment, which each source computes anew: values that differ by no more than this are the same.
     Moment(i128),
+    /// Seconds that only grow, until they begin again; each source has its own clock, and is off by no more than this.
+    Span(i128),
     /// Seconds since something that may have happened again.
     Since,
 }
@@ -74,6 +76,7 @@ impl Rule {
             Self::Level => "equal, or between both readings",
             Self::Counter(_) => "between both readings, modulo its width",
             Self::Moment(_) => "as both readings, give or take a second",
+            Self::Span(_) => "between both readings, give or take a second, or begun again",
             Self::Since => "as before and since, or begun again",
         }
     }
@@ -100,9 +103,8 @@ impl Rule {
         match self {
             Self::Level => value == after,
             Self::Counter(_) => (0..=after).contains(&value),
-            Self::Moment(tolerance) => {
-                (after - seconds - tolerance..=after + tolerance).contains(&value)
-            }
+            Self::Moment(tolerance) => (after - tolerance..=after + tolerance).contains(&value),
+            Self::Span(tolerance) => (0..=after + tolerance).contains(&value),
             Self::Since => (0..=seconds).contains(&value),
         }
     }
@@ -115,7 +117,8 @@ impl Rule {
                 let range = 1_i128 << bits.min(64);
                 value >= 0 && (value - before).rem_euclid(range) < range / 2
             }
-            Self::Moment(tolerance) => {
+            Self::Moment(tolerance) => (before - tolerance..=before + tolerance).contains(&value),
+            Self::Span(tolerance) => {
                 (before - tolerance..=before + seconds + tolerance).contains(&value)
             }
             Self::Since => {
@@ -130,6 +133,13 @@ impl Rule {
         match self {
             Self::Level => (low..=high).contains(&value),
             Self::Moment(tolerance) => (low - tolerance..=high + tolerance).contains(&value),
+            Self::Span(tolerance) if before <= after => {
+                (before - tolerance..=after + tolerance).contains(&value)
+            }
+            Self::Span(_) => {
+                self.holds_of_newcomer(value, after, seconds)
+                    || self.holds_of_leaver(value, before, seconds)
+            }
             Self::Counter(bits) => {
                 let range = 1_i128 << bits.min(64);
                 let moved = |value: i128| (value - before).rem_euclid(range);
@@ -207,8 +217,11 @@ mod tests {
         assert!(came(counter, 0) && came(counter, 7) && !came(counter, 8) && !came(counter, -1));
         assert!(left(counter, 7) && left(counter, 900) && !left(counter, 6));
         let moment = Rule::Moment(1);
-        assert!(came(moment, 4) && came(moment, 8) && !came(moment, 3) && !came(moment, 9));
-        assert!(left(moment, 6) && left(moment, 10) && !left(moment, 5) && !left(moment, 11));
+        assert!(came(moment, 6) && came(moment, 8) && !came(moment, 5) && !came(moment, 9));
+        assert!(left(moment, 6) && left(moment, 8) && !left(moment, 5) && !left(moment, 9));
+        let span = Rule::Span(1);
+        assert!(came(span, 0) && came(span, 8) && !came(span, 9) && !came(span, -1));
+        assert!(left(span, 6) && left(span, 10) && !left(span, 5) && !left(span, 11));
         assert!(came(Rule::Since, 2) && !came(Rule::Since, 3));
         assert!(left(Rule::Since, 0) && left(Rule::Since, 9) && !left(Rule::Since, 5));
         assert!(came(Rule::Level, 7) && !came(Rule::Level, 6) && !left(Rule::Level, 8));
@@ -217,6 +230,11 @@ mod tests {
     #[test]
     fn moments_and_spans_have_their_slack_and_no_more() {
         assert!(holds(Rule::Moment(1), 99, 100, 100) && !holds(Rule::Moment(1), 98, 100, 100));
+        let span = |value, before, after| holds(Rule::Span(1), value, before, after);
+        assert!(span(89, 90, 92) && span(93, 90, 92) && !span(88, 90, 92) && !span(94, 90, 92));
+        // It came back: it had gone on for a while, or has begun again.
+        assert!(span(26, 24, 0) && span(27, 24, 0) && span(1, 24, 0));
+        assert!(!span(28, 24, 0) && !span(2, 24, 0) && !span(12, 24, 0));
         let since = |value, before, after| holds(Rule::Since, value, before, after);
         assert!(since(5, 5, 7) && since(7, 5, 7) && !since(8, 5, 7) && !since(4, 5, 7));
         // A frame came in between: it is what it was, a little older, or has begun again.
