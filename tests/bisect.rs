@@ -3,6 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use rustix::process::Signal;
+use serde_json::Value;
 
 use crate::harness::{Place, number};
 
@@ -23,15 +24,34 @@ fn compile(to: &Path, turns: u32, mark: &str) {
 
 /// Builds `builds/01` and on, of which those from `step` on are dearer; their paths from the place.
 fn build(place: &Place, builds: usize, step: usize) -> Vec<String> {
+    build_by(place, builds, |path, number| {
+        let turns = if number >= step { BAD } else { GOOD };
+        compile(&place.path(path), turns, &format!("{number:02}"));
+    })
+}
+
+fn build_by(place: &Place, builds: usize, one: impl Fn(&str, usize)) -> Vec<String> {
     let _ = fs::remove_dir_all(place.path("builds"));
     place.folder("builds");
-    let one = |number: usize| {
-        let path = format!("builds/{number:02}");
-        let turns = if number >= step { BAD } else { GOOD };
-        compile(&place.path(&path), turns, &format!("{number:02}"));
-        path
-    };
-    (1..=builds).map(one).collect()
+    let paths: Vec<String> = (1..=builds).map(|number| format!("builds/{number:02}")).collect();
+    (1..).zip(&paths).for_each(|(number, path)| one(path, number));
+    paths
+}
+
+/// What `scripts/planted-stationd` builds into stationd: turns of a loop in each round of replies, and what costs nothing, to
+/// tell builds apart by.
+const PLANT: &[u8] = b"loop:00000/1+alloc:0/10000";
+/// Turns of a dearer stationd: three in a thousand of what it costs for 6 clients.
+const DEARER: usize = 150;
+
+/// A stationd with so many turns.
+fn planted(stationd: &[u8], turns: usize, number: usize) -> Vec<u8> {
+    let text = format!("loop:{turns:05}/1+alloc:0/{}", 10_000 + number);
+    let mut all = stationd.to_vec();
+    let places = |bytes: &[u8]| bytes.windows(PLANT.len()).position(|place| place == PLANT);
+    let first = places(&all).expect("built by scripts/planted-stationd");
+    all[first..first + PLANT.len()].copy_from_slice(text.as_bytes());
+    all
 }
 
 fn place() -> Place {
@@ -48,41 +68,80 @@ fn place() -> Place {
 
 fn words<'a>(builds: &'a [String], more: &[&'a str]) -> Vec<&'a str> {
     let words = ["bisect", "study.toml", "work", "--program", "steps", "--out", "out"];
-    words
-        .iter()
-        .copied()
-        .chain(more.iter().copied())
-        .chain(builds.iter().map(String::as_str))
-        .collect()
+    [&words[..], more, &builds.iter().map(String::as_str).collect::<Vec<_>>()].concat()
 }
 
-#[test]
-fn the_build_that_made_it_dearer_is_found_among_builds_that_differ_in_nothing_else() {
-    let place = place();
+/// Builds, and searches among them.
+fn numbers() -> (usize, usize) {
     let wanted = std::env::var("HEADROOM_BISECT").ok();
     let numbers = wanted.as_deref().and_then(|text| {
         let (builds, searches) = text.split_once('/')?;
         Some((builds.parse().unwrap(), searches.parse().unwrap()))
     });
-    let (count, searches) = numbers.unwrap_or((BUILDS, SEARCHES));
+    numbers.unwrap_or((BUILDS, SEARCHES))
+}
+
+/// Every other place, in an order that has nothing of a bisection.
+fn step(search: usize, builds: usize) -> usize {
+    2 + (5 + 23 * search) % (builds - 1)
+}
+
+/// Searches for the step, which has to be found in as many comparisons as a bisection takes.
+fn finds(place: &Place, words: &[&str], builds: usize, step: usize) -> Value {
+    let _ = fs::remove_dir_all(place.path("out"));
+    let found = place.headroom(words.iter().copied()).run().code(0).last_json();
+    assert_eq!(found["build"], step, "{found}");
+    let share = number(&found, "/change/relative/mean");
+    assert!((0.002..0.004).contains(&share), "{found}");
+    let most = 1 + (builds - 1).ilog2() + 1;
+    assert!(number(&found, "/comparisons") <= f64::from(most), "{found}");
+    found
+}
+
+#[test]
+fn the_build_that_made_it_dearer_is_found_among_builds_that_differ_in_nothing_else() {
+    let place = place();
+    let (count, searches) = numbers();
     for search in 0..searches {
-        // Every other place, in an order that has nothing of a bisection.
-        let step = 2 + (5 + 23 * search) % (count - 1);
+        let step = step(search, count);
         let builds = build(&place, count, step);
-        let _ = fs::remove_dir_all(place.path("out"));
-        let found = place.headroom(words(&builds, &["--json", "--quiet"])).run();
-        let found = found.code(0).last_json();
-        assert_eq!(found["build"], step, "{found}");
-        let share = number(&found, "/change/relative/mean");
-        assert!((0.002..0.004).contains(&share), "{found}");
-        let most = 1 + (count - 1).ilog2() + 1;
-        assert!(number(&found, "/comparisons") <= f64::from(most), "{found}");
+        let found = finds(&place, &words(&builds, &["--json", "--quiet"]), count, step);
         println!("search {search}: {found}");
     }
     // What is there is not measured again.
-    let builds = build(&place, count, 2 + (5 + 23 * (searches - 1)) % (count - 1));
+    let builds = build(&place, count, step(searches - 1, count));
     let again = place.headroom(words(&builds, &["--json", "--quiet"])).run();
     assert_eq!(again.code(0).last_json()["comparisons"], 0);
+}
+
+#[test]
+fn the_stationd_that_is_dearer_by_three_in_a_thousand_is_found() {
+    let Some(file) = std::env::var_os("HEADROOM_PLANTED_STATIOND") else {
+        eprintln!("not run: HEADROOM_PLANTED_STATIOND names no build of scripts/planted-stationd");
+        return;
+    };
+    let stationd = fs::read(file).unwrap();
+    let place = Place::with_guests();
+    place.write(
+        "study.toml",
+        "question = \"?\"\n[access-point]\nradios = 3\nclients = [6]\n\
+         [subject]\nprocess = \"stationd\"\nstart = \"stationd\"\nready = \"/run/stationd.sock\"\n\
+         [load]\nrun = \"station-monitor --brief --every 1s\"\nlong-running = true\n\
+         [trial]\nwarm-up = \"2s\"\nwindow = \"10s\"\n[[variant]]\nname = \"bulk\"\n",
+    );
+    let (count, searches) = numbers();
+    for search in 0..searches {
+        let step = step(search, count);
+        let builds = build_by(&place, count, |path, number| {
+            let turns = if number >= step { DEARER } else { 0 };
+            fs::write(place.path(path), planted(&stationd, turns, number)).unwrap();
+        });
+        let words = ["bisect", "study.toml", "bulk", "--program", "stationd", "--out", "out"];
+        let builds: Vec<&str> = builds.iter().map(String::as_str).collect();
+        let words = [&words[..], &["--json", "--quiet"], &builds].concat();
+        println!("search {search}: {}", finds(&place, &words, count, step));
+    }
+    assert_eq!(place.left(), []);
 }
 
 #[test]
