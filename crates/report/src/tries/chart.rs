@@ -1,6 +1,6 @@
 //! The road to a result: what each try costs against the base, and the best so far as a line that only falls.
 //!
-//! Percent of the base's CPU, downwards what is saved. Attempts stand in their order; one that measured nothing is a cross
+//! Percent of the base's CPU, downwards what is saved. Tries stand in their order; one that measured nothing is a cross
 //! on the line of the base.
 
 use super::{Attempt, words};
@@ -33,7 +33,7 @@ struct Plot {
 }
 
 impl Plot {
-    fn of(attempts: &[Attempt]) -> Self {
+    fn of(attempts: &[&Attempt]) -> Self {
         let all = || attempts.iter().filter_map(|attempt| attempt.change);
         let ends = || {
             all().flat_map(|change| {
@@ -64,8 +64,8 @@ impl Plot {
     }
 }
 
-/// The picture; empty where there is no attempt.
-pub(super) fn draw(attempts: &[Attempt]) -> String {
+/// The picture of tries; empty where there is none.
+pub(super) fn draw(attempts: &[&Attempt]) -> String {
     if attempts.is_empty() {
         return String::new();
     }
@@ -87,12 +87,12 @@ pub(super) fn draw(attempts: &[Attempt]) -> String {
 }
 
 /// The best so far, from try to try.
-fn best(plot: &Plot, attempts: &[Attempt]) -> String {
+fn best(plot: &Plot, attempts: &[&Attempt]) -> String {
     let mut lowest = 0.0;
     let mut path = format!("M{:.1} {:.1}", plot.x.at(0.0), plot.y_of(0.0));
     for (at, attempt) in attempts.iter().enumerate() {
         path += &format!("H{:.1}", plot.x.at(at as f64));
-        let won = attempt.change.filter(|_| attempt.is_won && attempt.kind == "try");
+        let won = attempt.change.filter(|_| attempt.is_good);
         if let Some(change) = won.filter(|change| change.mean < lowest) {
             lowest = change.mean;
             path += &format!("V{:.1}", plot.y_of(lowest));
@@ -108,9 +108,8 @@ fn best(plot: &Plot, attempts: &[Attempt]) -> String {
 fn mark(plot: &Plot, at: usize, attempt: &Attempt) -> String {
     let x = plot.x.at(at as f64);
     let (style, y) = match attempt.change {
-        Some(change) if attempt.is_won => (WON, plot.y_of(change.mean)),
+        Some(change) if attempt.is_good => (WON, plot.y_of(change.mean)),
         Some(change) => (LOST, plot.y_of(change.mean)),
-        None if attempt.is_won => (WON, TOP - 10.0),
         None => (NOTHING, plot.y_of(0.0)),
     };
     let interval = attempt.change.and_then(|change| change.interval);
@@ -129,34 +128,34 @@ fn mark(plot: &Plot, at: usize, attempt: &Attempt) -> String {
     )
 }
 
-fn numbers(plot: &Plot, attempts: &[Attempt]) -> String {
+fn numbers(plot: &Plot, attempts: &[&Attempt]) -> String {
     let every = attempts.len().div_ceil(MOST_NUMBERS);
     let named = attempts.iter().enumerate().filter(|(at, _)| at % every == 0);
-    let number = |(at, attempt): (usize, &Attempt)| {
+    let number = |(at, attempt): (usize, &&Attempt)| {
         let (x, y) = (plot.x.at(at as f64), HEIGHT - 14.0);
         format!(r#"<text class="axis mid" x="{x:.1}" y="{y}">{}</text>"#, attempt.id)
     };
     named.map(number).collect()
 }
 
-fn description(attempts: &[Attempt]) -> String {
-    let won = attempts.iter().filter(|attempt| attempt.is_won && attempt.kind == "try");
+fn description(attempts: &[&Attempt]) -> String {
+    let won = attempts.iter().filter(|attempt| attempt.is_good);
     let best = won.filter_map(|attempt| attempt.change).min_by(|a, b| a.mean.total_cmp(&b.mean));
     let best = best
         .map_or_else(|| "none was kept".to_owned(), |best| format!("the best is {}", words(&best)));
-    format!("{} attempts; {best}", attempts.len())
+    format!("{} tries; {best}", attempts.len())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    pub(super) fn attempt(id: u32, change: Option<f64>, is_won: bool) -> Attempt {
+    pub(super) fn attempt(id: u32, change: Option<f64>, is_good: bool) -> Attempt {
         Attempt {
             id,
             kind: "try",
-            outcome: if is_won { "kept" } else { "reverted" },
-            is_won,
+            outcome: if is_good { "kept" } else { "reverted" },
+            is_good,
             sentence: String::new(),
             change: change
                 .and_then(|mean| analysis::Estimate::of(&[mean - 0.001, mean, mean + 0.001])),
@@ -177,11 +176,12 @@ mod tests {
             attempt(4, Some(-0.10), true),
             attempt(5, Some(-0.05), true),
         ];
+        let attempts = attempts.each_ref();
         let plot = Plot::of(&attempts);
         let line = best(&plot, &attempts);
         assert_eq!(line.matches('V').count(), 2, "{line}");
         assert!(
-            draw(&attempts).contains("5 attempts; the best is −10.00 % [−10.25, −9.75]"),
+            draw(&attempts).contains("5 tries; the best is −10.00 % [−10.25, −9.75]"),
             "{}",
             draw(&attempts)
         );
@@ -190,6 +190,7 @@ mod tests {
     #[test]
     fn a_try_that_costs_ten_times_as_much_hides_no_saving() {
         let attempts = [attempt(1, Some(9.0), false), attempt(2, Some(-0.03), true)];
+        let attempts = attempts.each_ref();
         let plot = Plot::of(&attempts);
         assert!(plot.y_of(-0.03) - plot.y_of(0.0) > 50.0);
         assert!(draw(&[]).is_empty());

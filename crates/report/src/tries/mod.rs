@@ -18,8 +18,8 @@ pub struct Attempt {
     pub kind: &'static str,
     /// What became of it, in the ledger's word.
     pub outcome: &'static str,
-    /// Whether it is a win.
-    pub is_won: bool,
+    /// Whether it came out as it is hoped to: as a win, or, for a canary, as none.
+    pub is_good: bool,
     /// Why, in a sentence.
     pub sentence: String,
     /// What it costs more than the base, share of it; `None` where nothing was measured, or nothing is said of it.
@@ -79,6 +79,8 @@ fn words(change: &Estimate) -> String {
 ///
 /// [`Error::Layout`] where the template cannot be filled; no input is known to do that.
 pub fn html(task: &Task) -> Result<String, Error> {
+    // Of what was measured in other cells nothing is said.
+    let tries = task.attempts.iter().filter(|attempt| attempt.kind == "try");
     let rows = task.attempts.iter().map(|attempt| Row {
         attempt,
         began: identity::utc(attempt.began_unix),
@@ -89,7 +91,7 @@ pub fn html(task: &Task) -> Result<String, Error> {
         headroom: env!("CARGO_PKG_VERSION"),
         task,
         standing: task.standing.iter().map(|sentence| prose::html(sentence)).collect(),
-        chart: chart::draw(&task.attempts),
+        chart: chart::draw(&tries.collect::<Vec<_>>()),
         rows: rows.collect(),
     };
     Ok(page.render()?)

@@ -163,8 +163,11 @@ impl<'a> Work<'a> {
         let cost = Cost { wall_s: began.elapsed().as_secs_f64(), device_s, turns, tokens };
         let verdict = verdict(finding.outcome);
         // Whoever tries learns of an acceptance whether it passed, and nothing that a next try could be fitted to.
-        let shown =
-            if kind == Kind::Try { finding.clone() } else { show::only_the_outcome(&finding) };
+        let shown = if kind == Kind::Try {
+            finding.clone()
+        } else {
+            show::only_the_outcome(kind, &finding)
+        };
         self.ledger.append(host::unix_now(), What::Ended { id, finding: shown.clone(), cost })?;
         page::write(&self.folder, &self.ledger);
         show::ended(self.options, (id, kind), &shown, &cost);

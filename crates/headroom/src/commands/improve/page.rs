@@ -8,6 +8,7 @@ use improve::{
 };
 use report::tries;
 
+use super::show;
 use crate::{failure::Failure, output, run_path::PAGE};
 
 /// Writes it; where that cannot be done, that is said, and what was measured stays.
@@ -84,12 +85,13 @@ fn attempt(folder: &TaskFolder, attempt: &Attempt) -> tries::Attempt {
         tokens.map(|tokens| format!("; {tokens} tokens")),
     ];
     let run = format!("tries/{id}/run/{PAGE}");
+    let hoped = if *kind == Kind::Canary { Outcome::Reverted } else { Outcome::Win };
     tries::Attempt {
         id: *id,
         kind: kind.name(),
-        outcome: outcome(attempt).map_or("under way", Outcome::name),
-        // A canary that wins is no win.
-        is_won: outcome(attempt) == Some(Outcome::Win) && *kind != Kind::Canary,
+        outcome: outcome(attempt).map_or("under way", |outcome| show::word(*kind, outcome)),
+        // A canary that wins is what must not be.
+        is_good: outcome(attempt) == Some(hoped),
         sentence: finding.as_ref().map(|finding| finding.sentence.clone()).unwrap_or_default(),
         change: finding.as_ref().and_then(|finding| finding.change),
         began_unix: *began,

@@ -52,18 +52,32 @@ pub(super) fn ended(options: &Options, of: (u32, Kind), finding: &Finding, cost:
         return;
     }
     let Finding { outcome, sentence, .. } = finding;
-    output::line(format_args!("{} {id}: {outcome}. {sentence}", kind.name()));
+    output::line(format_args!("{} {id}: {}. {sentence}", kind.name(), word(kind, *outcome)));
 }
 
 /// Of an acceptance and of a canary only whether it passed is known while the task is open.
-pub(super) fn only_the_outcome(finding: &Finding) -> Finding {
+pub(super) fn only_the_outcome(kind: Kind, finding: &Finding) -> Finding {
     let (outcome, sentence) = match finding.outcome {
+        Outcome::Win if kind == Kind::Canary => {
+            (Outcome::Win, "The base was accepted against itself, which must not happen.")
+        }
         Outcome::Win => (Outcome::Win, "It passes in every cell."),
         Outcome::Invalid => (Outcome::Invalid, "It could not be measured in every cell."),
         Outcome::Interrupted => (Outcome::Interrupted, "headroom was stopped before it ended."),
+        _ if kind == Kind::Canary => {
+            (Outcome::Reverted, "The base was not accepted against itself, as it should be.")
+        }
         _ => (Outcome::Reverted, "It does not pass in every cell."),
     };
     Finding { outcome, reason: None, sentence: sentence.to_owned(), change: None }
+}
+
+/// The word for what became of an attempt: a canary is nothing that could be reverted.
+pub(super) fn word(kind: Kind, outcome: Outcome) -> &'static str {
+    match (kind, outcome) {
+        (Kind::Canary, Outcome::Reverted) => "not accepted",
+        _ => outcome.name(),
+    }
 }
 
 /// Where a task stands.
