@@ -239,17 +239,13 @@ impl<'a> Sides<'a> {
         for file in &one.files {
             match other.files.iter().find(|same| same.path == file.path) {
                 Some(same) => self.file(name, file, same),
-                None if may_differ || self.is_named_program(&file.path) => {}
+                None if may_differ => {}
                 None => self.unmatched_file(name, file, 0),
             }
         }
-        // Who starts the named program names it by its side's path.
-        let is_unmatched = |file: &&FileIdentity| {
-            !one.files.iter().any(|same| same.path == file.path)
-                && !self.is_named_program(&file.path)
-        };
-        let alone = other.files.iter().filter(is_unmatched).filter(|_| !may_differ);
-        for file in alone.collect::<Vec<_>>() {
+        let is_unmatched =
+            |file: &&FileIdentity| !one.files.iter().any(|same| same.path == file.path);
+        for file in other.files.iter().filter(is_unmatched).filter(|_| !may_differ) {
             self.unmatched_file(name, file, 1);
         }
     }
@@ -261,8 +257,11 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// A file that only one side's process has.
+    /// A file that only one side's process has. Who starts the named program names it by its side's path.
     fn unmatched_file(&mut self, process: &str, file: &FileIdentity, side: usize) {
+        if self.is_named_program(&file.path) {
+            return;
+        }
         let (path, name) = (&file.path, &self.names[side]);
         self.stranger(format!("{path} is a file of `{process}` in {name} alone"));
     }

@@ -113,10 +113,7 @@ impl Rule {
     fn holds_of_leaver(self, value: i128, before: i128, seconds: i128) -> bool {
         match self {
             Self::Level => value == before,
-            Self::Counter(bits) => {
-                let range = 1_i128 << bits.min(64);
-                value >= 0 && (value - before).rem_euclid(range) < range / 2
-            }
+            Self::Counter(bits) => value >= 0 && rise(before, value, bits).is_some(),
             Self::Moment(tolerance) => (before - tolerance..=before + tolerance).contains(&value),
             Self::Span(tolerance) => {
                 (before - tolerance..=before + seconds + tolerance).contains(&value)
@@ -140,23 +137,24 @@ impl Rule {
                 self.holds_of_newcomer(value, after, seconds)
                     || self.holds_of_leaver(value, before, seconds)
             }
-            Self::Counter(bits) => {
-                let range = 1_i128 << bits.min(64);
-                let moved = |value: i128| (value - before).rem_euclid(range);
-                if moved(after) < range / 2 {
-                    // Of a value that has wrapped its reader may have kept count, or not.
-                    value >= 0 && moved(value) <= moved(after)
-                } else {
-                    // The client has come back: it counts from nothing.
-                    (0..=after).contains(&value) || value >= before
+            Self::Counter(bits) => match rise(before, after, bits) {
+                // Of a value that has wrapped its reader may have kept count, or not.
+                Some(most) => {
+                    value >= 0 && rise(before, value, bits).is_some_and(|risen| risen <= most)
                 }
-            }
+                // The client has come back: it counts from nothing.
+                None => self.holds_of_newcomer(value, after, seconds) || value >= before,
+            },
             // It goes on from what it was, or has begun again since; after that, it may have once more.
-            Self::Since => {
-                (0..=seconds).contains(&value) || (before..=before + seconds).contains(&value)
-            }
+            Self::Since => self.holds_of_leaver(value, before, seconds),
         }
     }
+}
+
+/// How far a counter of so many bits has risen, modulo its width; `None` from half of it on, where it has gone back.
+fn rise(from: i128, to: i128, bits: u32) -> Option<i128> {
+    let range = 1_i128 << bits.min(64);
+    Some((to - from).rem_euclid(range)).filter(|risen| *risen < range / 2)
 }
 
 #[cfg(test)]

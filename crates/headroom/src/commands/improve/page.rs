@@ -89,7 +89,7 @@ fn attempt(folder: &TaskFolder, attempt: &Attempt) -> tries::Attempt {
     tries::Attempt {
         id: *id,
         kind: kind.name(),
-        outcome: outcome(attempt).map_or("under way", |outcome| show::word(*kind, outcome)),
+        outcome: show::word(*kind, outcome(attempt)),
         // A canary that wins is what must not be.
         is_good: outcome(attempt) == Some(hoped),
         sentence: finding.as_ref().map(|finding| finding.sentence.clone()).unwrap_or_default(),

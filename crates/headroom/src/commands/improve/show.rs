@@ -52,7 +52,8 @@ pub(super) fn ended(options: &Options, of: (u32, Kind), finding: &Finding, cost:
         return;
     }
     let Finding { outcome, sentence, .. } = finding;
-    output::line(format_args!("{} {id}: {}. {sentence}", kind.name(), word(kind, *outcome)));
+    let outcome = word(kind, Some(*outcome));
+    output::line(format_args!("{} {id}: {outcome}. {sentence}", kind.name()));
 }
 
 /// Of an acceptance and of a canary only whether it passed is known while the task is open.
@@ -73,10 +74,11 @@ pub(super) fn only_the_outcome(kind: Kind, finding: &Finding) -> Finding {
 }
 
 /// The word for what became of an attempt: a canary is nothing that could be reverted.
-pub(super) fn word(kind: Kind, outcome: Outcome) -> &'static str {
-    match (kind, outcome) {
-        (Kind::Canary, Outcome::Reverted) => "not accepted",
-        _ => outcome.name(),
+pub(super) fn word(kind: Kind, outcome: Option<Outcome>) -> &'static str {
+    match outcome {
+        None => "under way",
+        Some(Outcome::Reverted) if kind == Kind::Canary => "not accepted",
+        Some(outcome) => outcome.name(),
     }
 }
 
@@ -106,14 +108,12 @@ pub(super) fn status(options: &Options, work: &Work<'_>) -> Verdict {
 
 fn row(attempt: &Attempt) -> String {
     let Attempt { id, kind, finding, cost, .. } = attempt;
-    let (outcome, sentence) = match finding {
-        Some(finding) => (finding.outcome.name(), finding.sentence.as_str()),
-        None => ("under way", ""),
-    };
+    let outcome = word(*kind, finding.as_ref().map(|finding| finding.outcome));
+    let sentence = finding.as_ref().map_or("", |finding| finding.sentence.as_str());
     let change = finding.as_ref().and_then(|finding| finding.change);
     let change = change.map_or_else(|| "-".to_owned(), |change| signed_percent(change.mean));
     let wall = cost.wall_s;
-    format!("{id:>4}  {:<10}  {outcome:<11}  {change:>8}  {wall:>5.0} s  {sentence}", kind.name())
+    format!("{id:>4}  {:<10}  {outcome:<12}  {change:>8}  {wall:>5.0} s  {sentence}", kind.name())
 }
 
 /// The ledger, whose chain was checked when it was opened: one value for machines, else its own lines.
