@@ -227,7 +227,7 @@ impl Guest {
         let restored = Start::Restore(&snapshot.memory);
         let mut machine = Machine::start(&shape, restored, around).unwrap();
         let mut console = Console::of(&machine);
-        machine.begin(&Order::Introduce { subject: None }, Mode::RealTime).unwrap();
+        machine.begin(&Order::Introduce { subject: None }).unwrap();
         until(&mut machine, |frame| matches!(frame, Frame::Census(_)));
         console.type_in(&format!(
             "stty -echo\ncat >/tmp/watch <<'end-of-watch'{WATCH}end-of-watch\nsh /tmp/watch &\n"

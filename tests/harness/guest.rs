@@ -124,7 +124,7 @@ impl Guest {
             stacks: below("stacks"),
             objects: self.folder.path().to_owned(),
         };
-        self.machine.begin(&Order::measure(order.clone()), Mode::Counted).unwrap();
+        self.machine.begin(&Order::measure(order.clone())).unwrap();
         session::listen(&mut self.machine, order, &files, cost).unwrap()
     }
 }

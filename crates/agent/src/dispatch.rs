@@ -6,7 +6,7 @@
 use model::wire::{Frame, Order};
 
 use crate::{
-    completion, contention, fetch, locate, measure, programs, put,
+    completion, contention, fetch, hold, locate, measure, programs, put,
     session::{End, Session, Stop},
     settings, stations, subject,
 };
@@ -38,7 +38,7 @@ struct Changed {
 fn serve(session: &mut Session) -> Result<(), Stop> {
     let mut changed = Changed::default();
     introduce(session, None)?;
-    let mut next = None;
+    let mut next = hold::waiting();
     loop {
         let order = match next.take() {
             Some(order) => order,
@@ -77,6 +77,7 @@ fn obey(session: &mut Session, changed: &mut Changed, order: &Order) -> Result<O
         Order::Contention(order) => contention::run(session, order)?,
         Order::Completion(order) => completion::measure(session, order)?,
         Order::Associate(clients) => changed.clients.have(session, *clients)?,
+        Order::Hold => return hold::stop(session),
         // The stream takes it; it is no order to anybody else.
         Order::Alive(_) => return Ok(None),
     }

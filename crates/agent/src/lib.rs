@@ -10,7 +10,7 @@
 //!   │                           └─ instrument
 //!   │                                ├─ recorder   stacks: burner, records, mapped_files, kernel
 //!   │                                └─ probes     calls: definitions, calibrate, bystanders, spans, reading
-//!   ├─► locate, fetch, put, contention, completion
+//!   ├─► locate, fetch, put, hold, contention, completion
 //!   ▼
 //! session   waits for frames, time, signals and children; below all of them, and knows none of them
 //!   ├─ stream        stdin ──Order──►, ◄──Frame── stdout
@@ -40,6 +40,7 @@ pub mod dispatch;
 pub mod facts;
 mod fetch;
 pub mod groups;
+mod hold;
 pub mod hostapd;
 mod identity;
 pub mod init;

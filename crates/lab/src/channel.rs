@@ -355,12 +355,22 @@ impl Drop for Heart {
     }
 }
 
+/// An order as it goes to the peer.
+///
+/// # Errors
+///
+/// [`Failure::LongOrder`].
+pub(crate) fn bytes_of(order: &Order) -> Result<Vec<u8>, Failure> {
+    let bytes = encode(order).map_err(Failure::Stream)?;
+    if bytes.len() > LONGEST_ORDER && !matches!(order, Order::Put(_)) {
+        return Err(Failure::LongOrder(bytes.len()));
+    }
+    Ok(bytes)
+}
+
 impl<P: Peer> Device for Channel<P> {
     fn order(&mut self, order: &Order) -> Result<(), Error> {
-        let bytes = encode(order).map_err(Failure::Stream)?;
-        if bytes.len() > LONGEST_ORDER && !matches!(order, Order::Put(_)) {
-            return Err(Failure::LongOrder(bytes.len()).into());
-        }
+        let bytes = bytes_of(order)?;
         self.expect(Allowance::of(order));
         self.send(&bytes, "it to take an order in")
     }

@@ -67,7 +67,8 @@ impl Allowance {
             | Order::Fetch(_)
             | Order::Put(_)
             | Order::Set(_)
-            | Order::Alive(_) => Self::bulk(),
+            | Order::Alive(_)
+            | Order::Hold => Self::bulk(),
             Order::Associate(clients) => Self::silent([association(*clients)]),
         }
     }

@@ -124,7 +124,7 @@ fn on_vm<Q: Request>(
     around: Surroundings<'_>,
 ) -> Result<Q::Answer, Error> {
     let mut machine = Machine::start(shape, start, around)?;
-    machine.begin(&request.order(), shape.mode)?;
+    machine.begin(&request.order())?;
     listen::<Q>(&mut machine)
 }
 

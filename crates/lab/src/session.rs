@@ -1,7 +1,7 @@
 //! One trial: restore, order, listen, judge whether it measured at all.
 //!
 //! ```text
-//! restored and still → order taken in → running → Hello → Census → Sample… → Census → Done → ended
+//! restored and still → order in the mailbox → running → Hello → Census → Sample… → Census → Done → ended
 //! ```
 //!
 //! An instrument's frames come between those; its records go to a file as they come, and the files that
@@ -71,7 +71,7 @@ fn measure(
         Some(counter) => cache_model::restore(lab, snapshot, &kept.files.console_log, counter)?,
         None => snapshot.restore(lab, &kept.files.console_log)?,
     };
-    machine.begin(&Order::measure(planned.measure.clone()), planned.mode)?;
+    machine.begin(&Order::measure(planned.measure.clone()))?;
     kept.cost.restore_ms = millis(began.elapsed());
     let mut recording = listen(&mut machine, &planned.measure, kept.files, kept.cost)?;
     recording.executed = counter.as_ref().and_then(executed);

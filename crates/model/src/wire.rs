@@ -19,6 +19,7 @@
 //! | 11 | a completion trial's window in periods |
 //! | 12 | a host that says it is there; settings; clients that the agent makes; which boot it is, and how warm |
 //! | 13 | rounds of the load that are checked inside the window; counters once put-off work has had its time |
+//! | 14 | a mailbox for orders beside the stream, and an order to hold |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -44,7 +45,7 @@ pub use crate::{
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 13;
+pub const PROTOCOL: u16 = 14;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
@@ -85,6 +86,9 @@ pub enum Order {
     /// Have so many clients of the machine's own associate, on spare radios that the kernel simulates, until the stream
     /// ends or another number is ordered: answered by [`Frame::Done`] or [`Frame::Refused`].
     Associate(u32),
+    /// Stop the virtual machine in an instruction of the agent's own choosing, for a snapshot of it. It has no answer; once
+    /// the machine goes on, what lies in the mailbox is the next order.
+    Hold,
 }
 
 impl Order {
@@ -92,6 +96,19 @@ impl Order {
     pub fn measure(measure: Measure) -> Self {
         Self::Measure(Box::new(measure))
     }
+}
+
+/// Memory that headroom and the agent of a virtual access point share: a way for an order that takes no moment of the host's
+/// time. `ivshmem-plain` of QEMU has it in its second region. It begins with [`Mailbox::MARK`], behind which lies an
+/// order as the stream would have it; a length of 0 means that there is none, and whoever takes one writes that.
+#[derive(Clone, Copy, Debug)]
+pub struct Mailbox;
+
+impl Mailbox {
+    /// What no other user of such memory begins with.
+    pub const MARK: [u8; 8] = *b"headroom";
+    /// Its length, bytes: a power of two, as a region of PCI has.
+    pub const LENGTH: usize = 2 * LONGEST_ORDER;
 }
 
 /// A piece of a file that is put on the access point.

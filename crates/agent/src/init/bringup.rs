@@ -11,7 +11,7 @@ use super::{
     associate::Association,
     console::say,
     error::{Doing, Error},
-    folders, hold, hostapd, line, modules, mounts, nodes, port, power, scrub,
+    folders, hostapd, line, modules, mounts, nodes, port, power, scrub,
     services::{Ending, Output, Service, Services},
     shell, slot, supplicant,
     topology::{ConsoleMode, Topology},
@@ -61,10 +61,6 @@ fn begin() -> Result<Machine, Error> {
         trial::fail();
     }
     reported(machine.start_console(topology.console));
-    // A machine that failed is no state to come back to.
-    if topology.hold && is_up {
-        reported(hold::stop_here());
-    }
     Ok(machine)
 }
 

@@ -31,7 +31,6 @@ mod bringup;
 pub mod console;
 mod error;
 mod folders;
-mod hold;
 mod hostapd;
 mod launch;
 mod line;

@@ -1,6 +1,6 @@
 //! The plan: how many clients, on how many radios, on which channels and with which addresses.
 //!
-//! Pure. Reads the words `headroom.clients=`, `headroom.radios=`, `headroom.console=`, `headroom.hold=`,
+//! Pure. Reads the words `headroom.clients=`, `headroom.radios=`, `headroom.console=`,
 //! `headroom.forward=`, `headroom.wan=`, `headroom.slot=` and `headroom.seed=` of the kernel command line; all that is derived from them is derived here.
 
 use std::{net::Ipv4Addr, str::FromStr};
@@ -26,8 +26,6 @@ pub struct Topology {
     pub radios: u32,
     /// What the serial console offers once the access point is ready.
     pub console: ConsoleMode,
-    /// Whether the machine stops itself once it is ready, for its snapshot.
-    pub hold: bool,
     /// Whether the machine has a line to the host.
     pub forward: bool,
     /// Whether the machine can have a WAN side, and applications that are bounded beside it.
@@ -65,7 +63,6 @@ impl Topology {
             clients: 0,
             radios: 3,
             console: ConsoleMode::None,
-            hold: false,
             forward: false,
             wan: false,
             board: false,
@@ -76,7 +73,6 @@ impl Topology {
                 Some(("headroom.clients", value)) => topology.clients = number(word, value)?,
                 Some(("headroom.radios", value)) => topology.radios = number(word, value)?,
                 Some(("headroom.console", value)) => topology.console = console(word, value)?,
-                Some(("headroom.hold", value)) => topology.hold = value == "yes",
                 Some(("headroom.forward", value)) => topology.forward = value == "yes",
                 Some(("headroom.wan", value)) => topology.wan = value == "yes",
                 Some(("headroom.slot", _)) => topology.board = true,
@@ -220,7 +216,6 @@ mod tests {
                 clients: 114,
                 radios: 2,
                 console: ConsoleMode::Shell,
-                hold: false,
                 forward: true,
                 wan: true,
                 board: false,
@@ -237,7 +232,6 @@ mod tests {
                 clients: 0,
                 radios: 3,
                 console: ConsoleMode::None,
-                hold: false,
                 forward: false,
                 wan: false,
                 board: false,

@@ -173,7 +173,7 @@ impl Virtual {
         let shape = shape_of(lab, &self.image, self.radios, wanted);
         let snapshot = self.snapshot(lab, &self.image, &shape)?;
         let mut machine = snapshot.restore(lab, &folder.join("console.log"))?;
-        machine.begin(&Order::Introduce { subject: None }, shape.mode)?;
+        machine.begin(&Order::Introduce { subject: None })?;
         Ok(machine)
     }
 

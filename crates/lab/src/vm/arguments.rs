@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use model::{architecture::Architecture, perturbation::Perturbation, study::Mode};
+use model::{architecture::Architecture, perturbation::Perturbation, study::Mode, wire::Mailbox};
 
 use super::Platform;
 
@@ -11,6 +11,7 @@ pub(super) const AGENT_FD: i32 = 3;
 pub(super) const CONSOLE_FD: i32 = 4;
 pub(super) const QMP_FD: i32 = 5;
 pub(super) const INCOMING_FD: i32 = 6;
+pub(super) const MAILBOX_FD: i32 = 7;
 
 /// What a virtual access point is, as far as QEMU and pid 1 are concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +99,8 @@ impl Shape {
         format!("{} {} {arguments} {}", self.radios, self.clients, self.command_line())
     }
 
-    /// Whether pid 1 stops the machine for its snapshot. In real time the moment means nothing.
+    /// Whether the agent stops the machine for its snapshot, and its orders lie in a mailbox. In real time the moment
+    /// means nothing.
     pub(super) fn holds_itself(&self) -> bool {
         self.mode == Mode::Counted
     }
@@ -130,7 +132,10 @@ impl Shape {
         let mut all = words(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         all.extend(self.processor());
         all.extend(words(["-m", &self.memory_mib().to_string()]));
-        all.extend(channels(self.platform()));
+        all.extend(channels());
+        if self.holds_itself() {
+            all.extend(mailbox());
+        }
         all
     }
 
@@ -174,7 +179,6 @@ impl Shape {
     /// The kernel's command line, and pid 1's part of it.
     fn command_line(&self) -> String {
         let console = if self.shell { "shell" } else { "none" };
-        let hold = if self.holds_itself() { "yes" } else { "no" };
         // An oops ends the trial as a panic does: a machine in that state measures nothing.
         // `norandmaps` and `nokaslr`: one layout, so that a repetition repeats. `mitigations=off`: the
         // emulated CPU has no leaks, and an access point's core has none of x86's mitigations.
@@ -187,7 +191,7 @@ impl Shape {
         let port = self.platform().console;
         format!(
             "console={port} quiet loglevel=1 oops=panic panic=-1 {layout}nokaslr mitigations=off cryptomgr.notests \
-             headroom.clients={} headroom.radios={} headroom.console={console} headroom.hold={hold}{forward}{wan}{seed}",
+             headroom.clients={} headroom.radios={} headroom.console={console}{forward}{wan}{seed}",
             self.clients, self.radios
         )
     }
@@ -250,7 +254,7 @@ pub(super) fn plugin(library: &Path, arguments: &[String]) -> Vec<String> {
 ///
 /// `ioeventfd=off` makes a write of the guest end in the instruction that made it, instead of at
 /// whatever moment QEMU's main loop sees it.
-fn channels(platform: &Platform) -> Vec<String> {
+fn channels() -> Vec<String> {
     words([
         "-device",
         "virtio-serial-pci,ioeventfd=off",
@@ -266,9 +270,22 @@ fn channels(platform: &Platform) -> Vec<String> {
         &format!("socket,id=qmp,fd={QMP_FD}"),
         "-mon",
         "chardev=qmp,mode=control",
-        // Pid 1 stops the machine itself, at an instruction of its own choosing.
+    ])
+}
+
+/// What orders lie in, and by what the agent stops the machine: in an instruction of its own choosing.
+fn mailbox() -> Vec<String> {
+    let bytes = Mailbox::LENGTH;
+    words([
+        "-object",
+        &format!(
+            "memory-backend-file,id=orders,share=on,size={bytes},mem-path=/proc/self/fd/{MAILBOX_FD}"
+        ),
         "-device",
-        platform.pvpanic,
+        // Only its master is let out of a snapshot again.
+        "ivshmem-plain,memdev=orders,master=on",
+        "-device",
+        "pvpanic-pci",
         "-action",
         "panic=pause",
     ])

@@ -17,17 +17,14 @@ use std::{
 };
 
 use command_fds::{CommandFdExt, FdMapping};
-use model::{
-    study::Mode,
-    wire::{Frame, Order},
-};
+use model::wire::{Frame, Order};
 use serde_json::json;
 
-use super::{Failure, Platform, Shape, arguments, console::Console, qmp::Qmp};
+use super::{Failure, Platform, Shape, arguments, console::Console, mailbox::Mailbox, qmp::Qmp};
 use crate::{
     Cancel, Error, Lab,
     cache_model::Attached,
-    channel::{Channel, Ends, Peer},
+    channel::{Channel, Ends, Peer, bytes_of},
     device::Device,
     exchange::{Allowance, Patience, SLOWEST},
     host,
@@ -37,10 +34,6 @@ use crate::{
 
 /// So long QEMU may take to end over what it was asked.
 const GLANCE: Duration = Duration::from_millis(50);
-
-/// Answers on the control channel after which QEMU has read what was sent on another one. Two were
-/// not always enough: one trial in eight was an instruction off.
-const ROUNDS: usize = 10;
 
 /// What a machine starts from.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +51,8 @@ pub enum Start<'a> {
 pub struct Machine {
     qmp: Qmp,
     channel: Channel<Guest>,
+    /// In counted mode.
+    mailbox: Option<Mailbox>,
     clients: u32,
 }
 
@@ -103,7 +98,16 @@ impl Machine {
     pub fn start(shape: &Shape, start: Start<'_>, around: Surroundings<'_>) -> Result<Self, Error> {
         let Channels { ours, theirs } = Channels::open().map_err(Failure::Start)?;
         let [agent, console, qmp] = ours;
-        let mut qemu = spawn(shape, start, theirs, around.folder)?;
+        let mailbox =
+            shape.holds_itself().then(Mailbox::new).transpose().map_err(Failure::Start)?;
+        if let (Start::Boot(_), Some(mailbox)) = (start, &mailbox) {
+            // The agent finds it when it begins, so nothing of the host's time is in the moment of the snapshot.
+            mailbox.put(&bytes_of(&Order::Hold)?).map_err(Failure::Start)?;
+        }
+        let shared = mailbox.as_ref().map(Mailbox::share).transpose().map_err(Failure::Start)?;
+        let mut descriptors = Vec::from(theirs);
+        descriptors.extend(shared.map(|memory| (memory.into(), arguments::MAILBOX_FD)));
+        let mut qemu = spawn(shape, start, descriptors, around.folder)?;
         let console = Console::watch(console, around.console_log)?;
         let said = qemu.stderr.take().map(LastWords::of);
         let guest = Guest { qemu, console, said };
@@ -116,50 +120,32 @@ impl Machine {
         let ends = Ends { input, output: agent.into() };
         let channel = Channel::new(guest, ends, patience, around.cancel.clone());
         let channel = channel.map_err(Failure::Start)?;
-        let mut machine = Self { qmp, channel, clients: shape.clients };
+        let mut machine = Self { qmp, channel, mailbox, clients: shape.clients };
         if let Start::Restore(_) | Start::Modelled(..) = start {
             machine.control(|qmp| qmp.wait_while("query-status", &["inmigrate", "postmigrate"]))?;
         }
         Ok(machine)
     }
 
-    /// Gives the agent an order. A machine that stands still takes it in before it goes on, so the
-    /// order's arrival is a part of the machine's state and not a moment of the host's.
-    ///
-    /// # Errors
-    ///
-    /// As [`Device::frame`].
-    fn take_in(&mut self, order: &Order) -> Result<(), Error> {
-        self.channel.order(order)?;
-        // QEMU's main loop serves all of its channels in turn: after some answers on this one it has
-        // surely been round the other.
-        for _ in 0..ROUNDS {
-            self.control(|qmp| qmp.command("query-status", json!({})))?;
-        }
-        Ok(())
-    }
-
     /// Lets a restored machine carry an order out.
     ///
-    /// In counted mode the order is sent while the machine stands still. In real time it is sent once
-    /// the agent's port is open: QEMU opens a restored port by a timer of the running machine, and with
-    /// several virtual CPUs bytes that were sent before were lost in one restore of five.
+    /// In counted mode the order lies in the mailbox before the machine goes, so its arrival is a part of the machine's
+    /// state and not a moment of the host's. In real time it is sent once the agent's port is open: QEMU opens a restored
+    /// port by a timer of the running machine, and with several virtual CPUs bytes that were sent before were lost in one
+    /// restore of five.
     ///
     /// # Errors
     ///
     /// As [`Device::frame`].
-    pub fn begin(&mut self, order: &Order, mode: Mode) -> Result<(), Error> {
-        match mode {
-            Mode::Counted => {
-                self.take_in(order)?;
-                self.go()
-            }
-            Mode::RealTime => {
-                self.go()?;
-                self.control(|qmp| qmp.wait_for("VSERPORT_CHANGE"))?;
-                self.take_in(order)
-            }
-        }
+    pub fn begin(&mut self, order: &Order) -> Result<(), Error> {
+        let Some(mailbox) = &self.mailbox else {
+            self.go()?;
+            self.control(|qmp| qmp.wait_for("VSERPORT_CHANGE"))?;
+            return self.channel.order(order);
+        };
+        mailbox.put(&bytes_of(order)?).map_err(Failure::Start)?;
+        self.channel.expect(Allowance::of(order));
+        self.go()
     }
 
     /// Lets a restored machine run.
@@ -187,14 +173,20 @@ impl Machine {
         })
     }
 
-    /// Waits until pid 1 has stopped the machine at the instruction where its snapshot is taken; a
-    /// machine in real time is stopped from here.
-    pub(super) fn hold(&mut self, by_itself: bool) -> Result<(), Error> {
-        if by_itself {
-            self.control(|qmp| qmp.wait_while("query-status", &["running"])).map(drop)
-        } else {
-            self.control(|qmp| qmp.command("stop", json!({}))).map(drop)
+    /// Waits until a booted machine stands still where its snapshot is taken. One without a mailbox is stopped from here.
+    pub(super) fn hold(&mut self) -> Result<(), Error> {
+        match self.mailbox {
+            Some(_) => self.control(|qmp| qmp.wait_while("query-status", &["running"])).map(drop),
+            None => self.control(|qmp| qmp.command("stop", json!({}))).map(drop),
         }
+    }
+
+    /// The same for one that is served already.
+    pub(super) fn hold_again(&mut self) -> Result<(), Error> {
+        if self.mailbox.is_some() {
+            self.channel.order(&Order::Hold)?;
+        }
+        self.hold()
     }
 
     /// Writes the whole machine into `name` in its folder. The machine must stand still.
@@ -309,7 +301,7 @@ impl Peer for Guest {
 
 impl Device for Machine {
     fn order(&mut self, order: &Order) -> Result<(), Error> {
-        self.take_in(order)
+        self.channel.order(order)
     }
 
     fn frame(&mut self, awaited: &'static str) -> Result<Frame, Error> {
@@ -350,10 +342,9 @@ impl Channels {
 fn spawn(
     shape: &Shape,
     start: Start<'_>,
-    channels: [(OwnedFd, i32); 3],
+    mut descriptors: Vec<(OwnedFd, i32)>,
     folder: &Path,
 ) -> Result<Child, Error> {
-    let mut descriptors: Vec<(OwnedFd, i32)> = channels.into();
     let words = match start {
         Start::Boot(image) => shape.boot(&image.kernel, &image.root),
         Start::Restore(memory) => {

@@ -8,6 +8,7 @@ mod arguments;
 mod console;
 mod failure;
 mod machine;
+mod mailbox;
 mod platform;
 mod probe;
 mod qmp;

@@ -21,8 +21,6 @@ pub struct Platform {
     /// Another processor, for which the C library and the kernel choose other code; the same holds for it as for
     /// that of counted mode.
     pub(super) other: &'static str,
-    /// The device by which pid 1 stops the machine.
-    pub(super) pvpanic: &'static str,
     /// The kernel's name of the serial port.
     pub(super) console: &'static str,
 }
@@ -47,7 +45,6 @@ const PC: Platform = Platform {
     counted: "max,-rdrand,-rdseed,-erms,-fsrm",
     emulated: "max",
     other: "Westmere,-rdrand,-rdseed,-erms,-fsrm",
-    pvpanic: "pvpanic",
     console: "ttyS0",
 };
 
@@ -62,6 +59,5 @@ const VIRT: Platform = Platform {
     counted: "cortex-a53,pmu=off",
     emulated: "cortex-a53,pmu=off",
     other: "cortex-a76,pmu=off",
-    pvpanic: "pvpanic-pci",
     console: "ttyAMA0",
 };

@@ -125,12 +125,12 @@ pub fn after(
     let name = Name { kind: KIND, key: &key };
     let entry = obtain_entry(lab, name, |folder| {
         let mut machine = snapshot.restore(lab, &folder.join("console.log"))?;
-        machine.begin(&Order::Introduce { subject: None }, snapshot.shape.mode)?;
+        machine.begin(&Order::Introduce { subject: None })?;
         let hello = machine.frame("the agent's hello")?;
         let census = machine.frame("the agent's census")?;
         let born = born(hello, census, 0)?;
         done(&mut machine)?;
-        machine.hold(false)?;
+        machine.hold_again()?;
         machine.write_snapshot(MEMORY).map_err(|error| unwritten(folder, error))?;
         write_born(folder, &born)
     })?;
@@ -175,7 +175,7 @@ fn make(lab: &Lab, image: &Image, shape: &Shape, folder: &Path) -> Result<(), Er
     let associated_ms = began.elapsed().as_millis() as u64;
     let born = born(hello, census, associated_ms)?;
     check_clients(&born.census, shape)?;
-    machine.hold(shape.holds_itself())?;
+    machine.hold()?;
     machine.write_snapshot(MEMORY).map_err(|error| unwritten(folder, error))?;
     write_born(folder, &born)
 }
