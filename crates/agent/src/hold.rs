@@ -79,3 +79,45 @@ fn take(mailbox: &mut Region) -> Option<Order> {
     mailbox.write_word(ORDER, [0; WORD]).ok()?;
     decoder.take().ok()?
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::FileExt};
+
+    use model::wire::encode;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A device with a region of memory, and the region.
+    fn shared(content: &[u8]) -> (TempDir, Region) {
+        let folder = tempfile::tempdir().unwrap();
+        let none = "0x0 0x0 0x0\n".repeat(MEMORY);
+        let end = 0x1000 + Mailbox::LENGTH - 1;
+        let resources = format!("{none}0x1000 {end:#x} 0x40200\n");
+        fs::write(folder.path().join("resource"), resources).unwrap();
+        let memory = fs::File::create(folder.path().join("resource2")).unwrap();
+        memory.set_len(Mailbox::LENGTH as u64).unwrap();
+        memory.write_all_at(content, ORDER as u64).unwrap();
+        let region = Region::open(folder.path(), MEMORY, Mailbox::LENGTH).unwrap();
+        (folder, region)
+    }
+
+    #[test]
+    fn an_order_is_taken_once() {
+        for order in [Order::Hold, Order::Locate(vec!["hostapd".repeat(9_000)])] {
+            let (_folder, mut mailbox) = shared(&encode(&order).unwrap());
+            assert_eq!(take(&mut mailbox), Some(order));
+            assert_eq!(take(&mut mailbox), None);
+        }
+    }
+
+    #[test]
+    fn what_is_no_order_is_left_alone() {
+        let long = (LONGEST_ORDER as u32 + 1).to_le_bytes();
+        for content in [&[0; 16][..], &[0xff; 64], &[3, 0, 0, 0, 0xfe, 0xfe, 0xfe], &long] {
+            let (_folder, mut mailbox) = shared(content);
+            assert_eq!(take(&mut mailbox), None, "{content:?}");
+        }
+    }
+}

@@ -65,6 +65,14 @@ fn the_kernels_code_and_symbols_are_brought() {
 }
 
 #[test]
+fn a_machine_that_is_not_headrooms_is_never_stopped() {
+    let mut agent = Agent::start().0;
+    agent.order(&Order::Hold);
+    let Frame::Refused(Refusal::Machine(why)) = agent.frame() else { panic!("it was stopped") };
+    assert!(why.starts_with("cannot stop the machine"), "{why}");
+}
+
+#[test]
 fn a_file_that_is_not_there_is_refused_and_the_next_order_is_obeyed() {
     let mut agent = Agent::start().0;
     agent.order(&Order::Fetch(Wanted::File("/no/such/file".to_owned())));
