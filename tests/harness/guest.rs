@@ -3,7 +3,9 @@
 use std::{fs, path::Path, process::Command};
 
 use lab::{
-    Cancel, Lab, Settings, brought, image,
+    Cancel, Lab, Settings, brought,
+    device::Device as _,
+    image,
     procedure::TrialFiles,
     session,
     vm::{
@@ -97,6 +99,7 @@ pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snaps
 /// A machine from a snapshot, by `restore`, and where its files are.
 pub(crate) struct Guest {
     pub(crate) machine: Machine,
+    goes: bool,
     folder: tempfile::TempDir,
 }
 
@@ -113,7 +116,7 @@ impl Guest {
     /// As something else restores it, with its log in a folder.
     pub(crate) fn restored(restore: impl FnOnce(&Path) -> Result<Machine, lab::Error>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Self { machine: restore(folder.path()).unwrap(), folder }
+        Self { machine: restore(folder.path()).unwrap(), goes: false, folder }
     }
 
     /// One window.
@@ -124,7 +127,12 @@ impl Guest {
             stacks: below("stacks"),
             objects: self.folder.path().to_owned(),
         };
-        self.machine.begin(&Order::measure(order.clone())).unwrap();
+        let ordered = Order::measure(order.clone());
+        // Only a machine that stands still looks for its orders in the mailbox.
+        match std::mem::replace(&mut self.goes, true) {
+            false => self.machine.begin(&ordered).unwrap(),
+            true => self.machine.order(&ordered).unwrap(),
+        }
         session::listen(&mut self.machine, order, &files, cost).unwrap()
     }
 }
