@@ -11,6 +11,7 @@ mod memory;
 
 use std::{
     collections::BTreeSet,
+    fmt::Write as _,
     panic::resume_unwind,
     path::{Path, PathBuf},
     thread,
@@ -105,32 +106,73 @@ struct Read {
 
 /// The lines of all runs below a folder, on all cores.
 fn read(folder: &Path, page: &Path, following: &Following<'_>, memory: &Memory) -> Vec<Read> {
-    let paths = run_folders(folder, DEEPEST);
-    let each = paths.len().div_ceil(host::cores()).max(1);
-    let line = |path: &PathBuf| {
-        let name = path.strip_prefix(folder).unwrap_or(path).display().to_string();
-        let name = if name.is_empty() { ".".to_owned() } else { name };
-        let report = path.join(PAGE);
-        let report = report.is_file().then(|| link(&report, page));
-        if let Some(entry) = memory.line(path) {
-            let entry = Ok(Entry { folder: name.clone(), report, ..entry });
-            return Read { path: path.clone(), folder: name, stamp: None, entry };
-        }
-        let stamp = memory::stamp_of(path);
-        let recorded = run_folder::read_any(path).map_err(why_not);
-        let place = Place { folder: &name, report };
-        let entry = recorded.and_then(|recorded| kinds::entry(&recorded, following, place));
-        Read { path: path.clone(), folder: name, stamp, entry }
-    };
+    // The system is asked once where we are, and not for each run.
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let (folder, page) = (absolute(folder), absolute(page));
+    let walk = Walk { folder: &folder, page: &page, following, memory };
+    if run_folder::is_one(&folder) {
+        return walk.below(&folder, 0);
+    }
+    let inside = folders_in(&folder);
+    let each = inside.len().div_ceil(host::cores()).max(1);
+    let below = |path: &PathBuf| walk.below(path, DEEPEST - 1);
     thread::scope(|scope| {
         let spawn =
-            |part| scope.spawn(move || <[PathBuf]>::iter(part).map(line).collect::<Vec<_>>());
-        let parts: Vec<_> = paths.chunks(each).map(spawn).collect();
+            |part| scope.spawn(move || <[PathBuf]>::iter(part).flat_map(below).collect::<Vec<_>>());
+        let parts: Vec<_> = inside.chunks(each).map(spawn).collect();
         parts
             .into_iter()
             .flat_map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)))
             .collect()
     })
+}
+
+/// What runs are looked for in, and how they are read.
+#[derive(Clone, Copy)]
+struct Walk<'a> {
+    folder: &'a Path,
+    page: &'a Path,
+    following: &'a Following<'a>,
+    memory: &'a Memory,
+}
+
+impl Walk<'_> {
+    /// The lines of the runs at this path and below it, by name. A run's own folders are not entered.
+    fn below(&self, path: &Path, deepest: u32) -> Vec<Read> {
+        // What is remembered is a run; to look whether it is would take as long as all else about it.
+        let remembered = self.memory.line(path);
+        if remembered.is_some() || run_folder::is_one(path) {
+            return vec![self.read(path, remembered)];
+        }
+        if deepest == 0 {
+            return Vec::new();
+        }
+        folders_in(path).iter().flat_map(|inside| self.below(inside, deepest - 1)).collect()
+    }
+
+    fn read(&self, path: &Path, remembered: Option<Entry>) -> Read {
+        let folder = path.strip_prefix(self.folder).unwrap_or(path).display().to_string();
+        let folder = if folder.is_empty() { ".".to_owned() } else { folder };
+        let report = path.join(PAGE);
+        let report = report.is_file().then(|| link(&report, self.page));
+        let path = path.to_owned();
+        if let Some(entry) = remembered {
+            let entry = Ok(Entry { folder: folder.clone(), report, ..entry });
+            return Read { path, folder, stamp: None, entry };
+        }
+        let stamp = memory::stamp_of(&path);
+        let recorded = run_folder::read_any(&path).map_err(why_not);
+        let place = Place { folder: &folder, report };
+        let entry = recorded.and_then(|recorded| kinds::entry(&recorded, self.following, place));
+        Read { path, folder, stamp, entry }
+    }
+}
+
+/// The folders in one, by name. A link to a folder is none: it may lead back here.
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let inside = Folder::open(folder).and_then(|folder| folder.entries()).unwrap_or_default();
+    let folders = inside.into_iter().filter(|entry| entry.is_folder);
+    folders.map(|entry| folder.join(entry.name)).collect()
 }
 
 /// The folder's own name, also where it is this one.
@@ -148,25 +190,9 @@ fn why_not(error: lab::Error) -> String {
     }
 }
 
-/// Folders with a run, by name. A run's own folders are not entered.
-fn run_folders(folder: &Path, deepest: u32) -> Vec<PathBuf> {
-    if run_folder::is_one(folder) {
-        return vec![folder.to_owned()];
-    }
-    if deepest == 0 {
-        return Vec::new();
-    }
-    // A link to a folder is none: it may lead back here.
-    let inside = Folder::open(folder).and_then(|folder| folder.entries()).unwrap_or_default();
-    let folders = inside.into_iter().filter(|entry| entry.is_folder);
-    folders.flat_map(|entry| run_folders(&folder.join(entry.name), deepest - 1)).collect()
-}
-
 /// A link from the page to a report: relative where the report stands below the page's folder, so that both
 /// may be moved together.
 fn link(report: &Path, page: &Path) -> String {
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let (report, page) = (absolute(report), absolute(page));
     let below = page.parent().and_then(|folder| report.strip_prefix(folder).ok());
     match below {
         Some(path) => encoded(&path.to_string_lossy()),
@@ -176,15 +202,16 @@ fn link(report: &Path, page: &Path) -> String {
 
 /// A path as a URL has it (RFC 3986 §2.3: what is not unreserved is written as bytes).
 fn encoded(path: &str) -> String {
-    let byte = |byte: u8| {
+    let mut url = String::with_capacity(path.len());
+    for byte in path.bytes() {
         let letter = char::from(byte);
         if letter.is_ascii_alphanumeric() || "-_.~/".contains(letter) {
-            letter.to_string()
+            url.push(letter);
         } else {
-            format!("%{byte:02X}")
+            let _ = write!(url, "%{byte:02X}");
         }
-    };
-    path.bytes().map(byte).collect()
+    }
+    url
 }
 
 fn print(index: &Index) {
@@ -275,7 +302,8 @@ mod tests {
         for name in ["one", "two", "three"] {
             std::os::unix::fs::symlink(place.path(), place.path().join(name)).unwrap();
         }
-        assert_eq!(run_folders(place.path(), DEEPEST), [run]);
+        let index = gathered(place.path());
+        assert_eq!(index.unread.iter().map(|one| &*one.folder).collect::<Vec<_>>(), ["run"]);
     }
 
     #[test]

@@ -21,9 +21,10 @@ const NAME: &str = "index.sqlite";
 /// What says that a run is another one, or further.
 const TELLING: [&str; 2] = ["run.json", "SHA256SUMS"];
 
-/// One table: what was said of a run, for a figure, by a headroom, when its files were these.
-const TABLE: &str = "CREATE TABLE IF NOT EXISTS line (run TEXT, figure TEXT, headroom TEXT, stamp TEXT, said TEXT, \
-                     PRIMARY KEY (run, figure)) WITHOUT ROWID";
+/// One table: what was said of a run, for a figure, by a headroom, when its files were these. Its rows are by number: in a
+/// table by its key they would have a page each, four times as many.
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS said_of (run TEXT, figure TEXT, headroom TEXT, stamp TEXT, said TEXT, \
+                     UNIQUE (run, figure)); DROP TABLE IF EXISTS line";
 
 /// What is remembered of the runs below one folder.
 #[derive(Debug, Default)]
@@ -82,7 +83,7 @@ impl Memory {
         let transaction = database.transaction()?;
         {
             let mut insert =
-                transaction.prepare("INSERT OR REPLACE INTO line VALUES (?, ?, ?, ?, ?)")?;
+                transaction.prepare("INSERT OR REPLACE INTO said_of VALUES (?, ?, ?, ?, ?)")?;
             for (run, stamp, said) in &self.new {
                 insert.execute(params![run, self.figure, env!("HEADROOM_VERSION"), stamp, said])?;
             }
@@ -106,7 +107,7 @@ fn known(
     figure: &str,
 ) -> rusqlite::Result<HashMap<String, (String, String)>> {
     let mut select = database.prepare(
-        "SELECT run, stamp, said FROM line WHERE figure = ? AND headroom = ? AND run >= ? AND run < ?",
+        "SELECT run, stamp, said FROM said_of WHERE figure = ? AND headroom = ? AND run >= ? AND run < ?",
     )?;
     // Every path below a folder, and the folder itself: `/` comes right before `0`.
     let below = name(runs).unwrap_or_default();
