@@ -27,11 +27,6 @@ const MEMORY: usize = 2;
 const PVPANIC: Numbers = [0x1b36, 0x0011];
 const PANICKED: u8 = 1;
 
-const WORD: usize = 8;
-
-/// Where an order begins: behind the mark.
-const ORDER: usize = Mailbox::MARK.len();
-
 /// All around has settled long before: the agent's hello takes a few hundredths of this.
 const SETTLED: Duration = Duration::from_secs(2);
 
@@ -66,17 +61,17 @@ fn region([vendor, device]: Numbers, number: usize, length: usize) -> io::Result
 
 /// What headroom did not write is no order.
 fn take(mailbox: &mut Region) -> Option<Order> {
-    let head = mailbox.read_word(ORDER).ok()?;
+    let head = mailbox.read_word(Mailbox::ORDER).ok()?;
     let length = u32::from_le_bytes(*head.first_chunk()?) as usize;
     if length == 0 || length > LONGEST_ORDER {
         return None;
     }
-    let words = (size_of::<u32>() + length).div_ceil(WORD);
+    let words = (size_of::<u32>() + length).div_ceil(Region::WORD);
     let mut decoder = Decoder::default();
     for word in 0..words {
-        decoder.push(&mailbox.read_word(ORDER + word * WORD).ok()?);
+        decoder.push(&mailbox.read_word(Mailbox::ORDER + word * Region::WORD).ok()?);
     }
-    mailbox.write_word(ORDER, [0; WORD]).ok()?;
+    mailbox.write_word(Mailbox::ORDER, [0; Region::WORD]).ok()?;
     decoder.take().ok()?
 }
 
@@ -98,7 +93,7 @@ mod tests {
         fs::write(folder.path().join("resource"), resources).unwrap();
         let memory = fs::File::create(folder.path().join("resource2")).unwrap();
         memory.set_len(Mailbox::LENGTH as u64).unwrap();
-        memory.write_all_at(content, ORDER as u64).unwrap();
+        memory.write_all_at(content, Mailbox::ORDER as u64).unwrap();
         let region = Region::open(folder.path(), MEMORY, Mailbox::LENGTH).unwrap();
         (folder, region)
     }

@@ -41,10 +41,10 @@ pub struct Region {
     length: usize,
 }
 
-/// What is read and written at once, bytes. A device's memory need not take what is not aligned.
-const WORD: usize = size_of::<u64>();
-
 impl Region {
+    /// What is read and written at once, bytes. A device's memory need not take what is not aligned.
+    pub const WORD: usize = size_of::<u64>();
+
     /// The first `length` bytes of a region by its number; the device is enabled first.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl Region {
     /// # Errors
     ///
     /// `EINVAL` beyond its end, and where `at` is no such multiple.
-    pub fn write_word(&mut self, at: usize, value: [u8; WORD]) -> io::Result<()> {
+    pub fn write_word(&mut self, at: usize, value: [u8; Self::WORD]) -> io::Result<()> {
         let place = self.place::<u64>(at)?;
         // SAFETY: as in `write_byte`; the place is aligned.
         unsafe { place.write_volatile(u64::from_ne_bytes(value)) };
@@ -96,7 +96,7 @@ impl Region {
     /// # Errors
     ///
     /// As [`Region::write_word`].
-    pub fn read_word(&self, at: usize) -> io::Result<[u8; WORD]> {
+    pub fn read_word(&self, at: usize) -> io::Result<[u8; Self::WORD]> {
         let place = self.place::<u64>(at)?;
         // SAFETY: as in `write_word`.
         Ok(unsafe { place.read_volatile() }.to_ne_bytes())

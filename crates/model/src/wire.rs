@@ -107,6 +107,8 @@ pub struct Mailbox;
 impl Mailbox {
     /// What no other user of such memory begins with.
     pub const MARK: [u8; 8] = *b"headroom";
+    /// Where an order begins: right behind the mark.
+    pub const ORDER: usize = Self::MARK.len();
     /// Its length, bytes: a power of two, as a region of PCI has.
     pub const LENGTH: usize = 2 * LONGEST_ORDER;
 }

@@ -30,7 +30,7 @@ impl Mailbox {
     ///
     /// The system's.
     pub(super) fn put(&self, order: &[u8]) -> io::Result<()> {
-        self.0.write_all_at(order, wire::Mailbox::MARK.len() as u64)
+        self.0.write_all_at(order, wire::Mailbox::ORDER as u64)
     }
 
     /// The memory for QEMU.
