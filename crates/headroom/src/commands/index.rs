@@ -110,8 +110,9 @@ fn read(folder: &Path, page: &Path, following: &Following<'_>, memory: &Memory) 
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let (folder, page) = (absolute(folder), absolute(page));
     let walk = Walk { folder: &folder, page: &page, following, memory };
-    if run_folder::is_one(&folder) {
-        return walk.below(&folder, 0);
+    let itself = walk.below(&folder, 0);
+    if !itself.is_empty() {
+        return itself;
     }
     let inside = folders_in(&folder);
     let each = inside.len().div_ceil(host::cores()).max(1);
