@@ -3,9 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use lab::{
-    Cancel, Lab, Settings, brought,
-    device::Device as _,
-    image,
+    Cancel, Lab, Settings, brought, image,
     procedure::TrialFiles,
     session,
     vm::{
@@ -99,7 +97,6 @@ pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snaps
 /// A machine from a snapshot, by `restore`, and where its files are.
 pub(crate) struct Guest {
     pub(crate) machine: Machine,
-    goes: bool,
     folder: tempfile::TempDir,
 }
 
@@ -116,7 +113,7 @@ impl Guest {
     /// As something else restores it, with its log in a folder.
     pub(crate) fn restored(restore: impl FnOnce(&Path) -> Result<Machine, lab::Error>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Self { machine: restore(folder.path()).unwrap(), goes: false, folder }
+        Self { machine: restore(folder.path()).unwrap(), folder }
     }
 
     /// One window.
@@ -127,12 +124,7 @@ impl Guest {
             stacks: below("stacks"),
             objects: self.folder.path().to_owned(),
         };
-        let ordered = Order::measure(order.clone());
-        // Only a machine that stands still looks for its orders in the mailbox.
-        match std::mem::replace(&mut self.goes, true) {
-            false => self.machine.begin(&ordered).unwrap(),
-            true => self.machine.order(&ordered).unwrap(),
-        }
+        self.machine.begin(&Order::measure(order.clone())).unwrap();
         session::listen(&mut self.machine, order, &files, cost).unwrap()
     }
 }

@@ -38,7 +38,7 @@ struct Changed {
 fn serve(session: &mut Session) -> Result<(), Stop> {
     let mut changed = Changed::default();
     introduce(session, None)?;
-    let mut next = hold::waiting();
+    let mut next = hold::waiting(session);
     loop {
         let order = match next.take() {
             Some(order) => order,

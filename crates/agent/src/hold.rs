@@ -31,8 +31,8 @@ const PANICKED: u8 = 1;
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// The order in the mailbox, which is empty from then on; `None` where there is no mailbox.
-pub(crate) fn waiting() -> Option<Order> {
-    take(&mut mailbox()?)
+pub(crate) fn waiting(session: &Session) -> Option<Order> {
+    take(&mut mailbox(session)?)
 }
 
 /// Stops the machine. When this returns, it has been restored and goes on.
@@ -42,13 +42,17 @@ pub(crate) fn waiting() -> Option<Order> {
 /// [`End::Order`] with what lies in the mailbox then; [`Refusal::Machine`] where this is no machine of headroom's.
 pub(crate) fn stop(session: &mut Session) -> Result<Option<Frame>, End> {
     let refused = |why: io::Error| Refusal::Machine(format!("cannot stop the machine: {why}"));
-    let mut mailbox = mailbox().ok_or_else(|| refused(io::ErrorKind::NotFound.into()))?;
+    let mut mailbox = mailbox(session).ok_or_else(|| refused(io::ErrorKind::NotFound.into()))?;
     session.sleep_until(monotonic_ns() + SETTLED.as_nanos() as u64)?;
     region(PVPANIC, 0, 1).and_then(|mut pvpanic| pvpanic.write_byte(PANICKED)).map_err(refused)?;
     take(&mut mailbox).map_or(Ok(None), |order| Err(End::Order(order.into())))
 }
 
-fn mailbox() -> Option<Region> {
+/// On a device nothing is looked for: to read such memory it would have to be enabled, which is another's to do.
+fn mailbox(session: &Session) -> Option<Region> {
+    if !session.is_on_port() {
+        return None;
+    }
     let region = region(IVSHMEM, MEMORY, Mailbox::LENGTH).ok()?;
     (region.read_word(0).ok()? == Mailbox::MARK).then_some(region)
 }

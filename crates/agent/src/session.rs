@@ -133,6 +133,11 @@ impl Session {
         self.stream.awaits_host()
     }
 
+    /// Whether the host speaks to us through a port, so that this may be a virtual access point of headroom's.
+    pub(crate) fn is_on_port(&self) -> bool {
+        self.stream.is_port()
+    }
+
     /// Says who we are, and what the programs in question are.
     ///
     /// # Errors

@@ -181,6 +181,11 @@ impl Stream {
         self.output.as_fd()
     }
 
+    /// Whether this is a port of virtio-serial, as a virtual access point has.
+    pub(crate) fn is_port(&self) -> bool {
+        self.port
+    }
+
     /// Whether this is a port without a host, which may yet come, or come back.
     pub fn awaits_host(&self) -> bool {
         let mut fds = [PollFd::new(&self.input, PollFlags::empty())];

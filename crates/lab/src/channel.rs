@@ -444,7 +444,7 @@ mod tests {
 
     #[test]
     fn the_longest_order_fits_where_nobody_reads() {
-        // A standing guest reads nothing: its order waits in the socket.
+        // One that is busy or stands still reads nothing: its order waits in the socket.
         let (mut channel, _theirs) = pair(1_000, &Cancel::default());
         channel.send(&vec![0; LONGEST_ORDER], "nothing").unwrap();
     }

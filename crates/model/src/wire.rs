@@ -50,8 +50,8 @@ pub const PROTOCOL: u16 = 14;
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
 
-/// No order but a piece of a file is longer, bytes: a virtual access point that stands still takes nothing in,
-/// so that all of it must fit into a socket, which holds at least 160 KiB where the system's defaults hold.
+/// No order but a piece of a file is longer, bytes. All of it fits into a [`Mailbox`], and into a socket whose other end does
+/// not read yet, which holds at least 160 KiB where the system's defaults hold.
 pub const LONGEST_ORDER: usize = 64 << 10;
 
 /// What headroom asks of the agent. It answers the last one only; a new order ends the one before.

@@ -53,6 +53,8 @@ pub struct Machine {
     channel: Channel<Guest>,
     /// In counted mode.
     mailbox: Option<Mailbox>,
+    /// Whether it runs; one that was restored stands still at first, and looks into its mailbox as it goes.
+    goes: bool,
     clients: u32,
 }
 
@@ -120,14 +122,15 @@ impl Machine {
         let ends = Ends { input, output: agent.into() };
         let channel = Channel::new(guest, ends, patience, around.cancel.clone());
         let channel = channel.map_err(Failure::Start)?;
-        let mut machine = Self { qmp, channel, mailbox, clients: shape.clients };
-        if let Start::Restore(_) | Start::Modelled(..) = start {
+        let goes = matches!(start, Start::Boot(_));
+        let mut machine = Self { qmp, channel, mailbox, goes, clients: shape.clients };
+        if !goes {
             machine.control(|qmp| qmp.wait_while("query-status", &["inmigrate", "postmigrate"]))?;
         }
         Ok(machine)
     }
 
-    /// Lets a restored machine carry an order out.
+    /// Lets a restored machine carry an order out, and sends the order to one that runs.
     ///
     /// In counted mode the order lies in the mailbox before the machine goes, so its arrival is a part of the machine's
     /// state and not a moment of the host's. In real time it is sent once the agent's port is open: QEMU opens a restored
@@ -138,6 +141,9 @@ impl Machine {
     ///
     /// As [`Device::frame`].
     pub fn begin(&mut self, order: &Order) -> Result<(), Error> {
+        if self.goes {
+            return self.channel.order(order);
+        }
         let Some(mailbox) = &self.mailbox else {
             self.go()?;
             self.control(|qmp| qmp.wait_for("VSERPORT_CHANGE"))?;
@@ -154,6 +160,7 @@ impl Machine {
     ///
     /// [`Failure`], [`Error::Interrupted`].
     pub fn go(&mut self) -> Result<(), Error> {
+        self.goes = true;
         self.control(|qmp| qmp.command("cont", json!({}))).map(drop)
     }
 
