@@ -7,7 +7,7 @@ ifndef TOGETHER
 .NOTPARALLEL:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs armv7 packages-armv7 board packages-board base first-base build check check-but-lints all-targets test-guests test-crates tested dist dist-test study client-scale self-check contention completion faces packages-faces packages-improve red-team test site guides clean
+.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs armv7 packages-armv7 board packages-board base first-base build check check-but-lints all-targets test-guests test-crates tested dist dist-test study client-scale self-check contention completion faces packages-faces packages-improve red-team long-proofs test site guides clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -135,6 +135,16 @@ check-but-lints: setup-check
 red-team: tested ## every cheat and every honest change against stationd's task (about an hour)
 	@scripts/setup improve
 	HEADROOM_RED_TEAM=all HEADROOM_CACHE=$(tests_cache) $(linted) MAKEFLAGS= cargo test --locked --workspace --test integration -- red_team:: --nocapture
+
+# What `make test` shows once, or in small: power cuts, searches among builds, nodes that are lost, 500 stations. Any of the
+# variables may be set otherwise.
+long-proofs: export HEADROOM_LONG ?= 1
+long-proofs: export HEADROOM_POWER_CUTS ?= 50
+long-proofs: export HEADROOM_BISECT ?= 64/20
+long-proofs: export HEADROOM_LOST_NODES ?= 100
+long-proofs: tested ## what `make test` repeats less often or has in small, at its whole length (some hours)
+	HEADROOM_CACHE=$(tests_cache) $(linted) MAKEFLAGS= cargo test --locked --workspace --test integration -- --nocapture \
+		board:: bisect:: shards::a_cluster stationd_values::
 
 packages-improve: setup-build ## what `headroom improve` needs
 	@scripts/setup improve

@@ -139,7 +139,7 @@ impl Drop for Sshd {
 
 #[test]
 fn the_sshd_that_headroom_comes_through_is_counted_and_the_load_starts() {
-    let place = Place::alone();
+    let place = Place::without_guests();
     let client = Client::new(&place);
     let Some(_sshd) = Sshd::start(&place, &client) else { return };
     let load = format!("{} dev true", client.program().display());

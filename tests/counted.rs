@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::harness::{Place, Study, number};
 
-/// Of each variant. Nobody else has guests meanwhile, so they are few.
+/// Of each variant.
 const TRIALS: u32 = 3;
 /// Coefficient of variation of the CPU figure over restored trials.
 const VARIATION: f64 = 1e-4;
@@ -34,7 +34,7 @@ fn variation(values: &[f64]) -> f64 {
 
 #[test]
 fn a_counted_figure_repeats_and_does_not_feel_the_host() {
-    let place = Place::alone();
+    let place = Place::with_guests();
     let load = "load = { run = \"iw dev {interface} station dump\" }";
     let study = Study::small()
         .repetitions(TRIALS)

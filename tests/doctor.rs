@@ -47,9 +47,9 @@ fn a_cache_that_cannot_be_written_is_reported_with_the_rest() {
     let ended = place.headroom(["doctor", "--host", "--cache", "deep/cache"]).run();
     ended.prints("deep/cache, ");
     assert!(!place.path("deep").exists());
-    // A file where the images' folder would be.
+    // A file where the first folder would be: nothing is fetched before that is found.
     place.folder("cache");
-    place.write("cache/image", "");
+    place.write("cache/base", "");
     let cache = place.path("cache");
     let ended = place.headroom(["doctor"]).env("HEADROOM_CACHE", cache).run();
     ended.code(4).prints("This machine").prints("was not raised").says("cannot make");

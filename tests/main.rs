@@ -8,6 +8,7 @@
 //! | --- | --- | --- |
 //! | `HEADROOM_BIN` | the binary to drive | `headroom` of the same build |
 //! | `HEADROOM_CACHE` | images and snapshots | `headroom-cache` in the target folder |
+//! | `HEADROOM_LONG` | `1`: what repeats a claim, or makes it large, runs at its whole length | what shows it |
 
 #![expect(
     clippy::unwrap_used,

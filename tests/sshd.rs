@@ -4,7 +4,7 @@
 //! again. On the machine that runs the tests that is asked by the agent's own `harm.rs`, and of a program that
 //! counts its calls in a guest by `harm`.
 
-use crate::harness::Place;
+use crate::harness::{PACKAGES, Place};
 
 /// A login from the access point to itself; and sshd has never failed to fork.
 const LOGIN: &str = "ssh -F none -i /run/key -p 2222 -o BatchMode=yes -o StrictHostKeyChecking=no \
@@ -33,6 +33,9 @@ kernel = "kernel_clone"
 census = true
 "#;
 
+/// In each window.
+const LOGINS: u64 = 2;
+
 /// One window with this load, on one access point. The key is made anew for each trial.
 fn study(load: &str, tables: &str) -> String {
     // sshd ends at once without the user `sshd` and the folder `/run/sshd`: its package has asked for both.
@@ -42,9 +45,9 @@ fn study(load: &str, tables: &str) -> String {
                  -o StrictModes=no -o UsePAM=no";
     format!(
         "question = \"Is everybody let in?\"\n\
-         [access-point]\nradios = 3\nclients = [6]\npackages = [\"openssh-server\"]\n\
+         [access-point]\nradios = 3\nclients = [6]\npackages = {PACKAGES:?}\n\
          [subject]\nprocess = \"sshd\"\nready = \"/run/sshd.pid\"\nstart = '''sh -c \"{start}\"'''\n\
-         [trial]\nwarm-up = \"3s\"\nwindow = \"9s\"\nrepetitions = 1\nperturb = \"nothing\"\n\
+         [trial]\nwarm-up = \"3s\"\nwindow = \"6s\"\nrepetitions = 1\nperturb = \"nothing\"\n\
          [profile]\nrepetitions = 1\n{tables}\n\
          [[variant]]\nname = \"logins\"\nload = {{ {load} }}\n"
     )
@@ -63,12 +66,12 @@ fn every_login_succeeds_on_an_access_point_under_counters_stacks_counts_and_cens
     for recording in &recordings {
         let [first, .., last] = &recording.samples[..] else { panic!("{recording:?}") };
         assert_eq!(last.rounds.failed, 0, "a login failed");
-        assert_eq!(last.rounds.started - first.rounds.started, 3);
+        assert_eq!(last.rounds.started - first.rounds.started, LOGINS);
     }
     let counts = recordings.iter().find_map(|recording| recording.counts.as_ref()).unwrap();
     for counted in &counts.probes {
         // Of each login the connection, its process without rights, and the command.
-        assert_eq!(counted.hits, 3 * 3, "{}", counted.name);
+        assert_eq!(counted.hits, 3 * LOGINS, "{}", counted.name);
     }
     assert_eq!(place.left(), []);
 }

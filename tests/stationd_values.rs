@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Parts, Place, in_guest};
+use crate::harness::{Parts, Place, in_guest, is_long, on_one_radio};
 
 /// The keys of the brief reply.
 const KEYS: [&str; 14] = [
@@ -27,7 +27,7 @@ const KEYS: [&str; 14] = [
     "SignalStrength",
 ];
 
-/// Pings of several sizes, so that stations differ; then everybody's words about the same state.
+/// Pings of several sizes, so that stations differ; then everybody's words about the same state of `$radios` radios.
 const LOOK: &str = r#"
 still() { iw dev $1 station dump | grep -v -e inactive -e 'connected time' -e 'current time' -e 'associated at:'; }
 look() {
@@ -47,12 +47,12 @@ look() {
 daemon
 for sta in 0 1 2 3 4 5 6 7 8 9 10 11; do
     ip netns exec clients ping -q -c $((sta + 1)) -i 0.002 -W 1 -s $((90 * sta)) -I sta$sta \
-        10.$((sta % 3)).0.1 >/dev/null 2>&1 || :
+        10.$((sta % radios)).0.1 >/dev/null 2>&1 || :
 done
 sleep 1
-for radio in 0 1 2; do brief wlan$radio >/dev/null; done
+for radio in $(seq 0 $((radios - 1))); do brief wlan$radio >/dev/null; done
 part resident; sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$daemon/status
-for radio in 0 1 2; do look wlan$radio; done
+for radio in $(seq 0 $((radios - 1))); do look wlan$radio; done
 part metrics; metrics
 "#;
 
@@ -134,10 +134,17 @@ fn of_hostapd(message: &str) -> Stations {
     stations
 }
 
+/// How many stations on how many radios.
+#[derive(Clone, Copy)]
+struct Many {
+    clients: u32,
+    radios: u32,
+}
+
 /// Compares all sources; how many values were compared.
-fn compare(parts: &Parts, clients: usize) -> usize {
+fn compare(parts: &Parts, many: Many) -> usize {
     let (mut compared, mut there) = (0, 0);
-    for radio in ["wlan0", "wlan1", "wlan2"] {
+    for radio in (0..many.radios).map(|radio| format!("wlan{radio}")) {
         let reply = parts.result(&format!("brief-{radio}"));
         for station in reply[0].as_array().unwrap() {
             let keys: Vec<_> = station.as_object().unwrap().keys().collect();
@@ -171,14 +178,16 @@ fn compare(parts: &Parts, clients: usize) -> usize {
             }
         }
     }
-    assert_eq!(there, clients);
+    assert_eq!(there, many.clients as usize);
     compared
 }
 
-fn the_same_with(clients: u32) -> Parts {
+fn the_same_with(many: Many) -> Parts {
     let place = Place::with_guests();
-    let parts = in_guest(&place, clients, LOOK);
-    let compared = compare(&parts, clients as usize);
+    let Many { clients, radios } = many;
+    let raised = if radios == 1 { on_one_radio } else { in_guest };
+    let parts = raised(&place, clients, &format!("radios={radios}\n{LOOK}"));
+    let compared = compare(&parts, many);
     let page = parts.page("metrics");
     assert_eq!(page.sum("stationd_access_point_stations"), f64::from(clients));
     assert_eq!(page.naming("node_wifi_station_signal_dbm{"), clients as usize);
@@ -194,7 +203,7 @@ fn the_same_with(clients: u32) -> Parts {
 
 #[test]
 fn without_stations_every_source_is_empty() {
-    let parts = the_same_with(0);
+    let parts = the_same_with(Many { clients: 0, radios: 3 });
     assert_eq!(parts.result("brief-wlan0"), json!([[]]));
     assert_eq!(parts.result("full-wlan0"), json!([[]]));
     assert_eq!(parts.page("metrics").naming("mac_address"), 0);
@@ -202,12 +211,12 @@ fn without_stations_every_source_is_empty() {
 
 #[test]
 fn the_fourteen_values_of_one_station_are_the_same_from_everywhere() {
-    the_same_with(1);
+    the_same_with(Many { clients: 1, radios: 3 });
 }
 
 #[test]
 fn the_fourteen_values_of_114_stations_are_the_same_from_everywhere() {
-    let parts = the_same_with(114);
+    let parts = the_same_with(Many { clients: 114, radios: 3 });
     // Pings made them differ; else one station's values could be another's.
     let brief = of_reply(&parts.result("brief-wlan1"));
     let bytes: std::collections::BTreeSet<_> =
@@ -215,7 +224,16 @@ fn the_fourteen_values_of_114_stations_are_the_same_from_everywhere() {
     assert!(bytes.len() > 3, "{bytes:?}");
 }
 
+/// What 500 stations are to each of three radios: every reply is as long, and joining takes a third.
+#[test]
+fn the_fourteen_values_of_167_stations_of_one_radio_are_the_same_from_everywhere() {
+    the_same_with(Many { clients: 167, radios: 1 });
+}
+
 #[test]
 fn the_fourteen_values_of_500_stations_are_the_same_from_everywhere() {
-    the_same_with(500);
+    if !is_long() {
+        return eprintln!("not run: the 167 of one radio are; `make long-proofs` runs it");
+    }
+    the_same_with(Many { clients: 500, radios: 3 });
 }

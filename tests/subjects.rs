@@ -9,19 +9,21 @@ use std::{
 
 use model::{experiment::Any, trial::Outcome};
 
-use crate::harness::{Place, Study};
+use crate::harness::{PACKAGES, Place, Study};
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/subjects").join(name)
 }
 
-/// Runs an example with one short trial of each variant.
-fn runs_short(name: &str) {
+/// Runs an example with one short trial of each variant, on an access point that has these packages, too.
+fn runs_short(name: &str, packages: &[&str]) {
     let place = Place::with_guests();
     let file = example(name);
     let words =
         ["run", &file.to_string_lossy(), "--clients", "6", "--repetitions", "1", "--window", "4s"];
-    let ended = place.headroom(words).words(["--only", "cpu", "--out", "run"]).run();
+    let packages = packages.iter().flat_map(|package| ["--package", package]);
+    let headroom = place.headroom(words).words(["--only", "cpu", "--out", "run"]);
+    let ended = headroom.words(packages).run();
     let invalid = place.run().invalid();
     assert_eq!(invalid, [], "{ended}");
     for recording in place.run().recordings() {
@@ -40,22 +42,22 @@ fn runs_short(name: &str) {
 
 #[test]
 fn lldpd_runs_as_its_package_would_have_it() {
-    runs_short("lldpd.toml");
+    runs_short("lldpd.toml", &PACKAGES);
 }
 
 #[test]
 fn snmpd_runs_as_its_package_would_have_it() {
-    runs_short("snmpd.toml");
+    runs_short("snmpd.toml", &PACKAGES);
 }
 
 #[test]
 fn node_exporter_is_scraped_by_busyboxs_wget() {
-    runs_short("node-exporter.toml");
+    runs_short("node-exporter.toml", &[]);
 }
 
 #[test]
 fn a_shell_script_is_a_subject() {
-    runs_short("script.toml");
+    runs_short("script.toml", &[]);
 }
 
 #[test]

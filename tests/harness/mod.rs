@@ -15,6 +15,7 @@ mod ended;
 pub(crate) mod guest;
 mod headroom;
 mod labgrid;
+mod length;
 mod link;
 mod mcp;
 mod place;
@@ -34,14 +35,15 @@ pub(crate) use headroom::{
     Headroom, Running, binary, device_program, has_arm64, programs_of, python_programs,
 };
 pub(crate) use labgrid::{Labgrid, PLACE};
+pub(crate) use length::is_long;
 pub(crate) use link::Link;
 pub(crate) use mcp::{Mcp, OTHERS, TOKEN, served, token};
 pub(crate) use place::{Place, cache};
 pub(crate) use private_cache::PrivateCache;
 pub(crate) use processes::{Busy, Process, eventually, free_port};
 pub(crate) use run_folder::{RunFolder, number};
-pub(crate) use script::{Page, Parts, in_guest};
+pub(crate) use script::{Page, Parts, in_guest, on_one_radio};
 pub(crate) use slurm::Slurm;
 pub(crate) use ssh::{Client, Device, Server};
-pub(crate) use study::Study;
+pub(crate) use study::{PACKAGES, Study};
 pub(crate) use symbols::{file_offset, offset_in, stationd};

@@ -62,6 +62,13 @@ pub(crate) fn in_guest(place: &Place, clients: u32, script: &str) -> Parts {
     Parts::of(ended)
 }
 
+/// The same on an access point with one radio.
+pub(crate) fn on_one_radio(place: &Place, clients: u32, script: &str) -> Parts {
+    let ended = raised(place, clients, script).words(["--radios", "1"]).run();
+    ended.code(0);
+    Parts::of(ended)
+}
+
 /// The same, to be started as the test likes.
 pub(crate) fn raised(place: &Place, clients: u32, script: &str) -> Headroom {
     let clients = clients.to_string();

@@ -10,7 +10,7 @@ use std::{
     ffi::OsString,
     fmt::Write as _,
     fs,
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
@@ -129,8 +129,7 @@ mkdir -p bin dev etc proc root/.ssh run/sshd sys tmp usr/lib usr/lib64 usr/sbin
 chmod 700 root root/.ssh
 chmod 1777 tmp
 ln -s usr/lib usr/lib64 .
-cp "$MADE/busybox" bin
-for applet in $(bin/busybox --list); do [ -e "bin/$applet" ] || ln -s busybox "bin/$applet"; done
+cp -a "$MADE/bin/." bin
 cp /usr/sbin/sshd /usr/sbin/dropbear usr/sbin
 for folder in usr/lib usr/lib64; do mount --bind "/$folder" "$folder"; done
 for file in null zero urandom random; do : >"dev/$file"; mount --bind "/dev/$file" "dev/$file"; done
@@ -176,8 +175,7 @@ impl Device {
             return None;
         }
         let made = place.folder(server.name());
-        fs::write(made.join("busybox"), busybox_without_mktemp()).unwrap();
-        fs::set_permissions(made.join("busybox"), fs::Permissions::from_mode(0o755)).unwrap();
+        make_applets(&made.join("bin"));
         fs::copy(client.key().with_extension("pub"), made.join("key.pub")).unwrap();
         server.make_key(&made.join("host_key"));
         fs::create_dir(made.join("root")).unwrap();
@@ -323,6 +321,19 @@ fn missing() -> Option<String> {
     let output = Command::new("unshare").args(mount).output().unwrap();
     let said = || String::from_utf8_lossy(&output.stderr).trim().to_owned();
     (!output.status.success()).then(said)
+}
+
+/// A folder with BusyBox and a link for each of its applets. A device's own shell would fork for each of them.
+fn make_applets(bin: &Path) {
+    let busybox = bin.join("busybox");
+    fs::create_dir(bin).unwrap();
+    fs::write(&busybox, busybox_without_mktemp()).unwrap();
+    fs::set_permissions(&busybox, fs::Permissions::from_mode(0o755)).unwrap();
+    let list = Command::new(&busybox).arg("--list").output().unwrap().stdout;
+    let applets = String::from_utf8(list).unwrap();
+    for applet in applets.lines().filter(|applet| *applet != "busybox") {
+        symlink("busybox", bin.join(applet)).unwrap();
+    }
 }
 
 /// BusyBox as a small device has it. Its shell knows all of its applets whatever `PATH` is, so the name is taken away.

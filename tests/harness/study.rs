@@ -1,5 +1,8 @@
 //! Study files for tests: small, quick, and changed one thing at a time.
 
+/// The packages of all tests that want any beyond the image's own: one image, and one access point, has them all.
+pub(crate) const PACKAGES: [&str; 4] = ["lldpd", "openssh-server", "snmp", "snmpd"];
+
 /// A study with six clients, two short repetitions and the variants that a test adds.
 #[derive(Clone, Debug)]
 pub(crate) struct Study {
