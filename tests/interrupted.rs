@@ -7,7 +7,7 @@ use std::{
 
 use rustix::process::Signal;
 
-use crate::harness::{Place, Running, Study, cache, eventually};
+use crate::harness::{Place, PrivateCache, Running, Study, eventually};
 
 /// Six trials, long enough to be met at work.
 fn study() -> Study {
@@ -88,7 +88,7 @@ fn kill_9_while_a_guest_starts_leaves_none_either() {
 
 #[test]
 fn after_kill_9_no_stress_is_left() {
-    let place = Place::alone();
+    let place = Place::with_guests();
     let study = Study::small().repetitions(1).window("600s");
     let study = study.variant("loaded", "load = \"none\"\nhost-load = \"stress\"");
     let mut running = place.run_study(&study).words(["--json"]).start();
@@ -103,7 +103,7 @@ fn after_kill_9_no_stress_is_left() {
 
 #[test]
 fn ctrl_c_next_to_stress_ends_the_stress_too() {
-    let place = Place::alone();
+    let place = Place::with_guests();
     let study = Study::small().repetitions(1).window("600s");
     let study = study.variant("loaded", "load = \"none\"\nhost-load = \"stress\"");
     let mut running = place.run_study(&study).words(["--json"]).start();
@@ -116,17 +116,19 @@ fn ctrl_c_next_to_stress_ends_the_stress_too() {
 
 #[test]
 fn ctrl_c_while_clients_join_leaves_no_half_made_access_point() {
-    // Alone, so that whatever half-made thing is found is ours.
-    let place = Place::alone();
+    let place = Place::with_guests();
+    // A cache of its own, so that whatever half-made thing is found is ours.
+    let cache = PrivateCache::copy(&place);
     // A count that no other test uses: its snapshot is not in the cache, and never will be.
     let words = ["--json", "--clients", "5"];
-    let mut running = place.run_study(&study()).words(words).start();
+    let headroom = place.run_study(&study()).words(words);
+    let mut running = headroom.env("HEADROOM_CACHE", cache.path()).start();
     running.event("snapshot-started");
     place.guest();
     running.signal(Signal::INT);
     running.end().code(130);
     assert_eq!(place.left(), []);
-    let snapshots = cache().join("snapshot");
+    let snapshots = cache.path().join("snapshot");
     let names = std::fs::read_dir(snapshots).unwrap().flatten().map(|entry| entry.path());
     let partial = names.filter(|path| path.extension().is_some_and(|end| end == "partial"));
     assert_eq!(partial.count(), 0);
