@@ -2,9 +2,12 @@
 //!
 //! Whether it counts rightly is [`crate::cache_model_oracle`]'s question.
 
+use std::{fs, path::Path};
+
+use analysis::stacks::{changed, object::Elf, symbols::Symbols};
 use lab::{
     Lab,
-    cache_model::{self, Attached},
+    cache_model::{self, Attached, CodePart},
     vm::snapshot::Snapshot,
 };
 use model::{
@@ -33,6 +36,10 @@ const GRAIN_NS: f64 = 1000.0;
 const PROGRAM: Program =
     Program { name: "cache-window", source: "cache_window.c", flags: &["-Os", "-static", "-s"] };
 
+/// The same, in which functions have names.
+const NAMED: Program =
+    Program { name: "code-window", source: "cache_window.c", flags: &["-Os", "-static"] };
+
 /// An access point's caches: two Cortex-A73 or A53 have about these.
 fn geometry() -> Geometry {
     let cache = |kib: u64, ways| Cache::new(Size::from_bytes(kib << 10), ways, 64).unwrap();
@@ -40,8 +47,8 @@ fn geometry() -> Geometry {
 }
 
 /// A command runs in a window of the model, again and again for five seconds, of which four are measured.
-fn measure(command: &str, every: Span) -> Measure {
-    let words = format!("{} {command}", PROGRAM.path());
+fn measure(program: Program, command: &str, every: Span) -> Measure {
+    let words = format!("{} {command}", program.path());
     let words = words.split(' ').map(str::to_owned).collect();
     Measure {
         subject: SubjectOrder { process: "hostapd".to_owned(), start: None },
@@ -115,7 +122,7 @@ fn same_with_and_without(arch: Architecture) {
     let model = Attached::new(&lab, geometry(), &place.path("counts")).unwrap();
     // Neither asks for the time: a few instructions of the host's making move what stress-ng does by 0.3 %.
     for command in ["iw dev wlan0 station dump", "sha256sum /sbin/iw"] {
-        let order = measure(command, Span::from_secs(1));
+        let order = measure(PROGRAM, command, Span::from_secs(1));
         let (plain, _) = trial(&lab, &snapshot, &order, None);
         let (modelled, window) = trial(&lab, &snapshot, &order, Some(&model));
         assert_eq!(modelled.samples.last().unwrap().rounds.failed, 0, "{command}");
@@ -135,6 +142,39 @@ fn same_with_and_without(arch: Architecture) {
     }
 }
 
+/// A function of a file, as a file of parts that are looked for.
+fn looked_for(program: &Path, function: &str) -> String {
+    let elf = Elf::parse(fs::read(program).unwrap().into()).unwrap();
+    let (address, end) = Symbols::of(&elf, None, None).named(function).unwrap();
+    let parts = changed::pages(&elf, &(address..end));
+    assert!(!parts.is_empty(), "{function}");
+    let line = |part: changed::OnPage<'_>| {
+        let changed::OnPage { code, from, content } = part;
+        format!("{}\n", CodePart { code, from, known: content.to_vec() })
+    };
+    parts.into_iter().map(line).collect()
+}
+
+#[test]
+fn code_that_runs_is_seen_and_code_that_does_not_is_not() {
+    let place = Place::with_guests();
+    let mut lab = guest::lab();
+    let snapshot = guest::access_point(&lab, &place, &NAMED);
+    let mut runs = |function: &str| {
+        let (code, counts) = (place.path("code"), place.path("counts"));
+        fs::write(&code, looked_for(&place.path(NAMED.name), function)).unwrap();
+        lab.settings.looked_for = Some(code);
+        let counter = Attached::counter(&lab, &counts).unwrap();
+        let restore = |folder: &Path| {
+            cache_model::restore(&lab, &snapshot, &folder.join("console.log"), &counter)
+        };
+        let order = measure(NAMED, "true", Span::from_secs(1));
+        Guest::restored(restore).measure(&order, &mut HostCost::default());
+        cache_model::ran(&counts).unwrap()
+    };
+    assert_eq!(["main", "waitpid", "abort"].map(&mut runs), [true, true, false]);
+}
+
 #[test]
 fn a_memory_streamer_misses_where_an_idle_access_point_does_not() {
     let place = Place::with_guests();
@@ -142,7 +182,7 @@ fn a_memory_streamer_misses_where_an_idle_access_point_does_not() {
     let snapshot = guest::access_point(&lab, &place, &PROGRAM);
     let counted = |command: &str| {
         let model = Attached::new(&lab, geometry(), &place.path("counts")).unwrap();
-        let order = measure(command, Span::from_secs(10));
+        let order = measure(PROGRAM, command, Span::from_secs(10));
         let window = trial(&lab, &snapshot, &order, Some(&model)).1.unwrap();
         eprintln!("{command}: {:?}", window.total());
         window

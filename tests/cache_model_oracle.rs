@@ -96,6 +96,7 @@ fn the_model_counts_what_cachegrind_counts() {
         packages: Vec::new(),
         firmware: None,
         replaced: Vec::new(),
+        looked_for: None,
         patience: std::time::Duration::from_secs(60),
         workers: 1,
     };

@@ -263,6 +263,7 @@ fn lab() -> Lab {
         packages: Vec::new(),
         firmware: None,
         replaced: Vec::new(),
+        looked_for: None,
         patience: Duration::from_secs(180),
         workers: 1,
     };

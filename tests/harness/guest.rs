@@ -63,6 +63,7 @@ pub(crate) fn lab_of(arch: Architecture) -> Lab {
         packages: Vec::new(),
         firmware: None,
         replaced: Vec::new(),
+        looked_for: None,
         patience: std::time::Duration::from_secs(180),
         workers: 1,
     };

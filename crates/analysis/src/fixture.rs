@@ -278,6 +278,7 @@ fn trial(planned: PlannedTrial) -> Trial {
         peers: Vec::new(),
         load_failure: None,
         executed: None,
+        ran: None,
         witnessed: None,
     };
     let window_ms = if planned.mode == Mode::Counted { 3_300 } else { 20_000 };

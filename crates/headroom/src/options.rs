@@ -34,6 +34,7 @@ pub(crate) struct Options {
     packages: Vec<PackageName>,
     firmware: Option<FirmwareSource>,
     replaced: Vec<Replaced>,
+    looked_for: Option<PathBuf>,
     /// Whether a run is gone on with, whose paths are somebody's words.
     is_resuming: bool,
     patience: Duration,
@@ -60,6 +61,7 @@ impl Options {
             packages: common.packages.clone(),
             firmware: firmware_of(common)?.map(FirmwareSource::Files),
             replaced: Vec::new(),
+            looked_for: None,
             is_resuming: false,
             patience: common.patience,
             workers: common.jobs.map_or_else(host::cores, usize::from),
@@ -80,6 +82,11 @@ impl Options {
     /// The same with another build of a program of the image.
     pub(crate) fn replacing(&self, replaced: Replaced) -> Self {
         Self { replaced: vec![replaced], ..self.clone() }
+    }
+
+    /// The same, whose machines look out for code of programs.
+    pub(crate) fn looking_for(&self, code: PathBuf) -> Self {
+        Self { looked_for: Some(code), ..self.clone() }
     }
 
     /// The same with nothing said of the work while it goes on.
@@ -250,6 +257,7 @@ impl Options {
             packages: self.packages.clone(),
             firmware: self.firmware.clone(),
             replaced: self.replaced.clone(),
+            looked_for: self.looked_for.clone(),
             patience: self.patience,
             workers: self.workers,
         }

@@ -48,6 +48,8 @@ pub struct Evidence {
     pub warnings: u32,
     /// What the machine executed more in the candidate's windows than in the base's, as QEMU counted it, µs a second.
     pub outside: Option<Estimate>,
+    /// Functions whose instructions the candidate changes, where QEMU saw none of them run in its trials.
+    pub never_ran: Vec<String>,
 }
 
 /// A cell, as a sentence names it.
@@ -69,6 +71,7 @@ pub fn judge(rule: &Rule, evidence: &Evidence) -> Finding {
         others_pay,
         outside,
         below_floor,
+        never_ran,
         saving,
         latency,
         memory,
@@ -172,12 +175,34 @@ fn below_floor(_: &Rule, evidence: &Evidence) -> Option<Finding> {
     (after < floor).then(|| Finding::of(Outcome::Suspect, Reason::TooCheap, sentence()))
 }
 
+/// Whether what is saved is as much as is asked, and no chance.
+fn is_won(rule: &Rule, change: &Estimate) -> bool {
+    paired::below(change, -rule.at_least.get()).is_some_and(|p| p <= rule.level)
+}
+
+/// Whether nothing of what was changed ran. A win may come from data, and what costs more does.
+fn never_ran(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
+    let judgement = &evidence.judgement;
+    let (first, more) = evidence.never_ran.split_first()?;
+    let decided = is_won(rule, &judgement.relative?) || judgement.finding == Found::Dearer;
+    let others = match more.len() {
+        0 => String::new(),
+        more => format!(" and {}", model::plural::count(more as u32, "more function")),
+    };
+    let sentence = || {
+        format!(
+            "What it changes did not run {}: `{first}`{others}. It is not on the path that is measured.",
+            at(judgement)
+        )
+    };
+    (!decided).then(|| Finding::of(Outcome::NoChange, Reason::NeverRan, sentence()))
+}
+
 /// Whether the saving is there, is large enough, and is no chance.
 fn saving(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
     let judgement = &evidence.judgement;
     let relative = judgement.relative?;
-    let won = paired::below(&relative, -rule.at_least.get()).is_some_and(|p| p <= rule.level);
-    if won {
+    if is_won(rule, &relative) {
         return None;
     }
     let at = at(judgement);

@@ -91,6 +91,8 @@ pub enum Reason {
     Dearer,
     /// It is cheaper, by less than is asked.
     TooLittle,
+    /// None of the functions ran whose instructions it changes.
+    NeverRan,
     /// The difference lies within the noise.
     NoDifference,
     /// The comparison could not be made.

@@ -6,14 +6,18 @@
  * write-back traffic, no translation buffers, no time. It does not touch the guest: what it counts is
  * written down at the guest's marks, and never read by it. docs/design/cache-model.md has the reasons.
  *
- * Arguments: l1i=SIZE:WAYS:LINE l1d=… l2=… (bytes; the lines of one length) out=FILE
+ * Arguments: l1i=SIZE:WAYS:LINE l1d=… l2=… (bytes; the lines of one length) out=FILE code=FILE
  * Without caches it counts instructions and models nothing, which costs the emulator little.
+ *
+ * `code` names code of programs to look out for, a part of a page in each line: where on its page it begins and ends, where the
+ * bytes of the page begin that are known, and those bytes in hexadecimal digits.
  *
  * The file: a line with the version and the geometry, which is `none` without caches, then a line for each mark, “open”, “close”, and “end”
  * when QEMU ends in good order, each with its number and nine counts of programs and nine of the kernel:
  *   instructions, L1i misses, loads, their L1d misses, stores, their L1d misses,
  *   L2 misses of fetches, of loads, of stores.
  * The L2 is asked for what an L1 missed and for nothing else, so its accesses are the L1s' misses.
+ * The line “ran” is added when the first of the code that is looked for is translated, which is when a CPU comes to it.
  */
 #include "qemu_plugin_v1.h"
 
@@ -89,6 +93,16 @@ static bool remembers; /* whether the instructions are known that make a CPU for
 static pthread_mutex_t l2_lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *out;
 static unsigned marks;
+
+/* Code that is looked for: a part of a page of a program. */
+struct part {
+    unsigned first, end;   /* the code, in the page */
+    unsigned from, length; /* what is known of the page */
+    uint8_t *known;
+    struct part *next;
+};
+
+static struct part *parts;
 
 /* Asks for a line; whether it was there. It is afterwards, as the most recently used of its set. */
 static inline bool has(struct cache *cache, uint64_t line)
@@ -390,9 +404,43 @@ static void watch_forgetting(struct qemu_plugin_insn *insn)
     }
 }
 
+/*
+ * Whether a part is what a block of a program is in. A page is known by its bytes: two programs that share a page's bytes
+ * share the code.
+ */
+static bool holds(const struct part *part, unsigned first, unsigned end, const uint8_t *page)
+{
+    return first < part->end && part->first < end && memcmp(page + part->from, part->known, part->length) == 0;
+}
+
+static void look_out(struct qemu_plugin_tb *block)
+{
+    struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(block, 0);
+    uintptr_t place = (uintptr_t)qemu_plugin_insn_haddr(insn);
+    if (!place || qemu_plugin_insn_vaddr(insn) >> 63) {
+        return; /* A device's memory, or the kernel's code. */
+    }
+    unsigned first = place % PAGE, end = first;
+    for (size_t at = 0; at < qemu_plugin_tb_n_insns(block); at++) {
+        end += qemu_plugin_insn_size(qemu_plugin_tb_get_insn(block, at));
+    }
+    const uint8_t *page = (const uint8_t *)(place - first);
+    for (const struct part *part = parts; part; part = part->next) {
+        if (holds(part, first, end, page)) {
+            fputs("ran\n", out);
+            fflush(out);
+            parts = NULL; /* One is enough. */
+            return;
+        }
+    }
+}
+
 static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
 {
     (void)id;
+    if (parts) {
+        look_out(block);
+    }
     uint64_t previous = NO_LINE;
     size_t count = qemu_plugin_tb_n_insns(block);
     for (size_t at = 0; at < count; at++) {
@@ -442,6 +490,66 @@ static bool read_geometry(const char *text, struct geometry *geometry)
     return (sets & (sets - 1)) == 0;
 }
 
+/* The value of a hexadecimal digit; 16 of anything else. */
+static unsigned digit(char letter)
+{
+    return letter >= '0' && letter <= '9' ? letter - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : 16;
+}
+
+/* Reads one part; NULL unless a line holds one. */
+static struct part *read_part(const char *line)
+{
+    int begin = 0;
+    struct part part = {0};
+    if (sscanf(line, "%u %u %u %n", &part.first, &part.end, &part.from, &begin) != 3) {
+        return NULL;
+    }
+    const char *text = line + begin;
+    size_t digits = strcspn(text, "\n");
+    part.length = digits / 2;
+    bool fits = digits % 2 == 0 && digits <= 2 * PAGE && part.from + part.length <= PAGE;
+    if (!fits || part.first < part.from || part.first >= part.end || part.end > part.from + part.length) {
+        return NULL;
+    }
+    struct part *made = malloc(sizeof *made + part.length);
+    if (!made) {
+        return NULL;
+    }
+    *made = part;
+    made->known = (uint8_t *)(made + 1);
+    for (size_t at = 0; at < part.length; at++) {
+        unsigned high = digit(text[2 * at]), low = digit(text[2 * at + 1]);
+        if (high > 15 || low > 15) {
+            free(made);
+            return NULL;
+        }
+        made->known[at] = high << 4 | low;
+    }
+    return made;
+}
+
+/* Reads what is looked for; false unless each line holds a part. */
+static bool read_parts(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *line = NULL;
+    size_t room = 0;
+    bool read = file != NULL;
+    while (read && getline(&line, &room, file) > 0) {
+        struct part *part = read_part(line);
+        read = part != NULL;
+        if (part) {
+            part->next = parts;
+            parts = part;
+        }
+    }
+    free(line);
+    if (file) {
+        fclose(file);
+    }
+    return read;
+}
+
 static int refuse(const char *why)
 {
     fprintf(stderr, "cache model: %s\n", why);
@@ -463,6 +571,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
             read = read_geometry(word + 3, &second);
         } else if (strncmp(word, "out=", 4) == 0) {
             path = word + 4;
+        } else if (strncmp(word, "code=", 5) == 0) {
+            read = read_parts(word + 5);
         } else {
             read = false;
         }

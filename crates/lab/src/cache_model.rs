@@ -10,8 +10,10 @@
 //! without it. What is modelled and what is not is in `docs/design/cache-model.md`.
 
 use std::{
+    fmt,
     fs::{self, File},
     io::{self, Read},
+    ops::Range,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -40,11 +42,33 @@ const LIBRARY: &str = "cache.so";
 /// The first words of a file of counts: what it is, and the version of its form.
 const FORM: &str = "headroom-cache-model 1";
 
+/// The line that says that code ran which was looked for.
+const RAN: &str = "ran";
+
 /// Counts in a line, for programs and again for the kernel.
 const COLUMNS: usize = 9;
 
 /// The plugin writes no file that is longer, bytes: 1000 lines of 18 numbers.
 const LONGEST: u64 = 512 << 10;
+
+/// Code to look out for: a part of a page of a program's, with what the page holds, by which it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodePart {
+    /// Where on the page it is.
+    pub code: Range<u16>,
+    /// Where on the page the bytes begin that are known.
+    pub from: u16,
+    /// Those bytes; the code is among them.
+    pub known: Vec<u8>,
+}
+
+impl fmt::Display for CodePart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { code, from, known } = self;
+        write!(f, "{} {} {from} ", code.start, code.end)?;
+        known.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
 
 /// A model that can be given to a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +77,8 @@ pub struct Attached {
     /// `None` where instructions are counted and no caches modelled.
     geometry: Option<Geometry>,
     counts: PathBuf,
+    /// Code of programs to look out for, a file of [`CodePart`]s.
+    code: Option<PathBuf>,
 }
 
 impl Attached {
@@ -66,23 +92,29 @@ impl Attached {
         Self::of(lab, Some(geometry), counts)
     }
 
-    /// A counter of executed instructions, and no model of caches, that writes to this file, for one machine.
+    /// A counter of executed instructions, and no model of caches, that writes to this file, for one machine. It looks out for
+    /// the code that the lab's settings name.
     ///
     /// # Errors
     ///
     /// As [`Attached::new`].
     pub fn counter(lab: &Lab, counts: &Path) -> Result<Self, Error> {
-        Self::of(lab, None, counts)
+        Ok(Self { code: lab.settings.looked_for.clone(), ..Self::of(lab, None, counts)? })
     }
 
     fn of(lab: &Lab, geometry: Option<Geometry>, counts: &Path) -> Result<Self, Error> {
         let counts = std::path::absolute(counts).map_err(Error::file("find", counts))?;
-        Ok(Self { library: plugin(lab)?, geometry, counts })
+        Ok(Self { library: plugin(lab)?, geometry, counts, code: None })
     }
 
     /// Where the counts are.
     pub fn counts(&self) -> &Path {
         &self.counts
+    }
+
+    /// Whether there is code that it looks out for.
+    pub fn looks_out(&self) -> bool {
+        self.code.is_some()
     }
 
     /// The plugin's file.
@@ -97,7 +129,8 @@ impl Attached {
             .geometry
             .map(|all| [cache("l1i", all.l1i()), cache("l1d", all.l1d()), cache("l2", all.l2())]);
         let out = format!("out={}", self.counts.display());
-        caches.into_iter().flatten().chain([out]).collect()
+        let code = self.code.as_ref().map(|code| format!("code={}", code.display()));
+        caches.into_iter().flatten().chain([out]).chain(code).collect()
     }
 }
 
@@ -201,6 +234,15 @@ pub fn instructions(path: &Path) -> Result<Executed, Unread> {
     })
 }
 
+/// Whether any of the code ran that was looked for, since the machine was restored.
+///
+/// # Errors
+///
+/// [`Unread`] where the file is not the plugin's.
+pub fn ran(path: &Path) -> Result<bool, Unread> {
+    read(path, |text| Ok(text.lines().any(|line| line == RAN)))
+}
+
 fn read<T>(path: &Path, find: impl FnOnce(&str) -> Result<T, String>) -> Result<T, Unread> {
     let file = |source| Unread::File { path: path.to_owned(), source };
     let mut text = String::new();
@@ -227,6 +269,9 @@ fn last_window(text: &str) -> Result<[Counts; 2], String> {
     }
     let (mut opened, mut last) = (None, None);
     for line in lines {
+        if line == RAN {
+            continue;
+        }
         let (mark, counters) = line.split_once(' ').ok_or_else(|| unclear(line))?;
         match mark {
             "open" => (opened, last) = (Some(standing(counters)?), None),
@@ -348,6 +393,8 @@ mod tests {
     fn the_last_window_counts_and_qemus_end_does_not() {
         let marks = [("open", 1), ("close", 2), ("open", 5), ("close", 9), ("end", 99)];
         assert_eq!(window_of(&marks).unwrap().user.instructions, 4);
+        let between = format!("{HEAD}{}ran\n{}", mark("open", 1), mark("close", 2));
+        assert_eq!(whole_window(&between).unwrap().user.instructions, 1);
     }
 
     #[test]
@@ -378,9 +425,20 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_a_page_is_a_line() {
+        let part = CodePart { code: 0x12..0x14, from: 0x11, known: vec![0, 0xab, 0xc, 0xff] };
+        assert_eq!(part.to_string(), "18 20 17 00ab0cff");
+    }
+
+    #[test]
     fn a_file_that_is_absent_or_endless_is_one_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("counts");
+        fs::write(&path, format!("{HEAD}ran\n")).unwrap();
+        assert!(ran(&path).unwrap());
+        fs::write(&path, HEAD).unwrap();
+        assert!(!ran(&path).unwrap());
+        fs::remove_file(&path).unwrap();
         let absent = window(&path).unwrap_err().to_string();
         assert!(absent.starts_with("cannot read the cache model's counts in /"), "{absent}");
         fs::write(&path, vec![b'a'; LONGEST as usize + 1]).unwrap();
@@ -403,9 +461,13 @@ mod tests {
             library: "l".into(),
             geometry: Some(geometry),
             counts: "/run/counts".into(),
+            code: Some("/run/code".into()),
         };
         let head = HEAD.trim_end().strip_prefix(FORM).unwrap();
-        assert_eq!(attached.words().join(" "), format!("{} out=/run/counts", head.trim_start()));
+        assert_eq!(
+            attached.words().join(" "),
+            format!("{} out=/run/counts code=/run/code", head.trim_start())
+        );
     }
 
     #[test]

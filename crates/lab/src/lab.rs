@@ -64,6 +64,8 @@ pub struct Settings {
     pub firmware: Option<FirmwareSource>,
     /// Files of the image that are others.
     pub replaced: Vec<Replaced>,
+    /// Code of programs that counted machines look out for, a file with a [`CodePart`](crate::cache_model::CodePart) in each line.
+    pub looked_for: Option<PathBuf>,
     /// How long an access point may be silent before it counts as hung.
     pub patience: Duration,
     /// Trials at a time where the figures allow it; also the cores that estimates speak of.

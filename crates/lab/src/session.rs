@@ -13,7 +13,6 @@ use std::{
 };
 
 use model::{
-    cache::Executed,
     study::Mode,
     trial::{HostCost, Outcome, PlannedTrial, Recording},
     wire::{Frame, Measure, Order},
@@ -74,7 +73,9 @@ fn measure(
     machine.begin(&Order::measure(planned.measure.clone()))?;
     kept.cost.restore_ms = millis(began.elapsed());
     let mut recording = listen(&mut machine, &planned.measure, kept.files, kept.cost)?;
-    recording.executed = counter.as_ref().and_then(executed);
+    if let Some(counter) = &counter {
+        read(counter, &mut recording);
+    }
     snapshot::check_clients(&recording.before, &snapshot.shape)?;
     snapshot::check_clients(&recording.after, &snapshot.shape)?;
     if let Some(stacks) = &recording.stacks {
@@ -101,11 +102,11 @@ fn counter(
     }
 }
 
-/// What it counted; its file is needed no more.
-fn executed(counter: &Attached) -> Option<Executed> {
-    let executed = cache_model::instructions(counter.counts()).ok();
+/// Reads what it counted and saw; its file is needed no more.
+fn read(counter: &Attached, recording: &mut Recording) {
+    recording.executed = cache_model::instructions(counter.counts()).ok();
+    recording.ran = counter.looks_out().then(|| cache_model::ran(counter.counts()).ok()).flatten();
     let _ = fs::remove_file(counter.counts());
-    executed
 }
 
 /// Listens to the answer to a measurement that has been ordered.

@@ -338,6 +338,7 @@ impl Transcript {
         match (self.facts, censuses.next(), censuses.next()) {
             (Some(facts), Some(before), Some(after)) if came == expected => Ok(Recording {
                 executed: None,
+                ran: None,
                 facts,
                 before,
                 after,

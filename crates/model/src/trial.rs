@@ -185,6 +185,9 @@ pub struct Recording {
     /// What the whole machine executed in the window, as QEMU counted it from outside, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executed: Option<Executed>,
+    /// Whether any code ran that QEMU looked out for, from the trial's begin to its end; `None` where it looked for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ran: Option<bool>,
     /// What was checked inside the window, and what was put off until after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witnessed: Option<Box<Witnessed>>,

@@ -9,6 +9,7 @@
 //! ```
 
 pub mod budget;
+pub mod changed;
 mod charged;
 mod cost;
 mod difference;

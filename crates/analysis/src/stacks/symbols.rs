@@ -10,6 +10,7 @@ mod starts;
 mod tables;
 mod xz;
 
+pub(super) use self::plt::cells;
 pub use self::{
     companion::{Mismatch, matching, packed},
     starts::{Functions, Place, Refused},

@@ -10,6 +10,7 @@
 )]
 
 mod aarch64;
+mod edited;
 mod functions;
 mod program;
 mod samples;

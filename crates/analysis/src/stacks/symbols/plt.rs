@@ -56,7 +56,7 @@ pub(super) fn read(elf: &Elf, out: &mut Vec<Symbol>) {
 }
 
 /// Which symbol is put into which cell.
-fn cells(elf: &Elf) -> BTreeMap<u64, String> {
+pub(in crate::stacks) fn cells(elf: &Elf) -> BTreeMap<u64, String> {
     let read = || {
         let file = object::File::parse(elf.bytes()).ok()?;
         let symbols = file.dynamic_symbol_table()?;

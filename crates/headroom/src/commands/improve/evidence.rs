@@ -34,6 +34,7 @@ pub(super) fn of(
             bytes: [fs::metadata(base).map_or(0, |file| file.len()), built.bytes],
             warnings: built.warnings,
             outside: outside(recorded, judgement),
+            never_ran: Vec::new(),
             judgement: judgement.clone(),
         }
     };

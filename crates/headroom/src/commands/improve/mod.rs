@@ -4,6 +4,7 @@
 //! them. Here they meet: an attempt is written down, built, measured, judged, and written down again.
 
 mod cell;
+mod changed;
 mod evidence;
 mod page;
 mod show;
@@ -20,7 +21,7 @@ use improve::{
     Built, Candidate, TaskFolder,
     begin::{Texts, begin},
     folder::{Error, LONGEST_DIFF, LONGEST_TEXT},
-    judge,
+    judge::{self, Evidence},
     ledger::{Access, Cost, Kind, Ledger, Opened, What},
     outcome::{Finding, Outcome, Reason},
     sandbox,
@@ -30,7 +31,10 @@ use lab::host;
 use linux::file;
 use model::{architecture::Architecture, name::Sha256Hex};
 
-use self::cell::{Cell, Place};
+use self::{
+    cell::{Cell, Place},
+    changed::Code,
+};
 use crate::{
     failure::{Failure, Verdict},
     flags::improve::{Accept, Canary, Improve, Named, Spent, Try, Verb},
@@ -262,6 +266,9 @@ impl<'a> Work<'a> {
         let [base, program] = [base, &built.program].map(|program| self.folder.program(program));
         // What a secret cell is shows in its progress.
         let options = if attempt.kind == Kind::Try { self.options } else { &self.options.silent() };
+        let code = Code::changed([&base, &program], place.run.with_extension("code"));
+        let looking = code.as_ref().map(|code| options.looking_for(code.file.clone()));
+        let options = looking.as_ref().unwrap_or(options);
         let recorded = cell::compare(options, &self.folder, place, [&base, &program])?;
         let (evidence, device_s) = evidence::of(&recorded, &base, built, place.floor_us);
         attempt.device_s += device_s;
@@ -270,7 +277,13 @@ impl<'a> Work<'a> {
             Finding::of(Outcome::Invalid, Reason::Unmeasured, sentence)
         };
         let rule = place.cell.rule(&self.folder.task, attempt.kind);
-        Ok(evidence.map_or_else(nothing, |evidence| judge::judge(&rule, &evidence)))
+        let judged = |mut evidence: Evidence| {
+            let variant = &evidence.judgement.variant;
+            evidence.never_ran =
+                code.map(|code| code.never_ran(&recorded, variant)).unwrap_or_default();
+            judge::judge(&rule, &evidence)
+        };
+        Ok(evidence.map_or_else(nothing, judged))
     }
 
     fn attempt_acceptance(&mut self, flags: &Accept) -> Result<Verdict, Failure> {
