@@ -74,9 +74,9 @@ fn turning(turns: u32, burst: u32) -> String {
 fn a_cheaper_round_that_is_paid_for_in_bursts_is_not_cheaper() {
     let place = Place::with_guests();
     let study = Study::small().process("bash").window("16s");
-    let study = study.variant("even", &turning(1000, 1000));
-    // Ten per cent less in each second, and once in 15 as much as in fifty.
-    let study = study.variant("bursts", &turning(900, 50_000));
+    let study = study.variant("even", &turning(500, 500));
+    // Ten per cent less in each second, and once in 15 as much as in nine.
+    let study = study.variant("bursts", &turning(450, 4000));
     place.write("study.toml", &study.text());
     let words = ["compare", "study.toml", "even", "bursts", "--expect", "faster"];
     let analysis =
