@@ -88,7 +88,6 @@ fn step(search: usize, builds: usize) -> usize {
 
 /// Searches for the step, which has to be found in as many comparisons as a bisection takes.
 fn finds(place: &Place, words: &[&str], builds: usize, step: usize) -> Value {
-    let _ = fs::remove_dir_all(place.path("out"));
     let found = place.headroom(words.iter().copied()).run().code(0).last_json();
     assert_eq!(found["build"], step, "{found}");
     let share = number(&found, "/change/relative/mean");
@@ -98,13 +97,27 @@ fn finds(place: &Place, words: &[&str], builds: usize, step: usize) -> Value {
     found
 }
 
+/// Stops a search in its first comparison, which is one with the last build. What is finished of it is kept.
+fn is_stopped(place: &Place, words: &[&str]) {
+    let first = format!("out/{}-6-pairs", numbers().0);
+    let running = place.headroom(words.iter().copied()).start();
+    let (running, ()) = running
+        .until("the first comparison", || place.path(&first).join("trials").exists().then_some(()));
+    running.signal(Signal::INT);
+    running.end().code(130).says(&format!("headroom run --resume {first}"));
+}
+
 #[test]
-fn the_build_that_made_it_dearer_is_found_among_builds_that_differ_in_nothing_else() {
+fn the_build_that_made_it_dearer_is_found_although_somebody_stops_the_search() {
     let place = place();
     let (count, searches) = numbers();
     for search in 0..searches {
         let step = step(search, count);
         let builds = build(&place, count, step);
+        let _ = fs::remove_dir_all(place.path("out"));
+        if search == 0 {
+            is_stopped(&place, &words(&builds, &["--json"]));
+        }
         let found = finds(&place, &words(&builds, &["--json", "--quiet"]), count, step);
         println!("search {search}: {found}");
     }
@@ -112,6 +125,7 @@ fn the_build_that_made_it_dearer_is_found_among_builds_that_differ_in_nothing_el
     let builds = build(&place, count, step(searches - 1, count));
     let again = place.headroom(words(&builds, &["--json", "--quiet"])).run();
     assert_eq!(again.code(0).last_json()["comparisons"], 0);
+    assert_eq!(place.left(), []);
 }
 
 #[test]
@@ -139,27 +153,20 @@ fn the_stationd_that_is_dearer_by_three_in_a_thousand_is_found() {
         let words = ["bisect", "study.toml", "bulk", "--program", "stationd", "--out", "out"];
         let builds: Vec<&str> = builds.iter().map(String::as_str).collect();
         let words = [&words[..], &["--json", "--quiet"], &builds].concat();
+        let _ = fs::remove_dir_all(place.path("out"));
         println!("search {search}: {}", finds(&place, &words, count, step));
     }
     assert_eq!(place.left(), []);
 }
 
 #[test]
-fn where_there_is_no_step_that_is_said_and_what_was_finished_is_kept() {
+fn where_there_is_no_step_that_is_said_and_what_is_of_other_builds_is_left_alone() {
     let place = place();
     let builds = build(&place, 2, 9);
     place.headroom(words(&builds, &[])).run().code(1).prints("build 2 (builds/02) is not dearer");
-    // A bad build as the last one, and somebody who stops it.
+    // Another build as the last one.
     compile(&place.path(&builds[1]), BAD, "02");
     place.headroom(words(&builds, &[])).run().code(2).says("of other builds").in_one_line();
-    fs::remove_dir_all(place.path("out")).unwrap();
-    let running = place.headroom(words(&builds, &["--json"])).start();
-    let (running, ()) = running.until("the first comparison", || {
-        place.path("out/2-6-pairs/trials").exists().then_some(())
-    });
-    running.signal(Signal::INT);
-    running.end().code(130).says("headroom run --resume out/2-6-pairs");
-    place.headroom(words(&builds, &["--json", "--quiet"])).run().code(0);
     assert_eq!(place.left(), []);
 }
 
