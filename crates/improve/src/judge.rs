@@ -183,19 +183,21 @@ fn is_won(rule: &Rule, change: &Estimate) -> bool {
 /// Whether nothing of what was changed ran. A win may come from data, and what costs more does.
 fn never_ran(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
     let judgement = &evidence.judgement;
-    let (first, more) = evidence.never_ran.split_first()?;
     let decided = is_won(rule, &judgement.relative?) || judgement.finding == Found::Dearer;
+    let finding = || idle(&evidence.never_ran, &at(judgement));
+    (!decided).then(finding).flatten()
+}
+
+fn idle(names: &[String], at: &str) -> Option<Finding> {
+    let (first, more) = names.split_first()?;
     let others = match more.len() {
         0 => String::new(),
-        more => format!(" and {}", model::plural::count(more as u32, "more function")),
+        more => format!(" and {}", model::plural::count(more, "other function")),
     };
-    let sentence = || {
-        format!(
-            "What it changes did not run {}: `{first}`{others}. It is not on the path that is measured.",
-            at(judgement)
-        )
-    };
-    (!decided).then(|| Finding::of(Outcome::NoChange, Reason::NeverRan, sentence()))
+    let sentence = format!(
+        "What it changes did not run {at}: `{first}`{others}. It is not on the path that is measured."
+    );
+    Some(Finding::of(Outcome::NoChange, Reason::NeverRan, sentence))
 }
 
 /// Whether the saving is there, is large enough, and is no chance.
@@ -302,6 +304,21 @@ pub fn check(task: &crate::Task, study: &Study) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_did_not_run_is_named_and_counted() {
+        let sentence = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            let found = idle(&names, "at 9 clients")?;
+            assert_eq!((found.outcome, found.reason), (Outcome::NoChange, Some(Reason::NeverRan)));
+            Some(found.sentence)
+        };
+        assert_eq!(sentence(&[]), None);
+        let one = "What it changes did not run at 9 clients: `serve`. It is not on the path that is measured.";
+        assert_eq!(sentence(&["serve"]).as_deref(), Some(one));
+        let more = one.replace("`serve`", "`serve` and 2 other functions");
+        assert_eq!(sentence(&["serve", "a", "b"]), Some(more));
+    }
 
     #[test]
     fn a_reply_that_comes_later_than_the_gate_allows_is_no_win() {
