@@ -367,7 +367,7 @@ impl Console {
 
 #[test]
 fn after_kill_9_of_the_agent_the_monitor_runs_within_two_seconds() {
-    let _place = Place::alone();
+    let _place = Place::with_guests();
     // By its number: busybox's `pidof` and `killall` go by the executable, which is the watchdog's too.
     let kill = |guest: &mut Guest| guest.console.type_in(&format!("kill -9 {}\n", guest.agent));
     let mut guest = Guest::stopped().runs_again_after(kill);
@@ -377,7 +377,7 @@ fn after_kill_9_of_the_agent_the_monitor_runs_within_two_seconds() {
 
 #[test]
 fn after_the_end_of_qemus_socket_the_monitor_runs_within_two_seconds() {
-    let _place = Place::alone();
+    let _place = Place::with_guests();
     let mut guest = Guest::stopped().runs_again_after(|guest| guest.machine.hang_up());
     assert!(!guest.machine.has_ended(), "the guest was to go on without us");
 }

@@ -42,11 +42,6 @@ impl Place {
         Self::with(Some(Turn::one()))
     }
 
-    /// For tests that measure time or noise: no one else runs guests meanwhile.
-    pub(crate) fn alone() -> Self {
-        Self::with(Some(Turn::all()))
-    }
-
     fn with(turn: Option<Turn>) -> Self {
         static PLACES: AtomicU32 = AtomicU32::new(0);
         let number = PLACES.fetch_add(1, Ordering::Relaxed);

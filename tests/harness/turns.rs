@@ -1,7 +1,7 @@
 //! Turns: who may run guests now.
 //!
-//! Guests are heavy, so no more than two tests run them at a time, and a test that measures time or
-//! noise runs alone. The turns are locked files, which hold among processes too: `cargo test`, nextest
+//! Guests are heavy, so no more than two tests run them at a time. No test has to be alone: what is exact is counted, and
+//! what is timed has room. The turns are locked files, which hold among processes too: `cargo test`, nextest
 //! and two checkouts that share a cache all queue in the same place.
 
 use std::{
@@ -17,7 +17,7 @@ const TURNS: usize = 2;
 
 /// The right to run guests, as long as this lives.
 #[derive(Debug)]
-pub(super) struct Turn(#[expect(dead_code, reason = "dropping it is its use")] Vec<File>);
+pub(super) struct Turn(#[expect(dead_code, reason = "dropping it is its use")] File);
 
 impl Turn {
     /// Waits for one of the turns.
@@ -25,18 +25,10 @@ impl Turn {
         let files = files();
         loop {
             if let Some(at) = files.iter().position(|file| file.try_lock().is_ok()) {
-                return Self(files.into_iter().skip(at).take(1).collect());
+                return Self(files.into_iter().nth(at).unwrap());
             }
             thread::sleep(Duration::from_millis(50));
         }
-    }
-
-    /// Waits for all of them, always in the same order, so that two who want all do not block each
-    /// other for ever.
-    pub(super) fn all() -> Self {
-        let files = files();
-        files.iter().for_each(|file| file.lock().unwrap());
-        Self(files)
     }
 }
 
