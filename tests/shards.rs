@@ -15,6 +15,11 @@ fn study() -> Study {
     Study::small().window("2s").repetitions(6).idle().load("poll", poll)
 }
 
+/// The same with enough trials for three shards, one after the other.
+fn few() -> Study {
+    study().repetitions(4)
+}
+
 fn with_study(place: &Place) {
     place.write("study.toml", &study().text());
 }
@@ -46,11 +51,11 @@ fn counted(run: &RunFolder) -> Vec<(String, Vec<u64>)> {
 #[test]
 fn shards_of_one_run_become_the_run_that_one_machine_makes() {
     let place = Place::with_guests();
-    with_study(&place);
+    place.write("study.toml", &few().text());
     place.headroom(["run", "study.toml", "--out", "whole"]).run().code(0);
     let folders = shards(&place, 3);
     let words = ["merge", "shard-1", "shard-2", "shard-3", "--out", "run"];
-    place.headroom(words).run().code(0).prints("merged 3 shards, 12 trials").prints("poll@6#1");
+    place.headroom(words).run().code(0).prints("merged 3 shards, 8 trials").prints("poll@6#1");
     assert_eq!(counted(&place.run()), counted(&place.run_in("whole")));
     let run = place.run().run();
     assert!(run.part.is_none() && run.plan == place.run_in("whole").run().plan);
@@ -59,7 +64,7 @@ fn shards_of_one_run_become_the_run_that_one_machine_makes() {
     place.resume().run().code(0);
     // Each trial but the three canaries is one shard's.
     let all: usize = folders.iter().map(|folder| place.run_in(folder).trials().len()).sum();
-    assert_eq!(all, 12 + 2 * 3);
+    assert_eq!(all, 8 + 2 * 3);
     refuses_what_is_no_part(&place);
 }
 
@@ -73,7 +78,7 @@ fn refuses_what_is_no_part(place: &Place) {
     refused(&["shard-1", "shard-3"], 3, "missing: shard 2/3");
     refused(&["shard-1", "whole"], 2, "whole is no shard");
     refused(&["nowhere"], 2, "nowhere");
-    place.write("other.toml", &study().window("1s").text());
+    place.write("other.toml", &few().window("1s").text());
     place.headroom(["run", "other.toml", "--shard", "2/3", "--out", "other"]).run().code(0);
     refused(&["shard-1", "other", "shard-3"], 2, "its study is another");
     // A machine that counts one nanosecond more, once and always.

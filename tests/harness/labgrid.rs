@@ -92,6 +92,9 @@ impl Labgrid {
         let Exported { device, switch, power, more } = exported;
         let coordinator = run(&folder, "labgrid-coordinator", &["--listen", &address]);
         let mut lab = Self { folder, coordinator, exporter: None, port, switch };
+        // Each call of the client is a second of work, so none is made before there is somebody to answer.
+        let listens = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok().map(drop);
+        eventually(START, listens).unwrap_or_else(|| panic!("no coordinator: {}", lab.said()));
         let created = || lab.client("admin", &["create"]).status.success().then_some(());
         eventually(START, created).unwrap_or_else(|| panic!("no coordinator: {}", lab.said()));
         assert!(lab.client("admin", &["add-match", "lab1/ap-1/*"]).status.success());
