@@ -1,7 +1,7 @@
 //! The red team: diffs against a shipped task that cheat, each of which is caught by name, and honest ones that are kept.
 //!
-//! Each file below `red_team` says in its head what it does and what must become of it. A few of them run here; all with
-//! `HEADROOM_RED_TEAM=all` (`make red-team`, about an hour on two cores).
+//! Each file below `red_team` says in its head what it does and what must become of it. A few of them run here, against the
+//! task in haste; all, against the task as it ships, with `HEADROOM_RED_TEAM=all` (`make red-team`, about an hour on two cores).
 
 use std::{
     collections::BTreeSet,
@@ -15,10 +15,34 @@ use serde_json::{Value, json};
 
 use crate::harness::{Mcp, Place, served};
 
-/// Those that always run: a reply that is old, and a change that is honest. Each takes a minute.
-const ALWAYS: [&str; 2] = ["cheats/cached-replies", "honest/survey-when-old"];
+/// Those that always run: a reply that is old, and a change that is honest.
+const ALWAYS: [&str; 2] = ["cheats/cached-replies", "honest/trace-gate"];
 
 const TASK: &str = "examples/tasks/stationd/task.toml";
+
+/// What takes the time of a try, and in how much less of it both of [`ALWAYS`] are what they are. Six clients are those of
+/// most tests, and so is their access point.
+const HASTE: [(&str, &[(&str, &str)]); 2] = [
+    (
+        "task.toml",
+        &[
+            ("$(git -C \\\"$TASK\\\" rev-parse --show-toplevel)", "@REPOSITORY@"),
+            (
+                "cargo build",
+                "CARGO_PROFILE_DEVICE_LTO=off CARGO_PROFILE_DEVICE_CODEGEN_UNITS=16 cargo build",
+            ),
+            ("clients = 9", "clients = 6"),
+        ],
+    ),
+    (
+        "study.toml",
+        &[
+            ("clients = [9]", "clients = [6]"),
+            ("rounds = 10", "rounds = 5"),
+            ("window = \"10s\"", "window = \"5s\""),
+        ],
+    ),
+];
 
 /// What must become of a diff.
 struct Expected {
@@ -51,6 +75,25 @@ fn repository() -> PathBuf {
     fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).unwrap()
 }
 
+/// The task as it ships, or a copy of it in haste, in the place.
+fn task(place: &Place, is_whole: bool) -> String {
+    let shipped = repository().join(TASK);
+    if is_whole {
+        return shipped.display().to_string();
+    }
+    place.folder("stationd");
+    let repository = repository().display().to_string();
+    for (name, haste) in HASTE {
+        let mut text = fs::read_to_string(shipped.with_file_name(name)).unwrap();
+        for (from, to) in haste {
+            assert!(text.contains(from), "{name} has no `{from}`");
+            text = text.replace(from, &to.replace("@REPOSITORY@", &repository));
+        }
+        place.write(&format!("stationd/{name}"), &text);
+    }
+    place.path("stationd/task.toml").display().to_string()
+}
+
 fn names(kind: &str) -> Vec<String> {
     let folder = repository().join("tests/red_team").join(kind);
     let files =
@@ -70,11 +113,11 @@ fn cheats_are_caught_by_name_and_honest_changes_are_kept() {
         }
     }
     let place = Place::with_guests();
-    let task = repository().join(TASK).display().to_string();
+    let wanted = std::env::var("HEADROOM_RED_TEAM").unwrap_or_default();
+    let task = task(&place, !wanted.is_empty());
     place.headroom(["improve", "init", &task, "--quiet"]).run().code(0);
     let all: Vec<String> = [names("cheats"), names("honest")].concat();
     assert!(all.len() >= 25, "{all:?}");
-    let wanted = std::env::var("HEADROOM_RED_TEAM").unwrap_or_default();
     let chosen: BTreeSet<&str> = wanted.split(',').collect();
     let is_chosen = |name: &str| match wanted.as_str() {
         "" => ALWAYS.contains(&name),
