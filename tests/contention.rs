@@ -13,7 +13,7 @@ use crate::harness::Place;
 const QUESTION: &str = r#"question = "Which?"
 
 [contention]
-warm-up = "1s"
+warm-up = "300ms"
 window = "3s"
 
 [[place]]
