@@ -7,7 +7,7 @@ ifndef TOGETHER
 .NOTPARALLEL:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs armv7 packages-armv7 board packages-board base first-base build check check-but-lints all-targets test-guests test-crates tested dist dist-test study client-scale self-check contention completion faces packages-faces packages-improve red-team long-proofs test site guides clean
+.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs armv7 packages-armv7 board packages-board base first-base build check check-but-lints all-targets test-guests test-crates tests-base tested dist dist-test study client-scale self-check contention completion faces packages-faces packages-improve red-team long-proofs test site guides clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -102,20 +102,25 @@ check: setup-check ## formatting, lints and the rules of CONTRIBUTING.md
 	$(cargo) xtask check
 
 test: tested ## everything that CI checks, real guests included (about an hour from a clean clone on two cores)
-	@$(MAKE) --no-print-directory base headroom=$(CARGO_TARGET_DIR)/debug/headroom HEADROOM_CACHE=$(tests_cache)
 	@$(together) test-guests test-crates
 
 # Guests fill both cores and have their own time, so they come last; the tests of the crates wait for sockets and clocks
-# most of theirs. They say what they found when they are through, so that the two do not mix.
+# most of theirs. They say what they found when they are through, so that the two do not mix. Two tests at a time have guests;
+# of the others most wait, so twice as many threads have both cores busy.
 test-guests:
-	$(linted) HEADROOM_CACHE=$(tests_cache) MAKEFLAGS= nice -n 10 cargo test --locked --workspace --test integration --no-fail-fast
+	$(linted) HEADROOM_CACHE=$(tests_cache) MAKEFLAGS= nice -n 10 cargo test --locked --workspace --test integration --no-fail-fast \
+		-- --test-threads=4
 
 test-crates:
 	@$(linted) HEADROOM_CACHE=$(tests_cache) $(cargo) test --locked --workspace --exclude tests --no-fail-fast \
 		>$(CARGO_TARGET_DIR)/test-crates.txt 2>&1 && code=0 || code=$$?; cat $(CARGO_TARGET_DIR)/test-crates.txt; exit $$code
 
 tested: ## what the tests drive: headroom as they are built, and the programs for the access point
-	@$(together) all-targets all-programs
+	@$(together) all-targets all-programs tests-base
+
+# The tests' Debian is fetched once there is a headroom to do it, while the access point's programs are still built.
+tests-base: all-targets packages-test
+	@$(MAKE) --no-print-directory base headroom=$(CARGO_TARGET_DIR)/debug/headroom HEADROOM_CACHE=$(tests_cache)
 
 all-programs: packages-test programs
 	scripts/setup crosses || exit 0; $(for_device) aarch64-unknown-linux-gnu
