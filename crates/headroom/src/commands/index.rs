@@ -12,16 +12,17 @@ mod memory;
 use std::{
     collections::BTreeSet,
     fmt::Write as _,
+    fs,
+    mem::ManuallyDrop,
     panic::resume_unwind,
     path::{Path, PathBuf},
     thread,
 };
 
 use lab::{host, run_folder};
-use linux::folder::Folder;
 use report::index::{self, Entry, Index, Place, Unread, Wanted};
 
-use self::memory::Memory;
+use self::memory::{Memory, Remembered};
 use super::kinds::{self, Following};
 use crate::{
     code_files::SymbolFolders,
@@ -46,20 +47,20 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     let page = flags.out.clone().unwrap_or_else(|| folder.join("index.html"));
     let wanted = flags.history.clone().unwrap_or_default();
     let symbols = SymbolFolders::of(options, &flags::Symbols::default());
-    let mut memory = Memory::of(options.cache(), folder, &wanted.to_string());
+    let mut memory = Memory::of(options.cache(), &wanted.to_string());
     if flags.again {
         memory.forget();
     }
     let following = Following { figure: &wanted, symbols: &symbols };
-    let index = gather(folder, &page, &following, memory);
+    // The process ends after it, which gives memory back quicker than string by string.
+    let index = ManuallyDrop::new(gather(folder, &page, &following, memory));
     refuse_unknown(&wanted, &index.runs)?;
     let html = index::html(&index).map_err(Failure::Page)?;
     run_folder::write_whole(&page, html.as_bytes())?;
     if options.json {
-        output::json(&index);
+        output::json(&*index);
     } else {
-        print(&index);
-        output::line(format_args!("index: {}", page.display()));
+        output::line(format_args!("{}index: {}", lines(&index), page.display()));
     }
     Ok(Verdict::Pass)
 }
@@ -109,39 +110,45 @@ fn read(folder: &Path, page: &Path, following: &Following<'_>, memory: &Memory) 
     // The system is asked once where we are, and not for each run.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let (folder, page) = (absolute(folder), absolute(page));
-    let walk = Walk { folder: &folder, page: &page, following, memory };
-    let itself = walk.below(&folder, 0);
+    let below = |paths: &[PathBuf], deepest| {
+        let database = memory.database();
+        let remembered = memory.of_runs(&database);
+        let mut walk = Walk { folder: &folder, page: &page, following, remembered };
+        paths.iter().flat_map(|path| walk.below(path, deepest)).collect::<Vec<_>>()
+    };
+    let itself = below(std::slice::from_ref(&folder), 0);
     if !itself.is_empty() {
         return itself;
     }
     let inside = folders_in(&folder);
     let each = inside.len().div_ceil(host::cores()).max(1);
-    let below = |path: &PathBuf| walk.below(path, DEEPEST - 1);
+    let mut parts = inside.chunks(each);
+    // This thread reads too: glibc grows the memory of others page by page, with a system call each.
+    let own = parts.next().unwrap_or_default();
     thread::scope(|scope| {
-        let spawn =
-            |part| scope.spawn(move || <[PathBuf]>::iter(part).flat_map(below).collect::<Vec<_>>());
-        let parts: Vec<_> = inside.chunks(each).map(spawn).collect();
-        parts
-            .into_iter()
-            .flat_map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)))
-            .collect()
+        let others: Vec<_> =
+            parts.map(|part| scope.spawn(move || below(part, DEEPEST - 1))).collect();
+        let mut all = below(own, DEEPEST - 1);
+        for part in others {
+            all.extend(part.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        all
     })
 }
 
 /// What runs are looked for in, and how they are read.
-#[derive(Clone, Copy)]
 struct Walk<'a> {
     folder: &'a Path,
     page: &'a Path,
     following: &'a Following<'a>,
-    memory: &'a Memory,
+    remembered: Remembered<'a>,
 }
 
 impl Walk<'_> {
     /// The lines of the runs at this path and below it, by name. A run's own folders are not entered.
-    fn below(&self, path: &Path, deepest: u32) -> Vec<Read> {
+    fn below(&mut self, path: &Path, deepest: u32) -> Vec<Read> {
         // What is remembered is a run; to look whether it is would take as long as all else about it.
-        let remembered = self.memory.line(path);
+        let remembered = self.remembered.line(path);
         if remembered.is_some() || run_folder::is_one(path) {
             return vec![self.read(path, remembered)];
         }
@@ -169,11 +176,15 @@ impl Walk<'_> {
     }
 }
 
-/// The folders in one, by name. A link to a folder is none: it may lead back here.
+/// The folders in one, by name. A link to a folder is none: it may lead back here. What each is, the listing says itself.
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
-    let inside = Folder::open(folder).and_then(|folder| folder.entries()).unwrap_or_default();
-    let folders = inside.into_iter().filter(|entry| entry.is_folder);
-    folders.map(|entry| folder.join(entry.name)).collect()
+    let inside = fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = inside.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    // Names that are not UTF-8 are left out: none of ours is so.
+    let mut folders: Vec<PathBuf> =
+        folders.map(|entry| entry.path()).filter(|path| path.to_str().is_some()).collect();
+    folders.sort_unstable_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
+    folders
 }
 
 /// The folder's own name, also where it is this one.
@@ -215,25 +226,21 @@ fn encoded(path: &str) -> String {
     url
 }
 
-fn print(index: &Index) {
+/// What is printed: a line for each run, and for each folder that was not read.
+fn lines(index: &Index) -> String {
+    let mut lines = String::new();
     for run in &index.runs {
-        output::line(format_args!(
-            "{:<8} {:<20} {}  {}",
-            run.verdict.name(),
-            run.study,
-            run.folder,
-            run.key.as_deref().unwrap_or("–")
-        ));
+        let (verdict, key) = (run.verdict.name(), run.key.as_deref().unwrap_or("–"));
+        let _ = writeln!(lines, "{verdict:<8} {:<20} {}  {key}", run.study, run.folder);
     }
     for unread in &index.unread {
-        output::line(format_args!("not read {}: {}", unread.folder, unread.why));
+        let _ = writeln!(lines, "not read {}: {}", unread.folder, unread.why);
     }
+    lines
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use model::run::FORMAT;
 
     use super::*;
@@ -244,7 +251,7 @@ mod tests {
             place,
             &place.join("index.html"),
             &Following { figure: &Wanted::default(), symbols: &symbols },
-            Memory::of(&place.join("cache"), place, ""),
+            Memory::of(&place.join("cache"), ""),
         )
     }
 

@@ -5,34 +5,39 @@
 //! cannot be used is nothing remembered, and no failure. It never lies beside the runs: those may come from others.
 
 use std::{
-    collections::HashMap,
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use report::index::Entry;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Statement, params};
 use serde::{Deserialize, Serialize};
 
 /// The database, in the folder of images and snapshots.
 const NAME: &str = "index.sqlite";
-
-/// What says that a run is another one, or further.
-const TELLING: [&str; 2] = ["run.json", "SHA256SUMS"];
 
 /// One table: what was said of a run, for a figure, by a headroom, when its files were these. Its rows are by number: in a
 /// table by its key they would have a page each, four times as many.
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS said_of (run TEXT, figure TEXT, headroom TEXT, stamp TEXT, said TEXT, \
                      UNIQUE (run, figure)); DROP TABLE IF EXISTS line";
 
-/// What is remembered of the runs below one folder.
+/// What it has of a run.
+const SAID: &str = "SELECT stamp, said FROM said_of WHERE run = ? AND figure = ? AND headroom = ?";
+
+/// What is remembered of runs, for one figure.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     cache: PathBuf,
     figure: String,
-    known: HashMap<String, (String, String)>,
+    forgets: bool,
     new: Vec<(String, String, String)>,
+}
+
+/// What was said of runs before, for one thread to ask.
+pub(super) struct Remembered<'a> {
+    figure: &'a str,
+    select: Option<Statement<'a>>,
 }
 
 /// A line as it is kept: what it knows beyond itself is not part of the page.
@@ -43,33 +48,36 @@ struct Line {
 }
 
 impl Memory {
-    /// What the user's cache has of the runs below a folder, for this figure.
-    pub(super) fn of(cache: &Path, runs: &Path, figure: &str) -> Self {
-        let known = open(cache).and_then(|database| known(&database, runs, figure));
+    /// What the user's cache has, for this figure.
+    pub(super) fn of(cache: &Path, figure: &str) -> Self {
         let (cache, figure) = (cache.to_owned(), figure.to_owned());
-        Self { cache, figure, known: known.unwrap_or_default(), new: Vec::new() }
+        Self { cache, figure, ..Self::default() }
     }
 
-    /// The line of a run, where it is as it was.
-    pub(super) fn line(&self, run: &Path) -> Option<Entry> {
-        let (stamp, said) = self.known.get(&name(run)?)?;
-        if *stamp != stamp_of(run)? {
-            return None;
-        }
-        let Line { entry, known } = serde_json::from_str(said).ok()?;
-        Some(Entry { known, ..entry })
+    /// The database as it is now, for one thread to read; `None` where nothing is remembered.
+    pub(super) fn database(&self) -> Option<Connection> {
+        let database = open(&self.cache).ok().filter(|_| !self.forgets)?;
+        // One look at it for all runs.
+        database.execute_batch("BEGIN").ok()?;
+        Some(database)
     }
 
-    /// Remembers a line that was read just now; `stamp` is from before that.
+    /// What that database has of runs.
+    pub(super) fn of_runs<'a>(&'a self, database: &'a Option<Connection>) -> Remembered<'a> {
+        let prepare = |database: &'a Connection| database.prepare(SAID).ok();
+        Remembered { figure: &self.figure, select: database.as_ref().and_then(prepare) }
+    }
+
+    /// Remembers a line that was read just now; `stamp` is from before that. A run's name is where it is on this machine.
     pub(super) fn keep(&mut self, run: &Path, stamp: String, entry: &Entry) {
         let line = Line { entry: entry.clone(), known: entry.known.clone() };
         let said = serde_json::to_string(&line).ok();
-        self.new.extend(name(run).zip(said).map(|(run, said)| (run, stamp, said)));
+        self.new.extend(run.to_str().zip(said).map(|(run, said)| (run.to_owned(), stamp, said)));
     }
 
     /// Remembers nothing of what was; what is read now takes its place.
     pub(super) fn forget(&mut self) {
-        self.known.clear();
+        self.forgets = true;
     }
 
     /// Writes what is new. What cannot be written is read again the next time.
@@ -92,6 +100,21 @@ impl Memory {
     }
 }
 
+impl Remembered<'_> {
+    /// The line of a run, where it is as it was.
+    pub(super) fn line(&mut self, run: &Path) -> Option<Entry> {
+        let asked = params![run.to_str()?, self.figure, env!("HEADROOM_VERSION")];
+        let mut rows = self.select.as_mut()?.query(asked).ok()?;
+        let row = rows.next().ok()??;
+        let text = |column| row.get_ref(column).ok()?.as_str().ok();
+        if text(0)? != stamp_of(run)? {
+            return None;
+        }
+        let Line { entry, known } = serde_json::from_str(text(1)?).ok()?;
+        Some(Entry { known, ..entry })
+    }
+}
+
 fn open(cache: &Path) -> rusqlite::Result<Connection> {
     let _ = fs::create_dir_all(cache);
     let database = Connection::open(PathBuf::from(format!("{}/{NAME}", cache.display())))?;
@@ -101,40 +124,17 @@ fn open(cache: &Path) -> rusqlite::Result<Connection> {
     Ok(database)
 }
 
-fn known(
-    database: &Connection,
-    runs: &Path,
-    figure: &str,
-) -> rusqlite::Result<HashMap<String, (String, String)>> {
-    let mut select = database.prepare(
-        "SELECT run, stamp, said FROM said_of WHERE figure = ? AND headroom = ? AND run >= ? AND run < ?",
-    )?;
-    // Every path below a folder, and the folder itself: `/` comes right before `0`.
-    let below = name(runs).unwrap_or_default();
-    let end = format!("{below}0");
-    let rows = select.query_map(params![figure, env!("HEADROOM_VERSION"), below, end], |row| {
-        Ok((row.get(0)?, (row.get(1)?, row.get(2)?)))
-    })?;
-    rows.collect()
-}
-
-/// A run's name in the database: where it is on this machine.
-fn name(run: &Path) -> Option<String> {
-    std::path::absolute(run).ok()?.to_str().map(str::to_owned)
-}
-
 /// What a run's telling files are; `None` where one cannot be seen.
 pub(super) fn stamp_of(run: &Path) -> Option<String> {
-    let of = |name: &str| {
-        let file = fs::symlink_metadata(PathBuf::from(format!("{}/{name}", run.display())));
-        // Sums come with the first trial.
-        file.map_or_else(
+    let of = |file: PathBuf| {
+        fs::symlink_metadata(file).map_or_else(
             |_| "none".to_owned(),
             |file| format!("{} {}.{} {}", file.size(), file.mtime(), file.mtime_nsec(), file.ino()),
         )
     };
-    let all = TELLING.map(of);
-    (all[0] != "none").then(|| all.join(", "))
+    // Sums come with the first trial.
+    let [run, sums] = [run.join("run.json"), run.join("SHA256SUMS")].map(of);
+    (run != "none").then(|| format!("{run}, {sums}"))
 }
 
 #[cfg(test)]
@@ -166,31 +166,36 @@ mod tests {
         run
     }
 
+    /// The line of a run, by a thread that asks for this one alone.
+    fn line(memory: &Memory, run: &Path) -> Option<Entry> {
+        memory.of_runs(&memory.database()).line(run)
+    }
+
     #[test]
     fn a_line_counts_as_long_as_its_run_is_as_it_was() {
         let place = tempfile::tempdir().unwrap();
         let (cache, runs) = (place.path().join("cache"), place.path().join("runs"));
         let [one, two] = ["one", "two"].map(|name| run(&runs, name));
-        let mut memory = Memory::of(&cache, &runs, "cpu");
-        assert!(memory.line(&one).is_none());
+        let mut memory = Memory::of(&cache, "cpu");
+        assert!(line(&memory, &one).is_none());
         for run in [&one, &two] {
             memory.keep(run, stamp_of(run).unwrap(), &entry("x"));
         }
         memory.write();
-        let mut again = Memory::of(&cache, &runs, "cpu");
+        let mut again = Memory::of(&cache, "cpu");
         again.forget();
-        assert!(again.line(&one).is_none());
+        assert!(line(&again, &one).is_none());
         again.keep(&one, stamp_of(&one).unwrap(), &entry("read again"));
         again.write();
-        let memory = Memory::of(&cache, &runs, "cpu");
-        let line = memory.line(&one).unwrap();
-        assert_eq!((line.folder.as_str(), line.known), ("read again", vec!["cpu".to_owned()]));
-        assert!(Memory::of(&cache, &runs, "rss").line(&one).is_none(), "of another figure");
-        assert!(Memory::of(&cache, &place.path().join("run"), "cpu").line(&one).is_none());
+        let memory = Memory::of(&cache, "cpu");
+        let read = line(&memory, &one).unwrap();
+        assert_eq!((read.folder.as_str(), read.known), ("read again", vec!["cpu".to_owned()]));
+        assert!(line(&Memory::of(&cache, "rss"), &one).is_none(), "of another figure");
+        assert!(line(&memory, &run(place.path(), "one")).is_none(), "of another folder");
         fs::write(two.join("SHA256SUMS"), "x").unwrap();
-        assert!(memory.line(&two).is_none(), "a trial came");
+        assert!(line(&memory, &two).is_none(), "a trial came");
         fs::write(one.join("run.json"), "{ }").unwrap();
-        assert!(memory.line(&one).is_none(), "another plan");
+        assert!(line(&memory, &one).is_none(), "another plan");
     }
 
     #[test]
@@ -198,8 +203,8 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join(NAME), [7; 5000]).unwrap();
         let one = run(place.path(), "one");
-        let mut memory = Memory::of(place.path(), place.path(), "cpu");
-        assert!(memory.line(&one).is_none());
+        let mut memory = Memory::of(place.path(), "cpu");
+        assert!(line(&memory, &one).is_none());
         memory.keep(&one, stamp_of(&one).unwrap(), &entry("x"));
         memory.write();
     }
