@@ -2,12 +2,12 @@
 //!
 //! Whatever the bytes are, the answer is a value: no panic, and no more memory than the file accounts for.
 //! The kernel's symbols and the names of functions are read from the same bytes, and code is followed for its loops
-//! with a spin-wait hint. How to build and run is in `netlink.rs`. `cargo test -p analysis` reads every kept input.
+//! with a spin-wait hint, and held against itself. How to build and run is in `netlink.rs`. `cargo test -p analysis` reads every kept input.
 
 #![no_main]
 
 use analysis::stacks::{
-    hint,
+    changed, hint,
     kernel::Kernel,
     names::readable,
     object::Elf,
@@ -28,6 +28,14 @@ fuzz_target!(|input: &[u8]| {
         let _ = symbols.at(symbol.address);
         let Some(cpu) = Cpu::of(elf.class().architecture) else { continue };
         spins(cpu, elf.at(symbol.address), symbol.address);
+    }
+    assert!(changed::functions(&elf, &elf).unwrap_or_default().is_empty());
+    for symbol in symbols.all().iter().take(64) {
+        for part in changed::pages(&elf, &(symbol.address..symbol.end)) {
+            let end = part.from + part.content.len() as u16;
+            assert!(part.from <= part.code.start && part.code.start < part.code.end);
+            assert!(part.code.end <= end && end <= 4096);
+        }
     }
     let functions = Functions::of(&elf, None);
     for asked in ["main", "called", "0x1000", ""] {

@@ -9,7 +9,7 @@
 use std::path::Path;
 
 use analysis::stacks::{
-    hint,
+    changed, hint,
     kernel::Kernel,
     names::readable,
     object::Elf,
@@ -48,6 +48,14 @@ fn read(bytes: &[u8]) -> Found {
         for found in hint::loops(cpu, elf.at(symbol.address), symbol.address) {
             assert!(found.hint >= symbol.address && found.at(found.hint) == hint::Spin::Past);
             all.loops += 1;
+        }
+    }
+    assert!(changed::functions(&elf, &elf).unwrap_or_default().is_empty());
+    for symbol in symbols.all() {
+        for part in changed::pages(&elf, &(symbol.address..symbol.end)) {
+            let known = part.from..=part.from + part.content.len() as u16;
+            assert!(part.code.start < part.code.end && *known.end() <= 4096);
+            assert!(known.contains(&part.code.start) && known.contains(&part.code.end));
         }
     }
     let functions = Functions::of(&elf, None);

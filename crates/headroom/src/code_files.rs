@@ -136,7 +136,8 @@ impl Index {
     }
 }
 
-fn elf(path: &Path) -> Option<Elf> {
+/// An ELF file, where that is what it is.
+pub(crate) fn elf(path: &Path) -> Option<Elf> {
     let mut magic = [0; 4];
     let mut file = file::open(path).ok()?;
     std::io::Read::read_exact(&mut file, &mut magic).ok().filter(|()| magic == *b"\x7fELF")?;

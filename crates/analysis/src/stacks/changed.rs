@@ -5,9 +5,13 @@
 //! So a function counts as unchanged where nothing but a constant in memory became another: constants are data, and this is
 //! about code. Only x86-64 is taken apart, in files with symbols. No byte is run.
 
-use std::{collections::BTreeMap, collections::BTreeSet, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use iced_x86::{ConstantOffsets, Decoder, DecoderOptions, Instruction, OpKind};
+use sha2::{Digest, Sha256};
 
 use super::{
     happening::Architecture,
@@ -19,8 +23,16 @@ use super::{
 /// Pages begin at multiples of it, in files as in memory.
 const PAGE: u64 = 4096;
 
-/// Of a longer function the rest is not read: it would be time for one that is made up to take it.
+/// Of a longer function the rest is not read, and functions that are longer together are not held against each other: it would
+/// be time for a file that is made up to take it. Bytes.
 const LONGEST: u64 = 1 << 20;
+const MOST: u64 = 64 << 20;
+
+/// So much of a name's end tells it from others, bytes.
+const TELLING: usize = 256;
+
+/// What a function is known by.
+type Sum = [u8; 32];
 
 /// A function that is another one than before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +58,7 @@ pub struct OnPage<'a> {
 /// apart: on another processor, or without symbols.
 pub fn functions(before: &Elf, after: &Elf) -> Option<Vec<Changed>> {
     let (before, after) = (Program::of(before)?, Program::of(after)?);
-    let known: BTreeSet<Vec<u8>> = before.functions().map(|one| before.body(one)).collect();
+    let known: BTreeSet<Sum> = before.functions().map(|one| before.body(one)).collect();
     let changed = after.functions().filter(|one| !known.contains(&after.body(one)));
     let named = |one: &Symbol| Changed { name: readable(&one.name), code: one.address..one.end };
     Some(changed.map(named).collect())
@@ -55,7 +67,8 @@ pub fn functions(before: &Elf, after: &Elf) -> Option<Vec<Changed>> {
 /// A function's parts, one for each page that it lies on.
 pub fn pages<'a>(elf: &'a Elf, code: &Range<u64>) -> Vec<OnPage<'a>> {
     let first = code.start / PAGE * PAGE;
-    let firsts = (first..code.end).step_by(PAGE as usize);
+    let end = code.end.min(code.start.saturating_add(LONGEST));
+    let firsts = (first..end).step_by(PAGE as usize);
     firsts.filter_map(|page| on_page(elf, page, code)).collect()
 }
 
@@ -66,9 +79,12 @@ fn on_page<'a>(elf: &'a Elf, page: u64, code: &Range<u64>) -> Option<OnPage<'a>>
     })?;
     let from = page.max(segment.address);
     let all = elf.at(from);
-    let content = all.get(..((page + PAGE - from) as usize).min(all.len()))?;
-    let place = |address: u64| (address - page).min(PAGE) as u16;
-    Some(OnPage { code: place(page.max(code.start))..place(code.end), from: place(from), content })
+    let content = all.get(..((PAGE - (from - page)) as usize).min(all.len()))?;
+    let place = |address: u64| address.saturating_sub(page).min(PAGE) as u16;
+    let from = place(from);
+    let first = place(code.start);
+    let end = place(code.end).min(from + content.len() as u16);
+    (first < end).then_some(OnPage { code: first..end, from, content })
 }
 
 /// A program that is taken apart.
@@ -82,7 +98,9 @@ impl<'a> Program<'a> {
     fn of(elf: &'a Elf) -> Option<Self> {
         let program = Self { elf, symbols: Symbols::of(elf, None, None), cells: cells(elf) };
         let is_known = elf.class().architecture == Architecture::X86_64;
-        (is_known && program.functions().next().is_some()).then_some(program)
+        let lengths = program.functions().map(|one| one.end - one.address);
+        let length = lengths.fold(0_u64, u64::saturating_add);
+        (is_known && (1..=MOST).contains(&length)).then_some(program)
     }
 
     /// Those whose length is known.
@@ -91,23 +109,26 @@ impl<'a> Program<'a> {
     }
 
     /// What a function does, wherever it is.
-    fn body(&self, function: &Symbol) -> Vec<u8> {
+    fn body(&self, function: &Symbol) -> Sum {
         let length = (function.end - function.address).min(LONGEST) as usize;
         let all = self.elf.at(function.address);
         let code = all.get(..length).unwrap_or(all);
         let mut decoder = Decoder::with_ip(64, code, function.address, DecoderOptions::NONE);
-        let mut body = Vec::with_capacity(code.len());
+        let mut body = Sha256::new();
         while decoder.can_decode() {
             let first = decoder.position();
             let one = decoder.decode();
-            let mut bytes = code[first..decoder.position()].to_vec();
-            if let Some((distance, target)) = led_to(&one, &decoder.get_constant_offsets(&one)) {
-                bytes.drain(distance);
-                bytes.extend(self.place(function, target).bytes());
+            let bytes = &code[first..decoder.position()];
+            match led_to(&one, &decoder.get_constant_offsets(&one)) {
+                None => body.update(bytes),
+                Some((distance, target)) => {
+                    body.update(&bytes[..distance.start]);
+                    body.update(&bytes[distance.end..]);
+                    body.update(self.place(function, target));
+                }
             }
-            body.extend(bytes);
         }
-        body
+        body.finalize().into()
     }
 
     /// The name of an address, the same in every build.
@@ -117,7 +138,8 @@ impl<'a> Program<'a> {
         }
         if let Some(symbol) = self.symbols.at(address) {
             let name = symbol.name.split_once(".llvm.").map_or(&*symbol.name, |(name, _)| name);
-            return format!("{name}+{}", address - symbol.address);
+            let cut = name.floor_char_boundary(name.len().saturating_sub(TELLING));
+            return format!("{}+{}", &name[cut..], address - symbol.address);
         }
         let section = || self.elf.section_at(address).map(|section| section.name.clone());
         self.cells.get(&address).cloned().or_else(section).unwrap_or_default()

@@ -9,13 +9,13 @@ use std::{
 };
 
 use analysis::stacks::{
-    budget::HELD,
     changed::{self, Changed},
     object::Elf,
 };
 use lab::{cache_model::CodePart, run_folder::Recorded};
-use linux::file;
 use model::trial::{Outcome, Trial};
+
+use crate::code_files::elf;
 
 /// Of a change of more functions something runs.
 const MOST: usize = 256;
@@ -51,10 +51,6 @@ impl Code {
         };
         if own.all(idle) { self.names.clone() } else { Vec::new() }
     }
-}
-
-fn elf(path: &Path) -> Option<Elf> {
-    Elf::parse(file::shared(path, HELD).ok()?).ok()
 }
 
 /// Each part of a function on a page is a line.
