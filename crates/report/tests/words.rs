@@ -291,6 +291,25 @@ fn the_words_of_the_index() {
 }
 
 #[test]
+fn more_runs_than_have_room_for_marks_are_a_line() {
+    let wanted = "cpu at 114 clients".parse().unwrap();
+    let one = entry(1_790_000_000, 0, &wanted);
+    let page = |runs: usize| {
+        let index = report::index::Index {
+            title: "runs".to_owned(),
+            figure: "CPU of the subject at 114 clients".to_owned(),
+            runs: vec![one.clone(); runs],
+            unread: Vec::new(),
+        };
+        report::index::html(&index).unwrap()
+    };
+    let (few, many) = (page(600), page(700));
+    assert!(few.contains("class=\"whisker\"") && few.contains("marks are means"));
+    assert!(!many.contains("class=\"whisker\"") && many.contains("more runs than room for marks"));
+    assert!(many.contains("class=\"line\""));
+}
+
+#[test]
 fn every_key_of_the_json_is_snake_case() {
     let (run, _) = story::run();
     let troubled = analysis::analyse(&run, &fixture::troubled(&run));

@@ -3,7 +3,9 @@
 //! The axis below is of runs and not of hours: what changed is between them. Each is named by its day and its
 //! image.
 
-use analysis::{metrics::Measure, quantity};
+use std::fmt::Write as _;
+
+use analysis::{Estimate, Interval, metrics::Measure, quantity};
 use model::plural::count;
 
 use super::{Entry, short};
@@ -22,6 +24,14 @@ const BOTTOM: f64 = 48.0;
 const MOST_NAMES: usize = 8;
 /// As for curves: values so far apart get a scale of decades.
 const FAR_APART: f64 = 20.0;
+
+/// Marks of more runs than the picture is wide lie upon each other, and a page of them opens slowly: then the line is drawn alone.
+const MOST_MARKED: usize = (WIDTH - LEFT - RIGHT) as usize;
+
+/// Whether each run has its mark.
+pub(super) fn marks_each(runs: &[&Entry]) -> bool {
+    runs.len() <= MOST_MARKED
+}
 
 /// Lines that can still be told from each other; a person asks for fewer with a variant or a place.
 const MOST_LINES: usize = 12;
@@ -150,34 +160,38 @@ fn runs_below(runs: &[&Entry], plot: &Plot) -> String {
 }
 
 fn line(runs: &[&Entry], at: usize, name: &str, plot: &Plot) -> String {
-    let mut path = String::new();
-    let mut drawn = String::new();
+    let (mut path, mut drawn) = (String::new(), String::new());
+    let (marked, escaped) = (marks_each(runs), escape(name));
     for (place, run) in runs.iter().enumerate() {
         let Some(figure) = run.figures.iter().find(|figure| figure.line == name) else {
             continue;
         };
-        let estimate = &figure.estimate;
-        let (x, y) = (plot.x.at(place as f64), plot.y_of(estimate.mean));
+        let (x, y) = (plot.x.at(place as f64), plot.y_of(figure.estimate.mean));
         let verb = if path.is_empty() { 'M' } else { 'L' };
-        path += &format!("{verb}{x:.1} {y:.1}");
-        if let Some(interval) = estimate.interval {
-            let (low, high) = (plot.y_of(interval.low), plot.y_of(interval.high));
-            drawn += &format!(r#"<path class="whisker" d="M{x:.1} {low:.1}V{high:.1}"/>"#);
+        let _ = write!(path, "{verb}{x:.1} {y:.1}");
+        if marked {
+            drawn += &whisker(&figure.estimate, x, plot);
+            let began = identity::utc(run.began_unix);
+            let value = figure.unit.unit(figure.estimate.mean).with_interval(&figure.estimate);
+            let marker = marks::marker(at, x, y);
+            let per = plot.per;
+            let _ = write!(drawn, "<g>{marker}<title>{escaped}, {began}: {value}{per}</title></g>");
         }
-        drawn += &format!(
-            "<g>{}<title>{}, {}: {}{}</title></g>",
-            marks::marker(at, x, y),
-            escape(name),
-            identity::utc(run.began_unix),
-            figure.unit.unit(estimate.mean).with_interval(estimate),
-            plot.per
-        );
     }
     let dash = marks::dash(at);
     format!(
         r#"<g class="{}"><path class="line" stroke-dasharray="{dash}" d="{path}"/>{drawn}</g>"#,
         marks::class(at)
     )
+}
+
+/// An interval, where there is one.
+fn whisker(estimate: &Estimate, x: f64, plot: &Plot) -> String {
+    let drawn = |interval: Interval| {
+        let (low, high) = (plot.y_of(interval.low), plot.y_of(interval.high));
+        format!(r#"<path class="whisker" d="M{x:.1} {low:.1}V{high:.1}"/>"#)
+    };
+    estimate.interval.map(drawn).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -211,6 +211,8 @@ struct History {
     follows: String,
     /// Lines for which there is no room.
     left: usize,
+    /// Whether each run has its mark.
+    marked: bool,
     chart: String,
     names: Vec<(String, &'static str, String)>,
 }
@@ -272,6 +274,7 @@ fn histories(index: &Index) -> Vec<History> {
                 study: (*study).to_owned(),
                 follows,
                 left,
+                marked: chart::marks_each(&runs),
                 chart: chart::draw(&runs, &names),
                 names: keys.collect(),
             }
