@@ -99,7 +99,10 @@ impl Attached {
     ///
     /// As [`Attached::new`].
     pub fn counter(lab: &Lab, counts: &Path) -> Result<Self, Error> {
-        Ok(Self { code: lab.settings.looked_for.clone(), ..Self::of(lab, None, counts)? })
+        let absolute =
+            |code: &PathBuf| std::path::absolute(code).map_err(Error::file("find", code));
+        let code = lab.settings.looked_for.as_ref().map(absolute).transpose()?;
+        Ok(Self { code, ..Self::of(lab, None, counts)? })
     }
 
     fn of(lab: &Lab, geometry: Option<Geometry>, counts: &Path) -> Result<Self, Error> {
