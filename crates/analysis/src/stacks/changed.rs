@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     happening::Architecture,
-    names::readable,
+    names::{readable, without_unit},
     object::Elf,
     symbols::{Symbol, Symbols, cells},
 };
@@ -96,11 +96,13 @@ struct Program<'a> {
 
 impl<'a> Program<'a> {
     fn of(elf: &'a Elf) -> Option<Self> {
+        if elf.class().architecture != Architecture::X86_64 {
+            return None;
+        }
         let program = Self { elf, symbols: Symbols::of(elf, None, None), cells: cells(elf) };
-        let is_known = elf.class().architecture == Architecture::X86_64;
         let lengths = program.functions().map(|one| one.end - one.address);
         let length = lengths.fold(0_u64, u64::saturating_add);
-        (is_known && (1..=MOST).contains(&length)).then_some(program)
+        (1..=MOST).contains(&length).then_some(program)
     }
 
     /// Those whose length is known.
@@ -137,7 +139,7 @@ impl<'a> Program<'a> {
             return format!("+{}", address - function.address);
         }
         if let Some(symbol) = self.symbols.at(address) {
-            let name = symbol.name.split_once(".llvm.").map_or(&*symbol.name, |(name, _)| name);
+            let name = without_unit(&symbol.name);
             let cut = name.floor_char_boundary(name.len().saturating_sub(TELLING));
             return format!("{}+{}", &name[cut..], address - symbol.address);
         }

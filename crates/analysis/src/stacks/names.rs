@@ -12,9 +12,13 @@ const LONGEST: usize = 4096;
 
 /// A symbol, readable.
 pub fn readable(raw: &str) -> String {
-    let raw = without_version(raw);
-    let raw = raw.split_once(".llvm.").map_or(raw, |(name, _)| name);
+    let raw = without_unit(without_version(raw));
     rust(raw).or_else(|| cpp(raw)).unwrap_or_else(|| cut(raw).to_owned())
+}
+
+/// Without the number that LLVM gives a name's compilation unit, which is another in another build.
+pub(super) fn without_unit(raw: &str) -> &str {
+    raw.split_once(".llvm.").map_or(raw, |(name, _)| name)
 }
 
 /// Whether a name is mangled: what people write never is.

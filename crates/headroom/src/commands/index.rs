@@ -12,7 +12,6 @@ mod memory;
 use std::{
     collections::BTreeSet,
     fmt::Write as _,
-    fs,
     mem::ManuallyDrop,
     panic::resume_unwind,
     path::{Path, PathBuf},
@@ -20,6 +19,7 @@ use std::{
 };
 
 use lab::{host, run_folder};
+use linux::folder::Folder;
 use report::index::{self, Entry, Index, Place, Unread, Wanted};
 
 use self::memory::{Memory, Remembered};
@@ -176,15 +176,10 @@ impl Walk<'_> {
     }
 }
 
-/// The folders in one, by name. A link to a folder is none: it may lead back here. What each is, the listing says itself.
+/// The folders in one, by name. A link to a folder is none: it may lead back here.
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
-    let inside = fs::read_dir(folder).into_iter().flatten().flatten();
-    let folders = inside.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    // Names that are not UTF-8 are left out: none of ours is so.
-    let mut folders: Vec<PathBuf> =
-        folders.map(|entry| entry.path()).filter(|path| path.to_str().is_some()).collect();
-    folders.sort_unstable_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
-    folders
+    let inside = Folder::open(folder).and_then(|folder| folder.folders()).unwrap_or_default();
+    inside.into_iter().map(|name| folder.join(name)).collect()
 }
 
 /// The folder's own name, also where it is this one.
@@ -241,6 +236,8 @@ fn lines(index: &Index) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use model::run::FORMAT;
 
     use super::*;

@@ -128,6 +128,21 @@ fn a_tree_goes_without_what_its_links_lead_to() {
 }
 
 #[test]
+fn folders_are_listed_by_name_without_links_and_files() {
+    let outside = Outside::new();
+    for name in ["b", "a", "b/deep"] {
+        fs::create_dir(outside.path(&format!("in/{name}"))).unwrap();
+    }
+    fs::write(outside.path("in/file"), "x").unwrap();
+    symlink(outside.path("in/a"), outside.path("in/link")).unwrap();
+    let folders = outside.folder.folders().unwrap();
+    assert_eq!(folders, ["a", "b"]);
+    let entries = outside.folder.entries().unwrap().into_iter();
+    let same: Vec<_> = entries.filter(|entry| entry.is_folder).map(|entry| entry.name).collect();
+    assert_eq!(folders, same);
+}
+
+#[test]
 fn a_temporary_folder_is_new_and_of_one_user() {
     let place = tempfile::tempdir().unwrap();
     let path = {

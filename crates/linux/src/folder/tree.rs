@@ -19,6 +19,12 @@ pub struct Entry {
     pub bytes: u64,
 }
 
+/// A line of a listing.
+struct Listed {
+    name: String,
+    kind: FileType,
+}
+
 impl Folder {
     /// What is in it, in the order of names. Names that are not UTF-8 are left out: none of ours is so.
     ///
@@ -26,18 +32,38 @@ impl Folder {
     ///
     /// The system's.
     pub fn entries(&self) -> io::Result<Vec<Entry>> {
+        let listed = self.listed()?.into_iter();
+        // One that is gone meanwhile is in it no more.
+        Ok(listed.filter_map(|listed| self.entry(listed.name).ok()).collect())
+    }
+
+    /// The names of the folders in it, as [`Folder::entries`] has them. The listing says what each is, so none is looked at.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn folders(&self) -> io::Result<Vec<String>> {
+        let is_folder = |listed: &Listed| match listed.kind {
+            // Some file systems do not say.
+            FileType::Unknown => self.entry(listed.name.clone()).is_ok_and(|entry| entry.is_folder),
+            kind => kind.is_dir(),
+        };
+        let listed = self.listed()?.into_iter();
+        Ok(listed.filter(is_folder).map(|listed| listed.name).collect())
+    }
+
+    fn listed(&self) -> io::Result<Vec<Listed>> {
         let open = rustix::fs::openat(&self.fd, ".", DIRECTORY, Mode::empty())?;
-        let mut names = Vec::new();
+        let mut all = Vec::new();
         for entry in Dir::new(open)? {
-            let name = entry?.file_name().to_bytes().to_vec();
-            if let Ok(name) = String::from_utf8(name) {
-                names.push(name);
+            let entry = entry?;
+            if let Ok(name) = String::from_utf8(entry.file_name().to_bytes().to_vec()) {
+                all.push(Listed { name, kind: entry.file_type() });
             }
         }
-        names.retain(|name| name != "." && name != "..");
-        names.sort();
-        // One that is gone meanwhile is in it no more.
-        Ok(names.into_iter().filter_map(|name| self.entry(name).ok()).collect())
+        all.retain(|listed| listed.name != "." && listed.name != "..");
+        all.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(all)
     }
 
     fn entry(&self, name: String) -> io::Result<Entry> {
