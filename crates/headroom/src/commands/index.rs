@@ -178,8 +178,9 @@ impl Walk<'_> {
 
 /// The folders in one, by name. A link to a folder is none: it may lead back here.
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
-    let inside = Folder::open(folder).and_then(|folder| folder.folders()).unwrap_or_default();
-    inside.into_iter().map(|name| folder.join(name)).collect()
+    let Ok(folder) = Folder::open(folder) else { return Vec::new() };
+    let inside = folder.folders().unwrap_or_default();
+    inside.iter().map(|name| folder.path_of(name)).collect()
 }
 
 /// The folder's own name, also where it is this one.
