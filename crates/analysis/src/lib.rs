@@ -174,6 +174,13 @@ impl Analysis {
 /// Analyses a run, whole or partial. Trials may come in any order; of two with one identity the later
 /// one counts.
 pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
+    let mut analysis = unjudged(run, trials);
+    analysis.table = gates::table(&analysis, run, trials);
+    analysis
+}
+
+/// The same without its table, for [`gates::judge`], which adds it.
+pub fn unjudged(run: &Run, trials: &[Trial]) -> Analysis {
     let measured = measured::Measured::of(run, trials);
     let cells = cells::all(&measured);
     let curves = curve::all(&measured);
@@ -210,7 +217,6 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
     };
     analysis.answer = answer::of(run, &analysis);
     analysis.headline = headline::of(run, &analysis);
-    analysis.table = gates::table(&analysis, run, trials);
     analysis
 }
 

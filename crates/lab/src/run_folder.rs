@@ -209,8 +209,12 @@ impl RunFolder {
 
 /// Whether a folder holds a run, of whatever format.
 pub fn is_one(path: &Path) -> bool {
-    let has = |folder: Folder| folder.has(RUN) || OLD_RUNS.iter().any(|name| folder.has(name));
-    Folder::open(path).is_ok_and(has)
+    Folder::open(path).is_ok_and(|folder| holds_one(&folder))
+}
+
+/// The same of an open folder.
+pub fn holds_one(folder: &Folder) -> bool {
+    folder.has(RUN) || OLD_RUNS.iter().any(|name| folder.has(name))
 }
 
 /// The stacks of a trial, below a run's folder.
@@ -238,12 +242,13 @@ pub(crate) fn no_run(path: &Path, why: impl ToString) -> Error {
 ///
 /// [`Error::NotARun`]; [`Error::OtherKind`] for a run of another kind.
 pub fn read<K: Experiment>(path: &Path) -> Result<Recorded<K>, Error> {
-    let (folder, text) = run_json(path)?;
+    let folder = opened(path)?;
+    let text = run_json(&folder)?;
     let kind = kind_of(&text).map_err(|why| no_run(path, why))?;
     if kind != K::KIND {
         return Err(Error::OtherKind { path: path.to_owned(), kind, wanted: K::KIND });
     }
-    read_as::<K>(path, &folder, &text)
+    read_as::<K>(&folder, &text)
 }
 
 /// Reads a run of whatever kind.
@@ -252,23 +257,32 @@ pub fn read<K: Experiment>(path: &Path) -> Result<Recorded<K>, Error> {
 ///
 /// As [`read`].
 pub fn read_any(path: &Path) -> Result<AnyRecorded, Error> {
-    let (folder, text) = run_json(path)?;
-    Ok(match kind_of(&text).map_err(|why| no_run(path, why))? {
-        Kind::Clients => Any::Clients(Box::new(read_as::<Clients>(path, &folder, &text)?)),
-        Kind::Contention => Any::Contention(Box::new(read_as::<Contention>(path, &folder, &text)?)),
-        Kind::Completion => Any::Completion(Box::new(read_as::<Completion>(path, &folder, &text)?)),
+    read_any_in(&opened(path)?)
+}
+
+/// The same in an open folder.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_any_in(folder: &Folder) -> Result<AnyRecorded, Error> {
+    let text = run_json(folder)?;
+    Ok(match kind_of(&text).map_err(|why| no_run(folder.path(), why))? {
+        Kind::Clients => Any::Clients(Box::new(read_as::<Clients>(folder, &text)?)),
+        Kind::Contention => Any::Contention(Box::new(read_as::<Contention>(folder, &text)?)),
+        Kind::Completion => Any::Completion(Box::new(read_as::<Completion>(folder, &text)?)),
     })
 }
 
-fn read_as<K: Experiment>(path: &Path, folder: &Folder, text: &[u8]) -> Result<Recorded<K>, Error> {
-    let run: RunOf<K> =
-        serde_json::from_slice(text).map_err(|error| no_run(path, in_file(RUN, error)))?;
-    let study_text =
-        folder.read_text(STUDY, LONGEST).map_err(|error| no_run(path, in_file(STUDY, error)))?;
+fn read_as<K: Experiment>(folder: &Folder, text: &[u8]) -> Result<Recorded<K>, Error> {
+    let not_read =
+        |name, error: &dyn std::fmt::Display| no_run(folder.path(), in_file(name, error));
+    let run: RunOf<K> = serde_json::from_slice(text).map_err(|error| not_read(RUN, &error))?;
+    let study_text = folder.read_text(STUDY, LONGEST).map_err(|error| not_read(STUDY, &error))?;
     // What cannot be read is measured again.
     let calibration = folder.read(CALIBRATION, LONGEST).ok();
     let calibration = calibration.and_then(|text| serde_json::from_slice(&text).ok());
-    let mut recorded = Recorded::<K>::begun(path, run, study_text);
+    let mut recorded = Recorded::<K>::begun(folder.path(), run, study_text);
     recorded.calibration = calibration.unwrap_or_default();
     let (sums, mut reader) = (Sums::read(folder), Reader::of(folder));
     for planned in &recorded.run.plan {
@@ -363,15 +377,13 @@ fn in_file(name: &str, error: impl std::fmt::Display) -> String {
     format!("{name}: {error}")
 }
 
-/// A run's folder, and what says what run it is.
-fn run_json(path: &Path) -> Result<(Folder, Vec<u8>), Error> {
-    let folder = opened(path)?;
-    let text = folder.read(RUN, LONGEST).map_err(|error| {
+/// What says what run a folder holds.
+fn run_json(folder: &Folder) -> Result<Vec<u8>, Error> {
+    folder.read(RUN, LONGEST).map_err(|error| {
         let old = OLD_RUNS.iter().find(|name| !folder.has(RUN) && folder.has(name));
         let is_old = |old| format!("{old} is of a format before {FORMAT}; {AGAIN}");
-        no_run(path, old.map_or_else(|| in_file(RUN, error), is_old))
-    })?;
-    Ok((folder, text))
+        no_run(folder.path(), old.map_or_else(|| in_file(RUN, error), is_old))
+    })
 }
 
 /// The kind of a run. One of another format seldom has today's shape, and its format says more than the first field that is

@@ -5,14 +5,14 @@
 //! it is open, because names are renamed. What is in a file, and what a fitting size is, is the caller's to know.
 
 use std::{
-    fs::{File, FileType, Metadata},
+    fs::File,
     io::{self, Read},
-    os::unix::fs::{FileTypeExt, OpenOptionsExt},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
     sync::Arc,
 };
 
-use rustix::fs::OFlags;
+use rustix::fs::{FileType, OFlags};
 
 /// Bytes in a MiB: sizes are told in it.
 const MIB: u64 = 1 << 20;
@@ -32,11 +32,14 @@ pub const KERNEL_SYMBOLS: u64 = 64 * MIB;
 ///
 /// The system's, and [`io::ErrorKind::InvalidInput`] for what is no regular file, in words that follow its name.
 pub fn open(path: &Path) -> io::Result<File> {
-    regular(&std::fs::metadata(path)?)?;
+    Ok(opened(path)?.file)
+}
+
+fn opened(path: &Path) -> io::Result<Regular> {
+    regular(kind_of(&std::fs::metadata(path)?))?;
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path)?;
-    regular(&file.metadata()?)?;
-    Ok(file)
+    Regular::of(file)
 }
 
 /// All bytes of a regular file of at most `most` bytes.
@@ -45,7 +48,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 ///
 /// As [`open`], and [`io::ErrorKind::FileTooLarge`] for a longer one. What is too long is not read whole.
 pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    bytes_from(open(path)?, most)
+    opened(path)?.bytes(most)
 }
 
 /// All bytes of an open file of at most `most` bytes.
@@ -54,14 +57,7 @@ pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 ///
 /// As [`bytes`].
 pub fn bytes_from(file: File, most: u64) -> io::Result<Vec<u8>> {
-    let says = file.metadata()?.len();
-    if says > most {
-        return Err(too_large(most));
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(says).unwrap_or_default());
-    // Files of /proc say that they are empty, and a file may grow meanwhile.
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
+    Regular::of(file)?.bytes(most)
 }
 
 /// All bytes of a regular file of at most `most` bytes, to be shared. They are never in memory twice.
@@ -108,23 +104,53 @@ pub(crate) fn utf8(bytes: Vec<u8>) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
-pub(crate) fn regular(of: &Metadata) -> io::Result<()> {
-    if of.is_file() {
+/// An open regular file.
+pub(crate) struct Regular {
+    pub(crate) file: File,
+    /// Its length when it was opened, bytes.
+    length: u64,
+}
+
+impl Regular {
+    /// Refuses an open file that is none.
+    pub(crate) fn of(file: File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        regular(kind_of(&metadata))?;
+        Ok(Self { file, length: metadata.len() })
+    }
+
+    /// All its bytes, if they are at most so many.
+    pub(crate) fn bytes(self, most: u64) -> io::Result<Vec<u8>> {
+        if self.length > most {
+            return Err(too_large(most));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(self.length).unwrap_or_default());
+        // Files of /proc say that they are empty.
+        let end = if self.length == 0 { most.saturating_add(1) } else { self.length };
+        self.file.take(end).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
+    }
+}
+
+pub(crate) fn regular(kind: FileType) -> io::Result<()> {
+    if kind.is_file() {
         return Ok(());
     }
-    let why = format!("it is {}, not a regular file", named(of.file_type()));
+    let why = format!("it is {}, not a regular file", named(kind));
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
+fn kind_of(metadata: &std::fs::Metadata) -> FileType {
+    FileType::from_raw_mode(metadata.mode())
+}
+
 fn named(kind: FileType) -> &'static str {
-    if kind.is_dir() {
-        "a folder"
-    } else if kind.is_fifo() {
-        "a pipe"
-    } else if kind.is_socket() {
-        "a socket"
-    } else {
-        "a device"
+    match kind {
+        FileType::Directory => "a folder",
+        FileType::Fifo => "a pipe",
+        FileType::Socket => "a socket",
+        FileType::Symlink => "a symbolic link",
+        _ => "a device",
     }
 }
 

@@ -26,9 +26,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{
-        AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, renameat, statat, unlinkat,
-    },
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat},
     io::Errno,
 };
 
@@ -36,7 +34,7 @@ pub use self::{
     temporary::{Temporary, random_name},
     tree::Entry,
 };
-use crate::file;
+use crate::file::{self, Regular};
 
 /// Files and folders are made as any other program makes them; the process's mask takes from it. In a private
 /// folder they are this user's alone.
@@ -150,8 +148,7 @@ impl Folder {
     ///
     /// The system's; `InvalidInput` for what is no regular file, or is not below.
     pub fn file(&self, name: impl AsRef<Path>) -> io::Result<File> {
-        let (parent, last) = self.parent(name.as_ref())?;
-        reopened(openat(&parent, last, LOOK, Mode::empty())?)
+        Ok(self.regular(name.as_ref())?.file)
     }
 
     /// Reads a regular file of at most so many bytes.
@@ -160,7 +157,7 @@ impl Folder {
     ///
     /// As [`Folder::file`]; `FileTooLarge` with the limit.
     pub fn read(&self, name: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
-        file::bytes_from(self.file(name)?, limit)
+        self.regular(name.as_ref())?.bytes(limit)
     }
 
     /// Reads a regular file of text.
@@ -275,7 +272,7 @@ impl Folder {
 
     fn write_new(
         &self,
-        parent: &OwnedFd,
+        parent: &Parent<'_>,
         name: &OsStr,
         write: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> io::Result<()> {
@@ -333,7 +330,7 @@ impl Folder {
             return self.remove_file(name);
         }
         // The standard library's walk is safe against links; the descriptor keeps it below this folder.
-        let through = PathBuf::from(format!("/proc/self/fd/{}", parent.as_raw_fd()));
+        let through = PathBuf::from(format!("/proc/self/fd/{}", parent.as_fd().as_raw_fd()));
         fs::remove_dir_all(through.join(last))
     }
 
@@ -349,12 +346,24 @@ impl Folder {
 
     fn stat(&self, name: &Path) -> io::Result<FileType> {
         let (parent, last) = self.parent(name)?;
-        let found = statat(&parent, last, AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(FileType::from_raw_mode(found.st_mode))
+        kind_of(parent, last)
+    }
+
+    /// Opens a regular file to read it. Opening a device can already do something, so a name is looked at before; through
+    /// links, if need be, which opening is not.
+    fn regular(&self, name: &Path) -> io::Result<Regular> {
+        let name = path::checked(name)?;
+        let kind = kind_of(self, name.as_os_str())?;
+        if kind.is_symlink() {
+            return Err(path::link(Errno::LOOP));
+        }
+        file::regular(kind)?;
+        let flags = OFlags::RDONLY | QUIETLY;
+        Regular::of(path::open_beneath(self.as_fd(), name, flags)?.into())
     }
 
     /// Makes a file in place of what has its name in an open folder.
-    fn create_in(&self, parent: &OwnedFd, name: &OsStr) -> io::Result<File> {
+    fn create_in(&self, parent: &Parent<'_>, name: &OsStr) -> io::Result<File> {
         unlink(parent, name)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | QUIETLY;
         Ok(openat(parent, name, flags, self.mode(FILE))?.into())
@@ -363,20 +372,37 @@ impl Folder {
     fn open_regular(&self, name: &Path, flags: OFlags) -> io::Result<File> {
         let (parent, last) = self.parent(name)?;
         let file = openat(&parent, last, flags | QUIETLY, self.mode(FILE)).map_err(path::link)?;
-        regular(file.into())
+        Ok(Regular::of(file.into())?.file)
     }
 
     /// The folder that a name is in, and its last part.
-    fn parent<'a>(&self, name: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
+    fn parent<'a>(&self, name: &'a Path) -> io::Result<(Parent<'_>, &'a OsStr)> {
         let name = path::checked(name)?;
         let last = name.file_name().ok_or(Errno::INVAL)?;
-        let fd = match name.parent() {
+        let parent = match name.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => {
-                path::open_beneath(self.as_fd(), parent, DIRECTORY)?
+                Parent::Below(path::open_beneath(self.as_fd(), parent, DIRECTORY)?)
             }
-            _ => self.fd.try_clone()?,
+            _ => Parent::Itself(self.as_fd()),
         };
-        Ok((fd, last))
+        Ok((parent, last))
+    }
+}
+
+/// The folder that a name is in.
+enum Parent<'a> {
+    /// The one that was asked.
+    Itself(BorrowedFd<'a>),
+    /// One below it, opened for this.
+    Below(OwnedFd),
+}
+
+impl AsFd for Parent<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Itself(fd) => *fd,
+            Self::Below(fd) => fd.as_fd(),
+        }
     }
 }
 
@@ -397,25 +423,21 @@ const QUIETLY: OFlags =
     OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// Removes a name; one that is not there is removed already.
-fn unlink(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
+fn unlink(parent: impl AsFd, name: &OsStr) -> io::Result<()> {
     match unlinkat(parent, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-fn regular(file: File) -> io::Result<File> {
-    file::regular(&file.metadata()?)?;
-    Ok(file)
+fn kind_of(at: impl AsFd, name: &OsStr) -> io::Result<FileType> {
+    let found = statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(FileType::from_raw_mode(found.st_mode))
 }
 
 /// Opens for reading what was only looked up, if it is a regular file: opening a device can already do something.
 fn reopened(found: OwnedFd) -> io::Result<File> {
-    let is_link = FileType::from_raw_mode(fstat(&found)?.st_mode).is_symlink();
-    if is_link {
-        return Err(path::link(Errno::LOOP));
-    }
-    let found = regular(found.into())?;
+    let found = Regular::of(found.into())?.file;
     File::open(format!("/proc/self/fd/{}", found.as_raw_fd()))
 }
 

@@ -162,7 +162,7 @@ impl Bench<'_> {
             Ok(recorded) => self.gone_on_with(&recorded)?,
             Err(_) => self.measured(build, pairs, &run)?,
         };
-        let analysis = analysis::analyse(&recorded.run, &recorded.trials);
+        let analysis = analysis::unjudged(&recorded.run, &recorded.trials);
         let nothing = || Failure::Unmeasured(format!("{} holds no comparison", run.display()));
         analysis.judgements.into_iter().next().ok_or_else(nothing)
     }

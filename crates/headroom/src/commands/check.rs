@@ -70,7 +70,7 @@ pub(crate) fn analysed(
     limits: &Limits,
     near: Option<&Path>,
 ) -> Result<Analysis, Failure> {
-    let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
+    let mut analysis = analysis::unjudged(&recorded.run, &recorded.trials);
     let cells = explain::cells(recorded, symbols)?;
     if !cells.is_empty() {
         profiling::with_profiles(&mut analysis, &recorded.run, &recorded.trials, &cells);

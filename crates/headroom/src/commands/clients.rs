@@ -107,7 +107,7 @@ impl Verbs for Clients {
     fn so_far(recorded: &Recorded, pending: Option<&Pending>) -> Result<SoFar, Failure> {
         let Recorded { run, trials, study_text, .. } = recorded;
         // Stacks come last, and explaining them takes its time.
-        let mut analysis = analysis::analyse(run, trials);
+        let mut analysis = analysis::unjudged(run, trials);
         check::judge(&mut analysis, recorded, &flags::Limits::default(), None)?;
         if pending.is_some() {
             // What cannot be decided yet is no verdict.
@@ -175,7 +175,7 @@ fn for_index(recorded: &Recorded, following: &Following<'_>) -> Result<Analysis,
     if gates.is_some_and(asks_for_stacks) || following.figure.name() == Some(STACKS) {
         return check::analysed(recorded, following.symbols, &limits, None);
     }
-    let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
+    let mut analysis = analysis::unjudged(&recorded.run, &recorded.trials);
     check::judge(&mut analysis, recorded, &limits, None)?;
     Ok(analysis)
 }

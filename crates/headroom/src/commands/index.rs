@@ -15,6 +15,7 @@ use std::{
     mem::ManuallyDrop,
     panic::resume_unwind,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
 
@@ -22,7 +23,7 @@ use lab::{host, run_folder};
 use linux::folder::Folder;
 use report::index::{self, Entry, Index, Place, Unread, Wanted};
 
-use self::memory::{Memory, Remembered};
+use self::memory::{Memory, NewLine, Remembered};
 use super::kinds::{self, Following};
 use crate::{
     code_files::SymbolFolders,
@@ -68,19 +69,18 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
 /// All runs below a folder, the latest first.
 fn gather(folder: &Path, page: &Path, following: &Following<'_>, mut memory: Memory) -> Index {
     let (mut runs, mut unread) = (Vec::new(), Vec::new());
-    for Read { path, folder, stamp, entry } in read(folder, page, following, &memory) {
+    for Read { folder, new, entry } in read(folder, page, following, &memory) {
+        memory.keep(new);
         match entry {
-            Ok(entry) => {
-                if let Some(stamp) = stamp {
-                    memory.keep(&path, stamp, &entry);
-                }
-                runs.push(entry);
-            }
+            Ok(entry) => runs.push(entry),
             Err(why) => unread.push(Unread { folder, why }),
         }
     }
     memory.write();
-    runs.sort_by_key(|entry| std::cmp::Reverse(entry.began_unix));
+    runs.sort_by(|one: &Entry, other| {
+        other.began_unix.cmp(&one.began_unix).then_with(|| one.folder.cmp(&other.folder))
+    });
+    unread.sort_by(|one, other| one.folder.cmp(&other.folder));
     Index { title: title(folder), figure: following.figure.to_string(), runs, unread }
 }
 
@@ -97,40 +97,41 @@ fn refuse_unknown(wanted: &Wanted, runs: &[Entry]) -> Result<(), Failure> {
 
 /// A run's line.
 struct Read {
-    path: PathBuf,
     /// As the page names it.
     folder: String,
-    /// What the run was when it was read; `None` where the line was remembered.
-    stamp: Option<String>,
+    /// What to remember, where it was not.
+    new: Option<NewLine>,
     entry: Result<Entry, String>,
 }
 
-/// The lines of all runs below a folder, on all cores.
+/// The lines of all runs below a folder, on all cores and in no order.
 fn read(folder: &Path, page: &Path, following: &Following<'_>, memory: &Memory) -> Vec<Read> {
     // The system is asked once where we are, and not for each run.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let (folder, page) = (absolute(folder), absolute(page));
-    let below = |paths: &[PathBuf], deepest| {
+    let below = |paths: &mut dyn Iterator<Item = &PathBuf>, deepest| {
         let database = memory.database();
         let remembered = memory.of_runs(&database);
         let mut walk = Walk { folder: &folder, page: &page, following, remembered };
-        paths.iter().flat_map(|path| walk.below(path, deepest)).collect::<Vec<_>>()
+        paths.flat_map(|path| walk.below(path, deepest)).collect::<Vec<_>>()
     };
-    let itself = below(std::slice::from_ref(&folder), 0);
+    let itself = below(&mut std::iter::once(&folder), 0);
     if !itself.is_empty() {
         return itself;
     }
-    let inside = folders_in(&folder);
-    let each = inside.len().div_ceil(host::cores()).max(1);
-    let mut parts = inside.chunks(each);
-    // This thread reads too: glibc grows the memory of others page by page, with a system call each.
-    let own = parts.next().unwrap_or_default();
+    let inside = Folder::open(&folder).map(|folder| folders_in(&folder)).unwrap_or_default();
+    // Whoever is through with one takes the next: a core may have other work, and runs are of many lengths.
+    let next = AtomicUsize::new(0);
+    let one_by_one = || {
+        let mut own = std::iter::from_fn(|| inside.get(next.fetch_add(1, Ordering::Relaxed)));
+        below(&mut own, DEEPEST - 1)
+    };
     thread::scope(|scope| {
-        let others: Vec<_> =
-            parts.map(|part| scope.spawn(move || below(part, DEEPEST - 1))).collect();
-        let mut all = below(own, DEEPEST - 1);
-        for part in others {
-            all.extend(part.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        let others: Vec<_> = (1..host::cores()).map(|_| scope.spawn(one_by_one)).collect();
+        // This thread reads too: glibc grows the memory of others page by page, with a system call each.
+        let mut all = one_by_one();
+        for other in others {
+            all.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
         all
     })
@@ -148,37 +149,48 @@ impl Walk<'_> {
     /// The lines of the runs at this path and below it, by name. A run's own folders are not entered.
     fn below(&mut self, path: &Path, deepest: u32) -> Vec<Read> {
         // What is remembered is a run; to look whether it is would take as long as all else about it.
-        let remembered = self.remembered.line(path);
-        if remembered.is_some() || run_folder::is_one(path) {
-            return vec![self.read(path, remembered)];
+        if let Some(entry) = self.remembered.line(path) {
+            let (folder, report) = (self.named(path), self.report(path));
+            let entry = Ok(Entry { folder: folder.clone(), report, ..entry });
+            return vec![Read { folder, new: None, entry }];
+        }
+        let Ok(opened) = Folder::open(path) else { return Vec::new() };
+        if run_folder::holds_one(&opened) {
+            return vec![self.read(&opened)];
         }
         if deepest == 0 {
             return Vec::new();
         }
-        folders_in(path).iter().flat_map(|inside| self.below(inside, deepest - 1)).collect()
+        folders_in(&opened).iter().flat_map(|inside| self.below(inside, deepest - 1)).collect()
     }
 
-    fn read(&self, path: &Path, remembered: Option<Entry>) -> Read {
-        let folder = path.strip_prefix(self.folder).unwrap_or(path).display().to_string();
-        let folder = if folder.is_empty() { ".".to_owned() } else { folder };
-        let report = path.join(PAGE);
-        let report = report.is_file().then(|| link(&report, self.page));
-        let path = path.to_owned();
-        if let Some(entry) = remembered {
-            let entry = Ok(Entry { folder: folder.clone(), report, ..entry });
-            return Read { path, folder, stamp: None, entry };
-        }
-        let stamp = memory::stamp_of(&path);
-        let recorded = run_folder::read_any(&path).map_err(why_not);
+    fn read(&self, opened: &Folder) -> Read {
+        let path = opened.path();
+        let (folder, report) = (self.named(path), self.report(path));
+        let stamp = memory::stamp_of(path);
+        let recorded = run_folder::read_any_in(opened).map_err(why_not);
         let place = Place { folder: &folder, report };
         let entry = recorded.and_then(|recorded| kinds::entry(&recorded, self.following, place));
-        Read { path, folder, stamp, entry }
+        let new = stamp.zip(entry.as_ref().ok());
+        let new = new.and_then(|(stamp, entry)| NewLine::of(path, stamp, entry));
+        Read { folder, new, entry }
+    }
+
+    /// A run's folder as the page names it.
+    fn named(&self, path: &Path) -> String {
+        let name = path.strip_prefix(self.folder).unwrap_or(path).display().to_string();
+        if name.is_empty() { ".".to_owned() } else { name }
+    }
+
+    /// A link to a run's report, where there is one.
+    fn report(&self, run: &Path) -> Option<String> {
+        let report = run.join(PAGE);
+        report.is_file().then(|| link(&report, self.page))
     }
 }
 
 /// The folders in one, by name. A link to a folder is none: it may lead back here.
-fn folders_in(folder: &Path) -> Vec<PathBuf> {
-    let Ok(folder) = Folder::open(folder) else { return Vec::new() };
+fn folders_in(folder: &Folder) -> Vec<PathBuf> {
     let inside = folder.folders().unwrap_or_default();
     inside.iter().map(|name| folder.path_of(name)).collect()
 }

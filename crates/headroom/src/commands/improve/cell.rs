@@ -247,7 +247,7 @@ pub(super) fn floor(
     let file = trials::changed(file, &flags)?;
     let symbols = SymbolFolders::of(options, &flags.symbols);
     let recorded = trials::measured(options, trials::plain(&flags.on, &symbols), &file, run)?;
-    let analysis = analysis::analyse(&recorded.run, &recorded.trials);
+    let analysis = analysis::unjudged(&recorded.run, &recorded.trials);
     let cost = analysis.cell(floor, cell.clients).and_then(|cell| cell.cpu.subject);
     let unmeasured = || Failure::Unmeasured(format!("the floor `{floor}` could not be measured"));
     cost.map(|cost| Some(cost.mean)).ok_or_else(unmeasured)

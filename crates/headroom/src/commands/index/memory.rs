@@ -31,7 +31,24 @@ pub(super) struct Memory {
     cache: PathBuf,
     figure: String,
     forgets: bool,
-    new: Vec<(String, String, String)>,
+    new: Vec<NewLine>,
+}
+
+/// A line that is to be remembered.
+#[derive(Debug)]
+pub(super) struct NewLine {
+    run: String,
+    stamp: String,
+    said: String,
+}
+
+impl NewLine {
+    /// The line of a run; `stamp` is from before it was read. A run's name is where it is on this machine.
+    pub(super) fn of(run: &Path, stamp: String, entry: &Entry) -> Option<Self> {
+        let line = Line { entry, known: &entry.known };
+        let said = serde_json::to_string(&line).ok()?;
+        Some(Self { run: run.to_str()?.to_owned(), stamp, said })
+    }
 }
 
 /// What was said of runs before, for one thread to ask.
@@ -42,9 +59,9 @@ pub(super) struct Remembered<'a> {
 
 /// A line as it is kept: what it knows beyond itself is not part of the page.
 #[derive(Serialize, Deserialize)]
-struct Line {
-    entry: Entry,
-    known: Vec<String>,
+struct Line<E, K> {
+    entry: E,
+    known: K,
 }
 
 impl Memory {
@@ -68,11 +85,9 @@ impl Memory {
         Remembered { figure: &self.figure, select: database.as_ref().and_then(prepare) }
     }
 
-    /// Remembers a line that was read just now; `stamp` is from before that. A run's name is where it is on this machine.
-    pub(super) fn keep(&mut self, run: &Path, stamp: String, entry: &Entry) {
-        let line = Line { entry: entry.clone(), known: entry.known.clone() };
-        let said = serde_json::to_string(&line).ok();
-        self.new.extend(run.to_str().zip(said).map(|(run, said)| (run.to_owned(), stamp, said)));
+    /// Remembers a line that was read just now.
+    pub(super) fn keep(&mut self, new: Option<NewLine>) {
+        self.new.extend(new);
     }
 
     /// Remembers nothing of what was; what is read now takes its place.
@@ -92,7 +107,7 @@ impl Memory {
         {
             let mut insert =
                 transaction.prepare("INSERT OR REPLACE INTO said_of VALUES (?, ?, ?, ?, ?)")?;
-            for (run, stamp, said) in &self.new {
+            for NewLine { run, stamp, said } in &self.new {
                 insert.execute(params![run, self.figure, env!("HEADROOM_VERSION"), stamp, said])?;
             }
         }
@@ -110,7 +125,7 @@ impl Remembered<'_> {
         if text(0)? != stamp_of(run)? {
             return None;
         }
-        let Line { entry, known } = serde_json::from_str(text(1)?).ok()?;
+        let Line::<Entry, Vec<String>> { entry, known } = serde_json::from_str(text(1)?).ok()?;
         Some(Entry { known, ..entry })
     }
 }
@@ -166,6 +181,10 @@ mod tests {
         run
     }
 
+    fn new(run: &Path, folder: &str) -> Option<NewLine> {
+        NewLine::of(run, stamp_of(run)?, &entry(folder))
+    }
+
     /// The line of a run, by a thread that asks for this one alone.
     fn line(memory: &Memory, run: &Path) -> Option<Entry> {
         memory.of_runs(&memory.database()).line(run)
@@ -179,13 +198,13 @@ mod tests {
         let mut memory = Memory::of(&cache, "cpu");
         assert!(line(&memory, &one).is_none());
         for run in [&one, &two] {
-            memory.keep(run, stamp_of(run).unwrap(), &entry("x"));
+            memory.keep(new(run, "x"));
         }
         memory.write();
         let mut again = Memory::of(&cache, "cpu");
         again.forget();
         assert!(line(&again, &one).is_none());
-        again.keep(&one, stamp_of(&one).unwrap(), &entry("read again"));
+        again.keep(new(&one, "read again"));
         again.write();
         let memory = Memory::of(&cache, "cpu");
         let read = line(&memory, &one).unwrap();
@@ -205,7 +224,7 @@ mod tests {
         let one = run(place.path(), "one");
         let mut memory = Memory::of(place.path(), "cpu");
         assert!(line(&memory, &one).is_none());
-        memory.keep(&one, stamp_of(&one).unwrap(), &entry("x"));
+        memory.keep(new(&one, "x"));
         memory.write();
     }
 }

@@ -7,6 +7,9 @@ use report::index::Entry;
 #[derive(Debug)]
 pub(super) struct Memory;
 
+#[derive(Debug)]
+pub(super) struct NewLine;
+
 pub(super) struct Remembered<'a>(PhantomData<&'a ()>);
 
 impl Memory {
@@ -22,11 +25,17 @@ impl Memory {
         Remembered(PhantomData)
     }
 
-    pub(super) fn keep(&mut self, _: &Path, _: String, _: &Entry) {}
+    pub(super) fn keep(&mut self, _: Option<NewLine>) {}
 
     pub(super) fn forget(&mut self) {}
 
     pub(super) fn write(self) {}
+}
+
+impl NewLine {
+    pub(super) fn of(_: &Path, _: String, _: &Entry) -> Option<Self> {
+        None
+    }
 }
 
 impl Remembered<'_> {
