@@ -13,7 +13,10 @@ use std::{
     time::Duration,
 };
 
-use rustix::net::SocketAddrUnix;
+use rustix::{
+    io::retry_on_intr,
+    net::{RecvFlags, SocketAddrUnix, recv},
+};
 
 /// An answer waits until all that is before it in the daemon's loop is done: at its start that is
 /// the making of all its interfaces.
@@ -21,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of an abstract name, at most: `sun_path` without its first zero.
 const ABSTRACT: usize = 107;
 /// The longest answer that either of them gives.
-const LONGEST: usize = 8192;
+const LONGEST: usize = 16_384;
 
 /// A conversation with a control socket.
 #[derive(Debug)]
@@ -60,10 +63,7 @@ impl Control {
     /// Asks a question and waits for the answer.
     pub(crate) fn ask(&self, question: &str) -> io::Result<String> {
         self.socket.send(question.as_bytes())?;
-        let mut answer = vec![0; LONGEST];
-        let length = self.socket.recv(&mut answer)?;
-        answer.truncate(length);
-        Ok(String::from_utf8_lossy(&answer).into_owned())
+        answer(&self.socket)
     }
 
     /// Gives an order; any answer but `OK` is a refusal.
@@ -82,9 +82,28 @@ impl Drop for Control {
     }
 }
 
+/// The next answer. A child's end is a signal, after which no system waits on by itself where a socket has a time-out.
+pub(crate) fn answer(socket: &UnixDatagram) -> io::Result<String> {
+    let mut answer = vec![0; LONGEST];
+    let (_, length) = retry_on_intr(|| recv(socket, &mut *answer, RecvFlags::empty()))?;
+    Ok(String::from_utf8_lossy(&answer[..length]).into_owned())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::thread;
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicBool, Ordering},
+        },
+        thread,
+    };
+
+    use rustix::{
+        process::{Pid, Signal, kill_process},
+        thread::gettid,
+    };
+    use signal_hook::consts::SIGUSR1;
 
     use super::*;
 
@@ -107,5 +126,26 @@ mod tests {
         answering.join().unwrap();
         drop(control);
         assert!(!folder.path().join("us").exists(), "the socket's name is removed");
+    }
+    #[test]
+    fn an_answer_is_waited_for_through_signals() {
+        let came = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(SIGUSR1, came.clone()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let there = folder.path().join("daemon");
+        let daemon = UnixDatagram::bind(&there).unwrap();
+        let control = Control::connect(folder.path().join("us"), &there).unwrap();
+        let asking = thread::spawn(move || control.ask(&gettid().as_raw_nonzero().to_string()));
+        let mut question = [0; 64];
+        let (length, asker) = daemon.recv_from(&mut question).unwrap();
+        // The kernel gives a signal to the thread that it is sent to, if that one takes it.
+        let asker_id = str::from_utf8(&question[..length]).unwrap().parse().unwrap();
+        for _ in 0..5 {
+            thread::sleep(Duration::from_millis(20));
+            kill_process(Pid::from_raw(asker_id).unwrap(), Signal::USR1).unwrap();
+        }
+        daemon.send_to(b"OK", asker.as_pathname().unwrap()).unwrap();
+        assert_eq!(asking.join().unwrap().unwrap(), "OK");
+        assert!(came.load(Ordering::Relaxed));
     }
 }

@@ -14,6 +14,8 @@ use std::{
 
 use rustix::net::{SocketAddrUnix, bind};
 
+use crate::control;
+
 /// A question is answered at once.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -106,9 +108,7 @@ fn ask(socket: &Path, words: &str, patience: Duration) -> io::Result<String> {
     own.set_read_timeout(Some(patience))?;
     own.set_write_timeout(Some(PATIENCE))?;
     own.send(words.as_bytes())?;
-    let mut reply = vec![0; 16384];
-    let length = own.recv(&mut reply)?;
-    Ok(String::from_utf8_lossy(&reply[..length]).into_owned())
+    control::answer(&own)
 }
 
 /// Our end. It must have a name to be answered, which the kernel chooses: an abstract one, so that there is no
