@@ -46,7 +46,9 @@ impl Place {
         static PLACES: AtomicU32 = AtomicU32::new(0);
         let number = PLACES.fetch_add(1, Ordering::Relaxed);
         let folder = tempfile::Builder::new().prefix("headroom-test-").tempdir().unwrap();
-        Self { folder, mark: format!("{}-{number}", std::process::id()), _turn: turn }
+        // With the test's name, for whoever looks what runs, or what takes its time.
+        let test = thread::current().name().unwrap_or_default().to_owned();
+        Self { folder, mark: format!("{}-{number} {test}", std::process::id()), _turn: turn }
     }
 
     /// A path in the folder.
