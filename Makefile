@@ -143,15 +143,15 @@ red-team: tested ## every cheat and every honest change against stationd's task 
 	@scripts/setup improve
 	HEADROOM_RED_TEAM=all HEADROOM_CACHE=$(tests_cache) $(linted) MAKEFLAGS= cargo test --locked --workspace --test integration -- red_team:: --nocapture
 
-# What `make test` shows once, or in small: power cuts, searches among builds, nodes that are lost, 500 stations. Any of the
-# variables may be set otherwise.
+# What `make test` shows once, or in small: power cuts, searches among builds, perturbed states, nodes that are lost, 500
+# stations. Any of the variables may be set otherwise.
 long-proofs: export HEADROOM_LONG ?= 1
 long-proofs: export HEADROOM_POWER_CUTS ?= 50
 long-proofs: export HEADROOM_BISECT ?= 64/20
 long-proofs: export HEADROOM_LOST_NODES ?= 100
 long-proofs: tested ## what `make test` repeats less often or has in small, at its whole length (some hours)
 	HEADROOM_CACHE=$(tests_cache) $(linted) MAKEFLAGS= cargo test --locked --workspace --test integration -- --nocapture \
-		board:: bisect:: shards::a_cluster stationd_values::
+		board:: bisect:: perturbed:: shards::a_cluster stationd_values::
 
 packages-improve: setup-build ## what `headroom improve` needs
 	@scripts/setup improve

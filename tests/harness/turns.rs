@@ -6,6 +6,7 @@
 
 use std::{
     fs::{self, File},
+    path::PathBuf,
     thread,
     time::Duration,
 };
@@ -20,9 +21,11 @@ const TURNS: usize = 2;
 pub(super) struct Turn(#[expect(dead_code, reason = "dropping it is its use")] File);
 
 impl Turn {
-    /// Waits for one of the turns.
+    /// Waits for one of the turns, behind those that wait already.
     pub(super) fn one() -> Self {
         let files = files();
+        let first = File::create(folder().join("first.lock")).unwrap();
+        first.lock().unwrap();
         loop {
             if let Some(at) = files.iter().position(|file| file.try_lock().is_ok()) {
                 return Self(files.into_iter().nth(at).unwrap());
@@ -32,8 +35,13 @@ impl Turn {
     }
 }
 
-fn files() -> Vec<File> {
+fn folder() -> PathBuf {
     let folder = cache().join("turns");
     fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn files() -> Vec<File> {
+    let folder = folder();
     (0..TURNS).map(|turn| File::create(folder.join(format!("{turn}.lock"))).unwrap()).collect()
 }
