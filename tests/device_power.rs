@@ -23,7 +23,7 @@ fn on(place: &Place, client: &Client, device: &Device, command: &str) -> Headroo
 #[test]
 fn a_device_that_is_lent_by_commands_is_always_taken_back() {
     let place = Place::without_guests();
-    let _busy = Busy::named(&place, "busy-is-lent");
+    let _busy = Busy::nice(&place, "busy-is-lent");
     let lent = |acquire: &str| {
         let text = format!(
             "address = \"local\"\n[hold]\nacquire = \"\"\"{acquire}\"\"\"\nrelease = \"rm lent && echo back >>given\"\n"

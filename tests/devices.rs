@@ -37,7 +37,7 @@ fn study(process: &str, repetitions: u32, window: &str) -> String {
 fn with_busy(name: &str) -> (Place, Client, Busy) {
     let place = Place::without_guests();
     let client = Client::new(&place);
-    let busy = Busy::named(&place, name);
+    let busy = Busy::nice(&place, name);
     (place, client, busy)
 }
 
@@ -235,7 +235,7 @@ enum Victim {
 #[test]
 fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut() {
     let (place, client, busy) = with_busy("busy-dev-kill");
-    let other = Busy::named(&place, "busy-dev-other");
+    let other = Busy::nice(&place, "busy-dev-other");
     let Some(device) = Device::start(&place, &client, Server::Dropbear, GOVERNOR) else { return };
     let link = Link::to(device.port, 1 << 30).named(&client, "ssh:killed");
     place.write("study.toml", EVERYTHING);

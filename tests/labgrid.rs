@@ -47,7 +47,7 @@ impl Setting {
 fn a_place_is_acquired_turned_on_measured_and_released() {
     let Some(setting) = Setting::new() else { return };
     let Setting { lab, device, .. } = &setting;
-    let _busy = Busy::named(&setting.place, "busy-in-a-lab");
+    let _busy = Busy::nice(&setting.place, "busy-in-a-lab");
     let held = || lab.holder();
     let (running, holder) = setting.profile("busy-in-a-lab").start().until("acquired", held);
     assert_eq!(holder, "lab/me");
@@ -84,7 +84,7 @@ fn what_others_hold_is_left_alone_and_what_is_ours_stays_ours() {
 fn a_place_is_released_however_headroom_ends() {
     let Some(setting) = Setting::new() else { return };
     let Setting { lab, device, place, .. } = &setting;
-    let _busy = Busy::named(place, "busy-lab-ends");
+    let _busy = Busy::nice(place, "busy-lab-ends");
     let words = ["profile", "busy-lab-ends", "--window", "60s", "--load", "sleep 1"];
     let runs = |name: &str| device.processes().iter().any(|one| one.name == name);
     for signal in [Signal::INT, Signal::KILL] {

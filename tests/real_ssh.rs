@@ -50,7 +50,7 @@ fn fails(place: &Place, client: &Client, address: &str) -> Ended {
 #[test]
 fn a_device_with_busybox_and_no_mktemp_is_measured_and_left_as_it_was() {
     let (place, client) = with_client();
-    let _busy = Busy::named(&place, "busy-real-ssh");
+    let _busy = Busy::nice(&place, "busy-real-ssh");
     for (server, address) in SERVERS.into_iter().zip(["ssh:openssh", "ssh:root@dropbear"]) {
         let Some(device) = Device::start(&place, &client, server, "") else { return };
         let words = ["profile", "busy-real-ssh", "--window", "1s", "--repetitions", "1"];
@@ -188,7 +188,7 @@ fn busy_on(place: &Place, client: &Client, address: &str, is_so_far: &dyn Fn() -
 #[test]
 fn a_link_that_is_cut_and_a_headroom_that_is_killed_leave_a_device_as_it_was() {
     let (place, client) = with_client();
-    let _busy = Busy::named(&place, "busy-is-cut");
+    let _busy = Busy::nice(&place, "busy-is-cut");
     for server in SERVERS {
         let Some(device) = Device::start(&place, &client, server, "") else { return };
         let [carried, working, killed] =
@@ -224,7 +224,7 @@ fn a_link_that_is_cut_and_a_headroom_that_is_killed_leave_a_device_as_it_was() {
 #[test]
 fn an_ssh_and_an_agent_that_are_killed_leave_a_device_as_it_was() {
     let (place, client) = with_client();
-    let _busy = Busy::named(&place, "busy-is-cut");
+    let _busy = Busy::nice(&place, "busy-is-cut");
     let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
     let runs = |name: &str| device.processes().into_iter().find(|one| one.name == name);
     for name in ["agent-killed", "ssh-killed"] {

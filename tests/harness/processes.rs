@@ -65,9 +65,25 @@ pub(crate) struct Busy(Child);
 impl Busy {
     /// One of this name: names are the whole machine's, so each test has its own.
     pub(crate) fn named(place: &Place, name: &str) -> Self {
+        Self::of_niceness(place, name, "0")
+    }
+
+    /// One that has what guests leave of the CPU, where it is enough that it runs.
+    pub(crate) fn nice(place: &Place, name: &str) -> Self {
+        Self::of_niceness(place, name, "19")
+    }
+
+    fn of_niceness(place: &Place, name: &str, niceness: &str) -> Self {
         symlink("/bin/sh", place.path(name)).unwrap();
-        let script = "while :; do :; done";
-        Self(Command::new(place.path(name)).args(["-c", script]).spawn().unwrap())
+        // It ends with the test, also where that is killed.
+        let mut words = Command::new("setpriv");
+        words.args(["--pdeathsig", "KILL", "nice", "-n", niceness]).arg(place.path(name));
+        let running = Self(words.args(["-c", "while :; do :; done"]).spawn().unwrap());
+        let named = || fs::read_to_string(format!("/proc/{}/comm", running.0.id())).ok();
+        let is_there =
+            || named()?.trim_end().starts_with(&name[..name.len().min(15)]).then_some(());
+        eventually(Duration::from_secs(10), is_there).unwrap();
+        running
     }
 
     /// Whether it runs, and is not stopped.

@@ -10,13 +10,10 @@ use std::{
         unix::net::{SocketAddr, UnixDatagram},
     },
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use rustix::{
-    io::retry_on_intr,
-    net::{RecvFlags, SocketAddrUnix, recv},
-};
+use rustix::net::SocketAddrUnix;
 
 /// An answer waits until all that is before it in the daemon's loop is done: at its start that is
 /// the making of all its interfaces.
@@ -82,11 +79,21 @@ impl Drop for Control {
     }
 }
 
-/// The next answer. A child's end is a signal, after which no system waits on by itself where a socket has a time-out.
+/// The next answer. A child's end is a signal, after which no system waits on by itself where a socket has a time-out; here
+/// the wait goes on until that has passed, and for as long again at most.
 pub(crate) fn answer(socket: &UnixDatagram) -> io::Result<String> {
+    let until = socket.read_timeout()?.map(|patience| Instant::now() + patience);
+    let goes_on = |error: &io::Error| {
+        error.kind() == io::ErrorKind::Interrupted
+            && until.is_none_or(|until| Instant::now() < until)
+    };
     let mut answer = vec![0; LONGEST];
-    let (_, length) = retry_on_intr(|| recv(socket, &mut *answer, RecvFlags::empty()))?;
-    Ok(String::from_utf8_lossy(&answer[..length]).into_owned())
+    loop {
+        match socket.recv(&mut answer) {
+            Err(error) if goes_on(&error) => {}
+            received => return Ok(String::from_utf8_lossy(&answer[..received?]).into_owned()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -127,6 +134,7 @@ mod tests {
         drop(control);
         assert!(!folder.path().join("us").exists(), "the socket's name is removed");
     }
+
     #[test]
     fn an_answer_is_waited_for_through_signals() {
         let came = Arc::new(AtomicBool::new(false));

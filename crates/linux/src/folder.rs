@@ -349,8 +349,8 @@ impl Folder {
         kind_of(parent, last)
     }
 
-    /// Opens a regular file to read it. Opening a device can already do something, so a name is looked at before; through
-    /// links, if need be, which opening is not.
+    /// Opens a regular file to read it. Opening a device can already do something, so the name is looked at before. The look
+    /// may lead through a symbolic link; what is opened does not.
     fn regular(&self, name: &Path) -> io::Result<Regular> {
         let name = path::checked(name)?;
         let kind = kind_of(self, name.as_os_str())?;
