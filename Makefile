@@ -101,7 +101,7 @@ first-base: headroom packages
 check: setup-check ## formatting, lints and the rules of CONTRIBUTING.md
 	$(cargo) xtask check
 
-test: tested ## everything that CI checks, real guests included (about an hour from a clean clone on two cores)
+test: tested ## everything that CI checks, real guests included (about half an hour from a clean clone on two cores)
 	@$(together) test-guests test-crates
 
 # Guests fill both cores and have their own time, so they come last; the tests of the crates wait for sockets and clocks
