@@ -66,7 +66,7 @@ pub fn bytes_from(file: File, most: u64) -> io::Result<Vec<u8>> {
 ///
 /// As [`bytes`]; a file that is shortened meanwhile ends early.
 pub fn shared(path: &Path, most: u64) -> io::Result<Arc<[u8]>> {
-    shared_from(open(path)?, most)
+    opened(path)?.shared(most)
 }
 
 /// All bytes of an open file of at most `most` bytes, to be shared.
@@ -74,20 +74,8 @@ pub fn shared(path: &Path, most: u64) -> io::Result<Arc<[u8]>> {
 /// # Errors
 ///
 /// As [`shared`].
-pub fn shared_from(mut file: File, most: u64) -> io::Result<Arc<[u8]>> {
-    let length = file.metadata()?.len();
-    if length > most {
-        return Err(too_large(most));
-    }
-    // Files of /proc say that they are empty.
-    if length == 0 {
-        return bytes_from(file, most).map(Arc::from);
-    }
-    let length = usize::try_from(length).map_err(|_| too_large(most))?;
-    let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, length).collect();
-    // It was made here, so nobody else has it.
-    Arc::get_mut(&mut bytes).map_or(Ok(()), |bytes| file.read_exact(bytes))?;
-    Ok(bytes)
+pub fn shared_from(file: File, most: u64) -> io::Result<Arc<[u8]>> {
+    Regular::of(file)?.shared(most)
 }
 
 /// All text of a regular file of at most `most` bytes.
@@ -119,16 +107,33 @@ impl Regular {
         Ok(Self { file, length: metadata.len() })
     }
 
+    /// Its length, if it is at most so long.
+    fn length(&self, most: u64) -> io::Result<usize> {
+        usize::try_from(self.length)
+            .ok()
+            .filter(|_| self.length <= most)
+            .ok_or_else(|| too_large(most))
+    }
+
     /// All its bytes, if they are at most so many.
     pub(crate) fn bytes(self, most: u64) -> io::Result<Vec<u8>> {
-        if self.length > most {
-            return Err(too_large(most));
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(self.length).unwrap_or_default());
-        // Files of /proc say that they are empty.
-        let end = if self.length == 0 { most.saturating_add(1) } else { self.length };
-        self.file.take(end).read_to_end(&mut bytes)?;
+        let mut bytes = Vec::with_capacity(self.length(most)?);
+        // Files of /proc say that they are empty, and a file may grow meanwhile.
+        self.file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
+    }
+
+    /// The same, to be shared.
+    fn shared(mut self, most: u64) -> io::Result<Arc<[u8]>> {
+        let length = self.length(most)?;
+        // Files of /proc say that they are empty.
+        if length == 0 {
+            return self.bytes(most).map(Arc::from);
+        }
+        let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, length).collect();
+        // It was made here, so nobody else has it.
+        Arc::get_mut(&mut bytes).map_or(Ok(()), |bytes| self.file.read_exact(bytes))?;
+        Ok(bytes)
     }
 }
 

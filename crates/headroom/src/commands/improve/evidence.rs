@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use analysis::{Estimate, NANOSECONDS_PER_INSTRUCTION, analyse, verdicts::Judgement};
+use analysis::{Estimate, NANOSECONDS_PER_INSTRUCTION, unjudged, verdicts::Judgement};
 use improve::{Built, judge::Evidence};
 use lab::run_folder::Recorded;
 use model::{
@@ -20,7 +20,7 @@ pub(super) fn of(
     built: &Built,
     floor_us: Option<f64>,
 ) -> (Option<Evidence>, f64) {
-    let analysis = analyse(&recorded.run, &recorded.trials);
+    let analysis = unjudged(&recorded.run, &recorded.trials);
     let evidence = |judgement: &Judgement| {
         let memory = |variant: &str| {
             analysis.cell(variant, judgement.clients).and_then(|cell| cell.beyond.rss_end_kib)
