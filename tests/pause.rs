@@ -88,6 +88,31 @@ fn everybody_who_talks_to_the_subject_is_found_and_paused() {
     assert_eq!(place.left(), []);
 }
 
+/// Asks hostapd, and shows that it lives.
+const HEART: &str = "#!/bin/sh\nwhile :; do hostapd_cli -i wlan0 all_sta >/dev/null 2>&1; date +%s >/tmp/heart; sleep 1; done\n";
+/// Ends it and starts it again where it is silent for 3 s, as a service manager does.
+const GUARDS: &str = "#!/bin/sh\nme=/run/headroom/put/heart\n$me & p=$!\ntrap 'kill -9 $p; exit 0' TERM\n\
+    while :; do sleep 1; t=$(cat /tmp/heart 2>/dev/null || date +%s)\n\
+    if [ $(($(date +%s) - t)) -gt 3 ]; then kill -9 $p; $me & p=$!; sleep 3; fi; done\n";
+
+#[test]
+fn a_watchdog_that_ends_a_stopped_consumer_is_named() {
+    let place = Place::with_guests();
+    place.write("heart", HEART);
+    place.write("guards", GUARDS);
+    let guarded = Study::small()
+        .access_point("programs = [\"heart\", \"guards\"]")
+        .variant("guarded", "load = \"none\"\nbackground = \"/run/headroom/put/guards\"");
+    place.write("study.toml", &guarded.text());
+    let words =
+        ["pause", "heart", "study.toml", "--repetitions", "1", "--span", "10s", "--out", "run"];
+    let ended = place.headroom(words).run();
+    ended.code(3).says(
+        "s after it was stopped, and was started again, it seems by its parent `guards` (pid ",
+    );
+    ended.says("A watchdog ends whoever is silent for too long: choose a shorter --span");
+}
+
 #[test]
 fn who_is_not_there_cannot_be_paused() {
     let place = Place::with_guests();

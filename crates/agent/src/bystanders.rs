@@ -5,8 +5,8 @@
 //! those of system calls: these are watched beside probes only, whose windows give no CPU time. A kernel
 //! without such a tracepoint shows nothing. Such a window is refused; whose fault it was is not judged.
 //!
-//! The count decides. Each failure also writes a record with its process, whose name is read from `/proc` at once,
-//! and for a process that a signal ends from the kernel's record of the signal, because it may be gone by then.
+//! The count decides. Each failure also writes a record with its process, whose name is read from `/proc` at once. It may be
+//! gone by then, so the kernel records a name with every signal that ends a process, and beside probes with every end.
 
 use std::{
     collections::BTreeMap,
@@ -82,9 +82,10 @@ enum Harm {
 /// A tracepoint, and what is counted and recorded of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Wanted {
-    /// `None`: it only names the process that a signal is sent to.
+    /// `None`: it only names the process that a signal is sent to, or that ends.
     harm: Option<Harm>,
     event: String,
+    /// Empty: every one.
     filter: String,
 }
 
@@ -112,10 +113,22 @@ struct Fields {
 /// What is known of the failures.
 #[derive(Debug, Default)]
 struct Failures {
-    /// Threads that were sent a signal of [`FAULTS`], by the kernel's number.
-    signalled: BTreeMap<u64, String>,
-    /// Which process, and how it failed.
-    named: Vec<(u32, String)>,
+    /// Threads that were sent a signal of [`FAULTS`] or have ended, by the kernel's number.
+    names: BTreeMap<u64, String>,
+    all: Vec<Failure>,
+}
+
+/// One failure.
+#[derive(Debug)]
+struct Failure {
+    pid: u32,
+    thread: u64,
+    /// The process's, where it was still there.
+    name: Option<String>,
+    harm: Harm,
+    call: String,
+    /// The call's answer, or the signal.
+    number: i64,
 }
 
 impl Bystanders {
@@ -158,8 +171,8 @@ impl Bystanders {
     /// How a process failed last, where that was seen.
     pub(crate) fn failure(&mut self, pid: u32) -> Option<String> {
         self.look();
-        let of = |(failed, line): &(u32, String)| (*failed == pid).then(|| line.clone());
-        self.failures.named.iter().rev().find_map(of)
+        let failed = self.failures.all.iter().rev().find(|failed| failed.pid == pid)?;
+        Some(self.failures.line(failed))
     }
 
     /// Nothing has failed so far.
@@ -168,6 +181,8 @@ impl Bystanders {
     ///
     /// [`Refusal::Instrument`] with what has failed, how often, and which processes.
     pub(crate) fn unharmed(&mut self) -> Result<(), Refusal> {
+        self.look();
+        // Whoever has gone while the rings were read has left its name in one that was read before.
         self.look();
         let counted = self.watches.iter().filter_map(|watch| Some((watch.harm?, watch.total())));
         match reason(&counted.collect::<Vec<_>>(), &self.failures.lines()) {
@@ -197,6 +212,7 @@ fn wanted(calls: bool) -> Vec<Wanted> {
         ),
         signal(None, "signal/signal_generate", faults),
     ];
+    let ends = || signal(None, "sched/sched_process_exit", String::new());
     let lists: [(Harm, &[&str], &[i32]); 2] =
         [(Harm::Birth, &BIRTHS, &BIRTH_ERRORS), (Harm::Program, &PROGRAMS, &PROGRAM_ERRORS)];
     for (harm, names, errors) in lists.into_iter().filter(|_| calls) {
@@ -207,6 +223,7 @@ fn wanted(calls: bool) -> Vec<Wanted> {
             filter: filter.clone(),
         }));
     }
+    wanted.extend(calls.then(ends));
     wanted
 }
 
@@ -217,7 +234,8 @@ impl Wanted {
         let call = self.event.rsplit('_').next().unwrap_or_default().to_owned();
         let fields = match self.harm {
             None => {
-                Fields { number: field("sig")?, thread: field("pid")?, name: Some(field("comm")?) }
+                let thread = field("pid")?;
+                Fields { number: thread.clone(), thread, name: Some(field("comm")?) }
             }
             Some(Harm::Fault) => {
                 Fields { number: field("sig")?, thread: field("common_pid")?, name: None }
@@ -230,7 +248,9 @@ impl Wanted {
         let mut events = Vec::new();
         for cpu in system::cpus() {
             let event = Event::open(&attributes, Target::Cpu(cpu))?;
-            event.filter(&self.filter)?;
+            if !self.filter.is_empty() {
+                event.filter(&self.filter)?;
+            }
             // Without a ring failures are counted and have no names.
             if let Some(ring) = rings.iter().find(|ring| ring.cpu() == cpu) {
                 event.redirect(ring.as_fd())?;
@@ -250,8 +270,15 @@ impl Watch {
 }
 
 impl Failures {
-    fn lines(&self) -> Vec<&str> {
-        self.named.iter().map(|(_, line)| line.as_str()).collect()
+    fn lines(&self) -> Vec<String> {
+        self.all.iter().map(|failed| self.line(failed)).collect()
+    }
+
+    /// One failure, for people.
+    fn line(&self, failed: &Failure) -> String {
+        let Failure { pid, thread, name, harm, call, number } = failed;
+        let name = name.clone().or_else(|| self.names.get(thread).cloned());
+        failure(*harm, call, *number, &process(name, *pid))
     }
 
     /// Takes a record in. What is cut or of no event of ours is passed over.
@@ -263,14 +290,13 @@ impl Failures {
         let thread = self::number(fields, &watch.fields.thread).unwrap_or_default() as u64;
         let Some(harm) = watch.harm else {
             let name = watch.fields.name.clone().and_then(|name| fields.get(name));
-            self.signalled.insert(thread, text(name.unwrap_or_default()));
+            self.names.insert(thread, text(name.unwrap_or_default()));
             return;
         };
         let pid = u32_at(record, HEADER + 8).unwrap_or_default();
         let name = fs::read(format!("/proc/{pid}/comm")).map(|name| text(name.trim_ascii_end()));
-        let signalled = || self.signalled.get(&thread).cloned();
-        let name = name.ok().filter(|name| !name.is_empty()).or_else(signalled);
-        self.named.push((pid, failure(harm, &watch.call, number, &process(name, pid))));
+        let name = name.ok().filter(|name| !name.is_empty());
+        self.all.push(Failure { pid, thread, name, harm, call: watch.call.clone(), number });
     }
 }
 
@@ -312,7 +338,7 @@ fn failure(harm: Harm, call: &str, number: i64, who: &str) -> String {
 }
 
 /// What has failed, for people.
-fn reason(counted: &[(Harm, u64)], failures: &[&str]) -> Option<String> {
+fn reason(counted: &[(Harm, u64)], failures: &[String]) -> Option<String> {
     let of = |harm| counted.iter().filter(|(of, _)| *of == harm).map(|(_, count)| count).sum();
     let failed = [
         (of(Harm::Birth), "forks or threads failed"),
@@ -348,7 +374,7 @@ mod tests {
         let counts = "(forks or threads failed: 3, processes ended by a fault: 1)";
         let without = reason(&failed, &[]).unwrap();
         assert!(without.ends_with(&format!("{counts}; `dmesg` may say which")), "{without}");
-        let failures = ["a", "b", "c", "d", "e", "f", "g"];
+        let failures = ["a", "b", "c", "d", "e", "f", "g"].map(str::to_owned);
         let some = reason(&failed, &failures[..2]).unwrap();
         assert!(some.ends_with(&format!("{counts}: a; b")), "{some}");
         let many = reason(&failed, &failures).unwrap();
@@ -367,6 +393,22 @@ mod tests {
     }
 
     #[test]
+    fn a_process_that_has_gone_has_the_name_that_came_with_its_end() {
+        let gone = Failure {
+            pid: u32::MAX,
+            thread: 7,
+            name: None,
+            harm: Harm::Birth,
+            call: "clone3".to_owned(),
+            number: -14,
+        };
+        let mut failures = Failures { all: vec![gone], ..Failures::default() };
+        assert!(failures.lines()[0].contains("which is gone"), "{:?}", failures.lines());
+        failures.names.insert(7, "python3".to_owned());
+        assert!(failures.lines()[0].starts_with("`python3` (pid "), "{:?}", failures.lines());
+    }
+
+    #[test]
     fn a_number_that_is_cut_or_of_another_length_is_absent() {
         let fields = (-14_i64).to_ne_bytes();
         assert_eq!(number(&fields, &(0..8)), Some(-14));
@@ -382,7 +424,8 @@ mod tests {
         let names =
             |calls| wanted(calls).into_iter().map(|wanted| wanted.event).collect::<Vec<_>>();
         assert_eq!(names(false), signals);
-        assert_eq!(names(true).len(), 8);
+        assert_eq!(names(true).len(), 9);
+        assert_eq!(names(true)[8], "sched/sched_process_exit", "names come with the end");
         let births = &wanted(true)[2];
         assert!(
             births.event.ends_with("sys_exit_clone") && births.filter.starts_with("ret == -14 || ")

@@ -27,6 +27,7 @@ use std::{
 
 use linux::{
     pause::{Held, Sight},
+    proc,
     system::monotonic_ns,
 };
 use model::{
@@ -34,6 +35,8 @@ use model::{
     span::Span,
     wire::Refusal,
 };
+
+use crate::{peers, subject};
 
 pub(crate) use self::watchdog::Watchdog;
 use self::{
@@ -77,6 +80,8 @@ pub(crate) struct Pause {
     current: Option<(PauseState, u64)>,
     done: Vec<Paused>,
     opened_ns: u64,
+    /// Who started the consumer's processes, each with its name.
+    parents: Vec<(u32, Parent)>,
     // Dropped in this order: the watchdog is the last to go.
     decoy: Option<Decoy>,
     watchdog: Watchdog,
@@ -128,6 +133,7 @@ impl Pause {
             current: None,
             done: Vec::new(),
             opened_ns: monotonic_ns(),
+            parents: Vec::new(),
             decoy,
             watchdog,
         };
@@ -173,6 +179,7 @@ impl Pause {
                 Err(error) => return Err(self.unguarded(&error)),
             };
             let (held, pids, vital) = (one.held, one.pids, one.vital);
+            self.parents.extend(pids.iter().filter_map(|pid| Some((*pid, Parent::of(*pid)?))));
             self.consumer.push(Guarded { held, place, pids, vital, stopped: false });
         }
         Ok(())
@@ -352,7 +359,9 @@ impl Pause {
         self.look()?;
         let mut pids: Vec<u32> = self.consumer.iter().flat_map(|one| &one.pids).copied().collect();
         pids.sort_unstable();
-        Ok(Pauses { pids, spans: std::mem::take(&mut self.done) })
+        // Looked at here, because it would be felt in the window. What serves everybody stays connected.
+        let asked = peers::asked(&self.spared.subject, &pids);
+        Ok(Pauses { pids, spans: std::mem::take(&mut self.done), asked })
     }
 
     fn refused(&self, why: &dyn std::fmt::Display) -> Refusal {
@@ -366,10 +375,37 @@ impl Pause {
     }
 
     fn ended(&self, one: &Guarded) -> Refusal {
+        // Nobody waits stopped for what is looked at here.
+        self.send_continue();
+        let now = monotonic_ns();
+        let since = |from_ns: u64| Span::from_nanos(now.saturating_sub(from_ns));
+        let pid = one.pids.first().copied().unwrap_or_default();
+        let was_stopped = match self.current {
+            Some((PauseState::Stopped, from_ns)) => Some(since(from_ns)),
+            _ => None,
+        };
+        let parent = self.parents.iter().find(|(of, _)| *of == pid).map(|(_, parent)| parent);
         Refusal::ConsumerEnded {
             target: self.target.to_string(),
-            pid: one.pids.first().copied().unwrap_or_default(),
-            after: Span::from_nanos(monotonic_ns().saturating_sub(self.opened_ns)),
+            pid,
+            after: since(self.opened_ns),
+            how: how_it_ended(was_stopped, self.is_back(), parent),
+        }
+    }
+
+    /// Whether a process of the consumer's name has been started since the window opened. Whoever starts one needs a moment.
+    fn is_back(&self) -> bool {
+        let Target::Process(name) = &self.target else { return false };
+        let is_new = |pid: &u32| !self.consumer.iter().any(|one| one.pids.contains(pid));
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if subject::pids_of(name).unwrap_or_default().iter().any(is_new) {
+                return true;
+            }
+            if Instant::now() > until {
+                return false;
+            }
+            sleep(POLLS.1);
         }
     }
 }
@@ -378,6 +414,44 @@ impl Drop for Pause {
     fn drop(&mut self) {
         self.send_continue();
     }
+}
+
+/// Who started a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Parent {
+    pid: u32,
+    name: String,
+}
+
+impl Parent {
+    /// `None` where it is the agent, or gone.
+    fn of(pid: u32) -> Option<Self> {
+        let pid = subject::parent(pid).filter(|pid| *pid != std::process::id())?;
+        let name = proc::read(format!("/proc/{pid}/comm")).ok()?;
+        Some(Self { pid, name: String::from_utf8_lossy(&name).trim_end().to_owned() })
+    }
+}
+
+/// Whether the consumer was stopped as it ended, and for how long; who has started it again; and what to do.
+fn how_it_ended(was_stopped: Option<Span>, is_back: bool, parent: Option<&Parent>) -> String {
+    let when = was_stopped.map_or_else(
+        || "in the middle of the experiment".to_owned(),
+        |since| format!("{} after it was stopped", since.rounded()),
+    );
+    let who = parent.map(|Parent { pid, name }| format!("`{name}` (pid {pid})"));
+    let back = match (is_back, who) {
+        (true, Some(who)) => format!(", and was started again, it seems by its parent {who}"),
+        (true, None) => ", and was started again".to_owned(),
+        (false, Some(who)) => format!("; its parent is {who}"),
+        (false, None) => String::new(),
+    };
+    let advice = match (was_stopped.is_some(), is_back) {
+        (false, false) => "",
+        _ => {
+            ". A watchdog ends whoever is silent for too long: choose a shorter --span, or switch it off for the run"
+        }
+    };
+    format!("{when}{back}{advice}")
 }
 
 /// A side of the experiment.
@@ -461,6 +535,14 @@ mod tests {
         assert!(excuse(&[7], Sight { traced: 1, ..alive }).contains("debugger"));
         assert!(excuse(&[7, 8], alive).contains("do not stop"));
         assert!(excuse(&[7], Sight { stopped: 2, ..alive }).contains("does not run again"));
+        let how = |stopped: Option<u64>, back, parent: Option<&Parent>| {
+            how_it_ended(stopped.map(Span::from_nanos), back, parent)
+        };
+        let parent = Parent { pid: 71, name: "superv.sh".to_owned() };
+        assert_eq!(how(None, false, None), "in the middle of the experiment");
+        let watched = how(Some(4_134_949_508), true, Some(&parent));
+        let says = "4.1 s after it was stopped, and was started again, it seems by its parent `superv.sh` (pid 71). A watchdog";
+        assert!(watched.starts_with(says), "{watched}");
         assert!(explained(&rustix::io::Errno::PERM.into()).contains("as root"));
     }
 }

@@ -45,24 +45,50 @@ impl Peers {
 
 /// The processes that talk to these now, without these and ourselves.
 pub(crate) fn of(subject: &[u32]) -> Vec<Peer> {
+    owners(&ends_of(subject), subject)
+}
+
+/// Through what the subject is now a client of one of these processes; `None` where it is of none.
+pub(crate) fn asked(subject: &[u32], consumer: &[u32]) -> Option<String> {
+    let ends = ends_of(subject);
+    let mut held = consumer.iter().flat_map(|&pid| sockets::inodes_of(pid));
+    held.find_map(|inode| ends.get(&inode).filter(|way| way.serves)).map(|way| way.name.clone())
+}
+
+/// The other ends of the subject's sockets.
+fn ends_of(subject: &[u32]) -> Ends {
     let held: BTreeSet<u32> = subject.iter().flat_map(|&pid| sockets::inodes_of(pid)).collect();
-    let Some(&first) = subject.first().filter(|_| !held.is_empty()) else { return Vec::new() };
+    let Some(&first) = subject.first().filter(|_| !held.is_empty()) else { return Ends::new() };
     // Absent where the kernel cannot tell.
     let unix = sockets::unix_of(first).unwrap_or_default();
     let mut ends = unix_ends(&held, &unix);
     ends.extend(tcp_ends(&held, &sockets::tcp_of(first)));
     // Both ends may be the subject's own.
     ends.retain(|inode, _| !held.contains(inode));
-    owners(&ends, subject)
+    ends
 }
 
-/// The other ends of these sockets, and the way there by its name.
-type Ends = BTreeMap<u32, String>;
+/// The other ends of these sockets, and the way there.
+type Ends = BTreeMap<u32, Way>;
+
+/// How two processes are connected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Way {
+    /// As `unix /run/stationd.sock`.
+    name: String,
+    /// Whether the other end is the server's: that somebody listens at, or that is sent to.
+    serves: bool,
+}
 
 /// The other ends of unix sockets: those that ours send to, and those that send to ours.
 fn unix_ends(held: &BTreeSet<u32>, all: &[Unix]) -> Ends {
     let known: BTreeMap<u32, &Unix> = all.iter().map(|one| (one.inode, one)).collect();
     let name = |inode: u32| known.get(&inode)?.name.as_deref();
+    let listens = |inode: u32| {
+        name(inode).is_some_and(|name| {
+            all.iter().any(|one| one.peer.is_none() && one.name.as_deref() == Some(name))
+        })
+    };
     let mut ends = Ends::new();
     for one in all {
         let Some(peer) = one.peer else { continue };
@@ -76,7 +102,8 @@ fn unix_ends(held: &BTreeSet<u32>, all: &[Unix]) -> Ends {
         let mutual = known.get(&peer).is_some_and(|other| other.peer == Some(one.inode));
         let (first, second) = if mutual { (ours, theirs) } else { (peer, one.inode) };
         let name = name(first).or_else(|| name(second)).unwrap_or("without a name");
-        ends.insert(theirs, format!("unix {name}"));
+        let serves = if mutual { listens(theirs) } else { theirs == peer };
+        ends.insert(theirs, Way { name: format!("unix {name}"), serves });
     }
     ends
 }
@@ -93,12 +120,9 @@ fn tcp_ends(held: &BTreeSet<u32>, all: &[Tcp]) -> Ends {
     ours.filter_map(|one| {
         let theirs = *connected.get(&(one.remote, one.local)).filter(|&&inode| inode != 0)?;
         // The end that somebody waits at is the one that people know.
-        let server = if listens(one.remote.port()) && !listens(one.local.port()) {
-            one.remote
-        } else {
-            one.local
-        };
-        Some((theirs, format!("tcp {server}")))
+        let serves = listens(one.remote.port()) && !listens(one.local.port());
+        let server = if serves { one.remote } else { one.local };
+        Some((theirs, Way { name: format!("tcp {server}"), serves }))
     })
     .collect()
 }
@@ -112,8 +136,10 @@ fn owners(ends: &Ends, subject: &[u32]) -> Vec<Peer> {
     let own = std::process::id();
     let pids = proc::pids().unwrap_or_default();
     for pid in pids.into_iter().filter(|pid| *pid != own && !subject.contains(pid)) {
-        let ways: BTreeSet<&String> =
-            sockets::inodes_of(pid).iter().filter_map(|inode| ends.get(inode)).collect();
+        let ways: BTreeSet<&String> = sockets::inodes_of(pid)
+            .iter()
+            .filter_map(|inode| ends.get(inode).map(|way| &way.name))
+            .collect();
         if ways.is_empty() {
             continue;
         }
@@ -147,40 +173,43 @@ mod tests {
         Tcp { local, remote, established: !listens, listens, inode }
     }
 
-    fn ends(pairs: &[(u32, &str)]) -> Ends {
-        pairs.iter().map(|&(inode, way)| (inode, way.to_owned())).collect()
+    fn ends(all: &[(u32, &str, bool)]) -> Ends {
+        let way = |name: &str, serves| Way { name: name.to_owned(), serves };
+        all.iter().map(|&(inode, name, serves)| (inode, way(name, serves))).collect()
     }
 
     #[test]
     fn a_servers_clients_are_named_by_its_path() {
         // 1 listens, 2 was accepted and is connected with 3.
         let all = [unix(1, 0, "/run/s"), unix(2, 3, "/run/s"), unix(3, 2, "")];
-        assert_eq!(unix_ends(&[1, 2].into(), &all), ends(&[(3, "unix /run/s")]));
+        assert_eq!(unix_ends(&[1, 2].into(), &all), ends(&[(3, "unix /run/s", false)]));
         assert_eq!(
             unix_ends(&[3].into(), &all),
-            ends(&[(2, "unix /run/s")]),
+            ends(&[(2, "unix /run/s", true)]),
             "from the other side"
         );
     }
 
     #[test]
     fn a_client_that_has_a_name_does_not_give_it_to_the_way() {
-        let all = [unix(2, 3, "/run/s"), unix(3, 2, "@client")];
-        assert_eq!(unix_ends(&[2].into(), &all), ends(&[(3, "unix /run/s")]));
+        let all = [unix(1, 0, "/run/s"), unix(2, 3, "/run/s"), unix(3, 2, "@client")];
+        assert_eq!(unix_ends(&[2].into(), &all), ends(&[(3, "unix /run/s", false)]));
+        let Some(Way { serves, .. }) = unix_ends(&[3].into(), &all).remove(&2) else { panic!() };
+        assert!(serves, "whoever has a name is not a server by that");
     }
 
     #[test]
     fn a_datagram_socket_that_is_connected_one_way_is_found_from_both_sides() {
         let all = [unix(1, 0, "/run/hostapd/wlan0"), unix(2, 1, "/tmp/wpa_ctrl_9")];
         let way = "unix /run/hostapd/wlan0";
-        assert_eq!(unix_ends(&[1].into(), &all), ends(&[(2, way)]));
-        assert_eq!(unix_ends(&[2].into(), &all), ends(&[(1, way)]));
+        assert_eq!(unix_ends(&[1].into(), &all), ends(&[(2, way, false)]));
+        assert_eq!(unix_ends(&[2].into(), &all), ends(&[(1, way, true)]));
     }
 
     #[test]
     fn a_pair_has_no_name_and_its_own_ends_are_not_peers() {
         let all = [unix(1, 2, ""), unix(2, 1, ""), unix(5, 6, ""), unix(6, 5, "")];
-        assert_eq!(unix_ends(&[1].into(), &all), ends(&[(2, "unix without a name")]));
+        assert_eq!(unix_ends(&[1].into(), &all), ends(&[(2, "unix without a name", false)]));
         assert_eq!(unix_ends(&[1, 2].into(), &all), Ends::new());
     }
 
@@ -192,8 +221,9 @@ mod tests {
             tcp("127.0.0.1:40000", "127.0.0.1:9100", 3),
             tcp("192.168.1.1:9100", "192.168.1.7:5000", 4),
         ];
-        assert_eq!(tcp_ends(&[1, 2, 4].into(), &all), ends(&[(3, "tcp 127.0.0.1:9100")]));
-        assert_eq!(tcp_ends(&[3].into(), &all), ends(&[(2, "tcp 127.0.0.1:9100")]));
+        let way = "tcp 127.0.0.1:9100";
+        assert_eq!(tcp_ends(&[1, 2, 4].into(), &all), ends(&[(3, way, false)]));
+        assert_eq!(tcp_ends(&[3].into(), &all), ends(&[(2, way, true)]));
         assert_eq!(tcp_ends(&[9].into(), &all), Ends::new());
     }
 
@@ -201,5 +231,6 @@ mod tests {
     fn without_sockets_there_are_no_peers() {
         assert_eq!(of(&[]), []);
         assert_eq!(of(&[u32::MAX]), []);
+        assert_eq!(asked(&[u32::MAX], &[u32::MAX]), None);
     }
 }

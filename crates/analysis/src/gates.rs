@@ -31,7 +31,7 @@ use crate::{
     Analysis,
     figures::TrialFigures,
     metrics::{
-        self, Metric,
+        self, Asks, Metric,
         baseline::{Baselines, Earlier},
     },
     quantity::count,
@@ -101,9 +101,24 @@ impl Limits<'_> {
             Err(_) => Vec::new(),
         };
         let known = self.evidence.run.study.known();
-        let target = metrics::target(text, &known, &rows, &self.earlier);
+        let is_asked = |limit: &Limit| !self.evidence.run.is_part() || self.is_of(limit);
+        let asks = Asks { known: &known, is_asked: &is_asked };
+        let target = metrics::target(text, asks, &rows, &self.earlier);
         let sentence = capitalised(&target.sentence());
         Gate { name: target.name, verdict: target.verdict, sentence }
+    }
+
+    /// Whether a limit is on something that is left of a study, of which the command line chose a part.
+    fn is_of(&self, limit: &Limit) -> bool {
+        let run = self.evidence.run;
+        let gives_it = |id: &TrialId| {
+            id.purpose == limit.asked.purpose()
+                && limit.variant.as_ref().is_none_or(|variant| id.variant == **variant)
+                && limit.clients.is_none_or(|clients| id.clients == clients)
+        };
+        let is_there = run.plan.iter().any(|planned| gives_it(&planned.id));
+        is_there
+            && !matches!(run.study.access_point.clients[..], [one] if !limit.is_answered_at(one))
     }
 
     /// The limit of a key of `[gates]`, by the key's name.
@@ -265,6 +280,12 @@ fn together(name: &str, what: &str, parts: Vec<Part>) -> Gate {
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A gate on what the command line left out.
+fn not_asked(name: &str, why: &str) -> Gate {
+    let sentence = format!("Not asked: {why}.");
+    Gate { name: name.to_owned(), verdict: Verdict::Measured, sentence }
 }
 
 /// A gate that cannot be judged.

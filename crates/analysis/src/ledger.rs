@@ -87,7 +87,7 @@ mod tests {
                 span(PauseState::Stopped, 4_000_000_000),
                 span(PauseState::Sham, 9_000_000_000),
             ];
-            recording.pauses = Some(Box::new(Pauses { pids: vec![9], spans }));
+            recording.pauses = Some(Box::new(Pauses { pids: vec![9], spans, asked: None }));
         }
         let ledger = of(&run, &trials);
         assert_eq!(ledger.trials, (2, 54));

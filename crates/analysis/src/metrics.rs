@@ -280,6 +280,12 @@ pub struct Target {
 }
 
 impl Target {
+    /// A limit on what the command line left out decides nothing.
+    fn not_asked(limit: &str) -> Self {
+        let found = "not asked: what it is on was left out of this run".to_owned();
+        Self { verdict: Verdict::Measured, ..Self::invalid(limit, found) }
+    }
+
     fn invalid(limit: &str, why: String) -> Self {
         let name = limit.to_owned();
         Self { name, limit: String::new(), found: why, verdict: Verdict::Invalid, cause: None }
@@ -294,23 +300,48 @@ impl Target {
     }
 }
 
+/// What can be asked of a run.
+#[derive(Clone, Copy)]
+pub struct Asks<'a> {
+    /// What limits of its study can speak of.
+    pub known: &'a Known,
+    /// Whether a limit is on something that the command line did not leave out.
+    pub is_asked: &'a dyn Fn(&Limit) -> bool,
+}
+
+/// Trials of a plan that were not made, where there are some: without them nothing passes.
+pub(crate) fn missing<P: PartialEq>(plan: &[P], made: &[&P]) -> Option<Target> {
+    let missing = plan.iter().filter(|planned| !made.contains(planned)).count();
+    let (name, all) = ("every trial is made", count(plan.len() as u32, "trial"));
+    let found = format!("{missing} of {all} {} missing", if missing == 1 { "is" } else { "are" });
+    (missing > 0).then(|| Target::invalid(name, found))
+}
+
 /// Decides every limit on a table, in their order.
 pub fn judge<'a>(
     limits: impl IntoIterator<Item = &'a String>,
-    known: &Known,
+    asks: Asks<'_>,
     table: &[Metric],
     earlier: &Earlier<'_>,
 ) -> Vec<Target> {
-    limits.into_iter().map(|text| target(text, known, table, earlier)).collect()
+    limits.into_iter().map(|text| target(text, asks, table, earlier)).collect()
 }
 
 /// Decides one limit on a table.
-pub(crate) fn target(text: &str, known: &Known, table: &[Metric], earlier: &Earlier<'_>) -> Target {
+pub(crate) fn target(
+    text: &str,
+    asks: Asks<'_>,
+    table: &[Metric],
+    earlier: &Earlier<'_>,
+) -> Target {
     let limit = match limit::parse(text) {
         Ok(limit) => limit,
         Err(why) => return Target::invalid(text, why),
     };
-    // A run of a part of its study has not all that its limits speak of.
+    let Asks { known, is_asked } = asks;
+    if known.has_figure(&limit.asked).is_ok() && !is_asked(&limit) {
+        return Target::not_asked(&limit.text);
+    }
     if let Err(why) = known.check(&limit) {
         return Target::invalid(&limit.text, why);
     }
@@ -509,7 +540,8 @@ mod tests {
     fn decided(text: &str, table: &[Metric]) -> Target {
         let none = baseline::Baselines::new();
         let earlier = Earlier::of(&(), "", &none);
-        judge([&text.to_owned()], &known(), table, &earlier).remove(0)
+        judge([&text.to_owned()], Asks { known: &known(), is_asked: &|_| true }, table, &earlier)
+            .remove(0)
     }
 
     #[test]

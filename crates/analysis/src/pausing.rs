@@ -30,6 +30,10 @@ use crate::{
 const SETTLE: Span = Span::from_secs(2);
 /// What moves by less than this did not move: a stopped process costs the kernel's timers a little.
 const STILL: f64 = 0.001;
+/// Who is shown to cause no more than this share causes nothing that matters. Without a bound below it nothing is shown.
+const LITTLE: f64 = 0.05;
+/// Shares that are more than all of it by less than this are rounding, and how the subject's CPU moves by itself.
+const ROUNDING: f64 = 0.05;
 
 /// What one trial says, µs of CPU a second.
 #[derive(Default)]
@@ -70,9 +74,36 @@ struct Key {
 pub(crate) fn all(measured: &Measured) -> Vec<PauseFigures> {
     let mut figures: Vec<_> =
         cells(measured).into_iter().map(|(key, cell)| of_cell(measured, key, &cell)).collect();
-    let share = |figures: &PauseFigures| figures.share.map_or(f64::NEG_INFINITY, |one| one.mean);
-    figures.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    figures.sort_by(|a, b| mean_share(b).total_cmp(&mean_share(a)));
+    refuse_more_than_all(&mut figures);
     figures
+}
+
+fn mean_share(figures: &PauseFigures) -> f64 {
+    figures.share.map_or(f64::NEG_INFINITY, |one| one.mean)
+}
+
+/// Of consumers that cause more than all of one subject's CPU together, some work only because another one does, or the
+/// subject waits for one of them. Which it is no share says, so none of them is shown to be the cause.
+fn refuse_more_than_all(figures: &mut [PauseFigures]) {
+    let of = |one: &PauseFigures| (one.of_variant().to_owned(), one.clients, one.subject.clone());
+    let mut together: BTreeMap<_, (f64, Vec<String>)> = BTreeMap::new();
+    for one in figures.iter().filter(|one| one.verdict == Verdict::Pass) {
+        let (sum, names) = together.entry(of(one)).or_default();
+        *sum += mean_share(one);
+        names.push(format!("`{}`", one.consumer));
+    }
+    for one in figures.iter_mut().filter(|one| one.verdict == Verdict::Pass) {
+        let Some((sum, names)) = together.get(&of(one)) else { continue };
+        if *sum > 1.0 + ROUNDING {
+            let why = format!(
+                "{} seem to cause {} of it together, more than all: one works through another, or the subject waits for one",
+                names.join(" and "),
+                percent(*sum)
+            );
+            (one.verdict, one.sentence) = (Verdict::Invalid, sentence(one, Verdict::Invalid, &why));
+        }
+    }
 }
 
 /// Who is paused in a planned trial.
@@ -237,8 +268,7 @@ fn of_cell(measured: &Measured, key: Key, cell: &Cell) -> PauseFigures {
         sentence: String::new(),
     };
     let (verdict, why) = verdict(&figures, cell, shape(measured).as_ref());
-    figures.verdict = verdict;
-    figures.sentence = sentence(&figures, &why);
+    (figures.verdict, figures.sentence) = (verdict, sentence(&figures, verdict, &why));
     figures
 }
 
@@ -340,20 +370,49 @@ fn verdict(figures: &PauseFigures, cell: &Cell, spans: Option<&Spans>) -> (Verdi
             let why = format!("the control moved too, by {moved}: stopping anything shows there");
             (Verdict::Invalid, own().unwrap_or(why))
         }
-        Some(_) if share.low > 0.0 && estimate.mean > STILL && exceeds_control(cell) => {
-            own().map_or_else(|| (Verdict::Pass, String::new()), |why| (Verdict::Invalid, why))
-        }
-        Some(_) => (Verdict::Fail, String::new()),
+        Some(_) => match beyond_control(cell) {
+            Some(beyond) if share.low > 0.0 && estimate.mean > STILL && beyond.low > 0.0 => {
+                let why = asked(cell).or_else(own);
+                why.map_or_else(|| (Verdict::Pass, String::new()), |why| (Verdict::Invalid, why))
+            }
+            Some(beyond) if beyond.high <= LITTLE => (Verdict::Fail, String::new()),
+            beyond => (Verdict::Invalid, undecided(&estimate, beyond, figures.trials)),
+        },
     }
 }
 
-/// Whether stopping the consumer shows more than stopping a process that asks the subject nothing, trial by trial.
-fn exceeds_control(cell: &Cell) -> bool {
+/// How much more stopping the consumer shows than stopping a process that asks the subject nothing, trial by trial.
+fn beyond_control(cell: &Cell) -> Option<Interval> {
     let beyond: Vec<f64> = cell.seen.iter().filter_map(Seen::beyond_control).collect();
-    Estimate::of(&beyond).and_then(|one| one.interval).is_some_and(|beyond| beyond.low > 0.0)
+    Estimate::of(&beyond)?.interval
 }
 
-fn sentence(figures: &PauseFigures, why: &str) -> String {
+/// Neither an effect nor that there is none is shown.
+fn undecided(share: &Estimate, beyond: Option<Interval>, trials: u32) -> String {
+    let beyond = beyond.map_or_else(String::new, |Interval { low, high }| {
+        let [low, high] = [low, high].map(|end| Unit::PER_CENT.plain(end));
+        format!(", which against the control may be anything from {low} % to {high} %")
+    });
+    format!(
+        "not decided after {}: it causes {}{beyond}; take more repetitions",
+        count(trials, "trial"),
+        Unit::PER_CENT.with_interval(share)
+    )
+}
+
+/// Why the subject's CPU goes away with somebody that it asks itself, if that is so.
+fn asked(cell: &Cell) -> Option<String> {
+    let through = cell.used.iter().find_map(|(_, trial)| match &trial.outcome {
+        Outcome::Measured(recording) => recording.pauses.as_deref()?.asked.as_deref(),
+        Outcome::Invalid { .. } => None,
+    })?;
+    Some(format!(
+        "the subject is its client ({through}), so while it is stopped the subject waits for it, and so does whoever asks \
+         the subject through it; pause those who ask"
+    ))
+}
+
+fn sentence(figures: &PauseFigures, verdict: Verdict, why: &str) -> String {
     let PauseFigures { consumer, subject, .. } = figures;
     let share =
         figures.share.as_ref().map(|share| Unit::PER_CENT.with_interval(share)).unwrap_or_default();
@@ -362,7 +421,7 @@ fn sentence(figures: &PauseFigures, why: &str) -> String {
     });
     let at = format!("in `{}` at {}", figures.of_variant(), count(figures.clients, "client"));
     let trials = count(figures.trials, "trial");
-    match figures.verdict {
+    match verdict {
         Verdict::Pass => format!(
             "`{consumer}` causes {share} of the CPU of `{subject}` {at} ({trials}{control})"
         ),

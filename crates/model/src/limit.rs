@@ -407,7 +407,12 @@ impl Known {
             .map_err(|why| format!("the limit `{}`: {why}", limit.text))
     }
 
-    fn has_figure(&self, asked: &Asked) -> Result<(), String> {
+    /// Whether the study has the figure that is asked about, wherever that is measured.
+    ///
+    /// # Errors
+    ///
+    /// As [`Known::check`].
+    pub fn has_figure(&self, asked: &Asked) -> Result<(), String> {
         let Asked::Bound { metric, .. } = asked else {
             let none = || format!("the study has no baseline; {}", known(&self.figures));
             return self.key.map(|_| ()).ok_or_else(none);

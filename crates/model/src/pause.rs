@@ -68,6 +68,9 @@ pub struct Pauses {
     pub pids: Vec<u32>,
     /// Each span as it was.
     pub spans: Vec<Paused>,
+    /// Through what the subject is a client of the consumer, as it is of a broker, as `unix /run/ubus/ubus.sock`.
+    #[serde(default)]
+    pub asked: Option<String>,
 }
 
 /// A span as it was. The moments are of the samples' clock.

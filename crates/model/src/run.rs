@@ -81,6 +81,14 @@ pub struct Run<S = Study, P = PlannedTrial> {
     pub left: Vec<String>,
 }
 
+impl<S, P> Run<S, P> {
+    /// Whether the command line chose some of the study's client counts, variants or cells, and left the others out.
+    pub fn is_part(&self) -> bool {
+        let chosen = ["clients = ", "variants = ", "cell = "];
+        self.overrides.iter().any(|change| chosen.iter().any(|key| change.starts_with(key)))
+    }
+}
+
 /// For `P` without a value that stands for none.
 const fn none<P>() -> Option<P> {
     None

@@ -48,6 +48,19 @@ impl From<Span> for Duration {
     }
 }
 
+impl Span {
+    /// For people, who read a time that was measured in three digits: `14.1 s`, `3.2 ms`.
+    pub fn rounded(self) -> String {
+        let [s, ms, us] = [1e9, 1e6, 1e3].map(|unit| self.0 as f64 / unit);
+        match self.0 {
+            0..1_000_000 => format!("{us:.0} µs"),
+            1_000_000..1_000_000_000 => format!("{ms:.1} ms"),
+            1_000_000_000..100_000_000_000 => format!("{s:.1} s"),
+            _ => format!("{s:.0} s"),
+        }
+    }
+}
+
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The longest unit that divides the span, so that printing loses nothing.

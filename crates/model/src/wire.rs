@@ -20,6 +20,7 @@
 //! | 12 | a host that says it is there; settings; clients that the agent makes; which boot it is, and how warm |
 //! | 13 | rounds of the load that are checked inside the window; counters once put-off work has had its time |
 //! | 14 | a mailbox for orders beside the stream, and an order to hold |
+//! | 15 | whether the subject is a client of whoever is paused, and how a consumer ended |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -45,7 +46,7 @@ pub use crate::{
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 14;
+pub const PROTOCOL: u16 = 15;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
@@ -206,7 +207,7 @@ pub enum Refusal {
         running: Vec<String>,
     },
     /// A process of the subject ended in the window.
-    #[error("`{name}` (pid {pid}) ended {after} after the window opened{}", shown(said))]
+    #[error("`{name}` (pid {pid}) ended {} after the window opened{}", after.rounded(), shown(said))]
     SubjectDied {
         /// The subject.
         name: String,
@@ -250,9 +251,7 @@ pub enum Refusal {
         why: String,
     },
     /// A consumer ended while it was paused, or before.
-    #[error(
-        "`{target}` (pid {pid}) ended {after} after the window opened, in the middle of the experiment"
-    )]
+    #[error("`{target}` (pid {pid}) ended {} after the window opened, {how}", after.rounded())]
     ConsumerEnded {
         /// The consumer.
         target: String,
@@ -260,6 +259,8 @@ pub enum Refusal {
         pid: u32,
         /// From the window's start.
         after: Span,
+        /// What it was in then, and who may have ended it.
+        how: String,
     },
     /// The access point is not as it must be, and cannot be repaired.
     #[error("{what} {was}, and cannot be repaired: {why}")]

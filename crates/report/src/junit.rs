@@ -34,7 +34,8 @@ pub fn document<S, P>(
     took: Took,
 ) -> String {
     let with = |verdict| lines.iter().filter(|line| line.counts && line.verdict == verdict).count();
-    let skipped = lines.iter().filter(|line| !line.counts).count();
+    let is_skipped = |line: &&VerdictLine| !line.counts || line.verdict == Verdict::Measured;
+    let skipped = lines.iter().filter(is_skipped).count();
     let attributes = format!(
         "name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{skipped}\" time=\"{}\"",
         escaped(&run.study_name),
@@ -81,7 +82,8 @@ fn case(study: &str, line: &VerdictLine) -> String {
     let sentence = escaped(&line.sentence);
     let inner = match line.verdict {
         _ if !line.counts => format!("<skipped message=\"A finding, no limit: {sentence}\"/>"),
-        Verdict::Measured | Verdict::Pass => format!("<system-out>{sentence}</system-out>"),
+        Verdict::Measured => format!("<skipped message=\"{sentence}\"/>"),
+        Verdict::Pass => format!("<system-out>{sentence}</system-out>"),
         Verdict::Fail => format!("<failure type=\"fail\" message=\"{sentence}\"/>"),
         Verdict::Invalid => format!("<error type=\"invalid\" message=\"{sentence}\"/>"),
     };

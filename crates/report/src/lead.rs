@@ -73,6 +73,9 @@ struct Side<'a> {
 #[template(path = "lead.html")]
 struct Lead<'a> {
     screen: &'a Screen<'a>,
+    /// The colour of a verdict.
+    class: Verdict,
+    word: &'a str,
     why: &'a str,
     sentence: String,
     sides: Vec<Side<'a>>,
@@ -92,10 +95,13 @@ pub(crate) fn html(screen: &Screen<'_>) -> askama::Result<String> {
         percent: format!("{:.2}", bar.length / longest * 100.0),
         figure: &bar.figure,
     });
-    let why = match screen.pending {
-        Some(_) if screen.verdict == Verdict::Measured => "No limit is judged yet.",
-        _ => screen.why,
+    // Nothing passes before all of it is measured; what fails already is said, as preliminary as it is.
+    let (class, word, why) = match (screen.pending, screen.verdict) {
+        (None, verdict) => (verdict, verdict.name(), screen.why),
+        (Some(_), Verdict::Fail) => (Verdict::Fail, "so far fail", screen.why),
+        (Some(_), Verdict::Pass) => (Verdict::Measured, "not decided yet", screen.why),
+        (Some(_), _) => (Verdict::Measured, "not decided yet", "No limit is judged yet."),
     };
     let (sentence, sides) = (prose::html(&screen.headline.sentence), sides.collect());
-    Lead { screen, why, sentence, sides }.render()
+    Lead { screen, class, word, why, sentence, sides }.render()
 }

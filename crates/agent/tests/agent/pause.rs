@@ -229,7 +229,9 @@ fn a_consumer_that_ends_while_it_is_stopped_ends_the_experiment_at_once() {
     let mut pair = Pair::start();
     let mut agent = pair.stopped();
     pair.consumer.child.kill().unwrap();
-    let Refusal::ConsumerEnded { target, pid, after } = agent.refused() else { panic!("another") };
+    let Refusal::ConsumerEnded { target, pid, after, .. } = agent.refused() else {
+        panic!("another")
+    };
     assert_eq!((target, pid), (pair.consumer.name.clone(), pair.consumer.pid()));
     assert!(after.as_secs_f64() < 30.0, "{after}");
 }

@@ -27,6 +27,7 @@ mod versus;
 
 use model::{
     completion::{PlannedTrial, Run, Strategy, Trial},
+    limit::Limit,
     verdict::Verdict,
 };
 use serde::Serialize;
@@ -35,7 +36,7 @@ pub use self::{published::Published, repeats::SAME};
 use crate::{
     headline::Headline,
     metrics::{
-        self, Metric, Target,
+        self, Asks, Metric, Target,
         baseline::{Baselines, Earlier},
     },
     stats::Estimate,
@@ -340,7 +341,19 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion
     completion.published = published::all(&run.study, &completion.table);
     let earlier = Earlier::of(&run.study, &run.lab.image, baselines);
     let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
-    completion.targets = metrics::judge(limits, &run.study.known(), &completion.table, &earlier);
+    let known = run.study.known();
+    let strategies = &run.study.completion.strategies;
+    let has = |name: &String| strategies.iter().any(|strategy| strategy.name() == name);
+    let is_asked = |limit: &Limit| {
+        !run.is_part() || (known.check(limit).is_ok() && limit.variant.as_ref().is_none_or(has))
+    };
+    let asks = Asks { known: &known, is_asked: &is_asked };
+    completion.targets = metrics::judge(limits, asks, &completion.table, &earlier);
+    // A comparison says itself what it lacks.
+    if run.versus.is_none() && run.study.completion.versus.is_none() {
+        let done: Vec<_> = trials.iter().map(|trial| &trial.planned).collect();
+        completion.targets.extend(metrics::missing(&run.plan, &done));
+    }
     completion.answer = answer::of(run, &completion);
     completion.headline = headline::of(run, &completion);
     completion

@@ -27,6 +27,12 @@ pub(super) fn of(cells: &[Cell], targets: &[Target]) -> Vec<String> {
          or half as much again of its round trips' 99th percentile, from endpoints that cannot starve.",
         harmed.len()
     )];
+    let undecided = cells.iter().filter(|cell| cell.role == Role::Harm && cell.is_undecided());
+    match undecided.count() {
+        0 => {}
+        1 => answer.push("1 candidate is not decided.".to_owned()),
+        more => answer.push(format!("{more} candidates are not decided.")),
+    }
     let middle = |arm: ArmOf, of: FigureOf| {
         let values = harmed.iter().filter_map(|cell| Some(of(arm(cell)?)?.mean));
         median(values.collect())

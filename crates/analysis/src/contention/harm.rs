@@ -30,6 +30,14 @@ pub(super) fn of(cell: &Cell, blocks: &[Block<'_>]) -> Option<Harm> {
     let fair = more.is_none_or(|more| more <= WAITED);
     let lost = upper(kept).is_some_and(|upper| upper <= KEPT);
     let slower = arm.p99_ratio.as_ref().and_then(lower).is_some_and(|lower| lower >= SLOWER);
+    let keeps = lower(kept).is_some_and(|lower| lower > KEPT);
+    let as_quick =
+        arm.p99_ratio.as_ref().is_none_or(|p99| upper(p99).is_some_and(|one| one < SLOWER));
+    let shown = match (lost || slower, keeps && as_quick) {
+        (true, _) => fair.then_some(true),
+        (false, true) => Some(false),
+        (false, false) => None,
+    };
     let why = match (lost || slower, fair) {
         (true, true) => harmed(kept, arm.p99_ratio.as_ref()),
         (true, false) => format!(
@@ -38,14 +46,14 @@ pub(super) fn of(cell: &Cell, blocks: &[Block<'_>]) -> Option<Harm> {
             share(waited_alone)
         ),
         (false, _) => format!(
-            "no harm shown: {} of Wi-Fi kept (a harm cell keeps at most 75 % by its bound), p99 {} of alone's \
-             (at least 1.5 ×)",
+            "{}: {} of Wi-Fi kept (a harm cell keeps at most 75 % by its bound), p99 {} of alone's (at least 1.5 ×)",
+            if shown.is_some() { "no harm" } else { undecided(cell.blocks) },
             share(Some(kept.mean)),
             arm.p99_ratio.as_ref().map_or("–".to_owned(), |ratio| format!("{:.2} ×", ratio.mean)),
         ),
     };
     Some(Harm {
-        shown: (lost || slower) && fair,
+        shown,
         endpoints_waited,
         endpoints_waited_alone: waited_alone,
         offered,
@@ -57,6 +65,14 @@ pub(super) fn of(cell: &Cell, blocks: &[Block<'_>]) -> Option<Harm> {
 fn harmed(kept: &Estimate, slower: Option<&Estimate>) -> String {
     let slower = slower.map_or(String::new(), |ratio| format!(", p99 {:.2} × alone's", ratio.mean));
     format!("{} of Wi-Fi kept without control{slower}", share(Some(kept.mean)))
+}
+
+const fn undecided(blocks: u32) -> &'static str {
+    if blocks < 2 {
+        "not decided: one block has no interval"
+    } else {
+        "not decided, more blocks are needed"
+    }
 }
 
 /// The upper bound; the mean of one block is no bound.

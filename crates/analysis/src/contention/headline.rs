@@ -10,6 +10,26 @@ use crate::{
     stats::median,
 };
 
+/// What is said while no harm is shown and some may be there.
+fn open(undecided: &[&Cell], all: &str) -> String {
+    let kept = |cell: &&Cell| Some((cell.arm(NONE)?.kept?.mean, cell.blocks));
+    let least = undecided.iter().filter_map(kept).min_by(|one, other| one.0.total_cmp(&other.0));
+    let so_far = least.map_or_else(
+        || "no block is complete".to_owned(),
+        |(kept, blocks)| {
+            format!(
+                "Wi-Fi keeps {} of its traffic in {}",
+                Measure::Share.words(kept),
+                count(blocks, "block")
+            )
+        },
+    );
+    format!(
+        "Not decided yet in {} of {all} whether an application harms Wi-Fi: {so_far}.",
+        undecided.len()
+    )
+}
+
 /// Of the cells in which harm was shown, the one in the middle.
 pub(super) fn of(cells: &[Cell], counted: u32) -> Headline {
     if counted == 0 {
@@ -18,9 +38,14 @@ pub(super) fn of(cells: &[Cell], counted: u32) -> Headline {
     let candidates: Vec<&Cell> = cells.iter().filter(|cell| cell.role == Role::Harm).collect();
     let harmed: Vec<&Cell> = candidates.iter().copied().filter(|cell| cell.is_harmed()).collect();
     let cells = |cells: &[&Cell]| count(cells.len() as u32, "cell");
+    let undecided: Vec<&Cell> =
+        candidates.iter().copied().filter(|cell| cell.is_undecided()).collect();
+    if harmed.is_empty() && !undecided.is_empty() {
+        return Headline::plain(open(&undecided, &cells(&candidates)));
+    }
     if harmed.is_empty() {
         return Headline::plain(format!(
-            "In none of {} an application is shown to harm Wi-Fi.",
+            "In none of {} does an application harm Wi-Fi.",
             cells(&candidates)
         ));
     }

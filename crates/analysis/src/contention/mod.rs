@@ -25,7 +25,10 @@ mod test_data;
 mod tests;
 mod versus;
 
-use model::contention::{Role, Run, Trial};
+use model::{
+    contention::{Cell as Shape, Role, Run, Study, Trial},
+    limit::{Asked, Known, Limit},
+};
 use serde::Serialize;
 
 pub use self::{
@@ -36,7 +39,7 @@ pub use self::{
 use crate::{
     headline::Headline,
     metrics::{
-        self, Metric, Target,
+        self, Asks, Metric, Target,
         baseline::{Baselines, Earlier},
     },
     stats::Estimate,
@@ -121,9 +124,14 @@ impl Cell {
         self.arms.iter().find(|arm| arm.control == control)
     }
 
+    /// Whether Gate 0 can say neither that there is harm nor that there is none.
+    pub fn is_undecided(&self) -> bool {
+        self.harm.as_ref().is_none_or(|harm| harm.shown.is_none())
+    }
+
     /// Whether Gate 0 says that there is harm.
     pub fn is_harmed(&self) -> bool {
-        self.harm.as_ref().is_some_and(|harm| harm.shown)
+        self.harm.as_ref().is_some_and(|harm| harm.shown == Some(true))
     }
 }
 
@@ -204,9 +212,9 @@ pub struct Guarding {
 /// Gate 0 of one cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Harm {
-    /// Whether the harm is shown by its bound: Wi-Fi kept ≤ 75 %, or p99 ≥ 1.5 × alone, and endpoints that cannot
-    /// have starved.
-    pub shown: bool,
+    /// Whether there is harm, by bounds: Wi-Fi kept ≤ 75 %, or p99 ≥ 1.5 × alone, and endpoints that cannot have
+    /// starved. `None` where neither harm nor its absence is shown.
+    pub shown: Option<bool>,
     /// The sender's time runnable and not running without control, of the window.
     pub endpoints_waited: Option<f64>,
     /// The same alone.
@@ -299,10 +307,13 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Contention
         (0..run.study.cells.len()).map(|number| cell(run, trials, number)).unzip();
     let left_out: Vec<LeftOut> = left_out.into_iter().flatten().collect();
     let cases = cases::all(run, trials, &cells);
-    let table = table::of(&cells, &cases);
+    let table = table::of(&run.study, &cells, &cases);
     let earlier = Earlier::of(&run.study, &run.lab.image, baselines);
     let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
-    let targets = metrics::judge(limits, &run.study.known(), &table, &earlier);
+    let known = run.study.known();
+    let is_asked = |limit: &Limit| !run.is_part() || is_of(&run.study, &known, limit);
+    let targets =
+        metrics::judge(limits, Asks { known: &known, is_asked: &is_asked }, &table, &earlier);
     let counted = trials
         .iter()
         .filter(|trial| trial.reading().is_some())
@@ -312,7 +323,9 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Contention
         run.study.contention.versus.as_ref().and_then(|_| cells.first()?.versus.first());
     let comparison = comparison.cloned();
     let own = comparison.iter().map(Versus::target);
-    let targets: Vec<Target> = own.chain(targets).collect();
+    let done: Vec<_> = trials.iter().map(|trial| &trial.planned).collect();
+    let missing = metrics::missing(&run.plan, &done);
+    let targets: Vec<Target> = own.chain(targets).chain(missing).collect();
     Contention {
         question: run.study.question.clone(),
         headline: headline::of(&cells, counted),
@@ -328,6 +341,23 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Contention
         left_out,
         counted,
     }
+}
+
+/// Whether a limit is on something that the study still has, after the command line chose some of its cells and controls.
+/// A count of cells is a question to all of them.
+fn is_of(study: &Study, known: &Known, limit: &Limit) -> bool {
+    let Asked::Bound { metric, .. } = &limit.asked else { return true };
+    let is_whole = ["harmed-cells", "agreement"].contains(&metric.to_string().as_str());
+    let has = |cell: &Shape| {
+        let control = limit.variant.as_ref();
+        let words = table::words(cell);
+        let is_here = |place: &String| place == table::HARMED || words.contains(place);
+        let is_under = |name: &String| {
+            cell.controls.is_empty() || cell.controls.contains(name) || name == arms::NONE
+        };
+        control.is_none_or(is_under) && limit.places.iter().all(is_here)
+    };
+    !is_whole && known.check(limit).is_ok() && study.cells.iter().any(has)
 }
 
 /// One cell's figures, and its trials that do not count.

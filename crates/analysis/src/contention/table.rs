@@ -1,16 +1,23 @@
 //! The figures of a contention run as one table.
 
+use model::contention::Study;
+
 use super::{Arm, Cell, FourCases, Guarding};
-use crate::metrics::{Measure, Metric, Point};
+use crate::{
+    metrics::{Measure, Metric, Point},
+    stats::{Estimate, Interval},
+};
 
 /// Every figure, the whole run's first.
-pub(super) fn of(cells: &[Cell], cases: &[FourCases]) -> Vec<Metric> {
+pub(super) fn of(study: &Study, cells: &[Cell], cases: &[FourCases]) -> Vec<Metric> {
     let mut table = vec![harmed(cells), agreement(cases)];
-    for cell in cells {
+    for (cell, shape) in cells.iter().zip(&study.cells) {
+        let harmed = cell.is_harmed().then(|| HARMED.to_owned());
+        let places: Vec<String> = words(shape).into_iter().chain(harmed).collect();
         for arm in &cell.arms {
             let at = Point {
                 name: cell.name.clone(),
-                places: places(cell),
+                places: places.clone(),
                 variant: arm.control.clone(),
                 ..Point::default()
             };
@@ -22,27 +29,28 @@ pub(super) fn of(cells: &[Cell], cases: &[FourCases]) -> Vec<Metric> {
     table
 }
 
-/// What limits may call a cell.
-fn places(cell: &Cell) -> Vec<String> {
-    let harmed = cell.is_harmed().then(|| "harmed".to_owned());
+/// What limits call a cell whose harm is shown.
+pub(super) const HARMED: &str = "harmed";
+
+/// What limits may call a cell, by its study.
+pub(super) fn words(cell: &model::contention::Cell) -> [String; 4] {
     let or = |name: &Option<String>, none: &str| name.clone().unwrap_or_else(|| none.to_owned());
     let traffic = or(&cell.traffic, "no-traffic");
     let application = or(&cell.application, "no-application");
-    let own = [cell.role.name().to_owned(), cell.place.clone(), traffic, application];
-    own.into_iter().chain(harmed).collect()
+    [cell.role.name().to_owned(), cell.place.clone(), traffic, application]
 }
 
-/// Cells in which harm is shown; `None` where no candidate has been measured closely enough to say.
+/// Cells in which harm is shown: no more than with all of those that are not decided.
 fn harmed(cells: &[Cell]) -> Metric {
     use model::contention::Role;
     let candidates = || cells.iter().filter(|cell| cell.role == Role::Harm);
-    let is_known = |cell: &Cell| {
-        let kept = cell.arm(super::arms::NONE).and_then(|arm| arm.kept);
-        kept.is_some_and(|kept| kept.interval.is_some())
-    };
     let harmed = candidates().filter(|cell| cell.is_harmed()).count() as f64;
-    let value = candidates().any(is_known).then_some(harmed);
-    Metric::exact(&Point::default(), "harmed-cells", Measure::Count, value)
+    let undecided = candidates().filter(|cell| cell.is_undecided()).count() as f64;
+    let row = Metric::exact(&Point::default(), "harmed-cells", Measure::Count, Some(harmed));
+    let high = harmed + undecided;
+    let estimate =
+        row.estimate.map(|one| Estimate { interval: Some(Interval { low: harmed, high }), ..one });
+    Metric { estimate, is_exact: undecided == 0.0, ..row }
 }
 
 fn agreement(cases: &[FourCases]) -> Metric {
@@ -62,7 +70,7 @@ fn agreement(cases: &[FourCases]) -> Metric {
 }
 
 fn of_arm(at: &Point, arm: &Arm) -> Vec<Metric> {
-    let us = |estimate: Option<_>| estimate.map(|one: crate::Estimate| one.scaled(1e-6));
+    let us = |estimate: Option<_>| estimate.map(|one: Estimate| one.scaled(1e-6));
     let mut rows: Vec<Metric> = [
         ("kept", Measure::Share, arm.kept),
         ("kept-uncapped", Measure::Share, arm.kept_uncapped),
@@ -85,7 +93,7 @@ fn of_guard(at: &Point, guard: &Guarding) -> Vec<Metric> {
     let protect: Vec<f64> = guard.protect_ms.iter().map(seconds).collect();
     let held: Vec<f64> = protect.iter().copied().filter(|one| one.is_finite()).collect();
     // Where it never was held there is no mean, and its values say so.
-    let mean = crate::Estimate::of(if held.is_empty() { &[f64::MAX] } else { &held });
+    let mean = Estimate::of(if held.is_empty() { &[f64::MAX] } else { &held });
     let restored = f64::from(guard.restored) / f64::from(guard.trials.max(1));
     let decisions = guard.decisions.first().map(|(at, reason)| {
         format!("after {} s: {reason}", *at as f64 / 1e3).replace("after -", "after −")

@@ -77,14 +77,64 @@ fn kept_restored_and_work_are_ratios_inside_blocks() {
 fn harm_is_shown_by_the_bound_and_named() {
     let analysis = analyse(&run(&CONTROLS), &usual());
     let harm = analysis.cells[0].harm.as_ref().unwrap();
-    assert!(harm.shown, "{}", harm.why);
+    assert_eq!(harm.shown, Some(true), "{}", harm.why);
     assert!(harm.mechanism.contains("ksoftirqd"), "{}", harm.mechanism);
 }
 
 #[test]
 fn one_block_is_no_bound_and_shows_nothing() {
     let analysis = analyse(&run(&CONTROLS), &block(0, 0.0, &[("none", 0.3, 0.4)]));
-    assert!(!analysis.cells[0].is_harmed());
+    assert!(!analysis.cells[0].is_harmed() && analysis.cells[0].is_undecided());
+    assert_eq!(
+        analysis.headline.sentence,
+        "Not decided yet in 1 of 1 cell whether an application harms Wi-Fi: Wi-Fi keeps 30.0 % of its traffic in 1 block."
+    );
+}
+
+#[test]
+fn two_blocks_far_apart_decide_neither_harm_nor_how_many_cells_are_harmed() {
+    let apart: Vec<Trial> = [0.50, 0.62]
+        .into_iter()
+        .zip(0..)
+        .flat_map(|(kept, number)| block(number, 0.0, &[("none", kept, 0.4)]))
+        .collect();
+    let limits = ["harmed-cells >= 1", "harmed-cells <= 1"];
+    let analysis = analyse(&asking(&limits), &apart);
+    assert!(analysis.headline.sentence.starts_with("Not decided yet in 1 of 1 cell"));
+    let verdicts = limits.map(|name| target(&analysis, name).verdict);
+    assert_eq!(verdicts, [Verdict::Invalid, Verdict::Pass], "none or one");
+}
+
+#[test]
+fn a_cell_that_keeps_its_wifi_shows_that_there_is_no_harm() {
+    let analysis = analyse(&run(&CONTROLS), &three(&[("none", 0.98, 0.4)]));
+    assert_eq!(analysis.cells[0].harm.as_ref().unwrap().shown, Some(false));
+    let says = "In none of 1 cell does an application harm Wi-Fi.";
+    assert_eq!(analysis.headline.sentence, says);
+}
+
+#[test]
+fn without_all_trials_of_the_plan_nothing_passes() {
+    let mut run = asking(&["harmed-cells >= 1"]);
+    let trials = usual();
+    run.plan = trials.iter().map(|trial| trial.planned.clone()).collect();
+    let overall = |trials: &[Trial]| crate::metrics::overall(&analyse(&run, trials).targets, 9);
+    assert_eq!(overall(&trials).0, Verdict::Pass);
+    assert_eq!(overall(&trials[..trials.len() - 1]).0, Verdict::Invalid);
+}
+
+#[test]
+fn limits_on_cells_and_controls_that_were_left_out_are_not_asked() {
+    let limits =
+        ["harmed-cells >= 6", "agreement >= 100%", "guard-100: kept at paced cells >= 99%", KEPT];
+    let mut run = asking(&limits);
+    let verdicts = |run: &Run| limits.map(|name| target(&analyse(run, &usual()), name).verdict);
+    use Verdict::{Fail, Invalid, Measured, Pass};
+    assert_eq!(verdicts(&run), [Fail, Invalid, Invalid, Pass]);
+    run.overrides = vec!["cell = [1]".to_owned()];
+    assert_eq!(verdicts(&run), [Measured, Measured, Measured, Pass]);
+    run.study.cells[0].controls = vec!["none".to_owned()];
+    assert_eq!(verdicts(&run)[3], Measured, "no cell has the control");
 }
 
 #[test]
@@ -96,7 +146,7 @@ fn a_loss_of_endpoints_that_waited_is_no_harm() {
         record.threads[1].waited_ns = Some(2_000_000_000);
     }
     let harm = analyse(&run(&CONTROLS), &trials).cells[0].harm.clone().unwrap();
-    assert!(!harm.shown);
+    assert_eq!(harm.shown, None);
     assert!(harm.why.contains("endpoints'"), "{}", harm.why);
 }
 

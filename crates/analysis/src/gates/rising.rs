@@ -7,7 +7,7 @@
 use model::plural::count;
 use model::{study::Variant, trial::Purpose};
 
-use super::{CellId, Evidence, Part, nothing, table::STEP, together};
+use super::{CellId, Evidence, Part, not_asked, nothing, table::STEP, together};
 use crate::{metrics::Metric, ordered, quantity, stats::Estimate, verdicts::Gate};
 
 const NAME: &str = "monotonic";
@@ -16,6 +16,16 @@ const NAME: &str = "monotonic";
 const ALPHA: f64 = 0.05;
 
 pub(super) fn gate(evidence: &Evidence, table: &[Metric]) -> Gate {
+    let chosen = &evidence.run.study.access_point.clients;
+    if let [one] = chosen.as_slice()
+        && evidence.run.is_part()
+    {
+        let why = format!(
+            "this run was made at {} alone, and a rise needs two counts",
+            count(*one, "client")
+        );
+        return not_asked(NAME, &why);
+    }
     let mut parts = Vec::new();
     for variant in evidence.working() {
         let ids = evidence.planned(Purpose::Cpu, &variant.name);

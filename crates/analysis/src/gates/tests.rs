@@ -100,6 +100,16 @@ fn a_rise_needs_two_counts_two_repetitions_and_every_trial() {
     };
     says(one(gates(), keep(|id| id.clients == 18)), Verdict::Invalid, "one client count");
     says(one(gates(), keep(|id| id.repetition == 1)), Verdict::Invalid, "one repetition");
+    let chosen = |run: &mut Run, trials: &mut Vec<Trial>| {
+        keep(|id| id.clients == 18)(run, trials);
+        run.study.access_point.clients = vec![18];
+        run.overrides = vec!["clients = [18]".to_owned()];
+    };
+    says(
+        one(gates(), chosen),
+        Verdict::Measured,
+        "Not asked: this run was made at 18 clients alone",
+    );
     let few = keep(|id| id.repetition < 3 && id.clients != 60);
     says(one(gates(), few), Verdict::Invalid, "cannot rule out chance");
     let lost = |_: &mut Run, trials: &mut Vec<Trial>| {
@@ -372,6 +382,29 @@ fn what_the_run_does_not_have_is_invalid_and_reported() {
     };
     let gates = Gates { limits: vec!["cpu <= 2%".to_owned()], ..Gates::default() };
     says(one(gates, one_repetition), Verdict::Invalid, "one repetition has no interval");
+}
+
+#[test]
+fn limits_on_what_the_command_line_left_out_are_not_asked() {
+    let chosen = |text: &str| {
+        let gates = Gates { limits: vec![text.to_owned()], ..Gates::default() };
+        one(gates, |run, trials| {
+            let is_left = |id: &TrialId| id.clients == 114 && id.variant != "iw-dump";
+            run.plan.retain(|planned| is_left(&planned.id));
+            trials.retain(|trial| is_left(&trial.planned.id));
+            run.study.variants.retain(|variant| variant.name != "iw-dump");
+            run.study.access_point.clients = vec![114];
+            run.overrides =
+                ["clients = [114]", "variants = idle, hostapd-cli"].map(str::to_owned).into();
+        })
+    };
+    for text in
+        ["iw-dump: cpu <= 2%", "cpu at 18 clients <= 2%", "slope <= 1us", "unknown-frames <= 1%"]
+    {
+        says(chosen(text), Verdict::Measured, "Not asked: what it is on was left out of this run");
+    }
+    says(chosen("hostapd-cli: cpu at 114 clients <= 2%"), Verdict::Fail, "≤ 20 ms");
+    says(chosen("calls <= 2/s"), Verdict::Invalid, "unknown figure `calls`");
 }
 
 #[test]

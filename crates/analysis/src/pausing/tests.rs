@@ -72,6 +72,7 @@ fn make(trial: &mut Trial, [runs, stopped, sham]: [f64; 3]) {
     recording.pauses = Some(Box::new(Pauses {
         pids: vec![77],
         spans: STATES.into_iter().enumerate().map(done).collect(),
+        asked: None,
     }));
 }
 
@@ -132,6 +133,25 @@ fn what_the_control_shows_too_is_no_effect() {
     let found = only(&run, &trials);
     assert!(found.share.unwrap().interval.unwrap().low > 0.0, "{found:?}");
     assert_eq!(found.verdict, Verdict::Fail, "{}", found.sentence);
+}
+
+#[test]
+fn two_trials_whose_control_says_nothing_decide_nothing() {
+    let (run, trials) = paused(&[[1_000.0, 0.0, 1_351.0], [1_000.0, 0.0, 799.0]]);
+    let found = only(&run, &trials);
+    assert_eq!(found.share.unwrap().mean, 1.0);
+    assert_eq!(found.verdict, Verdict::Invalid, "{}", found.sentence);
+    let says = "is unknown: not decided after 2 trials: it causes 100 % [100, 100], which against the control may be";
+    assert!(found.sentence.contains(says), "{}", found.sentence);
+}
+
+#[test]
+fn whom_the_subject_asks_is_no_cause() {
+    let (run, mut trials) = paused(&USUAL);
+    recording(&mut trials[1]).pauses.as_mut().unwrap().asked = Some("unix /run/bus".to_owned());
+    let found = only(&run, &trials);
+    assert_eq!(found.verdict, Verdict::Invalid, "{}", found.sentence);
+    assert!(found.sentence.contains("its client (unix /run/bus)"), "{}", found.sentence);
 }
 
 #[test]
@@ -270,20 +290,37 @@ fn a_subject_that_alternates_by_itself_is_not_blamed_on_anybody() {
     assert!(found.sentence.contains("say --span 20s"), "{}", found.sentence);
 }
 
-#[test]
-fn consumers_are_ranked_by_what_they_cause() {
-    let (mut run, mut trials) = paused(&USUAL);
-    let (_, mut more) =
-        paused(&[[1_000.0, 700.0, 1_000.0], [1_100.0, 771.0, 1_100.0], [900.0, 631.0, 900.0]]);
-    for trial in &mut more {
+/// The monitor, and an exporter that is stopped in turn.
+fn blamed(monitor: &[[f64; 3]], exporter: &[[f64; 3]]) -> Vec<PauseFigures> {
+    let (mut run, mut all) = paused(exporter);
+    let (_, mut trials) = paused(monitor);
+    for trial in &mut all {
         trial.planned.id.variant = VariantName::literal("before.exporter");
         if let Some(Instrument::Pause(order)) = &mut trial.planned.measure.instrument {
             order.target = Target::Process("exporter".to_owned());
         }
     }
-    more.append(&mut trials);
-    run.plan = more.iter().map(|trial| trial.planned.clone()).collect();
-    let found = analyse(&run, &more).pauses;
-    let names: Vec<_> = found.iter().map(|one| one.consumer.as_str()).collect();
-    assert_eq!(names, ["monitor", "exporter"]);
+    all.append(&mut trials);
+    run.plan = all.iter().map(|trial| trial.planned.clone()).collect();
+    analyse(&run, &all).pauses
+}
+
+#[test]
+fn consumers_are_ranked_by_what_they_cause() {
+    const LITTLE: [[f64; 3]; 3] =
+        [[1_000.0, 960.0, 1_000.0], [1_100.0, 1_056.0, 1_100.0], [900.0, 865.0, 900.0]];
+    let found = blamed(&USUAL, &LITTLE);
+    let names: Vec<_> = found.iter().map(|one| (one.consumer.as_str(), one.verdict)).collect();
+    assert_eq!(names, [("monitor", Verdict::Pass), ("exporter", Verdict::Pass)]);
+}
+
+#[test]
+fn shares_that_are_more_than_all_together_decide_nothing() {
+    const THIRD: [[f64; 3]; 3] =
+        [[1_000.0, 700.0, 1_000.0], [1_100.0, 771.0, 1_100.0], [900.0, 631.0, 900.0]];
+    for one in blamed(&USUAL, &THIRD) {
+        assert_eq!(one.verdict, Verdict::Invalid, "{}", one.sentence);
+        let says = "`monitor` and `exporter` seem to cause 126 % of it together, more than all";
+        assert!(one.sentence.contains(says), "{}", one.sentence);
+    }
 }

@@ -3,7 +3,7 @@
 //! Gate 0 is decided by `analysis::contention`; here it is reported.
 
 use analysis::{
-    contention::{Cell, Contention},
+    contention::{Cell, Contention, Harm},
     quantity::{ABSENT, Unit},
 };
 use model::contention::Role;
@@ -40,18 +40,16 @@ pub(super) fn harmed_or_all<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
 
 /// The section's first sentence.
 pub(super) fn lead(cells: &[&Cell]) -> String {
-    let judged = cells.iter().filter(|cell| cell.harm.is_some()).count();
+    let judged = cells.iter().filter(|cell| !cell.is_undecided()).count();
     let harmed = cells.iter().filter(|cell| cell.is_harmed()).count();
     let unfought = match cells.len() - judged {
         0 => String::new(),
-        1 => " One more has too few valid trials to decide.".to_owned(),
-        more => format!(" {more} more have too few valid trials to decide."),
+        1 => " One more is not decided: it needs more valid trials.".to_owned(),
+        more => format!(" {more} more are not decided: they need more valid trials."),
     };
     match (judged, harmed) {
-        (0, _) => {
-            "No cell has valid trials both alone and without control yet, so no harm is shown."
-                .to_owned()
-        }
+        (0, _) => "Harm is not decided in any cell yet: that needs two blocks of valid trials, alone and without control."
+            .to_owned(),
         (judged, 0) => format!(
             "None of {judged} shows harm without control.{unfought}",
             judged = count(judged, "cell")
@@ -99,10 +97,11 @@ pub(super) fn table(cells: &[&Cell]) -> Table {
 /// Class and word of Gate 0.
 fn verdict(cell: &Cell) -> (&'static str, &'static str) {
     match &cell.harm {
-        Some(harm) if harm.shown => ("fail", "harm"),
+        Some(Harm { shown: Some(true), .. }) => ("fail", "harm"),
+        Some(Harm { shown: Some(false), .. }) => ("pass", "no harm"),
         // Without an interval there is no bound that could show it, either way.
         Some(_) if cell.blocks < 2 => ("invalid", "one block"),
-        Some(_) => ("pass", "not shown"),
+        Some(_) => ("invalid", "not decided"),
         None => ("invalid", ABSENT),
     }
 }

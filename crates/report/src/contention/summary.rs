@@ -3,7 +3,7 @@
 //! Harm cells, what guard kept and left there, targets. No colour and no escape sequences.
 
 use analysis::{
-    contention::{Cell, Contention},
+    contention::{Cell, Contention, Harm},
     metrics,
     quantity::{ABSENT, count},
 };
@@ -73,8 +73,9 @@ fn cells(cells: &[&Cell]) -> Table {
 
 fn harm_word(cell: &Cell) -> &'static str {
     match &cell.harm {
-        Some(harm) if harm.shown => "yes",
-        Some(_) => "no",
+        Some(Harm { shown: Some(true), .. }) => "yes",
+        Some(Harm { shown: Some(false), .. }) => "no",
+        Some(_) => "not decided",
         None => ABSENT,
     }
 }

@@ -13,7 +13,7 @@ use analysis::{
         judge::{self, At, Question, Sides},
     },
     metrics::baseline::Baselines,
-    metrics::{self, Target, baseline::Earlier},
+    metrics::{self, Asks, Target, baseline::Earlier},
     quantity::{Unit, count, percent},
     verdicts::{Basis, Finding, Judgement, Split},
 };
@@ -198,7 +198,12 @@ impl Comparison {
         let first = [Some(own), lacking(completion, recorded)];
         let none = Baselines::new();
         let earlier = Earlier::of(&recorded.run.study, &recorded.run.lab.image, &none);
-        let rest = metrics::judge(&asked, &known, &completion.table, &earlier);
+        let rest = metrics::judge(
+            &asked,
+            Asks { known: &known, is_asked: &|_| true },
+            &completion.table,
+            &earlier,
+        );
         completion.targets = first.into_iter().flatten().chain(rest).collect();
         completion.compared = Some(self.judgement.clone());
         completion.answer = vec![report::sentence(why(self.verdict, &self.sentence))];
