@@ -16,7 +16,10 @@ use lab::{
     run_folder::{self, Recorded},
     runner,
 };
-use model::{event::Event, experiment::Planned};
+use model::{
+    event::Event,
+    experiment::{Planned, TrialOf},
+};
 use report::Pending;
 
 use crate::{
@@ -32,11 +35,10 @@ const SHARE: u32 = 20;
 /// With less of the trials done than this share, nothing is known of their pace.
 const ENOUGH: f64 = 0.02;
 
-/// When it was written, and how far the run was before its first trial now.
+/// When it was written, and what it said.
 #[derive(Debug, Default)]
 struct Before {
     due: Option<Instant>,
-    began: Option<(Instant, Duration)>,
     /// The words of the last headline, without its figures.
     words: String,
 }
@@ -52,7 +54,7 @@ pub(crate) fn shown<K: Verbs>(lab: Lab, options: &Options) -> Lab {
             return None;
         }
         // The page at the end is written whatever became of this one.
-        let headline = write::<K>(&options, folder, &mut before);
+        let headline = write::<K>(&options, folder);
         before.due = Some(Instant::now() + EVERY.max(began.elapsed() * SHARE));
         let headline = headline.filter(|headline| before.has_other_words(headline))?;
         Some(Event::SoFar { headline })
@@ -80,9 +82,9 @@ impl Before {
 }
 
 /// Writes the page; its headline, once a trial has ended.
-fn write<K: Verbs>(options: &Options, folder: &Path, before: &mut Before) -> Option<String> {
+fn write<K: Verbs>(options: &Options, folder: &Path) -> Option<String> {
     let mut recorded = run_folder::read::<K>(folder).ok()?;
-    let pending = pending(options, &recorded, before);
+    let pending = pending(options, &recorded);
     // What is there is all that was asked so far, and lacks nothing.
     let done: Vec<String> = recorded.trials.iter().map(|trial| trial.planned.id()).collect();
     recorded.run.plan.retain(|planned| done.contains(&planned.id()));
@@ -91,17 +93,13 @@ fn write<K: Verbs>(options: &Options, folder: &Path, before: &mut Before) -> Opt
     (!recorded.trials.is_empty()).then_some(headline)
 }
 
-fn pending<K: Verbs>(options: &Options, recorded: &Recorded<K>, before: &mut Before) -> Pending {
+fn pending<K: Verbs>(options: &Options, recorded: &Recorded<K>) -> Pending {
     let left = runner::left(recorded);
     let planned = recorded.run.plan.len();
-    let time = K::estimate(options, &recorded.run.study, &left).trials();
-    // Access points are raised before the first trial; what that takes says nothing of the others' pace.
-    let is_first = recorded.trials.is_empty();
-    let (began, then) = *before.began.get_or_insert((Instant::now(), time));
-    if is_first {
-        before.began = None;
-    }
-    let time = paced(time, then, began.elapsed()).unwrap_or(time);
+    let time = |trials: &[K::Planned]| K::estimate(options, &recorded.run.study, trials).trials();
+    let made = || recorded.trials.iter().filter(|trial| trial.same_as.is_none());
+    let done: Vec<K::Planned> = made().map(|trial| trial.planned.clone()).collect();
+    let time = paced(time(&left), time(&done), under_way::<K>(made()));
     Pending {
         trials: ((planned - left.len()) as u32, planned as u32),
         to_come: to_come::<K>(&left),
@@ -109,10 +107,30 @@ fn pending<K: Verbs>(options: &Options, recorded: &Recorded<K>, before: &mut Bef
     }
 }
 
-/// How long the rest takes at the pace of what was done; `None` where too little was.
-fn paced(left: Duration, then: Duration, took: Duration) -> Option<Duration> {
-    let done = then.saturating_sub(left).as_secs_f64();
-    (done > ENOUGH * then.as_secs_f64()).then(|| took.mul_f64(left.as_secs_f64() / done))
+/// How long the rest takes at the pace of what was done, by estimates of both; as estimated where too little was.
+fn paced(left: Duration, done: Duration, took: Duration) -> Duration {
+    if done.as_secs_f64() <= ENOUGH * (left + done).as_secs_f64() {
+        return left;
+    }
+    took.mul_f64(left.as_secs_f64() / done.as_secs_f64())
+}
+
+/// The time in which at least one of these trials was under way: between them access points come up, or nothing happens.
+fn under_way<'a, K: Verbs>(trials: impl Iterator<Item = &'a TrialOf<K>>) -> Duration {
+    let mut spans: Vec<(u64, u64)> = trials
+        .map(|trial| {
+            let began_ms = trial.began_unix * 1_000;
+            (began_ms, began_ms + trial.cost.restore_ms + trial.cost.measure_ms)
+        })
+        .collect();
+    spans.sort_unstable();
+    let mut until = 0;
+    let new = |(from, to): (u64, u64)| {
+        let new = to.saturating_sub(from.max(until));
+        until = until.max(to);
+        new
+    };
+    Duration::from_millis(spans.into_iter().map(new).sum())
 }
 
 /// Trials by what they are for, in their order.
@@ -129,14 +147,29 @@ fn to_come<K: Verbs>(left: &[K::Planned]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use model::experiment::Clients;
+
     use super::*;
 
     #[test]
     fn the_rest_takes_as_long_as_what_was_done_did() {
         let seconds = Duration::from_secs;
-        assert_eq!(paced(seconds(50), seconds(100), seconds(30)), Some(seconds(30)));
-        assert_eq!(paced(seconds(75), seconds(100), seconds(50)), Some(seconds(150)));
-        assert_eq!(paced(seconds(99), seconds(100), seconds(5)), None, "one trial is no pace");
+        assert_eq!(paced(seconds(50), seconds(50), seconds(30)), seconds(30));
+        assert_eq!(paced(seconds(75), seconds(25), seconds(50)), seconds(150));
+        assert_eq!(paced(seconds(99), seconds(1), seconds(5)), seconds(99), "one trial is no pace");
+    }
+
+    #[test]
+    fn time_in_which_no_trial_was_under_way_is_in_no_pace() {
+        let run = analysis::fixture::run();
+        let mut trials = analysis::fixture::trials(&run);
+        trials.truncate(3);
+        // Two at a time, and a third one after access points came up for a minute.
+        for (trial, began_unix) in trials.iter_mut().zip([100, 100, 170]) {
+            trial.began_unix = began_unix;
+            (trial.cost.restore_ms, trial.cost.measure_ms) = (1_000, 9_000);
+        }
+        assert_eq!(under_way::<Clients>(trials.iter()), Duration::from_secs(20));
     }
 
     #[test]

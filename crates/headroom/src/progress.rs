@@ -4,11 +4,12 @@
 //! `--json`, every event is a JSON line on the standard output.
 
 mod lines;
+mod pace;
 
 use std::{
     path::Path,
     sync::{Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressStyle};
@@ -16,7 +17,7 @@ use lab::Events;
 use model::plural::count;
 use model::{event::Event, inert};
 
-use self::lines::Lines;
+use self::{lines::Lines, pace::Pace};
 use crate::{output, run_path::PAGE};
 
 /// How progress is reported.
@@ -104,6 +105,7 @@ struct Bars {
     all: MultiProgress,
     making: Option<ProgressBar>,
     run: Option<ProgressBar>,
+    pace: Pace,
 }
 
 impl Bars {
@@ -131,14 +133,16 @@ impl Bars {
         bar.set_style(ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()));
         bar.enable_steady_tick(Duration::from_millis(500));
         bar.set_message("no estimate yet");
-        bar.reset_eta();
         self.run = Some(bar);
     }
 
     fn step_run(&mut self) {
         let Some(bar) = &self.run else { return };
         bar.inc(1);
-        bar.set_message(format!("about {:#} left", HumanDuration(bar.eta())));
+        let left = bar.length().unwrap_or_default().saturating_sub(bar.position()) as u32;
+        if let Some(left) = self.pace.left(left, Instant::now()) {
+            bar.set_message(format!("about {:#} left", HumanDuration(left)));
+        }
     }
 }
 
@@ -147,6 +151,7 @@ impl Show for Bars {
         if let Some(line) = sentence(&event) {
             self.say(&line);
         }
+        self.pace.follow(&event, Instant::now());
         match event {
             Event::ImageStarted => self.spin("image".to_owned()),
             Event::ImageStep { step } => self.spin(format!("image: {step}")),

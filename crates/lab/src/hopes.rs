@@ -1,14 +1,13 @@
 //! Which variants are measured no further: their first trials of this execution all failed.
 //!
-//! Pure: it is given how each trial ended. A trial that is left out is missing in the run, which is invalid then, and
-//! is measured by `--resume`.
+//! Pure: it is given how each trial ended. A trial that is left out is missing in the run, which is invalid then.
 
 use std::collections::BTreeMap;
 
 use model::name::VariantName;
 
 /// So many of a variant's first trials fail before the rest is left out.
-const FIRST: u32 = 3;
+pub(crate) const FIRST: u32 = 3;
 
 /// What is known of each variant.
 #[derive(Debug, Default)]
@@ -29,6 +28,11 @@ impl Hopes {
         matches!(self.0.get(variant), Some(Hope::Failed(FIRST..)))
     }
 
+    /// Whether a trial of a variant was well.
+    pub(crate) fn is_well(&self, variant: &VariantName) -> bool {
+        self.0.get(variant) == Some(&Hope::Some)
+    }
+
     /// Takes the end of a trial, with the reason where it failed; returns what is to be reported once, where the rest of
     /// its variant is left out from now on.
     pub(crate) fn see(&mut self, variant: &VariantName, invalid: Option<&str>) -> Option<String> {
@@ -39,8 +43,8 @@ impl Hopes {
         }
         (*hope == Hope::Failed(FIRST)).then(|| {
             format!(
-                "`{variant}` is measured no further: its first {FIRST} trials failed, the last because {}; when that \
-                 is put right, go on with `headroom run --resume`",
+                "stopped measuring `{variant}`: its first {FIRST} trials failed (the last: {}). Fix the study or the program \
+                 and start a new run; --resume uses the run's own copies of both",
                 invalid.unwrap_or_default()
             )
         })
@@ -61,7 +65,7 @@ mod tests {
         assert!(!hopes.is_lost(&lost));
         let message = hopes.see(&lost, Some("no user")).unwrap();
         assert!(
-            message.contains("first 3 trials failed") && message.contains("no user"),
+            message.contains("first 3 trials failed (the last: no user). Fix the study or the program and start a new run"),
             "{message}"
         );
         assert!(hopes.is_lost(&lost) && !hopes.is_lost(&well));

@@ -5,6 +5,7 @@
 //! that a drift of the host falls on all of them alike. Trials with an instrument come behind those for
 //! CPU figures, so that an interrupted run has its figures first.
 
+mod first;
 mod instruments;
 mod pairs;
 mod perturbed;
@@ -25,7 +26,7 @@ use model::{
     wire::{LoadOrder, Measure, StartOrder, State, SubjectOrder, Work, encode},
 };
 
-pub(crate) use self::{instruments::is_paused, pairs::is_turned, witness::rounds_in};
+pub(crate) use self::{first::first, instruments::is_paused, pairs::is_turned, witness::rounds_in};
 use crate::batch::Batch;
 
 /// The fraction of a turn that spreads any number of repetitions most evenly: the golden ratio's.

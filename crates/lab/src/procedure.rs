@@ -86,6 +86,12 @@ pub trait Procedure: Sync {
         BTreeMap::new()
     }
 
+    /// Trials that say whether each variant works, before what the others start from is raised: in turns, of which a later
+    /// one is for those whose trials failed. None where nothing is gained by that.
+    fn first(&self, _rest: &[PlannedOf<Self>]) -> Vec<Vec<PlannedOf<Self>>> {
+        Vec::new()
+    }
+
     /// Raises what these trials start from.
     ///
     /// # Errors

@@ -17,6 +17,7 @@ use std::{
 use model::{
     event::Event,
     experiment::{Experiment, Planned, RunOf, TrialOf},
+    name::VariantName,
     run::{FORMAT, LabIdentity, Run},
     shard::Part,
     trial::Trial,
@@ -141,13 +142,22 @@ impl<P: Procedure<Kind: Dealt>> Begun<P> {
             done: crew.done().len() as u32,
         });
         lab.show(folder.path());
-        let result = procedure
-            .raise(lab, &mut ground, &work.rest)
-            .and_then(|()| crew.copy_what_is_done(&run.study, &work.copies))
-            .and_then(|()| {
+        let Work { mut rest, copies, .. } = work;
+        let mut make = || {
+            crew.copy_what_is_done(&run.study, &copies)?;
+            for mut first in procedure.first(&rest) {
+                first.retain(|planned| crew.hope_of(planned, Hopes::is_well) == Some(false));
+                procedure.raise(lab, &mut ground, &first)?;
+                rest.retain(|planned| !first.contains(planned));
                 let site = Site { lab, folder: &folder, run: &run, ground: &ground };
-                crew.all(&site, work.rest, &work.copies)
-            });
+                crew.one_by_one(&site, first, &copies)?;
+            }
+            rest.retain(|planned| crew.hope_of(planned, Hopes::is_lost) != Some(true));
+            procedure.raise(lab, &mut ground, &rest)?;
+            let site = Site { lab, folder: &folder, run: &run, ground: &ground };
+            crew.all(&site, std::mem::take(&mut rest), &copies)
+        };
+        let result = make();
         let left = procedure.give_back(lab, &mut ground);
         for what in &left {
             let text = format!("the device is not known to be as it was before the run: {what}");
@@ -261,15 +271,24 @@ impl<'a, P: Procedure> Crew<'a, P> {
         let run = site.run;
         let mut parts = VecDeque::from(self.procedure.parts(run, rest));
         while let Some(part) = parts.pop_front() {
-            for batch in self.procedure.batches(site, part) {
-                self.batch(site, batch, copies)?;
-            }
+            self.one_by_one(site, part, copies)?;
             let trials: Vec<_> = self.done().values().cloned().collect();
             if self.procedure.is_decided(run, &trials) {
                 break;
             }
         }
         self.close(run, parts.into_iter().flatten().collect())
+    }
+
+    /// The batches of a part, one after the other.
+    fn one_by_one(
+        &self,
+        site: &Site<'_, P>,
+        part: Vec<PlannedOf<P>>,
+        copies: &ById<Vec<PlannedOf<P>>>,
+    ) -> Result<(), Error> {
+        let mut batches = self.procedure.batches(site, part).into_iter();
+        batches.try_for_each(|batch| self.batch(site, batch, copies))
     }
 
     /// A run that was decided early: its plan is what was done.
@@ -315,10 +334,10 @@ impl<'a, P: Procedure> Crew<'a, P> {
         planned: &PlannedOf<P>,
     ) -> Result<Option<TrialOf<P::Kind>>, Error> {
         self.lab.cancel.check()?;
-        let variant = self.procedure.variant(planned);
-        if variant.is_some_and(|variant| self.hopes().is_lost(variant)) {
+        if self.hope_of(planned, Hopes::is_lost) == Some(true) {
             return Ok(None);
         }
+        let variant = self.procedure.variant(planned);
         let id = planned.id();
         self.report(Event::TrialStarted { id: id.clone() });
         let (began_unix, began) = (host::unix_now(), Instant::now());
@@ -374,6 +393,15 @@ impl<'a, P: Procedure> Crew<'a, P> {
         let invalid = done.values().filter(|trial| trial.reading().is_none()).count() as u32;
         let interrupted = matches!(result, Err(Error::Interrupted));
         Event::RunEnded { done: done.len() as u32, invalid, interrupted }
+    }
+
+    /// What is known of a trial's variant; `None` where nothing is.
+    fn hope_of(
+        &self,
+        planned: &PlannedOf<P>,
+        of: impl Fn(&Hopes, &VariantName) -> bool,
+    ) -> Option<bool> {
+        self.procedure.variant(planned).map(|variant| of(&self.hopes(), variant))
     }
 
     fn done(&self) -> MutexGuard<'_, ById<TrialOf<P::Kind>>> {

@@ -13,7 +13,7 @@ use std::{
 use indicatif::HumanDuration;
 use model::{event::Event, plural::count};
 
-use super::{Show, readable, sentence};
+use super::{Show, pace::Pace, readable, sentence};
 use crate::output;
 
 /// Between two lines on what is being done.
@@ -93,11 +93,9 @@ struct State {
 /// The trials.
 #[derive(Debug)]
 struct Run {
-    began: Instant,
+    pace: Pace,
     trials: u32,
     done: u32,
-    /// Done by an earlier execution.
-    before: u32,
     /// The last trial that started.
     at: String,
     /// Whether a trial has just ended.
@@ -108,6 +106,7 @@ impl State {
     fn follow(&mut self, event: Event, at: Instant) {
         if let Some(run) = &mut self.run {
             run.stepped = false;
+            run.pace.follow(&event, at);
         }
         match event {
             Event::ImageStep { step } => self.making = Some((format!("image: {step}"), at)),
@@ -120,8 +119,8 @@ impl State {
                 self.making = None;
             }
             Event::RunStarted { trials, done, .. } => {
-                let (began, at) = (at, String::new());
-                self.run = Some(Run { began, trials, done, before: done, at, stepped: false });
+                let (pace, at) = (Pace::default(), String::new());
+                self.run = Some(Run { pace, trials, done, at, stepped: false });
             }
             Event::TrialStarted { id } => {
                 self.run.iter_mut().for_each(|run| run.at.clone_from(&id))
@@ -169,19 +168,15 @@ impl Run {
     }
 
     fn trials(&self) -> String {
-        format!("trials: {} of {}", self.done, self.trials)
+        format!("{} of {} done", self.done, count(self.trials, "trial"))
     }
 
     fn now(&self, at: Instant) -> String {
-        let here = self.done - self.before;
-        let left = self.trials.saturating_sub(self.done);
-        let gone = at.saturating_duration_since(self.began);
-        let rest = match here {
-            0 => "none has ended yet".to_owned(),
-            here => format!("about {} left", HumanDuration(gone * left / here)),
-        };
+        let left = self.pace.left(self.trials.saturating_sub(self.done), at);
+        let left =
+            left.map_or_else(String::new, |left| format!(", about {} left", HumanDuration(left)));
         let name = if self.at.is_empty() { String::new() } else { format!("; at {}", self.at) };
-        format!("{}, {rest}{name}", self.trials())
+        format!("{}{left}{name}", self.trials())
     }
 }
 
@@ -195,8 +190,8 @@ mod tests {
         state.follow(Event::TrialStarted { id: id.to_owned() }, at);
     }
 
-    fn ended(state: &mut State, at: Instant) {
-        let (id, name) = (String::new(), String::new());
+    fn ended(state: &mut State, id: &str, at: Instant) {
+        let (id, name) = (id.to_owned(), String::new());
         state.follow(Event::TrialEnded { id, name, took_ms: 0, device_ms: 0, invalid: None }, at);
     }
 
@@ -210,13 +205,32 @@ mod tests {
         state.follow(Event::RunStarted { folder, trials: 24, done: 4 }, begin);
         started(&mut state, "bulk@114#1", begin);
         let now = state.now(after(15)).unwrap();
-        assert_eq!(now, "trials: 4 of 24, none has ended yet; at bulk@114#1");
-        ended(&mut state, after(20));
+        assert_eq!(now, "4 of 24 trials done; at bulk@114#1");
+        ended(&mut state, "bulk@114#1", after(20));
         started(&mut state, "found@114#1", after(20));
-        ended(&mut state, after(30));
+        ended(&mut state, "found@114#1", after(30));
         // Those of an earlier execution took none of these 30 s.
         let now = state.now(after(30)).unwrap();
-        assert_eq!(now, "trials: 6 of 24, about 5 minutes left; at found@114#1");
+        assert_eq!(now, "6 of 24 trials done, about 5 minutes left; at found@114#1");
+    }
+
+    #[test]
+    fn access_points_that_come_up_in_a_run_are_in_no_pace() {
+        let begin = Instant::now();
+        let after = |seconds| begin + Duration::from_secs(seconds);
+        let mut state = State::default();
+        let folder = "runs/one".to_owned();
+        state.follow(Event::RunStarted { folder, trials: 12, done: 0 }, begin);
+        // A minute for the first access point, 10 s for one trial, and a minute for the next access point.
+        started(&mut state, "a", after(60));
+        ended(&mut state, "a", after(70));
+        let now = state.now(after(130)).unwrap();
+        assert!(now.starts_with("1 of 12 trials done, about 2 minutes left"), "{now}");
+        // Two at a time are twice as quick.
+        ["b", "c"].iter().for_each(|id| started(&mut state, id, after(130)));
+        ["b", "c"].iter().for_each(|id| ended(&mut state, id, after(140)));
+        let now = state.now(after(200)).unwrap();
+        assert!(now.starts_with("3 of 12 trials done, about 60 seconds left"), "{now}");
     }
 
     #[test]

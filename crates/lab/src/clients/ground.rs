@@ -2,7 +2,6 @@
 //! programs that the run brings.
 
 use std::{
-    cmp::Reverse,
     collections::{BTreeMap, BTreeSet, VecDeque},
     path::Path,
     sync::Mutex,
@@ -193,7 +192,10 @@ impl Virtual {
         let variant = theirs.first().map(|trial| &trial.id.variant);
         let ours = plan::snapshots(&ours).into_iter().map(|start| (None, start));
         let theirs = plan::snapshots(&theirs).into_iter().map(|start| (variant.cloned(), start));
-        let wanted: VecDeque<_> = ours.chain(theirs).collect();
+        let is_raised = |(variant, start): &(Option<VariantName>, Start)| {
+            self.raised.iter().any(|one| one.variant == *variant && one.start == *start)
+        };
+        let wanted: VecDeque<_> = ours.chain(theirs).filter(|one| !is_raised(one)).collect();
         let workers = lab.settings.workers.min(wanted.len());
         let queue = Mutex::new(wanted);
         let this = &*self;
@@ -207,7 +209,7 @@ impl Virtual {
             Ok(Raised { variant, start, snapshot })
         };
         let made = side_by_side(workers, || take_all(&queue, make))?;
-        self.raised = made.into_iter().flatten().collect();
+        self.raised.extend(made.into_iter().flatten());
         Ok(())
     }
 
@@ -228,8 +230,8 @@ impl Virtual {
         self.snapshot(lab, image, &shape_of(lab, image, self.radios, start))
     }
 
-    /// The places of the functions that a study counts, asked of an access point with the fewest clients. The others
-    /// come up meanwhile, the largest first, because it takes longest.
+    /// The places of the functions that a study counts, asked of an access point with the fewest clients. The others come
+    /// up when its variants have been seen to work.
     fn probes(
         &self,
         trials: &ClientTrials<'_>,
@@ -241,25 +243,10 @@ impl Virtual {
         let counts = study.count.is_some() && file.takes(Purpose::Counts);
         let Some(clients) = fewest.filter(|_| counts) else { return Ok(Found::default()) };
         let mode = study.access_point.mode;
-        let start = |clients: u32| Start { clients, mode, perturbed: None };
-        let mut others = study.access_point.clients.clone();
-        others.retain(|other| other != clients);
-        others.sort_unstable_by_key(|clients| Reverse(*clients));
-        let find = || {
-            let folder = scratch()?;
-            let mut machine = self.machine(lab, start(*clients), folder.path())?;
-            functions::find(lab, &mut machine, file, trials.symbols)
-        };
-        // The search comes first: what cannot be measured needs no more access points.
-        let tasks: VecDeque<_> = [None].into_iter().chain(others.into_iter().map(Some)).collect();
-        let workers = lab.settings.workers.min(tasks.len());
-        let queue = Mutex::new(tasks);
-        let carry_out = |other: Option<u32>| match other {
-            Some(clients) => self.start(lab, None, start(clients)).map(|_| None),
-            None => find().map(Some),
-        };
-        let ended = side_by_side(workers, || take_all(&queue, carry_out))?;
-        Ok(ended.into_iter().flatten().flatten().next().unwrap_or_default())
+        let folder = scratch()?;
+        let start = Start { clients: *clients, mode, perturbed: None };
+        let mut machine = self.machine(lab, start, folder.path())?;
+        functions::find(lab, &mut machine, file, trials.symbols)
     }
 
     /// The snapshot that a trial starts from, or why its state cannot be raised.

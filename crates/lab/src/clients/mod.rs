@@ -33,7 +33,7 @@ use crate::{
     comparison::{Comparing, Decided},
     device_file::DeviceFile,
     functions::{Found, Symbols},
-    plan,
+    hopes, plan,
     procedure::{Finished, Prepared, Procedure, Site, TrialFiles},
     run_folder::RunFolder,
     session,
@@ -139,6 +139,14 @@ impl Procedure for ClientTrials<'_> {
             Ground::Device(device) => {
                 keep(&device.lock().unwrap_or_else(PoisonError::into_inner).brought)
             }
+        }
+    }
+
+    fn first(&self, rest: &[PlannedTrial]) -> Vec<Vec<PlannedTrial>> {
+        match (self.target, self.comparing) {
+            (Target::Vm, None) => plan::first(rest, hopes::FIRST),
+            // A comparison has one access point, and so has a device.
+            _ => Vec::new(),
         }
     }
 
