@@ -158,6 +158,11 @@ fn what_a_client_says_wrong_is_answered_with_what_to_do() {
         ("compare", json!({"study": "client-scale", "base": "idle", "variant": "idel"}), "idel"),
         (
             "compare",
+            json!({"study": "client-scale", "base": "idle"}),
+            "what is `idle` compared with? name a `variant`",
+        ),
+        (
+            "compare",
             json!({"study": "client-scale", "base": "idle", "with": "hostapd=/bin/true"}),
             "name a regular file below",
         ),

@@ -76,7 +76,12 @@ fn a_subject_that_gives_up_is_shown_with_its_words_and_not_asked_for_ever() {
     let study = Study::small().repetitions(6).variant("gives-up", gives_up).idle();
     // One after the other: a fourth trial would be under way when the third ends.
     let ended = place.run_study(&study).words(["--jobs", "1"]).run();
-    ended.code(3).says("no such user: _lldpd").says("exit status: 7").says("measured no further");
+    ended
+        .code(3)
+        .says("no such user: _lldpd")
+        .says("exit status: 7")
+        .says("stopped measuring `gives-up`")
+        .says("start a new run");
     let trials = place.run().trials();
     let of = |name: &str| trials.iter().filter(|trial| trial.planned.id.variant == *name).count();
     assert_eq!((of("gives-up"), of("idle")), (3, 6), "{ended}");
@@ -84,6 +89,42 @@ fn a_subject_that_gives_up_is_shown_with_its_words_and_not_asked_for_ever() {
         trials.iter().filter(|trial| matches!(trial.outcome, Outcome::Invalid { .. })).count();
     assert_eq!(failed, 3);
     assert!(place.run().report().contains("no such user: _lldpd"));
+}
+
+#[test]
+fn a_subject_that_gives_up_is_seen_before_the_larger_access_points_come_up() {
+    let place = Place::with_guests();
+    let gives_up = r#"subject = { process = "sh", start = "sh -c 'sleep 1; exit 7'" }"#;
+    let study = Study::small().repetitions(6).variant("gives-up", gives_up);
+    place.write("study.toml", &study.text());
+    let words = ["run", "study.toml", "--clients", "6,7", "--jobs", "1", "--json", "--out", "run"];
+    let ended = place.headroom(words).run();
+    ended.code(3);
+    let trials = place.run().trials();
+    assert_eq!(trials.len(), 3, "{ended}");
+    assert!(trials.iter().all(|trial| trial.planned.id.clients == 6));
+    assert!(!ended.stdout.contains("\"clients\":7"), "{ended}");
+}
+
+#[test]
+fn threads_of_the_kernel_are_subjects_like_any_process() {
+    let place = Place::with_guests();
+    let kernel = r#"subject = { process = "ksoftirqd/0", others = ["kthreadd", "hostapd"] }"#;
+    let study = Study::small().repetitions(1).variant("kernel", kernel);
+    place.run_study(&study).run().code(0);
+    let recordings = place.run().recordings();
+    let last = recordings[0].samples.last().unwrap();
+    assert_eq!(last.subject.tasks[0].comm, "ksoftirqd/0");
+    assert!(last.subject.tasks[0].run_ns.is_some() && last.others.len() == 2);
+    let words = ["profile", "ksoftirqd/0", "--clients", "6", "--window", "4s", "--load", "iw dev"];
+    place.headroom(words).run().code(0).prints("CPU of ksoftirqd/0");
+    let runs: Vec<_> =
+        fs::read_dir(place.path("runs")).unwrap().map(|run| run.unwrap().file_name()).collect();
+    let [run] = runs.as_slice() else { panic!("{runs:?}") };
+    assert!(run.to_string_lossy().starts_with("ksoftirqd-0-"), "{run:?}");
+    let words = ["pause", "ksoftirqd/0", "study.toml", "--repetitions", "1", "--span", "6s"];
+    place.write("study.toml", &Study::small().load("iw", "iw dev wlan0 station dump").text());
+    place.headroom(words).run().code(3).says("is a thread of the kernel, which takes no signal");
 }
 
 #[test]

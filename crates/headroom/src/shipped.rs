@@ -65,6 +65,14 @@ pub(crate) fn is_path(what: &Path) -> bool {
     what.components().count() > 1 || what.extension().is_some_and(|ending| ending == "toml")
 }
 
+/// Whether a word names a study, and no process. A process has no folder in its name, and a file that happens to have a
+/// process's name is not meant. A thread of the kernel's, as `ksoftirqd/0`, looks like a path; it is one where there is such a file.
+pub(crate) fn is_study(what: &str) -> bool {
+    let path = Path::new(what);
+    let is_file = path.has_root() || what.starts_with('.') || path.extension().is_some();
+    named(what).is_some() || is_path(path) && (is_file || path.exists())
+}
+
 /// The study that a misspelt name, or a path of somebody who has no file, means.
 fn meant(what: &Path) -> Option<&'static str> {
     let names: Vec<&'static str> = ALL.iter().map(|study| study.name).collect();
@@ -77,6 +85,19 @@ mod tests {
 
     fn refused(what: &str) -> String {
         text_of(Path::new(what)).unwrap_err().sentence()
+    }
+
+    #[test]
+    fn a_thread_of_the_kernel_is_no_study() {
+        for process in ["hostapd", "ksoftirqd/0", "mt76-tx phy0", "napi/phy0-7", "kworker/u8:1-ev"]
+        {
+            assert!(!is_study(process), "{process}");
+        }
+        let studies =
+            ["client-scale", "own.toml", "studies/own.toml", "./own", "/tmp/own", "src/main.rs"];
+        for study in studies {
+            assert!(is_study(study), "{study}");
+        }
     }
 
     #[test]

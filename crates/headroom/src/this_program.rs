@@ -18,12 +18,16 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
 
 /// What headroom said last, without its name.
 pub(crate) fn sentence(said: &str) -> String {
-    // clap's own lines go on with usage and where its help is.
-    let is_reason = |line: &&str| line.starts_with("headroom: ") || line.starts_with("error: ");
+    // clap goes on with what it speaks of, each in a line, and after an empty line with usage and where its help is.
+    if let Some(at) = said.lines().position(|line| line.starts_with("error: ")) {
+        let reason = said.lines().skip(at).take_while(|line| !line.trim().is_empty());
+        let reason: Vec<&str> = reason.map(str::trim).collect();
+        return reason.join(" ").trim_start_matches("error: ").to_owned();
+    }
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
-    let line = said.lines().find(is_reason).or(last);
+    let line = said.lines().find(|line| line.starts_with("headroom: ")).or(last);
     let line = line.unwrap_or("headroom ended without a word; try it by hand");
-    line.trim_start_matches("headroom: ").trim_start_matches("error: ").to_owned()
+    line.trim_start_matches("headroom: ").to_owned()
 }
 
 /// Why one failed, as a failure of the same kind.
@@ -61,6 +65,9 @@ mod tests {
         assert_eq!(sentence("headroom: no study\nthe end of its console:\n  | x\n"), "no study");
         let clap = "error: unexpected argument\n\nFor more information, try '--help'.\n";
         assert_eq!(sentence(clap), "unexpected argument");
+        let lacks = "error: the following required arguments were not provided:\n  <VARIANT>\n  --load\n\nUsage: x\n";
+        let says = "the following required arguments were not provided: <VARIANT> --load";
+        assert_eq!(sentence(lacks), says);
         assert!(sentence("").contains("without a word"));
     }
 }

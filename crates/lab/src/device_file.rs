@@ -395,7 +395,7 @@ mod tests {
                 "address = \"ssh:ap\"\n[powr]\n",
                 "lab/ap.toml:2: unknown key `powr`; did you mean `power`?",
             ),
-            ("address = \"ssh:ap\"\n[power]\non = \"x\"\n", "lab/ap.toml:2: missing field `off`"),
+            ("address = \"ssh:ap\"\n[power]\non = \"x\"\n", "lab/ap.toml:2: `off` is missing here"),
             (
                 "[labgrid]\nplace = \"a\"\n[hold]\nacquire = \"x\"\nrelease = \"y\"\n",
                 "lab/ap.toml:3: [labgrid] acquires",

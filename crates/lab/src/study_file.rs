@@ -9,6 +9,7 @@ pub mod kind;
 pub(crate) mod lines;
 mod load;
 pub mod maxima;
+mod missing;
 pub mod witness;
 
 use std::{collections::BTreeSet, path::Path};
@@ -106,7 +107,9 @@ fn parse_with(text: &str, defaults: Defaults) -> Result<Study, Fault> {
 pub(crate) fn shape_fault(text: &str, kind: Kind, error: &toml::de::Error) -> Fault {
     let line = error.span().map_or(1, |span| line_at(text, span.start));
     let message = error.message();
-    let why = of_other_kind(text, kind, error).or_else(|| nearest_key(message));
+    let why = of_other_kind(text, kind, error)
+        .or_else(|| missing::what_to_add(text, kind, message))
+        .or_else(|| nearest_key(message));
     Fault { line, why: why.unwrap_or_else(|| message.replace('\n', "; ")) }
 }
 
@@ -330,12 +333,8 @@ impl Rules<'_> {
 
     /// A subject's keys; the first that is wrong, and why.
     fn subject(&self, subject: &Subject) -> Result<(), (&'static str, String)> {
-        if subject.process.is_empty() || subject.process.contains(['/', ' ']) {
-            let why = format!(
-                "`{}` is not a process name; it is the program's, without a folder and arguments",
-                subject.process
-            );
-            return Err(("process", why));
+        if gates::is_no_process(&subject.process) {
+            return Err(("process", gates::no_process(&subject.process)));
         }
         if let Some(start) = subject.start.as_ref().filter(|start| is_no_command(start)) {
             let why =
@@ -361,8 +360,9 @@ impl Rules<'_> {
             }
         }
         let mut seen = BTreeSet::new();
-        match subject.others.iter().find(|name| name.is_empty() || !seen.insert(*name)) {
-            Some(name) if name.is_empty() => Err(("others", "an other without a name".to_owned())),
+        let mut others = subject.others.iter();
+        match others.find(|name| gates::is_no_process(name) || !seen.insert(*name)) {
+            Some(name) if gates::is_no_process(name) => Err(("others", gates::no_process(name))),
             Some(name) => Err(("others", format!("`{name}` stands there twice"))),
             None => Ok(()),
         }

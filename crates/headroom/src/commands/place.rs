@@ -38,7 +38,7 @@ pub(crate) fn study_of(
     purpose: Purpose,
 ) -> Result<StudyFile, Failure> {
     refuse_clients(&place.on, !place.clients.is_empty())?;
-    let mut file = if is_study(&place.what) {
+    let mut file = if shipped::is_study(&place.what) {
         let path = Path::new(&place.what);
         let Any::Clients(file) = kinds::loaded(options, path, &place.on)? else {
             return Err(Failure::Usage(format!(
@@ -74,11 +74,6 @@ fn without_limits_on_others(study: &mut Study) {
         _ => true,
     };
     study.gates.iter_mut().for_each(|gates| gates.limits.retain(is_there));
-}
-
-/// A process has no folder in its name; a file that happens to have a process's name is not meant.
-fn is_study(what: &str) -> bool {
-    shipped::named(what).is_some() || shipped::is_path(Path::new(what))
 }
 
 fn changes(place: &flags::Place) -> flags::Run {

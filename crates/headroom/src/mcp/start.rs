@@ -126,6 +126,12 @@ impl Starter {
             let file = self.allowed.file(file)?;
             words.one("with", Some(format!("{program}={}", file.display())))?;
         }
+        if asked.variant.is_none() && asked.with.is_none() && !asked.same {
+            return Err(format!(
+                "what is `{}` compared with? name a `variant`, or a build with `with`, or set `same`",
+                asked.base
+            ));
+        }
         let study = self.allowed.study(&asked.study)?.into();
         let sides = [Some(&asked.base), asked.variant.as_ref()].into_iter().flatten();
         words.rest([study].into_iter().chain(sides.map(OsString::from)));
@@ -140,7 +146,7 @@ impl Starter {
         words.one("repetitions", asked.repetitions)?;
         words.one("load", asked.load.as_ref())?;
         let what = &asked.what;
-        let is_file = shipped::named(what).is_none() && shipped::is_path(what.as_ref());
+        let is_file = shipped::named(what).is_none() && shipped::is_study(what);
         let what = if is_file { self.allowed.file(what)?.into() } else { OsString::from(what) };
         words.rest([what]);
         Ok(words)

@@ -10,6 +10,8 @@ use model::{
     verdict::FEWEST_PAIRS,
 };
 
+use linux::proc::LONGEST_COMM;
+
 use super::{Fault, Rules, is_no_command, lines::Lines};
 use crate::plan;
 
@@ -294,11 +296,16 @@ fn unknown_of(what: &str, name: &str, known: &[&str]) -> String {
     format!("unknown {what} `{name}`; {}", nearest::or_all(name, known, "there are:"))
 }
 
-fn is_no_process(name: &str) -> bool {
-    name.is_empty() || name.contains(['/', ' '])
+/// Whether no process and no thread of the kernel can be called so. Those of the kernel have slashes and spaces in their
+/// names, as `ksoftirqd/0` and `mt76-tx phy0`; a path and a command line do not fit into what it keeps of a name.
+pub(super) fn is_no_process(name: &str) -> bool {
+    let has_arguments = name.contains(" -") || name.ends_with(' ');
+    let is_path = name.starts_with(['/', '.', '~']) || has_arguments;
+    let is_long = name.len() > LONGEST_COMM && name.contains(['/', ' ']);
+    name.is_empty() || is_path || is_long || name.contains(char::is_control)
 }
 
-fn no_process(name: &str) -> String {
+pub(super) fn no_process(name: &str) -> String {
     format!("`{name}` is not a process name; it is the program's, without a folder and arguments")
 }
 
@@ -367,6 +374,19 @@ mod tests {
             message("changes = [\"aply\"]\n[[count.function]]\nname = \"apply\"\nsymbol = \"f\""),
         ];
         insta::assert_snapshot!(faults.join("\n"));
+    }
+
+    #[test]
+    fn threads_of_the_kernel_have_slashes_and_spaces_in_their_names() {
+        for name in ["ksoftirqd/0", "mt76-tx phy0", "napi/phy0-8193", "kworker/u9:1-ev", "hostapd"]
+        {
+            assert!(!super::is_no_process(name), "{name}");
+        }
+        let wrong =
+            ["", "/usr/bin/m", "./m", "m --every 1s", "m -v", "usr/local/bin/monitor", "m\n"];
+        for name in wrong {
+            assert!(super::is_no_process(name), "{name}");
+        }
     }
 
     #[test]

@@ -1,0 +1,94 @@
+//! What to add to a study that lacks a key: serde says only which one it missed first. Pure.
+
+use model::experiment::Kind;
+use toml::de::DeTable;
+
+/// Keys, each with what to write.
+type Examples = &'static [(&'static str, &'static str)];
+
+/// What a study of each kind must have at its top.
+const fn needed(kind: Kind) -> Examples {
+    match kind {
+        Kind::Clients => &[
+            ("question", "question = \"What does it cost?\""),
+            ("subject", "[subject] process = \"hostapd\""),
+            ("variant", "[[variant]] name = \"as-it-is\""),
+        ],
+        Kind::Contention => &[
+            ("question", "question = \"What does it take from Wi-Fi?\""),
+            ("place", "[[place]] name = \"ap\" on = \"vm\" road = \"radio\""),
+            ("cell", "[[cell]] place = \"ap\""),
+        ],
+        Kind::Completion => &[
+            ("question", "question = \"What does waiting cost?\""),
+            ("place", "[[place]] name = \"ap\" on = \"vm\""),
+            ("load", "[[load]] name = \"full\" bytes = 1500 rates = [440]"),
+        ],
+    }
+}
+
+/// Keys of tables further down.
+const INNER: Examples = &[
+    ("clients", "clients = [18, 60]"),
+    ("process", "process = \"hostapd\""),
+    ("name", "name = \"…\""),
+    ("run", "run = \"iw dev {interface} station dump\""),
+    ("function", "[[count.function]] name = \"apply\" symbol = \"apply\""),
+    ("on", "on = \"vm\""),
+    ("road", "road = \"radio\""),
+    ("flow", "flow = \"udp\""),
+    ("stressor", "stressor = \"--stream\""),
+    ("control", "control = { weight = 512 }"),
+    ("bytes", "bytes = 1500"),
+    ("rates", "rates = [440]"),
+];
+
+/// The words for serde's “missing field `x`”; `None` for another message.
+pub(super) fn what_to_add(text: &str, kind: Kind, message: &str) -> Option<String> {
+    let key = message.strip_prefix("missing field `")?.split('`').next()?;
+    let (document, _) = DeTable::parse_recoverable(text);
+    let is_missing = |(key, _): &&(&str, &str)| !document.get_ref().contains_key(*key);
+    let missing: Vec<_> = needed(kind).iter().filter(is_missing).collect();
+    if missing.iter().any(|(one, _)| *one == key) {
+        let examples: Vec<&str> = missing.iter().map(|(_, example)| *example).collect();
+        let names: Vec<String> = missing.iter().map(|(key, example)| named(key, example)).collect();
+        let (names, examples) = (names.join(" and "), examples.join("   "));
+        return Some(format!("a {kind} study needs {names}; add:  {examples}"));
+    }
+    let example = INNER.iter().find(|(one, _)| *one == key);
+    let example = example.map_or(String::new(), |(_, example)| format!("; add:  {example}"));
+    Some(format!("`{key}` is missing here{example}"))
+}
+
+/// A key as its table is written.
+fn named(key: &str, example: &str) -> String {
+    match example {
+        array if array.starts_with("[[") => format!("at least one [[{key}]]"),
+        table if table.starts_with('[') => format!("[{key}]"),
+        _ => format!("`{key}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::study_file::parse;
+
+    fn why(text: &str) -> String {
+        parse(text).unwrap_err().why
+    }
+
+    #[test]
+    fn a_study_of_three_lines_is_told_all_that_it_lacks() {
+        assert_eq!(
+            why("question = \"?\"\n[access-point]\nclients = [2]\n"),
+            "a clients study needs [subject] and at least one [[variant]]; add:  [subject] process = \"hostapd\"   \
+             [[variant]] name = \"as-it-is\""
+        );
+    }
+
+    #[test]
+    fn a_key_further_down_has_an_example_too() {
+        let text = "question = \"?\"\n[access-point]\n[subject]\n[[variant]]\nname = \"a\"\n";
+        assert_eq!(why(text), "`process` is missing here; add:  process = \"hostapd\"");
+    }
+}
