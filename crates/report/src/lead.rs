@@ -76,7 +76,7 @@ struct Lead<'a> {
     /// The colour of a verdict.
     class: Verdict,
     word: &'a str,
-    why: &'a str,
+    why: String,
     sentence: String,
     sides: Vec<Side<'a>>,
 }
@@ -96,11 +96,14 @@ pub(crate) fn html(screen: &Screen<'_>) -> askama::Result<String> {
         figure: &bar.figure,
     });
     // Nothing passes before all of it is measured; what fails already is said, as preliminary as it is.
-    let (class, word, why) = match (screen.pending, screen.verdict) {
-        (None, verdict) => (verdict, verdict.name(), screen.why),
-        (Some(_), Verdict::Fail) => (Verdict::Fail, "so far fail", screen.why),
-        (Some(_), Verdict::Pass) => (Verdict::Measured, "not decided yet", screen.why),
-        (Some(_), _) => (Verdict::Measured, "not decided yet", "No limit is judged yet."),
+    const OPEN: (Verdict, &str) = (Verdict::Measured, "not decided yet");
+    let own = screen.why.to_owned();
+    let ((class, word), why) = match (screen.pending, screen.verdict) {
+        (None, verdict) => ((verdict, verdict.name()), own),
+        (Some(_), Verdict::Fail) => ((Verdict::Fail, "so far fail"), own),
+        (Some(_), Verdict::Pass) => (OPEN, format!("So far: {own}")),
+        (Some(_), Verdict::Invalid) => (OPEN, own),
+        (Some(_), Verdict::Measured) => (OPEN, "No limit is judged yet.".to_owned()),
     };
     let (sentence, sides) = (prose::html(&screen.headline.sentence), sides.collect());
     Lead { screen, class, word, why, sentence, sides }.render()

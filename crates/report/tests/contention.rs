@@ -111,7 +111,7 @@ fn a_run_without_trials_makes_a_page_that_says_so() {
     let text = text_of(&page);
     for reported in [
         "No valid trial yet.",
-        "No cell has valid trials both alone and without control yet",
+        "Harm is not decided in any cell yet",
         "there is nothing to improve",
         "there is no valid trial with guard",
     ] {
