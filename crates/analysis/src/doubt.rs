@@ -136,7 +136,7 @@ doubts! {
         planned: u32,
     }
     Doubt: format!("The run is not complete: {done} of {} are done.", count(*planned, "planned trial"));
-    "`headroom run --resume` does the rest.";
+    "`headroom run --resume` does the rest; where the study or a program is at fault, start a new run.";
 
     /// Fewer repetitions than an interval needs.
     FewRepetitions {

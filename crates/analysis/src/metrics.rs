@@ -6,6 +6,7 @@
 //! one number decides.
 
 pub mod baseline;
+mod target;
 mod welch;
 
 use model::{
@@ -16,6 +17,8 @@ use model::{
 use serde::{Deserialize, Serialize};
 
 use self::baseline::Earlier;
+pub use self::target::Target;
+pub(crate) use self::target::missing;
 use crate::{
     quantity::{ABSENT, Unit, cpu_unit, percent_of_core},
     stats::{Estimate, Interval, median},
@@ -264,42 +267,6 @@ pub(crate) struct Point {
     pub(crate) variant: String,
 }
 
-/// What was to be shown, and whether it was.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Target {
-    /// The limit, as it was written.
-    pub name: String,
-    /// What decides, in words.
-    pub limit: String,
-    /// The figure in words.
-    pub found: String,
-    /// Whether it was shown.
-    pub verdict: Verdict,
-    /// The cause, where it was missed or cannot be decided.
-    pub cause: Option<String>,
-}
-
-impl Target {
-    /// A limit on what the command line left out decides nothing.
-    fn not_asked(limit: &str) -> Self {
-        let found = "not asked: what it is on was left out of this run".to_owned();
-        Self { verdict: Verdict::Measured, ..Self::invalid(limit, found) }
-    }
-
-    fn invalid(limit: &str, why: String) -> Self {
-        let name = limit.to_owned();
-        Self { name, limit: String::new(), found: why, verdict: Verdict::Invalid, cause: None }
-    }
-
-    /// The figure and what it was to be, as one sentence.
-    pub fn sentence(&self) -> String {
-        let Self { limit, found, cause, .. } = self;
-        let limit = if limit.is_empty() { String::new() } else { format!(" ({limit})") };
-        let cause = cause.as_ref().map(|cause| format!("; {cause}")).unwrap_or_default();
-        format!("{found}{limit}{cause}.")
-    }
-}
-
 /// What can be asked of a run.
 #[derive(Clone, Copy)]
 pub struct Asks<'a> {
@@ -307,14 +274,6 @@ pub struct Asks<'a> {
     pub known: &'a Known,
     /// Whether a limit is on something that the command line did not leave out.
     pub is_asked: &'a dyn Fn(&Limit) -> bool,
-}
-
-/// Trials of a plan that were not made, where there are some: without them nothing passes.
-pub(crate) fn missing<P: PartialEq>(plan: &[P], made: &[&P]) -> Option<Target> {
-    let missing = plan.iter().filter(|planned| !made.contains(planned)).count();
-    let (name, all) = ("every trial is made", count(plan.len() as u32, "trial"));
-    let found = format!("{missing} of {all} {} missing", if missing == 1 { "is" } else { "are" });
-    (missing > 0).then(|| Target::invalid(name, found))
 }
 
 /// Decides every limit on a table, in their order.

@@ -53,7 +53,8 @@ impl Span {
     pub fn rounded(self) -> String {
         let [s, ms, us] = [1e9, 1e6, 1e3].map(|unit| self.0 as f64 / unit);
         match self.0 {
-            0..1_000_000 => format!("{us:.0} µs"),
+            0 => "0 s".to_owned(),
+            1..1_000_000 => format!("{us:.0} µs"),
             1_000_000..1_000_000_000 => format!("{ms:.1} ms"),
             1_000_000_000..100_000_000_000 => format!("{s:.1} s"),
             _ => format!("{s:.0} s"),
@@ -123,6 +124,13 @@ mod tests {
         for wrong in ["", "20", "s", "-1s", "1.5s", "20 parsecs", "99999999999h"] {
             assert!(wrong.parse::<Span>().is_err(), "{wrong:?} was accepted");
         }
+    }
+
+    #[test]
+    fn a_time_that_was_measured_has_three_digits_for_people() {
+        let said = [0, 730, 81_000, 12_345_678, 999_000_000, 14_134_949_508, 250_000_000_000];
+        let said = said.map(|nanos| Span::from_nanos(nanos).rounded());
+        assert_eq!(said, ["0 s", "1 µs", "81 µs", "12.3 ms", "999.0 ms", "14.1 s", "250 s"]);
     }
 
     proptest::proptest! {

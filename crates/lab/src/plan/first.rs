@@ -54,7 +54,7 @@ mod tests {
         let two = "[[variant]]\nname = \"b\"\n[[variant]]\nname = \"a\"\nclients = [60]\n";
         assert_eq!(first_of(two, "[114, 18, 60]"), [["a@60#1", "b@18#1"], ["a@60#2", "b@18#2"]]);
         assert_eq!(first_of("[[variant]]\nname = \"b\"\n", "[60]"), [[""; 0]; 0], "there is one");
-        let beside = "[[variant]]\nname = \"pair\"\nhost-load = \"trial\"\n";
-        assert_eq!(first_of(beside, "[18, 60]")[0], [""; 0], "a pair is not taken apart");
+        let paired = "[[variant]]\nname = \"pair\"\nhost-load = \"trial\"\n";
+        assert_eq!(first_of(paired, "[18, 60]")[0], [""; 0], "a pair is not taken apart");
     }
 }

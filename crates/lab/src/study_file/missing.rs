@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_study_of_three_lines_is_told_all_that_it_lacks() {
+    fn a_study_of_three_lines_hears_all_that_it_lacks() {
         assert_eq!(
             why("question = \"?\"\n[access-point]\nclients = [2]\n"),
             "a clients study needs [subject] and at least one [[variant]]; add:  [subject] process = \"hostapd\"   \
