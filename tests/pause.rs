@@ -88,6 +88,23 @@ fn everybody_who_talks_to_the_subject_is_found_and_paused() {
     assert_eq!(place.left(), []);
 }
 
+#[test]
+fn a_server_that_its_client_waits_for_is_no_cause_of_it() {
+    let place = Place::with_guests();
+    // The monitor asks; while the daemon is stopped it waits, and takes nothing.
+    let start = "stationd & until test -S /run/stationd.sock; do sleep 0.1; done; exec station-monitor --full --every 1s";
+    let keys = format!(
+        "load = \"none\"\nsubject = {{ process = \"station-monitor\", start = \"\"\"sh -c '{start}'\"\"\" }}"
+    );
+    place.write("study.toml", &Study::small().variant("served", &keys).text());
+    let words = ["pause", "stationd", "study.toml", "--repetitions", "3", "--json"];
+    let analysis = place.headroom(words).words(SHORT).run().code(3).last_json();
+    let paused = &pauses(&analysis)[0];
+    assert!(number(paused, "/share/mean") > 0.9, "{paused:#}");
+    let sentence = paused["sentence"].as_str().unwrap();
+    assert!(sentence.contains("the subject is its client (unix /run/stationd.sock)"), "{sentence}");
+}
+
 /// Asks hostapd, and shows that it lives.
 const HEART: &str = "#!/bin/sh\nwhile :; do hostapd_cli -i wlan0 all_sta >/dev/null 2>&1; date +%s >/tmp/heart; sleep 1; done\n";
 /// Ends it and starts it again where it is silent for 3 s, as a service manager does.
