@@ -338,7 +338,7 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion
     };
     completion.table = table::of(&completion);
     completion.published = published::all(&run.study, &completion.table);
-    let earlier = Earlier::of(&run.study, &run.lab.image, baselines);
+    let earlier = Earlier::of(&run.study, &run.lab, baselines);
     let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
     completion.targets = metrics::judge(limits, &run.study.known(), &completion.table, &earlier);
     completion.answer = answer::of(run, &completion);

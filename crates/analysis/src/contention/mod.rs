@@ -300,7 +300,7 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Contention
     let left_out: Vec<LeftOut> = left_out.into_iter().flatten().collect();
     let cases = cases::all(run, trials, &cells);
     let table = table::of(&cells, &cases);
-    let earlier = Earlier::of(&run.study, &run.lab.image, baselines);
+    let earlier = Earlier::of(&run.study, &run.lab, baselines);
     let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
     let targets = metrics::judge(limits, &run.study.known(), &table, &earlier);
     let counted = trials
