@@ -10,6 +10,8 @@
 //! heard. It is no part of a snapshot's key: one snapshot serves machines with and
 //! without it. What is modelled and what is not is in `docs/design/cache-model.md`.
 
+mod tried;
+
 use std::{
     fmt,
     fs::{self, File},
@@ -21,6 +23,8 @@ use std::{
 
 use model::cache::{Accesses, Cache, Counts, Executed, Geometry, Marks, NoCache, Size, Window};
 use rustix::rand::{GetRandomFlags, getrandom};
+
+pub use self::tried::tried;
 
 use crate::{
     Error, Lab,
