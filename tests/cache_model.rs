@@ -12,7 +12,7 @@ use lab::{
 };
 use model::{
     architecture::Architecture,
-    cache::{Accesses, Cache, Geometry, Size, Window},
+    cache::{Accesses, Cache, Geometry, Marks, Size, Window},
     sample::Sample,
     span::Span,
     trial::{HostCost, Recording},
@@ -35,6 +35,16 @@ const GRAIN_NS: f64 = 1000.0;
 /// What opens a window, runs its arguments, and closes it, on the access point.
 const PROGRAM: Program =
     Program { name: "cache-window", source: "cache_window.c", flags: &["-Os", "-static", "-s"] };
+
+/// The marks that it sets.
+const MARKS: Marks = Marks { open: *b"open it!", close: *b"close it" };
+
+/// What sets marks and has no business to.
+const FORGER: Program = Program {
+    name: "forged-marks",
+    source: "forged_marks.c",
+    flags: &["-Os", "-static", "-s", "-D_GNU_SOURCE"],
+};
 
 /// The same, in which functions have names.
 const NAMED: Program =
@@ -119,7 +129,7 @@ fn same_with_and_without(arch: Architecture) {
     let place = Place::with_guests();
     let lab = guest::lab_of(arch);
     let snapshot = guest::access_point(&lab, &place, &PROGRAM);
-    let model = Attached::new(&lab, geometry(), &place.path("counts")).unwrap();
+    let model = Attached::new(&lab, geometry(), &place.path("counts")).unwrap().marked(MARKS);
     // Neither asks for the time: a few instructions of the host's making move what stress-ng does by 0.3 %.
     for command in ["iw dev wlan0 station dump", "sha256sum /sbin/iw"] {
         let order = measure(PROGRAM, command, Span::from_secs(1));
@@ -132,7 +142,7 @@ fn same_with_and_without(arch: Architecture) {
             assert!((with - without).abs() <= without * APART + GRAIN_NS, "{plain:?} {modelled:?}");
         }
         // The load was there to be moved, and its instructions, of 2 ns each, are what the model counted: in
-        // one of its four rounds, and of others than the load, too.
+        // one of its rounds, and of others than the load, too.
         let load = modelled[1] / 2.0 / 4.0;
         let window = window.unwrap().total();
         eprintln!("{command}: {window:?}");
@@ -140,6 +150,51 @@ fn same_with_and_without(arch: Architecture) {
         assert!(load > 1e5, "{modelled:?}");
         assert!((0.5..1.5).contains(&(counted / load)), "{counted} instructions, {modelled:?} ns");
     }
+}
+
+#[test]
+fn marks_that_are_forged_in_a_window_move_nothing_of_what_is_counted_from_outside() {
+    forged(Architecture::X86_64);
+}
+
+#[test]
+fn marks_that_are_forged_in_a_window_move_nothing_of_what_is_counted_from_outside_on_arm64() {
+    if has_arm64() {
+        forged(Architecture::Arm64);
+    }
+}
+
+fn forged(arch: Architecture) {
+    let place = Place::with_guests();
+    let lab = guest::lab_of(arch);
+    let snapshot = guest::access_point(&lab, &place, &FORGER);
+    // The agent sets marks that the program does not have, or those that it has.
+    let counted = |how: &str, counter: Attached| {
+        let order = measure(FORGER, how, Span::from_secs(1));
+        let restore = |folder: &Path| {
+            cache_model::restore(&lab, &snapshot, &folder.join("console.log"), &counter)
+        };
+        let mut cost = HostCost::default();
+        let recording =
+            Guest::restored(restore).measure_marked(&order, Some(counter.marks()), &mut cost);
+        assert_eq!(recording.samples.last().unwrap().rounds.failed, 0, "{how}");
+        let executed = cache_model::instructions(counter.counts()).map(|all| all.total() as f64);
+        (executed, spent(&recording.samples)[1])
+    };
+    let counter = || Attached::counter(&lab, &place.path("counts")).unwrap();
+    let (nothing, load_ns) = counted("nothing", counter());
+    let (marks, _) = counted("marks", counter());
+    let (nothing, marks) = (nothing.unwrap(), marks.unwrap());
+    eprintln!(
+        "{nothing} instructions without a mark in the window, {marks} with 20,000; load {load_ns} ns"
+    );
+    // All four rounds are in the window, and whatever else the machine does.
+    assert!(nothing > load_ns / 2.0, "{nothing} instructions, {load_ns} ns of load");
+    assert!((marks / nothing - 1.0).abs() < 1e-3, "{nothing} {marks}");
+    // Who knows them cannot have a window of its own either: then there is none.
+    let (known, _) = counted("known", counter().marked(MARKS));
+    let why = known.unwrap_err().to_string();
+    assert!(why.contains("one opening and one closing mark were expected"), "{why}");
 }
 
 /// A function of a file, as a file of parts that are looked for.
@@ -181,7 +236,7 @@ fn a_memory_streamer_misses_where_an_idle_access_point_does_not() {
     let lab = guest::lab();
     let snapshot = guest::access_point(&lab, &place, &PROGRAM);
     let counted = |command: &str| {
-        let model = Attached::new(&lab, geometry(), &place.path("counts")).unwrap();
+        let model = Attached::new(&lab, geometry(), &place.path("counts")).unwrap().marked(MARKS);
         let order = measure(PROGRAM, command, Span::from_secs(10));
         let window = trial(&lab, &snapshot, &order, Some(&model)).1.unwrap();
         eprintln!("{command}: {:?}", window.total());

@@ -62,6 +62,7 @@ fn an_honest_daemon_and_honest_tools_are_confirmed_in_the_measured_window() {
     assert!(sentence.starts_with(words), "{sentence}");
     assert!(sentence.contains(" values that iw confirms, none older than 1."), "{sentence}");
     for recording in place.run().recordings() {
+        assert!(recording.executed.is_some(), "QEMU counts beside a witness");
         let witnessed = recording.witnessed.unwrap();
         let last = recording.samples.last().unwrap();
         let drained = witnessed.drained.unwrap();

@@ -13,6 +13,7 @@ use lab::{
 };
 use model::{
     architecture::Architecture,
+    cache::Marks,
     study::Mode,
     trial::{HostCost, Recording},
     wire::{Measure, Order, PUT},
@@ -119,13 +120,23 @@ impl Guest {
 
     /// One window.
     pub(crate) fn measure(&mut self, order: &Measure, cost: &mut HostCost) -> Recording {
+        self.measure_marked(order, None, cost)
+    }
+
+    /// The same with marks at its ends.
+    pub(crate) fn measure_marked(
+        &mut self,
+        order: &Measure,
+        marks: Option<Marks>,
+        cost: &mut HostCost,
+    ) -> Recording {
         let below = |name: &str| self.folder.path().join(name);
         let files = TrialFiles {
             console_log: below("console.log"),
             stacks: below("stacks"),
             objects: self.folder.path().to_owned(),
         };
-        self.machine.begin(&Order::measure(order.clone())).unwrap();
+        self.machine.begin(&Order::Measure(Box::new(order.clone()), marks)).unwrap();
         session::listen(&mut self.machine, order, &files, cost).unwrap()
     }
 }

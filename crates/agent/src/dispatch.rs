@@ -3,13 +3,24 @@
 //! Talks to [`Session`], which waits and sends. What an order means is in the module that carries it out; none
 //! of them knows this one.
 
-use model::wire::{Frame, Order};
+use std::fs;
+
+use linux::{mark::Marks, system::hide_memory};
+use model::{
+    cache,
+    wire::{Frame, Order, Refusal},
+};
 
 use crate::{
     completion, contention, fetch, hold, locate, measure, programs, put,
     session::{End, Session, Stop},
     settings, stations, subject,
 };
+
+/// Yama's limit on who may attach to whom, and nobody to anybody, which no one can take back (Linux,
+/// `Documentation/admin-guide/LSM/Yama.rst`).
+const PTRACE_SCOPE: &str = "/proc/sys/kernel/yama/ptrace_scope";
+const NO_ATTACH: &str = "3";
 
 /// Serves until the stream ends or a signal comes; a port whose host left is served again.
 ///
@@ -71,10 +82,10 @@ fn obey(session: &mut Session, changed: &mut Changed, order: &Order) -> Result<O
             fetch::send(session, wanted)?;
             return Ok(None);
         }
-        Order::Measure(shape) => measure::measure(session, shape)?,
+        Order::Measure(shape, marks) => measure::measure(session, shape, marked(*marks)?)?,
         Order::Put(piece) => changed.files.take(piece)?,
         Order::Set(settings) => return Ok(Some(Frame::Settings(changed.settings.set(settings)))),
-        Order::Contention(order) => contention::run(session, order)?,
+        Order::Contention(order, marks) => contention::run(session, order, marked(*marks)?)?,
         Order::Completion(order) => completion::measure(session, order)?,
         Order::Associate(clients) => changed.clients.have(session, *clients)?,
         Order::Hold => return hold::stop(session),
@@ -82,6 +93,15 @@ fn obey(session: &mut Session, changed: &mut Changed, order: &Order) -> Result<O
         Order::Alive(_) => return Ok(None),
     }
     Ok(Some(Frame::Done))
+}
+
+/// What marks the window. From then on nobody of this machine may read or change this process: not its own user's
+/// programs, and where the kernel has Yama, not root's either, until the machine is restored for another trial.
+fn marked(marks: Option<cache::Marks>) -> Result<Option<Marks>, Refusal> {
+    let Some(cache::Marks { open, close }) = marks else { return Ok(None) };
+    let _ = fs::write(PTRACE_SCOPE, NO_ATTACH);
+    let marks = hide_memory().and_then(|()| Marks::new(open, close));
+    marks.map(Some).map_err(|why| Refusal::Machine(format!("cannot mark the window: {why}")))
 }
 
 /// Says how an order ended; answers the order that cut it short, if one did.

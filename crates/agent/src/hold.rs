@@ -75,7 +75,10 @@ fn take(mailbox: &mut Region) -> Option<Order> {
     for word in 0..words {
         decoder.push(&mailbox.read_word(Mailbox::ORDER + word * Region::WORD).ok()?);
     }
-    mailbox.write_word(Mailbox::ORDER, [0; Region::WORD]).ok()?;
+    // All of it: an order may hold what nobody else is to know.
+    for word in 0..words {
+        mailbox.write_word(Mailbox::ORDER + word * Region::WORD, [0; Region::WORD]).ok()?;
+    }
     decoder.take().ok()?
 }
 
@@ -105,9 +108,11 @@ mod tests {
     #[test]
     fn an_order_is_taken_once() {
         for order in [Order::Hold, Order::Locate(vec!["hostapd".repeat(9_000)])] {
-            let (_folder, mut mailbox) = shared(&encode(&order).unwrap());
+            let (folder, mut mailbox) = shared(&encode(&order).unwrap());
             assert_eq!(take(&mut mailbox), Some(order));
             assert_eq!(take(&mut mailbox), None);
+            let all = fs::read(folder.path().join("resource2")).unwrap();
+            assert!(all.iter().all(|byte| *byte == 0), "an order that was taken is still there");
         }
     }
 

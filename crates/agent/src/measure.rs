@@ -13,7 +13,7 @@
 
 use std::path::PathBuf;
 
-use linux::{error::chain, mark, system::monotonic_ns};
+use linux::{error::chain, mark::Marks, system::monotonic_ns};
 use model::{
     sample::Rounds,
     span::Span,
@@ -42,12 +42,13 @@ const LOAD_PATIENCE_NS: u64 = PATIENCE.as_nanos() as u64;
 /// More samples than this are a slip of the pen: a window of a day at 1 Hz has fewer.
 const MOST_SAMPLES: u64 = 100_000;
 
-/// Carries an order out. `Done` is the caller's to say, after everything here is dropped.
+/// Carries an order out, with marks at the ends of its window where it has them. `Done` is the caller's to say, after
+/// everything here is dropped.
 ///
 /// # Errors
 ///
 /// [`End`], after everything has been restored.
-pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
+pub fn measure(session: &mut Session, order: &Measure, marks: Option<Marks>) -> Result<(), End> {
     let begun = monotonic_ns();
     check(order)?;
     session.sleep_until(begun + order.offset.as_nanos())?;
@@ -76,6 +77,7 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
         background,
         witness,
         started,
+        marks,
         taken: 0,
     };
     window.run(session)?;
@@ -269,6 +271,8 @@ struct Window {
     witness: Option<Witness>,
     /// Dropped behind the load, so that that never meets a subject that is gone.
     started: Option<Resident>,
+    /// For a count from outside, QEMU's own, where there is one.
+    marks: Option<Marks>,
     taken: u64,
 }
 
@@ -386,17 +390,16 @@ impl Window {
 
     fn sample(&mut self, session: &mut Session) -> Result<(), End> {
         self.switch(session)?;
-        // For a count from outside, where there is one: QEMU's own.
-        if self.taken == 0 {
-            mark::open();
+        if let Some(marks) = self.marks.as_ref().filter(|_| self.taken == 0) {
+            marks.open();
         }
         let rounds = self.load.as_ref().map_or_else(Rounds::default, Load::rounds);
         let sample = self.sampler.sample(rounds, self.times.depth(self.taken));
         // Where the kernel cannot tell at once that a process has ended, its files do so now.
         self.die(self.subject.first_vital(self.sampler.ended()))?;
         self.taken += 1;
-        if self.taken == self.times.samples {
-            mark::close();
+        if let Some(marks) = self.marks.as_ref().filter(|_| self.taken == self.times.samples) {
+            marks.close();
         }
         session.send(&Frame::Sample(Box::new(sample)))?;
         self.drain(session)

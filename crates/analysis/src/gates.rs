@@ -59,7 +59,7 @@ fn all(evidence: &Evidence, table: &[Metric], baselines: &Baselines) -> Vec<Gate
     let limits = Limits {
         evidence,
         table,
-        earlier: Earlier::of(&evidence.run.study, &evidence.run.lab.image, baselines),
+        earlier: Earlier::of(&evidence.run.study, &evidence.run.lab, baselines),
     };
     let kib = |figure: &str, most: f64| limits.named(figure, &format!("{figure} <= {most}KiB"));
     let mut gates = Vec::new();

@@ -477,6 +477,8 @@ pub fn overall(targets: &[Target], counted: u32) -> (Verdict, String) {
 
 #[cfg(test)]
 mod tests {
+    use model::run::LabIdentity;
+
     use super::*;
 
     fn known() -> Known {
@@ -498,7 +500,8 @@ mod tests {
 
     fn decided(text: &str, table: &[Metric]) -> Target {
         let none = baseline::Baselines::new();
-        let earlier = Earlier::of(&(), "", &none);
+        let lab = LabIdentity::default();
+        let earlier = Earlier::of(&(), &lab, &none);
         judge([&text.to_owned()], Asks { known: &known(), is_asked: &|_| true }, table, &earlier)
             .remove(0)
     }

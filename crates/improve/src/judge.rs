@@ -4,7 +4,7 @@
 //! cheat behind it (docs/design/improve.md), and the first that fails names the reason.
 
 use analysis::{
-    Estimate, paired,
+    Estimate, Part, paired,
     quantity::percent,
     verdicts::{Finding as Found, Judgement},
 };
@@ -27,6 +27,8 @@ pub struct Rule {
     pub level: f64,
     /// What may not get worse.
     pub gates: Gates,
+    /// Whether the task has a floor.
+    pub floor: bool,
 }
 
 /// What was measured of a try in one cell.
@@ -43,7 +45,7 @@ pub struct Evidence {
     /// Resident memory of the base's and the candidate's subject, KiB.
     pub memory_kib: [Option<f64>; 2],
     /// Length of the base's and the candidate's program, bytes.
-    pub bytes: [u64; 2],
+    pub bytes: [Option<u64>; 2],
     /// New warnings in edited files.
     pub warnings: u32,
     /// What the machine executed more in the candidate's windows than in the base's, as QEMU counted it, µs a second.
@@ -67,6 +69,7 @@ pub fn judge(rule: &Rule, evidence: &Evidence) -> Finding {
         broken,
         false_replies,
         unmeasured,
+        absent,
         put_off,
         others_pay,
         outside,
@@ -103,7 +106,8 @@ fn broken(_: &Rule, evidence: &Evidence) -> Option<Finding> {
     Some(Finding::of(Outcome::Failed, Reason::Broken, format!("It does not do its job: {why}.")))
 }
 
-/// A reply of a measured window that is not so, or too old. Where nobody could say, nothing was measured.
+/// A reply of a measured window that is not so, or too old. Where nobody could say, nothing was measured; where nothing was
+/// checked, [`absent`] says so.
 fn false_replies(_: &Rule, evidence: &Evidence) -> Option<Finding> {
     let found = evidence.judgement.witness.as_ref()?;
     let (outcome, reason) = match found.verdict {
@@ -146,6 +150,30 @@ fn unmeasured(_: &Rule, evidence: &Evidence) -> Option<Finding> {
         && !matches!(judgement.finding, Found::NotComparable | Found::Unstable);
     let invalid = || Finding::of(Outcome::Invalid, Reason::Unmeasured, judgement.sentence.clone());
     (!is_measured).then(invalid)
+}
+
+/// Evidence that is not there is no evidence of a win: every check below may take it that it has what it asks.
+fn absent(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
+    let judgement = &evidence.judgement;
+    let counted = |both: &[Option<f64>; 2]| both.iter().all(Option::is_some);
+    let outside = evidence.outside.is_some_and(|outside| outside.interval.is_some());
+    let present = [
+        ("whether its replies are true", judgement.witness.is_some()),
+        ("what it does after its windows", judgement.deferred.is_some()),
+        ("what it costs", judgement.absolute.and(judgement.after).is_some()),
+        (
+            "what hostapd, the load and children pay",
+            judgement.part == Part::Sum || judgement.together.is_some(),
+        ),
+        ("what the whole machine executes, as QEMU counts it", outside),
+        ("what the floor costs", !rule.floor || evidence.floor_us.is_some()),
+        ("how long the load waits", counted(&evidence.latency_us)),
+        ("the memory that its subject holds", counted(&evidence.memory_kib)),
+        ("the length of its program", evidence.bytes.iter().all(Option::is_some)),
+    ];
+    let (what, _) = present.iter().find(|(_, is_there)| !is_there)?;
+    let sentence = format!("Not measured {}: {what}.", at(judgement));
+    Some(Finding::of(Outcome::Invalid, Reason::Unmeasured, sentence))
 }
 
 /// What hostapd, the load and children pay is in the judgement's sum.
@@ -262,7 +290,7 @@ fn memory(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
 }
 
 fn size(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
-    let [base, candidate] = evidence.bytes;
+    let [Some(base), Some(candidate)] = evidence.bytes else { return None };
     let most = base as f64 * (1.0 + rule.gates.size.get());
     let sentence = || {
         let allowed = rule.gates.size;
@@ -303,6 +331,8 @@ pub fn check(task: &crate::Task, study: &Study) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use analysis::verdicts::{Deferred, Together, WitnessFinding};
+
     use super::*;
 
     #[test]
@@ -318,6 +348,87 @@ mod tests {
         assert_eq!(sentence(&["serve"]).as_deref(), Some(one));
         let more = one.replace("`serve`", "`serve` and 2 other functions");
         assert_eq!(sentence(&["serve", "a", "b"]), Some(more));
+    }
+
+    /// A candidate that costs half, all else being equal, and of which everything was measured.
+    fn won() -> Evidence {
+        let run = analysis::fixture::stations();
+        let trials = analysis::fixture::trials(&run);
+        let mut judgement = analysis::unjudged(&run, &trials).judgements.swap_remove(0);
+        let about = |mean: f64| Estimate::of(&[mean - 0.001, mean, mean + 0.001]).unwrap();
+        let sentence = String::new();
+        judgement.witness = Some(WitnessFinding { verdict: Verdict::Pass, sentence });
+        judgement.deferred = Some(Deferred {
+            base_us: 0.0,
+            variant_us: 0.0,
+            difference: about(0.0),
+            share_of_saving: Some(0.0),
+            takes_back: false,
+        });
+        judgement.together = Some(Together {
+            absolute: about(-50.0),
+            relative: None,
+            finding: Found::Cheaper,
+            pays: false,
+        });
+        judgement.finding = Found::Cheaper;
+        (judgement.before, judgement.after) = (Some(about(100.0)), Some(about(50.0)));
+        (judgement.absolute, judgement.relative) = (Some(about(-50.0)), Some(about(-0.5)));
+        Evidence {
+            judgement,
+            broken: None,
+            floor_us: Some(10.0),
+            latency_us: [Some(1.0); 2],
+            memory_kib: [Some(1.0); 2],
+            bytes: [Some(1); 2],
+            warnings: 0,
+            outside: Some(about(-50.0)),
+            never_ran: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn evidence_that_is_absent_makes_a_try_invalid_and_never_a_win() {
+        let gates = Gates::default();
+        let rule = Rule { at_least: Share::of(0.02), level: 0.05, gates, floor: true };
+        assert_eq!(judge(&rule, &won()).outcome, Outcome::Win, "{}", judge(&rule, &won()).sentence);
+        let without: [fn(&mut Evidence); 13] = [
+            |one| one.judgement.witness = None,
+            |one| one.judgement.deferred = None,
+            |one| one.judgement.together = None,
+            |one| one.judgement.absolute = None,
+            |one| one.judgement.after = None,
+            |one| one.outside = None,
+            |one| one.outside = Estimate::of(&[-50.0]),
+            |one| one.floor_us = None,
+            |one| one.latency_us[0] = None,
+            |one| one.latency_us[1] = None,
+            |one| one.memory_kib[1] = None,
+            |one| one.bytes[0] = None,
+            |one| one.judgement.relative = None,
+        ];
+        for (place, without) in without.into_iter().enumerate() {
+            let mut evidence = won();
+            without(&mut evidence);
+            let found = judge(&rule, &evidence);
+            let expected = (Outcome::Invalid, Some(Reason::Unmeasured));
+            assert_eq!((found.outcome, found.reason), expected, "{place}: {}", found.sentence);
+        }
+        // A task without a floor needs none.
+        let rule = Rule { floor: false, ..rule };
+        assert_eq!(judge(&rule, &Evidence { floor_us: None, ..won() }).outcome, Outcome::Win);
+    }
+
+    #[test]
+    fn a_saving_that_only_the_guest_counts_is_suspect() {
+        let rule =
+            Rule { at_least: Share::of(0.02), level: 0.05, gates: Gates::default(), floor: false };
+        let outside = Estimate::of(&[0.9, 1.0, 1.1]);
+        let found = judge(&rule, &Evidence { outside, ..won() });
+        assert_eq!(
+            (found.outcome, found.reason),
+            (Outcome::Suspect, Some(Reason::OutsideDisagrees))
+        );
     }
 
     #[test]

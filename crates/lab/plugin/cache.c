@@ -6,8 +6,11 @@
  * write-back traffic, no translation buffers, no time. It does not touch the guest: what it counts is
  * written down at the guest's marks, and never read by it. docs/design/cache-model.md has the reasons.
  *
- * Arguments: l1i=SIZE:WAYS:LINE l1d=… l2=… (bytes; the lines of one length) out=FILE code=FILE
+ * Arguments: l1i=SIZE:WAYS:LINE l1d=… l2=… (bytes; the lines of one length) out=FILE code=FILE open=MARK close=MARK
  * Without caches it counts instructions and models nothing, which costs the emulator little.
+ *
+ * `open` and `close` are the marks of this guest, 16 hexadecimal digits each. Any program may execute what looks like a
+ * mark; who does not know these numbers does not cut the window.
  *
  * `code` names code of programs to look out for, a part of a page in each line: where on its page it begins and ends, where the
  * bytes of the page begin that are known, and those bytes in hexadecimal digits.
@@ -19,14 +22,28 @@
  * The L2 is asked for what an L1 missed and for nothing else, so its accesses are the L1s' misses.
  * The line “ran” is added when the first of the code that is looked for is translated, which is when a CPU comes to it.
  */
-#include "qemu_plugin_v1.h"
+#include "qemu_plugin.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-EXPORTED int qemu_plugin_version = 1;
+EXPORTED int qemu_plugin_version;
+
+/*
+ * Which version it is depends on the QEMU that loads it, which reads the number behind this: the first is that of QEMU 4.2 to
+ * 8.2, the second of 9.0 and later.
+ */
+__attribute__((constructor)) static void choose_version(void)
+{
+    qemu_plugin_version = qemu_plugin_register_vcpu_insn_exec_inline ? 1 : 2;
+}
+
+/* From this version on an instruction's bytes are copied (QEMU 9.1). */
+enum { VERSION_THAT_COPIES = 3 };
+
+static bool copies;
 
 enum { MOST_CPUS = 64, PAGE = 4096 };
 
@@ -34,13 +51,21 @@ enum { MOST_CPUS = 64, PAGE = 4096 };
 enum { MOST_MARKS = 1000 };
 
 /*
- * An instruction that does nothing is a mark where it holds this, and a number that says which: on x86-64 `nopl`, whose
- * displacement ends with it, on arm64 `movz xzr`, whose value ends with it. crates/linux/src/mark.rs.
+ * A mark is so many instructions that do nothing, one right after the other on a CPU, each with 16 bits of its number, the
+ * lowest first: on x86-64 `nopl`, whose displacement begins with this, on arm64 `movz xzr`. crates/linux/src/mark.rs.
  */
-static const uint8_t X86_MARK[] = {0x0f, 0x1f, 0x84, 0x00, 'H', 'D', 'R'};
-static const uint32_t ARM_MARK = 0xd289001f;
+enum { MARK_PARTS = 4 };
+static const uint8_t X86_MARK[] = {0x0f, 0x1f, 0x84, 0x00, 'H', 'D'};
+static const uint32_t ARM_MARK = 0xd280001f;
 enum { ARM_MARK_SHIFT = 5 };
-enum { MARK_OPEN = 1, MARK_CLOSE = 2 };
+
+static struct mark {
+    const char *name;
+    uint16_t parts[MARK_PARTS];
+} to_hear[] = {{.name = "open"}, {.name = "close"}};
+
+enum { MARKS = sizeof to_hear / sizeof *to_hear };
+static bool are_marked; /* whether there are any to hear */
 
 /* Whose instructions the guest's are; of others nothing is known. */
 static enum { X86_64, AARCH64, OTHER } processor = OTHER;
@@ -75,6 +100,7 @@ struct cpu {
     struct counts counts[PRIVILEGES];
     uint64_t fetched; /* the line that was fetched last */
     uint64_t generation;
+    unsigned heard[MARKS]; /* parts of each mark, one after the other */
     struct cache l1i, l1d;
     struct translation translations[TRANSLATIONS];
 } __attribute__((aligned(64)));
@@ -89,6 +115,7 @@ static unsigned line_shift;
 static bool whole_machine;
 static bool models; /* whether there are caches */
 static bool several_cpus;
+static struct qemu_plugin_scoreboard *executions; /* of each CPU, programs' and the kernel's, where QEMU counts them */
 static bool remembers; /* whether the instructions are known that make a CPU forget translations */
 static pthread_mutex_t l2_lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *out;
@@ -256,6 +283,11 @@ static void accessed(unsigned index, qemu_plugin_meminfo_t info, uint64_t addres
     }
 }
 
+static qemu_plugin_u64 executions_of(int privilege)
+{
+    return (qemu_plugin_u64){executions, privilege * sizeof(uint64_t)};
+}
+
 /* The counters as they stand, of all CPUs, in one line that is on the disk afterwards. */
 static void write_down(const char *what)
 {
@@ -268,13 +300,14 @@ static void write_down(const char *what)
         for (int index = 0; index < MOST_CPUS; index++) {
             const struct counts *one = &cpus[index].counts[privilege];
             const uint64_t all[9] = {
-                one->instructions,  one->l1i_misses,    one->accesses[0], one->l1d_misses[0], one->accesses[1],
+                one->instructions, one->l1i_misses,    one->accesses[0], one->l1d_misses[0], one->accesses[1],
                 one->l1d_misses[1], one->l2_misses[FETCHES], one->l2_misses[LOADS], one->l2_misses[STORES],
             };
             for (int at = 0; at < 9; at++) {
                 sum[at] += all[at];
             }
         }
+        sum[0] += executions ? qemu_plugin_u64_sum(executions_of(privilege)) : 0;
         for (int at = 0; at < 9; at++) {
             fprintf(out, " %llu", (unsigned long long)sum[at]);
         }
@@ -283,10 +316,19 @@ static void write_down(const char *what)
     fflush(out);
 }
 
+/* A part of some mark was executed. */
 static void marked(unsigned index, void *data)
 {
-    (void)index;
-    write_down((uintptr_t)data == MARK_OPEN ? "open" : "close");
+    uint16_t part = (uintptr_t)data;
+    for (unsigned which = 0; which < MARKS; which++) {
+        const struct mark *mark = &to_hear[which];
+        unsigned *heard = &cpus[index % MOST_CPUS].heard[which];
+        *heard = part == mark->parts[*heard] ? *heard + 1 : part == mark->parts[0];
+        if (*heard == MARK_PARTS) {
+            *heard = 0;
+            write_down(mark->name);
+        }
+    }
 }
 
 static void ended(qemu_plugin_id_t id, void *data)
@@ -327,7 +369,9 @@ static void watch_fetch(struct qemu_plugin_insn *insn, uint64_t *previous, bool 
 
 static void count_execution(struct qemu_plugin_insn *insn, bool kernel)
 {
-    if (several_cpus) {
+    if (executions) {
+        qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_PLUGIN_INLINE_ADD_U64, executions_of(kernel), 1);
+    } else if (several_cpus) {
         qemu_plugin_register_vcpu_insn_exec_cb(insn, executed, QEMU_PLUGIN_CB_NO_REGS,
                                                (void *)(uintptr_t)kernel);
     } else {
@@ -336,41 +380,57 @@ static void count_execution(struct qemu_plugin_insn *insn, bool kernel)
     }
 }
 
-/* An instruction of arm64's, which are four bytes long and have the lowest first. */
-static uint32_t arm_word(struct qemu_plugin_insn *insn)
+/* The bytes of an instruction. No processor that is known here has longer ones. */
+struct code {
+    size_t length;
+    uint8_t bytes[16];
+};
+
+static struct code code_of(struct qemu_plugin_insn *insn)
 {
-    const uint8_t *byte = qemu_plugin_insn_data(insn);
+    struct code code = {.length = qemu_plugin_insn_size(insn)};
+    if (code.length > sizeof code.bytes) {
+        code.length = sizeof code.bytes;
+    }
+    /* A QEMU that does not copy gives their address and looks at nothing but the first argument. */
+    const void *known = qemu_plugin_insn_data(insn, code.bytes, code.length);
+    if (!copies) {
+        memcpy(code.bytes, known, code.length);
+    }
+    return code;
+}
+
+/* An instruction of arm64's, which are four bytes long and have the lowest first. */
+static uint32_t arm_word(const struct code *code)
+{
+    const uint8_t *byte = code->bytes;
     return byte[0] | byte[1] << 8 | byte[2] << 16 | (uint32_t)byte[3] << 24;
 }
 
-/* The number of a mark; 0 of every other instruction. */
-static uintptr_t mark_of(struct qemu_plugin_insn *insn)
+static void watch_mark(struct qemu_plugin_insn *insn, const struct code *code)
 {
-    if (processor == AARCH64) {
-        uint32_t number = (arm_word(insn) ^ ARM_MARK) >> ARM_MARK_SHIFT;
-        return arm_word(insn) == (ARM_MARK | number << ARM_MARK_SHIFT) ? number : 0;
+    uint16_t part;
+    if (processor == X86_64) {
+        if (code->length != sizeof X86_MARK + sizeof part || memcmp(code->bytes, X86_MARK, sizeof X86_MARK) != 0) {
+            return;
+        }
+        part = code->bytes[sizeof X86_MARK] | code->bytes[sizeof X86_MARK + 1] << 8;
+    } else {
+        part = arm_word(code) >> ARM_MARK_SHIFT;
+        if (processor != AARCH64 || arm_word(code) != (ARM_MARK | (uint32_t)part << ARM_MARK_SHIFT)) {
+            return;
+        }
     }
-    const uint8_t *bytes = qemu_plugin_insn_data(insn);
-    bool is_mark = processor == X86_64 && qemu_plugin_insn_size(insn) == sizeof X86_MARK + 1 &&
-                   memcmp(bytes, X86_MARK, sizeof X86_MARK) == 0;
-    return is_mark ? bytes[sizeof X86_MARK] : 0;
-}
-
-static void watch_mark(struct qemu_plugin_insn *insn)
-{
-    uintptr_t which = mark_of(insn);
-    if (which == MARK_OPEN || which == MARK_CLOSE) {
-        qemu_plugin_register_vcpu_insn_exec_cb(insn, marked, QEMU_PLUGIN_CB_NO_REGS, (void *)which);
-    }
+    qemu_plugin_register_vcpu_insn_exec_cb(insn, marked, QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)part);
 }
 
 /*
  * x86's instructions after which an address may lead elsewhere: a move to a control register (`0F 22`),
  * INVLPG (`0F 01 /7` of memory) and INVPCID (`66 0F 38 82`). Intel SDM, volume 3, 4.10.4.
  */
-static bool x86_forgets(struct qemu_plugin_insn *insn)
+static bool x86_forgets(const struct code *code)
 {
-    const uint8_t *byte = qemu_plugin_insn_data(insn), *end = byte + qemu_plugin_insn_size(insn);
+    const uint8_t *byte = code->bytes, *end = byte + code->length;
     while (byte < end && (*byte == 0x66 || *byte == 0x67 || *byte == 0xf2 || *byte == 0xf3 ||
                           *byte == 0x2e || *byte == 0x36 || *byte == 0x3e || *byte == 0x26 ||
                           *byte == 0x64 || *byte == 0x65 || (*byte & 0xf0) == 0x40)) {
@@ -389,17 +449,17 @@ static bool x86_forgets(struct qemu_plugin_insn *insn)
  * arm64's: a write to SCTLR_EL1, TTBR0_EL1, TTBR1_EL1 or TCR_EL1 (`msr` with CRn 1 or 2), and TLBI (`sys` with CRn 8).
  * Arm ARM, C5.1.2 and D8.14.
  */
-static bool arm_forgets(struct qemu_plugin_insn *insn)
+static bool arm_forgets(const struct code *code)
 {
-    uint32_t word = arm_word(insn);
+    uint32_t word = arm_word(code);
     bool control = (word & 0xffffff00) == 0xd5181000 || (word & 0xffffff00) == 0xd5182000;
     bool entries = (word & 0xfff8f000) == 0xd5088000;
     return control || entries;
 }
 
-static void watch_forgetting(struct qemu_plugin_insn *insn)
+static void watch_forgetting(struct qemu_plugin_insn *insn, const struct code *code)
 {
-    if (processor == X86_64 ? x86_forgets(insn) : arm_forgets(insn)) {
+    if (processor == X86_64 ? x86_forgets(code) : arm_forgets(code)) {
         qemu_plugin_register_vcpu_insn_exec_cb(insn, forget, QEMU_PLUGIN_CB_NO_REGS, NULL);
     }
 }
@@ -447,14 +507,17 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(block, at);
         /* The upper half of the addresses is the kernel's. */
         bool kernel = qemu_plugin_insn_vaddr(insn) >> 63;
+        struct code code = code_of(insn);
         count_execution(insn, kernel);
-        watch_mark(insn);
+        if (are_marked) {
+            watch_mark(insn, &code);
+        }
         if (!models) {
             continue;
         }
         watch_fetch(insn, &previous, kernel);
         if (remembers) {
-            watch_forgetting(insn);
+            watch_forgetting(insn, &code);
         }
         qemu_plugin_register_vcpu_mem_cb(insn, accessed, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
                                          (void *)(uintptr_t)kernel);
@@ -550,6 +613,20 @@ static bool read_parts(const char *path)
     return read;
 }
 
+/* Reads a mark's number; false unless that is 16 digits. */
+static bool read_mark(const char *text, struct mark *mark)
+{
+    for (unsigned at = 0; at < 4 * MARK_PARTS; at++) {
+        unsigned value = digit(text[at]);
+        if (value > 15) {
+            return false;
+        }
+        /* Two digits are a byte, and the lower byte of two comes first. */
+        mark->parts[at / 4] |= value << (8 * (at / 2 % 2) + 4 * !(at % 2));
+    }
+    return text[4 * MARK_PARTS] == '\0';
+}
+
 static int refuse(const char *why)
 {
     fprintf(stderr, "cache model: %s\n", why);
@@ -573,6 +650,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
             path = word + 4;
         } else if (strncmp(word, "code=", 5) == 0) {
             read = read_parts(word + 5);
+        } else if (strncmp(word, "open=", 5) == 0) {
+            read = are_marked = read_mark(word + 5, &to_hear[0]);
+        } else if (strncmp(word, "close=", 6) == 0) {
+            read = are_marked = read_mark(word + 6, &to_hear[1]);
         } else {
             read = false;
         }
@@ -590,6 +671,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
         processor = X86_64;
     } else if (strcmp(info->target_name, "aarch64") == 0) {
         processor = AARCH64;
+    }
+    copies = info->version.cur >= VERSION_THAT_COPIES;
+    if (!qemu_plugin_register_vcpu_insn_exec_inline) {
+        executions = qemu_plugin_scoreboard_new(PRIVILEGES * sizeof(uint64_t));
     }
     remembers = whole_machine && processor != OTHER;
     line_shift = models ? __builtin_ctzll(second.line) : 0;

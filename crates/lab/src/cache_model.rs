@@ -6,8 +6,11 @@
 //! ```
 //!
 //! The plugin writes its counters down at the guest's own marks (`linux::mark`), so the host has no part in
-//! where a window begins and ends. It is no part of a snapshot's key: one snapshot serves machines with and
+//! where a window begins and ends. Each machine has marks of its own, which are drawn here; whoever sets others is not
+//! heard. It is no part of a snapshot's key: one snapshot serves machines with and
 //! without it. What is modelled and what is not is in `docs/design/cache-model.md`.
+
+mod tried;
 
 use std::{
     fmt,
@@ -18,7 +21,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use model::cache::{Accesses, Cache, Counts, Executed, Geometry, NoCache, Size, Window};
+use model::cache::{Accesses, Cache, Counts, Executed, Geometry, Marks, NoCache, Size, Window};
+use rustix::rand::{GetRandomFlags, getrandom};
+
+pub use self::tried::tried;
 
 use crate::{
     Error, Lab,
@@ -30,7 +36,7 @@ use crate::{
 /// The plugin, and the part of QEMU's plugin interface that it uses.
 const SOURCES: [(&str, &str); 2] = [
     ("cache.c", include_str!("../plugin/cache.c")),
-    ("qemu_plugin_v1.h", include_str!("../plugin/qemu_plugin_v1.h")),
+    ("qemu_plugin.h", include_str!("../plugin/qemu_plugin.h")),
 ];
 
 /// What compiles it, the Debian package that has that, and how.
@@ -79,6 +85,8 @@ pub struct Attached {
     counts: PathBuf,
     /// Code of programs to look out for, a file of [`CodePart`]s.
     code: Option<PathBuf>,
+    /// What cuts its window out.
+    marks: Marks,
 }
 
 impl Attached {
@@ -107,7 +115,18 @@ impl Attached {
 
     fn of(lab: &Lab, geometry: Option<Geometry>, counts: &Path) -> Result<Self, Error> {
         let counts = std::path::absolute(counts).map_err(Error::file("find", counts))?;
-        Ok(Self { library: plugin(lab)?, geometry, counts, code: None })
+        Ok(Self { library: plugin(lab)?, geometry, counts, code: None, marks: drawn()? })
+    }
+
+    /// The same with marks that somebody else knows, for tests.
+    #[must_use]
+    pub fn marked(self, marks: Marks) -> Self {
+        Self { marks, ..self }
+    }
+
+    /// What cuts the machine's window out: for the agent, and for nobody else in the guest.
+    pub fn marks(&self) -> Marks {
+        self.marks
     }
 
     /// Where the counts are.
@@ -133,8 +152,22 @@ impl Attached {
             .map(|all| [cache("l1i", all.l1i()), cache("l1d", all.l1d()), cache("l2", all.l2())]);
         let out = format!("out={}", self.counts.display());
         let code = self.code.as_ref().map(|code| format!("code={}", code.display()));
-        caches.into_iter().flatten().chain([out]).chain(code).collect()
+        let digits = |number: [u8; Marks::LENGTH]| {
+            number.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+        };
+        let Marks { open, close } = self.marks;
+        let marks = [format!("open={}", digits(open)), format!("close={}", digits(close))];
+        caches.into_iter().flatten().chain([out]).chain(code).chain(marks).collect()
     }
+}
+
+/// Marks that nobody has.
+fn drawn() -> Result<Marks, Error> {
+    let mut both = [[0; Marks::LENGTH]; 2];
+    getrandom(both.as_flattened_mut(), GetRandomFlags::empty())
+        .map_err(|errno| Error::file("draw a number from", "/dev/urandom")(errno.into()))?;
+    let [open, close] = both;
+    Ok(Marks { open, close })
 }
 
 /// The snapshot in a QEMU of its own with the model attached, standing still. The caches are empty.
@@ -210,29 +243,30 @@ pub enum Unread {
     },
 }
 
-/// What was counted in the guest's last window: from its last opening mark to the closing one after it.
+/// What was counted in the guest's window.
 ///
 /// # Errors
 ///
-/// [`Unread`] where the file is not the plugin's or has no window that was closed.
+/// [`Unread`] where the file is not the plugin's, or does not hold one opening mark and one closing mark behind it, and
+/// no other: somebody else then knows the marks, or the agent was kept from setting its own.
 pub fn window(path: &Path) -> Result<Window, Unread> {
     read(path, whole_window)
 }
 
 fn whole_window(text: &str) -> Result<Window, String> {
     let geometry = geometry(text.lines().next().unwrap_or_default())?;
-    let [user, kernel] = last_window(text)?;
+    let [user, kernel] = the_window(text)?;
     Ok(Window { geometry, user, kernel })
 }
 
-/// Instructions of programs and of the kernel that were executed in the guest's last window, whatever else was modelled.
+/// Instructions of programs and of the kernel that were executed in the guest's window, whatever else was modelled.
 ///
 /// # Errors
 ///
 /// As [`window`].
 pub fn instructions(path: &Path) -> Result<Executed, Unread> {
     read(path, |text| {
-        let [programs, kernel] = last_window(text)?.map(|counts| counts.instructions);
+        let [programs, kernel] = the_window(text)?.map(|counts| counts.instructions);
         Ok(Executed { programs, kernel })
     })
 }
@@ -262,32 +296,36 @@ fn read<T>(path: &Path, find: impl FnOnce(&str) -> Result<T, String>) -> Result<
 /// The counters of a mark, as they stood: programs', then the kernel's.
 type Standing = [[u64; COLUMNS]; 2];
 
-/// What programs and the kernel did in the last window.
-fn last_window(text: &str) -> Result<[Counts; 2], String> {
+/// What programs and the kernel did in the one window that there is.
+fn the_window(text: &str) -> Result<[Counts; 2], String> {
     // A line without its end was cut off.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     let mut lines = whole.lines();
     if !lines.next().unwrap_or_default().starts_with(FORM) {
         return Err(format!("it does not begin with `{FORM}`"));
     }
-    let (mut opened, mut last) = (None, None);
+    let mut marks = Vec::new();
     for line in lines {
         if line == RAN {
             continue;
         }
         let (mark, counters) = line.split_once(' ').ok_or_else(|| unclear(line))?;
         match mark {
-            "open" => (opened, last) = (Some(standing(counters)?), None),
-            "close" => last = opened.zip(Some(standing(counters)?)).or(last),
+            "open" | "close" => marks.push((mark, standing(counters)?)),
             // QEMU's end, in good order, is no mark of the guest.
             "end" => {}
             _ => return Err(unclear(line)),
         }
     }
-    match (last, opened) {
-        (Some((from, to)), _) => between(from, to),
-        (None, Some(_)) => Err("it was opened and not closed".to_owned()),
-        (None, None) => Err("the guest set no mark".to_owned()),
+    match marks.as_slice() {
+        [("open", from), ("close", to)] => between(*from, *to),
+        [("open", _)] => Err("it was opened and not closed".to_owned()),
+        [] => Err("the guest set no mark".to_owned()),
+        more => Err(format!(
+            "one opening and one closing mark were expected, and there are {}, the first `{}`",
+            more.len(),
+            more[0].0
+        )),
     }
 }
 
@@ -393,9 +431,18 @@ mod tests {
     }
 
     #[test]
-    fn the_last_window_counts_and_qemus_end_does_not() {
-        let marks = [("open", 1), ("close", 2), ("open", 5), ("close", 9), ("end", 99)];
+    fn there_is_one_window_and_qemus_end_does_not_count() {
+        let marks = [("open", 5), ("close", 9), ("end", 99)];
         assert_eq!(window_of(&marks).unwrap().user.instructions, 4);
+        // Whoever sets a mark of ours once more, before, in or after the window, makes it none.
+        for at in 0..3 {
+            for more in [("open", 7), ("close", 7)] {
+                let mut marks = marks[..2].to_vec();
+                marks.insert(at, more);
+                let why = window_of(&marks).unwrap_err();
+                assert!(why.starts_with("one opening and one closing mark were expected"), "{why}");
+            }
+        }
         let between = format!("{HEAD}{}ran\n{}", mark("open", 1), mark("close", 2));
         assert_eq!(whole_window(&between).unwrap().user.instructions, 1);
     }
@@ -403,26 +450,25 @@ mod tests {
     #[test]
     fn without_a_closed_window_the_reason_is_reported() {
         assert_eq!(window_of(&[]).unwrap_err(), "the guest set no mark");
-        assert_eq!(window_of(&[("close", 3)]).unwrap_err(), "the guest set no mark");
-        let reopened = [("open", 1), ("close", 2), ("open", 3)];
-        assert_eq!(window_of(&reopened).unwrap_err(), "it was opened and not closed");
+        let closed = window_of(&[("close", 3)]).unwrap_err();
+        assert!(closed.ends_with("and there are 1, the first `close`"), "{closed}");
         let backwards = window_of(&[("open", 3), ("close", 2)]).unwrap_err();
         assert_eq!(backwards, "a counter of it goes backwards");
         // The guest's end came while the last line was being written.
         let cut = format!("{HEAD}{}{}", mark("open", 1), mark("close", 2).trim_end());
-        assert_eq!(last_window(&cut).unwrap_err(), "it was opened and not closed");
+        assert_eq!(the_window(&cut).unwrap_err(), "it was opened and not closed");
     }
 
     #[test]
     fn what_the_plugin_does_not_write_is_refused() {
         for text in ["", "\n", "headroom-cache-model 2\n"] {
-            let why = last_window(text).unwrap_err();
+            let why = the_window(text).unwrap_err();
             assert_eq!(why, "it does not begin with `headroom-cache-model 1`", "{text:?}");
         }
         let odd = HEAD.replace("32768:2", "48000:2");
         assert!(whole_window(&odd).unwrap_err().contains("is no cache"));
         for line in ["open", "open 1 2", "open 1 x", "opened 1", &"open 1".repeat(100)] {
-            let why = last_window(&format!("{HEAD}{line}\n")).unwrap_err();
+            let why = the_window(&format!("{HEAD}{line}\n")).unwrap_err();
             assert!(why.starts_with("a line of it reads `"), "{why}");
         }
     }
@@ -452,7 +498,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_is_too_odd(text in "(headroom-cache-model 1 l1i=32768:2:64 l1d=1:1:1 l2=[0-9:]{0,9}\n)?[a-z0-9 \n]{0,200}") {
-            let _ = last_window(&text);
+            let _ = the_window(&text);
         }
     }
 
@@ -465,11 +511,13 @@ mod tests {
             geometry: Some(geometry),
             counts: "/run/counts".into(),
             code: Some("/run/code".into()),
+            marks: Marks { open: *b"open it!", close: [0, 1, 0x20, 3, 4, 5, 6, 0xff] },
         };
+        let marks = "open=6f70656e20697421 close=00012003040506ff";
         let head = HEAD.trim_end().strip_prefix(FORM).unwrap();
         assert_eq!(
             attached.words().join(" "),
-            format!("{} out=/run/counts code=/run/code", head.trim_start())
+            format!("{} out=/run/counts code=/run/code {marks}", head.trim_start())
         );
     }
 

@@ -50,8 +50,8 @@ impl Allowance {
     /// What this order may take.
     pub(crate) fn of(order: &Order) -> Self {
         match order {
-            Order::Measure(measure) => Self::measure(measure),
-            Order::Contention(order) => {
+            Order::Measure(measure, _) => Self::measure(measure),
+            Order::Contention(order, _) => {
                 Self::silent([order.offset, order.warm_up, order.window].map(Duration::from))
             }
             Order::Completion(order) => {

@@ -161,13 +161,18 @@ fn same_run<K: Dealt>(one: &Recorded<K>, other: &Recorded<K>) -> Result<(), Refu
         ("plan", ours.whole != theirs.whole),
         ("headroom", a.headroom != b.headroom),
         ("image", a.lab.image != b.lab.image),
-        ("agent", a.lab.agent != b.lab.agent),
-        ("QEMU", a.lab.qemu != b.lab.qemu),
+    ];
+    let counted_by = a.lab.counted_by().into_iter().zip(b.lab.counted_by());
+    let others = [
         ("access point", a.lab != b.lab),
         ("question", a.versus != b.versus),
         ("calibration", one.calibration != other.calibration),
     ];
-    match differences.iter().find(|(_, differs)| *differs) {
+    let differences = differences
+        .into_iter()
+        .chain(counted_by.map(|((what, ours), (_, theirs))| (what, ours != theirs)))
+        .chain(others);
+    match differences.into_iter().find(|(_, differs)| *differs) {
         Some((what, _)) => {
             Err(Refusal::Foreign { one: one.path.clone(), other: other.path.clone(), what })
         }

@@ -6,6 +6,7 @@
 use std::{path::Path, time::Duration};
 
 use model::{
+    cache::Marks,
     contention::Machine as On,
     share::Share,
     study::Mode,
@@ -19,7 +20,7 @@ use crate::{
     exchange::{Preamble, unexpected},
     idle,
     remote::{Address, Remote},
-    vm::{Failure, Machine, Shape, Start, Surroundings, snapshot::Snapshot},
+    vm::{Failure, Machine, Start, Surroundings, snapshot::Snapshot},
 };
 
 /// What is asked of a place, and known of the answer.
@@ -31,8 +32,8 @@ pub(crate) trait Request {
     /// What it does on this machine that only root may, in words.
     const AT_HOST: &'static str;
 
-    /// What the agent is ordered.
-    fn order(&self) -> Order;
+    /// What the agent is ordered, with marks for its window where that is counted from outside.
+    fn order(&self, marks: Option<Marks>) -> Order;
 
     /// The answer, or the frame that is not it.
     ///
@@ -110,28 +111,23 @@ impl Places {
                 let memory = &snapshot.memory;
                 let start =
                     model.map_or(Start::Restore(memory), |one| Start::Modelled(memory, one));
-                on_vm(request, &snapshot.shape, start, Surroundings::of(lab, console_log))
+                let around = Surroundings::of(lab, console_log);
+                let machine = Machine::start(&snapshot.shape, start, around);
+                let order = request.order(model.map(Attached::marks));
+                machine.and_then(|mut machine| {
+                    machine.begin(&order)?;
+                    listen::<Q>(&mut machine)
+                })
             }
         };
         Ok(Ran { answer: outcome(ended)?, idle_before })
     }
 }
 
-fn on_vm<Q: Request>(
-    request: &Q,
-    shape: &Shape,
-    start: Start<'_>,
-    around: Surroundings<'_>,
-) -> Result<Q::Answer, Error> {
-    let mut machine = Machine::start(shape, start, around)?;
-    machine.begin(&request.order())?;
-    listen::<Q>(&mut machine)
-}
-
 /// By an agent that lives for this request.
 fn on_host<Q: Request>(lab: &Lab, request: &Q) -> Result<Q::Answer, Error> {
     let mut device = Remote::reach(lab, &Address::Local)?;
-    device.order(&request.order())?;
+    device.order(&request.order(None))?;
     listen::<Q>(&mut device)
 }
 
@@ -189,7 +185,7 @@ mod tests {
         const ANSWER: &'static str = "the name";
         const AT_HOST: &'static str = "nothing is asked";
 
-        fn order(&self) -> Order {
+        fn order(&self, _: Option<Marks>) -> Order {
             Order::Introduce { subject: None }
         }
 

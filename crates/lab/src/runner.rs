@@ -100,10 +100,12 @@ pub(crate) fn unchanged(
     Err(Error::Changed { path: path.to_owned(), what, then: words(then), now: words(now) })
 }
 
-/// Refuses to go on with a run whose image or QEMU is not what it was.
+/// Refuses to go on with a run whose image is not what it was, or what counts.
 pub(crate) fn same_lab(path: &Path, then: &LabIdentity, now: &LabIdentity) -> Result<(), Error> {
     unchanged(path, "image", &then.image, &now.image)?;
-    unchanged(path, "QEMU", &then.qemu, &now.qemu)?;
+    for ((what, then), now) in then.counted_by().iter().zip(now.counted_by().values()) {
+        unchanged(path, what, then, now)?;
+    }
     let states = then.perturbed.keys().chain(now.perturbed.keys());
     states.into_iter().try_for_each(|state| {
         let of = |lab: &LabIdentity| lab.perturbed.get(state).cloned().unwrap_or_default();

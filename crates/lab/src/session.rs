@@ -27,7 +27,10 @@ use crate::{
     objects,
     procedure::{Finished, TrialFiles},
     stack_file::StackFile,
-    vm::snapshot::{self, Snapshot},
+    vm::{
+        Failure,
+        snapshot::{self, Snapshot},
+    },
 };
 
 /// Does one trial. What goes wrong with the access point makes the trial invalid, and is no error.
@@ -70,11 +73,12 @@ fn measure(
         Some(counter) => cache_model::restore(lab, snapshot, &kept.files.console_log, counter)?,
         None => snapshot.restore(lab, &kept.files.console_log)?,
     };
-    machine.begin(&Order::measure(planned.measure.clone()))?;
+    let marks = counter.as_ref().map(Attached::marks);
+    machine.begin(&Order::Measure(Box::new(planned.measure.clone()), marks))?;
     kept.cost.restore_ms = millis(began.elapsed());
     let mut recording = listen(&mut machine, &planned.measure, kept.files, kept.cost)?;
     if let Some(counter) = &counter {
-        read(counter, &mut recording);
+        read(counter, &mut recording)?;
     }
     snapshot::check_clients(&recording.before, &snapshot.shape)?;
     snapshot::check_clients(&recording.after, &snapshot.shape)?;
@@ -103,10 +107,12 @@ fn counter(
 }
 
 /// Reads what it counted and saw; its file is needed no more.
-fn read(counter: &Attached, recording: &mut Recording) {
-    recording.executed = cache_model::instructions(counter.counts()).ok();
-    recording.ran = counter.looks_out().then(|| cache_model::ran(counter.counts()).ok()).flatten();
+fn read(counter: &Attached, recording: &mut Recording) -> Result<(), Failure> {
+    let executed = cache_model::instructions(counter.counts());
+    let ran = counter.looks_out().then(|| cache_model::ran(counter.counts())).transpose();
     let _ = fs::remove_file(counter.counts());
+    (recording.executed, recording.ran) = (Some(executed?), ran?);
+    Ok(())
 }
 
 /// Listens to the answer to a measurement that has been ordered.

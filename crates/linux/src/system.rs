@@ -1,14 +1,27 @@
 //! The machine: names, clocks, ticks, memory pages, and what `/sys` says of its CPUs.
 //!
 //! Talks to `uname`, `sysconf`, the clocks and small files of `/sys` and `/proc/sys`. What a machine
-//! lacks is `None`; nothing is changed and nothing is guessed.
+//! lacks is `None`; nothing of it is changed and nothing is guessed.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use rustix::time::ClockId;
+
+use crate::error::checked;
+
+/// Keeps the memory of this process from everybody who does not have `CAP_SYS_PTRACE`, also of its own user (prctl(2),
+/// `PR_SET_DUMPABLE`). A program that is executed in its place begins anew.
+///
+/// # Errors
+///
+/// The system's.
+pub fn hide_memory() -> io::Result<()> {
+    // SAFETY: `PR_SET_DUMPABLE` takes a number and touches no memory of ours.
+    checked(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) }).map(drop)
+}
 
 /// What `uname` says.
 #[derive(Clone, Debug, PartialEq, Eq)]

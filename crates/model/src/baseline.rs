@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// The version of the file.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// Figures of an earlier run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,10 @@ pub struct Baseline {
     pub measured: BTreeMap<String, String>,
     /// SHA-256 of the image, hexadecimal. It may differ: a new image is what is judged.
     pub image: String,
+    /// What counted, by its name ([`counted_by`](crate::run::LabIdentity::counted_by)): another one's figures are not
+    /// comparable.
+    #[serde(default)]
+    pub counted_by: BTreeMap<String, String>,
     /// When the run began, seconds since 1970 on its host.
     pub began_unix: u64,
     /// Its table.

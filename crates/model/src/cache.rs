@@ -36,6 +36,28 @@ impl Executed {
     }
 }
 
+/// What cuts one window out of all that a machine executes: numbers that the host draws for a trial, and that nobody in the
+/// guest knows but the agent. Each is as long as every other, so that none takes more instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marks {
+    /// Opens the window.
+    pub open: [u8; Self::LENGTH],
+    /// Closes it.
+    pub close: [u8; Self::LENGTH],
+}
+
+impl Marks {
+    /// The length of each, bytes.
+    pub const LENGTH: usize = 8;
+}
+
+/// Secret: no failure and no log shows them.
+impl fmt::Debug for Marks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Marks")
+    }
+}
+
 /// A size as people write it in a study file: `32KiB`, `1 MiB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(u64);

@@ -371,7 +371,7 @@ pub struct Order {
     pub warm_up: Span,
     /// The measured span: whole seconds.
     pub window: Span,
-    /// Execute the marks of the emulator's cache model at the window's ends.
+    /// Its caches are modelled where the place is a virtual access point.
     pub marks: bool,
 }
 

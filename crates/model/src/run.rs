@@ -155,6 +155,17 @@ impl LabIdentity {
     pub fn image(&self) -> Option<&str> {
         Some(self.image.as_str()).filter(|image| !image.is_empty())
     }
+
+    /// What counted, by its name: where one of these is another, one and the same image has other figures.
+    pub fn counted_by(&self) -> BTreeMap<&'static str, String> {
+        [
+            ("agent", self.agent.clone()),
+            ("QEMU", self.qemu.clone()),
+            ("QEMU's arguments", self.counted_arguments.join(" ")),
+            ("accelerator", self.accelerator.clone().unwrap_or_default()),
+        ]
+        .into()
+    }
 }
 
 /// The machine that ran the lab. None of it moves a counted figure.

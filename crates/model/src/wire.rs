@@ -20,11 +20,12 @@
 //! | 12 | a host that says it is there; settings; clients that the agent makes; which boot it is, and how warm |
 //! | 13 | rounds of the load that are checked inside the window; counters once put-off work has had its time |
 //! | 14 | a mailbox for orders beside the stream, and an order to hold |
-//! | 15 | whether the subject is a client of whoever is paused, and how a consumer ended |
+//! | 15 | whether the subject is a client of whoever is paused, and how a consumer ended; marks of a window that are drawn for it |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
+    cache::Marks,
     completion,
     contention::{self, Record},
     facts::Facts,
@@ -66,8 +67,8 @@ pub enum Order {
     /// Measure one window: answered by `Hello`, `Census`, a `Sample` for each sampling point (window
     /// ÷ interval + 1 of them), a second `Census`, and `Done`. An instrument adds its own: `Recorder`
     /// before the first sample, `Records` at any time from then on, `Recorded` after the last sample; or
-    /// one `Counts` after the last sample.
-    Measure(Box<Measure>),
+    /// one `Counts` after the last sample. The window is marked where QEMU counts it.
+    Measure(Box<Measure>, Option<Marks>),
     /// Look for programs and libraries by name: answered by [`Frame::Located`].
     Locate(Vec<String>),
     /// Bring a file: answered by [`Frame::Piece`]s, or [`Frame::Refused`].
@@ -76,7 +77,7 @@ pub enum Order {
     /// [`Frame::Done`] or [`Frame::Refused`].
     Put(Put),
     /// Make one trial of contention: answered by `Hello`, `Contended` and `Done`.
-    Contention(Box<contention::Order>),
+    Contention(Box<contention::Order>, Option<Marks>),
     /// Let `txd` measure one trial: answered by `Hello`, `Completed` and `Done`.
     Completion(Box<completion::Order>),
     /// The host is there. It ends no order and has no answer. An agent that has heard it once ends as if the stream had
@@ -95,7 +96,7 @@ pub enum Order {
 impl Order {
     /// The order to measure one window.
     pub fn measure(measure: Measure) -> Self {
-        Self::Measure(Box::new(measure))
+        Self::Measure(Box::new(measure), None)
     }
 }
 

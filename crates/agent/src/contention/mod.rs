@@ -27,7 +27,7 @@ mod trial;
 
 use std::{io, process::Command};
 
-use linux::{error::chain, place::Place, sched, system::monotonic_ns};
+use linux::{error::chain, mark::Marks, place::Place, sched, system::monotonic_ns};
 use model::{
     contention::{Control, Endpoints, Flow, Order, Traffic},
     wire::{Frame, Refusal},
@@ -52,17 +52,21 @@ const PRIORITY: u8 = 3;
 /// # Errors
 ///
 /// [`End`] where the machine refuses, another order comes, or the stream is lost.
-pub(crate) fn run(session: &mut Session, order: &Order) -> Result<(), End> {
+pub(crate) fn run(session: &mut Session, order: &Order, marks: Option<Marks>) -> Result<(), End> {
     let begun = monotonic_ns();
     check(order)?;
     session.hello(Vec::new())?;
     session.sleep_until(begun + order.offset.as_nanos())?;
-    let record = record(session, order)?;
+    let record = record(session, order, marks.as_ref())?;
     Ok(session.send(&Frame::Contended(Box::new(record)))?)
 }
 
 /// Everything is gone again when this returns.
-fn record(session: &mut Session, order: &Order) -> Result<model::contention::Record, End> {
+fn record(
+    session: &mut Session,
+    order: &Order,
+    marks: Option<&Marks>,
+) -> Result<model::contention::Record, End> {
     let group = order.application.as_ref().map(|_| Group::make()).transpose()?;
     let renices = |part: &Control| matches!(part, Control::PacketNice(_));
     let as_they_are = order.control.parts().iter().any(renices).then(renice::packet_threads);
@@ -75,7 +79,7 @@ fn record(session: &mut Session, order: &Order) -> Result<model::contention::Rec
     let road = crossed.map(|traffic| Road::make(order.road, traffic)).transpose()?;
     let mut trial =
         Trial::prepare(session, order, Prepared { group, road, folder: tidier.folder() })?;
-    let record = trial.make(session);
+    let record = trial.make(session, marks);
     let ended = trial.end(session);
     drop(urgent);
     let mut record = record?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use linux::{folder::Folder, mark, system::monotonic_ns};
+use linux::{folder::Folder, mark::Marks, system::monotonic_ns};
 use model::{
     contention::{Control, Endpoints, Order, Record, RoundTrip, Second, Work},
     wire::Refusal,
@@ -128,12 +128,16 @@ impl<'a> Trial<'a> {
         Ok(trial)
     }
 
-    /// Warm-up and window.
+    /// Warm-up and window, with marks at its ends where there are any.
     ///
     /// # Errors
     ///
     /// [`End`] where somebody ends by himself, another order comes, or the stream is lost.
-    pub(super) fn make(&mut self, session: &mut Session) -> Result<Record, End> {
+    pub(super) fn make(
+        &mut self,
+        session: &mut Session,
+        marks: Option<&Marks>,
+    ) -> Result<Record, End> {
         let opens_ns = monotonic_ns() + self.order.warm_up.as_nanos();
         let seconds = self.order.window.as_nanos() / SECOND_NS;
         let mut opened = None;
@@ -147,15 +151,13 @@ impl<'a> Trial<'a> {
             if now >= sample_at {
                 let first = self.raw.is_empty();
                 let last = self.raw.len() as u64 == seconds;
-                if last && self.order.marks {
-                    mark::close();
+                if let Some(marks) = marks.filter(|_| last) {
+                    marks.close();
                 }
                 self.sample()?;
                 if first {
                     opened = Some(self.snapshot());
-                    if self.order.marks {
-                        mark::open();
-                    }
+                    marks.inspect(|marks| marks.open());
                 }
             }
             self.advance(now)?;

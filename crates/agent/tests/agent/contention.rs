@@ -55,7 +55,7 @@ pub(crate) fn ordered(
 
 /// Fights it; `None`, with the reason, where this machine cannot.
 fn made(agent: &mut Agent, order: Contended) -> Option<Record> {
-    agent.order(&Order::Contention(Box::new(order)));
+    agent.order(&Order::Contention(Box::new(order), None));
     agent.hello();
     match agent.frame() {
         Frame::Contended(record) => {
@@ -132,7 +132,7 @@ fn traffic_in_bursts_is_off_in_between() {
 fn what_cannot_be_run_is_refused_with_what_to_do() {
     let (mut agent, ..) = Agent::start();
     let refused = |agent: &mut Agent, order| {
-        agent.order(&Order::Contention(Box::new(order)));
+        agent.order(&Order::Contention(Box::new(order), None));
         match agent.refused() {
             Refusal::Contention { what, why } => format!("{what}: {why}"),
             other => panic!("{other}"),
@@ -200,7 +200,7 @@ fn packet_threads_are_nicer_for_the_trial_only_whoever_ends_it() {
         return;
     }
     assert_eq!(packet_threads(), before, "after the trial");
-    agent.order(&Order::Contention(Box::new(long)));
+    agent.order(&Order::Contention(Box::new(long), None));
     agent.hello();
     eventually(|| packet_threads().iter().all(|nice| nice == "-10").then_some(()));
     assert!(
@@ -229,7 +229,7 @@ fn an_agent_that_is_killed_or_left_leaves_nothing() {
             window: Span::from_secs(60),
             ..ordered(Some(traffic()), Some(application()), Control::None)
         };
-        agent.order(&Order::Contention(Box::new(ordered)));
+        agent.order(&Order::Contention(Box::new(ordered), None));
         agent.hello();
         let stressed = || {
             let group = format!("headroom-trial-{}/cgroup.procs", agent.pid());

@@ -84,7 +84,7 @@ impl Scene {
 /// One that runs guard, with a policy that nobody is bounded by.
 fn guarded() -> Order {
     let policy = "[protect]\ninterfaces = [\"{interface}\"]\n".to_owned();
-    Order::Contention(Box::new(ordered(Some(traffic()), None, Control::Guard(policy))))
+    Order::Contention(Box::new(ordered(Some(traffic()), None, Control::Guard(policy))), None)
 }
 
 #[test]

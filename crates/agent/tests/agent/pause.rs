@@ -88,10 +88,10 @@ fn pausing(subject: &str, target: Target, states: &[PauseState], each: u32) -> M
 
 /// The same with another limit.
 fn no_longer_than(longest_ms: u64, order: Order) -> Order {
-    let Order::Measure(mut order) = order else { panic!("{order:?}") };
+    let Order::Measure(mut order, None) = order else { panic!("{order:?}") };
     let Some(Instrument::Pause(pause)) = &mut order.instrument else { panic!("{order:?}") };
     pause.longest = Span::from_nanos(longest_ms * 1_000_000);
-    Order::Measure(order)
+    Order::Measure(order, None)
 }
 
 /// The state that `/proc` tells of a process; `Z` where it is gone.

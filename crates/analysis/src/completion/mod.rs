@@ -339,7 +339,7 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion
     };
     completion.table = table::of(&completion);
     completion.published = published::all(&run.study, &completion.table);
-    let earlier = Earlier::of(&run.study, &run.lab.image, baselines);
+    let earlier = Earlier::of(&run.study, &run.lab, baselines);
     let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
     let known = run.study.known();
     let strategies = &run.study.completion.strategies;

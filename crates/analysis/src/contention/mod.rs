@@ -308,7 +308,7 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Contention
     let left_out: Vec<LeftOut> = left_out.into_iter().flatten().collect();
     let cases = cases::all(run, trials, &cells);
     let table = table::of(&run.study, &cells, &cases);
-    let earlier = Earlier::of(&run.study, &run.lab.image, baselines);
+    let earlier = Earlier::of(&run.study, &run.lab, baselines);
     let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
     let known = run.study.known();
     let is_asked = |limit: &Limit| !run.is_part() || is_of(&run.study, &known, limit);

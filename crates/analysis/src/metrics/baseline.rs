@@ -8,7 +8,7 @@ use model::{
     baseline::{Baseline, BaselineFigure, FORMAT},
     limit::{Asked, Key, Limit, Side},
     plural::count,
-    run::Run,
+    run::{LabIdentity, Run},
     verdict::Verdict,
 };
 use serde::Serialize;
@@ -51,14 +51,14 @@ pub type Baselines = BTreeMap<String, Result<Baseline, String>>;
 #[derive(Debug)]
 pub struct Earlier<'a> {
     measured: BTreeMap<String, String>,
-    image: &'a str,
+    lab: &'a LabIdentity,
     baselines: &'a Baselines,
 }
 
 impl<'a> Earlier<'a> {
-    /// Baselines for a run of this study from this image.
-    pub fn of(study: &impl Serialize, image: &'a str, baselines: &'a Baselines) -> Self {
-        Self { measured: parts(study), image, baselines }
+    /// Baselines for a run of this study in this lab.
+    pub fn of(study: &impl Serialize, lab: &'a LabIdentity, baselines: &'a Baselines) -> Self {
+        Self { measured: parts(study), lab, baselines }
     }
 
     /// Whether the key figure is no worse than a baseline's, at every point that the limit speaks of.
@@ -66,7 +66,7 @@ impl<'a> Earlier<'a> {
         let (Asked::NoSlower { file, by }, Some(key)) = (&limit.asked, key) else {
             return Target::invalid(&limit.text, "the study has no baseline".to_owned());
         };
-        let baseline = match usable(&self.measured, file, self.baselines) {
+        let baseline = match self.usable(file) {
             Ok(baseline) => baseline,
             Err(why) => return Target::invalid(&limit.text, why),
         };
@@ -77,11 +77,55 @@ impl<'a> Earlier<'a> {
         let points: Vec<Worse> = rows.filter(is_here).map(worse).collect();
         let word = if key.side == Side::AtMost { "more" } else { "less" };
         let figure = key.figure;
-        let image = if baseline.image == self.image { "" } else { ", of another image" };
+        let image = if baseline.image == self.lab.image { "" } else { ", of another image" };
         Target {
             limit: format!("`{figure}` at most {by} {word} than in {file}{image}, by its bound"),
             ..together(&limit.text, &points)
         }
+    }
+
+    /// The baseline of a file, if it may judge this run. Parts whose name has two words, `variant bulk`, may be missing on a
+    /// side.
+    fn usable(&self, file: &str) -> Result<&'a Baseline, String> {
+        let baseline = match self.baselines.get(file) {
+            Some(Ok(baseline)) => baseline,
+            Some(Err(why)) => return Err(why.clone()),
+            None => return Err(format!("the baseline {file} was not read")),
+        };
+        if baseline.format != FORMAT {
+            return Err(format!(
+                "the baseline {file} has format {}, this headroom reads {FORMAT}; save it again",
+                baseline.format
+            ));
+        }
+        let own = &self.measured;
+        let differs = |(name, hash): &(&String, &String)| {
+            baseline.measured.get(*name).is_some_and(|theirs| theirs != *hash)
+                || (!name.contains(' ') && !baseline.measured.contains_key(*name))
+        };
+        let mut different: Vec<&str> =
+            own.iter().filter(differs).map(|(name, _)| name.as_str()).collect();
+        let is_alone = |name: &&str| !name.contains(' ') && !own.contains_key(*name);
+        different.extend(baseline.measured.keys().map(String::as_str).filter(is_alone));
+        if !different.is_empty() {
+            return Err(format!(
+                "the baseline {file} is of another study (`{}`): {} differs",
+                baseline.study,
+                different.join(", ")
+            ));
+        }
+        let counted_by = self.lab.counted_by();
+        let other =
+            counted_by.iter().find(|(what, now)| baseline.counted_by.get(**what) != Some(*now));
+        other.map_or(Ok(baseline), |(what, now)| {
+            let then = baseline.counted_by.get(*what).map_or("", String::as_str);
+            let words = |text: &str| if text.is_empty() { "none".to_owned() } else { text.to_owned() };
+            Err(format!(
+                "the baseline {file} was counted with another {what} ({} then, {} now); save one with this",
+                words(then),
+                words(now)
+            ))
+        })
     }
 }
 
@@ -93,9 +137,14 @@ pub fn of<S: Serialize, P>(run: &Run<S, P>, table: &[Metric]) -> Baseline {
         study: run.study_name.clone(),
         measured: parts(&run.study),
         image: run.lab.image.clone(),
+        counted_by: counted_by(&run.lab),
         began_unix: run.began_unix,
         figures: figures(table),
     }
+}
+
+fn counted_by(lab: &LabIdentity) -> BTreeMap<String, String> {
+    lab.counted_by().into_iter().map(|(what, one)| (what.to_owned(), one)).collect()
 }
 
 fn figures(table: &[Metric]) -> Vec<BaselineFigure> {
@@ -174,42 +223,6 @@ fn together(limit: &str, points: &[Worse]) -> Target {
     Target { found, verdict, ..Target::invalid(limit, String::new()) }
 }
 
-/// The baseline of a file, if a run of which `own` was measured may be judged by it. Parts whose name has two words,
-/// `variant bulk`, may be missing on a side.
-fn usable<'a>(
-    own: &BTreeMap<String, String>,
-    file: &str,
-    baselines: &'a Baselines,
-) -> Result<&'a Baseline, String> {
-    let baseline = match baselines.get(file) {
-        Some(Ok(baseline)) => baseline,
-        Some(Err(why)) => return Err(why.clone()),
-        None => return Err(format!("the baseline {file} was not read")),
-    };
-    if baseline.format != FORMAT {
-        return Err(format!(
-            "the baseline {file} has format {}, this headroom reads {FORMAT}; save it again",
-            baseline.format
-        ));
-    }
-    let differs = |(name, hash): &(&String, &String)| {
-        baseline.measured.get(*name).is_some_and(|theirs| theirs != *hash)
-            || (!name.contains(' ') && !baseline.measured.contains_key(*name))
-    };
-    let mut different: Vec<&str> =
-        own.iter().filter(differs).map(|(name, _)| name.as_str()).collect();
-    let is_alone = |name: &&str| !name.contains(' ') && !own.contains_key(*name);
-    different.extend(baseline.measured.keys().map(String::as_str).filter(is_alone));
-    if different.is_empty() {
-        return Ok(baseline);
-    }
-    Err(format!(
-        "the baseline {file} is of another study (`{}`): {} differs",
-        baseline.study,
-        different.join(", ")
-    ))
-}
-
 fn hash(part: &impl Serialize) -> String {
     // A study came out of TOML: all of its keys are texts, so there is nothing that JSON cannot hold.
     let json = serde_json::to_vec(part).unwrap_or_default();
@@ -276,16 +289,26 @@ mod tests {
     }
 
     fn judged(now: &[Metric], then: &[Metric], study: &Value) -> Target {
+        judged_in(&lab("7.2.22"), now, then, study)
+    }
+
+    fn judged_in(now_in: &LabIdentity, now: &[Metric], then: &[Metric], study: &Value) -> Target {
         let baseline = Baseline {
             format: FORMAT,
             measured: parts(&super::tests::study()),
             figures: figures(then),
+            counted_by: counted_by(&lab("7.2.22")),
             ..Baseline::default()
         };
         let baselines = Baselines::from([("b.json".to_owned(), Ok(baseline))]);
         let limit = limit::parse("no slower than b.json by 1%").unwrap();
         let key = Key { figure: "kept", side: Side::AtLeast };
-        Earlier::of(study, "", &baselines).judge(&limit, Some(key), now)
+        Earlier::of(study, now_in, &baselines).judge(&limit, Some(key), now)
+    }
+
+    /// A lab with this QEMU.
+    fn lab(qemu: &str) -> LabIdentity {
+        LabIdentity { qemu: qemu.to_owned(), ..LabIdentity::default() }
     }
 
     #[test]
@@ -299,6 +322,31 @@ mod tests {
         assert_eq!(verdict(&[0.9]), Verdict::Invalid);
         let other = judged(&[row("elsewhere", &[0.9, 0.9])], &then, &study());
         assert_eq!(other.found, "the baseline has no guard, elsewhere");
+    }
+
+    #[test]
+    fn figures_that_another_qemu_or_agent_counted_are_not_judged() {
+        let table = [row("ap", &[0.900, 0.901, 0.902])];
+        let judged_in = |lab: &LabIdentity| judged_in(lab, &table, &table, &study());
+        assert_eq!(judged_in(&lab("7.2.22")).verdict, Verdict::Pass);
+        let other = judged_in(&lab("10.0.13"));
+        assert_eq!(other.verdict, Verdict::Invalid);
+        assert_eq!(
+            other.found,
+            "the baseline b.json was counted with another QEMU (7.2.22 then, 10.0.13 now); save one with this"
+        );
+        for change in [
+            |lab: &mut LabIdentity| lab.agent = "1f".to_owned(),
+            |lab: &mut LabIdentity| lab.counted_arguments = vec!["-icount".to_owned()],
+            |lab: &mut LabIdentity| lab.accelerator = Some("kvm".to_owned()),
+        ] {
+            let mut changed = lab("7.2.22");
+            change(&mut changed);
+            assert_eq!(judged_in(&changed).verdict, Verdict::Invalid, "{changed:?}");
+        }
+        // A new image is what is judged.
+        let image = LabIdentity { image: "1f".to_owned(), ..lab("7.2.22") };
+        assert_eq!(judged_in(&image).verdict, Verdict::Pass);
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod device;
 use std::fs;
 
 use lab::{
-    Lab, host, image,
+    Lab, cache_model, host, image,
     vm::{self, Accelerator, Platform, Shape, snapshot},
 };
 use model::plural::count;
@@ -124,7 +124,7 @@ fn look_at_host(options: &Options) -> Vec<Finding> {
     }
     all.push(optional_program("studies on a loaded host", "stress-ng", "stress-ng"));
     all.push(optional_program("traffic on this machine", "iperf3", "iperf3"));
-    all.push(optional_program("the cache model", "cc", "gcc libc6-dev"));
+    all.push(cache_model(options));
     all.push(optional_program("devices over ssh", "ssh", "openssh-client"));
     all.push(device_programs(options));
     all.push(cores(options));
@@ -148,6 +148,25 @@ fn optional_program(about: &'static str, name: &str, package: &str) -> Finding {
     match found.state {
         State::Missing => Finding { state: State::Absent, ..found },
         _ => found,
+    }
+}
+
+/// It is compiled and run: whether it works depends on the QEMU that is to load it.
+fn cache_model(options: &Options) -> Finding {
+    let about = "the cache model";
+    let compiler = optional_program(about, "cc", "gcc libc6-dev");
+    if compiler.state == State::Absent {
+        return compiler;
+    }
+    match cache_model::tried(options.arch().unwrap_or_default()) {
+        Ok(executed) => Finding::works(
+            about,
+            format!("QEMU runs it; it counted {}", count(executed, "instruction")),
+        ),
+        Err(error) => {
+            Finding::absent(about, format!("there is none, and no count from outside: {error}"))
+                .remedy("counted mode does not need it; `headroom improve` does")
+        }
     }
 }
 

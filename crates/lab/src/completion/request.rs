@@ -1,6 +1,7 @@
 //! A trial as a request: what txd is to do at a place, and the counters that come back.
 
 use model::{
+    cache::Marks,
     completion::{Measured, Order},
     experiment::Completion,
     trial::Outcome,
@@ -19,7 +20,7 @@ impl Request for Order {
     const ANSWER: &'static str = "the counters of the trial";
     const AT_HOST: &'static str = "txd makes namespaces and interfaces";
 
-    fn order(&self) -> wire::Order {
+    fn order(&self, _: Option<Marks>) -> wire::Order {
         wire::Order::Completion(Box::new(self.clone()))
     }
 

@@ -3,6 +3,7 @@
 use std::fs;
 
 use model::{
+    cache::Marks,
     contention::{Machine, Order, Place, Reading, Record},
     experiment::Contention,
     trial::Outcome,
@@ -24,8 +25,8 @@ impl Request for Order {
     const ANSWER: &'static str = "the record of the trial";
     const AT_HOST: &'static str = "a contention trial makes namespaces and control groups";
 
-    fn order(&self) -> wire::Order {
-        wire::Order::Contention(Box::new(self.clone()))
+    fn order(&self, marks: Option<Marks>) -> wire::Order {
+        wire::Order::Contention(Box::new(self.clone()), marks)
     }
 
     fn answer(frame: Frame) -> Result<Record, Frame> {
@@ -36,8 +37,8 @@ impl Request for Order {
     }
 }
 
-/// Makes a trial at a place. Where the place is a virtual access point and the order marks its window, the study's
-/// caches are modelled there.
+/// Makes a trial at a place. Where the place is a virtual access point and the order says so, the study's caches are
+/// modelled there.
 ///
 /// # Errors
 ///

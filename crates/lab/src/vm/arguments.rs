@@ -240,7 +240,7 @@ fn counted(machine: &str, cpu: &str) -> Vec<String> {
 
 /// The arguments for a plugin of QEMU's translator. They stand apart from the machine's: a plugin watches a
 /// guest and is no part of it, nor of a snapshot's key.
-pub(super) fn plugin(library: &Path, arguments: &[String]) -> Vec<String> {
+pub(crate) fn plugin(library: &Path, arguments: &[String]) -> Vec<String> {
     // A comma ends a value, and two are one.
     let doubled = |text: &str| text.replace(',', ",,");
     let all: Vec<String> = std::iter::once(format!("file={}", library.display()))
@@ -248,6 +248,16 @@ pub(super) fn plugin(library: &Path, arguments: &[String]) -> Vec<String> {
         .map(|word| doubled(&word))
         .collect();
     words(["-plugin", &all.join(",")])
+}
+
+/// A machine in counted mode that has nothing and needs nothing but a firmware, and ends where that switches it off.
+pub(crate) fn unused_machine(architecture: Architecture) -> Vec<String> {
+    let devices = words(["-nodefaults", "-display", "none", "-no-reboot"]);
+    let exit = match architecture {
+        Architecture::X86_64 => words(["-device", "isa-debug-exit,iobase=0xf4,iosize=1"]),
+        Architecture::Arm64 => Vec::new(),
+    };
+    [counted_arguments(architecture), devices, exit].concat()
 }
 
 /// Agent, console and control, each on a socket that is already connected.

@@ -4,6 +4,8 @@ use std::{io, time::Duration};
 
 use model::wire::{Broken, Refusal};
 
+use crate::cache_model::Unread;
+
 /// The virtual access point did not do what was asked. Carries the console's end where that tells
 /// more.
 #[derive(Debug, thiserror::Error)]
@@ -107,6 +109,9 @@ pub enum Failure {
     /// The agent is another version.
     #[error("the agent speaks protocol {0}, this headroom speaks {ours}; remake the image with `headroom image`", ours = model::wire::PROTOCOL)]
     Protocol(u16),
+    /// What the machine executed was not counted.
+    #[error(transparent)]
+    Uncounted(#[from] Unread),
     /// QEMU's control channel said no.
     #[error("QEMU refused `{command}`: {why}")]
     Control {

@@ -14,8 +14,8 @@ mod probe;
 mod qmp;
 pub mod snapshot;
 
-pub(crate) use arguments::difference;
 pub use arguments::{Accelerator, Forward, Shape, counted_arguments};
+pub(crate) use arguments::{difference, plugin, unused_machine};
 pub use failure::Failure;
 pub use machine::{Machine, Start, Surroundings};
 pub use platform::Platform;

@@ -197,7 +197,7 @@ impl Comparison {
         // What is missing comes before what could not be said for it.
         let first = [Some(own), lacking(completion, recorded)];
         let none = Baselines::new();
-        let earlier = Earlier::of(&recorded.run.study, &recorded.run.lab.image, &none);
+        let earlier = Earlier::of(&recorded.run.study, &recorded.run.lab, &none);
         let rest = metrics::judge(
             &asked,
             Asks { known: &known, is_asked: &|_| true },

@@ -117,7 +117,8 @@ impl Cell {
     /// What a win is in it.
     pub(super) fn rule(&self, task: &Task, kind: Kind) -> Rule {
         let level = if kind == Kind::Try { analysis::judge::ERROR } else { task.level() };
-        Rule { at_least: task.asked.at_least, level, gates: task.gates }
+        let floor = task.asked.floor.is_some();
+        Rule { at_least: task.asked.at_least, level, gates: task.gates, floor }
     }
 
     /// The task's study in it, and the options with which that is measured: of the study's processor, where it names one.

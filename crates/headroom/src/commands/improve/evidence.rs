@@ -31,7 +31,7 @@ pub(super) fn of(
             latency_us: [&judgement.base, &judgement.variant]
                 .map(|side| latency_us(recorded, side)),
             memory_kib: [memory(&judgement.base), memory(&judgement.variant)],
-            bytes: [fs::metadata(base).map_or(0, |file| file.len()), built.bytes],
+            bytes: [fs::metadata(base).ok().map(|file| file.len()), Some(built.bytes)],
             warnings: built.warnings,
             outside: outside(recorded, judgement),
             never_ran: Vec::new(),
@@ -58,24 +58,25 @@ fn latency_us(recorded: &Recorded, variant: &str) -> Option<f64> {
 }
 
 /// What the whole machine executed more in the variant's windows than in the base's, pair by pair, µs a second, as QEMU
-/// counted it; `None` where it did not count in each.
+/// counted it; `None` where it did not count in each window that was measured.
 fn outside(recorded: &Recorded, judgement: &Judgement) -> Option<Estimate> {
     let of = |name: &str| -> Option<BTreeMap<u32, f64>> {
-        let trials = recorded.trials.iter().map(|trial| (&trial.planned.id, trial));
-        let own = trials.filter(|(id, _)| id.variant == *name && id.purpose == Purpose::Cpu);
-        own.map(|(id, trial)| Some((id.repetition, executed_us(trial)?))).collect()
+        let trials = recorded.trials.iter().map(|trial| (&trial.planned, trial.reading()));
+        let own = trials.filter(|(planned, _)| {
+            planned.id.variant == *name && planned.id.purpose == Purpose::Cpu
+        });
+        let measured = own.filter_map(|(planned, reading)| Some((planned, reading?)));
+        measured
+            .map(|(planned, reading)| {
+                let ns = reading.executed?.total() as f64 * NANOSECONDS_PER_INSTRUCTION;
+                Some((planned.id.repetition, ns / 1e3 / planned.measure.window.as_secs_f64()))
+            })
+            .collect()
     };
     let (base, variant) = (of(&judgement.base)?, of(&judgement.variant)?);
-    let differences: Option<Vec<f64>> =
-        variant.iter().map(|(repetition, us)| Some(us - base.get(repetition)?)).collect();
-    Estimate::of(&differences?)
-}
-
-/// In one window, µs a second.
-fn executed_us(trial: &Trial) -> Option<f64> {
-    let Outcome::Measured(recording) = &trial.outcome else { return None };
-    let ns = recording.executed?.total() as f64 * NANOSECONDS_PER_INSTRUCTION;
-    Some(ns / 1e3 / trial.planned.measure.window.as_secs_f64())
+    let pair = |(repetition, us): (&u32, &f64)| Some(us - base.get(repetition)?);
+    let differences: Vec<f64> = variant.iter().filter_map(pair).collect();
+    Estimate::of(&differences).filter(|_| differences.len() >= judgement.pairs as usize)
 }
 
 /// Why the candidate's trials came to no end, or its load's rounds to none, where all of the base's did.

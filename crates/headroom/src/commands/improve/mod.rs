@@ -27,7 +27,7 @@ use improve::{
     sandbox,
     standing::Standing,
 };
-use lab::host;
+use lab::{cache_model, host};
 use linux::file;
 use model::{architecture::Architecture, name::Sha256Hex};
 
@@ -98,6 +98,11 @@ fn init(options: &Options, named: &Named) -> Result<Verdict, Failure> {
     let study = PathBuf::from(format!("{}/{}", folder.display(), task.asked.study));
     let study_text = read(&study)?;
     let texts = Texts { task: &text, study: &study_text, folder };
+    // Where QEMU does not count, no try could be a win.
+    let arm64 = task.source.arm64.is_some();
+    for arch in Architecture::ALL.into_iter().filter(|arch| arch.is_default() || arm64) {
+        cache_model::tried(arch)?;
+    }
     cell::study(options, &study, &task)?;
     let cancel = options::watched()?;
     let path = folder_of(named);
@@ -331,7 +336,11 @@ impl<'a> Work<'a> {
         let cells = Cell::secret(&self.folder, attempt.id)?;
         let count = cells.len() as u32;
         for (place, cell) in (0..).zip(cells) {
-            let Some(built) = programs.get(&cell.arch.unwrap_or_default()) else { continue };
+            let Some(built) = programs.get(&cell.arch.unwrap_or_default()) else {
+                let sentence = "A cell's processor has no program.";
+                findings.push(Finding::of(Outcome::Invalid, Reason::Unmeasured, sentence));
+                break;
+            };
             let [floor, run] =
                 [2 * place, 2 * place + 1].map(|number| self.folder.secret_run(attempt.id, number));
             let (floor, run) = (floor?, run?);

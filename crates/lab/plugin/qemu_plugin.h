@@ -1,12 +1,13 @@
 /*
- * QEMU's plugin interface, version 1, as far as the cache model uses it.
+ * QEMU's plugin interface, as far as the cache model uses it: version 1 and those since 2.
  *
- * Debian packages no header for it, so these are declarations of our own of what QEMU 4.2 to 8.2 export.
- * A QEMU whose interface no longer has version 1 refuses the plugin by `qemu_plugin_version`.
- * Interface: https://qemu.readthedocs.io/en/v7.2.0/devel/tcg-plugins.html
+ * Debian 12 packages no header for it, so these are declarations of our own of what QEMU exports from 4.2 on. What only
+ * some versions export is weak: it is NULL where the QEMU that loads the plugin has no such function.
+ * Interface: https://qemu.readthedocs.io/en/v7.2.0/devel/tcg-plugins.html and
+ * https://www.qemu.org/docs/master/devel/tcg-plugins.html
  */
-#ifndef HEADROOM_QEMU_PLUGIN_V1_H
-#define HEADROOM_QEMU_PLUGIN_V1_H
+#ifndef HEADROOM_QEMU_PLUGIN_H
+#define HEADROOM_QEMU_PLUGIN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,12 +55,21 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *);
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
+/* Until version 2 the bytes' address, and the first argument is the only one; since version 3 it copies so many of them. */
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *, void *to, size_t length);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *, qemu_plugin_executed, int registers,
                                             void *data);
-void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *, int operation, void *where,
-                                                uint64_t value);
+/* Version 1. */
+__attribute__((weak)) void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *, int operation,
+                                                                      void *where, uint64_t value);
+/* Since version 2: a number of each CPU's. */
+struct qemu_plugin_scoreboard;
+typedef struct { struct qemu_plugin_scoreboard *score; size_t offset; } qemu_plugin_u64;
+__attribute__((weak)) struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t bytes);
+__attribute__((weak)) uint64_t qemu_plugin_u64_sum(qemu_plugin_u64);
+__attribute__((weak)) void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *, int operation,
+                                                                               qemu_plugin_u64 where, uint64_t value);
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *, qemu_plugin_accessed, int registers,
                                       int directions, void *data);
 
