@@ -20,6 +20,7 @@
 //! | 12 | a host that says it is there; settings; clients that the agent makes; which boot it is, and how warm |
 //! | 13 | rounds of the load that are checked inside the window; counters once put-off work has had its time |
 //! | 14 | a mailbox for orders beside the stream, and an order to hold |
+//! | 15 | memory of control groups |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -45,7 +46,7 @@ pub use crate::{
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 14;
+pub const PROTOCOL: u16 = 15;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
