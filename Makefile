@@ -139,7 +139,7 @@ all-targets: check-but-lints
 check-but-lints: setup-check
 	$(cargo) xtask check --but-lints
 
-red-team: tested ## every cheat and every honest change against stationd's task (about an hour)
+red-team: tested ## every cheat and every honest change against the tasks of stationd and hostapd (about an hour and a half)
 	@scripts/setup improve
 	HEADROOM_RED_TEAM=all HEADROOM_CACHE=$(tests_cache) $(linted) MAKEFLAGS= cargo test --locked --workspace --test integration -- red_team:: --nocapture
 

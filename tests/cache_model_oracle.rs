@@ -97,6 +97,7 @@ fn the_model_counts_what_cachegrind_counts() {
         firmware: None,
         replaced: Vec::new(),
         looked_for: None,
+        counts_memory: false,
         patience: std::time::Duration::from_secs(60),
         workers: 1,
     };

@@ -9,6 +9,7 @@ use crate::harness::{Mcp, Place, eventually, number};
 
 const TASK: &str = r#"
 question = "Can this be cheaper?"
+test = "walker --version"
 [source]
 fetch = "mkdir src && printf 'int main(void) { return 0; }\n' >src/main.c && printf 'int other;\n' >other.c"
 build = "if grep -q SLEEP src/main.c; then sleep 30; fi; cc -Wall -o \"$OUT/walker\" src/main.c"

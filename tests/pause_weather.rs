@@ -216,6 +216,7 @@ impl Guest {
             clients: 6,
             shell: true,
             wan: false,
+            memory: false,
             forward: None,
             root_mib: 0,
             perturbed: None,
@@ -264,6 +265,7 @@ fn lab() -> Lab {
         firmware: None,
         replaced: Vec::new(),
         looked_for: None,
+        counts_memory: false,
         patience: Duration::from_secs(180),
         workers: 1,
     };

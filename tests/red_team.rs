@@ -1,7 +1,9 @@
-//! The red team: diffs against a shipped task that cheat, each of which is caught by name, and honest ones that are kept.
+//! The red team: diffs against shipped tasks that cheat, each of which is caught by name, and honest ones that are kept.
 //!
-//! Each file below `red_team` says in its head what it does and what must become of it. A few of them run here, against the
-//! task in haste; all, against the task as it ships, with `HEADROOM_RED_TEAM=all` (`make red-team`, about an hour on two cores).
+//! Each file below `red_team` says in its head what it does and what must become of it, of a try and, where that ends
+//! otherwise, of an acceptance. A few of them run here, against the task in haste, and so do those that
+//! `HEADROOM_RED_TEAM` names, as `hostapd/memfd`; all, against the tasks as they ship, with `HEADROOM_RED_TEAM=all`
+//! (`make red-team`, about an hour and a half on two cores).
 
 use std::{
     collections::BTreeSet,
@@ -18,31 +20,29 @@ use crate::harness::{Mcp, Place, served};
 /// Those that always run: a reply that is old, and a change that is honest.
 const ALWAYS: [&str; 2] = ["cheats/cached-replies", "honest/trace-gate"];
 
-const TASK: &str = "examples/tasks/stationd/task.toml";
+/// The tasks, and the folders of diffs against each.
+const TASKS: [(&str, &[&str]); 2] =
+    [("stationd", &["cheats", "honest"]), ("hostapd", &["hostapd"])];
 
-/// What takes the time of a try, and in how much less of it both of [`ALWAYS`] are what they are. Six clients are those of
-/// most tests, and so is their access point.
-const HASTE: [(&str, &[(&str, &str)]); 2] = [
+/// What takes the time of a try, and in how much less of it each diff is what it is. Six clients are those of most tests, and
+/// so is their access point. What a file does not hold is not replaced in it.
+const HASTE: [(&str, &str); 9] = [
+    ("$(git -C \\\"$TASK\\\" rev-parse --show-toplevel)", "@REPOSITORY@"),
+    ("$TASK/..", "@REPOSITORY@/examples/tasks"),
     (
-        "task.toml",
-        &[
-            ("$(git -C \\\"$TASK\\\" rev-parse --show-toplevel)", "@REPOSITORY@"),
-            (
-                "cargo build",
-                "CARGO_PROFILE_DEVICE_LTO=off CARGO_PROFILE_DEVICE_CODEGEN_UNITS=16 cargo build",
-            ),
-            ("clients = 9", "clients = 6"),
-        ],
+        "cargo build",
+        "CARGO_PROFILE_DEVICE_LTO=off CARGO_PROFILE_DEVICE_CODEGEN_UNITS=16 cargo build",
     ),
-    (
-        "study.toml",
-        &[
-            ("clients = [9]", "clients = [6]"),
-            ("rounds = 10", "rounds = 5"),
-            ("window = \"10s\"", "window = \"5s\""),
-        ],
-    ),
+    ("clients = 9", "clients = 6"),
+    ("clients = 18", "clients = 6"),
+    ("clients = [9]", "clients = [6]"),
+    ("clients = [18]", "clients = [6]"),
+    ("rounds = 10", "rounds = 5"),
+    ("window = \"10s\"", "window = \"5s\""),
 ];
+
+/// Acceptances in haste.
+const ONE_CELL: &str = "[acceptance]\ncells = 1\nclients = [5, 7]\nevery = [\"1s\", \"1s\"]\n";
 
 /// What must become of a diff.
 struct Expected {
@@ -52,10 +52,11 @@ struct Expected {
 }
 
 impl Expected {
-    fn of(diff: &str) -> Self {
-        let line = diff.lines().find_map(|line| line.strip_prefix("Expected: "));
-        let mut words = line.expect("it says what is expected").split(", ").map(str::to_owned);
-        Self { outcome: words.next().unwrap(), reason: words.next() }
+    /// What the head of a diff says behind a word; `None` where it does not have it.
+    fn of(diff: &str, word: &str) -> Option<Self> {
+        let line = diff.lines().find_map(|line| line.strip_prefix(word)?.strip_prefix(": "))?;
+        let mut words = line.split(", ").map(str::to_owned);
+        Some(Self { outcome: words.next().unwrap(), reason: words.next() })
     }
 
     /// What became of it otherwise.
@@ -76,22 +77,28 @@ fn repository() -> PathBuf {
 }
 
 /// The task as it ships, or a copy of it in haste, in the place.
-fn task(place: &Place, is_whole: bool) -> String {
-    let shipped = repository().join(TASK);
+fn task(place: &Place, name: &str, is_whole: bool) -> String {
+    let shipped = repository().join("examples/tasks").join(name);
     if is_whole {
-        return shipped.display().to_string();
+        return shipped.join("task.toml").display().to_string();
     }
-    place.folder("stationd");
+    place.folder(name);
     let repository = repository().display().to_string();
-    for (name, haste) in HASTE {
-        let mut text = fs::read_to_string(shipped.with_file_name(name)).unwrap();
-        for (from, to) in haste {
-            assert!(text.contains(from), "{name} has no `{from}`");
+    let mut found = 0;
+    for file in ["task.toml", "study.toml"] {
+        let mut text = fs::read_to_string(shipped.join(file)).unwrap();
+        if let Some((before, behind)) = text.split_once("[source.arm64]") {
+            text = format!("{before}[asked]{}", behind.split_once("[asked]").unwrap().1);
+        }
+        for (from, to) in HASTE {
+            found += usize::from(text.contains(from));
             text = text.replace(from, &to.replace("@REPOSITORY@", &repository));
         }
-        place.write(&format!("stationd/{name}"), &text);
+        let cell = if file == "task.toml" { ONE_CELL } else { "" };
+        place.write(&format!("{name}/{file}"), &format!("{text}\n{cell}"));
     }
-    place.path("stationd/task.toml").display().to_string()
+    assert!(found >= 5, "{name} is as slow as before");
+    place.path(format!("{name}/task.toml")).display().to_string()
 }
 
 fn names(kind: &str) -> Vec<String> {
@@ -114,37 +121,65 @@ fn cheats_are_caught_by_name_and_honest_changes_are_kept() {
     }
     let place = Place::with_guests();
     let wanted = std::env::var("HEADROOM_RED_TEAM").unwrap_or_default();
-    let task = task(&place, !wanted.is_empty());
-    place.headroom(["improve", "init", &task, "--quiet"]).run().code(0);
-    let all: Vec<String> = [names("cheats"), names("honest")].concat();
-    assert!(all.len() >= 25, "{all:?}");
+    let all: Vec<String> =
+        TASKS.iter().flat_map(|(_, kinds)| *kinds).flat_map(|kind| names(kind)).collect();
+    assert!(all.len() >= 42, "{all:?}");
     let chosen: BTreeSet<&str> = wanted.split(',').collect();
     let is_chosen = |name: &str| match wanted.as_str() {
         "" => ALWAYS.contains(&name),
         "all" => true,
         _ => chosen.contains(name),
     };
-    let mut missed = Vec::new();
-    for name in all.iter().filter(|name| is_chosen(name)) {
-        let path = repository().join("tests/red_team").join(format!("{name}.diff"));
-        let expected = Expected::of(&fs::read_to_string(&path).unwrap());
-        let path = path.display().to_string();
-        let ended = place.headroom(["improve", "try", &task, &path, "--json"]).run();
-        let finding = ended.last_json()["finding"].clone();
-        eprintln!("{name}: {finding}");
-        missed.extend(expected.missed(&finding).map(|why| format!("{name}: {why}")));
+    let (mut missed, mut tried) = (Vec::new(), 0);
+    for (task_name, kinds) in TASKS {
+        let names: Vec<String> =
+            kinds.iter().flat_map(|kind| names(kind)).filter(|name| is_chosen(name)).collect();
+        if names.is_empty() {
+            continue;
+        }
+        let task = task(&place, task_name, wanted == "all");
+        place.headroom(["improve", "init", &task, "--quiet"]).run().code(0);
+        for name in &names {
+            missed.extend(
+                misses(&place, &task, name).into_iter().map(|why| format!("{name}: {why}")),
+            );
+        }
+        tried += names.len();
+        // The books hold, and all that was tried is on the page.
+        place
+            .headroom(["improve", "ledger", &task])
+            .run()
+            .code(0)
+            .says("each with the hash of the one before");
+        place.headroom(["improve", "status", &task]).run().code(0).prints("Left: ");
+        let page =
+            fs::read_to_string(place.path(format!("improve/{task_name}/report.html"))).unwrap();
+        assert!(page.contains("The road so far"));
     }
-    assert!(missed.is_empty(), "{}", missed.join("\n"));
-    // The books hold, and all that was tried is on the page.
-    place
-        .headroom(["improve", "ledger", &task])
-        .run()
-        .code(0)
-        .says("each with the hash of the one before");
-    place.headroom(["improve", "status", &task]).run().code(0).prints("Left: ");
-    let page = fs::read_to_string(place.path("improve/stationd/report.html")).unwrap();
-    assert!(page.contains("The road so far"));
+    eprintln!("{} of {tried} are what they are expected to be", tried - missed.len());
+    assert!(missed.is_empty() && tried > 0, "{}", missed.join("\n"));
     assert_eq!(place.left(), []);
+}
+
+/// What became of a diff, in a try and where its head asks for it in an acceptance, that is not what must become of it.
+fn misses(place: &Place, task: &str, name: &str) -> Option<String> {
+    let path = repository().join("tests/red_team").join(format!("{name}.diff"));
+    let text = fs::read_to_string(&path).unwrap();
+    let path = path.display().to_string();
+    let becomes = |words: &[&str]| {
+        let ended =
+            place.headroom(["improve"].iter().chain(words).chain(&["--json"]).copied()).run();
+        let value = ended.last_json();
+        eprintln!("{name}: {}", value["finding"]);
+        value
+    };
+    let tried = becomes(&["try", task, &path]);
+    let expected = Expected::of(&text, "Expected").expect("it says what is expected");
+    let accepted = Expected::of(&text, "Accepted");
+    expected.missed(&tried["finding"]).or_else(|| {
+        let id = tried["id"].to_string();
+        accepted?.missed(&becomes(&["accept", task, "--try", &id])["finding"])
+    })
 }
 
 /// The protocol's own SDK, from nothing to an accepted improvement within a quarter of an hour.
@@ -157,7 +192,7 @@ fn a_client_goes_from_nothing_to_an_accepted_improvement() {
     }
     let place = Place::with_guests();
     let began = Instant::now();
-    let task = repository().join(TASK).display().to_string();
+    let task = repository().join("examples/tasks/stationd/task.toml").display().to_string();
     // The SDK over stdio, or another client over HTTP.
     let client = std::env::var("HEADROOM_MCP_CLIENT").unwrap_or_else(|_| "auto".to_owned());
     let server = (client != "auto").then(|| served(&place, &["--task", &task]));

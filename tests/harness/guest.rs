@@ -65,6 +65,7 @@ pub(crate) fn lab_of(arch: Architecture) -> Lab {
         firmware: None,
         replaced: Vec::new(),
         looked_for: None,
+        counts_memory: false,
         patience: std::time::Duration::from_secs(180),
         workers: 1,
     };
@@ -81,6 +82,7 @@ pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snaps
         clients: 6,
         shell: false,
         wan: false,
+        memory: false,
         forward: None,
         root_mib: 0,
         perturbed: None,

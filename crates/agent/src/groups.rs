@@ -2,8 +2,8 @@
 //!
 //! Talks to control groups of either version. A process set that already has a group for itself stays
 //! there; else its processes are moved to a group of ours and moved back. What we start ourselves is
-//! started in a group of ours. No controller is enabled and no limit is set: the groups count CPU time
-//! and do nothing else. Where no group can be made, the measurement goes on without that counter. What an
+//! started in a group of ours. No limit is set: the groups count CPU time, and memory where that is asked for and the
+//! machine's groups count it, and do nothing else. Where no group can be made, the measurement goes on without that counter. What an
 //! agent left that was killed is given back by the next one that makes groups, or is asked to ([`folder`]).
 
 mod folder;
@@ -45,6 +45,8 @@ pub struct Groups {
     tree: Option<Tree>,
     /// The folder that all of ours are in.
     folder: Option<Folder>,
+    /// Whether ours count memory, too.
+    of_memory: bool,
     /// Ours for programs that we start.
     started: Vec<PathBuf>,
     /// Ours for processes that were there before.
@@ -75,6 +77,11 @@ impl Groups {
         groups
     }
 
+    /// Has the groups that are made from here on count memory, too, where the machine's count it.
+    pub fn count_memory(&mut self) {
+        self.of_memory = true;
+    }
+
     /// Makes a group for programs that are to be started in it; they are ended with it.
     pub fn make_room(&mut self, name: &str) -> Option<PathBuf> {
         let tree = self.tree.clone()?;
@@ -99,7 +106,7 @@ impl Groups {
         }
     }
 
-    /// The CPU time of groups.
+    /// What groups use.
     pub fn meters(&self, groups: &[PathBuf]) -> Vec<Meter> {
         let version = self.tree.as_ref().map(|tree| tree.version);
         let meter = |group: &PathBuf| Meter::open(version?, group).ok();
@@ -117,6 +124,10 @@ impl Groups {
             Some(folder) => folder,
             None => Folder::make(tree)?,
         };
+        if self.of_memory {
+            // Without it the figure is absent.
+            let _ = cgroup::count_memory_below(folder.path());
+        }
         let group = self.folder.insert(folder).path().join(name);
         cgroup::create(&group)?;
         Ok(group)

@@ -56,6 +56,9 @@ pub fn measure(session: &mut Session, order: &Measure, marks: Option<Marks>) -> 
     state::take(order.state);
     let repaired = repair(session, order)?;
     let mut groups = Groups::find();
+    if order.witness.is_some() {
+        groups.count_memory();
+    }
     let found = Found::of(session, order, &mut groups)?;
     found.introduce(session, order)?;
     let instrument = found.instrument(session, order)?;

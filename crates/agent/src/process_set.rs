@@ -225,7 +225,12 @@ fn sum<T>(parts: impl Iterator<Item = Option<T>>, add: fn(T, T) -> T) -> Option<
 }
 
 fn group(usage: cgroup::Usage) -> Group {
-    Group { usage_ns: usage.total_ns, user_ns: usage.user_ns, system_ns: usage.system_ns }
+    Group {
+        usage_ns: usage.total_ns,
+        user_ns: usage.user_ns,
+        system_ns: usage.system_ns,
+        held_kib: usage.held_bytes.map(|bytes| bytes / 1024),
+    }
 }
 
 fn add_group(a: Group, b: Group) -> Group {
@@ -233,6 +238,7 @@ fn add_group(a: Group, b: Group) -> Group {
         usage_ns: a.usage_ns + b.usage_ns,
         user_ns: a.user_ns.zip(b.user_ns).map(|(a, b)| a + b),
         system_ns: a.system_ns.zip(b.system_ns).map(|(a, b)| a + b),
+        held_kib: a.held_kib.zip(b.held_kib).map(|(a, b)| a + b),
     }
 }
 

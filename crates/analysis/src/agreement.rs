@@ -10,6 +10,7 @@
 //! unknown to the subject as well. Keys without a second source are named, never counted as compared.
 
 mod abilities;
+pub(crate) mod exact;
 mod own;
 mod past;
 pub(crate) mod rounds;
@@ -296,7 +297,7 @@ impl Reported<'_> {
     }
 
     fn is_unsettled(&self, entry: &Entry, own: Option<&Value>) -> bool {
-        let is_passing = own.is_none() || entry.rule == Rule::Level;
+        let is_passing = own.is_none() || entry.rule.is_state();
         is_passing && has_joined_anew(self.before, self.after)
     }
 

@@ -77,6 +77,8 @@ pub struct Beyond {
     pub rss_start_kib: Option<f64>,
     /// Resident at the last sample, KiB.
     pub rss_end_kib: Option<f64>,
+    /// The most that the control group held, shared memory and files in memory included, KiB.
+    pub group_kib: Option<f64>,
     /// Growth of the resident size within a window, KiB.
     pub rss_growth_kib: Option<f64>,
     /// Proportional at the first sample, KiB.
@@ -269,6 +271,7 @@ fn beyond(trials: &[&TrialFigures]) -> Beyond {
     Beyond {
         rss_start_kib: mean(&|trial| Some(trial.memory?.rss_start_kib as f64)),
         rss_end_kib: mean(&|trial| Some(trial.memory?.rss_end_kib as f64)),
+        group_kib: mean(&|trial| Some(trial.memory?.group_kib? as f64)),
         rss_growth_kib: mean(&|trial| {
             let memory = trial.memory?;
             Some(memory.rss_end_kib as f64 - memory.rss_start_kib as f64)

@@ -122,6 +122,8 @@ pub struct MemoryFigures {
     pub rss_start_kib: u64,
     /// Resident at the last sample.
     pub rss_end_kib: u64,
+    /// The most that the control group held until the last sample, shared memory and files in memory included.
+    pub group_kib: Option<u64>,
     /// Proportional at the first sample.
     pub pss_start_kib: Option<u64>,
     /// Proportional at the last sample.
@@ -352,6 +354,21 @@ mod tests {
         assert_eq!(figures.subject.us_per_second, 2_000.0);
         assert_eq!(figures.subject.share_of_core, 0.002);
         assert_eq!(figures.subject.instructions_per_second, Some(1_000_000.0));
+    }
+
+    #[test]
+    fn a_group_held_the_most_that_a_sample_saw_and_one_unknown_sample_makes_it_unknown() {
+        let mut trial = first();
+        let hold = |trial: &mut Trial, held: [Option<u64>; 3]| {
+            let samples = &mut recording(trial).samples;
+            samples.truncate(3);
+            for (sample, held_kib) in samples.iter_mut().zip(held) {
+                sample.subject.group.as_mut().unwrap().held_kib = held_kib;
+            }
+            of(trial).unwrap().memory.unwrap().group_kib
+        };
+        assert_eq!(hold(&mut trial, [Some(7), Some(900), Some(8)]), Some(900));
+        assert_eq!(hold(&mut trial, [Some(7), None, Some(8)]), None);
     }
 
     #[test]

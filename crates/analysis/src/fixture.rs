@@ -431,5 +431,5 @@ fn group(usage_ns: u64) -> Group {
     // Version 2 of control groups tells microseconds.
     let usage_ns = usage_ns / 1_000 * 1_000;
     let user_ns = usage_ns / 3_000 * 1_000;
-    Group { usage_ns, user_ns: Some(user_ns), system_ns: Some(usage_ns - user_ns) }
+    Group { usage_ns, user_ns: Some(user_ns), system_ns: Some(usage_ns - user_ns), held_kib: None }
 }

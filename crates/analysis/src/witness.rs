@@ -8,10 +8,11 @@ use model::{
     plural::count,
     trial::{Outcome, Trial},
     verdict::Verdict,
+    witness::Witnessed,
 };
 
 use crate::{
-    agreement::{Disagreement, rounds},
+    agreement::{Disagreement, exact, rounds},
     verdicts::WitnessFinding,
 };
 
@@ -40,6 +41,36 @@ pub(crate) fn of_sides(pairs: &[(&Trial, &Trial)]) -> Option<WitnessFinding> {
         return Some(WitnessFinding { verdict: Verdict::Invalid, sentence });
     }
     of_trials(&base.into_iter().chain(variant).collect::<Vec<_>>())
+}
+
+/// Whether the variant's replies are the base's, byte by byte but for the values that a table names as changing. Of the
+/// pairs of a comparison, `(base, variant)`; without a pair, and where a trial holds no reply, nothing agrees.
+pub fn word_for_word(pairs: &[(&Trial, &Trial)]) -> WitnessFinding {
+    let of = |verdict, sentence| WitnessFinding { verdict, sentence };
+    let unseen =
+        pairs.iter().flat_map(|(base, variant)| [base, variant]).find(|one| replies(one).is_none());
+    if let Some(unseen) = unseen {
+        return of(Verdict::Invalid, format!("`{}`, no round was checked", unseen.planned.id));
+    }
+    let sides = pairs.iter().filter_map(|(base, variant)| replies(base).zip(replies(variant)));
+    match exact::of(&sides.collect::<Vec<_>>()) {
+        Ok(0) => of(Verdict::Invalid, "no reply was compared with the base's".to_owned()),
+        Ok(parts) => {
+            let parts = counted(parts, "part of a reply is", "parts of replies are");
+            of(Verdict::Pass, format!("{parts} the base's, word for word"))
+        }
+        Err((pair, why)) => {
+            let (verdict, why) = match why {
+                Disagreement::Differs(why) => (Verdict::Fail, why),
+                Disagreement::Unable(why) => (Verdict::Invalid, why),
+            };
+            of(verdict, format!("`{}`, {why}", pairs[pair].1.planned.id))
+        }
+    }
+}
+
+fn replies(trial: &Trial) -> Option<&Witnessed> {
+    trial.reading()?.witnessed.as_deref()
 }
 
 /// Whether a trial's replies are checked: without a client there is nothing to say.

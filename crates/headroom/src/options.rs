@@ -35,6 +35,7 @@ pub(crate) struct Options {
     firmware: Option<FirmwareSource>,
     replaced: Vec<Replaced>,
     looked_for: Option<PathBuf>,
+    counts_memory: bool,
     /// Whether a run is gone on with, whose paths are somebody's words.
     is_resuming: bool,
     patience: Duration,
@@ -62,6 +63,7 @@ impl Options {
             firmware: firmware_of(common)?.map(FirmwareSource::Files),
             replaced: Vec::new(),
             looked_for: None,
+            counts_memory: false,
             is_resuming: false,
             patience: common.patience,
             workers: common.jobs.map_or_else(host::cores, usize::from),
@@ -82,6 +84,11 @@ impl Options {
     /// The same with another build of a program of the image.
     pub(crate) fn replacing(&self, replaced: Replaced) -> Self {
         Self { replaced: vec![replaced], ..self.clone() }
+    }
+
+    /// The same, whose machines' control groups count memory.
+    pub(crate) fn counting_memory(&self) -> Self {
+        Self { counts_memory: true, ..self.clone() }
     }
 
     /// The same, whose machines look out for code of programs.
@@ -258,6 +265,7 @@ impl Options {
             firmware: self.firmware.clone(),
             replaced: self.replaced.clone(),
             looked_for: self.looked_for.clone(),
+            counts_memory: self.counts_memory,
             patience: self.patience,
             workers: self.workers,
         }

@@ -6,7 +6,7 @@
 use analysis::{
     Estimate, Part, paired,
     quantity::percent,
-    verdicts::{Finding as Found, Judgement},
+    verdicts::{Finding as Found, Judgement, WitnessFinding},
 };
 use model::{share::Share, study::Study, verdict::Verdict};
 
@@ -17,6 +17,9 @@ use crate::{
 
 /// Of what the subject saves, others may take so much, as noise of theirs.
 const OTHERS: f64 = 0.1;
+
+/// A control group's memory is charged in steps of so much, for each processor (`MEMCG_CHARGE_BATCH` in `mm/memcontrol.c`).
+const CHARGE_KIB: f64 = 256.0;
 
 /// What is a win.
 #[derive(Clone, Copy, Debug)]
@@ -38,12 +41,16 @@ pub struct Evidence {
     pub judgement: Judgement,
     /// Why trials of the candidate alone came to no end.
     pub broken: Option<String>,
+    /// Whether its replies are the base's, word for word; `None` where the task compares their values alone.
+    pub words: Option<WitnessFinding>,
     /// What no honest program costs less than, µs of CPU a second.
     pub floor_us: Option<f64>,
     /// How long the load waited for the end of a checked round, base's and candidate's mean, µs.
     pub latency_us: [Option<f64>; 2],
     /// Resident memory of the base's and the candidate's subject, KiB.
     pub memory_kib: [Option<f64>; 2],
+    /// The most that their control groups held, shared memory and files in memory included, KiB.
+    pub group_kib: [Option<f64>; 2],
     /// Length of the base's and the candidate's program, bytes.
     pub bytes: [Option<u64>; 2],
     /// New warnings in edited files.
@@ -68,6 +75,7 @@ pub fn judge(rule: &Rule, evidence: &Evidence) -> Finding {
     let checks = [
         broken,
         false_replies,
+        other_words,
         unmeasured,
         absent,
         put_off,
@@ -109,13 +117,62 @@ fn broken(_: &Rule, evidence: &Evidence) -> Option<Finding> {
 /// A reply of a measured window that is not so, or too old. Where nobody could say, nothing was measured; where nothing was
 /// checked, [`absent`] says so.
 fn false_replies(_: &Rule, evidence: &Evidence) -> Option<Finding> {
-    let found = evidence.judgement.witness.as_ref()?;
+    not_true(evidence.judgement.witness.as_ref()?, Reason::WrongValues)
+}
+
+fn other_words(_: &Rule, evidence: &Evidence) -> Option<Finding> {
+    not_true(evidence.words.as_ref()?, Reason::OtherWords)
+}
+
+fn not_true(found: &WitnessFinding, reason: Reason) -> Option<Finding> {
     let (outcome, reason) = match found.verdict {
-        Verdict::Fail => (Outcome::Suspect, Reason::WrongValues),
+        Verdict::Fail => (Outcome::Suspect, reason),
         Verdict::Invalid => (Outcome::Invalid, Reason::Unmeasured),
         Verdict::Pass | Verdict::Measured => return None,
     };
     Some(Finding::of(outcome, reason, format!("{}.", found.sentence)))
+}
+
+/// What the test of a task printed in one trial, or why it came to no end.
+pub type Answer = Result<String, String>;
+
+/// Holds what a candidate answers to the test of a task against what the base answers, in all trials. The base answers
+/// the same in all of its own, else the test says nothing of a candidate.
+pub fn answers(base: &[Answer], candidate: &[Answer]) -> Option<Finding> {
+    let invalid = |sentence| Some(Finding::of(Outcome::Invalid, Reason::Unmeasured, sentence));
+    let suspect = |sentence| Some(Finding::of(Outcome::Suspect, Reason::OtherAnswers, sentence));
+    let known = match base.first() {
+        Some(Ok(known)) if !candidate.is_empty() => known,
+        Some(Ok(_)) | None => return invalid("The task's test did not run.".to_owned()),
+        Some(Err(why)) => return invalid(format!("The task's test fails with the base: {why}.")),
+    };
+    let differs = |answer: &Answer| match answer {
+        Ok(text) => (text != known).then(|| difference(known, text)),
+        Err(why) => Some(format!("fails: {why}")),
+    };
+    if let Some(how) = base.iter().find_map(differs) {
+        return invalid(format!("The base itself answers the task's test in two ways: it {how}."));
+    }
+    let how = candidate.iter().find_map(differs)?;
+    suspect(format!("It does not answer the task's test as the base does: it {how}."))
+}
+
+/// The first line that is another.
+fn difference(known: &str, text: &str) -> String {
+    let (mut known, mut own) = (known.lines(), text.lines());
+    loop {
+        match (known.next(), own.next()) {
+            (known, own) if known == own && known.is_some() => {}
+            (known, own) => {
+                let [known, own] = [known, own].map(|line| {
+                    let line: String = line?.chars().take(100).collect();
+                    Some(format!("“{}”", line.escape_debug()))
+                });
+                let word = |line: Option<String>| line.unwrap_or_else(|| "nothing".to_owned());
+                return format!("says {}, and the base {}", word(own), word(known));
+            }
+        }
+    }
 }
 
 fn put_off(_: &Rule, evidence: &Evidence) -> Option<Finding> {
@@ -277,15 +334,34 @@ fn slower(allowed: Share, [base, candidate]: [Option<f64>; 2]) -> Option<Finding
     is_slower.then(|| Finding::of(Outcome::Reverted, Reason::Latency, sentence()))
 }
 
+/// Resident memory at the end of a window, and the most that the control group held: pages that are in no process, and
+/// those that were there for a moment only.
 fn memory(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
-    let [Some(base), Some(candidate)] = evidence.memory_kib else { return None };
-    let most = base * (1.0 + rule.gates.memory.get());
+    let allowed = rule.gates.memory;
+    let subject = || larger(allowed, Held { of: "subject", kib: evidence.memory_kib, step: 0.0 });
+    let group = Held { of: "control group", kib: evidence.group_kib, step: CHARGE_KIB };
+    subject().or_else(|| larger(allowed, group))
+}
+
+/// Memory of one thing, of the base's and the candidate's.
+struct Held {
+    of: &'static str,
+    kib: [Option<f64>; 2],
+    /// It is known in steps of so much.
+    step: f64,
+}
+
+fn larger(allowed: Share, Held { of, kib, step }: Held) -> Option<Finding> {
+    let [Some(base), Some(candidate)] = kib else {
+        let sentence = format!("How much memory the {of} holds is not known on both sides.");
+        return Some(Finding::of(Outcome::Invalid, Reason::Unmeasured, sentence));
+    };
     let sentence = || {
-        let allowed = rule.gates.memory;
         format!(
-            "Its subject holds {candidate:.0} KiB, the base's {base:.0} KiB; {allowed} more is allowed."
+            "Its {of} holds {candidate:.0} KiB, the base's {base:.0} KiB; {allowed} more is allowed."
         )
     };
+    let most = base * (1.0 + allowed.get()) + step;
     (candidate > most).then(|| Finding::of(Outcome::Reverted, Reason::Memory, sentence()))
 }
 
@@ -429,6 +505,58 @@ mod tests {
             (found.outcome, found.reason),
             (Outcome::Suspect, Some(Reason::OutsideDisagrees))
         );
+    }
+
+    #[test]
+    fn a_test_is_answered_as_the_base_answers_it_or_it_says_nothing() {
+        let said = |text: &str| -> Answer { Ok(text.to_owned()) };
+        let died = || -> Answer { Err("it ended with exit status 1".to_owned()) };
+        let base = [said("pong\n2\n"), said("pong\n2\n")];
+        assert_eq!(answers(&base, &base), None);
+        let becomes = |base: &[Answer], candidate: &[Answer]| {
+            let found = answers(base, candidate).unwrap();
+            (found.outcome, found.sentence)
+        };
+        let other = "It does not answer the task's test as the base does: it ";
+        for (last, words) in [
+            (said("pong\n3\n"), "says “3”, and the base “2”."),
+            (said("pong\n"), "says nothing, and the base “2”."),
+            (died(), "fails: it ended with exit status 1."),
+        ] {
+            let found = becomes(&base, &[base[0].clone(), last]);
+            assert_eq!(found, (Outcome::Suspect, format!("{other}{words}")));
+        }
+        let unsteady = [said("a\n"), said("b\n")];
+        let none: &[Answer] = &[];
+        for (base, candidate) in [
+            (unsteady.as_slice(), &unsteady[..1]),
+            (&[died()], &base),
+            (none, &base),
+            (&base, none),
+        ] {
+            assert_eq!(becomes(base, candidate).0, Outcome::Invalid);
+        }
+    }
+
+    #[test]
+    fn more_memory_of_process_or_group_is_no_win_and_unknown_memory_is_no_agreement() {
+        let becomes = |kib: [Option<f64>; 2]| {
+            let held = Held { of: "control group", kib, step: CHARGE_KIB };
+            larger(Share::of(0.05), held).map(|found| (found.outcome, found.sentence))
+        };
+        assert_eq!(becomes([Some(4000.0), Some(4450.0)]), None);
+        let more = "Its control group holds 311200 KiB, the base's 4000 KiB; 5% more is allowed.";
+        assert_eq!(
+            becomes([Some(4000.0), Some(311_200.0)]),
+            Some((Outcome::Reverted, more.to_owned()))
+        );
+        for unknown in [[None, Some(9.0)], [Some(9.0), None], [None, None]] {
+            assert_eq!(
+                becomes(unknown).map(|found| found.0),
+                Some(Outcome::Invalid),
+                "{unknown:?}"
+            );
+        }
     }
 
     #[test]

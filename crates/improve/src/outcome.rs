@@ -68,6 +68,10 @@ pub enum Reason {
     SameProgram,
     /// A reply in a measured window holds a value, or lacks a client, that the kernel does not confirm.
     WrongValues,
+    /// A reply in a measured window is not the base's, word for word.
+    OtherWords,
+    /// A command of the task's test is answered otherwise than by the base.
+    OtherAnswers,
     /// Work of the window was done after it.
     PutOff,
     /// hostapd, the load, children or the rest of the machine pay what the subject saves.
@@ -81,7 +85,7 @@ pub enum Reason {
     Broken,
     /// Its replies come later.
     Latency,
-    /// The subject holds more memory.
+    /// The subject or its control group holds more memory.
     Memory,
     /// The program is larger.
     Size,

@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 pub struct Task {
     /// What is asked, in a sentence.
     pub question: String,
+    /// Shell commands that ask the program for what the load does not: they run on the access point, as root, and what
+    /// they print must be what they print with the base.
+    pub test: String,
     /// What is changed and built.
     pub source: Source,
     /// What is measured, and what a win is.
@@ -115,9 +118,23 @@ pub struct Asked {
     /// Pairs of a try.
     #[serde(default = "fewest_pairs")]
     pub pairs: u32,
+    /// How the replies of the load are compared with the base's, beside what the kernel says of their values.
+    #[serde(default)]
+    pub replies: Replies,
     /// A variant that costs less than anything that does the job: cheaper than it is no win.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<VariantName>,
+}
+
+/// How replies are compared with the base's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replies {
+    /// Every byte is the base's, but for values that change in time.
+    #[default]
+    Exact,
+    /// Only the values that the kernel knows are compared, with the kernel's.
+    Values,
 }
 
 fn fewest_pairs() -> u32 {
@@ -215,6 +232,9 @@ impl Task {
         let [shortest, longest] = self.acceptance.every;
         match self {
             _ if self.question.trim().is_empty() => wrong("question", "say what is asked"),
+            _ if self.test.trim().is_empty() => {
+                wrong("test", "write commands that ask for what the load does not")
+            }
             _ if self.source.edit.is_empty() => {
                 wrong("source.edit", "name what a try may edit, as [\"src/\"]")
             }
@@ -266,6 +286,7 @@ mod tests {
 
     const TASK: &str = r#"
 question = "Can a walk be cheaper?"
+test = "walker --version"
 [source]
 fetch = "cp -a $TASK/tree/. ."
 build = "make"
@@ -283,6 +304,7 @@ at-least = "2%"
     fn what_a_task_does_not_say_has_a_value() {
         let task = Task::read(TASK).unwrap();
         assert_eq!((task.asked.pairs, task.budget.acceptances), (6, 3));
+        assert_eq!(task.asked.replies, Replies::Exact);
         assert!((task.level() - 0.05 / 3.0).abs() < 1e-12);
     }
 
@@ -312,6 +334,8 @@ at-least = "2%"
             wrong("question = \"Can a walk be cheaper?\"", "question = \" \"")
                 .starts_with("question")
         );
+        assert!(wrong("walker --version", " ").starts_with("test: "));
+        assert!(wrong("test = \"walker --version\"\n", "").contains("missing field `test`"));
         assert!(wrong("[asked]", "[asked]\nspeed = 1").contains("speed"));
     }
 }

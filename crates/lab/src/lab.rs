@@ -66,6 +66,8 @@ pub struct Settings {
     pub replaced: Vec<Replaced>,
     /// Code of programs that counted machines look out for, a file with a [`CodePart`](crate::cache_model::CodePart) in each line.
     pub looked_for: Option<PathBuf>,
+    /// Whether the control groups of virtual access points count memory, too: that costs whoever asks for some.
+    pub counts_memory: bool,
     /// How long an access point may be silent before it counts as hung.
     pub patience: Duration,
     /// Trials at a time where the figures allow it; also the cores that estimates speak of.

@@ -46,6 +46,7 @@ impl Needs {
             clients,
             shell: false,
             wan: false,
+            memory: false,
             forward: None,
             root_mib: 0,
             perturbed,

@@ -246,6 +246,7 @@ impl Wanted {
             clients,
             shell: false,
             wan: true,
+            memory: false,
             forward: None,
             root_mib: 0,
             perturbed: None,

@@ -438,15 +438,33 @@ fn is_no_command(line: &str) -> bool {
     shlex::split(line).is_none_or(|words| words.first().is_none_or(String::is_empty))
 }
 
-/// The first `{word}` that is not known.
+/// The first `{word}` that is not known. A shell's own braces hold no word alone, or follow a `$`.
 fn unknown_placeholder(command: &str) -> Option<&str> {
-    let words = command.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
-    words.map(|(word, _)| word).find(|word| *word != "interface")
+    let is_word = |word: &&str| {
+        !word.is_empty()
+            && word.bytes().all(|one| one.is_ascii_alphanumeric() || b"-_".contains(&one))
+    };
+    let words = command.match_indices('{').filter(|(at, _)| !command[..*at].ends_with('$'));
+    let words = words.filter_map(|(at, _)| Some(command[at + 1..].split_once('}')?.0));
+    words.filter(is_word).find(|word| *word != "interface")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shells_braces_are_no_placeholders() {
+        for known in [
+            "f() { iw dev \"$@\"; }",
+            "awk '{ print $2 }'",
+            "echo ${one} ${two##*/}",
+            "iw {interface}",
+        ] {
+            assert_eq!(unknown_placeholder(known), None, "{known}");
+        }
+        assert_eq!(unknown_placeholder("iw { a; } {radio}"), Some("radio"));
+    }
 
     const GOOD: &str = "\
 question = \"What does it cost?\"

@@ -1,8 +1,8 @@
 //! Control groups, both versions: where they are, who is in one, what CPU time it used.
 //!
-//! Talks to `/proc/self/mountinfo`, `/proc/PID/cgroup` and the group file system. It enables no
-//! controller and sets no limit: in version 2 every group counts CPU time by itself, in version 1
-//! `cpuacct` does. It removes only what it is told to.
+//! Talks to `/proc/self/mountinfo`, `/proc/PID/cgroup` and the group file system. It sets no limit, and enables only
+//! memory's controller, where it is told to: in version 2 every group counts CPU time by itself, in version 1 `cpuacct`
+//! does. It removes only what it is told to.
 //!
 //! Formats: <https://docs.kernel.org/admin-guide/cgroup-v2.html>,
 //! <https://docs.kernel.org/admin-guide/cgroup-v1/cpuacct.html>. Minimum kernel: 4.15 for the CPU time
@@ -199,6 +199,16 @@ pub fn remove(group: &Path) -> Result<(), Error> {
     fs::remove_dir(group).map_err(refused("remove", group))
 }
 
+/// Has the groups below one count their memory, in version 2.
+///
+/// # Errors
+///
+/// [`Error::Refused`] where the group itself is not given the controller, or holds processes.
+pub fn count_memory_below(group: &Path) -> Result<(), Error> {
+    let file = group.join("cgroup.subtree_control");
+    fs::write(&file, "+memory").map_err(refused("write to", &file))
+}
+
 /// Moves a process, with all its threads, into a group.
 ///
 /// # Errors
@@ -240,7 +250,7 @@ fn refused(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error
     move |source| Error::Refused { action, path: path.to_owned(), source }
 }
 
-/// CPU time of a group and of everything below it, also of processes that have ended.
+/// What a group and everything below it used, processes that have ended included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// User and kernel, ns.
@@ -249,9 +259,12 @@ pub struct Usage {
     pub user_ns: Option<u64>,
     /// Kernel, ns.
     pub system_ns: Option<u64>,
+    /// The most memory that it has held, shared memory and files in memory included, bytes; where the kernel does not say
+    /// (before 5.19) what it holds now; `None` where memory is not counted.
+    pub held_bytes: Option<u64>,
 }
 
-/// A group's CPU time, read again and again.
+/// A group's CPU time and memory, read again and again.
 #[derive(Debug)]
 pub enum Meter {
     /// `cpuacct.usage`, and its two parts where the kernel has them (4.7).
@@ -263,8 +276,13 @@ pub enum Meter {
         /// Kernel.
         system: Option<Reader>,
     },
-    /// `cpu.stat`.
-    V2(Reader),
+    /// `cpu.stat`, and `memory.peak` or `memory.current`.
+    V2 {
+        /// CPU time.
+        stat: Reader,
+        /// Memory, where its controller is enabled.
+        memory: Option<Reader>,
+    },
 }
 
 impl Meter {
@@ -280,11 +298,16 @@ impl Meter {
                 user: Reader::open(group.join("cpuacct.usage_user")).ok(),
                 system: Reader::open(group.join("cpuacct.usage_sys")).ok(),
             },
-            Version::V2 => Self::V2(Reader::open(group.join("cpu.stat"))?),
+            Version::V2 => Self::V2 {
+                stat: Reader::open(group.join("cpu.stat"))?,
+                memory: ["memory.peak", "memory.current"]
+                    .iter()
+                    .find_map(|name| Reader::open(group.join(name)).ok()),
+            },
         })
     }
 
-    /// The CPU time of this moment.
+    /// What it has used until now.
     ///
     /// # Errors
     ///
@@ -292,17 +315,22 @@ impl Meter {
     pub fn read(&self, buffer: &mut Vec<u8>) -> Result<Usage, Error> {
         match self {
             Self::V1 { total, user, system } => {
-                let mut part = |file: &Option<Reader>| file.as_ref()?.parse(buffer, nanos).ok();
+                let mut part = |file: &Option<Reader>| file.as_ref()?.parse(buffer, number).ok();
                 let (user_ns, system_ns) = (part(user), part(system));
-                Ok(Usage { total_ns: total.parse(buffer, nanos)?, user_ns, system_ns })
+                let total_ns = total.parse(buffer, number)?;
+                Ok(Usage { total_ns, user_ns, system_ns, held_bytes: None })
             }
-            Self::V2(stat) => Ok(stat.parse(buffer, cpu_stat)?),
+            Self::V2 { stat, memory } => {
+                let usage = stat.parse(buffer, cpu_stat)?;
+                let held_bytes = memory.as_ref().and_then(|file| file.parse(buffer, number).ok());
+                Ok(Usage { held_bytes, ..usage })
+            }
         }
     }
 }
 
 /// Parses a file that is one number.
-fn nanos(text: &[u8]) -> Option<u64> {
+fn number(text: &[u8]) -> Option<u64> {
     std::str::from_utf8(text).ok()?.trim().parse().ok()
 }
 
@@ -317,6 +345,7 @@ pub fn cpu_stat(text: &[u8]) -> Option<Usage> {
         total_ns: field("usage_usec")?,
         user_ns: field("user_usec"),
         system_ns: field("system_usec"),
+        held_bytes: None,
     })
 }
 
@@ -389,15 +418,19 @@ mod tests {
     #[test]
     fn cpu_stat_is_read_and_refused() {
         let good = b"usage_usec 1500\nuser_usec 1000\nsystem_usec 500\nnr_periods 0\n";
-        let usage =
-            Usage { total_ns: 1_500_000, user_ns: Some(1_000_000), system_ns: Some(500_000) };
+        let usage = Usage {
+            total_ns: 1_500_000,
+            user_ns: Some(1_000_000),
+            system_ns: Some(500_000),
+            held_bytes: None,
+        };
         assert_eq!(cpu_stat(good), Some(usage));
         assert_eq!(cpu_stat(b"usage_usec 2\n").map(|usage| usage.user_ns), Some(None));
         assert_eq!(cpu_stat(b"user_usec 2\n"), None);
         assert_eq!(cpu_stat(b"usage_usec many\n"), None);
         assert_eq!(cpu_stat(b"usage_usec 99999999999999999999\n"), None);
-        assert_eq!(nanos(b"1234\n"), Some(1234));
-        assert_eq!(nanos(b"\n"), None);
+        assert_eq!(number(b"1234\n"), Some(1234));
+        assert_eq!(number(b"\n"), None);
     }
 
     #[test]
@@ -410,7 +443,7 @@ mod tests {
         #[test]
         fn no_text_makes_a_parser_panic(text: String, bytes: Vec<u8>) {
             let _ = (Mounts::parse(&text), tree(Version::V2, "/a").folder(&text));
-            let _ = (cpu_stat(&bytes), nanos(&bytes));
+            let _ = (cpu_stat(&bytes), number(&bytes));
         }
     }
 }

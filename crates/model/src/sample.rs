@@ -67,7 +67,7 @@ pub struct Task {
     pub involuntary: u64,
 }
 
-/// A control group's CPU time.
+/// A control group's CPU time and memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// User and kernel together, ns; the kernel's grain is 1 µs in version 2.
@@ -76,6 +76,10 @@ pub struct Group {
     pub user_ns: Option<u64>,
     /// Kernel, ns, where the kernel tells.
     pub system_ns: Option<u64>,
+    /// The most memory that it has held so far, shared memory and files in memory included, KiB; what it holds now where the
+    /// kernel does not say (before 5.19); `None` where memory is not counted.
+    #[serde(default)]
+    pub held_kib: Option<u64>,
 }
 
 /// IO of an account's processes, from `/proc/PID/io`.

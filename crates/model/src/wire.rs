@@ -20,7 +20,7 @@
 //! | 12 | a host that says it is there; settings; clients that the agent makes; which boot it is, and how warm |
 //! | 13 | rounds of the load that are checked inside the window; counters once put-off work has had its time |
 //! | 14 | a mailbox for orders beside the stream, and an order to hold |
-//! | 15 | whether the subject is a client of whoever is paused, and how a consumer ended; marks of a window that are drawn for it |
+//! | 15 | whether the subject is a client of whoever is paused, and how a consumer ended; marks of a window that are drawn for it; memory of control groups |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 

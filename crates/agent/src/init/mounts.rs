@@ -47,14 +47,16 @@ pub(super) const GROUPS: &str = "/sys/fs/cgroup";
 /// The controllers that can bound an application.
 const CONTROLLERS: &str = "+cpu +memory +cpuset";
 
-/// Lets the groups below the root be bounded, where the machine has a WAN side to protect. Elsewhere they only
-/// count, and no group's weight means anything.
+/// Lets the groups below the root be bounded, where the machine has a WAN side to protect, or has them count memory.
+/// Elsewhere they only count CPU time, and no group's weight means anything.
 pub(super) fn let_groups_be_bounded(topology: &Topology) -> Result<(), Error> {
-    if !topology.wan {
-        return Ok(());
-    }
+    let controllers = match topology {
+        Topology { wan: true, .. } => CONTROLLERS,
+        Topology { memory: true, .. } => "+memory",
+        _ => return Ok(()),
+    };
     let file = format!("{GROUPS}/cgroup.subtree_control");
-    fs::write(&file, CONTROLLERS).doing(|| format!("write {CONTROLLERS} to {file}"))
+    fs::write(&file, controllers).doing(|| format!("write {controllers} to {file}"))
 }
 
 /// Mounts everything and names the machine.

@@ -1,7 +1,7 @@
 //! The plan: how many clients, on how many radios, on which channels and with which addresses.
 //!
 //! Pure. Reads the words `headroom.clients=`, `headroom.radios=`, `headroom.console=`,
-//! `headroom.forward=`, `headroom.wan=`, `headroom.slot=` and `headroom.seed=` of the kernel command line; all that is derived from them is derived here.
+//! `headroom.forward=`, `headroom.wan=`, `headroom.memory=`, `headroom.slot=` and `headroom.seed=` of the kernel command line; all that is derived from them is derived here.
 
 use std::{net::Ipv4Addr, str::FromStr};
 
@@ -30,6 +30,8 @@ pub struct Topology {
     pub forward: bool,
     /// Whether the machine can have a WAN side, and applications that are bounded beside it.
     pub wan: bool,
+    /// Whether control groups count memory.
+    pub memory: bool,
     /// Whether the machine is a board: it has slots, and nobody reaches it but by ssh.
     pub board: bool,
     /// What the clients' addresses and their order are drawn from; 0 draws nothing, and they are as they are numbered.
@@ -65,6 +67,7 @@ impl Topology {
             console: ConsoleMode::None,
             forward: false,
             wan: false,
+            memory: false,
             board: false,
             seed: 0,
         };
@@ -75,6 +78,7 @@ impl Topology {
                 Some(("headroom.console", value)) => topology.console = console(word, value)?,
                 Some(("headroom.forward", value)) => topology.forward = value == "yes",
                 Some(("headroom.wan", value)) => topology.wan = value == "yes",
+                Some(("headroom.memory", value)) => topology.memory = value == "yes",
                 Some(("headroom.slot", _)) => topology.board = true,
                 Some(("headroom.seed", value)) => topology.seed = number(word, value)?,
                 _ => {}
@@ -208,7 +212,7 @@ mod tests {
     fn the_command_line_is_read_among_the_kernels_own_words() {
         let read = topology(
             "console=ttyS0 quiet headroom.clients=114 headroom.radios=2 headroom.console=shell \
-             headroom.forward=yes headroom.wan=yes\n",
+             headroom.forward=yes headroom.wan=yes headroom.memory=yes\n",
         );
         assert_eq!(
             read,
@@ -218,6 +222,7 @@ mod tests {
                 console: ConsoleMode::Shell,
                 forward: true,
                 wan: true,
+                memory: true,
                 board: false,
                 seed: 0,
             }
@@ -234,6 +239,7 @@ mod tests {
                 console: ConsoleMode::None,
                 forward: false,
                 wan: false,
+                memory: false,
                 board: false,
                 seed: 0,
             },

@@ -36,7 +36,7 @@ impl Past {
         let values = self.0.iter().filter_map(|(_, stations)| stations.get(client));
         let mut values = values.map(|station| source.read(station));
         let first = values.next();
-        entry.rule == Rule::Level && values.any(|value| Some(value) != first)
+        entry.rule.is_state() && values.any(|value| Some(value) != first)
     }
 
     /// Clients of which some counter of bytes moved from one reading to another.

@@ -76,14 +76,14 @@ fn past(rounds: &[CheckedRound]) -> Past {
 }
 
 /// What others said before and after the subject.
-fn sides(readings: &[Reading]) -> (&[Reading], &[Reading]) {
+pub(super) fn sides(readings: &[Reading]) -> (&[Reading], &[Reading]) {
     let is_own = |reading: &Reading| reading.source == Reader::Subject;
     let first = readings.iter().position(is_own).unwrap_or(readings.len());
     let last = readings.iter().rposition(is_own).map_or(readings.len(), |place| place + 1);
     (&readings[..first], &readings[last..])
 }
 
-fn own(round: &CheckedRound) -> impl Iterator<Item = &Reading> {
+pub(super) fn own(round: &CheckedRound) -> impl Iterator<Item = &Reading> {
     round.readings.iter().filter(|reading| reading.source == Reader::Subject)
 }
 
@@ -115,7 +115,7 @@ fn agreement(
     })
 }
 
-fn in_round(round: &CheckedRound, why: Disagreement) -> Disagreement {
+pub(super) fn in_round(round: &CheckedRound, why: Disagreement) -> Disagreement {
     let of = |why: String| format!("round {} of the window: {why}", round.place + 1);
     match why {
         Disagreement::Differs(why) => Disagreement::Differs(of(why)),

@@ -35,18 +35,34 @@ pub(super) struct Said {
 ///
 /// What is wrong with it.
 pub(super) fn read(text: &str) -> Result<Said, String> {
-    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let said = |clients, table| Ok(Said { clients, table });
-    if first.starts_with('{') {
-        return json(text);
+    match Form::of(text) {
+        Form::Json => json(text),
+        Form::Iw => said(in_words(station::iw(text)), &table::IW),
+        Form::Hostapd => said(in_words(station::hostapd(text).1), &table::HOSTAPD),
+        Form::Metrics => said(metrics(text), &table::NODE_EXPORTER),
     }
-    if first.starts_with("Station ") {
-        return said(in_words(station::iw(text)), &table::IW);
+}
+
+/// Which of the four ways it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Json,
+    Iw,
+    Hostapd,
+    Metrics,
+}
+
+impl Form {
+    pub(super) fn of(text: &str) -> Self {
+        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        match first {
+            _ if first.starts_with('{') => Self::Json,
+            _ if first.starts_with("Station ") => Self::Iw,
+            _ if as_address(first).is_some() => Self::Hostapd,
+            _ => Self::Metrics,
+        }
     }
-    if as_address(first).is_some() {
-        return said(in_words(station::hostapd(text).1), &table::HOSTAPD);
-    }
-    said(metrics(text), &table::NODE_EXPORTER)
 }
 
 fn json(text: &str) -> Result<Said, String> {
@@ -97,15 +113,19 @@ fn metrics(text: &str) -> Clients {
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let Some((series, value)) = line.rsplit_once(' ') else { continue };
         let Some((name, labels)) = series.split_once('{') else { continue };
-        let address = labels.split_once("mac_address=\"").and_then(|(_, rest)| rest.get(..17));
-        let Some(address) = address.and_then(as_address) else { continue };
+        let Some(address) = address_behind("mac_address=\"", labels) else { continue };
         let client = clients.entry(address).or_default();
         client.insert(name.to_owned(), Value::Text(value.to_owned()));
     }
     clients
 }
 
-fn shortened(line: &str) -> String {
+/// The address right behind these words of a line.
+pub(super) fn address_behind(words: &str, line: &str) -> Option<String> {
+    line.split_once(words).and_then(|(_, rest)| rest.get(..17)).and_then(as_address)
+}
+
+pub(super) fn shortened(line: &str) -> String {
     line.chars().take(60).collect()
 }
 

@@ -10,7 +10,7 @@ use super::{
     own,
     station::{Rate, Station, chains, number},
     value::{
-        Rule::{self, Counter, Level, Moment, Since, Span},
+        Rule::{self, Counter, Fixed, Level, Moment, Since, Span},
         Value,
     },
 };
@@ -107,7 +107,13 @@ macro_rules! entry {
         Entry { key: $key, unit: $unit, rule: $rule, own: $own, sources: &[$(Source { of: $of, read: $read }),+], alone: "" }
     };
     ($key:literal, $why:expr) => {
-        Entry { key: $key, unit: "", rule: Level, own: as_is, sources: &[], alone: $why }
+        entry!($key, Fixed, $why)
+    };
+    ($key:literal, $unit:literal, $rule:expr, $own:expr) => {
+        Entry { key: $key, unit: $unit, rule: $rule, own: $own, sources: &[], alone: "iw alone tells it" }
+    };
+    ($key:literal, $rule:ident, $why:expr) => {
+        Entry { key: $key, unit: "", rule: $rule, own: as_is, sources: &[], alone: $why }
     };
 }
 
@@ -188,13 +194,13 @@ const CONSTANT: &str = "a constant of the data model";
 /// All of a full reply.
 #[rustfmt::skip]
 static PARAMETERS: [Entry; 86] = [
-    entry!("Active", "", Level, as_is, "its being in iw's list" => |s| s.iw.as_ref().map(|_| Value::Flag(true))),
+    entry!("Active", "", Fixed, as_is, "its being in iw's list" => |s| s.iw.as_ref().map(|_| Value::Flag(true))),
     entry!("ActiveNumberOfAffiliatedSta", NEITHER),
     entry!("AssociationTime", "s since 1970", Moment(1), own::seconds, "iw's “associated at”" => associated),
-    entry!("AuthenticationState", "", Level, as_is, "iw's “authorized”" => |s| flag(s.iw("authorized")), "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[AUTHORIZED]")))),
+    entry!("AuthenticationState", "", Fixed, as_is, "iw's “authorized”" => |s| flag(s.iw("authorized")), "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[AUTHORIZED]")))),
     entry!("AvgSignalStrength", "dBm", Level, as_is, "iw's “signal avg”" => |s| whole(s.iw("signal avg"))),
     entry!("AvgSignalStrengthByChain", "dBm", Level, as_is, "iw's “signal”" => mean_of_chains),
-    entry!("Capabilities", "", Level, as_is, "hostapd's “capability” and “ext_capab”" => can::abilities),
+    entry!("Capabilities", "", Fixed, as_is, "hostapd's “capability” and “ext_capab”" => can::abilities),
     entry!("ChargeableUserId", NEITHER),
     entry!("ConnectionDuration", "s", Counter(32), as_is, "iw's “connected time”" => |s| whole(s.iw("connected time"))),
     entry!("DevicePriority", CONSTANT),
@@ -205,32 +211,32 @@ static PARAMETERS: [Entry; 86] = [
     entry!("DownlinkRateSpec", "", Level, as_is, "iw's “tx bitrate”" => |s| Some(rate(s, TX)?.in_words())),
     entry!("DownlinkShortGuard", "", Level, as_is, "iw's “tx bitrate”" => |s| Some(Value::Flag(rate(s, TX)?.short_guard))),
     entry!("EhtCapabilities", NEITHER),
-    entry!("EncryptionMode", "", Level, as_is, "hostapd's pairwise cipher" => can::encryption),
-    entry!("FrequencyCapabilities", "", Level, as_is, "hostapd's “freq”" => can::band),
-    entry!("HeCapabilities", "", Level, as_is, "hostapd's “he_capab”" => can::he),
-    entry!("HtCapabilities", "", Level, as_is, "hostapd's “ht_caps_info”" => can::ht),
+    entry!("EncryptionMode", "", Fixed, as_is, "hostapd's pairwise cipher" => can::encryption),
+    entry!("FrequencyCapabilities", "", Fixed, as_is, "hostapd's “freq”" => can::band),
+    entry!("HeCapabilities", "", Fixed, as_is, "hostapd's “he_capab”" => can::he),
+    entry!("HtCapabilities", "", Fixed, as_is, "hostapd's “ht_caps_info”" => can::ht),
     entry!("Inactive", "s", Since, as_is, "iw's “inactive time”" => |s| parts(s.iw("inactive time"), 1000)),
     entry!("LastDataDownlinkRate", "kbit/s", Level, as_is, "iw's “tx bitrate”" => |s| kbps(s, TX), "hostapd's “tx_rate_info”" => |s| times(s.hostapd("tx_rate_info"), 100)),
     entry!("LastDataUplinkRate", "kbit/s", Level, as_is, "iw's “rx bitrate”" => |s| kbps(s, RX), "hostapd's “rx_rate_info”" => |s| times(s.hostapd("rx_rate_info"), 100)),
     entry!("LastStateChange", "s since 1970", Moment(1), own::seconds, "iw's “associated at”" => associated),
     entry!("LinkBandwidth", "", Level, as_is, "iw's two bitrates" => link_width),
-    entry!("MACAddress", "", Level, own::small_letters, "iw's list" => |s| s.iw.is_some().then(|| Value::Text(s.address.clone()))),
+    entry!("MACAddress", "", Fixed, own::small_letters, "iw's list" => |s| s.iw.is_some().then(|| Value::Text(s.address.clone()))),
     entry!("MLOMode", NEITHER),
     entry!("MUGroupId", NEITHER),
     entry!("MUMimoTxPktsCount", NEITHER),
     entry!("MUMimoTxPktsPercentage", NEITHER),
     entry!("MUUserPositionId", NEITHER),
-    entry!("MaxBandwidthSupported", "", Level, as_is, "hostapd's capabilities" => can::widest),
+    entry!("MaxBandwidthSupported", "", Fixed, as_is, "hostapd's capabilities" => can::widest),
     entry!("MaxDownlinkRateReached", NEITHER),
-    entry!("MaxDownlinkRateSupported", "kbit/s", Level, as_is, "hostapd's capabilities" => |s| can::highest_rate(s, DOWN)),
-    entry!("MaxRxSpatialStreamsSupported", "", Level, as_is, "hostapd's capabilities" => |s| can::streams(s, DOWN)),
-    entry!("MaxTxSpatialStreamsSupported", "", Level, as_is, "hostapd's capabilities" => |s| can::streams(s, UP)),
+    entry!("MaxDownlinkRateSupported", "kbit/s", Fixed, as_is, "hostapd's capabilities" => |s| can::highest_rate(s, DOWN)),
+    entry!("MaxRxSpatialStreamsSupported", "", Fixed, as_is, "hostapd's capabilities" => |s| can::streams(s, DOWN)),
+    entry!("MaxTxSpatialStreamsSupported", "", Fixed, as_is, "hostapd's capabilities" => |s| can::streams(s, UP)),
     entry!("MaxUplinkRateReached", NEITHER),
-    entry!("MaxUplinkRateSupported", "kbit/s", Level, as_is, "hostapd's capabilities" => |s| can::highest_rate(s, UP)),
+    entry!("MaxUplinkRateSupported", "kbit/s", Fixed, as_is, "hostapd's capabilities" => |s| can::highest_rate(s, UP)),
     entry!("MultipleRetryCount", NEITHER),
     entry!("Noise", "dBm", Level, as_is, "iw's survey of the channel in use" => noise),
     entry!("NoiseByChain", NEITHER),
-    entry!("OperatingStandard", "", Level, as_is, "hostapd's “flags”" => can::standard),
+    entry!("OperatingStandard", "", Fixed, as_is, "hostapd's “flags”" => can::standard),
     entry!("PowerSave", NEITHER),
     entry!("Retransmissions", NEITHER),
     entry!("RetryCount", NEITHER),
@@ -241,28 +247,28 @@ static PARAMETERS: [Entry; 86] = [
     entry!("RxErrors", "", Counter(64), as_is, "iw's “rx drop misc”" => |s| whole(s.iw("rx drop misc"))),
     entry!("RxMulticastPacketCount", NEITHER),
     entry!("RxPacketCount", "", Counter(32), as_is, "iw's “rx packets”" => |s| whole(s.iw("rx packets")), "hostapd's “rx_packets”" => |s| whole(s.hostapd("rx_packets"))),
-    entry!("RxSupportedHe160MCS", "", Level, as_is, "hostapd's “he_capab”" => can::he),
-    entry!("RxSupportedHe80x80MCS", "", Level, as_is, "hostapd's “he_capab”" => can::he),
-    entry!("RxSupportedHeMCS", "", Level, as_is, "hostapd's “he_capab”" => can::he),
-    entry!("RxSupportedVhtMCS", "", Level, as_is, "hostapd's “rx_vht_mcs_map”" => |s| can::vht_schemes(s, DOWN)),
+    entry!("RxSupportedHe160MCS", "", Fixed, as_is, "hostapd's “he_capab”" => can::he),
+    entry!("RxSupportedHe80x80MCS", "", Fixed, as_is, "hostapd's “he_capab”" => can::he),
+    entry!("RxSupportedHeMCS", "", Fixed, as_is, "hostapd's “he_capab”" => can::he),
+    entry!("RxSupportedVhtMCS", "", Fixed, as_is, "hostapd's “rx_vht_mcs_map”" => |s| can::vht_schemes(s, DOWN)),
     entry!("RxUnicastPacketCount", NEITHER),
     entry!("Rx_Retransmissions", NEITHER),
     entry!("Rx_RetransmissionsFailed", NEITHER),
-    entry!("SecurityModeEnabled", "", Level, as_is, "hostapd's “AKMSuiteSelector”" => can::security),
+    entry!("SecurityModeEnabled", "", Fixed, as_is, "hostapd's “AKMSuiteSelector”" => can::security),
     entry!("SignalNoiseRatio", "dB", Level, as_is, "iw's “signal” and survey" => above_noise),
     entry!("SignalStrength", "dBm", Level, as_is, "iw's “signal”" => |s| whole(s.iw("signal")), "hostapd's “signal”" => |s| whole(s.hostapd("signal"))),
     entry!("SignalStrengthByChain", "", Level, as_is, "iw's “signal”" => signal_by_chain),
-    entry!("SignalStrengthHistory", "a history of the subject's own readings"),
-    entry!("SupportedHtMCS", "", Level, as_is, "hostapd's “ht_mcs_bitmask”" => can::ht_schemes),
-    entry!("SupportedMCS", "", Level, as_is, "hostapd's “supported_rates”" => can::legacy_rates),
+    entry!("SignalStrengthHistory", Level, "a history of the subject's own readings"),
+    entry!("SupportedHtMCS", "", Fixed, as_is, "hostapd's “ht_mcs_bitmask”" => can::ht_schemes),
+    entry!("SupportedMCS", "", Fixed, as_is, "hostapd's “supported_rates”" => can::legacy_rates),
     entry!("TxBytes", "B", Counter(64), as_is, "iw's “tx bytes”" => |s| whole(s.iw("tx bytes")), "hostapd's “tx_bytes”" => |s| whole(s.hostapd("tx_bytes"))),
     entry!("TxErrors", "", Counter(32), as_is, "iw's “tx failed”" => |s| whole(s.iw("tx failed"))),
     entry!("TxMulticastPacketCount", NEITHER),
     entry!("TxPacketCount", "", Counter(32), as_is, "iw's “tx packets”" => |s| whole(s.iw("tx packets")), "hostapd's “tx_packets”" => |s| whole(s.hostapd("tx_packets"))),
-    entry!("TxSupportedHe160MCS", "", Level, as_is, "hostapd's “he_capab”" => can::he),
-    entry!("TxSupportedHe80x80MCS", "", Level, as_is, "hostapd's “he_capab”" => can::he),
-    entry!("TxSupportedHeMCS", "", Level, as_is, "hostapd's “he_capab”" => can::he),
-    entry!("TxSupportedVhtMCS", "", Level, as_is, "hostapd's “tx_vht_mcs_map”" => |s| can::vht_schemes(s, UP)),
+    entry!("TxSupportedHe160MCS", "", Fixed, as_is, "hostapd's “he_capab”" => can::he),
+    entry!("TxSupportedHe80x80MCS", "", Fixed, as_is, "hostapd's “he_capab”" => can::he),
+    entry!("TxSupportedHeMCS", "", Fixed, as_is, "hostapd's “he_capab”" => can::he),
+    entry!("TxSupportedVhtMCS", "", Fixed, as_is, "hostapd's “tx_vht_mcs_map”" => |s| can::vht_schemes(s, UP)),
     entry!("TxUnicastPacketCount", "", Counter(32), as_is, "iw's “tx packets”" => |s| whole(s.iw("tx packets")), "hostapd's “tx_packets”" => |s| whole(s.hostapd("tx_packets"))),
     entry!("Tx_Retransmissions", "", Counter(32), as_is, "iw's “tx retries”" => |s| whole(s.iw("tx retries"))),
     entry!("Tx_RetransmissionsFailed", "", Counter(32), as_is, "iw's “tx failed”" => |s| whole(s.iw("tx failed"))),
@@ -273,7 +279,7 @@ static PARAMETERS: [Entry; 86] = [
     entry!("UplinkShortGuard", "", Level, as_is, "iw's “rx bitrate”" => |s| Some(Value::Flag(rate(s, RX)?.short_guard))),
     entry!("VendorCapabilities", NEITHER),
     entry!("VendorOUI", NEITHER),
-    entry!("VhtCapabilities", "", Level, as_is, "hostapd's “vht_caps_info”" => can::vht),
+    entry!("VhtCapabilities", "", Fixed, as_is, "hostapd's “vht_caps_info”" => can::vht),
 ];
 
 /// `getStationStats`: 86 parameters.
@@ -315,11 +321,21 @@ pub(super) static NODE_EXPORTER: Table =
     Table { name: "node_exporter", all: &OF_NODE_EXPORTER, reported: &[], is_whole: false };
 
 #[rustfmt::skip]
-static OF_IW: [Entry; 13] = [
-    entry!("WMM/WME", "", Level, own::flag, "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[WMM]")))),
-    entry!("associated", "", Level, own::flag, "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[ASSOC]")))),
-    entry!("authenticated", "", Level, own::flag, "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[AUTH]")))),
-    entry!("authorized", "", Level, own::flag, "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[AUTHORIZED]")))),
+static OF_IW: [Entry; 23] = [
+    entry!("associated at", "ms", Moment(1000), own::whole),
+    entry!("associated at [boottime]", "s", Level, as_is),
+    entry!("current time", "ms", Counter(64), own::whole),
+    entry!("rx drop misc", "", Counter(64), own::whole),
+    entry!("rx duration", "us", Counter(64), own::whole),
+    entry!("signal avg", "dBm", Level, own::whole),
+    entry!("tx duration", "us", Counter(64), own::whole),
+    entry!("tx failed", "", Counter(32), own::whole),
+    entry!("tx retries", "", Counter(32), own::whole),
+    entry!("last ack signal", "dBm", Level, own::whole),
+    entry!("WMM/WME", "", Fixed, own::flag, "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[WMM]")))),
+    entry!("associated", "", Fixed, own::flag, "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[ASSOC]")))),
+    entry!("authenticated", "", Fixed, own::flag, "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[AUTH]")))),
+    entry!("authorized", "", Fixed, own::flag, "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[AUTHORIZED]")))),
     // The kernel's clock starts with the association and hostapd's after the handshake: in whole seconds, of 114 clients
     // each, hostapd's was 0 or 1 behind.
     entry!("connected time", "s", Span(1), own::whole, "hostapd's “connected_time”" => |s| whole(s.hostapd("connected_time"))),
@@ -347,7 +363,8 @@ static OF_HOSTAPD: [Entry; 9] = [
 ];
 
 #[rustfmt::skip]
-static OF_NODE_EXPORTER: [Entry; 10] = [
+static OF_NODE_EXPORTER: [Entry; 11] = [
+    entry!("node_scrape_collector_duration_seconds", Level, "it is the subject's own time"),
     entry!("node_wifi_station_beacon_loss_total", "a client tells it of its access point, and no access point of a client"),
     entry!("node_wifi_station_connected_seconds_total", "s", Counter(32), own::metric, "iw's “connected time”" => |s| whole(s.iw("connected time"))),
     entry!("node_wifi_station_inactive_seconds", "s", Since, own::metric, "iw's “inactive time”" => |s| parts(s.iw("inactive time"), 1000)),

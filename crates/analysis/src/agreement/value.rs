@@ -57,6 +57,8 @@ impl fmt::Display for Bracket {
 /// How a value may differ from what was read before and after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
+    /// It stays as long as the client is associated.
+    Fixed,
     /// It stays, or lies between both: a level, a word.
     Level,
     /// It only rises, and begins again after this many bits.
@@ -70,9 +72,15 @@ pub(super) enum Rule {
 }
 
 impl Rule {
+    /// Whether it is a state, which only a client that joins or a reading in between makes another.
+    pub(super) fn is_state(self) -> bool {
+        matches!(self, Self::Fixed | Self::Level)
+    }
+
     /// In words, for the table in the documentation.
     pub(super) fn words(self) -> &'static str {
         match self {
+            Self::Fixed => "equal, as long as the client stays",
             Self::Level => "equal, or between both readings",
             Self::Counter(_) => "between both readings, modulo its width",
             Self::Moment(_) => "as both readings, give or take a second",
@@ -101,7 +109,7 @@ impl Rule {
     /// Of a client that came between both readings: it began from nothing, and was at this after it.
     fn holds_of_newcomer(self, value: i128, after: i128, seconds: i128) -> bool {
         match self {
-            Self::Level => value == after,
+            Self::Fixed | Self::Level => value == after,
             Self::Counter(_) => (0..=after).contains(&value),
             Self::Moment(tolerance) => (after - tolerance..=after + tolerance).contains(&value),
             Self::Span(tolerance) => (0..=after + tolerance).contains(&value),
@@ -112,7 +120,7 @@ impl Rule {
     /// Of a client that left between both readings: it was at this before, and went on for a while.
     fn holds_of_leaver(self, value: i128, before: i128, seconds: i128) -> bool {
         match self {
-            Self::Level => value == before,
+            Self::Fixed | Self::Level => value == before,
             Self::Counter(bits) => value >= 0 && rise(before, value, bits).is_some(),
             Self::Moment(tolerance) => (before - tolerance..=before + tolerance).contains(&value),
             Self::Span(tolerance) => {
@@ -128,7 +136,7 @@ impl Rule {
         let (before, after) = ends;
         let (low, high) = (before.min(after), before.max(after));
         match self {
-            Self::Level => (low..=high).contains(&value),
+            Self::Fixed | Self::Level => (low..=high).contains(&value),
             Self::Moment(tolerance) => (low - tolerance..=high + tolerance).contains(&value),
             Self::Span(tolerance) if before <= after => {
                 (before - tolerance..=after + tolerance).contains(&value)

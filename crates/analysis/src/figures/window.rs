@@ -211,9 +211,17 @@ impl<'a> Window<'a> {
         Some(MemoryFigures {
             rss_start_kib: start.rss_kib,
             rss_end_kib: end.rss_kib,
+            group_kib: self.group_kib(),
             pss_start_kib: start.pss_kib,
             pss_end_kib: end.pss_kib,
         })
+    }
+
+    /// Where the kernel says what the group holds now, the most of it that was seen.
+    fn group_kib(&self) -> Option<u64> {
+        let held = |sample: &Sample| sample.subject.group?.held_kib;
+        let held: Option<Vec<u64>> = self.recording.samples.iter().map(held).collect();
+        held?.into_iter().max()
     }
 
     pub(crate) fn io(&self) -> Option<IoFigures> {

@@ -267,6 +267,7 @@ fn look_at_access_point(options: &Options) -> Result<Vec<Finding>, Failure> {
         clients: 18,
         shell: false,
         wan: false,
+        memory: false,
         forward: None,
         root_mib: 0,
         perturbed: None,

@@ -56,6 +56,7 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
         clients: flags.clients,
         shell: true,
         wan: false,
+        memory: false,
         forward: flags.forward,
         root_mib: 0,
         perturbed: None,

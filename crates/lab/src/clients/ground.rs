@@ -314,6 +314,19 @@ pub(crate) fn identity(
 fn shape_of(lab: &Lab, image: &Image, radios: u32, wanted: Start) -> Shape {
     let (arch, Start { clients, mode, perturbed }) = (lab.settings.arch, wanted);
     let accelerator = vm::accelerator(lab, image, mode);
-    let (shell, wan, forward, root_mib) = (false, false, None, 0);
-    Shape { arch, mode, accelerator, radios, clients, shell, wan, forward, root_mib, perturbed }
+    let (shell, wan, memory) = (false, false, lab.settings.counts_memory);
+    let (forward, root_mib) = (None, 0);
+    Shape {
+        arch,
+        mode,
+        accelerator,
+        radios,
+        clients,
+        shell,
+        wan,
+        memory,
+        forward,
+        root_mib,
+        perturbed,
+    }
 }

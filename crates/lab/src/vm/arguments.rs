@@ -30,6 +30,8 @@ pub struct Shape {
     pub shell: bool,
     /// Whether the guest has a WAN side, from which traffic is forwarded to the clients.
     pub wan: bool,
+    /// Whether its control groups count memory, from before the first service starts.
+    pub memory: bool,
     /// A line from the host to the guest. A measured guest has none.
     pub forward: Option<Forward>,
     /// Memory that its root takes beyond Debian's, MiB. The snapshot fills it in, which knows the image.
@@ -185,13 +187,14 @@ impl Shape {
         // `cryptomgr.notests`: two seconds of self-tests that no one reads.
         let forward = if self.forward.is_some() { " headroom.forward=yes" } else { "" };
         let wan = if self.wan { " headroom.wan=yes" } else { "" };
+        let memory = if self.memory { " headroom.memory=yes" } else { "" };
         let is = |state| self.perturbed == Some(state);
         let layout = if is(Perturbation::Layout) { "" } else { ONE_LAYOUT };
         let seed = if is(Perturbation::Seed) { OTHER_SEED } else { "" };
         let port = self.platform().console;
         format!(
             "console={port} quiet loglevel=1 oops=panic panic=-1 {layout}nokaslr mitigations=off cryptomgr.notests \
-             headroom.clients={} headroom.radios={} headroom.console={console}{forward}{wan}{seed}",
+             headroom.clients={} headroom.radios={} headroom.console={console}{forward}{wan}{memory}{seed}",
             self.clients, self.radios
         )
     }
@@ -318,6 +321,7 @@ mod tests {
             clients,
             shell: false,
             wan: false,
+            memory: false,
             forward: None,
             root_mib: 0,
             perturbed: None,
@@ -351,6 +355,7 @@ mod tests {
         assert_ne!(base.key(), Shape { shell: true, ..base.clone() }.key());
         assert_ne!(base.key(), Shape { radios: 2, ..base.clone() }.key());
         assert_ne!(base.key(), Shape { wan: true, ..base.clone() }.key());
+        assert_ne!(base.key(), Shape { memory: true, ..base.clone() }.key());
         assert_ne!(base.key(), Shape { arch: Architecture::Arm64, ..base.clone() }.key());
         let states = [Perturbation::Seed, Perturbation::Layout, Perturbation::Cpu].map(Some);
         for (at, state) in states.into_iter().enumerate() {

@@ -261,6 +261,7 @@ mod tests {
             clients,
             shell: false,
             wan: false,
+            memory: false,
             forward: None,
             root_mib: 0,
             perturbed: None,

@@ -11,7 +11,7 @@ use model::{
     name::RelativePath,
     plural::count,
     span::Span,
-    study::{Study, VariantLoad},
+    study::{Load, Study, VariantLoad},
 };
 
 use super::super::{
@@ -32,6 +32,15 @@ const PHASE_MS: [u64; 2] = [0, 999];
 
 /// The program of a study's that moves clients, as its variants name it.
 const MOVES_CLIENTS: &str = "headroom-agent --move-clients";
+
+/// A secret cell's window is so many times as long as the study's, in rounds: what is kept for every fifteenth round and done
+/// there at once falls into it.
+const LONGER: u64 = 3;
+
+/// The test of a task runs once in so long: it has half of it, the other half is the window's beginning.
+const TEST_EVERY: Span = Span::from_secs(120);
+/// Pairs of a test: a base that answers in two ways is seen.
+const TEST_PAIRS: u32 = 2;
 
 /// Trials of the floor in a cell: counted, they hardly differ.
 const FLOOR_TRIALS: u32 = 2;
@@ -130,11 +139,11 @@ impl Cell {
         let options = self.arch.map_or_else(|| options.clone(), |arch| options.on(arch));
         let mut file = study(&options, &folder.study_path(), &folder.task)?;
         self.enter(&mut file);
-        let options = options.on(file.study.access_point.arch);
+        let options = options.on(file.study.access_point.arch).counting_memory();
         Ok((file, options))
     }
 
-    /// Puts a study into it: loads have another period, and windows as many rounds as they had.
+    /// Puts a study into it: loads have another period, and windows [`LONGER`] as many rounds.
     fn enter(&self, file: &mut StudyFile) {
         if let Some(weather) = &self.weather {
             weather.enter(file);
@@ -150,7 +159,7 @@ impl Cell {
             rounds = rounds.max(trial.window.as_nanos() / load.every.as_nanos().max(1));
             load.every = every;
         }
-        trial.window = Span::from_nanos(rounds * every.as_nanos());
+        trial.window = Span::from_nanos(LONGER * rounds * every.as_nanos());
         // A sample between two rounds.
         trial.sample_every = every;
         let window = trial.window;
@@ -166,6 +175,19 @@ pub(super) struct Place<'a> {
     pub(super) run: &'a Path,
     /// What the floor costs there, µs of CPU a second.
     pub(super) floor_us: Option<f64>,
+}
+
+impl Place<'_> {
+    /// What is compared there.
+    fn flags(&self, task: &Task) -> flags::Compare {
+        flags::Compare {
+            base: task.asked.variant.to_string(),
+            clients: Some(self.cell.clients),
+            pairs: Some(self.cell.pairs),
+            out: Some(self.run.to_owned()),
+            ..flags::Compare::default()
+        }
+    }
 }
 
 /// A task's study.
@@ -191,36 +213,85 @@ pub(super) fn compare(
     place: Place<'_>,
     sides: [&Path; 2],
 ) -> Result<Recorded, Failure> {
-    let (task, Place { cell, run, .. }) = (&folder.task, place);
-    let [base, candidate] = sides;
-    let (file, options) = cell.entered(options, folder)?;
-    let flags = flags::Compare {
-        base: task.asked.variant.to_string(),
-        clients: Some(cell.clients),
-        pairs: Some(cell.pairs),
-        out: Some(run.to_owned()),
-        ..flags::Compare::default()
-    };
+    let (file, options) = place.cell.entered(options, folder)?;
+    let flags = place.flags(&folder.task);
+    side_by_side(&options, file, flags, Sides { task: &folder.task, programs: sides })
+}
+
+/// Programs that are compared: `[base, candidate]`.
+#[derive(Clone, Copy, Debug)]
+struct Sides<'a> {
+    task: &'a Task,
+    programs: [&'a Path; 2],
+}
+
+fn side_by_side(
+    options: &Options,
+    file: StudyFile,
+    flags: flags::Compare,
+    sides: Sides<'_>,
+) -> Result<Recorded, Failure> {
+    let Sides { task, programs: [base, candidate] } = sides;
     let installs_as = task.source.installs_as.as_str();
     let recorded = match installs_as.strip_prefix('/') {
         None => {
             let with = Some((installs_as.to_owned(), candidate.to_owned()));
             let builds = Builds { base: Some(base), other: None };
-            compare::carried_out(&options, file, &flags::Compare { with, ..flags }, builds)
+            compare::carried_out(options, file, &flags::Compare { with, ..flags }, builds)
         }
         Some(place) => {
             let wrong = |wrong| Failure::Usage(format!("source.installs-as: {wrong}"));
             let place: RelativePath = place.parse().map_err(wrong)?;
-            let [ours, theirs] = sides.map(|program| {
+            let [ours, theirs] = sides.programs.map(|program| {
                 options.replacing(Replaced { place: place.clone(), file: program.to_owned() })
             });
             let builds = Builds { base: None, other: Some(&theirs) };
             compare::carried_out(&ours, file, &flags, builds)
         }
     };
-    recorded?.ok_or_else(|| {
-        Failure::Unmeasured(format!("nothing was measured at {}", count(cell.clients, "client")))
-    })
+    let nothing = || {
+        let clients = count(flags.clients.unwrap_or_default(), "client");
+        Failure::Unmeasured(format!("nothing was measured at {clients}"))
+    };
+    recorded?.ok_or_else(nothing)
+}
+
+/// Has the task's test answered by the base and by a candidate, in comparisons of their own: instead of the load, which is
+/// what is measured, and of clients that move.
+///
+/// # Errors
+///
+/// [`Failure`] of the lab.
+pub(super) fn tested(
+    options: &Options,
+    folder: &TaskFolder,
+    place: Place<'_>,
+    sides: [&Path; 2],
+) -> Result<Recorded, Failure> {
+    let (file, options) = place.cell.entered(options, folder)?;
+    let run = place.run.with_extension("test");
+    let flags =
+        flags::Compare { pairs: Some(TEST_PAIRS), out: Some(run), ..place.flags(&folder.task) };
+    let sides = Sides { task: &folder.task, programs: sides };
+    side_by_side(&options, asking(file, &folder.task)?, flags, sides)
+}
+
+/// A study whose load is the test: once before the window, once in it, where its answer is kept.
+fn asking(mut file: StudyFile, task: &Task) -> Result<StudyFile, Failure> {
+    let quoted =
+        shlex::try_quote(&task.test).map_err(|why| Failure::Usage(format!("test: {why}")))?;
+    let load = Load { run: format!("sh -c {quoted}"), every: TEST_EVERY, long_running: false };
+    let Study { trial, variants, witness, .. } = &mut file.study;
+    trial.window = TEST_EVERY;
+    for variant in variants {
+        variant.load = Some(VariantLoad::With(load.clone()));
+        variant.background = None;
+    }
+    if let Some(witness) = witness {
+        (witness.rounds, witness.drain, witness.hostapd) = (1, Span::default(), false);
+    }
+    file.overrides.push("load = the task's test".to_owned());
+    Ok(file)
 }
 
 /// What the floor costs in a cell, µs of CPU a second; `None` where the task has none.
@@ -291,14 +362,14 @@ mod tests {
     }
 
     #[test]
-    fn a_window_has_as_many_rounds_whatever_their_period() {
+    fn a_secret_window_has_thrice_the_rounds_whatever_their_period() {
         const STUDY: &str = "question = \"?\"\n[access-point]\nclients = [3]\n[subject]\nprocess = \"hostapd\"\n\
             [load]\nrun = \"iw dev\"\n[witness]\nrounds = 10\n[trial]\nwindow = \"10s\"\n[[variant]]\nname = \"a\"\n";
         let mut file = study(STUDY);
         let every = Span::from_nanos(1_400_000_000);
         Cell { clients: 3, every: Some(every), pairs: 6, arch: None, weather: None }
             .enter(&mut file);
-        assert_eq!(file.study.trial.window, Span::from_secs(14));
+        assert_eq!(file.study.trial.window, Span::from_secs(3 * 14));
         assert_eq!(file.study.load.as_ref().unwrap().every, every);
         lab::study_file::check(&file.study).unwrap();
     }

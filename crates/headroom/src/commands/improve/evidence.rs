@@ -4,8 +4,15 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use analysis::{Estimate, NANOSECONDS_PER_INSTRUCTION, unjudged, verdicts::Judgement};
-use improve::{Built, judge::Evidence};
+use analysis::{
+    Beyond, Estimate, NANOSECONDS_PER_INSTRUCTION, unjudged,
+    verdicts::{Judgement, WitnessFinding},
+    witness,
+};
+use improve::{
+    Built,
+    judge::{Answer, Evidence},
+};
 use lab::run_folder::Recorded;
 use model::{
     parity::Source,
@@ -22,19 +29,23 @@ pub(super) fn of(
 ) -> (Option<Evidence>, f64) {
     let analysis = unjudged(&recorded.run, &recorded.trials);
     let evidence = |judgement: &Judgement| {
-        let memory = |variant: &str| {
-            analysis.cell(variant, judgement.clients).and_then(|cell| cell.beyond.rss_end_kib)
+        let memory = |of: fn(&Beyond) -> Option<f64>| {
+            [&judgement.base, &judgement.variant].map(|variant| {
+                analysis.cell(variant, judgement.clients).and_then(|cell| of(&cell.beyond))
+            })
         };
         Evidence {
             broken: broken(recorded, judgement),
             floor_us,
             latency_us: [&judgement.base, &judgement.variant]
                 .map(|side| latency_us(recorded, side)),
-            memory_kib: [memory(&judgement.base), memory(&judgement.variant)],
+            memory_kib: memory(|beyond| beyond.rss_end_kib),
+            group_kib: memory(|beyond| beyond.group_kib),
             bytes: [fs::metadata(base).ok().map(|file| file.len()), Some(built.bytes)],
             warnings: built.warnings,
             outside: outside(recorded, judgement),
             never_ran: Vec::new(),
+            words: None,
             judgement: judgement.clone(),
         }
     };
@@ -55,6 +66,51 @@ fn latency_us(recorded: &Recorded, variant: &str) -> Option<f64> {
         .map(|ns| ns as f64 / 1e3)
         .collect();
     Estimate::of(&waits).map(|waits| waits.mean)
+}
+
+/// Whether the candidate's replies are the base's, word for word, in all pairs.
+pub(super) fn words(recorded: &Recorded, judgement: &Judgement) -> WitnessFinding {
+    let of = |name: &str| {
+        let trials = recorded.trials.iter().filter(|trial| trial.planned.id.purpose.is_cpu());
+        let own = trials.filter(|trial| trial.planned.id.variant == *name);
+        own.map(|trial| ((trial.planned.id.repetition, trial.planned.id.perturbed), trial))
+            .collect::<BTreeMap<_, _>>()
+    };
+    let (base, variant) = (of(&judgement.base), of(&judgement.variant));
+    let pairs = base.iter().filter_map(|(id, base)| Some((*base, *variant.get(id)?)));
+    witness::word_for_word(&pairs.collect::<Vec<_>>())
+}
+
+/// What both sides answer to the test of a task in each of their trials, `[base, candidate]`, and the time that passed on access
+/// points, s.
+pub(super) fn answers(recorded: &Recorded) -> ([Vec<Answer>; 2], f64) {
+    let of = |is_base: bool| {
+        let base = recorded.run.versus.as_ref().map(|versus| versus.base.as_str());
+        let own = recorded
+            .trials
+            .iter()
+            .filter(|trial| (Some(trial.planned.id.variant.as_str()) == base) == is_base);
+        own.map(answer).collect()
+    };
+    ([of(true), of(false)], unjudged(&recorded.run, &recorded.trials).ledger.device_s)
+}
+
+fn answer(trial: &Trial) -> Answer {
+    let recording = match &trial.outcome {
+        Outcome::Measured(recording) => recording,
+        Outcome::Invalid { why, .. } => return Err(why.clone()),
+    };
+    let round = recording.witnessed.as_ref().and_then(|witnessed| witnessed.rounds.first());
+    let readings = round.into_iter().flat_map(|round| &round.readings);
+    let said: Vec<&str> = readings
+        .filter(|reading| reading.source == Source::Subject)
+        .map(|reading| reading.text.as_str())
+        .collect();
+    let why = || match &recording.load_failure {
+        Some(failure) => failure.why.clone(),
+        None => "it has not ended within 60 s".to_owned(),
+    };
+    if said.is_empty() { Err(why()) } else { Ok(said.concat()) }
 }
 
 /// What the whole machine executed more in the variant's windows than in the base's, pair by pair, µs a second, as QEMU

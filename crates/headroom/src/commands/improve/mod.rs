@@ -26,6 +26,7 @@ use improve::{
     outcome::{Finding, Outcome, Reason},
     sandbox,
     standing::Standing,
+    task::Replies,
 };
 use lab::{cache_model, host};
 use linux::file;
@@ -283,12 +284,23 @@ impl<'a> Work<'a> {
         };
         let rule = place.cell.rule(&self.folder.task, attempt.kind);
         let judged = |mut evidence: Evidence| {
+            let is_exact = self.folder.task.asked.replies == Replies::Exact;
+            evidence.words = is_exact.then(|| evidence::words(&recorded, &evidence.judgement));
             let variant = &evidence.judgement.variant;
             evidence.never_ran =
                 code.map(|code| code.never_ran(&recorded, variant)).unwrap_or_default();
             judge::judge(&rule, &evidence)
         };
-        Ok(evidence.map_or_else(nothing, judged))
+        let finding = evidence.map_or_else(nothing, judged);
+        if finding.outcome != Outcome::Win {
+            return Ok(finding);
+        }
+        // Last, because most tries are no win.
+        let recorded = cell::tested(options, &self.folder, place, [&base, &program])?;
+        let ([base, candidate], device_s) = evidence::answers(&recorded);
+        attempt.device_s += device_s;
+        let change = finding.change;
+        Ok(judge::answers(&base, &candidate).map_or(finding, |other| other.with(change)))
     }
 
     fn attempt_acceptance(&mut self, flags: &Accept) -> Result<Verdict, Failure> {

@@ -1,0 +1,318 @@
+//! Replies of a candidate, held against the base's byte by byte: all of them is equal but values that a table names as
+//! changing, and those have a form that the base gives them.
+//!
+//! Both sides of a pair start from one snapshot, so both are asked about the same clients in the same state. What changes
+//! between two rounds one side may see a round earlier: a part of a reply is the base's of this round, or of the one
+//! before or after. Of a client that joins, leaves or roams around a round only [`super::rounds`] says something. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::witness::{CheckedRound, Witnessed};
+
+use super::{
+    Client, Disagreement, Station, rounds,
+    station::as_address,
+    stations,
+    subject::{Form, address_behind, shortened},
+    table::{self, Entry, Table},
+    value::Rule,
+};
+
+/// Stands for a value that changes.
+const CHANGES: &str = "~";
+
+/// Behind each piece of a part, so that what differs can be shown.
+const END: char = '\0';
+
+/// Compares the replies of pairs, `(base, candidate)`, and counts the parts of replies that are alike.
+///
+/// # Errors
+///
+/// The first difference with its pair, counted from 0, and its round; or that nothing could be compared in a pair.
+pub(crate) fn of(pairs: &[(&Witnessed, &Witnessed)]) -> Result<u64, (usize, Disagreement)> {
+    let sides: Vec<[Side<'_>; 2]> =
+        pairs.iter().map(|(base, own)| [Side::of(base), Side::of(own)]).collect();
+    let base = sides.iter().flat_map(|[base, _]| base.replies.iter().flatten());
+    let forms: Forms<'_> =
+        base.flat_map(|reply| reply.changing.iter().map(Changing::form)).collect();
+    let mut alike = 0;
+    for (place, [base, own]) in sides.iter().enumerate() {
+        alike += own.compared(base, &forms).map_err(|why| (place, why))?;
+    }
+    Ok(alike)
+}
+
+/// The forms that the base gives values: by key, with `#` for each number.
+type Forms<'a> = BTreeSet<(&'a str, String)>;
+
+/// One reply.
+#[derive(Debug, Default)]
+struct Reply {
+    /// Whose lines follow each other; `None` for lines about no client.
+    order: Vec<Option<String>>,
+    /// All that is said of each, without what changes.
+    parts: BTreeMap<Option<String>, String>,
+    changing: Vec<Changing>,
+}
+
+/// A value that changes.
+#[derive(Debug)]
+struct Changing {
+    owner: Option<String>,
+    entry: &'static Entry,
+    value: String,
+    /// Whether nobody else tells it.
+    is_alone: bool,
+}
+
+impl Changing {
+    fn form(&self) -> (&str, String) {
+        (self.entry.key, form(&self.value))
+    }
+}
+
+impl Reply {
+    fn read(text: &str) -> Self {
+        let (form, mut reply, mut owner) = (Form::of(text), Self::default(), None);
+        for line in text.split_inclusive('\n') {
+            owner = form.owner(line, owner);
+            if reply.order.last() != Some(&owner) {
+                reply.order.push(owner.clone());
+            }
+            let part = reply.parts.entry(owner.clone()).or_default();
+            for (before, key, value) in form.pieces(line) {
+                let entry = form.table().entry(key).filter(|entry| entry.rule != Rule::Fixed);
+                part.push_str(before);
+                part.push_str(if entry.is_some() { CHANGES } else { value });
+                part.push(END);
+                reply.changing.extend(entry.map(|entry| Changing {
+                    owner: owner.clone(),
+                    entry,
+                    value: value.to_owned(),
+                    is_alone: form != Form::Iw && entry.sources.is_empty(),
+                }));
+            }
+        }
+        reply
+    }
+
+    /// The order of those who are compared.
+    fn order(&self, settled: &BTreeSet<String>) -> Vec<Option<&String>> {
+        let mut order: Vec<Option<&String>> = self.order.iter().map(Option::as_ref).collect();
+        order.retain(|owner| owner.is_none_or(|owner| settled.contains(owner)));
+        order.dedup();
+        order
+    }
+}
+
+impl Form {
+    fn table(self) -> &'static Table {
+        match self {
+            Self::Json => &table::FULL,
+            Self::Iw => &table::IW,
+            Self::Hostapd => &table::HOSTAPD,
+            Self::Metrics => &table::NODE_EXPORTER,
+        }
+    }
+
+    /// Whose line it is, behind a line of `before`'s.
+    fn owner(self, line: &str, before: Option<String>) -> Option<String> {
+        match self {
+            Self::Json => address_behind(&format!("\"{}\":\"", table::ADDRESS), line),
+            Self::Metrics => address_behind("mac_address=\"", line),
+            Self::Iw => address_behind("Station ", line).or(before),
+            Self::Hostapd => as_address(line.trim_end()).or(before),
+        }
+    }
+
+    /// Each value of a line, with all that is before it and its key.
+    fn pieces<'a>(self, line: &'a str) -> Vec<(&'a str, &'a str, &'a str)> {
+        let split = |text: &'a str, at: Option<usize>, between: &str| {
+            let value = at.map_or(0, |at| at + between.len());
+            (&text[..value], bare(&text[..at.unwrap_or(0)]), &text[value..])
+        };
+        let first = |text: &'a str, between| split(text, text.find(between), between);
+        match self {
+            Self::Json => line.split(",\"").map(|piece| first(piece, "\":")).collect(),
+            Self::Iw => vec![first(line, ":")],
+            Self::Hostapd => vec![first(line, "=")],
+            Self::Metrics => vec![split(line, line.rfind(' '), " ")],
+        }
+    }
+}
+
+/// A key without what its way of writing puts around it.
+fn bare(key: &str) -> &str {
+    key.split_once('{')
+        .filter(|(name, _)| !name.is_empty())
+        .map_or(key, |(name, _)| name)
+        .trim_start_matches("{\"")
+        .trim()
+}
+
+/// A value with `#` for each of its numbers.
+fn form(value: &str) -> String {
+    let mut form = String::new();
+    for sign in value.chars() {
+        match sign {
+            '0'..='9' | '.' | '+' | '-' if form.ends_with('#') => {}
+            '0'..='9' | '.' | '+' | '-' => form.push('#'),
+            other => form.push(other),
+        }
+    }
+    ["#e#", "true", "false"].iter().fold(form, |form, number| form.replace(number, "#"))
+}
+
+/// What one side of a pair was answered in its checked rounds.
+struct Side<'a> {
+    rounds: &'a [CheckedRound],
+    replies: Vec<Vec<Reply>>,
+    /// The clients that stay around each round.
+    settled: Vec<BTreeSet<String>>,
+}
+
+impl<'a> Side<'a> {
+    fn of(witnessed: &'a Witnessed) -> Self {
+        let rounds = witnessed.rounds.as_slice();
+        let replies = |round| rounds::own(round).map(|one| Reply::read(&one.text)).collect();
+        let heard: Vec<_> = rounds
+            .iter()
+            .map(|round| {
+                let (before, after) = rounds::sides(&round.readings);
+                [stations(before), stations(after)]
+            })
+            .collect();
+        let around = |place| near(&heard, place).iter().flatten().collect::<Vec<_>>();
+        Self {
+            rounds,
+            replies: rounds.iter().map(replies).collect(),
+            settled: (0..rounds.len()).map(|place| settled(&around(place))).collect(),
+        }
+    }
+
+    /// Holds all replies against the base's.
+    fn compared(&self, base: &Side<'_>, forms: &Forms<'_>) -> Result<u64, Disagreement> {
+        let places =
+            |side: &Side<'_>| side.rounds.iter().map(|round| round.place).collect::<Vec<_>>();
+        if places(self) != places(base) {
+            return Err(Disagreement::Unable("the base was checked in other rounds".to_owned()));
+        }
+        let mut alike = 0;
+        for (place, round) in self.rounds.iter().enumerate() {
+            let settled = &self.settled[place] & &base.settled[place];
+            for (number, reply) in self.replies[place].iter().enumerate() {
+                let known: Vec<&Reply> =
+                    near(&base.replies, place).iter().filter_map(|all| all.get(number)).collect();
+                let same = alike_in(reply, &known, &settled).and_then(|parts| {
+                    reply.changing.iter().try_for_each(|one| in_form(one, forms))?;
+                    Ok(parts)
+                });
+                alike += same.map_err(|why| rounds::in_round(round, Disagreement::Differs(why)))?;
+            }
+        }
+        self.moves(base).map_err(Disagreement::Differs)?;
+        if alike == 0 {
+            let why =
+                "no client stayed around any round, so no reply can be compared with the base's";
+            return Err(Disagreement::Unable(why.to_owned()));
+        }
+        Ok(alike)
+    }
+
+    /// A value that nobody else tells changes where the base's does nearly always.
+    fn moves(&self, base: &Side<'_>) -> Result<(), String> {
+        let (own, known) = (self.alone(), base.alone());
+        for (whose, values) in own {
+            let different = known.get(&whose).map_or(0, BTreeSet::len);
+            if values.len() == 1 && different > 1 && 2 * different > self.rounds.len() {
+                let (key, owner) = whose;
+                let of = owner.map(|owner| format!(" of {owner}")).unwrap_or_default();
+                return Err(format!("{key}{of} never changes, and the base's does"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The values that nobody else tells.
+    fn alone(&self) -> BTreeMap<(&str, Option<&String>), BTreeSet<&str>> {
+        let mut alone: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+        let all = self.replies.iter().flatten().flat_map(|reply| &reply.changing);
+        for one in all.filter(|one| one.is_alone) {
+            alone.entry((one.entry.key, one.owner.as_ref())).or_default().insert(&one.value);
+        }
+        alone
+    }
+}
+
+/// What is at a place, before and behind it.
+fn near<T>(all: &[T], place: usize) -> &[T] {
+    &all[place.saturating_sub(1)..all.len().min(place + 2)]
+}
+
+/// The clients that all readings have on one interface, each since one moment.
+fn settled(readings: &[&BTreeMap<Client, Station>]) -> BTreeSet<String> {
+    let Some((first, others)) = readings.split_first() else { return BTreeSet::new() };
+    let stays = |client: &Client, station: &Station| {
+        others.iter().all(|all| {
+            let same = |now| !super::has_joined_anew(station, now);
+            all.get(client).is_some_and(same)
+                && !all.keys().any(|other| other.1 == client.1 && other.0 != client.0)
+        })
+    };
+    let there = first.iter().filter(|(_, station)| station.iw.is_some());
+    there
+        .filter(|(client, station)| stays(client, station))
+        .map(|(client, _)| client.1.clone())
+        .collect()
+}
+
+/// How many parts of a reply are the base's.
+fn alike_in(reply: &Reply, known: &[&Reply], settled: &BTreeSet<String>) -> Result<u64, String> {
+    let order = reply.order(settled);
+    if !known.iter().any(|base| base.order(settled) == order) {
+        return Err("it tells of clients in another order than the base".to_owned());
+    }
+    let mut alike = 0;
+    for owner in settled.iter().map(|owner| Some(owner.clone())).chain([None]) {
+        let part = reply.parts.get(&owner);
+        if !known.iter().any(|base| base.parts.get(&owner) == part) {
+            return Err(difference(
+                owner.as_deref(),
+                part,
+                known.iter().find_map(|base| base.parts.get(&owner)),
+            ));
+        }
+        alike += u64::from(part.is_some());
+    }
+    Ok(alike)
+}
+
+/// The first piece that is not the base's.
+fn difference(owner: Option<&str>, own: Option<&String>, base: Option<&String>) -> String {
+    let shown = |piece: &str| shortened(&piece.trim_matches('\n').escape_debug().to_string());
+    let pieces = |part: Option<&String>| -> Vec<String> {
+        part.into_iter().flat_map(|part| part.split(END)).map(shown).collect()
+    };
+    let (own, base) = (pieces(own), pieces(base));
+    let first = own.iter().zip(&base).position(|(own, base)| own != base);
+    let first = first.unwrap_or(own.len().min(base.len()));
+    let word = |pieces: &[String]| {
+        pieces.get(first).map_or("nothing".to_owned(), |one| format!("“{one}”"))
+    };
+    let of = owner.map(|owner| format!(" of {owner}")).unwrap_or_default();
+    format!("it says {}{of}, and the base {}", word(&own), word(&base))
+}
+
+/// Whether the base gives a value this form, too.
+fn in_form(one: &Changing, forms: &Forms<'_>) -> Result<(), String> {
+    let (key, form) = one.form();
+    if forms.contains(&(key, form)) {
+        return Ok(());
+    }
+    let of = one.owner.as_ref().map(|owner| format!(" of {owner}")).unwrap_or_default();
+    let value = shortened(one.value.trim());
+    Err(format!("{key}{of} is “{value}”, a form that the base never gives it"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! Pairs of windows in each of the four ways to tell clients: honest candidates, and what dishonest ones leave out.
+
+use model::parity::{Reading, Source as Reader};
+
+use super::*;
+
+const SECOND: u64 = 1_000_000_000;
+const A: &str = "02:00:00:00:01:0a";
+const B: &str = "02:00:00:00:01:0b";
+
+/// What iw says of both clients; the second one may have joined anew.
+fn iw(joined: u32) -> String {
+    format!(
+        "Station {A} (on wlan0)\n\tassociated at [boottime]:\t1.0s\nStation {B} (on wlan0)\n\tassociated at [boottime]:\t{joined}.0s\n"
+    )
+}
+
+/// A window of rounds whose replies `own` gives, by their number; from `joins` on the second client is a new one.
+fn window(own: impl Fn(u32) -> String, joins: u32) -> Witnessed {
+    let reading =
+        |source, at_ns, text| Reading { source, interface: Some("wlan0".to_owned()), at_ns, text };
+    let round = |place: u32| {
+        let at = u64::from(place) * SECOND;
+        let others = iw(if place < joins { 1 } else { place.min(joins) + 7 });
+        CheckedRound {
+            place,
+            read_from_ns: at,
+            started_ns: Some(at + 1),
+            readings: vec![
+                reading(Reader::Iw, at, others.clone()),
+                reading(Reader::Subject, at + 2, own(place)),
+                reading(Reader::Iw, at + 3, others),
+            ],
+        }
+    };
+    Witnessed { rounds: (0..8).map(round).collect(), drained: None }
+}
+
+const NEVER: u32 = 99;
+
+fn hostapd(bytes: u32, rest: &str) -> String {
+    let of = |address: &str| {
+        format!("{address}\nflags=[AUTH]\naid=1\nrx_bytes={bytes}\n{rest}supp_op_classes=5151\n")
+    };
+    of(A) + &of(B)
+}
+
+fn all(place: u32) -> String {
+    hostapd(100 + place, "tx_rate_info=60 vhtmcs 0 vhtnss 2\n")
+}
+
+/// What becomes of a candidate beside a base, one pair.
+fn compared(base: &Witnessed, own: &Witnessed) -> Result<u64, Disagreement> {
+    of(&[(base, own)]).map_err(|(pair, why)| {
+        assert_eq!(pair, 0);
+        why
+    })
+}
+
+#[track_caller]
+fn differs(base: impl Fn(u32) -> String, own: impl Fn(u32) -> String, words: &str) {
+    match compared(&window(base, NEVER), &window(own, NEVER)) {
+        Err(Disagreement::Differs(why)) => assert_eq!(why, words),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn only_what_changes_in_time_may_differ() {
+    let own = |place| hostapd(70 + 3 * place, "tx_rate_info=600 vhtmcs 9 vhtnss 1\n");
+    // Eight rounds of two clients; what is about no client has no lines here.
+    assert_eq!(compared(&window(all, NEVER), &window(own, NEVER)), Ok(16));
+}
+
+#[test]
+fn a_reply_that_is_cut_reordered_or_another_is_named_with_both_words() {
+    differs(
+        all,
+        |place| hostapd(place, ""),
+        "round 1 of the window: it says “supp_op_classes=5151” of 02:00:00:00:01:0a, and the base “tx_rate_info=~”",
+    );
+    differs(
+        all,
+        |place| all(place).replace("aid=1", "aid=2"),
+        "round 1 of the window: it says “aid=2” of 02:00:00:00:01:0a, and the base “aid=1”",
+    );
+    differs(
+        all,
+        |place| all(place).replace("flags=[AUTH]\n", "flags=[AUTH] \n"),
+        "round 1 of the window: it says “flags=[AUTH] ” of 02:00:00:00:01:0a, and the base “flags=[AUTH]”",
+    );
+    differs(
+        all,
+        |place| all(place).replacen(A, "x", 1).replacen(B, A, 1).replacen('x', B, 1),
+        "round 1 of the window: it tells of clients in another order than the base",
+    );
+    differs(
+        all,
+        |place| all(place) + "supp_op_classes=1\n",
+        "round 1 of the window: it says “supp_op_classes=1” of 02:00:00:00:01:0b, and the base “”",
+    );
+    differs(
+        all,
+        |place| all(place).replace(" vhtnss 2", ""),
+        "round 1 of the window: tx_rate_info of 02:00:00:00:01:0a is “60 vhtmcs 0”, a form that the base never gives it",
+    );
+}
+
+#[test]
+fn a_key_that_is_frozen_is_seen_once_the_base_has_changed_it() {
+    let base = |place| all(place).replace("aid=1", if place < 4 { "aid=1" } else { "aid=3" });
+    differs(
+        base,
+        all,
+        "round 6 of the window: it says “aid=1” of 02:00:00:00:01:0a, and the base “aid=3”",
+    );
+    // A round earlier or later is honest: the candidate is asked at another moment.
+    for change in [3, 5] {
+        let own =
+            |place| all(place).replace("aid=1", if place < change { "aid=1" } else { "aid=3" });
+        assert!(compared(&window(base, NEVER), &window(own, NEVER)).is_ok(), "{change}");
+    }
+}
+
+#[test]
+fn a_client_that_joins_is_compared_once_it_stays() {
+    let joining =
+        |place| if place == 3 { all(place).replacen("aid=1", "aid=9", 2) } else { all(place) };
+    let why = compared(&window(all, 3), &window(joining, 3));
+    assert!(matches!(why, Err(Disagreement::Differs(_))), "the first one stays: {why:?}");
+    let joining = |place| {
+        if place == 3 {
+            all(place).replace(&format!("{B}\nflags=[AUTH]"), &format!("{B}\nflags="))
+        } else {
+            all(place)
+        }
+    };
+    // Three rounds of the second client are not compared: those around it.
+    assert_eq!(compared(&window(all, 3), &window(joining, 3)), Ok(16 - 2));
+}
+
+#[test]
+fn nothing_to_compare_with_is_no_agreement() {
+    let empty = Witnessed { rounds: Vec::new(), drained: None };
+    assert!(matches!(compared(&empty, &empty), Err(Disagreement::Unable(_))));
+    assert!(matches!(compared(&empty, &window(all, NEVER)), Err(Disagreement::Unable(_))));
+    let mut silent = window(all, NEVER);
+    silent
+        .rounds
+        .iter_mut()
+        .for_each(|round| round.readings.retain(|one| one.source == Reader::Subject));
+    assert!(matches!(compared(&window(all, NEVER), &silent), Err(Disagreement::Unable(_))));
+}
+
+#[test]
+fn objects_series_and_iw_are_held_alike() {
+    let json = |place: u32| {
+        format!(
+            "{{\"MACAddress\":\"{}\",\"RxBytes\":{place},\"DeviceType\":\"\",\"TxBytes\":7}}\n",
+            A.to_uppercase()
+        )
+    };
+    assert_eq!(compared(&window(json, NEVER), &window(|place| json(place + 1), NEVER)), Ok(8));
+    differs(
+        json,
+        |place| json(place).replace(",\"DeviceType\":\"\"", ""),
+        "round 1 of the window: it says “TxBytes\\\":~” of 02:00:00:00:01:0a, and the base “DeviceType\\\":\\\"\\\"”",
+    );
+    let node = |place: u32| {
+        format!(
+            "# HELP a b\nnode_wifi_station_receive_bytes_total{{device=\"wlan0\",mac_address=\"{A}\"}} 1.{place}e+06\nnode_scrape_collector_success{{collector=\"wifi\"}} 1\nnode_scrape_collector_duration_seconds{{collector=\"wifi\"}} 0.{place}\n"
+        )
+    };
+    assert_eq!(compared(&window(node, NEVER), &window(|place| node(place + 1), NEVER)), Ok(16));
+    differs(
+        node,
+        |place| node(place).replace("\"} 1\n", "\"} 0\n"),
+        "round 1 of the window: it says “node_scrape_collector_success{collector=\\\"wifi\\\"} 0”, and the base “node_scrape_collector_success{collector=\\\"wifi\\\"} 1”",
+    );
+    differs(
+        node,
+        |place| {
+            node(place).split_inclusive("seconds{").next().unwrap().to_owned()
+                + node(1).split_inclusive("seconds{").last().unwrap()
+        },
+        "node_scrape_collector_duration_seconds never changes, and the base's does",
+    );
+    let words = |place: u32| {
+        format!(
+            "Station {A} (on wlan0)\n\trx bytes:\t{place}\n\ttx duration:\t{place} us\n\tDTIM period:\t2\n"
+        )
+    };
+    assert_eq!(compared(&window(words, NEVER), &window(|place| words(place + 1), NEVER)), Ok(8));
+    differs(
+        words,
+        |place| words(place).replace("DTIM period:\t2", "DTIM period:\t3"),
+        "round 1 of the window: it says “\\tDTIM period:\\t3” of 02:00:00:00:01:0a, and the base “\\tDTIM period:\\t2”",
+    );
+}
