@@ -3,7 +3,7 @@
 //!
 //! The files are made here, bombs among them. No guest is raised.
 
-mod inputs;
+pub(crate) mod inputs;
 
 use std::{collections::BTreeSet, fs, path::Path};
 

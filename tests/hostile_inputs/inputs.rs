@@ -6,22 +6,22 @@ use std::io::Write;
 
 use model::perf_data::file_start;
 
-pub(super) const CONTENTION: &str = "question = \"?\"\n[contention]\nblocks = 4294967295\n[[place]]\nname = \"h\"\non = \"host\"\nroad = \"veth\"\n\
+pub(crate) const CONTENTION: &str = "question = \"?\"\n[contention]\nblocks = 4294967295\n[[place]]\nname = \"h\"\non = \"host\"\nroad = \"veth\"\n\
     [[traffic]]\nname = \"t\"\nflow = \"udp\"\n[[application]]\nname = \"a\"\nstressor = \"--cpu\"\nworkers = 1\n\
     [[control]]\nname = \"w\"\ncontrol = \"idle\"\n[[cell]]\nplace = \"h\"\ntraffic = \"t\"\napplication = \"a\"\n";
 
-pub(super) const COMPLETION: &str = "question = \"?\"\n[completion]\nblocks = 4294967295\n[[place]]\nname = \"h\"\non = \"host\"\n\
+pub(crate) const COMPLETION: &str = "question = \"?\"\n[completion]\nblocks = 4294967295\n[[place]]\nname = \"h\"\non = \"host\"\n\
     [[load]]\nname = \"l\"\nbytes = 66\nrates = [1]\n";
 
 /// A study with these keys from line 6 on.
-pub(super) fn study(keys: &str) -> String {
+pub(crate) fn study(keys: &str) -> String {
     format!(
         "question = \"?\"\n[access-point]\nclients = [18, 60]\n[subject]\nprocess = \"s\"\n{keys}\n\
          [[variant]]\nname = \"a\"\n"
     )
 }
 
-pub(super) fn variants(count: usize) -> String {
+pub(crate) fn variants(count: usize) -> String {
     (0..count).map(|at| format!("[[variant]]\nname = \"v{at}\"\n")).collect()
 }
 
@@ -47,20 +47,20 @@ const DEBUG: [&str; 9] = [
 ];
 
 /// Zeros for every section with debug information, each compressed as elf.h's `ELFCOMPRESS_…` says.
-pub(super) fn compressed(packed: Vec<u8>, size: u64, kind: u32) -> Vec<Section> {
+pub(crate) fn compressed(packed: Vec<u8>, size: u64, kind: u32) -> Vec<Section> {
     let head = [u64::from(kind), size, 1].map(u64::to_le_bytes).concat();
     let content = [head, packed].concat();
     DEBUG.iter().map(|name| (*name, COMPRESSED, content.clone())).collect()
 }
 
-pub(super) fn zlib(zeros: usize) -> Vec<u8> {
+pub(crate) fn zlib(zeros: usize) -> Vec<u8> {
     let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
     let piece = vec![0; 1 << 20];
     (0..zeros >> 20).for_each(|_| packer.write_all(&piece).unwrap());
     packer.finish().unwrap()
 }
 
-pub(super) fn zstd(zeros: usize) -> Vec<u8> {
+pub(crate) fn zstd(zeros: usize) -> Vec<u8> {
     zstd_of(&vec![0; zeros])
 }
 
@@ -71,7 +71,7 @@ fn zstd_of(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// xz's own chunk of a million zeros, so many times: each begins anew.
-pub(super) fn xz(millions: usize) -> Vec<u8> {
+pub(crate) fn xz(millions: usize) -> Vec<u8> {
     let file = include_bytes!("../../crates/analysis/src/stacks/symbols/xz/million-zeros.xz");
     let first = 12 + (usize::from(file[12]) + 1) * 4;
     let length = usize::from(u16::from_be_bytes([file[first + 3], file[first + 4]])) + 1 + 6;
@@ -80,18 +80,18 @@ pub(super) fn xz(millions: usize) -> Vec<u8> {
 }
 
 /// So many units of the smallest kind.
-pub(super) fn units(count: usize) -> Vec<Section> {
+pub(crate) fn units(count: usize) -> Vec<Section> {
     let unit = [&8_u32.to_le_bytes()[..], &[4, 0], &[0; 4], &[8, 1]].concat();
     vec![(".debug_info", 0, unit.repeat(count)), (".debug_abbrev", 0, vec![1, 0x11, 0, 0, 0, 0])]
 }
 
 /// So many functions, all of one name that is so long.
-pub(super) fn symbols(count: usize, length: usize) -> Vec<u8> {
+pub(crate) fn symbols(count: usize, length: usize) -> Vec<u8> {
     with_symbols(count, &"n".repeat(length))
 }
 
 /// One function of this name.
-pub(super) fn one_symbol(name: &str) -> Vec<u8> {
+pub(crate) fn one_symbol(name: &str) -> Vec<u8> {
     with_symbols(1, name)
 }
 
@@ -104,7 +104,7 @@ fn with_symbols(count: usize, name: &str) -> Vec<u8> {
 }
 
 /// A library with code at 0x400 and these sections.
-pub(super) fn elf(sections: &[Section]) -> Vec<u8> {
+pub(crate) fn elf(sections: &[Section]) -> Vec<u8> {
     whole(sections)
 }
 
@@ -185,17 +185,17 @@ fn sample(misc: u16, context: i64, ip: u64) -> Vec<u8> {
 }
 
 /// A sample in the kernel.
-pub(super) fn kernel_sample() -> Vec<u8> {
+pub(crate) fn kernel_sample() -> Vec<u8> {
     sample(1, -128, 0xffff_ffff_8100_0000)
 }
 
 /// A sample in `/bomb` behind its functions.
-pub(super) fn sample_elsewhere() -> Vec<u8> {
+pub(crate) fn sample_elsewhere() -> Vec<u8> {
     sample(2, -512, 0x1800)
 }
 
 /// A recording of a process of this name with a sample in `/bomb`, and more records behind it.
-pub(super) fn recording(name: &str, more: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn recording(name: &str, more: &[Vec<u8>]) -> Vec<u8> {
     // IP, TID, TIME, CALLCHAIN, PERIOD.
     const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 8;
     const FREQUENCY_AND_SAMPLE_ID_ALL: u64 = 1 << 10 | 1 << 18;
@@ -207,15 +207,23 @@ pub(super) fn recording(name: &str, more: &[Vec<u8>]) -> Vec<u8> {
     [file_start(&attributes, records.len() as u64), records].concat()
 }
 
+/// The same recording, of the cycles that hardware counts: no one knows how long one takes.
+pub(crate) fn of_cycles(mut recording: Vec<u8>) -> Vec<u8> {
+    let kind = [1_u32, 112].map(u32::to_le_bytes).concat();
+    let at = recording.windows(8).position(|bytes| bytes == kind).unwrap();
+    recording[at] = 0;
+    recording
+}
+
 /// Records as `perf record -z` keeps them: so many frames, each of so many bytes of records.
-pub(super) fn packed_records(bytes: usize, frames: usize) -> Vec<Vec<u8>> {
+pub(crate) fn packed_records(bytes: usize, frames: usize) -> Vec<Vec<u8>> {
     let lost = record(2, 0, &words(&[0, 1, TRAILER[0], TRAILER[1]]));
     let frame = zstd_of(&lost.repeat(bytes / lost.len()));
     vec![record(81, 0, &frame); frames]
 }
 
 /// A process with so many mappings, and so many children of it.
-pub(super) fn forks(maps: u64, children: u32) -> Vec<Vec<u8>> {
+pub(crate) fn forks(maps: u64, children: u32) -> Vec<Vec<u8>> {
     let child =
         |pid: u32| record(7, 0, &words(&[pair(pid, 7), pair(pid, 7), 1, TRAILER[0], TRAILER[1]]));
     let maps = (0..maps).map(|at| map(0x10_0000 + at * 0x4000));

@@ -394,12 +394,18 @@ doubts! {
     "Record more of them: lengthen `window`, raise `frequency` or `repetitions`, or give the subject more to do \
      (`--window 60s`, `--load COMMAND`).";
 
-    /// A subject that worked gave no sample.
+    /// A subject that worked, or may have, gave no sample.
     NoSamples {
+        /// Whether its CPU was measured, so that it is known to have worked.
+        measured: bool,
         /// Where.
         trials: Affected,
     }
-    Doubt: format!("The subject worked, and no sample of it was taken, in {trials}.");
+    Doubt: if *measured {
+        format!("The subject worked, and no sample of it was taken, in {trials}.")
+    } else {
+        format!("No sample was taken, and the CPU of what should be sampled was not measured, in {trials}.")
+    };
     "Its CPU went where the recorder did not look: see `scope`, and whether the subject is started before the window.";
 
     /// A subject that did next to nothing gave no sample.

@@ -40,6 +40,19 @@ pub struct ProfileFigures {
     pub charged: Vec<Charged>,
 }
 
+impl ProfileFigures {
+    /// Whether costs are CPU; where no capture's CPU was measured, they are samples.
+    pub fn cpu_measured(&self) -> bool {
+        self.captures.iter().any(|one| one.samples > 0 && one.cpu_us_per_s.is_some())
+    }
+
+    /// The CPU of all that was sampled, µs a second.
+    pub fn cpu_us_per_s(&self) -> Option<f64> {
+        let roots = self.tree.nodes.iter().filter(|node| node.depth == 0);
+        self.cpu_measured().then(|| roots.map(|node| node.us_per_s).sum())
+    }
+}
+
 /// One capture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Capture {
@@ -124,6 +137,8 @@ pub struct FunctionCost {
     pub naming: Naming,
     /// Share of samples with it somewhere in the stack, 0 to 1.
     pub share: f64,
+    /// Share of samples with it innermost, 0 to 1.
+    pub own_share: f64,
     /// CPU with all that it calls, µs a second; a recursive function counts once in each stack.
     pub inclusive: Option<Estimate>,
     /// CPU in its own code, µs a second.
@@ -281,6 +296,8 @@ pub struct Difference {
     pub after: String,
     /// Clients.
     pub clients: Option<u32>,
+    /// Whether the CPU of both was measured; where not, costs are samples.
+    pub cpu_measured: bool,
     /// Every path of both.
     #[serde(skip)]
     pub tree: DifferenceTree,
@@ -289,7 +306,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// The whole cost before and after, µs of CPU a second; `None` without any path.
+    /// The whole cost before and after; `None` without any path.
     pub fn totals(&self) -> Option<(f64, f64)> {
         let roots = || self.tree.nodes.iter().filter(|node| node.depth == 0);
         let sums = (roots().map(|node| node.before).sum(), roots().map(|node| node.after).sum());
@@ -313,7 +330,7 @@ pub struct DifferenceNode {
     pub frame: u32,
     /// Nodes above it.
     pub depth: u32,
-    /// Cost with all below it before, µs of CPU a second.
+    /// Cost with all below it before, µs of CPU a second; samples where CPU was not measured.
     pub before: f64,
     /// After.
     pub after: f64,
@@ -329,7 +346,7 @@ pub struct FunctionChange {
     pub name: String,
     /// Its module.
     pub module: String,
-    /// Cost before, µs a second; 0 where it was never seen.
+    /// Cost before, µs a second, or samples where CPU was not measured; 0 where it was never seen.
     pub before: f64,
     /// After.
     pub after: f64,

@@ -369,6 +369,7 @@ fn difference(before: &ProfiledCell, after: &ProfiledCell) -> Difference {
         before: before.cell.variant.to_string(),
         after: after.cell.variant.to_string(),
         clients: Some(after.cell.clients),
+        cpu_measured: before.costs.known() && after.costs.known(),
         tree,
         functions,
     }
@@ -562,5 +563,6 @@ mod tests {
         let head = Head { event: "cycles".to_owned(), ..Head::default() };
         let found = of_recording("perf.data", &head, &folded);
         assert_eq!((found.functions[0].inclusive, found.tree.nodes[0].us_per_s), (None, 4.0));
+        assert_eq!((found.cpu_us_per_s(), found.functions[0].own_share), (None, 0.75));
     }
 }

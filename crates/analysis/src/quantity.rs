@@ -157,7 +157,8 @@ impl Unit {
 
     /// A plain value in this unit with four digits, without the unit's name.
     pub fn plain(&self, value: f64) -> String {
-        number(value * self.factor, None)
+        let value = value * self.factor;
+        fixed(value, decimals(value, None).min(self.most_decimals))
     }
 }
 

@@ -67,13 +67,13 @@ impl Flames {
             .map_or(String::new(), |at| format!("Where the CPU of {} goes", named(&profiles[at])));
         let folded = differences
             .iter()
-            .map(|each| (label(each), difference_is_cpu(each, profiles)))
-            .chain(profiles.iter().map(|each| (named(each), is_cpu(each))))
+            .map(|each| (label(each), each.cpu_measured))
+            .chain(profiles.iter().map(|each| (named(each), each.cpu_measured())))
             .zip(of_differences.iter().chain(&of_profiles))
             .filter_map(|((name, cpu), tree)| folded_line(&name, cpu, tree.folded))
             .collect();
         let difference_view = |(at, (each, tree)): (usize, (&Difference, EncodedTree))| {
-            View::of_difference(each, tree, difference_is_cpu(each, profiles), largest == Some(at))
+            View::of_difference(each, tree, largest == Some(at))
         };
         let profile_view = |(at, (each, tree)): (usize, (&ProfileFigures, EncodedTree))| {
             View::of_profile(each, tree, largest.is_none() && main == Some(at))
@@ -107,20 +107,20 @@ impl View {
             before: named(profile),
             after: String::new(),
             clients: profile.clients.map_or(String::new(), |clients| clients.to_string()),
-            cpu: is_cpu(profile),
+            cpu: profile.cpu_measured(),
             units: tree.units,
             nodes: tree.nodes,
             first,
         }
     }
 
-    fn of_difference(each: &Difference, tree: EncodedTree, cpu: bool, first: bool) -> Self {
+    fn of_difference(each: &Difference, tree: EncodedTree, first: bool) -> Self {
         Self {
             label: label(each),
             before: each.before.clone(),
             after: each.after.clone(),
             clients: each.clients.map_or(String::new(), |clients| clients.to_string()),
-            cpu,
+            cpu: each.cpu_measured,
             units: tree.units,
             nodes: tree.nodes,
             first,
@@ -131,20 +131,6 @@ impl View {
 /// Whether there is anything to draw.
 pub(crate) fn is_seen(profile: &ProfileFigures) -> bool {
     profile.unknown.samples > 0
-}
-
-/// Whether costs are CPU; where no capture's CPU is known they are samples.
-pub(crate) fn is_cpu(profile: &ProfileFigures) -> bool {
-    profile.captures.iter().any(|capture| capture.samples > 0 && capture.cpu_us_per_s.is_some())
-}
-
-/// The same of a difference: of its two profiles, where they are there.
-pub(crate) fn difference_is_cpu(difference: &Difference, profiles: &[ProfileFigures]) -> bool {
-    profiles
-        .iter()
-        .filter(|profile| profile.clients == difference.clients)
-        .filter(|profile| [&difference.before, &difference.after].contains(&&profile.variant))
-        .all(is_cpu)
 }
 
 /// `netlink at 114 clients`.

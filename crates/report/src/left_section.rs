@@ -91,21 +91,25 @@ fn distance(cheapest: &Stage, against: &Comparison) -> Option<String> {
     ))
 }
 
-/// Where its CPU still goes, by own code.
+/// Where its CPU still goes, by the functions' own code.
 fn functions(profile: &ProfileFigures) -> Table {
-    let own = |function: &FunctionCost| function.own.map_or(0.0, |own| own.mean);
-    let mut all: Vec<_> = profile.functions.iter().filter(|each| own(each) > 0.0).collect();
-    all.sort_by(|one, other| own(other).total_cmp(&own(one)));
-    let unit = quantity::cpu_unit(all.first().map_or(0.0, |first| own(first)));
+    let mut all: Vec<_> = profile.functions.iter().filter(|each| each.own_share > 0.0).collect();
+    all.sort_by(|one, other| other.own_share.total_cmp(&one.own_share));
+    let unit = profile_tables::unit_for(all.iter().map(|function| function.own));
     let name = format!("{}/s", unit.name);
-    Table::of(
-        &format!("Where the CPU of {} still goes, by own code", profile.variant),
+    let mut table = Table::of(
+        &format!("Where the CPU of {} still goes, by self cost", profile.variant),
         all.into_iter().take(MOST_FUNCTIONS),
     )
-    .name("function", "", |function| function.name.clone())
-    .number("own code", &name, |function| profile_tables::mean(unit, function.own.as_ref()))
-    .quiet("95 % interval", &name, |function| profile_tables::bracket(unit, function.own.as_ref()))
-    .number("in samples", "%", |function| profile_tables::percent(function.share))
-    .text("module", "", |function| function.module.clone())
-    .table()
+    .name("function", "", |function| function.name.clone());
+    if profile.cpu_measured() {
+        let cost = |function: &&FunctionCost| profile_tables::mean(unit, function.own.as_ref());
+        table = table.number("self", &name, cost).quiet("95 % interval", &name, |function| {
+            profile_tables::bracket(unit, function.own.as_ref())
+        });
+    }
+    table
+        .number("self", "% of samples", |function| profile_tables::percent(function.own_share))
+        .text("module", "", |function| function.module.clone())
+        .table()
 }

@@ -51,7 +51,7 @@ pub(crate) fn unit_of(functions: &[FunctionCost]) -> Unit {
 }
 
 /// The unit that fits the dearest of these.
-fn unit_for(costs: impl Iterator<Item = Option<Estimate>>) -> Unit {
+pub(crate) fn unit_for(costs: impl Iterator<Item = Option<Estimate>>) -> Unit {
     quantity::cpu_unit(costs.flatten().map(|cost| cost.mean).fold(0.0, f64::max))
 }
 
@@ -83,34 +83,37 @@ pub(crate) fn functions(profile: &ProfileFigures) -> Table {
     } else {
         String::new()
     };
-    Table::of(
-        &format!("Functions of {}, by cost with all that they call{more}", named(profile)),
+    let mut table = Table::of(
+        &format!("Functions of {}, by total cost (with callees){more}", named(profile)),
         profile.functions.iter().take(MOST_FUNCTIONS),
     )
-    .name("function", "", |function| function.name.clone())
-    .number("with callees", &name, |function| mean(unit, function.inclusive.as_ref()))
-    .quiet("95 % interval", &name, |function| bracket(unit, function.inclusive.as_ref()))
-    .number("own code", &name, |function| mean(unit, function.own.as_ref()))
-    .quiet("95 % interval", &name, |function| bracket(unit, function.own.as_ref()))
-    .number("in samples", "%", |function| percent(function.share))
-    .text("module", "", |function| function.module.clone())
-    .text("name by", "", |function| naming(function.naming))
-    .table()
+    .name("function", "", |function| function.name.clone());
+    if profile.cpu_measured() {
+        table = table
+            .number("total", &name, |function| mean(unit, function.inclusive.as_ref()))
+            .quiet("95 % interval", &name, |function| bracket(unit, function.inclusive.as_ref()))
+            .number("self", &name, |function| mean(unit, function.own.as_ref()))
+            .quiet("95 % interval", &name, |function| bracket(unit, function.own.as_ref()));
+    }
+    table
+        .number("total", "% of samples", |function| percent(function.share))
+        .number("self", "% of samples", |function| percent(function.own_share))
+        .text("module", "", |function| function.module.clone())
+        .text("name by", "", |function| naming(function.naming))
+        .table()
 }
 
 /// What changed, by function. What repetitions do not tell apart is set in grey and says so.
 pub(crate) fn changes(difference: &Difference) -> Table {
     let sizes = difference.functions.iter().map(|function| function.before.max(function.after));
-    let unit = quantity::cpu_unit(sizes.fold(0.0, f64::max));
-    let name = format!("{}/s", unit.name);
+    let (unit, name) = unit_of_difference(difference, sizes);
     let left_out = difference.functions.len().saturating_sub(MOST_FUNCTIONS);
     let more = if left_out > 0 {
         format!("; {left_out} smaller ones are left out")
     } else {
         String::new()
     };
-    let caption =
-        format!("Changes of functions, with all that they call: {}{more}", label(difference));
+    let caption = format!("Changes of functions, total cost: {}{more}", label(difference));
     Table::of(&caption, difference.functions.iter().take(MOST_FUNCTIONS))
         .name("function", "", |function| function.name.clone())
         .number("before", &name, |function| cost(unit, function.before))
@@ -127,8 +130,17 @@ pub(crate) fn changes(difference: &Difference) -> Table {
         .table()
 }
 
-fn cost(unit: Unit, us_per_s: f64) -> String {
-    if us_per_s == 0.0 { "0".to_owned() } else { unit.plain(us_per_s) }
+/// The unit of a difference's costs, and what it is called.
+fn unit_of_difference(difference: &Difference, costs: impl Iterator<Item = f64>) -> (Unit, String) {
+    if !difference.cpu_measured {
+        return (Unit::WHOLE, "samples".to_owned());
+    }
+    let unit = quantity::cpu_unit(costs.fold(0.0, f64::max));
+    (unit, format!("{}/s", unit.name))
+}
+
+fn cost(unit: Unit, cost: f64) -> String {
+    if cost == 0.0 { "0".to_owned() } else { unit.plain(cost) }
 }
 
 fn signed(unit: Unit, value: f64) -> String {
@@ -143,14 +155,14 @@ fn yes(is: bool) -> String {
 /// The dearest paths that are in one of two profiles only: a picture of the other could not show them.
 pub(crate) fn elided(difference: &Difference) -> Table {
     let sizes = difference.tree.nodes.iter().map(|node| node.before.max(node.after));
-    let unit = quantity::cpu_unit(sizes.fold(0.0, f64::max));
+    let (unit, unit_name) = unit_of_difference(difference, sizes);
     let paths = [("gone", true), ("new", false)].into_iter().flat_map(|(what, gone)| {
         one_sided(difference, gone).into_iter().map(move |path| (what, path))
     });
     Table::of(&format!("Paths in one of the two only: {}", label(difference)), paths)
         .head("", "", |(what, _)| (*what).to_owned())
         .name("path", "its innermost calls", |(_, path)| path.name.clone())
-        .number("cost", &format!("{}/s", unit.name), |(_, path)| unit.plain(path.cost))
+        .number("cost", &unit_name, |(_, path)| unit.plain(path.cost))
         .text("significant", "", |(_, path)| yes(path.significant))
         .dim(|(_, path)| !path.significant)
         .table()
@@ -267,7 +279,7 @@ pub(crate) fn waiting(profiles: &[ProfileFigures]) -> Table {
         .quiet("95 % interval", &name, |(_, each)| bracket(unit, each.cpu.as_ref()))
         .number("samples", "", |(_, each)| each.samples.to_string())
         .number("of all", "%", |(_, each)| percent(each.share))
-        .number("own code", "samples", |(_, each)| each.own_samples.to_string())
+        .number("self", "samples", |(_, each)| each.own_samples.to_string())
         .name("why it counts", "", |(_, each)| each.reason.clone())
         .table()
 }

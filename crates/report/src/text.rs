@@ -127,10 +127,18 @@ pub fn functions(profile: &ProfileFigures) -> String {
     let name = format!("{}/s", unit.name);
     let (trunk, rest): (Vec<_>, Vec<_>) = profile.functions.iter().partition(|one| is_trunk(one));
     let caption = format!("Where the CPU of {} goes", flames::named(profile));
-    let table = Table::of(&caption, rest.iter().take(FUNCTIONS))
-        .number("with callees", &name, |each| profile_tables::mean(unit, each.inclusive.as_ref()))
-        .number("own code", &name, |each| profile_tables::mean(unit, each.own.as_ref()))
-        .number("in samples", "%", |each| profile_tables::percent(each.share))
+    let mut table = Table::of(&caption, rest.iter().take(FUNCTIONS));
+    if profile.cpu_measured() {
+        let cost = |cost: &Option<Estimate>| profile_tables::mean(unit, cost.as_ref());
+        table = table.number("total", &name, |each| cost(&each.inclusive)).number(
+            "self",
+            &name,
+            |each| cost(&each.own),
+        );
+    }
+    let table = table
+        .number("total", "% of samples", |each| profile_tables::percent(each.share))
+        .number("self", "% of samples", |each| profile_tables::percent(each.own_share))
         .name("function", "", |each| shortened(&each.name, NAME_COLUMNS))
         .text("module", "", |each| shortened(file_name(&each.module), MODULE_COLUMNS))
         .table();
@@ -153,8 +161,7 @@ pub fn functions(profile: &ProfileFigures) -> String {
 
 /// Whether a function is in every stack and does nothing itself: the way from `main` to the work.
 fn is_trunk(function: &FunctionCost) -> bool {
-    let own = function.own.as_ref().map_or(0.0, |own| own.mean);
-    function.share >= TRUNK && own == 0.0
+    function.share >= TRUNK && function.own_share == 0.0
 }
 
 /// The line about waiting: how much of the CPU, and in which functions.

@@ -106,6 +106,43 @@ fn the_terminal_tables_of_a_profile() {
 }
 
 #[test]
+fn where_no_cpu_was_measured_functions_and_changes_are_shown_by_their_samples() {
+    let (_, analysis) = fixture::profiled();
+    let mut profile = analysis.profiles[1].clone();
+    for capture in &mut profile.captures {
+        capture.cpu_us_per_s = None;
+    }
+    for function in &mut profile.functions {
+        (function.inclusive, function.own) = (None, None);
+    }
+    profile.waiting.iter_mut().for_each(|one| one.cpu = None);
+    profile.charged.iter_mut().for_each(|one| one.cpu = None);
+    // One function in every sample, as in a recording of one loop.
+    let hottest = profile.functions.iter_mut().find(|one| one.name == "station::trace::line");
+    let hottest = hottest.expect("the fixture has it");
+    (hottest.share, hottest.own_share) = (1.0, 0.75);
+    let text = report::text::functions(&profile);
+    let row = text.lines().find(|line| line.contains("station::trace::line")).unwrap_or(&text);
+    assert_eq!(row.split_whitespace().collect::<Vec<_>>()[..2], ["100", "75"], "{text}");
+    assert!(!text.contains("/s"), "no cost was measured: {text}");
+    let mut difference = analysis.differences[0].clone();
+    difference.cpu_measured = false;
+    let (profiles, differences) = ([profile], [difference]);
+    let (title, notes) = ("cycles", &[][..]);
+    let recorded =
+        report::Recorded { title, profiles: &profiles, differences: &differences, notes };
+    let page = report::profile_html(&recorded).unwrap();
+    let table = |caption| {
+        let (_, from_it) = page.split_once(caption).unwrap();
+        from_it.split("</table>").next().unwrap()
+    };
+    for caption in ["Functions of found", "Changes of functions", "Paths in one of the two only"] {
+        let table = table(caption);
+        assert!(table.contains("samples") && !table.contains("ms/s"), "{caption}: {table}");
+    }
+}
+
+#[test]
 fn a_recording_has_a_page_without_a_run() {
     let (_, analysis) = fixture::profiled();
     let page = report::profile_html(&report::Recorded {

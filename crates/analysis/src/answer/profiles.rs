@@ -73,24 +73,23 @@ pub(super) fn dearest(analysis: &Analysis) -> Vec<String> {
 }
 
 fn own_code(profile: &ProfileFigures) -> Option<String> {
-    let all: f64 =
-        profile.tree.nodes.iter().filter(|node| node.depth == 0).map(|node| node.us_per_s).sum();
-    let own = |function: &&FunctionCost| function.own.map_or(0.0, |own| own.mean);
-    let mut functions: Vec<_> = profile.functions.iter().filter(|one| own(one) > 0.0).collect();
-    functions.sort_by(|one, other| own(other).total_cmp(&own(one)));
+    let mut functions: Vec<_> =
+        profile.functions.iter().filter(|one| one.own_share > 0.0).collect();
+    functions.sort_by(|one, other| other.own_share.total_cmp(&one.own_share));
     let share = |function: &&FunctionCost| {
-        format!("`{}` ({})", function.name, quantity::percent(own(function) / all))
+        format!("`{}` ({})", function.name, quantity::percent(function.own_share))
     };
     let first: Vec<String> = functions.iter().take(MOST).map(share).collect();
     let (last, others) = first.split_last()?;
     let list =
         if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
-    Some(format!(
-        "{} `{}` takes {} of CPU a second; the most is in the code of {list}.",
-        at_clients(profile.clients),
-        profile.variant,
-        quantity::cpu_short(all),
-    ))
+    let (clients, variant) = (at_clients(profile.clients), &profile.variant);
+    Some(match profile.cpu_us_per_s().map(quantity::cpu_short) {
+        Some(cpu) => format!(
+            "{clients} `{variant}` takes {cpu} of CPU a second; the most is in the code of {list}."
+        ),
+        None => format!("{clients} most samples of `{variant}` are in the code of {list}."),
+    })
 }
 
 fn waits(profile: &ProfileFigures) -> Option<String> {

@@ -260,28 +260,26 @@ fn paused(analysis: &Analysis) -> Option<Headline> {
 /// The function whose own code takes most of the first profile.
 fn profiled(analysis: &Analysis) -> Option<Headline> {
     let profile = analysis.profiles.iter().max_by_key(|profile| profile.clients)?;
-    let roots = profile.tree.nodes.iter().filter(|node| node.depth == 0);
-    let all: f64 = roots.map(|node| node.us_per_s).sum();
-    let own = |function: &&crate::profiles::FunctionCost| function.own.map_or(0.0, |own| own.mean);
-    let most = profile.functions.iter().max_by(|a, b| own(a).total_cmp(&own(b)))?;
-    let cost = own(&most);
-    if cost <= 0.0 {
-        return None;
-    }
+    let functions = profile.functions.iter().filter(|one| one.own_share > 0.0);
+    let most = functions.max_by(|a, b| a.own_share.total_cmp(&b.own_share))?;
+    let share = quantity::percent(most.own_share);
     let clients = profile
         .clients
         .map_or(String::new(), |clients| format!(" at {}", count(clients, "client")));
+    let (variant, name) = (&profile.variant, &most.name);
+    let Some((all, own)) = profile.cpu_us_per_s().zip(most.own) else {
+        return Some(Headline::plain(format!(
+            "{share} of the samples of `{variant}` are in the code of `{name}`{clients}."
+        )));
+    };
     let side = |name: &str, cost: f64| Bar::new(name, cost, format!("{}/s", briefly(cost)));
     Some(Headline {
         sentence: format!(
-            "`{}` spends {} of its {} of CPU a second in the code of `{}`{clients}.",
-            profile.variant,
-            quantity::percent(cost / all),
+            "`{variant}` spends {share} of its {} of CPU a second in the code of `{name}`{clients}.",
             briefly(all),
-            most.name
         ),
-        of: format!("CPU of {}{clients}", profile.variant),
-        bars: vec![side("all", all), side(&most.name, cost)],
+        of: format!("CPU of {variant}{clients}"),
+        bars: vec![side("all", all), side(name, own.mean)],
     })
 }
 

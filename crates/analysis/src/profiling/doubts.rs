@@ -86,12 +86,16 @@ fn capture_doubts(profile: &ProfileFigures, seen: &[SeenCapture]) -> Vec<Doubt> 
         capture.proof.as_ref().is_some_and(|proof| !proof.holds)
     };
     let none = |capture: &Capture| capture.samples == 0;
-    let busy = |capture: &Capture, seen: &SeenCapture| expected(profile, capture, seen) >= EXPECTED;
+    let busy = |capture: &Capture, seen: &SeenCapture| {
+        expected(profile, capture, seen).map(|samples| samples >= EXPECTED)
+    };
+    let without = |is_busy: Option<bool>| {
+        affected(&|capture, seen| none(capture) && busy(capture, seen) == is_busy)
+    };
     [
-        affected(&|capture, seen| none(capture) && busy(capture, seen))
-            .map(|trials| Doubt::NoSamples { trials }),
-        affected(&|capture, seen| none(capture) && !busy(capture, seen))
-            .map(|trials| Doubt::IdleSubject { trials }),
+        without(Some(true)).map(|trials| Doubt::NoSamples { measured: true, trials }),
+        without(None).map(|trials| Doubt::NoSamples { measured: false, trials }),
+        without(Some(false)).map(|trials| Doubt::IdleSubject { trials }),
         affected(&fails).map(|trials| Doubt::ProofFails { trials }),
         affected(&|capture, _| capture.lost > 0).map(|trials| Doubt::LostSamples {
             lost,
@@ -108,10 +112,10 @@ fn capture_doubts(profile: &ProfileFigures, seen: &[SeenCapture]) -> Vec<Doubt> 
     .collect()
 }
 
-/// Samples that the window's CPU should have given.
-fn expected(profile: &ProfileFigures, capture: &Capture, seen: &SeenCapture) -> f64 {
-    let cpu = capture.cpu_us_per_s.unwrap_or(0.0) / 1e6;
-    cpu * seen.window_s * f64::from(profile.frequency.unwrap_or(0))
+/// Samples that the window's CPU should have given, where that CPU was measured.
+fn expected(profile: &ProfileFigures, capture: &Capture, seen: &SeenCapture) -> Option<f64> {
+    let cpu = capture.cpu_us_per_s? / 1e6;
+    Some(cpu * seen.window_s * f64::from(profile.frequency?))
 }
 
 /// Files that were not what their path says by now.

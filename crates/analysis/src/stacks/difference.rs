@@ -61,7 +61,10 @@ impl Pairing {
             (before.costs.counts(at) && after.costs.counts(other)).then_some((at, other))
         };
         let pairs: Vec<_> = before.repetitions.iter().enumerate().filter_map(pair).collect();
-        let costs = if pairs.is_empty() {
+        let costs = if !(before.costs.known() && after.costs.known()) {
+            // The CPU of one side and the samples of the other have no difference.
+            [Costs::default(), Costs::default()]
+        } else if pairs.is_empty() {
             [before.costs.clone(), after.costs.clone()]
         } else {
             let (a, b): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();

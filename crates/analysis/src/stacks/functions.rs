@@ -118,11 +118,13 @@ pub(crate) fn costs(functions: &Functions, profile: &Profile, costs: &Costs) -> 
         let cost = |function: &Function| costs.mean(&function.inclusive);
         cost(b).total_cmp(&cost(a)).then_with(|| (&a.name, &a.module).cmp(&(&b.name, &b.module)))
     });
+    let share = |samples: &[u64]| samples.iter().sum::<u64>() as f64 / all;
     let of = |function: &Function| FunctionCost {
         name: function.name.clone(),
         module: function.module.clone(),
         naming: function.naming,
-        share: function.inclusive.iter().sum::<u64>() as f64 / all,
+        share: share(&function.inclusive),
+        own_share: share(&function.own),
         inclusive: costs.estimate(&function.inclusive),
         own: costs.estimate(&function.own),
     };
@@ -155,7 +157,17 @@ mod tests {
             .map(|each| (&*each.name, each.inclusive.unwrap().mean, each.own.unwrap().mean))
             .collect();
         assert_eq!(found, [("main", 80.0, 0.0), ("apply", 50.0, 50.0), ("read", 30.0, 30.0)]);
-        assert_eq!(costs[2].share, 0.375);
+        assert_eq!((costs[0].own_share, costs[2].share, costs[2].own_share), (0.0, 0.375, 0.375));
+    }
+
+    #[test]
+    fn without_cpu_a_function_has_its_shares_and_no_cost() {
+        let profile = profile(&[("d;main;read", &[3]), ("d;main", &[1])]);
+        let costs = costs(&Functions::of(&profile), &profile, &Costs::of(&[4], &[None]));
+        let found: Vec<_> =
+            costs.iter().map(|one| (&*one.name, one.share, one.own_share)).collect();
+        assert_eq!(found, [("main", 1.0, 0.25), ("read", 0.75, 0.75)]);
+        assert!(costs.iter().all(|one| one.inclusive.is_none() && one.own.is_none()));
     }
 
     #[test]

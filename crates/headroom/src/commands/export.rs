@@ -7,10 +7,7 @@ use std::{
 
 use analysis::{
     profiling::FoldedCell,
-    stacks::{
-        export::{self, Weight},
-        profile::Profile,
-    },
+    stacks::{export, profile::Profile},
 };
 use lab::run_folder;
 use model::{experiment::Clients, plural::count};
@@ -39,7 +36,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Export) -> Result<Verdict,
     };
     let bytes = match flags.format {
         FormatWord::Folded => export::folded(&profile).into_bytes(),
-        FormatWord::Speedscope => export::speedscope(&name, &profile, Weight::Samples).into_bytes(),
+        FormatWord::Speedscope => export::speedscope(&name, &profile).into_bytes(),
         FormatWord::Firefox => export::firefox(&name, &profile, frequency)
             .map_err(|error| Failure::Environment(format!("cannot pack the profile: {error}")))?,
     };

@@ -10,7 +10,7 @@ use analysis::{
 };
 use model::plural::count;
 
-use crate::{flames::is_cpu, svg::escape};
+use crate::svg::escape;
 
 /// Frames narrower than this share of the picture are left out.
 const LEAST_SHARE: f64 = 0.003;
@@ -116,7 +116,7 @@ fn one(frame: &TreeFrame, title: &str, [from, share]: [f64; 2], row: u32) -> Str
 fn frame_title(profile: &ProfileFigures, node: &Node, total: f64) -> String {
     let TreeFrame { name, module, .. } = &profile.tree.frames[node.frame as usize];
     let share = quantity::percent(node.us_per_s / total);
-    if is_cpu(profile) {
+    if profile.cpu_measured() {
         let cpu = quantity::cpu_short(node.us_per_s);
         return format!(
             "{name} ({module}): {cpu} of CPU a second, {share}, {}",
