@@ -98,7 +98,7 @@ pub(super) fn answers(recorded: &Recorded) -> ([Vec<Answer>; 2], f64) {
 fn answer(trial: &Trial) -> Answer {
     let recording = match &trial.outcome {
         Outcome::Measured(recording) => recording,
-        Outcome::Invalid { why, .. } => return Err(why.clone()),
+        Outcome::Invalid { why, .. } => return Err(without_the_test(trial, why)),
     };
     let round = recording.witnessed.as_ref().and_then(|witnessed| witnessed.rounds.first());
     let readings = round.into_iter().flat_map(|round| &round.readings);
@@ -107,10 +107,16 @@ fn answer(trial: &Trial) -> Answer {
         .map(|reading| reading.text.as_str())
         .collect();
     let why = || match &recording.load_failure {
-        Some(failure) => failure.why.clone(),
+        Some(failure) => without_the_test(trial, &failure.why),
         None => "it has not ended within 60 s".to_owned(),
     };
     if said.is_empty() { Err(why()) } else { Ok(said.concat()) }
+}
+
+/// A reason without the text of the test, which is long and known.
+fn without_the_test(trial: &Trial, why: &str) -> String {
+    let commands = trial.planned.measure.load.iter().flat_map(|load| load.work.commands());
+    commands.fold(why.to_owned(), |why, command| why.replace(&command.join(" "), "test"))
 }
 
 /// What the whole machine executed more in the variant's windows than in the base's, pair by pair, µs a second, as QEMU
