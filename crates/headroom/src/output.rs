@@ -9,10 +9,17 @@ use std::{
     ffi::OsStr,
     fmt::Display,
     io::{self, IsTerminal, Write},
+    process::ExitCode,
+    sync::OnceLock,
 };
 
 use model::inert;
 use serde::Serialize;
+
+use crate::failure::ENVIRONMENT;
+
+/// Why something could not be printed, the first time.
+static LOST: OnceLock<io::Error> = OnceLock::new();
 
 /// A longer line is somebody's who fills a terminal, bytes.
 const LONGEST: usize = 8192;
@@ -24,8 +31,30 @@ pub(crate) fn line(text: impl Display) {
 
 /// Prints text that is inert but for its colours.
 pub(crate) fn painted(text: impl Display) {
-    // A reader who left has what it wanted; a full disk behind a redirection shows in what is missing.
-    let _ = writeln!(io::stdout().lock(), "{text}");
+    bytes(format!("{text}\n").as_bytes());
+}
+
+/// Prints what is for other programs.
+pub(crate) fn bytes(bytes: &[u8]) {
+    let mut out = io::stdout().lock();
+    if let Err(error) = out.write_all(bytes).and_then(|()| out.flush()) {
+        lost(error);
+    }
+}
+
+/// Remembers that something could not be printed. A reader who left has what it wanted; a full disk behind a redirection
+/// has not.
+pub(crate) fn lost(error: io::Error) {
+    if error.kind() != io::ErrorKind::BrokenPipe {
+        let _ = LOST.set(error);
+    }
+}
+
+/// What else the program ends with, unless something could not be printed: that is said, and counts.
+pub(crate) fn unless_lost(code: ExitCode) -> ExitCode {
+    let Some(error) = LOST.get() else { return code };
+    note(format_args!("headroom: cannot write the standard output: {error}"));
+    ExitCode::from(ENVIRONMENT)
 }
 
 /// Prints a value for machines, on one line.

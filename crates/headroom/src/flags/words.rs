@@ -35,9 +35,10 @@ impl Flags {
         }
         Self::try_parse_from(&words).map_err(|error| {
             let error = with_what_was_meant(error, &words);
-            // A reader who left has read what it wanted.
-            let _ = error.print();
-            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
+            if let Err(error) = error.print() {
+                output::lost(error);
+            }
+            output::unless_lost(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE)))
         })
     }
 }
