@@ -9,14 +9,11 @@ use std::{
     ffi::OsStr,
     fmt::Display,
     io::{self, IsTerminal, Write},
-    process::ExitCode,
     sync::OnceLock,
 };
 
 use model::inert;
 use serde::Serialize;
-
-use crate::failure::ENVIRONMENT;
 
 /// Why something could not be printed, the first time.
 static LOST: OnceLock<io::Error> = OnceLock::new();
@@ -50,11 +47,9 @@ pub(crate) fn lost(error: io::Error) {
     }
 }
 
-/// What else the program ends with, unless something could not be printed: that is said, and counts.
-pub(crate) fn unless_lost(code: ExitCode) -> ExitCode {
-    let Some(error) = LOST.get() else { return code };
-    note(format_args!("headroom: cannot write the standard output: {error}"));
-    ExitCode::from(ENVIRONMENT)
+/// Why something could not be printed, if so.
+pub(crate) fn why_lost() -> Option<&'static io::Error> {
+    LOST.get()
 }
 
 /// Prints a value for machines, on one line.

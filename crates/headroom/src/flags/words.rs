@@ -9,7 +9,10 @@ use clap::{
 use model::nearest::nearest;
 
 use super::Flags;
-use crate::{failure::USAGE, output};
+use crate::{
+    failure::{self, USAGE},
+    output,
+};
 
 const START: &str = "\
 headroom: what Wi-Fi costs on an access point: measured, proved, given back
@@ -38,7 +41,7 @@ impl Flags {
             if let Err(error) = error.print() {
                 output::lost(error);
             }
-            output::unless_lost(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE)))
+            failure::unless_lost(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE)))
         })
     }
 }
