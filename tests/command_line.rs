@@ -186,6 +186,9 @@ fn the_manual_has_a_page_for_every_verb() {
 
 #[test]
 fn colours_are_for_terminals_and_for_people_who_want_them() {
+    if !std::path::Path::new("/dev/pts/ptmx").exists() {
+        return skip::skip!("there are no terminals here: /dev/pts is not mounted");
+    }
     let place = Place::without_guests();
     let binary = crate::harness::binary();
     let on_terminal = |refused: &str| {
@@ -256,4 +259,70 @@ fn a_reader_who_leaves_early_is_no_failure() {
     for words in cases {
         place.headroom(words.iter().copied()).run_unread().code(0);
     }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_an_error_of_every_verb() {
+    let place = Place::without_guests();
+    place.write("study.toml", &Study::small().idle().text());
+    measured(&place);
+    let cases = [
+        "--help",
+        "--version",
+        "studies",
+        "studies --json",
+        "completions bash",
+        "run study.toml --dry-run --json",
+        "doctor --host",
+        "doctor --host --json",
+        "report run",
+        "report run --json",
+        "check run",
+        "check run --json",
+        "index .",
+        "guard --help",
+        "guard restore --state none",
+    ];
+    for words in cases {
+        let ended = place.headroom(words.split(' ')).run_on_a_full_disk();
+        ended.code(4).in_one_line();
+        ended.says("cannot write the standard output: No space left on device");
+    }
+    // What is wrong with the words needs no standard output.
+    place.headroom(["reprot"]).run_on_a_full_disk().code(2);
+}
+
+#[test]
+fn an_output_that_is_no_regular_file_is_written_to_and_never_replaced() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let place = Place::without_guests();
+    measured(&place);
+    let kind = |name: &str| std::fs::symlink_metadata(place.path(name)).unwrap().file_type();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, place.path("out"), mode).unwrap();
+    let writers = [
+        ("report run --out out", "<!doctype html>"),
+        ("index . --out out", "<!doctype html>"),
+        ("check run --junit out", "<?xml"),
+        ("check run --markdown out", "#"),
+    ];
+    for (words, begins) in writers {
+        // It ends also where nobody writes.
+        let mut reader = std::process::Command::new("timeout");
+        reader.args(["60", "cat"]).arg(place.path("out")).stdout(std::process::Stdio::piped());
+        let reader = reader.spawn().unwrap();
+        place.headroom(words.split(' ')).run();
+        let read = String::from_utf8(reader.wait_with_output().unwrap().stdout).unwrap();
+        assert!(read.to_lowercase().contains(begins), "{words}: {read:.200}");
+        assert!(kind("out").is_fifo(), "{words}");
+    }
+    symlink("junit.xml", place.path("link")).unwrap();
+    place.headroom(["check", "run", "--junit", "link"]).run();
+    assert!(kind("link").is_symlink() && kind("junit.xml").is_file());
+    // A run folder may be somebody else's: a link in it leads nowhere.
+    std::fs::write(place.path("victim"), "precious").unwrap();
+    symlink("../victim", place.path("run/report.html")).unwrap();
+    place.headroom(["report", "run"]).run();
+    assert_eq!(std::fs::read(place.path("victim")).unwrap(), b"precious");
+    assert!(kind("run/report.html").is_file());
 }

@@ -161,6 +161,32 @@ fn a_recording_that_is_none_is_refused() {
     );
 }
 
+#[test]
+fn firmware_that_would_fill_or_hang_this_machine_is_refused() {
+    let place = Place::without_guests();
+    fs::File::create(place.path("sparse")).unwrap().set_len(1 << 40).unwrap();
+    pipe(&place, "pipe");
+    place.folder("modules");
+    for name in ["one.ko", "two.ko"] {
+        let module = fs::File::create(place.path("modules").join(name)).unwrap();
+        module.set_len(1 << 40).unwrap();
+    }
+    refused(
+        &place,
+        2,
+        &[
+            (
+                "image --rootfs sparse",
+                "sparse cannot be used: it cannot be read: it is larger than 4 GiB",
+            ),
+            ("image --kernel sparse", "it cannot be read: it is larger than 256 MiB"),
+            ("image --rootfs pipe", "it is a pipe, not a regular file"),
+            ("image --kernel /dev/zero", "it is a device, not a regular file"),
+            ("image --kernel sparse --modules modules", "it is larger than 256 MiB"),
+        ],
+    );
+}
+
 /// The report of a recording whose one sample is in `/bomb`, of this content.
 fn reported(elf: &[u8], more: &[Vec<u8>]) -> Ended {
     let place = Place::without_guests();
@@ -201,6 +227,18 @@ fn bombs_in_a_recording_are_a_doubt_of_their_report() {
     ended.prints("larger than 1000 times what they are packed to");
     let ended = reported(&inputs::elf(&[]), &inputs::forks(5_000, 20_000));
     ended.prints("than any machine has; what came last was left out");
+}
+
+#[test]
+fn an_export_that_cannot_be_written_is_an_error() {
+    let place = Place::without_guests();
+    let recording = inputs::recording("kernel", &[inputs::kernel_sample()]);
+    fs::write(place.path("perf.data"), recording).unwrap();
+    for format in ["folded", "speedscope", "firefox"] {
+        let words = ["export", "--perf-data", "perf.data", "--format", format];
+        let ended = place.headroom(words).run_on_a_full_disk();
+        ended.code(4).in_one_line().says("cannot write the standard output: No space left");
+    }
 }
 
 #[test]

@@ -119,6 +119,9 @@ fn cheats_are_caught_by_name_and_honest_changes_are_kept() {
             return;
         }
     }
+    if !skip::has_user_namespaces() {
+        return;
+    }
     let place = Place::with_guests();
     let wanted = std::env::var("HEADROOM_RED_TEAM").unwrap_or_default();
     let all: Vec<String> =

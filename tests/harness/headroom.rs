@@ -121,6 +121,13 @@ impl Headroom {
         Ended::of(&self.command, output)
     }
 
+    /// Runs it with a standard output that takes nothing, as on a full disk.
+    pub(crate) fn run_on_a_full_disk(mut self) -> Ended {
+        let full = std::fs::File::options().read(true).write(true).open("/dev/full").unwrap();
+        let output = self.command.stdin(Stdio::null()).stdout(full).output().unwrap();
+        Ended::of(&self.command, output)
+    }
+
     pub(crate) fn start(mut self) -> Running {
         let mut child = self
             .command

@@ -35,6 +35,10 @@ impl Slurm {
             skip::skip!("nodes of Slurm start jobs for others, which only root may");
             return None;
         }
+        if fs::read_dir("/sys/fs/cgroup").is_ok_and(|mut mounted| mounted.next().is_none()) {
+            skip::skip!("no control groups are mounted at /sys/fs/cgroup, which slurmd wants");
+            return None;
+        }
         let folder = place.folder("slurm");
         for name in ["state", "spool.one", "spool.two"] {
             fs::create_dir(folder.join(name)).unwrap();

@@ -58,8 +58,10 @@ impl Control {
     ///
     /// hostapd has no socket for this interface.
     pub(crate) fn of(interface: &str) -> io::Result<Self> {
-        let paths = FOLDERS.iter().map(|folder| Path::new(folder).join(interface));
-        paths.into_iter().find(|path| path.exists()).map(Self::at).ok_or_else(|| {
+        // An interface may have a folder of its own, and its socket in there.
+        let places = FOLDERS.iter().map(|folder| Path::new(folder).join(interface));
+        let mut paths = places.flat_map(|place| [place.join(interface), place]);
+        paths.find(|path| path.exists() && !path.is_dir()).map(Self::at).ok_or_else(|| {
             let why = format!("hostapd has no control socket {}/{interface}", FOLDERS[0]);
             io::Error::new(io::ErrorKind::NotFound, why)
         })

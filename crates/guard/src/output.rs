@@ -14,12 +14,21 @@ pub(crate) fn json(value: &impl Serialize) -> String {
     inert::json(&text).into_owned()
 }
 
-/// To the standard output. A reader that has left is no fault of ours.
-pub(crate) fn print(text: &str) -> u8 {
-    match io::stdout().write_all(inert::lines(text).as_bytes()) {
-        Ok(()) => PASS,
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => PASS,
-        Err(_) => ENVIRONMENT,
+/// To the standard output; the exit code.
+pub(crate) fn print(name: &str, text: &str) -> u8 {
+    let mut out = io::stdout().lock();
+    let printed = out.write_all(inert::lines(text).as_bytes()).and_then(|()| out.flush());
+    ended(name, printed, PASS)
+}
+
+/// The exit code after something was printed. A reader that has left is no fault of ours.
+pub(crate) fn ended(name: &str, printed: io::Result<()>, code: u8) -> u8 {
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            complain(name, &format!("cannot write the standard output: {error}"));
+            ENVIRONMENT
+        }
+        _ => code,
     }
 }
 

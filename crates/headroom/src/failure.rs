@@ -19,6 +19,13 @@ pub(crate) const ENVIRONMENT: u8 = 4;
 /// Somebody stopped it; the number that shells use for Ctrl-C.
 pub(crate) const INTERRUPTED: u8 = 130;
 
+/// What headroom ends with, unless something could not be printed: that is said, and counts.
+pub(crate) fn unless_lost(code: ExitCode) -> ExitCode {
+    let Some(error) = output::why_lost() else { return code };
+    output::note(format_args!("headroom: cannot write the standard output: {error}"));
+    ExitCode::from(ENVIRONMENT)
+}
+
 /// How an execution ended that came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {

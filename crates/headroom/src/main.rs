@@ -46,7 +46,7 @@ fn main() -> ExitCode {
         Err(ended) => return ended,
     };
     match dispatch(flags) {
-        Ok(verdict) => verdict.exit_code(),
+        Ok(verdict) => failure::unless_lost(verdict.exit_code()),
         Err(failure) => failure.print(),
     }
 }

@@ -142,7 +142,7 @@ impl Options {
                 return Err(Failure::Usage(why.to_owned()));
             }
             (Some(files), Some(sums)) => {
-                lab::image::same_firmware(run, files, sums)?;
+                lab::image::same_firmware(run, files, sums, &Cancel::default())?;
                 Some(FirmwareSource::Files(files.clone()))
             }
         };

@@ -9,10 +9,14 @@ use std::{
     ffi::OsStr,
     fmt::Display,
     io::{self, IsTerminal, Write},
+    sync::OnceLock,
 };
 
 use model::inert;
 use serde::Serialize;
+
+/// Why something could not be printed, the first time.
+static LOST: OnceLock<io::Error> = OnceLock::new();
 
 /// A longer line is somebody's who fills a terminal, bytes.
 const LONGEST: usize = 8192;
@@ -24,8 +28,28 @@ pub(crate) fn line(text: impl Display) {
 
 /// Prints text that is inert but for its colours.
 pub(crate) fn painted(text: impl Display) {
-    // A reader who left has what it wanted; a full disk behind a redirection shows in what is missing.
-    let _ = writeln!(io::stdout().lock(), "{text}");
+    bytes(format!("{text}\n").as_bytes());
+}
+
+/// Prints what is for other programs.
+pub(crate) fn bytes(bytes: &[u8]) {
+    let mut out = io::stdout().lock();
+    if let Err(error) = out.write_all(bytes).and_then(|()| out.flush()) {
+        lost(error);
+    }
+}
+
+/// Remembers that something could not be printed. A reader who left has what it wanted; a full disk behind a redirection
+/// has not.
+pub(crate) fn lost(error: io::Error) {
+    if error.kind() != io::ErrorKind::BrokenPipe {
+        let _ = LOST.set(error);
+    }
+}
+
+/// Why something could not be printed, if so.
+pub(crate) fn why_lost() -> Option<&'static io::Error> {
+    LOST.get()
 }
 
 /// Prints a value for machines, on one line.

@@ -248,6 +248,9 @@ mod tests {
             skip::skip!("there is no bubblewrap here");
             return None;
         }
+        if !skip::has_user_namespaces() {
+            return None;
+        }
         let place = tempfile::tempdir().unwrap();
         let [source, out] = ["source", "out"].map(|name| place.path().join(name));
         fs::create_dir(&source).unwrap();

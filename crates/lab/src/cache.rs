@@ -21,7 +21,7 @@ use linux::{file, folder::Folder};
 use model::name::Sha256Hex;
 use sha2::{Digest, Sha256};
 
-use crate::Error;
+use crate::{Cancel, Error};
 
 /// The file of an entry that holds the sums of the others.
 const SUMS: &str = "sums.json";
@@ -322,6 +322,44 @@ pub(crate) fn sum(bytes: &[u8]) -> Sha256Hex {
 /// The system's.
 pub fn sha256(path: &Path) -> io::Result<Sha256Hex> {
     sum_of(file::open(path)?)
+}
+
+/// The largest root or image that somebody gives, bytes.
+pub(crate) const LARGEST_GIVEN: u64 = 4 << 30;
+
+/// SHA-256 of a regular file that somebody gave, of at most so many bytes; it ends with an error once somebody asks to
+/// stop ([`Cancel::or`]).
+///
+/// # Errors
+///
+/// The system's, and that of a larger file.
+pub(crate) fn sha256_given(path: &Path, most: u64, cancel: &Cancel) -> io::Result<Sha256Hex> {
+    sum_of(Given { file: file::open_up_to(path, most)?, cancel })
+}
+
+/// The same of a root, an image or a program, by the name of its file.
+///
+/// # Errors
+///
+/// [`Error::File`], [`Error::Interrupted`].
+pub(crate) fn sum_of_given(path: &Path, cancel: &Cancel) -> Result<Sha256Hex, Error> {
+    sha256_given(path, LARGEST_GIVEN, cancel)
+        .map_err(|error| cancel.or(Error::file("read", path)(error)))
+}
+
+/// A file that is read until somebody asks to stop.
+struct Given<'a> {
+    file: File,
+    cancel: &'a Cancel,
+}
+
+impl Read for Given<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancel.is_stopped() {
+            return Err(io::Error::other("interrupted"));
+        }
+        self.file.read(buffer)
+    }
 }
 
 /// SHA-256 of all that comes.

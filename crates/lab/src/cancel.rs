@@ -35,4 +35,10 @@ impl Cancel {
     pub fn check(&self) -> Result<(), Error> {
         if self.is_stopped() { Err(Error::Interrupted) } else { Ok(()) }
     }
+
+    /// [`Error::Interrupted`] once somebody asked, else this error: what was interrupted may have failed by that.
+    #[must_use]
+    pub fn or(&self, error: Error) -> Error {
+        self.check().err().unwrap_or(error)
+    }
 }

@@ -15,7 +15,7 @@ use std::{
     time::SystemTime,
 };
 
-use linux::folder::Folder;
+use linux::folder::{self, Folder};
 use model::{
     event::Event,
     experiment::{Any, Experiment, Planned},
@@ -259,13 +259,22 @@ pub(crate) fn new_file(path: &Path) -> Result<File, Error> {
 }
 
 /// Writes a file so that it is there whole or not at all, also after a loss of power, and alongside others that
-/// write the same one.
+/// write the same one. A link there is replaced, not followed: the folder may be somebody else's.
 ///
 /// # Errors
 ///
 /// [`Error::DiskFull`] or [`Error::File`].
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     below(path, |folder, name| folder.replace(name, bytes))
+}
+
+/// Writes a file that the user named, who may have named a device, a pipe or a link: [`folder::write_out`].
+///
+/// # Errors
+///
+/// [`Error::DiskFull`] or [`Error::File`].
+pub fn write_out(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    folder::write_out(path, bytes).map_err(Error::file("write", path))
 }
 
 /// Writes a file by the path that the user gave, in its folder.

@@ -35,6 +35,17 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(opened(path)?.file)
 }
 
+/// Opens a regular file of at most `most` bytes for reading.
+///
+/// # Errors
+///
+/// As [`bytes`].
+pub fn open_up_to(path: &Path, most: u64) -> io::Result<File> {
+    let opened = opened(path)?;
+    opened.length(most)?;
+    Ok(opened.file)
+}
+
 fn opened(path: &Path) -> io::Result<Regular> {
     regular(kind_of(&std::fs::metadata(path)?))?;
     let flags = OFlags::NONBLOCK.bits().cast_signed();
@@ -78,7 +89,7 @@ pub fn shared_from(file: File, most: u64) -> io::Result<Arc<[u8]>> {
     Regular::of(file)?.shared(most)
 }
 
-/// All text of a regular file of at most `most` bytes.
+/// All text of a regular file of at most `most` bytes. The byte order mark that some editors put before it is none of it.
 ///
 /// # Errors
 ///
@@ -87,7 +98,10 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
     utf8(bytes(path, most)?)
 }
 
-pub(crate) fn utf8(bytes: Vec<u8>) -> io::Result<String> {
+pub(crate) fn utf8(mut bytes: Vec<u8>) -> io::Result<String> {
+    if bytes.starts_with("\u{feff}".as_bytes()) {
+        bytes.drain(..'\u{feff}'.len_utf8());
+    }
     String::from_utf8(bytes)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
@@ -161,6 +175,9 @@ fn named(kind: FileType) -> &'static str {
 
 fn too_large(most: u64) -> io::Error {
     let why = match most {
+        most if most.is_multiple_of(MIB << 10) => {
+            format!("it is larger than {} GiB", most / (MIB << 10))
+        }
         most if most.is_multiple_of(MIB) => format!("it is larger than {} MiB", most / MIB),
         most => format!("it is larger than {most} bytes"),
     };
@@ -208,6 +225,8 @@ mod tests {
         fs::write(&path, [b'x'; 17]).unwrap();
         assert_eq!(refused(&path), "it is larger than 16 bytes");
         assert_eq!(too_large(WRITTEN).to_string(), "it is larger than 1 MiB");
+        fs::write(&path, "\u{feff}max").unwrap();
+        assert_eq!(text(&path, 16).unwrap(), "max");
         fs::write(&path, [0xff]).unwrap();
         assert_eq!(text(&path, 16).unwrap_err().to_string(), "it is not UTF-8 text");
     }

@@ -42,6 +42,38 @@ const FILE: Mode = Mode::from_bits_retain(0o666);
 const FOLDER: Mode = Mode::from_bits_retain(0o777);
 const PRIVATE: Mode = Mode::from_bits_retain(0o700);
 
+/// Writes a file by the path that the user gave. A regular file, also behind a symbolic link, is there whole or not at
+/// all, as [`Folder::replace`] does it; anything else that is there (a device, a pipe, this process's own output) is
+/// written to and never replaced.
+///
+/// # Errors
+///
+/// The system's.
+pub fn write_out(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(mut own) = own_output(path) {
+        return own.write_all(bytes);
+    }
+    // A link that leads nowhere yet, or to a pipe of /proc, has no other path.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return fs::write(path, bytes);
+    }
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    Folder::open(path.parent().unwrap_or(Path::new("")))?.replace(name, bytes)
+}
+
+/// The standard output or error output, where the path leads to what it is: to open it once more would begin at its
+/// start, over what was printed before.
+fn own_output(path: &Path) -> Option<File> {
+    let asked = fs::metadata(path).ok()?;
+    let (out, error) = (io::stdout(), io::stderr());
+    [out.as_fd(), error.as_fd()].into_iter().find_map(|fd| {
+        let own = File::from(fd.try_clone_to_owned().ok()?);
+        let found = own.metadata().ok()?;
+        ((found.dev(), found.ino()) == (asked.dev(), asked.ino())).then_some(own)
+    })
+}
+
 /// An open folder.
 #[derive(Debug)]
 pub struct Folder {

@@ -90,12 +90,32 @@ pub fn parse(bytes: &[u8], hosts: &Hosts) -> Parsed {
     let asks = |word| header("connection").is_some_and(|value| has_word(value, word));
     let keep = if chunks { !asks("close") } else { false };
     let named = head.headers.iter().filter(|one| one.name.eq_ignore_ascii_case("host"));
-    let page = match hosts.check(named.map(|one| one.value), chunks) {
+    let mut checked = hosts.check(named.map(|one| one.value), chunks);
+    let (authority, path) = parted(path);
+    if let Some(authority) = authority
+        && checked != Err(BadHost::Malformed)
+    {
+        // It counts, and not the header (RFC 9112, section 3.2.2).
+        checked = hosts.check([authority.as_bytes()].into_iter(), true);
+    }
+    let page = match checked {
         Ok(()) => page(method, path, header("accept")),
         Err(BadHost::Foreign) => Page::Misdirected,
         Err(BadHost::Malformed) => return Parsed::Rubbish,
     };
     Parsed::Whole(Request { page, head_only: method == "HEAD", keep, chunks }, length)
+}
+
+/// The authority of a target in absolute form, as `http://127.0.0.1:9810/metrics`, and the path.
+fn parted(target: &str) -> (Option<&str>, &str) {
+    const SCHEME: &str = "http://";
+    match target.split_at_checked(SCHEME.len()) {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case(SCHEME) => {
+            let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+            (Some(authority), if path.starts_with('/') { path } else { "/" })
+        }
+        _ => (None, target),
+    }
 }
 
 fn page(method: &str, path: &str, accept: Option<&str>) -> Page {
@@ -221,6 +241,29 @@ mod tests {
             let head = format!("{first}\r\nHost: evil.example\r\n\r\n");
             assert_eq!(page(&head), Some(Page::Misdirected), "{first}");
         }
+    }
+
+    #[test]
+    fn a_target_in_absolute_form_is_served_by_its_own_host() {
+        let asked = |target: &str, host: &str| {
+            let head = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            match parse(head.as_bytes(), &Hosts::default()) {
+                Parsed::Whole(request, _) => Some(request.page),
+                _ => None,
+            }
+        };
+        let (here, served) = ("127.0.0.1:9810", Some(Page::Metrics(Format::Prometheus)));
+        assert_eq!(asked("http://127.0.0.1:9810/metrics", here), served);
+        assert_eq!(asked("HTTP://localhost/metrics?name=x", here), served);
+        assert_eq!(asked("http://127.0.0.1:9810/metrics", "evil.example"), served);
+        assert_eq!(asked("http://evil.example/metrics", here), Some(Page::Misdirected));
+        assert_eq!(asked("http://127.0.0.1@evil.example/metrics", here), Some(Page::Misdirected));
+        for front in ["http://127.0.0.1:9810", "http://[::1]/", "http://localhost?x=/metrics"] {
+            assert_eq!(asked(front, here), Some(Page::Front), "{front}");
+        }
+        assert_eq!(asked("http:///metrics", here), None);
+        assert_eq!(asked("http://127.0.0.1/metrics", ""), None, "HTTP/1.1 needs a Host");
+        assert_eq!(asked("ftp://127.0.0.1/metrics", here), Some(Page::Missing));
     }
 
     proptest! {

@@ -61,7 +61,7 @@ pub mod verdict_lines;
 
 use analysis::{Analysis, profiles::ProfileFigures};
 use askama::Template;
-use model::run::Run;
+use model::{inert, run::Run};
 
 pub use crate::{
     lead::{Given, Pending},
@@ -94,5 +94,31 @@ pub fn html<'a>(
     analysis: &'a Analysis,
     given: impl Into<Given<'a>>,
 ) -> Result<String, Error> {
-    Ok(page::Page::of(run, analysis, given.into())?.render()?)
+    rendered(&page::Page::of(run, analysis, given.into())?)
+}
+
+/// A page's HTML. Names, questions and what devices say can hold anything; nothing that acts is left of it, wherever in the
+/// page it stands.
+fn rendered(page: &impl Template) -> Result<String, Error> {
+    let acts = |letter| inert::acts(letter) && !matches!(letter, '\n' | '\t');
+    let html = page.render()?;
+    Ok(if html.contains(acts) { html.replace(acts, "\u{fffd}") } else { html })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_from_outside_acts_in_a_page() {
+        const EVIL: &str = "\u{1b}[31mred\u{7}\u{9b}2J\u{202e} & <b>";
+        let (mut run, analysis) = verdict_lines::fixture();
+        run.study.question = EVIL.to_owned();
+        run.study_name = EVIL.to_owned();
+        run.host.cpu = EVIL.to_owned();
+        let html = html(&run, &analysis, EVIL).unwrap();
+        let acts = |letter| inert::acts(letter) && !matches!(letter, '\n' | '\t');
+        assert!(!html.contains(acts));
+        assert!(html.contains("\u{fffd}[31mred\u{fffd}\u{fffd}2J\u{fffd} &#38; &#60;b&#62;"));
+    }
 }

@@ -53,5 +53,5 @@ pub fn profile_html(recorded: &Recorded<'_>) -> Result<String, Error> {
         notes: recorded.notes.iter().map(|note| prose::html(note)).collect(),
         cpu: cpu_section::html(&material)?,
     };
-    Ok(page.render()?)
+    crate::rendered(&page)
 }

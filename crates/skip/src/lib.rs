@@ -3,9 +3,9 @@
 //! rustup's has its standard library for arm64 from rustup's server, labgrid, MCP's SDK and other engines' schemas come from a
 //! registry of Python's, and ubusd and libubox's source come from Rust's.
 //!
-//! For tests alone. Whether something is missing is the test's to find out.
+//! For tests alone. Whether something is missing is the test's to find out, but for what many ask ([`has_user_namespaces`]).
 
-use std::{fmt, io::Write};
+use std::{fmt, io::Write, process::Command};
 
 /// Says that a test, or a part of one, does not run here, and why: `skip!("no perf here")`.
 ///
@@ -33,6 +33,23 @@ pub fn said(why: fmt::Arguments<'_>) {
 /// of this file names.
 pub fn excepted(why: fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
+}
+
+/// Whether a user namespace can be made, as bubblewrap wants: not in a chroot, nor in most containers. Where not, the test
+/// is skipped.
+///
+/// # Panics
+///
+/// As [`skip!`].
+pub fn has_user_namespaces() -> bool {
+    let made = Command::new("unshare").args(["--user", "true"]).output();
+    let why = match made {
+        Ok(output) if output.status.success() => return true,
+        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        Err(error) => error.to_string(),
+    };
+    skip!("no user namespace can be made here: {why}");
+    false
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    io,
+    io::{self, ErrorKind},
     os::{
         fd::{AsFd, BorrowedFd},
         unix::net::UnixDatagram,
@@ -283,7 +283,7 @@ impl Line {
 
     /// A hostapd that is not there is ordinary; one that does not let us ask wants a person.
     fn refused(&mut self, error: io::Error) {
-        if error.kind() == io::ErrorKind::PermissionDenied && !self.reported {
+        if error.kind() == ErrorKind::PermissionDenied && !self.reported {
             (self.fault, self.reported) = (Some(error), true);
         }
     }
@@ -328,10 +328,23 @@ fn named(answer: &str) -> Option<Address> {
 pub(crate) fn connect(path: &Path) -> io::Result<UnixDatagram> {
     let socket = UnixDatagram::unbound()?;
     // Connected first: from then on only hostapd can send to it.
-    socket.connect(path)?;
+    socket.connect(path).or_else(|error| in_own_folder(&socket, path, error))?;
     bind(&socket, &SocketAddrUnix::new_unnamed())?;
     socket.set_nonblocking(true)?;
     Ok(socket)
+}
+
+/// Where each interface has a folder of its own (`ctrl_interface=/run/hostapd/wlan0`), its socket is in there. Connecting to a
+/// folder is refused as to a socket that nobody has, and finding out which needs no other system call.
+fn in_own_folder(socket: &UnixDatagram, path: &Path, refused: io::Error) -> io::Result<()> {
+    let Some(name) = path.file_name().filter(|_| refused.kind() == ErrorKind::ConnectionRefused)
+    else {
+        return Err(refused);
+    };
+    match socket.connect(path.join(name)) {
+        Err(error) if error.kind() == ErrorKind::NotADirectory => Err(refused),
+        connected => connected,
+    }
 }
 
 /// One answer. Of one that fills the buffer the last line may have been cut, and is left out.
@@ -434,6 +447,23 @@ mod tests {
         hostapd.advance(AGAIN_NS, &mut cost);
         assert_eq!(cost.hostapd_requests, 1);
         drop(there);
+    }
+
+    #[test]
+    fn the_socket_may_be_in_a_folder_of_the_interface() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("wlan0");
+        std::fs::create_dir(&own).unwrap();
+        assert_eq!(connect(&own).unwrap_err().kind(), ErrorKind::NotFound);
+        let socket = UnixDatagram::bind(own.join("wlan0")).unwrap();
+        connect(&own).unwrap().send(b"PING").unwrap();
+        assert_eq!(socket.recv(&mut [0; 16]).unwrap(), 4);
+        drop(socket);
+        assert_eq!(connect(&own).unwrap_err().kind(), ErrorKind::ConnectionRefused);
+        // A socket that nobody has any more, in no folder of its own.
+        let stale = folder.path().join("wlan1");
+        drop(UnixDatagram::bind(&stale).unwrap());
+        assert_eq!(connect(&stale).unwrap_err().kind(), ErrorKind::ConnectionRefused);
     }
 
     #[test]

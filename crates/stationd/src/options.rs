@@ -197,7 +197,7 @@ impl Options {
     /// What is wrong, and what would be right.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
         let Some(known) = KEYS.iter().find(|known| known.name == key) else {
-            return Err(format!("unknown key \"{key}\"{}", nearest(key, KEYS.map(|key| key.name))));
+            return Err(format!("unknown key {key:?}{}", nearest(key, KEYS.map(|key| key.name))));
         };
         (known.set)(self, text).map_err(|wrong| format!("{key}: {wrong}"))
     }
@@ -238,7 +238,7 @@ impl Options {
             return Ok(());
         }
         let Some((key, value)) = line.split_once('=') else {
-            return Err(format!("\"{line}\" is not a setting: write key = value"));
+            return Err(format!("{line:?} is not a setting: write key = value"));
         };
         self.set(key.trim(), value.trim())
     }
@@ -383,6 +383,9 @@ mod tests {
         let error = first(&path).to_string();
         let expected = "/stationd.conf:4: unknown key \"consumer\": did you mean \"consumers\"?";
         assert!(error.ends_with(expected), "{error}");
+        let mut marked = Options::default();
+        fs::write(&path, "\u{feff}max-age = 1s\n").unwrap();
+        assert!(marked.take_file(&path).is_empty() && marked.max_age == Duration::from_secs(1));
         fs::write(&path, "max-age 1s\n").unwrap();
         let error = first(&path).to_string();
         assert!(

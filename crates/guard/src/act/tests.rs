@@ -376,6 +376,55 @@ fn the_journal_of_another_boot_is_inert() {
 }
 
 #[test]
+fn a_damaged_byte_in_any_line_of_the_journal_loses_no_other_line() {
+    let lines = |device: &Device| {
+        let journal = device.fake.state().join("journal");
+        std::fs::read_to_string(journal).unwrap().lines().count()
+    };
+    let dead = || {
+        let mut device = Device::on(Fake::v1());
+        device.bound(all());
+        device.fake.die_after(0, 0);
+        device
+    };
+    for damaged in 0..lines(&dead()) {
+        let device = dead();
+        drop(device.levers);
+        device.fake.revive();
+        let journal = device.fake.state().join("journal");
+        let text = std::fs::read_to_string(&journal).unwrap();
+        let spoilt = |(at, line): (usize, &str)| match line.split_at(20) {
+            (start, end) if at == damaged => format!("{start}~{}\n", &end[1..]),
+            _ => format!("{line}\n"),
+        };
+        std::fs::write(&journal, text.lines().enumerate().map(spoilt).collect::<String>()).unwrap();
+        let (_levers, report) = levers(&device.fake);
+        assert!(!report.foreign_boot && !report.restored.is_empty(), "{damaged}: {report}");
+        assert_eq!(report.refused, ["a damaged line"], "{damaged}");
+        assert!(!journal.exists(), "{damaged}: {report}");
+        if damaged == 0 {
+            super::device::assert_same(&device.before, &device.fake.snapshot());
+        }
+    }
+}
+
+#[test]
+fn what_a_journal_of_two_boots_says_of_this_one_is_put_back() {
+    let mut device = Device::on(Fake::v1());
+    device.bound(weight(512));
+    device.fake.die_after(0, 0);
+    drop(device.levers);
+    device.fake.revive();
+    let journal = device.fake.state().join("journal");
+    let of_this = std::fs::read_to_string(&journal).unwrap();
+    let foreign = crate::journal::Record::Begin { version: 1, boot: "before".to_owned() };
+    std::fs::write(&journal, format!("{}{of_this}", foreign.line().unwrap())).unwrap();
+    let (_levers, report) = levers(&device.fake);
+    assert!(report.foreign_boot && !report.restored.is_empty(), "{report}");
+    super::device::assert_same(&device.before, &device.fake.snapshot());
+}
+
+#[test]
 fn a_watchdog_that_took_over_has_the_last_word() {
     let mut device = Device::on(Fake::v1());
     device.bound(weight(512));

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use guard::{
-    command::{Program, carry_out},
+    command::{Program, answer, carry_out},
     watchdog,
 };
 
@@ -12,5 +12,8 @@ fn main() -> ExitCode {
     if let Some(ended) = watchdog::called() {
         return ended;
     }
-    ExitCode::from(carry_out(&Program::parse().guard, "guard"))
+    ExitCode::from(match Program::try_parse() {
+        Ok(program) => carry_out(&program.guard, "guard"),
+        Err(words) => answer(&words, "guard"),
+    })
 }

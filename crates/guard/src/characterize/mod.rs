@@ -11,7 +11,9 @@ pub mod picture;
 pub mod stand_in;
 pub mod words;
 
-use std::{fs, path::Path};
+use std::path::Path;
+
+use linux::folder;
 
 use self::{
     curve::Curve,
@@ -79,15 +81,11 @@ pub fn characterize(flags: &flags::Characterize, name: &str) -> Output {
     let text = if flags.json { json(&curve) } else { Words(&curve).to_string() };
     let Some(first) = left_out.first() else { return Ok(text) };
     // The curve of what was measured is of use, and not all that was asked for.
-    print(&text);
+    print(name, &text);
     Err(Failure::invalid(format!("the curve is not complete: {first}")))
 }
 
 /// Whole or not at all: a guard may read it meanwhile.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".new");
-    let temporary = Path::new(&temporary);
-    let written = fs::write(temporary, text).and_then(|()| fs::rename(temporary, path));
-    written.map_err(|error| Failure::unwritable(path, &error))
+    folder::write_out(path, text.as_bytes()).map_err(|error| Failure::unwritable(path, &error))
 }

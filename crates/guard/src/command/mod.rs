@@ -8,8 +8,9 @@ pub mod verbs;
 pub use crate::flags::{Guard, Program};
 use crate::{
     characterize,
+    failure::USAGE,
     flags::Verb,
-    output::{complain, print},
+    output::{complain, ended, print},
     run,
 };
 
@@ -27,12 +28,17 @@ pub fn carry_out(guard: &Guard, name: &str) -> u8 {
         Verb::Doctor(flags) => verbs::doctor(flags),
     };
     match outcome {
-        Ok(text) => print(&text),
+        Ok(text) => print(name, &text),
         Err(failure) => {
             complain(name, &failure.line);
             failure.code
         }
     }
+}
+
+/// Prints help, the version or what is wrong with the words; the exit code.
+pub fn answer(words: &clap::Error, name: &str) -> u8 {
+    ended(name, words.print(), u8::try_from(words.exit_code()).unwrap_or(USAGE))
 }
 
 #[cfg(test)]

@@ -189,7 +189,7 @@ pub fn restore(flags: &flags::Restore) -> Output {
     if !report.refused.is_empty() {
         let rest = Report { refused: Vec::new(), ..report.clone() };
         let line = format!(
-            "the journal names what guard never changes, which is not put back: {}\n{rest}",
+            "part of the journal is dropped, because guard never changes it or the line is damaged: {}\n{rest}",
             report.refused.join("; ")
         );
         return Err(Failure { code: INVALID, line: line.trim_end().to_owned() });

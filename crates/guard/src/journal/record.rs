@@ -96,6 +96,17 @@ pub fn records(text: &str) -> Vec<Record> {
     text.lines().filter_map(Record::parse).collect()
 }
 
+/// What is to be said of lines that are damaged: the first is never torn, and any other that is has lost its end.
+pub(super) fn damaged(text: &str) -> Option<String> {
+    let is_whole = |(at, line): &(usize, &str)| *at == 0 || line.ends_with('}');
+    let lines = text.lines().enumerate().filter(is_whole);
+    match lines.filter(|(_, line)| Record::parse(line).is_none()).count() {
+        0 => None,
+        1 => Some("a damaged line".to_owned()),
+        lines => Some(format!("{lines} damaged lines")),
+    }
+}
+
 /// FNV-1a with 64 bits: <http://www.isthe.com/chongo/tech/comp/fnv/>. It finds torn lines, not forged ones.
 fn checksum(bytes: &[u8]) -> u64 {
     let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);

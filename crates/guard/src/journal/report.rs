@@ -13,7 +13,7 @@ pub struct Report {
     pub vanished: Vec<String>,
     /// Could not be put back, and why. The journal stays, so that the next start or `guard restore` tries again.
     pub failed: Vec<String>,
-    /// Entries of the journal that guard never makes. They are not put back, and are forgotten.
+    /// Entries of the journal that guard never makes, and damaged ones. They are not put back, and are forgotten.
     pub refused: Vec<String>,
     /// Whether the journal was of another boot, in which nothing of it is true any more.
     pub foreign_boot: bool,

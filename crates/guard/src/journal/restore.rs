@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::{
     Error, Failure, Journal, Knob, NAME, Report, TAKEN, Texts, is,
     ledger::{Held, Ledger, Value},
-    record::{self, MOST_LINES, Record, records},
+    record::{self, MOST_LINES, Record, damaged, records},
     shown,
 };
 
@@ -86,17 +86,21 @@ impl Journal {
         joined.map_err(|source| Error::Folder { path: self.state.path_of(NAME), source })
     }
 
-    /// Reads the journal that is there, and restores from it. Entries that guard never makes are told and left out:
-    /// they cannot be put back by anybody, and the others must be.
+    /// Reads the journal that is there, and restores from it what is of this boot. Damaged lines and entries that guard
+    /// never makes are told and left out: they cannot be put back by anybody, and the others must be.
     pub(super) fn settle(&mut self) -> Result<Report, Error> {
         let Some(text) = self.believed(self.name)? else { return Ok(Report::default()) };
-        let records = records(&text);
-        let boot = self.files.boot();
-        let ours = |record: &Record| matches!(record, Record::Begin { version: record::VERSION, boot: its } if *its == boot);
-        if !records.first().is_some_and(ours) {
-            let _ = self.files.remove(&self.state, self.name);
-            return Ok(Report { foreign_boot: !records.is_empty(), ..Report::default() });
-        }
+        let (mut records, boot) = (records(&text), self.files.boot());
+        let mut is_ours = true;
+        let mut foreign_boot = false;
+        // Without its first line a journal counts: what is put back is looked at first, by inode and by value.
+        records.retain(|record| {
+            if let Record::Begin { version, boot: its } = record {
+                is_ours = *version == record::VERSION && *its == boot;
+                foreign_boot |= !is_ours;
+            }
+            is_ours
+        });
         self.file = self.state.inode(self.name);
         self.torn = !text.ends_with('\n');
         self.lines = records.len();
@@ -104,8 +108,14 @@ impl Journal {
         let judged = records.into_iter().map(|record| places.permit(record));
         let (permitted, refused): (Vec<_>, Vec<_>) = judged.partition(Result::is_ok);
         self.ledger = Ledger::of(permitted.into_iter().flatten());
-        let mut report = self.restore();
-        report.refuse(refused.into_iter().filter_map(Result::err).map(|why| why.to_string()));
+        let damaged = damaged(&text);
+        if damaged.is_some() {
+            // It names its boot again, should something be left for another try.
+            let _ = self.write_anew();
+        }
+        let mut report = Report { foreign_boot, ..self.restore() };
+        let refused = refused.into_iter().filter_map(Result::err).map(|why| why.to_string());
+        report.refuse(refused.chain(damaged));
         Ok(report)
     }
 

@@ -18,12 +18,23 @@ pub(crate) struct Attack {
     pub(crate) verb: &'static str,
     pub(crate) code: i32,
     pub(crate) says: &'static str,
+    /// Whether it names files of [`GROUPS`], which are judged by what they are.
+    pub(crate) by_groups: bool,
 }
 
+/// A hierarchy of version 1.
+pub(crate) const GROUPS: &str = "/sys/fs/cgroup/cpu";
+
 macro_rules! attacks {
-    ($($name:literal: $verb:literal, $code:literal $says:literal, $prepare:expr;)*) => {
-        pub(crate) const ATTACKS: &[Attack] =
-            &[$(Attack { name: $name, prepare: $prepare, verb: $verb, code: $code, says: $says }),*];
+    ($($name:literal: $verb:literal, $code:literal $says:literal $(by_groups = $groups:literal)?, $prepare:expr;)*) => {
+        pub(crate) const ATTACKS: &[Attack] = &[$(Attack {
+            name: $name,
+            prepare: $prepare,
+            verb: $verb,
+            code: $code,
+            says: $says,
+            by_groups: false $(|| $groups)?,
+        }),*];
     };
 }
 
@@ -124,11 +135,11 @@ attacks! {
         let path = Path::new("/proc/sys/kernel/headroom-none");
         s.journal(&[s.change(path, "1\n")]);
     };
-    "a control file that guard never changes": "restore", 3 "no such file", |s| {
+    "a control file that guard never changes": "restore", 3 "no such file" by_groups = true, |s| {
         let path = Path::new("/sys/fs/cgroup/cpu/release_agent");
         s.journal(&[s.change(path, "/bin/sh\n")]);
     };
-    "a weight that no kernel gives": "restore", 3 "never reads such a value", |s| {
+    "a weight that no kernel gives": "restore", 3 "never reads such a value" by_groups = true, |s| {
         let path = Path::new("/sys/fs/cgroup/cpu/cpu.shares");
         s.journal(&[s.change(path, "99999999999999999999999\n")]);
     };
@@ -136,7 +147,7 @@ attacks! {
         let (old, new) = ("-100".to_owned(), "0".to_owned());
         s.journal(&[Record::Change { path: "/proc/1/nice".into(), inode: 1, knob: Knob::Nice, old, new }]);
     };
-    "a group of somebody else's": "restore", 3 "not a group of guard's",
+    "a group of somebody else's": "restore", 3 "not a group of guard's" by_groups = true,
         |s| s.journal(&[Record::Made { folder: "/sys/fs/cgroup/cpu/apps".into() }]);
     "a folder outside": "restore", 3 "no hierarchy is mounted there",
         |s| s.journal(&[Record::Made { folder: s.path("shared") }]);

@@ -1,5 +1,7 @@
 //! What `check` and wrong words are answered with.
 
+use std::{fs::File, os::fd::OwnedFd, process::Command};
+
 use crate::device::Device;
 
 #[test]
@@ -22,6 +24,29 @@ fn without_a_guard_there_is_one_line_that_says_so() {
         let ended = device.ended(words);
         assert_eq!((ended.code, ended.err.lines().count()), (4, 1), "{ended:?}");
         assert!(ended.err.contains("no guard runs"), "{ended:?}");
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_an_error_and_a_reader_who_left_is_none() {
+    let guard = |words: &[&str], out: File| {
+        let command = &mut Command::new(env!("CARGO_BIN_EXE_guard"));
+        command.args(words).stdout(out).output().unwrap()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().to_str().unwrap();
+    for words in [&["--help"][..], &["--version"], &["restore", "--state", state]] {
+        let full = File::options().read(true).write(true).open("/dev/full").unwrap();
+        let ended = guard(words, full);
+        assert_eq!(ended.status.code(), Some(4), "{words:?}: {ended:?}");
+        assert_eq!(
+            String::from_utf8(ended.stderr).unwrap(),
+            "guard: cannot write the standard output: No space left on device (os error 28)\n"
+        );
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let left = guard(words, OwnedFd::from(writer).into());
+        assert!(left.status.success() && left.stderr.is_empty(), "{words:?}: {left:?}");
     }
 }
 

@@ -143,7 +143,7 @@ pub(super) fn write_files(
     markdown: impl FnOnce() -> String,
 ) -> Result<(), Failure> {
     if let Some(file) = &outputs.junit {
-        run_folder::write_whole(file, junit().as_bytes())?;
+        run_folder::write_out(file, junit().as_bytes())?;
     }
     match &outputs.markdown {
         Some(file) => append(file, &markdown()),
@@ -261,7 +261,7 @@ pub(super) fn save(
         )));
     }
     let json = serde_json::to_string_pretty(&baseline()).unwrap_or_default();
-    run_folder::write_whole(file, format!("{json}\n").as_bytes())?;
+    run_folder::write_out(file, format!("{json}\n").as_bytes())?;
     Ok(())
 }
 

@@ -1,9 +1,6 @@
 //! `headroom export`: folded stacks in the formats of other tools.
 
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::path::Path;
 
 use analysis::{
     profiling::FoldedCell,
@@ -18,6 +15,7 @@ use crate::{
     failure::{Failure, Verdict},
     flags::{self, FormatWord},
     options::Options,
+    output,
 };
 
 pub(crate) fn write(options: &Options, flags: &flags::Export) -> Result<Verdict, Failure> {
@@ -41,9 +39,8 @@ pub(crate) fn write(options: &Options, flags: &flags::Export) -> Result<Verdict,
             .map_err(|error| Failure::Environment(format!("cannot pack the profile: {error}")))?,
     };
     match &flags.out {
-        Some(path) => run_folder::write_whole(path, &bytes)?,
-        // Anyone who reads it may leave at any time; that is no failure.
-        None => drop(io::stdout().lock().write_all(&bytes)),
+        Some(path) => run_folder::write_out(path, &bytes)?,
+        None => output::bytes(&bytes),
     }
     Ok(Verdict::Pass)
 }

@@ -45,7 +45,8 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
             folder.display()
         )));
     }
-    let page = flags.out.clone().unwrap_or_else(|| folder.join("index.html"));
+    let usual = folder.join("index.html");
+    let page = flags.out.clone().unwrap_or_else(|| usual.clone());
     let wanted = flags.history.clone().unwrap_or_default();
     let symbols = SymbolFolders::of(options, &flags::Symbols::default());
     let mut memory = Memory::of(options.cache(), &wanted.to_string());
@@ -57,7 +58,9 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     let index = ManuallyDrop::new(gather(folder, &page, &following, memory));
     refuse_unknown(&wanted, &index.runs)?;
     let html = index::html(&index).map_err(Failure::Page)?;
-    run_folder::write_whole(&page, html.as_bytes())?;
+    // The folder may be somebody else's.
+    let write = if page == usual { run_folder::write_whole } else { run_folder::write_out };
+    write(&page, html.as_bytes())?;
     if options.json {
         output::json(&*index);
     } else {

@@ -14,6 +14,7 @@ use crate::{
     flags,
     options::Options,
     output,
+    run_path::PAGE,
 };
 
 /// What is wanted of a run that is there.
@@ -37,6 +38,13 @@ impl<'a> Wanted<'a> {
     /// The page alone.
     pub(crate) fn of(page: &'a Path, symbols: &'a SymbolFolders) -> Self {
         Self { page, symbols, limits: &NO_LIMITS, near: None, outputs: &NO_OUTPUTS, open: false }
+    }
+
+    /// Writes the page of this run: in its folder, which may be somebody else's, or where the user said.
+    pub(super) fn write_page(&self, run: &Path, html: &str) -> Result<(), lab::Error> {
+        let is_own = self.page == run.join(PAGE);
+        let write = if is_own { run_folder::write_whole } else { run_folder::write_out };
+        write(self.page, html.as_bytes())
     }
 
     /// Says where the page of this run is and how to see it, or shows it.
@@ -65,12 +73,12 @@ pub(crate) fn publish(
     recorded: &Recorded,
     wanted: &Wanted<'_>,
 ) -> Result<Verdict, Failure> {
-    let Wanted { page, symbols, limits, near, outputs, .. } = *wanted;
+    let Wanted { symbols, limits, near, outputs, .. } = *wanted;
     let mut analysis = check::analysed(recorded, symbols, limits, near)?;
     analysis.ledger.effort = effort(&recorded.path)?;
     let html =
         report::html(&recorded.run, &analysis, &recorded.study_text).map_err(Failure::Page)?;
-    run_folder::write_whole(page, html.as_bytes())?;
+    wanted.write_page(&recorded.path, &html)?;
     if options.json {
         output::json(&analysis);
     } else {

@@ -50,11 +50,12 @@ fn recording(
     let notes: Vec<String> =
         folded.captures.iter().flat_map(|capture| capture.faults.clone()).collect();
     let profiles = [figures];
-    let page = flags.out.clone().unwrap_or_else(|| file.with_added_extension("html"));
     let recorded =
         report::Recorded { title: &name, profiles: &profiles, differences: &[], notes: &notes };
     let html = report::profile_html(&recorded).map_err(Failure::Page)?;
-    run_folder::write_whole(&page, html.as_bytes())?;
+    let page = flags.out.clone().unwrap_or_else(|| file.with_added_extension("html"));
+    let write = if flags.out.is_some() { run_folder::write_out } else { run_folder::write_whole };
+    write(&page, html.as_bytes())?;
     if options.json {
         output::json(&profiles);
     } else {

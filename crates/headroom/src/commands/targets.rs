@@ -212,11 +212,12 @@ impl<K: AtPlaces> Verbs for K {
         let figures = K::figures(recorded, wanted.limits, wanted.near)?;
         let html = K::page(&figures, &recorded.run, (&recorded.study_text).into())
             .map_err(Failure::Page)?;
-        if K::KEEPS_FIGURES {
+        wanted.write_page(&recorded.path, &html)?;
+        // Next to a pipe or a device nobody looks for them.
+        if K::KEEPS_FIGURES && wanted.page.is_file() {
             let json = serde_json::to_string_pretty(&figures).unwrap_or_default() + "\n";
             run_folder::write_whole(&wanted.page.with_extension("json"), json.as_bytes())?;
         }
-        run_folder::write_whole(wanted.page, html.as_bytes())?;
         let run = Concluded::of(recorded, &figures);
         let verdict = run.print(options, wanted.outputs, &run.said.text)?;
         wanted.say_where(options, &recorded.path);

@@ -9,7 +9,10 @@ use clap::{
 use model::nearest::nearest;
 
 use super::Flags;
-use crate::{failure::USAGE, output};
+use crate::{
+    failure::{self, USAGE},
+    output,
+};
 
 const START: &str = "\
 headroom: what Wi-Fi costs on an access point: measured, proved, given back
@@ -35,9 +38,10 @@ impl Flags {
         }
         Self::try_parse_from(&words).map_err(|error| {
             let error = with_what_was_meant(error, &words);
-            // A reader who left has read what it wanted.
-            let _ = error.print();
-            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
+            if let Err(error) = error.print() {
+                output::lost(error);
+            }
+            failure::unless_lost(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE)))
         })
     }
 }

@@ -121,7 +121,8 @@ impl BoardImage {
     ///
     /// [`Error::File`], and [`Error::NoBoardImage`] of a file that is none or is not whole.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let file = linux::file::open(path).map_err(Error::file("read", path))?;
+        let file = linux::file::open_up_to(path, cache::LARGEST_GIVEN);
+        let file = file.map_err(Error::file("read", path))?;
         contents(file)
             .map_err(Error::file("read", path))?
             .and_then(|read| read.into_image(path))

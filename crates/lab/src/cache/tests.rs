@@ -226,3 +226,21 @@ fn as_nobody(
     });
     Some(thread.join().unwrap())
 }
+
+#[test]
+fn a_file_that_somebody_gave_is_hashed_up_to_a_size_and_until_somebody_asks_to_stop() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("root.tar");
+    let file = fs::File::create(&path).unwrap();
+    file.set_len(3 << 20).unwrap();
+    let cancel = crate::Cancel::default();
+    assert_eq!(sum_of_given(&path, &cancel).unwrap(), sha256(&path).unwrap());
+    assert!(sha256_given(&path, (3 << 20) - 1, &cancel).is_err());
+    // As long as a sparse file may say that it is: it would take an hour.
+    file.set_len(1 << 40).unwrap();
+    let why = sum_of_given(&path, &cancel).unwrap_err().to_string();
+    assert!(why.ends_with("it is larger than 4 GiB"), "{why}");
+    file.set_len(LARGEST_GIVEN).unwrap();
+    cancel.stop();
+    assert!(matches!(sum_of_given(&path, &cancel), Err(Error::Interrupted)));
+}

@@ -64,7 +64,7 @@ impl Images {
                 build(lab, &file.folder, variant.name.as_str(), text)?;
             }
             let path = file.folder.join(&image.file);
-            let sha256 = cache::sha256(&path).map_err(Error::file("read", &path))?;
+            let sha256 = cache::sum_of_given(&path, &lab.cancel)?;
             images.of.insert(variant.name.clone(), Built { path, sha256 });
         }
         Ok(images)
@@ -88,7 +88,7 @@ impl Images {
         variant: &VariantName,
     ) -> Result<Option<Flashed>, Error> {
         let Some(Built { path, sha256 }) = self.of.get(variant) else { return Ok(None) };
-        let now = cache::sha256(path).map_err(Error::file("read", path))?;
+        let now = cache::sum_of_given(path, &lab.cancel)?;
         if now != *sha256 {
             let why = format!("{} was changed while the run went on", path.display());
             return Err(Error::Image(why));

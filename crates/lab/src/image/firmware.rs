@@ -32,7 +32,7 @@ use super::{
     rootfs,
     tree::{self, Body, Node, Tree},
 };
-use crate::{Error, Lab, cache};
+use crate::{Cancel, Error, Lab, cache};
 
 /// Part of the key: change it with what is made of the same files.
 pub(super) const HOW: &str = "firmware 1";
@@ -53,13 +53,19 @@ const LONGEST_BASE: u64 = 4 << 30;
 ///
 /// # Errors
 ///
-/// [`Error::Firmware`] of one that cannot be read.
-pub(super) fn sums(files: &Files) -> Result<Sums, Error> {
-    let of = |path: &PathBuf| cache::sha256(path).map_err(|error| refused(path, &reason(error)));
+/// [`Error::Firmware`] of one that cannot be read, [`Error::Interrupted`].
+pub(super) fn sums(files: &Files, cancel: &Cancel) -> Result<Sums, Error> {
+    let of = |path: &Option<PathBuf>, most| {
+        let sum = path.as_ref().map(|path| {
+            cache::sha256_given(path, most, cancel)
+                .map_err(|error| cancel.or(refused(path, &reason(error))))
+        });
+        sum.transpose()
+    };
     Ok(Sums {
-        rootfs: files.rootfs.as_ref().map(of).transpose()?,
-        kernel: files.kernel.as_ref().map(of).transpose()?,
-        modules: files.modules.as_deref().map(sum_of_modules).transpose()?,
+        rootfs: of(&files.rootfs, cache::LARGEST_GIVEN)?,
+        kernel: of(&files.kernel, kernel::LONGEST)?,
+        modules: files.modules.as_deref().map(|path| sum_of_modules(path, cancel)).transpose()?,
     })
 }
 
@@ -71,10 +77,11 @@ fn refused(path: &Path, why: &str) -> Error {
     Error::Firmware { path: path.to_owned(), why: why.to_owned() }
 }
 
-fn sum_of_modules(path: &Path) -> Result<Sha256Hex, Error> {
+fn sum_of_modules(path: &Path, cancel: &Cancel) -> Result<Sha256Hex, Error> {
     let mut folder = ModuleFolder::open(path)?;
     let mut text = String::new();
     for place in folder.places()? {
+        cancel.check()?;
         let content = folder.read(&place).map_err(|error| refused(path, &reason(error)))?;
         text += &format!("{} {}\n", cache::sum(&content), place.path);
     }
@@ -221,7 +228,7 @@ impl Maker<'_> {
         root.tar
             .iter()
             .try_for_each(|tar| fs::remove_file(tar).map_err(Error::file("remove", tar)))?;
-        if sums(self.files)? != *self.sums {
+        if sums(self.files, &self.lab.cancel)? != *self.sums {
             let path = self.files.named().next().map(|(_, path)| path.clone()).unwrap_or_default();
             return Err(refused(&path, "it, or what was given with it, changed while it was read"));
         }
@@ -262,7 +269,7 @@ impl Maker<'_> {
         let out = File::create(tar).map_err(Error::file("write", tar))?;
         let mut out = Bounded {
             out: TarFile { out: BufWriter::new(out), lab: self.lab, is_full: false },
-            left: rootfs::LONGEST_TAR,
+            left: cache::LARGEST_GIVEN,
         };
         let done = match Format::of(&head) {
             Some(format) => format.unpack(Packed::File(given), &mut out),

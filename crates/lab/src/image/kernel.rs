@@ -36,8 +36,16 @@ const PVH_NOTE: &[u8] = b"\x12\0\0\0Xen\0";
 /// U-Boot's own containers of kernels.
 const UBOOT: [&[u8]; 2] = [b"\x27\x05\x19\x56", b"\xd0\x0d\xfe\xed"];
 
-/// The longest kernel that is unpacked, bytes. Debian's has 66 MB.
-pub(super) const LONGEST: u64 = 512 << 20;
+/// The longest kernel, packed or not, bytes. Debian's has 66 MB.
+pub(super) const LONGEST: u64 = 256 << 20;
+
+/// No kernel becomes so many times as long when it is unpacked: Debian's becomes 8 times as long.
+const LARGEST_RATIO: u64 = 100;
+
+/// A packed kernel, unpacked.
+fn unpacked(format: Format, packed: &[u8]) -> Result<Vec<u8>, Error> {
+    format.bytes(packed, LONGEST.min(LARGEST_RATIO * packed.len() as u64))
+}
 
 /// The compressed kernel in a boot file; `None` if this is no such file, or another compression.
 fn payload(file: &[u8]) -> Option<(Format, &[u8])> {
@@ -77,7 +85,7 @@ fn number(file: &[u8], at: usize) -> Option<usize> {
 /// [`Error::MissingProgram`] or [`Error::Program`] of what unpacks it.
 pub(super) fn unpack(file: Vec<u8>) -> Result<Vec<u8>, Error> {
     match payload(&file) {
-        Some((format, packed)) => format.bytes(packed, LONGEST),
+        Some((format, packed)) => unpacked(format, packed),
         None => Ok(file),
     }
 }
@@ -123,7 +131,7 @@ impl Kernel {
             return Err(Refusal::Unfit(why));
         }
         let plain = match payload(&file) {
-            Some((format, packed)) => Some(format.bytes(packed, LONGEST)?),
+            Some((format, packed)) => Some(unpacked(format, packed)?),
             None => None,
         };
         let has_entry = |kernel: &[u8]| memmem::find(kernel, PVH_NOTE).is_some();
@@ -154,7 +162,7 @@ impl Kernel {
 /// The kernel in a file that is packed as a whole, as arm64's are.
 fn unwrapped(file: Vec<u8>) -> Result<Vec<u8>, Error> {
     if let Some(format) = Format::of(&file) {
-        return format.bytes(&file, LONGEST);
+        return unpacked(format, &file);
     }
     let inside = || {
         let begin = number(&file, ZBOOT_OFFSET)?;
@@ -162,7 +170,7 @@ fn unwrapped(file: Vec<u8>) -> Result<Vec<u8>, Error> {
         Some((Format::of(packed)?, packed))
     };
     match holds(&file, ZBOOT.0, ZBOOT.1).then(inside).flatten() {
-        Some((format, packed)) => format.bytes(packed, LONGEST),
+        Some((format, packed)) => unpacked(format, packed),
         None => Ok(file),
     }
 }
@@ -277,6 +285,16 @@ mod tests {
         let kernel = Kernel::of(file.clone(), Architecture::X86_64).map_err(|_| ()).unwrap();
         assert_eq!((kernel.release.as_str(), kernel.boots == file), ("6.6.52-vendor", true));
         assert_eq!(kernel.has("virtio-pci"), None);
+    }
+
+    #[test]
+    fn a_small_file_that_unpacks_to_a_very_large_one_is_refused_before_it_fills_the_memory() {
+        let mut zstd = std::process::Command::new("sh");
+        let zstd = zstd.args(["-c", "head -c 64M /dev/zero | zstd --quiet --stdout"]).output();
+        let packed = zstd.unwrap().stdout;
+        assert!((1000..1 << 20).contains(&packed.len()), "{}", packed.len());
+        let why = refusal(&packed, Architecture::X86_64);
+        assert!(why.contains("it is larger than what is taken here"), "{why}");
     }
 
     #[test]

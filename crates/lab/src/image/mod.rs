@@ -47,7 +47,7 @@ use self::{
     setup::{Asked, Setup, Source},
 };
 use crate::{
-    Error, Lab, Replaced,
+    Cancel, Error, Lab, Replaced,
     cache::{self, LONGEST_DESCRIPTION, Name},
     program,
 };
@@ -169,8 +169,8 @@ fn whole_base(lab: &Lab, port: Port, more: &[PackageName]) -> Result<PathBuf, Er
 /// # Errors
 ///
 /// [`Error::Changed`], or [`Error::Firmware`] of a file that cannot be read.
-pub fn same_firmware(run: &Path, files: &Files, then: &Sums) -> Result<(), Error> {
-    let now = firmware::sums(files)?;
+pub fn same_firmware(run: &Path, files: &Files, then: &Sums, cancel: &Cancel) -> Result<(), Error> {
+    let now = firmware::sums(files, cancel)?;
     let text = |sums: &Sums| {
         let all = sums.named().map(|(name, sum)| format!("{name} {}", &sum[..12]));
         all.collect::<Vec<_>>().join(", ")
@@ -253,7 +253,7 @@ struct Program {
 fn find_programs(lab: &Lab) -> Result<Vec<Program>, Error> {
     let mut programs = programs_of(lab.settings.arch, &lab.settings.device)?;
     for Replaced { place, file } in &lab.settings.replaced {
-        let sha256 = cache::sha256(file).map_err(Error::file("read", file))?;
+        let sha256 = cache::sum_of_given(file, &lab.cancel)?;
         programs.push(Program { name: "", place: place.to_string(), path: file.clone(), sha256 });
     }
     Ok(programs)

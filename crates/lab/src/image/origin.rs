@@ -8,7 +8,7 @@ use model::{firmware::Sums, name::PackageName};
 
 use super::{BASE, base_key, firmware, recipe::Port, sum, whole_base};
 use crate::{
-    Error, FirmwareSource, Lab,
+    Cancel, Error, FirmwareSource, Lab,
     cache::{self, Name},
 };
 
@@ -33,7 +33,7 @@ impl Origin<'_> {
                 more.iter().map(PackageName::to_string).collect(),
             ));
         }
-        Ok(Origin::Firmware(source, source.sums()?))
+        Ok(Origin::Firmware(source, source.sums(&lab.cancel)?))
     }
 
     /// The base, where the cache has it, and its key.
@@ -94,10 +94,10 @@ impl FirmwareSource {
     ///
     /// # Errors
     ///
-    /// [`Error::Firmware`] of one that cannot be read.
-    pub(crate) fn sums(&self) -> Result<Sums, Error> {
+    /// [`Error::Firmware`] of one that cannot be read, [`Error::Interrupted`].
+    pub(crate) fn sums(&self, cancel: &Cancel) -> Result<Sums, Error> {
         match self {
-            Self::Files(files) => firmware::sums(files),
+            Self::Files(files) => firmware::sums(files, cancel),
             Self::Recorded(sums) => Ok(sums.clone()),
         }
     }

@@ -30,14 +30,28 @@ const fn format(
     Format { magic, program, arguments, package }
 }
 
+/// What a file says that it was packed with is what unpacking takes, up to 4 GiB: of the kernel's own build 128 MiB,
+/// which is all that zstd takes unless it is asked to.
+const XZ_MEMORY: &str = "--memlimit-decompress=192MiB";
+
 /// Those of the kernel's own build, which archives use as well. LZMA has no magic; what is here is the level and the
 /// size of the dictionary that the kernel's build gives it.
 const FORMATS: [Format; 7] = [
-    format(b"\xfd7zXZ\0", "xz", &["--decompress", "--stdout"], "xz-utils"),
+    format(b"\xfd7zXZ\0", "xz", &["--decompress", "--stdout", XZ_MEMORY], "xz-utils"),
     format(b"\x1f\x8b", "gzip", &["--decompress", "--stdout"], "gzip"),
-    format(b"\x28\xb5\x2f\xfd", "zstd", &["--decompress", "--stdout", "--quiet"], "zstd"),
+    format(
+        b"\x28\xb5\x2f\xfd",
+        "zstd",
+        &["--decompress", "--stdout", "--quiet", "--memory=128MiB"],
+        "zstd",
+    ),
     format(b"BZh", "bzip2", &["--decompress", "--stdout"], "bzip2"),
-    format(b"\x5d\0\0", "xz", &["--format=lzma", "--decompress", "--stdout"], "xz-utils"),
+    format(
+        b"\x5d\0\0",
+        "xz",
+        &["--format=lzma", "--decompress", "--stdout", XZ_MEMORY],
+        "xz-utils",
+    ),
     format(b"\x02\x21\x4c\x18", "lz4", &["-d", "-c", "-q"], "lz4"),
     format(b"\x89LZO\0", "lzop", &["--decompress", "--stdout"], "lzop"),
 ];

@@ -21,8 +21,6 @@ use super::{
 
 /// The most that a root holds, bytes: it lies in the guest's memory, twice while it is unpacked.
 pub(super) const LARGEST: u64 = 1 << 30;
-/// The longest tar, unpacked, bytes: what a root leaves out, as modules, is in it as well.
-pub(super) const LONGEST_TAR: u64 = 4 << 30;
 const MOST_ENTRIES: usize = 200_000;
 /// The longest head of an entry that stands in an entry of its own, bytes: a long name, a few attributes.
 const LONGEST_HEAD: u64 = 1 << 20;

@@ -52,6 +52,39 @@ fn what_leads_out_of_a_folder_is_refused_by_everything() {
 }
 
 #[test]
+fn an_output_that_is_no_regular_file_is_written_to_and_stays_what_it_is() {
+    use std::{io::Read, os::unix::fs::FileTypeExt};
+    let place = tempfile::tempdir().unwrap();
+    let path = |name: &str| place.path().join(name);
+    let kind = |name: &str| fs::symlink_metadata(path(name)).unwrap().file_type();
+    rustix::fs::mknodat(CWD, path("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let mut reader = fs::File::options().read(true).write(true).open(path("pipe")).unwrap();
+    write_out(&path("pipe"), b"piped").unwrap();
+    let mut read = [0; 5];
+    reader.read_exact(&mut read).unwrap();
+    assert!(&read == b"piped" && kind("pipe").is_fifo());
+    // The device of /dev/null, by a name of our own.
+    let null = rustix::fs::makedev(1, 3);
+    let made = rustix::fs::mknodat(CWD, path("null"), FileType::CharacterDevice, Mode::RUSR, null);
+    match made {
+        Ok(()) => {
+            write_out(&path("null"), b"gone").unwrap();
+            assert!(kind("null").is_char_device() && fs::read(path("null")).unwrap().is_empty());
+        }
+        Err(error) => skip::skip!("no device node can be made ({error}); root can"),
+    }
+    fs::write(path("file"), "a longer text").unwrap();
+    for (link, to) in [("link", "file"), ("ahead", "new")] {
+        symlink(to, path(link)).unwrap();
+        write_out(&path(link), b"text").unwrap();
+        assert!(kind(link).is_symlink() && kind(to).is_file(), "{link}");
+        assert_eq!(fs::read(path(to)).unwrap(), b"text", "{link}");
+    }
+    assert!(write_out(place.path(), b"text").is_err());
+    assert!(write_out(&path("none/file"), b"text").is_err());
+}
+
+#[test]
 fn a_link_is_replaced_or_refused_and_never_followed() {
     let outside = Outside::new();
     for name in ["log", "lock", "run.json", "console"] {

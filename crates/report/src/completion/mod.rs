@@ -42,7 +42,7 @@ pub fn page<'a>(
     run: &'a Run,
     given: impl Into<Given<'a>>,
 ) -> Result<String, Error> {
-    Ok(Page::of(completion, run, given.into())?.render()?)
+    crate::rendered(&Page::of(completion, run, given.into())?)
 }
 
 /// Everything that the template shows; an empty text is a part that is not there.

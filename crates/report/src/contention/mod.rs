@@ -49,7 +49,7 @@ pub fn page<'a>(
     run: &'a Run,
     given: impl Into<Given<'a>>,
 ) -> Result<String, Error> {
-    Ok(Page::of(contention, run, given.into())?.render()?)
+    crate::rendered(&Page::of(contention, run, given.into())?)
 }
 
 /// Everything that the template shows; an empty text is a part that is not there.

@@ -244,7 +244,7 @@ pub fn html(index: &Index) -> Result<String, Error> {
         rows: rows.collect(),
         histories: histories(index),
     };
-    Ok(page.render()?)
+    crate::rendered(&page)
 }
 
 /// The first digits of a hash, to recognise it by.

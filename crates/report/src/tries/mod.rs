@@ -94,7 +94,7 @@ pub fn html(task: &Task) -> Result<String, Error> {
         chart: chart::draw(&tries.collect::<Vec<_>>()),
         rows: rows.collect(),
     };
-    Ok(page.render()?)
+    crate::rendered(&page)
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ fn say(text: &str, code: u8) -> ExitCode {
         Ok(()) => ExitCode::from(code),
         // A reader that has left has what it wanted.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(code),
-        Err(_) => ExitCode::from(ENVIRONMENT),
+        Err(error) => complain(&error, ENVIRONMENT),
     }
 }
 

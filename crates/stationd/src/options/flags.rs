@@ -85,7 +85,7 @@ impl Flags {
 
 fn setting(text: &str) -> Result<(String, String), Error> {
     let pair = text.split_once('=').map(|(key, value)| (key.trim().into(), value.trim().into()));
-    pair.ok_or_else(|| wrong("--set", format!("\"{text}\" is not a setting: write KEY=VALUE")))
+    pair.ok_or_else(|| wrong("--set", format!("{text:?} is not a setting: write KEY=VALUE")))
 }
 
 /// What `--help` prints.

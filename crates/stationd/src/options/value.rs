@@ -9,7 +9,7 @@ use crate::trace::{Trace, Way};
 pub(super) fn path(text: &str) -> Result<PathBuf, String> {
     match text.starts_with('/') {
         true => Ok(PathBuf::from(text)),
-        false => Err(format!("\"{text}\" is not a path from the root: begin it with /")),
+        false => Err(format!("{text:?} is not a path from the root: begin it with /")),
     }
 }
 
@@ -27,7 +27,7 @@ pub(super) fn path_or_off(text: &str) -> Result<Option<PathBuf>, String> {
 
 pub(super) fn mode(text: &str) -> Result<u32, String> {
     let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
-    mode.ok_or_else(|| format!("\"{text}\" is not a permission: write it in octal, as 0660"))
+    mode.ok_or_else(|| format!("{text:?} is not a permission: write it in octal, as 0660"))
 }
 
 /// An address that only this machine can reach: the page tells who is where.
@@ -46,14 +46,14 @@ pub(super) fn metrics(text: &str) -> Result<Metrics, String> {
             address.port()
         )),
         Err(_) => {
-            Err(format!("\"{text}\" is not an address: write 127.0.0.1:9810, unix:PATH or off"))
+            Err(format!("{text:?} is not an address: write 127.0.0.1:9810, unix:PATH or off"))
         }
     }
 }
 
 /// A duration with its unit.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("\"{text}\" is not a duration: write it as 500ms, 2s or 0");
+    let wrong = || format!("{text:?} is not a duration: write it as 500ms, 2s or 0");
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let number: u32 = digits.parse().map_err(|_| wrong())?;
     match &text[digits.len()..] {
@@ -71,7 +71,7 @@ pub(super) fn duration_or_off(text: &str) -> Result<Option<Duration>, String> {
     match text {
         "off" => Ok(None),
         text if duration(text)? < SHORTEST => {
-            Err(format!("\"{text}\" is shorter than 10ms: write it as 500ms or 2s, or off"))
+            Err(format!("{text:?} is shorter than 10ms: write it as 500ms or 2s, or off"))
         }
         text => duration(text).map(Some),
     }
@@ -83,7 +83,7 @@ pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
     }
     let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
     match names.iter().any(String::is_empty) {
-        true => Err(format!("\"{text}\" misses a name: write wlan0,wlan1 or all")),
+        true => Err(format!("{text:?} misses a name: write wlan0,wlan1 or all")),
         false => Ok(names),
     }
 }
@@ -97,7 +97,7 @@ pub(super) fn hosts(text: &str) -> Result<Vec<String>, String> {
     };
     match names.iter().all(is_name) {
         true => Ok(names),
-        false => Err(format!("\"{text}\" is not a list of names: write router.lan,ap.lan")),
+        false => Err(format!("{text:?} is not a list of names: write router.lan,ap.lan")),
     }
 }
 
@@ -112,13 +112,13 @@ pub(super) fn word<T: Copy, const N: usize>(
     known: [(&'static str, T); N],
 ) -> Result<T, String> {
     let found = known.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
-    found.ok_or_else(|| format!("unknown \"{text}\"{}", nearest(text, known.map(|(word, _)| word))))
+    found.ok_or_else(|| format!("unknown {text:?}{}", nearest(text, known.map(|(word, _)| word))))
 }
 
 pub(crate) fn number(text: &str, range: RangeInclusive<usize>) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| range.contains(number));
     number.ok_or_else(|| {
-        format!("\"{text}\" is not a number from {} to {}", range.start(), range.end())
+        format!("{text:?} is not a number from {} to {}", range.start(), range.end())
     })
 }
 
@@ -133,7 +133,7 @@ pub(super) fn size(text: &str, range: RangeInclusive<usize>) -> Result<usize, St
     let bytes = number.and_then(|number| number.checked_mul(unit));
     bytes.filter(|bytes| range.contains(bytes)).ok_or_else(|| {
         format!(
-            "\"{text}\" is not a size from {}KiB to {}KiB",
+            "{text:?} is not a size from {}KiB to {}KiB",
             range.start() >> 10,
             range.end() >> 10
         )

@@ -109,6 +109,24 @@ fn a_reader_who_leaves_early_is_no_failure() {
     }
 }
 
+#[test]
+fn an_output_that_cannot_be_written_is_an_error_in_one_line() {
+    let (daemon, monitor) = (env!("CARGO_BIN_EXE_stationd"), env!("CARGO_BIN_EXE_station-monitor"));
+    let once = ["--once", "--replay", &recording(), "--set", "hostapd=off"];
+    for (program, words) in [
+        (daemon, &["--help"][..]),
+        (daemon, &["--version"]),
+        (daemon, &["--check"]),
+        (daemon, &once),
+        (monitor, &["--help"]),
+    ] {
+        let full = std::fs::File::options().read(true).write(true).open("/dev/full").unwrap();
+        let (code, said) = ended(&Command::new(program).args(words).stdout(full).output().unwrap());
+        assert_eq!((code, said.lines().count()), (4, 1), "{words:?}: {said}");
+        assert!(said.contains("No space left on device"), "{words:?}: {said}");
+    }
+}
+
 /// A program whose standard output no one reads.
 fn unread(program: &str, words: &[&str]) -> Output {
     let (reader, writer) = std::io::pipe().unwrap();

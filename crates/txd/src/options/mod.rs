@@ -201,7 +201,7 @@ impl Options {
                 self.back = match text {
                     "card" => true,
                     "direct" => false,
-                    _ => return Err(format!("\"{text}\" is no way back: write card or direct")),
+                    _ => return Err(format!("{text:?} is no way back: write card or direct")),
                 }
             }
             "--for" => self.for_ns = Some(within(LONGEST_NS)?),
@@ -255,6 +255,6 @@ fn names(text: &str) -> Result<[String; 2], String> {
         Some((one, other)) if one != other && !one.is_empty() && !other.is_empty() => {
             Ok([one.to_owned(), other.to_owned()])
         }
-        _ => Err(format!("\"{text}\" are not two names: write txd0,txd1")),
+        _ => Err(format!("{text:?} are not two names: write txd0,txd1")),
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn span(text: &str) -> Result<u64, String> {
 /// A whole number within bounds.
 pub(super) fn number(text: &str, least: u64, most: u64) -> Result<u64, String> {
     let number = text.parse().ok().filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| format!("\"{text}\" is not a whole number from {least} to {most}"))
+    number.ok_or_else(|| format!("{text:?} is not a whole number from {least} to {most}"))
 }
 
 /// A way of waiting; `None` is `none`, where that is allowed.
@@ -27,7 +27,7 @@ pub(super) fn strategy(text: &str, none: bool) -> Result<Option<Strategy>, Strin
     found.map(Some).ok_or_else(|| {
         let mut names = Strategy::ALL.map(Strategy::name).to_vec();
         names.extend(none.then_some("none"));
-        format!("there is no strategy \"{text}\"{}", nearest(text, &names))
+        format!("there is no strategy {text:?}{}", nearest(text, &names))
     })
 }
 
@@ -39,12 +39,12 @@ pub(super) fn air(text: &str) -> Result<Option<Rate>, String> {
     let found = Rate::ALL.into_iter().find(|rate| rate.name() == text);
     found
         .map(Some)
-        .ok_or_else(|| format!("\"{text}\" is not a rate of 802.11b: take 1, 2, 5.5, 11 or off"))
+        .ok_or_else(|| format!("{text:?} is not a rate of 802.11b: take 1, 2, 5.5, 11 or off"))
 }
 
 /// `fixed`, `uniform:20us`, `tail:20us`.
 pub(super) fn spread(text: &str) -> Result<Spread, String> {
-    let wrong = || format!("\"{text}\" is not a spread: write fixed, uniform:20us or tail:20us");
+    let wrong = || format!("{text:?} is not a spread: write fixed, uniform:20us or tail:20us");
     match text.split_once(':') {
         None if text == "fixed" => Ok(Spread::Fixed),
         Some(("uniform", width)) => Ok(Spread::Uniform(span(width)?)),
@@ -59,7 +59,7 @@ pub(super) fn faults(text: &str) -> Result<Rates, String> {
     for word in text.split(',').filter(|word| !word.is_empty()) {
         let Some((name, value)) = word.split_once('=') else {
             return Err(format!(
-                "\"{word}\" is not a fault: write late=1%,lost=1%,error=1%,stuck=1%"
+                "{word:?} is not a fault: write late=1%,lost=1%,error=1%,stuck=1%"
             ));
         };
         match name {
@@ -71,7 +71,7 @@ pub(super) fn faults(text: &str) -> Result<Rates, String> {
             "dies-at" => rates.at = Some((number(value, 1, u64::MAX)?, Fault::Death)),
             _ => {
                 let known = ["late", "late-by", "lost", "error", "stuck", "dies-at"];
-                return Err(format!("there is no fault \"{name}\"{}", nearest(name, &known)));
+                return Err(format!("there is no fault {name:?}{}", nearest(name, &known)));
             }
         }
     }
@@ -86,7 +86,7 @@ fn percent(text: &str) -> Result<u32, String> {
     let number = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
     let number = number.filter(|number| (0.0..=100.0).contains(number));
     let number =
-        number.ok_or_else(|| format!("\"{text}\" is not a share: write it as 1% or 0.5%"))?;
+        number.ok_or_else(|| format!("{text:?} is not a share: write it as 1% or 0.5%"))?;
     Ok((number * f64::from(MILLION) / 100.0).round() as u32)
 }
 
