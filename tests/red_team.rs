@@ -137,7 +137,12 @@ fn cheats_are_caught_by_name_and_honest_changes_are_kept() {
             continue;
         }
         let task = task(&place, task_name, wanted == "all");
-        place.headroom(["improve", "init", &task, "--quiet"]).run().code(0);
+        let begun = place.headroom(["improve", "init", &task, "--quiet"]).run();
+        if begun.stderr.contains("there can be no sandbox here") {
+            skip::skip!("{}", begun.stderr.trim());
+            return;
+        }
+        begun.code(0);
         for name in &names {
             missed.extend(
                 misses(&place, &task, name).into_iter().map(|why| format!("{name}: {why}")),
