@@ -182,6 +182,42 @@ fn what_a_client_says_wrong_is_answered_with_what_to_do() {
 }
 
 #[test]
+fn a_study_of_a_client_names_no_file_outside_of_what_is_allowed() {
+    let place = Place::without_guests();
+    place.folder("inside");
+    let naming = |line: &str| {
+        small().text().replace("[access-point]\n", &format!("[access-point]\n{line}\n"))
+    };
+    let secret = place.write("secret", "none of a client's business\n").display().to_string();
+    std::os::unix::fs::symlink(&secret, place.path("inside/link")).unwrap();
+    let paths = ["../secret", "link", &secret, "/bin/true"];
+    for (number, path) in paths.iter().enumerate() {
+        let study = naming(&format!("programs = [\"{path}\"]"));
+        place.write(&format!("inside/program-{number}.toml"), &study);
+    }
+    let firmware = naming("firmware = { rootfs = \"../secret\" }");
+    place.write("inside/firmware.toml", &firmware);
+    let limit = "\n[gates]\nlimits = [\"no slower than ../secret by 1%\"]\n";
+    place.write("inside/baseline.toml", &format!("{}{limit}", small().text()));
+    place.write("inside/mine", "#!/bin/sh\n");
+    place.write("inside/own.toml", &naming("programs = [\"mine\"]"));
+    let Some(mut mcp) = Mcp::start(&place, "auto", &["--allow", "inside"]) else { return };
+    for number in 0..paths.len() {
+        for tool in ["plan", "start"] {
+            let study = json!({"study": format!("program-{number}.toml")});
+            mcp.call(tool, &study).fails("name a regular file below");
+        }
+    }
+    for (study, says) in
+        [("firmware.toml", "names no firmware"), ("baseline.toml", "names no baseline")]
+    {
+        mcp.call("start", &json!({"study": study})).fails(says);
+    }
+    assert_eq!(mcp.call("plan", &json!({"study": "own.toml"})).value()["trials"], 6);
+    mcp.leave();
+}
+
+#[test]
 fn a_budget_that_is_spent_is_refused() {
     let place = Place::without_guests();
     place.write("study.toml", &small().text());
