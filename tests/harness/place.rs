@@ -83,7 +83,7 @@ impl Place {
     }
 
     /// Another program in this folder, whose processes are this place's.
-    pub(super) fn command(&self, program: &Path) -> Command {
+    pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.folder.path()).env(MARK, &self.mark);
         command.env("HEADROOM_CACHE", cache()).env_remove("HEADROOM_DEVICE");
@@ -122,6 +122,11 @@ impl Place {
     /// What another folder holds.
     pub(crate) fn run_in(&self, folder: &str) -> RunFolder {
         RunFolder::at(self.path(folder))
+    }
+
+    /// What marks everything that is started here, for what takes no environment along.
+    pub(crate) fn mark(&self) -> String {
+        format!("{MARK}={}", self.mark)
     }
 
     /// Everything that headroom started here and that still runs.

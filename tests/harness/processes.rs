@@ -26,12 +26,15 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Everything that runs under this mark. A zombie has no environment and does not count.
+    /// Everything that runs under this mark, which is in its environment, or in its words where it may have no environment
+    /// (a sandbox). A zombie has neither and does not count.
     pub(super) fn marked(mark: &str) -> Vec<Self> {
         let wanted = format!("{MARK}={mark}");
         let has_mark = |pid: i32| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+                || String::from_utf8_lossy(&words).contains(&wanted)
         };
         Self::all(has_mark)
     }

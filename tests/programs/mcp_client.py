@@ -1,13 +1,11 @@
 """A client of headroom's MCP server, for tests/harness/mcp.rs.
 
-    mcp_client.py MODE stdio PROGRAM WORD...      MODE: auto, legacy or a revision, of the protocol's own Python SDK
-    mcp_client.py MODE http URL TOKEN             MODE: as above, `fastmcp`, or `inspector` with its program in INSPECTOR
+    mcp_client.py MODE PROGRAM WORD...      MODE: auto, legacy or a revision, of the protocol's own Python SDK; or `fastmcp`
 
 Reads a request in JSON from each line of its standard input, and prints what came of it on a line: first what the server is.
 """
 
 import asyncio
-import contextlib
 import json
 import os
 import sys
@@ -63,40 +61,6 @@ def methods_of_fastmcp(client):
     }
 
 
-def python_names(value):
-    """What the inspector prints is in the protocol's own names; the SDK has Python's."""
-    if isinstance(value, list):
-        return [python_names(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    names = {"structuredContent": "structured_content", "isError": "is_error", "outputSchema": "output_schema"}
-    return {names.get(key, key): python_names(one) for key, one in value.items()}
-
-
-def methods_of_the_inspector(address):
-    """Its command line is started for each request, and has no progress."""
-
-    async def ask(method, *words):
-        program = os.environ["INSPECTOR"].split()
-        asked = [*program, "--cli", "--format", "json", "--quiet", *address, "--method", method, *words]
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(*asked, stdout=pipe, stderr=pipe)
-        printed, complaint = await process.communicate()
-        if not printed:
-            raise RuntimeError(json.loads(complaint)["error"]["message"])
-        result = json.loads(printed)["result"]
-        # Structured content is the tool's own, whatever its names.
-        own = {"structured_content": result["structuredContent"]} if "structuredContent" in result else {}
-        return python_names(result) | own
-
-    return {
-        "tools": lambda: ask("tools/list"),
-        "resources": lambda: ask("resources/list"),
-        "read": lambda uri: ask("resources/read", "--uri", uri),
-        "call": lambda tool, words, *_: ask("tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(words)),
-    }
-
-
 async def converse(greeting, methods):
     said(greeting)
     reader = asyncio.StreamReader(limit=1 << 24)
@@ -109,41 +73,25 @@ async def converse(greeting, methods):
             said({"error": f"{type(error).__name__}: {error}"})
 
 
-async def main_of_the_sdk(mode, transport, *words):
-    import httpx2
+async def main_of_the_sdk(mode, program, words):
     from mcp import Client, StdioServerParameters
-    from mcp.client.streamable_http import streamable_http_client
 
-    async with contextlib.AsyncExitStack() as stack:
-        if transport == "stdio":
-            program, *words = words
-            server = StdioServerParameters(command=program, args=words, env=dict(os.environ))
-        else:
-            url, token = words
-            headers = {"Authorization": f"Bearer {token}"}
-            http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=60))
-            server = streamable_http_client(url, http_client=http)
-        client = await stack.enter_async_context(Client(server, mode=mode, cache=None))
+    server = StdioServerParameters(command=program, args=words, env=dict(os.environ))
+    async with Client(server, mode=mode, cache=None) as client:
         server = client.server_info.model_dump(mode="json")
         await converse({"protocol": client.protocol_version, "server": server}, methods_of_the_sdk(client))
 
 
-async def main_of_fastmcp(url, token):
+async def main_of_fastmcp(program, words):
     from fastmcp import Client
+    from fastmcp.client.transports import StdioTransport
 
-    async with Client(url, auth=token) as client:
+    async with Client(StdioTransport(program, words, env=dict(os.environ), keep_alive=False)) as client:
         await converse({"client": "fastmcp"}, methods_of_fastmcp(client))
 
 
-async def main_of_the_inspector(url, token):
-    address = ["--server-url", url, "--transport", "http", "--header", f"Authorization: Bearer {token}"]
-    await converse({"client": "inspector"}, methods_of_the_inspector(address))
-
-
-MODE, TRANSPORT, *WORDS = sys.argv[1:]
+MODE, PROGRAM, *WORDS = sys.argv[1:]
 if MODE == "fastmcp":
-    asyncio.run(main_of_fastmcp(*WORDS))
-elif MODE == "inspector":
-    asyncio.run(main_of_the_inspector(*WORDS))
+    asyncio.run(main_of_fastmcp(PROGRAM, WORDS))
 else:
-    asyncio.run(main_of_the_sdk(MODE, TRANSPORT, *WORDS))
+    asyncio.run(main_of_the_sdk(MODE, PROGRAM, WORDS))

@@ -117,6 +117,9 @@ pub(crate) struct Common {
     /// Trials at a time, where that does not move the figures [default: all cores]
     #[arg(long, short, help_heading = LAB, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+    /// Folder below which files must lie that a study or the command line names: of a client of `headroom mcp`
+    #[arg(long, global = true, hide = true, value_name = "DIR")]
+    pub(crate) beneath: Vec<PathBuf>,
 }
 
 // For a headroom that starts another one.

@@ -6,6 +6,7 @@
 
 #[cfg(feature = "mcp")]
 mod answer;
+mod beneath;
 mod browser;
 mod code_files;
 mod commands;

@@ -5,6 +5,7 @@ use std::{
     env,
     io::{self, IsTerminal},
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -18,7 +19,7 @@ use model::{
     study::AccessPoint,
 };
 
-use crate::{failure::Failure, flags::Common, progress::Progress};
+use crate::{beneath::Beneath, failure::Failure, flags::Common, progress::Progress};
 
 /// What every verb works with.
 #[derive(Clone, Debug)]
@@ -42,6 +43,8 @@ pub(crate) struct Options {
     pub(crate) workers: usize,
     /// The place of a lab that the command works with.
     hold: Hold,
+    /// Folders in which files must lie that are named, where the words are somebody else's.
+    beneath: Option<Arc<Beneath>>,
 }
 
 impl Options {
@@ -68,7 +71,13 @@ impl Options {
             patience: common.patience,
             workers: common.jobs.map_or_else(host::cores, usize::from),
             hold: Hold::default(),
+            beneath: Beneath::of(&common.beneath)?.map(Arc::new),
         })
+    }
+
+    /// Folders in which files must lie that are named; `None`: anywhere.
+    pub(crate) fn beneath(&self) -> Option<&Beneath> {
+        self.beneath.as_deref()
     }
 
     /// The folder of images and snapshots.

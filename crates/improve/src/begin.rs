@@ -32,19 +32,22 @@ pub fn begin(
     now: u64,
     stop: &Stop<'_>,
 ) -> Result<(TaskFolder, Ledger), Error> {
-    let folder = TaskFolder::create(path, texts.task, texts.study)?;
-    let Base { manifest, program, arm64 } = folder.build_base(texts.folder, stop)?;
+    let mut folder = TaskFolder::create(path, texts.task, texts.study)?;
+    let Base { manifest, own, arm64 } = folder.build_base(texts.folder, stop)?;
     let mut ledger = Ledger::open(&folder.folder, Access::Write)?;
     let opened = Opened {
         question: folder.task.question.clone(),
         task: content::sum(texts.task.as_bytes()),
         study: content::sum(texts.study.as_bytes()),
         source: manifest,
-        program,
-        arm64,
+        program: own.program,
+        built: Some(own.archive),
+        built_arm64: arm64.as_ref().map(|built| built.archive.clone()),
+        arm64: arm64.map(|built| built.program),
         seed: content::sum(folder.seed()?.as_bytes()),
         headroom: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    ledger.append(now, What::Opened(Box::new(opened)))?;
+    ledger.append(now, What::Opened(Box::new(opened.clone())))?;
+    folder.opened = Some(opened);
     Ok((folder, ledger))
 }

@@ -1,10 +1,11 @@
 //! From a diff to a program: applied to a copy of the base, held against what may be edited, built as the base was.
 //!
-//! Works in the sandbox and on its copies. What was edited is known by content, not by what the diff says of itself.
+//! Trees go into the sandbox as archives and come out as archives. What was edited is known by content, not by what the diff
+//! says of itself; the archive that was looked at is the one that is built, and the base's is the one that the ledger names.
 
 use std::{
     fs::{self, File},
-    io,
+    io::{self, Read, Seek},
     path::Path,
     process::{Command, Stdio},
     time::Duration,
@@ -18,10 +19,10 @@ use model::{
 };
 
 use crate::{
-    content::{Item, Manifest},
+    content::{self, Manifest},
     folder::{Error, TaskFolder},
     outcome::{Finding, Outcome, Reason},
-    sandbox::{Ended, PROGRAM, Sandbox, Stop},
+    sandbox::{Ended, Job, Limits, PROGRAM, Sandbox, Stop},
 };
 
 /// No program is longer, bytes.
@@ -30,30 +31,41 @@ const LONGEST_PROGRAM: u64 = 512 << 20;
 /// No build says more that is looked at, bytes.
 const LONGEST_LOG: u64 = 64 << 20;
 
-/// Where a processor's base is in the task's folder, and what its builds said, there and in a try's.
+/// The tree as it was fetched: a folder, and the archive that is built.
+const SOURCE: &str = "source";
+const FETCHED: &str = "fetched.tar";
+
+/// A tree with a diff applied, while a try is built.
+const TREE: &str = "tree.tar";
+
+/// What a try's build left, until it is stored.
+const LEFT: &str = "left";
+
+/// Puts a folder of the sandbox, or both, into an archive. What has two names is two files.
+const PACK: &str = "tar --create --format=pax --sort=name --hard-dereference";
+
+/// What a try may change below a folder: what compilers read. What a build reads as commands has to be named as a file.
+const CODE: [&str; 13] =
+    ["c", "h", "cc", "cpp", "cxx", "hh", "hpp", "inc", "S", "s", "rs", "go", "y"];
+
+/// Where a processor's base is in the task's folder, with its objects, and what its builds said, there and in a try's.
 #[derive(Clone, Copy)]
 struct Names {
-    source: &'static str,
-    out: &'static str,
+    base: &'static str,
     log: &'static str,
 }
-
-/// What was fetched, and built for the processor that tries are measured on.
-const OWN: Names = Names { source: "source", out: "out", log: "build.log" };
 
 impl Names {
     const fn of(arch: Architecture) -> Self {
         match arch {
-            Architecture::X86_64 => OWN,
-            Architecture::Arm64 => {
-                Self { source: "source-arm64", out: "out-arm64", log: "build-arm64.log" }
-            }
+            Architecture::X86_64 => Self { base: "base.tar", log: "build.log" },
+            Architecture::Arm64 => Self { base: "base-arm64.tar", log: "build-arm64.log" },
         }
     }
 }
 
-/// A diff may take so long to be applied.
-const APPLY: Duration = Duration::from_secs(30);
+/// A diff may take so long to be applied, with the unpacking of the tree.
+const APPLY: Duration = Duration::from_secs(120);
 
 /// A program that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,42 +89,65 @@ pub struct Candidate<'a> {
     pub arch: Architecture,
 }
 
-/// The base: what it is, and its program for each processor.
+/// The base: what it is, and what is built of it for each processor.
 pub(crate) struct Base {
     /// Its manifest's hash.
     pub(crate) manifest: Sha256Hex,
     /// For the processor that tries are measured on.
-    pub(crate) program: Sha256Hex,
+    pub(crate) own: BuiltBase,
     /// For arm64, where the task has a build for it.
-    pub(crate) arm64: Option<Sha256Hex>,
+    pub(crate) arm64: Option<BuiltBase>,
+}
+
+/// What the base's build left, by content.
+pub(crate) struct BuiltBase {
+    /// The program.
+    pub(crate) program: Sha256Hex,
+    /// The tree and the output, which tries begin with.
+    pub(crate) archive: Sha256Hex,
 }
 
 impl TaskFolder {
     /// Fetches the tree and builds it.
     pub(crate) fn build_base(&self, task_folder: &Path, stop: &Stop<'_>) -> Result<Base, Error> {
-        let source = self.path_of(OWN.source);
-        self.fetch(&source, task_folder)?;
-        let tree = self.folder.folder(OWN.source).map_err(Error::file("open", &source))?;
-        let manifest = Manifest::of(&tree).map_err(Error::file("read", &source))?.sum();
+        possible()?;
+        self.fetch(&self.path_of(SOURCE), task_folder)?;
+        self.pack()?;
+        let manifest = Manifest::of(self.open_file(FETCHED)?);
+        let manifest = manifest.map_err(Error::file("read", self.path_of(FETCHED)))?.sum();
+        let own = self.base_for(Architecture::X86_64, stop)?;
         let has_arm64 = self.task.source.arm64.is_some();
-        if has_arm64 {
-            // Before anything was built in it.
-            let names = Names::of(Architecture::Arm64);
-            copy(&source, &self.path_of(names.source))?;
-            let out = self.folder.new_folder(names.out);
-            out.map_err(Error::file("make", self.path_of(names.out)))?;
-        }
-        let program = self.base_for(Architecture::X86_64, stop)?;
         let arm64 = has_arm64.then(|| self.base_for(Architecture::Arm64, stop)).transpose()?;
-        Ok(Base { manifest, program, arm64 })
+        Ok(Base { manifest, own, arm64 })
     }
 
-    /// Builds the base for a processor; its program.
-    fn base_for(&self, arch: Architecture, stop: &Stop<'_>) -> Result<Sha256Hex, Error> {
+    /// Puts what was fetched into an archive.
+    fn pack(&self) -> Result<(), Error> {
+        let command = format!("exec {PACK} --file={FETCHED} {SOURCE}");
+        let packed =
+            Command::new("/bin/sh").args(["-euc", &command]).current_dir(self.path()).output();
+        let packed = packed.map_err(Error::file("run", "/bin/sh"))?;
+        if packed.status.success() {
+            return Ok(());
+        }
+        let why = String::from_utf8_lossy(&packed.stderr).trim().to_owned();
+        Err(Error::file("write", self.path_of(FETCHED))(io::Error::other(why)))
+    }
+
+    /// Builds the base for a processor.
+    fn base_for(&self, arch: Architecture, stop: &Stop<'_>) -> Result<BuiltBase, Error> {
         let (names, recipe) = (Names::of(arch), self.task.source.recipe(arch));
-        let [source, out] = [names.source, names.out].map(|name| self.path_of(name));
         let log = self.log(names.log, &self.folder)?;
-        match self.build_tree(recipe.build, &self.sandbox(&source, &out, (&log, stop)))? {
+        let sandbox = self.sandbox(&log, stop);
+        let result = self.new_file(&self.folder, names.base)?;
+        let job = Job {
+            command: &format!("{}\ncd /\n{PACK} source out >&3", built(recipe.build)),
+            archives: &[(&self.open_file(FETCHED)?, SOURCE)],
+            input: &nothing()?,
+            result: (&result, 3 * sandbox.limits.space),
+            limit: self.task.source.limit.into(),
+        };
+        match sandbox.run(&job).map_err(Error::file("run", PROGRAM[0]))? {
             Ended::With(status) if status.success() => {}
             Ended::Stopped => return Err(Error::Interrupted),
             ended => {
@@ -120,9 +155,12 @@ impl TaskFolder {
                 return Err(Error::Command { what, how: words(ended), log });
             }
         }
-        let built = self.take_program(&out, recipe.program)?;
-        let lost = || Error::NoProgram(recipe.program.as_ref().into());
-        built.map(|(program, _)| program).ok_or_else(lost)
+        let unreadable = || Error::file("read", self.path_of(names.base));
+        let program =
+            program_in(self.open_file(names.base)?, recipe.program).map_err(unreadable())?;
+        let program = program.ok_or_else(|| Error::NoProgram(recipe.program.as_ref().into()))?;
+        let archive = content::sum_of(self.open_file(names.base)?).map_err(unreadable())?;
+        Ok(BuiltBase { program: self.store_program(&program)?, archive })
     }
 
     /// Has the task's author's command leave the tree in a folder.
@@ -146,18 +184,13 @@ impl TaskFolder {
         Err(Error::Command { what, how, log })
     }
 
-    fn build_tree(&self, build: &str, sandbox: &Sandbox<'_>) -> Result<Ended, Error> {
-        let ended = sandbox.run(build, nothing()?, self.task.source.limit.into());
-        ended.map_err(Error::file("run", PROGRAM[0]))
-    }
-
     /// The base's program, as a candidate for a comparison with itself.
     ///
     /// # Errors
     ///
     /// [`Error::File`].
     pub fn built_base(&self, program: &Sha256Hex) -> Result<Built, Error> {
-        let path = self.program(program);
+        let path = self.program(program)?;
         let bytes = fs::metadata(&path).map_err(Error::file("read", &path))?.len();
         Ok(Built { program: program.clone(), bytes, warnings: 0 })
     }
@@ -172,11 +205,12 @@ impl TaskFolder {
         candidate: Candidate<'_>,
         stop: &Stop<'_>,
     ) -> Result<Result<Built, Finding>, Error> {
+        possible()?;
         let place = self.of_try(candidate.id)?;
         let built = self.build_in(&place, candidate, stop);
-        for name in ["tree", "out"] {
-            // Copies: the program and the log stay.
-            let _ = place.remove_tree(name);
+        for name in [TREE, LEFT] {
+            // The program and the log stay.
+            let _ = place.remove_file(name);
         }
         match built {
             Ok(built) => Ok(Ok(built)),
@@ -193,91 +227,137 @@ impl TaskFolder {
     ) -> Result<Built, Unbuilt> {
         let Candidate { diff, arch, .. } = candidate;
         let (names, recipe) = (Names::of(arch), self.task.source.recipe(arch));
-        let [tree, out] = ["tree", "out"].map(|name| place.path_of(name));
-        for (from, to) in [(names.source, &tree), (names.out, &out)] {
-            copy(&self.path_of(from), to)?;
-        }
+        let base = self.base_archive(arch)?;
         let log = self.log(names.log, place)?;
-        let sandbox = self.sandbox(&tree, &out, (&log, stop));
-        if !self.applies(place, diff, &sandbox)? {
+        let sandbox = self.sandbox(&log, stop);
+        if !self.applies(place, (diff, &base), &sandbox)? {
             let said = said(&place.path_of(names.log), "The diff does not apply to the base");
             return Err(failed(Reason::DoesNotApply, said).into());
         }
-        let edited = self.edited(place, names)?;
-        match self.build_tree(recipe.build, &sandbox)? {
+        let tree = file_in(place, TREE)?;
+        let edited = self.edited(&base, &tree)?;
+        let job = Job {
+            command: &format!("{}\n{}", built(recipe.build), left(recipe.program)),
+            archives: &[(&base, "out"), (&tree, SOURCE)],
+            input: &nothing()?,
+            result: (&self.new_file(place, LEFT)?, LONGEST_PROGRAM),
+            limit: self.task.source.limit.into(),
+        };
+        match sandbox.run(&job).map_err(Error::file("run", PROGRAM[0]))? {
             Ended::With(status) if status.success() => {}
             Ended::Stopped => return Err(Error::Interrupted.into()),
             Ended::TimedOut => return Err(too_long(self.task.source.limit).into()),
+            Ended::OutOfMemory => {
+                let most = sandbox.limits.memory_kib >> 10;
+                let sentence = format!("Its build takes more memory than {most} MiB.");
+                return Err(failed(Reason::DoesNotBuild, sentence).into());
+            }
             Ended::With(_) => {
                 let said = said(&place.path_of(names.log), "It does not build");
                 return Err(failed(Reason::DoesNotBuild, said).into());
             }
         }
-        let (program, bytes) = self.take_program(&out, recipe.program)?.ok_or_else(|| {
+        let program = place.read(LEFT, LONGEST_PROGRAM);
+        let program = program.map_err(Error::file("read", place.path_of(LEFT)))?;
+        if program.is_empty() {
             let sentence = format!("Its build leaves no program `{}`.", recipe.program);
-            failed(Reason::DoesNotBuild, sentence)
-        })?;
+            return Err(failed(Reason::DoesNotBuild, sentence).into());
+        }
         // Beyond those that the base's build has there.
         let [now, then] = [place, &self.folder].map(|folder| text(&folder.path_of(names.log)));
         let warnings = warnings(&now, &edited).saturating_sub(warnings(&then, &edited));
-        Ok(Built { program, bytes, warnings })
+        Ok(Built { program: self.store_program(&program)?, bytes: program.len() as u64, warnings })
     }
 
-    /// Applies a diff to the copy that a sandbox is over; whether that went well.
-    fn applies(&self, place: &Folder, diff: &[u8], sandbox: &Sandbox<'_>) -> Result<bool, Error> {
+    /// The base with its objects, if it is what the ledger says.
+    fn base_archive(&self, arch: Architecture) -> Result<File, Error> {
+        let name = Names::of(arch).base;
+        let opened = self.opened.as_ref();
+        let then = opened.and_then(|opened| match arch {
+            Architecture::X86_64 => opened.built.as_ref(),
+            Architecture::Arm64 => opened.built_arm64.as_ref(),
+        });
+        let archive = self.open_file(name)?;
+        let now = content::sum_of(&archive).map_err(Error::file("read", self.path_of(name)))?;
+        if then == Some(&now) { Ok(archive) } else { Err(Error::Changed(self.path_of(name))) }
+    }
+
+    /// Applies a diff to the base's tree; whether that went well. The tree is left in the try's folder.
+    fn applies(
+        &self,
+        place: &Folder,
+        over: (&[u8], &File),
+        sandbox: &Sandbox<'_>,
+    ) -> Result<bool, Error> {
         const PATCH: &str =
-            "patch --strip=1 --batch --forward --no-backup-if-mismatch --reject-file=-";
-        let at = || place.path_of("diff");
-        place.replace("diff", diff).map_err(Error::file("write", at()))?;
-        let input = place.file("diff").map_err(Error::file("read", at()))?;
-        match sandbox.run(PATCH, input, APPLY).map_err(Error::file("run", PROGRAM[0]))? {
+            "patch --strip=1 --batch --forward --no-backup-if-mismatch --reject-file=- 3>&-";
+        let (diff, base) = over;
+        place.replace("diff", diff).map_err(Error::file("write", place.path_of("diff")))?;
+        let job = Job {
+            command: &format!("{PATCH}\ncd /\n{PACK} {SOURCE} >&3"),
+            archives: &[(base, SOURCE)],
+            input: &file_in(place, "diff")?,
+            result: (&self.new_file(place, TREE)?, 3 * sandbox.limits.space),
+            limit: APPLY,
+        };
+        match sandbox.run(&job).map_err(Error::file("run", PROGRAM[0]))? {
             Ended::With(status) => Ok(status.success()),
-            Ended::TimedOut => Ok(false),
+            Ended::TimedOut | Ended::OutOfMemory => Ok(false),
             Ended::Stopped => Err(Error::Interrupted),
         }
     }
 
     /// What the diff did to the tree, by content; else what it may not have done.
-    fn edited(&self, place: &Folder, base: Names) -> Result<Vec<String>, Unbuilt> {
-        let manifest = |folder: &Folder, name: &str| {
-            let tree = folder.folder(name);
-            tree.and_then(|tree| Manifest::of(&tree))
-                .map_err(Error::file("read", folder.path_of(name)))
+    fn edited(&self, base: &File, tree: &File) -> Result<Vec<String>, Unbuilt> {
+        let manifest = |archive: &File| {
+            let manifest = (&mut &*archive).rewind().and_then(|()| Manifest::of(archive));
+            manifest.map_err(Error::file("read", self.path_of("an archive")))
         };
-        let (base, tree) = (manifest(&self.folder, base.source)?, manifest(place, "tree")?);
-        let changed = base.changed(&tree);
-        let is_outside = |(path, item): &(&&str, &Option<&Item>)| {
-            !self.task.may_edit(path) || matches!(item, Some(Item::Other))
-        };
-        if let Some((path, _)) = changed.iter().find(is_outside) {
-            let may = self.task.source.edit.join(", ");
-            let sentence =
-                format!("It changes `{path}`; a try may edit files of {may} and nothing else.");
-            return Err(failed(Reason::EditsOutside, sentence).into());
+        let fetched = manifest(&self.open_file(FETCHED)?)?;
+        if self.opened.as_ref().is_none_or(|opened| opened.source != fetched.sum()) {
+            return Err(Error::Changed(self.path_of(FETCHED)).into());
         }
-        Ok(changed.into_keys().map(str::to_owned).collect())
+        let (base, tree) = (manifest(base)?, manifest(tree)?);
+        let mut edited = Vec::new();
+        for (path, item) in base.changed(&tree) {
+            let before = base.get(path);
+            let is_made = before.is_some() && fetched.get(path).is_none();
+            let is_plain = item.is_none_or(|item| item.is_file() && !item.is_otherwise(before));
+            let text = String::from_utf8_lossy(path).into_owned();
+            if is_made || !is_plain || !self.may_edit(&text) {
+                let may = self.task.source.edit.join(", ");
+                let sentence = format!(
+                    "It changes `{text}`; a try may edit code of {may} and nothing else: no link, no file's rights, \
+                     nothing that the build makes or reads as commands."
+                );
+                return Err(failed(Reason::EditsOutside, sentence).into());
+            }
+            edited.push(text);
+        }
+        Ok(edited)
     }
 
-    /// The program that a build left, stored; `None` where there is none.
-    fn take_program(
-        &self,
-        out: &Path,
-        name: &RelativePath,
-    ) -> Result<Option<(Sha256Hex, u64)>, Error> {
-        let folder = Folder::open(out).map_err(Error::file("open", out))?;
-        // A link would lead out of the folder: it is no program.
-        let Ok(program) = folder.read(name, LONGEST_PROGRAM) else { return Ok(None) };
-        Ok(Some((self.store_program(&program)?, program.len() as u64)))
+    /// Whether a try may change a file: one that is named, or code below a folder that is.
+    fn may_edit(&self, path: &str) -> bool {
+        let is_code = |path: &str| {
+            path.rsplit_once('.').is_some_and(|(_, extension)| CODE.contains(&extension))
+        };
+        self.task.may_edit(path)
+            && (is_code(path) || self.task.source.edit.iter().any(|one| one == path))
     }
 
-    fn sandbox<'a>(
-        &'a self,
-        source: &'a Path,
-        out: &'a Path,
-        over: (&'a File, &'a Stop<'a>),
-    ) -> Sandbox<'a> {
-        let (log, stop) = over;
-        Sandbox { source, out, tools: &self.task.source.tools, log, stop }
+    fn sandbox<'a>(&'a self, log: &'a File, stop: &'a Stop<'a>) -> Sandbox<'a> {
+        Sandbox { tools: &self.task.source.tools, log, stop, limits: Limits::usual() }
+    }
+
+    fn open_file(&self, name: &'static str) -> Result<File, Error> {
+        file_in(&self.folder, name)
+    }
+
+    /// A file that is not there yet.
+    fn new_file(&self, folder: &Folder, name: &'static str) -> Result<File, Error> {
+        let _ = folder.remove_file(name);
+        folder.new_file(name).map_err(Error::file("make", folder.path_of(name)))
     }
 
     fn log(&self, name: &'static str, folder: &Folder) -> Result<File, Error> {
@@ -349,6 +429,7 @@ fn words(ended: Ended) -> String {
     match ended {
         Ended::With(status) => status.to_string(),
         Ended::TimedOut => "its time over".to_owned(),
+        Ended::OutOfMemory => "its memory spent".to_owned(),
         Ended::Stopped => "an interruption".to_owned(),
     }
 }
@@ -357,18 +438,41 @@ fn nothing() -> Result<File, Error> {
     File::open("/dev/null").map_err(Error::file("open", "/dev/null"))
 }
 
-/// Copies a tree with its times: builds go by them.
-fn copy(from: &Path, to: &Path) -> Result<(), Error> {
-    if to.exists() {
-        fs::remove_dir_all(to).map_err(Error::file("remove", to))?;
+fn file_in(folder: &Folder, name: &'static str) -> Result<File, Error> {
+    folder.file(name).map_err(Error::file("read", folder.path_of(name)))
+}
+
+/// Whether there can be a sandbox at all.
+fn possible() -> Result<(), Error> {
+    match Sandbox::refusal(Limits::usual()).map_err(Error::file("make", "a sandbox"))? {
+        Some(why) => Err(Error::NoSandbox(why)),
+        None => Ok(()),
     }
-    let copied = Command::new("cp").args(["-a", "--reflink=auto", "--"]).args([from, to]).output();
-    let copied = copied.map_err(Error::file("run", "cp"))?;
-    if copied.status.success() {
-        return Ok(());
+}
+
+/// A task's build, which may end its own shell and does not see what comes out.
+fn built(build: &str) -> String {
+    format!("(\n{build}\n) 3>&-")
+}
+
+/// What has a program come out, where a build left one. A link is none.
+fn left(program: &RelativePath) -> String {
+    let quoted = program.as_str().replace('\'', r"'\''");
+    format!("left=\"$OUT\"/'{quoted}'\nif [[ -f $left && ! -L $left ]]; then cat \"$left\" >&3; fi")
+}
+
+/// The program in what the base's build left.
+fn program_in(archive: File, program: &RelativePath) -> io::Result<Option<Vec<u8>>> {
+    let wanted = format!("out/{program}");
+    for entry in tar::Archive::new(archive).entries()? {
+        let entry = entry?;
+        if *entry.path_bytes() == *wanted.as_bytes() && entry.header().entry_type().is_file() {
+            let mut bytes = Vec::new();
+            entry.take(LONGEST_PROGRAM).read_to_end(&mut bytes)?;
+            return Ok(Some(bytes));
+        }
     }
-    let why = String::from_utf8_lossy(&copied.stderr).into_owned();
-    Err(Error::file("copy to", to)(io::Error::other(why.trim().to_owned())))
+    Ok(None)
 }
 
 #[cfg(test)]

@@ -1,103 +1,155 @@
 //! Things by what is in them: bytes, and whole trees of files.
 //!
-//! Reads; changes nothing. What may differ between two trees is the task's.
+//! Reads; changes nothing. A tree is read as an archive, as it goes into the sandbox and comes out of it, so that what is known
+//! of it is known of the bytes that are built. What may differ between two trees is the task's.
 
-use std::{collections::BTreeMap, io};
+use std::{
+    collections::BTreeMap,
+    io::{self, Read},
+};
 
-use linux::folder::Folder;
 use model::name::Sha256Hex;
 use sha2::{Digest, Sha256};
-
-/// No file of a tree is longer, bytes.
-const LONGEST: u64 = 512 << 20;
+use tar::{Archive, EntryType};
 
 /// SHA-256.
 pub(crate) fn sum(bytes: &[u8]) -> Sha256Hex {
     Sha256Hex::of(&Sha256::digest(bytes).into())
 }
 
-/// One thing in a tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Item {
-    /// A file with this content.
-    File(Sha256Hex),
-    /// Something else, as a link, by its kind alone.
-    Other,
+/// SHA-256 of all that is read.
+pub(crate) fn sum_of(mut from: impl Read) -> io::Result<Sha256Hex> {
+    let mut digest = Sha256::new();
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        match from.read(&mut piece)? {
+            0 => return Ok(Sha256Hex::of(&digest.finalize().into())),
+            length => digest.update(&piece[..length]),
+        }
+    }
 }
 
-/// A tree by content: everything but folders, by its path.
+/// One thing in a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Item {
+    /// Its kind, as archives have it.
+    kind: u8,
+    /// Its rights.
+    mode: u32,
+    /// What is in a file; where a link leads.
+    content: Sha256Hex,
+}
+
+impl Item {
+    /// Whether it is a file.
+    pub(crate) fn is_file(&self) -> bool {
+        self.kind == EntryType::Regular.as_byte()
+    }
+
+    /// Whether it has other rights than one that was there before, or is a program where none was.
+    pub(crate) fn is_otherwise(&self, before: Option<&Self>) -> bool {
+        before.map_or(self.mode & 0o7111 != 0, |before| before.mode != self.mode)
+    }
+}
+
+/// A tree by content: everything but folders, by its path, which need not be text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Manifest(BTreeMap<String, Item>);
+pub(crate) struct Manifest(BTreeMap<Vec<u8>, Item>);
 
 impl Manifest {
-    /// Of a tree.
+    /// Of the folder `source` of an archive.
     ///
     /// # Errors
     ///
-    /// The system's.
-    pub(crate) fn of(tree: &Folder) -> io::Result<Self> {
+    /// The system's, and what is no archive.
+    pub(crate) fn of(archive: impl Read) -> io::Result<Self> {
         let mut manifest = Self::default();
-        manifest.take(tree, "")?;
-        Ok(manifest)
-    }
-
-    fn take(&mut self, folder: &Folder, prefix: &str) -> io::Result<()> {
-        for entry in folder.entries()? {
-            let path = format!("{prefix}{}", entry.name);
-            if entry.is_folder {
-                self.take(&folder.folder(&entry.name)?, &format!("{path}/"))?;
-            } else if entry.is_file {
-                self.0.insert(path, Item::File(sum(&folder.read(&entry.name, LONGEST)?)));
-            } else {
-                self.0.insert(path, Item::Other);
-            }
+        for entry in Archive::new(archive).entries()? {
+            let entry = entry?;
+            let path = entry.path_bytes().into_owned();
+            let kind = entry.header().entry_type();
+            let Some(path) = path.strip_prefix(b"source/").filter(|_| !kind.is_dir()) else {
+                continue;
+            };
+            let (path, mode) = (path.to_owned(), entry.header().mode()?);
+            let content = match entry.link_name_bytes() {
+                Some(to) => sum(&to),
+                None => sum_of(entry)?,
+            };
+            manifest.0.insert(path, Item { kind: kind.as_byte(), mode, content });
         }
-        Ok(())
+        Ok(manifest)
     }
 
     /// The hash of all of it.
     pub(crate) fn sum(&self) -> Sha256Hex {
-        let line = |(path, item): (&String, &Item)| match item {
-            Item::File(sum) => format!("{sum} {path}\n"),
-            Item::Other => format!("- {path}\n"),
+        let line = |(path, item): (&Vec<u8>, &Item)| {
+            let Item { kind, mode, content } = item;
+            [format!("{kind} {mode:o} {content} {} ", path.len()).as_bytes(), path, b"\n"].concat()
         };
-        sum(self.0.iter().map(line).collect::<String>().as_bytes())
+        sum(&self.0.iter().flat_map(line).collect::<Vec<_>>())
+    }
+
+    /// What it has at a path.
+    pub(crate) fn get(&self, path: &[u8]) -> Option<&Item> {
+        self.0.get(path)
     }
 
     /// Paths that another tree has otherwise, or only one of both has; each with what the other has there.
-    pub(crate) fn changed<'a>(&'a self, other: &'a Self) -> BTreeMap<&'a str, Option<&'a Item>> {
+    pub(crate) fn changed<'a>(&'a self, other: &'a Self) -> BTreeMap<&'a [u8], Option<&'a Item>> {
         let paths = self.0.keys().chain(other.0.keys());
-        let differs = |path: &&String| self.0.get(*path) != other.0.get(*path);
-        paths.filter(differs).map(|path| (path.as_str(), other.0.get(path))).collect()
+        let differs = |path: &&Vec<u8>| self.0.get(*path) != other.0.get(*path);
+        paths.filter(differs).map(|path| (path.as_slice(), other.0.get(path))).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::symlink};
-
     use super::*;
 
+    /// A path; the rights of a file, or where a link leads; and what is in it.
+    type Entry<'a> = (&'a [u8], Result<u32, &'a str>, &'a str);
+
+    fn archive(entries: &[Entry<'_>]) -> Vec<u8> {
+        let mut archive = Vec::new();
+        for (path, kind, content) in entries {
+            let mut header = tar::Header::new_gnu();
+            header.as_old_mut().name[..path.len()].copy_from_slice(path);
+            header.set_mode(kind.unwrap_or(0o777));
+            header.set_size(content.len() as u64);
+            if let Err(to) = kind {
+                header.set_entry_type(EntryType::Symlink);
+                header.set_link_name(to).unwrap();
+            }
+            header.set_cksum();
+            archive.extend(header.as_bytes());
+            archive.extend(content.bytes());
+            archive.resize(archive.len().next_multiple_of(512), 0);
+        }
+        archive
+    }
+
     #[test]
-    fn a_tree_is_known_by_its_files_and_what_changed_is_named() {
-        let place = tempfile::tempdir().unwrap();
-        let at = |path: &str| place.path().join(path);
-        fs::create_dir_all(at("src/deep")).unwrap();
-        fs::write(at("src/deep/a.c"), "1").unwrap();
-        fs::write(at("src/b.c"), "2").unwrap();
-        let tree = Folder::open(place.path()).unwrap();
-        let before = Manifest::of(&tree).unwrap();
-        assert_eq!(Manifest::of(&tree).unwrap().sum(), before.sum());
-        fs::write(at("src/deep/a.c"), "one").unwrap();
-        fs::remove_file(at("src/b.c")).unwrap();
-        symlink("/etc/passwd", at("src/c.c")).unwrap();
-        let after = Manifest::of(&tree).unwrap();
-        let changed = before.changed(&after);
-        assert_eq!(
-            changed.keys().copied().collect::<Vec<_>>(),
-            ["src/b.c", "src/c.c", "src/deep/a.c"]
-        );
-        assert_eq!((changed["src/b.c"], changed["src/c.c"]), (None, Some(&Item::Other)));
-        assert_ne!(after.sum(), before.sum());
+    fn a_tree_is_known_by_all_that_is_in_it_and_what_changed_is_named() {
+        let plain = (b"source/src/b.c".as_slice(), Ok(0o644), "2");
+        let before = Manifest::of(&archive(&[plain])[..]).unwrap();
+        let others: [&[Entry<'_>]; 6] = [
+            &[(b"source/src/b.c", Ok(0o644), "3")],
+            &[(b"source/src/b.c", Ok(0o755), "2")],
+            &[(b"source/src/b.c", Err("/etc/passwd"), "")],
+            &[plain, (b"source/src/\xff.c", Ok(0o644), "2")],
+            &[plain, (b"source/src/link", Err("b.c"), "")],
+            &[],
+        ];
+        let same = [plain, (b"out/a".as_slice(), Ok(0o644), "3")];
+        assert_eq!(Manifest::of(&archive(&same)[..]).unwrap().sum(), before.sum());
+        for other in others {
+            let after = Manifest::of(&archive(other)[..]).unwrap();
+            assert_eq!(before.changed(&after).len(), 1, "{other:?}");
+            assert_ne!(before.sum(), after.sum(), "{other:?}");
+        }
+        let [one, other] = ["b.c", "c.c"].map(|to| [(b"source/src/link".as_slice(), Err(to), "")]);
+        let [one, other] = [one, other].map(|tree| Manifest::of(&archive(&tree)[..]).unwrap());
+        assert_eq!(one.changed(&other).len(), 1, "a link that leads elsewhere");
     }
 }

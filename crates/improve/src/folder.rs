@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! task.toml  study.toml    as they were read                 ledger.jsonl   the books
-//! source/    out/          the base, built                   diffs/         by content
-//! programs/                what was built, by content        tries/N/       build.log, and the run
+//! source/    fetched.tar   the tree, as it was fetched       diffs/         by content
+//! base.tar                 the same, built, with its objects programs/      what was built, by content
+//! tries/N/                 build.log, and the run
 //! secret/                  the seed, and acceptances: for nobody but the judge
 //! ```
 //!
@@ -24,7 +25,7 @@ use rustix::{
 
 use crate::{
     content,
-    ledger::{Access, Broken, Ledger},
+    ledger::{Access, Broken, Ledger, Opened},
     task::{Task, Wrong},
 };
 
@@ -86,6 +87,9 @@ pub enum Error {
     /// It left nothing.
     #[error("the base's build left no program {} below $OUT", .0.display())]
     NoProgram(PathBuf),
+    /// Nothing can be built here.
+    #[error("{0}")]
+    NoSandbox(String),
     /// Somebody stopped it.
     #[error("interrupted")]
     Interrupted,
@@ -108,6 +112,8 @@ pub struct TaskFolder {
     pub(crate) folder: Folder,
     /// What is asked.
     pub task: Task,
+    /// What is fixed by content, once the task was begun to its end.
+    pub(crate) opened: Option<Opened>,
     _lock: Option<File>,
 }
 
@@ -126,11 +132,11 @@ impl TaskFolder {
             let taken = io::Error::from(io::ErrorKind::AlreadyExists);
             return Err(Error::file("make", folder.path_of(TASK))(taken));
         }
-        let this = Self { folder, task: asked, _lock: Some(lock) };
+        let this = Self { folder, task: asked, opened: None, _lock: Some(lock) };
         for (name, text) in [(TASK, task), (STUDY, study)] {
             this.replace(name, text.as_bytes())?;
         }
-        for name in ["source", "out", "tries", "diffs", "programs"] {
+        for name in ["source", "tries", "diffs", "programs"] {
             this.folder.new_folder(name).map_err(Error::file("make", this.path_of(name)))?;
         }
         let private = Folder::open(path).map(Folder::private);
@@ -157,7 +163,7 @@ impl TaskFolder {
         };
         let [text, study] = [read(TASK)?, read(STUDY)?];
         let mut ledger = Ledger::open(&folder, access)?;
-        let opened = ledger.opened().ok_or_else(|| Error::NotBegun(path.to_owned()))?;
+        let opened = ledger.opened().cloned().ok_or_else(|| Error::NotBegun(path.to_owned()))?;
         for (name, text, then) in [(TASK, &text, &opened.task), (STUDY, &study, &opened.study)] {
             if content::sum(text.as_bytes()) != *then {
                 return Err(Error::Changed(folder.path_of(name)));
@@ -168,7 +174,7 @@ impl TaskFolder {
         if access == Access::Write {
             crate::standing::close_interrupted(&mut ledger, now)?;
         }
-        Ok((Self { folder, task, _lock: lock }, ledger))
+        Ok((Self { folder, task, opened: Some(opened), _lock: lock }, ledger))
     }
 
     /// Where it is.
@@ -214,10 +220,17 @@ impl TaskFolder {
     ///
     /// # Errors
     ///
-    /// [`Error::File`].
+    /// [`Error::File`]; [`Error::Changed`] where it is another than the ledger says.
     pub fn seed(&self) -> Result<String, Error> {
         let secret = self.secret()?;
-        secret.read_text(SEED, LONGEST_TEXT).map_err(Error::file("read", secret.path_of(SEED)))
+        let at = || secret.path_of(SEED);
+        let seed = secret.read_text(SEED, LONGEST_TEXT).map_err(Error::file("read", at()))?;
+        match &self.opened {
+            Some(opened) if opened.seed != content::sum(seed.as_bytes()) => {
+                Err(Error::Changed(at()))
+            }
+            _ => Ok(seed),
+        }
     }
 
     /// Numbers that only the seed's holder knows, for what has this number in the ledger.
@@ -276,15 +289,28 @@ impl TaskFolder {
     ///
     /// # Errors
     ///
-    /// [`Error::File`].
+    /// [`Error::File`]; [`Error::Changed`] where it is another now.
     pub fn diff(&self, sum: &Sha256Hex) -> Result<Vec<u8>, Error> {
         let name = format!("diffs/{sum}");
-        self.folder.read(&name, LONGEST_DIFF).map_err(Error::file("read", self.path_of(&name)))
+        let diff = self.folder.read(&name, LONGEST_DIFF);
+        let diff = diff.map_err(Error::file("read", self.path_of(&name)))?;
+        if content::sum(&diff) == *sum {
+            Ok(diff)
+        } else {
+            Err(Error::Changed(self.path_of(&name)))
+        }
     }
 
     /// Where a program that was stored is.
-    pub fn program(&self, sum: &Sha256Hex) -> PathBuf {
-        self.path_of(&format!("programs/{sum}"))
+    ///
+    /// # Errors
+    ///
+    /// As [`TaskFolder::diff`].
+    pub fn program(&self, sum: &Sha256Hex) -> Result<PathBuf, Error> {
+        let name = format!("programs/{sum}");
+        let now = self.folder.file(&name).and_then(content::sum_of);
+        let now = now.map_err(Error::file("read", self.path_of(&name)))?;
+        if now == *sum { Ok(self.path_of(&name)) } else { Err(Error::Changed(self.path_of(&name))) }
     }
 }
 
@@ -302,4 +328,25 @@ fn seed() -> Result<String, Error> {
     let drawn = getrandom(&mut bytes, GetRandomFlags::empty());
     drawn.map_err(|errno| Error::file("read", "/dev/urandom")(errno.into()))?;
     Ok(Sha256Hex::of(&bytes).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TASK: &str = "question = \"?\"\n[source]\nfetch = \"\"\nbuild = \"\"\nprogram = \"p\"\ninstalls-as = \"p\"\nedit = [\"p.c\"]\n\
+                        [asked]\nstudy = \"s\"\nvariant = \"v\"\nclients = 1\nat-least = \"2%\"\n";
+
+    #[test]
+    fn what_was_stored_by_content_is_that_content_or_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = TaskFolder::create(&place.path().join("t"), TASK, "").unwrap();
+        let program = folder.store_program(b"program").unwrap();
+        let diff = folder.store_diff(b"diff").unwrap();
+        assert_eq!(folder.diff(&diff).unwrap(), b"diff");
+        std::fs::write(folder.program(&program).unwrap(), "another").unwrap();
+        std::fs::write(folder.path_of(&format!("diffs/{diff}")), "another").unwrap();
+        assert!(matches!(folder.program(&program), Err(Error::Changed(_))));
+        assert!(matches!(folder.diff(&diff), Err(Error::Changed(_))));
+    }
 }

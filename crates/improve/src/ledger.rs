@@ -87,6 +87,12 @@ pub struct Opened {
     /// The same for arm64, where the task has a build for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm64: Option<Sha256Hex>,
+    /// SHA-256 of what tries are built from: the base with its objects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub built: Option<Sha256Hex>,
+    /// The same for arm64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub built_arm64: Option<Sha256Hex>,
     /// SHA-256 of the seed's hexadecimal digits.
     pub seed: Sha256Hex,
     /// headroom's version.

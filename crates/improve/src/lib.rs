@@ -11,6 +11,7 @@
 
 pub mod begin;
 mod build;
+mod cargo;
 mod content;
 pub mod folder;
 pub mod judge;

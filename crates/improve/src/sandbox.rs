@@ -1,40 +1,45 @@
-//! Where a diff is applied and built: a tree, an output folder, the system's programs read-only, and nothing else.
+//! Where a diff is applied and built: in memory of a limited size, with the system's programs, and nothing else of this machine.
 //!
-//! Makes and runs the command line of bubblewrap: no network, no other process, no home, no environment. What runs
-//! in it ends with us, and after its time. Whether what it left is worth anything is not known here.
+//! Makes and runs the command line of bubblewrap: no network, no other process, no home, no environment, no device but `null` and
+//! `urandom`, and no user of this machine's: whoever runs headroom is none in there, root included. Trees come in and what
+//! they become goes out as archives over pipes, so that no path of this machine is writable. What runs in it has limits
+//! ([`Limits`]), and ends with us. Whether what it left is worth anything is not known here.
 //!
 //! Bubblewrap ties the sandbox to its caller only once it is set up: one that is killed before that leaves what it
 //! made behind. So the sandbox also watches a pipe that closes when we end, and ends everything in it itself.
 
 use std::{
-    env,
     fs::File,
-    io,
-    os::fd::{AsRawFd, OwnedFd},
+    io::{self, Read, Seek, Write},
+    os::fd::{AsFd, AsRawFd, OwnedFd},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
+use linux::{proc, seccomp};
 use rustix::{
     io::{FdFlags, fcntl_setfd},
     pipe::{PipeFlags, pipe_with},
+    process::geteuid,
 };
 
-use crate::task::Tool;
+use crate::{cargo::Cargo, task::Tool};
 
 /// The program, and the Debian package that has it.
 pub const PROGRAM: [&str; 2] = ["bwrap", "bubblewrap"];
 
-/// The tree in the sandbox: the same for everybody, since compilers write paths into programs.
-const SOURCE: &str = "/source";
+const BWRAP: &str = "/usr/bin/bwrap";
 
-/// The output folder in the sandbox.
-const OUT: &str = "/out";
-
-/// A file of a build is not longer, in blocks of 1024 bytes, so that no build fills the disk.
-const LONGEST_FILE: u32 = 1 << 20;
+/// Nobody: a process of root that makes namespaces would still be root to `/proc/sys`, whatever it is called in there. What of
+/// root's home is shown is bound where nobody reaches it, in a mount namespace that only this sandbox has.
+const AS_NOBODY: &str = r#"
+mount -t tmpfs -o size=1m,mode=755 none /mnt
+while [ "$1" != -- ]; do mkdir "/mnt/$1"; mount --bind "$2" "/mnt/$1"; shift 2; done
+shift
+exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+"#;
 
 /// Between two looks whether it has ended.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -42,23 +47,58 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// A sandbox whose pipe was closed has ended within this time, or is killed from outside.
 const LEAVE: Duration = Duration::from_secs(5);
 
-/// A sandbox over one tree.
+/// What runs in a sandbox takes no more than this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Memory of all its processes together, KiB; files are not in it.
+    pub memory_kib: u64,
+    /// Processes and threads.
+    pub processes: u32,
+    /// Bytes of the tree, of the output and of temporary files, each.
+    pub space: u64,
+    /// Bytes of what it says; more is dropped.
+    pub log: u64,
+}
+
+impl Limits {
+    /// Of every build: at most half of this machine's memory.
+    pub fn usual() -> Self {
+        let machine = proc::read("/proc/meminfo").ok().and_then(|text| proc::memory_kib(&text));
+        let half = machine.map_or(u64::MAX, |kib| kib / 2);
+        Self { memory_kib: half.min(8 << 20), processes: 512, space: 2 << 30, log: 64 << 20 }
+    }
+}
+
+/// A sandbox that is made for each command anew.
 #[derive(Clone, Copy)]
 pub struct Sandbox<'a> {
-    /// The tree.
-    pub source: &'a Path,
-    /// What builds leave.
-    pub out: &'a Path,
     /// Toolchains beside `/usr`.
     pub tools: &'a [Tool],
     /// Where what is said goes.
     pub log: &'a File,
     /// Ends what runs where it is true.
     pub stop: &'a Stop<'a>,
+    /// What it may take.
+    pub limits: Limits,
 }
 
 /// Whether what runs is to stop.
 pub type Stop<'a> = dyn Fn() -> bool + 'a;
+
+/// A command, and what it works on.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// In bash, in `/source`; what is to come out is written to its descriptor 3.
+    pub command: &'a str,
+    /// Archives that are unpacked first, each with the one folder of it that is wanted: `source` or `out`.
+    pub archives: &'a [(&'a File, &'static str)],
+    /// Its standard input.
+    pub input: &'a File,
+    /// Where what comes out goes, and how many bytes that may be.
+    pub result: (&'a File, u64),
+    /// It takes no longer.
+    pub limit: Duration,
+}
 
 /// How a command in the sandbox ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,28 +107,98 @@ pub enum Ended {
     With(ExitStatus),
     /// It was ended, because its time was over.
     TimedOut,
+    /// It was ended, because its processes took more memory than they may.
+    OutOfMemory,
     /// It was ended, because we are to stop.
     Stopped,
 }
 
 impl Sandbox<'_> {
-    /// Runs a shell command at the top of the tree, which reads `input`, for no longer than `limit`.
+    /// Whether there can be one here; else why not, in a line that says what to do.
     ///
     /// # Errors
     ///
-    /// The system's: bubblewrap is missing, or may not make namespaces here.
-    pub fn run(&self, command: &str, input: File, limit: Duration) -> io::Result<Ended> {
+    /// The system's.
+    pub fn refusal(limits: Limits) -> io::Result<Option<String>> {
+        let nothing = File::open("/dev/null")?;
+        let (mut reading, writing) = io::pipe()?;
+        let log = File::from(OwnedFd::from(writing));
+        let sandbox = Sandbox { tools: &[], log: &log, stop: &|| false, limits };
+        let result = (&File::options().write(true).open("/dev/null")?, 0);
+        let (archives, limit) = (&[], Duration::from_secs(30));
+        let ended = sandbox.run(&Job { command: "true", archives, input: &nothing, result, limit });
+        let ended =
+            ended.map_err(|error| io::Error::new(error.kind(), format!("{BWRAP}: {error}")))?;
+        drop(log);
+        if matches!(ended, Ended::With(status) if status.success()) {
+            return Ok(None);
+        }
+        let mut complaint = String::new();
+        reading.read_to_string(&mut complaint)?;
+        let why = complaint.lines().next().unwrap_or("it did not begin").to_owned();
+        let todo = "builds are made in user namespaces of bubblewrap 0.8 or newer, by root as well; allow them \
+                    (`sysctl kernel.unprivileged_userns_clone user.max_user_namespaces`), or use a machine or container that does";
+        Ok(Some(format!("there can be no sandbox here ({why}): {todo}")))
+    }
+
+    /// Carries a command out.
+    ///
+    /// # Errors
+    ///
+    /// The system's: bubblewrap is missing.
+    pub fn run(&self, job: &Job<'_>) -> io::Result<Ended> {
         let alive = Alive::new()?;
-        let limited = format!("{} && ulimit -c 0 -f {LONGEST_FILE} && {command}", alive.watched());
-        let log = self.log;
-        let child = Command::new(PROGRAM[0])
-            .args(self.arguments())
-            .args(["--", "/bin/bash", "-euo", "pipefail", "-c", &limited])
-            .stdin(Stdio::from(input))
-            .stdout(log.try_clone()?)
-            .stderr(log.try_clone()?)
-            .spawn()?;
-        self.wait(child, alive, limit)
+        let archives = job.archives.iter().map(|(file, folder)| {
+            (&mut &**file).rewind()?;
+            Ok((inherited(file)?, *folder))
+        });
+        let archives = archives.collect::<io::Result<Vec<_>>>()?;
+        let filter = seccomp::of_builds().map(sent).transpose()?;
+        let config =
+            Cargo::of(self.tools).map(|cargo| Ok::<_, io::Error>((sent(cargo.config())?, cargo)));
+        let cargo = config.transpose()?;
+        let mut command = begin(cargo.as_ref().map(|(_, cargo)| cargo));
+        command.args(self.arguments());
+        if let Some(filter) = &filter {
+            command.args(["--seccomp", &number(filter)]);
+        }
+        let mut path = "/usr/bin:/usr/sbin".to_owned();
+        if let Some((config, cargo)) = &cargo {
+            command.args(cargo.arguments(&stand_in, &number(config)));
+            path = format!("{}:{path}", cargo.programs());
+        }
+        command.args(["--setenv", "PATH", &path, "--remount-ro", "/", "--chdir", "/source", "--"]);
+        let script = self.script(&alive, &archives, job.command);
+        command.args(["/bin/bash", "-euo", "pipefail", "-c", &script]);
+        command.stdin(job.input.try_clone()?).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        drop((archives, filter, cargo));
+        let (out, error) = (child.stdout.take(), child.stderr.take());
+        let ((to, most), (log, most_said)) = (job.result, (self.log, self.limits.log));
+        thread::scope(|scope| {
+            let result = scope.spawn(move || bounded(out, to, most));
+            let said = scope.spawn(move || bounded(error, log, most_said));
+            let ended = self.wait(child, alive, job.limit);
+            for copied in [result.join(), said.join()] {
+                copied.map_err(|_| io::Error::other("a pipe of the sandbox was not read"))??;
+            }
+            ended
+        })
+    }
+
+    /// What the shell in the sandbox carries out.
+    fn script(&self, alive: &Alive, archives: &[(OwnedFd, &str)], command: &str) -> String {
+        let Limits { memory_kib, processes, space, .. } = self.limits;
+        let unpacked = archives.iter().map(|(file, folder)| {
+            let file = file.as_raw_fd();
+            format!("tar --extract --preserve-permissions --directory=/ {folder} <&{file}\nexec {file}<&-\n")
+        });
+        let unpacked: String = unpacked.collect();
+        let (watched, address, file) = (alive.watched(), 2 * memory_kib, space >> 10);
+        format!(
+            "umask 022\nexec 3>&1 1>&2\n{watched}\nulimit -c 0 -f {file} -n 1024 -u {processes} -v {address}\n\
+             {unpacked}{command}"
+        )
     }
 
     fn wait(&self, mut child: Child, alive: Alive, limit: Duration) -> io::Result<Ended> {
@@ -98,6 +208,9 @@ impl Sandbox<'_> {
                 Some(status) => return Ok(Ended::With(status)),
                 None if (self.stop)() => break Ended::Stopped,
                 None if Instant::now() >= until => break Ended::TimedOut,
+                None if memory_kib(child.id()) > self.limits.memory_kib => {
+                    break Ended::OutOfMemory;
+                }
                 None => thread::sleep(GLANCE),
             }
         };
@@ -113,67 +226,90 @@ impl Sandbox<'_> {
     }
 
     fn arguments(&self) -> Vec<String> {
-        let own = [
-            "--unshare-all",
-            "--die-with-parent",
-            "--new-session",
-            "--clearenv",
-            "--cap-drop",
-            "ALL",
-            "--ro-bind",
-            "/usr",
-            "/usr",
-            "--symlink",
-            "usr/bin",
-            "/bin",
-            "--symlink",
-            "usr/sbin",
-            "/sbin",
-            "--symlink",
-            "usr/lib",
-            "/lib",
-            "--symlink",
-            "usr/lib64",
-            "/lib64",
-            "--ro-bind-try",
-            "/etc/alternatives",
-            "/etc/alternatives",
-            "--ro-bind-try",
-            "/etc/ld.so.cache",
-            "/etc/ld.so.cache",
-            "--proc",
-            "/proc",
-            "--dev",
-            "/dev",
-            "--tmpfs",
-            "/tmp",
-            "--setenv",
-            "HOME",
-            "/tmp",
-            "--setenv",
-            "LC_ALL",
-            "C.UTF-8",
-            "--setenv",
-            "SOURCE_DATE_EPOCH",
-            "0",
-            "--setenv",
-            "OUT",
-            OUT,
-        ];
-        let mut words: Vec<String> = own.map(str::to_owned).to_vec();
-        let mut path = "/usr/bin:/usr/sbin".to_owned();
-        for tool in self.tools {
-            let (more, folder) = tool.arguments();
-            words.extend(more);
-            path = format!("{folder}:{path}");
+        let namespaces = "--unshare-user --disable-userns --uid 1000 --gid 1000 --unshare-ipc --unshare-pid --unshare-net \
+                          --unshare-uts --hostname build --unshare-cgroup-try --die-with-parent --new-session --clearenv \
+                          --cap-drop ALL";
+        let system = "--ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/sbin /sbin --symlink usr/lib /lib \
+                      --symlink usr/lib64 /lib64 --ro-bind-try /etc/alternatives /etc/alternatives \
+                      --ro-bind-try /etc/ld.so.cache /etc/ld.so.cache";
+        // Reading `zero` ends at once: what takes it for a file would fill the memory.
+        let devices = "--size 4096 --tmpfs /dev --dev-bind /dev/null /dev/null --dev-bind /dev/null /dev/zero \
+                       --dev-bind /dev/urandom /dev/urandom --dev-bind /dev/urandom /dev/random --symlink /proc/self/fd /dev/fd \
+                       --symlink /proc/self/fd/0 /dev/stdin --symlink /proc/self/fd/1 /dev/stdout \
+                       --symlink /proc/self/fd/2 /dev/stderr --remount-ro /dev";
+        let settings = "--setenv HOME /tmp --setenv LC_ALL C.UTF-8 --setenv SOURCE_DATE_EPOCH 0 --setenv OUT /out";
+        let mut words: Vec<String> = Vec::new();
+        let mut add = |text: &str| words.extend(text.split_whitespace().map(str::to_owned));
+        [namespaces, system, "--proc /proc", devices, settings].into_iter().for_each(&mut add);
+        for folder in ["sys", "irq", "bus", "fs", "acpi", "scsi", "asound"] {
+            let place = format!("/proc/{folder}");
+            if Path::new(&place).is_dir() {
+                add(&format!("--size 4096 --tmpfs {place} --remount-ro {place}"));
+            }
         }
-        words.extend(["--setenv".to_owned(), "PATH".to_owned(), path]);
-        for (folder, place) in [(self.source, SOURCE), (self.out, OUT)] {
-            words.extend(["--bind".to_owned(), folder.display().to_string(), place.to_owned()]);
+        for file in
+            ["sysrq-trigger", "kcore", "kmsg", "keys", "key-users", "timer_list", "kallsyms"]
+        {
+            let place = format!("/proc/{file}");
+            if Path::new(&place).exists() {
+                add(&format!("--ro-bind /dev/null {place}"));
+            }
         }
-        words.extend(["--chdir", SOURCE].map(str::to_owned));
+        for folder in ["/source", "/out", "/tmp"] {
+            add(&format!("--size {} --tmpfs {folder}", self.limits.space));
+        }
         words
     }
+}
+
+/// The command that bubblewrap's words follow.
+fn begin(cargo: Option<&Cargo>) -> Command {
+    let mut command = Command::new(BWRAP);
+    if geteuid().is_root() {
+        command = Command::new("/usr/bin/unshare");
+        command.args(["--mount", "--propagation", "private", "/bin/sh", "-euc", AS_NOBODY, "sh"]);
+        for (folder, number) in cargo.map(Cargo::folders).into_iter().flatten().zip(0..) {
+            command.arg(number.to_string()).arg(folder);
+        }
+        command.args(["--", BWRAP]);
+    }
+    command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").current_dir("/");
+    command
+}
+
+/// Where bubblewrap finds a folder that [`begin`] was given as this one of several.
+fn stand_in(number: usize, folder: &Path) -> PathBuf {
+    if geteuid().is_root() { PathBuf::from(format!("/mnt/{number}")) } else { folder.to_owned() }
+}
+
+/// Memory of a process and of all that it has started, KiB.
+fn memory_kib(pid: u32) -> u64 {
+    let own = proc::read(format!("/proc/{pid}/status")).ok();
+    let own = own.and_then(|text| proc::own_memory_kib(&text)).unwrap_or_default();
+    own + proc::children(pid).into_iter().map(memory_kib).sum::<u64>()
+}
+
+/// Copies what comes from a pipe until it ends; what is more than it may be is read and dropped.
+fn bounded(from: Option<impl Read>, mut to: &File, most: u64) -> io::Result<()> {
+    let Some(mut from) = from else { return Ok(()) };
+    io::copy(&mut from.by_ref().take(most), &mut to)?;
+    io::copy(&mut from, &mut io::sink()).map(drop)
+}
+
+/// A descriptor that a program which is started has, too.
+fn inherited(file: impl AsFd) -> io::Result<OwnedFd> {
+    Ok(rustix::io::dup(file)?)
+}
+
+/// A few bytes, to be read from a descriptor that a program which is started has, too.
+fn sent(bytes: impl AsRef<[u8]>) -> io::Result<OwnedFd> {
+    let (reading, mut writing) = io::pipe()?;
+    writing.write_all(bytes.as_ref())?;
+    inherited(reading)
+}
+
+fn number(file: &OwnedFd) -> String {
+    file.as_raw_fd().to_string()
 }
 
 /// A pipe whose writing end only we hold, and whose reading end the sandbox inherits.
@@ -196,45 +332,9 @@ impl Alive {
     }
 }
 
-impl Tool {
-    /// What the sandbox sees of it, at the same place: toolchains hold links to each other. And the folder of its programs.
-    fn arguments(self) -> (Vec<String>, String) {
-        let Self::Cargo = self;
-        let [cargo, rustup] = [folder("CARGO_HOME", ".cargo"), folder("RUSTUP_HOME", ".rustup")];
-        // No credentials: what a build may need of cargo's folder, and nothing else.
-        let parts = ["bin", "registry", "git", "config.toml", "config"];
-        let parts = parts.map(|part| of(&cargo, part)).into_iter();
-        let [cargo, rustup] = [cargo, rustup].map(|path| path.display().to_string());
-        let seen = parts.chain([rustup.clone()]);
-        let mut words: Vec<String> =
-            seen.flat_map(|path| ["--ro-bind-try".to_owned(), path.clone(), path]).collect();
-        let set = [
-            ["CARGO_HOME", &cargo],
-            ["RUSTUP_HOME", &rustup],
-            ["CARGO_TARGET_DIR", "/out/target"],
-            ["CARGO_NET_OFFLINE", "true"],
-            ["RUSTUP_AUTO_INSTALL", "0"],
-        ];
-        let set = set.into_iter().flat_map(|[name, value]| ["--setenv", name, value]);
-        words.extend(set.map(str::to_owned));
-        (words, format!("{cargo}/bin"))
-    }
-}
-
-fn of(folder: &Path, part: &'static str) -> String {
-    let path: PathBuf = [folder, Path::new(part)].into_iter().collect();
-    path.display().to_string()
-}
-
-/// A folder that an environment variable names, else one in the person's home.
-fn folder(variable: &str, usual: &'static str) -> PathBuf {
-    let home = || PathBuf::from(of(Path::new(&env::var_os("HOME").unwrap_or_default()), usual));
-    env::var_os(variable).map_or_else(home, PathBuf::from)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::{fs, io::Read, io::Seek};
+    use std::io::Seek;
 
     use super::*;
 
@@ -242,65 +342,84 @@ mod tests {
         false
     }
 
-    /// How a command ends in a sandbox over an empty tree, and what it said.
-    fn run(command: &str, stop: &Stop<'_>, limit: Duration) -> Option<(Ended, String)> {
-        if !Path::new("/usr/bin/bwrap").exists() {
-            skip::skip!("there is no bubblewrap here");
-            return None;
-        }
-        if !skip::has_user_namespaces() {
-            return None;
-        }
-        let place = tempfile::tempdir().unwrap();
-        let [source, out] = ["source", "out"].map(|name| place.path().join(name));
-        fs::create_dir(&source).unwrap();
-        fs::create_dir(&out).unwrap();
-        let mut log = tempfile::tempfile().unwrap();
-        let sandbox = Sandbox { source: &source, out: &out, tools: &[], log: &log, stop };
-        let input = File::open("/dev/null").unwrap();
-        let ended = sandbox.run(command, input, limit).unwrap();
-        log.rewind().unwrap();
-        let mut said = String::new();
-        log.read_to_string(&mut said).unwrap();
-        Some((ended, said))
-    }
-
     fn long() -> Duration {
         Duration::from_secs(60)
     }
 
+    /// Small enough that a test reaches them.
+    const SMALL: Limits =
+        Limits { memory_kib: 400 << 10, processes: 64, space: 32 << 20, log: 100_000 };
+
+    fn text(mut file: File) -> String {
+        file.rewind().unwrap();
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// How a command ends in a sandbox, what it said, and what came out.
+    fn run(command: &str, stop: &Stop<'_>, limit: Duration) -> Option<(Ended, String, String)> {
+        if let Some(why) = Sandbox::refusal(SMALL).unwrap_or_else(|error| Some(error.to_string())) {
+            skip::skip!("{why}");
+            return None;
+        }
+        let [log, result] = [(); 2].map(|()| tempfile::tempfile().unwrap());
+        let sandbox = Sandbox { tools: &[], log: &log, stop, limits: SMALL };
+        let input = File::open("/dev/null").unwrap();
+        let job = Job { command, archives: &[], input: &input, result: (&result, 1000), limit };
+        let ended = sandbox.run(&job).unwrap();
+        Some((ended, text(log), text(result)))
+    }
+
     #[test]
     fn a_build_sees_its_tree_and_the_systems_programs_and_writes_to_its_own_folders() {
-        let look =
-            "pwd; echo a >b; cat b; echo c >$OUT/d; ls / ; env | sort; ls /proc | grep -c '^[0-9]'";
-        let Some((ended, said)) = run(look, &never, long()) else { return };
+        let look = "pwd; echo a >b; cat b; echo c >$OUT/d; cat $OUT/d >&3; ls /; env | sort; ls /proc | grep -c '^[0-9]'";
+        let Some((ended, said, result)) = run(look, &never, long()) else { return };
         assert!(matches!(ended, Ended::With(status) if status.success()), "{ended:?}: {said}");
-        assert!(said.starts_with("/source\na\n"), "{said}");
+        assert!(said.starts_with("/source\na\n") && result == "c\n", "{said}");
         for hidden in ["home\n", "root\n", "work\n", "var\n", "SSH", "CARGO"] {
             assert!(!said.contains(hidden), "it sees {hidden}: {said}");
         }
     }
 
     #[test]
-    fn there_is_no_network_and_no_other_process_and_nothing_to_write_to() {
-        let attempts = [
-            "exec 3<>/dev/tcp/127.0.0.1/22",
-            "echo x >/usr/bin/x",
-            "mount -t tmpfs none /usr",
-            "test $(grep -c : /proc/net/dev) -gt 1",
-            "test $(ls /proc | grep -c '^[0-9]') -gt 6",
-        ];
-        for attempt in attempts {
-            let Some((ended, said)) = run(attempt, &never, long()) else { return };
-            assert!(!matches!(ended, Ended::With(status) if status.success()), "{attempt}: {said}");
-        }
+    fn an_attack_from_inside_finds_nothing_open() {
+        // Whoever runs the tests has this, and it is nobody else's.
+        let Some((ended, said, result)) = run(include_str!("attacks.sh"), &never, long()) else {
+            return;
+        };
+        assert!(matches!(ended, Ended::With(status) if status.success()), "{ended:?}: {said}");
+        assert!(result.is_empty(), "open: {result}{said}");
+        assert!(said.lines().filter(|line| line.starts_with("tried: ")).count() > 40, "{said}");
+    }
+
+    #[test]
+    fn memory_of_all_processes_together_has_an_end() {
+        let Some((ended, said, _)) = run(
+            "for one in 1 2 3 4 5 6 7 8; do \
+            perl -e '$x = \"a\" x (100 << 20); sleep 30' & done; wait",
+            &never,
+            long(),
+        ) else {
+            return;
+        };
+        assert_eq!(ended, Ended::OutOfMemory, "{said}");
+    }
+
+    #[test]
+    fn what_it_says_and_what_comes_out_have_an_end() {
+        let print = "perl -e 'print \"a\" x 50000000'";
+        let loud = format!("{print}; {print} >&3; echo last >&3");
+        let Some((ended, said, result)) = run(&loud, &never, long()) else { return };
+        assert!(matches!(ended, Ended::With(status) if status.success()), "{ended:?}");
+        assert_eq!((said.len(), result.len()), (100_000, 1000));
     }
 
     #[test]
     fn what_takes_too_long_or_is_to_stop_ends_with_all_that_it_started() {
         let mark = format!("60.{}", std::process::id());
         let command = format!("sleep {mark} & sleep {mark}");
-        let Some((ended, _)) = run(&command, &never, Duration::from_millis(300)) else { return };
+        let Some((ended, ..)) = run(&command, &never, Duration::from_millis(300)) else { return };
         assert_eq!(ended, Ended::TimedOut);
         // Before, while and after bubblewrap makes the sandbox.
         for moment in 0..12 {

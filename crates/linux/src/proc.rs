@@ -11,7 +11,7 @@
 
 use std::{
     ffi::OsString,
-    io,
+    fs, io,
     mem::MaybeUninit,
     os::{
         fd::{AsRawFd, OwnedFd, RawFd},
@@ -320,6 +320,23 @@ pub fn io(text: &[u8]) -> Option<Io> {
 /// kind before Linux 6.2, which let each thread keep such a remainder to itself.
 pub fn resident_pages(text: &[u8]) -> Option<u64> {
     number(words(text).nth(1)?)
+}
+
+/// Memory that is a process's and no file's, KiB, from `/proc/PID/status`: resident or swapped, shared pages of each user
+/// once. `None` of a process that has ended.
+pub fn own_memory_kib(text: &[u8]) -> Option<u64> {
+    let parts = [&b"RssAnon:"[..], b"RssShmem:", b"VmSwap:"];
+    parts.into_iter().map(|label| labelled(text, label)).sum()
+}
+
+/// The processes that a process has started, of all its threads, from `/proc/PID/task/TID/children`.
+pub fn children(pid: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let texts =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    texts
+        .flat_map(|text| text.split(' ').filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+        .collect()
 }
 
 /// `/proc/PID/smaps_rollup`, which the kernel counts page by page: exact, and expensive.

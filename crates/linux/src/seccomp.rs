@@ -86,6 +86,50 @@ pub fn allow_only(purposes: &[Purpose]) -> io::Result<()> {
     checked(answer).map(drop)
 }
 
+/// A filter as another program loads it, `struct sock_filter` after `struct sock_filter`: it refuses what a build has no use
+/// for. That is memory in nobody's size, which no limit of a process holds; keys of the session, which are in no namespace; other processes of the sandbox;
+/// and the widest ways into the kernel. `None` where this architecture's numbers are not known.
+pub fn of_builds() -> Option<Vec<u8>> {
+    let mut program = vec![
+        load(ARCH),
+        jump(ARCHITECTURE?, Jump { equal: 1, other: 0 }),
+        answer(libc::SECCOMP_RET_KILL_PROCESS),
+        load(NUMBER),
+    ];
+    let refused = answer(libc::SECCOMP_RET_ERRNO | libc::EPERM as u32);
+    // The same calls by other numbers, on x86-64.
+    let other = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
+    program.extend([libc::sock_filter { code: other, jt: 0, jf: 1, k: 0x4000_0000 }, refused]);
+    for number in NOT_FOR_BUILDS {
+        program.extend([jump(*number as u32, Jump { equal: 0, other: 1 }), refused]);
+    }
+    program.push(answer(libc::SECCOMP_RET_ALLOW));
+    let bytes = |one: libc::sock_filter| {
+        let [a, b] = one.code.to_ne_bytes();
+        let [c, d, e, f] = one.k.to_ne_bytes();
+        [a, b, one.jt, one.jf, c, d, e, f]
+    };
+    Some(program.into_iter().flat_map(bytes).collect())
+}
+
+const NOT_FOR_BUILDS: &[libc::c_long] = &[
+    libc::SYS_memfd_create,
+    libc::SYS_memfd_secret,
+    libc::SYS_shmget,
+    libc::SYS_msgget,
+    libc::SYS_mq_open,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+];
+
 fn calls(purpose: Purpose) -> impl Iterator<Item = Call> {
     let always = always(purpose).iter().map(|number| Call { number: *number, when: None });
     always.chain(sometimes(purpose))

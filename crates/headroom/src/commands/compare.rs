@@ -100,8 +100,10 @@ pub(crate) fn carried_out(
     say_estimate(options, &flags.on, &file, &trials);
     let program = flags.with.clone().map(|(name, path)| {
         let base = builds.base.map(Path::to_owned);
-        Program { name, path, base }
+        let path = options.beneath().map_or(Ok(path.clone()), |beneath| beneath.copied(&path))?;
+        Ok::<_, Failure>(Program { name, path, base })
     });
+    let program = program.transpose()?;
     let comparing = Comparing { versus, program, other: other.as_ref() };
     let foretell = foretold(&file.study, comparing.versus.pairs.most());
     let plain = plain(&flags.on, &symbols);

@@ -24,10 +24,11 @@ use report::{
 
 use serde_json::json;
 
-use super::publish::Wanted;
+use super::{check, publish::Wanted};
 #[cfg(feature = "mcp")]
 use crate::answer::Answer;
 use crate::{
+    beneath::Beneath,
     code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
@@ -315,7 +316,9 @@ pub(crate) fn of_clients(options: &Options, path: &Path) -> Result<StudyFile, Fa
 ///
 /// [`Failure`] of the file.
 pub(crate) fn loaded(options: &Options, path: &Path, on: &On) -> Result<AnyStudyFile, Failure> {
-    let text = shipped::text_of(path)?;
+    let is_named = path.to_str().and_then(shipped::named).is_some();
+    let beneath = options.beneath().filter(|_| !is_named);
+    let text = beneath.map_or_else(|| shipped::text_of(path), |beneath| beneath.study(path))?;
     let file = match on {
         On::Vm => text.study(),
         On::Device(_) => text.study_for_device(),
@@ -329,7 +332,33 @@ pub(crate) fn loaded(options: &Options, path: &Path, on: &On) -> Result<AnyStudy
             on_firmware(file, options.firmware(), path.parent());
         }
     }
+    if let Some(beneath) = beneath {
+        bind(beneath, &mut file)?;
+    }
     Ok(file)
+}
+
+/// Has a study's programs be copies of what lies beneath. Nothing else on this machine may be named by a study there.
+fn bind(beneath: &Beneath, file: &mut AnyStudyFile) -> Result<(), Failure> {
+    let limits = match file {
+        Any::Clients(file) => file.study.gates.as_ref().map(|gates| &gates.limits),
+        Any::Contention(file) => file.study.gates.as_ref().map(|gates| &gates.limits),
+        Any::Completion(file) => file.study.gates.as_ref().map(|gates| &gates.limits),
+    };
+    if let Some(baseline) = check::files(limits.into_iter().flatten()).first() {
+        let why = "a study that comes over the protocol names no baseline; use `headroom check RUN --baseline`";
+        return Err(Failure::Usage(format!("`no slower than {baseline}`: {why}")));
+    }
+    let Any::Clients(file) = file else { return Ok(()) };
+    let access_point = &mut file.study.access_point;
+    if access_point.firmware.is_some() {
+        let why = "a study that comes over the protocol names no firmware; start the server with --rootfs and --kernel";
+        return Err(Failure::Usage(format!("`firmware`: {why}")));
+    }
+    access_point.programs.iter_mut().try_for_each(|program| {
+        *program = beneath.copied(program)?;
+        Ok(())
+    })
 }
 
 /// Puts a study on the firmware that the command line names, else on that of its own, which it names from its folder.

@@ -1,6 +1,6 @@
 //! The words of `headroom mcp`.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -9,7 +9,7 @@ Examples:
   claude mcp add headroom -- headroom mcp --budget-trials 500
   headroom mcp --allow ~/firmware --budget-seconds 3600
   headroom mcp --task tasks/hostapd/task.toml
-  headroom mcp --http 127.0.0.1:7337 --token-file ~/.config/headroom/token
+  claude mcp add headroom -- ssh lab headroom mcp --allow firmware
 
 Speaks the Model Context Protocol on its standard input and output until that ends. What runs then is
 interrupted, and its finished trials are kept.";
@@ -18,12 +18,9 @@ interrupted, and its finished trials are kept.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Mcp {
-    /// Serve HTTP on this address of the loopback, in place of standard input and output; port 0 for a free one
-    #[arg(long, value_name = "ADDRESS", requires = "token_file")]
-    pub(crate) http: Option<SocketAddr>,
-    /// File with the token that clients of --http must send; only you may read it
-    #[arg(long, value_name = "FILE", requires = "http")]
-    pub(crate) token_file: Option<PathBuf>,
+    /// Refused since HTTP is not served any more, with the words that say what to use.
+    #[arg(long, alias = "token-file", hide = true, num_args = 0..=1, default_missing_value = "")]
+    pub(crate) http: Vec<String>,
     /// Folder below which clients may name study files and builds; may be given again [default: the working folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) allow: Vec<PathBuf>,

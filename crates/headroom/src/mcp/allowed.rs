@@ -1,13 +1,16 @@
 //! Which files a client may name: those below the folders that whoever started the server allows.
 //!
-//! A name from a client is opened below one of them, through no symbolic link and not out of it; what a job is given is the
-//! path that was opened. A study that headroom brings needs no file.
+//! A name from a client is looked up below one of them, through no symbolic link and not out of it ([`beneath`]); a job opens it
+//! in the same way, with all that a study names. A study that headroom brings needs no file.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
 
 use linux::folder::Folder;
 
-use crate::{failure::Failure, options::absolute, shipped};
+use crate::{beneath, failure::Failure, options::absolute, shipped};
 
 /// The folders, and the tasks.
 #[derive(Debug)]
@@ -25,13 +28,7 @@ impl Allowed {
     pub(super) fn open(named: &[PathBuf]) -> Result<Self, Failure> {
         let here = [PathBuf::from(".")];
         let named = if named.is_empty() { &here } else { named };
-        let open = |path: &PathBuf| {
-            Folder::open(absolute(path.clone())).map_err(|error| {
-                let path = path.display();
-                Failure::Usage(format!("--allow {path}: {error}; name a folder that is there"))
-            })
-        };
-        let folders = named.iter().map(open).collect::<Result<_, Failure>>()?;
+        let folders = beneath::folders(named)?;
         Ok(Self { folders, tasks: Vec::new() })
     }
 
@@ -78,22 +75,15 @@ impl Allowed {
     ///
     /// Where files may lie.
     pub(super) fn file(&self, name: &str) -> Result<PathBuf, String> {
-        let mut why = "there is none".to_owned();
-        for folder in &self.folders {
-            // An absolute path is one of a folder where it begins with it.
-            let below = Path::new(name.strip_prefix("./").unwrap_or(name));
-            let below = below.strip_prefix(folder.path()).unwrap_or(below);
-            match folder.file(below) {
-                Ok(_) => return Ok(folder.path_of(below)),
-                Err(error) => why = error.to_string(),
-            }
-        }
-        let folders: Vec<_> =
-            self.folders.iter().map(|one| one.path().display().to_string()).collect();
-        Err(format!(
-            "cannot use the file `{name}`: {why}; name a regular file below {}, without `..` and symbolic links",
-            folders.join(" or ")
-        ))
+        beneath::found(&self.folders, name.as_ref()).map(|(_, path)| path)
+    }
+
+    /// The folders, as words of a headroom that opens what a client names.
+    pub(super) fn words(&self) -> impl Iterator<Item = OsString> {
+        let word = |folder: &Folder| {
+            [OsStr::new("--beneath="), folder.path().as_os_str()].into_iter().collect()
+        };
+        self.folders.iter().map(word)
     }
 }
 

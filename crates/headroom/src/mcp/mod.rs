@@ -1,7 +1,7 @@
 //! headroom for programs: a server of the Model Context Protocol with the verbs of the command line as tools.
 //!
 //! ```text
-//! client ── stdio, or HTTP with a token ──► server: tools, resources
+//! client ── standard input and output ──► server: tools, resources
 //!     short questions ──► a headroom that answers at once      long work ──► a job: a headroom with a run folder
 //! ```
 //!
@@ -16,7 +16,6 @@ mod arguments;
 mod budget;
 mod described;
 mod explained;
-mod http;
 mod improve;
 mod job;
 mod jobs;
@@ -49,6 +48,9 @@ use crate::{
 /// A longer message is nobody's who asks for a measurement, bytes.
 const LONGEST_MESSAGE: usize = 1 << 20;
 
+const NO_HTTP: &str = "--http is gone: `headroom mcp` speaks on its standard input and output; from another machine, have the client \
+start `ssh HOST headroom mcp`";
+
 /// Serves until the client leaves or a signal comes; then nothing of it runs any more.
 ///
 /// # Errors
@@ -65,8 +67,9 @@ pub(crate) fn serve(common: &flags::Common, flags: &flags::Mcp) -> Result<Verdic
 }
 
 async fn served(common: &flags::Common, flags: &flags::Mcp) -> Result<(), Failure> {
-    let http = flags.http.map(|address| http::Door::open(address, flags.token_file.as_deref()));
-    let http = http.transpose()?;
+    if !flags.http.is_empty() {
+        return Err(Failure::Usage(NO_HTTP.to_owned()));
+    }
     // Removed again at the end where no job was started.
     let folder = RunPath::choose(flags.out.as_ref(), "mcp")?;
     let symbols = SymbolFolders::of(&Options::resolve(common)?, &flags::Symbols::default());
@@ -85,25 +88,20 @@ async fn served(common: &flags::Common, flags: &flags::Mcp) -> Result<(), Failur
     let watched = |error| Failure::Environment(format!("cannot watch for signals: {error}"));
     let mut stopped = Stopped::watch().map_err(watched)?;
     let ended = tokio::select! {
-        ended = transported(server, http) => ended,
+        ended = transported(server) => ended,
         () = stopped.wait() => Ok(()),
     };
     jobs.end_all().await;
     ended
 }
 
-async fn transported(server: Server, http: Option<http::Door>) -> Result<(), Failure> {
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::Environment(format!("cannot serve the client: {error}"))
-    };
-    if let Some(door) = http {
-        return door.serve(server).await.map_err(|error| failed(&error));
-    }
+async fn transported(server: Server) -> Result<(), Failure> {
     let (input, output) = stdio_pipes();
     let transport = AsyncRwTransport::new(input, output).with_max_line_length(LONGEST_MESSAGE);
     // A client that leaves before it said anything is served.
     let Ok(service) = server.serve(transport).await else { return Ok(()) };
-    service.waiting().await.map(drop).map_err(|error| failed(&error))
+    let failed = |error| Failure::Environment(format!("cannot serve the client: {error}"));
+    service.waiting().await.map(drop).map_err(failed)
 }
 
 /// The signals that ask to stop.

@@ -95,8 +95,15 @@ impl Starter {
         self.jobs.of(&handle, |job| job.status())
     }
 
+    /// Of a verb that opens what a client names.
+    fn words_of(&self, verb: &'static str) -> Words {
+        let mut words = Words::of(verb);
+        words.flags.extend(self.allowed.words());
+        words
+    }
+
     fn run_words(&self, asked: &Study) -> Result<Words, String> {
-        let mut words = Words::of("run");
+        let mut words = self.words_of("run");
         words.all("variant", &asked.variants)?;
         words.list("clients", &asked.clients)?;
         words.list("cell", &asked.cells)?;
@@ -110,7 +117,7 @@ impl Starter {
     }
 
     fn compare_words(&self, asked: &Compare) -> Result<Words, String> {
-        let mut words = Words::of("compare");
+        let mut words = self.words_of("compare");
         words.one("clients", asked.clients)?;
         words.one("pairs", asked.pairs)?;
         words.one("up-to", asked.up_to)?;
@@ -139,7 +146,7 @@ impl Starter {
     }
 
     fn profile_words(&self, asked: &Profile) -> Result<Words, String> {
-        let mut words = Words::of("profile");
+        let mut words = self.words_of("profile");
         words.all("variant", &asked.variants)?;
         words.list("clients", &asked.clients)?;
         words.one("window", asked.window.as_ref())?;

@@ -129,6 +129,11 @@ impl StudyText {
         }
     }
 
+    /// The text of a file that was read.
+    pub fn of(path: PathBuf, text: String) -> Self {
+        Self { path, text }
+    }
+
     /// A text that lies in no file, by its study's name.
     pub fn named(name: &str, text: &str) -> Self {
         Self { path: PathBuf::from(format!("{name}.toml")), text: text.to_owned() }

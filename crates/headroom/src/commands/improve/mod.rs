@@ -269,13 +269,17 @@ impl<'a> Work<'a> {
         place: Place<'_>,
     ) -> Result<Finding, Failure> {
         let base = self.base(place.cell.arch.unwrap_or_default());
-        let [base, program] = [base, &built.program].map(|program| self.folder.program(program));
+        let sums = [base, &built.program];
+        let [base, program] = sums.map(|sum| self.folder.program(sum));
+        let (base, program) = (base?, program?);
         // What a secret cell is shows in its progress.
         let options = if attempt.kind == Kind::Try { self.options } else { &self.options.silent() };
         let code = Code::changed([&base, &program], place.run.with_extension("code"));
         let looking = code.as_ref().map(|code| options.looking_for(code.file.clone()));
         let options = looking.as_ref().unwrap_or(options);
         let recorded = cell::compare(options, &self.folder, place, [&base, &program])?;
+        // They are what was measured only if they still are what they were.
+        sums.iter().try_for_each(|sum| self.folder.program(sum).map(drop))?;
         let (evidence, device_s) = evidence::of(&recorded, &base, built, place.floor_us);
         attempt.device_s += device_s;
         let nothing = || {
