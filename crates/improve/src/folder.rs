@@ -334,7 +334,7 @@ fn seed() -> Result<String, Error> {
 mod tests {
     use super::*;
 
-    const TASK: &str = "question = \"?\"\n[source]\nfetch = \"\"\nbuild = \"\"\nprogram = \"p\"\ninstalls-as = \"p\"\nedit = [\"p.c\"]\n\
+    const TASK: &str = "question = \"?\"\ntest = \"p\"\n[source]\nfetch = \"\"\nbuild = \"\"\nprogram = \"p\"\ninstalls-as = \"p\"\nedit = [\"p.c\"]\n\
                         [asked]\nstudy = \"s\"\nvariant = \"v\"\nclients = 1\nat-least = \"2%\"\n";
 
     #[test]

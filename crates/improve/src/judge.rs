@@ -453,9 +453,11 @@ mod tests {
         Evidence {
             judgement,
             broken: None,
+            words: None,
             floor_us: Some(10.0),
             latency_us: [Some(1.0); 2],
             memory_kib: [Some(1.0); 2],
+            group_kib: [Some(1.0); 2],
             bytes: [Some(1); 2],
             warnings: 0,
             outside: Some(about(-50.0)),
