@@ -10,7 +10,6 @@ use std::{
         unix::net::{UnixListener, UnixStream},
     },
     path::Path,
-    time::Duration,
 };
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -18,17 +17,13 @@ use serde_json::{Value as Json, json};
 
 use crate::{access_point::Wld, variant::Variant};
 
-/// A reader that takes nothing for so long is not waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// A question is shorter.
 const LONGEST_QUESTION: usize = 64 * 1024;
 
 /// Answers until the process is ended.
 pub(crate) fn serve(wld: &mut Wld, socket: &Path) -> io::Result<()> {
-    match fs::remove_file(socket) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    // One that was left behind; where it cannot go, binding says why.
+    let _ = fs::remove_file(socket);
     let listener = UnixListener::bind(socket)?;
     let mut connections: Vec<(UnixStream, Vec<u8>)> = Vec::new();
     loop {
@@ -48,9 +43,7 @@ pub(crate) fn serve(wld: &mut Wld, socket: &Path) -> io::Result<()> {
         // What has changed is handed to those who subscribed, and here no one does.
         wld.model.signals.clear();
         if ready[0] {
-            let (stream, _) = listener.accept()?;
-            stream.set_write_timeout(Some(PATIENCE))?;
-            connections.push((stream, Vec::new()));
+            connections.push((listener.accept()?.0, Vec::new()));
         }
     }
 }
