@@ -64,7 +64,7 @@ impl Transaction {
 
     /// Does all of it, or nothing.
     #[inline(never)]
-    pub(crate) fn apply(mut self, model: &mut DataModel) -> Result<(), Fault> {
+    pub(crate) fn apply(&mut self, model: &mut DataModel) -> Result<(), Fault> {
         let mut rollback = Self::default();
         // The objects that are written, and the number of the roll-back's action that has their old values.
         let mut written = LinkedList::new();
@@ -245,7 +245,7 @@ mod tests {
             let name = &model.get_param_def(object, "Name").unwrap().value;
             assert_eq!((name, model.signals.len()), (&Variant::text(""), 0));
         }
-        let transaction = Transaction::new(&model, object);
+        let mut transaction = Transaction::new(&model, object);
         model.delete(object);
         assert_eq!(transaction.apply(&mut model), Err(NO_OBJECT));
     }
