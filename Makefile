@@ -17,7 +17,7 @@ cargo := MAKEFLAGS= cargo
 # rustup's cargo is found where no profile was read.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-programs := --package agent --package guard --package stationd --package txd
+programs := --package agent --package guard --package stationd --package txd --package wld-model
 for_device = RUSTFLAGS='-C target-feature=+crt-static' $(cargo) build --locked --profile device $(programs) --target
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER := aarch64-linux-gnu-gcc
 export CC_aarch64_unknown_linux_gnu := aarch64-linux-gnu-gcc

@@ -52,13 +52,23 @@ impl FromIterator<(RelativePath, Vec<u8>)> for Brought {
 
 impl Brought {
     /// A study's own programs, without symbols, as the image's are, for this processor where it is known. Each is called as
-    /// its file is.
+    /// its file is. One without a folder is looked for in those of the device's programs.
     ///
     /// # Errors
     ///
-    /// [`Error::File`] of one that cannot be read, [`Error::OtherProcessor`], [`Error::ProgramName`].
-    pub fn read(paths: &[PathBuf], processor: Option<Processor>) -> Result<Self, Error> {
+    /// [`Error::File`] of one that cannot be read, [`Error::NoDeviceProgram`], [`Error::OtherProcessor`],
+    /// [`Error::ProgramName`].
+    pub fn read(
+        paths: &[PathBuf],
+        processor: Option<Processor>,
+        folders: &[PathBuf],
+    ) -> Result<Self, Error> {
         let program = |path: &PathBuf| {
+            let name = path.to_str().filter(|_| path.components().count() == 1);
+            let path = match (name, processor) {
+                (Some(name), Some(processor)) => &program::find(name, processor, folders)?,
+                _ => path,
+            };
             let runs = |processor| program::may_run_on(processor, path);
             match processor {
                 Some(processor) if !runs(processor).map_err(Error::file("read", path))? => {
@@ -182,14 +192,18 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = |name: &str| place.path().join(name);
         std::fs::write(path("broker"), "#!/bin/sh").unwrap();
-        let brought = Brought::read(&[path("broker")], Some(X86_64)).unwrap();
+        let brought = Brought::read(&[path("broker")], Some(X86_64), &[]).unwrap();
         let sums = brought.own();
         assert_eq!(sums.keys().map(|name| &**name).collect::<Vec<_>>(), ["broker"]);
         let objects = Folder::open(place.path()).unwrap();
         brought.keep(&objects).unwrap();
         assert_eq!(Brought::kept(&objects, sums.clone()).unwrap().own(), sums);
         assert_eq!((brought.key().is_some(), Brought::default().key()), (true, None));
-        assert!(matches!(Brought::read(&[path("none")], Some(X86_64)), Err(Error::File { .. })));
+        let read = |path, folders: &[PathBuf]| Brought::read(&[path], Some(X86_64), folders);
+        assert!(matches!(read(path("none"), &[]), Err(Error::File { .. })));
+        // One of headroom's own is named without a folder.
+        assert_eq!(read("broker".into(), &[place.path().to_owned()]).unwrap().own(), sums);
+        assert!(matches!(read("broker".into(), &[]), Err(Error::NoDeviceProgram { .. })));
         assert!(matches!(file_name(Path::new("/a/.hidden")), Err(Error::ProgramName(_))));
     }
 }

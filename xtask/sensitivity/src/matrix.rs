@@ -42,8 +42,8 @@ pub(super) enum Program {
 
 /// All that can be asked for.
 pub(super) const SUBJECTS: [Subject; 5] = [
-    stationd("found", 18),
-    stationd("brief", 60),
+    stationd("sampling", 18),
+    stationd("bulk-sending", 60),
     stationd("bulk", 114),
     Subject { name: "hostapd-cli", clients: 60, study: "client-scale", program: Program::Hostapd },
     Subject { name: "idle", clients: 114, study: "client-scale", program: Program::Hostapd },
@@ -258,10 +258,10 @@ mod tests {
             Some("env STATIOND_PLANT=loop:0000000200/01 stationd")
         );
         assert_eq!(
-            of(&variants, "found.plain")["clients"].as_array().unwrap()[0].as_integer(),
+            of(&variants, "sampling.plain")["clients"].as_array().unwrap()[0].as_integer(),
             Some(18)
         );
-        let burst = of(&variants, "brief.burst.0.1")["subject"]["start"].as_str().unwrap();
+        let burst = of(&variants, "bulk-sending.burst.0.1")["subject"]["start"].as_str().unwrap();
         assert!(burst.contains("loop:0000004000/10 "), "{burst}");
     }
 

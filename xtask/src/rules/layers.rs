@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Every crate, and those of ours that it may depend on.
-const LAYERS: [(&str, &[&str]); 13] = [
+const LAYERS: [(&str, &[&str]); 14] = [
     ("headroom", &["lab", "analysis", "report", "guard", "improve", "model", "linux"]),
     ("improve", &["analysis", "linux", "model"]),
     ("guard", &["linux", "listen", "model"]),
@@ -20,6 +20,7 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("agent", &["linux", "model"]),
     ("stationd", &["linux", "listen"]),
     ("txd", &["linux", "model"]),
+    ("wld-model", &["linux"]),
     ("model", &[]),
     ("linux", &[]),
     ("listen", &[]),

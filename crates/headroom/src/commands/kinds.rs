@@ -327,7 +327,13 @@ pub(crate) fn loaded(options: &Options, path: &Path, on: &On) -> Result<AnyStudy
     options.arch().into_iter().for_each(|arch| port(&mut file, arch));
     if let Any::Clients(file) = &mut file {
         let programs = &mut file.study.access_point.programs;
-        programs.iter_mut().for_each(|program| *program = near(program, path.parent()));
+        // One that is not there, and named without a folder, is headroom's own.
+        programs.iter_mut().for_each(|program| {
+            let file = near(program, path.parent());
+            if file.is_file() || program.components().count() > 1 {
+                *program = file;
+            }
+        });
         if *on == On::Vm {
             on_firmware(file, options.firmware(), path.parent());
         }

@@ -230,7 +230,8 @@ impl OnDevice {
     /// Puts the study's own programs there.
     fn bring_programs(&mut self, lab: &Lab, file: &StudyFile) -> Result<(), Error> {
         let processor = Processor::of_machine(&self.connection.facts.machine);
-        self.brought = Brought::read(&file.study.access_point.programs, processor)?;
+        let programs = &file.study.access_point.programs;
+        self.brought = Brought::read(programs, processor, &lab.settings.device)?;
         self.put_all(lab)
     }
 

@@ -137,7 +137,8 @@ impl Virtual {
         let access_point = &file.study.access_point;
         let image = image::obtain(lab, &access_point.packages)?;
         let rebuilt = rebuilt(lab, &image, &file.study)?;
-        let brought = Brought::read(&access_point.programs, Some(lab.settings.arch.processor()))?;
+        let (processor, folders) = (lab.settings.arch.processor(), &lab.settings.device);
+        let brought = Brought::read(&access_point.programs, Some(processor), folders)?;
         let radios = access_point.radios;
         let (other, versus, raised) = (None, None, Vec::new());
         Ok(Self { image, radios, other, brought, versus, rebuilt, raised })
