@@ -60,7 +60,7 @@ fn among(values: &PairValues) -> FalseAlarms {
     let (mut called, mut spread) = (0, 0.0_f64);
     for six in &drawn {
         let Some(paired) = Effect::of(values, six, ERROR).paired else { continue };
-        let found = finding(&paired.absolute, None, ERROR);
+        let found = finding(&paired.absolute, false);
         called += u32::from(matches!(found, Finding::Cheaper | Finding::Dearer));
         spread = spread.max(paired.relative.map_or(0.0, |relative| relative.mean.abs()));
     }

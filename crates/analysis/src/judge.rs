@@ -300,31 +300,35 @@ pub(crate) struct Effect {
     pub(crate) paired: Option<Paired>,
     pub(crate) split: Option<Split>,
     pub(crate) basis: Basis,
+    /// Of its intervals: where the steady part and the total are both asked, they share the error.
+    level: f64,
 }
 
 impl Effect {
-    /// Of the pairs at these places. Where events are not shown to differ, they say nothing of the sides and the
-    /// steady difference decides; where they do differ, they are part of what the variant costs and the total does.
+    /// Of the pairs at these places. The steady difference is what is claimed, or where events differ, which are part of what
+    /// the variant costs, the total.
     pub(crate) fn of(values: &PairValues, places: &[usize], level: f64) -> Self {
         let pairs: Vec<(f64, f64)> = places.iter().map(|at| values.whole[*at]).collect();
         let sign = if values.better == Better::Less { 1.0 } else { -1.0 };
         let whole = || pairs.iter().map(|(variant, base)| sign * (variant - base)).collect();
-        let totals = || Paired::by(&pairs, whole(), level);
-        let means = |why| Self { paired: totals(), split: None, basis: Basis::Mean(why) };
+        let totals = |level| Paired::by(&pairs, whole(), level);
+        let means =
+            |why| Self { paired: totals(level), split: None, basis: Basis::Mean(why), level };
         let InStep { pairs: all, period_s } = match &values.periods {
             Ok(in_step) => in_step,
             Err(why) => return means(*why),
         };
         let periods: Vec<&Periods> = places.iter().map(|at| &all[*at]).collect();
-        let Some(split) = steady::split(&periods, *period_s, level) else {
+        let Some(split) = steady::split(&periods, *period_s, level / 2.0) else {
             return means(NoPeriods::TooFew);
         };
+        let level = level / 2.0;
         let steady = || periods.iter().map(|pair| pair.steady()).collect();
-        let (paired, basis) = match split.differ {
-            true => (totals(), Basis::Total),
+        let (paired, basis) = match split.is_total() {
+            true => (totals(level), Basis::Total),
             false => (Paired::by(&pairs, steady(), level), Basis::Steady),
         };
-        Self { paired, split: Some(split), basis }
+        Self { paired, split: Some(split), basis, level }
     }
 }
 
@@ -341,7 +345,7 @@ pub(crate) fn of(
     look: Look,
     places: &[usize],
 ) -> Judgement {
-    let Effect { paired, split, basis } = Effect::of(&evidence.judged, places, look.level);
+    let Effect { paired, split, basis, level } = Effect::of(&evidence.judged, places, look.level);
     let together = evidence.together.as_ref();
     let together = together.and_then(|all| together::of(all, places, question.margin, look.level));
     let ratios = paired.as_ref().map(|paired| paired.ratios.as_slice()).unwrap_or_default();
@@ -371,14 +375,14 @@ pub(crate) fn of(
         after: paired.as_ref().map(|paired| paired.after),
         absolute,
         relative,
-        per_client: crate::stats::Estimate::at(&each, look.level).filter(|_| question.clients > 0),
+        per_client: crate::stats::Estimate::at(&each, level).filter(|_| question.clients > 0),
         p: paired.as_ref().map(|paired| paired.p),
         p_equivalence: paired::equivalence(ratios, question.margin),
         margin: question.margin,
         detectable: relative
-            .and_then(|relative| power::detectable(relative.n, relative.sd?, look.level)),
+            .and_then(|relative| power::detectable(relative.n, relative.sd?, level)),
         pairs_needed: None,
-        level: look.level,
+        level,
         look: look.of,
         strangers: evidence.strangers.clone(),
         ran: evidence.ran.clone(),

@@ -13,19 +13,24 @@
 //!   points of the mean combined with some rejection rules", Technometrics 27 (1985), the rule X84. The median alone
 //!   would be rounded with them.
 //! - What events add is the pair's total difference less the steady one, so that the two always add up to the total.
-//! - Whether events differ between the sides is the exact sign-flip test, pair by pair ([`sign_flip`]), on what they add
-//!   and on how many there are: where they come to both sides alike, either difference is as often below 0 as above.
-//!   Large events of both sides hide in the sum what small ones of one side add, and not in the number. Either test is
-//!   enough, and neither pays for the other: they decide which difference is looked at, and claim none.
+//! - Whether events differ between the sides is asked three times: of what they add to each pair (Student's test), of how
+//!   many each side has over all pairs (the sign test), and of how large they are, by rank (Wilcoxon, "Individual
+//!   comparisons by ranking methods", Biometrics Bulletin 1, 1945). Large events of both sides hide in the sum what small
+//!   ones of one side add, and not in the number or the ranks. Each test is enough, at [`DIFFER`] whatever the comparison's
+//!   own level: they decide which difference is looked at, and claim none. Taking events for different costs pairs;
+//!   taking them for alike would pass what they add.
 //! - An event is counted where a period is off the steady difference by [`EVENT_SPREADS`] robust spreads (median
 //!   absolute deviation × 1.4826; ibid., §5.1), by [`EVENT_SHARE`] of what a period costs and by [`EVENT_LEAST_US`]; the
 //!   dearer side has it.
 
 use crate::{
-    paired::sign_flip,
+    paired,
     stats::{Estimate, median},
     verdicts::{Events, Split},
 };
+
+/// Events are taken to differ at this p, however many interim analyses share the error of the comparison.
+const DIFFER: f64 = 0.05;
 
 /// What is off the median by more robust spreads is in no steady difference.
 const USUAL_SPREADS: f64 = 3.5;
@@ -47,8 +52,6 @@ const SPREAD_BY_DEVIATION: f64 = 1.4826;
 pub(crate) const FEWEST_PERIODS: usize = 4;
 /// A nanosecond in a window of seconds: the counters' grain, µs a second.
 const GRAIN: f64 = 1e-4;
-/// An event this much larger than any of the other side is of another kind.
-const OUTGROWN: f64 = 3.0;
 
 /// What is usual among values, by the rule X84; the rest are events.
 #[derive(Clone, Copy, Debug)]
@@ -95,13 +98,6 @@ impl Periods {
         counted(usual.iter().sum::<f64>() / usual.len().max(1) as f64)
     }
 
-    /// How many more events the variant has than the base.
-    fn more_events(&self, least: f64) -> f64 {
-        let off = self.deviations();
-        let beyond = |sign: f64| off.iter().filter(|one| **one * sign > least).count() as f64;
-        beyond(1.0) - beyond(-1.0)
-    }
-
     /// By how much each period is off the steady difference.
     fn deviations(&self) -> Vec<f64> {
         let steady = self.steady();
@@ -117,9 +113,12 @@ pub(crate) fn split(pairs: &[&Periods], period_s: f64, level: f64) -> Option<Spl
     let added: Vec<f64> =
         total.iter().zip(&steady).map(|(total, steady)| counted(total - steady)).collect();
     let least = least_event(pairs, period_s)?;
-    let number: Vec<f64> = pairs.iter().map(|pair| pair.more_events(least)).collect();
-    let p = sign_flip(&added).min(sign_flip(&number));
-    let [variant, base] = sides(pairs, period_s, least);
+    let sizes = sizes(pairs, period_s, least);
+    let of_sum = paired::t_test(&added).unwrap_or(1.0);
+    let p = of_sum
+        .min(paired::of_numbers(&sizes))
+        .min(paired::of_ranks(&sizes.each_ref().map(|side| in_steps(side))));
+    let [variant, base] = sizes.map(Events::of);
     Some(Split {
         period_s,
         periods: pairs.iter().map(|pair| pair.each.len() as u32).sum(),
@@ -129,7 +128,7 @@ pub(crate) fn split(pairs: &[&Periods], period_s: f64, level: f64) -> Option<Spl
         variant,
         base,
         p,
-        differ: p <= level,
+        differ: p <= DIFFER,
     })
 }
 
@@ -142,13 +141,18 @@ fn least_event(pairs: &[&Periods], period_s: f64) -> Option<f64> {
     Some(least.max(EVENT_LEAST_US / period_s))
 }
 
-/// The events of the variant and of the base, which are off by more than the least.
-fn sides(pairs: &[&Periods], period_s: f64, least: f64) -> [Events; 2] {
+/// The sizes of the variant's and of the base's events, which are off by more than the least, µs.
+fn sizes(pairs: &[&Periods], period_s: f64, least: f64) -> [Vec<f64>; 2] {
     let off: Vec<f64> = pairs.iter().flat_map(|pair| pair.deviations()).collect();
     [1.0, -1.0].map(|sign| {
         let sizes = off.iter().map(|one| one * sign).filter(|one| *one > least);
-        Events::of(sizes.map(|rate| rate * period_s).collect())
+        sizes.map(|rate| rate * period_s).collect()
     })
+}
+
+/// Sizes in steps of the least event: what two of one kind differ by is rounding, and no rank.
+fn in_steps(sizes_us: &[f64]) -> Vec<f64> {
+    sizes_us.iter().map(|size| (size / EVENT_LEAST_US).round()).collect()
 }
 
 impl Events {
@@ -161,19 +165,22 @@ impl Events {
 }
 
 impl Split {
-    /// Whether the sides' events, though not shown to differ, may take back what the steady difference claims: they
-    /// do so in these pairs, and either the total's interval lies on the other side of 0, or one event is larger than a
-    /// period of the base and far larger than any that came to the side which is called dearer.
-    pub(crate) fn may_deceive(&self, base_us_per_second: f64) -> bool {
-        let turned = self.steady.mean * self.total.mean <= 0.0 && self.steady.mean != 0.0;
-        let [more, fewer] = match self.steady.mean < 0.0 {
-            true => [&self.variant, &self.base],
-            false => [&self.base, &self.variant],
+    /// Whether the total is what the sides are said to differ by: where the interval of what events add leaves no doubt, or
+    /// the steady part says nothing.
+    pub(crate) fn is_total(&self) -> bool {
+        self.events.differs_from_zero() || self.differ && !self.steady.differs_from_zero()
+    }
+
+    /// The most that the variant may cost more, as it was seen; of the base, where it is turned. What comes at least once a
+    /// window comes a whole number of times in each, and always at the same place: once more is what no pair has seen.
+    pub(crate) fn most(&self, is_turned: bool) -> Estimate {
+        let (total, side) = match is_turned {
+            false => (self.total, &self.variant),
+            true => (self.total.turned(), &self.base),
         };
-        let largest = more.largest_us.unwrap_or(0.0);
-        let usual = fewer.largest_us.unwrap_or(0.0) * OUTGROWN;
-        let opposed = self.total.interval.is_some_and(|one| one.low > 0.0 || one.high < 0.0);
-        turned && (opposed || largest > usual.max(base_us_per_second * self.period_s))
+        let window_s = f64::from(self.periods) * self.period_s / f64::from(total.n);
+        let recurs = self.differ && side.count >= total.n;
+        total.shifted(side.mean_us.filter(|_| recurs).map_or(0.0, |size_us| size_us / window_s))
     }
 }
 

@@ -16,11 +16,11 @@ use crate::{figures::Part, stats::Estimate};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
-    /// The variant costs more: the interval excludes 0.
+    /// The variant costs more, or its steady cost is higher: the interval excludes 0.
     Dearer,
-    /// The variant costs less.
+    /// The variant costs less, whatever rare events may add.
     Cheaper,
-    /// Both cost the same: the interval at 1 − 2α lies within the margin, and does include 0.
+    /// Both cost the same: the interval at 1 − 2α lies within the margin, and does include 0; so do rare events.
     Equivalent,
     /// Neither can be said with these pairs.
     Undecided,
@@ -61,10 +61,11 @@ pub struct Split {
     pub variant: Events,
     /// The base's events.
     pub base: Events,
-    /// Exact two-sided p of the sign-flip test over events: over what they add to each pair, or over how many more the
-    /// variant has in it, whichever is smaller.
+    /// The smallest p of three tests whether events differ: in what they add to each pair, in their number, and in their
+    /// sizes by rank.
     pub p: f64,
-    /// Whether it shows, at the level of this look, that events differ between the sides.
+    /// Whether that is at most 0.05, at whichever level the comparison itself is decided. Where it is not, they are not
+    /// alike for that: what they may add is in the interval of `events`.
     pub differ: bool,
 }
 
@@ -110,7 +111,7 @@ pub struct Deferred {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// The steady one: events are not shown to differ.
+    /// The steady one: events are not shown to differ, or the total says nothing.
     Steady,
     /// The total: events differ.
     Total,
@@ -232,7 +233,8 @@ pub struct Judgement {
     pub detectable: Option<f64>,
     /// Pairs that it would probably take to decide; `None` where it is decided or no one can tell.
     pub pairs_needed: Option<u32>,
-    /// Error that is allowed at this look: 0.05 where there is one look.
+    /// Error of its intervals: of 0.05 for all looks, this look's part, and half of that where the steady part and the total
+    /// are both asked.
     pub level: f64,
     /// This look and all looks, where the comparison went on until it was decided.
     pub look: Option<(u32, u32)>,

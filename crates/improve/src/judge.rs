@@ -4,7 +4,7 @@
 //! cheat behind it (docs/design/improve.md), and the first that fails names the reason.
 
 use analysis::{
-    Estimate, Part, paired,
+    Estimate, Part,
     quantity::percent,
     verdicts::{Finding as Found, Judgement, WitnessFinding},
 };
@@ -261,14 +261,14 @@ fn below_floor(_: &Rule, evidence: &Evidence) -> Option<Finding> {
 }
 
 /// Whether what is saved is as much as is asked, and no chance.
-fn is_won(rule: &Rule, change: &Estimate) -> bool {
-    paired::below(change, -rule.at_least.get()).is_some_and(|p| p <= rule.level)
+fn is_won(rule: &Rule, judgement: &Judgement) -> bool {
+    judgement.is_cheaper_by(rule.at_least.get(), rule.level)
 }
 
 /// Whether nothing of what was changed ran. A win may come from data, and what costs more does.
 fn never_ran(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
     let judgement = &evidence.judgement;
-    let decided = is_won(rule, &judgement.relative?) || judgement.finding == Found::Dearer;
+    let decided = is_won(rule, judgement) || judgement.finding == Found::Dearer;
     let finding = || idle(&evidence.never_ran, &at(judgement));
     (!decided).then(finding).flatten()
 }
@@ -289,7 +289,7 @@ fn idle(names: &[String], at: &str) -> Option<Finding> {
 fn saving(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
     let judgement = &evidence.judgement;
     let relative = judgement.relative?;
-    if is_won(rule, &relative) {
+    if is_won(rule, judgement) {
         return None;
     }
     let at = at(judgement);

@@ -72,7 +72,8 @@ enum Defaults {
     Device,
 }
 
-/// Pairs of a comparison, and repetitions, on a device: twice as many as where time is counted, because real time is noisy.
+/// Repetitions on a device: twice as many as where time is counted, because real time is noisy. Comparisons take up to two
+/// pairs for each.
 pub const ON_DEVICES: u32 = 12;
 
 impl Defaults {
@@ -87,8 +88,8 @@ impl Defaults {
         if !says(&["trial", "repetitions"]) {
             study.trial.repetitions = ON_DEVICES;
         }
-        if !says(&["compare", "pairs"]) {
-            study.compare.pairs = ON_DEVICES;
+        if !says(&["compare", "up-to"]) {
+            study.compare.up_to = 2 * ON_DEVICES;
         }
     }
 }

@@ -30,6 +30,7 @@ use crate::{
     share::Share,
     span::Span,
     topology::{InterfaceOrder, WantedProcess},
+    verdict::Pairs,
 };
 
 /// A study file, read and checked for shape.
@@ -329,14 +330,20 @@ pub struct VariantParity {
     pub values: Option<Vec<String>>,
 }
 
+/// The most pairs of a comparison where nothing else is said.
+const MOST_PAIRS: u32 = 48;
+
 /// How close a comparison must look.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Compare {
     /// Differences below this share of the base do not matter.
     pub margin: Share,
-    /// Pairs of trials; at least [`crate::verdict::FEWEST_PAIRS`].
-    pub pairs: u32,
+    /// So many pairs of trials, at least [`crate::verdict::FEWEST_PAIRS`], in place of as many as decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<u32>,
+    /// The most pairs until it is decided; at least [`crate::verdict::FEWEST_PAIRS`].
+    pub up_to: u32,
     /// The perturbed states in which each comparison is repeated, with as many pairs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub perturb: Vec<Perturbation>,
@@ -344,7 +351,14 @@ pub struct Compare {
 
 impl Default for Compare {
     fn default() -> Self {
-        Self { margin: Share::of(0.005), pairs: crate::verdict::FEWEST_PAIRS, perturb: Vec::new() }
+        Self { margin: Share::of(0.005), pairs: None, up_to: MOST_PAIRS, perturb: Vec::new() }
+    }
+}
+
+impl Compare {
+    /// How many pairs decide.
+    pub fn decided_by(&self) -> Pairs {
+        self.pairs.map_or(Pairs::UpTo(self.up_to), Pairs::Fixed)
     }
 }
 

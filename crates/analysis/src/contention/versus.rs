@@ -100,7 +100,7 @@ pub struct Split {
     pub base_events: u32,
     /// Periods in which the variant did.
     pub variant_events: u32,
-    /// Exact p of the test whether events differ.
+    /// The smallest p of the tests whether events differ.
     pub p: f64,
     /// Whether they are shown to.
     pub differ: bool,
@@ -304,7 +304,7 @@ impl Versus {
         let differ = if split.differ { "they differ" } else { "no difference shown" };
         format!(
             "rare events in {periods} periods of {} s each: {base_events} in `{}`, {variant_events} in `{}`: {differ}, \
-             exact p = {p:.3}; steady {}, total {} Mb/s",
+             p = {p:.3}; steady {}, total {} Mb/s",
             split.period_s,
             self.base,
             self.variant,

@@ -67,17 +67,21 @@ pub fn is_decided(run: &Run, trials: &[Trial]) -> bool {
 
 pub(crate) fn progress(measured: &Measured, versus: &Versus) -> Progress {
     let question = Question::of(measured, versus);
-    let evidence = Evidence::of(measured, &question);
-    let looks = versus.pairs.looks();
+    looked(&question, &Evidence::of(measured, &question), versus.pairs)
+}
+
+/// How far so many pairs have come with this evidence.
+pub(super) fn looked(question: &Question, evidence: &Evidence, pairs: Pairs) -> Progress {
+    let looks = pairs.looks();
     let level = ERROR / looks.len().max(1) as f64;
-    let look = |number: usize, pairs: usize| Look {
-        pairs,
+    let look = |number: usize, done: usize| Look {
+        pairs: done,
         level,
-        of: matches!(versus.pairs, Pairs::UpTo(_)).then_some((number as u32, looks.len() as u32)),
+        of: matches!(pairs, Pairs::UpTo(_)).then_some((number as u32, looks.len() as u32)),
     };
     let done = evidence.judged.whole.len();
     if !evidence.strangers.is_empty() || evidence.is_no_op() {
-        let judgement = judge(&question, &evidence, look(1, done));
+        let judgement = judge(question, evidence, look(1, done));
         return Progress::Decided(Box::new(judgement));
     }
     let mut so_far = None;
@@ -88,7 +92,7 @@ pub(crate) fn progress(measured: &Measured, versus: &Versus) -> Progress {
         }
         let is_last = done < pairs || at + 1 == looks.len();
         let number = if is_last { looks.len() } else { at + 1 };
-        let judgement = Box::new(judge(&question, &evidence, look(number, pairs.min(done))));
+        let judgement = Box::new(judge(question, evidence, look(number, pairs.min(done))));
         if is_final(&judgement) {
             return Progress::Decided(judgement);
         }
@@ -97,7 +101,7 @@ pub(crate) fn progress(measured: &Measured, versus: &Versus) -> Progress {
         }
         so_far = Some(judgement);
     }
-    Progress::GoOn(so_far.or_else(|| Some(Box::new(judge(&question, &evidence, look(1, done))))))
+    Progress::GoOn(so_far.or_else(|| Some(Box::new(judge(question, evidence, look(1, done))))))
 }
 
 /// Whether no further pair would say more.

@@ -1,5 +1,7 @@
 //! Decisions on made-up pairs, and their sentences.
 
+mod plants;
+
 use model::{
     study::{Count, Function},
     trial::Outcome,
@@ -119,7 +121,7 @@ fn five_pairs_are_too_few() {
     let found = of(&pairs(5, -0.2, 0.001, 1), Expect::Faster);
     assert_eq!((found.verdict, found.pairs), (Verdict::Invalid, 5));
     assert!(
-        found.sentence.starts_with("invalid: too few pairs: 5 of 5 planned are whole"),
+        found.sentence.starts_with("invalid: only 5 of 5 planned pairs are valid"),
         "{}",
         found.sentence
     );
@@ -218,7 +220,9 @@ fn a_study_judges_fixes_and_no_rivals() {
             ("slower-cadence", "bulk", Part::Subject, Finding::Cheaper),
         ]
     );
-    assert!(found.iter().all(|one| one.clients == 114 && one.pairs == 6 && one.level == ERROR));
+    assert!(
+        found.iter().all(|one| one.clients == 114 && one.pairs == 6 && one.level == ERROR / 2.0)
+    );
 }
 
 #[test]
@@ -295,7 +299,9 @@ fn a_small_cost_is_found_next_to_rare_events() {
         "{}",
         found.sentence
     );
-    assert_eq!(found.verdict, Verdict::Pass, "0.05 % is below the margin of 0.5 %");
+    // 0.05 % is below the margin of 0.5 %, and what seven events add is not: 6 µs a second, with 30 above and below.
+    assert_eq!(found.verdict, Verdict::Invalid, "{}", found.sentence);
+    assert!(found.pairs_needed.is_some_and(|pairs| (7..30).contains(&pairs)), "{found:?}");
     let split = found.split.unwrap();
     assert_eq!((split.variant.count, split.base.count, split.periods), (3, 4, 120));
     assert!((split.steady.mean - 2.0).abs() < 1e-3, "{split:?}");
@@ -303,10 +309,18 @@ fn a_small_cost_is_found_next_to_rare_events() {
 }
 
 #[test]
-fn the_same_with_rare_events_is_the_same() {
-    let found = by_periods(&rounds(0.0, interrupts), Expect::Same);
-    assert_eq!((found.finding, found.verdict), (Finding::Equivalent, Verdict::Pass));
-    assert_eq!(found.detectable, Some(0.0), "{}", found.sentence);
+fn the_same_is_the_same_where_what_rare_events_may_add_is_within_the_margin() {
+    // Of a hundredth in place of half of one: what was seen of them bounds it to 0.75 %.
+    for (margin, found, verdict) in
+        [(0.01, Finding::Equivalent, Verdict::Pass), (0.005, Finding::Undecided, Verdict::Invalid)]
+    {
+        let (mut run, trials) = compared_by_periods(&rounds(0.0, interrupts));
+        let versus = versus(&mut run);
+        (versus.expect, versus.margin) = (Expect::Same, model::share::Share::of(margin));
+        let judgement = judged(&run, &trials);
+        assert_eq!((judgement.finding, judgement.verdict), (found, verdict), "{judgement:?}");
+        assert_eq!(judgement.detectable, Some(0.0), "{}", judgement.sentence);
+    }
 }
 
 #[test]
@@ -330,7 +344,7 @@ fn a_cost_below_the_counters_grain_is_found() {
     );
     let steady = found.split.unwrap().steady;
     assert!((steady.mean - 0.43).abs() < 0.05, "{steady:?}");
-    let same = by_periods(&rounded(0.0, interrupts), Expect::Same);
+    let same = by_periods(&rounded(0.0, |_, _| [0.0; 2]), Expect::Same);
     assert_eq!(same.finding, Finding::Equivalent, "{}", same.sentence);
 }
 
@@ -354,19 +368,21 @@ fn bursts_that_are_smaller_than_the_labs_own_events_are_seen_by_their_number() {
         [variant + if second % 10 == 6 { 214.0 } else { 0.0 }, base]
     };
     let found = by_periods(&rounds(-0.05, bursts), Expect::Faster);
-    assert!(
-        found.split.as_ref().unwrap().differ && found.basis == Basis::Total,
-        "{}",
-        found.sentence
-    );
-    assert_ne!(found.finding, Finding::Cheaper, "{}", found.sentence);
+    assert!(found.split.as_ref().unwrap().differ, "{}", found.sentence);
+    assert_eq!((found.finding, found.verdict), (Finding::Undecided, Verdict::Invalid));
     let without = by_periods(&rounds(-0.05, interrupts), Expect::Faster);
-    assert_eq!((without.finding, without.basis), (Finding::Cheaper, Basis::Steady));
+    assert!(!without.split.as_ref().unwrap().differ, "{}", without.sentence);
+    assert_eq!((without.finding, without.verdict), (Finding::Undecided, Verdict::Invalid));
+    assert!(
+        without.sentence.contains("the steady cost of `after` is lower"),
+        "{}",
+        without.sentence
+    );
 }
 
-/// The same where one pair has as many events on either side, so that neither test of events shows a difference.
+/// One pair of six has as many events on either side.
 #[test]
-fn a_total_on_the_other_side_of_nothing_leaves_it_undecided() {
+fn a_total_on_the_other_side_of_nothing_decides() {
     let bursts = |pair: usize, second: usize| match (pair, second) {
         (3, 1) => [0.0, 250.0],
         (_, 6) => [214.0, 0.0],
@@ -375,13 +391,8 @@ fn a_total_on_the_other_side_of_nothing_leaves_it_undecided() {
         _ => [0.0, 0.0],
     };
     let found = by_periods(&rounds(-0.05, bursts), Expect::Faster);
-    assert_eq!(
-        (found.finding, found.basis),
-        (Finding::Undecided, Basis::Steady),
-        "{}",
-        found.sentence
-    );
-    assert_eq!(found.verdict, Verdict::Invalid);
+    assert_eq!((found.finding, found.basis), (Finding::Dearer, Basis::Total), "{}", found.sentence);
+    assert_eq!(found.verdict, Verdict::Fail);
 }
 
 #[test]
@@ -391,7 +402,11 @@ fn one_burst_that_takes_everything_back_leaves_it_undecided() {
     for expect in [Expect::Faster, Expect::NoSlower] {
         let found = by_periods(&rounds(-400.0, burst), expect);
         assert_eq!((found.finding, found.verdict), (Finding::Undecided, Verdict::Invalid));
-        assert!(found.sentence.contains("more pairs show"), "{}", found.sentence);
+        assert!(
+            found.sentence.contains("but what rare events add is not known"),
+            "{}",
+            found.sentence
+        );
     }
 }
 

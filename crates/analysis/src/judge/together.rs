@@ -14,9 +14,9 @@ pub(super) fn of(
     level: f64,
 ) -> Option<Together> {
     let paired = Effect::of(values, places, level).paired?;
-    let equivalence = paired::equivalence(&paired.ratios, margin);
+    let is_same = paired::equivalence(&paired.ratios, margin).is_some_and(|p| p <= level);
     Some(Together {
-        finding: rule::finding(&paired.absolute, equivalence, level),
+        finding: rule::finding(&paired.absolute, is_same),
         absolute: paired.absolute,
         relative: paired.relative,
         pays: false,

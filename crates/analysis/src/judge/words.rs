@@ -12,6 +12,9 @@ use crate::{
     verdicts::{Basis, Events, Finding, InState, Judgement, Split, WitnessFinding},
 };
 
+/// Events that add less than this, µs of CPU a second, are rounding.
+const DUST: f64 = 0.01;
+
 /// The sides differ in more than what is named.
 pub(super) fn not_comparable(judgement: &Judgement) -> String {
     let named = match &judgement.difference {
@@ -52,7 +55,7 @@ pub(super) fn not_witnessed(found: &WitnessFinding) -> String {
 /// So few pairs show nothing.
 pub(super) fn too_few(judgement: &Judgement, evidence: &Evidence) -> String {
     format!(
-        "invalid: too few pairs: {} of {} planned {} whole and valid, and fewer than {FEWEST_PAIRS} show nothing: the exact p of 5 cannot reach 0.05",
+        "invalid: only {} of {} planned pairs {} valid; a verdict needs at least {FEWEST_PAIRS}",
         judgement.pairs,
         evidence.planned,
         if judgement.pairs == 1 { "is" } else { "are" },
@@ -147,8 +150,7 @@ fn range(states: &[InState]) -> String {
 
 /// A relative effect in per cent, with its sign.
 fn signed(effect: &Estimate) -> String {
-    let plus = if effect.mean > 0.0 { "+" } else { "" };
-    format!("{plus}{}", Unit::PER_CENT.mean(effect))
+    format!("{}{}", plus(effect), Unit::PER_CENT.mean(effect))
 }
 
 /// What is claimed, by finding and question.
@@ -156,6 +158,9 @@ fn claim(judgement: &Judgement) -> String {
     let (variant, base) = (&judgement.variant, &judgement.base);
     let margin = percent(judgement.margin);
     let at = format!("at {}", count(judgement.clients, "client"));
+    if let Some(half) = half_decided(judgement) {
+        return format!("{half} {at}, but what rare events add is not known closely enough");
+    }
     match (judgement.finding, judgement.expect, judgement.verdict) {
         (Finding::Cheaper | Finding::Dearer, Expect::Same, Verdict::Pass) => {
             format!(
@@ -177,6 +182,19 @@ fn claim(judgement: &Judgement) -> String {
         }
         _ => format!("these pairs do not decide between `{variant}` and `{base}` {at}"),
     }
+}
+
+/// What the steady cost alone says, where it would decide and rare events keep the verdict open.
+fn half_decided(judgement: &Judgement) -> Option<String> {
+    rule::awaited(judgement)?;
+    let Judgement { variant, base, .. } = judgement;
+    let steady = judgement.split.as_ref()?.steady;
+    let than = match steady.differs_from_zero() {
+        true if steady.mean > 0.0 => "is higher than",
+        true => "is lower than",
+        false => "is within the margin of",
+    };
+    Some(format!("the steady cost of `{variant}` {than} that of `{base}`"))
 }
 
 /// That the subject is cheap only because others pay.
@@ -203,27 +221,40 @@ fn put_off(judgement: &Judgement) -> String {
     )
 }
 
-/// The difference, absolute and relative, with intervals.
+/// The difference, absolute and relative, with intervals; a steady part that is decided comes first.
 fn effect(judgement: &Judgement) -> String {
     let Some(absolute) = judgement.absolute else { return "nothing was measured".to_owned() };
-    let unit = cpu_unit(absolute.mean);
-    let word = if absolute.mean < 0.0 { "lower" } else { "higher" };
     let which = match judgement.basis {
         Basis::Steady => "steady ",
         Basis::Total => "total ",
         Basis::Mean(_) => "",
     };
-    let whose = match judgement.part {
+    let whose = |which: &str| match judgement.part {
         Part::Sum => format!("{which}CPU of subject, load and others together"),
         _ => format!("{}'s {which}CPU", judgement.subject),
     };
-    let shown = if absolute.mean < 0.0 { absolute.turned() } else { absolute };
-    let mut text = format!("{whose} is {} a second {word}", unit.with_interval(&shown));
+    let steady = judgement.split.as_ref().map(|split| split.steady);
+    let steady = steady.filter(|one| judgement.basis == Basis::Total && one.differs_from_zero());
+    let steady = steady
+        .map(|one| format!("{} is {}, and with rare events ", whose("steady "), higher(&one)));
+    let mut text =
+        format!("{}{} is {}", steady.unwrap_or_default(), whose(which), higher(&absolute));
     if let Some(relative) = &judgement.relative {
-        let sign = if relative.mean > 0.0 { "+" } else { "" };
-        text.push_str(&format!(", {sign}{}", Unit::PER_CENT.with_interval(relative)));
+        text.push_str(&format!(", {}{}", plus(relative), Unit::PER_CENT.with_interval(relative)));
     }
     text
+}
+
+/// `16.9 µs [7.5, 26.4] a second higher`.
+fn higher(difference: &Estimate) -> String {
+    let is_lower = difference.mean < 0.0;
+    let shown = if is_lower { difference.turned() } else { *difference };
+    let word = if is_lower { "lower" } else { "higher" };
+    format!("{} a second {word}", cpu_unit(shown.mean).with_interval(&shown))
+}
+
+fn plus(estimate: &Estimate) -> &'static str {
+    if estimate.mean > 0.0 { "+" } else { "" }
 }
 
 /// Pairs, p, and what they could have seen.
@@ -234,10 +265,11 @@ fn ground(judgement: &Judgement, evidence: &Evidence) -> String {
         }
         _ => count(judgement.pairs, "pair"),
     }];
-    if let Some((look, looks)) = judgement.look.filter(|(_, looks)| *looks > 1) {
-        let sure = format!("{:.1}", (1.0 - judgement.level) * 100.0);
-        parts.push(format!("look {look} of {looks} with intervals of {sure} %"));
-    }
+    let sure = format!("intervals of {:.1} %", (1.0 - judgement.level) * 100.0);
+    parts.push(match judgement.look.filter(|(_, looks)| *looks > 1) {
+        Some((look, looks)) => format!("look {look} of {looks} with {sure}"),
+        None => sure,
+    });
     parts.extend(judgement.p.map(|p| format!("exact p = {}", p_value(p))));
     if judgement.finding != Finding::Cheaper && judgement.finding != Finding::Dearer {
         let p = judgement.p_equivalence;
@@ -262,7 +294,7 @@ pub(crate) fn parts(judgement: &Judgement) -> String {
     }
 }
 
-/// Rare events of both sides, whether they differ, and the part of the difference that does not decide.
+/// Rare events of both sides, whether they are shown to differ, and what they may add.
 fn events(judgement: &Judgement, split: &Split) -> String {
     let periods = match split.period_s {
         1.0 => count(split.periods, "second"),
@@ -273,6 +305,11 @@ fn events(judgement: &Judgement, split: &Split) -> String {
         format!("{}{} in `{name}`", side.count, size.unwrap_or_default())
     };
     let counted = split.base.count + split.variant.count;
+    let is_dust =
+        |part: &Estimate| part.interval.is_some_and(|one| one.low.abs().max(one.high) < DUST);
+    if counted == 0 && is_dust(&split.events) {
+        return format!("no rare events in {periods} each");
+    }
     let seen = match counted {
         0 => "none large enough to count".to_owned(),
         _ => format!(
@@ -286,23 +323,17 @@ fn events(judgement: &Judgement, split: &Split) -> String {
         (true, _) => "they differ",
         (false, _) => "no difference shown",
     };
-    let (other, name) = match judgement.basis {
-        Basis::Total => (&split.steady, "steady"),
-        _ => (&split.total, "total"),
-    };
-    let sign = if other.mean > 0.0 { "+" } else { "" };
+    let part = |one: &Estimate| format!("{}{}", plus(one), cpu_unit(one.mean).with_interval(one));
     format!(
-        "rare events in {periods} each: {seen}: {differ}, exact p = {}; {name} {sign}{} a second",
+        "rare events in {periods} each: {seen}: {differ}, p = {}; they add {}, total {} a second",
         p_value(split.p),
-        cpu_unit(other.mean).with_interval(other),
+        part(&split.events),
+        part(&split.total),
     )
 }
 
 /// What to do where nothing was decided.
 fn advice(judgement: &Judgement) -> String {
-    if rule::may_deceive(judgement) {
-        return "; but rare events take back what the steady cost gives: more pairs show whether they come with the change".to_owned();
-    }
     match judgement.pairs_needed {
         Some(pairs) => format!("; it would probably take {}", count(pairs, "pair")),
         None if judgement.relative.is_none() => {

@@ -188,10 +188,12 @@ fn versus(
 ) -> Result<Versus, Failure> {
     let counts = &study.access_point.clients;
     let largest = counts.iter().max().copied().unwrap_or_default();
-    let usual = if flags.a_a { A_A_PAIRS } else { study.compare.pairs };
-    let pairs = match flags.up_to {
-        Some(most) => Pairs::UpTo(most),
-        None => Pairs::Fixed(flags.pairs.unwrap_or(usual)),
+    let pairs = match (flags.pairs, flags.up_to) {
+        (Some(pairs), _) => Pairs::Fixed(pairs),
+        (None, Some(most)) => Pairs::UpTo(most),
+        // How often it is wrong is a question of all of them.
+        (None, None) if flags.a_a => Pairs::Fixed(A_A_PAIRS),
+        (None, None) => study.compare.decided_by(),
     };
     let named = if flags.changes.is_empty() { &variant.changes } else { &flags.changes };
     let difference = if flags.a_a { Difference::Nothing } else { Difference::Variants };
@@ -236,9 +238,10 @@ fn reduce(file: &mut StudyFile, flags: &flags::Compare, versus: &Versus, sides: 
     }
     file.is_cut = true;
     file.overrides.push(format!(
-        "compare {} {}, {}, {}",
+        "compare {} {}, {}{}, {}",
         versus.base,
         versus.variant,
+        if matches!(versus.pairs, Pairs::UpTo(_)) { "up to " } else { "" },
         count(versus.pairs.most(), "pair"),
         count(versus.clients, "client")
     ));

@@ -14,7 +14,7 @@ Examples:
   headroom compare station-stats bulk --other-device ../new/target/device
   headroom compare client-scale iw-dump --rootfs before.tar --other-rootfs after.tar
   headroom compare station-stats bulk --with stationd=FILE --expect same --margin 0.1%
-  headroom compare station-stats brief bulk --up-to 48               until it is decided
+  headroom compare station-stats brief bulk --pairs 12               no fewer and no more
   headroom compare station-stats brief bulk --perturb                in other states of the machine, too
   headroom compare station-stats bulk --a-a                          how often this lab is wrong
   headroom compare tx-completion busy event                          two ways to wait for a card
@@ -52,10 +52,10 @@ pub(crate) struct Compare {
     pub(crate) clients: Option<u32>,
     #[command(flatten)]
     pub(crate) point: Point,
-    /// Pairs of trials, at least 6 [default: the study's, or 6; 20 with --a-a]
+    /// Measure exactly this many pairs of trials, at least 6 [default: until it is decided; 20 with --a-a]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=10_000))]
     pub(crate) pairs: Option<u32>,
-    /// Continue until the question is decided, for at most this many pairs
+    /// Continue until the question is decided, for at most this many pairs [default: the study's, or 48; 24 on a device]
     #[arg(long, value_name = "N", conflicts_with_all = ["pairs", "a_a"], value_parser = clap::value_parser!(u32).range(6..=10_000))]
     pub(crate) up_to: Option<u32>,
     /// Differences below this share of the base do not matter [default: the study's, or 0.5%; of strategies and controls 1%]

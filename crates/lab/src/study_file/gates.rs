@@ -186,12 +186,13 @@ impl Rules<'_> {
 
     fn compare(&self) -> Result<(), Fault> {
         let compare = &self.study.compare;
-        if compare.pairs < FEWEST_PAIRS {
+        let numbers = [("pairs", compare.pairs.unwrap_or(FEWEST_PAIRS)), ("up-to", compare.up_to)];
+        if let Some((key, pairs)) = numbers.into_iter().find(|(_, pairs)| *pairs < FEWEST_PAIRS) {
             let why = format!(
                 "{}; with fewer than {FEWEST_PAIRS} the exact p cannot reach 0.05",
-                model::plural::count(compare.pairs, "pair")
+                model::plural::count(pairs, "pair")
             );
-            return self.fault(&["compare", "pairs"], why);
+            return self.fault(&["compare", key], why);
         }
         if compare.margin.get() <= 0.0 || compare.margin.get() >= 1.0 {
             let why = format!(
@@ -362,6 +363,7 @@ mod tests {
             message("pause = \"m\""),
             message("pause = \"/m\"\n[pause]"),
             message("[compare]\npairs = 5"),
+            message("[compare]\nup-to = 5"),
             message("[compare]\nmargin = \"0%\""),
             message("[[access-point.interface]]\nname = \"wlan0\"\nmegahertz = 6"),
             message(

@@ -109,11 +109,12 @@ pub(super) fn numbers(study: &Study, lines: Lines<'_>) -> Result<(), Fault> {
     let (trial, profile) = (&study.trial, &study.profile);
     let repetitions =
         |path, value: u32| Most { path, value: value.into(), most: REPETITIONS.into() };
-    let pairs = study.compare.pairs;
+    let compare = &study.compare;
     let mut numbers = vec![
         repetitions(&["trial", "repetitions"], trial.repetitions),
         repetitions(&["profile", "repetitions"], profile.repetitions),
-        repetitions(&["compare", "pairs"], pairs),
+        repetitions(&["compare", "pairs"], compare.pairs.unwrap_or_default()),
+        repetitions(&["compare", "up-to"], compare.up_to),
     ];
     let mut spans: Vec<(&[&str], Span)> = vec![
         (&["trial", "window"], trial.window),

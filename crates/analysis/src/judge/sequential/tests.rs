@@ -28,7 +28,8 @@ fn a_large_effect_is_decided_at_the_first_look_and_later_pairs_do_not_change_tha
     let at_six = decide(&run, &trials[..12]);
     let Progress::Decided(judgement) = &at_six else { panic!("{at_six:?}") };
     assert_eq!((judgement.pairs, judgement.look), (6, Some((1, 5))), "6, 8, 12, 16, 24");
-    assert_eq!(judgement.level, 0.05 / 5.0);
+    // Of five looks each, and of each the steady part and the total.
+    assert_eq!(judgement.level, 0.05 / 5.0 / 2.0);
     assert_eq!(decide(&run, &trials), at_six);
 }
 
@@ -76,7 +77,7 @@ fn a_fixed_number_is_waited_for() {
     assert!(matches!(decide(&run, &trials[..14]), Progress::GoOn(_)));
     let found = decide(&run, &trials);
     let Progress::Decided(judgement) = &found else { panic!("{found:?}") };
-    assert_eq!((judgement.pairs, judgement.look, judgement.level), (8, None, 0.05));
+    assert_eq!((judgement.pairs, judgement.look, judgement.level), (8, None, ERROR / 2.0));
 }
 
 #[test]

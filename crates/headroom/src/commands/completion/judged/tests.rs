@@ -153,7 +153,8 @@ fn pairs_that_are_not_whole_make_it_invalid_and_are_reported() {
     assert_eq!((comparison.verdict, comparison.pairs), (Verdict::Invalid, 5));
     let lines = comparison.lines(&completion);
     assert!(lines.iter().any(|line| line.sentence.contains("1 of 13 trials missing")), "{lines:?}");
-    const TOO_FEW: &str = "invalid: too few pairs: 0 of 6 planned are whole and valid, and fewer than 6 show nothing: the exact p of 5 cannot reach 0.05";
+    const TOO_FEW: &str =
+        "invalid: only 0 of 6 planned pairs are valid; a verdict needs at least 6";
     recorded.trials.clear();
     let (comparison, completion) = compared(&recorded);
     assert_eq!(comparison.sentence, TOO_FEW);
