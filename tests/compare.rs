@@ -33,7 +33,6 @@ fn a_cure_is_cheaper_as_soon_as_it_is_decided_and_the_files_for_ci_say_so() {
     let place = Place::with_guests();
     place.write("study.toml", &study().text());
     let words = ["compare", "study.toml", "one-by-one", "bulk", "--expect", "faster"];
-    let words = words.into_iter().chain(["--up-to", "48"]);
     let files = ["--out", "run", "--junit", "junit.xml", "--markdown", "summary.md", "--json"];
     let analysis = place.headroom(words).words(files).run().code(0).last_json();
     let message = judgement(&analysis);

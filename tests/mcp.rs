@@ -94,7 +94,7 @@ fn comparisons_and_profiles_are_jobs_too() {
     let Some(mut mcp) = Mcp::start(&place, "legacy", &[]) else { return };
     let words = json!({"study": "study.toml", "base": "ask", "variant": "idle", "window": "1s"});
     let begun = mcp.call("compare", &words).value();
-    assert_eq!((&begun["kind"], &begun["trials_planned"]), (&json!("compare"), &json!(12)));
+    assert_eq!((&begun["kind"], &begun["trials_planned"]), (&json!("compare"), &json!(96)));
     let words =
         json!({"method": "call", "tool": "wait", "words": {"handle": "job-1", "seconds": 44}});
     let mut steps = Vec::new();

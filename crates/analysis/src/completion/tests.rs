@@ -48,11 +48,8 @@ fn a_strategy_that_takes_less_is_shown_to_and_one_that_is_not_tried_often_enough
     trials.retain(|trial| trial.planned.block < 3);
     let few = analyse(&test_data::run(), &trials);
     assert!(few.versus.iter().all(|one| one.verdict == Verdict::Invalid));
-    assert!(
-        few.versus[0].sentence.contains("a verdict needs at least 6"),
-        "{}",
-        few.versus[0].sentence
-    );
+    let sentence = &few.versus[0].sentence;
+    assert!(sentence.contains("a verdict needs at least 6"), "{sentence}");
 }
 
 fn question(expect: Expect) -> judge::Question {
@@ -131,10 +128,8 @@ fn windows_are_compared_part_by_part_and_a_rare_interrupt_is_no_difference() {
     let split = found.split.unwrap();
     assert_eq!((split.periods, split.variant.count, split.base.count), (60, 1, 0));
     assert_eq!((split.period_s, split.steady.mean), (0.05, 0.0));
-    assert!(
-        (split.total.mean - 80.0 / 6.0).abs() < 1e-3,
-        "40 µs in one of six half seconds: {split:?}"
-    );
+    // 40 µs in one of six half seconds.
+    assert!((split.total.mean - 80.0 / 6.0).abs() < 1e-3, "{split:?}");
     insta::assert_snapshot!(found.sentence);
 }
 
