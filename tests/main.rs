@@ -57,6 +57,7 @@ mod pause_weather;
 mod perturbed;
 mod profile;
 mod real_ssh;
+mod recordings;
 mod red_team;
 mod repairs;
 mod run;
