@@ -25,14 +25,14 @@ pub(crate) struct Workspace {
     pub(crate) files: Vec<String>,
     /// The Rust ones.
     pub(crate) sources: Vec<Source>,
-    /// The documents: path and text.
-    pub(crate) pages: Vec<(String, String)>,
     /// The studies that ship: path and text.
     pub(crate) studies: Vec<(String, String)>,
     /// The root's `Cargo.toml`.
     pub(crate) manifest: String,
     /// External dependencies of the workspace table.
     pub(crate) table: BTreeSet<String>,
+    /// `xtask/budget.toml`.
+    pub(crate) budget: String,
     /// `docs/design/dependencies.md`.
     pub(crate) reasons: String,
 }
@@ -79,14 +79,12 @@ impl Workspace {
         list(root, "", &mut files)?;
         let rust = files.iter().filter(|path| path.ends_with(".rs"));
         let sources = rust.map(|path| Ok(Source::new(path, read(root, path)?)));
-        let texts = |wanted: &dyn Fn(&str) -> bool| -> Result<Vec<(String, String)>> {
-            let paths = files.iter().filter(|path| wanted(path));
-            paths.map(|path| Ok((path.clone(), read(root, path)?))).collect()
-        };
-        let is_study = |path: &str| path.starts_with("studies/") && path.ends_with(".toml");
+        let studies =
+            files.iter().filter(|path| path.starts_with("studies/") && path.ends_with(".toml"));
+        let studies = studies.map(|path| Ok((path.clone(), read(root, path)?)));
         Ok(Self {
-            pages: texts(&|path| path.ends_with(".md"))?,
-            studies: texts(&is_study)?,
+            studies: studies.collect::<Result<_>>()?,
+            budget: read(root, "xtask/budget.toml")?,
             packages: packages(root, &metadata)?,
             sources: sources.collect::<Result<_>>()?,
             table: table(&manifest)?,

@@ -2,7 +2,7 @@
 //!
 //! CONTRIBUTING.md has them in words; what stands there and can be checked is checked here.
 
-mod circles;
+mod budget;
 mod dependencies;
 mod device;
 mod layers;
@@ -10,25 +10,21 @@ mod names;
 mod paths;
 mod studies;
 mod text;
-mod words;
 
 use crate::{fault::Fault, workspace::Workspace};
 
 /// Every breach, rule by rule.
 pub(crate) fn faults(workspace: &Workspace) -> Vec<Fault> {
-    let Workspace { packages, files, sources, pages, studies, .. } = workspace;
+    let Workspace { packages, files, sources, studies, budget, .. } = workspace;
     let mut faults = Vec::new();
     faults.extend(packages.iter().flat_map(layers::faults));
     faults.extend(packages.iter().flat_map(device::faults));
     faults.extend(dependencies::faults(workspace));
     faults.extend(files.iter().filter_map(|path| names::fault(path)));
-    faults.extend(files.iter().filter_map(|path| words::in_path(path)));
-    faults.extend(sources.iter().flat_map(words::in_code));
-    faults.extend(pages.iter().flat_map(|(path, text)| words::in_headings(path, text)));
     faults.extend(sources.iter().flat_map(text::faults));
     faults.extend(sources.iter().flat_map(paths::faults));
     let names = studies::names(studies);
     faults.extend(sources.iter().flat_map(|source| studies::faults(source, &names)));
-    faults.extend(circles::faults(sources));
+    faults.extend(budget::faults(sources, budget));
     faults
 }
