@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::harness::{Place, Study, number};
 
-/// Of each variant.
 const TRIALS: u32 = 3;
 /// Coefficient of variation of the CPU figure over restored trials.
 const VARIATION: f64 = 1e-4;

@@ -31,7 +31,6 @@ const SAID: &str = "/run/said";
 const CALLS: u64 = 40 + 10 + 5 * 3 + 10 + 5;
 const BIRTHS: u64 = CALLS + 5;
 
-/// Batches in a window.
 const BATCHES: u64 = 3;
 
 fn words(text: &str) -> Vec<String> {

@@ -40,7 +40,6 @@ const HASTE: [(&str, &str); 9] = [
     ("window = \"10s\"", "window = \"5s\""),
 ];
 
-/// Acceptances in haste.
 const ONE_CELL: &str = "[acceptance]\ncells = 1\nclients = [5, 7]\nevery = [\"1s\", \"1s\"]\n";
 
 /// What must become of a diff.

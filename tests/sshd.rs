@@ -33,7 +33,6 @@ kernel = "kernel_clone"
 census = true
 "#;
 
-/// In each window.
 const LOGINS: u64 = 2;
 
 /// One window with this load, on one access point. The key is made anew for each trial.

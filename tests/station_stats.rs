@@ -34,8 +34,8 @@ fn stationd_stays_near_the_floor_and_below_iw() {
     let mut words = vec!["run", STUDY, "--clients", "114", "--repetitions", "1", "--window", "6s"];
     words.extend(variants.iter().flat_map(|variant| ["--variant", variant]));
     words.extend(["--only", "cpu", "--out", Path::to_str(&out).unwrap()]);
-    // Gates that need what was left out are not asked.
-    place.headroom(words).run().code(0);
+    // One repetition of a part of it: gates that need more cannot be judged, and say so.
+    place.headroom(words).run().code(3);
     let measured = measured(&place);
     let subject = |variant: &str| measured[variant].0 as f64;
     let (default, floor) = (subject("bulk"), subject("floor"));

@@ -25,7 +25,6 @@ const GIVEN_UP: u32 = 2;
 /// How often its memory is looked at. The kernel keeps the peak; only what it grows at its very end is not seen.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// What an execution took.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cost {
     took: Duration,

@@ -120,7 +120,6 @@ impl Guest {
         Self { machine: restore(folder.path()).unwrap(), folder }
     }
 
-    /// One window.
     pub(crate) fn measure(&mut self, order: &Measure, cost: &mut HostCost) -> Recording {
         self.measure_marked(order, None, cost)
     }

@@ -30,7 +30,6 @@ fn profile() -> PathBuf {
     test.ancestors().nth(2).unwrap().to_owned()
 }
 
-/// The target folder.
 pub(crate) fn target() -> PathBuf {
     profile().parent().unwrap().to_owned()
 }
@@ -91,7 +90,6 @@ impl Headroom {
         Self { command, stdin: String::new() }
     }
 
-    /// More words.
     pub(crate) fn words<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
         self.command.args(words);
         self
@@ -102,7 +100,6 @@ impl Headroom {
         self
     }
 
-    /// What it reads.
     pub(crate) fn stdin(mut self, text: &str) -> Self {
         text.clone_into(&mut self.stdin);
         self
@@ -222,7 +219,6 @@ impl Running {
         let _ = self.child.kill();
     }
 
-    /// Waits for its end.
     pub(crate) fn end(mut self) -> Ended {
         let status = eventually(LIMIT, || self.child.try_wait().unwrap());
         if status.is_none() {

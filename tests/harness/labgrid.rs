@@ -31,7 +31,6 @@ use super::{
 /// A Python program of labgrid's may take so long to start on a busy machine.
 const START: Duration = Duration::from_secs(60);
 
-/// The place.
 pub(crate) const PLACE: &str = "ap-1";
 
 /// What the exporter makes known, and how.

@@ -13,7 +13,6 @@ use std::{
 
 use super::{processes::free_port, ssh::Client};
 
-/// How a link is.
 const CARRIES: u8 = 0;
 /// Whoever connects is turned away.
 const CUT: u8 = 1;
@@ -25,7 +24,6 @@ const GONE: u8 = 3;
 /// Between two looks of a silent link.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The link.
 pub(crate) struct Link {
     port: u16,
     state: Arc<AtomicU8>,

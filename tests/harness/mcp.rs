@@ -30,7 +30,6 @@ pub(crate) struct Mcp {
     pub(crate) greeting: Value,
 }
 
-/// What a tool answered.
 #[derive(Debug)]
 pub(crate) struct Answer(Value);
 
@@ -65,7 +64,6 @@ impl Mcp {
         self.line()
     }
 
-    /// Calls a tool.
     pub(crate) fn call(&mut self, tool: &str, words: &Value) -> Answer {
         let said = self.request(&json!({"method": "call", "tool": tool, "words": words}));
         assert!(said["error"].is_null(), "{tool} {words}: {said}");
@@ -112,7 +110,6 @@ impl Answer {
         self.0["structured_content"].clone()
     }
 
-    /// Its text.
     pub(crate) fn text(&self) -> &str {
         self.0["content"][0]["text"].as_str().unwrap()
     }

@@ -119,7 +119,6 @@ impl Place {
         self.run_in("run")
     }
 
-    /// What another folder holds.
     pub(crate) fn run_in(&self, folder: &str) -> RunFolder {
         RunFolder::at(self.path(folder))
     }

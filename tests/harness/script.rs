@@ -76,7 +76,6 @@ pub(crate) fn raised(place: &Place, clients: u32, script: &str) -> Headroom {
     place.headroom(words).stdin(&format!("{WORDS}\n{script}\n"))
 }
 
-/// What a script printed.
 #[derive(Debug)]
 pub(crate) struct Parts {
     ended: Ended,

@@ -17,7 +17,6 @@ use super::{
 /// A server of Slurm's may take so long on a busy machine.
 const START: Duration = Duration::from_secs(60);
 
-/// The nodes.
 pub(crate) const NODES: [&str; 2] = ["one", "two"];
 
 /// A cluster with an empty queue. It ends, with its jobs, when the value is dropped.

@@ -58,7 +58,6 @@ impl Client {
         fs::write(self.names(), names).unwrap();
     }
 
-    /// The program.
     pub(crate) fn program(&self) -> PathBuf {
         self.folder.join("ssh")
     }
@@ -80,7 +79,6 @@ impl Client {
         output.unwrap().status.success()
     }
 
-    /// Its configuration.
     pub(crate) fn names(&self) -> PathBuf {
         self.folder.join("config")
     }
@@ -107,7 +105,6 @@ impl Server {
         }
     }
 
-    /// Its host key.
     fn make_key(self, path: &Path) {
         match self {
             Server::OpenSsh => make_key(path),

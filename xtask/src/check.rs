@@ -25,19 +25,11 @@ const LINTS: Tool = Tool {
 };
 
 /// Our rules, the tools of the toolchain, the documentation; whether all is in order.
-///
-/// # Errors
-///
-/// Where something could not be looked at.
 pub(crate) fn everything(root: &Path) -> Result<bool> {
     all_of(root, &[FORMAT, LINTS])
 }
 
 /// The same without lints, which `make test` has of its build.
-///
-/// # Errors
-///
-/// Where something could not be looked at.
 pub(crate) fn all_but_lints(root: &Path) -> Result<bool> {
     all_of(root, &[FORMAT])
 }
@@ -52,10 +44,6 @@ fn all_of(root: &Path, tools: &[Tool]) -> Result<bool> {
 }
 
 /// Our rules alone; whether all are kept.
-///
-/// # Errors
-///
-/// Where something could not be looked at.
 pub(crate) fn rules(root: &Path) -> Result<bool> {
     let faults = rules::faults(&Workspace::read(root)?);
     faults.iter().for_each(|fault| println!("{fault}"));

@@ -9,9 +9,7 @@ pub(crate) struct Fault {
     pub(crate) path: String,
     /// The line, from 1.
     pub(crate) line: usize,
-    /// What is so.
     pub(crate) what: String,
-    /// What to do.
     pub(crate) remedy: String,
 }
 

@@ -4,10 +4,8 @@
 
 use crate::lexer::{is_word, line_at, words};
 
-/// A function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Function {
-    /// Its name.
     pub(crate) name: String,
     /// The line of its `fn`, from 1.
     pub(crate) line: usize,

@@ -19,10 +19,6 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module \
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Runs a target for so many seconds; whether nothing was found.
-///
-/// # Errors
-///
-/// Where it cannot be built or started.
 pub(crate) fn run(root: &Path, target: &str, seconds: &str) -> Result<bool> {
     let seconds: u32 =
         seconds.parse().with_context(|| format!("{seconds} is not a number of seconds"))?;

@@ -52,7 +52,6 @@ fn hidden(rest: &str, after_word: bool) -> Option<usize> {
     }
 }
 
-/// Block comments nest.
 fn block_comment(rest: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
     while at < rest.len() {

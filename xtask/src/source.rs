@@ -7,7 +7,6 @@ use crate::lexer;
 pub(crate) struct Source {
     /// From the repository's root, with slashes.
     pub(crate) path: String,
-    /// As it is.
     pub(crate) text: String,
     /// Without comments, strings and characters; lines keep their places.
     pub(crate) code: String,

@@ -14,7 +14,6 @@ pub const WORD: &str = "--burn";
 /// So many steps between two looks at the clock, which costs a system call.
 const STEPS: u32 = 1 << 17;
 
-/// A burner that waits.
 #[derive(Debug)]
 pub(crate) struct Burner(Twin);
 

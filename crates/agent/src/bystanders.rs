@@ -41,7 +41,6 @@ const BIRTH_ERRORS: [i32; 7] = [14, 12, 13, 19, 95, 2, 16];
 /// What none but a harmed program hears of `execve`: `EFAULT`, `ENOMEM`.
 const PROGRAM_ERRORS: [i32; 2] = [14, 12];
 
-/// Ends by a fault.
 const FAULTS: [(Signal, &str); 6] = [
     (Signal::ILL, "SIGILL"),
     (Signal::TRAP, "SIGTRAP"),
@@ -118,7 +117,6 @@ struct Failures {
     all: Vec<Failure>,
 }
 
-/// One failure.
 #[derive(Debug)]
 struct Failure {
     pid: u32,

@@ -25,7 +25,6 @@ pub const WORD: &str = "--prove-probes";
 /// See [`WORD`].
 pub const BORN: &str = "--born-to-prove-probes";
 
-/// Calls in a pass.
 const CALLS: u64 = 2_000;
 
 /// Calls of those who are born: a thread and a program.
@@ -165,7 +164,6 @@ fn pass() -> u64 {
     thread_ns() - from
 }
 
-/// What is called.
 #[inline(never)]
 fn called(number: u64) -> u64 {
     black_box(number).wrapping_mul(3)

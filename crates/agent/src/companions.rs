@@ -29,10 +29,6 @@ pub(crate) struct Companion {
 
 impl Companion {
     /// Starts it in its place; what it says is kept.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub(crate) fn start(mut command: Command, place: Place) -> io::Result<Self> {
         let said = File::from(memfd_create("said", MemfdFlags::CLOEXEC)?);
         command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said.try_clone()?);

@@ -98,7 +98,6 @@ impl Running {
         Ok(Self { child, end, figures, said })
     }
 
-    /// Waits for its end.
     fn ended(&mut self, session: &mut Session, until: u64) -> Result<(), End> {
         loop {
             let status = self.child.try_wait();

@@ -23,7 +23,6 @@ use crate::standby;
 /// The word that makes the agent one who removes probes, followed by their group.
 pub const WORD: &str = "--remove-probes";
 
-/// It is there.
 const READY: u8 = b'+';
 
 /// So long the kernel may take to close a killed agent's events.
@@ -67,20 +66,12 @@ impl Definitions {
     }
 
     /// Makes a probe: its event, disabled and inherited.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's.
     pub(crate) fn add(&mut self, place: Place<'_>, end: End) -> Result<Attributes, Error> {
         self.made += 1;
         self.tracing.define(self.group, self.made, Probe { place, end })
     }
 
     /// Has all of them removed.
-    ///
-    /// # Errors
-    ///
-    /// That some are still there.
     pub(crate) fn end(mut self) -> io::Result<()> {
         self.close()
     }

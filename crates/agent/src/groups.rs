@@ -32,7 +32,6 @@ const LOOK: Duration = Duration::from_millis(5);
 /// What an agent is asked with to give back what one that was killed has left, and nothing else.
 pub const GIVE_BACK: &str = "give-back";
 
-/// Its whole life.
 pub fn give_back() {
     if let Some(tree) = Mounts::find().ok().and_then(Mounts::counting) {
         folder::give_back_in(&tree);
@@ -106,7 +105,6 @@ impl Groups {
         }
     }
 
-    /// What groups use.
     pub fn meters(&self, groups: &[PathBuf]) -> Vec<Meter> {
         let version = self.tree.as_ref().map(|tree| tree.version);
         let meter = |group: &PathBuf| Meter::open(version?, group).ok();

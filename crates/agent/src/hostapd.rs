@@ -52,11 +52,6 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Of an interface.
-    ///
-    /// # Errors
-    ///
-    /// hostapd has no socket for this interface.
     pub(crate) fn of(interface: &str) -> io::Result<Self> {
         // An interface may have a folder of its own, and its socket in there.
         let places = FOLDERS.iter().map(|folder| Path::new(folder).join(interface));
@@ -67,7 +62,6 @@ impl Control {
         })
     }
 
-    /// At a path.
     pub(crate) fn at(socket: PathBuf) -> Self {
         Self { socket }
     }
@@ -86,10 +80,6 @@ impl Control {
 
     /// What hostapd says of the interface (`STATUS`), and behind that of each of its stations, as
     /// `hostapd_cli all_sta` prints it.
-    ///
-    /// # Errors
-    ///
-    /// It does not answer.
     pub(crate) fn all_stations(&self) -> io::Result<String> {
         let mut all = ask(&self.socket, "STATUS", PATIENCE)?;
         let mut words = "STA-FIRST".to_owned();

@@ -27,14 +27,12 @@ use model::{
 use self::{files::Files, mounts::Mounts};
 use crate::{census, programs};
 
-/// Whose identity is told.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Processes<'a> {
     /// The subject's processes.
     pub(crate) subject: &'a [u32],
     /// The processes that are counted beside it.
     pub(crate) others: &'a [u32],
-    /// What makes it work.
     pub(crate) load: Option<&'a LoadOrder>,
 }
 

@@ -25,11 +25,9 @@ use crate::{
 /// An instrument in place. Dropping it takes everything back.
 #[derive(Debug)]
 pub(crate) enum InPlace {
-    /// Stacks.
     Stacks(Box<Stacks>),
     /// Counts, the subject's own counters, and what these said as the window opened.
     Counts {
-        /// Ours.
         probes: Box<Probes>,
         /// The command that reads the subject's.
         read: Option<Vec<String>>,
@@ -47,10 +45,6 @@ pub(crate) enum InPlace {
 impl InPlace {
     /// Puts the instrument in place for a subject of these processes, and whoever is in these groups;
     /// `intervals` lie between the samples of the window.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Instrument`], or what the session says.
     pub(crate) fn prepare(
         session: &mut Session,
         order: &Instrument,
@@ -93,11 +87,6 @@ impl InPlace {
         }
     }
 
-    /// The window opens.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Instrument`], or what the session says.
     pub(crate) fn open(&mut self, session: &mut Session) -> Result<(), End> {
         self.ask(session)?;
         let enabled = match self {
@@ -109,10 +98,6 @@ impl InPlace {
     }
 
     /// A sample is about to be taken, the first is 0.
-    ///
-    /// # Errors
-    ///
-    /// What the instrument says.
     pub(crate) fn step(&mut self, sample: u64) -> Result<(), Refusal> {
         match self {
             Self::Pause(pause) => pause.step(sample),
@@ -125,10 +110,6 @@ impl InPlace {
     }
 
     /// A child of ours has ended: an instrument may know it by another name than the load does.
-    ///
-    /// # Errors
-    ///
-    /// What the instrument says.
     pub(crate) fn look(&mut self) -> Result<(), Refusal> {
         match self {
             Self::Pause(pause) => pause.look(),
@@ -145,11 +126,6 @@ impl InPlace {
         }
     }
 
-    /// The window closes.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Instrument`].
     pub(crate) fn close(&self) -> Result<(), Refusal> {
         let disabled = match self {
             Self::Stacks(stacks) => stacks.attached().disable(),
@@ -160,10 +136,6 @@ impl InPlace {
     }
 
     /// Takes what has been recorded so far.
-    ///
-    /// # Errors
-    ///
-    /// What the session says.
     pub(crate) fn drain(&mut self, session: &mut Session) -> Result<(), End> {
         match self {
             Self::Stacks(stacks) => {
@@ -177,10 +149,6 @@ impl InPlace {
     }
 
     /// The last sample has been taken: says what there is to say.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Instrument`], or what the session says.
     pub(crate) fn finish(mut self, session: &mut Session) -> Result<(), End> {
         self.ask(session)?;
         let frame = match self {

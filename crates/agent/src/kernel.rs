@@ -17,7 +17,6 @@ use crate::programs::digest_of;
 /// The first symbols are enough to see whether addresses are shown, bytes.
 const BEGINNING: usize = 4096;
 
-/// Where the symbols are.
 pub(crate) fn symbols() -> KernelSymbols {
     let mut beginning = Vec::with_capacity(BEGINNING);
     let read = File::open("/proc/kallsyms")

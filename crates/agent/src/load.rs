@@ -67,7 +67,6 @@ impl Load {
         }
     }
 
-    /// Whether a command runs.
     pub(crate) fn is_running(&mut self) -> bool {
         match self {
             Self::Rounds(load) => load.is_running(),

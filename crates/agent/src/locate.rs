@@ -23,7 +23,6 @@ const PROGRAMS: [&str; 6] =
 const LIBRARIES: [&str; 6] =
     ["/usr/local/lib", "/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib64"];
 
-/// Looks for each.
 pub(crate) fn all(names: &[String]) -> Vec<Located> {
     names.iter().map(|name| locate(name)).collect()
 }

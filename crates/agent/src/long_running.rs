@@ -91,10 +91,6 @@ impl LongRunning {
     }
 
     /// Kills those that still run after patience; they could not say whether they were content.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Machine`] for the first of them.
     pub(crate) fn kill(&mut self) -> Result<(), Refusal> {
         let mut left = self.running.iter_mut().filter_map(|program| {
             let runs = program.ended().is_none();

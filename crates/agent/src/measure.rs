@@ -44,10 +44,6 @@ const MOST_SAMPLES: u64 = 100_000;
 
 /// Carries an order out, with marks at the ends of its window where it has them. `Done` is the caller's to say, after
 /// everything here is dropped.
-///
-/// # Errors
-///
-/// [`End`], after everything has been restored.
 pub fn measure(session: &mut Session, order: &Measure, marks: Option<Marks>) -> Result<(), End> {
     let begun = monotonic_ns();
     check(order)?;
@@ -180,7 +176,6 @@ impl Found {
         session.census()
     }
 
-    /// Whose identity is told.
     fn pids(&self) -> (Vec<u32>, Vec<u32>) {
         let others = self.others.iter().flat_map(|other| &other.pids).copied().collect();
         (self.subject.pids.clone(), others)

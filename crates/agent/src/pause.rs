@@ -102,10 +102,6 @@ struct Guarded {
 
 impl Pause {
     /// Checks the schedule, and starts the watchdog and the process that is stopped in the consumer's place.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Pause`].
     pub(crate) fn prepare(order: &PauseOrder, setting: Setting<'_>) -> Result<Self, Refusal> {
         let refused = |why| Refusal::Pause { target: order.target.to_string(), why };
         let schedule = Schedule::of(&order.spans, setting.intervals).map_err(refused)?;
@@ -153,10 +149,6 @@ impl Pause {
     }
 
     /// A sample is about to be taken, the first is 0: ends one span and begins the next where it is due.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Pause`], [`Refusal::ConsumerEnded`].
     pub(crate) fn step(&mut self, sample: u64) -> Result<(), Refusal> {
         if sample == 0 {
             self.opened_ns = monotonic_ns();
@@ -350,10 +342,6 @@ impl Pause {
     }
 
     /// What was done, once everybody runs again.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Pause`], [`Refusal::ConsumerEnded`].
     pub(crate) fn finish(mut self) -> Result<Pauses, Refusal> {
         self.continue_all()?;
         self.look()?;
@@ -416,7 +404,6 @@ impl Drop for Pause {
     }
 }
 
-/// Who started a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Parent {
     pid: u32,

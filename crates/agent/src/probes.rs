@@ -116,7 +116,6 @@ impl Probes {
         })
     }
 
-    /// The events.
     pub(crate) fn attached(&self) -> &Attached {
         &self.attached
     }

@@ -16,7 +16,6 @@ use model::{
 };
 use rustix::fs::{StatVfsMountFlags, fstatvfs};
 
-/// Bytes of a name.
 const LONGEST_NAME: usize = 64;
 
 /// Whoever may run programs may run these.

@@ -84,20 +84,12 @@ impl Output {
     }
 
     /// Makes it a command's standard output.
-    ///
-    /// # Errors
-    ///
-    /// The system's: no more descriptors.
     pub(crate) fn direct(&self, command: &mut Command) -> io::Result<()> {
         command.stdout(self.file.try_clone()?);
         Ok(())
     }
 
     /// What was written, up to the place that the command and we share.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub(crate) fn text(&self) -> io::Result<String> {
         let mut bytes = vec![0; usize::try_from(tell(&self.file)?.min(self.longest)).unwrap_or(0)];
         self.file.read_exact_at(&mut bytes, 0)?;
@@ -114,10 +106,6 @@ pub(crate) struct Reading {
 
 impl Reading {
     /// Starts a command in our own group; at most so many bytes of its output are kept.
-    ///
-    /// # Errors
-    ///
-    /// The system's: no such program.
     pub(crate) fn start(words: &[String], longest: u64) -> io::Result<Self> {
         let said = Output::new(longest)?;
         let child = Words::new(words).start(None, |command| said.direct(command))?;
@@ -125,19 +113,11 @@ impl Reading {
     }
 
     /// How it ended; `None` while it runs.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub(crate) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         self.child.try_wait()
     }
 
     /// What it has written so far.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub(crate) fn text(&self) -> io::Result<String> {
         self.said.text()
     }

@@ -78,10 +78,6 @@ impl Tally {
 impl Stacks {
     /// Proves the recorder, says how it works, and opens it for the scope, not yet sampling. What is
     /// mapped by now is sent, and from now on what is mapped anew.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Instrument`], or what the session says.
     pub(crate) fn prepare(
         session: &mut Session,
         order: &StacksOrder,
@@ -143,7 +139,6 @@ impl Stacks {
         })
     }
 
-    /// The events.
     pub(crate) fn attached(&self) -> &Attached {
         &self.attached
     }
@@ -185,10 +180,6 @@ impl Stacks {
     }
 
     /// After the window: what is to be said of it.
-    ///
-    /// # Errors
-    ///
-    /// What the session says.
     pub(crate) fn finish(mut self, session: &mut Session) -> Result<Recorded, End> {
         self.drain(&mut |batch: &[u8]| session.send_records(batch))?;
         self.bystanders.unharmed()?;

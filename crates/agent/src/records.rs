@@ -56,7 +56,6 @@ impl Batch {
         Self { bytes: Vec::with_capacity(LONGEST_BATCH) }
     }
 
-    /// The records.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -37,7 +37,6 @@ const LONGEST_LINE: usize = 300;
 /// So many of its last lines are told: a daemon that gives up often ends with a line that says no more than that.
 const LAST_LINES: usize = 3;
 
-/// Whose words are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
     /// Standard error; the output goes nowhere.
@@ -78,7 +77,6 @@ impl Resident {
         Ok(Self { line: words.line(), child, said, status: None, asked_ns: None })
     }
 
-    /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -16,10 +16,6 @@ const GO: &[u8] = b"\xff Go buildinf:";
 const PIECE: usize = 1 << 16;
 
 /// Why the returns of a program's functions are not to be watched; `None` where they may be.
-///
-/// # Errors
-///
-/// The system's.
 pub(crate) fn harmful_in(file: impl Read) -> io::Result<Option<&'static str>> {
     if ends_sandboxed(&system::uname().release) {
         return Ok(Some(

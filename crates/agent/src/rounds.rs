@@ -132,7 +132,6 @@ impl RoundLoad {
         self.rounds
     }
 
-    /// Whether a command runs.
     pub(crate) fn is_running(&self) -> bool {
         self.running.is_some()
     }
@@ -163,10 +162,6 @@ impl RoundLoad {
     }
 
     /// Takes the end of the running command, if it has ended, and starts the next one of the round.
-    ///
-    /// # Errors
-    ///
-    /// As [`RoundLoad::advance`].
     pub(crate) fn child_ended(&mut self) -> Result<(), Refusal> {
         match self.reap() {
             Some(place) => self.start_from(place + 1),

@@ -11,16 +11,13 @@ use model::sample::{Machine, Other, Rounds, Sample};
 
 use crate::process_set::{Depth, ProcessSet, Scratch};
 
-/// Whose counters are read.
 #[derive(Debug)]
 pub struct ProcessSets {
-    /// The subject.
     pub subject: ProcessSet,
     /// The load, where the trial has one; its account is empty where there are no control groups.
     pub load: Option<ProcessSet>,
     /// Others, by name.
     pub others: Vec<(String, ProcessSet)>,
-    /// The agent itself.
     pub agent: ProcessSet,
 }
 

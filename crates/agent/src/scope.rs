@@ -24,7 +24,6 @@ pub(crate) enum Scope {
     Processes(Vec<u32>, Vec<PathBuf>),
     /// A control group's folder.
     Group(PathBuf),
-    /// The machine.
     Machine,
 }
 
@@ -46,7 +45,6 @@ impl Scope {
         })
     }
 
-    /// Its processes now.
     pub(crate) fn processes(&self) -> Vec<u32> {
         match self {
             Self::Processes(roots, rooms) => {

@@ -29,7 +29,6 @@ const HOST_CHECK_NS: u64 = 100_000_000;
 /// Signals that end the agent; it restores first.
 const ENDING: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::HUP];
 
-/// Why the agent stops.
 #[derive(Debug, thiserror::Error)]
 pub enum Stop {
     /// The stream is of no more use.
@@ -50,7 +49,6 @@ pub enum End {
     Refused(Refusal),
     /// Another order came.
     Order(Box<Order>),
-    /// The agent stops.
     Stop(Stop),
 }
 
@@ -75,7 +73,6 @@ pub(crate) struct Polling {
     pub(crate) every_ns: u64,
 }
 
-/// What ended a wait.
 #[derive(Debug)]
 pub enum Woken {
     /// The time has come.
@@ -186,20 +183,12 @@ impl Session {
     }
 
     /// Waits until a moment of the monotonic clock, ns, whatever happens meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::wait`].
     pub(crate) fn sleep_until(&mut self, until: u64) -> Result<(), End> {
         while !matches!(self.wait(Some(until), &[])?, Woken::Due) {}
         Ok(())
     }
 
     /// Looks again and again until something is seen; `None` when patience is over.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::wait`].
     pub(crate) fn until<T>(
         &mut self,
         polling: Polling,
@@ -218,10 +207,6 @@ impl Session {
     }
 
     /// [`Session::wait`], also for rings that become readable when they are to be emptied.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::wait`].
     pub fn wait_for(
         &mut self,
         until: Option<u64>,

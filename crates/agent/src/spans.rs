@@ -25,7 +25,6 @@ pub(crate) struct Which {
 pub(crate) struct Hit {
     /// When, ns.
     pub(crate) time_ns: u64,
-    /// In which thread.
     pub(crate) tid: u32,
     /// Which probe, and at which end.
     pub(crate) which: Which,
@@ -69,7 +68,6 @@ impl Pairing {
         }
     }
 
-    /// Takes a hit.
     pub(crate) fn see(&mut self, hit: Hit) {
         self.waiting.push(hit);
     }

@@ -16,17 +16,12 @@ use std::{
 
 use linux::{process::spawn_in, standby::copy_of_ourselves};
 
-/// What it is called.
 pub(crate) const NAME: &str = "headroom-watch";
 
 /// So long it may take to start, or to answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Starts one with these words: the process, and our end of its socket.
-///
-/// # Errors
-///
-/// The system's.
 pub(crate) fn start(words: &[&str]) -> io::Result<(Child, UnixStream)> {
     let (ours, its) = UnixStream::pair()?;
     ours.set_read_timeout(Some(PATIENCE))?;

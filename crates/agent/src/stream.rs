@@ -22,7 +22,6 @@ const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 /// The stream cannot be used any more.
 #[derive(Debug, thiserror::Error)]
 pub enum Lost {
-    /// The peer closed it.
     #[error("the stream ended")]
     Ended,
     /// The peer does not take what is sent.
@@ -31,7 +30,6 @@ pub enum Lost {
     /// The peer said that it would be heard of, and is not.
     #[error("nothing was heard for {} s", .0 / 1_000_000_000)]
     Silent(u64),
-    /// The kernel refused.
     #[error("the stream failed")]
     Failed(#[source] io::Error),
     /// The peer does not speak our format.
@@ -64,10 +62,6 @@ pub struct Stream {
 
 impl Stream {
     /// The stream on standard input and output.
-    ///
-    /// # Errors
-    ///
-    /// Where one of them is closed.
     pub fn standard() -> io::Result<Self> {
         let input = io::stdin().as_fd().try_clone_to_owned()?;
         let output = io::stdout().as_fd().try_clone_to_owned()?;
@@ -96,10 +90,6 @@ impl Stream {
     }
 
     /// Sends [`Frame::Records`] with these bytes, without another copy of them.
-    ///
-    /// # Errors
-    ///
-    /// [`Lost`] as [`Stream::send`].
     pub fn send_records(&mut self, bytes: &[u8]) -> Result<(), Lost> {
         let mut head = [0; LONGEST_HEAD];
         self.write(records_head(bytes.len(), &mut head))?;

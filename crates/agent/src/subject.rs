@@ -77,7 +77,6 @@ pub fn pids_of(name: &str) -> Result<Vec<u32>, Refusal> {
 /// Another process set that is counted as well as the subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Other {
-    /// The process name.
     pub name: String,
     /// Its processes, ascending; never none.
     pub pids: Vec<u32>,

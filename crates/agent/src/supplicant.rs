@@ -25,7 +25,6 @@ pub(crate) struct Network {
     pub(crate) ssid: Vec<u8>,
     /// Its primary channel's centre, MHz.
     pub(crate) megahertz: u32,
-    /// What lets them in.
     pub(crate) key: Key,
 }
 

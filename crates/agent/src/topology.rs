@@ -30,10 +30,6 @@ pub(crate) struct Repaired {
 }
 
 /// Looks, and repairs.
-///
-/// # Errors
-///
-/// [`Refusal::Topology`], or what the session says.
 pub(crate) fn assert(session: &mut Session, order: &TopologyOrder) -> Result<Repaired, End> {
     let mut repaired = Repaired::default();
     radios::assert(session, &order.interfaces, &mut repaired.corrections)?;

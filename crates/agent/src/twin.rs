@@ -57,10 +57,6 @@ impl Twin {
     }
 
     /// What else it says, up to so many bytes, and whether it ended well.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub(crate) fn end(&mut self, most: u64) -> io::Result<(String, bool)> {
         let mut rest = Vec::new();
         (&mut self.said).take(most).read_to_end(&mut rest)?;
@@ -87,20 +83,12 @@ impl Drop for Twin {
 }
 
 /// The twin's side: says that it is there, and waits until it may go on.
-///
-/// # Errors
-///
-/// Where nobody tells it to.
 pub(crate) fn stand_ready() -> io::Result<()> {
     say(&[1])?;
     io::stdin().read_exact(&mut [0])
 }
 
 /// The twin's side: says something.
-///
-/// # Errors
-///
-/// Where nobody hears it.
 pub(crate) fn say(bytes: &[u8]) -> io::Result<()> {
     io::stdout().write_all(bytes)?;
     io::stdout().flush()

@@ -31,7 +31,6 @@ use self::{
     value::{Bracket, Rule, Value},
 };
 
-/// What agrees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Agreement {
     /// Values that a second source confirms.
@@ -48,7 +47,6 @@ pub(crate) struct Agreement {
     pub(crate) unreported: BTreeSet<String>,
 }
 
-/// What speaks against it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Disagreement {
     /// A value, or a client, is another.

@@ -17,7 +17,6 @@ use crate::{
 /// Estimates for every part, in µs of CPU a second unless its holder says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Parts {
-    /// The subject.
     pub subject: Option<Estimate>,
     /// The load's programs.
     pub load: Option<Estimate>,
@@ -48,7 +47,6 @@ impl Parts {
 /// Another process over a cell's trials.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Other {
-    /// Its name.
     pub name: String,
     /// CPU, µs/s, over the trials that count it.
     pub cpu: Option<Estimate>,
@@ -58,7 +56,6 @@ pub struct Other {
 /// creation, because numbers may differ from trial to trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Thread {
-    /// Its name.
     pub name: String,
     /// Which of that name, from 1.
     pub ordinal: u32,
@@ -108,9 +105,7 @@ pub struct Beyond {
 /// A trial's steps, for a small picture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
-    /// Which repetition.
     pub repetition: u32,
-    /// Its steps.
     pub steps: Vec<Step>,
 }
 
@@ -119,9 +114,7 @@ pub struct Series {
 pub struct Cell {
     /// The variant's name.
     pub variant: String,
-    /// Clients.
     pub clients: u32,
-    /// Its mode.
     pub mode: Mode,
     /// What the host does alongside it.
     pub host_load: HostLoad,
@@ -135,7 +128,6 @@ pub struct Cell {
     pub planned: u32,
     /// Valid trials: what the estimates rest on.
     pub valid: u32,
-    /// Invalid trials.
     pub invalid: u32,
     /// CPU, µs/s.
     pub cpu: Parts,

@@ -16,21 +16,17 @@ const ONLY_NAMED_FROM: usize = 10;
 /// One variant against another at one client count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Clients.
     pub clients: u32,
     /// The one that is compared.
     pub variant: String,
-    /// With this one.
     pub base: String,
     /// The subject's process in the one,
     pub variant_subject: String,
     /// and in the other; where they differ, so do the programs that are compared.
     pub base_subject: String,
-    /// The mode of both.
     pub mode: Mode,
     /// Subject, load and others; `None` where no pair of trials counts all of them.
     pub sum: Option<Contrast>,
-    /// The subject alone.
     pub subject: Contrast,
 }
 

@@ -29,7 +29,6 @@ const CORE: f64 = 1e6;
 /// The line of one part of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Slope {
-    /// Whose CPU.
     pub part: Part,
     /// µs of CPU for each client and second.
     pub per_client: Estimate,
@@ -63,7 +62,6 @@ pub struct Segment {
 pub enum Full {
     /// A count, far outside of what was measured unless `beyond` is below 1.
     At {
-        /// The count.
         clients: Estimate,
         /// The count over the largest measured count.
         beyond: f64,
@@ -85,7 +83,6 @@ pub struct Curve {
     pub load: Option<String>,
     /// Whether nothing was made to work: no load, and a subject that runs anyway.
     pub idle: bool,
-    /// Its mode.
     pub mode: Mode,
     /// The counts that the lines go through.
     pub counts: Vec<u32>,
@@ -95,16 +92,13 @@ pub struct Curve {
     pub slopes: Vec<Slope>,
     /// Why there is no line.
     pub why_none: Option<String>,
-    /// Points for the picture.
     pub points: Vec<Point>,
 }
 
 /// One trial's sum in the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// Clients.
     pub clients: u32,
-    /// Repetition.
     pub repetition: u32,
     /// Subject, load and others, µs/s.
     pub sum: f64,

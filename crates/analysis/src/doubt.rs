@@ -115,7 +115,6 @@ macro_rules! doubts {
 doubts! {
     /// Trials that could not measure.
     InvalidTrials {
-        /// How many.
         invalid: u32,
         /// Of so many that were done.
         done: u32,
@@ -130,9 +129,7 @@ doubts! {
 
     /// The run is not complete.
     Unfinished {
-        /// Trials done.
         done: u32,
-        /// Trials planned.
         planned: u32,
     }
     Doubt: format!("The run is not complete: {done} of {} are done.", count(*planned, "planned trial"));
@@ -158,7 +155,6 @@ doubts! {
 
     /// Clients of an interface were counted on one side only.
     OneSidedCensus {
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("Either the kernel or hostapd did not count the clients in {trials}.");
@@ -166,9 +162,7 @@ doubts! {
 
     /// Commands of the load failed.
     FailedRounds {
-        /// Commands.
         failed: u64,
-        /// Where.
         trials: Affected,
         /// The first of them, and how it ended.
         first: Option<LoadFailure>,
@@ -178,9 +172,7 @@ doubts! {
 
     /// Rounds were left out because the one before had not ended.
     SkippedRounds {
-        /// Rounds.
         skipped: u64,
-        /// Where.
         trials: Affected,
     }
     Doubt: format!(
@@ -190,11 +182,9 @@ doubts! {
 
     /// Cost falls as clients join.
     NotMonotonic {
-        /// The variant.
         variant: String,
         /// From this count,
         from: u32,
-        /// to this one.
         to: u32,
         /// Mean fall, µs of CPU a second.
         fall: f64,
@@ -207,7 +197,6 @@ doubts! {
 
     /// A straight line does not describe the curve.
     Curved {
-        /// The variant.
         variant: String,
         /// Last segment's slope over the first one's, minus 1.
         curvature: f64,
@@ -250,9 +239,7 @@ doubts! {
     Doubt: format!("The subject's memory grew by {} KiB a window in {cell}.", Unit::ONE.plain(*kib));
     "Lengthen `window` to see whether it goes on; if it does, it is a leak.";
 
-    /// Samples are missing.
     MissingSamples {
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("Samples are missing in {trials}.");
@@ -262,7 +249,6 @@ doubts! {
     UnevenSamples {
         /// The largest relative departure from the planned spacing.
         worst: f64,
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("Samples are up to {} off their planned spacing in {trials}.", percent(*worst));
@@ -272,7 +258,6 @@ doubts! {
     CountersDisagree {
         /// Group minus threads at the worst trial, µs a second.
         by: f64,
-        /// Where.
         trials: Affected,
     }
     Doubt: format!(
@@ -285,7 +270,6 @@ doubts! {
     TicksDisagree {
         /// Ticks minus nanoseconds at the worst trial, µs a second.
         by: f64,
-        /// Where.
         trials: Affected,
     }
     Doubt: format!(
@@ -296,7 +280,6 @@ doubts! {
 
     /// The figures rest on clock ticks.
     TicksOnly {
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("CPU time is known only in clock ticks in {trials}.");
@@ -304,7 +287,6 @@ doubts! {
 
     /// There is a load, and nothing counts its CPU time.
     LoadNotCounted {
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("Nothing counted the CPU time of the load in {trials}.");
@@ -312,9 +294,7 @@ doubts! {
 
     /// Another process that was to be counted did not run.
     OtherAbsent {
-        /// Its name.
         name: String,
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("`{name}`, whose work was to be counted, did not run in {trials}.");
@@ -322,9 +302,7 @@ doubts! {
 
     /// Another process that was to be counted came or went within the window.
     OtherPartly {
-        /// Its name.
         name: String,
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("`{name}`, whose work was to be counted, ran for a part of the window only in {trials}.");
@@ -332,9 +310,7 @@ doubts! {
 
     /// Another process ran, and nothing counts its CPU time.
     OtherNotCounted {
-        /// Its name.
         name: String,
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("Nothing counted the CPU time of `{name}` in {trials}.");
@@ -384,7 +360,6 @@ doubts! {
     FewSamples {
         /// The cell, as `variant@clients`.
         cell: String,
-        /// How many.
         samples: u64,
     }
     Doubt: format!(
@@ -398,7 +373,6 @@ doubts! {
     NoSamples {
         /// Whether its CPU was measured, so that it is known to have worked.
         measured: bool,
-        /// Where.
         trials: Affected,
     }
     Doubt: if *measured {
@@ -410,7 +384,6 @@ doubts! {
 
     /// A subject that did next to nothing gave no sample.
     IdleSubject {
-        /// Where.
         trials: Affected,
     }
     Caveat: format!("The subject took too little CPU for a single sample in {trials}.");
@@ -418,7 +391,6 @@ doubts! {
 
     /// The burner's capture is not what it must be.
     ProofFails {
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("The recorder's proof does not hold in {trials}.");
@@ -426,11 +398,9 @@ doubts! {
 
     /// Records were lost.
     LostSamples {
-        /// Records.
         lost: u64,
         /// Samples that were kept.
         samples: u64,
-        /// Where.
         trials: Affected,
     }
     Doubt: format!(
@@ -440,7 +410,6 @@ doubts! {
 
     /// The kernel slowed the event down.
     Throttled {
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("The kernel throttled the sampling in {trials}.");
@@ -450,7 +419,6 @@ doubts! {
     FaultyStacks {
         /// The first fault.
         first: String,
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("Stacks are not whole in {trials}: {first}.");
@@ -460,7 +428,6 @@ doubts! {
     OddFiles {
         /// The cell, as `variant@clients`.
         cell: String,
-        /// Their paths.
         paths: Vec<String>,
     }
     Doubt: format!(
@@ -472,7 +439,6 @@ doubts! {
     IncompleteCount {
         /// The function's name in the study.
         name: String,
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("Not every call of `{name}` was counted in {trials}.");
@@ -480,9 +446,7 @@ doubts! {
 
     /// A device chose the frequency of its CPUs by itself.
     Governor {
-        /// What chose it.
         governor: String,
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("The governor was `{}`, and not `performance`, in {trials}.", inert::line(governor));
@@ -490,7 +454,6 @@ doubts! {
 
     /// A device's CPUs might clock above their base.
     Turbo {
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("CPUs might clock above their base in {trials}.");
@@ -498,9 +461,7 @@ doubts! {
 
     /// A device's clock is one that kernels fall back to.
     PoorClock {
-        /// Which.
         clock: String,
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("The clock was `{}`, which is coarse or slow to read, in {trials}.", inert::line(clock));
@@ -508,7 +469,6 @@ doubts! {
 
     /// A device was so warm that its kernel held CPUs back.
     HeldBack {
-        /// Where.
         trials: Affected,
     }
     Doubt: format!("The device was warm, and its CPUs were held back to cool it, in {trials}.");
@@ -524,7 +484,6 @@ doubts! {
 
     /// A device is not known to be as it was before the run.
     NotAsItWas {
-        /// In what.
         left: Vec<String>,
     }
     Doubt: format!("The device is not known to be as it was before the run: {}.", inert::line(&left.join("; ")));
@@ -547,7 +506,6 @@ doubts! {
     Caveat: "Real-time mode: CPU time is the host's, so its load, clock frequency and caches are in the figures.";
     "Keep the host idle and prefer counted mode for claims about CPU cost.";
 
-    /// The radios are simulated.
     Simulated {}
     Caveat: "The radios are mac80211_hwsim: every frame is copied to every radio of its channel, and the clients share \
              the guest's CPU.";

@@ -21,14 +21,12 @@ use crate::{
     verdicts::{Basis, Finding, Judgement},
 };
 
-/// What is drawn for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked<'a> {
     /// The variant that is compared with.
     pub base: &'a str,
     /// The variant that may differ from it.
     pub variant: &'a str,
-    /// Clients.
     pub clients: u32,
     /// What a comparison is to show.
     pub expect: Expect,
@@ -49,7 +47,6 @@ pub struct Drawn {
     pub cheaper: u32,
     /// Comparisons that called it the same within the margin.
     pub same: u32,
-    /// Comparisons that passed it.
     pub passed: u32,
     /// Comparisons that called subject, load and others together dearer.
     pub together_dearer: u32,

@@ -35,7 +35,6 @@ pub struct Cpu {
     pub share_of_core: f64,
     /// Executed instructions for each second of the window; counted mode only.
     pub instructions_per_second: Option<f64>,
-    /// Which counter this is.
     pub source: Source,
 }
 
@@ -70,7 +69,6 @@ pub enum Ran {
 /// Another process that was to be counted, in one window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OtherFigures {
-    /// Its name.
     pub name: String,
     /// How much of the window it was there.
     pub ran: Ran,
@@ -81,7 +79,6 @@ pub struct OtherFigures {
 /// The subject's CPU by every counter that the machine has, µs/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Readings {
-    /// Control group.
     pub group: Option<f64>,
     /// Of it in user mode, where the kernel tells.
     pub group_user: Option<f64>,
@@ -101,11 +98,8 @@ pub struct Readings {
 /// One thread of the subject in one window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ThreadFigures {
-    /// Process.
     pub pid: u32,
-    /// Thread.
     pub tid: u32,
-    /// Its name.
     pub name: String,
     /// CPU, µs/s (`schedstat`, else ticks).
     pub us_per_second: Option<f64>,
@@ -133,22 +127,16 @@ pub struct MemoryFigures {
 /// IO of the subject, each second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct IoFigures {
-    /// Read calls.
     pub read_calls: f64,
-    /// Write calls.
     pub write_calls: f64,
-    /// Bytes read.
     pub read_bytes: f64,
-    /// Bytes written.
     pub write_bytes: f64,
 }
 
 /// The load's rounds inside the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RoundFigures {
-    /// Ended.
     pub ended: u64,
-    /// Commands that failed.
     pub failed: u64,
     /// Rounds left out.
     pub skipped: u64,
@@ -161,7 +149,6 @@ pub struct Step {
     pub at_s: f64,
     /// Length, s.
     pub length_s: f64,
-    /// Subject.
     pub subject: f64,
     /// Load, where it is counted.
     pub load: Option<f64>,
@@ -187,17 +174,13 @@ impl Step {
 /// Everything that one valid trial says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrialFigures {
-    /// Which trial.
     pub id: TrialId,
-    /// Its mode.
     pub mode: Mode,
     /// What the host did alongside it.
     pub host_load: HostLoad,
     /// From the first sample to the last, s.
     pub window_s: f64,
-    /// Samples in it.
     pub samples: u32,
-    /// Subject.
     pub subject: Cpu,
     /// Load; `None` where there is none, or where nothing counts it.
     pub load: Option<Cpu>,
@@ -257,7 +240,6 @@ impl TrialFigures {
 /// A trial that gives no figure, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InvalidTrial {
-    /// Which.
     pub id: TrialId,
     /// The reason, one line.
     pub why: String,

@@ -24,10 +24,8 @@ pub struct Headline {
     pub bars: Vec<Bar>,
 }
 
-/// One side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bar {
-    /// Its name.
     pub name: String,
     /// What it is, where the study says so.
     pub about: Option<String>,

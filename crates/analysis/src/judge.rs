@@ -278,7 +278,6 @@ fn tried(measured: &Measured, question: &Question) -> (Vec<u32>, bool, u32) {
     (tried.clone(), tried.len() >= planned.len(), planned.len() as u32)
 }
 
-/// What is looked at.
 #[derive(Clone, Copy)]
 pub(crate) struct Look {
     /// The first so many valid pairs.

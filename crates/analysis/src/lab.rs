@@ -16,7 +16,6 @@ use crate::{
 /// What a run says of the lab.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Lab {
-    /// Whether the study asks.
     pub asked: bool,
     /// One row a variant and count that has valid trials.
     pub rows: Vec<Row>,
@@ -27,9 +26,7 @@ pub struct Lab {
 pub struct Row {
     /// The variant's name.
     pub variant: String,
-    /// Clients.
     pub clients: u32,
-    /// Its mode.
     pub mode: Mode,
     /// What the host does alongside it.
     pub host_load: HostLoad,

@@ -146,7 +146,6 @@ pub struct Analysis {
     pub gates: Vec<verdicts::Gate>,
     /// What had to be repaired on the access point.
     pub corrections: Vec<verdicts::Corrected>,
-    /// What the run took.
     pub ledger: verdicts::Ledger,
     /// What weakens the answer: what happened first, what frames it after.
     pub doubts: Vec<Doubt>,

@@ -37,9 +37,7 @@ pub struct Metric {
     pub clients: Option<u32>,
     /// The variant, control or strategy; empty where it is of none.
     pub variant: String,
-    /// Its name in limits.
     pub name: String,
-    /// Its unit.
     pub unit: Measure,
     /// By block, or by trial.
     pub values: Vec<f64>,
@@ -79,9 +77,7 @@ impl Absent {
 pub enum Measure {
     /// A share of 1.
     Share,
-    /// A ratio.
     Ratio,
-    /// Seconds.
     Seconds,
     /// KiB.
     Kib,

@@ -31,7 +31,6 @@ const FEWEST_DRAWS: u64 = 2_000;
 const MOST_VALUES: usize = 120;
 const SEED: u64 = 0x6a6f_6e63_6b68_6565;
 
-/// What the test found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ordered {
     /// Pairs out of two groups in which the later group's value is the larger one; a tie is half of one.

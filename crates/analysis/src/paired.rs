@@ -18,12 +18,10 @@ use crate::stats::{Estimate, t_above};
 
 /// Up to so many pairs every assignment of signs is tried; there are 2^n, of which half are mirrored.
 const ENUMERATED: usize = 20;
-/// Draws beyond that.
 const DRAWS: u32 = 100_000;
 /// Two sums that differ by less than this part of all are the same sum, added up in another order.
 const SAME_SUM: f64 = 1e-12;
 
-/// What pairs say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Paired {
     /// What each pair differs by: `variant − base`, or the steady part of it.

@@ -23,7 +23,6 @@ pub struct ProfileFigures {
     pub frequency: Option<u32>,
     /// The most that was copied of a user stack, bytes.
     pub stack_bytes: u32,
-    /// Whose stacks.
     pub scope: String,
     /// The captures, one a repetition.
     pub captures: Vec<Capture>,
@@ -34,7 +33,6 @@ pub struct ProfileFigures {
     pub functions: Vec<FunctionCost>,
     /// What is not known.
     pub unknown: Unknown,
-    /// Waiting that is named.
     pub waiting: Vec<Waiting>,
     /// The machine's work that it was charged with, most samples first.
     pub charged: Vec<Charged>,
@@ -53,12 +51,10 @@ impl ProfileFigures {
     }
 }
 
-/// One capture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Capture {
     /// Repetition, from 1.
     pub repetition: u32,
-    /// Samples.
     pub samples: u64,
     /// Records that the kernel lost.
     pub lost: u64,
@@ -72,14 +68,12 @@ pub struct Capture {
     pub proof: Option<ProofFigures>,
 }
 
-/// What the burner proved.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProofFigures {
     /// CPU time that it burnt, ms.
     pub burnt_ms: f64,
     /// Samples that this should give.
     pub expected: f64,
-    /// Samples that it gave.
     pub samples: u64,
     /// Share of them whose innermost function is the burner's, 0 to 1.
     pub on_top: f64,
@@ -90,7 +84,6 @@ pub struct ProofFigures {
 /// All paths of a profile, as a tree.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tree {
-    /// Frames by place.
     pub frames: Vec<TreeFrame>,
     /// Nodes, each before its children; children of one node by name.
     pub nodes: Vec<Node>,
@@ -99,9 +92,7 @@ pub struct Tree {
 /// A frame as pictures need it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TreeFrame {
-    /// The function.
     pub name: String,
-    /// The module.
     pub module: String,
     /// Whether it runs in the kernel.
     pub kernel: bool,
@@ -118,7 +109,6 @@ pub struct TreeFrame {
 pub struct Node {
     /// A place in [`Tree::frames`].
     pub frame: u32,
-    /// Nodes above it.
     pub depth: u32,
     /// Samples with it and all below it, all captures together.
     pub samples: u64,
@@ -126,12 +116,9 @@ pub struct Node {
     pub us_per_s: f64,
 }
 
-/// What a function costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FunctionCost {
-    /// The function.
     pub name: String,
-    /// Its module.
     pub module: String,
     /// How it got its name.
     pub naming: Naming,
@@ -148,7 +135,6 @@ pub struct FunctionCost {
 /// Samples that are not explained to their root.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Unknown {
-    /// All samples.
     pub samples: u64,
     /// Those with an unknown frame in them.
     pub unknown: u64,
@@ -163,18 +149,14 @@ pub struct Unknown {
 /// Samples that one cause in one module left unexplained.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnknownPart {
-    /// The cause.
     pub cause: Cause,
-    /// The module.
     pub module: String,
-    /// Samples.
     pub samples: u64,
 }
 
 /// How well a module's frames are named, weighted by samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModuleNames {
-    /// The module.
     pub module: String,
     /// Its build's id, hexadecimal.
     pub build_id: Option<String>,
@@ -182,16 +164,13 @@ pub struct ModuleNames {
     pub named: u64,
     /// Frames with a made-up name.
     pub synthesised: u64,
-    /// Unknown frames.
     pub unknown: u64,
 }
 
 /// CPU that is spent waiting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Waiting {
-    /// The function that waits.
     pub function: String,
-    /// Its module.
     pub module: String,
     /// What called it, most often.
     pub caller: Option<String>,
@@ -225,7 +204,6 @@ pub enum WhyWaiting {
     Constant {
         /// The fewest clients.
         from: u32,
-        /// The most.
         to: u32,
     },
 }
@@ -235,7 +213,6 @@ pub enum WhyWaiting {
 pub struct Charged {
     /// What it was spent for.
     pub what: ChargedFor,
-    /// Samples.
     pub samples: u64,
     /// Share of all samples, 0 to 1.
     pub share: f64,
@@ -294,7 +271,6 @@ pub struct Difference {
     pub before: String,
     /// and the one that is compared with it.
     pub after: String,
-    /// Clients.
     pub clients: Option<u32>,
     /// Whether the CPU of both was measured; where not, costs are samples.
     pub cpu_measured: bool,
@@ -317,7 +293,6 @@ impl Difference {
 /// The paths of two profiles, as one tree.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DifferenceTree {
-    /// Frames by place.
     pub frames: Vec<TreeFrame>,
     /// Nodes, each before its children.
     pub nodes: Vec<DifferenceNode>,
@@ -328,11 +303,9 @@ pub struct DifferenceTree {
 pub struct DifferenceNode {
     /// A place in [`DifferenceTree::frames`].
     pub frame: u32,
-    /// Nodes above it.
     pub depth: u32,
     /// Cost with all below it before, µs of CPU a second; samples where CPU was not measured.
     pub before: f64,
-    /// After.
     pub after: f64,
     /// Whether the repetitions tell the two apart: the change's 95 % interval leaves out 0. One repetition
     /// tells nothing.
@@ -342,13 +315,10 @@ pub struct DifferenceNode {
 /// What changed for a function, inclusively.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FunctionChange {
-    /// The function.
     pub name: String,
-    /// Its module.
     pub module: String,
     /// Cost before, µs a second, or samples where CPU was not measured; 0 where it was never seen.
     pub before: f64,
-    /// After.
     pub after: f64,
     /// The change's interval; `None` with one repetition.
     pub interval: Option<Interval>,
@@ -359,13 +329,10 @@ pub struct FunctionChange {
 /// Calls of one function in one variant at one client count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CountFigures {
-    /// The variant.
     pub variant: String,
-    /// Clients.
     pub clients: u32,
     /// The function's name in the study.
     pub name: String,
-    /// Calls in a window.
     pub per_window: Estimate,
     /// Calls a second.
     pub per_second: Estimate,
@@ -379,7 +346,6 @@ pub struct CountFigures {
     pub mapped_by: Option<u32>,
     /// What the probe itself cost, µs of CPU a second: hits × the measured cost of one.
     pub probe_us_per_s: Option<f64>,
-    /// How long calls took.
     pub census: Option<Census>,
 }
 
@@ -397,9 +363,7 @@ pub struct Census {
 /// Calls with the same argument.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CensusGroup {
-    /// The argument.
     pub argument: Option<u64>,
-    /// Calls.
     pub calls: u64,
     /// Wall time in them, ns, all together.
     pub total_ns: u64,
@@ -412,9 +376,7 @@ pub struct CensusGroup {
 /// The subject's own counters alongside ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OwnCounter {
-    /// The variant.
     pub variant: String,
-    /// Clients.
     pub clients: u32,
     /// The counter as its text names it, labels included.
     pub name: String,

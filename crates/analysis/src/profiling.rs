@@ -38,9 +38,7 @@ const BURNER: &str = "burn";
 /// The folded captures of one variant at one client count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoldedCell {
-    /// The variant.
     pub variant: VariantName,
-    /// Clients.
     pub clients: u32,
     /// The captures' stacks.
     pub folded: Folded,

@@ -15,14 +15,11 @@ use serde::Serialize;
 
 use crate::{figures::Part, measured::Measured};
 
-/// One executable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UsedProgram {
-    /// The process name.
     pub name: String,
     /// The executable's path on the access point.
     pub path: String,
-    /// Of its content.
     pub sha256: Sha256Hex,
     /// What it is to the variants that ran it, each once: subject, load or others.
     pub parts: Vec<Part>,

@@ -68,7 +68,6 @@ pub struct Unit {
     factor: f64,
     /// Digits after the point are cut to so many.
     most_decimals: usize,
-    /// The name.
     pub name: &'static str,
 }
 
@@ -82,9 +81,7 @@ pub fn cpu_unit(us_per_second: f64) -> Unit {
 }
 
 impl Unit {
-    /// Per cent.
     pub const PER_CENT: Unit = Unit { factor: 100.0, name: "%", ..Unit::ONE };
-    /// As it is.
     pub const ONE: Unit = Unit { factor: 1.0, most_decimals: 9, name: "" };
     /// Whole things, as clients.
     pub const WHOLE: Unit = Unit { most_decimals: 0, ..Unit::ONE };
@@ -92,7 +89,6 @@ impl Unit {
     pub const CORE: Unit = Unit { factor: 1e-4, name: "%", ..Unit::ONE };
     /// By the million.
     pub const MILLIONTH: Unit = Unit { factor: 1e-6, name: "million", ..Unit::ONE };
-    /// A ratio.
     pub const TIMES: Unit = Unit { factor: 1.0, name: "×", ..Unit::ONE };
     /// KiB as it is.
     pub const KIB: Unit = Unit { factor: 1.0, name: "KiB", ..Unit::ONE };

@@ -37,7 +37,6 @@ pub struct Stages {
 pub struct Stage {
     /// The variant's name.
     pub variant: String,
-    /// Its mode.
     pub mode: Mode,
     /// The process whose CPU is the question.
     pub subject: String,

@@ -20,7 +20,6 @@ pub const CONFIDENCE: f64 = 0.95;
 /// A two-sided interval, of [`CONFIDENCE`] where nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
@@ -32,7 +31,6 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
-    /// Half of the width.
     pub fn half(&self) -> f64 {
         (self.high - self.low) / 2.0
     }
@@ -43,7 +41,6 @@ impl Interval {
 pub struct Estimate {
     /// Repetitions; at least 1.
     pub n: u32,
-    /// Arithmetic mean.
     pub mean: f64,
     /// Sample standard deviation (n − 1); `None` with one repetition.
     pub sd: Option<f64>,
@@ -51,9 +48,7 @@ pub struct Estimate {
     pub cv: Option<f64>,
     /// Student's t interval of the mean; `None` with one repetition.
     pub interval: Option<Interval>,
-    /// Smallest.
     pub min: f64,
-    /// Largest.
     pub max: f64,
 }
 
@@ -174,7 +169,6 @@ pub(crate) fn t_above(freedom: usize, t: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom.max(1) as f64).map_or(1.0, |distribution| distribution.sf(t))
 }
 
-/// A straight line.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Line {
     /// Value at 0.

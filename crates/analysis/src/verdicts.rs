@@ -35,7 +35,6 @@ pub enum Finding {
 /// Events of one side: periods that cost it far more than the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Events {
-    /// Periods.
     pub count: u32,
     /// What one of them adds on average, µs of CPU; `None` where there is none.
     pub mean_us: Option<f64>,
@@ -53,7 +52,6 @@ pub struct Split {
     pub periods: u32,
     /// What most periods differ by.
     pub steady: Estimate,
-    /// What the others add.
     pub events: Estimate,
     /// The whole windows.
     pub total: Estimate,
@@ -76,7 +74,6 @@ pub struct Together {
     pub absolute: Estimate,
     /// The same as a share of the base.
     pub relative: Option<Estimate>,
-    /// What that shows.
     pub finding: Finding,
     /// Whether this is why the verdict is no pass: the subject is cheap because others pay.
     pub pays: bool,
@@ -97,7 +94,6 @@ pub struct WitnessFinding {
 pub struct Deferred {
     /// The base, mean of a trial, µs of CPU.
     pub base_us: f64,
-    /// The variant.
     pub variant_us: f64,
     /// `variant − base`, pair by pair, µs of CPU for each window.
     pub difference: Estimate,
@@ -156,11 +152,9 @@ pub struct InState {
     pub verdict: Verdict,
     /// What was found in it.
     pub finding: Finding,
-    /// Valid pairs.
     pub pairs: u32,
     /// The base, µs of CPU a second.
     pub before: Option<Estimate>,
-    /// The variant.
     pub after: Option<Estimate>,
     /// The difference that decides, as a share of the base.
     pub relative: Option<Estimate>,
@@ -177,11 +171,8 @@ pub struct InState {
 /// Two variants at one client count, decided.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
-    /// Compared with this one.
     pub base: String,
-    /// The one in question.
     pub variant: String,
-    /// Clients.
     pub clients: u32,
     /// The variant's process.
     pub subject: String,
@@ -189,15 +180,11 @@ pub struct Judgement {
     pub part: Part,
     /// What was to be shown.
     pub expect: Expect,
-    /// What may differ.
     pub difference: Difference,
-    /// How it was decided.
     pub verdict: Verdict,
-    /// What was found.
     pub finding: Finding,
     /// The verdict and its reason, one sentence.
     pub sentence: String,
-    /// Valid pairs.
     pub pairs: u32,
     /// Which difference decides.
     pub basis: Basis,
@@ -282,28 +269,20 @@ pub struct Ran {
 pub struct RateChange {
     /// The function's name.
     pub function: String,
-    /// Base.
     pub before: f64,
-    /// Variant.
     pub after: f64,
 }
 
 /// A consumer that was paused.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PauseFigures {
-    /// The variant.
     pub variant: String,
-    /// Clients.
     pub clients: u32,
-    /// Who was paused.
     pub consumer: String,
-    /// Whose CPU was watched.
     pub subject: String,
-    /// Trials.
     pub trials: u32,
     /// The subject's CPU while the consumer runs, µs a second; `None` where no trial gives an answer.
     pub running: Option<Estimate>,
-    /// While it is stopped.
     pub stopped: Option<Estimate>,
     /// While another process is stopped in its place.
     pub sham: Option<Estimate>,
@@ -318,7 +297,6 @@ pub struct PauseFigures {
     /// moved, clients left, a trial is missing, or the subject's own period explains the share; fail where the
     /// share cannot be distinguished from 0.
     pub verdict: Verdict,
-    /// One sentence.
     pub sentence: String,
 }
 
@@ -335,22 +313,17 @@ impl PauseFigures {
 pub struct Gate {
     /// Short name: `monotonic`, `unknown-frames`, or the limit as it was written.
     pub name: String,
-    /// Whether it was kept.
     pub verdict: Verdict,
-    /// Why.
     pub sentence: String,
 }
 
 /// A correction of the access point before a trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Corrected {
-    /// Before which trial.
     pub trial: TrialId,
-    /// What was done.
     pub correction: Correction,
 }
 
-/// What a run took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Ledger {
     /// Trials that are on disk, and those of the plan.
@@ -374,7 +347,6 @@ pub struct Ledger {
 /// What a person says that a run took of theirs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, serde::Deserialize)]
 pub struct Effort {
-    /// Hours.
     pub hours: Option<f64>,
     /// Cost, as they wrote it: `40 EUR`.
     pub cost: Option<String>,

@@ -78,7 +78,6 @@ pub(crate) fn is_checked(trial: &Trial) -> bool {
     trial.planned.measure.witness.is_some() && trial.planned.id.clients > 0
 }
 
-/// One trial.
 struct Found {
     verdict: Verdict,
     why: String,

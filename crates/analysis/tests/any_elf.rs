@@ -26,7 +26,6 @@ fn corpus() -> Vec<Vec<u8>> {
     files.iter().map(|file| std::fs::read(file).expect("read")).collect()
 }
 
-/// What was found.
 #[derive(Default)]
 struct Found {
     /// Functions with unwind information.

@@ -52,7 +52,6 @@ const RETRY_NS: u64 = 60_000_000_000;
 /// What a pull of a lever needs to know.
 const WIFI: &str = "wifi";
 
-/// How the levers work.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The folder of the journal and the lock.
@@ -83,7 +82,6 @@ pub struct Targets<'a> {
 /// How it is with the watchdog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beat {
-    /// It has heard us.
     Fine,
     /// It was gone, and another watches now.
     Renewed,
@@ -148,10 +146,6 @@ impl Levers {
     }
 
     /// The same with another world, and without a watchdog, which could not follow there.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`].
     pub fn with(
         files: Box<dyn Files>,
         hierarchies: Hierarchies,

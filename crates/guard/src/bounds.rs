@@ -46,7 +46,6 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Whether nothing is bounded.
     pub fn are_none(&self) -> bool {
         *self == Self::default()
     }

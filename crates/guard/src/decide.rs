@@ -126,15 +126,12 @@ pub enum Lever {
     Placement,
     /// Fewer CPUs.
     Packing,
-    /// Idle class.
     Idle,
     /// Duty cycle by quota.
     Quota,
     /// `memory.high`.
     Memory,
-    /// resctrl.
     Cache,
-    /// Threaded NAPI.
     Threaded,
 }
 

@@ -17,11 +17,9 @@ pub struct Finding {
     pub title: String,
     /// What was found here, with figures.
     pub found: String,
-    /// Why it matters.
     pub why: String,
     /// What to do, as a command where there is one.
     pub advice: String,
-    /// How much it matters.
     pub severity: Severity,
 }
 

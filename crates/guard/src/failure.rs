@@ -20,7 +20,6 @@ pub const INTERRUPTED: u8 = 130;
 /// Why a verb did not do what it was to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The exit code.
     pub code: u8,
     /// One line: what, where, what to do.
     pub line: String,
@@ -46,7 +45,6 @@ impl Failure {
         Self { code: INVALID, line: line.into() }
     }
 
-    /// This device lacks something.
     pub fn environment(error: &dyn Error) -> Self {
         Self { code: ENVIRONMENT, line: chain(error) }
     }

@@ -47,12 +47,10 @@ const MOST_HELD: usize = 8192;
 /// Why guard cannot work with its state folder.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Another guard has it.
     #[error("guard runs already as pid {pid} with {}; end that one first, or name another state folder", folder.display())]
     Busy {
         /// The other guard.
         pid: u32,
-        /// The state folder.
         folder: PathBuf,
     },
     /// The process that restores when guard dies cannot be started.
@@ -65,7 +63,6 @@ pub enum Error {
     /// It holds a journal that somebody else may have written.
     #[error("cannot believe {}, so nothing is put back; look at it, then remove it", path.display())]
     Journal {
-        /// The journal.
         path: PathBuf,
         /// What is wrong with it.
         #[source]
@@ -96,7 +93,6 @@ pub(crate) enum Failure {
 /// What became of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Set {
-    /// It was so already.
     Same,
     /// It was written, and reads so.
     Written,
@@ -107,7 +103,6 @@ pub(crate) enum Set {
 pub struct Journal {
     files: Box<dyn Files>,
     state: State,
-    /// Its name there.
     name: &'static str,
     ledger: Ledger,
     /// The inode of the file that our lines are in, once there is one.
@@ -140,10 +135,6 @@ pub(crate) fn restore_at(root: &Path, path: &Path) -> Result<Report, Error> {
 }
 
 /// Puts back what a guard that is stuck holds, and makes it notice. For the watchdog alone.
-///
-/// # Errors
-///
-/// [`Error`].
 pub(crate) fn take_over(files: Box<dyn Files>, path: &Path) -> Result<Report, Error> {
     let Some(state) = State::find(path)? else { return Ok(Report::default()) };
     let mut journal = Journal { name: TAKEN, ..Journal::without_lock(files, state) };
@@ -161,10 +152,6 @@ struct Texts<'a> {
 
 impl Journal {
     /// Takes the state folder, and puts back what an earlier guard left.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`].
     pub fn open(files: Box<dyn Files>, folder: &Path) -> Result<(Self, Report), Error> {
         Self::within(files, State::make(folder)?)
     }

@@ -14,7 +14,6 @@ use std::{
 use model::share::Share;
 use serde::{Deserialize, Serialize};
 
-/// A policy file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Policy {
@@ -22,7 +21,6 @@ pub struct Policy {
     /// every lever that is allowed.
     #[serde(default = "eighty")]
     pub aggressiveness: u8,
-    /// What is protected.
     #[serde(default)]
     pub protect: Protect,
     /// What all applications together keep at least, of one CPU, whatever Wi-Fi wants.
@@ -31,7 +29,6 @@ pub struct Policy {
     /// What guard may use beyond weights.
     #[serde(default)]
     pub allow: Allow,
-    /// What may be bounded.
     #[serde(default, rename = "application", skip_serializing_if = "Vec::is_empty")]
     pub applications: Vec<Rule>,
 }
@@ -40,7 +37,6 @@ fn eighty() -> u8 {
     80
 }
 
-/// What is protected.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Protect {
@@ -103,7 +99,6 @@ impl TryFrom<String> for Target {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Allow {
-    /// Idle class.
     pub idle: bool,
     /// Packing applications onto fewer CPUs.
     pub packing: bool,
@@ -142,7 +137,6 @@ pub struct Rule {
     /// A procd service (`/etc/init.d/NAME`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
-    /// A systemd unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
     /// A control group, below the hierarchy's root: `/apps/backup`.
@@ -175,20 +169,12 @@ impl Policy {
     }
 
     /// Checks what the types cannot say; for a policy that was not read from a file.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong, and what to do.
     pub fn check(&self) -> Result<(), String> {
         rules::check(self).map_err(|wrong| wrong.why)
     }
 }
 
 /// Reads and checks a policy from text; `name` is what errors call it.
-///
-/// # Errors
-///
-/// [`Error::Wrong`].
 pub fn parse(text: &str, name: &str) -> Result<Policy, Error> {
     text::parse(text, name)
 }
@@ -199,7 +185,6 @@ pub enum Error {
     /// A file or folder cannot be read.
     #[error("cannot read the policy {}: {source}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
@@ -207,7 +192,6 @@ pub enum Error {
     /// Something in it is wrong.
     #[error("{file}:{line}: {why}")]
     Wrong {
-        /// The file.
         file: String,
         /// The line, from 1.
         line: usize,

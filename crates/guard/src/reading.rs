@@ -5,7 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One tick.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reading {
@@ -29,15 +28,11 @@ pub struct Reading {
     pub own_ns: u64,
 }
 
-/// A protected interface.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Interface {
-    /// Its name.
     pub name: String,
-    /// Bytes received.
     pub rx_bytes: u64,
-    /// Bytes sent.
     pub tx_bytes: u64,
     /// Packets received and sent.
     pub packets: u64,
@@ -61,13 +56,10 @@ pub struct Interface {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cpu {
-    /// Its number.
     pub cpu: u32,
     /// User and nice time.
     pub user_ns: u64,
-    /// System time.
     pub system_ns: u64,
-    /// Interrupts and softirqs.
     pub softirq_ns: u64,
     /// Idle and waiting for IO.
     pub idle_ns: u64,
@@ -89,11 +81,8 @@ pub struct Cpu {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Worker {
-    /// Its id.
     pub tid: u32,
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub kind: WorkerKind,
     /// The CPU that it ran on last.
     pub cpu: u32,
@@ -104,7 +93,6 @@ pub struct Worker {
     pub waited_ns: Option<u64>,
 }
 
-/// What a worker is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkerKind {

@@ -36,13 +36,11 @@ pub const IDLE_EVERY: u32 = 10;
 /// No ring is smaller than this, in bytes: a state, a reading and a policy have to fit in half of it.
 pub const LEAST_BYTES: u64 = 64 * 1024;
 
-/// A line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Line {
     /// What the ticks after it were decided by.
     Head(Box<Head>),
-    /// A tick.
     Tick(Box<Tick>),
 }
 
@@ -64,9 +62,7 @@ pub struct Tick {
     pub state: Option<State>,
     /// What became of the decision before.
     pub outcome: Outcome,
-    /// What was seen.
     pub reading: Reading,
-    /// What was decided.
     pub decision: Decision,
 }
 
@@ -92,10 +88,6 @@ pub struct Recorder {
 impl Recorder {
     /// Opens the ring at `path`, to hold at most `bytes` in both files; goes on with what is there, if it is a
     /// regular file with one name: guard writes through no link.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be opened or read.
     pub fn open(path: &Path, bytes: u64, policy: &Policy) -> io::Result<Self> {
         let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
         let folder = Folder::open(path.parent().unwrap_or(Path::new("")))?;
@@ -201,11 +193,9 @@ impl Recorder {
 /// What was seen and decided in a tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
-    /// What was seen.
     pub reading: &'a Reading,
     /// What became of the decision before.
     pub outcome: &'a Outcome,
-    /// What was decided.
     pub decision: &'a Decision,
 }
 

@@ -58,13 +58,11 @@ pub enum Error {
     /// The kernel's files are not where they belong.
     #[error("cannot read {}: mount /proc, or give the root that it is below", path.display())]
     NoKernel {
-        /// The file.
         path: PathBuf,
         /// The kernel's reason.
         #[source]
         source: io::Error,
     },
-    /// Waiting failed.
     #[error("cannot wait for the next tick")]
     Wait(#[source] io::Error),
 }
@@ -85,9 +83,7 @@ pub struct Sources {
 pub enum CanaryUse {
     /// Where the kernel has neither PSI nor schedstat.
     WhereNeeded,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 

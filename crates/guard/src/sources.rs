@@ -12,7 +12,6 @@ use crate::{
     policy::Policy,
 };
 
-/// What the files say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sources {
     /// The policy as it is written.
@@ -46,10 +45,6 @@ impl Sources {
 }
 
 /// Reads a policy alone.
-///
-/// # Errors
-///
-/// As [`Sources::read`].
 pub fn policy(path: &Path) -> Result<Policy, Failure> {
     Policy::read(path).map_err(|error| Failure::usage(error.to_string()))
 }

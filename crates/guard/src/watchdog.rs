@@ -44,7 +44,6 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A guard that has ended lets its lock go after no longer than this.
 const UNLOCKING: Duration = Duration::from_secs(1);
 
-/// It watches.
 const READY: u8 = b'+';
 /// Guard is not stuck.
 const BEAT: u8 = b'.';
@@ -56,11 +55,8 @@ const TOOK_OVER: u8 = b'T';
 /// How it is with the watchdog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Health {
-    /// It watches.
     Fine,
-    /// It has restored everything.
     TookOver,
-    /// It is gone.
     Gone,
 }
 
@@ -100,7 +96,6 @@ impl Watchdog {
         if sign[0] == READY { Ok(watchdog) } else { Err(io::Error::other("it does not watch")) }
     }
 
-    /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -151,7 +151,6 @@ impl Guard {
         Self { child, said }
     }
 
-    /// What it says next.
     fn says(&mut self) -> String {
         let mut line = String::new();
         self.said.read_line(&mut line).unwrap();

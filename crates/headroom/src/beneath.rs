@@ -45,10 +45,6 @@ pub(crate) fn folders(named: &[PathBuf]) -> Result<Vec<Folder>, Failure> {
 }
 
 /// A regular file below one of the folders, and its path.
-///
-/// # Errors
-///
-/// Where files may lie.
 pub(crate) fn found(folders: &[Folder], name: &Path) -> Result<(File, PathBuf), String> {
     let mut why = "there is none".to_owned();
     for folder in folders {
@@ -87,10 +83,6 @@ impl Beneath {
     }
 
     /// The text of a study file.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`].
     pub(crate) fn study(&self, path: &Path) -> Result<StudyText, Failure> {
         let (file, path) = self.found(path)?;
         let bytes = file::bytes_from(file, file::WRITTEN).map_err(cannot("read", &path))?;
@@ -100,10 +92,6 @@ impl Beneath {
     }
 
     /// A copy of a file, called as it is.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`].
     pub(crate) fn copied(&self, path: &Path) -> Result<PathBuf, Failure> {
         let (file, path) = self.found(path)?;
         let bytes = file::shared_from(file, LONGEST).map_err(cannot("read", &path))?;

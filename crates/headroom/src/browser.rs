@@ -18,7 +18,6 @@ const OPENER: &str = "xdg-open";
 /// One that cannot start a browser ends within this; one that is a browser itself goes on.
 const MOMENT: Duration = Duration::from_secs(2);
 
-/// Opens a page.
 pub(crate) fn open(page: &Path) {
     let opener = env::var_os("BROWSER").filter(|name| !name.is_empty());
     let opener = opener.unwrap_or_else(|| OsString::from(OPENER));

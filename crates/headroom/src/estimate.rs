@@ -14,11 +14,9 @@ use crate::{options::Options, output};
 /// How long a plan will take.
 #[derive(Clone, Debug)]
 pub(crate) struct Estimate {
-    /// Its trials.
     trials: Duration,
     /// What is made first.
     missing: Missing,
-    /// How long that takes.
     making: Duration,
     /// Cores of this machine that the trials share; `None` where they are made on a device.
     cores: Option<usize>,

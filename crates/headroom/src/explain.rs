@@ -113,10 +113,6 @@ impl OfTrial<'_> {
 }
 
 /// A recording that perf made, folded, with what it says of itself.
-///
-/// # Errors
-///
-/// [`Failure::Recording`], also for one without samples.
 pub(crate) fn recording(path: &Path, code: &CodeFiles<'_>) -> Result<(Head, Folded), Failure> {
     let mut recording = open(path, file::open(path))?;
     let head = recording.head().clone();

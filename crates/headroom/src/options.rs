@@ -188,7 +188,6 @@ impl Options {
         self.device.clone().map_or_else(|| device_folders(processor), |folder| vec![folder])
     }
 
-    /// How progress is shown.
     pub(crate) fn progress(&self) -> Progress {
         match self {
             Self { json: true, .. } => Progress::Json,
@@ -208,37 +207,21 @@ impl Options {
     }
 
     /// The lab, for a verb whose standard output is one JSON value.
-    ///
-    /// # Errors
-    ///
-    /// As [`Options::lab`].
     pub(crate) fn lab_apart_from_output(&self) -> Result<Lab, Failure> {
         self.lab_with(if self.json { Progress::Silent } else { self.progress() })
     }
 
     /// The lab, with progress shown so.
-    ///
-    /// # Errors
-    ///
-    /// As [`Options::lab`].
     pub(crate) fn lab_with(&self, progress: Progress) -> Result<Lab, Failure> {
         Ok(Lab::new(self.settings(), watched()?, progress.into_events())?)
     }
 
     /// A lab for access points that are there already.
-    ///
-    /// # Errors
-    ///
-    /// As [`Options::lab`].
     pub(crate) fn lab_for_devices(&self) -> Result<Lab, Failure> {
         self.lab_for_devices_with(self.progress())
     }
 
     /// The same, for a verb whose standard output is one JSON value.
-    ///
-    /// # Errors
-    ///
-    /// As [`Options::lab`].
     pub(crate) fn lab_for_devices_apart_from_output(&self) -> Result<Lab, Failure> {
         let progress = if self.json { Progress::Silent } else { self.progress() };
         self.lab_for_devices_with(progress)

@@ -20,10 +20,8 @@ use model::{event::Event, inert};
 use self::{lines::Lines, pace::Pace};
 use crate::{output, run_path::PAGE};
 
-/// How progress is reported.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Progress {
-    /// Not at all.
     Silent,
     /// JSON lines on the standard output.
     Json,

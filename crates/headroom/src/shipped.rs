@@ -14,7 +14,6 @@ use crate::failure::Failure;
 pub(crate) struct Shipped {
     /// What people call it: the file's name without its ending.
     pub(crate) name: &'static str,
-    /// The file.
     pub(crate) text: &'static str,
 }
 

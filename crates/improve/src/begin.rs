@@ -13,9 +13,7 @@ use crate::{
 /// The texts of a task, and where its file is.
 #[derive(Clone, Copy, Debug)]
 pub struct Texts<'a> {
-    /// The task file.
     pub task: &'a str,
-    /// The study file.
     pub study: &'a str,
     /// The task file's folder.
     pub folder: &'a Path,

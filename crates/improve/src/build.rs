@@ -70,7 +70,6 @@ const APPLY: Duration = Duration::from_secs(120);
 /// A program that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
-    /// What is in it.
     pub program: Sha256Hex,
     /// Its length as it is built, bytes.
     pub bytes: u64,
@@ -78,14 +77,11 @@ pub struct Built {
     pub warnings: u32,
 }
 
-/// What is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     /// Its number in the ledger.
     pub id: u32,
-    /// What it changes.
     pub diff: &'a [u8],
-    /// For which processor.
     pub arch: Architecture,
 }
 
@@ -101,7 +97,6 @@ pub(crate) struct Base {
 
 /// What the base's build left, by content.
 pub(crate) struct BuiltBase {
-    /// The program.
     pub(crate) program: Sha256Hex,
     /// The tree and the output, which tries begin with.
     pub(crate) archive: Sha256Hex,
@@ -185,10 +180,6 @@ impl TaskFolder {
     }
 
     /// The base's program, as a candidate for a comparison with itself.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`].
     pub fn built_base(&self, program: &Sha256Hex) -> Result<Built, Error> {
         let path = self.program(program)?;
         let bytes = fs::metadata(&path).map_err(Error::file("read", &path))?.len();

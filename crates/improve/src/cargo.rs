@@ -32,7 +32,6 @@ impl Cargo {
         tools.contains(&Tool::Cargo).then_some(Self { cargo, rustup })
     }
 
-    /// Both.
     pub(crate) fn folders(&self) -> [&Path; 2] {
         [&self.cargo, &self.rustup]
     }

@@ -34,7 +34,6 @@ pub(crate) fn sum_of(mut from: impl Read) -> io::Result<Sha256Hex> {
 pub(crate) struct Item {
     /// Its kind, as archives have it.
     kind: u8,
-    /// Its rights.
     mode: u32,
     /// What is in a file; where a link leads.
     content: Sha256Hex,

@@ -44,28 +44,17 @@ pub const LONGEST_DIFF: u64 = 4 << 20;
 /// Why a task's folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file of it.
     #[error("cannot {doing} {}: {source}", path.display())]
     File {
-        /// What was tried.
         doing: &'static str,
-        /// On what.
         path: PathBuf,
         /// The system's words.
         source: io::Error,
     },
-    /// The books.
     #[error(transparent)]
     Ledger(#[from] Broken),
-    /// The task file.
     #[error("{}: {why}", path.display())]
-    Task {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        why: Wrong,
-    },
-    /// Another process has it.
+    Task { path: PathBuf, why: Wrong },
     #[error("{} is in use by another headroom; wait until it has ended", .0.display())]
     Busy(PathBuf),
     /// What was fixed is no more.
@@ -79,18 +68,14 @@ pub enum Error {
     Command {
         /// `source.fetch`, or the base's build.
         what: &'static str,
-        /// Its status.
         how: String,
-        /// Its output.
         log: PathBuf,
     },
-    /// It left nothing.
     #[error("the base's build left no program {} below $OUT", .0.display())]
     NoProgram(PathBuf),
     /// Nothing can be built here.
     #[error("{0}")]
     NoSandbox(String),
-    /// Somebody stopped it.
     #[error("interrupted")]
     Interrupted,
 }
@@ -110,7 +95,6 @@ impl Error {
 #[derive(Debug)]
 pub struct TaskFolder {
     pub(crate) folder: Folder,
-    /// What is asked.
     pub task: Task,
     /// What is fixed by content, once the task was begun to its end.
     pub(crate) opened: Option<Opened>,
@@ -119,10 +103,6 @@ pub struct TaskFolder {
 
 impl TaskFolder {
     /// Makes the folder of a task, which must not be there.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`].
     pub(crate) fn create(path: &Path, task: &str, study: &str) -> Result<Self, Error> {
         let asked = Task::read(task).map_err(|why| Error::Task { path: path.into(), why })?;
         std::fs::create_dir_all(path).map_err(Error::file("make", path))?;
@@ -151,10 +131,6 @@ impl TaskFolder {
 
     /// Opens the folder of a task that was begun, with its books. What was under way when headroom ended is written down
     /// as interrupted, where anything is going to be written.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`].
     pub fn open(path: &Path, access: Access, now: u64) -> Result<(Self, Ledger), Error> {
         let folder = Folder::open(path).map_err(Error::file("open", path))?;
         let lock = (access == Access::Write).then(|| lock(&folder)).transpose()?;
@@ -177,7 +153,6 @@ impl TaskFolder {
         Ok((Self { folder, task, opened: Some(opened), _lock: lock }, ledger))
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -193,10 +168,6 @@ impl TaskFolder {
     }
 
     /// Writes a page into it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`].
     pub fn write_page(&self, name: &'static str, page: &str) -> Result<(), Error> {
         self.replace(name, page.as_bytes())
     }
@@ -234,10 +205,6 @@ impl TaskFolder {
     }
 
     /// Numbers that only the seed's holder knows, for what has this number in the ledger.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`].
     pub fn draws(&self, id: u32) -> Result<Random, Error> {
         let sum = content::sum(format!("{} {id}", self.seed()?).as_bytes());
         let word = |at: usize| u64::from_str_radix(&sum[at..at + 16], 16).unwrap_or_default();
@@ -245,29 +212,17 @@ impl TaskFolder {
     }
 
     /// A new folder for the run of an acceptance or a canary.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`].
     pub fn secret_run(&self, id: u32, cell: u32) -> Result<PathBuf, Error> {
         Ok(self.secret()?.path_of(format!("{id}-{cell}")))
     }
 
     /// The folder of a try.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`].
     pub fn of_try(&self, id: u32) -> Result<Folder, Error> {
         let name = format!("tries/{id}");
         self.folder.make_folder(&name).map_err(Error::file("make", self.path_of(&name)))
     }
 
     /// Stores a diff by its content.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`].
     pub fn store_diff(&self, diff: &[u8]) -> Result<Sha256Hex, Error> {
         self.store("diffs", diff)
     }
@@ -302,10 +257,6 @@ impl TaskFolder {
     }
 
     /// Where a program that was stored is.
-    ///
-    /// # Errors
-    ///
-    /// As [`TaskFolder::diff`].
     pub fn program(&self, sum: &Sha256Hex) -> Result<PathBuf, Error> {
         let name = format!("programs/{sum}");
         let now = self.folder.file(&name).and_then(content::sum_of);

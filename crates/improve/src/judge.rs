@@ -21,7 +21,6 @@ const OTHERS: f64 = 0.1;
 /// A control group's memory is charged in steps of so much, for each processor (`MEMCG_CHARGE_BATCH` in `mm/memcontrol.c`).
 const CHARGE_KIB: f64 = 256.0;
 
-/// What is a win.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Cheaper by at least this share of the base.
@@ -388,10 +387,6 @@ fn warnings(rule: &Rule, evidence: &Evidence) -> Option<Finding> {
 }
 
 /// Whether a study can be what a task is measured by: its variant is there, and the program is what it starts.
-///
-/// # Errors
-///
-/// What is wrong, and what to write.
 pub fn check(task: &crate::Task, study: &Study) -> Result<(), String> {
     let known = |name: &str| study.variants.iter().any(|variant| variant.name == *name);
     let names = [Some(&task.asked.variant), task.asked.floor.as_ref()];

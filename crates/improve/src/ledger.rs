@@ -20,7 +20,6 @@ const NAME: &str = "ledger.jsonl";
 /// No ledger is longer, bytes: some hundred thousand tries.
 const LONGEST: u64 = 256 << 20;
 
-/// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its place, from 0.
@@ -29,12 +28,10 @@ pub struct Entry {
     pub before: Option<Sha256Hex>,
     /// When it was written, seconds since 1970.
     pub at: u64,
-    /// What happened.
     #[serde(flatten)]
     pub what: What,
 }
 
-/// What a line says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum What {
@@ -50,20 +47,12 @@ pub enum What {
     Began {
         /// Its number, from 1, over all kinds.
         id: u32,
-        /// What it is.
         kind: Kind,
         /// SHA-256 of its diff.
         diff: Sha256Hex,
     },
     /// It came to its end.
-    Ended {
-        /// Its number.
-        id: u32,
-        /// What became of it.
-        finding: Finding,
-        /// What it took.
-        cost: Cost,
-    },
+    Ended { id: u32, finding: Finding, cost: Cost },
     /// Nothing more is tried; the seed may be known now.
     Closed {
         /// The seed, hexadecimal.
@@ -74,7 +63,6 @@ pub enum What {
 /// What is fixed before the first try, by content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opened {
-    /// The question.
     pub question: String,
     /// SHA-256 of the task file.
     pub task: Sha256Hex,
@@ -99,7 +87,6 @@ pub struct Opened {
     pub headroom: String,
 }
 
-/// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -122,7 +109,6 @@ impl Kind {
     }
 }
 
-/// What something took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Wall time, s.
@@ -143,9 +129,7 @@ pub enum Broken {
     /// It cannot be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]
     File {
-        /// What was tried.
         doing: &'static str,
-        /// The file.
         path: PathBuf,
         /// The system's words.
         source: io::Error,
@@ -155,7 +139,6 @@ pub enum Broken {
         "line {line} of {} {why}: the ledger was changed, and nothing behind that line can be trusted; begin the task anew", path.display()
     )]
     Chain {
-        /// The file.
         path: PathBuf,
         /// Its line, from 1.
         line: usize,
@@ -173,7 +156,6 @@ pub enum Access {
     Write,
 }
 
-/// The books.
 #[derive(Debug)]
 pub struct Ledger {
     file: File,
@@ -185,10 +167,6 @@ pub struct Ledger {
 
 impl Ledger {
     /// Reads the books; whoever writes them cuts off what was not written to its end.
-    ///
-    /// # Errors
-    ///
-    /// [`Broken`].
     pub fn open(folder: &Folder, access: Access) -> Result<Self, Broken> {
         let path = folder.path_of(NAME);
         let at = |doing| {
@@ -209,7 +187,6 @@ impl Ledger {
         Ok(Self { file, path, entries, head })
     }
 
-    /// All lines.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -228,10 +205,6 @@ impl Ledger {
     }
 
     /// Writes a line down, to the disk.
-    ///
-    /// # Errors
-    ///
-    /// [`Broken::File`].
     pub fn append(&mut self, at: u64, what: What) -> Result<(), Broken> {
         let n = self.entries.len() as u64;
         let entry = Entry { n, before: self.head.clone(), at, what };

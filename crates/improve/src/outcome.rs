@@ -83,7 +83,6 @@ pub enum Reason {
     TooCheap,
     /// The subject ended, or its load's commands failed.
     Broken,
-    /// Its replies come later.
     Latency,
     /// The subject or its control group holds more memory.
     Memory,
@@ -91,7 +90,6 @@ pub enum Reason {
     Size,
     /// Edited files have new warnings.
     Warnings,
-    /// It costs more.
     Dearer,
     /// It is cheaper, by less than is asked.
     TooLittle,
@@ -106,12 +104,10 @@ pub enum Reason {
 /// An outcome with its reason in a sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What became of it.
     pub outcome: Outcome,
     /// Why it is no win; `None` where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// In a sentence.
     pub sentence: String,
     /// What it costs more than the base, share of it; `None` where nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -52,7 +52,6 @@ const LEAVE: Duration = Duration::from_secs(5);
 pub struct Limits {
     /// Memory of all its processes together, KiB; files are not in it.
     pub memory_kib: u64,
-    /// Processes and threads.
     pub processes: u32,
     /// Bytes of the tree, of the output and of temporary files, each.
     pub space: u64,
@@ -78,7 +77,6 @@ pub struct Sandbox<'a> {
     pub log: &'a File,
     /// Ends what runs where it is true.
     pub stop: &'a Stop<'a>,
-    /// What it may take.
     pub limits: Limits,
 }
 
@@ -92,7 +90,6 @@ pub struct Job<'a> {
     pub command: &'a str,
     /// Archives that are unpacked first, each with the one folder of it that is wanted: `source` or `out`.
     pub archives: &'a [(&'a File, &'static str)],
-    /// Its standard input.
     pub input: &'a File,
     /// Where what comes out goes, and how many bytes that may be.
     pub result: (&'a File, u64),
@@ -103,7 +100,6 @@ pub struct Job<'a> {
 /// How a command in the sandbox ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With this status.
     With(ExitStatus),
     /// It was ended, because its time was over.
     TimedOut,
@@ -115,10 +111,6 @@ pub enum Ended {
 
 impl Sandbox<'_> {
     /// Whether there can be one here; else why not, in a line that says what to do.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn refusal(limits: Limits) -> io::Result<Option<String>> {
         let nothing = File::open("/dev/null")?;
         let (mut reading, writing) = io::pipe()?;
@@ -142,10 +134,6 @@ impl Sandbox<'_> {
     }
 
     /// Carries a command out.
-    ///
-    /// # Errors
-    ///
-    /// The system's: bubblewrap is missing.
     pub fn run(&self, job: &Job<'_>) -> io::Result<Ended> {
         let alive = Alive::new()?;
         let archives = job.archives.iter().map(|(file, folder)| {

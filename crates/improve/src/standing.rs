@@ -14,9 +14,7 @@ use crate::{
 /// A try, an acceptance or a canary.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Attempt {
-    /// Its number.
     pub id: u32,
-    /// What it is.
     pub kind: Kind,
     /// SHA-256 of its diff.
     pub diff: Sha256Hex,
@@ -24,7 +22,6 @@ pub struct Attempt {
     pub began: u64,
     /// What became of it; `None` while it is under way.
     pub finding: Option<Finding>,
-    /// What it took.
     pub cost: Cost,
 }
 
@@ -103,7 +100,6 @@ impl Standing {
         self.attempts.last().map_or(1, |attempt| attempt.id + 1)
     }
 
-    /// Attempts of a kind.
     pub fn count(&self, kind: Kind) -> u32 {
         self.attempts.iter().filter(|attempt| attempt.kind == kind).count() as u32
     }

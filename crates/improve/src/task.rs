@@ -11,7 +11,6 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A task file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Task {
@@ -111,11 +110,9 @@ pub struct Asked {
     pub study: RelativePath,
     /// The variant of it whose subject the program is.
     pub variant: VariantName,
-    /// Clients.
     pub clients: u32,
     /// Less CPU than the base by at least this share is a win.
     pub at_least: Share,
-    /// Pairs of a try.
     #[serde(default = "fewest_pairs")]
     pub pairs: u32,
     /// How the replies of the load are compared with the base's, beside what the kernel says of their values.
@@ -165,7 +162,6 @@ impl Default for Gates {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Acceptance {
-    /// Cells of an acceptance.
     pub cells: u32,
     /// Fewest and most clients.
     pub clients: [u32; 2],
@@ -184,7 +180,6 @@ impl Default for Acceptance {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Budget {
-    /// Tries.
     pub tries: u32,
     /// Acceptances: the error that is allowed is spent over them.
     pub acceptances: u32,
@@ -216,10 +211,6 @@ pub enum Wrong {
 
 impl Task {
     /// Reads a task file.
-    ///
-    /// # Errors
-    ///
-    /// [`Wrong`].
     pub fn read(text: &str) -> Result<Self, Wrong> {
         let task: Self = toml::from_str(text)?;
         task.check()?;

@@ -13,7 +13,6 @@ use lab::{
 };
 use model::{experiment::Clients, study::Study};
 
-/// Machines.
 const FLEETS: [u32; 10] = [1, 2, 4, 8, 16, 32, 100, 250, 500, 1000];
 
 fn main() -> ExitCode {

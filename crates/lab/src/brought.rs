@@ -32,7 +32,6 @@ struct Program {
     file: Vec<u8>,
 }
 
-/// What was in them.
 pub type Sums = BTreeMap<RelativePath, Sha256Hex>;
 
 impl Extend<(RelativePath, Vec<u8>)> for Brought {
@@ -82,10 +81,6 @@ impl Brought {
     }
 
     /// Those that a run has kept.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`].
     pub fn kept(objects: &Folder, sums: Sums) -> Result<Self, Error> {
         let program = |(name, sum): (RelativePath, Sha256Hex)| {
             let content = objects.read(&sum, fetch::LONGEST);
@@ -94,16 +89,11 @@ impl Brought {
         sums.into_iter().map(program).collect()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Keeps them among a run's objects.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::DiskFull`] or [`Error::File`].
     pub fn keep(&self, objects: &Folder) -> Result<(), Error> {
         self.0.values().try_for_each(|Program { sum, file }| {
             objects.replace(sum, file).map_err(Error::file("write", objects.path_of(sum)))
@@ -133,20 +123,12 @@ impl Brought {
 }
 
 /// What a program is called on the access point: as its file is here.
-///
-/// # Errors
-///
-/// [`Error::ProgramName`].
 pub fn file_name(path: &Path) -> Result<RelativePath, Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.parse().map_err(|_| Error::ProgramName(path.to_owned()))
 }
 
 /// A program's file, of no more than a device could send.
-///
-/// # Errors
-///
-/// [`Error::File`].
 pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
     file::bytes(path, fetch::LONGEST).map_err(Error::file("read", path))
 }

@@ -55,7 +55,6 @@ enum Trust {
 /// An entry that can be used.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its folder.
     pub path: PathBuf,
     /// Whether it was made now.
     pub made: bool,
@@ -140,10 +139,6 @@ impl Cache {
 
     /// Removes entries of a kind that no one has used for so long, and what killed runs left half made; returns
     /// the bytes.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`].
     pub fn prune(&self, kind: &'static str, unused_for: Duration) -> Result<u64, Error> {
         let Ok(entries) = Entries::open(&self.root, kind) else { return Ok(0) };
         entries.sweep();
@@ -316,10 +311,6 @@ pub(crate) fn sum(bytes: &[u8]) -> Sha256Hex {
 }
 
 /// SHA-256 of a regular file.
-///
-/// # Errors
-///
-/// The system's.
 pub fn sha256(path: &Path) -> io::Result<Sha256Hex> {
     sum_of(file::open(path)?)
 }
@@ -338,10 +329,6 @@ pub(crate) fn sha256_given(path: &Path, most: u64, cancel: &Cancel) -> io::Resul
 }
 
 /// The same of a root, an image or a program, by the name of its file.
-///
-/// # Errors
-///
-/// [`Error::File`], [`Error::Interrupted`].
 pub(crate) fn sum_of_given(path: &Path, cancel: &Cancel) -> Result<Sha256Hex, Error> {
     sha256_given(path, LARGEST_GIVEN, cancel)
         .map_err(|error| cancel.or(Error::file("read", path)(error)))

@@ -102,10 +102,6 @@ impl Attached {
 
     /// A counter of executed instructions, and no model of caches, that writes to this file, for one machine. It looks out for
     /// the code that the lab's settings name.
-    ///
-    /// # Errors
-    ///
-    /// As [`Attached::new`].
     pub fn counter(lab: &Lab, counts: &Path) -> Result<Self, Error> {
         let absolute =
             |code: &PathBuf| std::path::absolute(code).map_err(Error::file("find", code));
@@ -129,7 +125,6 @@ impl Attached {
         self.marks
     }
 
-    /// Where the counts are.
     pub fn counts(&self) -> &Path {
         &self.counts
     }
@@ -171,10 +166,6 @@ fn drawn() -> Result<Marks, Error> {
 }
 
 /// The snapshot in a QEMU of its own with the model attached, standing still. The caches are empty.
-///
-/// # Errors
-///
-/// [`Error`] of the machine.
 pub fn restore(
     lab: &Lab,
     snapshot: &Snapshot,
@@ -228,7 +219,6 @@ pub enum Unread {
     /// It could not be read.
     #[error("cannot read the cache model's counts in {}: {source}", path.display())]
     File {
-        /// The file.
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
@@ -236,7 +226,6 @@ pub enum Unread {
     /// It is not what the plugin writes, or the guest did not set its marks.
     #[error("the cache model's counts in {} hold no window: {why}", path.display())]
     NoWindow {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
@@ -260,10 +249,6 @@ fn whole_window(text: &str) -> Result<Window, String> {
 }
 
 /// Instructions of programs and of the kernel that were executed in the guest's window, whatever else was modelled.
-///
-/// # Errors
-///
-/// As [`window`].
 pub fn instructions(path: &Path) -> Result<Executed, Unread> {
     read(path, |text| {
         let [programs, kernel] = the_window(text)?.map(|counts| counts.instructions);

@@ -17,7 +17,6 @@ impl Cancel {
         self.0.store(true, Ordering::SeqCst);
     }
 
-    /// Whether somebody asked.
     pub fn is_stopped(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }
@@ -28,10 +27,6 @@ impl Cancel {
     }
 
     /// An error once somebody asked, for `?` between two steps.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Interrupted`].
     pub fn check(&self) -> Result<(), Error> {
         if self.is_stopped() { Err(Error::Interrupted) } else { Ok(()) }
     }

@@ -54,10 +54,6 @@ pub(crate) trait Peer {
     fn death(&mut self) -> Failure;
 
     /// What makes waiting pointless although the stream is open.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] that says what.
     fn bad_news(&mut self) -> Result<(), Failure> {
         Ok(())
     }
@@ -112,10 +108,6 @@ pub(crate) struct Ends {
 
 impl<P: Peer> Channel<P> {
     /// A stream on these descriptors.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub(crate) fn new(
         peer: P,
         Ends { input, output }: Ends,
@@ -133,10 +125,6 @@ impl<P: Peer> Channel<P> {
     }
 
     /// From now on the peer is told that we are there, and may take us for gone where it hears nothing.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub(crate) fn keep_alive(&mut self) -> io::Result<()> {
         if let Some(input) = &self.input {
             self.heart = Some(Heart::start(input.try_clone()?, Arc::clone(&self.whole))?);
@@ -155,10 +143,6 @@ impl<P: Peer> Channel<P> {
     }
 
     /// Sends bytes as the peer takes them.
-    ///
-    /// # Errors
-    ///
-    /// As [`Device::frame`].
     pub(crate) fn send(&mut self, bytes: &[u8], awaited: &'static str) -> Result<(), Error> {
         let whole = Arc::clone(&self.whole);
         let _whole = whole.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,10 +161,6 @@ impl<P: Peer> Channel<P> {
     }
 
     /// The next frame; `meanwhile` learns of the peer whenever nothing has come for a moment.
-    ///
-    /// # Errors
-    ///
-    /// As [`Device::frame`].
     pub(crate) fn next(
         &mut self,
         awaited: &'static str,
@@ -208,10 +188,6 @@ impl<P: Peer> Channel<P> {
     }
 
     /// A line that the peer says before it speaks in frames.
-    ///
-    /// # Errors
-    ///
-    /// As [`Device::frame`].
     pub(crate) fn line(&mut self, awaited: &'static str) -> Result<String, Error> {
         self.decoded(awaited, &mut |_| {}, |decoder| decoder.line(LONGEST_LINE))
     }
@@ -356,10 +332,6 @@ impl Drop for Heart {
 }
 
 /// An order as it goes to the peer.
-///
-/// # Errors
-///
-/// [`Failure::LongOrder`].
 pub(crate) fn bytes_of(order: &Order) -> Result<Vec<u8>, Failure> {
     let bytes = encode(order).map_err(Failure::Stream)?;
     if bytes.len() > LONGEST_ORDER && !matches!(order, Order::Put(_)) {

@@ -25,7 +25,6 @@ use crate::{
 /// What is compared, and until when.
 #[derive(Clone)]
 pub struct Comparing<'a> {
-    /// The question.
     pub versus: Versus,
     /// Another build of a program of the access point.
     pub program: Option<Program>,
@@ -111,10 +110,6 @@ impl Builds {
 }
 
 /// What a build of a program is known by: its content without symbols.
-///
-/// # Errors
-///
-/// [`Error::File`].
 pub fn identity(build: &Path) -> Result<Sha256Hex, Error> {
     Ok(cache::sum(&image::stripped(brought::read(build)?)))
 }

@@ -10,10 +10,6 @@ use crate::Error;
 /// Something that an agent can be asked through.
 pub trait Device {
     /// Gives the agent an order; what comes from now on is measured by what that may take.
-    ///
-    /// # Errors
-    ///
-    /// As [`Device::frame`].
     fn order(&mut self, order: &Order) -> Result<(), Error>;
 
     /// The next frame from the agent; `awaited` says what should come, for a message when it does not.

@@ -29,7 +29,6 @@ pub struct DeviceFile {
     pub name: String,
     /// Where its commands run and its relative paths begin.
     pub folder: PathBuf,
-    /// Where it is.
     pub at: At,
     /// How clients come; `None`: those that are there.
     pub clients: Option<Clients>,
@@ -37,7 +36,6 @@ pub struct DeviceFile {
     pub hold: Option<Hold>,
     /// How it is turned on and off.
     pub power: Option<Power>,
-    /// Its serial console.
     pub console: Option<Console>,
     /// How an image gets onto it.
     pub flash: Option<Flash>,
@@ -45,10 +43,8 @@ pub struct DeviceFile {
     pub settings: Settings,
 }
 
-/// Where a device is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum At {
-    /// At an address.
     Address(Address),
     /// At a place of a lab, which knows the address.
     Labgrid(Labgrid),
@@ -82,9 +78,7 @@ pub struct Hold {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Power {
-    /// Turns it on.
     pub on: Command,
-    /// Turns it off.
     pub off: Command,
     /// Turns it off and on again; without it, `off` and `on`.
     pub cycle: Option<Command>,
@@ -113,7 +107,6 @@ pub enum Flash {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Labgrid {
-    /// Its name.
     pub place: String,
     /// The coordinator, `HOST:PORT`; without it, labgrid-client's own.
     pub coordinator: Option<String>,
@@ -135,7 +128,6 @@ pub enum Error {
     /// The file cannot be read.
     #[error("cannot read the device file {}: {source}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
         /// The system's answer.
         source: std::io::Error,
@@ -143,7 +135,6 @@ pub enum Error {
     /// Something in it is wrong.
     #[error("{}:{line}: {why}", path.display())]
     Wrong {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
@@ -154,10 +145,7 @@ pub enum Error {
     #[error(
         "`{text}` is not an access point; write vm, local, ssh:USER@HOST, ssh://USER@HOST:PORT, or a device file: its path, or NAME for {FOLDER}/NAME.toml"
     )]
-    Unknown {
-        /// The words.
-        text: String,
-    },
+    Unknown { text: String },
 }
 
 impl DeviceFile {
@@ -177,10 +165,6 @@ impl DeviceFile {
     }
 
     /// What the command line names: an address, a device file's path, or a name for `devices/NAME.toml`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`].
     pub fn named(text: &str) -> Result<Self, Error> {
         if let Ok(address) = text.parse() {
             return Ok(Self::of(address));

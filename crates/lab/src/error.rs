@@ -40,7 +40,6 @@ pub enum Error {
     File {
         /// What was tried, as “write”.
         verb: &'static str,
-        /// On what.
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
@@ -54,7 +53,6 @@ pub enum Error {
     /// A program that headroom drives is not installed.
     #[error("`{program}` is not installed; install it with `apt-get install {package}`")]
     MissingProgram {
-        /// The program.
         program: String,
         /// The Debian package that has it.
         package: String,
@@ -62,9 +60,7 @@ pub enum Error {
     /// A program that headroom drives failed.
     #[error("{program} failed ({status}): {tail}")]
     Program {
-        /// The program.
         program: String,
-        /// How it ended.
         status: String,
         /// The end of what it said.
         tail: String,
@@ -87,15 +83,12 @@ pub enum Error {
     NotReleased {
         /// The device or its place.
         what: String,
-        /// Why.
         said: String,
     },
     /// A lab's coordinator or its client does not do what is asked.
     #[error("cannot use labgrid's place `{place}` (coordinator {coordinator}): {said}")]
     Labgrid {
-        /// The place.
         place: String,
-        /// Where its coordinator is.
         coordinator: String,
         /// The reason, as labgrid says it.
         said: String,
@@ -106,7 +99,6 @@ pub enum Error {
         for_other(*processor), made_by(*processor)
     )]
     NoDeviceProgram {
-        /// The program.
         name: String,
         /// What it must be built for.
         processor: Processor,
@@ -117,7 +109,6 @@ pub enum Error {
         path.display(), made_by(*processor)
     )]
     OtherProcessor {
-        /// The program.
         path: PathBuf,
         /// What the access point has.
         processor: Processor,
@@ -138,7 +129,6 @@ pub enum Error {
     /// A file that is to be flashed is no image for a board.
     #[error("{} is no image for a board: {why}; `headroom image --board FILE` makes one", path.display())]
     NoBoardImage {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
@@ -146,7 +136,6 @@ pub enum Error {
     /// A board cannot be raised in this folder.
     #[error("cannot raise a board in {}: {why}", path.display())]
     Board {
-        /// Its folder.
         path: PathBuf,
         /// What is in the way, and what to do.
         why: String,
@@ -165,7 +154,6 @@ pub enum Error {
     /// A kernel of somebody's own lacks what a virtual access point needs.
     #[error("the kernel {release} cannot be a virtual access point's; it lacks{}:", of_modules(*has_modules))]
     FirmwareLacks {
-        /// Which kernel.
         release: String,
         /// Whether there are modules of it at all.
         has_modules: bool,
@@ -231,33 +219,16 @@ pub enum Error {
     /// The folder holds no run.
     #[error("{} holds no run: {why}", path.display())]
     NotARun {
-        /// The folder.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
     },
     /// The folder holds a run of another kind than is asked for.
     #[error("{} holds a {kind} run, and this is for {wanted} runs", path.display())]
-    OtherKind {
-        /// The folder.
-        path: PathBuf,
-        /// What it holds.
-        kind: Kind,
-        /// What is asked for.
-        wanted: Kind,
-    },
+    OtherKind { path: PathBuf, kind: Kind, wanted: Kind },
     /// What the run was begun with is not what is here now.
     #[error("the run in {} was begun with another {what} ({then}, now {now}); start a new run", path.display())]
-    Changed {
-        /// The folder.
-        path: PathBuf,
-        /// What differs.
-        what: &'static str,
-        /// Then.
-        then: String,
-        /// Now.
-        now: String,
-    },
+    Changed { path: PathBuf, what: &'static str, then: String, now: String },
     /// Somebody pressed Ctrl-C, or sent a signal.
     #[error("interrupted")]
     Interrupted,

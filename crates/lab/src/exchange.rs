@@ -38,7 +38,6 @@ pub(crate) struct Allowance {
     span: Duration,
     /// Of that, how long it says nothing.
     silence: Duration,
-    /// Samples that it sends.
     samples: u64,
     /// Bytes that values of clients may have.
     readings: u64,
@@ -115,7 +114,6 @@ impl Allowance {
     }
 }
 
-/// Samples of a measurement.
 pub(crate) fn samples(measure: &Measure) -> usize {
     (measure.window.as_nanos() / measure.sample_every.as_nanos().max(1)) as usize + 1
 }
@@ -222,10 +220,6 @@ pub(crate) struct Preamble {
 
 impl Preamble {
     /// Takes a frame that is not the answer.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Unexpected`] for everything but that.
     pub(crate) fn take(&mut self, frame: &Frame, awaited: &'static str) -> Result<(), Failure> {
         let place = match frame {
             Frame::Hello { .. } if self.hellos < 2 => &mut self.hellos,

@@ -36,10 +36,6 @@ struct Lent {
 
 impl Hold {
     /// Where a place's device is, and whether the place was acquired for that.
-    ///
-    /// # Errors
-    ///
-    /// As [`Place::acquire`].
     pub(crate) fn place(&self, lab: &Lab, labgrid: &Labgrid) -> Result<(Address, bool), Error> {
         let mut held = self.held();
         if let Some(Held::Place(place)) = held.as_ref() {
@@ -72,10 +68,6 @@ impl Hold {
     }
 
     /// Turns the place's power.
-    ///
-    /// # Errors
-    ///
-    /// As [`Hold::place`] and [`Place::power`].
     pub(crate) fn power(&self, lab: &Lab, labgrid: &Labgrid, turn: Turn) -> Result<(), Error> {
         self.place(lab, labgrid)?;
         match self.held().as_ref() {
@@ -85,10 +77,6 @@ impl Hold {
     }
 
     /// Gives back what is held, if anything is.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotReleased`].
     pub fn release(&self) -> Result<(), Error> {
         match self.held().take() {
             Some(Held::Place(place)) => place.release(),

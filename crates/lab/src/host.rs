@@ -126,7 +126,6 @@ pub(crate) fn ask_to_end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// What this machine is.
 pub fn describe() -> Host {
     let field = |path: &str, key: &str, separator: char| {
         let text = fs::read_to_string(path).unwrap_or_default();

@@ -15,10 +15,6 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Waits until the machine was idle for this share of a second, but no longer than patience allows, and answers
 /// for how much of the last one it was. `None` where the kernel does not say.
-///
-/// # Errors
-///
-/// [`Error::Interrupted`].
 pub(crate) fn gate(
     least: Share,
     patience: Duration,

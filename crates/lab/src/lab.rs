@@ -88,9 +88,7 @@ impl Settings {
     }
 }
 
-/// The lab.
 pub struct Lab {
-    /// What was chosen.
     pub settings: Settings,
     /// Images and snapshots.
     pub cache: Cache,

@@ -114,11 +114,6 @@ impl Place {
         &self.address
     }
 
-    /// Turns its power.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Labgrid`], [`Error::Interrupted`].
     pub fn power(&self, lab: &Lab, turn: Turn) -> Result<(), Error> {
         let action = match turn {
             Turn::On => "on",
@@ -163,10 +158,6 @@ impl Place {
     }
 
     /// Gives the place back.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotReleased`].
     pub fn release(mut self) -> Result<(), Error> {
         self.state = None;
         let Some(watchdog) = self.watchdog.take() else { return Ok(()) };

@@ -41,9 +41,7 @@ pub enum Refusal {
     Foreign {
         /// The first.
         one: PathBuf,
-        /// The one that differs.
         other: PathBuf,
-        /// In what.
         what: &'static str,
     },
     /// Their machines do not count alike.
@@ -51,45 +49,27 @@ pub enum Refusal {
     Canary {
         /// The first.
         one: PathBuf,
-        /// The one that differs.
         other: PathBuf,
-        /// The trial.
         trial: String,
     },
     /// A shard has no canary.
     #[error("{} has no valid trial {trial}, which every shard makes; go on with it: `headroom run --resume {}`", shard.display(), shard.display())]
-    NoCanary {
-        /// The shard.
-        shard: PathBuf,
-        /// The trial.
-        trial: String,
-    },
+    NoCanary { shard: PathBuf, trial: String },
     /// Two have the same trial, with two results.
     #[error("{} and {} have trial {trial} with different results: one of them is not of this run", one.display(), other.display())]
     Disagree {
         /// The first.
         one: PathBuf,
-        /// The one that differs.
         other: PathBuf,
-        /// The trial.
         trial: String,
     },
-    /// Trials are missing.
     #[error("{trials} of {} are missing: {}", count(*of, "trial"), sentence(missing))]
-    Missing {
-        /// How many trials.
-        trials: u32,
-        /// Of how many.
-        of: u32,
-        /// Of these.
-        missing: Vec<Missing>,
-    },
+    Missing { trials: u32, of: u32, missing: Vec<Missing> },
 }
 
 /// A shard of which something is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// Which.
     pub shard: Shard,
     /// Its folder, where it has one.
     pub folder: Option<PathBuf>,
@@ -98,9 +78,7 @@ pub struct Missing {
 /// What was made of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
-    /// Folders.
     pub folders: u32,
-    /// Trials.
     pub trials: u32,
     /// The trials that all of them made.
     pub canaries: Vec<Canary>,
@@ -109,7 +87,6 @@ pub struct Merged {
 /// A trial that every shard made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Canary {
-    /// Its name.
     pub trial: String,
     /// How many shards read what most of them read, to the nanosecond.
     pub alike: u32,

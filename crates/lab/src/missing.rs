@@ -66,7 +66,6 @@ impl Needs {
 pub struct Missing {
     /// The image's packages, which come from the network.
     pub packages: bool,
-    /// The image.
     pub image: bool,
     /// Access points: their clients, and how time passes there.
     pub access_points: Vec<(u32, Mode)>,
@@ -95,7 +94,6 @@ impl Missing {
         }
     }
 
-    /// Whether nothing is.
     pub fn is_nothing(&self) -> bool {
         !self.image && self.access_points.is_empty()
     }

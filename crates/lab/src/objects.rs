@@ -61,10 +61,6 @@ pub fn bring_all(
 }
 
 /// Brings one file that was looked for by name, and answers where its content is.
-///
-/// # Errors
-///
-/// As [`bring_all`].
 pub fn bring_located(
     lab: &Lab,
     device: &mut dyn Device,
@@ -137,10 +133,6 @@ fn refused(wanted: &Wanted, why: String) -> Failure {
 }
 
 /// Looks for programs and libraries by name.
-///
-/// # Errors
-///
-/// [`Error`] of the stream.
 pub fn locate(device: &mut dyn Device, names: &[String]) -> Result<Vec<Located>, Error> {
     const AWAITED: &str = "where programs are";
     let mut preamble = Preamble::default();

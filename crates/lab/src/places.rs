@@ -52,10 +52,6 @@ pub trait Placed: Experiment {
     fn is_alone(study: &Self::Study, trial: &Self::Planned) -> bool;
 
     /// As [`Procedure::calibrate`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
     fn find(site: &Site<'_, Self>, known: Self::Calibration) -> Result<Self::Calibration, Error>;
 
     /// As [`Procedure::same`].
@@ -64,10 +60,6 @@ pub trait Placed: Experiment {
     }
 
     /// As [`Procedure::trial`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
     fn made(
         site: &Site<'_, Self>,
         planned: &Self::Planned,
@@ -152,10 +144,6 @@ impl<K: Placed> Procedure for K {
 }
 
 /// Makes a request as a trial at a place; `read` makes its reading of the answer.
-///
-/// # Errors
-///
-/// [`Error`] of the host.
 pub(crate) fn requested<Q: Request, R>(
     places: &Places,
     at: &At<'_>,
@@ -192,10 +180,6 @@ pub struct Wanted {
 impl Wanted {
     /// The places of a new run, and what they are made of. An image is made only where virtual access points are
     /// needed.
-    ///
-    /// # Errors
-    ///
-    /// As [`image::obtain`] and [`snapshot::obtain`].
     pub(crate) fn raise(
         self,
         lab: &Lab,

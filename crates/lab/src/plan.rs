@@ -328,7 +328,6 @@ pub fn raising(clients: u32) -> Duration {
 pub struct Start {
     /// Clients of the access point.
     pub clients: u32,
-    /// How time passes there.
     pub mode: Mode,
     /// The perturbed state, where that is another access point from its boot on.
     pub perturbed: Option<Perturbation>,

@@ -43,7 +43,6 @@ const NO_ANSWER: [&str; 7] = [
 pub enum Turn {
     /// On; nothing where it is on.
     On,
-    /// Off.
     Off,
     /// Off, and on again.
     Cycle,

@@ -25,7 +25,6 @@ use crate::{
 
 /// How trials of a kind are made.
 pub trait Procedure: Sync {
-    /// The kind.
     type Kind: Experiment;
     /// What its trials start from: image and snapshots, or a device.
     type Ground: Sync;
@@ -51,10 +50,6 @@ pub trait Procedure: Sync {
     ) -> Result<Self::Ground, Error>;
 
     /// Keeps with a new run what it must have to be gone on with.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] of the disk.
     fn keep(&self, _ground: &Self::Ground, _folder: &RunFolder) -> Result<(), Error> {
         Ok(())
     }
@@ -93,10 +88,6 @@ pub trait Procedure: Sync {
     }
 
     /// Raises what these trials start from.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] of the host.
     fn raise(
         &self,
         _lab: &Lab,
@@ -178,20 +169,16 @@ pub struct Prepared<P: Procedure + ?Sized> {
 
 /// Where trials are made.
 pub struct Site<'a, P: Procedure + ?Sized> {
-    /// The lab.
     pub lab: &'a Lab,
     /// The run's folder.
     pub folder: &'a RunFolder,
     /// The run; its plan is empty until it is calibrated.
     pub run: &'a RunOf<P::Kind>,
-    /// What trials start from.
     pub ground: &'a P::Ground,
 }
 
-/// How a trial ended.
 #[derive(Clone, Debug)]
 pub struct Finished<R> {
-    /// What came of it.
     pub outcome: Outcome<R>,
     /// What the host took for it.
     pub cost: HostCost,

@@ -98,9 +98,7 @@ fn carrying() -> io::Result<String> {
 /// Where an access point is that no one has to raise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// This machine.
     Local,
-    /// What ssh calls it.
     Ssh(Destination),
 }
 

@@ -25,7 +25,6 @@ use crate::{
 
 /// What is asked of a place, and known of the answer.
 pub(crate) trait Request {
-    /// What comes back.
     type Answer;
     /// What comes back, in words with their article, as failures name it.
     const ANSWER: &'static str;
@@ -36,10 +35,6 @@ pub(crate) trait Request {
     fn order(&self, marks: Option<Marks>) -> Order;
 
     /// The answer, or the frame that is not it.
-    ///
-    /// # Errors
-    ///
-    /// The frame.
     fn answer(frame: Frame) -> Result<Self::Answer, Frame>;
 }
 
@@ -59,7 +54,6 @@ pub struct Places {
 pub(crate) struct At<'a> {
     pub(crate) lab: &'a Lab,
     pub(crate) on: On,
-    /// How time passes there.
     pub(crate) mode: Mode,
     /// Where the console of its access point goes.
     pub(crate) console_log: &'a Path,
@@ -67,7 +61,6 @@ pub(crate) struct At<'a> {
     pub(crate) model: Option<&'a Attached>,
 }
 
-/// How a request ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ran<T> {
     /// The answer, or in words why the place gave none.

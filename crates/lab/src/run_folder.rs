@@ -71,10 +71,6 @@ impl RunFolder {
     }
 
     /// Refuses a folder that cannot take a new run, before any long work.
-    ///
-    /// # Errors
-    ///
-    /// As [`RunFolder::create`].
     pub fn check_free(path: &Path) -> Result<(), Error> {
         if !is_one(path) {
             return Ok(());
@@ -84,10 +80,6 @@ impl RunFolder {
     }
 
     /// Opens a folder that holds a run, to go on with it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotARun`], [`Error::Busy`].
     pub fn resume<K: Experiment>(path: &Path) -> Result<(Self, Recorded<K>), Error> {
         // What is no run is left as it is.
         let recorded = read::<K>(path)?;
@@ -99,7 +91,6 @@ impl RunFolder {
         WholeFiles::open(path, &[TRIALS, "stacks", OBJECTS, "consoles"]).map(Self)
     }
 
-    /// The folder.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
@@ -115,29 +106,17 @@ impl RunFolder {
     }
 
     /// Where the files are kept that explain stacks.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`].
     pub fn objects(&self) -> Result<Folder, Error> {
         let objects = self.0.folder().folder(OBJECTS);
         objects.map_err(Error::file("open", self.0.path_of(OBJECTS)))
     }
 
     /// Keeps another plan: one that is known now, or a shorter one of a comparison that was decided early.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::DiskFull`] or [`Error::File`].
     pub fn plan_again<S: Serialize, P: Serialize>(&self, run: &Run<S, P>) -> Result<(), Error> {
         self.0.write(RUN, run)
     }
 
     /// Keeps what was measured before the trials can be planned.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::DiskFull`] or [`Error::File`].
     pub fn keep_calibration(&self, calibration: &impl Serialize) -> Result<(), Error> {
         self.0.write(CALIBRATION, calibration)
     }
@@ -155,10 +134,6 @@ impl RunFolder {
     }
 
     /// Keeps a file of another run's folder that is not here yet.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::DiskFull`] or [`Error::File`].
     pub(crate) fn bring(&self, name: &str, mut from: &File) -> Result<(), Error> {
         let folder = self.0.folder();
         if folder.has(name) {
@@ -208,7 +183,6 @@ pub(crate) fn no_run(path: &Path, why: impl ToString) -> Error {
 pub struct Progress {
     /// Trials that were made.
     pub made: usize,
-    /// All of its plan.
     pub planned: usize,
 }
 
@@ -217,7 +191,6 @@ impl Progress {
         Self { made: recorded.trials.len(), planned: recorded.run.plan.len() }
     }
 
-    /// Whether nothing is missing.
     pub fn is_whole(&self) -> bool {
         self.made == self.planned
     }
@@ -250,29 +223,17 @@ pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
 }
 
 /// Makes a file in place of what has its name: a link there is not followed.
-///
-/// # Errors
-///
-/// [`Error::DiskFull`] or [`Error::File`].
 pub(crate) fn new_file(path: &Path) -> Result<File, Error> {
     below(path, |folder, name| folder.new_file(name))
 }
 
 /// Writes a file so that it is there whole or not at all, also after a loss of power, and alongside others that
 /// write the same one. A link there is replaced, not followed: the folder may be somebody else's.
-///
-/// # Errors
-///
-/// [`Error::DiskFull`] or [`Error::File`].
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     below(path, |folder, name| folder.replace(name, bytes))
 }
 
 /// Writes a file that the user named, who may have named a device, a pipe or a link: [`folder::write_out`].
-///
-/// # Errors
-///
-/// [`Error::DiskFull`] or [`Error::File`].
 pub fn write_out(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     folder::write_out(path, bytes).map_err(Error::file("write", path))
 }

@@ -226,7 +226,6 @@ impl<K: Experiment> Work<K> {
 /// How long a trial took, ms.
 #[derive(Clone, Copy, Debug, Default)]
 struct Took {
-    /// Here.
     took_ms: u64,
     /// On the access point.
     device_ms: u64,

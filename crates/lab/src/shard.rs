@@ -74,7 +74,6 @@ pub fn own<K: Dealt>(
 #[derive(Debug)]
 struct Block {
     name: String,
-    /// Of its trials.
     time: Duration,
     starts: BTreeMap<String, Duration>,
 }

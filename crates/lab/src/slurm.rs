@@ -26,7 +26,6 @@ pub struct Slurm<'a> {
     pub name: String,
     /// Words for `sbatch` of the person's own, as `--partition=lab`.
     pub options: Vec<String>,
-    /// CPUs of each.
     pub cpus: u16,
     /// Whether Slurm begins a job again by itself whose node is lost, some minutes later; else whoever waits does at once.
     pub requeues: bool,
@@ -45,19 +44,11 @@ pub fn name_of(folder: &Path) -> String {
 
 impl Slurm<'_> {
     /// Checks that Slurm's clients are installed.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::MissingProgram`].
     pub fn require() -> Result<(), Error> {
         CLIENTS.iter().try_for_each(|client| host::require(client, PACKAGE))
     }
 
     /// Submits a script as jobs with these numbers.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Program`] with what Slurm says.
     pub fn submit(&self, script: &Path, log: &Path, shards: &[u32]) -> Result<(), Error> {
         let numbers: Vec<String> = shards.iter().map(u32::to_string).collect();
         let words = [
@@ -75,10 +66,6 @@ impl Slurm<'_> {
     }
 
     /// The jobs that wait or run.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Program`] with what Slurm says.
     pub fn queue(&self) -> Result<Queue, Error> {
         let name = format!("--name={}", self.name);
         let words = ["--noheader", "--array", "--me", "--format=%K %T %r"];
@@ -86,11 +73,6 @@ impl Slurm<'_> {
         ask("squeue", words, self.cancel).map(|said| queue_of(&said))
     }
 
-    /// Ends all of them.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Program`] with what Slurm says.
     pub fn end(&self) -> Result<(), Error> {
         // Also where somebody wishes to stop: that is when jobs are ended.
         let unhurried = Cancel::default();

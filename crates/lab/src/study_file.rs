@@ -37,10 +37,6 @@ pub const MOST_RADIOS: u32 = 8;
 const LONGEST_LOAD: usize = model::wire::LONGEST_ORDER - (8 << 10);
 
 /// Checks a study that the command line has changed; there is no line to tell then.
-///
-/// # Errors
-///
-/// What is wrong.
 pub fn check(study: &Study) -> Result<(), String> {
     Rules { text: "", study }.check().map_err(|fault| fault.why)
 }
@@ -55,10 +51,6 @@ pub struct Fault {
 }
 
 /// Reads a study from text and checks it.
-///
-/// # Errors
-///
-/// The first [`Fault`].
 pub fn parse(text: &str) -> Result<Study, Fault> {
     parse_with(text, Defaults::Usual)
 }
@@ -68,7 +60,6 @@ pub fn parse(text: &str) -> Result<Study, Fault> {
 enum Defaults {
     /// What is documented of study files.
     Usual,
-    /// What a device needs.
     Device,
 }
 

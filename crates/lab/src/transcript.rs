@@ -169,10 +169,6 @@ impl Transcript {
     }
 
     /// Keeps a frame that may come; true when it was the last one. Records are kept elsewhere.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Refused`].
     pub(crate) fn keep(&mut self, frame: Frame) -> Result<bool, Failure> {
         match frame {
             Frame::Hello { facts, .. } => self.facts = Some(*facts),

@@ -21,7 +21,6 @@ use crate::proc::{self, Reader};
 /// A group or a tree of groups that could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The kernel refused.
     #[error("cannot {action} {}", path.display())]
     Refused {
         /// What was tried, as “create”.
@@ -46,12 +45,10 @@ pub enum Version {
     V2,
 }
 
-/// What is mounted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mounts {
     /// The tree with `cpuacct`.
     pub cpuacct: Option<Tree>,
-    /// The unified tree.
     pub unified: Option<Tree>,
     /// The tree with `perf_event`, where that is of version 1.
     pub perf_event: Option<Tree>,
@@ -113,9 +110,7 @@ impl Mounts {
 /// A mounted tree of groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// Its interface.
     pub version: Version,
-    /// Where it is mounted.
     pub mount: PathBuf,
     /// The group that is mounted there; `/` but in containers.
     root: String,
@@ -271,9 +266,7 @@ pub enum Meter {
     V1 {
         /// User and kernel.
         total: Reader,
-        /// User.
         user: Option<Reader>,
-        /// Kernel.
         system: Option<Reader>,
     },
     /// `cpu.stat`, and `memory.peak` or `memory.current`.
@@ -308,10 +301,6 @@ impl Meter {
     }
 
     /// What it has used until now.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`] once the group is gone.
     pub fn read(&self, buffer: &mut Vec<u8>) -> Result<Usage, Error> {
         match self {
             Self::V1 { total, user, system } => {

@@ -36,10 +36,6 @@ pub fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Opens a regular file of at most `most` bytes for reading.
-///
-/// # Errors
-///
-/// As [`bytes`].
 pub fn open_up_to(path: &Path, most: u64) -> io::Result<File> {
     let opened = opened(path)?;
     opened.length(most)?;
@@ -63,10 +59,6 @@ pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// All bytes of an open file of at most `most` bytes.
-///
-/// # Errors
-///
-/// As [`bytes`].
 pub fn bytes_from(file: File, most: u64) -> io::Result<Vec<u8>> {
     Regular::of(file)?.bytes(most)
 }
@@ -81,10 +73,6 @@ pub fn shared(path: &Path, most: u64) -> io::Result<Arc<[u8]>> {
 }
 
 /// All bytes of an open file of at most `most` bytes, to be shared.
-///
-/// # Errors
-///
-/// As [`shared`].
 pub fn shared_from(file: File, most: u64) -> io::Result<Arc<[u8]>> {
     Regular::of(file)?.shared(most)
 }

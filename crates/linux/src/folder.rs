@@ -45,10 +45,6 @@ const PRIVATE: Mode = Mode::from_bits_retain(0o700);
 /// Writes a file by the path that the user gave. A regular file, also behind a symbolic link, is there whole or not at
 /// all, as [`Folder::replace`] does it; anything else that is there (a device, a pipe, this process's own output) is
 /// written to and never replaced.
-///
-/// # Errors
-///
-/// The system's.
 pub fn write_out(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(mut own) = own_output(path) {
         return own.write_all(bytes);
@@ -74,7 +70,6 @@ fn own_output(path: &Path) -> Option<File> {
     })
 }
 
-/// An open folder.
 #[derive(Debug)]
 pub struct Folder {
     fd: OwnedFd,
@@ -97,10 +92,6 @@ impl Folder {
     }
 
     /// Opens a folder by the path that the user gave, and makes it where it is not there.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn create(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         if !path.as_os_str().is_empty() {
@@ -131,10 +122,6 @@ impl Folder {
     }
 
     /// Who owns it, who may write to it.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn metadata(&self) -> io::Result<Metadata> {
         File::from(self.fd.try_clone()?).metadata()
     }
@@ -151,10 +138,6 @@ impl Folder {
     }
 
     /// Opens a folder right below, and makes it where it is not there.
-    ///
-    /// # Errors
-    ///
-    /// As [`Folder::folder`].
     pub fn make_folder(&self, name: impl AsRef<Path>) -> io::Result<Self> {
         let (parent, last) = self.parent(name.as_ref())?;
         match mkdirat(&parent, last, self.mode(FOLDER)) {
@@ -212,10 +195,6 @@ impl Folder {
     }
 
     /// Opens a regular file that is there for writing. It is neither made nor emptied.
-    ///
-    /// # Errors
-    ///
-    /// As [`Folder::file`].
     pub fn existing(&self, name: impl AsRef<Path>) -> io::Result<File> {
         self.open_regular(name.as_ref(), OFlags::WRONLY)
     }
@@ -259,10 +238,6 @@ impl Folder {
     }
 
     /// Opens a regular file to lock: never truncated, made where it is not there.
-    ///
-    /// # Errors
-    ///
-    /// As [`Folder::file`].
     pub fn lock_file(&self, name: impl AsRef<Path>) -> io::Result<File> {
         self.open_regular(name.as_ref(), OFlags::RDWR | OFlags::CREATE)
     }
@@ -315,10 +290,6 @@ impl Folder {
     }
 
     /// Gives something below another name below.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
         let (from_parent, from) = self.parent(from.as_ref())?;
         let (to_parent, to) = self.parent(to.as_ref())?;
@@ -326,20 +297,12 @@ impl Folder {
     }
 
     /// Removes a file or a symbolic link; one that is not there is removed already.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn remove_file(&self, name: impl AsRef<Path>) -> io::Result<()> {
         let (parent, last) = self.parent(name.as_ref())?;
         unlink(&parent, last)
     }
 
     /// Removes a folder with nothing in it.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn remove_folder(&self, name: impl AsRef<Path>) -> io::Result<()> {
         let (parent, last) = self.parent(name.as_ref())?;
         Ok(unlinkat(&parent, last, AtFlags::REMOVEDIR)?)
@@ -347,10 +310,6 @@ impl Folder {
 
     /// Removes something with all that is in it, without following symbolic links; what is not there is removed
     /// already.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn remove_tree(&self, name: impl AsRef<Path>) -> io::Result<()> {
         let (parent, last) = self.parent(name.as_ref())?;
         let kind = match statat(&parent, last, AtFlags::SYMLINK_NOFOLLOW) {

@@ -14,16 +14,10 @@ const CPUS: &str = "/sys/devices/system/cpu";
 pub struct Setting {
     /// What it is, as `the governor of policy0`.
     pub what: String,
-    /// Where it is.
     pub path: PathBuf,
 }
 
 impl Setting {
-    /// Its value.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn value(&self) -> io::Result<String> {
         fs::read_to_string(&self.path).map(|text| text.trim().to_owned())
     }

@@ -18,24 +18,16 @@ pub enum Error {
     /// Its file could not be opened.
     #[error("failed to open the module {}", path.display())]
     Open {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// The parameters hold a NUL.
     #[error("the parameters of {} hold a NUL", path.display())]
-    Parameters {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The kernel refused it.
+    Parameters { path: PathBuf },
     #[error("failed to load the module {}", path.display())]
     Load {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },

@@ -32,7 +32,6 @@ pub struct Links {
 }
 
 impl Links {
-    /// Opens the conversation.
     pub fn open() -> Result<Self, Error> {
         Ok(Self { socket: Socket::open(Protocol::Route)? })
     }
@@ -59,12 +58,10 @@ impl Links {
         unless(Errno::NODEV, found)
     }
 
-    /// Brings a link up.
     pub fn set_up(&mut self, index: u32) -> Result<(), Error> {
         self.set_state(index, IFF_UP)
     }
 
-    /// Takes a link down.
     pub fn set_down(&mut self, index: u32) -> Result<(), Error> {
         self.set_state(index, 0)
     }

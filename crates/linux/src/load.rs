@@ -14,7 +14,6 @@ const MOST_CPUS: u32 = 8192;
 /// `CONFIG_HZ` is the least that they see, whatever the unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuLine {
-    /// Its number.
     pub cpu: u32,
     /// User mode, nice included; guests' time is in it.
     pub user: u64,
@@ -24,7 +23,6 @@ pub struct CpuLine {
     pub idle: u64,
     /// Nothing to do, and some process waits for a disk.
     pub wait: u64,
-    /// Interrupts.
     pub irq: u64,
     /// Soft interrupts.
     pub softirq: u64,
@@ -96,17 +94,12 @@ pub fn softnet(text: &[u8], mut each: impl FnMut(Softnet)) {
 /// One line of `/proc/net/dev`, since the interface was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device<'a> {
-    /// Its name.
     pub name: &'a [u8],
-    /// Bytes received.
     pub rx_bytes: u64,
-    /// Packets received.
     pub rx_packets: u64,
     /// Packets dropped on receipt.
     pub rx_dropped: u64,
-    /// Bytes sent.
     pub tx_bytes: u64,
-    /// Packets sent.
     pub tx_packets: u64,
     /// Packets dropped on sending, by the driver.
     pub tx_dropped: u64,

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 
 use crate::proc;
 
-/// One mapping.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mapping {
     /// Its first address.
@@ -31,11 +30,8 @@ pub struct Mapping {
 /// What may be done with the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct May {
-    /// Read.
     pub read: bool,
-    /// Written.
     pub write: bool,
-    /// Executed.
     pub execute: bool,
 }
 
@@ -46,7 +42,6 @@ pub struct FileId {
     pub major: u32,
     /// The device's minor number.
     pub minor: u32,
-    /// The inode.
     pub inode: u64,
 }
 

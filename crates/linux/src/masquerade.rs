@@ -23,7 +23,6 @@ const NEWRULE: u16 = NF_TABLES << 8 | libc::NFT_MSG_NEWRULE as u16;
 const BATCH: [u8; 4] = [0, 0, 0, NF_TABLES as u8];
 const IPV4: [u8; 4] = [2, 0, 0, 0];
 
-/// Our table.
 const TABLE: &str = "headroom";
 const CHAIN: &str = "out";
 
@@ -55,10 +54,6 @@ pub fn add() -> Result<(), Error> {
 }
 
 /// Translates no more; where it never did that is success.
-///
-/// # Errors
-///
-/// The kernel's refusal.
 pub fn remove() -> Result<(), Error> {
     let table = Request::new("NFT_MSG_DELTABLE", DELTABLE).fixed(&IPV4).text(1, TABLE);
     unless(Errno::NOENT, act("NFT_MSG_DELTABLE", &[table], 0))

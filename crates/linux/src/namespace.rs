@@ -39,10 +39,6 @@ impl Network {
     }
 
     /// One that is bound to a path.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { fd: File::open(path)?.into() })
     }

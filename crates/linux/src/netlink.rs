@@ -56,33 +56,24 @@ pub enum Error {
     /// The request could not be sent, or no reply could be read.
     #[error("failed to exchange netlink messages for {request}")]
     Exchange {
-        /// What was asked.
         request: &'static str,
-        /// Why it failed.
         #[source]
         source: io::Error,
     },
     /// Replies were lost because the socket's buffer was full (`ENOBUFS`).
     #[error("netlink replies to {request} were lost: the receive buffer was full")]
-    Overrun {
-        /// What was asked.
-        request: &'static str,
-    },
-    /// The kernel said no.
+    Overrun { request: &'static str },
     #[error("the kernel refused {request}{}", explained(.text))]
     Refused {
-        /// What was asked.
         request: &'static str,
         /// The kernel's sentence, where it sent one (extended acknowledgement).
         text: Option<String>,
-        /// The error number.
         #[source]
         source: io::Error,
     },
     /// The dump changed under each of the attempts to read it.
     #[error("{request} changed while it was read, {attempts} times")]
     Unsettled {
-        /// What was asked.
         request: &'static str,
         /// How often it was read.
         attempts: u32,
@@ -90,7 +81,6 @@ pub enum Error {
     /// The reply is not what the protocol promises.
     #[error("malformed netlink reply to {request}: {what}")]
     Malformed {
-        /// What was asked.
         request: &'static str,
         /// What is wrong with the reply.
         what: &'static str,

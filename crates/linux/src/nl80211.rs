@@ -64,7 +64,6 @@ const GET_SURVEY: &str = "GET_SURVEY";
 /// How often a list of stations is read that changes under its reader; values read are good anyway.
 const STATION_ATTEMPTS: u32 = 4;
 
-/// A hardware address.
 pub type Address = [u8; 6];
 
 /// A wireless device, in hwsim one per radio.
@@ -252,7 +251,6 @@ impl Nl80211 {
         made.first().map(|made| made.index).ok_or(Error::Malformed { request: NEW_INTERFACE, what })
     }
 
-    /// Removes an interface.
     pub fn delete_interface(&mut self, index: u32) -> Result<(), Error> {
         let request = self.request("DEL_INTERFACE", CMD_DEL_INTERFACE).number(ATTR_IFINDEX, index);
         self.socket.act(request)

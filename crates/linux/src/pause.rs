@@ -32,7 +32,6 @@ pub struct Sight {
 }
 
 impl Sight {
-    /// Whether nobody is left.
     pub fn has_ended(self) -> bool {
         self.alive == 0
     }
@@ -89,7 +88,6 @@ impl Process {
         }
     }
 
-    /// Its number.
     pub fn pid(&self) -> u32 {
         self.pid
     }
@@ -158,7 +156,6 @@ impl Group {
         Some(Self { version, folder: folder.to_owned() })
     }
 
-    /// Its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -226,10 +223,6 @@ impl Held {
     /// Says it again to a group that was seen still freezing. Version 1 passes over a process that enters vfork's
     /// wait as the word comes, and its group stays so until the word comes again. Nothing is said to a
     /// process, whose signal waits for it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Held::stop`].
     pub fn insist(&self, seen: Sight) -> io::Result<()> {
         match self {
             Self::Group(group) if seen.uninterruptible > 0 => group.freeze(true),
@@ -237,11 +230,6 @@ impl Held {
         }
     }
 
-    /// Continues it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Held::stop`].
     pub fn resume(&self) -> io::Result<()> {
         match self {
             Self::Process(process) => process.signal(Signal::CONT),

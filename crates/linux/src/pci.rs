@@ -17,10 +17,6 @@ use crate::mapping::Mapping;
 pub const DEVICES: &str = "/sys/bus/pci/devices";
 
 /// A device by its maker's number and its own; `None` where the bus has none below `devices`.
-///
-/// # Errors
-///
-/// The system's, of the folder.
 pub fn find(devices: &Path, vendor: u16, device: u16) -> io::Result<Option<PathBuf>> {
     for entry in fs::read_dir(devices)? {
         let path = entry?.path();
@@ -92,10 +88,6 @@ impl Region {
     }
 
     /// Reads eight bytes at a multiple of eight.
-    ///
-    /// # Errors
-    ///
-    /// As [`Region::write_word`].
     pub fn read_word(&self, at: usize) -> io::Result<[u8; Self::WORD]> {
         let place = self.place::<u64>(at)?;
         // SAFETY: as in `write_word`.

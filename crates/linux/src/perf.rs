@@ -36,7 +36,6 @@ const EVENTS: [(&str, u64); 6] = [
     ("branch-misses", 5),
 ];
 
-/// What the machine gives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {
     /// Hardware events that can be opened.

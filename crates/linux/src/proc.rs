@@ -40,7 +40,6 @@ pub enum Error {
     /// The kernel did not give it.
     #[error("cannot read {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
         /// The kernel's reason.
         #[source]
@@ -48,10 +47,7 @@ pub enum Error {
     },
     /// It is not in the documented form.
     #[error("{} is not in the form that the kernel documents", path.display())]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-    },
+    Malformed { path: PathBuf },
 }
 
 /// A small kernel file that is read again and again.
@@ -123,10 +119,6 @@ fn fill(fd: &OwnedFd, buffer: &mut Vec<u8>) -> io::Result<usize> {
 }
 
 /// Reads a small file once.
-///
-/// # Errors
-///
-/// [`Error::Read`].
 pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>, Error> {
     let path = path.as_ref();
     whole(path).map_err(|source| Error::Read { path: path.to_owned(), source })
@@ -137,10 +129,6 @@ pub const ONE_PIECE: usize = 2048;
 
 /// All bytes of a small kernel file. Such files have no length, so [`std::fs::read`] feels its way from 32 bytes
 /// on: nine calls where three do.
-///
-/// # Errors
-///
-/// The kernel's.
 pub fn whole(path: &Path) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let (mut bytes, mut length) = (vec![0; 4096], 0);
@@ -180,10 +168,6 @@ impl TaskList {
     }
 
     /// Puts the ids of the live threads into `tids`, in the kernel's order.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Read`] once the process is gone.
     pub fn list(&mut self, tids: &mut Vec<u32>) -> Result<(), Error> {
         tids.clear();
         self.fill(tids)
@@ -244,7 +228,6 @@ pub struct Stat<'a> {
     pub comm: &'a [u8],
     /// `R`, `S`, `Z` …
     pub state: u8,
-    /// The parent process.
     pub parent: u32,
     /// Whether the kernel runs it.
     pub kernel_thread: bool,
@@ -300,9 +283,7 @@ pub struct Io {
     pub read_bytes: u64,
     /// Bytes that write calls took.
     pub write_bytes: u64,
-    /// Read calls.
     pub read_calls: u64,
-    /// Write calls.
     pub write_calls: u64,
 }
 

@@ -46,11 +46,6 @@ pub struct Queues {
 }
 
 impl Queues {
-    /// Opens the conversation.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Open`].
     pub fn open() -> Result<Self, Error> {
         Ok(Self::over_socket(Socket::open(Protocol::Route)?))
     }

@@ -14,7 +14,6 @@ use crate::error::checked;
 /// Whether children inherit the class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Children {
-    /// They have it too.
     Inherit,
     /// They begin as any process.
     Normal,
@@ -34,10 +33,6 @@ pub fn round_robin(tid: u32, priority: u8, children: Children) -> io::Result<()>
 }
 
 /// Gives a thread the usual class; 0 is the calling thread.
-///
-/// # Errors
-///
-/// As [`round_robin`].
 pub fn normal(tid: u32) -> io::Result<()> {
     set(tid, libc::SCHED_OTHER, 0)
 }

@@ -72,7 +72,6 @@ pub fn peer(socket: impl AsFd) -> io::Result<Peer> {
 /// A unix socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unix {
-    /// Its inode.
     pub inode: u32,
     /// The inode of the socket that it sends to; not always one that sends back.
     pub peer: Option<u32>,
@@ -91,10 +90,6 @@ pub fn unix_of(pid: u32) -> Result<Vec<Unix>, netlink::Error> {
 }
 
 /// All unix sockets that this conversation tells of.
-///
-/// # Errors
-///
-/// As [`unix_of`].
 pub fn unix(socket: &mut Socket) -> Result<Vec<Unix>, netlink::Error> {
     // `struct unix_diag_req`: family, protocol, padding, states, inode, what to show, cookie.
     let mut body = [0; 24];
@@ -140,14 +135,11 @@ fn open_in(pid: u32) -> Result<Socket, netlink::Error> {
     opened.join().unwrap_or_else(|_| Err(netlink::Error::Open(io::ErrorKind::Other.into())))
 }
 
-/// A TCP socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tcp {
-    /// Its own end.
     pub local: SocketAddr,
     /// The other end.
     pub remote: SocketAddr,
-    /// Whether it is connected.
     pub established: bool,
     /// Whether it waits for others to connect.
     pub listens: bool,

@@ -14,10 +14,6 @@ use crate::error::checked;
 
 /// Keeps the memory of this process from everybody who does not have `CAP_SYS_PTRACE`, also of its own user (prctl(2),
 /// `PR_SET_DUMPABLE`). A program that is executed in its place begins anew.
-///
-/// # Errors
-///
-/// The system's.
 pub fn hide_memory() -> io::Result<()> {
     // SAFETY: `PR_SET_DUMPABLE` takes a number and touches no memory of ours.
     checked(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) }).map(drop)
@@ -66,7 +62,6 @@ pub fn ticks_per_second() -> u64 {
     sysconf(libc::_SC_CLK_TCK)
 }
 
-/// CPUs that are online.
 pub fn cpus_online() -> u64 {
     sysconf(libc::_SC_NPROCESSORS_ONLN)
 }

@@ -38,13 +38,9 @@ const LINK_HEADER: usize = 16;
 /// What a link has carried since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets that it got.
     pub rx_packets: u64,
-    /// Packets that it gave.
     pub tx_packets: u64,
-    /// Bytes that it got.
     pub rx_bytes: u64,
-    /// Bytes that it gave.
     pub tx_bytes: u64,
     /// Packets that it got and dropped.
     pub rx_dropped: u64,
@@ -57,9 +53,7 @@ pub struct Counters {
 pub struct Pair<'a> {
     /// The end that stays in the conversation's namespace.
     pub here: &'a str,
-    /// The other one.
     pub there: &'a str,
-    /// Its namespace.
     pub network: BorrowedFd<'a>,
     /// The most segments that one buffer may stand for, on either end.
     pub segments: Option<u32>,
@@ -92,10 +86,6 @@ impl Links {
     }
 
     /// Removes a link, and the other end with it; one that is not there is success.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's refusal.
     pub fn remove(&mut self, name: &str) -> Result<(), Error> {
         let request = Request::new("RTM_DELLINK", RTM_DELLINK)
             .fixed(&[0; LINK_HEADER])
@@ -104,10 +94,6 @@ impl Links {
     }
 
     /// What the link with this name has carried; `None` where there is no such link.
-    ///
-    /// # Errors
-    ///
-    /// A failed exchange.
     pub fn counters(&mut self, name: &str) -> Result<Option<Counters>, Error> {
         self.ask(name, counters)
     }
@@ -123,10 +109,6 @@ impl Links {
     }
 
     /// Takes a route away; one that is not there is success.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's refusal.
     pub fn remove_route(&mut self, route: Route) -> Result<(), Error> {
         let request = route.of(Request::new("RTM_DELROUTE", RTM_DELROUTE));
         unless(Errno::SRCH, self.socket.act(request))
@@ -169,7 +151,6 @@ impl Links {
     }
 }
 
-/// A route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The network; prefix 0 is everything else.

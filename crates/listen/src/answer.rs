@@ -7,7 +7,6 @@ pub struct Answer<'a> {
     pub code: u16,
     /// The text's media type.
     pub media_type: &'a str,
-    /// The text.
     pub text: &'a str,
     /// Whether the text is left out, as after `HEAD`; the headers are the same.
     pub head_only: bool,
@@ -22,7 +21,6 @@ impl<'a> Answer<'a> {
         Self { code, media_type, text, head_only: false, keep: false }
     }
 
-    /// Appends it.
     pub fn write(&self, out: &mut Vec<u8>) {
         let head = format!(
             "HTTP/1.1 {}\r\nContent-Type: {}\r\n{}{}Content-Length: {}\r\n\r\n",

@@ -35,10 +35,6 @@ impl Hosts {
     }
 
     /// Whether a request with these values of `Host` is served. `required`: HTTP/1.1, where one is to be there.
-    ///
-    /// # Errors
-    ///
-    /// [`BadHost`].
     pub fn check<'a>(
         &self,
         mut values: impl Iterator<Item = &'a [u8]>,

@@ -24,19 +24,11 @@ use rustix::{
 /// No one can listen here.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Somebody does already.
     #[error("{path} is in use by a daemon that runs: give another path")]
-    Taken {
-        /// The path.
-        path: String,
-    },
+    Taken { path: String },
     /// There is a file of another kind.
     #[error("{path} is there and is no socket: remove it, or give another path")]
-    NoSocket {
-        /// The path.
-        path: String,
-    },
-    /// The kernel refuses.
+    NoSocket { path: String },
     #[error("cannot listen on {place}")]
     Refused {
         /// The path or the address.
@@ -50,7 +42,6 @@ pub enum ListenError {
 /// What came of looking who is there.
 #[derive(Debug)]
 pub enum Accepted {
-    /// A consumer.
     Connection(OwnedFd),
     /// No one is at the door.
     Nothing,
@@ -58,7 +49,6 @@ pub enum Accepted {
     NoRoom,
 }
 
-/// A door.
 #[derive(Debug)]
 pub struct Listener {
     socket: OwnedFd,
@@ -68,10 +58,6 @@ pub struct Listener {
 
 impl Listener {
     /// Listens on a UNIX socket with these permissions.
-    ///
-    /// # Errors
-    ///
-    /// [`ListenError`].
     pub fn unix(path: &Path, mode: u32) -> Result<Self, ListenError> {
         clear_the_way(path)?;
         let refused = |source| ListenError::Refused { place: path.display().to_string(), source };
@@ -82,11 +68,6 @@ impl Listener {
         listener.nonblocking().map_err(refused)
     }
 
-    /// Listens on TCP.
-    ///
-    /// # Errors
-    ///
-    /// [`ListenError::Refused`].
     pub fn tcp(address: SocketAddr) -> Result<Self, ListenError> {
         let refused = |source| ListenError::Refused { place: address.to_string(), source };
         let listener = TcpListener::bind(address).map_err(refused)?;

@@ -7,25 +7,20 @@
 
 use crate::Format;
 
-/// How a metric behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It only rises.
     Counter,
-    /// It rises and falls.
     Gauge,
     /// It is 1, and its labels are what it tells.
     Info,
 }
 
-/// A family of metrics.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
     /// Without `_total` and `_info`, with its unit.
     pub name: &'static str,
-    /// How it behaves.
     pub kind: Kind,
-    /// What it means.
     pub help: &'static str,
     /// Its unit, where a page says it; empty where it does not.
     pub unit: &'static str,

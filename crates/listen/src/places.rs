@@ -9,7 +9,6 @@ const GRACE_NS: u64 = 1_000_000_000;
 /// What a connection does, in the order in which they leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Activity {
-    /// It asks for nothing.
     Idle,
     /// It has begun to ask.
     Unfinished,
@@ -43,7 +42,6 @@ impl Standing {
     }
 }
 
-/// Who has a place.
 pub trait Occupant {
     /// What it does, and since when.
     fn standing(&self) -> Standing;
@@ -63,17 +61,14 @@ impl<T> Places<T> {
         Self { most, taken: 0, places: Vec::new() }
     }
 
-    /// How many are taken.
     pub fn len(&self) -> usize {
         self.taken
     }
 
-    /// Whether none is taken.
     pub fn is_empty(&self) -> bool {
         self.taken == 0
     }
 
-    /// Who has this place.
     pub fn get_mut(&mut self, place: u32) -> Option<&mut T> {
         self.places.get_mut(place as usize)?.as_mut()
     }

@@ -14,10 +14,6 @@ for family in text_string_to_metric_families(sys.stdin.read()):
 ";
 
 /// What `promtool check metrics` says of a page in Prometheus' format.
-///
-/// # Errors
-///
-/// Why it could not be asked.
 pub fn promtool(page: &str) -> Result<String, &'static str> {
     let (_, said) = given("promtool", &["check", "metrics"], page)
         .map_err(|_| "no promtool (Debian package prometheus)")?;
@@ -29,10 +25,6 @@ pub fn promtool(page: &str) -> Result<String, &'static str> {
 /// # Panics
 ///
 /// It refuses the page.
-///
-/// # Errors
-///
-/// Why it could not be asked.
 pub fn families(page: &str) -> Result<Vec<(String, usize)>, &'static str> {
     // Debian's own Python has Debian's packages.
     let (fine, said) =

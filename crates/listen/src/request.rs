@@ -17,7 +17,6 @@ pub enum Format {
 }
 
 impl Format {
-    /// Its media type.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -26,7 +25,6 @@ impl Format {
     }
 }
 
-/// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
     /// `/metrics`
@@ -41,10 +39,8 @@ pub enum Page {
     Misdirected,
 }
 
-/// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What is asked for.
     pub page: Page,
     /// Whether only the head of the answer is wanted.
     pub head_only: bool,
@@ -59,7 +55,6 @@ pub struct Request {
 pub enum Parsed {
     /// A request, and its length in bytes.
     Whole(Request, usize),
-    /// The beginning of one.
     Partial,
     /// Nothing that HTTP knows.
     Rubbish,

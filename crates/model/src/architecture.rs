@@ -20,7 +20,6 @@ pub enum Architecture {
 }
 
 impl Architecture {
-    /// All of them.
     pub const ALL: [Self; 2] = [Self::X86_64, Self::Arm64];
 
     /// The name that study files and reports use.
@@ -77,7 +76,6 @@ pub enum Processor {
 }
 
 impl Processor {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::X86_64, Self::Arm64, Self::Armv7];
 
     /// The name that people read.

@@ -31,7 +31,6 @@ pub struct Baseline {
     pub counted_by: BTreeMap<String, String>,
     /// When the run began, seconds since 1970 on its host.
     pub began_unix: u64,
-    /// Its table.
     pub figures: Vec<BaselineFigure>,
 }
 
@@ -43,9 +42,7 @@ pub struct BaselineFigure {
     pub point: String,
     /// The variant, control or strategy; empty where it is of none.
     pub variant: String,
-    /// Its name in limits.
     pub name: String,
-    /// Repetitions.
     pub n: u32,
     /// Their mean, in the figure's own unit.
     pub mean: f64,

@@ -22,7 +22,6 @@ pub enum Slot {
     /// Where a new board's first image is.
     #[default]
     A,
-    /// The other one.
     B,
 }
 
@@ -59,12 +58,10 @@ impl FromStr for Slot {
     }
 }
 
-/// What starts next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BootState {
     /// The higher one of two is the newer.
     pub sequence: u32,
-    /// What U-Boot starts.
     pub slot: Slot,
     /// Whether it has yet to show that it comes up: U-Boot's `upgrade_available`.
     pub on_trial: bool,

@@ -23,14 +23,11 @@ const MOST_BYTES: u64 = 256 << 20;
 /// Instructions that the whole machine executed in a window, as its emulator counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executed {
-    /// Of programs.
     pub programs: u64,
-    /// Of the kernel.
     pub kernel: u64,
 }
 
 impl Executed {
-    /// All of them.
     pub const fn total(self) -> u64 {
         self.programs + self.kernel
     }
@@ -40,9 +37,7 @@ impl Executed {
 /// guest knows but the agent. Each is as long as every other, so that none takes more instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marks {
-    /// Opens the window.
     pub open: [u8; Self::LENGTH],
-    /// Closes it.
     pub close: [u8; Self::LENGTH],
 }
 
@@ -103,9 +98,7 @@ pub enum NoCache {
          two, as in 32KiB / (8 × 64 B) = 64 sets, and the size at most 256MiB"
     )]
     Sets {
-        /// The size.
         size: Size,
-        /// The ways.
         ways: u32,
         /// The line, bytes.
         line: u32,
@@ -204,7 +197,6 @@ impl Cache {
         self.ways
     }
 
-    /// Bytes in a line.
     pub const fn line(&self) -> u32 {
         self.line
     }

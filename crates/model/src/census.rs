@@ -21,7 +21,6 @@ impl Census {
 /// One interface's clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceCensus {
-    /// The interface.
     pub name: String,
     /// Stations that nl80211 lists as associated, authorised ones only.
     pub kernel: Option<u32>,

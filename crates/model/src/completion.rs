@@ -107,7 +107,6 @@ pub struct Shape {
     pub arch: Architecture,
     /// Frames are sent this long before anything counts.
     pub warm_up: Span,
-    /// The measured span.
     pub window: Span,
     /// Blocks: each has every trial once, in an order of its own.
     pub blocks: u32,
@@ -135,7 +134,6 @@ pub struct Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Versus {
-    /// Compared with this one.
     pub base: Strategy,
     /// The one in question; `None`: the base once more, to learn how often the lab calls the same thing changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -288,7 +286,6 @@ pub struct Measured {
     pub periods: Vec<Period>,
     /// From the frame's creation until it came out of the second TAP, ns: quantiles.
     pub latency: Option<Latency>,
-    /// Commands by name.
     pub commands: Vec<Command>,
     /// The CPU task: from its start to its end, ns.
     pub task_wall_ns: Option<u64>,
@@ -323,13 +320,11 @@ pub const PERIODS: u64 = 10;
 /// Latencies of frames, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// How many frames.
     pub frames: u64,
     /// Half are at most so long.
     pub p50_ns: u64,
     /// 99 of 100 are.
     pub p99_ns: u64,
-    /// The longest.
     pub longest_ns: u64,
 }
 
@@ -338,7 +333,6 @@ pub struct Latency {
 pub struct Command {
     /// `transmit`, `allocate`, `access`, `inquire`, …
     pub name: String,
-    /// How many were completed.
     pub count: u64,
     /// Of them, those whose end no one awaited: how long they took is not known, and in none of the times.
     #[serde(default)]
@@ -405,10 +399,8 @@ impl PlannedTrial {
     }
 }
 
-/// A completion run.
 pub type Run = crate::run::Run<Study, PlannedTrial>;
 
-/// A trial of one.
 pub type Trial = crate::trial::Trial<PlannedTrial, Measured>;
 
 /// What is known of tasks: the rounds of `txd`'s own loop that take the wanted time alone at a place.
@@ -425,7 +417,6 @@ pub struct TaskWork {
     pub ms: u32,
     /// The rounds that do; `None`: they could not be found.
     pub rounds: Option<u64>,
-    /// Why they could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

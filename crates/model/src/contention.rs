@@ -37,10 +37,8 @@ pub struct Study {
     /// Where trials are made.
     #[serde(rename = "place")]
     pub places: Vec<Place>,
-    /// Traffic by name.
     #[serde(rename = "traffic")]
     pub traffics: Vec<NamedTraffic>,
-    /// Applications by name.
     #[serde(rename = "application")]
     pub applications: Vec<NamedApplication>,
     /// Controls by name; `none` and `alone` need no entry.
@@ -93,7 +91,6 @@ pub struct Shape {
 pub struct Versus {
     /// Compared with this one; `none` is a control too.
     pub base: String,
-    /// The one in question.
     pub variant: String,
 }
 
@@ -120,16 +117,13 @@ impl Default for Shape {
 pub struct Place {
     /// Short and unique.
     pub name: String,
-    /// Which machine.
     pub on: Machine,
     /// How its time passes; a `host` is always real-time.
     #[serde(default)]
     pub mode: Mode,
-    /// What the traffic crosses.
     pub road: Road,
 }
 
-/// What the traffic crosses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Road {
@@ -139,13 +133,11 @@ pub enum Road {
     Veth,
 }
 
-/// Traffic with its name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct NamedTraffic {
     /// Short and unique.
     pub name: String,
-    /// What it is.
     #[serde(flatten)]
     pub traffic: Traffic,
 }
@@ -202,13 +194,11 @@ fn probes() -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flow {
-    /// Datagrams.
     Udp,
     /// So many streams.
     Tcp(u32),
 }
 
-/// How endpoints are scheduled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Endpoints {
@@ -225,7 +215,6 @@ pub enum Endpoints {
 pub struct NamedApplication {
     /// Short and unique.
     pub name: String,
-    /// What it is.
     #[serde(flatten)]
     pub application: Application,
 }
@@ -253,7 +242,6 @@ pub struct Application {
 pub struct NamedControl {
     /// Short and unique.
     pub name: String,
-    /// What it is.
     pub control: Control,
     /// Whether it is a candidate of the oracle: the best fixed setting.
     #[serde(default)]
@@ -273,7 +261,6 @@ pub enum Control {
     None,
     /// A weight against 1024; the field report's is 512.
     Weight(u32),
-    /// Idle class.
     Idle,
     /// The most CPU time of all CPUs together that it gets, 1 is all of them; period 10 ms.
     Quota(Share),
@@ -340,7 +327,6 @@ pub enum Role {
 }
 
 impl Role {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Harm, Self::Paced, Self::Changing, Self::NoHarm];
 
     /// Its name in studies and limits.
@@ -357,7 +343,6 @@ impl Role {
 /// One trial, as the agent gets it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
-    /// What the traffic crosses.
     pub road: Road,
     /// The traffic; `None`: none.
     pub traffic: Option<Traffic>,
@@ -384,11 +369,9 @@ pub struct Record {
     pub seconds: Vec<Second>,
     /// Round trips of the window, in order of sending.
     pub round_trips: Vec<RoundTrip>,
-    /// Online CPUs.
     pub cpus: Vec<CpuTime>,
     /// Threads that carry the forwarding, the endpoints, the application's processes summed, guard.
     pub threads: Vec<ThreadTime>,
-    /// The application.
     pub application: Option<Work>,
     /// guard, where it was the control.
     pub guard: Option<Guarding>,
@@ -403,11 +386,9 @@ pub struct Record {
 pub struct Second {
     /// Bytes that the receiving interface got.
     pub received_bytes: u64,
-    /// Packets that it got.
     pub received_packets: u64,
     /// Bytes that the sending interface gave.
     pub offered_bytes: u64,
-    /// Packets that it gave.
     pub offered_packets: u64,
     /// CPU time of the application, ns, as its group counts.
     pub application_ns: u64,
@@ -415,7 +396,6 @@ pub struct Second {
     pub busy: bool,
 }
 
-/// One probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTrip {
     /// When it was sent, ms from the window's start.
@@ -427,19 +407,13 @@ pub struct RoundTrip {
 /// A CPU's time, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTime {
-    /// Its number.
     pub cpu: u32,
-    /// User and nice.
     pub user_ns: u64,
-    /// System.
     pub system_ns: u64,
-    /// Interrupts.
     pub irq_ns: u64,
-    /// Softirqs.
     pub softirq_ns: u64,
     /// Idle and waiting for IO.
     pub idle_ns: u64,
-    /// Stolen.
     pub steal_ns: u64,
     /// Packets that its softirqs took (softnet).
     pub packets: u64,
@@ -477,7 +451,6 @@ pub struct Work {
     pub throttled_ns: Option<u64>,
 }
 
-/// guard as a control.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Guarding {
     /// CPU time of guard and its watchdog in the window, ns.
@@ -495,7 +468,6 @@ pub struct Guarding {
     pub restored: bool,
 }
 
-/// Counters of a PMU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Name as perf has it (`instructions`, `branch-misses`, `L1-dcache-load-misses`), and count; `None`: this
@@ -510,7 +482,6 @@ pub struct PlannedTrial {
     pub number: u32,
     /// The cell's place in the study, from 0.
     pub cell: u32,
-    /// Under which arm.
     pub arm: Arm,
     /// Its block, from 0.
     pub block: u32,
@@ -520,20 +491,16 @@ pub struct PlannedTrial {
     pub order: Order,
 }
 
-/// What one trial reads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
-    /// What the agent counted.
     pub record: Record,
     /// Modelled caches of the window, where the model was attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caches: Option<Window>,
 }
 
-/// A contention run.
 pub type Run = crate::run::Run<Study, PlannedTrial>;
 
-/// A trial of one.
 pub type Trial = crate::trial::Trial<PlannedTrial, Reading>;
 
 /// Full rates that paced traffic is ordered by.
@@ -574,7 +541,6 @@ pub enum Arm {
 }
 
 impl Arm {
-    /// Its name in output.
     pub fn name(&self) -> &str {
         match self {
             Arm::Alone => "alone",

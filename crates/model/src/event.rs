@@ -42,7 +42,6 @@ pub enum Event {
         /// What is being done, as “turning it on”.
         step: String,
     },
-    /// The device answers.
     DeviceReady {
         /// The device, as people call it.
         device: String,
@@ -57,12 +56,7 @@ pub enum Event {
         took_ms: u64,
     },
     /// An access point is booted to be snapshot.
-    SnapshotStarted {
-        /// Its clients.
-        clients: u32,
-        /// Its mode.
-        mode: Mode,
-    },
+    SnapshotStarted { clients: u32, mode: Mode },
     /// Clients have joined.
     Associated {
         /// So many.
@@ -72,9 +66,7 @@ pub enum Event {
     },
     /// A snapshot can be used.
     SnapshotReady {
-        /// Its clients.
         clients: u32,
-        /// Its mode.
         mode: Mode,
         /// Whether it was made now.
         made: bool,
@@ -85,14 +77,11 @@ pub enum Event {
     },
     /// The run folder exists.
     RunStarted {
-        /// The folder.
         folder: String,
-        /// Trials of the plan.
         trials: u32,
         /// Trials that an earlier execution finished.
         done: u32,
     },
-    /// A trial starts.
     TrialStarted {
         /// Which: the stem of its file's name.
         id: String,
@@ -111,13 +100,11 @@ pub enum Event {
         /// Why it is invalid, if it is.
         invalid: Option<String>,
     },
-    /// The run ended.
     RunEnded {
         /// Trials on disk.
         done: u32,
         /// Of these, invalid ones.
         invalid: u32,
-        /// Whether it was interrupted.
         interrupted: bool,
     },
     /// What the trials so far come to, where that is said in other words than before; preliminary.

@@ -27,13 +27,11 @@ impl<T: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned + Send + S
 
 /// What differs between kinds, as types.
 pub trait Experiment: fmt::Debug + Clone + Copy + Send + Sync + 'static {
-    /// Which kind.
     const KIND: Kind;
     /// The question, and everything that is done to answer it.
     type Study: Data;
     /// A trial that is to be made.
     type Planned: Data + Planned<Self::Study>;
-    /// What a trial reads.
     type Reading: Data;
     /// What is measured before the trials can be planned.
     type Calibration: Data + Default;
@@ -85,7 +83,6 @@ impl Planned<study::Study> for PlannedTrial {
     }
 }
 
-/// Contention studies.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Contention;
 
@@ -97,7 +94,6 @@ impl Experiment for Contention {
     type Calibration = contention::Rates;
 }
 
-/// Completion studies.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Completion;
 
@@ -112,16 +108,12 @@ impl Experiment for Completion {
 /// One value for each kind.
 #[derive(Clone, Debug)]
 pub enum Any<Cl, Ct, Cm> {
-    /// Of clients and subjects.
     Clients(Cl),
-    /// Of contention.
     Contention(Ct),
-    /// Of completion.
     Completion(Cm),
 }
 
 impl<Cl, Ct, Cm> Any<Cl, Ct, Cm> {
-    /// Which kind.
     pub const fn kind(&self) -> Kind {
         match self {
             Self::Clients(_) => Kind::Clients,

@@ -13,13 +13,11 @@ pub struct Facts {
     pub kernel: String,
     /// `uname -m`.
     pub machine: String,
-    /// CPUs that are online.
     pub cpus: u32,
     /// Clock ticks a second of utime and stime (`sysconf(_SC_CLK_TCK)`).
     pub clk_tck: u64,
     /// The kernel's clock source, as `tsc` or `kvm-clock`.
     pub clock: Option<String>,
-    /// Bytes in a page.
     pub page_size: u64,
     /// Memory that the kernel manages, KiB.
     pub memory_kib: u64,

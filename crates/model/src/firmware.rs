@@ -15,7 +15,6 @@ pub struct Files {
     /// A tar of the root file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rootfs: Option<PathBuf>,
-    /// The kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<PathBuf>,
     /// A folder with the kernel's modules, where the root has none.
@@ -30,7 +29,6 @@ impl Files {
         all.into_iter().filter_map(|(key, path)| Some((key, path.as_ref()?)))
     }
 
-    /// Whether none is named.
     pub fn is_empty(&self) -> bool {
         self.named().next().is_none()
     }

@@ -12,7 +12,6 @@ use crate::name::Sha256Hex;
 pub struct Identity {
     /// Of the agent's own executable.
     pub agent: Option<Sha256Hex>,
-    /// The kernel that runs.
     pub kernel: KernelIdentity,
     /// Whose work is counted, and what makes it work.
     #[serde(alias = "parties")]
@@ -24,7 +23,6 @@ pub struct Identity {
     pub overlays: Vec<Overlay>,
 }
 
-/// The kernel that runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelIdentity {
     /// SHA-256 of `/sys/kernel/notes`, which holds the build's id; `None` where it cannot be read.
@@ -50,7 +48,6 @@ pub enum Role {
 /// One process, or the commands of a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessIdentity {
-    /// What it is.
     pub role: Role,
     /// `/proc/PID/comm`, or the load's program.
     pub name: String,
@@ -63,11 +60,9 @@ pub struct ProcessIdentity {
 /// One file that a process depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
-    /// Its path.
     pub path: String,
     /// Of what the process has open or mapped; `None` where it cannot be read.
     pub sha256: Option<Sha256Hex>,
-    /// What speaks against it.
     pub doubt: Option<FileDoubt>,
 }
 
@@ -90,7 +85,6 @@ pub enum FileDoubt {
 pub struct Overlay {
     /// Where it is mounted.
     pub at: String,
-    /// Its upper layer.
     pub upper: String,
     /// Files in the upper layer; counting ends at 10,000.
     pub files: u64,
@@ -99,12 +93,10 @@ pub struct Overlay {
 /// One access-point interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceIdentity {
-    /// Its name.
     pub name: String,
     /// Its channel's centre, MHz.
     pub megahertz: Option<u32>,
     /// The channel's width, MHz.
     pub width_megahertz: Option<u32>,
-    /// Its own address.
     pub address: Option<String>,
 }

@@ -19,7 +19,6 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Instrument {
-    /// Samples of stacks.
     Stacks(StacksOrder),
     /// Calls of functions.
     Counts(CountsOrder),
@@ -31,10 +30,8 @@ pub enum Instrument {
     Peers,
 }
 
-/// How stacks are sampled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StacksOrder {
-    /// Whose.
     pub scope: Scope,
     /// Samples in a second of CPU time.
     pub frequency: u32,
@@ -42,7 +39,6 @@ pub struct StacksOrder {
     pub stack_bytes: u32,
 }
 
-/// Whose work is seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
@@ -86,7 +82,6 @@ pub struct Recorder {
 pub struct Proof {
     /// CPU time that the burner took by its own clock, ns.
     pub cpu_ns: u64,
-    /// Samples of it.
     pub samples: u64,
     /// Samples that the kernel lost.
     pub lost: u64,
@@ -185,7 +180,6 @@ pub struct Piece {
     /// The bytes.
     #[serde(with = "serde_bytes")]
     pub bytes: Vec<u8>,
-    /// Whether nothing follows.
     pub last: bool,
 }
 
@@ -196,16 +190,13 @@ pub struct Located {
     pub name: String,
     /// Its path; `None`: not found.
     pub path: Option<String>,
-    /// Of its content.
     pub sha256: Option<Sha256Hex>,
     /// Processes that have it mapped.
     pub mapped_by: u32,
 }
 
-/// Which calls are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountsOrder {
-    /// Whose calls.
     pub scope: Scope,
     /// The functions; each has a name of its own.
     pub probes: Vec<Probe>,
@@ -255,7 +246,6 @@ pub enum Detail {
 /// What became of one probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
-    /// The probe.
     pub name: String,
     /// Calls in the window.
     pub hits: u64,
@@ -274,7 +264,6 @@ pub struct Counted {
 /// One call of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallSpan {
-    /// The thread.
     pub tid: u32,
     /// From entry to return, ns of wall time.
     pub took_ns: u64,
@@ -285,7 +274,6 @@ pub struct CallSpan {
 /// Everything that a window of counts gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Each probe.
     pub probes: Vec<Counted>,
     /// What one hit of a user probe costs here, ns of CPU, as measured before the window on a function of
     /// the agent's; `None` where there was nothing to measure.

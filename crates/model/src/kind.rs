@@ -4,7 +4,6 @@ use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -17,7 +16,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Clients, Self::Contention, Self::Completion];
 
     /// Its name in study files, runs and output.
@@ -50,7 +48,6 @@ pub trait Planned<S> {
     /// The stem of its file's name, unique in its run; no part of a path.
     fn id(&self) -> String;
 
-    /// What people call it.
     fn name(&self, study: &S) -> String;
 
     /// Its block: trials that are made on one machine, whichever that is.

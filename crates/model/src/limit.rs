@@ -32,7 +32,6 @@ pub struct Limit {
     pub places: Vec<String>,
     /// What of several points is asked about.
     pub over: Over,
-    /// What is asked.
     pub asked: Asked,
 }
 
@@ -63,14 +62,11 @@ pub enum Over {
 const OVERS: [(&str, Over); 3] =
     [("worst ", Over::Worst), ("median ", Over::Median), ("p90 ", Over::P90)];
 
-/// What a limit asks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
     /// A figure on one side of a value.
     Bound {
-        /// The figure.
         metric: Metric,
-        /// Which side.
         side: Side,
         /// The value, in the metric's unit.
         value: f64,
@@ -355,7 +351,6 @@ pub struct Limits {
 /// What limits of a study can speak of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// Its figures.
     pub figures: Vec<String>,
     /// Functions whose calls it counts: figures that have a rate.
     pub functions: Vec<String>,
@@ -370,7 +365,6 @@ pub struct Known {
 /// The figure that says whether a run became slower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Its name.
     pub figure: &'static str,
     /// On which side of the earlier run's it is to be.
     pub side: Side,
@@ -408,10 +402,6 @@ impl Known {
     }
 
     /// Whether the study has the figure that is asked about, wherever that is measured.
-    ///
-    /// # Errors
-    ///
-    /// As [`Known::check`].
     pub fn has_figure(&self, asked: &Asked) -> Result<(), String> {
         let Asked::Bound { metric, .. } = asked else {
             let none = || format!("the study has no baseline; {}", known(&self.figures));

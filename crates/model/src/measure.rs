@@ -52,7 +52,6 @@ pub struct State {
 /// The subject: one that runs, or one to start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubjectOrder {
-    /// Its process name.
     pub process: String,
     /// How to start it; it is ended after the window. `None` where it runs already.
     pub start: Option<StartOrder>,
@@ -70,7 +69,6 @@ pub struct StartOrder {
 /// The load, ready to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadOrder {
-    /// What to run.
     pub work: Work,
     /// From the start of one round to the start of the next.
     pub every: Span,

@@ -48,7 +48,6 @@ macro_rules! name {
                 }
             }
 
-            /// The text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }

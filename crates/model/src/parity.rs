@@ -17,7 +17,6 @@ pub struct ParityOrder {
     pub leave: bool,
 }
 
-/// What came of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parity {
     /// Everybody's count before.
@@ -33,13 +32,11 @@ pub struct Parity {
 /// What somebody said of the clients, as it was said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
-    /// Who said it.
     pub source: Source,
     /// Of which interface; `None` where all were asked for at once.
     pub interface: Option<String>,
     /// When it had been said, CLOCK_MONOTONIC, ns.
     pub at_ns: u64,
-    /// The words.
     pub text: String,
 }
 
@@ -69,9 +66,7 @@ pub struct Count {
 /// A client that was sent away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Left {
-    /// Its interface.
     pub interface: String,
-    /// Its address.
     pub address: String,
     /// Everybody's count at the first moment at which all agreed, or when patience ended.
     pub after: Count,

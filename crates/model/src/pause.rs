@@ -13,7 +13,6 @@ use crate::span::Span;
 /// What is stopped, and when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseOrder {
-    /// The consumer.
     pub target: Target,
     /// The window's spans, in order; together they are the window.
     pub spans: Vec<PauseSpan>,
@@ -21,7 +20,6 @@ pub struct PauseOrder {
     pub longest: Span,
 }
 
-/// Who is stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
@@ -43,7 +41,6 @@ impl fmt::Display for Target {
 /// A span of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseSpan {
-    /// What happens in it.
     pub state: PauseState,
     /// So many intervals between samples.
     pub intervals: u32,
@@ -55,13 +52,11 @@ pub struct PauseSpan {
 pub enum PauseState {
     /// Nothing: the consumer runs.
     Runs,
-    /// The consumer is stopped.
     Stopped,
     /// A process of the agent's own is stopped by the same means: the control.
     Sham,
 }
 
-/// What was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pauses {
     /// The processes that were stopped.
@@ -76,7 +71,6 @@ pub struct Pauses {
 /// A span as it was. The moments are of the samples' clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Paused {
-    /// What happened in it.
     pub state: PauseState,
     /// When the state was reached and seen (`T` in `/proc/PID/stat`, or `frozen 1`), ns.
     pub from_ns: u64,
@@ -89,7 +83,6 @@ pub struct Paused {
 pub struct Peer {
     /// `/proc/PID/comm`.
     pub name: String,
-    /// The process.
     pub pid: u32,
     /// Through what, as `unix /run/stationd.sock` or `tcp 127.0.0.1:9100`.
     pub through: String,

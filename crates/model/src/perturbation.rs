@@ -17,7 +17,6 @@ pub enum Perturbation {
     Seed,
     /// Where programs lie in memory.
     Layout,
-    /// The CPU model.
     Cpu,
     /// The image's build.
     Image,
@@ -51,7 +50,6 @@ impl Perturbation {
         }
     }
 
-    /// What is different.
     pub const fn changes(self) -> &'static str {
         match self {
             Self::Phase => "trials start 0.5 s later, and windows open within a round of the load",

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Machine {

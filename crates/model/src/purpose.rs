@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
-    /// CPU figures.
     #[default]
     Cpu,
     /// Calls of functions.

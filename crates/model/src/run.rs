@@ -175,7 +175,6 @@ pub struct Host {
     pub system: String,
     /// `uname -r`.
     pub kernel: String,
-    /// CPU model.
     pub cpu: String,
     /// Cores that headroom may use.
     pub cores: u32,

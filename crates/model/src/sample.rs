@@ -7,14 +7,12 @@ use serde::{Deserialize, Serialize};
 pub struct Sample {
     /// The access point's monotonic clock when the reading began, ns.
     pub at_ns: u64,
-    /// The subject.
     pub subject: Account,
     /// The load's programs, where the trial has a load. `tasks` is empty: they are too short-lived to
     /// be seen one by one, which is why they have a control group.
     pub load: Option<Account>,
     /// Other processes that were to be counted, in the order's order; one that did not run is left out.
     pub others: Vec<Other>,
-    /// The agent itself.
     pub agent: Account,
     /// Load rounds that were started and ended since the order, and those that failed.
     pub rounds: Rounds,
@@ -25,31 +23,24 @@ pub struct Sample {
 /// The counters of one party to the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
-    /// Its threads.
     pub tasks: Vec<Task>,
     /// Its control group, which also holds children that have ended.
     pub group: Option<Group>,
     /// IO of its processes, where the kernel counts it.
     pub io: Option<Io>,
-    /// Memory of its processes.
     pub memory: Option<Memory>,
 }
 
 /// A party alongside subject and load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Other {
-    /// The process name.
     pub name: String,
-    /// Its counters.
     pub account: Account,
 }
 
-/// One thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Process.
     pub pid: u32,
-    /// Thread.
     pub tid: u32,
     /// Thread name.
     pub comm: String,
@@ -89,9 +80,7 @@ pub struct Io {
     pub read_bytes: u64,
     /// Bytes that write calls took.
     pub write_bytes: u64,
-    /// Read calls.
     pub read_calls: u64,
-    /// Write calls.
     pub write_calls: u64,
 }
 
@@ -107,7 +96,6 @@ pub struct Memory {
 /// The load's rounds. A round is the load's command once, or once for every interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rounds {
-    /// Rounds begun.
     pub started: u64,
     /// Rounds that ended, well or not.
     pub ended: u64,

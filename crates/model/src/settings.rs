@@ -28,7 +28,6 @@ pub struct Set {
     pub what: String,
     /// Its value before.
     pub was: String,
-    /// Its value now.
     pub now: String,
     /// Why it is not what was asked for; `None` where it is.
     pub why_not: Option<String>,

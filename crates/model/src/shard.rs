@@ -33,7 +33,6 @@ impl Shard {
         self.number
     }
 
-    /// How many there are.
     pub const fn of(self) -> u32 {
         self.of
     }
@@ -75,7 +74,6 @@ impl From<Shard> for String {
 /// What a run is a part of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part<P> {
-    /// Which.
     pub shard: Shard,
     /// The plan of all shards together.
     pub whole: Vec<P>,

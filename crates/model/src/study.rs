@@ -39,7 +39,6 @@ use crate::{
 pub struct Study {
     /// The question that the report opens with.
     pub question: String,
-    /// What is measured.
     pub access_point: AccessPoint,
     /// Whose CPU is the question.
     pub subject: Subject,
@@ -79,7 +78,6 @@ pub struct Study {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AccessPoint {
-    /// Where it is.
     #[serde(default)]
     pub kind: Target,
     /// The processor of the virtual access point.
@@ -215,7 +213,6 @@ fn every_second() -> Span {
 pub struct TrialShape {
     /// The load runs this long before the window opens.
     pub warm_up: Span,
-    /// The measured span.
     pub window: Span,
     /// Trials of every variant at every client count.
     pub repetitions: u32,
@@ -356,7 +353,6 @@ impl Default for Compare {
 }
 
 impl Compare {
-    /// How many pairs decide.
     pub fn decided_by(&self) -> Pairs {
         self.pairs.map_or(Pairs::UpTo(self.up_to), Pairs::Fixed)
     }
@@ -451,7 +447,6 @@ pub struct Profile {
     pub frequency: u32,
     /// The most that is copied of a user stack, bytes.
     pub stack_bytes: u32,
-    /// Whose stacks.
     pub scope: Scope,
 }
 
@@ -485,7 +480,6 @@ pub struct Count {
     /// A command whose output is kept at both ends of the window: the subject's own counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<String>,
-    /// The functions.
     #[serde(rename = "function")]
     pub functions: Vec<Function>,
 }

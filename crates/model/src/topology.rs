@@ -15,7 +15,6 @@ pub struct TopologyOrder {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct InterfaceOrder {
-    /// Its name.
     pub name: String,
     /// Its primary channel's centre, MHz; `None` is not looked at.
     #[serde(default)]
@@ -28,7 +27,6 @@ pub struct InterfaceOrder {
 pub struct WantedProcess {
     /// Its name, as in `/proc/PID/comm`.
     pub name: String,
-    /// How it must be.
     pub must: Must,
     /// A command line that brings that about, where a signal cannot: starts one that must run. One that must
     /// not is otherwise stopped for the trial, and resumed after it.
@@ -40,7 +38,6 @@ pub struct WantedProcess {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Must {
-    /// It runs.
     #[default]
     Run,
     /// It does not run, or is stopped.

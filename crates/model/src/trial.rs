@@ -34,7 +34,6 @@ pub struct TrialId {
     pub clients: u32,
     /// Repetition, from 1.
     pub repetition: u32,
-    /// What it is for.
     #[serde(default, skip_serializing_if = "Purpose::is_cpu")]
     pub purpose: Purpose,
     /// The perturbed state that it is measured in; `None` where it is measured as the study has it.
@@ -62,7 +61,6 @@ impl fmt::Display for TrialId {
 /// A trial that is to be done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedTrial {
-    /// Which.
     pub id: TrialId,
     /// How the access point's time passes.
     pub mode: Mode,
@@ -75,7 +73,6 @@ pub struct PlannedTrial {
 /// A trial that was done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial<P = PlannedTrial, R = Recording> {
-    /// What was planned.
     pub planned: P,
     /// When it began, seconds since 1970 on the host.
     pub began_unix: u64,
@@ -89,7 +86,6 @@ pub struct Trial<P = PlannedTrial, R = Recording> {
     /// instruction, and so was not given again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<String>,
-    /// What came of it.
     pub outcome: Outcome<R>,
 }
 
@@ -129,7 +125,6 @@ pub struct HostCost {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome<R = Recording> {
-    /// It measured.
     Measured(Box<R>),
     /// It could not measure. Not a failure of the subject.
     Invalid {
@@ -150,7 +145,6 @@ impl<R> Outcome<R> {
 /// All that the agent said in a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
-    /// The machine.
     pub facts: Facts,
     /// Clients before the warm-up.
     pub before: Census,
@@ -193,7 +187,6 @@ pub struct Recording {
     pub witnessed: Option<Box<Witnessed>>,
 }
 
-/// How stacks were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stacks {
     /// How the recorder works, and its proof.

@@ -59,7 +59,6 @@ pub struct Versus {
     pub expect: Expect,
     /// Differences below this share of the base do not matter.
     pub margin: Share,
-    /// How many pairs.
     pub pairs: Pairs,
     /// Functions that the variant changes: none executed, no verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -76,7 +75,6 @@ pub enum Difference {
     Variants,
     /// One program, put on the access point for both sides.
     Program {
-        /// Its name there.
         name: String,
         /// Of the base's file.
         base: Sha256Hex,
@@ -99,7 +97,6 @@ pub enum Expect {
     /// The variant costs no more than the base and the margin.
     #[default]
     NoSlower,
-    /// It costs less.
     Faster,
     /// It costs the same, within the margin.
     Same,

@@ -135,21 +135,17 @@ pub const PUT: &str = "/run/headroom/put";
 /// The folders in it of two builds that are compared, alike in length so that nothing else moves.
 pub const SIDES: [&str; 2] = ["a", "b"];
 
-/// What the agent says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Frame {
     /// Who is speaking, and from what machine.
     Hello {
         /// [`PROTOCOL`] of the agent. First field of the first frame: it must stay readable.
         protocol: u16,
-        /// The machine.
         facts: Box<Facts>,
     },
-    /// Who is associated.
     Census(Census),
     /// Counters of one moment.
     Sample(Box<Sample>),
-    /// How stacks are recorded.
     Recorder(Box<Recorder>),
     /// Stacks, as the kernel gave them.
     Records(Records),
@@ -157,7 +153,6 @@ pub enum Frame {
     Recorded(Box<Recorded>),
     /// Calls that were counted.
     Counts(Box<Counts>),
-    /// What was looked for.
     Located(Vec<Located>),
     /// A piece of a file.
     Piece(Piece),
@@ -175,7 +170,6 @@ pub enum Frame {
     Parity(Box<Parity>),
     /// Who talks to the subject, after the last sample.
     Peers(Vec<Peer>),
-    /// What a trial counted.
     Contended(Box<Record>),
     /// What a trial of `txd` counted.
     Completed(Box<completion::Measured>),
@@ -210,9 +204,7 @@ pub enum Refusal {
     /// A process of the subject ended in the window.
     #[error("`{name}` (pid {pid}) ended {} after the window opened{}", after.rounded(), shown(said))]
     SubjectDied {
-        /// The subject.
         name: String,
-        /// The process.
         pid: u32,
         /// From the window's start.
         after: Span,
@@ -222,7 +214,6 @@ pub enum Refusal {
     /// The subject's program cannot be started, or does not get ready.
     #[error("cannot start the subject `{command}`: {why}")]
     Start {
-        /// The command line.
         command: String,
         /// The system's words.
         why: String,
@@ -230,7 +221,6 @@ pub enum Refusal {
     /// A program of the load that was to stay ended in the window.
     #[error("the load `{command}` ended by itself: {why}")]
     LoadEnded {
-        /// The command line.
         command: String,
         /// Its exit status, and the last line that it wrote on its standard error.
         why: String,
@@ -238,7 +228,6 @@ pub enum Refusal {
     /// The load's program cannot be started.
     #[error("cannot start the load `{command}`: {why}")]
     Load {
-        /// The command line.
         command: String,
         /// The system's words.
         why: String,
@@ -246,7 +235,6 @@ pub enum Refusal {
     /// A consumer cannot be stopped or resumed.
     #[error("cannot pause `{target}`: {why}")]
     Pause {
-        /// The consumer.
         target: String,
         /// What happened, and what to do.
         why: String,
@@ -254,9 +242,7 @@ pub enum Refusal {
     /// A consumer ended while it was paused, or before.
     #[error("`{target}` (pid {pid}) ended {} after the window opened, {how}", after.rounded())]
     ConsumerEnded {
-        /// The consumer.
         target: String,
-        /// The process.
         pid: u32,
         /// From the window's start.
         after: Span,
@@ -268,7 +254,6 @@ pub enum Refusal {
     Topology {
         /// What: `wlan0`, `steerd`.
         what: String,
-        /// How it is.
         was: String,
         /// The system's words.
         why: String,
@@ -284,7 +269,6 @@ pub enum Refusal {
     /// A file cannot be brought.
     #[error("cannot read `{path}` on the access point: {why}")]
     File {
-        /// The file.
         path: String,
         /// The system's words.
         why: String,
@@ -311,7 +295,6 @@ pub enum Refusal {
     /// Clients cannot be made there.
     #[error("cannot make {clients} clients on the device: {why}")]
     Associate {
-        /// How many were ordered.
         clients: u32,
         /// What is missing, or what happened.
         why: String,

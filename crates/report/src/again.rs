@@ -21,7 +21,6 @@ pub(crate) fn commands(run: &Run) -> Vec<String> {
     commands
 }
 
-/// The one that measures.
 pub(crate) fn command(run: &Run) -> String {
     let command = match &run.versus {
         Some(versus) => compare(run, versus),

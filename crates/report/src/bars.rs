@@ -9,7 +9,6 @@ use askama::Template;
 
 use crate::{marks, table::fill_numbers, tables};
 
-/// One bar.
 pub(crate) struct Bar {
     clients: u32,
     /// Whether this row opens a new client count.
@@ -29,7 +28,6 @@ pub(crate) struct Bar {
     share: String,
 }
 
-/// The table.
 #[derive(Template)]
 #[template(path = "bars.html")]
 pub(crate) struct Bars {

@@ -26,7 +26,6 @@ pub(crate) struct Material<'a> {
 }
 
 impl<'a> Material<'a> {
-    /// Of a run.
     pub(crate) fn of(analysis: &'a Analysis) -> Self {
         Self {
             profiles: &analysis.profiles,
@@ -50,14 +49,12 @@ impl<'a> Material<'a> {
 struct Folded {
     name: String,
     table: String,
-    /// Whether it begins unfolded.
     open: bool,
 }
 
 /// Rows of a table that begins unfolded, at most: the picture above it says more than a longer one.
 const UNFOLDED: usize = 20;
 
-/// The section.
 #[derive(Template)]
 #[template(path = "cpu.html")]
 struct Section {

@@ -43,7 +43,6 @@ struct Card {
     finding: &'static str,
     sentence: String,
     open: bool,
-    /// Whose CPU that is.
     whose: String,
     /// Lengths of the two bars, per cent of the dearer one, and what stands alongside them.
     sides: Vec<Side>,
@@ -64,7 +63,6 @@ struct Side {
     figure: String,
 }
 
-/// The section.
 #[derive(Template)]
 #[template(path = "fixes.html")]
 struct Section {

@@ -17,7 +17,6 @@ pub fn xml(run: &Run, analysis: &Analysis) -> String {
     document(run, &run.study.question, &verdict_lines::all(run, analysis), Took { trials, wall_s })
 }
 
-/// What a run took.
 #[derive(Clone, Copy, Debug)]
 pub struct Took {
     /// Trials that were made, and those of the plan.

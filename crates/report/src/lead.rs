@@ -60,7 +60,6 @@ pub(crate) struct Screen<'a> {
     pub(crate) pending: Option<&'a Pending>,
 }
 
-/// One bar.
 struct Side<'a> {
     name: &'a str,
     about: Option<&'a str>,

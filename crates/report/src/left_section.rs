@@ -19,7 +19,6 @@ use crate::{profile_tables, prose, signed::with_interval, table::Table, tables::
 /// Functions that are worth the next look.
 const MOST_FUNCTIONS: usize = 10;
 
-/// The section.
 #[derive(Template)]
 #[template(path = "left.html")]
 struct Section {

@@ -9,7 +9,6 @@ use crate::{
     verdict_lines::{self, Kind, VerdictLine},
 };
 
-/// The summary.
 pub fn summary(run: &Run, analysis: &Analysis) -> String {
     let lines = verdict_lines::all(run, analysis);
     let overall = overall(run, analysis);

@@ -11,7 +11,6 @@ use model::{run::Run, verdict::Verdict};
 /// The verdict on a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overall {
-    /// The word.
     pub verdict: Verdict,
     /// Why: one sentence.
     pub sentence: String,

@@ -17,7 +17,6 @@ struct Card {
     chart: String,
 }
 
-/// The section.
 #[derive(Template)]
 #[template(path = "proof.html")]
 struct Section {
@@ -59,7 +58,6 @@ fn card(run: &Run, at: usize, pause: &PauseFigures) -> Card {
     }
 }
 
-/// What each pause says.
 fn table(analysis: &Analysis) -> Table {
     let unit = tables::unit_of(analysis);
     let name = format!("{}/s", unit.name);

@@ -7,7 +7,6 @@ use crate::svg::escape;
 /// A unit must not stand alone on the next line.
 const UNITS: [&str; 7] = ["%", "×", "ns", "µs", "ms", "clients", "KiB"];
 
-/// A sentence as HTML.
 pub(crate) fn html(sentence: &str) -> String {
     let mut html = String::new();
     for (at, part) in sentence.split('`').enumerate() {

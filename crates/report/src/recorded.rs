@@ -16,7 +16,6 @@ use crate::{
 pub struct Recorded<'a> {
     /// What the page is called.
     pub title: &'a str,
-    /// The profiles.
     pub profiles: &'a [ProfileFigures],
     /// Profiles against each other.
     pub differences: &'a [Difference],

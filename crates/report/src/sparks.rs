@@ -22,7 +22,6 @@ pub(crate) struct Spark {
     from_to: String,
 }
 
-/// The pictures.
 #[derive(Template)]
 #[template(path = "sparks.html")]
 pub(crate) struct Sparks {

@@ -19,7 +19,6 @@ use crate::{
 /// Where things stand in one size of the picture, in its pixels.
 struct Frame {
     width: f64,
-    /// Height of a row.
     row: f64,
     /// Height above the rows.
     top: f64,

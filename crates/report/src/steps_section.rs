@@ -11,7 +11,6 @@ use model::run::Run;
 
 use crate::{prose, signed::with_interval, tables::summed};
 
-/// The section.
 #[derive(Template)]
 #[template(path = "steps.html")]
 struct Section {
@@ -61,7 +60,6 @@ struct Place<'a> {
     step: Option<&'a Comparison>,
     before: Option<Estimate>,
     cost: Option<Estimate>,
-    /// The dearest of all.
     most: f64,
 }
 

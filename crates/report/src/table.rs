@@ -31,13 +31,11 @@ impl Column {
 /// How a column's cells are set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Heads its row.
     Head,
     /// Numbers, aligned at the decimal point.
     Number,
     /// Numbers that are secondary, as intervals.
     Quiet,
-    /// Words.
     Text,
     /// Names of functions: long, and broken only where they must be.
     Name,
@@ -64,7 +62,6 @@ pub(crate) struct Row {
     pub(crate) dim: bool,
 }
 
-/// A table.
 #[derive(Clone, Debug, Template)]
 #[template(path = "table.html")]
 pub(crate) struct Table {
@@ -80,7 +77,6 @@ pub(crate) struct Rows<T> {
 }
 
 impl<T> Rows<T> {
-    /// Heads the row.
     pub(crate) fn head(self, title: &str, unit: &str, cell: impl Fn(&T) -> String) -> Self {
         self.column(Column::new(Kind::Head, title, unit), cell)
     }
@@ -95,12 +91,10 @@ impl<T> Rows<T> {
         self.column(Column::new(Kind::Quiet, title, unit), cell)
     }
 
-    /// Words.
     pub(crate) fn text(self, title: &str, unit: &str, cell: impl Fn(&T) -> String) -> Self {
         self.column(Column::new(Kind::Text, title, unit), cell)
     }
 
-    /// Names of functions.
     pub(crate) fn name(self, title: &str, unit: &str, cell: impl Fn(&T) -> String) -> Self {
         self.column(Column::new(Kind::Name, title, unit), cell)
     }
@@ -161,7 +155,6 @@ impl Table {
         self.rows.len() <= FITS_A_PAGE
     }
 
-    /// The table as HTML.
     pub(crate) fn html(mut self) -> String {
         self.align(WIDE);
         self.to_string()

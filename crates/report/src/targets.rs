@@ -12,15 +12,12 @@ use crate::{
     verdict_lines::{Kind, VerdictLine},
 };
 
-/// Columns of a terminal.
 const COLUMNS: usize = 100;
 
-/// One target.
 pub(crate) struct Shot {
     pub(crate) verdict: Verdict,
     pub(crate) name: String,
     pub(crate) limit: String,
-    /// HTML.
     pub(crate) found: String,
     /// HTML, where it was missed.
     pub(crate) cause: Option<String>,

@@ -14,21 +14,17 @@ use crate::{
     text::fold,
 };
 
-/// What was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A limit.
     Gate,
     /// Two variants.
     Comparison,
-    /// Who causes the CPU.
     Pause,
     /// Whether all of the run was measured.
     Run,
 }
 
 impl Kind {
-    /// Its name in output.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Gate => "gate",
@@ -39,14 +35,11 @@ impl Kind {
     }
 }
 
-/// One verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VerdictLine {
-    /// What was decided.
     pub kind: Kind,
     /// Which: `monotonic`, `brief to bulk at 114 clients`.
     pub name: String,
-    /// How.
     pub verdict: Verdict,
     /// Whether it counts for the run's verdict: what a study that is no comparison finds between its variants
     /// does not.

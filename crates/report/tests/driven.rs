@@ -68,7 +68,6 @@ fn place(page: &mut Page, share: f64, row: u32) -> Point {
     }
 }
 
-/// Unfolds everything.
 const UNFOLD: &str =
     "document.querySelectorAll('details').forEach((each) => { each.open = true; })";
 /// What is cut off, or could be scrolled sideways: of text only code may, and pictures that say so themselves.

@@ -39,7 +39,6 @@ fn say(trace: &Trace, zone: &'static str) {
     black_box(trace).event(zone, black_box(Level::INFO), format_args!("set {}", black_box(45)));
 }
 
-/// Nanoseconds of one check.
 fn fastest(checks: u32, check: impl Fn()) -> f64 {
     let round = |_| {
         let start = Instant::now();

@@ -95,7 +95,6 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// What one reply takes.
 struct Cost {
     what: &'static str,
     ns: f64,

@@ -5,7 +5,6 @@
 
 use linux::nl80211::Address;
 
-/// An address as text.
 pub type AddressText = [u8; 17];
 
 /// As the field writes it.

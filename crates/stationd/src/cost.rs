@@ -7,11 +7,9 @@ pub struct Cost {
     pub dumps: u64,
     /// Questions about one station.
     pub gets: u64,
-    /// Surveys of a channel.
     pub surveys: u64,
     /// Netlink messages that came in.
     pub messages: u64,
-    /// Bytes of them.
     pub bytes: u64,
     /// Receive calls that brought them.
     pub receives: u64,
@@ -19,7 +17,6 @@ pub struct Cost {
     pub interrupted: u64,
     /// Times that events or replies were lost because the socket's buffer was full; a dump healed it.
     pub overruns: u64,
-    /// Questions to hostapd.
     pub hostapd_requests: u64,
     /// Of them: those that it did not answer in time.
     pub hostapd_timeouts: u64,

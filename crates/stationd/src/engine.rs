@@ -65,13 +65,11 @@ pub struct Settings {
     pub interfaces: Vec<String>,
     /// How the driver is asked.
     pub pull: Pull,
-    /// When hostapd is asked.
     pub ask_hostapd: AskHostapd,
     /// Stations are read at least so often, also where no one asks, ns; `None`: only when somebody does.
     pub sample_every_ns: Option<u64>,
     /// When static parameters are written.
     pub write_back: WriteBack,
-    /// The trace.
     pub trace: Trace,
 }
 
@@ -163,10 +161,6 @@ impl Engine {
     }
 
     /// Begins with these conversations; tests and recordings bring their own kernel.
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::open`].
     pub fn over(
         settings: Settings,
         kernel: Nl80211,
@@ -267,12 +261,10 @@ impl Engine {
         }
     }
 
-    /// The access points.
     pub fn points(&self) -> &Points {
         &self.points
     }
 
-    /// The stations.
     pub fn table(&self) -> &Table {
         &self.table
     }
@@ -292,7 +284,6 @@ impl Engine {
         self.hostapd.is_busy()
     }
 
-    /// The trace.
     pub fn trace(&self) -> &Trace {
         &self.settings.trace
     }

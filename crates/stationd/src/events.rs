@@ -15,7 +15,6 @@ use crate::{
 /// So many are kept: those of a minute in which everybody of 114 clients comes and goes once.
 const KEPT: usize = 256;
 
-/// What happened.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum What {
     /// A station associated.
@@ -31,7 +30,6 @@ pub struct Event {
     pub number: u64,
     /// When stationd heard of it, ns since boot.
     pub at_ns: u64,
-    /// What happened.
     pub what: What,
 }
 
@@ -40,7 +38,6 @@ pub struct Event {
 pub struct EventFields<'a> {
     /// `assoc` or `disassoc`, as hostapd calls it.
     pub event: &'static str,
-    /// The station.
     #[serde(serialize_with = "lower")]
     pub address: linux::nl80211::Address,
     /// The access point's interface.
@@ -53,7 +50,6 @@ pub struct EventFields<'a> {
     pub end: Option<End>,
 }
 
-/// How an association ended.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct End {
     /// The reason code of 802.11.
@@ -75,10 +71,8 @@ pub struct End {
 /// What came from a station, and what went to it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pair {
-    /// From it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rx: Option<u64>,
-    /// To it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tx: Option<u64>,
 }
@@ -108,7 +102,6 @@ impl Event {
         EventFields { event, address: session.address, ifname, number: self.number, end }
     }
 
-    /// The association.
     pub fn session(&self) -> &Session {
         match &self.what {
             What::Began(session) => session,
@@ -137,7 +130,6 @@ pub struct Events {
 }
 
 impl Events {
-    /// Adds one.
     pub fn add(&mut self, at_ns: u64, what: What) {
         if self.kept.len() == KEPT {
             self.kept.pop_front();

@@ -38,7 +38,6 @@ const LONGEST_ANSWER: usize = 4096;
 pub struct Question {
     /// Its place in the table.
     pub slot: Slot,
-    /// Its address.
     pub address: Address,
     /// Not before this moment, ns since boot.
     pub from_ns: u64,
@@ -87,9 +86,7 @@ struct Asked {
 pub struct AskNow<'a> {
     /// Its access point's interface.
     pub interface: &'a str,
-    /// Its address.
     pub address: Address,
-    /// Now.
     pub now_ns: u64,
 }
 

@@ -39,7 +39,6 @@ const FRONT: &str =
 const FOREIGN: &str = "this Host is not served: ask for localhost or an address, or allow a name with \
                        --set hosts=NAME\n";
 
-/// The face.
 #[derive(Debug)]
 pub struct Http {
     listener: Listener,
@@ -179,7 +178,6 @@ impl Http {
 }
 
 impl Scraper {
-    /// What it does now.
     fn activity(&self) -> Activity {
         if self.page.is_some() || self.connection.waits() {
             Activity::Answered

@@ -37,7 +37,6 @@ pub struct Identity {
     pub he: Option<Box<str>>,
     /// Extended capabilities element, hexadecimal as told.
     pub extended: Option<Box<str>>,
-    /// VLAN of the station.
     pub vlan: Option<u16>,
     /// The four-address interface that carries it.
     pub wds_interface: Option<Box<str>>,

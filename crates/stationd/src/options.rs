@@ -29,16 +29,13 @@ pub enum Metrics {
     Off,
     /// On a TCP address of this machine only.
     Tcp(SocketAddr),
-    /// On a UNIX socket.
     Unix(PathBuf),
 }
 
-/// What stationd is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The UNIX socket of the requests.
     pub socket: PathBuf,
-    /// Its permissions.
     pub socket_mode: u32,
     /// Where the metrics are served.
     pub metrics: Metrics,
@@ -64,7 +61,6 @@ pub struct Options {
     pub write_back: WriteBack,
     /// How the driver is asked.
     pub pull: Pull,
-    /// When hostapd is asked.
     pub ask_hostapd: AskHostapd,
     /// The most connections at a time.
     pub consumers: usize,
@@ -249,12 +245,7 @@ impl Options {
 pub enum Error {
     /// The configuration file cannot be read.
     #[error("cannot read {}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// A word or a line is not what it should be.
     #[error("{place}: {what}")]
     Wrong {

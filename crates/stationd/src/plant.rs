@@ -22,7 +22,6 @@ use crate::{hostapd, net::Turn, table::PointId};
 
 /// Where hostapd's control sockets are in the lab.
 const HOSTAPD: &str = "/run/hostapd";
-/// What is planted.
 const VARIABLE: &str = "STATIOND_PLANT";
 /// The square of the clients is counted in thousands: that of 114 is dearer than many a whole plant.
 const PER_SQUARE: u64 = 1000;
@@ -41,9 +40,7 @@ static ROUNDS: AtomicU64 = AtomicU64::new(0);
 struct Reply<'a> {
     /// The point that was asked for.
     point: PointId,
-    /// Its interface.
     interface: &'a str,
-    /// Clients of all points.
     clients: usize,
 }
 
@@ -66,7 +63,6 @@ fn work(reply: Reply<'_>) {
     plants.filter(|plant| round.is_multiple_of(plant.rounds)).for_each(|plant| plant.work(reply));
 }
 
-/// One cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Plant {
     kind: Kind,

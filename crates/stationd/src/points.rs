@@ -7,18 +7,14 @@ use linux::nl80211::{Address, Interface, InterfaceKind};
 
 use crate::table::{Ended, PointId};
 
-/// One access point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
-    /// Its place.
     pub id: PointId,
     /// The interface's name, as `wlan0`.
     pub name: String,
     /// The interface's number in the kernel; `None` while there is no such interface.
     pub index: Option<u32>,
-    /// The radio.
     pub wiphy: u32,
-    /// BSSID.
     pub address: Address,
     /// Network name, where the kernel tells.
     pub ssid: Option<String>,
@@ -39,18 +35,14 @@ pub struct Point {
 /// The sum of the associations that have ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndedTotals {
-    /// How many.
     pub sessions: u64,
     /// Of them: those whose last counters the kernel reported.
     pub exact: u64,
-    /// Bytes from stations.
     pub rx_bytes: u64,
-    /// Bytes to stations.
     pub tx_bytes: u64,
 }
 
 impl EndedTotals {
-    /// Adds an association.
     pub fn add(&mut self, ended: &Ended) {
         self.sessions += 1;
         self.exact += u64::from(ended.exact);
@@ -100,7 +92,6 @@ impl Points {
         self.version
     }
 
-    /// One of them.
     pub fn get(&self, id: PointId) -> Option<&Point> {
         self.points.get(usize::from(id))
     }

@@ -18,7 +18,6 @@ pub(crate) struct Sampling {
 /// An access point that wants to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
-    /// Its number.
     pub(crate) point: u16,
     /// From one reading to the next, ns.
     pub(crate) every_ns: u64,

@@ -28,7 +28,6 @@ impl Reason {
         Self::Overfull,
     ];
 
-    /// A word for it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Refused => "refused",

@@ -63,7 +63,6 @@ pub struct Talk {
 pub struct Flow {
     /// Frames a second; 0: as fast as they are taken.
     pub rate: u32,
-    /// Bytes of a frame.
     pub bytes: usize,
 }
 

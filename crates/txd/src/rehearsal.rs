@@ -18,7 +18,6 @@ const LOOK_NS: u64 = 10_000;
 pub struct Lateness {
     /// Sleeps and interrupts end up to so late, ns.
     pub up_to_ns: u64,
-    /// What chance begins with.
     pub seed: u64,
 }
 
@@ -27,9 +26,7 @@ pub struct Lateness {
 pub struct Rehearsal {
     /// The card and the time.
     pub bench: Bench,
-    /// The driver.
     pub driver: Driver,
-    /// What has left.
     pub departed: Vec<Departed>,
     lateness: Lateness,
     random: Random,

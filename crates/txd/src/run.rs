@@ -39,7 +39,6 @@ pub enum Error {
     /// An interface cannot be made.
     #[error(transparent)]
     Setting(#[from] setting::Error),
-    /// A path ended.
     #[error(transparent)]
     Path(#[from] path::Error),
     /// Signals cannot be taken.

@@ -17,7 +17,6 @@ use serde_json::{Value as Json, json};
 
 use crate::{access_point::Wld, variant::Variant};
 
-/// A question is shorter.
 const LONGEST_QUESTION: usize = 64 * 1024;
 
 /// Answers until the process is ended.

@@ -30,7 +30,6 @@ impl Trace {
         Self { zones: zones.collect(), gate: None }
     }
 
-    /// One with the gate.
     pub(crate) fn gate() -> Self {
         Self { gate: Some(WARNING), ..Self::walk() }
     }

@@ -144,7 +144,6 @@ impl Table {
         self.slot(key)?.as_deref_mut().map(|entry| &mut entry.value)
     }
 
-    /// Takes an entry out.
     #[inline(never)]
     pub(crate) fn take(&mut self, key: &str) -> Option<Box<Entry>> {
         let place = self.place(key);

@@ -329,7 +329,6 @@ impl Peer {
         io::copy(&mut io::stdin().lock().take(bytes), &mut io::sink()).map(drop)
     }
 
-    /// Waits for an order.
     fn order(&mut self) -> io::Result<Order> {
         let mut buffer = [0; 4096];
         loop {

@@ -87,10 +87,6 @@ impl Bench {
 }
 
 /// A run that is there, whole or cut short.
-///
-/// # Errors
-///
-/// Where the folder holds no run.
 pub(super) fn read(folder: &Path) -> Result<Recorded> {
     let recorded = run_folder::read::<Clients>(folder).context("cannot read the run")?;
     Ok(Recorded { run: recorded.run, trials: recorded.trials })

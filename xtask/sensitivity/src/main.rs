@@ -78,7 +78,6 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Words> {
     Ok(asked)
 }
 
-/// Whether every promise holds.
 fn run(words: &Words) -> Result<bool> {
     let mut rows = Rows::default();
     for folder in &words.of {

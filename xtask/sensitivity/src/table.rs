@@ -9,7 +9,6 @@ use model::{run::Run, trial::Trial, verdict::Expect};
 
 use super::matrix::{AGAIN, DEARER, PLAIN, SUBJECTS, Subject, TRADES, variant};
 
-/// Comparisons of a row.
 const COMPARISONS: usize = 100;
 /// Of these, so many must find what is planted, and so many may cry wolf.
 const FOUND: u32 = 95;

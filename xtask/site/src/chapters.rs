@@ -49,10 +49,6 @@ impl Chapters {
     }
 
     /// Pages below `docs` that no chapter has, a line each.
-    ///
-    /// # Errors
-    ///
-    /// Where a folder cannot be read.
     pub(crate) fn forgotten(&self, root: &Path) -> Result<Vec<String>> {
         let mut folders = vec![root.join("docs")];
         let mut forgotten = Vec::new();

@@ -14,16 +14,13 @@ use crate::check::cargo;
 /// Crates whose programs run on an access point.
 const DEVICE: [&str; 4] = ["agent", "guard", "stationd", "txd"];
 
-/// Programs of one architecture.
 #[derive(Clone, Debug)]
 pub(super) struct Programs {
-    /// headroom itself.
     pub(super) headroom: PathBuf,
     /// The folder with the programs for the access point.
     pub(super) device: PathBuf,
 }
 
-/// Builds all programs.
 pub(super) fn programs(
     release: &Release,
     architecture: Architecture,

@@ -16,7 +16,6 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 
-/// What is built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Architecture {
     Amd64,
@@ -26,7 +25,6 @@ enum Architecture {
 impl Architecture {
     const ALL: [Self; 2] = [Self::Amd64, Self::Arm64];
 
-    /// As Debian calls it.
     fn debian(self) -> &'static str {
         match self {
             Self::Amd64 => "amd64",
@@ -46,7 +44,6 @@ impl Architecture {
 /// What is packed, and when it counts as made.
 #[derive(Clone, Debug)]
 struct Release {
-    /// The repository.
     root: PathBuf,
     version: String,
     /// The commit, with a `+` where files differ from it.
@@ -132,7 +129,6 @@ fn succeed(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a command prints.
 fn output(command: &mut Command) -> anyhow::Result<String> {
     let name = command.get_program().display().to_string();
     let output = command.output().with_context(|| format!("cannot run {name}"))?;

@@ -15,7 +15,6 @@ use super::{
     fresh, output, succeed,
 };
 
-/// What is laid out.
 #[derive(Debug)]
 pub(super) struct Built {
     pub(super) programs: Programs,
@@ -55,7 +54,6 @@ const SHELLS: [(&str, &str); 3] = [
     ("fish", "usr/share/fish/vendor_completions.d/headroom.fish"),
 ];
 
-/// Lays a release out.
 pub(super) fn lay_out(release: &Release, stage: &Path, built: &Built) -> anyhow::Result<()> {
     fresh(stage)?;
     put(&built.programs.headroom, &stage.join("usr/bin/headroom"), 0o755)?;

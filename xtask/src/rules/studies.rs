@@ -4,7 +4,6 @@
 
 use crate::{fault::Fault, lexer::line_at, source::Source};
 
-/// What takes any study.
 const LIBRARIES: [&str; 5] = ["analysis", "headroom", "lab", "model", "report"];
 
 /// Names in the studies that are words of study files too.

@@ -83,10 +83,6 @@ impl Application {
     }
 
     /// Swaps stressors where that is due.
-    ///
-    /// # Errors
-    ///
-    /// As [`Application::start`].
     pub(super) fn advance(&mut self, now: u64) -> Result<(), Refusal> {
         if now < self.next_swap_ns {
             return Ok(());
@@ -125,10 +121,6 @@ impl Application {
     }
 
     /// Refuses where it has ended by itself.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`] with its last words.
     pub(super) fn look(&mut self) -> Result<(), Refusal> {
         let Some(running) = &mut self.running else { return Ok(()) };
         match running.has_ended() {

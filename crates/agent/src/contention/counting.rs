@@ -42,7 +42,6 @@ pub(super) struct Snapshot {
 pub(super) struct Asked {
     /// A set's processes.
     pub(super) processes: Vec<(String, Vec<u32>)>,
-    /// Threads of ours.
     pub(super) threads: Vec<(String, u32)>,
 }
 

@@ -72,7 +72,6 @@ impl Bursts {
 /// Where endpoints are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Between<'a> {
-    /// What their traffic crosses.
     pub(super) road: &'a Road,
     /// The application's group, in which a sender may have to run.
     pub(super) group: Option<&'a Group>,
@@ -148,10 +147,6 @@ impl Senders {
     }
 
     /// Where a sender that is started anew belongs.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`].
     pub(super) fn place_of_sender(
         traffic: &Traffic,
         road: &Road,
@@ -161,10 +156,6 @@ impl Senders {
     }
 
     /// Refuses where one of them has ended by itself.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`] with its last words.
     pub(super) fn look(&mut self) -> Result<(), Refusal> {
         let both =
             [("the sender", self.sender.as_mut()), ("the receiver", Some(&mut self.receiver))];

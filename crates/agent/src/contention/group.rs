@@ -51,7 +51,6 @@ const BOUNDS: [&str; 14] = [
     "freezer.state",
 ];
 
-/// The group.
 #[derive(Debug)]
 pub(super) struct Group {
     version: Version,
@@ -149,20 +148,11 @@ impl Group {
         }
     }
 
-    /// The idle class.
-    ///
-    /// # Errors
-    ///
-    /// As [`Group::set_weight`].
     pub(super) fn set_idle(&self) -> Result<(), Refusal> {
         self.write("cpu.idle", "1")
     }
 
     /// The most CPU time, as a share of that of all CPUs; `None` takes the limit away.
-    ///
-    /// # Errors
-    ///
-    /// As [`Group::set_weight`].
     pub(super) fn set_quota(&self, share: Option<Share>) -> Result<(), Refusal> {
         let quota_us = share.map(|share| quota_us(share, system::cpus_online()));
         match (self.version, quota_us) {

@@ -56,7 +56,6 @@ pub(super) struct Guarding {
     running: Companion,
     program: PathBuf,
     before: Vec<(PathBuf, Vec<u8>)>,
-    /// Its folder of state.
     state: Folder,
 }
 
@@ -109,10 +108,6 @@ impl Guarding {
     }
 
     /// Refuses where it has ended by itself.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`] with its last words.
     pub(super) fn look(&mut self) -> Result<(), Refusal> {
         match self.running.child.try_wait() {
             Ok(None) => Ok(()),

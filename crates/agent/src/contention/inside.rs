@@ -25,10 +25,6 @@ pub(super) fn inside<T: Send>(
 }
 
 /// A new namespace whose loopback is up.
-///
-/// # Errors
-///
-/// That none can be made.
 pub(super) fn new_network() -> Result<Network, Refusal> {
     apart(|| {
         link::enter_new_network_namespace()

@@ -32,7 +32,6 @@ impl Nice {
         format!("{}={}", self.tid, self.value)
     }
 
-    /// From such a word.
     pub(super) fn of_word(word: &str) -> Option<Self> {
         let (tid, value) = word.split_once('=')?;
         Some(Self { tid: tid.parse().ok()?, value: value.parse().ok()? })

@@ -29,7 +29,6 @@ const NO_NAT: &str =
 const UP: &str = "up0";
 const DOWN: &str = "wan0";
 
-/// A road.
 #[derive(Debug)]
 pub(super) struct Road {
     /// Where the sender is.
@@ -58,11 +57,6 @@ struct Ends {
 }
 
 impl Road {
-    /// Makes it.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`]: what the machine lacks.
     pub(super) fn make(kind: Kind, traffic: &Traffic) -> Result<Self, Refusal> {
         match kind {
             Kind::Veth => veth::make(traffic),

@@ -47,10 +47,6 @@ pub(super) struct Tidier {
 
 impl Tidier {
     /// Starts it, and opens the folder that it made, which nobody else can enter.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`].
     pub(super) fn start(group: Option<&Group>, threads: &[Nice]) -> Result<Self, Refusal> {
         let what = "cannot prepare a temporary folder";
         let mut command = Command::new("/proc/self/exe");

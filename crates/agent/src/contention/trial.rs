@@ -79,9 +79,7 @@ impl Ended {
 pub(super) struct Prepared<'a> {
     /// The application's.
     pub(super) group: Option<Group>,
-    /// What the traffic crosses.
     pub(super) road: Option<Road>,
-    /// For what is written.
     pub(super) folder: &'a Folder,
 }
 

@@ -43,7 +43,6 @@ impl Folder {
         })
     }
 
-    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

@@ -48,7 +48,6 @@ impl<'a> Files<'a> {
         Self { mounts, booted: booted.div_euclid(1_000_000_000), read: BTreeMap::new() }
     }
 
-    /// What a process executes.
     pub(super) fn executable(&mut self, pid: u32) -> FileIdentity {
         let link = PathBuf::from(format!("/proc/{pid}/exe"));
         match fs::read_link(&link) {

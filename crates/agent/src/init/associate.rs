@@ -27,7 +27,6 @@ const SHARE: Duration = Duration::from_secs(2);
 /// Everybody who has to agree before the access point is ready.
 #[derive(Debug)]
 pub(super) struct Association<'a> {
-    /// The plan.
     pub(super) topology: &'a Topology,
     /// The kernel's view.
     pub(super) airspace: &'a mut Airspace,

@@ -12,22 +12,17 @@ pub enum Error {
     /// A file, a mount or a process.
     #[error("failed to {doing}")]
     Step {
-        /// What was being done.
         doing: String,
-        /// Why it failed.
         #[source]
         source: io::Error,
     },
     /// A link, an interface or a radio.
     #[error("failed to {doing}")]
     Network {
-        /// What was being done.
         doing: String,
-        /// Why it failed.
         #[source]
         source: netlink::Error,
     },
-    /// A kernel module.
     #[error(transparent)]
     Module(#[from] kmod::Error),
     /// The kernel command line asks for something that is not possible.

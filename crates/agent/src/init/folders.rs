@@ -18,7 +18,6 @@ use super::{
 
 const LIST: &str = "/etc/headroom/folders";
 
-/// Makes them all.
 pub(super) fn make() -> Result<(), Error> {
     let list = match fs::read_to_string(LIST) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

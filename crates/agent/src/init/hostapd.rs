@@ -58,7 +58,6 @@ impl Hostapd {
         }
     }
 
-    /// Whether the radio beacons.
     pub(super) fn is_on_air(&self) -> Result<bool, Error> {
         Ok(self.status()?.lines().any(|line| line == "state=ENABLED"))
     }

@@ -36,9 +36,7 @@ pub struct Launch {
     pub namespace: Option<PathBuf>,
     /// The terminal that becomes its own.
     pub terminal: Option<PathBuf>,
-    /// The program.
     pub program: OsString,
-    /// Its arguments.
     pub arguments: Vec<OsString>,
 }
 

@@ -33,9 +33,7 @@ const CLIENT_SETTINGS: [(&str, &str); 3] = [
 /// Two conversations that belong to one namespace.
 #[derive(Debug)]
 pub(super) struct Network {
-    /// Its radios.
     pub(super) wireless: Nl80211,
-    /// Its links.
     pub(super) links: Links,
 }
 

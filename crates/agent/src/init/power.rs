@@ -23,7 +23,6 @@ pub(super) enum Wish {
     Reap,
     /// Start the machine again.
     Restart,
-    /// Turn it off.
     PowerOff,
 }
 

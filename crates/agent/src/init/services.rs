@@ -41,9 +41,7 @@ const LAST_WORDS: usize = 3;
 pub(super) enum Ending {
     /// The access point needs it: the console is told, and a bring-up fails.
     Required,
-    /// It is started again.
     StartAgain,
-    /// It was meant to.
     Silent,
 }
 
@@ -84,7 +82,6 @@ impl Service {
         }
     }
 
-    /// Adds arguments.
     pub(super) fn arguments(mut self, words: impl IntoIterator<Item: Into<OsString>>) -> Self {
         self.arguments.extend(words.into_iter().map(Into::into));
         self
@@ -155,7 +152,6 @@ fn console() -> io::Result<File> {
     OpenOptions::new().write(true).open("/dev/console")
 }
 
-/// A service that runs.
 #[derive(Debug)]
 struct Running {
     service: Service,
@@ -177,7 +173,6 @@ impl Services {
         Ok(Self { ourselves, running: BTreeMap::new() })
     }
 
-    /// Starts a service.
     pub(super) fn start(&mut self, service: Service) -> Result<(), Error> {
         self.run(service, 0)
     }

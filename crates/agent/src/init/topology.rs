@@ -20,7 +20,6 @@ const CHANNELS: [u32; MOST_RADIOS as usize] = [1, 36, 149, 44, 157, 40, 153, 161
 /// What the access point is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// Clients in all.
     pub clients: u32,
     /// Radios of the access point; the clients have as many of their own.
     pub radios: u32,
@@ -43,7 +42,6 @@ pub struct Topology {
 pub enum ConsoleMode {
     /// Only the lines for the host.
     None,
-    /// A shell as well.
     Shell,
 }
 
@@ -140,7 +138,6 @@ impl Channel {
     }
 }
 
-/// One client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
     /// Its number among all clients.

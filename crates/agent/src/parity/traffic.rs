@@ -24,10 +24,6 @@ const COUNTS: u64 = 7;
 const LENGTHS: u64 = 101;
 
 /// Sends in both directions: how many frames left.
-///
-/// # Errors
-///
-/// The system's: no right to send.
 pub(super) fn cause() -> io::Result<u64> {
     let down = from_everybody_here()?;
     let Ok(clients) = Network::open(Path::new(CLIENTS)) else { return Ok(down) };

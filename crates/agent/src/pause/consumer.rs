@@ -33,7 +33,6 @@ pub(crate) struct Spared {
 /// A process or a group that may be stopped, and the processes in it.
 #[derive(Debug)]
 pub(crate) struct Found {
-    /// What is stopped.
     pub(crate) held: Held,
     /// The processes, ascending; never none.
     pub(crate) pids: Vec<u32>,
@@ -42,10 +41,6 @@ pub(crate) struct Found {
 }
 
 /// Finds all who are to be stopped.
-///
-/// # Errors
-///
-/// Why they cannot be.
 pub(crate) fn find(target: &Target, spared: &Spared) -> Result<Vec<Found>, String> {
     let found = match target {
         Target::Process(name) => processes(name, spared)?,
@@ -61,10 +56,6 @@ pub(crate) fn find(target: &Target, spared: &Spared) -> Result<Vec<Found>, Strin
 }
 
 /// The place of a group in the file system: the tree that it is in, and its folder there.
-///
-/// # Errors
-///
-/// That there is none with a freezer.
 pub(crate) fn place_of(path: &str) -> Result<(PathBuf, Group), String> {
     let path = Path::new(path.trim_start_matches('/'));
     if !path.components().all(|part| matches!(part, Component::Normal(_)))

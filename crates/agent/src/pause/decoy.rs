@@ -35,10 +35,6 @@ pub(crate) struct Decoy {
 
 impl Decoy {
     /// Starts one, in a control group of its own below `mount` where groups are frozen.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub(crate) fn start(mount: Option<&Path>) -> io::Result<Self> {
         let folder = mount.map(make_folder).transpose()?;
         let mut command = Command::new("/proc/self/exe");
@@ -53,7 +49,6 @@ impl Decoy {
         }
     }
 
-    /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -100,10 +95,6 @@ fn make_folder(mount: &Path) -> io::Result<PathBuf> {
 }
 
 /// The decoy's whole life.
-///
-/// # Errors
-///
-/// Where its input cannot be read.
 pub fn run() -> io::Result<()> {
     let _ = rustix::thread::set_name(c"headroom-decoy");
     io::stdin().read_to_end(&mut Vec::new()).map(drop)

@@ -13,10 +13,6 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     /// The schedule of a window of so many intervals between samples.
-    ///
-    /// # Errors
-    ///
-    /// Why it is none.
     pub(crate) fn of(spans: &[PauseSpan], intervals: u64) -> Result<Self, String> {
         let mut begins = Vec::with_capacity(spans.len());
         let mut ends = 0;

@@ -34,7 +34,6 @@ pub const WORD: &str = "--continue-paused";
 /// Between two looks at what is to go.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// It is done.
 const DONE: u8 = b'+';
 /// It cannot be done.
 const CANNOT: u8 = b'-';
@@ -64,16 +63,11 @@ impl Watchdog {
         Ok(watchdog)
     }
 
-    /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Has it take hold of somebody who may be stopped later: the place to name them by.
-    ///
-    /// # Errors
-    ///
-    /// That it cannot, or is gone.
     pub(crate) fn hold(&mut self, held: &Held) -> io::Result<usize> {
         match held {
             Held::Process(process) => {
@@ -86,10 +80,6 @@ impl Watchdog {
     }
 
     /// Has it remove a control group at its end, in case we cannot.
-    ///
-    /// # Errors
-    ///
-    /// That it is gone.
     pub(crate) fn sweep(&mut self, folder: &Path) -> io::Result<()> {
         self.send(&format!("sweep {}", folder.display()))
     }
@@ -104,10 +94,6 @@ impl Watchdog {
     }
 
     /// Tells it that somebody runs again.
-    ///
-    /// # Errors
-    ///
-    /// That it is gone.
     pub(crate) fn runs(&mut self, place: usize) -> io::Result<()> {
         self.send(&format!("runs {place}"))
     }
@@ -118,10 +104,6 @@ impl Watchdog {
     }
 
     /// Whether it has continued somebody because that took too long.
-    ///
-    /// # Errors
-    ///
-    /// That it is gone.
     pub(crate) fn was_late(&mut self) -> io::Result<bool> {
         while self.has_news()? {
             self.heard()?;
@@ -187,7 +169,6 @@ pub fn run(longest_ns: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// What it watches over.
 #[derive(Debug)]
 struct Guard {
     /// Whom, and whether they are stopped.

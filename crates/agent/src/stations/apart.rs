@@ -39,9 +39,7 @@ const PACE: Duration = Duration::from_millis(20);
 /// A radio and the clients that are made on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Radio {
-    /// Its number.
     pub(super) wiphy: u32,
-    /// What its clients join.
     pub(super) network: Network,
     /// Their numbers among all clients.
     pub(super) clients: Vec<u32>,

@@ -68,10 +68,6 @@ struct Apart {
 
 impl Clients {
     /// Takes those away that there are, and has so many others associate.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Associate`]; none is left then.
     pub(crate) fn have(&mut self, session: &mut Session, clients: u32) -> Result<(), End> {
         let refused = |why: String| Refusal::Associate { clients, why };
         if self.ours.take().is_none() {

@@ -162,7 +162,6 @@ impl Radio<'_> {
 /// A state of hostapd that is not the wanted one.
 #[derive(Debug, PartialEq, Eq)]
 struct NotEnabled {
-    /// For people.
     words: String,
     /// It stays so until it is told otherwise; others are on the way.
     must_be_enabled: bool,

@@ -24,7 +24,6 @@ use model::{
     },
 };
 
-/// One running agent.
 pub(crate) struct Agent {
     pub(crate) child: Child,
     pub(crate) orders: Option<ChildStdin>,
@@ -238,7 +237,6 @@ impl Copied {
         copied
     }
 
-    /// The copy.
     pub(crate) fn path(&self) -> PathBuf {
         self.file(&self.name)
     }

@@ -25,7 +25,6 @@ const BREEDER: &str = include_str!("../../../../tests/programs/breeder.c");
 /// of threads.
 const CALLS: u64 = 40 + 10 + 5 * 3 + 10 + 5;
 
-/// Batches in a window.
 const BATCHES: u64 = 4;
 
 /// What it says of itself.

@@ -45,7 +45,6 @@ pub(crate) fn of(pairs: &[(&Witnessed, &Witnessed)]) -> Result<u64, (usize, Disa
 /// The forms that the base gives values: by key, with `#` for each number.
 type Forms<'a> = BTreeSet<(&'a str, String)>;
 
-/// One reply.
 #[derive(Debug, Default)]
 struct Reply {
     /// Whose lines follow each other; `None` for lines about no client.
@@ -55,7 +54,6 @@ struct Reply {
     changing: Vec<Changing>,
 }
 
-/// A value that changes.
 #[derive(Debug)]
 struct Changing {
     owner: Option<String>,

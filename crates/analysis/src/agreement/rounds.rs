@@ -14,9 +14,7 @@ use super::{Agreement, Asked, Disagreement, compared, past::Past, stations};
 /// What the checked rounds of one window come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checked {
-    /// Replies of the subject.
     pub(crate) replies: u64,
-    /// Rounds.
     pub(crate) rounds: u64,
     /// Values that a second source confirms.
     pub(crate) values: u64,
@@ -27,10 +25,6 @@ pub(crate) struct Checked {
 }
 
 /// Checks the rounds of a window.
-///
-/// # Errors
-///
-/// The first disagreement, with its round.
 pub(crate) fn of(witnessed: &Witnessed, order: &WitnessOrder) -> Result<Checked, Disagreement> {
     let past = past(&witnessed.rounds);
     let (mut checked, mut counters) = (Checked::default(), 0);

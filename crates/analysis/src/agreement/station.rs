@@ -130,7 +130,6 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// Reads it.
     pub(super) fn read(words: &str) -> Option<Self> {
         const MODES: [(&str, &str); 4] =
             [("MCS", "ht"), ("VHT-MCS", "vht"), ("HE-MCS", "he"), ("EHT-MCS", "eht")];

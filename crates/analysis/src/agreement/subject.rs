@@ -29,11 +29,6 @@ pub(super) struct Said {
     pub(super) table: &'static Table,
 }
 
-/// Reads it.
-///
-/// # Errors
-///
-/// What is wrong with it.
 pub(super) fn read(text: &str) -> Result<Said, String> {
     let said = |clients, table| Ok(Said { clients, table });
     match Form::of(text) {

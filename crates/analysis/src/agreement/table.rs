@@ -21,7 +21,6 @@ pub(super) const ADDRESS: &str = "MACAddress";
 /// The keys of one way to tell clients.
 #[derive(Debug, PartialEq)]
 pub(super) struct Table {
-    /// For people.
     pub(super) name: &'static str,
     all: &'static [Entry],
     /// The keys out of these that are reported; empty is all.
@@ -36,27 +35,21 @@ impl Table {
         self.entries().find(|entry| entry.key == key)
     }
 
-    /// All keys.
     pub(super) fn entries(&self) -> impl Iterator<Item = &'static Entry> {
         let (all, reported) = (self.all, self.reported);
         all.iter().filter(move |entry| reported.is_empty() || reported.contains(&entry.key))
     }
 }
 
-/// One key.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// Its name.
     pub(super) key: &'static str,
     /// Of its number, as `kbit/s`; empty for words.
     pub(super) unit: &'static str,
-    /// How it may differ.
     pub(super) rule: Rule,
     /// The subject's value in the table's unit.
     pub(super) own: fn(&Value) -> Option<Value>,
-    /// Who else tells it.
     pub(super) sources: &'static [Source],
-    /// Why nobody does.
     pub(super) alone: &'static str,
 }
 

@@ -5,11 +5,9 @@ use std::fmt;
 /// A value, in the unit of its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
-    /// A number.
     Whole(i128),
     /// Yes or no.
     Flag(bool),
-    /// Words.
     Text(String),
     /// Its source has more to say than we understand: not to be compared.
     Unclear,

@@ -30,9 +30,7 @@ pub const EXPECT: Expect = Expect::Faster;
 /// What is asked of two sides at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// Compared with this one.
     pub base: String,
-    /// The one in question.
     pub variant: String,
     /// By what; less is better.
     pub by: By,
@@ -40,7 +38,6 @@ pub struct Question {
     pub load: String,
     /// Frames a second that were offered.
     pub rate: u32,
-    /// How time passed.
     pub mode: Mode,
     /// What the sides may differ in: [`Difference::Nothing`] where they are one strategy.
     pub difference: Difference,
@@ -55,9 +52,7 @@ pub struct Question {
 /// One rate of one load at one place.
 #[derive(Clone, Copy, Debug)]
 pub struct At<'a> {
-    /// How time passes there.
     pub mode: Mode,
-    /// The load.
     pub load: &'a Load,
     /// Frames a second that are offered.
     pub rate: u32,
@@ -66,9 +61,7 @@ pub struct At<'a> {
 /// What is compared, by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sides {
-    /// Compared with this one.
     pub base: String,
-    /// The one in question.
     pub variant: String,
     /// What they may differ in.
     pub difference: Difference,
@@ -96,7 +89,6 @@ impl Question {
         }
     }
 
-    /// What is compared.
     fn what(&self) -> &'static str {
         match self.by {
             By::Path => "transmit path",

@@ -78,7 +78,6 @@ pub struct Completion {
     pub targets: Vec<Target>,
     /// Trials that could not be made, and why.
     pub left_out: Vec<LeftOut>,
-    /// Trials that count.
     pub counted: u32,
 }
 
@@ -119,13 +118,10 @@ pub struct Point {
     pub is_counted: bool,
     /// The load's name.
     pub load: String,
-    /// Bytes of a frame.
     pub bytes: u32,
     /// Frames a second that were offered; 0: as many as the card took.
     pub rate: u32,
-    /// The strategy.
     pub strategy: Strategy,
-    /// Blocks.
     pub blocks: u32,
     /// CPU of the transmit path, a share of one core.
     pub path: Estimate,
@@ -155,7 +151,6 @@ pub struct Point {
     pub error: Option<Estimate>,
     /// How long a word of 16 bits takes on the bus to the card, ns; 0: no longer than its copy.
     pub bus_word_ns: u64,
-    /// The task with it.
     pub task: Option<Task>,
     /// Frames that came out twice, out of order or damaged, and those that are in none of sent, dropped and queued,
     /// over all blocks.
@@ -188,7 +183,6 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Whether there is none.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -224,13 +218,9 @@ pub struct Versus {
     pub load: String,
     /// Frames a second that were offered.
     pub rate: u32,
-    /// By what.
     pub by: By,
-    /// Compared with this one.
     pub base: Strategy,
-    /// The one in question.
     pub variant: Strategy,
-    /// Pairs.
     pub pairs: u32,
     /// `variant ÷ base`.
     pub ratio: Option<Estimate>,
@@ -240,7 +230,6 @@ pub struct Versus {
     pub basis: Basis,
     /// The difference as steady cost and events; `None` where means are compared.
     pub split: Option<Split>,
-    /// What was found.
     pub finding: Finding,
     /// Whether the variant is shown to cost less.
     pub verdict: Verdict,
@@ -251,7 +240,6 @@ pub struct Versus {
 /// Where the first strategy fills its core.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Saturation {
-    /// The strategy.
     pub strategy: Strategy,
     /// The place's name.
     pub place: String,
@@ -275,11 +263,9 @@ pub struct Saturation {
 pub struct Command {
     /// The place's name.
     pub place: String,
-    /// The strategy.
     pub strategy: Strategy,
     /// `transmit`, `allocate`, …
     pub name: String,
-    /// How many were completed.
     pub count: u64,
     /// Of them, those whose end no one awaited.
     pub deferred: u64,
@@ -289,14 +275,12 @@ pub struct Command {
     pub least_us: Option<f64>,
     /// See `mean_us`.
     pub most_us: Option<f64>,
-    /// How many failed.
     pub failed: u64,
 }
 
 /// A trial that was made twice.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Repeat {
-    /// What people call it.
     pub name: String,
     /// The figure that differs most, in words.
     pub figure: String,
@@ -311,7 +295,6 @@ pub struct LeftOut {
     pub number: u32,
     /// What was tried, in words.
     pub name: String,
-    /// Why.
     pub why: String,
 }
 

@@ -16,7 +16,6 @@ use crate::{
 /// One published figure and ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Published {
-    /// What it is.
     pub what: String,
     /// The place that ours is of.
     pub place: String,
@@ -24,9 +23,7 @@ pub struct Published {
     pub published: String,
     /// The published value in `unit`.
     pub value: f64,
-    /// Ours.
     pub ours: Option<Estimate>,
-    /// Its unit.
     pub unit: Measure,
 }
 

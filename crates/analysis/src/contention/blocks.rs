@@ -20,7 +20,6 @@ const STOLEN: f64 = 0.02;
 pub(super) struct Block<'a> {
     /// Traffic alone, by turn.
     pub(super) alone: Vec<(u32, &'a Record)>,
-    /// The application alone.
     pub(super) application: Option<&'a Record>,
     /// Both, by control, with the turn.
     pub(super) controlled: BTreeMap<&'a str, (u32, &'a Record)>,

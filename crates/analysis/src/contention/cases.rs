@@ -23,9 +23,7 @@ pub struct Case {
     pub operations: Option<f64>,
     /// Each CPU's time.
     pub cpus: Vec<CpuShare>,
-    /// Counters of the PMU.
     pub counters: Option<Counters>,
-    /// Modelled caches.
     pub caches: Option<Window>,
     /// The field report's case, where it has one.
     pub published: Option<&'static Published>,
@@ -34,13 +32,10 @@ pub struct Case {
 /// A CPU's time, shares of its window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CpuShare {
-    /// Its number.
     pub cpu: u32,
-    /// User and nice.
     pub user: f64,
     /// System, without interrupts.
     pub system: f64,
-    /// Interrupts and softirqs.
     pub softirq: f64,
     /// Idle and waiting for IO.
     pub idle: f64,
@@ -51,7 +46,6 @@ pub struct CpuShare {
 /// What the field report published of a case: a 4-core router, PMU counters, per cent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Published {
-    /// Its name here.
     pub name: &'static str,
     /// Gigabits in a second.
     pub gigabits: Option<f64>,
@@ -59,7 +53,6 @@ pub struct Published {
     pub cpu: (f64, f64, f64),
     /// Instructions per cycle as it gives them, per cent.
     pub ipc: f64,
-    /// Branch misses.
     pub branch_misses: f64,
     /// L1 instruction-cache load misses.
     pub l1i: f64,

@@ -80,7 +80,6 @@ fn upper(estimate: &Estimate) -> Option<f64> {
     estimate.interval.map(|interval| interval.high)
 }
 
-/// The lower bound.
 fn lower(estimate: &Estimate) -> Option<f64> {
     estimate.interval.map(|interval| interval.low)
 }

@@ -64,7 +64,6 @@ pub struct Contention {
     pub targets: Vec<Target>,
     /// Trials that could not be trials or do not count, and why.
     pub left_out: Vec<LeftOut>,
-    /// Trials that count.
     pub counted: u32,
     /// The one question of a comparison, decided; none in a whole study.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,11 +83,8 @@ pub struct Cell {
     pub traffic: Option<String>,
     /// The application's name.
     pub application: Option<String>,
-    /// What it is for.
     pub role: Role,
-    /// Blocks that count.
     pub blocks: u32,
-    /// Traffic alone.
     pub alone: Option<Level>,
     /// The application alone, operations in a second.
     pub application_alone: Option<Estimate>,
@@ -159,7 +155,6 @@ pub struct Arm {
     pub fixed: bool,
     /// Whether it is the control that was reported from the field.
     pub reported: bool,
-    /// Whether it is guard.
     pub is_guard: bool,
     /// Whether it is the first of the study's controls that are guard: the one that the page speaks of.
     pub is_cure: bool,
@@ -205,7 +200,6 @@ pub struct Guarding {
     pub decisions: Vec<(i64, String)>,
     /// Trials after which everything was as before.
     pub restored: u32,
-    /// Trials.
     pub trials: u32,
 }
 
@@ -217,7 +211,6 @@ pub struct Harm {
     pub shown: Option<bool>,
     /// The sender's time runnable and not running without control, of the window.
     pub endpoints_waited: Option<f64>,
-    /// The same alone.
     pub endpoints_waited_alone: Option<f64>,
     /// Offered packets without control against alone. It sinks with what is forwarded: a sender feels the road.
     pub offered: Option<f64>,
@@ -230,7 +223,6 @@ pub struct Harm {
 /// The best other control.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Oracle {
-    /// Its name.
     pub control: String,
     /// Wi-Fi that it kept.
     pub kept: Estimate,
@@ -264,7 +256,6 @@ pub struct Contest {
 pub struct FourCases {
     /// The cell's place in the study.
     pub cell: u32,
-    /// Its name.
     pub name: String,
     /// Application alone, Wi-Fi alone, both, both under control (the field report's), both under guard.
     pub cases: Vec<Case>,
@@ -295,9 +286,7 @@ pub struct LeftOut {
     pub cell: String,
     /// The arm's name.
     pub arm: String,
-    /// Its block.
     pub block: u32,
-    /// Why.
     pub why: String,
 }
 

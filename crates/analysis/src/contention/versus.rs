@@ -51,11 +51,8 @@ pub enum Carries {
 /// One control against another in the same blocks of one cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Versus {
-    /// Compared with this one.
     pub base: String,
-    /// The one in question.
     pub variant: String,
-    /// Pairs.
     pub pairs: u32,
     /// What arrived under both, Mb/s.
     pub before: Option<Estimate>,
@@ -73,7 +70,6 @@ pub struct Versus {
     pub means_because: Option<&'static str>,
     /// The difference as steady one and events; `None` where means are compared.
     pub split: Option<Split>,
-    /// What was found.
     pub carries: Carries,
     /// What was to be shown.
     pub expect: Expect,
@@ -92,7 +88,6 @@ pub struct Split {
     pub periods: u32,
     /// What most periods differ by.
     pub steady: Estimate,
-    /// What the others add.
     pub events: Estimate,
     /// The whole windows.
     pub total: Estimate,

@@ -66,7 +66,6 @@ impl<'a> Window<'a> {
         self.recording.facts.clk_tck
     }
 
-    /// What everybody spent.
     pub(crate) fn spent(&self) -> Result<Spent, String> {
         let subject = self.everywhere("the subject", |sample| Some(&sample.subject))?;
         let subject =

@@ -58,7 +58,6 @@ fn part(evidence: &Evidence, id: &TrialId) -> Part {
     }
 }
 
-/// How parties differ.
 pub(super) enum Disagreement {
     /// Their counts differ.
     Counts(String),

@@ -9,7 +9,6 @@ use crate::{figures::TrialFigures, stats::Line};
 pub(super) struct Slopes {
     /// KiB a client.
     pub(super) values: Vec<f64>,
-    /// Of which memory.
     pub(super) kind: Kind,
 }
 
@@ -19,10 +18,6 @@ pub(super) fn trials<'a>(evidence: &Evidence<'a>, variant: &str) -> Vec<&'a Tria
 }
 
 /// One line through each repetition; see [`crate::curve`] for why.
-///
-/// # Errors
-///
-/// Why there is no line.
 pub(super) fn slopes(evidence: &Evidence, variant: &str) -> Result<Slopes, String> {
     let trials = trials(evidence, variant);
     let kind = Kind::of(&trials);
@@ -47,7 +42,6 @@ pub(super) fn slopes(evidence: &Evidence, variant: &str) -> Result<Slopes, Strin
     Ok(Slopes { values, kind })
 }
 
-/// Which memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Resident,

@@ -15,7 +15,6 @@ use crate::{
     verdicts::{Finding, Judgement, PauseFigures},
 };
 
-/// The headline.
 pub(crate) fn of(run: &Run, analysis: &Analysis) -> Headline {
     let found = if analysis.valid == 0 {
         None
@@ -296,7 +295,6 @@ fn counted(analysis: &Analysis) -> Option<Headline> {
     )))
 }
 
-/// How well trials repeat.
 fn lab(analysis: &Analysis) -> Option<Headline> {
     let spread = |mode: Mode| {
         let rows = analysis.lab.rows.iter().filter(|row| row.mode == mode);

@@ -108,7 +108,6 @@ impl Evidence {
     }
 }
 
-/// What a trial recorded.
 pub(crate) fn recording(trial: &mut Trial) -> &mut Recording {
     match &mut trial.outcome {
         Outcome::Measured(recording) => recording,

@@ -12,7 +12,6 @@ pub struct Target {
     pub limit: String,
     /// The figure in words.
     pub found: String,
-    /// Whether it was shown.
     pub verdict: Verdict,
     /// The cause, where it was missed or cannot be decided.
     pub cause: Option<String>,

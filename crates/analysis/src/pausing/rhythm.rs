@@ -11,7 +11,6 @@ pub(super) struct Series {
     pub(super) steps: Vec<Step>,
 }
 
-/// One sample.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     /// µs of CPU a second.
@@ -31,7 +30,6 @@ pub(super) struct Shape {
 /// A period that spans do not hold a whole number of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rhythm {
-    /// Samples.
     pub(super) period: usize,
     /// The most by which neighbouring spans differ for this reason alone, share of the mean.
     pub(super) swing: f64,

@@ -34,7 +34,6 @@ const INTERRUPTS: [&str; 9] = [
     "gic_handle_irq",
     "sysvec_",
 ];
-/// What runs softirqs.
 const SOFTIRQS: [&str; 2] = ["__do_softirq", "handle_softirqs"];
 const ACTIONS: [(&str, ChargedFor); 12] = [
     ("net_rx_action", ChargedFor::NetworkReceive),
@@ -64,7 +63,6 @@ enum Sign {
     Interrupt,
     /// What is called from here on, softirqs do.
     Softirqs,
-    /// Which of them.
     Action(ChargedFor),
     /// Memory is won back.
     Reclaim,

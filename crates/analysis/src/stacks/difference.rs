@@ -17,7 +17,6 @@ use crate::{
     stats::Estimate,
 };
 
-/// One of the two.
 #[derive(Clone, Copy)]
 pub(crate) struct Side<'a> {
     pub(crate) profile: &'a Profile,

@@ -53,7 +53,6 @@ impl Resolve for Resolver<'_> {
 /// Folded captures of one thing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Folded {
-    /// The stacks.
     pub profile: Profile,
     /// What else is known of each capture, in the order of [`Profile::samples`].
     pub captures: Vec<FoldedCapture>,

@@ -17,11 +17,8 @@ pub enum Happening<'a> {
     Map(Map<'a>),
     /// A process or thread got a name; `exec`: by becoming another program.
     Name {
-        /// Process.
         pid: u32,
-        /// Thread.
         tid: u32,
-        /// The name.
         name: &'a str,
         /// Whether its memory is another now.
         exec: bool,
@@ -36,28 +33,19 @@ pub enum Happening<'a> {
         parent: u32,
     },
     /// A process or thread ended.
-    Exit {
-        /// Its process.
-        pid: u32,
-        /// Its thread.
-        tid: u32,
-    },
+    Exit { pid: u32, tid: u32 },
     /// Records were lost.
     Lost(u64),
     /// The event was throttled.
     Throttled,
 }
 
-/// One sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample<'a> {
-    /// Process.
     pub pid: u32,
-    /// Thread.
     pub tid: u32,
     /// When, ns of the recorder's clock.
     pub time_ns: u64,
-    /// On which CPU.
     pub cpu: Option<u32>,
     /// What it stands for, in the event's unit (ns for `cpu-clock`); 0 where that was not recorded.
     pub period: u64,
@@ -87,14 +75,12 @@ pub struct Registers {
     pub mask: u64,
 }
 
-/// One mapping.
 #[derive(Clone, Copy, Debug)]
 pub struct Map<'a> {
     /// Process; `None`: the kernel's own image or a module.
     pub pid: Option<u32>,
     /// First address.
     pub start: u64,
-    /// Bytes.
     pub length: u64,
     /// Offset in the file, bytes.
     pub offset: u64,
@@ -121,7 +107,6 @@ pub enum Architecture {
 /// What a recording says of itself before its first sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Head {
-    /// Whose registers and code.
     pub architecture: Architecture,
     /// The event, by perf's name for it.
     pub event: String,
@@ -133,7 +118,6 @@ pub struct Head {
     pub host: Option<String>,
     /// The kernel's release.
     pub kernel: Option<String>,
-    /// How it was recorded.
     pub command: Option<String>,
     /// Build ids by path, where the file lists them, hexadecimal.
     pub build_ids: Vec<(String, String)>,

@@ -64,7 +64,6 @@ pub fn loops(cpu: Cpu, code: &[u8], start: u64) -> Vec<HintLoop> {
     graph::loops(&instructions)
 }
 
-/// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Instruction {
     address: u64,
@@ -81,11 +80,9 @@ impl Instruction {
 /// What runs after an instruction. A call is like any other one: it comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
-    /// The next one.
     Next,
     /// The next one; and this is the hint.
     Hint,
-    /// Another one.
     Jump(u64),
     /// The next or another one.
     Branch(u64),

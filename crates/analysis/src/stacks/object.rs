@@ -41,7 +41,6 @@ pub enum Malformed {
     Kind(u16),
 }
 
-/// One file.
 #[derive(Clone, Debug)]
 pub struct Elf {
     bytes: Arc<[u8]>,
@@ -54,10 +53,8 @@ pub struct Elf {
     link: Option<DebugLink>,
 }
 
-/// What its header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
-    /// Whose code it is.
     pub architecture: Architecture,
     /// Whether addresses have eight bytes.
     pub is_64: bool,
@@ -93,7 +90,6 @@ pub struct Segment {
     pub in_memory: u64,
 }
 
-/// A section header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     /// Its name; empty where it is longer than any that matters.
@@ -104,7 +100,6 @@ pub struct Section {
     pub size: u64,
     /// Where its content is in the file; `None`: it has none there.
     pub content: Option<Range<usize>>,
-    /// Whether it is code.
     pub executable: bool,
     /// Whether its content is compressed.
     pub compressed: bool,
@@ -127,10 +122,6 @@ impl Elf {
     }
 
     /// The same, where what is made of the file is a part of something larger.
-    ///
-    /// # Errors
-    ///
-    /// As [`Elf::parse`].
     pub fn parse_within(bytes: Arc<[u8]>, budget: &Budget) -> Result<Self, Malformed> {
         match FileKind::parse(&*bytes) {
             Ok(FileKind::Elf32) => read::<FileHeader32<Endianness>>(&bytes, budget),
@@ -139,12 +130,10 @@ impl Elf {
         }
     }
 
-    /// All of the file.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// What its header says.
     pub fn class(&self) -> Class {
         self.class
     }
@@ -164,7 +153,6 @@ impl Elf {
         self.link.as_ref()
     }
 
-    /// Its program headers.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
@@ -174,7 +162,6 @@ impl Elf {
         &self.sections
     }
 
-    /// A section by name.
     pub fn section(&self, name: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.name == name)
     }

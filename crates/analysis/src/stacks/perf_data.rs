@@ -39,7 +39,6 @@ const FIRST_OF_PERF: u32 = 64;
 /// Why a recording is of no use. Written to follow the file's name.
 #[derive(Debug, thiserror::Error)]
 pub enum Corrupt {
-    /// Something else.
     #[error("not a recording: a file of `perf record` begins with PERFILE2")]
     NotPerf,
     /// The head cannot be understood.
@@ -66,7 +65,6 @@ pub enum Corrupt {
 /// What a recording holds alongside its samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Samples.
     pub samples: u64,
     /// Records that were lost.
     pub lost: u64,

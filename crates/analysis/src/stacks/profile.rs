@@ -17,11 +17,9 @@ pub struct Profile {
     pub frames: Vec<Frame>,
     /// Every stack, once.
     pub stacks: Vec<Stack>,
-    /// Samples in each capture.
     pub samples: Vec<u64>,
 }
 
-/// One stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stack {
     /// Places in [`Profile::frames`], outermost first. The first one is the process.

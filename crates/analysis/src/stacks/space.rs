@@ -54,10 +54,8 @@ impl MappedFile {
     }
 }
 
-/// One process.
 #[derive(Clone, Debug, Default)]
 pub struct Process {
-    /// Its name.
     pub name: Option<String>,
     /// Sorted, and without overlaps.
     mappings: Vec<Mapping>,
@@ -126,7 +124,6 @@ impl Space {
         &self.files
     }
 
-    /// A process.
     pub fn process(&self, pid: u32) -> Option<&Process> {
         self.processes.get(&pid)
     }

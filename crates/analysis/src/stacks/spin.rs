@@ -3,7 +3,6 @@
 /// Where in a loop with a hint an instruction is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spin {
-    /// In none.
     #[default]
     None,
     /// On the way to the hint. It is there too where nothing has to be waited for.

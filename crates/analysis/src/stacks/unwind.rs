@@ -24,7 +24,6 @@ use super::{
 /// Registers by DWARF's numbers: AArch64's 33 are the most.
 pub const REGISTERS: usize = 33;
 
-/// How a stack ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The outermost frame was reached.
@@ -198,10 +197,6 @@ pub struct Stack<'a> {
 
 impl Stack<'_> {
     /// A word of the processor's.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be read.
     #[inline]
     pub fn word(&self, cpu: Cpu, address: u64) -> Result<u64, Cause> {
         let width = cpu.word();

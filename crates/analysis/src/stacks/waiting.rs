@@ -34,7 +34,6 @@ const DEVICE: &str = "spins until a device has answered";
 const YIELD: &str = "gives its turn away and comes back";
 const SPIN: &str = "a spin loop";
 
-/// Functions of the kernel.
 const KERNEL: [(&str, &[&str]); 8] = [
     (
         DELAY,

@@ -109,7 +109,6 @@ impl ProcessDump {
         self.seen(files, Sample { chain: &self.back, ..Sample::default() })
     }
 
-    /// The sample itself.
     pub(crate) fn happening<'a>(&'a self, registers: &mut Registers) -> Sample<'a> {
         for (value, place) in self.registers.iter().zip(PERF_PLACES) {
             registers.values[place] = *value;
@@ -163,7 +162,6 @@ impl ProcessDump {
     }
 }
 
-/// What came out.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// Names, outermost first; `?` before what is unknown, `+` before what is inlined.

@@ -2,7 +2,6 @@
 //!
 //! A bucket: full at the start, filled with time, emptied by writes.
 
-/// The bucket.
 #[derive(Debug)]
 pub(super) struct Limiter {
     per_second: u32,

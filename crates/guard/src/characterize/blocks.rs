@@ -17,7 +17,6 @@ use crate::{
 pub struct Setting {
     /// Its name in tables, pictures and files.
     pub name: String,
-    /// The bounds.
     pub bounds: Bounds,
 }
 

@@ -27,12 +27,10 @@ const WORTH: f64 = 0.02;
 /// is not this one's.
 const FLOOR: f64 = 0.5;
 
-/// One measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// Its block, from 0.
     pub block: u32,
-    /// What was set.
     pub turn: Turn,
     /// The share of Wi-Fi's work that was kept; `None` where nothing passed or the kernel does not tell.
     pub wifi_kept: Option<f64>,
@@ -46,11 +44,8 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Figure {
-    /// The median.
     pub median: f64,
-    /// The least.
     pub low: f64,
-    /// The most.
     pub high: f64,
 }
 
@@ -73,7 +68,6 @@ impl Figure {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Point {
-    /// Its name.
     pub name: String,
     /// How every application was bounded.
     pub bounds: Bounds,
@@ -112,7 +106,6 @@ pub struct Recommended {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Curve {
-    /// Version of the file.
     pub version: u32,
     /// The policy that it was drawn for.
     pub policy: String,
@@ -120,7 +113,6 @@ pub struct Curve {
     pub stand_in: Option<String>,
     /// How long each measurement was, s.
     pub span_s: f64,
-    /// Blocks.
     pub blocks: u32,
     /// Settings, nothing bounded first.
     pub points: Vec<Point>,

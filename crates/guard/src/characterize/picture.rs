@@ -15,7 +15,6 @@ const RIGHT: f64 = 30.0;
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 70.0;
 
-/// Draws the curve.
 pub fn svg(curve: &Curve) -> String {
     let plane = Plane::of(curve);
     let mut out = format!(

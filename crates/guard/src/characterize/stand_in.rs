@@ -25,7 +25,6 @@ const ENTER: &str = "for group in $HEADROOM_GROUPS; do echo $$ >\"$group/cgroup.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The stand-in.
 #[derive(Debug)]
 pub struct StandIn {
     child: Child,

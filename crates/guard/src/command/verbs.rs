@@ -44,10 +44,6 @@ struct CheckedApplication<'a> {
 }
 
 /// `guard check`.
-///
-/// # Errors
-///
-/// Where the policy is refused.
 pub fn check(flags: &flags::Check) -> Output {
     let policy = Sources::read(&flags.policy, None)?.written;
     let hierarchies = Hierarchies::find();
@@ -122,10 +118,6 @@ fn application(out: &mut String, application: &Application, floor: Option<Share>
 }
 
 /// `guard status`.
-///
-/// # Errors
-///
-/// Where no guard answers.
 pub fn status(flags: &flags::Status) -> Output {
     let text = ask(&flags.place.state, "status")?;
     let status: Status = serde_json::from_str(&text).map_err(|error| Failure {
@@ -144,10 +136,6 @@ pub fn status(flags: &flags::Status) -> Output {
 }
 
 /// `guard set`.
-///
-/// # Errors
-///
-/// Where no guard answers.
 pub fn set(flags: &flags::Set) -> Output {
     ask(&flags.place.state, &format!("set {}", flags.aggressiveness))
 }
@@ -201,10 +189,6 @@ pub fn restore(flags: &flags::Restore) -> Output {
 }
 
 /// `guard doctor`.
-///
-/// # Errors
-///
-/// None now.
 pub fn doctor(flags: &flags::Doctor) -> Output {
     let findings = examination::examine(Path::new("/"));
     Ok(if flags.json { json(&findings) } else { examination::text(&findings) })

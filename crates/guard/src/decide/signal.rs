@@ -40,10 +40,8 @@ const SQUEEZES_A_SECOND: f64 = 5.0;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// The waiting of threads.
     #[default]
     Waiting,
-    /// Lateness of the canary.
     Canary,
     /// Drops and squeezes of softirq work.
     Softnet,
@@ -62,11 +60,9 @@ pub(super) struct Signal {
     pub(super) stolen: f64,
     /// What it lost to each application, in the policy's order.
     pub(super) blame: Vec<f64>,
-    /// What each application ran.
     pub(super) ran_by: Vec<f64>,
     /// How long each application's threads waited, or were held back by a quota; `None` where nothing tells.
     pub(super) waits: Vec<Option<f64>>,
-    /// Whether each runs.
     pub(super) runs: Vec<bool>,
     /// Memory of each, KiB.
     pub(super) memory_kib: Vec<Option<u64>>,
@@ -92,7 +88,6 @@ pub(super) struct Signal {
     pub(super) has_threads: bool,
     /// CPU number and what Wi-Fi's work asked for there.
     pub(super) asked_on: Vec<(u32, f64)>,
-    /// What told the loss.
     pub(super) source: Source,
 }
 

@@ -89,7 +89,6 @@ pub struct Flow {
     pub bits: f64,
     /// What each application took of what was lost.
     pub blame: Vec<f64>,
-    /// What each application ran.
     pub ran_by: Vec<f64>,
 }
 
@@ -125,9 +124,7 @@ impl Flow {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Held {
-    /// Its name.
     pub name: String,
-    /// How it is bounded.
     pub bounds: Bounds,
     /// Since when it has no process, ns.
     pub absent_since_ns: Option<u64>,
@@ -139,7 +136,6 @@ pub struct Held {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trial {
-    /// The lever.
     pub lever: Option<Lever>,
     /// The measure before it.
     pub before: f64,
@@ -172,7 +168,6 @@ pub struct Relaxed {
 pub struct Spent {
     /// The application, or `wifi`.
     pub who: String,
-    /// The lever.
     pub lever: Lever,
     /// Until when, ns.
     pub until_ns: u64,

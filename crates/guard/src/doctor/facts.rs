@@ -22,7 +22,6 @@ const REAL_TIME: [u32; 2] = [1, 2];
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
-    /// Whether this is OpenWrt.
     pub openwrt: bool,
     /// What each online CPU did with packets while they were counted.
     pub cpus: Vec<Packets>,
@@ -64,7 +63,6 @@ pub struct Facts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Packets {
-    /// Its number.
     pub cpu: u32,
     /// Packets taken from queues.
     pub packets: u64,
@@ -77,11 +75,8 @@ pub struct Packets {
 /// A kernel thread that carries packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketThread {
-    /// Its id.
     pub pid: u32,
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub kind: WorkerKind,
     /// The CPUs that it may use.
     pub cpus: Vec<u32>,
@@ -102,7 +97,6 @@ pub struct Steering {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Unified {
-    /// Where it is mounted.
     pub mount: PathBuf,
     /// Controllers that it has.
     pub available: Vec<String>,
@@ -113,9 +107,7 @@ pub struct Unified {
 /// A process or thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Its id.
     pub pid: u32,
-    /// Its name.
     pub name: String,
     /// Its group in version 2's tree.
     pub group: String,

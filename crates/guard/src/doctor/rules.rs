@@ -19,7 +19,6 @@ const SMALL_BACKLOG: u64 = 1000;
 
 type Rule = fn(&Facts) -> Option<Finding>;
 
-/// All of them.
 const RULES: [Rule; 15] = [
     no_groups,
     drops,

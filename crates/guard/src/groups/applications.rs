@@ -25,7 +25,6 @@ use crate::policy::{Policy, Rule};
 /// Where an application is in the hierarchy of one controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The controller.
     pub controller: Controller,
     /// The hierarchy's interface.
     pub version: Version,

@@ -19,7 +19,6 @@ pub enum Controller {
     Cpuacct,
     /// Which CPUs a group may use.
     Cpuset,
-    /// Memory by group.
     Memory,
     /// Stopping a group. In version 2 every group has it.
     Freezer,
@@ -75,7 +74,6 @@ impl Shape {
 /// A mounted hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// Its interface.
     pub version: Version,
     /// Where it is mounted, below the root that was looked at.
     pub mount: PathBuf,
@@ -185,7 +183,6 @@ impl Hierarchies {
         of(Version::V1).or_else(|| of(Version::V2))
     }
 
-    /// The unified tree.
     pub fn unified(&self) -> Option<&Tree> {
         self.trees.iter().find(|tree| tree.version == Version::V2)
     }

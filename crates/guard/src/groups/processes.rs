@@ -20,16 +20,13 @@ const SETTLED: u8 = 2;
 /// A process that started so long ago is that too, ns.
 const OLD_NS: u64 = 5_000_000_000;
 
-/// A process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Process {
-    /// Its parent.
     pub(crate) parent: u32,
     /// Its name, as the kernel cuts it.
     pub(crate) comm: Vec<u8>,
     /// The file that it runs, where we may know.
     pub(crate) exe: Option<PathBuf>,
-    /// Its real user.
     pub(crate) user: Option<u32>,
     /// Whether the kernel runs it.
     pub(crate) kernel: bool,
@@ -41,7 +38,6 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Its name for people.
     pub(crate) fn name(&self) -> String {
         String::from_utf8_lossy(&self.comm).into_owned()
     }
@@ -93,7 +89,6 @@ impl Processes {
         self.all.get(&pid)
     }
 
-    /// A process.
     pub(crate) fn get(&self, pid: u32) -> Option<&Process> {
         self.all.get(&pid)
     }

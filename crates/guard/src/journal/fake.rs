@@ -23,11 +23,8 @@ use crate::groups::{Hierarchies, born};
 /// What the kernel says of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Spawned {
-    /// Its name.
     pub comm: &'static str,
-    /// Its parent.
     pub parent: u32,
-    /// Its user.
     pub user: u32,
     /// Whether the kernel runs it.
     pub kernel: bool,
@@ -100,7 +97,6 @@ impl Fake {
         self.folder.path()
     }
 
-    /// A path of it.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root().join(path.trim_start_matches('/'))
     }
@@ -110,7 +106,6 @@ impl Fake {
         self.path("/run/headroom/guard")
     }
 
-    /// Its hierarchies.
     pub fn hierarchies(&self) -> Hierarchies {
         Hierarchies::at(self.root())
     }
@@ -128,10 +123,6 @@ impl Fake {
     }
 
     /// A person writes to a file of the kernel's.
-    ///
-    /// # Errors
-    ///
-    /// What the kernel says.
     pub fn echo(&self, text: &str, path: &str) -> io::Result<()> {
         kernel::write(&self.path(path), &format!("{text}\n"), self.root())
     }
@@ -150,7 +141,6 @@ impl Fake {
         }
     }
 
-    /// A process ends.
     pub fn ends(&self, pid: u32) {
         tree::leave_all(self.root(), pid);
         let _ = fs::remove_dir_all(self.path(&format!("/proc/{pid}")));
@@ -186,12 +176,10 @@ impl Fake {
         (failing.left, failing.torn) = (Some(changes), torn);
     }
 
-    /// It lives again.
     pub fn revive(&self) {
         self.failing().left = None;
     }
 
-    /// Whether it has died.
     pub fn is_dead(&self) -> bool {
         self.failing().left == Some(0)
     }

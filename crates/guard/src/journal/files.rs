@@ -21,58 +21,31 @@ use crate::groups::born;
 pub struct Origin {
     /// When it started, ticks since boot.
     pub born: u64,
-    /// Its parent.
     pub parent: u32,
 }
 
 /// What the journal and the levers do to the world.
 pub trait Files: std::fmt::Debug {
     /// The text of a file.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     fn read(&self, path: &Path) -> io::Result<String>;
 
     /// Writes to a file that exists, in one write, as the kernel's files want it.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     fn write(&mut self, path: &Path, text: &str) -> io::Result<()>;
 
     /// Adds to the end of a journal that is there, and has it on the disk.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     fn append(&mut self, state: &State, name: &str, text: &str) -> io::Result<()> {
         state.append(name, text)
     }
 
     /// Puts a whole journal in the place of another, at once.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     fn replace(&mut self, state: &State, name: &str, text: &str) -> io::Result<()> {
         state.replace(name, text)
     }
 
-    /// Renames a journal.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     fn rename(&mut self, state: &State, from: &str, to: &str) -> io::Result<()> {
         state.rename(from, to)
     }
 
-    /// Removes a journal.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     fn remove(&mut self, state: &State, name: &str) -> io::Result<()> {
         state.remove(name)
     }
@@ -83,42 +56,21 @@ pub trait Files: std::fmt::Debug {
     /// Looks for it again: something may have been mounted since.
     fn look_again(&mut self) {}
 
-    /// Makes a group.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     fn make_group(&mut self, path: &Path) -> io::Result<()>;
 
     /// Removes a group without a process.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     fn remove_group(&mut self, path: &Path) -> io::Result<()>;
 
     /// The number of a file's or folder's node: another one means that it was made anew.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     fn inode(&self, path: &Path) -> io::Result<u64>;
 
     /// Who a process or thread is; `None` where there is none.
     fn origin(&self, tid: u32) -> Option<Origin>;
 
     /// The nice value of a thread.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     fn nice(&self, tid: u32) -> io::Result<i32>;
 
     /// Sets the nice value of a thread.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     fn set_nice(&mut self, tid: u32, nice: i32) -> io::Result<()>;
 
     /// What tells this boot from every other.

@@ -12,9 +12,7 @@ use super::{knob::Knob, permit::Permitted, record::Record};
 /// A value that was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Value {
-    /// The file.
     pub(crate) path: PathBuf,
-    /// Its kind.
     pub(crate) knob: Knob,
     /// Its inode; of a thread, when it started.
     pub(crate) inode: u64,
@@ -29,13 +27,11 @@ pub(crate) struct Value {
 /// Something that is to be put back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// A value.
     Value(Value),
     /// A group that guard made.
     Group(PathBuf),
     /// A process that guard moved.
     Move {
-        /// The process.
         pid: u32,
         /// When it started.
         born: u64,
@@ -60,7 +56,6 @@ impl Ledger {
         ledger
     }
 
-    /// Takes in one more.
     pub(super) fn take(&mut self, record: Permitted) {
         match record.into_record() {
             Record::Begin { .. } => {}
@@ -150,7 +145,6 @@ impl Ledger {
         })
     }
 
-    /// A value.
     pub(super) fn value(&self, path: &Path) -> Option<&Value> {
         self.values().find(|value| same(&value.path, path))
     }

@@ -46,7 +46,6 @@ enum Kind {
     Resctrl,
 }
 
-/// Where one is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mount {
     kind: Kind,
@@ -86,7 +85,6 @@ impl fmt::Display for Refused {
 }
 
 impl Permitted {
-    /// What it says.
     pub fn record(&self) -> &Record {
         &self.0
     }

@@ -20,13 +20,10 @@ pub enum Record {
         /// The boot in which the rest is true.
         boot: String,
     },
-    /// A value changes.
     Change {
-        /// The file.
         path: PathBuf,
         /// Its inode; of a thread's nice value, when the thread started.
         inode: u64,
-        /// Its kind.
         knob: Knob,
         /// What it reads before.
         old: String,
@@ -36,19 +33,14 @@ pub enum Record {
     /// What a value reads now, where the kernel keeps it otherwise than it was written, or where a change
     /// was refused.
     Became {
-        /// The file.
         path: PathBuf,
-        /// Its text.
         text: String,
     },
-    /// A group is made.
     Made {
-        /// Its folder.
         folder: PathBuf,
     },
     /// A process moves from group to group.
     Moved {
-        /// The process.
         pid: u32,
         /// When it started, ticks since boot.
         born: u64,
@@ -59,7 +51,6 @@ pub enum Record {
     },
     /// A file that was changed is not guard's any more: it is gone, or has all that it can be given back.
     Gone {
-        /// The file.
         path: PathBuf,
     },
 }
@@ -69,10 +60,6 @@ pub(super) const VERSION: u32 = 1;
 
 impl Record {
     /// The line, with its end.
-    ///
-    /// # Errors
-    ///
-    /// That a path is no text.
     pub fn line(&self) -> Result<String, serde_json::Error> {
         let json = serde_json::to_string(self)?;
         Ok(format!("{:016x} {json}\n", checksum(json.as_bytes())))

@@ -22,7 +22,6 @@ use super::{
 const TRIES: u32 = 20;
 const BETWEEN: Duration = Duration::from_millis(10);
 
-/// Whose a value is.
 enum Whose {
     /// Guard's, or as it was before guard.
     Ours,

@@ -96,28 +96,15 @@ impl State {
     }
 
     /// Puts a whole file in the place of another, at once.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub(super) fn replace(&self, name: &str, text: &str) -> io::Result<()> {
         self.folder.replace(name, text.as_bytes())
     }
 
     /// Gives a file another name.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.folder.rename(from, to)
     }
 
-    /// Removes a file.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub(super) fn remove(&self, name: &str) -> io::Result<()> {
         self.folder.remove_file(name)
     }

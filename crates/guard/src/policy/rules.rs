@@ -15,7 +15,6 @@ const MOST_CPUS: f64 = 64.0;
 /// Each is looked for among all processes, several times a second.
 const MOST_APPLICATIONS: usize = 256;
 
-/// Something that is wrong.
 #[derive(Debug)]
 pub(super) struct Wrong {
     pub(super) place: Place,

@@ -22,7 +22,6 @@ const LONGEST_LINE: u64 = 4 << 20;
 /// Figures that differ by less are the same: other processors round the last digit otherwise.
 const SAME: f64 = 1e-9;
 
-/// What a replay found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Ticks that were decided again.
@@ -46,7 +45,6 @@ pub struct Report {
 pub struct Difference {
     /// The tick, ns of the boot's clock.
     pub at_ns: u64,
-    /// The recorded decision.
     pub recorded: Decision,
     /// The one of the replay.
     pub replayed: Decision,
@@ -56,7 +54,6 @@ pub struct Difference {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {why}; skipped")]
 pub struct Fault {
-    /// The file.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
@@ -82,10 +79,6 @@ pub fn replay(path: &Path) -> io::Result<Report> {
 
 /// Decides a recording's readings with another policy. The readings stay those that the recorded bounds led to;
 /// what the other policy would have led to, no one has seen.
-///
-/// # Errors
-///
-/// As [`replay`].
 pub fn replay_with(path: &Path, policy: &Policy) -> io::Result<Report> {
     Replay { other: Some(policy.clone()), ..Replay::default() }.through(path)
 }

@@ -33,7 +33,6 @@ struct Bounded {
     why: String,
 }
 
-/// The account.
 #[derive(Debug, Default)]
 pub struct Account {
     status: Status,
@@ -75,7 +74,6 @@ impl Account {
         self.status.absent = absent;
     }
 
-    /// Takes a tick in.
     pub fn tick(&mut self, reading: &Reading, decision: &Decision, outcome: &Outcome) {
         let status = &mut self.status;
         status.condition = decision.condition;

@@ -11,7 +11,6 @@ use crate::{
     reading::Reading,
 };
 
-/// The actuator.
 #[derive(Debug)]
 pub struct Actuator {
     hierarchies: Hierarchies,

@@ -35,7 +35,6 @@ const LOOK_AT_REST_NS: u64 = 30_000_000_000;
 /// The record's name in the state folder.
 const RECORD: &str = "record";
 
-/// A guard.
 #[derive(Debug)]
 pub struct Guard {
     name: String,
@@ -245,7 +244,6 @@ impl Guard {
         Ok(())
     }
 
-    /// The status now.
     pub fn status(&self) -> Status {
         self.account.status(boottime_ns(), selfcare::rss_kib())
     }

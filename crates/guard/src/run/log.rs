@@ -11,7 +11,6 @@ use crate::{
 /// What was said last.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    /// Whether nothing is written.
     pub(super) dry_run: bool,
     condition: Option<Condition>,
     bounds: Vec<Bounds>,

@@ -63,10 +63,6 @@ impl Session {
 
     /// Runs until a signal comes, its time is over, or, with `--once`, its second tick is done: differences
     /// need two looks.
-    ///
-    /// # Errors
-    ///
-    /// Where its senses fail.
     pub fn run(&mut self, flags: &flags::Run) -> Result<(), Failure> {
         let span = flags.span.map(|span| alarm(span.as_nanos(), 0));
         let deadline = span.transpose().map_err(|error| Failure::environment(&error))?;
@@ -129,7 +125,6 @@ impl Session {
         Ok(false)
     }
 
-    /// The status now.
     pub fn status(&self) -> Status {
         self.guard.status()
     }

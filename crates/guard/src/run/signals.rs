@@ -13,7 +13,6 @@ use signal_hook::{
     low_level::pipe,
 };
 
-/// Both.
 #[derive(Debug)]
 pub struct Signals {
     stop: UnixStream,
@@ -22,10 +21,6 @@ pub struct Signals {
 
 impl Signals {
     /// Hears signals from now on, instead of dying of them.
-    ///
-    /// # Errors
-    ///
-    /// Where there is no room for descriptors.
     pub fn listen() -> io::Result<Self> {
         Ok(Self { stop: hears(&[SIGTERM, SIGINT, SIGHUP])?, reload: hears(&[SIGUSR1])? })
     }

@@ -35,28 +35,22 @@ const THROWN_AWAY: usize = 64 * 1024;
 /// A socket cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The control socket.
     #[error("cannot open the control socket: use another folder with --state")]
     Control(#[source] ListenError),
-    /// The metrics.
     #[error("cannot serve metrics: is the port in use?")]
     Metrics(#[source] ListenError),
 }
 
-/// What somebody wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// The status as JSON.
     Status,
     /// Another aggressiveness.
     Set(u8),
     /// The policy file again.
     Reload,
-    /// The metrics.
     Metrics(Format),
 }
 
-/// What is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It is done, or here it is.
@@ -105,10 +99,6 @@ pub struct Sockets {
 impl Sockets {
     /// Opens the control socket, and the metrics where they are wanted, for these hosts. The caller holds the
     /// folder's lock: a socket that is there already is a dead guard's, and is replaced.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`].
     pub fn open(control: &Path, metrics: Option<SocketAddr>, hosts: Hosts) -> Result<Self, Error> {
         let socket = listen::Listener::unix(control, 0o600).map_err(Error::Control)?;
         let mut listeners = vec![Listener::new(Kind::Control, socket)];

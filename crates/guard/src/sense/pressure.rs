@@ -26,7 +26,6 @@ const LOOK_NS: u64 = 900_000_000;
 #[derive(Debug)]
 pub(crate) struct Pressure {
     file: Option<File>,
-    /// Why there is none.
     absent: Option<&'static str>,
     /// What was told last, µs, and when, ns.
     before: Option<(u64, u64)>,
@@ -84,7 +83,6 @@ impl Trigger {
         taken.then_some(Self(fd))
     }
 
-    /// What to poll.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

@@ -31,7 +31,6 @@ pub(crate) struct Tick<'a> {
     pub(crate) buffer: &'a mut [u8],
 }
 
-/// A new buffer.
 pub(crate) fn buffer() -> Buffer {
     vec![0; BUFFER].into()
 }

@@ -21,7 +21,6 @@ pub(crate) struct Spent {
 /// Why there is nothing to tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nothing {
-    /// It has ended.
     Gone,
     /// It was not read before, or its counters went back.
     New,
@@ -36,7 +35,6 @@ pub(crate) fn has_schedstat(root: &Path) -> bool {
 /// A thread that is read again and again.
 #[derive(Debug)]
 pub(crate) struct Thread {
-    /// Its id.
     pub(crate) tid: u32,
     /// The CPU that it ran on last; `None` until it was read.
     pub(crate) cpu: Option<u32>,

@@ -15,7 +15,6 @@ impl Tree {
         tree
     }
 
-    /// Its root.
     pub(crate) fn root(&self) -> &Path {
         self.0.path()
     }

@@ -22,12 +22,10 @@ const PEEK_NS: u64 = 500_000_000;
 /// Waits in which pressure is not listened to, at most: a quarter of a minute.
 const MOST_DEAF: u32 = 8;
 
-/// Why waiting ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
     /// The time was over.
     Time,
-    /// Traffic began.
     Traffic,
     /// Somebody waits for a CPU (PSI).
     Pressure,
@@ -67,10 +65,6 @@ impl Senses {
     /// Sleeps until the next tick: 200 ms after the last where `busy`, else up to 2 s; sooner where traffic
     /// begins, where somebody begins to wait for a CPU (with PSI), or where one of `descriptors` is ready to
     /// be read or hung up.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Wait`].
     pub fn wait(&mut self, busy: bool, descriptors: &[BorrowedFd<'_>]) -> Result<Woken, Error> {
         let span_ns = if busy { BUSY_NS } else { IDLE_NS };
         // The work of a tick is not added to its length.

@@ -20,17 +20,14 @@ use crate::{
 pub struct Status {
     /// Version of the guard that runs.
     pub version: String,
-    /// Its process.
     pub pid: u32,
     /// How long it runs, s.
     pub uptime_s: f64,
-    /// The policy file.
     pub policy: String,
     /// Why the policy file as it is now is not the policy that holds; `None` where it is.
     pub policy_refused: Option<String>,
     /// The file of this device's curve, where one is used.
     pub curve: Option<String>,
-    /// Whether nothing is written.
     pub dry_run: bool,
     /// How hard Wi-Fi is defended, 0 to 100.
     pub aggressiveness: u8,
@@ -48,7 +45,6 @@ pub struct Status {
     pub reason_age_s: Option<f64>,
     /// What the last tick said.
     pub now: String,
-    /// Protected interfaces.
     pub interfaces: Vec<Interface>,
     /// Applications of the policy, in its order.
     pub applications: Vec<Application>,
@@ -62,15 +58,12 @@ pub struct Status {
     pub overruled: Vec<String>,
     /// What this device does not tell or have, in words.
     pub absent: Vec<String>,
-    /// What guard itself costs.
     pub own: Own,
 }
 
-/// A protected interface.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Interface {
-    /// Its name.
     pub name: String,
     /// Bits received in a second.
     pub rx_bps: f64,
@@ -90,7 +83,6 @@ pub struct Application {
     pub name: String,
     /// Whether it has a process now.
     pub runs: bool,
-    /// How it is bounded.
     pub bounds: Bounds,
     /// Since when it is bounded as it is, s; `None` where nothing bounds it.
     pub bounded_for_s: Option<f64>,

@@ -81,7 +81,6 @@ fn condition(f: &mut Formatter<'_>, status: &Status) -> fmt::Result {
     Ok(())
 }
 
-/// A condition in words.
 pub fn condition_words(condition: Condition) -> &'static str {
     match condition {
         Condition::Unknown => "not known yet",
@@ -152,7 +151,6 @@ pub fn floors(policy: &Policy) -> Vec<String> {
     all.into_iter().chain(each).collect()
 }
 
-/// A floor in words.
 pub fn floor(share: Share) -> String {
     format!("{} of one CPU, whatever Wi-Fi wants", percent(share.get()))
 }

@@ -15,7 +15,6 @@ use std::{
 
 use guard::journal::{Knob, Record};
 
-/// The other user.
 pub(crate) const OTHER: u32 = 65534;
 
 /// So long guard may take.
@@ -32,7 +31,6 @@ pub(crate) struct Device {
     place: tempfile::TempDir,
 }
 
-/// How guard ended.
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) said: String,

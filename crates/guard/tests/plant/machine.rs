@@ -47,7 +47,6 @@ pub(crate) struct Wifi {
     pub queue: f64,
 }
 
-/// An application.
 #[derive(Clone, Debug)]
 pub(crate) struct App {
     pub name: String,

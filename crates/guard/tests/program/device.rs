@@ -36,7 +36,6 @@ const KNOBS: [&str; 7] = [
 
 static DEVICES: AtomicU32 = AtomicU32::new(0);
 
-/// The device.
 pub(crate) struct Device {
     folder: tempfile::TempDir,
     /// The path of our group below the roots of the hierarchies.
@@ -177,7 +176,6 @@ impl Device {
         self.run(&[self.policy(top).to_str().unwrap()])
     }
 
-    /// The status as JSON.
     pub(crate) fn status(&self) -> serde_json::Value {
         serde_json::from_str(&self.ended(&["status", "--json"]).out).unwrap()
     }
@@ -251,7 +249,6 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }

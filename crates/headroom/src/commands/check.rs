@@ -178,16 +178,11 @@ pub(crate) fn plain(lines: &[VerdictLine], overall: &Overall) -> String {
     verdict_lines::plain(lines, overall, output::has_colours())
 }
 
-/// How a run ends.
 pub(crate) fn verdict_of(run: &Run, analysis: &Analysis) -> Verdict {
     report::overall(run, analysis).verdict.into()
 }
 
 /// Refuses limits of the command line that speak of what the study does not have, before anything is measured.
-///
-/// # Errors
-///
-/// [`Failure::Usage`].
 pub(crate) fn refuse(study: &Study, limits: &Limits) -> Result<(), Failure> {
     let known = study.known();
     limits.gates.iter().try_for_each(|limit| known.check(limit)).map_err(Failure::Usage)

@@ -111,7 +111,6 @@ pub(crate) fn carried_out(
     measured(options, trials, &file, &path).map(Some)
 }
 
-/// The two variants.
 fn sides(study: &Study, flags: &flags::Compare) -> Result<[Variant; 2], Failure> {
     let find = |name: &str| {
         let known = study.variants.iter().map(|variant| variant.name.as_str());
@@ -180,7 +179,6 @@ fn replace(command: &mut Option<String>, name: &str, place: &str) -> bool {
     found.is_some()
 }
 
-/// What is asked.
 fn versus(
     study: &Study,
     flags: &flags::Compare,

@@ -27,11 +27,9 @@ use crate::{
     output,
 };
 
-/// How a finding stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum State {
-    /// It is there.
     Works,
     /// It is not there, and nothing in headroom needs it today.
     Absent,

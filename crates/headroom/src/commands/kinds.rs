@@ -50,9 +50,7 @@ pub(crate) struct SoFar {
 /// Where a study is carried out, and who knows names for what runs there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site<'a> {
-    /// Where.
     pub(crate) on: &'a On,
-    /// Who.
     pub(crate) symbols: &'a SymbolFolders,
 }
 
@@ -81,11 +79,6 @@ pub(crate) trait Verbs: Dealt {
     /// Prints the plan of a study and does nothing.
     fn show(options: &Options, file: &FileOf<Self>) -> Verdict;
 
-    /// Carries a study out.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] of the lab.
     fn carry_out(
         options: &Options,
         site: &Site<'_>,
@@ -101,10 +94,6 @@ pub(crate) trait Verbs: Dealt {
     fn may_go_on(recorded: &Recorded<Self>, on: &On) -> Result<(), Failure>;
 
     /// Goes on with a run.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] of the lab.
     fn go_on(
         options: &Options,
         on: &On,
@@ -117,10 +106,6 @@ pub(crate) trait Verbs: Dealt {
     }
 
     /// A run as far as it is; `pending` while it goes on.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] of a limit.
     fn so_far(recorded: &Recorded<Self>, pending: Option<&Pending>) -> Result<SoFar, Failure>;
 
     /// Writes the page of a run and what CI reads, and prints its verdicts.
@@ -135,10 +120,6 @@ pub(crate) trait Verbs: Dealt {
     ) -> Result<Verdict, Failure>;
 
     /// What a run says, for programs.
-    ///
-    /// # Errors
-    ///
-    /// As [`Verbs::publish`].
     #[cfg(feature = "mcp")]
     fn answer(recorded: &Recorded<Self>, symbols: &SymbolFolders) -> Result<Answer, Failure>;
 
@@ -165,10 +146,6 @@ pub(crate) trait Verbs: Dealt {
     ) -> Result<Verdict, Failure>;
 
     /// What an index says of a run that lies here.
-    ///
-    /// # Errors
-    ///
-    /// Why it says nothing.
     fn entry(
         recorded: &Recorded<Self>,
         following: &Following<'_>,
@@ -179,7 +156,6 @@ pub(crate) trait Verbs: Dealt {
 /// What an index follows through its runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Following<'a> {
-    /// The figure.
     pub(crate) figure: &'a Figure,
     /// For runs whose limits judge stacks.
     pub(crate) symbols: &'a SymbolFolders,
@@ -283,10 +259,6 @@ pub(crate) fn answer(recorded: &AnyRecorded, symbols: &SymbolFolders) -> Result<
 }
 
 /// A run's entry in an index.
-///
-/// # Errors
-///
-/// Why it has none.
 pub(crate) fn entry(
     recorded: &AnyRecorded,
     following: &Following<'_>,
@@ -311,10 +283,6 @@ pub(crate) fn of_clients(options: &Options, path: &Path) -> Result<StudyFile, Fa
 }
 
 /// A study file, for where it is carried out.
-///
-/// # Errors
-///
-/// [`Failure`] of the file.
 pub(crate) fn loaded(options: &Options, path: &Path, on: &On) -> Result<AnyStudyFile, Failure> {
     let is_named = path.to_str().and_then(shipped::named).is_some();
     let beneath = options.beneath().filter(|_| !is_named);

@@ -16,10 +16,6 @@ pub(crate) fn serve(common: &flags::Common, flags: &flags::Mcp) -> Result<Verdic
 }
 
 /// Says that this build has none of it.
-///
-/// # Errors
-///
-/// Always.
 #[cfg(not(feature = "mcp"))]
 pub(crate) fn serve(_: &flags::Common, _: &flags::Mcp) -> Result<Verdict, Failure> {
     let why = "this headroom was built without `mcp`; build it with `make build`";

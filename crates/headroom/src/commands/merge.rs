@@ -18,7 +18,6 @@ pub(crate) fn merge(options: &Options, flags: &flags::Merge) -> Result<Verdict, 
     report::write(options, &flags::Report { run: Some(path), symbols, open, ..Default::default() })
 }
 
-/// Says what was merged.
 pub(super) fn say(options: &Options, merged: &Merged) {
     if !options.json && !options.quiet {
         let (folders, trials) = (count(merged.folders, "shard"), count(merged.trials, "trial"));

@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use crate::{estimate::Estimate, failure::Verdict, options::Options, output};
 
-/// A plan.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
     /// The study's question.
@@ -31,7 +30,6 @@ pub(super) fn on_devices<S>(trials: &[impl Planned<S>]) -> Duration {
 }
 
 impl Plan<'_> {
-    /// Prints it.
     pub(super) fn show(mut self, options: &Options) -> Verdict {
         if options.json {
             self.estimate.add_to(&mut self.value);

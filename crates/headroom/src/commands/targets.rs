@@ -59,10 +59,6 @@ pub(super) trait AtPlaces: Placed<Study: Serialize> + Default {
     fn known(study: &Self::Study) -> Known;
 
     /// Changes in a study what the command line says, and checks it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`].
     fn change(file: &mut FileOf<Self>, flags: &flags::Run) -> Result<(), Failure>;
 
     /// The question of a study, and lines on what its trials are made of.
@@ -89,10 +85,6 @@ pub(super) trait AtPlaces: Placed<Study: Serialize> + Default {
     fn said(figures: &Self::Figures) -> Said;
 
     /// The run's page.
-    ///
-    /// # Errors
-    ///
-    /// As [`report::completion::page`].
     fn page(
         figures: &Self::Figures,
         run: &RunOf<Self>,
@@ -100,10 +92,6 @@ pub(super) trait AtPlaces: Placed<Study: Serialize> + Default {
     ) -> Result<String, report::Error>;
 
     /// As [`Verbs::compare`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
     fn sides(
         options: &Options,
         file: FileOf<Self>,
@@ -315,20 +303,12 @@ impl<'a, K: AtPlaces> Concluded<'a, K> {
 pub(super) const A_A_PAIRS: u32 = 20;
 
 /// A study at this machine alone raises no access point, and needs no QEMU.
-///
-/// # Errors
-///
-/// As [`Options::lab`].
 fn lab_for<K: Placed>(options: &Options, study: &K::Study) -> Result<Lab, Failure> {
     let options = options.on(places::arch::<K>(study));
     if places::needs_vm::<K>(study) { options.lab() } else { options.lab_for_devices() }
 }
 
 /// Refuses the first word that was said, with what is wrong with it.
-///
-/// # Errors
-///
-/// [`Failure::Usage`].
 pub(super) fn refuse_said(
     said: &[(&str, bool)],
     why: impl FnOnce(&str) -> String,
@@ -341,19 +321,11 @@ pub(super) fn refuse_said(
 
 /// Refuses words for other studies: they mean nothing here, and silence about them would mislead. `study` is its kind
 /// with its article, `has` what it takes in their place.
-///
-/// # Errors
-///
-/// [`Failure::Usage`].
 pub(super) fn refuse(said: &[(&str, bool)], study: &str, has: &str) -> Result<(), Failure> {
     refuse_said(said, |word| format!("{word} means nothing to {study} study; it has {has}"))
 }
 
 /// Refuses the words of a completion study where the study is another.
-///
-/// # Errors
-///
-/// [`Failure::Usage`].
 pub(super) fn refuse_point(study: &Path, point: &flags::Point) -> Result<(), Failure> {
     let said = [
         ("--place", point.place.is_some()),
@@ -367,10 +339,6 @@ pub(super) fn refuse_point(study: &Path, point: &flags::Point) -> Result<(), Fai
 }
 
 /// Refuses baselines in a comparison.
-///
-/// # Errors
-///
-/// [`Failure::Usage`].
 pub(super) fn refuse_baseline(limits: &Limits) -> Result<(), Failure> {
     let said = limits.baseline.is_some() || !limits.gates.iter().all(check::names_none);
     refuse_said(&[("a baseline", said)], |word| {
@@ -384,10 +352,6 @@ pub(super) fn refuse_baseline(limits: &Limits) -> Result<(), Failure> {
 const BY: &str = "5%";
 
 /// Refuses limits of the command line that speak of what the study does not have, before anything is measured.
-///
-/// # Errors
-///
-/// [`Failure::Usage`].
 fn refuse_limits(limits: &Limits, known: &Known) -> Result<(), Failure> {
     limits.gates.iter().try_for_each(|limit| known.check(limit)).map_err(Failure::Usage)
 }

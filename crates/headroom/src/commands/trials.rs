@@ -59,10 +59,6 @@ pub(super) fn foretold(
 }
 
 /// Carries trials out where they are to be made.
-///
-/// # Errors
-///
-/// [`Failure`] of the lab.
 pub(super) fn measured(
     options: &Options,
     trials: ClientTrials<'_>,
@@ -78,10 +74,6 @@ pub(super) fn measured(
 }
 
 /// The lab of a target: a device needs no QEMU.
-///
-/// # Errors
-///
-/// As [`Options::lab`].
 pub(super) fn lab_for(options: &Options, target: &Target) -> Result<lab::Lab, Failure> {
     match target {
         Target::Vm => options.lab(),
@@ -109,10 +101,6 @@ pub(super) fn on_device(mut file: StudyFile, on: &On) -> Result<StudyFile, Failu
 }
 
 /// Refuses client counts of the command line where a device has the clients that it has.
-///
-/// # Errors
-///
-/// [`Failure::Usage`].
 pub(super) fn refuse_clients(on: &On, is_said: bool) -> Result<(), Failure> {
     match on {
         On::Device(named) if is_said && named.clients.is_none() => Err(Failure::Usage(format!(
@@ -124,10 +112,6 @@ pub(super) fn refuse_clients(on: &On, is_said: bool) -> Result<(), Failure> {
 }
 
 /// Refuses what only the machine feels that raises virtual access points.
-///
-/// # Errors
-///
-/// [`Failure::Usage`].
 pub(super) fn refuse_host_load(study: &Study) -> Result<(), Failure> {
     let loaded = study.variants.iter().find(|variant| !variant.host_load.is_anything());
     loaded.map_or(Ok(()), |variant| {

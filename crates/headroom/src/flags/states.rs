@@ -43,10 +43,6 @@ impl StateWord {
 }
 
 /// Refuses states that a device cannot be put into.
-///
-/// # Errors
-///
-/// [`Failure::Usage`].
 pub(crate) fn refuse_on_device(study: &Study) -> Result<(), Failure> {
     let cannot = study.compare.perturb.iter().find(|state| !state.is_for_devices());
     cannot.map_or(Ok(()), |state| {
@@ -61,10 +57,6 @@ pub(crate) fn refuse_on_device(study: &Study) -> Result<(), Failure> {
 }
 
 /// Refuses states for a study that judges no change.
-///
-/// # Errors
-///
-/// [`Failure::Usage`].
 pub(crate) fn refuse_unjudged(study: &Study, planned: &[PlannedTrial]) -> Result<(), Failure> {
     let is_asked = !study.compare.perturb.is_empty();
     if !is_asked || planned.iter().any(|trial| trial.id.perturbed.is_some()) {

@@ -26,10 +26,6 @@ To start with:
 
 impl Flags {
     /// Reads the words of the command line, the program's name first.
-    ///
-    /// # Errors
-    ///
-    /// The exit code, once everything is said.
     pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, ExitCode> {
         let words: Vec<OsString> = words.into_iter().collect();
         if words.len() < 2 {

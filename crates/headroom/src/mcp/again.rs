@@ -40,10 +40,6 @@ impl Again {
     }
 
     /// Long work, which is asked to stop where the server is killed.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be started.
     pub(super) fn start(&self, words: &[OsString]) -> Result<Child, String> {
         let mut command = self.command("TERM", words);
         command.spawn().map_err(|error| format!("cannot start headroom for this: {error}"))

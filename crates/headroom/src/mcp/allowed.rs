@@ -70,10 +70,6 @@ impl Allowed {
     }
 
     /// The path of a regular file that may be named.
-    ///
-    /// # Errors
-    ///
-    /// Where files may lie.
     pub(super) fn file(&self, name: &str) -> Result<PathBuf, String> {
         beneath::found(&self.folders, name.as_ref()).map(|(_, path)| path)
     }

@@ -3,7 +3,6 @@
 /// What jobs have taken, or would.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Cost {
-    /// Trials.
     pub(super) trials: u64,
     /// Seconds that pass on access points.
     pub(super) seconds: f64,
@@ -19,7 +18,6 @@ impl Cost {
 /// What may be spent; `None` where there is no limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Budget {
-    /// Trials.
     pub(super) trials: Option<u64>,
     /// Seconds on access points.
     pub(super) seconds: Option<f64>,

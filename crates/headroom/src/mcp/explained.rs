@@ -12,10 +12,6 @@ const PAGES: [&str; 2] = [
 ];
 
 /// What a word means, and what a job's result says of it.
-///
-/// # Errors
-///
-/// What can be asked instead.
 pub(super) fn explain(about: &str, answer: Option<&Answer>) -> Result<Explained, String> {
     let word = about.trim().trim_matches('`').to_lowercase();
     let mut explained =

@@ -92,10 +92,6 @@ impl Starter {
     }
 
     /// The books of a task.
-    ///
-    /// # Errors
-    ///
-    /// What headroom says of it.
     pub(super) async fn ledger(&self, asked: &Task) -> Result<Ledger, String> {
         let task = self.allowed.task(&asked.task)?;
         let words =

@@ -14,7 +14,6 @@ use crate::answer::Answer;
 /// More notes are no use to anybody.
 const MOST_NOTES: usize = 20;
 
-/// What a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A study is carried out.
@@ -48,7 +47,6 @@ impl Kind {
 /// What a job is to be.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
-    /// What it is.
     pub(super) kind: Kind,
     /// Of which study or process.
     pub(super) of: String,
@@ -58,20 +56,17 @@ pub(super) struct Wanted {
     pub(super) estimate_s: Option<f64>,
 }
 
-/// How a job ended.
 #[derive(Clone, Debug)]
 pub(super) struct End {
     /// The exit code; `None` where a signal ended it.
     pub(super) code: Option<i32>,
     /// What it said last.
     pub(super) said: Option<String>,
-    /// What its run says.
     pub(super) answer: Option<Answer>,
     /// The value that it printed at its end.
     pub(super) value: Option<JsonObject>,
 }
 
-/// A job.
 #[derive(Debug)]
 pub(super) struct Job {
     /// Its number, from 1.
@@ -79,7 +74,6 @@ pub(super) struct Job {
     pub(super) wanted: Wanted,
     /// Its run's folder.
     pub(super) folder: PathBuf,
-    /// Its process.
     pub(super) pid: Option<u32>,
     began: Instant,
     since_unix: u64,
@@ -269,7 +263,6 @@ impl Job {
     }
 }
 
-/// What to do next.
 const fn next(state: State) -> &'static str {
     match state {
         State::Running => "`wait` again, or `cancel` it.",

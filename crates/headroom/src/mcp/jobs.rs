@@ -35,7 +35,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Lines of a job's error output that are remembered.
 const LAST_LINES: usize = 8;
 
-/// The jobs.
 #[derive(Debug)]
 pub(super) struct Jobs {
     all: Mutex<Vec<Job>>,
@@ -145,10 +144,6 @@ impl Jobs {
     }
 
     /// Does something with the job of this handle.
-    ///
-    /// # Errors
-    ///
-    /// Which jobs there are.
     pub(super) fn of<T>(&self, handle: &str, act: impl FnOnce(&mut Job) -> T) -> Result<T, String> {
         let mut all = self.all();
         let there: Vec<String> = all.iter().map(Job::handle).collect();

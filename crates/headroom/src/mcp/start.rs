@@ -22,7 +22,6 @@ use crate::shipped;
 const MOST_ENTRIES: usize = 100;
 const LONGEST_WORD: usize = 500;
 
-/// Who begins jobs.
 #[derive(Debug)]
 pub(super) struct Starter {
     pub(super) again: Again,
@@ -34,10 +33,6 @@ pub(super) struct Starter {
 
 impl Starter {
     /// What a study would take.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the words.
     pub(super) async fn plan(&self, asked: &Study) -> Result<Plan, String> {
         let words = self.run_words(asked)?;
         let value = self.again.ask(&words.dry()).await?;
@@ -55,20 +50,12 @@ impl Starter {
     }
 
     /// Begins a comparison.
-    ///
-    /// # Errors
-    ///
-    /// As [`Starter::run`].
     pub(super) async fn compare(&self, asked: &Compare) -> Result<Status, String> {
         let words = self.compare_words(asked)?;
         self.planned(Kind::Compare, &asked.study, words).await
     }
 
     /// Begins a profile. It has no plan before it begins.
-    ///
-    /// # Errors
-    ///
-    /// As [`Starter::run`].
     pub(super) fn profile(&self, asked: &Profile) -> Result<Status, String> {
         let words = self.profile_words(asked)?;
         let of = asked.what.clone();
@@ -163,7 +150,6 @@ impl Starter {
 /// A command line.
 #[derive(Clone, Debug)]
 pub(super) struct Words {
-    /// One word or two.
     verb: &'static str,
     flags: Vec<OsString>,
     /// Those that are no flags, whatever they begin with.
@@ -210,7 +196,6 @@ impl Words {
         self.with(["--out".into(), folder.into()])
     }
 
-    /// As it is.
     fn alone(self) -> Vec<OsString> {
         self.with([])
     }

@@ -22,7 +22,6 @@ const EVERY: Duration = Duration::from_secs(15);
 /// Where lines go.
 type Say = fn(String);
 
-/// Lines.
 pub(super) struct Lines {
     state: Arc<Mutex<State>>,
     say: Say,
@@ -82,7 +81,6 @@ fn line(event: &Event) -> Option<String> {
     })
 }
 
-/// What is being done.
 #[derive(Debug, Default)]
 struct State {
     /// Before the trials: what is made, and since when.
@@ -90,7 +88,6 @@ struct State {
     run: Option<Run>,
 }
 
-/// The trials.
 #[derive(Debug)]
 struct Run {
     pace: Pace,

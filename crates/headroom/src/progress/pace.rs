@@ -21,7 +21,6 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Takes an event.
     pub(super) fn follow(&mut self, event: &Event, at: Instant) {
         match event {
             Event::TrialStarted { id } => {

@@ -50,7 +50,6 @@ pub(super) fn require_tools() -> Result<(), Error> {
 
 /// A board's disk.
 pub(super) struct Disk<'a> {
-    /// Its file.
     pub(super) path: &'a Path,
 }
 

@@ -43,15 +43,12 @@ pub(crate) struct Parts<'a> {
 /// An image that is whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoardImage {
-    /// Its file.
     pub path: PathBuf,
-    /// What can run it.
     pub arch: Architecture,
     /// The kernel's release.
     pub release: String,
     /// The kernel, with its ramdisk.
     pub kernel: Part,
-    /// The root.
     pub root: Part,
 }
 
@@ -62,16 +59,11 @@ pub struct Part {
     offset: u64,
     /// Its length, bytes.
     pub size: u64,
-    /// Of its content.
     pub sha256: Sha256Hex,
 }
 
 impl Part {
     /// Its bytes.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn open(&self, image: &BoardImage) -> io::Result<impl Read + use<>> {
         let mut file = linux::file::open(&image.path)?;
         file.seek(SeekFrom::Start(self.offset))?;
@@ -137,7 +129,6 @@ impl BoardImage {
     }
 }
 
-/// What a tar has.
 #[derive(Default)]
 struct Contents {
     description: Option<String>,

@@ -53,7 +53,6 @@ const MARKS: [&str; 2] = ["headroom-init: ", "headroom: "];
 /// What the access point of a board is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Clients that join.
     pub clients: u32,
     /// Access-point radios.
     pub radios: u32,
@@ -88,7 +87,6 @@ pub enum News {
     Says(String),
     /// It is off, and why.
     Off(String),
-    /// It is on.
     On,
 }
 
@@ -122,7 +120,6 @@ impl Board {
         Ok(board)
     }
 
-    /// Its folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -181,10 +178,6 @@ impl Board {
     }
 
     /// Turns it on, and does what its power switch says until somebody wants it to end.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] of QEMU or of the folder.
     pub fn run(&self, cancel: &Cancel, mut news: impl FnMut(News)) -> Result<(), Error> {
         let failed = |name: &'static str| Error::file("open", self.folder.path_of(name));
         let log = self.folder.path_of(CONSOLE_LOG);
@@ -310,10 +303,6 @@ fn said(line: &str) -> Option<String> {
 
 /// Writes what a board's console shows to `out`, and types what comes from `keys`, until the board is off. Who types nothing
 /// more goes on reading.
-///
-/// # Errors
-///
-/// The system's.
 pub fn join_console(
     console: UnixStream,
     mut keys: impl Read + Send + 'static,

@@ -39,7 +39,6 @@ pub(super) struct Connection {
     is_lost: bool,
     /// What the device last said of itself.
     pub(super) facts: Facts,
-    /// Who was associated then.
     pub(super) census: Census,
 }
 
@@ -47,7 +46,6 @@ pub(super) struct Connection {
 #[derive(Clone, Debug)]
 pub(super) struct Introduction {
     facts: Facts,
-    /// Who is associated.
     pub(super) census: Census,
 }
 
@@ -105,10 +103,6 @@ impl Connection {
     }
 
     /// An agent on a device that was lost, if it is back soon.
-    ///
-    /// # Errors
-    ///
-    /// As [`Connection::agent`].
     pub(super) fn look_again(&mut self, lab: &Lab) -> Result<&mut Remote, Error> {
         let agent = match self.agent.take() {
             Some(agent) => agent,

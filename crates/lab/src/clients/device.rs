@@ -119,7 +119,6 @@ fn same_device(folder: &RunFolder, run: &Run, now: &LabIdentity) -> Result<(), E
 pub struct Look {
     /// What it says of itself.
     pub facts: Facts,
-    /// Who is associated.
     pub census: Census,
     /// The programs that were looked for.
     pub programs: Vec<Located>,

@@ -36,7 +36,6 @@ use crate::{
     },
 };
 
-/// What trials start from.
 #[derive(Debug)]
 pub struct Virtual {
     image: Image,

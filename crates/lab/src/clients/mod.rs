@@ -44,7 +44,6 @@ use crate::{
 /// Where an access point is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Target {
-    /// The virtual one.
     #[default]
     Vm,
     /// One that is there already: this machine, or a device over ssh.
@@ -54,7 +53,6 @@ pub enum Target {
 /// How trials of clients and subjects are made.
 #[derive(Clone, Copy)]
 pub struct ClientTrials<'a> {
-    /// Where.
     pub target: &'a Target,
     /// Knows where functions begin.
     pub symbols: &'a dyn Symbols,
@@ -69,7 +67,6 @@ pub struct ClientTrials<'a> {
 /// What is to be said of a short trial before the first one counts, where anything is.
 pub type Foretell = dyn Fn(&Trial) -> Option<String> + Sync;
 
-/// What trials start from.
 #[derive(Debug)]
 pub enum Ground {
     /// Image and snapshots.

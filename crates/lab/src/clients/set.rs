@@ -32,10 +32,6 @@ impl DeviceSettings {
     }
 
     /// Sets them; what cannot be set is said, and no error.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] of the stream.
     pub(super) fn set(&mut self, lab: &Lab, agent: &mut Remote) -> Result<(), Error> {
         if self.asked.is_empty() {
             return Ok(());
@@ -50,10 +46,6 @@ impl DeviceSettings {
     }
 
     /// Sets them again, for an agent that came in the place of another one.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] of the stream.
     pub(super) fn set_again(&mut self, lab: &Lab, agent: &mut Remote) -> Result<(), Error> {
         if self.is_set { self.set(lab, agent) } else { Ok(()) }
     }
@@ -79,10 +71,6 @@ impl DeviceSettings {
     }
 
     /// Sets everything back; answers what is not as it was.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] of the stream.
     pub(super) fn set_back(&mut self, lab: &Lab, agent: &mut Remote) -> Result<Vec<String>, Error> {
         // An agent that came in the place of the one before knows nothing of what that one set: it is asked anew, and
         // what it finds says whether the other one has set it back.

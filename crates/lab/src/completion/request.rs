@@ -33,10 +33,6 @@ impl Request for Order {
 }
 
 /// Makes a trial at a place of the study.
-///
-/// # Errors
-///
-/// [`Error`] of the host.
 pub(super) fn made(
     site: &Site<'_, Completion>,
     place: usize,

@@ -39,19 +39,11 @@ const MOST_RATE: u32 = 100_000;
 const TASK_MS: RangeInclusive<u32> = 100..=60_000;
 
 /// Checks a study that the command line has changed; there is no line to tell then.
-///
-/// # Errors
-///
-/// What is wrong.
 pub fn check(study: &Study) -> Result<(), String> {
     Rules { text: "", study }.check().map_err(|fault| fault.why)
 }
 
 /// Reads a study from text and checks it.
-///
-/// # Errors
-///
-/// The first [`Fault`].
 pub fn parse(text: &str) -> Result<Study, Fault> {
     let study: Study =
         toml::from_str(text).map_err(|error| shape_fault(text, Kind::Completion, &error))?;

@@ -39,10 +39,6 @@ impl Request for Order {
 
 /// Makes a trial at a place. Where the place is a virtual access point and the order says so, the study's caches are
 /// modelled there.
-///
-/// # Errors
-///
-/// [`Error`] of the host.
 pub(super) fn made(
     site: &Site<'_, Contention>,
     place: &Place,

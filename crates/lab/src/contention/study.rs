@@ -38,19 +38,11 @@ const FIGURE: &str =
     "this needs a figure or none at all; write for instance { weight = 512 } or \"idle\"";
 
 /// Checks a study that the command line has changed; there is no line to tell then.
-///
-/// # Errors
-///
-/// What is wrong.
 pub fn check(study: &Study) -> Result<(), String> {
     Rules { text: "", study }.check().map_err(|fault| fault.why)
 }
 
 /// Reads a study from text and checks it.
-///
-/// # Errors
-///
-/// The first [`Fault`].
 pub fn parse(text: &str) -> Result<Study, Fault> {
     let document =
         DeTable::parse(text).map_err(|error| shape_fault(text, Kind::Contention, &error))?;

@@ -27,12 +27,10 @@ const HASHING: Duration = Duration::from_secs(180);
 /// So many files of an overlay are listed.
 pub const MOST_FILES: usize = 1000;
 
-/// A board that answers.
 #[derive(Clone, Debug)]
 pub(super) struct Board {
     /// Another one after each start.
     pub(super) boot: String,
-    /// What it runs from.
     pub(super) slot: Slot,
     /// The number of its overlay.
     overlay: u32,
@@ -79,7 +77,6 @@ impl Partition {
 /// The content of what a board runs from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Content {
-    /// The slot.
     pub slot: String,
     /// SHA-256 of its kernel.
     pub kernel: Sha256Hex,
@@ -92,7 +89,6 @@ pub struct Content {
 pub struct OverlayFile {
     /// `hides` a file of the image, `removes` one, or `adds` one that the image has not.
     pub effect: &'static str,
-    /// Its path.
     pub path: String,
 }
 
@@ -165,7 +161,6 @@ fn overlay_file(line: &str) -> Option<OverlayFile> {
     Some(OverlayFile { effect, path: inert::line(path).into_owned() })
 }
 
-/// What a device said.
 #[derive(Default)]
 pub(super) struct Said {
     /// What `uname -m` says.
@@ -179,11 +174,6 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Asks a device.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Shell::run`], and [`Failure::NoAnswer`].
     pub(super) fn by(shell: Shell<'_>, device: &str) -> Result<Self, Error> {
         let Answer { output, said, .. } = shell.run(LOOK, LIMIT)?;
         let mut read = Self::default();
@@ -221,10 +211,6 @@ impl Said {
     }
 
     /// The board that it is.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::NoSlots`] of another device.
     pub(super) fn board(self, device: &str) -> Result<Board, Failure> {
         let lacks = |what: &str| Failure::NoSlots {
             device: device.to_owned(),

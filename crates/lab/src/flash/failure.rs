@@ -11,101 +11,57 @@ pub enum Failure {
     #[error(
         "{device} says nothing of how an image gets there; write a table [flash] into its device file"
     )]
-    NoWay {
-        /// The device.
-        device: String,
-    },
+    NoWay { device: String },
     /// The device is at no address of ssh's.
     #[error("{device} is not reached by ssh, so nothing is flashed there")]
-    NoAddress {
-        /// The device.
-        device: String,
-    },
+    NoAddress { device: String },
     /// A flag that this way to flash does not have.
     #[error(
         "{device} is not flashed into slots, so it has no overlay that --wipe-overlay could mean"
     )]
-    NoOverlay {
-        /// The device.
-        device: String,
-    },
+    NoOverlay { device: String },
     /// The image is for another processor.
     #[error("{} is an image for {image}, and {device} is {machine}", path.display())]
     OtherProcessor {
-        /// The image.
         path: PathBuf,
-        /// What it is for.
         image: Processor,
-        /// The device.
         device: String,
         /// What the device says that it is.
         machine: String,
     },
     /// The device has no slots as `headroom board` makes them.
     #[error("{device} has no slots of headroom's: {why}")]
-    NoSlots {
-        /// The device.
-        device: String,
-        /// What is missing.
-        why: String,
-    },
+    NoSlots { device: String, why: String },
     /// A part of the image is longer than its place.
     #[error("the {part} of {} has {size} KiB, and slot {slot} of {device} has {room} KiB for it", path.display())]
     TooLarge {
-        /// The image.
         path: PathBuf,
-        /// Which part.
         part: &'static str,
         /// Its length, KiB.
         size: u64,
-        /// The device.
         device: String,
-        /// The slot.
         slot: Slot,
         /// What there is, KiB.
         room: u64,
     },
     /// The slot that runs is itself on trial.
     #[error("{device} is still trying slot {slot}; wait until that has come up, or was given up")]
-    OnTrial {
-        /// The device.
-        device: String,
-        /// The slot.
-        slot: Slot,
-    },
-    /// Somebody else flashes it.
+    OnTrial { device: String, slot: Slot },
     #[error("somebody else flashes {device} at this moment")]
-    Busy {
-        /// The device.
-        device: String,
-    },
+    Busy { device: String },
     /// The device does not take the image.
     #[error("{device} does not take the image: {said}; nothing was flashed")]
-    Refused {
-        /// The device.
-        device: String,
-        /// What it said.
-        said: String,
-    },
+    Refused { device: String, said: String },
     /// What was written is not what was sent, or could not be written. The slot that runs still starts.
     #[error("slot {slot} of {device} could not be written: {said}; the slot that runs stays")]
-    NotWritten {
-        /// The device.
-        device: String,
-        /// The slot.
-        slot: Slot,
-        /// What the device said.
-        said: String,
-    },
+    NotWritten { device: String, slot: Slot, said: String },
     /// The image did not come up, and the device is back with the one before.
     #[error(
         "the image did not come up on {device}: it is back in slot {slot} with the image that it had{}",
         reasons(console)
     )]
     RolledBack {
-        /// The device.
         device: String,
-        /// The slot that runs.
         slot: Slot,
         /// What the console said of it.
         console: Vec<String>,
@@ -113,11 +69,9 @@ pub enum Failure {
     /// The device does not answer any more, with neither image.
     #[error("{device} did not come back within {waited_s} s{}", reasons(console))]
     NotBack {
-        /// The device.
         device: String,
         /// How long it was waited for.
         waited_s: u64,
-        /// What the console said.
         console: Vec<String>,
     },
     /// It came up with something else than was flashed.
@@ -125,9 +79,7 @@ pub enum Failure {
         "{device} runs from {what} whose content is not the image's: {found} in place of {wanted}"
     )]
     OtherContent {
-        /// The device.
         device: String,
-        /// Which part.
         what: &'static str,
         /// SHA-256 of what is there.
         found: String,
@@ -136,12 +88,7 @@ pub enum Failure {
     },
     /// The device says what is no answer.
     #[error("{device} does not say what it runs from: {why}")]
-    NoAnswer {
-        /// The device.
-        device: String,
-        /// What it said.
-        why: String,
-    },
+    NoAnswer { device: String, why: String },
 }
 
 fn reasons(console: &[String]) -> String {

@@ -49,7 +49,6 @@ pub struct Request {
 /// A device that runs from its new image.
 #[derive(Clone, Debug, Serialize)]
 pub struct Flashed {
-    /// What it ran from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Content>,
     /// What it runs from: the image's, by content. `None` where nothing proves it.

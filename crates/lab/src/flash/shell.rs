@@ -64,10 +64,6 @@ impl Shell<'_> {
     }
 
     /// Runs a script that reads this.
-    ///
-    /// # Errors
-    ///
-    /// As [`Shell::run`].
     pub(super) fn run_with(
         &self,
         script: &str,

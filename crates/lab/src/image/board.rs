@@ -52,7 +52,6 @@ const HOW: &str = "fit gzip, squashfs zstd 6, root 755";
 pub struct Build {
     /// Its name among those of [`recipe::PROGRAMS`].
     pub program: String,
-    /// The file.
     pub path: PathBuf,
 }
 

@@ -172,7 +172,6 @@ impl Root {
 
 /// Modules that were given with a kernel, or in its root.
 struct Given<'a, S> {
-    /// What a complaint names.
     path: &'a Path,
     index: Index,
     source: S,

@@ -92,7 +92,6 @@ pub(super) fn unpack(file: Vec<u8>) -> Result<Vec<u8>, Error> {
 
 /// A kernel that somebody gave.
 pub(super) struct Kernel {
-    /// What QEMU starts.
     pub(super) boots: Vec<u8>,
     /// The kernel proper, where that is another file.
     plain: Option<Vec<u8>>,

@@ -66,9 +66,7 @@ pub(crate) fn stripped(program: Vec<u8>) -> Vec<u8> {
 pub struct Image {
     /// SHA-256 of kernel and root together, cut to 32 hexadecimal digits.
     pub id: String,
-    /// The kernel.
     pub kernel: PathBuf,
-    /// The in-memory root.
     pub root: PathBuf,
     /// The kernel's release.
     pub release: String,
@@ -185,11 +183,9 @@ pub fn same_firmware(run: &Path, files: &Files, then: &Sums, cancel: &Cancel) ->
 /// How much of an image is in the cache.
 #[derive(Clone, Debug)]
 pub enum Cached {
-    /// All of it.
     Image(Box<Image>),
     /// Its packages, without our programs on top.
     Base,
-    /// Nothing.
     Nothing,
 }
 
@@ -242,7 +238,6 @@ fn read_base(folder: &Path) -> Result<Base, Error> {
 
 /// A program that lies over the base: one of ours as the build left it, or another build of one of the base's.
 struct Program {
-    /// What ours is called.
     name: &'static str,
     /// Where the guest has it, without a leading slash.
     place: String,

@@ -28,7 +28,6 @@ pub(super) struct Place {
 pub(super) struct Module {
     /// Its path in the root, without a leading slash.
     pub(super) path: String,
-    /// The file.
     pub(super) content: Vec<u8>,
 }
 

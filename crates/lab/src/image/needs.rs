@@ -13,7 +13,6 @@ struct Need {
     text: Option<&'static str>,
     /// How a kernel gets it.
     option: &'static str,
-    /// What it is for.
     what: &'static str,
 }
 

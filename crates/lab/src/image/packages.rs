@@ -30,12 +30,10 @@ pub(super) const LIST_FILE: &str = "headroom-packages";
 /// Where the other one leaves the scripts.
 pub(super) const SCRIPT_FOLDER: &str = "headroom-scripts/";
 
-/// What is fetched.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
     /// The recipe's packages.
     pub(super) port: Port,
-    /// And more.
     pub(super) more: &'a [PackageName],
 }
 

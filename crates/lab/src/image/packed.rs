@@ -56,7 +56,6 @@ const FORMATS: [Format; 7] = [
     format(b"\x89LZO\0", "lzop", &["--decompress", "--stdout"], "lzop"),
 ];
 
-/// What is unpacked.
 pub(super) enum Packed<'a> {
     Bytes(&'a [u8]),
     File(File),
@@ -74,10 +73,6 @@ impl Format {
     }
 
     /// All of it in memory, where it is at most so many bytes.
-    ///
-    /// # Errors
-    ///
-    /// As [`Format::unpack`].
     pub(super) fn bytes(self, packed: &[u8], most: u64) -> Result<Vec<u8>, Error> {
         let mut out = Bounded { out: Vec::new(), left: most };
         self.unpack(Packed::Bytes(packed), &mut out)?;

@@ -32,10 +32,6 @@ const PADDED: usize = (256 + 7) * 4096;
 const LONGEST: u64 = 4 << 30;
 
 /// The other build of an image, found in the cache or made.
-///
-/// # Errors
-///
-/// [`Error`] of the disk.
 pub(crate) fn of(lab: &Lab, image: &Image) -> Result<Image, Error> {
     let key = key(image);
     let entry = lab.cache.obtain(Name { kind: IMAGE, key: &key }, |folder| make(image, folder))?;

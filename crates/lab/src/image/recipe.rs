@@ -25,7 +25,6 @@ pub(super) struct Port {
 }
 
 impl Port {
-    /// That of an architecture.
     pub(super) const fn of(architecture: Architecture) -> Self {
         match architecture {
             Architecture::X86_64 => Self {
@@ -404,7 +403,6 @@ pub(super) const FOLDERS: [&str; 13] = [
 /// The accounts; those that packages ask for come behind.
 pub(super) const PASSWD: &str = "etc/passwd";
 
-/// Their groups.
 pub(super) const GROUP: &str = "etc/group";
 
 /// Folders that packages ask for, for pid 1: those below `/run` would not outlive a boot.

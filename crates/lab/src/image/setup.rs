@@ -15,7 +15,6 @@ pub(super) const LONGEST: u64 = 256 << 10;
 /// Characters shown of each request that was not met,
 const LONGEST_SHOWN: usize = 80;
 
-/// and requests shown.
 const MOST_SHOWN: usize = 8;
 
 /// Programs that make accounts, and those that make folders.
@@ -31,7 +30,6 @@ pub(super) enum Source {
     Sysusers,
     /// A file of tmpfiles.d.
     Tmpfiles,
-    /// A unit of systemd.
     Unit,
 }
 

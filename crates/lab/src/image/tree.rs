@@ -18,7 +18,6 @@ const SEARCH: [&str; 6] = ["usr/local/sbin", "usr/local/bin", "usr/sbin", "usr/b
 /// So many links lead to a file at the most (`MAXSYMLINKS`).
 const MOST_LINKS: u32 = 40;
 
-/// One name.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     Folder,

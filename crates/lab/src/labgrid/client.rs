@@ -17,7 +17,6 @@ use crate::{
     remote::Address,
 };
 
-/// What it is called.
 const PROGRAM: &str = "labgrid-client";
 
 /// Where labgrid-client looks for a coordinator that nothing names.
@@ -47,10 +46,6 @@ pub(super) struct Client {
 
 impl Client {
     /// For the place of a device file.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoLabgrid`].
     pub(super) fn of(labgrid: &Labgrid) -> Result<Self, Error> {
         let program = host::find(PROGRAM).ok_or(Error::NoLabgrid)?;
         let coordinator = labgrid.coordinator.clone();
@@ -127,10 +122,6 @@ impl Client {
     }
 
     /// A call to its end, and its output.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Labgrid`] with its reason; [`Error::Interrupted`].
     fn call(
         &self,
         words: impl IntoIterator<Item = impl AsRef<OsStr>>,

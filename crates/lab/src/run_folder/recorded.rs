@@ -23,7 +23,6 @@ use crate::Error;
 /// A run as a folder holds it.
 #[derive(Clone, Debug)]
 pub struct Recorded<K: Experiment = Clients> {
-    /// The folder.
     pub path: PathBuf,
     /// What was asked, with what, on what.
     pub run: RunOf<K>,
@@ -70,19 +69,11 @@ pub fn read<K: Experiment>(path: &Path) -> Result<Recorded<K>, Error> {
 }
 
 /// Reads a run of whatever kind.
-///
-/// # Errors
-///
-/// As [`read`].
 pub fn read_any(path: &Path) -> Result<AnyRecorded, Error> {
     read_any_in(&opened(path)?)
 }
 
 /// The same in an open folder.
-///
-/// # Errors
-///
-/// As [`read`].
 pub fn read_any_in(folder: &Folder) -> Result<AnyRecorded, Error> {
     let text = run_json(folder)?;
     Ok(match kind_of(&text).map_err(|why| no_run(folder.path(), why))? {

@@ -44,12 +44,10 @@ impl WholeFiles {
         Ok(Self { folder, events: Mutex::new(log), sums, lock })
     }
 
-    /// The folder.
     pub(crate) fn folder(&self) -> &Folder {
         &self.folder
     }
 
-    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -60,19 +58,11 @@ impl WholeFiles {
     }
 
     /// Writes a value as a file of this name, whole or not at all.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::DiskFull`] or [`Error::File`].
     pub(crate) fn write(&self, name: &str, value: &impl Serialize) -> Result<(), Error> {
         self.write_bytes(name, &json(value))
     }
 
     /// Writes a file, whole or not at all.
-    ///
-    /// # Errors
-    ///
-    /// As [`WholeFiles::write`].
     pub(crate) fn write_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.folder.replace(name, bytes).map_err(Error::file("write", self.path_of(name)))
     }

@@ -21,7 +21,6 @@ pub enum Error {
     /// The file cannot be read.
     #[error("cannot read the study {}: {source}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
         /// The system's answer.
         source: std::io::Error,
@@ -29,7 +28,6 @@ pub enum Error {
     /// Something in it is wrong.
     #[error("{}:{line}: {why}", path.display())]
     Wrong {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
@@ -43,9 +41,7 @@ pub enum Error {
 pub struct StudyFile<S = Study> {
     /// The file's name without folder and ending.
     pub name: String,
-    /// The text.
     pub text: String,
-    /// Of the text.
     pub sha256: Sha256Hex,
     /// What it means, and what is carried out.
     pub study: S,
@@ -84,10 +80,6 @@ impl<S> StudyFile<S> {
 
 impl StudyFile {
     /// A study that no one wrote down: its text is made from it, so that it can be carried out again.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with it.
     pub fn of(name: &str, study: Study) -> Result<Self, String> {
         let text = toml::to_string(&study).map_err(|error| error.to_string())?;
         Rules { text: &text, study: &study }.check().map_err(|fault| fault.why)?;
@@ -116,11 +108,6 @@ pub struct StudyText {
 }
 
 impl StudyText {
-    /// Reads a study file.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Read`].
     pub fn read(path: &Path) -> Result<Self, Error> {
         let path = path.to_owned();
         match file::text(&path, file::WRITTEN) {
@@ -140,20 +127,12 @@ impl StudyText {
     }
 
     /// The study of any kind, checked.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Wrong`], with file and line.
     pub fn study(self) -> Result<AnyStudyFile, Error> {
         self.with(Defaults::Usual)
     }
 
     /// The same for a device: its clients are those that are there, and need not be said; and its time is real, so that more
     /// pairs and repetitions are made where the study does not say how many.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Wrong`], with file and line.
     pub fn study_for_device(self) -> Result<AnyStudyFile, Error> {
         self.with(Defaults::Device)
     }
@@ -171,10 +150,6 @@ impl StudyText {
 }
 
 /// Reads and checks a study file of any kind.
-///
-/// # Errors
-///
-/// [`Error`], with file and line.
 pub fn load(path: &Path) -> Result<AnyStudyFile, Error> {
     StudyText::read(path)?.study()
 }

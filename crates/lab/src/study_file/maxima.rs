@@ -21,7 +21,6 @@ pub const WINDOW: Span = Span::from_secs(24 * 3600);
 /// Samples of one trial: a day of seconds, and some.
 pub const SAMPLES: u64 = 100_000;
 
-/// Trials of a plan.
 pub const TRIALS: u64 = 10_000;
 
 /// Warm-ups and windows of a whole plan.

@@ -16,15 +16,12 @@ pub(super) const MAILBOX_FD: i32 = 7;
 /// What a virtual access point is, as far as QEMU and pid 1 are concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Its processor.
     pub arch: Architecture,
-    /// How time passes.
     pub mode: Mode,
     /// What runs the guest's instructions in real-time mode.
     pub accelerator: Accelerator,
     /// Access-point radios.
     pub radios: u32,
-    /// Clients that join.
     pub clients: u32,
     /// Whether the console has a shell.
     pub shell: bool,

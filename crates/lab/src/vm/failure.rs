@@ -16,7 +16,6 @@ pub enum Failure {
     /// QEMU ended before its work was done.
     #[error("QEMU ended unasked ({status}){}", said_by(stderr))]
     Died {
-        /// How it ended.
         status: String,
         /// The end of what it said.
         stderr: String,
@@ -26,7 +25,6 @@ pub enum Failure {
     /// The agent on a device that is there already ended.
     #[error("the agent ended unasked ({status}){}", said_by(said))]
     Ended {
-        /// How it ended.
         status: String,
         /// The end of what it said, or ssh did.
         said: String,
@@ -42,7 +40,6 @@ pub enum Failure {
     /// Nothing was heard for too long.
     #[error("the access point was silent for {} s while waiting for {awaited}", waited.as_secs())]
     Hang {
-        /// What should have come.
         awaited: &'static str,
         /// How long it did not.
         waited: Duration,
@@ -55,7 +52,6 @@ pub enum Failure {
         took.as_secs()
     )]
     Late {
-        /// What should have come.
         awaited: &'static str,
         /// How long it did not.
         took: Duration,
@@ -65,7 +61,6 @@ pub enum Failure {
     Unexpected {
         /// What came, in words.
         got: &'static str,
-        /// What should have come.
         awaited: &'static str,
     },
     /// The agent said more than the order can be answered with.
@@ -95,7 +90,6 @@ pub enum Failure {
     /// The agent's answer lacks something.
     #[error("the agent's answer is incomplete: {came} samples of {expected}")]
     Incomplete {
-        /// Samples that came.
         came: usize,
         /// Samples that were asked for.
         expected: usize,
@@ -114,12 +108,7 @@ pub enum Failure {
     Uncounted(#[from] Unread),
     /// QEMU's control channel said no.
     #[error("QEMU refused `{command}`: {why}")]
-    Control {
-        /// The command.
-        command: String,
-        /// Its answer.
-        why: String,
-    },
+    Control { command: String, why: String },
 }
 
 fn said_by(text: &str) -> String {

@@ -38,7 +38,6 @@ const GLANCE: Duration = Duration::from_millis(50);
 /// What a machine starts from.
 #[derive(Clone, Copy, Debug)]
 pub enum Start<'a> {
-    /// The kernel.
     Boot(&'a Image),
     /// A snapshot's file; the machine then waits for [`Machine::go`].
     Restore(&'a Path),
@@ -136,10 +135,6 @@ impl Machine {
     /// state and not a moment of the host's. In real time it is sent once the agent's port is open: QEMU opens a restored
     /// port by a timer of the running machine, and with several virtual CPUs bytes that were sent before were lost in one
     /// restore of five.
-    ///
-    /// # Errors
-    ///
-    /// As [`Device::frame`].
     pub fn begin(&mut self, order: &Order) -> Result<(), Error> {
         if self.goes {
             return self.channel.order(order);
@@ -155,20 +150,12 @@ impl Machine {
     }
 
     /// Lets a restored machine run.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`], [`Error::Interrupted`].
     pub fn go(&mut self) -> Result<(), Error> {
         self.goes = true;
         self.control(|qmp| qmp.command("cont", json!({}))).map(drop)
     }
 
     /// Waits for the agent's hello after a boot, and tells how many clients have joined meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// As [`Device::frame`].
     pub fn wait_until_up(&mut self, mut joined: impl FnMut(u32, u32)) -> Result<Frame, Error> {
         let mut shown = None;
         self.channel.expect(Allowance::boot(self.clients));
@@ -212,10 +199,6 @@ impl Machine {
     }
 
     /// A second reader of the console, and its keyboard: bytes from now on come out of it as well.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn tap_console(&self) -> std::io::Result<UnixStream> {
         self.channel.peer.console.tap()
     }

@@ -7,16 +7,10 @@ use std::{fs::File, io, os::unix::fs::FileExt};
 use model::wire;
 use rustix::fs::{MemfdFlags, memfd_create};
 
-/// The memory.
 #[derive(Debug)]
 pub(super) struct Mailbox(File);
 
 impl Mailbox {
-    /// An empty one.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub(super) fn new() -> io::Result<Self> {
         let file = File::from(memfd_create("mailbox", MemfdFlags::CLOEXEC)?);
         file.set_len(wire::Mailbox::LENGTH as u64)?;
@@ -25,19 +19,11 @@ impl Mailbox {
     }
 
     /// Leaves an order there, as the stream has it. The machine must stand still, or not have been started.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub(super) fn put(&self, order: &[u8]) -> io::Result<()> {
         self.0.write_all_at(order, wire::Mailbox::ORDER as u64)
     }
 
     /// The memory for QEMU.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub(super) fn share(&self) -> io::Result<File> {
         self.0.try_clone()
     }

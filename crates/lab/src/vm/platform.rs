@@ -12,7 +12,6 @@ pub struct Platform {
     pub qemu: &'static str,
     /// The Debian package that has it.
     pub package: &'static str,
-    /// The board.
     pub(super) machine: &'static str,
     /// The processor of counted mode: none of its instructions returns the host's entropy.
     pub(super) counted: &'static str,

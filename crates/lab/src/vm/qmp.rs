@@ -68,11 +68,6 @@ impl Qmp {
         Ok(qmp)
     }
 
-    /// One command.
-    ///
-    /// # Errors
-    ///
-    /// As [`Qmp::open`].
     pub(super) fn command(&mut self, name: &str, arguments: Value) -> Result<Value, Error> {
         let asked = Asked::now(name);
         let line = format!("{}\n", json!({ "execute": name, "arguments": arguments }));
@@ -110,7 +105,6 @@ impl Qmp {
         self.events.extend(event);
     }
 
-    /// The next line.
     fn line(&mut self, asked: Asked<'_>) -> Result<Value, Error> {
         loop {
             self.cancel.check()?;

@@ -54,7 +54,6 @@ pub struct Born {
     pub associated_ms: u64,
     /// What the access point said of itself.
     pub facts: Facts,
-    /// Who was associated.
     pub census: Census,
 }
 
@@ -198,10 +197,6 @@ fn born(hello: Frame, census: Frame, associated_ms: u64) -> Result<Born, Failure
 }
 
 /// Kernel and hostapd must both count what was planned, radio by radio.
-///
-/// # Errors
-///
-/// [`Failure::Clients`] with the first disagreement.
 pub fn check_clients(census: &Census, shape: &Shape) -> Result<(), Failure> {
     let refused = |text: String| Err(Failure::Clients(text));
     if census.interfaces.len() != shape.radios as usize {

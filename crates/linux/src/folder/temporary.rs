@@ -24,10 +24,6 @@ pub struct Temporary {
 
 impl Temporary {
     /// Makes a folder below another one (mode 0700), with a name that nobody can guess.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn below(parent: impl Into<PathBuf>, prefix: &str) -> io::Result<Self> {
         let parent = Folder::open(parent)?;
         loop {
@@ -45,20 +41,14 @@ impl Temporary {
     }
 
     /// Makes one in the system's folder for temporary files.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn new(prefix: &str) -> io::Result<Self> {
         Self::below(std::env::temp_dir(), prefix)
     }
 
-    /// The folder.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -83,10 +73,6 @@ impl Drop for Temporary {
 }
 
 /// 64 random bits, hexadecimal: a name that nobody can guess.
-///
-/// # Errors
-///
-/// The system's.
 pub fn random_name() -> io::Result<String> {
     let mut bytes = [0; 8];
     getrandom(&mut bytes, GetRandomFlags::empty())?;

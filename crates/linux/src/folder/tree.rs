@@ -9,7 +9,6 @@ use super::{DIRECTORY, Folder};
 /// One name in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The name.
     pub name: String,
     /// Whether it is a folder; a link to one is none.
     pub is_folder: bool,
@@ -27,10 +26,6 @@ struct Listed {
 
 impl Folder {
     /// What is in it, in the order of names. Names that are not UTF-8 are left out: none of ours is so.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn entries(&self) -> io::Result<Vec<Entry>> {
         let listed = self.listed()?.into_iter();
         // One that is gone meanwhile is in it no more.
@@ -38,10 +33,6 @@ impl Folder {
     }
 
     /// The names of the folders in it, as [`Folder::entries`] has them. The listing says what each is, so none is looked at.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn folders(&self) -> io::Result<Vec<String>> {
         let is_folder = |listed: &Listed| match listed.kind {
             // Some file systems do not say.

@@ -38,16 +38,11 @@ impl Folder {
     }
 
     /// The same, and makes what is not there; the last folder has this mode.
-    ///
-    /// # Errors
-    ///
-    /// As [`Folder::open_trusted`].
     pub fn create_trusted(path: impl AsRef<Path>, mode: u32) -> io::Result<Self> {
         Walk::to(path.as_ref(), Some(Mode::from_bits_truncate(mode)))
     }
 }
 
-/// Where the walk is.
 struct Walk {
     at: OwnedFd,
     path: PathBuf,

@@ -186,7 +186,6 @@ pub struct Message<'a> {
     pub flags: u16,
     /// The number of the request that it answers.
     pub sequence: u32,
-    /// What follows the header.
     pub payload: &'a [u8],
 }
 
@@ -281,7 +280,6 @@ fn message(bytes: &[u8]) -> Option<(Message<'_>, usize)> {
     Some((message, length))
 }
 
-/// One attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute<'a> {
     /// Which one, without the flags that say how to read it.

@@ -180,7 +180,6 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Answers from this recording.
     pub fn new(recording: Recording) -> io::Result<Self> {
         let fd = eventfd(1, EventfdFlags::CLOEXEC)?;
         let exchanges = recording.exchanges;

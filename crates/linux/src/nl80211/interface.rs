@@ -46,13 +46,10 @@ pub struct Interface {
 /// What an interface does on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InterfaceKind {
-    /// A client.
     Station,
-    /// An access point.
     AccessPoint,
     /// A part of an access point: the stations of one VLAN, or one station that carries four addresses.
     AccessPointVlan,
-    /// A listener.
     Monitor,
     /// Any other `NL80211_IFTYPE_…`, by its number.
     Other(u32),
@@ -75,7 +72,6 @@ impl From<u32> for InterfaceKind {
 pub struct Channel {
     /// The primary channel's frequency in MHz.
     pub frequency_mhz: u32,
-    /// How wide it is.
     pub width: Option<Width>,
     /// The middle of the whole channel in MHz.
     pub centre_mhz: Option<u32>,
@@ -88,7 +84,6 @@ pub struct Channel {
 pub struct InterfaceLink {
     /// Its number, 0 to 14.
     pub id: u8,
-    /// Its hardware address.
     pub address: Option<Address>,
     /// Where it is on the air; kernels before 6.9 do not say.
     pub channel: Option<Channel>,

@@ -34,7 +34,6 @@ const CMD_CH_SWITCH_NOTIFY: u8 = 88;
 pub enum Membership<'a> {
     /// A station associated. Kernels tell who, and mostly no figures.
     Joined(&'a StationReading),
-    /// A station left.
     Left {
         /// Its figures at the end, all of them.
         last: &'a StationReading,

@@ -111,14 +111,12 @@ pub struct StationReading {
     pub tx_duration_us: Option<u64>,
     /// Its share of the air time, in units of the others' shares.
     pub airtime_weight: Option<u16>,
-    /// What it may do.
     pub flags: Option<StationFlags>,
 }
 
 /// A counter, and how soon it begins again at 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// Its value.
     pub value: u64,
     /// Whether it counts in 64 bits; one of 32 begins again after 4 GiB.
     pub wide: bool,
@@ -173,12 +171,10 @@ pub struct StationFlags {
 }
 
 impl StationFlags {
-    /// It may exchange data.
     pub fn authorised(self) -> bool {
         self.has(1)
     }
 
-    /// It takes short preambles.
     pub fn short_preamble(self) -> bool {
         self.has(2)
     }
@@ -193,12 +189,10 @@ impl StationFlags {
         self.has(4)
     }
 
-    /// It has authenticated.
     pub fn authenticated(self) -> bool {
         self.has(5)
     }
 
-    /// It has associated.
     pub fn associated(self) -> bool {
         self.has(7)
     }

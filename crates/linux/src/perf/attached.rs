@@ -35,7 +35,6 @@ pub enum Scope<'a> {
     Processes(&'a dyn Fn() -> Vec<u32>),
     /// A control group, by its folder.
     Group(PathBuf),
-    /// The machine.
     Machine,
 }
 
@@ -48,7 +47,6 @@ pub struct Wanted {
     pub purpose: Purpose,
     /// The event; it should be disabled and inherited.
     pub attributes: Attributes,
-    /// Whether it writes samples.
     pub writes: bool,
     /// Whether a user probe's breakpoint is to be in every process that has the file; counted is who is in
     /// question all the same. Without that a breakpoint is where the kernel believes an event's process to be.
@@ -58,7 +56,6 @@ pub struct Wanted {
     pub everywhere: bool,
 }
 
-/// The rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rings {
     /// Bytes of each; a power of two of pages.
@@ -113,19 +110,11 @@ impl Attached {
     }
 
     /// Starts every event.
-    ///
-    /// # Errors
-    ///
-    /// None is documented.
     pub fn enable(&self) -> io::Result<()> {
         self.events.iter().try_for_each(|(_, event)| event.enable())
     }
 
     /// Stops every event; what is in the rings stays.
-    ///
-    /// # Errors
-    ///
-    /// None is documented.
     pub fn disable(&self) -> io::Result<()> {
         self.events.iter().try_for_each(|(_, event)| event.disable())
     }
@@ -140,7 +129,6 @@ impl Attached {
         &self.processes
     }
 
-    /// The rings.
     pub fn rings(&mut self) -> &mut [Ring] {
         &mut self.rings
     }
@@ -151,10 +139,6 @@ impl Attached {
     }
 
     /// What each wanted event has counted on everybody.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's.
     pub fn readings(&self, wanted: usize) -> io::Result<Vec<Reading>> {
         let mut sums = vec![Reading { count: 0, lost: Some(0) }; wanted];
         for (place, event) in &self.events {
@@ -167,10 +151,6 @@ impl Attached {
     }
 
     /// The number of each event in samples, with the place of what was wanted; ascending.
-    ///
-    /// # Errors
-    ///
-    /// None is documented.
     pub fn ids(&self) -> io::Result<Vec<(u64, usize)>> {
         let ids = self.events.iter().map(|(place, event)| Ok((event.id()?, *place)));
         let mut ids = ids.collect::<io::Result<Vec<_>>>()?;

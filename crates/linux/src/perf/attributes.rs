@@ -34,7 +34,6 @@ pub mod sample {
     pub const TIME: u64 = 1 << 2;
     /// The chain of callers.
     pub const CALLCHAIN: u64 = 1 << 5;
-    /// On which CPU.
     pub const CPU: u64 = 1 << 7;
     /// How much the sample stands for.
     pub const PERIOD: u64 = 1 << 8;
@@ -56,7 +55,6 @@ pub mod flag {
     pub const DISABLED: u64 = 1;
     /// Children and threads that are born later are counted as well.
     pub const INHERIT: u64 = 1 << 1;
-    /// Not in the kernel.
     pub const EXCLUDE_KERNEL: u64 = 1 << 5;
     /// Not in a hypervisor.
     pub const EXCLUDE_HV: u64 = 1 << 6;
@@ -169,7 +167,6 @@ impl Attributes {
         self
     }
 
-    /// Registers of the moment.
     #[must_use]
     pub fn registers(mut self, registers: u64) -> Self {
         self.words[12] = registers;

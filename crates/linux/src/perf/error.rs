@@ -8,10 +8,8 @@ use std::{fmt, io};
 
 use rustix::io::Errno;
 
-/// What was tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Sampling.
     Sample,
     /// A probe on a user function.
     UserProbe,
@@ -61,7 +59,6 @@ impl Error {
     }
 }
 
-/// What the machine allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// `kernel.perf_event_paranoid`; `None`: the kernel has no performance events.
@@ -71,7 +68,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Reads both.
     pub fn read() -> Self {
         Self { paranoid: number("perf_event_paranoid"), rate: number("perf_event_max_sample_rate") }
     }

@@ -52,7 +52,6 @@ const fn with_pointer(number: u64, reads: bool) -> u64 {
     (way << shift) | ((size_of::<usize>() as u64) << 16) | (0x24 << 8) | number
 }
 
-/// Whose events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A thread's, wherever it runs.
@@ -80,13 +79,11 @@ impl Target {
 /// What an event has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Events.
     pub count: u64,
     /// Records that found no room in the ring; `None` before Linux 6.0.
     pub lost: Option<u64>,
 }
 
-/// An open event.
 #[derive(Debug)]
 pub struct Event {
     fd: OwnedFd,
@@ -118,19 +115,11 @@ impl Event {
     }
 
     /// Starts it, and what its thread's children have inherited of it.
-    ///
-    /// # Errors
-    ///
-    /// None is documented.
     pub fn enable(&self) -> io::Result<()> {
         self.ask(ENABLE, 0)
     }
 
     /// Stops it, and what was inherited.
-    ///
-    /// # Errors
-    ///
-    /// None is documented.
     pub fn disable(&self) -> io::Result<()> {
         self.ask(DISABLE, 0)
     }
@@ -157,10 +146,6 @@ impl Event {
     }
 
     /// Its number in samples; what is inherited has the same.
-    ///
-    /// # Errors
-    ///
-    /// None is documented.
     pub fn id(&self) -> io::Result<u64> {
         let mut id = 0_u64;
         // SAFETY: the request writes one `u64` to the address, which is that of `id`.
@@ -169,10 +154,6 @@ impl Event {
     }
 
     /// What it has counted, with what was inherited.
-    ///
-    /// # Errors
-    ///
-    /// None is documented.
     pub fn read(&self) -> io::Result<Reading> {
         let mut bytes = [0_u8; 16];
         let length = rustix::io::read(&self.fd, &mut bytes)?;

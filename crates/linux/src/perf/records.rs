@@ -19,7 +19,6 @@ pub mod kind {
     pub const THROTTLE: u32 = 5;
     /// A process or thread was born.
     pub const FORK: u32 = 7;
-    /// A sample.
     pub const SAMPLE: u32 = 9;
     /// Code was mapped.
     pub const MMAP2: u32 = 10;
@@ -39,7 +38,6 @@ pub fn lost(record: &[u8]) -> Option<(u64, u64)> {
     Some((u64_at(record, 8)?, u64_at(record, 16)?))
 }
 
-/// A birth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fork {
     /// The new thread.
@@ -63,9 +61,7 @@ pub fn fork(record: &[u8]) -> Option<Fork> {
 /// A file that was mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapped<'a> {
-    /// By which process.
     pub pid: u32,
-    /// The file.
     pub file: FileId,
     /// Whether its code may be executed.
     pub executable: bool,

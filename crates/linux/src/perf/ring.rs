@@ -61,7 +61,6 @@ impl Ring {
         Ok(Self { mapping, owner, cpu, page, length: bytes, whole: Vec::with_capacity(LONGEST) })
     }
 
-    /// The CPU.
     pub fn cpu(&self) -> u32 {
         self.cpu
     }

@@ -77,9 +77,7 @@ pub enum Place<'a> {
 /// Where a probe is to be.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe<'a> {
-    /// The function.
     pub place: Place<'a>,
-    /// Its end.
     pub end: End,
 }
 
@@ -136,10 +134,6 @@ pub struct Tracing {
 impl Tracing {
     /// Opens it where it is mounted. Where it is not it is mounted for this value alone: nobody else sees it, and
     /// it goes with its descriptor.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's.
     pub fn open() -> Result<Self, Error> {
         let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
         let root = match mount_point(&mounts, "tracefs") {
@@ -154,10 +148,6 @@ impl Tracing {
 
     /// Makes a probe, which does nothing before its event is open, and gives its event: disabled and inherited.
     /// `number` tells it from the group's others.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's.
     pub fn define(
         &self,
         group: Group,
@@ -208,10 +198,6 @@ impl Tracing {
 
     /// Says that we are about to have lines. Where nobody else of ours says so, the lines that are there belong to
     /// nobody any more, and are removed.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's.
     pub fn begin(&self) -> Result<Use, Error> {
         self.lock().map_err(|source| Error::new(Purpose::Tracing, "lock tracefs' list", source))
     }
@@ -234,10 +220,6 @@ impl Tracing {
     }
 
     /// The probes of processes of ours, each with its list.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's.
     pub fn ours(&self, which: impl Fn(Group) -> bool) -> io::Result<Vec<(&'static str, String)>> {
         let mut ours = Vec::new();
         for list in [USER, KERNEL].into_iter().filter(|list| self.root.has_file(list)) {

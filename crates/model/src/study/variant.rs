@@ -69,7 +69,6 @@ pub struct ImageFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Published {
-    /// At how many clients.
     pub clients: u32,
     /// The subject's CPU as a share of one core, %.
     pub percent_of_core: f64,

@@ -7,7 +7,6 @@ use model::completion::{Run, Study, Versus};
 
 use crate::again::{quoted, whole};
 
-/// The command.
 pub(super) fn command(run: &Run) -> String {
     match &run.study.completion.versus {
         Some(versus) => compare(&run.study, versus),

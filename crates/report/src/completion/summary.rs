@@ -74,7 +74,6 @@ fn table(points: &[&Point]) -> Table {
         .table()
 }
 
-/// The summary as Markdown.
 pub fn markdown(completion: &Completion) -> String {
     let (verdict, sentence) = overall(completion);
     let mut text = format!("## {verdict}\n\n{}\n\n{sentence}\n", cell(&completion.question));

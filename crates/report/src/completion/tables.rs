@@ -190,7 +190,6 @@ pub(super) fn parts(completion: &Completion) -> Table {
         .table()
 }
 
-/// The census.
 pub(super) fn commands(completion: &Completion) -> Table {
     Table::of("", &completion.commands)
         .head("place", "", |one| one.place.clone())
@@ -236,7 +235,6 @@ pub(super) fn places(run: &Run) -> Table {
         .table()
 }
 
-/// What was offered.
 pub(super) fn loads(run: &Run) -> Table {
     Table::of("Loads", &run.study.loads)
         .head("load", "", |load| load.name.clone())

@@ -30,7 +30,6 @@ const BAR: f64 = 14.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 36.0;
 
-/// One bar.
 struct Bar {
     name: &'static str,
     class: String,

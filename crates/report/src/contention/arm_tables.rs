@@ -186,7 +186,6 @@ pub(super) const OTHER_ROLES: [(Role, &str, &str); 3] = [
     ),
 ];
 
-/// What guard itself costs.
 pub(super) fn costs(cells: &[&Cell]) -> Table {
     // What each trial took to protect, the shortest first.
     let took = |guard: &Guarding| {

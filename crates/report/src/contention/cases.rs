@@ -25,7 +25,6 @@ pub(super) struct CasesSection {
     pub(super) cpus: String,
     /// Counters of the PMU; empty where there is none.
     pub(super) counters: String,
-    /// Why there are none.
     pub(super) no_counters: Option<&'static str>,
     /// Modelled caches; empty without a model.
     pub(super) caches: String,

@@ -19,7 +19,6 @@ pub(super) enum Family {
     Rule,
     /// Wi-Fi's threads are made nicer, alone or with more.
     Nice,
-    /// guard.
     Guard,
 }
 

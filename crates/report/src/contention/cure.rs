@@ -15,7 +15,6 @@ use super::{
 };
 use crate::marks;
 
-/// The section.
 pub(super) struct Cured {
     pub(super) lead: String,
     /// Cells and their planes.
@@ -32,7 +31,6 @@ pub(super) struct Cured {
     pub(super) is_one_block: bool,
 }
 
-/// A cell.
 pub(super) struct Card {
     pub(super) name: String,
     pub(super) summary: String,
@@ -41,7 +39,6 @@ pub(super) struct Card {
 }
 
 impl Cured {
-    /// From the candidates.
     pub(super) fn of(study: &Study, candidates: &[&Cell]) -> Self {
         let tried = || candidates.iter().copied().filter(|cell| !cell.arms.is_empty());
         let (harmed, unharmed): (Vec<&Cell>, Vec<&Cell>) =

@@ -12,12 +12,10 @@ pub(super) fn mean(unit: Unit, estimate: Option<&Estimate>) -> String {
     estimate.map_or(ABSENT.to_owned(), |estimate| unit.mean(estimate))
 }
 
-/// Its interval.
 pub(super) fn bracket(unit: Unit, estimate: Option<&Estimate>) -> String {
     estimate.map_or(ABSENT.to_owned(), |estimate| unit.bracket(estimate))
 }
 
-/// A plain value.
 pub(super) fn plain(unit: Unit, value: Option<f64>) -> String {
     value.map_or(ABSENT.to_owned(), |value| unit.plain(value))
 }

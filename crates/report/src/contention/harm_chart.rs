@@ -15,7 +15,6 @@ use crate::svg::{self, Scale, escape};
 /// Where things stand in one size of the picture, in its pixels.
 struct Frame {
     width: f64,
-    /// Height of a row.
     row: f64,
     /// Height above the rows.
     top: f64,
@@ -29,7 +28,6 @@ struct Frame {
 
 const WIDE: Frame =
     Frame { width: 1040.0, row: 30.0, top: 24.0, bar: 340.0..800.0, bar_top: 7.0, is_wide: true };
-/// For a telephone.
 const NARROW: Frame =
     Frame { width: 344.0, row: 54.0, top: 24.0, bar: 0.0..250.0, bar_top: 24.0, is_wide: false };
 const BAR: f64 = 14.0;

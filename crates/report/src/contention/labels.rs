@@ -10,7 +10,6 @@ const LETTER: f64 = 7.2;
 const LINE: f64 = 12.5;
 /// Between two names of one line.
 const GAP: f64 = 4.0;
-/// Half of a mark.
 const MARK: f64 = 5.5;
 
 /// A rectangle: left, top, right, bottom.

@@ -178,7 +178,6 @@ pub(super) fn left_out(contention: &Contention) -> Table {
         .table()
 }
 
-/// What identifies the run.
 pub(super) fn facts(run: &Run) -> Vec<Fact> {
     let shape = &run.study.contention;
     let plain = |name, value: String| Fact { name, value, code: false };

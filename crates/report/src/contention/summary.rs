@@ -80,7 +80,6 @@ fn harm_word(cell: &Cell) -> &'static str {
     }
 }
 
-/// The summary as Markdown.
 pub fn markdown(contention: &Contention) -> String {
     let (verdict, sentence) = overall(contention);
     let mut text =

@@ -57,7 +57,6 @@ pub(crate) struct Encoded {
     pub(crate) trees: Vec<EncodedTree>,
 }
 
-/// One tree as text.
 #[derive(Debug)]
 pub(crate) struct EncodedTree {
     pub(crate) nodes: String,

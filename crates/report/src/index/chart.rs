@@ -118,7 +118,6 @@ fn signed_ticks(lowest: f64, highest: f64) -> Vec<f64> {
     all[from..=to].to_vec()
 }
 
-/// The picture.
 pub(super) fn draw(runs: &[&Entry], names: &[&str]) -> String {
     let plot = Plot::of(runs);
     let lines: String =

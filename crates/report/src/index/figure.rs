@@ -27,11 +27,8 @@ pub struct Figure {
     pub variant: String,
     /// At how many clients; `None` where it is of all, or of a study without clients.
     pub clients: Option<u32>,
-    /// Its name in limits.
     pub name: String,
-    /// Its unit.
     pub unit: Measure,
-    /// The figure.
     pub estimate: Estimate,
 }
 

@@ -32,9 +32,7 @@ pub struct Entry {
     pub study: String,
     /// The study's question.
     pub question: String,
-    /// How it was decided.
     pub verdict: Verdict,
-    /// Why.
     pub sentence: String,
     /// Its key figure in words.
     pub key: Option<String>,
@@ -66,9 +64,7 @@ impl Entry {
 /// A folder that holds no run that can be read.
 #[derive(Clone, Debug, Serialize)]
 pub struct Unread {
-    /// The folder.
     pub folder: String,
-    /// Why.
     pub why: String,
 }
 

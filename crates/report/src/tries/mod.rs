@@ -9,7 +9,6 @@ use askama::Template;
 
 use crate::{Error, identity, prose, signed};
 
-/// One attempt.
 #[derive(Clone, Debug)]
 pub struct Attempt {
     /// Its number in the ledger.
@@ -39,7 +38,6 @@ pub struct Attempt {
 /// All that the page shows.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// What is asked.
     pub question: String,
     /// Where it stands, in sentences; names in backticks.
     pub standing: Vec<String>,

@@ -149,7 +149,6 @@ impl Page {
         answer["result"]["value"].clone()
     }
 
-    /// The same as text.
     pub(crate) fn text(&mut self, expression: &str) -> String {
         self.read(expression).as_str().unwrap_or_default().to_owned()
     }

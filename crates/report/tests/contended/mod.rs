@@ -36,7 +36,6 @@ const LIMITS: [&str; 9] = [
     "agreement >= 100%",
 ];
 
-/// Seconds of a window.
 const WINDOW_S: u64 = 10;
 
 /// A control: name, what, whether fixed, how hard it holds the application (0 not, 1 wholly), and how much work

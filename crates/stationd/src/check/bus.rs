@@ -15,7 +15,6 @@ const ABOUT: &str = "ubus";
 
 /// Which broker is asked, and about what.
 pub(super) struct Asked<'a> {
-    /// Its socket.
     pub(super) path: &'a Path,
     /// What the names of the field's objects begin with.
     pub(super) prefix: &'a str,

@@ -21,10 +21,8 @@ use crate::{
     options::{Error, Options, flags::Flags},
 };
 
-/// How a finding stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is there.
     Works,
     /// The settings do without it.
     Off,
@@ -39,9 +37,7 @@ pub enum State {
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is about.
     about: &'static str,
-    /// How it stands.
     pub state: State,
     what: String,
     remedy: Option<String>,
@@ -133,10 +129,6 @@ fn seccomp(options: &Options) -> Finding {
 }
 
 /// Prints a line for each.
-///
-/// # Errors
-///
-/// The writer's.
 pub fn print(findings: &[Finding], out: &mut impl Write) -> io::Result<()> {
     for Finding { about, state, what, remedy } in findings {
         let word = match state {

@@ -70,7 +70,6 @@ pub enum Error {
     Wait(#[source] io::Error),
 }
 
-/// The daemon.
 #[derive(Debug)]
 pub struct Daemon {
     engine: Engine,
@@ -152,10 +151,6 @@ impl Daemon {
     }
 
     /// Serves until a signal comes.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Wait`].
     pub fn run(&mut self) -> Result<(), Error> {
         if self.seccomp {
             self.confine();
@@ -233,7 +228,6 @@ impl Daemon {
         }
     }
 
-    /// What has become due.
     fn moments(&mut self, now_ns: u64, listeners: &mut [bool; 2]) {
         if self.engine.due().is_some_and(|due| due <= now_ns) {
             self.engine.tick(now_ns);

@@ -22,10 +22,6 @@ use crate::{
 const PATIENCE_NS: u64 = 2_000_000_000;
 
 /// Waits until hostapd has told who the stations are, or two seconds.
-///
-/// # Errors
-///
-/// The kernel does not let us wait.
 pub fn settle(engine: &mut Engine) -> io::Result<()> {
     let end_ns = boottime_ns() + PATIENCE_NS;
     let mut poller = Poller::new()?;
@@ -45,10 +41,6 @@ pub fn settle(engine: &mut Engine) -> io::Result<()> {
 }
 
 /// Writes `{"accessPoints":[{…,"stations":[…]}]}`.
-///
-/// # Errors
-///
-/// The writer's.
 pub fn print(engine: &mut Engine, out: &mut impl Write) -> io::Result<()> {
     let points: Vec<Point> = engine.points().present().cloned().collect();
     out.write_all(b"{\"accessPoints\":[")?;

@@ -26,16 +26,13 @@ pub enum StartError {
     /// The recording cannot be read.
     #[error("cannot read the recording {path}")]
     File {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// It is no recording.
     #[error("cannot replay {path}")]
     Recording {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         #[source]
@@ -50,10 +47,6 @@ pub enum StartError {
 }
 
 /// The engine over this machine's kernel, or over a recording of another's.
-///
-/// # Errors
-///
-/// [`StartError`].
 pub fn engine(settings: Settings, replay: Option<&Path>) -> Result<Engine, StartError> {
     let Some(path) = replay else { return Ok(Engine::open(settings)?) };
     let unreadable = |source| StartError::File { path: path.to_owned(), source };
@@ -66,10 +59,6 @@ pub fn engine(settings: Settings, replay: Option<&Path>) -> Result<Engine, Start
 }
 
 /// A descriptor that becomes readable when somebody asks this process to end.
-///
-/// # Errors
-///
-/// [`StartError::Signals`].
 pub fn signals() -> Result<OwnedFd, StartError> {
     let (receiver, sender) = UnixStream::pair().map_err(StartError::Signals)?;
     for signal in [SIGTERM, SIGINT] {

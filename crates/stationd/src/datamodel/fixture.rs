@@ -25,7 +25,6 @@ pub(crate) const IDENTITY: &str = "02:00:00:00:01:00\n\
     tx_vht_mcs_map=fffa\next_capab=0400080000000040\nwpa=2\nAKMSuiteSelector=00-0f-ac-8\n\
     dot11RSNAStatsSelectedPairwiseCipher=00-0f-ac-4\n";
 
-/// All of it.
 #[derive(Debug)]
 pub(crate) struct Fixture {
     pub(crate) points: Points,
@@ -124,7 +123,6 @@ impl Fixture {
     }
 }
 
-/// What readers see.
 pub(crate) fn view<'a>(table: &'a Table, points: &'a Points, trace: &'a Trace) -> View<'a> {
     View { table, points, wall_offset_ns: WALL_OFFSET_NS, trace }
 }

@@ -55,9 +55,7 @@ use crate::{
 /// What volatile parameters are read from, and who hears of it.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// The stations.
     pub table: &'a Table,
-    /// The access points.
     pub points: &'a Points,
     /// Wall clock − time since boot, ns.
     pub wall_offset_ns: i64,
@@ -96,7 +94,6 @@ pub struct DataModel {
 }
 
 impl DataModel {
-    /// What it has done.
     pub fn counts(&self) -> Counts {
         let (notifications, lost, unwatched) = self.subscriptions.counts();
         Counts { notifications, lost, unwatched, ..self.counts }

@@ -22,19 +22,15 @@ pub struct PathError {
     pub path: Box<str>,
     /// Where it goes wrong, counted from 1.
     pub at: usize,
-    /// What stands there.
     pub found: Box<str>,
-    /// What could stand there.
     pub right: &'static str,
 }
 
 /// How much of a wrong text is repeated.
 const REPEATED: usize = 200;
 
-/// Which instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Select {
-    /// All.
     Any,
     /// The one of this number.
     One(u32),
@@ -55,7 +51,6 @@ impl Select {
 /// Which parameters of a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaves {
-    /// All.
     All,
     /// Those below `Stats.`.
     Stats,
@@ -66,15 +61,12 @@ pub(super) enum Leaves {
 /// What of the access points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
-    /// Everything below.
     Everything,
     /// One parameter of their own, by its place.
     Own(usize),
-    /// Of their stations.
     Stations(Select, Leaves),
 }
 
-/// A path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Path {
     pub(super) tree: Tree,
@@ -83,7 +75,6 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// Reads one.
     pub(super) fn parse(text: &str) -> Result<Self, PathError> {
         let mut words = Words { text, at: 0, last: 0 };
         words.path().map_err(|right| words.error(right))

@@ -14,7 +14,6 @@ use crate::table::{Ended, PointId, Session, Slot};
 pub struct ObjectPath {
     /// The number of its access point.
     pub point: u32,
-    /// Its own number there.
     pub instance: u32,
 }
 
@@ -25,7 +24,6 @@ impl fmt::Display for ObjectPath {
     }
 }
 
-/// One association.
 #[derive(Debug)]
 pub(super) struct Object {
     pub(super) session: Session,
@@ -54,7 +52,6 @@ struct Numbers {
     slots: BTreeMap<u32, Slot>,
 }
 
-/// All objects.
 #[derive(Debug, Default)]
 pub(super) struct Store {
     objects: Vec<Option<Box<Object>>>,

@@ -46,13 +46,11 @@ pub struct Kinds {
 /// A subscription that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubscribeError {
-    /// The path is none.
     #[error(transparent)]
     Path(#[from] PathError),
     /// Somebody has as many as it may have.
     #[error("{who} has {most} subscriptions already, which is the most; end one of them first")]
     TooMany {
-        /// Who counts as one.
         who: &'static str,
         /// How many it may have.
         most: usize,
@@ -62,7 +60,6 @@ pub enum SubscribeError {
     Nothing,
 }
 
-/// Whose a subscription is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// The connection's name, never used again.
@@ -104,7 +101,6 @@ const SHARES: [Share; 4] = [
     Share { who: "everybody together", is_one: |_, _| true, subscriptions: 256, watched: 32_768 },
 ];
 
-/// Waiting for one consumer.
 const MOST_WAITING_BYTES: usize = 64 * 1024;
 
 #[derive(Debug)]

@@ -37,7 +37,6 @@ impl Texts {
         self.known.retain(|text| Rc::strong_count(&text.0) > 1);
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.known.len()
     }

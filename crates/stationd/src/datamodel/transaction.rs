@@ -23,7 +23,6 @@ pub struct Transaction<'a> {
 }
 
 impl<'a> Transaction<'a> {
-    /// Begins one.
     pub fn begin(object: ObjectPath) -> Self {
         Self { object, sets: Vec::with_capacity(schema::KEPT) }
     }
@@ -42,41 +41,18 @@ pub enum TransactionError {
     NoObject(ObjectPath),
     /// The object has no parameter of this name.
     #[error("{object} has no parameter `{name}`")]
-    NoParameter {
-        /// The object.
-        object: ObjectPath,
-        /// The name.
-        name: Box<str>,
-    },
+    NoParameter { object: ObjectPath, name: Box<str> },
     /// The parameter is volatile: it is read, never written.
     #[error("{object}{name} is volatile and cannot be set")]
-    Volatile {
-        /// The object.
-        object: ObjectPath,
-        /// The parameter.
-        name: &'static str,
-    },
+    Volatile { object: ObjectPath, name: &'static str },
     /// The value is of another type, out of range, or not one of the parameter's words.
     #[error("{object}{name} does not admit {value}")]
-    NotAdmitted {
-        /// The object.
-        object: ObjectPath,
-        /// The parameter.
-        name: &'static str,
-        /// The value.
-        value: Box<str>,
-    },
+    NotAdmitted { object: ObjectPath, name: &'static str, value: Box<str> },
     /// A parameter is set twice.
     #[error("{object}{name} is set twice in one transaction")]
-    Twice {
-        /// The object.
-        object: ObjectPath,
-        /// The parameter.
-        name: &'static str,
-    },
+    Twice { object: ObjectPath, name: &'static str },
 }
 
-/// What a transaction did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// How many parameters it set.

@@ -28,7 +28,6 @@ pub enum Datum<T> {
     Unsigned(u64),
     /// A moment, ns since boot: the wall clock may jump, and then this is still the same moment.
     Time(u64),
-    /// A hardware address.
     Address(Address),
     /// A text, or one of an enumeration's words.
     Text(T),
@@ -58,7 +57,6 @@ impl<T> Datum<T> {
 }
 
 impl Cell {
-    /// Keeps a value.
     pub(super) fn keep(value: &Value<'_>, texts: &mut Texts) -> Self {
         value.with_text(|text| texts.share(text))
     }
@@ -70,7 +68,6 @@ impl Cell {
 }
 
 impl Value<'_> {
-    /// Whether nothing is known.
     pub fn is_absent(&self) -> bool {
         *self == Self::Absent
     }

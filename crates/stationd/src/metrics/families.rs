@@ -19,15 +19,11 @@ use crate::{
 
 /// Whom a metric has samples of.
 pub(super) enum Of {
-    /// Each station.
     Station(fn(&Row<'_>) -> Option<Number>),
-    /// Each access point.
     Point(fn(&Source<'_>, &Point) -> Option<Number>),
-    /// What it writes itself.
     Free(fn(&Source<'_>, &mut Samples<'_>)),
 }
 
-/// One metric.
 pub(super) struct Family {
     pub(super) about: openmetrics::Family,
     pub(super) of: Of,

@@ -35,7 +35,6 @@ const ROOM: usize = 4096;
 pub struct Source<'a> {
     /// What is known of the stations.
     pub engine: &'a Engine,
-    /// What consumers cost.
     pub tally: &'a Tally,
     /// The daemon itself.
     pub own: &'a Own,

@@ -11,7 +11,6 @@ pub struct Number {
 }
 
 impl Number {
-    /// A whole number.
     pub fn whole(value: i64) -> Self {
         Self { digits: value, decimals: 0 }
     }
@@ -36,7 +35,6 @@ impl Number {
         Self::whole(kbps.saturating_mul(1000))
     }
 
-    /// Appends it.
     pub fn write(self, out: &mut Vec<u8>) {
         let unit = 10_u64.pow(self.decimals.into());
         if self.digits < 0 {

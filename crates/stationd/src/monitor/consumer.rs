@@ -11,7 +11,6 @@ use super::{
     socket::{self, Socket},
 };
 
-/// A consumer.
 #[derive(Debug)]
 pub(super) struct Consumer {
     face: Connection,

@@ -19,7 +19,6 @@ pub enum Reply {
     /// Fourteen values a station.
     #[default]
     Brief,
-    /// All parameters.
     Full,
 }
 
@@ -36,7 +35,6 @@ impl Reply {
 /// Where stationd is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Face {
-    /// On its socket.
     Socket(PathBuf),
     /// At the objects that it has at the broker of this socket.
     #[cfg(feature = "ubus")]
@@ -85,7 +83,6 @@ pub struct Flags {
     pub expect: Option<usize>,
     /// Rounds, each of which polls every interface; `None`: until a signal comes.
     pub count: Option<u64>,
-    /// The summary as JSON.
     pub json: bool,
     /// Print the help, and end.
     pub help: bool,
@@ -110,10 +107,6 @@ impl Default for Flags {
 
 impl Flags {
     /// Reads the words behind the program's name.
-    ///
-    /// # Errors
-    ///
-    /// The first word that is wrong.
     pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let (mut flags, mut words) = (Self::default(), Parser::from_args(words));
         let most = u32::MAX as usize;

@@ -30,12 +30,9 @@ use crate::net::poller::{Interest, Poller};
 const BEGIN_NS: u64 = 10_000_000_000;
 const AGAIN_NS: u64 = 50_000_000;
 
-/// What was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// What was got.
     pub got: Got,
-    /// Faults in it.
     pub faults: u64,
     /// Rounds that began late because the one before took longer than the period.
     pub late: u64,
@@ -53,7 +50,6 @@ impl Summary {
         )
     }
 
-    /// As JSON.
     pub fn json(&self) -> String {
         let Self { got: Got { polls, stations, bytes }, faults, late, returned } = self;
         format!(
@@ -69,9 +65,7 @@ pub enum Error {
     /// No one answers on the socket.
     #[error("cannot reach stationd on {path}")]
     Reach {
-        /// The socket.
         path: String,
-        /// Why.
         #[source]
         source: io::Error,
     },

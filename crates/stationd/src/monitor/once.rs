@@ -18,7 +18,6 @@ use super::{
 /// stationd runs, or it does not: the one that asks once does not wait for it for long.
 const BEGIN_NS: u64 = 2_000_000_000;
 
-/// What was heard.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// What was asked for, with its ends of lines.

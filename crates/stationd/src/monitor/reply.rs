@@ -38,18 +38,13 @@ pub struct Station<'a> {
     pub downlink_rate: Option<u64>,
     /// To the access point, kbit/s.
     pub uplink_rate: Option<u64>,
-    /// dB.
     pub signal_noise_ratio: Option<i64>,
 }
 
-/// What was got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Got {
-    /// Replies.
     pub polls: u64,
-    /// Stations in them.
     pub stations: u64,
-    /// Bytes that came in.
     pub bytes: u64,
 }
 
@@ -57,10 +52,6 @@ pub struct Got {
 pub type Object = serde_json::Map<String, serde_json::Value>;
 
 /// Reads a reply: its stations.
-///
-/// # Errors
-///
-/// What is wrong with it, in words.
 pub fn read<'a, S: Deserialize<'a>>(line: &'a [u8], id: u64) -> Result<Vec<S>, String> {
     let reply: Reply<'a, S> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     if reply.jsonrpc != "2.0" {
@@ -201,15 +192,10 @@ impl<T: TryFrom<i64> + TryFrom<u64>> Visitor<'_> for KnownVisitor<T> {
 /// One access point, as `getAccessPoints` tells it.
 #[derive(Debug, Deserialize)]
 pub struct AccessPoint {
-    /// Its interface.
     pub name: String,
 }
 
 /// Reads the reply to `getAccessPoints`.
-///
-/// # Errors
-///
-/// What is wrong with it.
 pub fn access_points(line: &[u8]) -> serde_json::Result<Vec<AccessPoint>> {
     #[derive(Deserialize)]
     struct Points {

@@ -17,7 +17,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Room for a brief reply of some 100 stations; more is made where a reply is longer.
 const ROOM: usize = 32 * 1024;
 
-/// A connection to it.
 #[derive(Debug)]
 pub(super) struct Socket {
     stream: Option<UnixStream>,
@@ -32,11 +31,6 @@ pub(super) struct Socket {
     read: usize,
 }
 
-/// Connects to stationd.
-///
-/// # Errors
-///
-/// No one is there.
 pub(super) fn connect(socket: &Path) -> io::Result<UnixStream> {
     let stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(PATIENCE))?;

@@ -24,7 +24,6 @@ const LINGER_NS: u64 = 1_000_000_000;
 /// Bytes of it that are taken meanwhile, and thrown away.
 const LINGER_BYTES: usize = 64 * 1024;
 
-/// What came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
     /// This many bytes.
@@ -38,7 +37,6 @@ pub enum Received {
 /// Whether a connection goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// It does.
     Yes,
     /// It is to be dropped.
     No,
@@ -47,12 +45,13 @@ pub enum Next {
 /// How far a connection is from its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
-    /// It goes on.
     No,
     /// Nothing more is read; it ends with the last byte that waits.
     Sends,
     /// Everything is sent; this many bytes more are thrown away.
-    Lingers { left: usize },
+    Lingers {
+        left: usize,
+    },
 }
 
 /// One consumer's connection.
@@ -72,10 +71,6 @@ pub struct Connection {
 
 impl Connection {
     /// A connection that is waited for under this token.
-    ///
-    /// # Errors
-    ///
-    /// The kernel cannot wait for it.
     pub fn new(socket: OwnedFd, token: Token, turn: &mut Turn<'_>) -> rustix::io::Result<Self> {
         turn.poller.add(&socket, token.number(), Interest::Read)?;
         Ok(Self {
@@ -90,7 +85,6 @@ impl Connection {
         })
     }
 
-    /// Receives what fits.
     pub fn receive(&self, buffer: &mut [u8]) -> Received {
         match recv(&self.socket, buffer, RecvFlags::DONTWAIT) {
             Ok((0, _)) => Received::Gone,
@@ -123,12 +117,10 @@ impl Connection {
         sent
     }
 
-    /// Bytes that wait.
     pub fn waiting(&self) -> usize {
         self.outbox.len()
     }
 
-    /// Whether anything waits.
     pub fn waits(&self) -> bool {
         !self.outbox.is_empty()
     }

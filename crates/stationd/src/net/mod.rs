@@ -23,7 +23,6 @@ pub struct Turn<'a> {
     pub poller: &'a Poller,
     /// What is to happen later.
     pub timeouts: &'a mut Timeouts,
-    /// What consumers cost.
     pub tally: &'a mut Tally,
     /// The daemon itself.
     pub own: &'a mut Own,

@@ -37,7 +37,6 @@ impl Letter {
         self.bodies.push((self.words.len(), body));
     }
 
-    /// Bytes in all.
     pub fn len(&self) -> usize {
         self.words.len() + self.bodies_len
     }
@@ -55,7 +54,6 @@ impl Letter {
         self.bodies_len = 0;
     }
 
-    /// Its parts in order.
     fn parts(&self) -> impl Iterator<Item = &[u8]> {
         let mut from = 0;
         let bodies = self.bodies.iter().flat_map(move |(to, body)| {
@@ -95,7 +93,6 @@ fn keep_words(words: &[u8], skip: &mut usize, held: &mut VecDeque<Held>) {
 pub enum Sent {
     /// All are on their way.
     All,
-    /// Some wait for room.
     Waits,
     /// There is no one to take them.
     Gone,

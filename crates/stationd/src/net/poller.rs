@@ -50,20 +50,12 @@ impl fmt::Debug for Poller {
 
 impl Poller {
     /// Waits for none yet.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's refusal.
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         Ok(Self { epoll, events: Vec::with_capacity(AT_ONCE) })
     }
 
     /// Waits for one more; one that is there already is left as it is.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's refusal.
     pub fn add(&self, source: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
         match epoll::add(&self.epoll, source, epoll::EventData::new_u64(token), interest.flags()) {
             Err(Errno::EXIST) => Ok(()),
@@ -72,10 +64,6 @@ impl Poller {
     }
 
     /// Waits for something else of a descriptor.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's refusal.
     pub fn change(&self, source: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
         epoll::modify(&self.epoll, source, epoll::EventData::new_u64(token), interest.flags())
     }
@@ -87,10 +75,6 @@ impl Poller {
     }
 
     /// Waits until something is ready, or this many ns have passed. A signal ends it early, with nothing.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's refusal.
     pub fn wait(&mut self, patience_ns: Option<u64>) -> io::Result<()> {
         self.events.clear();
         let patience = patience_ns

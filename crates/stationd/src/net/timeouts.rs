@@ -12,7 +12,6 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
-    /// Adds a moment.
     pub fn add(&mut self, at_ns: u64, token: u64) {
         self.queue.insert((at_ns, token));
     }
@@ -22,7 +21,6 @@ impl Timeouts {
         self.queue.remove(&(at_ns, token));
     }
 
-    /// The next moment.
     pub fn next(&self) -> Option<u64> {
         self.queue.first().map(|(at_ns, _)| *at_ns)
     }

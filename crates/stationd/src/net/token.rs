@@ -1,6 +1,5 @@
 //! Whose a ready descriptor or a moment of the queue is, in the 64 bits that the kernel keeps for us.
 
-/// Who is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token {
     /// The pipe that signals are told through.
@@ -11,7 +10,6 @@ pub enum Token {
     RpcListener,
     /// The door of the metrics.
     HttpListener,
-    /// The broker of ubus.
     Broker,
     /// A consumer, by its place.
     Rpc(u32),
@@ -22,7 +20,6 @@ pub enum Token {
 }
 
 impl Token {
-    /// As a number.
     pub fn number(self) -> u64 {
         let (kind, place) = match self {
             Self::Signal => (0, 0),

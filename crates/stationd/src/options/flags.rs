@@ -11,7 +11,6 @@ use lexopt::{
 
 use super::{Error, KEYS, Options, unknown, wrong};
 
-/// What was typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     /// A configuration file.
@@ -32,10 +31,6 @@ pub struct Flags {
 
 impl Flags {
     /// Reads the words behind the program's name.
-    ///
-    /// # Errors
-    ///
-    /// The first word that is wrong.
     pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let (mut flags, mut words) = (Self::default(), Parser::from_args(words));
         while let Some(word) = words.next()? {

@@ -18,9 +18,7 @@ use crate::{
 
 /// The kernel, and what asking it costs.
 pub struct Source<'a> {
-    /// Who is asked.
     pub kernel: &'a mut Nl80211,
-    /// What it costs.
     pub cost: &'a mut Cost,
 }
 

@@ -13,13 +13,11 @@ use crate::{
 
 /// Whom it asks, and what it knows already.
 pub struct Sources<'a> {
-    /// hostapd.
     pub hostapd: &'a mut Hostapd,
     /// Where the stations are kept.
     pub table: &'a mut Table,
     /// The trace of the way.
     pub trace: &'a Trace,
-    /// What it costs.
     pub cost: &'a mut Cost,
 }
 

@@ -15,17 +15,13 @@ use crate::{
     trace::{Level, Trace},
 };
 
-/// Whom a pull asks.
 pub struct Sources<'a> {
-    /// The kernel.
     pub kernel: &'a mut Nl80211,
     /// Where the stations are kept.
     pub table: &'a mut Table,
-    /// The access points.
     pub points: &'a mut Points,
     /// The trace of the way.
     pub trace: &'a Trace,
-    /// What it costs.
     pub cost: &'a mut Cost,
 }
 

@@ -12,7 +12,6 @@ use crate::{
 /// A pace that a subscription asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cadence {
-    /// The subscription.
     pub(super) subscription: SubscriptionId,
     /// The access point whose stations are read; `None`: all of them.
     pub(super) point: Option<PointId>,
@@ -30,14 +29,12 @@ impl Cadence {
     }
 }
 
-/// A consumer.
 #[derive(Debug)]
 pub(super) struct Consumer {
     /// Its bytes.
     pub(super) connection: Connection,
     /// Its name in the data model: never used again. The lower 32 bits are its place.
     pub(super) id: u64,
-    /// Whose it is.
     pub(super) peer: Peer,
     /// The paces of its subscriptions.
     pub(super) cadences: Vec<Cadence>,

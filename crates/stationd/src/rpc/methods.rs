@@ -28,7 +28,6 @@ const ROOTS: [&str; 2] = ["WiFi.AccessPoint.", "Device.WiFi.AccessPoint."];
 
 /// Who asks, where the reply goes, and the turn in which it is answered.
 pub(super) struct Call<'a, 't> {
-    /// Whose subscriptions are its.
     pub(super) owner: Owner,
     /// How old a reading may be where it does not say, ns.
     pub(super) max_age_ns: u64,
@@ -329,7 +328,6 @@ fn json(value: &impl serde::Serialize, out: &mut Vec<u8>) {
     let _ = serde_json::to_writer(out, value);
 }
 
-/// A JSON string.
 pub(crate) fn text(text: &str, out: &mut Vec<u8>) {
     json(&text, out);
 }

@@ -62,7 +62,6 @@ pub struct Limits {
     pub max_age_ns: u64,
 }
 
-/// The face.
 #[derive(Debug)]
 pub struct Rpc {
     listener: Listener,

@@ -10,16 +10,13 @@ use serde_json::value::RawValue;
 
 use crate::datamodel::SubscriptionId;
 
-/// A request.
 #[derive(Debug, PartialEq)]
 pub struct Request<'a> {
     /// The caller's name for it, as it stands there; `None`: no reply is wanted.
     pub id: Option<&'a str>,
-    /// What is asked for.
     pub asked: Asked<'a>,
 }
 
-/// What is asked for.
 #[derive(Debug, PartialEq)]
 pub enum Asked<'a> {
     /// All parameters of an access point's stations.
@@ -65,11 +62,9 @@ pub struct Get<'a> {
     pub max_age_ms: Option<u32>,
 }
 
-/// A subscription.
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Subscribe<'a> {
-    /// What is watched.
     #[serde(borrow)]
     pub path: Text<'a>,
     /// Which changes are told; all of them where this is left out.
@@ -98,7 +93,6 @@ pub struct Events {
     pub follow: bool,
 }
 
-/// A kind of change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Kind {
     /// A value that becomes another.
@@ -115,12 +109,10 @@ pub enum Kind {
 pub struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Text<'a> {
-    /// These characters.
     pub fn of(text: &'a str) -> Self {
         Self(Cow::Borrowed(text))
     }
 
-    /// Its characters.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -131,7 +123,6 @@ impl<'a> Text<'a> {
 pub struct Fault<'a> {
     /// The request's id where it was found.
     pub id: Option<&'a str>,
-    /// The number.
     pub code: i32,
     /// What is wrong, and what would be right.
     pub message: Cow<'static, str>,

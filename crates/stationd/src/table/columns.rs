@@ -67,7 +67,6 @@ pub struct SignalHistory {
     /// The strongest, dBm.
     pub max: i8,
     sum: i64,
-    /// How many were seen.
     pub samples: u32,
 }
 
@@ -239,7 +238,6 @@ struct Raw {
     width: Width,
 }
 
-/// What a reading did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Taken {
     /// A value other than the two clocks is another than before.

@@ -37,7 +37,6 @@ pub type Generation = u64;
 /// Which association a slot holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// The access point.
     pub point: PointId,
     /// The station; for a multi-link one, its MLD address.
     pub address: Address,
@@ -59,17 +58,12 @@ impl Session {
 pub struct Ended {
     /// The slot that it had. It may hold another station by now.
     pub slot: Slot,
-    /// The association.
     pub session: Session,
     /// Whether the totals are the kernel's last word, or those of the last poll.
     pub exact: bool,
-    /// Bytes from the station.
     pub rx_bytes: Option<u64>,
-    /// Bytes to the station.
     pub tx_bytes: Option<u64>,
-    /// Packets from the station.
     pub rx_packets: Option<u64>,
-    /// Packets to the station.
     pub tx_packets: Option<u64>,
     /// How long it lasted, s.
     pub connected_s: Option<u64>,
@@ -105,7 +99,6 @@ impl Poll {
     }
 }
 
-/// All stations.
 #[derive(Debug, Default)]
 pub struct Table {
     sessions: Vec<Option<Session>>,
@@ -142,7 +135,6 @@ impl Table {
         self.keys.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }

@@ -7,7 +7,6 @@ use linux::nl80211::{Address, Chains, Rate, StationFlags, StationReading};
 use super::{Counted, Gauge, Generation, Session, SignalHistory, Slot, Table};
 use crate::identity::Identity;
 
-/// One station.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     table: &'a Table,
@@ -20,17 +19,14 @@ impl<'a> Row<'a> {
         Self { table, slot, session }
     }
 
-    /// Its place.
     pub fn slot(&self) -> Slot {
         self.slot
     }
 
-    /// Its association.
     pub fn session(&self) -> &'a Session {
         self.session
     }
 
-    /// Its address.
     pub fn address(&self) -> Address {
         self.session.address
     }
@@ -60,7 +56,6 @@ impl<'a> Row<'a> {
         self.table.columns.rx_rate(self.slot as usize)
     }
 
-    /// What it may do.
     pub fn flags(&self) -> Option<StationFlags> {
         self.table.columns.flags(self.slot as usize)
     }

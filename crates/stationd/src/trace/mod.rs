@@ -35,12 +35,9 @@ impl Level {
     pub const WARNING: Self = Self(200);
     /// Something rare happened.
     pub const NOTICE: Self = Self(300);
-    /// What the daemon does.
     pub const INFO: Self = Self(400);
-    /// How it does it.
     pub const DEBUG: Self = Self(500);
 
-    /// A word for it.
     fn word(self) -> &'static str {
         match self {
             level if level <= Self::ERROR => "error",
@@ -81,12 +78,10 @@ pub enum Error {
     /// There is no `=`.
     #[error("trace setting `{0}` has no level; write zone=level, as all=400")]
     NoLevel(Box<str>),
-    /// The level is none.
     #[error(
         "`{level}` is not a level of trace zone `{zone}`; it may be none, error, warning, notice, info, debug or a number"
     )]
     BadLevel {
-        /// The zone.
         zone: Box<str>,
         /// What was given for its level.
         level: Box<str>,
@@ -109,7 +104,6 @@ impl Trace {
         Self::with(way, Zones::of_the_daemon(Level::WARNING))
     }
 
-    /// These zones.
     pub fn with(way: Way, zones: Zones) -> Self {
         let mut trace = Self { way, gate: Level::NONE, zones };
         trace.keep();
@@ -159,10 +153,6 @@ impl Trace {
 
     /// Takes settings as `zone=level`, with commas between; `*=level` is for all zones. A zone that is
     /// not there is added. All of them are taken, or none.
-    ///
-    /// # Errors
-    ///
-    /// The first setting that cannot be read.
     pub fn configure(&mut self, text: &str) -> Result<(), Error> {
         let settings: Vec<_> = text
             .split(',')

@@ -35,12 +35,10 @@ impl Zones {
         Self { list: names.map(|name| (Box::from(*name), level)).collect() }
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

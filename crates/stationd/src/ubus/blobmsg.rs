@@ -45,7 +45,6 @@ pub struct Open {
 }
 
 impl<'a> Writer<'a> {
-    /// Appends to this.
     pub fn new(out: &'a mut Vec<u8>) -> Self {
         Self { out }
     }
@@ -124,7 +123,6 @@ impl<'a> Writer<'a> {
         self.open(Kind::Table, name)
     }
 
-    /// Opens a list.
     pub fn list(&mut self, name: &str) -> Open {
         self.open(Kind::List, name)
     }

@@ -46,21 +46,28 @@ pub(super) struct Call<'a> {
     pub(super) no_reply: bool,
 }
 
-/// What the broker says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Said<'a> {
     /// We are let in.
     Hello,
     /// A part of a request's result: the number that an object of ours has now.
-    Object { seq: u16, object: Option<u32> },
+    Object {
+        seq: u16,
+        object: Option<u32>,
+    },
     /// How a request of ours ended.
-    Status { seq: u16, status: u32 },
-    /// Somebody calls.
+    Status {
+        seq: u16,
+        status: u32,
+    },
     Call(Call<'a>),
     /// Somebody calls no method.
     NoCall(Caller),
     /// Somebody has subscribed to an object, or nobody is left who had.
-    Subscribers { object: u32, any: bool },
+    Subscribers {
+        object: u32,
+        any: bool,
+    },
     /// Nothing that we have to do with.
     Other,
 }
@@ -177,7 +184,6 @@ pub(super) fn data(caller: Caller, contents: usize, out: &mut Vec<u8>) {
     out[begin + HEADER_SIZE..][..WORD].copy_from_slice(&word(0, outer));
 }
 
-/// How a call ended.
 pub(super) fn status(caller: Caller, status: Status, out: &mut Vec<u8>) {
     let Caller { seq, peer, object } = caller;
     frame(Header { version: PROTO_VERSION, ty: MsgType::Status, seq, peer }, out, |out| {

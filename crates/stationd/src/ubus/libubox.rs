@@ -204,7 +204,6 @@ impl Libubox {
         Some(self.ask("read", &hex(bytes))).filter(|found| found != "refused")
     }
 
-    /// As it writes it.
     fn written(&self, contents: &Contents) -> Vec<u8> {
         of_hex(&self.ask("write", &described(contents)))
     }

@@ -58,7 +58,6 @@ const LETTER: usize = 64 * 1024;
 const MOST_WAITING: usize = 256 * 1024;
 const ZONE: &str = "ubus";
 
-/// The face.
 #[derive(Debug)]
 pub struct Ubus {
     path: PathBuf,
@@ -109,7 +108,6 @@ struct Asked<'a> {
     arguments: Arguments<'a>,
 }
 
-/// What subscribers are told.
 #[derive(Clone, Copy)]
 enum News<'a> {
     /// So many events were forgotten before they could be told.
@@ -321,7 +319,6 @@ impl Link {
         }
     }
 
-    /// Whose methods are called.
     fn subject(&self, id: u32) -> Option<Subject> {
         let of = self.offered.iter().find(|object| object.id == Some(id));
         of.map(|object| object.subject)

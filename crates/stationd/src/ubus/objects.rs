@@ -8,7 +8,6 @@ use ubus::BlobValue;
 use super::blobmsg::{Kind, Reader, Writer};
 use crate::{points::Points, table::PointId};
 
-/// An object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// stationd itself: who comes and goes, and what it knows in shapes that no daemon of the field has on ubus.
@@ -23,7 +22,6 @@ pub(super) enum Subject {
     Usteer,
 }
 
-/// What a method answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     /// prplOS: all parameters of each station.
@@ -134,7 +132,6 @@ pub(super) fn all(points: &Points) -> impl Iterator<Item = Subject> {
 /// What a call says more than its method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Arguments<'a> {
-    /// An interface.
     pub(super) device: Option<&'a str>,
     /// The only station that is asked for.
     pub(super) station: Option<Address>,

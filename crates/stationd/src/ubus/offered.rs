@@ -25,7 +25,6 @@ pub(super) struct Object {
     pub(super) has_subscribers: bool,
 }
 
-/// All of them.
 #[derive(Debug, Default)]
 pub(super) struct Offered {
     objects: Vec<Object>,

@@ -21,7 +21,6 @@ use crate::{net::connected, points::Points};
 const PATIENCE: Duration = Duration::from_secs(5);
 const RECEIVE: usize = 4096;
 
-/// What a broker says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The names of ours that somebody has.

@@ -44,7 +44,6 @@ impl Control {
         self.folder.path()
     }
 
-    /// The questions that wait.
     pub(crate) fn questions(&self) -> Vec<Asked> {
         let Some(socket) = &self.socket else { return Vec::new() };
         let mut bytes = [0; 64];

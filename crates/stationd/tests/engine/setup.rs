@@ -43,7 +43,6 @@ impl Setup {
         Self::with(world, settings(), Control::absent())
     }
 
-    /// With a hostapd.
     pub(crate) fn asking(world: &Shared, settings: Settings, control: Control) -> Self {
         let settings = Settings { hostapd: Some(control.folder().to_owned()), ..settings };
         Self::with(world, settings, control)

@@ -119,7 +119,6 @@ impl Daemon {
         }
     }
 
-    /// Asks it to end.
     pub(crate) fn end(&mut self) -> ExitStatus {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         self.child.wait().unwrap()

@@ -12,7 +12,6 @@ use txd::{
     run, text,
 };
 
-/// The card died.
 const CARD: u8 = 1;
 /// The command line is not what it should be.
 const USAGE: u8 = 2;

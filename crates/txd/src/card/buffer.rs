@@ -14,7 +14,6 @@ const FID_STEP: u16 = 0x0010;
 const FIRST_RECORD: u16 = 0xfc00;
 const RECORD_ROOM: usize = 256;
 
-/// Whose a buffer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
     /// The host's, to fill.

@@ -22,7 +22,6 @@ pub enum Fault {
     Death,
 }
 
-/// How often each happens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rates {
     /// Late completions, in a million commands.

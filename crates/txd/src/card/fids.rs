@@ -34,12 +34,10 @@ impl Fids {
         &self.all[..self.count]
     }
 
-    /// How many.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

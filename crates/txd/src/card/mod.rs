@@ -37,12 +37,10 @@ pub const SHORTEST_FRAME: usize = 14;
 /// Buffers that a host may have; Host AP uses eight.
 pub const MOST_BUFFERS: u16 = 8;
 
-/// How a card behaves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
     /// How long a transmit command takes for each of its frames, ns.
     pub completes_in_ns: u64,
-    /// How that spreads.
     pub spread: Spread,
     /// How long the other commands take, ns; initialising takes ten times as long. An assumption: the field report
     /// calls them “not that interesting”.
@@ -53,7 +51,6 @@ pub struct Setup {
     pub bus_word_ns: u64,
     /// The rate on the air; `None`: a frame has left once its command completes.
     pub air: Option<Rate>,
-    /// What goes wrong.
     pub faults: Rates,
     /// What all drawing begins with.
     pub seed: u64,
@@ -91,7 +88,6 @@ struct Running {
 pub struct Departed {
     /// When, ns.
     pub at_ns: u64,
-    /// The frame.
     pub frame: Vec<u8>,
 }
 
@@ -105,7 +101,6 @@ struct Flying {
     command: u64,
 }
 
-/// The card.
 #[derive(Clone, Debug)]
 pub struct Card {
     setup: Setup,
@@ -170,7 +165,6 @@ impl Card {
         }
     }
 
-    /// How it behaves.
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -332,7 +326,6 @@ impl Card {
         self.lost
     }
 
-    /// Whether it has died.
     pub fn is_dead(&self) -> bool {
         self.dead
     }

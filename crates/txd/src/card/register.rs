@@ -59,7 +59,6 @@ pub mod command {
     pub const INITIALISE: u16 = 0x00;
     /// Lets it send and receive.
     pub const ENABLE: u16 = 0x01;
-    /// Stops it.
     pub const DISABLE: u16 = 0x02;
     /// Gives the host a transmit buffer of `Param0` bytes.
     pub const ALLOCATE: u16 = 0x0a;
@@ -81,9 +80,7 @@ pub mod command {
 pub mod result {
     /// The bits that hold it.
     pub const MASK: u16 = 0x7f00;
-    /// It was done.
     pub const DONE: u16 = 0;
-    /// It failed.
     pub const FAILED: u16 = 0x7f00;
 }
 

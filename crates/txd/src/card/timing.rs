@@ -7,7 +7,6 @@ pub use model::random::Random;
 /// How completion times spread about the time that is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Spread {
-    /// Not at all.
     #[default]
     Fixed,
     /// Evenly, up to this many ns less or more.
@@ -50,7 +49,6 @@ impl Rate {
     /// All of them, slowest first.
     pub const ALL: [Self; 4] = [Self::One, Self::Two, Self::FiveAndAHalf, Self::Eleven];
 
-    /// Its name in options.
     pub fn name(self) -> &'static str {
         match self {
             Self::One => "1",
@@ -83,7 +81,6 @@ const LARGEST_BACKOFF: u64 = 31;
 /// What an Ethernet frame becomes on the air: 24 bytes of header, 8 of LLC/SNAP and 4 of check sequence instead
 /// of 14 of header.
 const MORE_ON_AIR: u64 = 24 + 8 + 4 - 14;
-/// Bits of an acknowledgement.
 const ACK_BITS: u64 = 14 * 8;
 
 /// How long an Ethernet frame of this many bytes and its acknowledgement take the air, ns, after this many slots of

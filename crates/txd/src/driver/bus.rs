@@ -8,10 +8,8 @@ pub trait Bus {
     /// Looks at the clock, ns; it never goes back.
     fn now(&mut self) -> u64;
 
-    /// Reads a register.
     fn read(&mut self, register: Register) -> u16;
 
-    /// Writes a register.
     fn write(&mut self, register: Register, value: u16);
 
     /// Writes bytes to the data register, two at a time.
@@ -24,7 +22,6 @@ pub trait Bus {
 /// A card, and the time at which it is accessed: where time is not the world's.
 #[derive(Clone, Debug)]
 pub struct Bench {
-    /// The card.
     pub card: Card,
     /// The time, ns.
     pub now_ns: u64,

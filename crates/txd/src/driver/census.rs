@@ -4,7 +4,6 @@
 
 use model::completion::Command;
 
-/// A kind of command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Makes the card ready.
@@ -15,7 +14,6 @@ pub enum Kind {
     Allocate,
     /// Lets it send.
     Enable,
-    /// Stops it.
     Disable,
     /// Asks for information.
     Inquire,
@@ -24,7 +22,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
     pub const ALL: [Self; 7] = [
         Self::Initialise,
         Self::Access,
@@ -35,7 +32,6 @@ impl Kind {
         Self::Transmit,
     ];
 
-    /// Its name in figures.
     pub fn name(self) -> &'static str {
         match self {
             Self::Initialise => "initialise",
@@ -69,7 +65,6 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// All of them.
     pub const ALL: [Self; 7] = [
         Self::QueueFull,
         Self::TooLong,
@@ -80,7 +75,6 @@ impl Reason {
         Self::NoCard,
     ];
 
-    /// Its name in figures.
     pub fn name(self) -> &'static str {
         match self {
             Self::QueueFull => "queue-full",
@@ -142,19 +136,16 @@ pub struct Counters {
     pub lost_events: u64,
     /// Commands that did not complete in time.
     pub timeouts: u64,
-    /// Resets of the card.
     pub resets: u64,
     /// Interrupts masked, ns.
     pub masked_ns: u64,
 }
 
 impl Counters {
-    /// All dropped frames.
     pub fn all_dropped(&self) -> u64 {
         self.dropped.iter().sum()
     }
 
-    /// Commands of a kind.
     pub fn of(&self, kind: Kind) -> Tally {
         self.commands[kind as usize]
     }

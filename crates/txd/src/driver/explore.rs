@@ -24,7 +24,6 @@ use crate::{
 
 /// More turns than any run takes: beyond it hangs.
 const MOST_TURNS: u32 = 3_000;
-/// Commands of a start.
 const START: u64 = 11;
 
 /// The choices of a run, and how many there were at each.
@@ -107,7 +106,6 @@ impl Bus for Chosen {
     }
 }
 
-/// What is explored.
 #[derive(Clone)]
 struct Case {
     strategy: Strategy,
@@ -117,7 +115,6 @@ struct Case {
     most: usize,
 }
 
-/// One run.
 struct Run<'a> {
     case: &'a Case,
     bus: Chosen,

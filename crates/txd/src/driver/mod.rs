@@ -68,7 +68,6 @@ impl Default for Settings {
     }
 }
 
-/// What to do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Turn {
     /// A command runs, or all buffers are on the air: do this, and then take the next turn.
@@ -78,7 +77,6 @@ pub enum Turn {
     Idle,
 }
 
-/// Where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// The next step of the start, and how often it was tried.
@@ -95,13 +93,11 @@ struct Underway {
     deadline_ns: u64,
     /// The buffers of its frames.
     fids: Fids,
-    /// Its event was handled.
     signalled: bool,
     /// Something depends on its end.
     awaited: bool,
 }
 
-/// The driver.
 #[derive(Debug)]
 pub struct Driver {
     settings: Settings,
@@ -137,7 +133,6 @@ impl Driver {
         }
     }
 
-    /// What it has counted.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -164,10 +159,6 @@ impl Driver {
     }
 
     /// Takes a frame; one that cannot be sent is counted with its reason.
-    ///
-    /// # Errors
-    ///
-    /// The reason.
     pub fn offer(&mut self, frame: &[u8]) -> Result<(), Reason> {
         self.counters.accepted += 1;
         let reason = match frame.len() {

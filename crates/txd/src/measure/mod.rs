@@ -44,16 +44,12 @@ const SETTLES_NS: u64 = 5_000_000_000;
 /// So often is looked whether they have, ns.
 const POLLS_NS: u64 = 5_000_000;
 
-/// What is tried.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// How the driver waits; `None`: there is no driver, the task is alone.
     pub strategy: Option<Strategy>,
-    /// What is sent.
     pub flow: Flow,
-    /// The card.
     pub card: card::Setup,
-    /// The driver.
     pub driver: Settings,
     /// Frames are sent so long before anything counts, ns.
     pub warm_up_ns: u64,
@@ -73,11 +69,6 @@ pub fn strategy(strategy: Strategy) -> Box<dyn Wait> {
     }
 }
 
-/// Makes the trial.
-///
-/// # Errors
-///
-/// What this machine lacks.
 pub fn measure(trial: &Trial) -> Result<Measured, Error> {
     if trial.task_rounds.is_some()
         && let Some(cpu) = linux::system::cpus().pop()

@@ -14,34 +14,23 @@ use linux::{
 /// Why it cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No namespace.
     #[error("cannot make a network namespace (run it as root)")]
     Namespace(#[source] io::Error),
-    /// No TAP.
     #[error("cannot make the TAP {name}{}", advice(.source))]
-    Tap {
-        /// Its name.
-        name: String,
-        /// Why.
-        source: io::Error,
-    },
+    Tap { name: String, source: io::Error },
     /// The interface cannot be brought up.
     #[error("cannot bring interface {name} up")]
     Up {
-        /// Its name.
         name: String,
-        /// Why.
         #[source]
         source: netlink::Error,
     },
-    /// No packet socket.
     #[error(
         "cannot open a packet socket on {name} (it needs CAP_NET_RAW, and AF_PACKET in the kernel)"
     )]
     Socket {
         /// The interface's name.
         name: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -67,18 +56,12 @@ fn advice(source: &io::Error) -> &'static str {
 /// One side: an interface that is up, and a socket on it.
 #[derive(Debug)]
 pub struct Side {
-    /// The interface.
     pub tap: Tap,
-    /// The socket.
     pub socket: OwnedFd,
 }
 
 impl Side {
     /// One in a namespace of its own; it receives the frames of one Ethernet type, or only sends.
-    ///
-    /// # Errors
-    ///
-    /// What is missing.
     pub fn make(name: &'static str, receives: Option<u16>) -> Result<Self, Error> {
         let handle = thread::Builder::new().name("txd-make".to_owned()).spawn(move || {
             link::enter_new_network_namespace().map_err(Error::Namespace)?;
@@ -97,10 +80,6 @@ impl Side {
 }
 
 /// Brings an interface of the calling thread's namespace up; its number.
-///
-/// # Errors
-///
-/// [`Error::Up`].
 pub fn bring_up(name: &str) -> Result<u32, Error> {
     let up = |source| Error::Up { name: name.to_owned(), source };
     let mut links = Links::open().map_err(up)?;

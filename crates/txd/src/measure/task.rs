@@ -9,14 +9,12 @@ use crate::wait::clock::{monotonic_ns, thread_cpu_ns};
 /// Steps of a round: about ten microseconds on a CPU of a few GHz.
 const STEPS: u32 = 10_000;
 
-/// What the task took.
 #[derive(Clone, Copy, Debug)]
 pub struct Done {
     /// From its start to its end, ns.
     pub wall_ns: u64,
     /// Its own CPU time, ns.
     pub ran_ns: u64,
-    /// Rounds.
     pub rounds: u64,
 }
 

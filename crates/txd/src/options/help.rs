@@ -1,6 +1,5 @@
 //! What `--help` prints.
 
-/// The help.
 pub const HELP: &str = "\
 txd: the transmit path of a Wi-Fi driver, with every way to wait for its card
 

@@ -33,13 +33,10 @@ const LONGEST_NS: u64 = 86_400_000_000_000;
 pub enum Verb {
     /// Two interfaces, until a signal comes.
     Run,
-    /// One trial.
     Measure,
     /// What the driver's own counters say of each command.
     Census,
-    /// Print the help.
     Help,
-    /// Print the version.
     Version,
 }
 
@@ -50,9 +47,7 @@ pub struct Options {
     pub strategy: Option<Strategy>,
     /// Frames a second; 0: as fast as the card takes them.
     pub rate: u32,
-    /// Bytes of a frame.
     pub bytes: usize,
-    /// The card.
     pub card: card::Setup,
     /// A command may take so long, ns.
     pub patience_ns: u64,
@@ -97,10 +92,8 @@ impl Default for Options {
 /// A word that is wrong, and what would be right.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It means nothing here.
     #[error("{place}: {what}")]
     Wrong {
-        /// Which word.
         place: String,
         /// What is wrong with it.
         what: String,
@@ -123,10 +116,6 @@ const FLAGS: [&str; 22] = [
 ];
 
 /// Reads the words behind the program's name.
-///
-/// # Errors
-///
-/// The first word that is wrong.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<(Verb, Options), Error> {
     let (mut words, mut options) = (Parser::from_args(words), Options::default());
     let Some(word) = words.next()? else {

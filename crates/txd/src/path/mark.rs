@@ -113,7 +113,6 @@ impl Marks {
         *locked(&self.thread) = interrupt::this_thread().ok();
     }
 
-    /// Whether something is asked.
     pub(super) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }

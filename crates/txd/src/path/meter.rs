@@ -36,7 +36,6 @@ pub(super) struct Meter {
     alike_ns: u64,
 }
 
-/// It is being done.
 #[derive(Debug)]
 pub(super) struct Begun(Option<u64>);
 
@@ -61,7 +60,6 @@ impl Meter {
         Begun(self.times.is_multiple_of(EVERY).then(thread_cpu_ns))
     }
 
-    /// It ends.
     pub(super) fn end(&mut self, begun: Begun) {
         self.times += 1;
         match begun {

@@ -105,18 +105,13 @@ pub enum Error {
     /// An interface is not there any more.
     #[error("interface {name} is gone: it was removed")]
     Interface {
-        /// Its name.
         name: String,
-        /// What the kernel said.
         #[source]
         source: io::Error,
     },
     /// The card does not come up any more.
     #[error("the card does not answer: it was reset {} in vain", count(resets, "time"))]
-    Card {
-        /// How often.
-        resets: u64,
-    },
+    Card { resets: u64 },
 }
 
 /// A driver and its card between two TAPs.
@@ -142,9 +137,7 @@ pub struct Path {
 /// Where frames come from, and where they go.
 #[derive(Debug)]
 pub struct Taps {
-    /// What the stack sends.
     pub input: Tap,
-    /// What it receives.
     pub output: Tap,
 }
 

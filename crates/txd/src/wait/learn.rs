@@ -11,7 +11,6 @@ const LEAST_STEP_NS: u64 = 64;
 /// An estimate of a quantile, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Quantile {
-    /// In hundredths.
     percent: u64,
     estimate_ns: Option<u64>,
 }

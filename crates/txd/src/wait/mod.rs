@@ -63,7 +63,6 @@ pub struct Ended {
     pub done: bool,
 }
 
-/// A way to wait.
 pub trait Wait: std::fmt::Debug + Send {
     /// A wait begins. Waits of one kind (below [`KINDS`]) are expected to take about as long as each other.
     fn begin(&mut self, now_ns: u64, kind: usize);
@@ -71,7 +70,6 @@ pub trait Wait: std::fmt::Debug + Send {
     /// It is not done yet: what to do next. The caller cuts what this says at its own bound.
     fn step(&mut self, now_ns: u64) -> Step;
 
-    /// The wait has ended.
     fn end(&mut self, ended: Ended);
 
     /// How many pieces of work to put under one wait where this many are there; at least one.
@@ -125,14 +123,12 @@ impl Bound {
     }
 }
 
-/// What a wait was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waited {
     /// From its beginning until its end was seen, ns.
     pub took_ns: u64,
     /// Of it, in looking again and again, ns.
     pub spun_ns: u64,
-    /// How often it slept.
     pub slept: u32,
     /// How often it was signalled.
     pub signals: u32,
@@ -142,7 +138,6 @@ pub struct Waited {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it was not done after {} µs: look whether the other side still lives", .waited.took_ns / 1000)]
 pub struct TimedOut {
-    /// What was waited meanwhile.
     pub waited: Waited,
 }
 

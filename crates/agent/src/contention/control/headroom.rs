@@ -45,10 +45,6 @@ impl Headroom {
     }
 
     /// Decides where that is due.
-    ///
-    /// # Errors
-    ///
-    /// As [`Headroom::begin`].
     pub(super) fn advance(&mut self, group: &Group, now: u64) -> Result<(), Refusal> {
         if now < self.next_ns {
             return Ok(());

@@ -27,10 +27,8 @@ use crate::{
     init::CLIENTS,
 };
 
-/// Whether this machine routes.
 const FORWARD: &str = "/proc/sys/net/ipv4/ip_forward";
 
-/// What is taken back.
 #[derive(Debug)]
 pub(super) struct Undo {
     forward: String,

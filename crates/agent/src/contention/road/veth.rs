@@ -136,7 +136,6 @@ fn mask(cpu: u32) -> String {
     words.join(",")
 }
 
-/// Writes a setting.
 pub(super) fn write(path: &str, value: &str) -> Result<(), Refusal> {
     fs::write(path, value).map_err(refused(format!("cannot write {value} to {path}")))
 }

@@ -16,7 +16,6 @@ const SHORTLY: usize = 4;
 /// Where a word at an address leads; the words behind it decide what some are for.
 type Flows = fn(word: u32, address: u64, behind: &[u8]) -> Flow;
 
-/// Instructions of a function.
 pub(super) fn instructions(code: &[u8], start: u64, flows: Flows) -> Vec<Instruction> {
     let words = code.chunks_exact(4).enumerate();
     let instruction = |(place, four): (usize, &[u8])| {

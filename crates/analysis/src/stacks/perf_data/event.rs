@@ -115,7 +115,6 @@ impl Event {
         (self.flags & FREQUENCY != 0).then(|| u32::try_from(self.period).ok()).flatten()
     }
 
-    /// Whether it gives samples.
     pub(super) fn samples(&self) -> bool {
         self.period > 0 && !(self.kind == SOFTWARE && self.config == DUMMY)
     }

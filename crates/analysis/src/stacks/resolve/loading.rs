@@ -69,7 +69,6 @@ impl Loading<'_> {
         cpu.map(|cpu| (elf, cpu))
     }
 
-    /// Its debug file.
     pub(super) fn debug(
         &self,
         elf: &Elf,

@@ -15,7 +15,6 @@ pub(super) struct Key {
     pub(super) address: u64,
 }
 
-/// What is there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site {
     /// Its frames: the first of them in the list of all, and how many.

@@ -24,16 +24,11 @@ pub enum Mismatch {
     /// Nothing but the code could tell, and it is another.
     #[error("neither file has a build id, and .text differs")]
     Code,
-    /// For another processor.
     #[error("it is for another processor")]
     Processor,
 }
 
 /// Whether `debug` is of the same build as `elf`.
-///
-/// # Errors
-///
-/// What tells them apart.
 pub fn matching(elf: &Elf, debug: &Elf) -> Result<(), Mismatch> {
     if elf.class().architecture != debug.class().architecture {
         return Err(Mismatch::Processor);

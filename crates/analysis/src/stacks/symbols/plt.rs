@@ -10,7 +10,6 @@ use object::{Object, ObjectSymbol, ObjectSymbolTable, RelocationTarget};
 use super::{Kind, Symbol};
 use crate::stacks::{happening::Architecture, object::Elf};
 
-/// Sections of stubs.
 const SECTIONS: [&str; 4] = [".plt", ".plt.sec", ".plt.got", ".iplt"];
 
 /// Both processors' stubs begin at multiples of 8 or 16.

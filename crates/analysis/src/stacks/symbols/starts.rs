@@ -46,20 +46,16 @@ pub struct Place {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
-    /// Several functions fit.
     #[error("`{asked}` fits several functions: {}; write more of the path, or an address", listed(.found, *.more))]
     Several {
-        /// What was asked for.
         asked: String,
         /// The first of them, with their addresses.
         found: Vec<String>,
         /// How many more there are.
         more: usize,
     },
-    /// No function fits.
     #[error("no function `{asked}`{}", nearby(.near))]
     Unknown {
-        /// What was asked for.
         asked: String,
         /// Names that look like it.
         near: Vec<String>,

@@ -7,7 +7,6 @@ use crate::stacks::profile::Cause;
 /// An instruction that leaves a return address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// Of this address.
     Direct(u64),
     /// Of what a register or memory says.
     Indirect,
@@ -116,10 +115,6 @@ const AARCH64_CONTEXT: u64 = 128 + 176 + 8;
 const X86_64_ORDER: [u8; 16] = [8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7];
 
 /// What a signal interrupted, from the frame that the kernel made.
-///
-/// # Errors
-///
-/// Where it cannot be read.
 pub fn interrupted(cpu: Cpu, state: &State, stack: &Stack<'_>) -> Result<State, Cause> {
     let base = state.get(cpu.stack_pointer()).ok_or(Cause::Broken)?;
     let mut found = *state;

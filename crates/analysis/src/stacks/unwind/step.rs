@@ -11,13 +11,11 @@ use crate::stacks::profile::Cause;
 /// What one step needs alongside the frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
-    /// Whose code it is.
     pub cpu: Cpu,
     /// The file's functions.
     pub table: &'a Table,
     /// Their rules.
     pub rows: &'a Rows,
-    /// The copied stack.
     pub stack: &'a Stack<'a>,
     /// What is added to the file's addresses in this process.
     pub bias: u64,
@@ -25,10 +23,6 @@ pub struct Step<'a> {
 
 impl Step<'_> {
     /// The caller's registers, by a row's number.
-    ///
-    /// # Errors
-    ///
-    /// How the stack ends here.
     pub fn caller(&self, row: u32, state: &State) -> Result<State, End> {
         let (row, rules) = self.rows.get(row).ok_or(End::Lost(Cause::Broken))?;
         let source = self.table.source_at(row.source).ok_or(End::Lost(Cause::Broken))?;

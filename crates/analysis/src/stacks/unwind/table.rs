@@ -52,7 +52,6 @@ pub struct Table {
     fault: Option<String>,
 }
 
-/// One section.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     is_eh: bool,

@@ -38,9 +38,7 @@ const KEPT: [&str; 2] = ["faults <= 0", "repeat-error <= 0.1%"];
 /// Two strategies at one point, decided.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Comparison {
-    /// Compared with this one.
     pub(super) base: String,
-    /// The one in question.
     pub(super) variant: String,
     pub(super) place: String,
     pub(super) load: String,

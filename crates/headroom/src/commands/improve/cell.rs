@@ -178,7 +178,6 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// What is compared there.
     fn flags(&self, task: &Task) -> flags::Compare {
         flags::Compare {
             base: task.asked.variant.to_string(),
@@ -203,10 +202,6 @@ pub(super) fn study(options: &Options, path: &Path, task: &Task) -> Result<Study
 }
 
 /// Compares a candidate with the base: `[base, candidate]`.
-///
-/// # Errors
-///
-/// [`Failure`] of the lab.
 pub(super) fn compare(
     options: &Options,
     folder: &TaskFolder,
@@ -258,10 +253,6 @@ fn side_by_side(
 
 /// Has the task's test answered by the base and by a candidate, in comparisons of their own: instead of the load, which is
 /// what is measured, and of clients that move.
-///
-/// # Errors
-///
-/// [`Failure`] of the lab.
 pub(super) fn tested(
     options: &Options,
     folder: &TaskFolder,

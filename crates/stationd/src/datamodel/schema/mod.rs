@@ -25,13 +25,9 @@ pub enum Kind {
     Signed(i64, i64),
     /// A number from 0 to this one.
     Unsigned(u64),
-    /// Any text.
     Text,
-    /// One of these words.
     Word(&'static [&'static str]),
-    /// A moment.
     Time,
-    /// A hardware address.
     Address,
 }
 
@@ -64,12 +60,10 @@ pub enum Keeping {
     Live,
 }
 
-/// One parameter.
 #[derive(Debug)]
 pub struct Parameter {
     /// Its name below its object.
     pub name: &'static str,
-    /// What it may hold.
     pub kind: Kind,
     /// Where its value is.
     pub keeping: Keeping,

@@ -11,13 +11,11 @@ use crate::{
 /// One parameter of an access point.
 #[derive(Debug)]
 pub(in crate::datamodel) struct PointParameter {
-    /// Its name.
     pub(in crate::datamodel) name: &'static str,
     read: for<'a> fn(&View<'a>, &'a Point) -> Value<'a>,
 }
 
 impl PointParameter {
-    /// Its value.
     pub(in crate::datamodel) fn read<'a>(&self, view: &View<'a>, point: &'a Point) -> Value<'a> {
         (self.read)(view, point)
     }

@@ -18,9 +18,7 @@ use crate::{
 /// One station, as the sources of values see it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::datamodel) struct Sight<'a> {
-    /// Its row.
     pub(in crate::datamodel) row: Row<'a>,
-    /// Its access point.
     pub(in crate::datamodel) point: &'a Point,
 }
 
