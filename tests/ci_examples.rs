@@ -309,7 +309,7 @@ fn what_is_wrong_with_a_limit_or_a_baseline_is_reported_in_one_line() {
         ("--gate 'cpu at 7 clients <= 2%'", "7 clients are not among the study's"),
         ("--gate 'transactions <= 1/s'", "unknown figure `transactions`; known are cpu"),
         ("--baseline gone.json", "cannot read the baseline gone.json: No such file"),
-        ("--baseline later.json", "has format 9, this headroom reads 2; save it again"),
+        ("--baseline later.json", "has format 9, this headroom reads 3; save it again"),
         ("--baseline headroom-run/run.json", "run.json"),
     ];
     for (words, expected) in cases {

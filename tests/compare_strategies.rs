@@ -71,7 +71,7 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
     place.headroom(["check", "run"]).run().code(0).prints("pass     busy to event at 440/s");
     fs::remove_file(place.path("run/trials/0004.json")).unwrap();
     let lacking = place.headroom(["check", "run"]).run();
-    lacking.code(3).prints("5 of 6 planned are whole").prints("every trial counts");
+    lacking.code(3).prints("5 of 6 planned pairs are valid").prints("every trial counts");
     let whole = place.resume().run();
     whole.code(0).prints("the transmit path takes less time under event than under busy");
     assert_eq!(trials(&place, "run"), 13);
