@@ -17,7 +17,8 @@ use lab::Events;
 use model::plural::count;
 use model::{event::Event, inert};
 
-use self::{lines::Lines, pace::Pace};
+use self::lines::Lines;
+pub(crate) use self::pace::Pace;
 use crate::{output, run_path::PAGE};
 
 #[derive(Clone, Copy, Debug)]

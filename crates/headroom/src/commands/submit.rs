@@ -318,9 +318,10 @@ impl Known {
 
 /// What was said of the progress.
 struct Said {
-    began: Instant,
-    /// Trials that were there when we came.
+    /// Trials that were there at the first look.
     first: Option<usize>,
+    /// When a new one was first seen, and how many there were then. Until then nodes wait and boot.
+    paced_from: Option<(usize, Instant)>,
     last: String,
     when: Instant,
     trouble: String,
@@ -329,7 +330,13 @@ struct Said {
 impl Said {
     fn new() -> Self {
         let now = Instant::now();
-        Self { began: now, first: None, last: String::new(), when: now, trouble: String::new() }
+        Self {
+            first: None,
+            paced_from: None,
+            last: String::new(),
+            when: now,
+            trouble: String::new(),
+        }
     }
 
     /// Says how far it is, where that changed or nothing was said for a while.
@@ -341,7 +348,9 @@ impl Said {
         let waiting = known.queue.len() as u32 - running;
         let made: usize = known.progress.values().map(|progress| progress.made).sum();
         let all = known.all(shards, crowd.trials);
-        let first = *self.first.get_or_insert(made);
+        if made > *self.first.get_or_insert(made) {
+            self.paced_from.get_or_insert_with(|| (made, Instant::now()));
+        }
         let now = format!("{done} {running} {waiting}");
         if now == self.last && self.when.elapsed() < SAY {
             return;
@@ -352,8 +361,12 @@ impl Said {
                 "shards": shards, "trials": made, "planned": all});
             output::json(&event);
         } else if !crowd.options.quiet {
-            let left = left(self.began.elapsed(), made - first.min(made), all.saturating_sub(made));
-            let left = left
+            let rest = all.saturating_sub(made);
+            let left = self
+                .paced_from
+                .and_then(|(before, since)| {
+                    left(since.elapsed(), made.saturating_sub(before), rest)
+                })
                 .map_or_else(String::new, |left| format!(", about {} left", HumanDuration(left)));
             output::note(format_args!(
                 "{done} of {} done, {running} running, {waiting} waiting; {made} of {}{left}",

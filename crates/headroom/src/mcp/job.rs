@@ -9,7 +9,7 @@ use super::{
     answers::{State, Status},
     budget::Cost,
 };
-use crate::answer::Answer;
+use crate::{answer::Answer, progress::Pace};
 
 /// More notes are no use to anybody.
 const MOST_NOTES: usize = 20;
@@ -78,8 +78,7 @@ pub(super) struct Job {
     began: Instant,
     since_unix: u64,
     stage: Option<String>,
-    /// When its first trial could begin.
-    trials_from: Option<Instant>,
+    pace: Pace,
     planned: Option<u64>,
     begun: u64,
     done: u64,
@@ -104,7 +103,7 @@ impl Job {
             began: Instant::now(),
             since_unix: lab::host::unix_now(),
             stage: None,
-            trials_from: None,
+            pace: Pace::default(),
             begun: 0,
             done: 0,
             invalid: 0,
@@ -123,6 +122,7 @@ impl Job {
 
     /// Takes notice of an event.
     pub(super) fn see(&mut self, event: Event) {
+        self.pace.follow(&event, Instant::now());
         match event {
             Event::ImageStarted => self.stage = Some("the image is looked for".to_owned()),
             Event::ImageStep { step } => self.stage = Some(format!("the image is made: {step}")),
@@ -139,10 +139,7 @@ impl Job {
             | Event::KvmTried { .. }
             | Event::SnapshotReady { .. } => self.stage = None,
             Event::RunStarted { trials, .. } => self.planned = Some(trials.into()),
-            Event::TrialStarted { .. } => {
-                self.begun += 1;
-                self.trials_from.get_or_insert_with(Instant::now);
-            }
+            Event::TrialStarted { .. } => self.begun += 1,
             Event::TrialEnded { device_ms, invalid, name, .. } => {
                 self.done += 1;
                 self.device_ms += device_ms;
@@ -224,17 +221,12 @@ impl Job {
         if self.end.is_some() {
             return None;
         }
-        let from = self.trials_from.filter(|_| self.done > 0);
-        match (from, self.planned) {
-            (Some(from), Some(planned)) => {
-                let left = planned.saturating_sub(self.done) as f64;
-                Some(from.elapsed().as_secs_f64() / self.done as f64 * left)
-            }
-            _ => {
-                let gone = self.began.elapsed().as_secs_f64();
-                self.wanted.estimate_s.map(|estimate| (estimate - gone).max(0.0))
-            }
-        }
+        let rest = self.planned.map(|planned| planned.saturating_sub(self.done) as u32);
+        let left = rest.and_then(|rest| self.pace.left(rest, Instant::now()));
+        left.map(|left| left.as_secs_f64()).or_else(|| {
+            let gone = self.began.elapsed().as_secs_f64();
+            self.wanted.estimate_s.map(|estimate| (estimate - gone).max(0.0))
+        })
     }
 
     /// All that is known of it.

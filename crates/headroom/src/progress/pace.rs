@@ -10,7 +10,7 @@ use model::event::Event;
 
 /// The trials of a run, as events tell of them.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     /// Those that are under way, and since when there are some.
     under_way: BTreeSet<String>,
     since: Option<Instant>,
@@ -21,7 +21,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn follow(&mut self, event: &Event, at: Instant) {
+    pub(crate) fn follow(&mut self, event: &Event, at: Instant) {
         match event {
             Event::TrialStarted { id } => {
                 self.under_way.insert(id.clone());
@@ -44,7 +44,7 @@ impl Pace {
     }
 
     /// How long so many more take; `None` while none has ended.
-    pub(super) fn left(&self, trials: u32, at: Instant) -> Option<Duration> {
+    pub(crate) fn left(&self, trials: u32, at: Instant) -> Option<Duration> {
         (self.worked(at) * trials).checked_div(self.ended)
     }
 }
