@@ -1,9 +1,9 @@
 //! How comparisons that are drawn from a pool of real pairs are decided: what the lab finds of a difference that is
 //! known, and how often it cries wolf where there is none.
 //!
-//! Each draw is six pairs of the pool, none twice, and goes to the judge of real comparisons ([`crate::judge`]). Draws
-//! share pairs and are not independent: they say what this pool gives, no finer than its pairs are many. Pure; draws
-//! are seeded.
+//! Each draw is six pairs of the pool, none twice, or all in another order, of which the judge looks at more and more
+//! until it has decided; it goes to the judge of real comparisons ([`crate::judge`]). Draws share pairs and are not
+//! independent: they say what this pool gives, no finer than its pairs are many. Pure; draws are seeded.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use model::{
     random::Random,
     run::Run,
     trial::Trial,
-    verdict::{Difference, Expect, FEWEST_PAIRS, Verdict},
+    verdict::{Difference, Expect, FEWEST_PAIRS, Pairs, Verdict},
 };
 
 use crate::{
     figures::Part,
-    judge::{self, Evidence, Look, Question},
+    judge::{self, Evidence, Look, Question, sequential},
     measured::Measured,
     verdicts::{Basis, Finding, Judgement},
 };
@@ -30,6 +30,8 @@ pub struct Asked<'a> {
     pub clients: u32,
     /// What a comparison is to show.
     pub expect: Expect,
+    /// Whether a comparison goes on until it is decided, as far as the pool reaches; else it has six pairs.
+    pub looks: bool,
     /// Comparisons at most; all that there are where they are fewer.
     pub comparisons: usize,
 }
@@ -39,7 +41,7 @@ pub struct Asked<'a> {
 pub struct Drawn {
     /// Pairs of the pool, each of two real trials.
     pub pairs: u32,
-    /// Comparisons of six of them.
+    /// How many were drawn.
     pub comparisons: u32,
     /// Comparisons that called the variant dearer.
     pub dearer: u32,
@@ -78,7 +80,15 @@ fn drawn(measured: &Measured, asked: &Asked<'_>) -> Option<Drawn> {
     let judge = |places: &[usize]| judge::of(&question, &evidence, Look::only(pairs), places);
     let all: Vec<usize> = (0..pairs).collect();
     let mut drawn = pool(&judge(&all));
-    sixes(pairs, asked.comparisons).iter().for_each(|six| drawn.count(&judge(six)));
+    if asked.looks {
+        for order in orders(pairs, asked.comparisons) {
+            let looked =
+                sequential::looked(&question, &evidence, Pairs::UpTo(pairs as u32), &order);
+            looked.judgement().into_iter().for_each(|judgement| drawn.count(judgement));
+        }
+    } else {
+        sixes(pairs, asked.comparisons).iter().for_each(|six| drawn.count(&judge(six)));
+    }
     Some(drawn)
 }
 
@@ -127,6 +137,17 @@ impl Drawn {
     }
 }
 
+/// So many places in different orders, seeded.
+fn orders(places: usize, orders: usize) -> Vec<Vec<usize>> {
+    let mut random = Random::seeded(places as u64);
+    let mut order: Vec<usize> = (0..places).collect();
+    let next = |_| {
+        random.shuffle(&mut order);
+        order.clone()
+    };
+    (0..orders).map(next).collect()
+}
+
 /// Six places out of so many: all choices there are, or so many different seeded ones.
 pub(crate) fn sixes(places: usize, most: usize) -> Vec<Vec<usize>> {
     let chosen = FEWEST_PAIRS as usize;
@@ -162,7 +183,8 @@ mod tests {
     use crate::judge::test_data::{CLIENTS, compared, pairs};
 
     fn asked(expect: Expect) -> Asked<'static> {
-        Asked { base: "before", variant: "after", clients: CLIENTS, expect, comparisons: 100 }
+        let [base, variant] = ["before", "after"];
+        Asked { base, variant, clients: CLIENTS, expect, looks: false, comparisons: 100 }
     }
 
     fn drawn(values: &[(f64, f64)], expect: Expect) -> Drawn {
@@ -189,6 +211,17 @@ mod tests {
         assert!((found.total - 0.002).abs() < 2e-4 && found.spread < 5e-4, "{found:?}");
         let found = drawn(&pairs(12, 0.0, 0.000_2, 4), Expect::Same);
         assert!(found.dearer + found.cheaper <= 10 && found.passed >= 90, "{found:?}");
+    }
+
+    #[test]
+    fn a_comparison_that_goes_on_passes_where_six_pairs_cannot() {
+        let (mut run, trials) = compared(&pairs(16, 0.0, 0.004, 5));
+        run.versus = None;
+        let passed = |looks| {
+            let asked = Asked { looks, ..asked(Expect::Same) };
+            of(&run, &trials, &[asked]).remove(0).unwrap().passed
+        };
+        assert!(passed(true) > passed(false), "{} {}", passed(true), passed(false));
     }
 
     #[test]

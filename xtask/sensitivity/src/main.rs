@@ -81,8 +81,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Words> {
 fn run(words: &Words) -> Result<bool> {
     let mut rows = Rows::default();
     for folder in &words.of {
-        let Recorded { run, trials } = bench::read(folder)?;
-        rows.add(&run, &trials);
+        rows.add(&bench::read(folder)?);
     }
     if words.of.is_empty() {
         let temporary = tempfile::tempdir()?;
@@ -114,9 +113,7 @@ fn measure(words: &Words, folder: &Path, rows: &mut Rows) -> Result<()> {
                 |arm: &Arm| words.plants.iter().any(|one| table::base_of(one) == arm.name);
             arms.retain(|arm| words.plants.contains(&arm.name) || is_base_of(arm));
         }
-        let Recorded { run, trials } =
-            bench.measure(subject.name, &arms, words.pairs.unwrap_or(PAIRS))?;
-        rows.add(&run, &trials);
+        rows.add(&bench.measure(subject.name, &arms, words.pairs.unwrap_or(PAIRS))?);
     }
     Ok(())
 }

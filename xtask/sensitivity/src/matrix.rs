@@ -10,10 +10,9 @@ use toml::{Table, Value};
 const FINE: [f64; 5] = [0.0001, 0.0002, 0.0005, 0.001, 0.005];
 /// Size of the other steady kinds.
 const OTHER: f64 = 0.001;
-/// Sizes of bursts, on the mean of all rounds.
-const BURSTS: [f64; 2] = [0.001, 0.005];
-/// A burst comes once in so many rounds.
-const BURST_ROUNDS: u64 = 10;
+/// Sizes of bursts, µs, and in how many rounds one comes.
+const BURSTS: [u32; 4] = [50, 200, 500, 2000];
+const BURST_ROUNDS: [u32; 4] = [5, 10, 15, 20];
 /// Whose rounds are traded for bursts, too.
 const TRADING: &str = "bulk";
 /// In trades: the share that the steady round saves, in how many rounds a burst comes, and what it takes on the mean
@@ -75,6 +74,8 @@ pub(super) struct Units {
 /// The unplanted variant, and the same once more.
 pub(super) const PLAIN: &str = "plain";
 pub(super) const AGAIN: &str = "again";
+/// Where bursts are compared with this, they come with a cheaper steady round, by this share.
+pub(super) const SAVED: (&str, f64) = ("loop.0.5", 0.005);
 /// The variant that trades are compared with: its rounds are dearer by the saving.
 pub(super) const DEARER: &str = "trade.base";
 /// Trades of a dearer steady round for bursts of many rounds, for bursts that just outweigh it, and for commands.
@@ -127,16 +128,26 @@ pub(super) fn arms(subject: Subject, round_us: f64, units: Units) -> Vec<Arm> {
     for (kind, unit) in [("alloc", units.alloc), ("syscall", units.syscall), ("square", square)] {
         arms.push(of(kind, OTHER, plant(kind, times(OTHER, unit), 1)));
     }
-    arms.extend(BURSTS.map(|share| {
-        let turns = times(share, units.turn) * BURST_ROUNDS;
-        of("burst", share, plant("loop", turns, BURST_ROUNDS))
-    }));
+    for (us, rounds) in bursts() {
+        let turns = (f64::from(us) / units.turn).round() as u64;
+        arms.push(Arm::new(subject, &burst(us, rounds), plant("loop", turns, rounds.into())));
+    }
     // One command in each round: there is no smaller one.
     arms.push(Arm::new(subject, "hostapd", plant("hostapd", 1, 1)));
     if subject.name == TRADING {
         arms.extend(trades(subject, round_us, units));
     }
     arms
+}
+
+/// Every burst: its size, µs, and in how many rounds it comes.
+pub(super) fn bursts() -> impl Iterator<Item = (u32, u32)> {
+    BURSTS.into_iter().flat_map(|us| BURST_ROUNDS.map(|rounds| (us, rounds)))
+}
+
+/// The name of a burst's arm.
+pub(super) fn burst(us: u32, rounds: u32) -> String {
+    format!("burst.{us}us.{rounds}")
 }
 
 fn trades(subject: Subject, round_us: f64, units: Units) -> Vec<Arm> {
@@ -261,8 +272,9 @@ mod tests {
             of(&variants, "sampling.plain")["clients"].as_array().unwrap()[0].as_integer(),
             Some(18)
         );
-        let burst = of(&variants, "bulk-sending.burst.0.1")["subject"]["start"].as_str().unwrap();
-        assert!(burst.contains("loop:0000004000/10 "), "{burst}");
+        let burst =
+            of(&variants, "bulk-sending.burst.50us.10")["subject"]["start"].as_str().unwrap();
+        assert!(burst.contains("loop:0000005000/10 "), "{burst}");
     }
 
     #[test]

@@ -5,9 +5,12 @@
 use std::collections::BTreeMap;
 
 use analysis::draws::{self, Asked, Drawn};
-use model::{run::Run, trial::Trial, verdict::Expect};
+use model::{run::Run, verdict::Expect};
 
-use super::matrix::{AGAIN, DEARER, PLAIN, SUBJECTS, Subject, TRADES, variant};
+use super::{
+    bench::Recorded,
+    matrix::{self, AGAIN, DEARER, PLAIN, SAVED, SUBJECTS, Subject, TRADES, variant},
+};
 
 const COMPARISONS: usize = 100;
 /// Of these, so many must find what is planted, and so many may cry wolf.
@@ -16,16 +19,33 @@ const FALSE: u32 = 5;
 /// What must be found: of this subject, this plant.
 const PROMISED: (&str, &str) = ("bulk", "loop.0.05");
 
+/// What a comparison is to show, and whether it has six pairs or as many as decide it.
+#[derive(Clone, Copy)]
+struct Rule {
+    expect: Expect,
+    looks: bool,
+}
+
+const SIX: Rule = Rule { expect: Expect::Faster, looks: false };
+const OF_BURSTS: [Rule; 4] = [
+    Rule { expect: Expect::NoSlower, ..SIX },
+    SIX,
+    Rule { expect: Expect::NoSlower, looks: true },
+    Rule { looks: true, ..SIX },
+];
+
 /// What comparisons of one variant said, by subject and arm.
 #[derive(Default)]
 pub(super) struct Rows {
     rows: BTreeMap<(String, String), Drawn>,
+    bursts: Vec<Burst>,
     trials: usize,
 }
 
 impl Rows {
     /// Adds what a run holds.
-    pub(super) fn add(&mut self, run: &Run, trials: &[Trial]) {
+    pub(super) fn add(&mut self, recorded: &Recorded) {
+        let Recorded { run, trials } = recorded;
         let pairs: Vec<(Subject, String)> = SUBJECTS
             .into_iter()
             .flat_map(|subject| arms(run, subject).map(move |arm| (subject, arm)))
@@ -37,13 +57,7 @@ impl Rows {
         let asked: Vec<Asked<'_>> = pairs
             .iter()
             .zip(&names)
-            .map(|((subject, _), [base, variant])| Asked {
-                base,
-                variant,
-                clients: subject.clients,
-                expect: Expect::Faster,
-                comparisons: COMPARISONS,
-            })
+            .map(|((subject, _), sides)| asked(sides, *subject, SIX))
             .collect();
         let drawn = draws::of(run, trials, &asked);
         let rows = pairs.into_iter().zip(drawn);
@@ -52,6 +66,9 @@ impl Rows {
                 Some(((subject.name.to_owned(), arm), drawn?))
             }),
         );
+        for subject in SUBJECTS {
+            self.bursts.extend(Burst::all(recorded, subject));
+        }
         self.trials += trials.len();
     }
 
@@ -59,6 +76,7 @@ impl Rows {
     pub(super) fn print(&self) -> bool {
         println!("\nFrom {} real trials, by the judge of `headroom compare`.\n", self.trials);
         self.print_found();
+        self.print_bursts();
         self.print_trades();
         let broken = self.broken();
         broken.iter().for_each(|line| println!("DOES NOT HOLD: {line}"));
@@ -70,7 +88,7 @@ impl Rows {
             "| subject | planted | steady | total | spread of a pair | pairs | dearer | cheaper | same | all dearer |"
         );
         println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-        for ((subject, arm), row) in self.rows.iter().filter(|((_, arm), _)| !is_trade(arm)) {
+        for ((subject, arm), row) in self.rows.iter().filter(|((_, arm), _)| is_found(arm)) {
             println!(
                 "| {subject} | {arm} | {} | {} | {:.4} % | {} | {} | {} | {} | {} |",
                 row.steady.map_or("–".to_owned(), signed),
@@ -81,6 +99,21 @@ impl Rows {
                 row.cheaper,
                 row.same,
                 row.together_dearer
+            );
+        }
+    }
+
+    fn print_bursts(&self) {
+        println!(
+            "\n| subject | burst | against | planted | six: no slower | six: faster | looks: no slower | looks: faster |"
+        );
+        println!("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |");
+        for burst in &self.bursts {
+            let Burst { subject, arm, base, share, passed, .. } = burst;
+            let [no_slower, faster, looked, looked_faster] = passed;
+            println!(
+                "| {subject} | {arm} | {base} | {} | {no_slower} | {faster} | {looked} | {looked_faster} |",
+                signed(*share)
             );
         }
     }
@@ -120,8 +153,74 @@ impl Rows {
                 lines.push(format!("{subject}: {arm} passed as faster {} times", row.passed));
             }
         }
+        for burst in self.bursts.iter().filter(|burst| burst.is_passed_beyond()) {
+            let Burst { subject, arm, base, passed, .. } = burst;
+            lines.push(format!("{subject}: {arm} against {base} passed {passed:?} times"));
+        }
         lines
     }
+}
+
+/// What comparisons with one kind of burst said.
+struct Burst {
+    subject: &'static str,
+    arm: String,
+    base: &'static str,
+    base_us_per_second: f64,
+    /// What is planted, on the mean of all rounds, less what is saved: a share of the base.
+    share: f64,
+    margin: f64,
+    /// Of a hundred comparisons each, as [`OF_BURSTS`] asks them.
+    passed: [u32; 4],
+}
+
+impl Burst {
+    /// All that a run has of a subject, each with the same steady round and with a cheaper one.
+    fn all(recorded: &Recorded, subject: Subject) -> Vec<Self> {
+        let against = [(PLAIN, 0.0), SAVED];
+        let all = matrix::bursts().flat_map(|size| against.map(|base| (size, base)));
+        all.filter_map(|((us, rounds), (base, saved))| {
+            let burst = Self::against(recorded, subject, base, &matrix::burst(us, rounds))?;
+            // The load asks once a second.
+            let mean_us = f64::from(us) / f64::from(rounds);
+            Some(Self { share: mean_us / burst.base_us_per_second - saved, ..burst })
+        })
+        .collect()
+    }
+
+    /// One of them, whose share is not known yet; `None` where the run has no such pairs.
+    fn against(
+        recorded: &Recorded,
+        subject: Subject,
+        base: &'static str,
+        arm: &str,
+    ) -> Option<Self> {
+        let Recorded { run, trials } = recorded;
+        let sides = [base, arm].map(|one| variant(subject, one));
+        let asked = OF_BURSTS.map(|rule| asked(&sides, subject, rule));
+        let drawn: Vec<Drawn> =
+            draws::of(run, trials, &asked).into_iter().collect::<Option<_>>()?;
+        Some(Self {
+            subject: subject.name,
+            arm: arm.to_owned(),
+            base,
+            base_us_per_second: drawn[0].base_us_per_second,
+            share: 0.0,
+            margin: run.study.compare.margin.get(),
+            passed: std::array::from_fn(|at| drawn[at].passed),
+        })
+    }
+
+    /// Whether it costs more than the margin allows, and yet passed.
+    fn is_passed_beyond(&self) -> bool {
+        self.share > self.margin && self.passed.iter().any(|passed| *passed > 0)
+    }
+}
+
+fn asked(sides: &[String; 2], subject: Subject, rule: Rule) -> Asked<'_> {
+    let [base, variant] = sides;
+    let Rule { expect, looks } = rule;
+    Asked { base, variant, clients: subject.clients, expect, looks, comparisons: COMPARISONS }
 }
 
 fn signed(share: f64) -> String {
@@ -130,6 +229,11 @@ fn signed(share: f64) -> String {
 
 fn is_trade(arm: &str) -> bool {
     TRADES.contains(&arm)
+}
+
+/// Whether it is in the table of what is found: neither a trade nor a burst.
+fn is_found(arm: &str) -> bool {
+    !is_trade(arm) && !arm.starts_with("burst.")
 }
 
 /// What an arm is compared with.

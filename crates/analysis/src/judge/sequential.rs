@@ -10,8 +10,9 @@ use model::{
     verdict::{Pairs, Verdict, Versus},
 };
 
-use super::{ERROR, Evidence, Look, Question, judge};
+use super::{ERROR, Evidence, Look, Question};
 use crate::{
+    judge,
     measured::Measured,
     verdicts::{Finding, Judgement},
 };
@@ -67,11 +68,18 @@ pub fn is_decided(run: &Run, trials: &[Trial]) -> bool {
 
 pub(crate) fn progress(measured: &Measured, versus: &Versus) -> Progress {
     let question = Question::of(measured, versus);
-    looked(&question, &Evidence::of(measured, &question), versus.pairs)
+    let evidence = Evidence::of(measured, &question);
+    let order: Vec<usize> = (0..evidence.judged.whole.len()).collect();
+    looked(&question, &evidence, versus.pairs, &order)
 }
 
-/// How far so many pairs have come with this evidence.
-pub(super) fn looked(question: &Question, evidence: &Evidence, pairs: Pairs) -> Progress {
+/// How far a comparison of these pairs has come, which ended in this order.
+pub(crate) fn looked(
+    question: &Question,
+    evidence: &Evidence,
+    pairs: Pairs,
+    order: &[usize],
+) -> Progress {
     let looks = pairs.looks();
     let level = ERROR / looks.len().max(1) as f64;
     let look = |number: usize, done: usize| Look {
@@ -79,9 +87,10 @@ pub(super) fn looked(question: &Question, evidence: &Evidence, pairs: Pairs) -> 
         level,
         of: matches!(pairs, Pairs::UpTo(_)).then_some((number as u32, looks.len() as u32)),
     };
-    let done = evidence.judged.whole.len();
+    let done = order.len();
+    let judge = |look: Look| judge::of(question, evidence, look, &order[..look.pairs]);
     if !evidence.strangers.is_empty() || evidence.is_no_op() {
-        let judgement = judge(question, evidence, look(1, done));
+        let judgement = judge(look(1, done));
         return Progress::Decided(Box::new(judgement));
     }
     let mut so_far = None;
@@ -92,7 +101,7 @@ pub(super) fn looked(question: &Question, evidence: &Evidence, pairs: Pairs) -> 
         }
         let is_last = done < pairs || at + 1 == looks.len();
         let number = if is_last { looks.len() } else { at + 1 };
-        let judgement = Box::new(judge(question, evidence, look(number, pairs.min(done))));
+        let judgement = Box::new(judge(look(number, pairs.min(done))));
         if is_final(&judgement) {
             return Progress::Decided(judgement);
         }
@@ -101,7 +110,7 @@ pub(super) fn looked(question: &Question, evidence: &Evidence, pairs: Pairs) -> 
         }
         so_far = Some(judgement);
     }
-    Progress::GoOn(so_far.or_else(|| Some(Box::new(judge(question, evidence, look(1, done))))))
+    Progress::GoOn(so_far.or_else(|| Some(Box::new(judge(look(1, done))))))
 }
 
 /// Whether no further pair would say more.

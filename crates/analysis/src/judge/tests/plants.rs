@@ -91,7 +91,8 @@ fn compare(random: &mut Random, plant: Plant, expect: Expect, pairs: Pairs) -> J
         changes: Vec::new(),
     };
     let evidence = Evidence::of_pairs(judged, pairs.most());
-    looked(&question, &evidence, pairs).into_judgement().unwrap()
+    let order: Vec<usize> = (0..pairs.most() as usize).collect();
+    looked(&question, &evidence, pairs, &order).into_judgement().unwrap()
 }
 
 /// What a hundred comparisons say.
