@@ -43,6 +43,13 @@ pub struct Frame {
     pub spin: Spin,
 }
 
+impl Frame {
+    /// A function of its own, in no loop.
+    pub const fn of(name: String, naming: Naming, module: u32) -> Self {
+        Self { name, module, naming, inlined: false, spin: Spin::None }
+    }
+}
+
 impl Profile {
     /// The same where each function is one frame, for those who know nothing of loops.
     #[must_use]

@@ -39,7 +39,7 @@ fn a_sample_is_reported_with_all_its_parts() {
             assert!(sample.in_kernel && !sample.stack_cut, "32 bytes are less than were asked for");
             assert_eq!(sample.kernel, [0xffff_8001, 0xffff_8002]);
             assert_eq!(sample.chain, [0x1000, 0x2000]);
-            let Registers { values, mask } = sample.registers.unwrap();
+            let Registers { values, mask, .. } = sample.registers.unwrap();
             assert_eq!(
                 (mask, values[0], values[7], values[8], values[23]),
                 (REGISTERS, 10, 17, 18, 25)
@@ -51,14 +51,15 @@ fn a_sample_is_reported_with_all_its_parts() {
     assert_eq!((reported, recording.summary().period), (1, 2_004_008));
 }
 
-/// The stack's length and whether it was cut, and whether there are registers.
-fn parts(record: &SampleRecord) -> (usize, bool, bool) {
+/// The stack's length and whether it was cut, and whose the registers are.
+fn parts(record: &SampleRecord) -> (usize, bool, Option<Architecture>) {
     let file = file(&[record.bytes()]);
     let mut found = None;
     let mut recording = Recording::open(Cursor::new(&file)).unwrap();
+    let of = |registers: Option<Registers>| registers.map(|registers| registers.architecture);
     let mut take = |happening: Happening| {
         if let Happening::Sample(sample) = happening {
-            found = Some((sample.stack.len(), sample.stack_cut, sample.registers.is_some()));
+            found = Some((sample.stack.len(), sample.stack_cut, of(sample.registers)));
         }
     };
     recording.each(&mut take).unwrap();
@@ -79,9 +80,10 @@ fn a_copy_counts_as_cut_only_where_it_is_full_and_as_long_as_was_asked_for() {
 }
 
 #[test]
-fn registers_of_another_width_are_none() {
+fn registers_of_a_32_bit_program_are_those_of_its_architecture() {
     let with = |abi| parts(&SampleRecord { abi, ..SampleRecord::at(1) }).2;
-    assert_eq!((with(0), with(1), with(2)), (false, false, true));
+    assert_eq!(with(0), None);
+    assert_eq!((with(1), with(2)), (Some(Architecture::I386), Some(Architecture::X86_64)));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use analysis::stacks::{
     files::{FileId, Files},
-    happening::{Happening, Head, Registers, Sample},
+    happening::{Architecture, Happening, Head, Registers, Sample},
     profile::{Cause, Naming},
     resolve::Resolver,
 };
@@ -109,7 +109,8 @@ fn a_process_that_gives_its_memory_back_has_no_stack_that_a_longer_copy_would_ho
     let files = Kernel("ffffffff81000000 T exit_mmap\n");
     let head = Head { stack_bytes: 32768, ..Head::default() };
     let kernel = [0xffff_ffff_8100_0010];
-    let registers = Some(Registers { values: [0x1000; 64], mask: 1 });
+    let architecture = Architecture::X86_64;
+    let registers = Some(Registers { values: [0x1000; 64], mask: 1, architecture });
     let sample =
         Sample { pid: 5, tid: 5, in_kernel: true, kernel: &kernel, registers, ..Sample::default() };
     let (_, namings) = resolved_with(&files, &head, sample);

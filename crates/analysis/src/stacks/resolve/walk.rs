@@ -10,13 +10,11 @@ use super::{
     interned::Interned,
     loading::Loading,
     sites::{Key, Rules, Site, Sites},
-    unknown,
 };
 use crate::stacks::{
     budget::HELD,
     files::{FileId, Files},
-    happening::{Architecture, Registers, Sample},
-    hint::Spin,
+    happening::{Architecture, Sample},
     kernel::Kernel,
     profile::{Cause, Frame, Naming},
     space::{MappedFile, Process},
@@ -27,7 +25,7 @@ use crate::stacks::{
 const MOST_FRAMES: usize = 10_000;
 
 /// The module of code that is in no file.
-pub(super) const ANONYMOUS: &str = "anonymous";
+const ANONYMOUS: &str = "anonymous";
 
 /// A process that the recording does not know.
 pub(super) static NOTHING_MAPPED: Process = Process::unknown();
@@ -103,11 +101,6 @@ impl<'f> Known<'f> {
         }
     }
 
-    /// Where the registers say that the process was.
-    pub(super) fn pc(&self, registers: &Registers) -> Option<u64> {
-        Cpu::of(self.loading.architecture).map(|cpu| State::of(cpu, registers).pc)
-    }
-
     /// All frames of a sample, innermost first, and how the stack ended.
     pub(super) fn walk(
         &mut self,
@@ -115,18 +108,9 @@ impl<'f> Known<'f> {
         sample: &Sample<'_>,
         out: &mut Vec<u32>,
     ) -> (End, Module) {
-        let cpu = Cpu::of(self.loading.architecture);
-        let (Some(mut cpu), Some(registers)) = (cpu, &sample.registers) else {
+        let Some((cpu, mut state)) = sample.registers.as_ref().and_then(State::of) else {
             return (End::Lost(Cause::NoUnwindInfo), Module::Anonymous);
         };
-        let mut state = State::of(cpu, registers);
-        if let Ok((_, file)) = self.locate(at, state.pc)
-            && let Some(Slot::Loaded(code)) = self.codes.get(file as usize)
-            && code.cpu != cpu
-        {
-            cpu = code.cpu;
-            state = State::of(cpu, registers);
-        }
         let base = state.get(cpu.stack_pointer()).unwrap_or(0);
         let stack = Stack { base, bytes: sample.stack, cut: sample.stack_cut };
         let around = Around { cpu, at, stack: &stack };
@@ -216,16 +200,11 @@ impl<'f> Known<'f> {
     }
 
     pub(super) fn unknown_in(&mut self, cause: Cause, module: Module) -> u32 {
-        match module {
-            Module::Anonymous => unknown(&mut self.interned, cause, ANONYMOUS, false),
-            Module::Known(module) => self.interned.frame(Frame {
-                name: cause.name().to_owned(),
-                module,
-                naming: Naming::Unknown(cause),
-                inlined: false,
-                spin: Spin::None,
-            }),
-        }
+        let module = match module {
+            Module::Anonymous => self.interned.module(ANONYMOUS, false),
+            Module::Known(module) => module,
+        };
+        self.interned.unknown(cause, module)
     }
 
     /// The kernel's frame at an address. Code without a symbol has a name where only one thing is called from there.
@@ -237,21 +216,16 @@ impl<'f> Known<'f> {
     ) -> u32 {
         let key = Key { file: super::KERNEL_FILE, address };
         let site = self.sites.find(key).unwrap_or_else(|| {
-            let frame = match kernel.function(address) {
-                Some((name, module)) => {
-                    let module = self.interned.module(module, true);
-                    let (name, naming) = (name.to_owned(), Naming::Named);
-                    let (inlined, spin) = (false, Spin::None);
-                    self.interned.frame(Frame { name, module, naming, inlined, spin })
-                }
+            let unknown = Naming::Unknown(Cause::NoSymbol);
+            let (name, naming, module) = match kernel.function(address) {
+                Some((name, module)) => (name, Naming::Named, module),
                 None if caller.is_some_and(|caller| calls_filter(kernel, caller)) => {
-                    let module = self.interned.module("[bpf]", true);
-                    let (name, naming) = ("seccomp filter".to_owned(), Naming::Synthesised);
-                    let (inlined, spin) = (false, Spin::None);
-                    self.interned.frame(Frame { name, module, naming, inlined, spin })
+                    ("seccomp filter", Naming::Synthesised, "[bpf]")
                 }
-                None => unknown(&mut self.interned, Cause::NoSymbol, "[kernel]", true),
+                None => (Cause::NoSymbol.name(), unknown, "[kernel]"),
             };
+            let module = self.interned.module(module, true);
+            let frame = self.interned.frame(Frame::of(name.to_owned(), naming, module));
             self.sites.keep(key, &[frame], Rules::Bare)
         });
         self.sites.frames(site).first().copied().unwrap_or(0)
@@ -261,7 +235,14 @@ impl<'f> Known<'f> {
     fn locate(&mut self, at: AddressSpace<'_>, address: u64) -> Result<(u64, u32), (End, Module)> {
         let nothing = (End::Lost(Cause::NoMapping), Module::Anonymous);
         let mapping = at.process.mapping(address).ok_or(nothing)?;
+        let is_of_32_bits = address <= u64::from(u32::MAX);
         match self.slot(mapping.file, at.files) {
+            // What the recorder knows is the kernel's code for 64-bit programs; others have another one.
+            Slot::Loaded(code)
+                if code.spins.is_kernels && code.cpu.word() == 8 && is_of_32_bits =>
+            {
+                Err((End::Lost(Cause::NoFile), Module::Known(code.module)))
+            }
             Slot::Loaded(code) => {
                 let found = code.elf.address_of(mapping.offset_of(address));
                 let broken = (End::Lost(Cause::Broken), Module::Known(code.module));
