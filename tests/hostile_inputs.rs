@@ -154,7 +154,10 @@ fn a_recording_that_is_none_is_refused() {
         &[
             ("report --perf-data /dev/zero", "/dev/zero: it is a device, not a regular file"),
             ("report --perf-data pipe", "pipe: it is a pipe, not a regular file"),
-            ("report --perf-data folder", "folder: it is a folder, not a regular file"),
+            (
+                "report --perf-data folder",
+                "folder: it is a folder, and its file `data` cannot be read: ",
+            ),
             ("report --perf-data zeros", "not a recording"),
             ("export --perf-data pipe", "it is a pipe, not a regular file"),
         ],

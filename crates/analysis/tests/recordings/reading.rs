@@ -123,6 +123,26 @@ fn a_late_record_is_reported_late_and_that_is_said() {
 }
 
 #[test]
+fn files_of_a_folder_are_read_in_order_of_time_and_one_that_breaks_off_ends_no_other() {
+    let head = file(&[name(7, "d", 0), round()]);
+    let whole = [sample(10), sample(40), sample(50)].concat();
+    let mut cut = [sample(20), sample(30), sample(60)].concat();
+    cut.pop();
+    let files = [&whole, &cut].map(Cursor::new);
+    let mut recording = Recording::open_all(Cursor::new(&head), files.into()).unwrap();
+    let mut times = Vec::new();
+    let mut take = |happening: Happening| {
+        if let Happening::Sample(sample) = happening {
+            times.push(sample.time_ns);
+        }
+    };
+    recording.each(&mut take).unwrap();
+    assert_eq!(times, [10, 20, 30, 40, 50]);
+    let faults = &recording.summary().faults;
+    assert!(faults.len() == 1 && faults[0].starts_with("data.1: it breaks off"), "{faults:?}");
+}
+
+#[test]
 fn what_happens_to_processes_is_reported() {
     let records = [
         name(7, "stationd", 0),
