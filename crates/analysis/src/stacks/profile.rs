@@ -148,7 +148,7 @@ impl Cause {
     pub const fn advice(self) -> &'static str {
         match self {
             Cause::NoMapping => {
-                "code without a file: generated code, a mapping that was gone before it was read, or a process that was giving its memory back; record again from the process's start"
+                "code without a file: generated code, which has names only in reports of perf's recordings with `--root` (from /tmp/perf-PID.map), a mapping that was gone before it was read, or a process that was giving its memory back; record again from the process's start"
             }
             Cause::NoFile => {
                 "bring the file: `--symbols DIR` with the program as it is on the device, stripped or not"

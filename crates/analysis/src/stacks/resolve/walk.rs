@@ -2,11 +2,12 @@
 
 mod bare;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::bare::VDSO;
 use super::{
     code::Code,
+    generated::Generated,
     interned::Interned,
     loading::Loading,
     sites::{Key, Rules, Site, Sites},
@@ -23,6 +24,9 @@ use crate::stacks::{
 
 /// Deeper than any copy of a stack can be: the smallest frame has 8 bytes, the largest copy 64 KiB.
 const MOST_FRAMES: usize = 10_000;
+
+/// The module of code that the process made, where it says what that is.
+const GENERATED: &str = "[generated code]";
 
 /// The module of code that is in no file.
 const ANONYMOUS: &str = "anonymous";
@@ -44,6 +48,8 @@ pub(super) struct Known<'f> {
     codes: Vec<Slot>,
     sites: Sites,
     pub(super) interned: Interned,
+    /// What processes say of the code that they made, by their numbers.
+    generated: BTreeMap<u32, Generated>,
     /// Lines for people; a set, because many samples fail for one reason.
     pub(super) faults: BTreeSet<String>,
 }
@@ -62,6 +68,7 @@ pub(super) enum Slot {
 /// What a process has mapped, and the files that this is of, by their numbers.
 #[derive(Clone, Copy)]
 pub(super) struct AddressSpace<'a> {
+    pub(super) pid: u32,
     pub(super) process: &'a Process,
     pub(super) files: &'a [MappedFile],
 }
@@ -97,6 +104,7 @@ impl<'f> Known<'f> {
             codes: Vec::new(),
             sites: Sites::default(),
             interned: Interned::default(),
+            generated: BTreeMap::new(),
             faults: BTreeSet::new(),
         }
     }
@@ -117,7 +125,14 @@ impl<'f> Known<'f> {
         for _ in 0..MOST_FRAMES {
             let (address, file) = match self.locate(at, state.looked_up()) {
                 Ok(found) => found,
-                Err(stop) => return stop,
+                Err(stop) => {
+                    let Some(frame) = self.generated(at.pid, state.looked_up(), stop.1) else {
+                        return stop;
+                    };
+                    out.push(frame);
+                    let module = self.interned.module(GENERATED, false);
+                    return (End::Lost(Cause::NoUnwindInfo), Module::Known(module));
+                }
             };
             let site = self.site(file, address);
             out.extend_from_slice(self.sites.frames(site));
@@ -188,15 +203,33 @@ impl<'f> Known<'f> {
                     out.extend_from_slice(self.sites.frames(site));
                 }
                 Err((End::Lost(cause), module)) => {
-                    let frame = self.unknown_in(cause, module);
+                    let named = self.generated(at.pid, address, module);
+                    let frame = named.unwrap_or_else(|| self.unknown_in(cause, module));
                     // Several unknown ones in a row say no more than one.
-                    if out.last() != Some(&frame) {
+                    if named.is_some() || out.last() != Some(&frame) {
                         out.push(frame);
                     }
                 }
                 Err(_) => {}
             }
         }
+    }
+
+    /// The frame of code that is in no file, where its process says what it is.
+    fn generated(&mut self, pid: u32, address: u64, module: Module) -> Option<u32> {
+        let Module::Anonymous = module else { return None };
+        if !self.generated.contains_key(&pid) {
+            let (path, refusals) = (format!("/tmp/perf-{pid}.map"), self.loading.budget.refusals());
+            let text = self.loading.files.file(&self.loading.id(&path, None));
+            let generated = text.map(|text| Generated::parse(&text, &self.loading.budget));
+            if self.loading.budget.refusals() > refusals {
+                self.is_too_large(&path, "");
+            }
+            self.generated.insert(pid, generated.unwrap_or_default());
+        }
+        let name = self.generated.get(&pid)?.at(address)?.to_owned();
+        let module = self.interned.module(GENERATED, false);
+        Some(self.interned.frame(Frame::of(name, Naming::Named, module)))
     }
 
     pub(super) fn unknown_in(&mut self, cause: Cause, module: Module) -> u32 {
@@ -277,14 +310,16 @@ impl<'f> Known<'f> {
         let refusals = self.loading.budget.refusals();
         let slot = self.load(mapped, module);
         if self.loading.budget.refusals() > refusals {
-            self.faults.insert(format!(
-                "debug information of {} was not used, or not all of it: unpacked it is larger than the {} MiB that \
-                 one recording may take",
-                mapped.path,
-                HELD >> 20
-            ));
+            self.is_too_large(&format!("debug information of {}", mapped.path), "unpacked ");
         }
         slot
+    }
+
+    fn is_too_large(&mut self, what: &str, unpacked: &str) {
+        self.faults.insert(format!(
+            "{what} was not used, or not all of it: {unpacked}it is larger than the {} MiB that one recording may take",
+            HELD >> 20
+        ));
     }
 
     fn load(&mut self, mapped: &MappedFile, module: u32) -> Slot {

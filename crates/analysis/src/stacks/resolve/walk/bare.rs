@@ -42,7 +42,7 @@ pub(super) fn caller(
     state: &State,
 ) -> Result<State, End> {
     // A word on the stack may lead into any file but the kernel's, which calls no one.
-    let AddressSpace { process, files } = around.at;
+    let AddressSpace { process, files, .. } = around.at;
     for file in process.mappings().iter().map(|mapping| mapping.file) {
         if files.get(file as usize).is_some_and(|mapped| mapped.path != VDSO) {
             known.slot(file, files);
