@@ -154,7 +154,10 @@ fn a_recording_that_is_none_is_refused() {
         &[
             ("report --perf-data /dev/zero", "/dev/zero: it is a device, not a regular file"),
             ("report --perf-data pipe", "pipe: it is a pipe, not a regular file"),
-            ("report --perf-data folder", "folder: it is a folder, not a regular file"),
+            (
+                "report --perf-data folder",
+                "folder: it is a folder, and its file `data` cannot be read: ",
+            ),
             ("report --perf-data zeros", "not a recording"),
             ("export --perf-data pipe", "it is a pipe, not a regular file"),
         ],
@@ -254,6 +257,17 @@ fn kernel_symbols_that_never_end_are_a_doubt_of_their_report() {
 }
 
 #[test]
+fn names_of_generated_code_that_never_end_are_not_waited_for() {
+    let place = Place::without_guests();
+    fs::create_dir_all(place.path("root/tmp")).unwrap();
+    pipe(&place, "root/tmp/perf-7.map");
+    let recording = inputs::recording("node", &[inputs::sample_at(0x7000)]);
+    fs::write(place.path("perf.data"), recording).unwrap();
+    let words = ["report", "--perf-data", "perf.data", "--root", "root"];
+    headroom(&place, &words, 0).prints("no mapping");
+}
+
+#[test]
 fn names_from_outside_do_nothing_to_a_terminal_or_a_page() {
     const EVIL: &str = "e\u{1b}]0;t\u{7}\u{9b}2J\u{202e}<img src=x onerror=alert(1)>";
     let place = Place::without_guests();
@@ -261,7 +275,7 @@ fn names_from_outside_do_nothing_to_a_terminal_or_a_page() {
     fs::write(place.path("root/bomb"), inputs::one_symbol(EVIL)).unwrap();
     fs::write(
         place.path("perf.data"),
-        inputs::recording("p\u{1b}]0;\u{7}\u{202e}", &[inputs::sample_elsewhere()]),
+        inputs::recording("p\u{1b}]0;\u{7}\u{202e}", &[inputs::sample_at(0x1800)]),
     )
     .unwrap();
     let run = |words: &str| {

@@ -1,8 +1,9 @@
-//! Reports of recordings that perf made elsewhere, as of an event that hardware counts.
+//! Reports of recordings that perf made elsewhere: of an event that hardware counts, of a 32-bit program, of generated
+//! code, in a folder.
 //!
-//! The recordings are written here. No guest is raised.
+//! The recordings are written here, or by this machine's perf. No guest is raised.
 
-use std::fs;
+use std::{fs, process::Command};
 
 use crate::{
     harness::{Ended, Place},
@@ -11,7 +12,7 @@ use crate::{
 
 /// What is said of a recording whose samples are in `/bomb`, a program with this function.
 fn reported(place: &Place, function: &str) -> Ended {
-    place.folder("root");
+    fs::create_dir_all(place.path("root")).unwrap();
     fs::write(place.path("root/bomb"), inputs::one_symbol(function)).unwrap();
     place.headroom(["report", "--perf-data", "perf.data", "--root", "root"]).run()
 }
@@ -32,4 +33,90 @@ fn the_hottest_function_of_an_event_that_is_no_clock_is_shown_by_its_share() {
     assert_eq!(row(ended.code(0), "read_table"), ["100", "100", "read_table", "bomb"]);
     ended.prints("% of samples");
     assert!(!ended.stdout.contains("/s"), "what it costs was not measured:\n{ended}");
+}
+
+/// A program without a C library: no machine has one for 32 bits.
+const SPIN: &str = r#"
+static volatile unsigned sink, rounds;
+__attribute__((noinline)) void read_table(int n) { for (int i = 0; i < n; i++) sink += i * 7; }
+__attribute__((noinline)) void poll_stations(void) { for (int i = 0; i < 50; i++) read_table(20000); rounds++; }
+void _start(void)
+{
+	while (rounds < 100)
+		poll_stations();
+#ifdef __i386__
+	__asm__ volatile("int $0x80" : : "a"(1), "b"(0)); /* exit */
+#else
+	__asm__ volatile("syscall" : : "a"(60), "D"(0));
+#endif
+}
+"#;
+
+/// What this machine's perf records of that program, in `perf.data`; `None` where it may not, or the program does not run.
+fn recorded(place: &Place, cc: &[&str], perf: &[&str]) -> Option<()> {
+    place.write("spin.c", SPIN);
+    let mut command = Command::new("cc");
+    command.current_dir(place.path("")).args(["-nostdlib", "-static", "-O1", "-o", "spin"]);
+    let built = command.arg("spin.c").args(cc).output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let mut command = Command::new("perf");
+    command.current_dir(place.path("")).args(["record", "-q", "-F", "999", "-e", "cpu-clock:u"]);
+    match command.args(perf).args(["-o", "perf.data", "./spin"]).output() {
+        Ok(output) if output.status.success() => return Some(()),
+        Ok(output) => skip::skip!("perf: {}", String::from_utf8_lossy(&output.stderr).trim()),
+        Err(error) => skip::skip!("no perf: {error}"),
+    }
+    None
+}
+
+#[test]
+fn a_32_bit_program_of_a_64_bit_kernel_has_its_functions_and_their_callers() {
+    let place = Place::without_guests();
+    let how = ["--call-graph", "dwarf,4096"];
+    let Some(()) = recorded(&place, &["-m32"], &how) else { return };
+    let words = ["export", "--perf-data", "perf.data", "--root", "/", "--format", "folded"];
+    let ended = place.headroom(words).run();
+    let samples = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u32>().unwrap();
+    let all: u32 = ended.code(0).stdout.lines().map(samples).sum();
+    let named = |line: &&str| line.starts_with("spin;_start;poll_stations;read_table");
+    let named: u32 = ended.stdout.lines().filter(named).map(samples).sum();
+    assert!(all > 10 && named * 10 > all * 9, "{ended}");
+}
+
+#[test]
+fn a_folder_with_a_file_for_each_ring_is_read_whole() {
+    let place = Place::without_guests();
+    let Some(()) = recorded(&place, &[], &["--threads", "-g"]) else { return };
+    assert!(place.path("perf.data/data.0").exists());
+    let words = ["report", "--perf-data", "perf.data", "--root", "/"];
+    let ended = place.headroom(words).run();
+    assert!(row(ended.code(0), "read_table")[2].parse::<f64>().unwrap() > 90.0, "{ended}");
+}
+
+#[test]
+fn a_folder_of_perfs_with_the_kernels_symbols_is_read_with_them() {
+    let place = Place::without_guests();
+    fs::create_dir_all(place.path("perf.data/kcore_dir")).unwrap();
+    let recording = inputs::recording("spin", &[inputs::kernel_sample()]);
+    fs::write(place.path("perf.data/data"), recording).unwrap();
+    place.write("perf.data/kcore_dir/kallsyms", "ffffffff81000000 T nl80211_dump_station\n");
+    let ended = reported(&place, "read_table");
+    assert_eq!(row(ended.code(0), "nl80211_dump_station").last().unwrap(), "[kernel]");
+    row(&ended, "read_table");
+    assert!(place.path("perf.data.html").exists());
+}
+
+#[test]
+fn generated_code_has_the_names_that_its_program_wrote() {
+    let place = Place::without_guests();
+    let more = [0x7010, 0x7010, 0x9000].map(inputs::sample_at);
+    fs::write(place.path("perf.data"), inputs::recording("node", &more)).unwrap();
+    fs::create_dir_all(place.path("root/tmp")).unwrap();
+    place.write("root/tmp/perf-7.map", "7000 40 JS:~add_stations\nno line\n");
+    place.write("root/tmp/perf-8.map", "9000 40 of_another_process\n");
+    let ended = reported(&place, "read_table");
+    let cells = row(ended.code(0), "add_stations");
+    assert_eq!(cells[1..3], ["50", "JS:~add_stations"], "{ended}");
+    ended.prints("[generated code]").prints("no mapping");
+    assert!(!ended.stdout.contains("of_another_process"), "{ended}");
 }

@@ -189,9 +189,9 @@ pub(crate) fn kernel_sample() -> Vec<u8> {
     sample(1, -128, 0xffff_ffff_8100_0000)
 }
 
-/// A sample in `/bomb` behind its functions.
-pub(crate) fn sample_elsewhere() -> Vec<u8> {
-    sample(2, -512, 0x1800)
+/// A sample at an address: `/bomb` has its function at 0x1000, and no more from 0x1100 to 0x3000.
+pub(crate) fn sample_at(address: u64) -> Vec<u8> {
+    sample(2, -512, address)
 }
 
 /// A recording of a process of this name with a sample in `/bomb`, and more records behind it.

@@ -12,7 +12,7 @@ use std::{
 };
 
 use analysis::stacks::{
-    happening::{Happening, Head, Registers},
+    happening::{Happening, Head},
     resolve::Resolver,
 };
 
@@ -40,8 +40,7 @@ fn main() -> io::Result<()> {
         for mode in ["plain", "qsort", "signal", "recursion"] {
             let dump = ProcessDump::by(&program, &[mode]);
             let (frames, ns) = cost(&dump, samples);
-            let mut registers = Registers { values: [0; 64], mask: 0 };
-            let stack = dump.happening(&mut registers).stack;
+            let stack = dump.happening().stack;
             let copy = fastest(samples, || drop(black_box(black_box(stack).to_vec())));
             writeln!(
                 out,
@@ -60,8 +59,7 @@ fn cost(dump: &ProcessDump, samples: u32) -> (usize, f64) {
     let head = Head { stack_bytes: 65528, ..Head::default() };
     let mut resolver = Resolver::new(&files, &head, Vec::new());
     dump.map(&mut resolver);
-    let mut registers = Registers { values: [0; 64], mask: 0 };
-    let happening = Happening::Sample(dump.happening(&mut registers));
+    let happening = Happening::Sample(dump.happening());
     let mut frames = Vec::new();
     resolver.take(&happening, &mut frames);
     let ns = fastest(samples, || {

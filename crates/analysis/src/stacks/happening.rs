@@ -73,6 +73,8 @@ pub struct Registers {
     pub values: [u64; 64],
     /// A bit for each that was recorded.
     pub mask: u64,
+    /// Whose they are: not always the kernel's own ones.
+    pub architecture: Architecture,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -100,8 +102,22 @@ pub enum Architecture {
     Aarch64,
     /// 32-bit ARM.
     Arm,
+    /// 32-bit x86.
+    I386,
     /// Another one; its name is reported, and its user stacks are not unwound.
     Other,
+}
+
+impl Architecture {
+    /// What a kernel of this architecture runs 32-bit programs as.
+    #[must_use]
+    pub const fn of_32_bits(self) -> Self {
+        match self {
+            Self::X86_64 | Self::I386 => Self::I386,
+            Self::Aarch64 | Self::Arm => Self::Arm,
+            Self::Other => Self::Other,
+        }
+    }
 }
 
 /// What a recording says of itself before its first sample.

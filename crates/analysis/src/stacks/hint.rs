@@ -9,7 +9,7 @@
 //!
 //! `PAUSE`: Intel SDM 2B. `YIELD`, `ISB`: Arm ARM (A-profile) C6.2, and A8.8 of the ARMv7 edition. RISC-V's and
 //! MIPS's stacks are not unwound, so their hints are not looked for; nor is Thumb's, because nothing that we
-//! read says which code of ARM is Thumb.
+//! read says which code of ARM is Thumb; nor 32-bit x86's, whose instructions have other lengths.
 
 mod arm;
 mod graph;
@@ -60,6 +60,7 @@ pub fn loops(cpu: Cpu, code: &[u8], start: u64) -> Vec<HintLoop> {
         Cpu::X86_64 => x86_64::instructions(code, start),
         Cpu::Aarch64 => arm::instructions(code, start, arm::aarch64),
         Cpu::Arm => arm::instructions(code, start, arm::arm),
+        Cpu::I386 => return Vec::new(),
     };
     graph::loops(&instructions)
 }

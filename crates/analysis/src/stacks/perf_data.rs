@@ -17,6 +17,7 @@ mod event;
 mod head;
 mod records;
 mod rounds;
+mod sources;
 
 use std::{
     fmt,
@@ -30,6 +31,7 @@ use self::{
     head::Start,
     records::{Record, Records},
     rounds::Rounds,
+    sources::Sources,
 };
 use crate::stacks::happening::{Happening, Head};
 
@@ -107,9 +109,7 @@ pub struct Recording<R> {
     head: Head,
     summary: Summary,
     events: Events,
-    records: Records<R>,
-    /// The first record behind a pipe's head.
-    first: Option<Record>,
+    sources: Sources<R>,
     big: bool,
 }
 
@@ -125,7 +125,12 @@ impl<R: Read + Seek> Recording<R> {
     /// # Errors
     ///
     /// [`Corrupt`] where this is no recording, or its head cannot be understood.
-    pub fn open(mut reader: R) -> Result<Self, Corrupt> {
+    pub fn open(reader: R) -> Result<Self, Corrupt> {
+        Self::open_all(reader, Vec::new())
+    }
+
+    /// The same of a folder: the file `data` has the head, and the others, `data.0` and on, have records alone.
+    pub fn open_all(mut reader: R, rings: Vec<R>) -> Result<Self, Corrupt> {
         let start = head::read(&mut reader)?;
         let Start { big, data_at, data_bytes, is_pipe, mut gathered, mut faults } = start;
         let mut records = Records::new(reader, big, (data_at, data_bytes));
@@ -158,7 +163,9 @@ impl<R: Read + Seek> Recording<R> {
             ));
         }
         let summary = Summary { faults, ..Summary::default() };
-        Ok(Self { head, summary, events, records, first, big })
+        let rings = rings.into_iter().map(|reader| Records::new(reader, big, (0, None)));
+        let sources = Sources::new(records, first, rings.collect());
+        Ok(Self { head, summary, events, sources, big })
     }
 
     /// What it says of itself.
@@ -186,20 +193,16 @@ impl<R: Read + Seek> Recording<R> {
             unreadable: 0,
         };
         let mut rounds = Rounds::default();
-        let mut record = self.first.take().unwrap_or_default();
-        let mut there = record.kind != 0;
+        let mut record = Record::default();
         loop {
-            if !there {
-                match self.records.next(&mut record) {
-                    Ok(true) => (),
-                    Ok(false) => break,
-                    Err(broken) => {
-                        decoder.summary.faults.push(broken);
-                        break;
-                    }
+            match self.sources.next(&mut record, |record| decoder.time(record).unwrap_or(0)) {
+                Ok(true) => (),
+                Ok(false) => break,
+                Err(broken) => {
+                    decoder.summary.faults.push(broken);
+                    continue;
                 }
             }
-            there = false;
             let until = match decoder.time(&record) {
                 _ if record.kind == FINISHED_ROUND => Some(rounds.finish_round()),
                 // perf makes up records of what was there before, and gives them no time.

@@ -43,6 +43,13 @@ pub struct Frame {
     pub spin: Spin,
 }
 
+impl Frame {
+    /// A function of its own, in no loop.
+    pub const fn of(name: String, naming: Naming, module: u32) -> Self {
+        Self { name, module, naming, inlined: false, spin: Spin::None }
+    }
+}
+
 impl Profile {
     /// The same where each function is one frame, for those who know nothing of loops.
     #[must_use]
@@ -141,7 +148,7 @@ impl Cause {
     pub const fn advice(self) -> &'static str {
         match self {
             Cause::NoMapping => {
-                "code without a file: generated code, a mapping that was gone before it was read, or a process that was giving its memory back; record again from the process's start"
+                "code without a file: generated code, which has names only in reports of perf's recordings with `--root` (from /tmp/perf-PID.map), a mapping that was gone before it was read, or a process that was giving its memory back; record again from the process's start"
             }
             Cause::NoFile => {
                 "bring the file: `--symbols DIR` with the program as it is on the device, stripped or not"

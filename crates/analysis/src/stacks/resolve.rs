@@ -6,6 +6,7 @@
 //! [`Resolver::faults`]. Counting stacks is `fold`'s business.
 
 mod code;
+mod generated;
 mod inlined;
 mod interned;
 mod loading;
@@ -14,18 +15,14 @@ mod walk;
 
 use std::{collections::BTreeMap, fmt};
 
-use self::{
-    interned::Interned,
-    walk::{AddressSpace, Known},
-};
+use self::walk::{AddressSpace, Known};
 use super::{
     files::{FileId, Files},
     happening::{Happening, Head, Sample},
-    hint::Spin,
     kernel::Kernel,
     profile::{Cause, Frame, Module, Naming},
     space::Space,
-    unwind::{Cpu, End},
+    unwind::{End, State},
 };
 
 /// Turns samples into frames.
@@ -121,14 +118,9 @@ impl<'f> Resolver<'f> {
         }
         let name = self.space.process(pid).and_then(|process| process.name.clone());
         let interned = &mut self.known.interned;
-        let frame = Frame {
-            name: name.unwrap_or_else(|| format!("pid {pid}")),
-            module: interned.module("[process]", false),
-            naming: Naming::Process,
-            inlined: false,
-            spin: Spin::None,
-        };
-        let frame = interned.frame(frame);
+        let name = name.unwrap_or_else(|| format!("pid {pid}"));
+        let module = interned.module("[process]", false);
+        let frame = interned.frame(Frame::of(name, Naming::Process, module));
         self.processes.insert(pid, frame);
         frame
     }
@@ -147,7 +139,9 @@ impl<'f> Resolver<'f> {
             self.kernel = self.read_kernel();
         }
         let Symbols::Read(kernel) = &self.kernel else {
-            return Some(unknown(&mut self.known.interned, Cause::KernelHidden, "[kernel]", true));
+            let interned = &mut self.known.interned;
+            let module = interned.module("[kernel]", true);
+            return Some(interned.unknown(Cause::KernelHidden, module));
         };
         for (place, address) in stack.iter().enumerate() {
             // All but the first are behind a call.
@@ -178,14 +172,14 @@ impl<'f> Resolver<'f> {
         let registers = sample.registers.filter(|registers| registers.mask != 0);
         let process = process.unwrap_or(&walk::NOTHING_MAPPED);
         let out = &mut self.innermost_first;
-        let at = AddressSpace { process, files: self.space.files() };
-        let is_known = Cpu::of(self.head.architecture).is_some();
-        if registers.is_some() && !sample.stack.is_empty() && is_known {
+        let at = AddressSpace { pid: sample.pid, process, files: self.space.files() };
+        let state = registers.as_ref().and_then(State::of);
+        if state.is_some() && !sample.stack.is_empty() {
             let (end, module) = self.known.walk(at, sample, out);
             let End::Lost(cause) = end else { return None };
             return Some(self.known.unknown_in(cause, module));
         }
-        let pc = [registers.and_then(|registers| self.known.pc(&registers)).unwrap_or(sample.ip)];
+        let pc = [state.map_or(sample.ip, |(_, state)| state.pc)];
         let has_user = registers.is_some() || !sample.in_kernel;
         let chain = match sample.chain {
             [] if has_user => &pc,
@@ -195,18 +189,6 @@ impl<'f> Resolver<'f> {
         // Where stacks were to be copied, and of this one not a byte was, its callers are missing: a process that gives
         // its memory back, in exit or to become another program, has none. No longer copy would hold more.
         let lost = sample.chain.is_empty() && has_user && self.head.stack_bytes > 0;
-        lost.then(|| unknown(&mut self.known.interned, Cause::NoMapping, walk::ANONYMOUS, false))
+        lost.then(|| self.known.unknown_in(Cause::NoMapping, walk::Module::Anonymous))
     }
-}
-
-/// The frame for what no one knows.
-fn unknown(interned: &mut Interned, cause: Cause, module: &str, kernel: bool) -> u32 {
-    let module = interned.module(module, kernel);
-    interned.frame(Frame {
-        name: cause.name().to_owned(),
-        module,
-        naming: Naming::Unknown(cause),
-        inlined: false,
-        spin: Spin::None,
-    })
 }

@@ -1,8 +1,8 @@
 //! Who called: from the registers and the copied stack of one sample to the registers of the caller.
 //!
 //! By call frame information (`.eh_frame`, `.debug_frame`: DWARF 5, §6.4), with all registers that perf
-//! recorded, so that rules by expression work too. Processors are x86-64, AArch64, and 32-bit ARM where it
-//! has such information. Which file an address is in, and what its functions are called, others know.
+//! recorded, so that rules by expression work too. Processors are x86 and ARM of both widths, 32-bit ARM where
+//! it has such information. Which file an address is in, and what its functions are called, others know.
 
 pub mod bare;
 mod expression;
@@ -41,6 +41,8 @@ pub enum Cpu {
     Aarch64,
     /// DWARF for the Arm architecture (AADWARF32), §3.1.
     Arm,
+    /// System V ABI for Intel386, table 2.14 has the register numbers.
+    I386,
 }
 
 /// perf's order of the general registers (`arch/x86/include/uapi/asm/perf_regs.h`: AX, BX, CX, DX, SI, DI,
@@ -48,8 +50,11 @@ pub enum Cpu {
 /// instruction's address, DWARF's 16.
 const X86_64_FROM_PERF: [u8; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 8];
 
+/// The same of 32-bit x86, where the order is ax, cx, dx, bx, sp, bp, si, di, ip.
+const I386_FROM_PERF: [u8; 9] = [0, 2, 3, 1, 7, 6, 4, 5, 8];
+
 /// `PERF_REG_X86_IP`
-const X86_64_PC: usize = 8;
+const X86_PC: usize = 8;
 
 /// `PERF_REG_ARM64_PC`; AArch64's and ARM's other numbers are DWARF's.
 const AARCH64_PC: usize = 32;
@@ -64,6 +69,7 @@ impl Cpu {
             Architecture::X86_64 => Some(Cpu::X86_64),
             Architecture::Aarch64 => Some(Cpu::Aarch64),
             Architecture::Arm => Some(Cpu::Arm),
+            Architecture::I386 => Some(Cpu::I386),
             Architecture::Other => None,
         }
     }
@@ -72,15 +78,16 @@ impl Cpu {
     pub const fn stack_pointer(self) -> usize {
         match self {
             Cpu::X86_64 => 7,
+            Cpu::I386 => 4,
             Cpu::Aarch64 => 31,
             Cpu::Arm => 13,
         }
     }
 
-    /// The number of the register that a call leaves its return address in; x86-64 has none.
+    /// The number of the register that a call leaves its return address in; x86 has none.
     pub const fn link(self) -> Option<usize> {
         match self {
-            Cpu::X86_64 => None,
+            Cpu::X86_64 | Cpu::I386 => None,
             Cpu::Aarch64 => Some(30),
             Cpu::Arm => Some(14),
         }
@@ -90,7 +97,7 @@ impl Cpu {
     pub const fn word(self) -> u64 {
         match self {
             Cpu::X86_64 | Cpu::Aarch64 => 8,
-            Cpu::Arm => 4,
+            Cpu::Arm | Cpu::I386 => 4,
         }
     }
 
@@ -103,6 +110,7 @@ impl Cpu {
             Cpu::X86_64 => value,
             Cpu::Aarch64 => value & ((1 << 48) - 1),
             Cpu::Arm => value & 0xffff_fffe,
+            Cpu::I386 => value & 0xffff_ffff,
         }
     }
 }
@@ -131,8 +139,9 @@ impl Default for State {
 }
 
 impl State {
-    /// The innermost frame of a sample.
-    pub fn of(cpu: Cpu, registers: &Registers) -> Self {
+    /// The innermost frame of a sample, and its processor; `None`: we do not unwind there.
+    pub fn of(registers: &Registers) -> Option<(Cpu, Self)> {
+        let cpu = Cpu::of(registers.architecture)?;
         let mut state = State::default();
         let take = |place: usize| {
             let has = registers.mask.checked_shr(place as u32).unwrap_or(0) & 1;
@@ -143,20 +152,21 @@ impl State {
                 Cpu::X86_64 => X86_64_FROM_PERF.get(number).copied().map(usize::from),
                 Cpu::Aarch64 => (number < 32).then_some(number),
                 Cpu::Arm => (number < 16).then_some(number),
+                Cpu::I386 => I386_FROM_PERF.get(number).copied().map(usize::from),
             };
             let Some((recorded, has)) = place.map(take) else { continue };
             *value = recorded;
             state.known |= has << number;
         }
         let pc = match cpu {
-            Cpu::X86_64 => X86_64_PC,
+            Cpu::X86_64 | Cpu::I386 => X86_PC,
             Cpu::Aarch64 => AARCH64_PC,
             // A 64-bit kernel tells a 32-bit program's by its own number.
             Cpu::Arm if take(AARCH64_PC).1 == 1 => AARCH64_PC,
             Cpu::Arm => ARM_PC,
         };
         state.pc = cpu.code_address(take(pc).0);
-        state
+        Some((cpu, state))
     }
 
     /// A register's value, where it is known.
@@ -250,9 +260,16 @@ mod tests {
     fn a_samples_registers_are_where_dwarf_has_them() {
         let mut values = [0; 64];
         values.iter_mut().zip(100..).for_each(|(value, place)| *value = place);
-        let state = State::of(Cpu::X86_64, &Registers { values, mask: 0x00ff_0fff });
+        let of = |architecture| {
+            State::of(&Registers { values, mask: 0x00ff_0fff, architecture }).unwrap().1
+        };
+        let state = of(Architecture::X86_64);
         // rdx is DWARF's 1 and perf's 3; rip is needed by the rules of a PLT.
         assert_eq!((state.get(1), state.get(7), state.get(16)), (Some(103), Some(107), Some(108)));
         assert_eq!((state.get(8), state.pc, state.get(17)), (Some(116), 108, None));
+        // edx is DWARF's 2 there, and nothing is behind eip.
+        let state = of(Architecture::I386);
+        assert_eq!((state.get(2), state.get(4), state.get(5)), (Some(103), Some(107), Some(106)));
+        assert_eq!((state.get(8), state.pc, state.get(9)), (Some(108), 108, None));
     }
 }

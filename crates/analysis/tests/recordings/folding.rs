@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, io::Cursor};
 use analysis::stacks::{
     fold::{Folded, Folder, Resolve},
     happening::Happening,
-    hint::Spin,
     perf_data::{Corrupt, Recording},
     profile::{Frame, Module, Naming},
 };
@@ -27,7 +26,7 @@ impl ByAddress {
             self.modules.push(module);
             self.modules.len() - 1
         });
-        let frame = Frame { name, module: at as u32, naming, inlined: false, spin: Spin::None };
+        let frame = Frame::of(name, naming, at as u32);
         *self.places.entry(frame.clone()).or_insert_with(|| {
             self.frames.push(frame);
             self.frames.len() as u32 - 1

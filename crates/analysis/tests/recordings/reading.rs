@@ -39,7 +39,7 @@ fn a_sample_is_reported_with_all_its_parts() {
             assert!(sample.in_kernel && !sample.stack_cut, "32 bytes are less than were asked for");
             assert_eq!(sample.kernel, [0xffff_8001, 0xffff_8002]);
             assert_eq!(sample.chain, [0x1000, 0x2000]);
-            let Registers { values, mask } = sample.registers.unwrap();
+            let Registers { values, mask, .. } = sample.registers.unwrap();
             assert_eq!(
                 (mask, values[0], values[7], values[8], values[23]),
                 (REGISTERS, 10, 17, 18, 25)
@@ -51,14 +51,15 @@ fn a_sample_is_reported_with_all_its_parts() {
     assert_eq!((reported, recording.summary().period), (1, 2_004_008));
 }
 
-/// The stack's length and whether it was cut, and whether there are registers.
-fn parts(record: &SampleRecord) -> (usize, bool, bool) {
+/// The stack's length and whether it was cut, and whose the registers are.
+fn parts(record: &SampleRecord) -> (usize, bool, Option<Architecture>) {
     let file = file(&[record.bytes()]);
     let mut found = None;
     let mut recording = Recording::open(Cursor::new(&file)).unwrap();
+    let of = |registers: Option<Registers>| registers.map(|registers| registers.architecture);
     let mut take = |happening: Happening| {
         if let Happening::Sample(sample) = happening {
-            found = Some((sample.stack.len(), sample.stack_cut, sample.registers.is_some()));
+            found = Some((sample.stack.len(), sample.stack_cut, of(sample.registers)));
         }
     };
     recording.each(&mut take).unwrap();
@@ -79,9 +80,10 @@ fn a_copy_counts_as_cut_only_where_it_is_full_and_as_long_as_was_asked_for() {
 }
 
 #[test]
-fn registers_of_another_width_are_none() {
+fn registers_of_a_32_bit_program_are_those_of_its_architecture() {
     let with = |abi| parts(&SampleRecord { abi, ..SampleRecord::at(1) }).2;
-    assert_eq!((with(0), with(1), with(2)), (false, false, true));
+    assert_eq!(with(0), None);
+    assert_eq!((with(1), with(2)), (Some(Architecture::I386), Some(Architecture::X86_64)));
 }
 
 #[test]
@@ -118,6 +120,26 @@ fn a_late_record_is_reported_late_and_that_is_said() {
     let (seen, reported, _) = read(&file(&rounds));
     assert_eq!(seen, [50, 60, 10, 70].map(|time| format!("7 at {time}")));
     assert_eq!(reported.faults, ["1 of its records come too late to be in order"]);
+}
+
+#[test]
+fn files_of_a_folder_are_read_in_order_of_time_and_one_that_breaks_off_ends_no_other() {
+    let head = file(&[name(7, "d", 0), round()]);
+    let whole = [sample(10), sample(40), sample(50)].concat();
+    let mut cut = [sample(20), sample(30), sample(60)].concat();
+    cut.pop();
+    let files = [&whole, &cut].map(Cursor::new);
+    let mut recording = Recording::open_all(Cursor::new(&head), files.into()).unwrap();
+    let mut times = Vec::new();
+    let mut take = |happening: Happening| {
+        if let Happening::Sample(sample) = happening {
+            times.push(sample.time_ns);
+        }
+    };
+    recording.each(&mut take).unwrap();
+    assert_eq!(times, [10, 20, 30, 40, 50]);
+    let faults = &recording.summary().faults;
+    assert!(faults.len() == 1 && faults[0].starts_with("data.1: it breaks off"), "{faults:?}");
 }
 
 #[test]

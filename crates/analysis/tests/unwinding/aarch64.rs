@@ -1,7 +1,7 @@
 //! AArch64, on stacks made by hand: rules of a file that is written here byte by byte.
 
 use analysis::stacks::{
-    happening::Registers,
+    happening::{Architecture, Registers},
     object::Elf,
     profile::Cause,
     unwind::{Cpu, End, Rows, Stack, State, Step, Table, Unusable},
@@ -87,11 +87,12 @@ fn signed_function() -> Vec<u8> {
 }
 
 fn state(pc: u64, link: u64, pointer: u64) -> State {
-    let mut registers = Registers { values: [0; 64], mask: (1 << 33) - 1 };
+    let (values, mask) = ([0; 64], (1 << 33) - 1);
+    let mut registers = Registers { values, mask, architecture: Architecture::Aarch64 };
     registers.values[30] = link;
     registers.values[31] = pointer;
     registers.values[32] = pc;
-    State::of(Cpu::Aarch64, &registers)
+    State::of(&registers).expect("a processor").1
 }
 
 fn caller(pc: u64, words: &[u64], cut: bool) -> Result<State, End> {

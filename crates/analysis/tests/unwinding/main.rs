@@ -12,6 +12,7 @@
 mod aarch64;
 mod edited;
 mod functions;
+mod narrow;
 mod program;
 mod samples;
 mod spinning;

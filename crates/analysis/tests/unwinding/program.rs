@@ -3,19 +3,20 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Output},
     sync::Arc,
 };
 
 use analysis::stacks::{
     files::{FileId, Files},
-    happening::{Happening, Head, Map, Registers, Sample},
+    happening::{Architecture, Happening, Head, Map, Registers, Sample},
     profile::Naming,
     resolve::Resolver,
 };
 
-/// perf's places of DWARF's registers; rip is `PERF_REG_X86_IP`.
+/// perf's places of DWARF's registers; rip and eip are `PERF_REG_X86_IP`.
 const PERF_PLACES: [usize; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 8];
+const PERF_PLACES_OF_32_BITS: [usize; 9] = [0, 2, 3, 1, 7, 6, 4, 5, 8];
 
 /// Builds the chain; `None`, and a line that says so, where there is no such compiler.
 pub(crate) fn build(name: &str, compiler: &str, flags: &[&str]) -> Option<PathBuf> {
@@ -80,7 +81,21 @@ pub(crate) struct ProcessDump {
 impl ProcessDump {
     /// Runs a program in one of its modes.
     pub(crate) fn by(program: &Path, words: &[&str]) -> Self {
-        let output = Command::new(program).args(words).output().expect("it runs");
+        Self::told(Command::new(program).args(words).output().expect("it runs"))
+    }
+
+    /// Runs a 32-bit program; `None`, and a line, on a kernel that runs none.
+    pub(crate) fn of_32_bits(program: &Path) -> Option<Self> {
+        match Command::new(program).output() {
+            Ok(output) => Some(Self::told(output)),
+            Err(error) => {
+                skip::skip!("no 32-bit program runs here: {error}");
+                None
+            }
+        }
+    }
+
+    fn told(output: Output) -> Self {
         let text = String::from_utf8(output.stdout).expect("text");
         let mut dump = ProcessDump::default();
         for line in text.lines() {
@@ -94,14 +109,14 @@ impl ProcessDump {
                 _ => {}
             }
         }
-        assert_eq!(dump.registers.len(), 17, "{program:?} {words:?} told its registers");
+        let told = [PERF_PLACES.len(), PERF_PLACES_OF_32_BITS.len()];
+        assert!(told.contains(&dump.registers.len()), "it told its registers: {text}");
         dump
     }
 
     /// Frames by our own unwinding, outermost first.
     pub(crate) fn unwound(&self, files: &dyn Files) -> Seen {
-        let mut registers = Registers { values: [0; 64], mask: 0 };
-        self.seen(files, self.happening(&mut registers))
+        self.seen(files, self.happening())
     }
 
     /// Frames by backtrace(3), outermost first.
@@ -109,15 +124,20 @@ impl ProcessDump {
         self.seen(files, Sample { chain: &self.back, ..Sample::default() })
     }
 
-    pub(crate) fn happening<'a>(&'a self, registers: &mut Registers) -> Sample<'a> {
-        for (value, place) in self.registers.iter().zip(PERF_PLACES) {
-            registers.values[place] = *value;
+    pub(crate) fn happening(&self) -> Sample<'_> {
+        let (places, architecture): (&[usize], _) = match self.registers.len() {
+            9 => (&PERF_PLACES_OF_32_BITS, Architecture::I386),
+            _ => (&PERF_PLACES, Architecture::X86_64),
+        };
+        let mut registers = Registers { values: [0; 64], mask: 0, architecture };
+        for (value, place) in self.registers.iter().zip(places) {
+            registers.values[*place] = *value;
             registers.mask |= 1 << place;
         }
         Sample {
             pid: 7,
             tid: 7,
-            registers: Some(*registers),
+            registers: Some(registers),
             stack: &self.stack,
             stack_cut: self.cut,
             ..Sample::default()
@@ -146,7 +166,7 @@ impl ProcessDump {
         let mut resolver = Resolver::new(files, &head, Vec::new());
         self.map(&mut resolver);
         let mut out = Vec::new();
-        let ip = self.registers[16];
+        let ip = self.registers[self.registers.len() - 1];
         let sample = Sample { pid: 7, tid: 7, ip, ..sample };
         assert!(resolver.take(&Happening::Sample(sample), &mut out));
         let frames = out.iter().map(|place| &resolver.frames()[*place as usize]);

@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use analysis::stacks::{
     files::{FileId, Files},
-    happening::{Happening, Head, Registers, Sample},
+    happening::{Architecture, Happening, Head, Registers, Sample},
     profile::{Cause, Naming},
     resolve::Resolver,
 };
 
+/// What is said of code: the kernel's, and what process 5 generated.
 #[derive(Debug)]
-struct Kernel(&'static str);
+struct Names(&'static str);
 
-impl Files for Kernel {
-    fn file(&self, _: &FileId) -> Option<Arc<[u8]>> {
-        None
+impl Files for Names {
+    fn file(&self, id: &FileId) -> Option<Arc<[u8]>> {
+        (id.path == "/tmp/perf-5.map").then(|| self.0.as_bytes().into())
     }
 
     fn debug(&self, _: Option<&str>, _: Option<&str>) -> Option<Arc<[u8]>> {
@@ -47,7 +48,7 @@ fn resolved_with(
 
 #[test]
 fn the_kernels_frames_are_outermost_first_with_their_modules() {
-    let files = Kernel(
+    let files = Names(
         "ffffffff81000000 T entry\nffffffff81001000 t middle\nffffffffc0000000 t rx\t[mac80211]\n",
     );
     let kernel = [0xffff_ffff_c000_0000, 0xffff_ffff_8100_1010, 0xffff_ffff_8100_1000];
@@ -69,7 +70,7 @@ fn the_kernels_frames_are_outermost_first_with_their_modules() {
 #[test]
 fn a_filter_that_the_kernel_compiled_is_named_by_its_caller_and_other_code_without_a_symbol_is_not()
 {
-    let files = Kernel(
+    let files = Names(
         "ffffffff81000000 T entry\nffffffff81001000 t __seccomp_filter\nffffffff81002000 t other\n",
     );
     let of = |caller: u64| {
@@ -87,7 +88,7 @@ fn a_filter_that_the_kernel_compiled_is_named_by_its_caller_and_other_code_witho
 
 #[test]
 fn a_kernel_that_hides_its_symbols_is_one_frame() {
-    let files = Kernel("0000000000000000 T entry\n");
+    let files = Names("0000000000000000 T entry\n");
     let sample =
         Sample { pid: 5, tid: 5, in_kernel: true, kernel: &[1, 2, 3], ..Sample::default() };
     let (names, namings) = resolved(&files, sample);
@@ -97,7 +98,7 @@ fn a_kernel_that_hides_its_symbols_is_one_frame() {
 
 #[test]
 fn code_of_nobody_is_no_mapping() {
-    let files = Kernel("");
+    let files = Names("");
     let sample = Sample { pid: 5, tid: 5, chain: &[0x1000, 0x2000], ..Sample::default() };
     let (names, namings) = resolved(&files, sample);
     assert_eq!(names[1], ("no mapping".to_owned(), "anonymous".to_owned()));
@@ -105,11 +106,25 @@ fn code_of_nobody_is_no_mapping() {
 }
 
 #[test]
+fn generated_code_is_named_and_its_caller_is_not() {
+    let architecture = Architecture::X86_64;
+    let registers = Some(Registers { values: [0x1000; 64], mask: 1 << 7 | 1 << 8, architecture });
+    let sample = Sample { pid: 5, tid: 5, registers, stack: &[0; 64], ..Sample::default() };
+    let (names, namings) = resolved(&Names("1000 10 JS:poll"), sample);
+    let module = "[generated code]".to_owned();
+    assert_eq!(names[2], ("JS:poll".to_owned(), module.clone()));
+    assert_eq!((&names[1].1, namings[1]), (&module, Naming::Unknown(Cause::NoUnwindInfo)));
+    let (names, _) = resolved(&Names("1000 10 JS:poll"), Sample { pid: 6, tid: 6, ..sample });
+    assert_eq!(names[1].0, "no mapping");
+}
+
+#[test]
 fn a_process_that_gives_its_memory_back_has_no_stack_that_a_longer_copy_would_hold() {
-    let files = Kernel("ffffffff81000000 T exit_mmap\n");
+    let files = Names("ffffffff81000000 T exit_mmap\n");
     let head = Head { stack_bytes: 32768, ..Head::default() };
     let kernel = [0xffff_ffff_8100_0010];
-    let registers = Some(Registers { values: [0x1000; 64], mask: 1 });
+    let architecture = Architecture::X86_64;
+    let registers = Some(Registers { values: [0x1000; 64], mask: 1, architecture });
     let sample =
         Sample { pid: 5, tid: 5, in_kernel: true, kernel: &kernel, registers, ..Sample::default() };
     let (_, namings) = resolved_with(&files, &head, sample);

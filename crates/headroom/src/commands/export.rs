@@ -23,8 +23,8 @@ pub(crate) fn write(options: &Options, flags: &flags::Export) -> Result<Verdict,
     let (name, profile, frequency) = match (&flags.run, &flags.perf_data) {
         (Some(run), _) => of_run(run, flags, &symbols)?,
         (None, Some(file)) => {
-            let code =
-                CodeFiles::of_recording(flags.root.clone(), flags.kallsyms.clone(), &symbols);
+            let kallsyms = flags.kallsyms.clone().or_else(|| explain::kernel_symbols(file));
+            let code = CodeFiles::of_recording(flags.root.clone(), kallsyms, &symbols);
             let (head, folded) = explain::recording(file, &code)?;
             (file.display().to_string(), folded.profile, head.frequency)
         }

@@ -43,7 +43,8 @@ fn recording(
     file: &Path,
     symbols: &SymbolFolders,
 ) -> Result<Verdict, Failure> {
-    let code = CodeFiles::of_recording(flags.root.clone(), flags.kallsyms.clone(), symbols);
+    let kallsyms = flags.kallsyms.clone().or_else(|| explain::kernel_symbols(file));
+    let code = CodeFiles::of_recording(flags.root.clone(), kallsyms, symbols);
     let (head, folded) = explain::recording(file, &code)?;
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let figures = profiling::of_recording(&name, &head, &folded);

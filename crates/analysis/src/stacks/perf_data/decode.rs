@@ -35,7 +35,7 @@ const CONTEXT_USER: u64 = -512_i64 as u64;
 /// Names as the kernel gives them to user parts that it walks later.
 const CONTEXT_USER_DEFERRED: u64 = -640_i64 as u64;
 
-/// Compat registers are those of another architecture.
+/// Registers of a 32-bit program.
 const ABI_32: u64 = 1;
 /// A record is at most this long, and the kernel cuts the stack's copy so that it fits.
 const NEARLY_LONGEST: usize = 64_000;
@@ -250,12 +250,12 @@ fn registers(body: &mut Bytes, mask: u64, architecture: Architecture) -> Option<
         return Some(None);
     }
     let mut values = Bytes::new(body.take_all(mask.count_ones().into(), 8)?, body.is_big());
-    let mut registers = Registers { values: [0; 64], mask };
+    let architecture = if abi == ABI_32 { architecture.of_32_bits() } else { architecture };
+    let mut registers = Registers { values: [0; 64], mask, architecture };
     for (at, value) in registers.values.iter_mut().enumerate() {
         if mask >> at & 1 == 1 {
             *value = values.u64()?;
         }
     }
-    let foreign = abi == ABI_32 && architecture != Architecture::Arm;
-    Some((!foreign && mask != 0).then_some(registers))
+    Some((mask != 0).then_some(registers))
 }

@@ -272,6 +272,8 @@ impl Gathered {
                 Some("x86_64") => Architecture::X86_64,
                 Some("aarch64") => Architecture::Aarch64,
                 Some(name) if name.starts_with("arm") => Architecture::Arm,
+                // i386 to i686.
+                Some(name) if name.starts_with('i') && name.ends_with("86") => Architecture::I386,
                 Some(_) => Architecture::Other,
                 None => chosen.architecture(),
             },

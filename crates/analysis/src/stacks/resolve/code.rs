@@ -9,7 +9,6 @@ use super::{
     sites::{Key, Rules, Site, Sites},
 };
 use crate::stacks::{
-    hint::Spin,
     names::readable,
     object::Elf,
     profile::{Cause, Frame, Naming},
@@ -104,11 +103,8 @@ impl Code {
     pub(super) fn frames(&self, address: u64) -> Vec<Frame> {
         let inlined = self.inlined.as_ref().map(|inlined| inlined.at(address)).unwrap_or_default();
         let frame = |name: String, naming: Naming, inlined: bool| Frame {
-            name,
-            module: self.module,
-            naming,
             inlined,
-            spin: Spin::None,
+            ..Frame::of(name, naming, self.module)
         };
         let mut frames = Vec::with_capacity(inlined.len().max(1));
         if let Some((_, inner)) = inlined.split_last() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::stacks::profile::{Frame, Module};
+use crate::stacks::profile::{Cause, Frame, Module, Naming};
 
 #[derive(Debug, Default)]
 pub(super) struct Interned {
@@ -37,6 +37,11 @@ impl Interned {
         if let Some(module) = self.modules.get_mut(module as usize) {
             module.build_id = build_id.map(str::to_owned);
         }
+    }
+
+    /// The frame for what no one knows.
+    pub(super) fn unknown(&mut self, cause: Cause, module: u32) -> u32 {
+        self.frame(Frame::of(cause.name().to_owned(), Naming::Unknown(cause), module))
     }
 
     pub(super) fn frame(&mut self, frame: Frame) -> u32 {

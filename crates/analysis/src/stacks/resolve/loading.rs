@@ -115,11 +115,10 @@ impl Loading<'_> {
         }
     }
 
-    /// A 64-bit kernel on ARM runs programs of both widths.
+    /// A 64-bit kernel runs programs of both widths.
     fn cpu(&self, elf: &Elf) -> Option<Cpu> {
         let of = elf.class().architecture;
-        let fits = of == self.architecture
-            || (of == Architecture::Arm && self.architecture == Architecture::Aarch64);
+        let fits = [self.architecture, self.architecture.of_32_bits()].contains(&of);
         Cpu::of(of).filter(|_| fits)
     }
 }

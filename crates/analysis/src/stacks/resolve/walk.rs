@@ -2,21 +2,20 @@
 
 mod bare;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::bare::VDSO;
 use super::{
     code::Code,
+    generated::Generated,
     interned::Interned,
     loading::Loading,
     sites::{Key, Rules, Site, Sites},
-    unknown,
 };
 use crate::stacks::{
     budget::HELD,
     files::{FileId, Files},
-    happening::{Architecture, Registers, Sample},
-    hint::Spin,
+    happening::{Architecture, Sample},
     kernel::Kernel,
     profile::{Cause, Frame, Naming},
     space::{MappedFile, Process},
@@ -26,8 +25,11 @@ use crate::stacks::{
 /// Deeper than any copy of a stack can be: the smallest frame has 8 bytes, the largest copy 64 KiB.
 const MOST_FRAMES: usize = 10_000;
 
+/// The module of code that the process made, where it says what that is.
+const GENERATED: &str = "[generated code]";
+
 /// The module of code that is in no file.
-pub(super) const ANONYMOUS: &str = "anonymous";
+const ANONYMOUS: &str = "anonymous";
 
 /// A process that the recording does not know.
 pub(super) static NOTHING_MAPPED: Process = Process::unknown();
@@ -46,6 +48,8 @@ pub(super) struct Known<'f> {
     codes: Vec<Slot>,
     sites: Sites,
     pub(super) interned: Interned,
+    /// What processes say of the code that they made, by their numbers.
+    generated: BTreeMap<u32, Generated>,
     /// Lines for people; a set, because many samples fail for one reason.
     pub(super) faults: BTreeSet<String>,
 }
@@ -64,6 +68,7 @@ pub(super) enum Slot {
 /// What a process has mapped, and the files that this is of, by their numbers.
 #[derive(Clone, Copy)]
 pub(super) struct AddressSpace<'a> {
+    pub(super) pid: u32,
     pub(super) process: &'a Process,
     pub(super) files: &'a [MappedFile],
 }
@@ -99,13 +104,9 @@ impl<'f> Known<'f> {
             codes: Vec::new(),
             sites: Sites::default(),
             interned: Interned::default(),
+            generated: BTreeMap::new(),
             faults: BTreeSet::new(),
         }
-    }
-
-    /// Where the registers say that the process was.
-    pub(super) fn pc(&self, registers: &Registers) -> Option<u64> {
-        Cpu::of(self.loading.architecture).map(|cpu| State::of(cpu, registers).pc)
     }
 
     /// All frames of a sample, innermost first, and how the stack ended.
@@ -115,25 +116,23 @@ impl<'f> Known<'f> {
         sample: &Sample<'_>,
         out: &mut Vec<u32>,
     ) -> (End, Module) {
-        let cpu = Cpu::of(self.loading.architecture);
-        let (Some(mut cpu), Some(registers)) = (cpu, &sample.registers) else {
+        let Some((cpu, mut state)) = sample.registers.as_ref().and_then(State::of) else {
             return (End::Lost(Cause::NoUnwindInfo), Module::Anonymous);
         };
-        let mut state = State::of(cpu, registers);
-        if let Ok((_, file)) = self.locate(at, state.pc)
-            && let Some(Slot::Loaded(code)) = self.codes.get(file as usize)
-            && code.cpu != cpu
-        {
-            cpu = code.cpu;
-            state = State::of(cpu, registers);
-        }
         let base = state.get(cpu.stack_pointer()).unwrap_or(0);
         let stack = Stack { base, bytes: sample.stack, cut: sample.stack_cut };
         let around = Around { cpu, at, stack: &stack };
         for _ in 0..MOST_FRAMES {
             let (address, file) = match self.locate(at, state.looked_up()) {
                 Ok(found) => found,
-                Err(stop) => return stop,
+                Err(stop) => {
+                    let Some(frame) = self.generated(at.pid, state.looked_up(), stop.1) else {
+                        return stop;
+                    };
+                    out.push(frame);
+                    let module = self.interned.module(GENERATED, false);
+                    return (End::Lost(Cause::NoUnwindInfo), Module::Known(module));
+                }
             };
             let site = self.site(file, address);
             out.extend_from_slice(self.sites.frames(site));
@@ -204,9 +203,10 @@ impl<'f> Known<'f> {
                     out.extend_from_slice(self.sites.frames(site));
                 }
                 Err((End::Lost(cause), module)) => {
-                    let frame = self.unknown_in(cause, module);
+                    let named = self.generated(at.pid, address, module);
+                    let frame = named.unwrap_or_else(|| self.unknown_in(cause, module));
                     // Several unknown ones in a row say no more than one.
-                    if out.last() != Some(&frame) {
+                    if named.is_some() || out.last() != Some(&frame) {
                         out.push(frame);
                     }
                 }
@@ -215,17 +215,29 @@ impl<'f> Known<'f> {
         }
     }
 
-    pub(super) fn unknown_in(&mut self, cause: Cause, module: Module) -> u32 {
-        match module {
-            Module::Anonymous => unknown(&mut self.interned, cause, ANONYMOUS, false),
-            Module::Known(module) => self.interned.frame(Frame {
-                name: cause.name().to_owned(),
-                module,
-                naming: Naming::Unknown(cause),
-                inlined: false,
-                spin: Spin::None,
-            }),
+    /// The frame of code that is in no file, where its process says what it is.
+    fn generated(&mut self, pid: u32, address: u64, module: Module) -> Option<u32> {
+        let Module::Anonymous = module else { return None };
+        if !self.generated.contains_key(&pid) {
+            let (path, refusals) = (format!("/tmp/perf-{pid}.map"), self.loading.budget.refusals());
+            let text = self.loading.files.file(&self.loading.id(&path, None));
+            let generated = text.map(|text| Generated::parse(&text, &self.loading.budget));
+            if self.loading.budget.refusals() > refusals {
+                self.is_too_large(&path, "");
+            }
+            self.generated.insert(pid, generated.unwrap_or_default());
         }
+        let name = self.generated.get(&pid)?.at(address)?.to_owned();
+        let module = self.interned.module(GENERATED, false);
+        Some(self.interned.frame(Frame::of(name, Naming::Named, module)))
+    }
+
+    pub(super) fn unknown_in(&mut self, cause: Cause, module: Module) -> u32 {
+        let module = match module {
+            Module::Anonymous => self.interned.module(ANONYMOUS, false),
+            Module::Known(module) => module,
+        };
+        self.interned.unknown(cause, module)
     }
 
     /// The kernel's frame at an address. Code without a symbol has a name where only one thing is called from there.
@@ -237,21 +249,16 @@ impl<'f> Known<'f> {
     ) -> u32 {
         let key = Key { file: super::KERNEL_FILE, address };
         let site = self.sites.find(key).unwrap_or_else(|| {
-            let frame = match kernel.function(address) {
-                Some((name, module)) => {
-                    let module = self.interned.module(module, true);
-                    let (name, naming) = (name.to_owned(), Naming::Named);
-                    let (inlined, spin) = (false, Spin::None);
-                    self.interned.frame(Frame { name, module, naming, inlined, spin })
-                }
+            let unknown = Naming::Unknown(Cause::NoSymbol);
+            let (name, naming, module) = match kernel.function(address) {
+                Some((name, module)) => (name, Naming::Named, module),
                 None if caller.is_some_and(|caller| calls_filter(kernel, caller)) => {
-                    let module = self.interned.module("[bpf]", true);
-                    let (name, naming) = ("seccomp filter".to_owned(), Naming::Synthesised);
-                    let (inlined, spin) = (false, Spin::None);
-                    self.interned.frame(Frame { name, module, naming, inlined, spin })
+                    ("seccomp filter", Naming::Synthesised, "[bpf]")
                 }
-                None => unknown(&mut self.interned, Cause::NoSymbol, "[kernel]", true),
+                None => (Cause::NoSymbol.name(), unknown, "[kernel]"),
             };
+            let module = self.interned.module(module, true);
+            let frame = self.interned.frame(Frame::of(name.to_owned(), naming, module));
             self.sites.keep(key, &[frame], Rules::Bare)
         });
         self.sites.frames(site).first().copied().unwrap_or(0)
@@ -261,7 +268,14 @@ impl<'f> Known<'f> {
     fn locate(&mut self, at: AddressSpace<'_>, address: u64) -> Result<(u64, u32), (End, Module)> {
         let nothing = (End::Lost(Cause::NoMapping), Module::Anonymous);
         let mapping = at.process.mapping(address).ok_or(nothing)?;
+        let is_of_32_bits = address <= u64::from(u32::MAX);
         match self.slot(mapping.file, at.files) {
+            // What the recorder knows is the kernel's code for 64-bit programs; others have another one.
+            Slot::Loaded(code)
+                if code.spins.is_kernels && code.cpu.word() == 8 && is_of_32_bits =>
+            {
+                Err((End::Lost(Cause::NoFile), Module::Known(code.module)))
+            }
             Slot::Loaded(code) => {
                 let found = code.elf.address_of(mapping.offset_of(address));
                 let broken = (End::Lost(Cause::Broken), Module::Known(code.module));
@@ -296,14 +310,16 @@ impl<'f> Known<'f> {
         let refusals = self.loading.budget.refusals();
         let slot = self.load(mapped, module);
         if self.loading.budget.refusals() > refusals {
-            self.faults.insert(format!(
-                "debug information of {} was not used, or not all of it: unpacked it is larger than the {} MiB that \
-                 one recording may take",
-                mapped.path,
-                HELD >> 20
-            ));
+            self.is_too_large(&format!("debug information of {}", mapped.path), "unpacked ");
         }
         slot
+    }
+
+    fn is_too_large(&mut self, what: &str, unpacked: &str) {
+        self.faults.insert(format!(
+            "{what} was not used, or not all of it: {unpacked}it is larger than the {} MiB that one recording may take",
+            HELD >> 20
+        ));
     }
 
     fn load(&mut self, mapped: &MappedFile, module: u32) -> Slot {

@@ -3,7 +3,7 @@
 use object::{Object, ObjectSymbol, SymbolFlags, SymbolSection};
 
 use super::{Kind, Symbol};
-use crate::stacks::object::Elf;
+use crate::stacks::{happening::Architecture, object::Elf};
 
 /// More symbols than any file has.
 const MOST_SYMBOLS: usize = 1 << 23;
@@ -96,7 +96,7 @@ fn function(code: &Elf, Entry { name, address, size, info }: Entry<'_>) -> Optio
         _ => return None,
     };
     // The lowest bit of ARM's functions says that they are Thumb.
-    let is_arm = !code.class().is_64;
+    let is_arm = code.class().architecture == Architecture::Arm;
     let address = if is_arm && kind == Kind::Function { address & !1 } else { address };
     let length = if kind == Kind::Label { 0 } else { size };
     let in_code = || match code.section_at(address) {

@@ -15,7 +15,7 @@ pub enum Call {
 /// The call that ends at `address`; `before` are the eight bytes before it.
 pub fn call_before(cpu: Cpu, before: &[u8; 8], address: u64) -> Option<Call> {
     match cpu {
-        Cpu::X86_64 => x86_64_call(before, address),
+        Cpu::X86_64 | Cpu::I386 => x86_call(before, address),
         Cpu::Aarch64 => {
             let word = u32::from_le_bytes(*before.last_chunk()?);
             // bl: 26 bits of words with a sign. blr: any register.
@@ -30,7 +30,7 @@ pub fn call_before(cpu: Cpu, before: &[u8; 8], address: u64) -> Option<Call> {
 }
 
 /// `e8 DISTANCE`, or `ff /2` with whatever operand.
-fn x86_64_call(before: &[u8; 8], address: u64) -> Option<Call> {
+fn x86_call(before: &[u8; 8], address: u64) -> Option<Call> {
     let [_, _, _, direct, distance @ ..] = before;
     if *direct == 0xe8 {
         let distance = i64::from(i32::from_le_bytes(*distance));
@@ -61,7 +61,7 @@ pub fn is_trampoline(cpu: Cpu, code: &[u8]) -> bool {
                 || code.starts_with(&[0xb8, 15, 0, 0, 0, 0x0f, 0x05])
         }
         Cpu::Aarch64 => code.starts_with(&[0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4]),
-        Cpu::Arm => false,
+        Cpu::Arm | Cpu::I386 => false,
     }
 }
 
@@ -79,7 +79,7 @@ pub fn is_thread_end(cpu: Cpu, code: &[u8]) -> bool {
         Cpu::Aarch64 => {
             near.windows(8).any(|eight| eight == [0xa8, 0x0b, 0x80, 0xd2, 0x01, 0, 0, 0xd4])
         }
-        Cpu::Arm => false,
+        Cpu::Arm | Cpu::I386 => false,
     }
 }
 
@@ -89,7 +89,7 @@ pub fn jumps_to(cpu: Cpu, code: &[u8], address: u64, target: u64) -> bool {
     let distance = target.wrapping_sub(address) as i64;
     match cpu {
         // jmp with 32 bits, from behind its five bytes.
-        Cpu::X86_64 => code.windows(5).enumerate().any(|(at, five)| {
+        Cpu::X86_64 | Cpu::I386 => code.windows(5).enumerate().any(|(at, five)| {
             let [0xe9, to @ ..] = five else { return false };
             let to = to.first_chunk().map_or(0, |four| i32::from_le_bytes(*four));
             i64::from(to) == distance.wrapping_sub(at as i64 + 5)
@@ -134,7 +134,7 @@ pub fn interrupted(cpu: Cpu, state: &State, stack: &Stack<'_>) -> Result<State, 
             }
             found.pc = cpu.code_address(at(AARCH64_CONTEXT, 32)?);
         }
-        Cpu::Arm => return Err(Cause::NoUnwindInfo),
+        Cpu::Arm | Cpu::I386 => return Err(Cause::NoUnwindInfo),
     }
     found.exact = true;
     Ok(found)

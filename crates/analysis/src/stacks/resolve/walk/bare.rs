@@ -13,7 +13,7 @@ use crate::stacks::{
     unwind::{
         Cpu, End, State,
         bare::{Call, call_before, interrupted, is_thread_end, is_trampoline, jumps_to},
-        prologue::{aarch64_frame, preserved},
+        prologue::{Returning, aarch64_frame},
     },
 };
 
@@ -42,7 +42,7 @@ pub(super) fn caller(
     state: &State,
 ) -> Result<State, End> {
     // A word on the stack may lead into any file but the kernel's, which calls no one.
-    let AddressSpace { process, files } = around.at;
+    let AddressSpace { process, files, .. } = around.at;
     for file in process.mappings().iter().map(|mapping| mapping.file) {
         if files.get(file as usize).is_some_and(|mapped| mapped.path != VDSO) {
             known.slot(file, files);
@@ -71,7 +71,7 @@ fn proven(
         return Err(End::Whole);
     }
     let found = match around.cpu {
-        Cpu::X86_64 => callee.by_words(),
+        Cpu::X86_64 | Cpu::I386 => callee.by_words(),
         Cpu::Aarch64 => callee.by_instructions(),
         Cpu::Arm => None,
     };
@@ -111,7 +111,7 @@ impl<'a> Callee<'a> {
     fn nearest(&self, words: u64, is_call: impl Fn(Call) -> bool) -> Option<State> {
         let Around { cpu, stack, .. } = self.around;
         let base = self.state.get(cpu.stack_pointer())?;
-        for slot in (0..words).map(|word| base.wrapping_add(word * 8)) {
+        for slot in (0..words).map(|word| base.wrapping_add(word * cpu.word())) {
             let word = stack.word(cpu, slot).ok()?;
             if self.call_at(word).is_some_and(&is_call) {
                 return Some(self.returned(slot, word));
@@ -155,13 +155,14 @@ impl<'a> Callee<'a> {
             let body = self.code.elf.at(from);
             body.get(..length).unwrap_or(body)
         });
-        let mut caller = preserved(self.state, self.around.stack, slot, body);
+        let Around { cpu, stack, .. } = self.around;
+        let mut caller = Returning { cpu, stack, slot, code: body }.preserved(self.state);
         if self.function.is_none() {
             caller.known = 0;
         }
         caller.pc = word;
         caller.exact = false;
-        caller.set(self.around.cpu.stack_pointer(), Some(slot.wrapping_add(8)));
+        caller.set(cpu.stack_pointer(), Some(slot.wrapping_add(cpu.word())));
         caller
     }
 
@@ -203,7 +204,7 @@ impl<'a> Callee<'a> {
 ///
 /// It may call by a register, or call what then jumps to the function.
 fn likely(known: &mut Known<'_>, around: Around<'_>, place: Place, state: &State) -> Option<State> {
-    if around.cpu != Cpu::X86_64 {
+    if !matches!(around.cpu, Cpu::X86_64 | Cpu::I386) {
         return None;
     }
     let caller = Callee::of(known, around, place, state)?.nearest(NEAR, |_| true)?;
