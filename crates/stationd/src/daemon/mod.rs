@@ -166,10 +166,10 @@ impl Daemon {
     fn confine(&mut self) {
         let (zone, trace) = ("daemon", self.engine.trace());
         match confine() {
-            Ok(()) => trace.event(zone, Level::INFO, format_args!("seccomp: the filter is set")),
+            Ok(()) => trace.event(zone, Level::Info, format_args!("seccomp: the filter is set")),
             Err(error) => trace.event(
                 zone,
-                Level::WARNING,
+                Level::Warning,
                 format_args!(
                     "seccomp: no system call is refused: {error} (seccomp=off says no more of it)"
                 ),
@@ -241,7 +241,6 @@ impl Daemon {
             let (mut turn, rpc, http) = self.parts(now_ns);
             match (Token::of(number), http) {
                 (Some(Token::Rpc(place)), _) => rpc.late(place, &mut turn),
-                (Some(Token::Cadence(place)), _) => rpc.cadence(place, &mut turn),
                 (Some(Token::Http(place)), Some(http)) => http.late(place, &mut turn),
                 (Some(Token::RpcListener), _) => listeners[0] = true,
                 (Some(Token::HttpListener), _) => listeners[1] = true,
@@ -250,12 +249,8 @@ impl Daemon {
         }
     }
 
-    /// Sends what the data model has to tell.
+    /// Tells those who follow the events what has happened.
     fn notify(&mut self, now_ns: u64) {
-        while let Some((consumer, notification)) = self.engine.model().next_notification() {
-            let (mut turn, rpc, _) = self.parts(now_ns);
-            rpc.notify(consumer, &notification, &mut turn);
-        }
         let (mut turn, rpc, _) = self.parts(now_ns);
         rpc.stream_events(&mut turn);
         #[cfg(feature = "ubus")]

@@ -23,13 +23,12 @@ use listen::{Accepted, Listener, Places};
 
 pub(crate) use self::methods::text;
 use self::{
-    consumer::{Cadence, Consumer},
+    consumer::Consumer,
     memo::Memo,
     methods::Call,
     request::{Fault, LIMIT},
 };
 use crate::{
-    datamodel::Owner,
     net::{
         Turn,
         connection::{Connection, Next, PATIENCE_NS, Received},
@@ -37,15 +36,12 @@ use crate::{
         token::Token,
     },
     tally::Reason,
-    trace::Level,
 };
 
 /// Bytes that are received at once.
 const RECEIVE: usize = 16 * 1024;
 /// A letter of this length is sent before the next request is answered.
 const LETTER: usize = 64 * 1024;
-/// The most bytes of notifications that wait for a consumer.
-const MOST_NOTIFICATIONS: usize = 256 * 1024;
 /// The most bytes that all consumers together leave unread: one who takes nothing costs the others no memory.
 const MOST_UNREAD: usize = 8 * 1024 * 1024;
 /// This many are let in before others have their turn.
@@ -66,8 +62,6 @@ pub struct Limits {
 pub struct Rpc {
     listener: Listener,
     consumers: Places<Consumer>,
-    /// How many have ever been let in.
-    joined: u64,
     buffer: Vec<u8>,
     responder: Responder,
 }
@@ -85,7 +79,7 @@ impl Rpc {
     pub fn new(listener: Listener, limits: Limits) -> Self {
         let responder = Responder { limits, letter: Letter::default(), memo: Memo::default() };
         let consumers = Places::new(limits.consumers);
-        Self { listener, consumers, joined: 0, buffer: vec![0; RECEIVE], responder }
+        Self { listener, consumers, buffer: vec![0; RECEIVE], responder }
     }
 
     /// The door, to be waited for.
@@ -112,9 +106,7 @@ impl Rpc {
             return self.refuse(socket, turn);
         };
         let Ok(connection) = Connection::new(socket, Token::Rpc(place), turn) else { return };
-        self.joined += 1;
-        let id = self.joined << 32 | u64::from(place);
-        self.consumers.put(place, Consumer::new(connection, id, peer, turn.now_ns));
+        self.consumers.put(place, Consumer::new(connection, peer, turn.now_ns));
         turn.tally.consumers += 1;
     }
 
@@ -200,38 +192,6 @@ impl Rpc {
         }
     }
 
-    /// A consumer's subscriptions want what they watch to be read.
-    pub fn cadence(&mut self, place: u32, turn: &mut Turn<'_>) {
-        let Some(consumer) = self.consumers.get_mut(place) else { return };
-        consumer.cadence_has_come(turn.now_ns);
-        for cadence in &mut consumer.cadences {
-            if cadence.next_ns <= turn.now_ns {
-                cadence.advance(turn.now_ns);
-                refresh_for(*cadence, turn);
-            }
-        }
-        consumer.wait_for_cadence(turn);
-    }
-
-    /// Sends a notification to the consumer of this name.
-    pub fn notify(&mut self, id: u64, notification: &[u8], turn: &mut Turn<'_>) {
-        let place = id as u32;
-        let Some(consumer) = self.consumers.get_mut(place) else { return };
-        if consumer.id != id {
-            return;
-        }
-        if consumer.connection.waiting() + notification.len() > MOST_NOTIFICATIONS {
-            turn.tally.drop_for(Reason::Overfull);
-            return self.drop(place, turn);
-        }
-        turn.tally.notifications += 1;
-        let params = |out: &mut Vec<u8>| out.extend_from_slice(notification);
-        methods::write_notification("Notify", params, self.responder.letter.words());
-        let sent = consumer.connection.send(&mut self.responder.letter, turn);
-        let next = consumer.connection.rest(sent, turn);
-        self.end_turn(place, next, turn);
-    }
-
     /// Sends what has happened to those who follow the events. Who has not taken what came before is sent it later, as far
     /// as it is not forgotten by then.
     pub fn stream_events(&mut self, turn: &mut Turn<'_>) {
@@ -252,9 +212,8 @@ impl Rpc {
 
     fn drop(&mut self, place: u32, turn: &mut Turn<'_>) {
         if let Some(mut consumer) = self.consumers.take(place) {
-            consumer.leave(turn);
+            consumer.connection.leave(turn);
             turn.tally.consumers -= 1;
-            turn.engine.model().drop_consumer(consumer.id);
         }
     }
 }
@@ -326,12 +285,9 @@ impl Responder {
             return;
         }
         turn.tally.requests += 1;
-        let trace = turn.engine.trace();
-        trace.event("rpc", Level::DEBUG, format_args!("{} asks", consumer.id));
-        let Consumer { id, peer, cadences, follows, .. } = consumer;
-        let owner = Owner { connection: *id, peer: *peer };
         let (max_age_ns, letter) = (self.limits.max_age_ns, &mut self.letter);
-        let call = Call { owner, max_age_ns, cadences, follows, letter, turn: &mut *turn };
+        let follows = &mut consumer.follows;
+        let call = Call { max_age_ns, follows, letter, turn: &mut *turn };
         let answered = match self.memo.recall(line) {
             Some(request) => methods::answer(&request, call),
             None => answer_new(line, call, &mut self.memo),
@@ -357,9 +313,7 @@ impl Responder {
                 false => {}
             }
         }
-        let next = connection.rest(sent, turn);
-        consumer.wait_for_cadence(turn);
-        next
+        connection.rest(sent, turn)
     }
 }
 
@@ -377,16 +331,5 @@ fn answer_new(line: &[u8], call: Call<'_, '_>, memo: &mut Memo) -> bool {
             methods::write_fault(&fault, call.letter.words());
             false
         }
-    }
-}
-
-/// Reads what a subscription watches.
-fn refresh_for(cadence: Cadence, turn: &mut Turn<'_>) {
-    // Half a pace old is fresh enough: two subscriptions of the same pace share their readings.
-    let max_age_ns = cadence.every_ns / 2;
-    match cadence.point {
-        // What cannot be read has not changed as far as anybody knows.
-        Some(point) => drop(turn.engine.refresh(point, max_age_ns, turn.now_ns)),
-        None => turn.engine.refresh_all(max_age_ns, turn.now_ns),
     }
 }
