@@ -21,7 +21,7 @@ pub mod engine;
 pub mod events;
 pub mod full;
 pub mod hostapd;
-pub mod http;
+mod http;
 pub mod identity;
 pub mod metrics;
 pub mod monitor;

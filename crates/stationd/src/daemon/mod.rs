@@ -36,6 +36,7 @@ use crate::{
     net::{
         Turn,
         poller::{Interest, Poller},
+        server::Server,
         timeouts::Timeouts,
         token::Token,
     },
@@ -77,8 +78,8 @@ pub struct Daemon {
     timeouts: Timeouts,
     tally: Tally,
     own: Own,
-    rpc: Rpc,
-    http: Option<Http>,
+    rpc: Server<Rpc>,
+    http: Option<Server<Http>>,
     #[cfg(feature = "ubus")]
     ubus: Option<Ubus>,
     signals: OwnedFd,
@@ -123,8 +124,8 @@ impl Daemon {
             timeouts: Timeouts::default(),
             tally: Tally::default(),
             own: Own::new(boottime_ns()),
-            rpc: Rpc::new(listener, limits),
-            http: http.map(|(listener, hosts)| Http::new(listener, hosts, limits.max_age_ns)),
+            rpc: Rpc::server(listener, limits),
+            http: http.map(|(listener, hosts)| Http::server(listener, hosts, limits.max_age_ns)),
             #[cfg(feature = "ubus")]
             ubus: options
                 .ubus
@@ -286,7 +287,7 @@ impl Daemon {
         }
     }
 
-    fn parts(&mut self, now_ns: u64) -> (Turn<'_>, &mut Rpc, Option<&mut Http>) {
+    fn parts(&mut self, now_ns: u64) -> (Turn<'_>, &mut Server<Rpc>, Option<&mut Server<Http>>) {
         let Self { engine, poller, timeouts, tally, own, rpc, http, .. } = self;
         (Turn { engine, poller, timeouts, tally, own, now_ns }, rpc, http.as_mut())
     }

@@ -33,8 +33,9 @@ const fn family(name: &'static str, kind: Kind, help: &'static str, of: Of) -> F
     Family { about: openmetrics::Family::new(name, kind, help), of }
 }
 
-/// All metrics, in the order of the page.
-pub(super) const FAMILIES: [&[Family]; 5] = [&NODE, &STATION, &POINT, &OWN, &KERNEL];
+/// What is told of the stations, and all else, in the order of the page.
+pub(super) const STATIONS: [&[Family]; 2] = [&NODE, &STATION];
+pub(super) const REST: [&[Family]; 3] = [&POINT, &OWN, &KERNEL];
 
 use Kind::{Counter, Gauge as Rises, Info};
 
