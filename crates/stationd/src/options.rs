@@ -140,14 +140,9 @@ pub(crate) const KEYS: [Key; 14] = [
     key!("interfaces", "NAME,… | all", interfaces, value::names),
     words!(
         "trace",
-        "none | warning | info | debug: what it says on standard error",
+        "none | warning | info: what it says on standard error",
         trace,
-        [
-            ("none", Level::None),
-            ("warning", Level::Warning),
-            ("info", Level::Info),
-            ("debug", Level::Debug)
-        ]
+        [("none", Level::None), ("warning", Level::Warning), ("info", Level::Info)]
     ),
     key!("consumers", "NUMBER: the most connections", consumers, |text| {
         value::number(text, 1..=4096)

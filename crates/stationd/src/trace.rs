@@ -14,7 +14,6 @@ pub enum Level {
     #[default]
     Warning,
     Info,
-    Debug,
 }
 
 /// The highest level that is said.
@@ -42,7 +41,6 @@ fn write_line(
         Level::None => "none",
         Level::Warning => "warning",
         Level::Info => "info",
-        Level::Debug => "debug",
     };
     writeln!(out, "stationd {level}: {part}: {message}")
 }

@@ -159,7 +159,7 @@ impl Ubus {
     /// The broker has said something, or has room.
     pub fn ready(&mut self, turn: &mut Turn<'_>) {
         let Self { link: Some(link), server, pause_ns, .. } = self else { return };
-        let next = match link.connection.is_writing() {
+        let next = match link.connection.waits() {
             true => {
                 let sent = link.connection.go_on(turn);
                 server.serve(link, sent, turn)
