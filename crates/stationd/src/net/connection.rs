@@ -158,11 +158,6 @@ impl Connection {
         Some(if taken < left { Next::Yes } else { Next::No })
     }
 
-    /// Whether it has said everything, and is only there to be heard.
-    pub fn lingers(&self) -> bool {
-        matches!(self.ending, Ending::Lingers { .. })
-    }
-
     /// The end of a turn: waits for room where something waits, for requests otherwise.
     pub fn rest(&mut self, sent: Sent, turn: &mut Turn<'_>) -> Next {
         let interest = match sent {
