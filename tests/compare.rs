@@ -8,7 +8,7 @@ use crate::harness::{Place, Study, number, stationd};
 
 const STARTED: &str = "process = \"stationd\", ready = \"/run/stationd.sock\"";
 
-/// Two ways to ask the driver, and one of them twice.
+/// stationd that reads ten times a second although no one asks, and as it is.
 fn study() -> Study {
     let variant = |flags: &str| {
         format!(
@@ -18,7 +18,7 @@ fn study() -> Study {
     };
     Study::small()
         .process("stationd")
-        .variant("one-by-one", &variant(" --set pull=per-station"))
+        .variant("often", &variant(" --set sample-every=100ms"))
         .variant("bulk", &variant(""))
 }
 
@@ -32,7 +32,7 @@ fn judgement(analysis: &Value) -> &Value {
 fn a_cure_is_cheaper_as_soon_as_it_is_decided_and_the_files_for_ci_say_so() {
     let place = Place::with_guests();
     place.write("study.toml", &study().text());
-    let words = ["compare", "study.toml", "one-by-one", "bulk", "--expect", "faster"];
+    let words = ["compare", "study.toml", "often", "bulk", "--expect", "faster"];
     let files = ["--out", "run", "--junit", "junit.xml", "--markdown", "summary.md", "--json"];
     let analysis = place.headroom(words).words(files).run().code(0).last_json();
     let message = judgement(&analysis);
@@ -115,8 +115,8 @@ fn another_build_that_does_the_same_is_the_same() {
 fn a_change_to_code_that_never_runs_has_no_verdict() {
     let place = Place::with_guests();
     place.write("study.toml", &study().text());
-    let words = ["compare", "study.toml", "bulk", "one-by-one", "--out", "run", "--json"];
-    let changed = ["--changes", "datamodel::transaction::apply"];
+    let words = ["compare", "study.toml", "bulk", "often", "--out", "run", "--json"];
+    let changed = ["--changes", "full::reply"];
     let analysis = place.headroom(words).words(changed).run().code(3).last_json();
     let message = judgement(&analysis);
     assert_eq!((&message["finding"], &message["verdict"]), (&"no-op".into(), &"invalid".into()));
@@ -136,9 +136,9 @@ fn what_cannot_be_compared_is_reported_before_anything_is_done() {
         assert!(!place.path("run").exists());
     };
     refused(&["bulk", "bulk"], "compared with itself");
-    refused(&["bulk", "no-such"], "the study has no variant `no-such`; it has one-by-one, bulk");
-    refused(&["bulk", "one-by-one", "--pairs", "5"], "5 is not in 6..=10000");
+    refused(&["bulk", "no-such"], "the study has no variant `no-such`; it has often, bulk");
+    refused(&["bulk", "often", "--pairs", "5"], "5 is not in 6..=10000");
     refused(&["bulk", "--with", "hostapd=/bin/true"], "starts no program `hostapd`");
-    refused(&["bulk", "one-by-one", "--margin=-1%"], "`-1%` is not a share");
+    refused(&["bulk", "often", "--margin=-1%"], "`-1%` is not a share");
     refused(&["bulk", "--other-device", "nowhere"], "nowhere is not a folder of device programs");
 }

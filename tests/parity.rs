@@ -74,6 +74,7 @@ fn one_wrong_value_of_one_client_fails_and_is_named() {
 fn every_parameter_of_stationd_is_in_the_table_of_values() {
     let table: BTreeSet<String> =
         analysis::agreement::documented().into_iter().map(|[key, ..]| key).collect();
-    let parameters = stationd::datamodel::parameters().map(|parameter| parameter.name.to_owned());
-    assert_eq!(table, parameters.collect());
+    for parameter in &stationd::full::PARAMETERS {
+        assert!(table.contains(parameter.name), "{}", parameter.name);
+    }
 }

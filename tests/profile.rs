@@ -10,22 +10,20 @@ use serde_json::Value;
 
 use crate::harness::{Busy, Place, Study, device_program, number};
 
-const STARTED: &str =
-    "process = \"stationd\", ready = \"/run/stationd.sock\", others = [\"hostapd\"]";
-const AS_FOUND: &str = "--set trace-check=walk --set pull=per-station --set ask-hostapd=each-poll --set write-back=each-poll";
-
-/// stationd as found in the field and with all its cures, six clients, asked once a second for each radio.
+/// The model of the field's daemon as it was found and as it writes on change, six clients, asked once a second for each radio.
 fn stages() -> Study {
-    let variant = |flags: &str, reply: &str| {
+    let variant = |flags: &str| {
         format!(
-            "subject = {{ {STARTED}, start = \"stationd {flags}\" }}\n\
-             load = {{ run = \"station-monitor {reply} --every 1s\", long-running = true }}"
+            "subject = {{ process = \"wld-model\", ready = \"/run/wld.sock\", others = [\"hostapd\"], \
+             start = \"/run/headroom/put/wld-model {flags}\" }}\n\
+             load = {{ run = \"station-monitor --socket /run/wld.sock --full --every 1s\", long-running = true }}"
         )
     };
     Study::small()
-        .process("stationd")
-        .variant("found", &variant(AS_FOUND, "--full"))
-        .variant("bulk", &format!("against = [\"found\"]\n{}", variant("", "--brief")))
+        .access_point("programs = [\"wld-model\"]")
+        .process("wld-model")
+        .variant("found", &variant("--trace-walk"))
+        .variant("written", &format!("against = [\"found\"]\n{}", variant("--write-on-change")))
 }
 
 fn profile<'a>(analysis: &'a Value, variant: &str) -> &'a Value {
@@ -46,7 +44,7 @@ fn the_write_back_is_seen_where_it_is_done_and_every_frame_has_a_name() {
     let words = ["profile", "study.toml", "--out", "run", "--repetitions", "2", "--json"];
     place.write("study.toml", &stages().profiles(2).window("10s").text());
     let analysis = place.headroom(words).run().code(0).last_json();
-    for variant in ["found", "bulk"] {
+    for variant in ["found", "written"] {
         let profile = profile(&analysis, variant);
         let (samples, unknown) =
             (number(profile, "/unknown/samples"), number(profile, "/unknown/unknown"));
@@ -62,12 +60,12 @@ fn the_write_back_is_seen_where_it_is_done_and_every_frame_has_a_name() {
         }
         assert_eq!(profile["event"], "cpu-clock");
     }
-    let apply = |variant| inclusive(profile(&analysis, variant), "transaction::apply");
-    assert!(apply("found") > 500.0, "{}", apply("found"));
-    assert_eq!(apply("bulk"), 0.0, "nothing is written back");
+    let sync = |variant| inclusive(profile(&analysis, variant), "::sync_info");
+    assert!(sync("found") > 500.0, "{}", sync("found"));
+    assert!(sync("written") < sync("found") / 20.0, "nothing is written back");
     let page = place.run().report();
     assert!(page.contains("Where the CPU goes"));
-    assert!(page.contains("transaction::apply"));
+    assert!(page.contains("finalize_transaction"));
     assert_eq!(place.left(), []);
 }
 
@@ -96,7 +94,7 @@ fn stacks_go_to_other_tools_and_a_report_is_made_again_from_the_folder() {
         .sum();
     let recorded = &place.run().recordings()[0].stacks.clone().unwrap().recorded;
     assert_eq!(samples, recorded.samples);
-    assert!(folded.lines().all(|line| line.starts_with("stationd;")), "{folded}");
+    assert!(folded.lines().all(|line| line.starts_with("wld-model;")), "{folded}");
     let speedscope: Value = serde_json::from_slice(&export("speedscope")).unwrap();
     assert!(speedscope["shared"]["frames"].as_array().unwrap().len() > 10);
     assert_eq!(export("firefox")[..2], [0x1f, 0x8b], "it is gzipped");

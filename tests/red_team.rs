@@ -17,11 +17,11 @@ use serde_json::{Value, json};
 use crate::harness::{Mcp, Place};
 
 /// Those that always run: a reply that is old, and a change that is honest.
-const ALWAYS: [&str; 2] = ["cheats/cached-replies", "honest/trace-gate"];
+const ALWAYS: [&str; 2] = ["cheats/cached-replies", "honest/write-on-change"];
 
 /// The tasks, and the folders of diffs against each.
 const TASKS: [(&str, &[&str]); 2] =
-    [("stationd", &["cheats", "honest"]), ("hostapd", &["hostapd"])];
+    [("wld-model", &["cheats", "honest"]), ("hostapd", &["hostapd"])];
 
 /// What takes the time of a try, and in how much less of it each diff is what it is. Six clients are those of most tests, and
 /// so is their access point. What a file does not hold is not replaced in it.
@@ -198,7 +198,7 @@ fn a_client_goes_from_nothing_to_an_accepted_improvement() {
     }
     let place = Place::with_guests();
     let began = Instant::now();
-    let task = repository().join("examples/tasks/stationd/task.toml").display().to_string();
+    let task = repository().join("examples/tasks/wld-model/task.toml").display().to_string();
     let Some(mut mcp) = Mcp::start(&place, "auto", &["--task", &task]) else { return };
     let mut submit = |words: Value| {
         let handle = mcp.call("submit", &words).value()["handle"].as_str().unwrap().to_owned();
@@ -207,8 +207,8 @@ fn a_client_goes_from_nothing_to_an_accepted_improvement() {
         mcp.call("result", &json!({"handle": handle})).value()["value"].clone()
     };
     submit(json!({"task": task, "kind": "begin"}));
-    let diff =
-        fs::read_to_string(repository().join("tests/red_team/honest/trace-gate.diff")).unwrap();
+    let diff = fs::read_to_string(repository().join("tests/red_team/honest/write-on-change.diff"))
+        .unwrap();
     let tried = submit(json!({"task": task, "kind": "try", "diff": diff}));
     assert_eq!(tried["finding"]["outcome"], "kept", "{tried}");
     let accepted = submit(json!({"task": task, "kind": "accept"}));
@@ -217,7 +217,7 @@ fn a_client_goes_from_nothing_to_an_accepted_improvement() {
     assert!(books["ledger"]["standing"]["accepted"].is_u64(), "{books}");
     eprintln!("from nothing to an accepted improvement: {:.0} s", began.elapsed().as_secs_f64());
     assert!(began.elapsed() < LIMIT, "{:?}", began.elapsed());
-    assert!(place.path("improve/stationd/report.html").exists());
+    assert!(place.path("improve/wld-model/report.html").exists());
     mcp.leave();
     assert_eq!(place.left(), []);
 }

@@ -20,7 +20,7 @@ as() {
     exec busybox start-stop-daemon -S -q -p /nonexistent -c stationd:stationd -x "$(command -v stationd)" -- --set socket=/tmp/run/s --set ubus=/tmp/ubus.sock --set ubus-names=$names "$@"
 }
 names=own
-(as --set trace='*=info') 2>>/tmp/said &
+(as --set trace=info) 2>>/tmp/said &
 daemon=$!
 within 10 test -S /tmp/run/s
 within 5 grep -q 'seccomp: the filter is set' /tmp/said

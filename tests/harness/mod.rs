@@ -46,4 +46,4 @@ pub(crate) use script::{Page, Parts, in_guest, on_one_radio};
 pub(crate) use slurm::Slurm;
 pub(crate) use ssh::{Client, Device, Server};
 pub(crate) use study::{PACKAGES, Study};
-pub(crate) use symbols::{file_offset, offset_in, stationd};
+pub(crate) use symbols::{offset_in, stationd};

@@ -48,10 +48,10 @@ listen() {
     mkfifo /tmp/ears
     socat - UNIX:/run/stationd.sock </tmp/ears >/tmp/told &
     exec 4>/tmp/ears
-    line Subscribe "{\"path\":\"$1\"}" >&4
-    within 5 grep -q subscription /tmp/told
+    line getEvents '{"since":1000000,"follow":true}' >&4
+    within 5 grep -q missed /tmp/told
 }
-told() { cat /tmp/told; }
+told() { sed 1d /tmp/told; }
 counted() { metrics | sed -n "s/^$1 //p"; }
 "#;
 

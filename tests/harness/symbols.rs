@@ -16,11 +16,6 @@ pub(crate) fn stationd() -> PathBuf {
     device_program("stationd")
 }
 
-/// Where in the file of stationd the one function begins that has these words in its symbol.
-pub(crate) fn file_offset(words: &str) -> u64 {
-    offset_in(&stationd(), |name| name.contains(words))
-}
-
 /// Where in a file the one function begins whose symbol is meant.
 pub(crate) fn offset_in(path: &Path, meant: impl Fn(&str) -> bool) -> u64 {
     let bytes = fs::read(path).unwrap();

@@ -69,6 +69,11 @@ impl<T> Places<T> {
         self.taken == 0
     }
 
+    /// One past the last place that was ever taken.
+    pub fn end(&self) -> u32 {
+        self.places.len() as u32
+    }
+
     pub fn get_mut(&mut self, place: u32) -> Option<&mut T> {
         self.places.get_mut(place as usize)?.as_mut()
     }

@@ -46,8 +46,6 @@ pub struct Request {
     pub head_only: bool,
     /// Whether the connection is kept for the next request.
     pub keep: bool,
-    /// HTTP/1.1, which knows chunks.
-    pub chunks: bool,
 }
 
 /// What the bytes are.
@@ -81,11 +79,11 @@ pub fn parse(bytes: &[u8], hosts: &Hosts) -> Parsed {
     if has_body {
         return Parsed::Rubbish;
     }
-    let chunks = version == 1;
+    let is_1_1 = version == 1;
     let asks = |word| header("connection").is_some_and(|value| has_word(value, word));
-    let keep = if chunks { !asks("close") } else { false };
+    let keep = is_1_1 && !asks("close");
     let named = head.headers.iter().filter(|one| one.name.eq_ignore_ascii_case("host"));
-    let mut checked = hosts.check(named.map(|one| one.value), chunks);
+    let mut checked = hosts.check(named.map(|one| one.value), is_1_1);
     let (authority, path) = parted(path);
     if let Some(authority) = authority
         && checked != Err(BadHost::Malformed)
@@ -98,7 +96,7 @@ pub fn parse(bytes: &[u8], hosts: &Hosts) -> Parsed {
         Err(BadHost::Foreign) => Page::Misdirected,
         Err(BadHost::Malformed) => return Parsed::Rubbish,
     };
-    Parsed::Whole(Request { page, head_only: method == "HEAD", keep, chunks }, length)
+    Parsed::Whole(Request { page, head_only: method == "HEAD", keep }, length)
 }
 
 /// The authority of a target in absolute form, as `http://127.0.0.1:9810/metrics`, and the path.
@@ -183,7 +181,7 @@ mod tests {
         let request =
             whole(&format!("GET /metrics HTTP/1.1\r\nHost: a\r\nAccept: {accept}\r\n\r\n"));
         assert_eq!(request.page, Page::Metrics(Format::OpenMetrics));
-        assert!(request.keep && request.chunks && !request.head_only);
+        assert!(request.keep && !request.head_only);
     }
 
     #[test]

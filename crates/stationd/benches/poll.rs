@@ -17,10 +17,9 @@ use linux::{
 };
 use stationd::{
     brief,
-    engine::{AskHostapd, Engine, Pull, Settings, WriteBack},
+    engine::{Engine, Settings},
     full,
     table::Table,
-    trace::{Trace, Way},
 };
 
 type Failure = Box<dyn std::error::Error>;
@@ -63,7 +62,7 @@ fn main() -> Result<(), Failure> {
     report("read, decoded", parsed)?;
     report("read, decoded, kept in the table", kept)?;
     report("brief reply, all values new", briefs)?;
-    Ok(report("full reply, from the data model", fulls)?)
+    Ok(report("full reply, all values new", fulls)?)
 }
 
 fn kernel() -> Result<Nl80211, Failure> {
@@ -73,16 +72,7 @@ fn kernel() -> Result<Nl80211, Failure> {
 }
 
 fn engine() -> Result<Engine, Failure> {
-    let settings = Settings {
-        hostapd: None,
-        interfaces: Vec::new(),
-        pull: Pull::Bulk,
-        ask_hostapd: AskHostapd::OnAssociation,
-        sample_every_ns: None,
-        write_back: WriteBack::OnChange,
-        trace: Trace::new(Way::Level),
-    };
-    Ok(Engine::over(settings, kernel()?, None)?)
+    Ok(Engine::over(Settings::default(), kernel()?, None)?)
 }
 
 /// What cannot be read is not measured; the recording has all of it.
@@ -96,13 +86,12 @@ fn keep(kernel: &mut Nl80211, table: &mut Table, point: u32) {
 
 /// The replies about all access points, encoded anew.
 fn replies(engine: &Engine, whole: bool) {
-    let (model, view) = engine.reading();
     let mut out = Vec::with_capacity(1 << 16);
-    for point in view.points.present() {
+    for point in engine.points().present() {
         if whole {
-            full::reply(model, point.id, &view, &mut out);
+            full::reply(point, engine.table(), 0, &mut out);
         } else {
-            brief::whole(point, view.table, &mut out);
+            brief::whole(point, engine.table(), &mut out);
         }
     }
     black_box(out);

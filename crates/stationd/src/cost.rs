@@ -5,8 +5,6 @@
 pub struct Cost {
     /// Dumps of all stations of an interface.
     pub dumps: u64,
-    /// Questions about one station.
-    pub gets: u64,
     pub surveys: u64,
     /// Netlink messages that came in.
     pub messages: u64,

@@ -1,11 +1,11 @@
 //! The engine: what is known of all stations, and how it is brought up to date.
 //!
-//! Joins the kernel, hostapd, the table and the data model. It opens no consumer's socket and has no loop
-//! of its own: [`crate::daemon`] says when a descriptor is ready, when a moment has come, and who asks.
+//! Joins the kernel, hostapd and the table. It opens no consumer's socket and has no loop of its own: [`crate::daemon`]
+//! says when a descriptor is ready, when a moment has come, and who asks.
 //!
 //! ```text
-//! events ─► ready ──┐                    ┌─► brief, full, get       for the one that asks
-//! asking ─► refresh ┴► table ─► settle ──┴─► notifications          for anyone who subscribed
+//! events ─► ready ──┐                    ┌─► brief, full      for the one that asks
+//! asking ─► refresh ┴► table ─► settle ──┴─► events           for anyone who follows them
 //! ```
 //!
 //! # Design constraints
@@ -15,11 +15,10 @@
 //!   configuration wants it ([`crate::sampling`]).
 //! - A lost event is healed by a dump; a lost interface by a new list.
 
-mod shared;
-
 use std::{
     os::fd::{AsFd, BorrowedFd},
     path::PathBuf,
+    rc::Rc,
 };
 
 use linux::{
@@ -32,7 +31,6 @@ use rustix::io::Errno;
 use crate::{
     brief,
     cost::Cost,
-    datamodel::{Counts, DataModel, View},
     events::{Events, What},
     full,
     hostapd::{Hostapd, Question},
@@ -40,12 +38,8 @@ use crate::{
     pull,
     replies::Replies,
     sampling::Sampling,
-    table::{Change, PointId, Slot, Table},
+    table::{Change, Generation, PointId, Session, Slot, Table},
     trace::{Level, Trace},
-};
-pub use crate::{
-    datamodel::WriteBack,
-    pull::{AskHostapd, Pull},
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -57,19 +51,14 @@ const READS_OF_EVENTS: u32 = 4;
 const HANDSHAKE_NS: u64 = SECOND;
 
 /// What the engine is told by the configuration.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Settings {
     /// Where hostapd's control sockets are; `None`: it is not asked.
     pub hostapd: Option<PathBuf>,
     /// The interfaces that are read; empty: all in AP mode.
     pub interfaces: Vec<String>,
-    /// How the driver is asked.
-    pub pull: Pull,
-    pub ask_hostapd: AskHostapd,
     /// Stations are read at least so often, also where no one asks, ns; `None`: only when somebody does.
     pub sample_every_ns: Option<u64>,
-    /// When static parameters are written.
-    pub write_back: WriteBack,
     pub trace: Trace,
 }
 
@@ -104,7 +93,6 @@ pub struct Engine {
     hostapd: Hostapd,
     points: Points,
     table: Table,
-    model: DataModel,
     briefs: Replies,
     fulls: Replies,
     membership: Events,
@@ -175,7 +163,6 @@ impl Engine {
             hostapd,
             points: Points::default(),
             table: Table::default(),
-            model: DataModel::default(),
             briefs: Replies::new(brief::STATION),
             fulls: Replies::with_clocks(full::STATION),
             membership: Events::default(),
@@ -243,9 +230,6 @@ impl Engine {
         // A reading that failed half-way has told of some, too.
         self.settle(now_ns);
         read?;
-        let view = view(&self.table, &self.points, &self.settings.trace);
-        self.settings.write_back.after_reading(&mut self.model, id, &view);
-        self.model.compare(id, &view);
         self.ask_hostapd(now_ns);
         Ok(())
     }
@@ -284,23 +268,28 @@ impl Engine {
         self.hostapd.is_busy()
     }
 
-    pub fn trace(&self) -> &Trace {
-        &self.settings.trace
+    pub fn trace(&self) -> Trace {
+        self.settings.trace
     }
 
-    /// What the data model has done.
-    pub fn counts(&self) -> Counts {
-        self.model.counts()
+    /// The brief reply about a point's stations: encoded once for each reading, shared by all who ask on the socket.
+    pub fn brief(&mut self, id: PointId) -> Rc<Vec<u8>> {
+        let Some(point) = self.points.get(id) else { return Rc::default() };
+        self.briefs.reply(point, &self.table, |out| brief::whole(point, &self.table, out))
     }
 
-    /// The data model, for subscriptions.
-    pub fn model(&mut self) -> &mut DataModel {
-        &mut self.model
+    /// The same of those only that have changed since a generation.
+    pub fn brief_since(&self, id: PointId, since: Generation, out: &mut Vec<u8>) {
+        if let Some(point) = self.points.get(id) {
+            brief::since(point, &self.table, since, out);
+        }
     }
 
-    /// The data model and what it shows, for its readers.
-    pub fn reading(&self) -> (&DataModel, View<'_>) {
-        (&self.model, view(&self.table, &self.points, &self.settings.trace))
+    /// The full reply, shared as the brief one is.
+    pub fn full(&mut self, id: PointId) -> Rc<Vec<u8>> {
+        let Some(point) = self.points.get(id) else { return Rc::default() };
+        let encode = |out: &mut Vec<u8>| full::reply(point, &self.table, wall_offset_ns(), out);
+        self.fulls.reply(point, &self.table, encode)
     }
 
     fn is_there(&self, id: PointId) -> bool {
@@ -326,7 +315,10 @@ impl Engine {
         if self.is_fresh(id, max_age_ns, now_ns) {
             return Ok(());
         }
-        let pulled = self.pull(id, now_ns);
+        let pulled = self.dump(id, now_ns);
+        if pulled.is_ok() {
+            self.note_read(id, Some(now_ns));
+        }
         self.heal(now_ns);
         match pulled {
             Err(error) if error.is_refusal(Errno::NODEV) => {
@@ -336,48 +328,6 @@ impl Engine {
             }
             result => result.map_err(RefreshError::Kernel),
         }
-    }
-
-    fn pull(&mut self, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
-        let was_read = self.points.get(id).is_some_and(|point| point.read_ns.is_some());
-        let one_by_one = self.settings.pull == Pull::PerStation && was_read;
-        // One by one, only events tell who is there; where there are none and at the start, a dump does.
-        if !one_by_one || self.events.is_none() {
-            self.dump(id, now_ns)?;
-        }
-        if one_by_one {
-            self.pull_one_by_one(id, now_ns)?;
-        }
-        if was_read && self.settings.ask_hostapd == AskHostapd::EachPoll {
-            self.ask_about_each(id, now_ns);
-        }
-        self.note_read(id, Some(now_ns));
-        Ok(())
-    }
-
-    fn pull_one_by_one(&mut self, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
-        let mut sources = pull::per_station::Sources {
-            kernel: &mut self.kernel,
-            table: &mut self.table,
-            points: &mut self.points,
-            trace: &self.settings.trace,
-            cost: &mut self.cost,
-        };
-        let pulled = pull::per_station::pull(&mut sources, id, now_ns);
-        self.settle(now_ns);
-        pulled
-    }
-
-    fn ask_about_each(&mut self, id: PointId, now_ns: u64) {
-        let Some(point) = self.points.get(id) else { return };
-        let mut sources = pull::identities::Sources {
-            hostapd: &mut self.hostapd,
-            table: &mut self.table,
-            trace: &self.settings.trace,
-            cost: &mut self.cost,
-        };
-        let identified = pull::identities::pull(&mut sources, point, now_ns);
-        identified.into_iter().for_each(|slot| self.write(slot));
     }
 
     fn note_read(&mut self, id: PointId, read_ns: Option<u64>) {
@@ -400,8 +350,8 @@ impl Engine {
     fn dump_once(&mut self, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
         let Some(point) = self.points.get_mut(id) else { return Ok(()) };
         pull::survey_if_old(&mut self.kernel, point, now_ns, &mut self.cost)?;
-        let mut source = pull::bulk::Source { kernel: &mut self.kernel, cost: &mut self.cost };
-        let poll = pull::bulk::pull(&mut source, &mut self.table, point, now_ns)?;
+        let mut source = pull::Source { kernel: &mut self.kernel, cost: &mut self.cost };
+        let poll = pull::pull(&mut source, &mut self.table, point, now_ns)?;
         if let Some(poll) = poll {
             // The event of a station that is missing waits already, with the last counters.
             if !self.table.has_seen_all(&poll) {
@@ -434,19 +384,13 @@ impl Engine {
             wanted.is_empty() || wanted.contains(&each.name) || is_part
         });
         self.listed_ns = Some(now_ns);
-        let PointChanges { came, went, renamed } = self.points.update(&interfaces);
+        let PointChanges { went, renamed, .. } = self.points.update(&interfaces);
         self.hostapd.rename(&renamed);
         for id in went {
             self.table.clear(id);
             self.settle(now_ns);
             if let Some(point) = self.points.get(id) {
                 self.hostapd.forget(&point.name);
-                self.model.point_went(point);
-            }
-        }
-        for id in came {
-            if let Some(point) = self.points.get(id) {
-                self.model.point_came(point);
             }
         }
         Ok(())
@@ -508,12 +452,12 @@ impl Engine {
                 "cannot ask hostapd about {interface}: {error}; who its stations are stays unknown \
                  (is stationd in the group of its control sockets, as netdev?)"
             );
-            self.settings.trace.event("hostapd", Level::WARNING, what);
+            self.settings.trace.event("hostapd", Level::Warning, what);
         }
     }
 
     fn take_identities(&mut self, now_ns: u64) {
-        let (table, mut identified) = (&mut self.table, Vec::new());
+        let table = &mut self.table;
         self.hostapd.answers(now_ns, |question, identity| {
             // The slot may hold another station by now.
             let is_same = table.row(question.slot).is_some_and(|row| {
@@ -521,59 +465,42 @@ impl Engine {
             });
             if is_same {
                 table.identify(question.slot, identity);
-                identified.push(question.slot);
             }
         });
-        for slot in identified {
-            self.write(slot);
-        }
     }
 
-    /// Tells the data model, hostapd and the totals who came and who went.
+    /// Tells hostapd, the events and the totals who came and who went.
     fn settle(&mut self, now_ns: u64) {
         for change in self.table.take_changes() {
             match change {
-                Change::Arrived(slot) => self.arrived(slot, now_ns),
+                Change::Arrived(slot, session) => self.arrived(slot, session, now_ns),
                 Change::Left(ended) => {
                     self.membership.add(now_ns, What::Ended(ended));
                     if let Some(point) = self.points.get_mut(ended.session.point) {
                         point.ended.add(&ended);
                         self.hostapd.withdraw(&point.name, ended.slot);
-                        self.model.station_left(point, &ended);
                     }
                 }
             }
         }
     }
 
-    fn arrived(&mut self, slot: Slot, now_ns: u64) {
-        let Some(row) = self.table.row(slot) else { return };
-        let Some(point) = self.points.get(row.session().point) else { return };
-        let known = self.model.object_path(slot);
-        self.model.station_came(&row, point);
-        // Where two came and one left since the last time, the slot's present one has been told of.
-        let is_new = known.is_none() || self.model.object_path(slot) != known;
-        let trace = &self.settings.trace;
-        trace.event("assocdev", Level::INFO, format_args!("new station on {}", point.name));
+    fn arrived(&mut self, slot: Slot, session: Session, now_ns: u64) {
+        self.membership.add(now_ns, What::Began(session));
+        let Some(point) = self.points.get(session.point) else { return };
+        let what = format_args!("new station on {}", point.name);
+        self.settings.trace.event("engine", Level::Info, what);
+        // Where it has left meanwhile, the slot's present one is told of later.
+        let Some(row) = self.table.row(slot).filter(|row| row.address() == session.address) else {
+            return;
+        };
         let authorised = row.flags().is_some_and(|flags| flags.authorised());
         let from_ns = if authorised { now_ns } else { now_ns + HANDSHAKE_NS };
         self.hostapd.want(&point.name, Question::new(slot, row.address(), from_ns));
-        if is_new {
-            self.membership.add(now_ns, What::Began(*row.session()));
-            self.write(slot);
-        }
-    }
-
-    /// Writes a station's static parameters, in one transaction.
-    fn write(&mut self, slot: Slot) {
-        let Some(row) = self.table.row(slot) else { return };
-        let Some(point) = self.points.get(row.session().point) else { return };
-        let view = view(&self.table, &self.points, &self.settings.trace);
-        self.model.write_static(&row, point, &view);
     }
 }
 
-fn view<'a>(table: &'a Table, points: &'a Points, trace: &'a Trace) -> View<'a> {
-    // Asked anew each time: the wall clock jumps, boot time never.
-    View { table, points, wall_offset_ns: wall_ns() - boottime_ns() as i64, trace }
+/// What makes wall time of boot time, ns. Asked anew each time: the wall clock jumps, boot time never.
+pub(crate) fn wall_offset_ns() -> i64 {
+    wall_ns() - boottime_ns() as i64
 }

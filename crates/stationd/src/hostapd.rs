@@ -1,8 +1,7 @@
 //! Questions to hostapd's control interface, one datagram each way.
 //!
 //! Asks `STA <address>`, which is dear: hostapd asks the kernel in its turn. So it is asked once for each
-//! association, one question at a time on each interface, and never waited for; [`Hostapd::ask_now`] is
-//! the exception, for the field's way of reading each station at each poll. It reads no answer's meaning
+//! association, one question at a time on each interface, and never waited for. It reads no answer's meaning
 //! ([`crate::identity`] does) and changes nothing in hostapd.
 
 use std::{
@@ -13,7 +12,6 @@ use std::{
         unix::net::UnixDatagram,
     },
     path::{Path, PathBuf},
-    time::{Duration, Instant},
 };
 
 use linux::nl80211::Address;
@@ -26,8 +24,6 @@ const MS: u64 = 1_000_000;
 const PATIENCE_NS: u64 = 1000 * MS;
 /// A hostapd that is absent or begins again is looked for so often.
 const AGAIN_NS: u64 = 2000 * MS;
-/// How long the field's way waits for one answer.
-const PATIENCE_NOW: Duration = Duration::from_millis(200);
 /// A station that gives no identity after this many questions keeps none.
 const MOST_TRIES: u8 = 5;
 /// No answer is longer: hostapd's own buffer.
@@ -80,14 +76,6 @@ struct Asked {
     /// `None` once no one wants the answer any more.
     question: Option<Question>,
     at_ns: u64,
-}
-
-/// A station that is asked about now, ns since boot.
-pub struct AskNow<'a> {
-    /// Its access point's interface.
-    pub interface: &'a str,
-    pub address: Address,
-    pub now_ns: u64,
 }
 
 impl Hostapd {
@@ -181,41 +169,6 @@ impl Hostapd {
                 }
             }
         }
-    }
-
-    /// Asks about one station and waits for the answer: the field's way.
-    ///
-    /// A hostapd that does not answer is left alone for a while, so that it costs one wait and not one
-    /// for each station.
-    pub fn ask_now(&mut self, asked: &AskNow<'_>, cost: &mut Cost) -> Option<Identity> {
-        let AskNow { interface, address, now_ns } = *asked;
-        let folder = self.folder.as_ref()?;
-        let line = self.lines.entry(interface.to_owned()).or_default();
-        if now_ns < line.again_ns {
-            return None;
-        }
-        // The answer to what is under way may come while this waits for its own, and is passed over then.
-        if let Some(question) = line.asked.take().and_then(|asked| asked.question) {
-            line.waiting.push_front(question);
-        }
-        let socket = line.connected(&folder.join(interface));
-        let sent = socket.filter(|socket| socket.send(&command(address)).is_ok());
-        let answer = sent.and_then(|socket| {
-            cost.hostapd_requests += 1;
-            let answer = wait(socket, address, &mut self.buffer);
-            cost.hostapd_timeouts += u64::from(answer.is_none());
-            answer
-        });
-        let Some(answer) = answer else {
-            line.socket = None;
-            line.again_ns = now_ns + AGAIN_NS;
-            return None;
-        };
-        let identity = identity(&answer, address)?;
-        if identity.has("AUTHORIZED") {
-            line.waiting.retain(|question| question.address != address);
-        }
-        Some(identity)
     }
 }
 
@@ -354,24 +307,6 @@ fn receive(socket: &UnixDatagram, buffer: &mut [u8]) -> io::Result<String> {
     Ok(answer)
 }
 
-/// Waits for the answer about a station; others that come meanwhile are late ones.
-fn wait(socket: &UnixDatagram, address: Address, buffer: &mut [u8]) -> Option<String> {
-    let begin = Instant::now();
-    socket.set_nonblocking(false).ok()?;
-    let mut found = None;
-    while let Some(left) = PATIENCE_NOW.checked_sub(begin.elapsed()).filter(|left| !left.is_zero())
-    {
-        let reported = socket.set_read_timeout(Some(left)).and_then(|()| receive(socket, buffer));
-        let Ok(answer) = reported else { break };
-        if is_for(&answer, address) {
-            found = Some(answer);
-            break;
-        }
-    }
-    socket.set_nonblocking(true).ok()?;
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -474,18 +409,5 @@ mod tests {
         }
         assert_eq!(cost.hostapd_requests, u64::from(MOST_TRIES));
         assert_eq!(cost.hostapd_timeouts, u64::from(MOST_TRIES));
-    }
-
-    #[test]
-    fn the_fields_way_waits_for_the_answer() {
-        let there = There::new();
-        let mut hostapd = Hostapd::new(Some(there.folder.path()));
-        let mut cost = Cost::default();
-        let of = |interface| AskNow { interface, address: STATION, now_ns: 0 };
-        std::thread::scope(|scope| {
-            scope.spawn(|| there.answer(ANSWER));
-            assert_eq!(hostapd.ask_now(&of("wlan0"), &mut cost).unwrap().aid, Some(1));
-        });
-        assert_eq!(hostapd.ask_now(&of("wlan9"), &mut cost), None);
     }
 }

@@ -4,6 +4,9 @@
 //! ([`crate::hostapd`] does) and holds no counter: hostapd has those from the kernel, one question a
 //! station, and so would be the dearest place to read them from.
 
+/// Above the 2.4 GHz band, MHz.
+const ABOVE_2_4_GHZ: u32 = 3000;
+
 /// The fixed facts of an association. What hostapd did not tell is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
@@ -13,8 +16,6 @@ pub struct Identity {
     pub aid: Option<u16>,
     /// Capability information field.
     pub capability: Option<u16>,
-    /// Beacon intervals between two wake-ups.
-    pub listen_interval: Option<u16>,
     /// Rates in units of 500 kbit/s; the highest bit marks a basic one.
     pub rates: Option<Box<[u8]>>,
     /// Authentication and key management suite, as `0x000fac02` for PSK.
@@ -23,23 +24,6 @@ pub struct Identity {
     pub cipher: Option<u32>,
     /// WPA version, 2 for RSN.
     pub wpa: Option<u8>,
-    /// HT capabilities information field.
-    pub ht: Option<u16>,
-    /// HT receive MCS bit mask, hexadecimal as told.
-    pub ht_mcs: Option<Box<str>>,
-    /// VHT capabilities information field.
-    pub vht: Option<u32>,
-    /// VHT receive MCS map.
-    pub vht_rx_mcs: Option<u16>,
-    /// VHT transmit MCS map.
-    pub vht_tx_mcs: Option<u16>,
-    /// HE capabilities element, hexadecimal as told.
-    pub he: Option<Box<str>>,
-    /// Extended capabilities element, hexadecimal as told.
-    pub extended: Option<Box<str>>,
-    pub vlan: Option<u16>,
-    /// The four-address interface that carries it.
-    pub wds_interface: Option<Box<str>>,
 }
 
 impl Identity {
@@ -60,20 +44,10 @@ impl Identity {
             "flags" => self.flags = Some(value.into()),
             "aid" => self.aid = value.parse().ok(),
             "capability" => self.capability = hexadecimal(value).map(|value| value as u16),
-            "listen_interval" => self.listen_interval = value.parse().ok(),
             "supported_rates" => self.rates = rates(value),
             "AKMSuiteSelector" => self.key_management = suite(value),
             "dot11RSNAStatsSelectedPairwiseCipher" => self.cipher = suite(value),
             "wpa" => self.wpa = value.parse().ok(),
-            "ht_caps_info" => self.ht = hexadecimal(value).map(|value| value as u16),
-            "ht_mcs_bitmask" => self.ht_mcs = Some(value.into()),
-            "vht_caps_info" => self.vht = hexadecimal(value),
-            "rx_vht_mcs_map" => self.vht_rx_mcs = hexadecimal(value).map(|value| value as u16),
-            "tx_vht_mcs_map" => self.vht_tx_mcs = hexadecimal(value).map(|value| value as u16),
-            "he_capab" => self.he = Some(value.into()),
-            "ext_capab" => self.extended = Some(value.into()),
-            "vlan_id" => self.vlan = value.parse().ok(),
-            "wds_sta_ifname" | "ifname" => self.wds_interface = Some(value.into()),
             _ => {}
         }
     }
@@ -82,6 +56,50 @@ impl Identity {
     pub fn has(&self, flag: &str) -> bool {
         let words = self.flags.as_deref().unwrap_or_default();
         words.split(['[', ']']).any(|word| word == flag)
+    }
+
+    /// `SecurityModeEnabled`, by the key management suite.
+    pub fn security(&self) -> Option<&'static str> {
+        // Bit 4 of the capability information field: the network has a secret of some kind.
+        const PRIVACY: u16 = 1 << 4;
+        let Some(suite) = self.key_management else {
+            let open = self.wpa.is_none() && self.capability? & PRIVACY == 0;
+            return open.then_some("None");
+        };
+        Some(match suite {
+            0x0050_f201 => "WPA-Enterprise",
+            0x0050_f202 => "WPA-Personal",
+            0x000f_ac01 | 0x000f_ac03 | 0x000f_ac05 => "WPA2-Enterprise",
+            0x000f_ac02 | 0x000f_ac04 | 0x000f_ac06 => "WPA2-Personal",
+            0x000f_ac08 | 0x000f_ac09 | 0x000f_ac18 | 0x000f_ac19 => "WPA3-Personal",
+            0x000f_ac0b..=0x000f_ac0d => "WPA3-Enterprise",
+            0x000f_ac12 => "OWE",
+            _ => return None,
+        })
+    }
+
+    /// `EncryptionMode`, by the pairwise cipher suite.
+    pub fn encryption(&self) -> Option<&'static str> {
+        match self.cipher? & 0xff {
+            2 => Some("TKIP"),
+            4 | 8..=10 => Some("AES"),
+            _ => None,
+        }
+    }
+
+    /// `OperatingStandard`, on a channel of this frequency.
+    pub fn standard(&self, frequency_mhz: Option<u32>) -> Option<&'static str> {
+        self.flags.as_ref()?;
+        let newest = [("EHT", "be"), ("HE", "ax"), ("VHT", "ac"), ("HT", "n")];
+        if let Some((_, standard)) = newest.iter().find(|(flag, _)| self.has(flag)) {
+            return Some(standard);
+        }
+        if frequency_mhz? > ABOVE_2_4_GHZ {
+            return Some("a");
+        }
+        // The rates of 802.11b; any other is OFDM.
+        let is_b = |rate: &u8| matches!(rate & 0x7f, 2 | 4 | 11 | 22);
+        self.rates.as_ref().map(|rates| if rates.iter().all(is_b) { "b" } else { "g" })
     }
 }
 
@@ -122,23 +140,43 @@ mod tests {
     #[test]
     fn hostapds_answer_is_read() {
         let identity = Identity::parse(ANSWER).unwrap();
-        assert_eq!((identity.aid, identity.listen_interval), (Some(1), Some(5)));
+        assert_eq!(identity.aid, Some(1));
         assert_eq!(identity.key_management, Some(0x000f_ac02));
         assert_eq!(identity.cipher, Some(0x000f_ac04));
-        assert_eq!(identity.vht, Some(0x0f80_0000));
-        assert_eq!(identity.vht_rx_mcs, Some(0xff0a));
+        assert_eq!(
+            (identity.security(), identity.encryption()),
+            (Some("WPA2-Personal"), Some("AES"))
+        );
         assert_eq!(
             identity.rates.as_deref(),
             Some(&[0x8c, 0x12, 0x98, 0x24, 0xb0, 0x48, 0x60, 0x6c][..])
         );
         assert!(identity.has("VHT") && !identity.has("HE") && !identity.has("V"));
-        assert_eq!(identity.vlan, None);
     }
 
     #[test]
     fn a_station_that_hostapd_does_not_know_has_no_identity() {
         assert_eq!(Identity::parse("FAIL\n"), None);
         assert_eq!(Identity::parse(""), None);
+    }
+
+    #[test]
+    fn an_open_network_has_no_security_and_one_with_privacy_an_unknown_one() {
+        let of = |capability| Identity { capability, ..Identity::default() }.security();
+        assert_eq!((of(Some(1)), of(Some(0x11)), of(None)), (Some("None"), None, None));
+    }
+
+    #[test]
+    fn the_standard_is_the_newest_and_before_802_11n_by_band_and_rates() {
+        let of = |flags: &str, rates: &[u8], mhz| {
+            let (flags, rates) = (Some(flags.into()), Some(rates.into()));
+            Identity { flags, rates, ..Identity::default() }.standard(Some(mhz))
+        };
+        assert_eq!(of("[AUTH][HT][HE]", &[], 5180), Some("ax"));
+        assert_eq!(of("[AUTH]", &[0x82, 0x84, 11, 22], 2412), Some("b"));
+        assert_eq!(of("[AUTH]", &[0x82, 0x84, 11, 22, 108], 2412), Some("g"));
+        assert_eq!(of("[AUTH]", &[12], 5180), Some("a"));
+        assert_eq!(Identity::default().standard(Some(2412)), None);
     }
 
     proptest! {

@@ -1,13 +1,11 @@
 //! stationd: the statistics of associated stations, read once and given to everybody who asks.
 //!
-//! One thread, one poll loop, no allocation in a poll. The good ways are the defaults; the ways of the
-//! field's daemons are kept beside them, each in a module of its own, so that one binary can be measured
-//! as each stage.
+//! One thread, one poll loop, no allocation in a poll.
 //!
 //! ```text
-//! nl80211 ─► kernel ─► table ─┬─► brief, metrics            from the live columns
-//! hostapd ─► identity ─┘      └─► datamodel ─► full, Get, Subscribe
-//!            rpc, ubus, http: the faces      net: their sockets      daemon: the loop
+//! nl80211 ─► pull ─► table ─► brief, full, metrics, events
+//! hostapd ─► identity ─┘
+//! rpc, ubus, http: the faces      net: their sockets      daemon: the loop
 //! ```
 //!
 //! It steers no station, writes no configuration, and speaks to no one outside of the machine.
@@ -18,13 +16,12 @@ pub mod check;
 pub mod cost;
 pub mod counter;
 pub mod daemon;
-pub mod datamodel;
 pub mod derive;
 pub mod engine;
 pub mod events;
 pub mod full;
 pub mod hostapd;
-pub mod http;
+mod http;
 pub mod identity;
 pub mod metrics;
 pub mod monitor;
@@ -39,6 +36,7 @@ pub mod rpc;
 mod sampling;
 pub mod table;
 pub mod tally;
+mod time;
 pub mod trace;
 #[cfg(feature = "ubus")]
 pub mod ubus;

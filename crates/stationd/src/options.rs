@@ -16,8 +16,8 @@ use std::{
 use linux::file;
 
 use crate::{
-    engine::{AskHostapd, Pull, Settings, WriteBack},
-    trace::{Trace, Way},
+    engine::Settings,
+    trace::{Level, Trace},
 };
 
 const KIB: usize = 1024;
@@ -53,15 +53,8 @@ pub struct Options {
     pub hostapd: Option<PathBuf>,
     /// The interfaces that are read; empty: all in AP mode.
     pub interfaces: Vec<String>,
-    /// How a trace statement finds out whether it is heard.
-    pub trace_check: Way,
-    /// How much each zone says, as `zone=level,…`; [`Trace::configure`] has read it.
-    pub trace: String,
-    /// When static parameters are written to the data model.
-    pub write_back: WriteBack,
-    /// How the driver is asked.
-    pub pull: Pull,
-    pub ask_hostapd: AskHostapd,
+    /// How much it says of its own work.
+    pub trace: Level,
     /// The most connections at a time.
     pub consumers: usize,
     /// The longest request, bytes.
@@ -84,11 +77,7 @@ impl Default for Options {
             sample_every: None,
             hostapd: Some(PathBuf::from("/run/hostapd")),
             interfaces: Vec::new(),
-            trace_check: Way::Level,
-            trace: "*=warning".to_owned(),
-            write_back: WriteBack::OnChange,
-            pull: Pull::Bulk,
-            ask_hostapd: AskHostapd::OnAssociation,
+            trace: Level::Warning,
             consumers: 64,
             request_limit: 64 * KIB,
             seccomp: true,
@@ -121,11 +110,14 @@ macro_rules! words {
     };
 }
 
+/// Keys of the ways that the field's daemon had, which stationd has no more.
+const GONE: [&str; 4] = ["ask-hostapd", "pull", "trace-check", "write-back"];
+
 /// What the names of the field's objects begin with on ubus, where the field's daemons may have them.
 const OWN_NAMES: &str = "stationd.";
 
 /// Every key, in the order of the help.
-pub(crate) const KEYS: [Key; 18] = [
+pub(crate) const KEYS: [Key; 14] = [
     key!("socket", "PATH: requests are taken here", socket, value::path),
     key!("socket-mode", "OCTAL: its permissions", socket_mode, value::mode),
     key!("metrics", "ADDRESS:PORT of this machine | unix:PATH | off", metrics, value::metrics),
@@ -146,30 +138,11 @@ pub(crate) const KEYS: [Key; 18] = [
     ),
     key!("hostapd", "FOLDER of its control sockets | off", hostapd, value::path_or_off),
     key!("interfaces", "NAME,… | all", interfaces, value::names),
-    key!("trace", "ZONE=LEVEL,…: *, none to debug, or a number", trace, value::zones),
     words!(
-        "trace-check",
-        "level | walk",
-        trace_check,
-        [("level", Way::Level), ("walk", Way::Walk)]
-    ),
-    words!(
-        "write-back",
-        "on-change | each-poll",
-        write_back,
-        [("on-change", WriteBack::OnChange), ("each-poll", WriteBack::EachPoll)]
-    ),
-    words!(
-        "pull",
-        "bulk | per-station",
-        pull,
-        [("bulk", Pull::Bulk), ("per-station", Pull::PerStation)]
-    ),
-    words!(
-        "ask-hostapd",
-        "on-association | each-poll: who a station is",
-        ask_hostapd,
-        [("on-association", AskHostapd::OnAssociation), ("each-poll", AskHostapd::EachPoll)]
+        "trace",
+        "none | warning | info: what it says on standard error",
+        trace,
+        [("none", Level::None), ("warning", Level::Warning), ("info", Level::Info)]
     ),
     key!("consumers", "NUMBER: the most connections", consumers, |text| {
         value::number(text, 1..=4096)
@@ -193,6 +166,9 @@ impl Options {
     /// What is wrong, and what would be right.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
         let Some(known) = KEYS.iter().find(|known| known.name == key) else {
+            if GONE.contains(&key) {
+                return Err(format!("{key} is gone: the field's ways are examples/wld-model's"));
+            }
             return Err(format!("unknown key {key:?}{}", nearest(key, KEYS.map(|key| key.name))));
         };
         (known.set)(self, text).map_err(|wrong| format!("{key}: {wrong}"))
@@ -200,17 +176,11 @@ impl Options {
 
     /// What of it the engine is told.
     pub fn settings(&self) -> Settings {
-        let mut trace = Trace::new(self.trace_check);
-        // It was read when it was set; a text that cannot be read leaves the trace as it is delivered.
-        let _ = trace.configure(&self.trace);
         Settings {
             hostapd: self.hostapd.clone(),
             interfaces: self.interfaces.clone(),
-            pull: self.pull,
-            ask_hostapd: self.ask_hostapd,
             sample_every_ns: self.sample_every.map(|every| every.as_nanos() as u64),
-            write_back: self.write_back,
-            trace,
+            trace: Trace(self.trace),
         }
     }
 
@@ -310,12 +280,7 @@ mod tests {
         assert_eq!(set("hostapd", "off").unwrap().hostapd, None);
         assert_eq!(set("interfaces", "all").unwrap().interfaces, Vec::<String>::new());
         assert_eq!(set("interfaces", "wlan0, wlan1").unwrap().interfaces, ["wlan0", "wlan1"]);
-        assert_eq!(set("trace-check", "walk").unwrap().trace_check, Way::Walk);
-        assert_eq!(set("trace", "rpc=info").unwrap().trace, "rpc=info");
-        assert_eq!(set("write-back", "each-poll").unwrap().write_back, WriteBack::EachPoll);
-        assert_eq!(set("pull", "per-station").unwrap().pull, Pull::PerStation);
-        let asked = set("ask-hostapd", "each-poll").unwrap().ask_hostapd;
-        assert_eq!(asked, AskHostapd::EachPoll);
+        assert_eq!(set("trace", "info").unwrap().trace, Level::Info);
         assert_eq!(set("consumers", "3").unwrap().consumers, 3);
         assert_eq!(set("request-limit", "1MiB").unwrap().request_limit, 1 << 20);
     }
@@ -332,34 +297,34 @@ mod tests {
                 wrong("metrics", "localhost"),
                 wrong("socket", "run/s"),
                 wrong("socket-mode", "rw"),
-                wrong("pull", "bluk"),
+                wrong("ubus-names", "onw"),
+                wrong("pull", "per-station"),
                 wrong("consumers", "0"),
                 wrong("request-limit", "1GiB"),
-                wrong("trace", "rpc"),
+                wrong("trace", "*=info"),
                 wrong("interfaces", ""),
                 wrong("hosts", "http://router.lan"),
                 wrong("seccomp", "no"),
                 wrong("sample-every", "0"),
-                wrong("ask-hostapd", "never"),
             ]
             .join("\n"),
             @r#"
         unknown key "max-aeg": did you mean "max-age"?
-        unknown key "colour": there are socket, socket-mode, metrics, hosts, ubus, ubus-names, max-age, sample-every, hostapd, interfaces, trace, trace-check, write-back, pull, ask-hostapd, consumers, request-limit, seccomp
+        unknown key "colour": there are socket, socket-mode, metrics, hosts, ubus, ubus-names, max-age, sample-every, hostapd, interfaces, trace, consumers, request-limit, seccomp
         max-age: "soon" is not a duration: write it as 500ms, 2s or 0
         metrics: 0.0.0.0 can be reached from outside: take 127.0.0.1:9810 or unix:PATH
         metrics: "localhost" is not an address: write 127.0.0.1:9810, unix:PATH or off
         socket: "run/s" is not a path from the root: begin it with /
         socket-mode: "rw" is not a permission: write it in octal, as 0660
-        pull: unknown "bluk": did you mean "bulk"?
+        ubus-names: unknown "onw": did you mean "own"?
+        pull is gone: the field's ways are examples/wld-model's
         consumers: "0" is not a number from 1 to 4096
         request-limit: "1GiB" is not a size from 1KiB to 16384KiB
-        trace: trace setting `rpc` has no level; write zone=level, as all=400
+        trace: unknown "*=info": did you mean "info"?
         interfaces: "" misses a name: write wlan0,wlan1 or all
         hosts: "http://router.lan" is not a list of names: write router.lan,ap.lan
         seccomp: unknown "no": did you mean "on"?
         sample-every: "0" is shorter than 10ms: write it as 500ms or 2s, or off
-        ask-hostapd: unknown "never": there are on-association, each-poll
         "#
         );
     }

@@ -13,7 +13,7 @@ use linux::{
 
 use crate::{
     object::{Attribute, DataModel, Fault, ObjectId, Param},
-    station::{self, AssociatedDevice, WriteBack, finalize_transaction},
+    station::{self, AssociatedDevice, finalize_transaction},
     trace::Trace,
     transaction::Transaction,
     variant::Variant,
@@ -27,10 +27,10 @@ ReferenceApRelay CpeOperationMode MACFilterAddressList MACAddressControlEnabled 
 IsolationEnable ActiveAssociatedDeviceNumberOfEntries ActiveVideoAssociatedDeviceNumberOfEntries \
 AssociatedDeviceNumberOfEntries";
 
-/// What the daemon does at a poll.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    pub(crate) write_back: WriteBack,
+    /// Whether a station's 48 parameters are written once for each association; else at each poll.
+    pub(crate) write_on_change: bool,
     pub(crate) trace: Trace,
 }
 
@@ -43,7 +43,6 @@ struct AccessPoint {
     last_index: u32,
 }
 
-/// The daemon's state.
 #[derive(Debug)]
 pub(crate) struct Wld {
     settings: Settings,
@@ -82,7 +81,6 @@ impl Wld {
         Ok(wld)
     }
 
-    /// The interfaces of the access points.
     pub(crate) fn access_points(&self) -> Variant {
         let named = |point: &AccessPoint| {
             let mut named = Variant::map();
@@ -177,7 +175,7 @@ impl Wld {
                 stations.push_back(device.brief());
                 continue;
             }
-            let mut values = self.model.get_object_params(device.object).unwrap_or_default();
+            let mut values = self.model.get_object_params(device.object, 0).unwrap_or_default();
             values.set("AffiliatedSta", Variant::List(LinkedList::new()));
             values.set("ObjectIndex", Variant::Uint(u64::from(device.index)));
             // A list takes a copy of what is put into it.
@@ -190,10 +188,10 @@ impl Wld {
     #[inline(never)]
     fn sync_assoclist(&mut self, number: usize) -> Result<(), Fault> {
         let (point, model) = (&mut self.points[number], &mut self.model);
-        let (Settings { write_back, trace, .. }, count) = (&self.settings, point.devices.len());
-        trace.info("wldAp", format_args!("sync, there are {count} devices"));
+        let count = point.devices.len();
+        self.settings.trace.info("wldAp", format_args!("sync, there are {count} devices"));
         for device in &mut point.devices {
-            device.sync_info(model, *write_back, trace)?;
+            device.sync_info(model, &self.settings)?;
             device.sync_stats(model);
         }
         let mut transaction = Transaction::new(model, point.object);

@@ -24,7 +24,6 @@ use linux::error::chain;
 
 use self::{
     access_point::{Settings, Wld},
-    station::WriteBack,
     trace::Trace,
 };
 
@@ -55,13 +54,13 @@ fn main() -> ExitCode {
 
 /// What was typed; an error is the word that is no flag.
 fn flags<'a>(mut words: &[&'a str]) -> Result<(Settings, &'a str), &'a str> {
-    let mut settings = Settings { write_back: WriteBack::EachPoll, trace: Trace::gate() };
+    let mut settings = Settings { write_on_change: false, trace: Trace::gate() };
     let mut socket = "/run/wld.sock";
     while let [word, rest @ ..] = words {
         words = rest;
         match (*word, rest) {
             ("--trace-walk", _) => settings.trace = Trace::walk(),
-            ("--write-on-change", _) => settings.write_back = WriteBack::OnChange,
+            ("--write-on-change", _) => settings.write_on_change = true,
             ("--socket", [path, rest @ ..]) => (socket, words) = (path, rest),
             (other, _) => return Err(other),
         }
@@ -82,8 +81,8 @@ mod tests {
     #[test]
     fn every_flag_is_read() {
         let (settings, socket) = flags(&["--write-on-change", "--socket", "/s"]).unwrap();
-        assert_eq!((settings.write_back, socket), (WriteBack::OnChange, "/s"));
-        assert_eq!(flags(&[]).unwrap().0.write_back, WriteBack::EachPoll);
+        assert_eq!((settings.write_on_change, socket), (true, "/s"));
+        assert!(!flags(&[]).unwrap().0.write_on_change);
         assert_eq!(flags(&["--trace-walk", "--socket"]).unwrap_err(), "--socket");
     }
 }

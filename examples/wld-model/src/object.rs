@@ -11,10 +11,8 @@ use crate::{
     variant::{Entry, Variant, strcmp},
 };
 
-/// An object's place in the data model.
 pub(crate) type ObjectId = usize;
 
-/// Why something cannot be done.
 pub(crate) type Fault = &'static str;
 pub(crate) const NO_OBJECT: Fault = "no such object";
 const NO_PARAMETER: Fault = "no such parameter";
@@ -68,7 +66,7 @@ pub(crate) struct Object {
     pub(crate) parameters: LinkedList<Param>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(PartialEq)]
 enum Reason {
     Read,
     Write,
@@ -121,6 +119,7 @@ impl DataModel {
         id
     }
 
+    #[inline(never)]
     pub(crate) fn delete(&mut self, id: ObjectId) {
         let parent = self.objects.get_mut(id).and_then(Option::take).and_then(|one| one.parent);
         if let Some(parent) = parent.and_then(|parent| self.object_mut(parent)) {
@@ -172,13 +171,8 @@ impl DataModel {
         self.object_mut(id)?.parameters.iter_mut().find(|param| strcmp(&param.name, name))
     }
 
-    /// All parameters of an object that other programs may see, in a new map.
-    pub(crate) fn get_object_params(&self, id: ObjectId) -> Result<Variant, Fault> {
-        self.get_values(id, 0)
-    }
-
-    /// The values of the parameters that have all of these attributes.
-    fn get_values(&self, id: ObjectId, wanted: u32) -> Result<Variant, Fault> {
+    /// The values of the parameters that other programs may see and that have all of these attributes, in a new map.
+    pub(crate) fn get_object_params(&self, id: ObjectId, wanted: u32) -> Result<Variant, Fault> {
         let object = self.object(id).ok_or(NO_OBJECT)?;
         let mut args = Variant::map();
         args.set("access", Variant::Uint(1));
@@ -220,7 +214,7 @@ impl DataModel {
         let is_allowed = args.get("set_read_only") == Some(&Variant::Bool(true));
         let parameters = args.get("parameters").unwrap_or(&Variant::Null);
         // A key is written once; which there are, the list says.
-        let keys = self.get_values(id, 1 << Attribute::Key as u32)?;
+        let keys = self.get_object_params(id, 1 << Attribute::Key as u32)?;
         if keys.entries().any(|key| parameters.get(&key.key).is_some()) {
             return Err(NOT_ALLOWED);
         }

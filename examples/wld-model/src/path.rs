@@ -4,7 +4,6 @@ use std::{collections::LinkedList, fmt, mem};
 
 use crate::variant::Variant;
 
-/// A path and what it consists of.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
     text: String,
@@ -29,12 +28,10 @@ impl Path {
         &self.text
     }
 
-    /// The parameter at the end, where there is one.
     pub(crate) fn parameter(&self) -> Option<&str> {
         self.parameter.as_deref()
     }
 
-    /// Each object's name.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let texts = self.parts.iter().filter_map(Variant::as_text);
         texts.map(|text| text.trim_end_matches('.')).filter(|name| !name.is_empty())
@@ -98,23 +95,4 @@ fn append(text: &mut String, format: fmt::Arguments<'_>) {
     let _ = fmt::write(&mut length, format);
     text.reserve_exact(length.0);
     let _ = fmt::write(text, format);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_objects_and_perhaps_a_parameter() {
-        for (text, object, parameter, names) in [
-            ("WiFi.AccessPoint.1.Tx_Errors", "WiFi.AccessPoint.1.", Some("Tx_Errors"), 3),
-            ("Noise", ".", Some("Noise"), 0),
-            ("WiFi.", "WiFi.", None, 1),
-        ] {
-            let mut path = Path::default();
-            path.set(format_args!("{text}"));
-            assert_eq!((path.parameter(), path.names().count()), (parameter, names));
-            assert_eq!(path.object(), object);
-        }
-    }
 }

@@ -63,7 +63,6 @@ fn hear(stream: &mut UnixStream, asked: &mut Vec<u8>, wld: &mut Wld) -> io::Resu
     Ok(())
 }
 
-/// The line that answers a question.
 fn answer(question: &Json, wld: &mut Wld) -> String {
     let interface = question["params"]["interface"].as_str().unwrap_or_default();
     let result = match question["method"].as_str() {
@@ -81,7 +80,6 @@ fn answer(question: &Json, wld: &mut Wld) -> String {
     text + "}\n"
 }
 
-/// Turns a variant into text.
 #[inline(never)]
 fn format_message(value: &Variant, out: &mut String) {
     match value {

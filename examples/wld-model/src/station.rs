@@ -11,8 +11,8 @@ use linux::{
 };
 
 use crate::{
+    access_point::Settings,
     object::{Attribute, DataModel, Fault, ObjectId, Param},
-    trace::Trace,
     transaction::Transaction,
     variant::Variant,
 };
@@ -35,7 +35,6 @@ s.RxSupportedHe160MCS s.TxSupportedHe160MCS s.RxSupportedHe80x80MCS s.TxSupporte
 s.SecurityModeEnabled s.LinkBandwidth s.EncryptionMode s.HtCapabilities s.VhtCapabilities s.HeCapabilities \
 s.EhtCapabilities s.MLOMode u.ActiveNumberOfAffiliatedSta s.RrmCapabilities u.RrmOnChannelMaxDuration \
 u.RrmOffChannelMaxDuration s.FrequencyCapabilities s.UNIIBandsCapabilities";
-/// The values that the monitor uses.
 #[rustfmt::skip]
 const BRIEF: [&str; 14] = [
     "MACAddress", "TxBytes", "RxBytes", "TxErrors", "RxErrors", "TxPacketCount", "RxPacketCount", "TxUnicastPacketCount",
@@ -67,15 +66,6 @@ fn unknown(kind: &str) -> Variant {
         "u" => Variant::Uint(0),
         _ => Variant::text(""),
     }
-}
-
-/// When the 48 parameters that are in a transaction are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WriteBack {
-    /// At each sample: the gate compares the times of two samples, and so is always open.
-    EachPoll,
-    /// At the first, and after an association.
-    OnChange,
 }
 
 #[derive(Debug)]
@@ -120,17 +110,19 @@ impl AssociatedDevice {
     pub(crate) fn sync_info(
         &mut self,
         model: &mut DataModel,
-        write_back: WriteBack,
-        trace: &Trace,
+        settings: &Settings,
     ) -> Result<(), Fault> {
         let mut transaction = Transaction::new(model, self.object);
         let (sampled, synced) = (self.last_sample_ns, self.last_sample_sync_ns);
-        let is_due = match write_back {
-            WriteBack::EachPoll => synced != sampled,
-            WriteBack::OnChange => synced == 0 || self.state_change_ns >= synced,
+        // As it was found, the gate compares the times of two samples, and so is always open.
+        let is_due = match settings.write_on_change {
+            true => synced == 0 || self.state_change_ns >= synced,
+            false => synced != sampled,
         };
         if is_due {
-            trace.info("ad", format_args!("setting info of sta mac {:02x?}", self.address));
+            settings
+                .trace
+                .info("ad", format_args!("setting info of sta mac {:02x?}", self.address));
             for [kind, _, name] in WORDS.iter().filter(|[_, written, _]| ".*+w".contains(written)) {
                 transaction.set(name, &self.value(name).unwrap_or_else(|| unknown(kind)));
             }
@@ -157,13 +149,10 @@ impl AssociatedDevice {
         values
     }
 
-    /// What the driver says of a parameter.
     fn value(&self, name: &str) -> Option<Variant> {
         let (reading, [least, most, sum, count]) = (&self.reading, self.history);
         let uint = |value: Option<u32>| value.map(|value| Variant::Uint(u64::from(value)));
-        let mcs = |rate: Option<Rate>| uint(rate.and_then(|rate| rate.mcs).map(u32::from));
         let mhz = |rate: Option<Rate>| uint(rate.map(|rate| u32::from(rate.width.mhz())));
-        let guard = |rate: Option<Rate>| rate.map(|rate| Variant::Bool(rate.short_guard));
         let spec = |rate: Rate| Variant::Text(format!("{:?}_{}", rate.mode, rate.width.mhz()));
         let average = reading.signal_average_dbm.map(i64::from);
         match name {
@@ -173,19 +162,17 @@ impl AssociatedDevice {
             }
             "AuthenticationState" => reading.flags.map(|flags| Variant::Bool(flags.authorised())),
             "Active" => Some(Variant::Bool(true)),
-            "LastStateChange" | "AssociationTime" => Some(self.since()),
+            "LastStateChange" | "AssociationTime" => {
+                Some(Variant::Text(format!("{:019}Z", self.state_change_ns)))
+            }
             "UplinkRateSpec" => reading.rx_rate.map(spec),
             "DownlinkRateSpec" => reading.tx_rate.map(spec),
             "ConnectionDuration" => uint(reading.connected_s),
             "Inactive" => uint(reading.inactive_ms.map(|ms| ms / 1000)),
             "LastDataUplinkRate" => uint(reading.rx_rate.and_then(|rate| rate.kbps)),
             "LastDataDownlinkRate" => uint(reading.tx_rate.and_then(|rate| rate.kbps)),
-            "UplinkMCS" => mcs(reading.rx_rate),
-            "DownlinkMCS" => mcs(reading.tx_rate),
             "UplinkBandwidth" => mhz(reading.rx_rate),
             "DownlinkBandwidth" => mhz(reading.tx_rate),
-            "UplinkShortGuard" => guard(reading.rx_rate),
-            "DownlinkShortGuard" => guard(reading.tx_rate),
             "SignalStrength" => reading.signal_dbm.map(|dbm| Variant::Int(i64::from(dbm))),
             "SignalNoiseRatio" => reading
                 .signal_dbm
@@ -210,14 +197,6 @@ impl AssociatedDevice {
             _ => None,
         }
     }
-
-    /// The moment of the association, as the data model writes moments; since boot.
-    fn since(&self) -> Variant {
-        let seconds = self.state_change_ns / 1_000_000_000;
-        let (day, hour) = (seconds / 86_400 + 1, seconds / 3600 % 24);
-        let (minute, second) = (seconds / 60 % 60, seconds % 60);
-        Variant::Text(format!("1970-01-{day:02}T{hour:02}:{minute:02}:{second:02}Z"))
-    }
 }
 
 /// The end of each of the daemon's transactions.
@@ -233,6 +212,7 @@ pub(crate) fn finalize_transaction(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::Trace;
 
     fn device() -> (DataModel, AssociatedDevice) {
         let mut model = DataModel::default();
@@ -253,8 +233,9 @@ mod tests {
 
     #[test]
     fn each_poll_writes_all_and_on_change_what_is_new() {
-        for (write_back, written) in [(WriteBack::EachPoll, 4), (WriteBack::OnChange, 2)] {
+        for (write_on_change, written) in [(false, 4), (true, 2)] {
             let (mut model, mut device) = device();
+            let settings = Settings { write_on_change, trace: Trace::gate() };
             for poll in 1..=4 {
                 device.last_sample_ns = device.state_change_ns + poll;
                 // A value that only the transaction writes shows that it was written.
@@ -262,9 +243,9 @@ mod tests {
                 if poll == 4 {
                     device.state_change_ns = device.last_sample_ns;
                 }
-                device.sync_info(&mut model, write_back, &Trace::gate()).unwrap();
+                device.sync_info(&mut model, &settings).unwrap();
             }
-            assert_eq!(model.signals.len(), written, "{write_back:?}");
+            assert_eq!(model.signals.len(), written);
         }
     }
 
@@ -272,9 +253,10 @@ mod tests {
     fn the_full_reply_has_the_values_of_the_brief_one() {
         let (mut model, mut device) = device();
         (device.noise, device.last_sample_ns) = (Some(-90), 1);
-        device.sync_info(&mut model, WriteBack::OnChange, &Trace::gate()).unwrap();
+        let settings = Settings { write_on_change: true, trace: Trace::gate() };
+        device.sync_info(&mut model, &settings).unwrap();
         device.sync_stats(&mut model);
-        let (full, brief) = (model.get_object_params(device.object).unwrap(), device.brief());
+        let (full, brief) = (model.get_object_params(device.object, 0).unwrap(), device.brief());
         assert_eq!((full.entries().count(), brief.entries().count()), (86, 14));
         for entry in brief.entries().filter(|entry| entry.value != Variant::Null) {
             assert_eq!(full.get(&entry.key), Some(&entry.value), "{}", entry.key);

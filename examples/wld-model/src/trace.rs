@@ -15,7 +15,6 @@ genFsm genHapd genWpa genStn genEvt genScn genZwd genMxl hapdCfg hapdCtl hapdAp 
 nlApi nlAttr nlParse nlRad nlScan nlVend nlCore swlMac swlMcs swlBw swlChan swlMap swlTab swlUnLi swlConv swlExec swlFile \
 swlCrypt swlUuid swlTime swlObj swlDm ad adCap adRrm netUtil netLnk bridge dmnMgt dmnExec all";
 
-/// Which messages are wanted, and how that is found out.
 #[derive(Debug)]
 pub(crate) struct Trace {
     zones: LinkedList<(String, i32)>,
@@ -34,7 +33,6 @@ impl Trace {
         Self { gate: Some(WARNING), ..Self::walk() }
     }
 
-    /// A message of level “info”.
     #[inline(never)]
     pub(crate) fn info(&self, zone: &str, message: fmt::Arguments<'_>) {
         let is_open = self.gate.is_none_or(|highest| INFO <= highest);
@@ -46,17 +44,5 @@ impl Trace {
     #[inline(never)]
     fn get_zone(&self, zone: &str) -> Option<i32> {
         self.zones.iter().find(|(name, _)| strcmp(name, zone)).map(|(_, level)| *level)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn there_are_80_zones_and_the_gate_is_the_highest_level() {
-        let (walk, gate) = (Trace::walk(), Trace::gate());
-        assert_eq!((walk.zones.len(), walk.get_zone("ad")), (80, Some(WARNING)));
-        assert_eq!(gate.zones.iter().map(|(_, level)| *level).max(), gate.gate);
     }
 }

@@ -1,7 +1,8 @@
-//! A transaction: actions that are all done or none, and a change event for each object that was written.
+//! A transaction: actions that are done in their order, and a change event for each object that was written.
 //!
 //! As libamxd does it: an old value is kept for each parameter that is written, whether it changes or not, and an event is put
-//! together with each parameter's old and new value, of which those that are equal are taken out again.
+//! together with each parameter's old and new value, of which those that are equal are taken out again. One that fails is
+//! not rolled back: nothing here makes one fail.
 
 use std::{collections::LinkedList, mem};
 
@@ -26,7 +27,6 @@ pub(crate) struct Transaction {
 }
 
 impl Transaction {
-    /// One that begins at this object.
     pub(crate) fn new(model: &DataModel, object: ObjectId) -> Self {
         let mut transaction = Self::default();
         transaction.select_object(model, object);
@@ -39,7 +39,6 @@ impl Transaction {
         self.add(false).data.set("path", Variant::text(&path));
     }
 
-    /// Adds a parameter to what is written.
     #[inline(never)]
     pub(crate) fn set(&mut self, name: &str, value: &Variant) {
         if self.actions.last().is_none_or(|action| !action.is_write) {
@@ -62,17 +61,13 @@ impl Transaction {
         &mut self.actions[last]
     }
 
-    /// Does all of it, or nothing.
     #[inline(never)]
     pub(crate) fn apply(&mut self, model: &mut DataModel) -> Result<(), Fault> {
         let mut rollback = Self::default();
         // The objects that are written, and the number of the roll-back's action that has their old values.
         let mut written = LinkedList::new();
         for action in &mem::take(&mut self.actions) {
-            if let Err(fault) = self.invoke_action(model, action, &mut rollback) {
-                rollback.revert(model, self.current);
-                return Err(fault);
-            }
+            self.invoke_action(model, action, &mut rollback)?;
             let old = rollback.actions.len().saturating_sub(1);
             written.extend(self.current.filter(|_| action.is_write).map(|object| (object, old)));
         }
@@ -95,7 +90,8 @@ impl Transaction {
             if let Some(current) = self.current {
                 rollback.select_object(model, current);
             }
-            self.current = action.selected(model);
+            let path = action.data.get("path").and_then(Variant::as_text);
+            self.current = path.and_then(|path| model.find(path));
             return self.current.map(|_| ()).ok_or(NO_OBJECT);
         }
         let object = self.current.ok_or(NO_OBJECT)?;
@@ -119,24 +115,6 @@ impl Transaction {
             }
         }
         action.data.set("parameters", old);
-    }
-
-    /// Writes the old values, the last first.
-    fn revert(self, model: &mut DataModel, mut current: Option<ObjectId>) {
-        for action in self.actions.iter().rev() {
-            if !action.is_write {
-                current = action.selected(model);
-            } else if let Some(object) = current {
-                // What has been read from it can be written to it.
-                let _ = model.write(object, &action.data);
-            }
-        }
-    }
-}
-
-impl Action {
-    fn selected(&self, model: &DataModel) -> Option<ObjectId> {
-        model.find(self.data.get("path")?.as_text()?)
     }
 }
 
@@ -201,7 +179,8 @@ mod tests {
     use super::*;
     use crate::object::Param;
 
-    fn model() -> (DataModel, ObjectId) {
+    #[test]
+    fn what_is_applied_is_read_back_and_each_change_is_emitted_once() {
         let mut model = DataModel::default();
         let root = model.add(None, "WiFi");
         let template = model.add(Some(root), "Device");
@@ -210,13 +189,7 @@ mod tests {
         noise.checks.push_back(-200..=0);
         let name = Param::new("Name", Variant::text(""), &attributes);
         model.object_mut(template).unwrap().parameters.extend([noise, name]);
-        let instance = model.add_instance(template, 7);
-        (model, instance)
-    }
-
-    #[test]
-    fn what_is_applied_is_read_back_and_each_change_is_emitted_once() {
-        let (mut model, object) = model();
+        let object = model.add_instance(template, 7);
         for _ in 0..2 {
             let mut transaction = Transaction::new(&model, object);
             transaction.set("Noise", &Variant::Int(-90));
@@ -224,29 +197,15 @@ mod tests {
             transaction.set("Name", &Variant::text("b"));
             assert_eq!(transaction.apply(&mut model), Ok(()));
         }
-        let values = model.get_object_params(object).unwrap();
+        let values = model.get_object_params(object, 0).unwrap();
         assert_eq!(values.get("Name"), Some(&Variant::text("b")));
         assert_eq!(model.signals.len(), 1, "the second changes nothing");
         assert_eq!(model.signals[0].get("path"), Some(&Variant::text("WiFi.Device.7.")));
         let noise = model.signals[0].get("parameters").and_then(|all| all.get("Noise")).unwrap();
         assert_eq!(noise.get("from"), Some(&Variant::Int(0)));
         assert_eq!(noise.get("to"), Some(&Variant::Int(-90)));
-    }
-
-    #[test]
-    fn one_value_that_is_refused_takes_all_others_back() {
-        let (mut model, object) = model();
-        for name in ["Noise", "Colour"] {
-            let mut transaction = Transaction::new(&model, object);
-            transaction.set("Name", &Variant::text("a"));
-            transaction.select_object(&model, object);
-            transaction.set(name, &Variant::Int(1));
-            assert!(transaction.apply(&mut model).is_err());
-            let name = &model.get_param_def(object, "Name").unwrap().value;
-            assert_eq!((name, model.signals.len()), (&Variant::text(""), 0));
-        }
-        let mut transaction = Transaction::new(&model, object);
-        model.delete(object);
-        assert_eq!(transaction.apply(&mut model), Err(NO_OBJECT));
+        let mut refused = Transaction::new(&model, object);
+        refused.set("Noise", &Variant::Int(1));
+        assert!(refused.apply(&mut model).is_err());
     }
 }

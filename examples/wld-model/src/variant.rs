@@ -5,7 +5,6 @@ use std::{collections::LinkedList, iter::successors, mem::discriminant};
 /// libamxc's tables begin with this many buckets, and double when three quarters are full.
 const BUCKETS: usize = 10;
 
-/// A typed value.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) enum Variant {
     #[default]
@@ -55,13 +54,11 @@ impl Variant {
         }
     }
 
-    /// A copy, where both are of one type.
     #[inline(never)]
     pub(crate) fn convert(&self, like: &Self) -> Option<Self> {
         (discriminant(self) == discriminant(like)).then(|| self.copy())
     }
 
-    /// The value of a key, where this is a map that has it.
     #[inline(never)]
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         if let Self::Map(table) = self { table.get(key) } else { None }
@@ -72,7 +69,6 @@ impl Variant {
         if let Self::Map(table) = self { table.get_mut(key) } else { None }
     }
 
-    /// Puts a value at a key of a map; what was there goes.
     #[inline(never)]
     pub(crate) fn set(&mut self, key: &str, value: Self) {
         if let Self::Map(table) = self {
@@ -84,7 +80,6 @@ impl Variant {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The entries of a map.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
         let table = if let Self::Map(table) = self { Some(table) } else { None };
         table.into_iter().flat_map(Table::iter)
@@ -100,7 +95,6 @@ pub(crate) struct Table {
     last: usize,
 }
 
-/// A key with its value, and the next of the same bucket.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) key: String,
@@ -155,7 +149,6 @@ impl Table {
         self.has_taken(place, entry)
     }
 
-    /// Takes the first entry of the first bucket in use.
     #[inline(never)]
     pub(crate) fn take_first(&mut self) -> Option<Box<Entry>> {
         let mut entry = self.buckets[self.first].take();
@@ -187,7 +180,6 @@ impl Table {
         Some(slot)
     }
 
-    /// Puts a value at a key; the one that was there goes.
     #[inline(never)]
     pub(crate) fn set(&mut self, key: &str, value: Variant) {
         drop(self.take(key));
@@ -213,7 +205,6 @@ impl Table {
         self.entries += 1;
     }
 
-    /// Bucket by bucket.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
         let chains = self.buckets[self.first..=self.last].iter().map(|first| first.as_deref());
         chains.flat_map(|first| successors(first, |entry| entry.next.as_deref()))

@@ -6,11 +6,11 @@ use clap::{Args, Subcommand};
 
 const EXAMPLES: &str = "\
 Examples:
-  headroom improve init examples/tasks/stationd/task.toml      fetch and build the base, fix what is asked
-  headroom improve try examples/tasks/stationd/task.toml fewer-walks.diff
-  headroom improve status examples/tasks/stationd/task.toml
-  headroom improve accept examples/tasks/stationd/task.toml    hold the best try against cells that nobody has seen
-  headroom improve ledger examples/tasks/stationd/task.toml --json
+  headroom improve init examples/tasks/wld-model/task.toml      fetch and build the base, fix what is asked
+  headroom improve try examples/tasks/wld-model/task.toml fewer-walks.diff
+  headroom improve status examples/tasks/wld-model/task.toml
+  headroom improve accept examples/tasks/wld-model/task.toml    hold the best try against cells that nobody has seen
+  headroom improve ledger examples/tasks/wld-model/task.toml --json
 
 A try is a diff against the base and nothing else (-p1). Exit codes of try and accept: 0 kept, 1 no win, 3 invalid.";
 

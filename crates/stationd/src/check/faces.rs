@@ -67,7 +67,12 @@ fn unix(
         Ok(socket) => {
             let process = sockets::peer(&socket).ok().and_then(|peer| peer.pid);
             let process = process.map(|pid| format!(" (process {pid})")).unwrap_or_default();
-            return match is_stationd(socket.into()) {
+            let stream = UnixStream::from(socket);
+            let waits = stream
+                .set_nonblocking(false)
+                .and_then(|()| stream.set_read_timeout(Some(PATIENCE)))
+                .and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
+            return match waits.and_then(|()| is_stationd(stream)) {
                 Ok(true) => {
                     let what = format!("{shown} is in use by a running stationd{process}");
                     (true, Finding::new(State::Works, about, what))
@@ -107,7 +112,11 @@ fn tcp(address: SocketAddr) -> Finding {
     match bound {
         Ok(()) => Finding::new(State::Works, METRICS, format!("{address} is free")),
         Err(Errno::ADDRINUSE) => {
-            let stream = TcpStream::connect_timeout(&address, PATIENCE);
+            let stream = TcpStream::connect_timeout(&address, PATIENCE).and_then(|stream| {
+                stream.set_read_timeout(Some(PATIENCE))?;
+                stream.set_write_timeout(Some(PATIENCE))?;
+                Ok(stream)
+            });
             match stream.and_then(is_front) {
                 Ok(true) => {
                     let what = format!("{address} is in use by a running stationd");
@@ -126,35 +135,14 @@ fn tcp(address: SocketAddr) -> Finding {
 }
 
 /// Whether a stationd's metrics are at the other end.
-fn is_front(stream: impl Waits) -> io::Result<bool> {
+fn is_front(stream: impl Read + Write) -> io::Result<bool> {
     let answer = exchange(stream, PAGE, LONGEST)?;
     Ok(answer.windows(FRONT.len()).any(|part| part == FRONT))
 }
 
-/// A connection that can be told how long to wait.
-trait Waits: Read + Write {
-    fn patience(&self, patience: Duration) -> io::Result<()>;
-}
-
-impl Waits for UnixStream {
-    fn patience(&self, patience: Duration) -> io::Result<()> {
-        self.set_nonblocking(false)?;
-        self.set_read_timeout(Some(patience))?;
-        self.set_write_timeout(Some(patience))
-    }
-}
-
-impl Waits for TcpStream {
-    fn patience(&self, patience: Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(patience))?;
-        self.set_write_timeout(Some(patience))
-    }
-}
-
 /// Asks, and reads so many bytes of the answer, or all of it, or what has come by the end of patience.
-fn exchange(mut stream: impl Waits, question: &[u8], most: usize) -> io::Result<Vec<u8>> {
+fn exchange(mut stream: impl Read + Write, question: &[u8], most: usize) -> io::Result<Vec<u8>> {
     let begin = Instant::now();
-    stream.patience(PATIENCE)?;
     stream.write_all(question)?;
     let mut answer = vec![0; most];
     let mut length = 0;

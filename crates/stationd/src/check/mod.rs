@@ -186,11 +186,11 @@ mod tests {
 
     #[test]
     fn every_wrong_setting_has_a_line_and_the_machine_is_left_alone() {
-        let words = ["--set", "pull=bluk", "--set", "seccomp=no", "--set", "socket=/m"];
+        let words = ["--set", "pull=bulk", "--set", "seccomp=no", "--set", "socket=/m"];
         let mut words = words.to_vec();
         words.extend(["--set", "metrics=unix:/m"]);
         insta::assert_snapshot!(printed(&all(&flags(&words))), @r#"
-        WRONG    settings      --set: pull: unknown "bluk": did you mean "bulk"?
+        WRONG    settings      --set: pull is gone: the field's ways are examples/wld-model's
         WRONG    settings      --set: seccomp: unknown "no": did you mean "on"?
         WRONG    settings      socket and metrics are both /m → give one of them another path
         "#);

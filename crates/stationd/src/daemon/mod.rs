@@ -36,6 +36,7 @@ use crate::{
     net::{
         Turn,
         poller::{Interest, Poller},
+        server::Server,
         timeouts::Timeouts,
         token::Token,
     },
@@ -77,8 +78,8 @@ pub struct Daemon {
     timeouts: Timeouts,
     tally: Tally,
     own: Own,
-    rpc: Rpc,
-    http: Option<Http>,
+    rpc: Server<Rpc>,
+    http: Option<Server<Http>>,
     #[cfg(feature = "ubus")]
     ubus: Option<Ubus>,
     signals: OwnedFd,
@@ -123,8 +124,8 @@ impl Daemon {
             timeouts: Timeouts::default(),
             tally: Tally::default(),
             own: Own::new(boottime_ns()),
-            rpc: Rpc::new(listener, limits),
-            http: http.map(|(listener, hosts)| Http::new(listener, hosts, limits.max_age_ns)),
+            rpc: Rpc::server(listener, limits),
+            http: http.map(|(listener, hosts)| Http::server(listener, hosts, limits.max_age_ns)),
             #[cfg(feature = "ubus")]
             ubus: options
                 .ubus
@@ -166,10 +167,10 @@ impl Daemon {
     fn confine(&mut self) {
         let (zone, trace) = ("daemon", self.engine.trace());
         match confine() {
-            Ok(()) => trace.event(zone, Level::INFO, format_args!("seccomp: the filter is set")),
+            Ok(()) => trace.event(zone, Level::Info, format_args!("seccomp: the filter is set")),
             Err(error) => trace.event(
                 zone,
-                Level::WARNING,
+                Level::Warning,
                 format_args!(
                     "seccomp: no system call is refused: {error} (seccomp=off says no more of it)"
                 ),
@@ -241,7 +242,6 @@ impl Daemon {
             let (mut turn, rpc, http) = self.parts(now_ns);
             match (Token::of(number), http) {
                 (Some(Token::Rpc(place)), _) => rpc.late(place, &mut turn),
-                (Some(Token::Cadence(place)), _) => rpc.cadence(place, &mut turn),
                 (Some(Token::Http(place)), Some(http)) => http.late(place, &mut turn),
                 (Some(Token::RpcListener), _) => listeners[0] = true,
                 (Some(Token::HttpListener), _) => listeners[1] = true,
@@ -250,12 +250,8 @@ impl Daemon {
         }
     }
 
-    /// Sends what the data model has to tell.
+    /// Tells those who follow the events what has happened.
     fn notify(&mut self, now_ns: u64) {
-        while let Some((consumer, notification)) = self.engine.model().next_notification() {
-            let (mut turn, rpc, _) = self.parts(now_ns);
-            rpc.notify(consumer, &notification, &mut turn);
-        }
         let (mut turn, rpc, _) = self.parts(now_ns);
         rpc.stream_events(&mut turn);
         #[cfg(feature = "ubus")]
@@ -291,7 +287,7 @@ impl Daemon {
         }
     }
 
-    fn parts(&mut self, now_ns: u64) -> (Turn<'_>, &mut Rpc, Option<&mut Http>) {
+    fn parts(&mut self, now_ns: u64) -> (Turn<'_>, &mut Server<Rpc>, Option<&mut Server<Http>>) {
         let Self { engine, poller, timeouts, tally, own, rpc, http, .. } = self;
         (Turn { engine, poller, timeouts, tally, own, now_ns }, rpc, http.as_mut())
     }

@@ -11,7 +11,7 @@ use linux::system::boottime_ns;
 
 use crate::{
     address,
-    engine::Engine,
+    engine::{Engine, wall_offset_ns},
     full,
     net::poller::{Interest, Poller},
     points::Point,
@@ -48,8 +48,7 @@ pub fn print(engine: &mut Engine, out: &mut impl Write) -> io::Result<()> {
         let mut object = Vec::new();
         head(point, &mut object);
         let begin = object.len();
-        let (model, view) = engine.reading();
-        full::reply(model, point.id, &view, &mut object);
+        full::reply(point, engine.table(), wall_offset_ns(), &mut object);
         // The reply is a list of one list; here the stations are an object's member.
         object.remove(begin);
         object.pop();

@@ -33,8 +33,9 @@ const fn family(name: &'static str, kind: Kind, help: &'static str, of: Of) -> F
     Family { about: openmetrics::Family::new(name, kind, help), of }
 }
 
-/// All metrics, in the order of the page.
-pub(super) const FAMILIES: [&[Family]; 5] = [&NODE, &STATION, &POINT, &OWN, &KERNEL];
+/// What is told of the stations, and all else, in the order of the page.
+pub(super) const STATIONS: [&[Family]; 2] = [&NODE, &STATION];
+pub(super) const REST: [&[Family]; 3] = [&POINT, &OWN, &KERNEL];
 
 use Kind::{Counter, Gauge as Rises, Info};
 
@@ -300,12 +301,11 @@ macro_rules! cost {
     };
 }
 
-const KERNEL: [Family; 14] = [
+const KERNEL: [Family; 12] = [
     cost!("stationd_reads", "Readings of an access point that were asked for.", reads),
     cost!("stationd_reads_shared", "Readings that a fresh enough one answered.", shared),
     cost!("stationd_dumps", "Dumps of all stations of an interface.", dumps),
     cost!("stationd_dumps_interrupted", "Dumps that changed while they were read.", interrupted),
-    cost!("stationd_station_questions", "Questions to the kernel about one station.", gets),
     cost!("stationd_surveys", "Surveys of a channel.", surveys),
     cost!("stationd_netlink_messages", "Netlink messages that came in.", messages),
     cost!("stationd_netlink_receive_bytes", "Bytes of netlink messages that came in.", bytes),
@@ -313,12 +313,6 @@ const KERNEL: [Family; 14] = [
     cost!("stationd_netlink_overruns", "Times that the kernel had to drop messages.", overruns),
     cost!("stationd_hostapd_requests", "Questions to hostapd.", hostapd_requests),
     cost!("stationd_hostapd_timeouts", "Questions that hostapd left open.", hostapd_timeouts),
-    family(
-        "stationd_transactions",
-        Counter,
-        "Transactions of the data model.",
-        Of::Free(|source, out| out.plain(Some(Number::count(source.engine.counts().transactions)))),
-    ),
     family(
         "stationd_driver_resets",
         Counter,

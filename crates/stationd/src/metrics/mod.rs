@@ -1,8 +1,7 @@
 //! The metrics page, in Prometheus' text format and in OpenMetrics.
 //!
-//! Reads what the engine knows at this moment; it asks no one. What is unknown has no sample. A page is
-//! written in pieces of bounded size, because a page of 500 stations is larger than all the rest of the
-//! daemon's memory.
+//! Reads what the engine knows at this moment; it asks no one. What is unknown has no sample. What it says of the stations
+//! is written once for each reading and shared by all who scrape; what the daemon says of itself is written for each.
 //!
 //! How either format writes it is `listen`'s.
 
@@ -10,13 +9,15 @@ mod families;
 pub mod own;
 pub mod text;
 
+use std::rc::Rc;
+
 use listen::{
     Format,
     openmetrics::{self, Kind, quoted},
 };
 
 use self::{
-    families::{FAMILIES, Family, Of},
+    families::{Family, Of, REST, STATIONS},
     own::Own,
     text::Number,
 };
@@ -24,12 +25,9 @@ use crate::{
     address,
     engine::Engine,
     points::Point,
-    table::{Row, Slot},
+    table::{Generation, Row},
     tally::Tally,
 };
-
-/// One family's samples of a daemon, or one station's, take less.
-const ROOM: usize = 4096;
 
 /// What a page is made of.
 pub struct Source<'a> {
@@ -49,107 +47,71 @@ impl Source<'_> {
     }
 }
 
-/// How far a page has been written.
-#[derive(Clone, Copy, Debug)]
-pub struct Scrape {
-    format: Format,
-    began_ns: u64,
-    group: usize,
-    family: usize,
-    /// The next slot; `None`: the family's head is next.
-    slot: Option<Slot>,
+/// What pages say of the stations, in each format as it was written last.
+#[derive(Debug, Default)]
+pub struct Pages {
+    entries: [Entry; 2],
 }
 
-impl Scrape {
-    /// A page that begins now, ns since boot.
-    pub fn new(format: Format, now_ns: u64) -> Self {
-        Self { format, began_ns: now_ns, group: 0, family: 0, slot: None }
-    }
+#[derive(Debug, Default)]
+struct Entry {
+    /// `None` before the first.
+    inputs: Option<Inputs>,
+    bytes: Rc<Vec<u8>>,
+}
 
-    /// Appends samples up to about this many bytes; whether the page is complete.
-    pub fn write(&mut self, source: &Source<'_>, out: &mut Vec<u8>, most: usize) -> bool {
-        let most = out.len() + most.saturating_sub(ROOM);
-        while let Some(group) = FAMILIES.get(self.group) {
-            let Some(family) = group.get(self.family) else {
-                (self.group, self.family) = (self.group + 1, 0);
-                continue;
-            };
-            if !self.write_family(family, source, Piece { out, most }) {
-                return false;
-            }
-            (self.family, self.slot) = (self.family + 1, None);
+/// Everything that it is made of: the table's generation, and for clocks when each access point was read.
+#[derive(Debug, PartialEq)]
+struct Inputs {
+    generation: Generation,
+    read_ns: Vec<Option<u64>>,
+    wall_offset_ns: i64,
+}
+
+impl Pages {
+    /// The families of the stations.
+    pub fn stations(&mut self, format: Format, source: &Source<'_>) -> Rc<Vec<u8>> {
+        let entry = &mut self.entries[usize::from(format == Format::OpenMetrics)];
+        let inputs = Some(Inputs {
+            generation: source.engine.table().generation(),
+            read_ns: source.engine.points().iter().map(|point| point.read_ns).collect(),
+            wall_offset_ns: source.wall_offset_ns,
+        });
+        if entry.inputs != inputs {
+            entry.inputs = inputs;
+            // Anyone who still sends the last one keeps it; else its memory is used again.
+            let mut bytes = Rc::try_unwrap(std::mem::take(&mut entry.bytes)).unwrap_or_default();
+            bytes.clear();
+            source.write(&STATIONS, format, &mut bytes);
+            entry.bytes = Rc::new(bytes);
         }
-        openmetrics::end(self.format, out);
-        true
+        Rc::clone(&entry.bytes)
+    }
+}
+
+impl Source<'_> {
+    /// Appends all other families, and the end of the page.
+    pub fn write_rest(&self, format: Format, out: &mut Vec<u8>) {
+        self.write(&REST, format, out);
+        openmetrics::end(format, out);
     }
 
-    /// Whether the family is complete.
-    fn write_family(&mut self, family: &Family, source: &Source<'_>, piece: Piece<'_>) -> bool {
-        let Piece { out, most } = piece;
-        let slot = match self.slot {
-            Some(slot) => slot,
-            None => {
-                family.about.head(self.format, out);
-                0
-            }
-        };
-        let mut samples =
-            Samples { family, format: self.format, created: Created::No, source, most, out };
-        match family.of {
-            Of::Station(value) => {
-                return self.write_stations(slot, value, samples);
-            }
-            Of::Point(value) => {
-                samples.created = samples.since(source.own.began_ns);
-                for point in source.engine.points().present() {
-                    samples.of_point(point, value(source, point));
+    fn write(&self, groups: &[&[Family]], format: Format, out: &mut Vec<u8>) {
+        for family in groups.iter().copied().flatten() {
+            family.about.head(format, out);
+            let mut samples = Samples { family, format, created: Created::No, source: self, out };
+            samples.created = samples.since(self.own.began_ns);
+            match family.of {
+                Of::Station(value) => samples.of_stations(value),
+                Of::Point(value) => {
+                    for point in self.engine.points().present() {
+                        samples.of_point(point, value(self, point));
+                    }
                 }
+                Of::Free(write) => write(self, &mut samples),
             }
-            Of::Free(write) => {
-                samples.created = samples.since(source.own.began_ns);
-                write(source, &mut samples);
-            }
-        }
-        samples.out.len() < most || {
-            // The family is complete; the page goes on with the next one in the next piece.
-            (self.family, self.slot) = (self.family + 1, None);
-            false
         }
     }
-
-    fn write_stations(
-        &mut self,
-        from: Slot,
-        value: fn(&Row<'_>) -> Option<Number>,
-        mut samples: Samples<'_>,
-    ) -> bool {
-        let (source, most) = (samples.source, samples.most);
-        for slot in from..source.engine.table().slots() {
-            if samples.out.len() >= most {
-                self.slot = Some(slot);
-                return false;
-            }
-            // Who came while the page is written would be on one half of it, or on it twice.
-            let Some(row) = source
-                .engine
-                .table()
-                .row(slot)
-                .filter(|row| row.session().seen_ns <= self.began_ns)
-            else {
-                continue;
-            };
-            let Some(point) = source.engine.points().get(row.session().point) else { continue };
-            samples.created = samples.since(row.session().began_ns());
-            samples.of_station(point, &row, value(&row));
-        }
-        true
-    }
-}
-
-/// A piece of a page, and how long it may become.
-struct Piece<'a> {
-    out: &'a mut Vec<u8>,
-    most: usize,
 }
 
 /// When a counter began, for those who want to know.
@@ -165,7 +127,6 @@ struct Samples<'a> {
     format: Format,
     created: Created,
     source: &'a Source<'a>,
-    most: usize,
     out: &'a mut Vec<u8>,
 }
 
@@ -199,6 +160,16 @@ impl Samples<'_> {
             labels.extend_from_slice(b"device=");
             quoted(&point.name, labels);
         });
+    }
+
+    fn of_stations(&mut self, value: fn(&Row<'_>) -> Option<Number>) {
+        let source = self.source;
+        for point in source.engine.points().present() {
+            for row in source.engine.table().rows(point.id) {
+                self.created = self.since(row.session().began_ns());
+                self.of_station(point, &row, value(&row));
+            }
+        }
     }
 
     fn of_station(&mut self, point: &Point, row: &Row<'_>, value: Option<Number>) {

@@ -135,11 +135,6 @@ impl Connection {
         self.ending != Ending::No
     }
 
-    /// Whether it waits for room, for bytes or for the rest of a page.
-    pub fn is_writing(&self) -> bool {
-        self.interest == Interest::Write
-    }
-
     /// Everything is said. A socket that is closed with bytes unread takes back what the other end has
     /// not read yet (TCP's reset), so some of them are read first.
     fn linger(&mut self, turn: &mut Turn<'_>) -> Next {
@@ -163,11 +158,6 @@ impl Connection {
         Some(if taken < left { Next::Yes } else { Next::No })
     }
 
-    /// Whether it has said everything, and is only there to be heard.
-    pub fn lingers(&self) -> bool {
-        matches!(self.ending, Ending::Lingers { .. })
-    }
-
     /// The end of a turn: waits for room where something waits, for requests otherwise.
     pub fn rest(&mut self, sent: Sent, turn: &mut Turn<'_>) -> Next {
         let interest = match sent {
@@ -179,8 +169,7 @@ impl Connection {
         self.wait_for(interest, turn)
     }
 
-    /// Waits for room even where nothing waits: there is more to say than fits into one turn.
-    pub fn wait_for(&mut self, interest: Interest, turn: &mut Turn<'_>) -> Next {
+    fn wait_for(&mut self, interest: Interest, turn: &mut Turn<'_>) -> Next {
         if interest != self.interest {
             self.interest = interest;
             if turn.poller.change(&self.socket, self.token.number(), interest).is_err() {

@@ -15,8 +15,6 @@ pub enum Token {
     Rpc(u32),
     /// A scraper, by its place.
     Http(u32),
-    /// A consumer's subscriptions that want a cadence.
-    Cadence(u32),
 }
 
 impl Token {
@@ -28,8 +26,7 @@ impl Token {
             Self::HttpListener => (3, 0),
             Self::Rpc(place) => (4, place),
             Self::Http(place) => (5, place),
-            Self::Cadence(place) => (6, place),
-            Self::Broker => (7, 0),
+            Self::Broker => (6, 0),
         };
         kind << 32 | u64::from(place)
     }
@@ -44,8 +41,7 @@ impl Token {
             3 => Self::HttpListener,
             4 => Self::Rpc(place),
             5 => Self::Http(place),
-            6 => Self::Cadence(place),
-            7 => Self::Broker,
+            6 => Self::Broker,
             _ => return None,
         })
     }

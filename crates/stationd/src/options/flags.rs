@@ -112,8 +112,7 @@ Settings:
 const TAIL: &str = "
 Defaults: socket=/run/stationd.sock socket-mode=0660 metrics=127.0.0.1:9810
   hosts=localhost ubus=off ubus-names=own max-age=500ms sample-every=off
-  hostapd=/run/hostapd interfaces=all trace=*=warning trace-check=level
-  write-back=on-change pull=bulk ask-hostapd=on-association consumers=64
+  hostapd=/run/hostapd interfaces=all trace=warning consumers=64
   request-limit=64KiB seccomp=on
 
 Examples:
@@ -158,14 +157,14 @@ mod tests {
     fn everything_that_is_wrong_is_found_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("c");
-        std::fs::write(&path, "consumer = 3\nmax-age = 7s\npull = bluk\n").unwrap();
+        std::fs::write(&path, "consumer = 3\nmax-age = 7s\nubus-names = onw\n").unwrap();
         let flags =
             parse(&["--check", "--config", path.to_str().unwrap(), "--set", "seccomp=no"]).unwrap();
         let (options, faults) = flags.examined();
         let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
         assert_eq!(faults.len(), 3, "{faults:?}");
         assert!(faults[0].ends_with("c:1: unknown key \"consumer\": did you mean \"consumers\"?"));
-        assert!(faults[1].ends_with("c:3: pull: unknown \"bluk\": did you mean \"bulk\"?"));
+        assert!(faults[1].ends_with("c:3: ubus-names: unknown \"onw\": did you mean \"own\"?"));
         assert_eq!(faults[2], "--set: seccomp: unknown \"no\": did you mean \"on\"?");
         assert_eq!(options.max_age.as_secs(), 7);
         assert_eq!(flags.options().unwrap_err().to_string(), faults[0]);
@@ -180,9 +179,9 @@ mod tests {
         let missing = "cannot read the command line (--help shows examples): missing argument for option '--set'";
         assert_eq!(message(&["--set"]), missing);
         assert_eq!(message(&["--set", "x"]), "--set: \"x\" is not a setting: write KEY=VALUE");
-        let flags = parse(&["--set", "pull=bluk"]).unwrap();
+        let flags = parse(&["--set", "ubus-names=onw"]).unwrap();
         let error = flags.options().unwrap_err().to_string();
-        assert_eq!(error, "--set: pull: unknown \"bluk\": did you mean \"bulk\"?");
+        assert_eq!(error, "--set: ubus-names: unknown \"onw\": did you mean \"own\"?");
     }
 
     #[test]

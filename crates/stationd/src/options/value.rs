@@ -3,7 +3,6 @@
 use std::{net::SocketAddr, ops::RangeInclusive, path::PathBuf, time::Duration};
 
 use super::{Metrics, nearest};
-use crate::trace::{Trace, Way};
 
 /// A path from the root: a daemon's working folder is no one's concern.
 pub(super) fn path(text: &str) -> Result<PathBuf, String> {
@@ -99,11 +98,6 @@ pub(super) fn hosts(text: &str) -> Result<Vec<String>, String> {
         true => Ok(names),
         false => Err(format!("{text:?} is not a list of names: write router.lan,ap.lan")),
     }
-}
-
-pub(super) fn zones(text: &str) -> Result<String, String> {
-    let read = Trace::new(Way::Level).configure(text);
-    read.map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
 /// One of a few words.

@@ -5,15 +5,10 @@
 
 use linux::error::chain;
 
-use super::{
-    consumer::Cadence,
-    request::{
-        Asked, Events, Fault, Get, INVALID_PARAMS, Kind, LIMIT, NO_PATH, NO_POINT, Reading,
-        Request, Subscribe, Text, UNREADABLE, Unsubscribe,
-    },
+use super::request::{
+    Asked, Events, Fault, INVALID_PARAMS, NO_POINT, Reading, Request, UNREADABLE,
 };
 use crate::{
-    datamodel::{Kinds, Owner, SubscribeError},
     engine::RefreshError,
     events::EventFields,
     net::{Turn, outbox::Letter},
@@ -21,18 +16,13 @@ use crate::{
 };
 
 const MS: u64 = 1_000_000;
-/// A pace below this would be a load of its own.
-const FASTEST_MS: u32 = 100;
 /// The field's data model and the standard's have their access points under these.
 const ROOTS: [&str; 2] = ["WiFi.AccessPoint.", "Device.WiFi.AccessPoint."];
 
-/// Who asks, where the reply goes, and the turn in which it is answered.
+/// Where the reply goes, and the turn in which it is answered.
 pub(super) struct Call<'a, 't> {
-    pub(super) owner: Owner,
     /// How old a reading may be where it does not say, ns.
     pub(super) max_age_ns: u64,
-    /// The paces of its subscriptions.
-    pub(super) cadences: &'a mut Vec<Cadence>,
     /// The next event that it is to be sent.
     pub(super) follows: &'a mut Option<u64>,
     /// Where the reply is written.
@@ -96,9 +86,6 @@ fn result(asked: &Asked<'_>, call: &mut Call<'_, '_>) -> Answer {
     match asked {
         Asked::Brief(reading) => brief(reading, call),
         Asked::Stats(reading) => stats(reading, call),
-        Asked::Get(get) => get_paths(get, call),
-        Asked::Subscribe(subscribe) => self::subscribe(subscribe, call),
-        Asked::Unsubscribe(end) => unsubscribe(end, call),
         Asked::AccessPoints => {
             access_points(call.letter.words(), call.turn);
             Ok(())
@@ -181,77 +168,6 @@ fn named(reading: &Reading<'_>, turn: &Turn<'_>) -> Result<PointId, Refusal> {
 fn number_of(path: &str) -> Option<u32> {
     let rest = ROOTS.iter().find_map(|root| path.strip_prefix(root))?;
     rest.strip_suffix('.').unwrap_or(rest).parse().ok()
-}
-
-/// The access point that a longer path begins with; `None` where it names several.
-fn point_of(path: &str, turn: &Turn<'_>) -> Option<PointId> {
-    let rest = ROOTS.iter().find_map(|root| path.strip_prefix(root))?;
-    let number = rest.split('.').next()?.parse().ok()?;
-    turn.engine.points().numbered(number).map(|point| point.id)
-}
-
-/// Sees to it that what a path shows is fresh. What cannot be read is shown as it was.
-fn refresh_path(path: &str, max_age_ns: u64, turn: &mut Turn<'_>) -> Answer {
-    if let Some(point) = point_of(path, turn) {
-        return refresh(point, max_age_ns, turn);
-    }
-    turn.engine.refresh_all(max_age_ns, turn.now_ns);
-    Ok(())
-}
-
-fn get_paths(get: &Get<'_>, call: &mut Call<'_, '_>) -> Answer {
-    let paths: Vec<&str> = get.paths.iter().map(Text::as_str).collect();
-    for path in &paths {
-        refresh_path(path, call.max_age_ns(get.max_age_ms), call.turn)?;
-    }
-    let (model, view) = call.turn.engine.reading();
-    match model.get(&paths, &view, call.letter.words()) {
-        Ok(()) => Ok(()),
-        Err(error) => refuse(NO_PATH, chain(&error)),
-    }
-}
-
-fn subscribe(asked: &Subscribe<'_>, call: &mut Call<'_, '_>) -> Answer {
-    if asked.every_ms.is_some_and(|ms| ms < FASTEST_MS) {
-        return refuse(INVALID_PARAMS, format!("\"every-ms\" is {FASTEST_MS} or more"));
-    }
-    let path = asked.path.as_str();
-    let kinds = kinds(asked.kinds.as_deref());
-    let subscription = match call.turn.engine.model().subscribe(call.owner, path, kinds) {
-        Ok(subscription) => subscription,
-        Err(error @ SubscribeError::TooMany { .. }) => return refuse(LIMIT, chain(&error)),
-        Err(error) => return refuse(NO_PATH, chain(&error)),
-    };
-    if let Some(every_ms) = asked.every_ms {
-        let every_ns = u64::from(every_ms) * MS;
-        let point = point_of(path, call.turn);
-        let next_ns = call.turn.now_ns;
-        call.cadences.push(Cadence { subscription, point, every_ns, next_ns });
-    }
-    let words = call.letter.words();
-    words.extend_from_slice(b"{\"subscription\":");
-    words.extend_from_slice(itoa::Buffer::new().format(subscription).as_bytes());
-    words.push(b'}');
-    Ok(())
-}
-
-/// All of them where none is named.
-fn kinds(named: Option<&[Kind]>) -> Kinds {
-    let wants = |kind| named.is_none_or(|named| named.contains(&kind));
-    Kinds {
-        value_change: wants(Kind::ValueChange),
-        object_creation: wants(Kind::ObjectCreation),
-        object_deletion: wants(Kind::ObjectDeletion),
-    }
-}
-
-fn unsubscribe(end: &Unsubscribe, call: &mut Call<'_, '_>) -> Answer {
-    call.cadences.retain(|cadence| cadence.subscription != end.subscription);
-    if !call.turn.engine.model().unsubscribe(call.owner.connection, end.subscription) {
-        return refuse(NO_PATH, format!("there is no subscription {} of yours", end.subscription));
-    }
-    call.letter.words().extend_from_slice(b"true");
-    Ok(())
 }
 
 fn access_points(out: &mut Vec<u8>, turn: &Turn<'_>) {

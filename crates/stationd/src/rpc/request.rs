@@ -8,8 +8,6 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::datamodel::SubscriptionId;
-
 #[derive(Debug, PartialEq)]
 pub struct Request<'a> {
     /// The caller's name for it, as it stands there; `None`: no reply is wanted.
@@ -23,12 +21,6 @@ pub enum Asked<'a> {
     Stats(Reading<'a>),
     /// Fourteen values of each.
     Brief(Reading<'a>),
-    /// Parts of the data model.
-    Get(Get<'a>),
-    /// To be told of changes.
-    Subscribe(Subscribe<'a>),
-    /// To be told no more.
-    Unsubscribe(Unsubscribe),
     /// Which access points there are.
     AccessPoints,
     /// Who came and who left.
@@ -51,36 +43,6 @@ pub struct Reading<'a> {
     pub since: Option<u64>,
 }
 
-/// Parts of the data model.
-#[derive(Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Get<'a> {
-    /// Paths, with `*` for any instance.
-    #[serde(borrow)]
-    pub paths: Vec<Text<'a>>,
-    /// How old the values may be, ms.
-    pub max_age_ms: Option<u32>,
-}
-
-#[derive(Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Subscribe<'a> {
-    #[serde(borrow)]
-    pub path: Text<'a>,
-    /// Which changes are told; all of them where this is left out.
-    pub kinds: Option<Vec<Kind>>,
-    /// Values are read so often, ms; without it whichever other consumer asks sets the pace.
-    pub every_ms: Option<u32>,
-}
-
-/// The end of a subscription.
-#[derive(Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Unsubscribe {
-    /// Its number, from the reply to `Subscribe`.
-    pub subscription: SubscriptionId,
-}
-
 /// Who came and who left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -91,16 +53,6 @@ pub struct Events {
     /// Whether those that come later are to be sent as they come.
     #[serde(default)]
     pub follow: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub enum Kind {
-    /// A value that becomes another.
-    ValueChange,
-    /// A station that comes.
-    ObjectCreation,
-    /// A station that leaves.
-    ObjectDeletion,
 }
 
 /// A string, borrowed from the line where it has no escapes.
@@ -136,17 +88,14 @@ pub const INVALID_REQUEST: i32 = -32600;
 pub const NO_METHOD: i32 = -32601;
 /// The parameters are not the method's.
 pub const INVALID_PARAMS: i32 = -32602;
-/// Of the numbers left to servers: too many connections or subscriptions, or a request that is too long.
+/// Of the numbers left to servers: too many connections, or a request that is too long.
 pub const LIMIT: i32 = -32000;
 /// There is no such access point, or it is not there at present.
 pub const NO_POINT: i32 = -32001;
 /// The kernel did not tell.
 pub const UNREADABLE: i32 = -32002;
-/// There is no such path in the data model, or no such subscription.
-pub const NO_PATH: i32 = -32003;
 
-const METHODS: &str = "getStationStats, getStationStatsBrief, getAccessPoints, getEvents, Get, \
-                       Subscribe, Unsubscribe";
+const METHODS: &str = "getStationStats, getStationStatsBrief, getAccessPoints, getEvents";
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
@@ -193,9 +142,6 @@ pub fn parse(line: &[u8]) -> Result<Request<'_>, Fault<'_>> {
     let asked = match envelope.method.as_str() {
         "getStationStatsBrief" => typed(params).map(Asked::Brief),
         "getStationStats" => typed(params).map(Asked::Stats),
-        "Get" => typed(params).map(Asked::Get),
-        "Subscribe" => typed(params).map(Asked::Subscribe),
-        "Unsubscribe" => typed(params).map(Asked::Unsubscribe),
         "getAccessPoints" => Ok(Asked::AccessPoints),
         "getEvents" => typed(params).map(Asked::Events),
         unknown => {
@@ -284,13 +230,13 @@ mod tests {
         let messages = [
             r#"rubbish"#,
             r#"{"jsonrpc":"2.0","id":1"#,
-            r#"[{"jsonrpc":"2.0","id":1,"method":"Get"}]"#,
+            r#"[{"jsonrpc":"2.0","id":1,"method":"getEvents"}]"#,
             r#"{"jsonrpc":"2.0","id":1}"#,
-            r#"{"jsonrpc":"1.0","id":1,"method":"Get"}"#,
-            r#"{"jsonrpc":"2.0","id":{},"method":"Get"}"#,
+            r#"{"jsonrpc":"1.0","id":1,"method":"getEvents"}"#,
+            r#"{"jsonrpc":"2.0","id":{},"method":"getEvents"}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"reboot"}"#,
-            r#"{"jsonrpc":"2.0","id":1,"method":"Get","params":[]}"#,
-            r#"{"jsonrpc":"2.0","id":1,"method":"Get","params":{"path":"WiFi."}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"getEvents","params":[]}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"getEvents","params":{"path":"WiFi."}}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"getStationStats","params":{"max-age-ms":-1}}"#,
         ];
         let messages = messages.map(|line| format!("{:?}", faulty(line)));
@@ -301,16 +247,16 @@ mod tests {
         (-32600, "not a JSON-RPC 2.0 request: missing field `method` at line 1 column 24")
         (-32600, "\"jsonrpc\" must be \"2.0\"")
         (-32600, "an id is a string, a number or null")
-        (-32601, "no method \"reboot\": there are getStationStats, getStationStatsBrief, getAccessPoints, getEvents, Get, Subscribe, Unsubscribe")
+        (-32601, "no method \"reboot\": there are getStationStats, getStationStatsBrief, getAccessPoints, getEvents")
         (-32602, "params are an object, by name: {\"…\":…}")
-        (-32602, "params: unknown field `path`, expected `paths` or `max-age-ms`")
+        (-32602, "params: unknown field `path`, expected `since` or `follow`")
         (-32602, "params: invalid value: integer `-1`, expected u32")
         "#);
     }
 
     #[test]
     fn a_fault_names_the_request_where_it_can() {
-        let line = br#"{"jsonrpc":"2.0","id":"x","method":"Get","params":{}}"#;
+        let line = br#"{"jsonrpc":"2.0","id":"x","method":"getEvents","params":{"x":1}}"#;
         assert_eq!(parse(line).unwrap_err().id, Some("\"x\""));
     }
 
@@ -321,7 +267,7 @@ mod tests {
         }
 
         #[test]
-        fn any_parameters_are_read_without_panic(method in "Get|Subscribe|getStationStats", params: String) {
+        fn any_parameters_are_read_without_panic(method in "getEvents|getStationStats", params: String) {
             let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
             let _ = parse(line.as_bytes());
         }

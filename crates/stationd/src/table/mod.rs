@@ -74,8 +74,8 @@ pub struct Ended {
 /// Who came and who went, in order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    /// A station has associated; its identity is not known yet.
-    Arrived(Slot),
+    /// A station has associated; its identity is not known yet. The slot may hold another by now.
+    Arrived(Slot, Session),
     /// An association has ended.
     Left(Ended),
 }
@@ -196,7 +196,7 @@ impl Table {
         if reading.link.is_some() {
             return self.read_link(poll, reading);
         }
-        let slot = match self.expected(poll, reading.key()) {
+        let slot = match self.expected(poll, key(reading)) {
             Some(slot) => slot,
             None => self.slot_of(poll.point, reading, poll.at_ns),
         };
@@ -244,15 +244,6 @@ impl Table {
         }
     }
 
-    /// Takes a reading outside of a poll: an event, or an answer about one station.
-    pub fn note(&mut self, point: PointId, reading: &StationReading, at_ns: u64) -> Slot {
-        self.order_of(point);
-        let slot = self.slot_of(point, reading, at_ns);
-        let slot = self.same_association(slot, reading, at_ns);
-        self.take(slot, reading);
-        slot
-    }
-
     /// An event tells that a station has associated.
     ///
     /// The kernel tells of an end before it tells of the next beginning. So one that is there already was
@@ -260,7 +251,7 @@ impl Table {
     /// says otherwise.
     pub fn joined(&mut self, point: PointId, reading: &StationReading, at_ns: u64) -> Slot {
         self.order_of(point);
-        if let Some(slot) = self.find(point, reading.key()) {
+        if let Some(slot) = self.find(point, key(reading)) {
             if !self.is_other(slot, reading) {
                 return slot;
             }
@@ -274,7 +265,7 @@ impl Table {
     /// An event tells that a station has left, with its last reading where one is known. One that is about
     /// an association before the present one is late: a reading has overtaken it.
     pub fn left(&mut self, point: PointId, last: &StationReading, reason: Option<u16>) {
-        let Some(slot) = self.find(point, last.key()) else { return };
+        let Some(slot) = self.find(point, key(last)) else { return };
         let session = self.sessions[slot as usize];
         let began = session.and_then(|session| session.associated_ns);
         if began.zip(associated_ns(last)).is_some_and(|(began, now)| began != now) {
@@ -287,11 +278,6 @@ impl Table {
             self.take(slot, last);
         }
         self.leave(slot, Some(Last { exact, reason }));
-    }
-
-    /// The kernel knows no such station any more; it has left, unheard.
-    pub fn gone(&mut self, slot: Slot) {
-        self.leave(slot, None);
     }
 
     /// An access point has gone, and all its stations with it.
@@ -327,7 +313,7 @@ impl Table {
 
     /// The slot of a reading's station, which arrives where it has none.
     fn slot_of(&mut self, point: PointId, reading: &StationReading, at_ns: u64) -> Slot {
-        let known = self.find(point, reading.key());
+        let known = self.find(point, key(reading));
         known.unwrap_or_else(|| self.arrive(point, reading, at_ns))
     }
 
@@ -402,15 +388,16 @@ impl Table {
             self.polled.push(0);
             self.changed.push(0);
         }
-        let address = reading.key();
-        self.sessions[place] =
-            Some(Session { point, address, seen_ns: at_ns, associated_ns: associated_ns(reading) });
+        let address = key(reading);
+        let associated_ns = associated_ns(reading);
+        let session = Session { point, address, seen_ns: at_ns, associated_ns };
+        self.sessions[place] = Some(session);
         // Who joins while a poll is under way was not to be seen by it, and is there at its end.
         self.polled[place] = self.polls;
         self.keys.insert((point, address), slot);
         self.order[usize::from(point)].push(slot);
         self.touch(slot);
-        self.changes.push(Change::Arrived(slot));
+        self.changes.push(Change::Arrived(slot, session));
         slot
     }
 
@@ -460,16 +447,9 @@ struct Last {
     reason: Option<u16>,
 }
 
-/// What a reading is kept under.
-trait Key {
-    /// The MLD address of a multi-link station, else its own.
-    fn key(&self) -> Address;
-}
-
-impl Key for StationReading {
-    fn key(&self) -> Address {
-        self.mld_address.unwrap_or(self.address)
-    }
+/// What a reading is kept under: the MLD address of a multi-link station, else its own.
+fn key(reading: &StationReading) -> Address {
+    reading.mld_address.unwrap_or(reading.address)
 }
 
 #[cfg(test)]

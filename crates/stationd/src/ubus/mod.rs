@@ -28,7 +28,7 @@ use self::{
     offered::Offered,
 };
 use crate::{
-    engine::RefreshError,
+    engine::{RefreshError, wall_offset_ns},
     events::Event,
     full,
     net::{
@@ -139,7 +139,7 @@ impl Ubus {
             .map_err(|error| {
                 let trace = turn.engine.trace();
                 let path = self.path.display();
-                trace.event(ZONE, Level::INFO, format_args!("no broker at {path}: {error}"));
+                trace.event(ZONE, Level::Info, format_args!("no broker at {path}: {error}"));
             });
         let Ok(mut connection) = connection else { return self.wait(turn) };
         connection.expect_by(Some(turn.now_ns + GREETING_NS), turn);
@@ -159,7 +159,7 @@ impl Ubus {
     /// The broker has said something, or has room.
     pub fn ready(&mut self, turn: &mut Turn<'_>) {
         let Self { link: Some(link), server, pause_ns, .. } = self else { return };
-        let next = match link.connection.is_writing() {
+        let next = match link.connection.waits() {
             true => {
                 let sent = link.connection.go_on(turn);
                 server.serve(link, sent, turn)
@@ -196,7 +196,7 @@ impl Ubus {
     fn leave(&mut self, turn: &mut Turn<'_>) {
         let Some(mut link) = self.link.take() else { return };
         link.connection.leave(turn);
-        turn.engine.trace().event(ZONE, Level::INFO, format_args!("the broker has left"));
+        turn.engine.trace().event(ZONE, Level::Info, format_args!("the broker has left"));
         self.wait(turn);
     }
 
@@ -294,7 +294,7 @@ impl Link {
         match said {
             Said::Hello => {
                 self.is_in = true;
-                trace.event(ZONE, Level::INFO, format_args!("the broker has let us in"));
+                trace.event(ZONE, Level::Info, format_args!("the broker has let us in"));
                 self.connection.expect_by(None, turn);
             }
             Said::Object { seq, object: Some(id) } => {
@@ -304,7 +304,7 @@ impl Link {
                 if let Some(path) = self.offered.refused(seq) {
                     let why = "somebody else may have it, or its rules forbid it to us";
                     let what = format_args!("the broker refuses `{path}` ({status}): {why}");
-                    trace.event(ZONE, Level::WARNING, what);
+                    trace.event(ZONE, Level::Warning, what);
                 }
             }
             Said::Subscribers { object: id, any } => {
@@ -335,7 +335,7 @@ impl Server {
                 Ok(None) => break,
                 Err(error) => {
                     let what = format_args!("what the broker says cannot be read: {error}");
-                    turn.engine.trace().event(ZONE, Level::WARNING, what);
+                    turn.engine.trace().event(ZONE, Level::Warning, what);
                     return Next::No;
                 }
             };
@@ -366,7 +366,7 @@ impl Server {
             Ok(answer) if answer.contents.len() > MOST_CONTENTS => {
                 let (method, most) = (call.method, MOST_CONTENTS / 1024);
                 let what = format_args!("a reply to {method} of more than {most} KiB is not sent");
-                turn.engine.trace().event(ZONE, Level::WARNING, what);
+                turn.engine.trace().event(ZONE, Level::Warning, what);
                 Status::Unknown
             }
             Ok(answer) => {
@@ -442,8 +442,8 @@ impl Server {
             }
             Method::Stats => {
                 let point = known()?;
-                let (model, view) = engine.reading();
-                let encode = |out: &mut Vec<u8>| shapes::stats(model, point.id, &view, out);
+                let offset_ns = wall_offset_ns();
+                let encode = |out: &mut Vec<u8>| shapes::stats(point, table, offset_ns, out);
                 return Ok(self.full.reply(point, table, encode));
             }
             Method::AssocList => one(point, arguments, turn, &mut own).ok_or(Status::NotFound)?,

@@ -8,12 +8,12 @@ use linux::nl80211::{Address, Rate, RateMode};
 
 use super::blobmsg::Writer;
 use crate::{
-    address,
-    datamodel::{DataModel, Datum, Station, View, parameters},
-    derive,
+    address, derive,
     events::{EventFields, Events},
+    full::{PARAMETERS, Value},
     points::{Point, Points},
-    table::{Counted, Gauge, PointId, Row, Table},
+    table::{Counted, Gauge, Row, Table},
+    time::rfc3339,
 };
 
 /// What a station takes in these shapes, roughly, bytes.
@@ -52,34 +52,32 @@ fn brief_station(point: &Point, row: &Row<'_>, writer: &mut Writer<'_>) {
     writer.or_null("SignalStrength", derive::signal_dbm(row), Writer::level);
 }
 
-/// prplOS: the same of all parameters of the data model that are known.
-pub(super) fn stats(model: &DataModel, point: PointId, view: &View<'_>, out: &mut Vec<u8>) {
+/// prplOS: the same of all parameters that are known.
+pub(super) fn stats(point: &Point, table: &Table, wall_offset_ns: i64, out: &mut Vec<u8>) {
     let mut writer = Writer::new(out);
     let list = writer.list("retval");
-    let slots = view.table.rows(point).map(|row| row.slot());
-    for station in slots.filter_map(|slot| model.station(slot, view)) {
-        let table = writer.table("");
-        parameters_of(&station, view, &mut writer);
-        writer.close(table);
+    for row in table.rows(point.id) {
+        let station = writer.table("");
+        for parameter in &PARAMETERS {
+            if let Some(value) = parameter.read(&row, point) {
+                write(parameter.name, &value, wall_offset_ns, &mut writer);
+            }
+        }
+        writer.close(station);
     }
     writer.close(list);
 }
 
-fn parameters_of(station: &Station<'_>, view: &View<'_>, writer: &mut Writer<'_>) {
-    for parameter in parameters() {
-        let name = parameter.name;
-        match station.read(name).unwrap_or_default() {
-            Datum::Absent => {}
-            Datum::Bool(value) => writer.flag(name, value),
-            Datum::Signed(value) => writer.level(name, value),
-            Datum::Unsigned(value) if parameter.is_wide() => writer.total(name, value),
-            Datum::Unsigned(value) => writer.count(name, value),
-            Datum::Time(ns) => {
-                writer.text(name, &crate::datamodel::rfc3339(ns, view.wall_offset_ns));
-            }
-            Datum::Address(value) => writer.bytes(name, &address::upper(value)),
-            Datum::Text(value) => writer.text(name, &value),
-        }
+fn write(name: &str, value: &Value, wall_offset_ns: i64, writer: &mut Writer<'_>) {
+    match value {
+        Value::Bool(value) => writer.flag(name, *value),
+        Value::Signed(value) => writer.level(name, *value),
+        Value::Unsigned(value) => writer.count(name, *value),
+        Value::Total(value) => writer.total(name, *value),
+        Value::Time(ns) => writer.text(name, &rfc3339(*ns, wall_offset_ns)),
+        Value::Address(value) => writer.bytes(name, &address::upper(*value)),
+        Value::Word(value) => writer.text(name, value),
+        Value::Text(value) => writer.text(name, value),
     }
 }
 

@@ -30,7 +30,7 @@ fn a_list_that_changes_while_it_is_read_is_right_in_the_end() {
         let cost = setup.engine.cost();
         assert_eq!(cost.interrupted, 1);
         assert_eq!(cost.dumps + cost.interrupted, world.lock().asked.dumps);
-        assert_eq!(setup.engine.model().len(), 2);
+        assert_eq!(setup.engine.table().len(), 2);
     }
 }
 

@@ -1,17 +1,12 @@
 //! Who comes and who goes, by event: at once, exactly, and told to those who want to hear of it.
 
-use linux::sockets::Peer;
-use serde_json::Value;
-use stationd::datamodel::{Kinds, Owner};
+use stationd::engine::Settings;
 
 use crate::{
     control::Control,
-    setup::{SECOND, Setup, settings},
+    setup::{SECOND, Setup},
     world::{Shared, address},
 };
-
-const EVERYTHING: Kinds =
-    Kinds { value_change: true, object_creation: true, object_deletion: true };
 
 #[test]
 fn an_arrival_is_a_station_at_once() {
@@ -28,24 +23,22 @@ fn an_arrival_is_a_station_at_once() {
 #[test]
 fn an_identity_is_asked_for_once_it_may_be_known_and_once_for_each_association() {
     let world = Shared::with_points(1);
-    let mut setup = Setup::asking(&world, settings(), Control::of("wlan0"));
+    let mut setup = Setup::asking(&world, Settings::default(), Control::of("wlan0"));
     world.lock().arrive(3, 1);
     setup.hear();
-    assert_eq!((setup.control.questions().len(), setup.transactions()), (0, 1), "it shakes hands");
+    assert_eq!(setup.control.questions().len(), 0, "it shakes hands");
     assert_eq!(setup.engine.due(), Some(setup.now_ns + SECOND));
     setup.pass(1);
-    assert_eq!((setup.introduce(), setup.transactions(), setup.aid(0, 1)), (1, 2, Some(1)));
+    assert_eq!((setup.introduce(), setup.aid(0, 1)), (1, Some(1)));
     assert_eq!((setup.engine.due(), setup.engine.is_settling()), (None, false));
     for _ in 0..30 {
         setup.poll(0);
         assert_eq!(setup.introduce(), 0);
     }
-    assert_eq!(setup.transactions(), 2, "arrival and identity");
     world.lock().leave(address(1));
     world.lock().arrive(3, 1);
     setup.poll(0);
     assert_eq!((setup.introduce(), setup.aid(0, 1)), (1, Some(1)));
-    assert_eq!(setup.transactions(), 4);
 }
 
 #[test]
@@ -60,7 +53,7 @@ fn a_departure_closes_the_session_with_the_kernels_last_counters() {
     setup.hear();
     let ended = setup.ended(0);
     assert_eq!((ended.sessions, ended.exact, ended.rx_bytes, ended.tx_bytes), (1, 1, 1234, 123));
-    assert_eq!((setup.stations(0), setup.engine.model().len()), (vec![], 0));
+    assert!(setup.stations(0).is_empty());
 }
 
 #[test]
@@ -85,7 +78,9 @@ fn who_leaves_and_returns_between_two_polls_is_two_sessions_and_both_are_exact()
         setup.hear();
         let ended = setup.ended(0);
         assert_eq!((ended.sessions, ended.exact, ended.rx_bytes), (3, 3, 1500 + 507 + 507));
-        assert_eq!((setup.rx_bytes(0, 1), setup.engine.model().len()), (Some(7), 1));
+        assert_eq!((setup.rx_bytes(0, 1), setup.stations(0).len()), (Some(7), 1));
+        let told: Vec<_> = setup.events().iter().map(|(event, _)| *event).collect();
+        assert_eq!(told, ["assoc", "disassoc"].repeat(4)[..7]);
     }
 }
 
@@ -141,61 +136,14 @@ fn totals_survive_their_stations_and_their_interface() {
     assert_eq!((ended.sessions, ended.exact, ended.rx_bytes, ended.tx_bytes), (5, 5, 500, 5));
 }
 
-fn summary(notifications: &[(u64, Value)]) -> Vec<(u64, &str, &str)> {
-    let words = |note: &'_ Value, key: &str| note[key].as_str().unwrap().to_owned();
-    let summary = notifications.iter().map(|(consumer, note)| {
-        assert!(!words(note, "path").is_empty());
-        (*consumer, note["kind"].as_str().unwrap(), note["path"].as_str().unwrap())
-    });
-    summary.collect()
-}
-
 #[test]
-fn the_object_goes_with_its_association_and_the_next_has_another_number() {
+fn one_who_came_and_left_before_the_next_in_its_slot_is_told_of_in_that_order() {
     let world = Shared::with_points(1);
     let mut setup = Setup::new(&world);
-    let path = "WiFi.AccessPoint.1.AssociatedDevice.*.MACAddress";
-    for number in 1..4 {
-        world.lock().arrive(3, 1);
-        setup.hear();
-        let object = format!("WiFi.AccessPoint.1.AssociatedDevice.{number}.MACAddress");
-        let got = setup.get(path);
-        assert_eq!(got.as_object().unwrap().keys().collect::<Vec<_>>(), [&object]);
-        world.lock().leave(address(1));
-        setup.hear();
-        assert_eq!(setup.get(path), serde_json::json!({}));
-    }
-}
-
-/// A connection of some process of root's.
-fn owner(connection: u64) -> Owner {
-    Owner { connection, peer: Peer { uid: 0, pid: None } }
-}
-
-#[test]
-fn subscribers_hear_of_comings_goings_and_changes_and_no_one_else_does() {
-    let world = Shared::with_points(2);
-    let mut setup = Setup::asking(&world, settings(), Control::of("wlan0"));
-    let stations = "WiFi.AccessPoint.1.AssociatedDevice.*.";
-    setup.engine.model().subscribe(owner(5), stations, EVERYTHING).unwrap();
-    let elsewhere = "WiFi.AccessPoint.2.AssociatedDevice.*.";
-    setup.engine.model().subscribe(owner(6), elsewhere, EVERYTHING).unwrap();
     world.lock().arrive(3, 1);
-    setup.hear();
-    let object = "WiFi.AccessPoint.1.AssociatedDevice.1.";
-    let notes = setup.notifications();
-    assert_eq!(summary(&notes)[0], (5, "ObjectCreation", object));
-    setup.poll(0);
-    setup.introduce();
-    world.lock().moves(1, 5000, 0);
-    setup.poll(0);
-    let notes = setup.notifications();
-    assert!(summary(&notes).iter().all(|note| *note == (5, "ValueChange", object)), "{notes:?}");
-    assert!(notes.iter().any(|(_, note)| note["values"]["RxBytes"] == 5000), "{notes:?}");
-    world.lock().moves(1, 5, 0);
     world.lock().leave(address(1));
+    world.lock().arrive(3, 2);
     setup.hear();
-    let notes = setup.notifications();
-    assert_eq!(summary(&notes), [(5, "ObjectDeletion", object)]);
-    assert_eq!(notes[0].1["values"]["RxBytes"], 5005, "{notes:?}");
+    let expected = [("assoc", 1), ("disassoc", 1), ("assoc", 2)];
+    assert_eq!(setup.events(), expected.map(|(event, number)| (event, address(number))));
 }

@@ -1,7 +1,7 @@
 //! Counters: wide over narrow ones, and over drivers that begin again.
 
 use crate::{
-    setup::{SECOND, Setup, settings},
+    setup::{SECOND, Setup},
     world::{Fault, Shared, address},
 };
 
@@ -61,7 +61,10 @@ fn a_narrow_driver_that_is_polled_anyway_costs_nothing_more() {
 fn who_wants_samples_has_them_though_no_one_asks_and_none_on_top_of_questions() {
     let world = Shared::with_points(2);
     world.lock().arrive(3, 1);
-    let sampling = stationd::engine::Settings { sample_every_ns: Some(2 * SECOND), ..settings() };
+    let sampling = stationd::engine::Settings {
+        sample_every_ns: Some(2 * SECOND),
+        ..stationd::engine::Settings::default()
+    };
     let mut setup = Setup::deaf(&world, sampling);
     let begun = world.lock().asked.dumps;
     for round in 1..5 {

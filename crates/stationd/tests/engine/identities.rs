@@ -1,8 +1,10 @@
 //! hostapd absent, beginning again, late, or talking rubbish.
 
+use stationd::engine::Settings;
+
 use crate::{
     control::{Asked, Control, known},
-    setup::{Setup, settings},
+    setup::Setup,
     world::{Shared, address},
 };
 
@@ -10,7 +12,7 @@ use crate::{
 fn asked(number: u16) -> (Shared, Setup, Asked) {
     let world = Shared::with_points(1);
     world.lock().arrive(3, number);
-    let setup = Setup::asking(&world, settings(), Control::of("wlan0"));
+    let setup = Setup::asking(&world, Settings::default(), Control::of("wlan0"));
     let asked = setup.control.questions().pop().unwrap();
     (world, setup, asked)
 }
@@ -37,7 +39,7 @@ fn answered(setup: &mut Setup, seconds: u64) -> usize {
 fn an_absent_hostapd_is_found_when_it_comes() {
     let world = Shared::with_points(1);
     world.lock().arrive(3, 1);
-    let mut setup = Setup::asking(&world, settings(), Control::absent());
+    let mut setup = Setup::asking(&world, Settings::default(), Control::absent());
     live(&mut setup, 30);
     assert_eq!((setup.engine.cost().hostapd_requests, setup.aid(0, 1)), (0, None));
     assert_eq!(setup.full(0).len(), 1, "all else is known");
@@ -85,7 +87,7 @@ fn rubbish_is_no_identity_and_the_question_is_given_up() {
     live(&mut setup, 30);
     assert_eq!((setup.aid(0, 1), setup.engine.is_settling()), (None, false));
     assert_eq!(setup.engine.cost().hostapd_requests, 5);
-    assert_eq!((setup.transactions(), setup.engine.due()), (1, None));
+    assert_eq!(setup.engine.due(), None);
 }
 
 #[test]
@@ -95,14 +97,14 @@ fn of_an_answer_that_was_cut_the_last_line_is_left_out() {
     while text.len() < 4070 {
         text.push_str("x=y\n");
     }
-    text.push_str("listen_interval=");
+    text.push_str("AKMSuiteSelector=00-0f-ac-");
     text.extend(std::iter::repeat_n('7', 4096));
     setup.control.answer(&first, &text[..4096]);
     setup.hear();
     let table = setup.engine.table();
     let row = table.row(table.find(0, address(1)).unwrap()).unwrap();
     let identity = row.identity().unwrap();
-    assert_eq!((identity.aid, identity.listen_interval), (Some(1), Some(5)));
+    assert_eq!((identity.aid, identity.key_management), (Some(1), None));
 }
 
 #[test]
@@ -112,7 +114,7 @@ fn who_left_before_its_identity_came_is_forgotten() {
     setup.hear();
     setup.control.answer(&first, &known(&first.station, 1));
     setup.hear();
-    assert_eq!((setup.engine.table().len(), setup.engine.model().len()), (0, 0));
+    assert_eq!(setup.engine.table().len(), 0);
     assert!(!setup.engine.is_settling());
 }
 
@@ -128,14 +130,13 @@ fn an_answer_about_the_last_association_is_not_given_to_the_next() {
         assert_eq!(setup.aid(0, number), None);
         setup.pass(2);
         assert_eq!((setup.introduce(), setup.aid(0, number)), (1, Some(1)));
-        assert_eq!(setup.transactions(), 3, "two arrivals and one identity");
     }
 }
 
 #[test]
 fn questions_about_those_who_left_do_not_pile_up() {
     let world = Shared::with_points(1);
-    let mut setup = Setup::asking(&world, settings(), Control::absent());
+    let mut setup = Setup::asking(&world, Settings::default(), Control::absent());
     for number in 0..1000 {
         world.lock().arrive(3, number);
         setup.hear();

@@ -1,11 +1,11 @@
 //! Interfaces that vanish, come back, and have other names.
 
 use rustix::io::Errno;
-use stationd::engine::RefreshError;
+use stationd::engine::{RefreshError, Settings};
 
 use crate::{
     control::Control,
-    setup::{Setup, settings},
+    setup::Setup,
     world::{Fault, Shared, address},
 };
 
@@ -29,7 +29,7 @@ fn an_interface_that_vanishes_in_mid_dump_takes_its_stations_along_and_others_do
     assert_eq!((setup.stations(0), setup.brief(0), setup.full(0)), (vec![], vec![], vec![]));
     let ended = setup.ended(0);
     assert_eq!((ended.sessions, ended.exact, ended.rx_bytes), (49, 49, 500));
-    assert_eq!((setup.brief(1), setup.engine.model().len()), (other, 1));
+    assert_eq!((setup.brief(1), setup.engine.table().len()), (other, 1));
     setup.ask(1).unwrap();
     is_away(&mut setup);
 }
@@ -95,7 +95,7 @@ fn one_that_goes_and_returns_unheard_is_new_and_so_are_its_stations() {
 #[test]
 fn a_renamed_interface_keeps_stations_and_what_was_to_be_asked() {
     let world = Shared::with_points(1);
-    let mut setup = Setup::asking(&world, settings(), Control::of("ap24"));
+    let mut setup = Setup::asking(&world, Settings::default(), Control::of("ap24"));
     world.lock().arrive(3, 1);
     setup.hear();
     world.lock().interfaces[0].name = "ap24".into();

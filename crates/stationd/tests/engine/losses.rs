@@ -1,38 +1,30 @@
 //! Events and replies that are lost: a dump heals it.
 
-use stationd::engine::{Pull, Settings};
-
 use crate::{
-    setup::{Setup, settings},
+    setup::Setup,
     world::{Fault, Shared, address},
 };
 
 #[test]
 fn after_lost_events_who_left_has_left_and_who_came_is_there() {
-    for pull in [Pull::Bulk, Pull::PerStation] {
-        let world = Shared::with_points(2);
-        (1..5).for_each(|number| world.lock().arrive(3, number));
-        world.lock().arrive(4, 9);
-        let mut setup = Setup::asking(
-            &world,
-            Settings { pull, ..settings() },
-            crate::control::Control::absent(),
-        );
-        world.lock().moves(4, 1000, 0);
-        setup.poll(0);
-        world.lock().leave(address(1));
-        world.lock().leave(address(2));
-        world.lock().arrive(3, 2);
-        world.lock().arrive(3, 5);
-        world.lock().moves(4, 1, 0);
-        world.lock().loses_events();
-        setup.hear();
-        assert_eq!(setup.stations(0), [2, 3, 4, 5].map(address));
-        assert_eq!((setup.rx_bytes(0, 4), setup.stations(1).len()), (Some(1001), 1));
-        assert_eq!((setup.ended(0).sessions, setup.ended(0).exact), (2, 0));
-        assert_eq!(setup.engine.cost().overruns, 1);
-        assert_eq!(setup.engine.model().len(), 5);
-    }
+    let world = Shared::with_points(2);
+    (1..5).for_each(|number| world.lock().arrive(3, number));
+    world.lock().arrive(4, 9);
+    let mut setup = Setup::new(&world);
+    world.lock().moves(4, 1000, 0);
+    setup.poll(0);
+    world.lock().leave(address(1));
+    world.lock().leave(address(2));
+    world.lock().arrive(3, 2);
+    world.lock().arrive(3, 5);
+    world.lock().moves(4, 1, 0);
+    world.lock().loses_events();
+    setup.hear();
+    assert_eq!(setup.stations(0), [2, 3, 4, 5].map(address));
+    assert_eq!((setup.rx_bytes(0, 4), setup.stations(1).len()), (Some(1001), 1));
+    assert_eq!((setup.ended(0).sessions, setup.ended(0).exact), (2, 0));
+    assert_eq!(setup.engine.cost().overruns, 1);
+    assert_eq!(setup.engine.table().len(), 5);
 }
 
 #[test]

@@ -24,8 +24,6 @@ mod links;
 #[cfg(test)]
 mod losses;
 #[cfg(test)]
-mod one_by_one;
-#[cfg(test)]
 mod parts;
 #[cfg(test)]
 mod setup;

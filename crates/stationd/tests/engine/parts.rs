@@ -1,9 +1,7 @@
 //! Parts of an access point: AP_VLAN and four-address interfaces.
 
-use stationd::engine::{Pull, Settings};
-
 use crate::{
-    setup::{Setup, settings},
+    setup::Setup,
     world::{Fault, Shared, address},
 };
 
@@ -80,15 +78,4 @@ fn a_part_that_cannot_be_read_loses_no_one() {
     world.lock().faults.extend([nothing(), Fault::Refused(rustix::io::Errno::IO)]);
     setup.poll(0);
     assert_eq!(setup.stations(0).len(), 2);
-}
-
-#[test]
-fn one_by_one_stations_of_parts_are_found_too() {
-    let world = Shared::with_points(1);
-    world.lock().add_part(7, "wlan0.sta1");
-    world.lock().arrive(7, 2);
-    let mut setup = Setup::deaf(&world, Settings { pull: Pull::PerStation, ..settings() });
-    world.lock().moves(2, 10, 0);
-    setup.poll(0);
-    assert_eq!((setup.stations(0), setup.rx_bytes(0, 2)), (vec![address(2)], Some(10)));
 }

@@ -3,11 +3,9 @@
 use linux::{nl80211::Address, system::boottime_ns};
 use serde_json::Value;
 use stationd::{
-    engine::{AskHostapd, Engine, Pull, RefreshError, Settings, WriteBack},
-    full,
+    engine::{Engine, RefreshError, Settings},
     points::EndedTotals,
     table::Counted,
-    trace::{Trace, Way},
 };
 
 use crate::{
@@ -25,22 +23,10 @@ pub(crate) struct Setup {
     pub(crate) now_ns: u64,
 }
 
-pub(crate) fn settings() -> Settings {
-    Settings {
-        hostapd: None,
-        interfaces: Vec::new(),
-        pull: Pull::Bulk,
-        ask_hostapd: AskHostapd::OnAssociation,
-        sample_every_ns: None,
-        write_back: WriteBack::OnChange,
-        trace: Trace::new(Way::Level),
-    }
-}
-
 impl Setup {
     /// With the defaults, hostapd aside.
     pub(crate) fn new(world: &Shared) -> Self {
-        Self::with(world, settings(), Control::absent())
+        Self::with(world, Settings::default(), Control::absent())
     }
 
     pub(crate) fn asking(world: &Shared, settings: Settings, control: Control) -> Self {
@@ -123,32 +109,19 @@ impl Setup {
         self.engine.points().get(point).unwrap().ended
     }
 
-    pub(crate) fn transactions(&mut self) -> u64 {
-        self.engine.model().counts().transactions
-    }
-
-    pub(crate) fn notifications(&mut self) -> Vec<(u64, Value)> {
-        let next = || self.engine.model().next_notification();
-        let notes = std::iter::from_fn(next);
-        notes.map(|(consumer, bytes)| (consumer, serde_json::from_slice(&bytes).unwrap())).collect()
+    /// What events tell, in their order: `assoc` or `disassoc`, and who.
+    pub(crate) fn events(&self) -> Vec<(&'static str, Address)> {
+        let (_, events) = self.engine.events().since(0);
+        let fields = events.map(|event| event.fields(self.engine.points()));
+        fields.map(|fields| (fields.event, fields.address)).collect()
     }
 
     pub(crate) fn brief(&mut self, point: u16) -> Vec<Value> {
         list(&self.engine.brief(point))
     }
 
-    pub(crate) fn full(&self, point: u16) -> Vec<Value> {
-        let mut out = Vec::new();
-        let (model, view) = self.engine.reading();
-        full::reply(model, point, &view, &mut out);
-        list(&out)
-    }
-
-    pub(crate) fn get(&self, path: &str) -> Value {
-        let mut out = Vec::new();
-        let (model, view) = self.engine.reading();
-        model.get(&[path], &view, &mut out).unwrap();
-        serde_json::from_slice(&out).unwrap()
+    pub(crate) fn full(&mut self, point: u16) -> Vec<Value> {
+        list(&self.engine.full(point))
     }
 }
 

@@ -13,45 +13,19 @@ fn head_and_body(answer: &str) -> (&str, &str) {
     answer.split_once("\r\n\r\n").unwrap()
 }
 
-/// Reads one answer in chunks: its body, put together again.
-fn chunked(stream: &mut UnixStream) -> String {
-    let mut line = || {
-        let mut line = Vec::new();
-        while !line.ends_with(b"\r\n") {
-            let mut byte = [0];
-            stream.read_exact(&mut byte).unwrap();
-            line.push(byte[0]);
-        }
-        String::from_utf8(line).unwrap().trim_end().to_owned()
-    };
-    let mut chunks = false;
-    loop {
-        let header = line();
-        chunks |= header == "Transfer-Encoding: chunked";
-        if header.is_empty() {
-            break;
-        }
+/// Reads the head of one answer, and as many bytes behind it as it says.
+fn page(stream: &mut UnixStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
     }
-    assert!(chunks);
-    let mut body = Vec::new();
-    loop {
-        let mut line = Vec::new();
-        while !line.ends_with(b"\r\n") {
-            let mut byte = [0];
-            stream.read_exact(&mut byte).unwrap();
-            line.push(byte[0]);
-        }
-        let length = std::str::from_utf8(&line).unwrap().trim_end();
-        let length = usize::from_str_radix(length, 16).unwrap();
-        assert!(length <= 32 * 1024, "a chunk of {length} bytes");
-        let mut chunk = vec![0; length + 2];
-        stream.read_exact(&mut chunk).unwrap();
-        assert!(chunk.ends_with(b"\r\n"));
-        body.extend_from_slice(&chunk[..length]);
-        if length == 0 {
-            return String::from_utf8(body).unwrap();
-        }
-    }
+    let head = String::from_utf8(head).unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+    let mut body = vec![0; length.unwrap().parse().unwrap()];
+    stream.read_exact(&mut body).unwrap();
+    String::from_utf8(body).unwrap()
 }
 
 #[test]
@@ -73,11 +47,24 @@ fn a_kept_connection_serves_page_after_page() {
     let mut stream = UnixStream::connect(daemon.http_path()).unwrap();
     // Two at once, then one more.
     stream.write_all("GET /metrics HTTP/1.1\r\n\r\n".repeat(2).as_bytes()).unwrap();
-    let pages = [chunked(&mut stream), chunked(&mut stream)];
+    let pages = [page(&mut stream), page(&mut stream)];
     stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
-    let page = chunked(&mut stream);
+    let page = page(&mut stream);
     let stations = |page: &str| page.matches("node_wifi_station_signal_dbm{").count();
     assert_eq!((stations(&page), stations(&pages[0]), stations(&pages[1])), (38, 38, 38));
+}
+
+#[test]
+fn what_is_said_of_the_stations_is_shared_and_what_of_the_daemon_is_not() {
+    let daemon = Daemon::start(&["max-age=1min"]);
+    let parts = |page: String| {
+        let (stations, own) = page.split_once("stationd_access_point").unwrap();
+        (head_and_body(stations).1.to_owned(), own.to_owned())
+    };
+    let get = || parts(daemon.get("GET /metrics HTTP/1.0\r\n\r\n"));
+    let (first, second) = (get(), get());
+    assert_eq!(first.0, second.0);
+    assert_ne!(first.1, second.1, "it has asked the daemon once more");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::program::{Client, Daemon, STATIONS, refusal, request};
 
@@ -98,21 +98,6 @@ fn a_page_of_a_strangers_name_is_not_served() {
 }
 
 #[test]
-fn a_consumer_that_wants_every_subscription_leaves_others_room() {
-    let daemon = Daemon::start(&[]);
-    let (mut greedy, mut modest) = (daemon.client(), daemon.client());
-    let all: String =
-        (0..256).map(|id| request(id, "Subscribe", json!({"path": "WiFi."}))).collect();
-    greedy.send(all.as_bytes());
-    let replies: Vec<Value> = (0..256).map(|_| greedy.reply()).collect();
-    let refused: Vec<_> = replies.iter().filter(|reply| reply["error"].is_object()).collect();
-    assert_eq!(refused.len(), 192);
-    let (code, words) = refusal(refused[0]);
-    assert!(code == -32000 && words.starts_with("this connection has 64"), "{words}");
-    modest.result("Subscribe", json!({"path": "WiFi.AccessPoint.1."}));
-}
-
-#[test]
 fn a_process_that_takes_every_place_makes_room_for_another() {
     let daemon = Daemon::start(&["consumers=8"]);
     let mut first = daemon.client();
@@ -135,11 +120,10 @@ fn a_process_that_takes_every_place_makes_room_for_another() {
 #[test]
 fn replies_that_no_one_reads_have_a_bound_in_all() {
     let daemon = Daemon::start(&["consumers=400", "max-age=1min"]);
-    let get = |paths| request(1, "Get", json!({ "paths": paths }));
-    // 382 KB of replies, of which the kernel takes three, and none of the last.
-    let (some, all) = (get(json!(["WiFi."])), get(json!(["WiFi.", "Device."])));
-    let ask = [&*some, &some, &all, &all].concat();
-    daemon.client().result("Get", json!({"paths": ["WiFi.", "Device."]}));
+    // Replies of 600 KB, of which the kernel takes some; each of them is a text of its own.
+    let since = request(1, "getStationStatsBrief", json!({"interface": "wlan0", "since": 0}));
+    let ask = since.repeat(100);
+    daemon.client().result("getStationStatsBrief", json!({"interface": "wlan0"}));
     let before = daemon.resident_kib();
     let unread: Vec<UnixStream> = (0..300)
         .map(|_| {

@@ -71,14 +71,6 @@ fn access_points_are_listed_with_their_paths() {
 }
 
 #[test]
-fn parts_of_the_data_model_are_read_by_path() {
-    let daemon = Daemon::start(&[]);
-    let paths = ["WiFi.AccessPoint.*.AssociatedDevice.*.SignalStrength"];
-    let got = daemon.client().result("Get", json!({"paths": paths}));
-    assert_eq!(got.as_object().unwrap().len(), STATIONS);
-}
-
-#[test]
 fn a_second_delta_has_nothing_new() {
     let daemon = Daemon::start(&[]);
     let mut client = daemon.client();
@@ -100,28 +92,7 @@ fn what_cannot_be_answered_is_refused_in_words() {
     assert_eq!(code, -32001);
     let neither = "name the access point by \"path\" or by \"interface\"";
     assert_eq!(refusal("getStationStats", json!({})), (-32602, neither.to_owned()));
-    assert_eq!(refusal("Get", json!({"paths": ["WiFi..x"]})).0, -32003);
-    let often = "\"every-ms\" is 100 or more";
-    let params = json!({"path": "WiFi.", "every-ms": 1});
-    assert_eq!(refusal("Subscribe", params), (-32602, often.to_owned()));
-    assert_eq!(refusal("Unsubscribe", json!({"subscription": 9})).0, -32003);
-    assert_eq!(refusal("reboot", json!({})).0, -32601);
-}
-
-#[test]
-fn a_subscription_lives_until_it_is_ended() {
-    let daemon = Daemon::start(&[]);
-    let mut client = daemon.client();
-    let path = "WiFi.AccessPoint.1.AssociatedDevice.";
-    let params = json!({"path": path, "kinds": ["ValueChange"], "every-ms": 100});
-    let subscription = client.result("Subscribe", params)["subscription"].clone();
-    let reads = daemon.sample("stationd_reads_total");
-    // The subscription reads by itself, though no one asks.
-    daemon.until("a cadence has come", || {
-        (daemon.sample("stationd_reads_total") >= reads + 8.0).then_some(())
-    });
-    assert_eq!(client.result("Unsubscribe", json!({"subscription": subscription})), json!(true));
-    assert_eq!(client.refusal("Unsubscribe", json!({"subscription": subscription})).0, -32003);
+    assert_eq!(refusal("Subscribe", json!({})).0, -32601);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 /// RFC 3339 in UTC, to the second below, of a moment in ns since boot. A moment that is no date of the
 /// years 0 to 9999 is the nearest one that is.
-pub fn rfc3339(boot_ns: u64, wall_offset_ns: i64) -> String {
+pub(crate) fn rfc3339(boot_ns: u64, wall_offset_ns: i64) -> String {
     const FIRST: i128 = -62_167_219_200;
     const LAST: i128 = 253_402_300_799;
     let seconds = (i128::from(boot_ns) + i128::from(wall_offset_ns)).div_euclid(1_000_000_000);

@@ -1,0 +1,116 @@
+//! How the readings of an access point's stations are pulled from the kernel: one dump for all of them, and one for each
+//! interface that belongs to it.
+//!
+//! A child interface (AP_VLAN, four-address) that has gone meanwhile is left out; an access point's own interface that has gone
+//! is the caller's to hear of.
+
+use linux::{
+    netlink::{self, ReadCost},
+    nl80211::{Nl80211, StationReading},
+};
+use rustix::io::Errno;
+
+use crate::{
+    cost::Cost,
+    points::Point,
+    table::{Poll, Table},
+};
+
+/// A channel's noise changes slowly, and a survey is one more question: it is asked so often, ns.
+const SURVEY_EVERY_NS: u64 = 10_000_000_000;
+
+/// The kernel, and what asking it costs.
+pub struct Source<'a> {
+    pub kernel: &'a mut Nl80211,
+    pub cost: &'a mut Cost,
+}
+
+/// Reads all stations of a point into the table. The poll is the caller's to end; there is none where the
+/// list would not hold still, and no one is said to have left because of that.
+///
+/// # Errors
+///
+/// What the kernel said to the dump of the point's own interface. The table then still has whom it had.
+pub fn pull(
+    source: &mut Source<'_>,
+    table: &mut Table,
+    point: &Point,
+    now_ns: u64,
+) -> Result<Option<Poll>, netlink::Error> {
+    let Some(index) = point.index else { return Ok(None) };
+    let mut poll = table.begin(point.id, now_ns);
+    source.cost.dumps += 1;
+    let read = source.kernel.stations(index, |reading| {
+        table.read(&mut poll, reading);
+    })?;
+    account(source.cost, read);
+    table.attempt(&mut poll, read.restarts);
+    let mut settled = read.settled;
+    for child in &point.children {
+        settled &= pull_child(source, table, *child, &mut poll);
+    }
+    Ok(settled.then_some(poll))
+}
+
+/// Reads a child's stations into the poll of its access point; whether that is all of them. A child that
+/// has gone has none.
+fn pull_child(source: &mut Source<'_>, table: &mut Table, child: u32, poll: &mut Poll) -> bool {
+    source.cost.dumps += 1;
+    // Its attempts are its own; the poll of the access point goes on whatever they are.
+    let read = source.kernel.stations(child, |reading| {
+        table.read(poll, &StationReading { attempt: poll.attempt(), ..*reading });
+    });
+    match read {
+        Ok(read) => {
+            account(source.cost, read);
+            read.settled
+        }
+        Err(error) => error.is_refusal(Errno::NODEV),
+    }
+}
+
+/// Adds what a dump took.
+fn account(cost: &mut Cost, read: ReadCost) {
+    cost.messages += u64::from(read.messages);
+    cost.bytes += read.bytes;
+    cost.receives += u64::from(read.receives);
+    cost.interrupted += u64::from(read.restarts);
+}
+
+/// Asks for the noise of a point's channel where the last survey is old.
+pub(crate) fn survey_if_old(
+    kernel: &mut Nl80211,
+    point: &mut Point,
+    now_ns: u64,
+    cost: &mut Cost,
+) -> Result<(), netlink::Error> {
+    let is_old = |then| now_ns.saturating_sub(then) >= SURVEY_EVERY_NS;
+    let Some(index) = point.index.filter(|_| point.surveyed_ns.is_none_or(is_old)) else {
+        return Ok(());
+    };
+    let mut noise = None;
+    let read = kernel.survey(index, |channel| {
+        if channel.in_use {
+            noise = channel.noise_dbm;
+        }
+    });
+    cost.surveys += 1;
+    point.surveyed_ns = Some(now_ns);
+    match read {
+        Ok(read) => account(cost, read),
+        // A driver that keeps none, or has none at present, is no fault of the reading: the noise is
+        // unknown then.
+        Err(error) if is_without(&error) => {}
+        Err(error) => {
+            point.surveyed_ns = None;
+            return Err(error);
+        }
+    }
+    point.noise_dbm = noise;
+    Ok(())
+}
+
+/// Whether the interface is there, and its survey is not.
+fn is_without(error: &netlink::Error) -> bool {
+    matches!(error, netlink::Error::Refused { .. }) && !error.is_refusal(Errno::NODEV)
+}

@@ -1,0 +1,58 @@
+//! What the daemon says of its own work, a line each on standard error, and how much of it.
+
+use std::{
+    fmt,
+    io::{self, Write},
+};
+
+/// How much a message matters: the higher, the less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Nothing is said.
+    None,
+    /// Something may be wrong.
+    #[default]
+    Warning,
+    Info,
+}
+
+/// The highest level that is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trace(pub Level);
+
+impl Trace {
+    /// Says something of a part of the daemon, where its level is wanted.
+    #[inline]
+    pub fn event(self, part: &str, level: Level, message: fmt::Arguments<'_>) {
+        if level <= self.0 {
+            // Anyone who closed our standard error does not want to hear.
+            let _ = write_line(&mut io::stderr().lock(), part, level, message);
+        }
+    }
+}
+
+fn write_line(
+    out: &mut impl Write,
+    part: &str,
+    level: Level,
+    message: fmt::Arguments<'_>,
+) -> io::Result<()> {
+    let level = match level {
+        Level::None => "none",
+        Level::Warning => "warning",
+        Level::Info => "info",
+    };
+    writeln!(out, "stationd {level}: {part}: {message}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line_with_its_level_and_its_part() {
+        let mut line = Vec::new();
+        write_line(&mut line, "ubus", Level::Info, format_args!("{} of {}", 1, 2)).unwrap();
+        assert_eq!(line, b"stationd info: ubus: 1 of 2\n");
+    }
+}
