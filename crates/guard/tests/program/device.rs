@@ -151,7 +151,7 @@ impl Device {
     pub(crate) fn guard(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_guard"));
         command.args(words);
-        if !matches!(words[0], "check" | "replay" | "doctor") {
+        if words[0] != "check" {
             command.arg("--state").arg(self.path("state"));
         }
         command
