@@ -343,11 +343,11 @@ impl Unpacker<'_> {
         Ok(contents)
     }
 
-    /// The package whose install script is at a path, where someone named it and the recipe has no accounts of it.
+    /// The package whose install script is at a path, where it is not ours and the recipe has no accounts of it.
     fn strange(&self, path: &str) -> Option<String> {
         let package = path.strip_prefix(packages::SCRIPT_FOLDER)?.split('_').next()?;
-        let is_named = self.more.iter().any(|more| more.as_str() == package);
-        (is_named && !self.port.has_accounts_of(package)).then(|| package.to_owned())
+        let may_be = !self.more.is_empty() && !self.port.has_accounts_of(package);
+        may_be.then(|| package.to_owned())
     }
 
     fn copy_kernel(&self, kernel: &Place, tar: &mut BufReader<File>) -> Result<(), Error> {

@@ -438,21 +438,36 @@ kvm:x:116:
 render:x:117:
 ";
 
-/// Packages that studies add and whose install scripts make accounts and folders: these.
-pub(super) const ADDED: [&str; 3] = ["lldpd", "openssh-server", "snmpd"];
+/// Packages that come with ours, or that studies add, and whose install scripts make accounts and folders: these.
+const ADDED: [&str; 8] = [
+    "dbus-system-bus-common",
+    "dnsmasq-base",
+    "lldpd",
+    "openssh-client",
+    "openssh-server",
+    "passwd",
+    "snmpd",
+    "udev",
+];
 pub(super) const ADDED_USERS: &str = "\
 _lldpd:x:120:120::/run/lldpd:/bin/false
 sshd:x:121:121::/run/sshd:/bin/false
 Debian-snmp:x:122:122::/var/lib/snmp:/bin/false
+dnsmasq:x:123:123::/var/lib/misc:/bin/false
+messagebus:x:124:124::/nonexistent:/bin/false
 ";
 const ADDED_GROUPS: &str = "\
 _lldpd:x:120:
 sshd:x:121:
 Debian-snmp:x:122:
-_ssh:x:123:
+dnsmasq:x:123:
+messagebus:x:124:
+_ssh:x:125:
 ";
 pub(super) const ADDED_FOLDERS: &str = "\
 make - - - /run/agentx
+make - - - /run/dbus
+make - 123 65534 /run/dnsmasq
 make 755 - - /run/sshd
 keep - 112 112 /var/lib/prometheus
 keep - 122 122 /var/lib/snmp
