@@ -22,7 +22,6 @@ mod defend;
 mod ease;
 mod knob;
 mod ladder;
-mod offenders;
 mod outcome;
 mod signal;
 mod state;

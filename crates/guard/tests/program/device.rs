@@ -253,6 +253,12 @@ impl Running {
         self.child.id()
     }
 
+    pub(crate) fn children(&self) -> Vec<u32> {
+        let children = format!("/proc/{0}/task/{0}/children", self.pid());
+        let children = fs::read_to_string(children).unwrap();
+        children.split_whitespace().map(|child| child.parse().unwrap()).collect()
+    }
+
     /// Sends it a signal, by its name.
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args(["-s", name, &self.pid().to_string()]).status();
