@@ -168,7 +168,8 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     assert!(received(low) > received(none), "a weight of 2 gave nothing back");
     let work = |arm: &Arm| record(&trials, arm).application.as_ref().unwrap().ran_ns;
     assert!(work(&Arm::Application) > work(&control("shares-2")));
-    assert!(record(&trials, &control("guard-100")).guard.is_some());
+    let guarded = record(&trials, &control("guard-100")).guard.as_ref().unwrap();
+    assert!(!guarded.decisions.is_empty(), "{guarded:?}");
     // The path is busy for the whole window, so that the application stands still.
     assert_eq!(work(&control("freeze-while-busy")), 0);
     assert!(received(record(&trials, &control("freeze-while-busy"))) > received(none));

@@ -1,12 +1,14 @@
-//! Reports of recordings that perf made elsewhere: of an event that hardware counts, of a 32-bit program, of generated
-//! code, in a folder.
+//! Reports of recordings that perf made elsewhere: what they say beside perf's own report, of an event that hardware
+//! counts, of a 32-bit program, of generated code, in a folder.
 //!
 //! The recordings are written here, or by this machine's perf. No guest is raised.
 
-use std::{fs, process::Command};
+use std::{collections::BTreeMap, fs, process::Command};
+
+use model::architecture::Architecture;
 
 use crate::{
-    harness::{Ended, Place},
+    harness::{Ended, Place, guest::Program},
     hostile_inputs::inputs,
 };
 
@@ -35,6 +37,14 @@ fn the_hottest_function_of_an_event_that_is_no_clock_is_shown_by_its_share() {
     assert!(!ended.stdout.contains("/s"), "what it costs was not measured:\n{ended}");
 }
 
+/// Debian's perf, in the place's folder: what it prints, or why it did not.
+fn perf(place: &Place, words: &str) -> Result<String, String> {
+    let output = Command::new("perf").args(words.split(' ')).current_dir(place.path("")).output();
+    let output = output.map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+}
+
 /// A program without a C library: no machine has one for 32 bits.
 const SPIN: &str = r#"
 static volatile unsigned sink, rounds;
@@ -53,27 +63,21 @@ void _start(void)
 "#;
 
 /// What this machine's perf records of that program, in `perf.data`; `None` where it may not, or the program does not run.
-fn recorded(place: &Place, cc: &[&str], perf: &[&str]) -> Option<()> {
+fn recorded(place: &Place, cc: &[&str], how: &str) -> Option<()> {
     place.write("spin.c", SPIN);
     let mut command = Command::new("cc");
     command.current_dir(place.path("")).args(["-nostdlib", "-static", "-O1", "-o", "spin"]);
     let built = command.arg("spin.c").args(cc).output().unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let mut command = Command::new("perf");
-    command.current_dir(place.path("")).args(["record", "-q", "-F", "999", "-e", "cpu-clock:u"]);
-    match command.args(perf).args(["-o", "perf.data", "./spin"]).output() {
-        Ok(output) if output.status.success() => return Some(()),
-        Ok(output) => skip::skip!("perf: {}", String::from_utf8_lossy(&output.stderr).trim()),
-        Err(error) => skip::skip!("no perf: {error}"),
-    }
-    None
+    let record = format!("record -q -F 999 -e cpu-clock:u {how} -o perf.data ./spin");
+    perf(place, &record).map(drop).map_err(|why| skip::skip!("perf does not record: {why}")).ok()
 }
 
 #[test]
 fn a_32_bit_program_of_a_64_bit_kernel_has_its_functions_and_their_callers() {
     let place = Place::without_guests();
-    let how = ["--call-graph", "dwarf,4096"];
-    let Some(()) = recorded(&place, &["-m32"], &how) else { return };
+    let how = "--call-graph dwarf,4096";
+    let Some(()) = recorded(&place, &["-m32"], how) else { return };
     let words = ["export", "--perf-data", "perf.data", "--root", "/", "--format", "folded"];
     let ended = place.headroom(words).run();
     let samples = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u32>().unwrap();
@@ -86,7 +90,7 @@ fn a_32_bit_program_of_a_64_bit_kernel_has_its_functions_and_their_callers() {
 #[test]
 fn a_folder_with_a_file_for_each_ring_is_read_whole() {
     let place = Place::without_guests();
-    let Some(()) = recorded(&place, &[], &["--threads", "-g"]) else { return };
+    let Some(()) = recorded(&place, &[], "--threads -g") else { return };
     assert!(place.path("perf.data/data.0").exists());
     let words = ["report", "--perf-data", "perf.data", "--root", "/"];
     let ended = place.headroom(words).run();
@@ -119,4 +123,34 @@ fn generated_code_has_the_names_that_its_program_wrote() {
     assert_eq!(cells[1..3], ["50", "JS:~add_stations"], "{ended}");
     ended.prints("[generated code]").prints("no mapping");
     assert!(!ended.stdout.contains("of_another_process"), "{ended}");
+}
+
+#[test]
+fn functions_have_the_shares_that_perfs_own_report_of_the_same_recording_gives_them() {
+    let place = Place::without_guests();
+    let program = Program { name: "tower", source: "tower.c", flags: &["-O1"] };
+    program.compile(Architecture::X86_64, &place.path(program.name));
+    let record = "record -q -e cpu-clock:u -F 1999 --call-graph dwarf,8192 -o perf.data ./tower";
+    if let Err(why) = perf(&place, record) {
+        return skip::skip!("perf does not record: {why}");
+    }
+    let shown =
+        "report -i perf.data --children --no-inline --stdio -g none -F overhead_children,sym -t |";
+    let shown = perf(&place, shown).unwrap();
+    let theirs = shown.lines().filter_map(|line| {
+        let (share, symbol) = line.split_once('|')?;
+        let share = share.trim().strip_suffix('%')?.parse::<f64>().ok()?;
+        // glibc's have their version with them.
+        let name = symbol.trim().strip_prefix("[.] ")?.split('@').next()?;
+        Some((name.to_owned(), share))
+    });
+    let report = ["--json", "report", "--perf-data", "perf.data", "--root", "/"];
+    let said = place.headroom(report).run().code(0).json();
+    let functions = said[0]["functions"].as_array().unwrap().iter().map(|function| {
+        let share = function["share"].as_f64().unwrap() * 100.0;
+        (function["name"].as_str().unwrap().to_owned(), (share * 100.0).round() / 100.0)
+    });
+    let (ours, theirs): (BTreeMap<_, _>, BTreeMap<_, _>) = (functions.collect(), theirs.collect());
+    assert!(["direct", "deeper", "of_no_fixed_size", "main"].iter().all(|name| ours[*name] > 1.0));
+    assert_eq!(ours, theirs);
 }

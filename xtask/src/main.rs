@@ -5,15 +5,12 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer reads this")]
 
-mod against_perf;
 mod check;
 mod dist;
 mod fault;
-mod functions;
 mod fuzz;
 mod lexer;
 mod rules;
-mod source;
 mod workspace;
 
 use std::{env, path::PathBuf, process::ExitCode};
@@ -27,7 +24,6 @@ Commands:
   check          the rules of CONTRIBUTING.md, formatting, lints, and the documentation
   check --rules  the rules alone, in a second
   check --but-lints  all but lints
-  against-perf   our recording of stacks alongside `perf record`, in one guest (needs `make build`)
   sensitivity [N] what comparisons find, and how often they cry wolf, from N pairs (needs `make build`);
                  --of RUN: from a run that is there
   site           the documentation as a site in target/site/html, with every link of it followed
@@ -47,7 +43,6 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         ["check"] => exit_code(check::everything(&root())),
-        ["against-perf"] => exit_code(against_perf::run(&root())),
         ["sensitivity", words @ ..] => exit_code(package("sensitivity", words)),
         ["site"] => exit_code(package("site", &[])),
         ["dist", words @ ..] => exit_code(dist::run(&root(), words)),

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, PackageId};
 
-use crate::source::Source;
+use crate::lexer;
 
 /// Folders that are generated.
 const MADE: [&str; 5] = [".git", "fuzz/artifacts", "fuzz/target", "runs", "target"];
@@ -35,6 +35,24 @@ pub(crate) struct Workspace {
     pub(crate) budget: String,
     /// `docs/design/dependencies.md`.
     pub(crate) reasons: String,
+}
+
+/// A Rust file of the repository.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    /// From the repository's root, with slashes.
+    pub(crate) path: String,
+    pub(crate) text: String,
+    /// Without comments, strings and characters; lines keep their places.
+    pub(crate) code: String,
+}
+
+impl Source {
+    /// The file at this path with this text.
+    pub(crate) fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { path: path.into(), code: lexer::code(&text), text }
+    }
 }
 
 /// One of our crates.

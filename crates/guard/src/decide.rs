@@ -22,7 +22,6 @@ mod defend;
 mod ease;
 mod knob;
 mod ladder;
-mod offenders;
 mod outcome;
 mod signal;
 mod state;
@@ -83,8 +82,7 @@ pub enum Condition {
 }
 
 /// What is wanted from now on, and why.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
     /// Wi-Fi's condition.
     pub condition: Condition,
@@ -105,8 +103,7 @@ pub struct Decision {
 }
 
 /// What became of the last decision: fed back, so that a lever that this device refuses is not pulled again.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Levers that could not be moved: application (or `wifi`), lever, why.
     pub refused: Vec<(String, Lever, String)>,
@@ -117,8 +114,7 @@ pub struct Outcome {
 }
 
 /// A lever, from the cheapest up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lever {
     /// `cpu.shares`, `cpu.weight`.
     Weight,

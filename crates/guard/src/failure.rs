@@ -14,8 +14,6 @@ pub const USAGE: u8 = 2;
 pub const INVALID: u8 = 3;
 /// This device lacks something, or another guard has it.
 pub const ENVIRONMENT: u8 = 4;
-/// Somebody stopped it before it had its result.
-pub const INTERRUPTED: u8 = 130;
 
 /// Why a verb did not do what it was to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,22 +43,12 @@ impl Failure {
         Self { code: INVALID, line: line.into() }
     }
 
-    pub fn environment(error: &dyn Error) -> Self {
-        Self { code: ENVIRONMENT, line: chain(error) }
-    }
-
-    /// A file that was named cannot be read.
-    pub fn unreadable(path: &Path, error: &io::Error) -> Self {
-        Self { code: USAGE, line: format!("cannot read {}: {error}", path.display()) }
-    }
-
     /// A file cannot be written.
     pub fn unwritable(path: &Path, error: &io::Error) -> Self {
         Self { code: ENVIRONMENT, line: format!("cannot write {}: {error}", path.display()) }
     }
 
-    /// A signal came first.
-    pub fn interrupted() -> Self {
-        Self { code: INTERRUPTED, line: "interrupted; everything is put back".to_owned() }
+    pub fn environment(error: &dyn Error) -> Self {
+        Self { code: ENVIRONMENT, line: chain(error) }
     }
 }

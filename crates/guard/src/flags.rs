@@ -5,20 +5,19 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use model::span::Span;
 
-/// Where guard keeps its lock, its journal, its record and its socket.
+/// Where guard keeps its lock, its journal and its socket.
 pub const STATE_FOLDER: &str = "/run/headroom/guard";
 
 const EXAMPLES: &str = "\
 Examples:
   guard check /etc/headroom/guard.toml          what it would bound here, and nothing more
   guard run /etc/headroom/guard.toml            defend Wi-Fi until a signal comes
-  guard status                                  who is bounded, why, and what it costs
+  guard status                                  who is bounded, and why
   guard set 60                                  give applications more, while it runs
-  guard characterize /etc/headroom/guard.toml --curve curve.json --svg curve.svg
   guard restore                                 put back what a guard left that was killed
 
 Whatever guard changes is put back when it ends, however it ends.
-Exit codes: 0 pass, 2 usage, 3 invalid, 4 environment, 130 interrupted.";
+Exit codes: 0 pass, 2 usage, 3 invalid, 4 environment.";
 
 /// The program `guard`.
 #[derive(Debug, Parser)]
@@ -49,7 +48,7 @@ pub enum Verb {
     Run(Run),
     /// Say which processes a policy would bound on this device
     Check(Check),
-    /// Say who is bounded, why, and what it costs
+    /// Say who is bounded, and why
     Status(Status),
     /// Change the aggressiveness of the guard that runs
     Set(Set),
@@ -57,18 +56,12 @@ pub enum Verb {
     Reload(Reload),
     /// Put back what a guard left that was killed
     Restore(Restore),
-    /// Decide again what a record holds, with the same or another policy
-    Replay(Replay),
-    /// Measure what each setting keeps of Wi-Fi and of applications here
-    Characterize(Characterize),
-    /// Say what is misplaced on this device, and what to do
-    Doctor(Doctor),
 }
 
 /// Where the guard that is meant keeps its files.
 #[derive(Args, Clone, Debug)]
 pub struct Place {
-    /// Folder of guard's lock, journal, record and socket
+    /// Folder of guard's lock, journal and socket
     #[arg(long, value_name = "DIR", default_value = STATE_FOLDER, value_hint = ValueHint::DirPath)]
     pub state: PathBuf,
 }
@@ -76,8 +69,7 @@ pub struct Place {
 const RUN_EXAMPLES: &str = "\
 Examples:
   guard run /etc/headroom/guard.toml
-  guard run guard.toml --dry-run --for 60s      decide and record, write nothing
-  guard run guard.toml --curve curve.json       the knob means this device's curve
+  guard run guard.toml --dry-run --for 60s      decide, and write nothing
   guard run guard.toml --listen 127.0.0.1:9811  metrics for Prometheus
 
 TERM, INT and HUP restore everything and end it with 0. USR1 reads the policy again.
@@ -90,7 +82,7 @@ pub struct Run {
     /// The policy file
     #[arg(value_hint = ValueHint::FilePath)]
     pub policy: PathBuf,
-    /// Decide and record, and write nothing
+    /// Decide, and write nothing
     #[arg(long)]
     pub dry_run: bool,
     /// Decide once, print the status, restore, and end
@@ -102,21 +94,15 @@ pub struct Run {
     /// End after so long [default: when a signal comes]
     #[arg(long = "for", value_name = "TIME")]
     pub span: Option<Span>,
-    /// This device's curve, as `guard characterize` wrote it: the knob then means that
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub curve: Option<PathBuf>,
     /// Serve metrics over HTTP at this address of the loopback interface
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = loopback)]
     pub listen: Option<SocketAddr>,
     /// Serve metrics under this name, too (repeatable); addresses and localhost always are
     #[arg(long = "host", value_name = "NAME", requires = "listen")]
     pub hosts: Vec<String>,
-    /// Record readings and decisions here, in this file and FILE.1 [default: record in guard's folder]
+    /// Append a line of JSON to this file for each tick
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub record: Option<PathBuf>,
-    /// The most that the record takes, MiB; in memory where the folder is: 1 MiB is about 2 minutes of work
-    #[arg(long, value_name = "MIB", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=4096))]
-    pub record_size: u64,
     /// The folder.
     #[command(flatten)]
     pub place: Place,
@@ -209,71 +195,4 @@ pub struct Restore {
     /// The folder.
     #[command(flatten)]
     pub place: Place,
-}
-
-/// `guard replay`.
-#[derive(Args, Debug)]
-#[command(
-    after_help = "Examples:\n  guard replay /run/headroom/guard/record\n  guard replay record --policy other.toml     what that would have decided\n\nIt ends with 3 where the same policy decides otherwise than the record says."
-)]
-pub struct Replay {
-    /// The record
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub record: PathBuf,
-    /// Another policy than the record's
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub policy: Option<PathBuf>,
-    /// Print JSON for machines
-    #[arg(long)]
-    pub json: bool,
-}
-
-const CHARACTERIZE_EXAMPLES: &str = "\
-Examples:
-  guard characterize guard.toml --curve curve.json --svg curve.svg
-  guard characterize guard.toml --stressor '--stream 2'   stress-ng stands in for applications
-  guard characterize guard.toml --span 10s --blocks 5     longer and closer
-
-Let traffic run as it does when it matters. Everything is put back at the end of it.";
-
-/// `guard characterize`.
-#[derive(Args, Debug)]
-#[command(after_help = CHARACTERIZE_EXAMPLES)]
-pub struct Characterize {
-    /// The policy file
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub policy: PathBuf,
-    /// Let stress-ng with these words stand in for the policy's applications
-    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
-    pub stressor: Option<String>,
-    /// How long each setting is measured
-    #[arg(long, value_name = "TIME", default_value = "4s")]
-    pub span: Span,
-    /// How often the whole ladder is measured, each time in another order
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=100))]
-    pub blocks: u32,
-    /// The number that orders are drawn from
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-    /// Write the curve for `guard run --curve`
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub curve: Option<PathBuf>,
-    /// Draw the curve
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub svg: Option<PathBuf>,
-    /// Print the curve as JSON in place of the table
-    #[arg(long)]
-    pub json: bool,
-    /// The folder.
-    #[command(flatten)]
-    pub place: Place,
-}
-
-/// `guard doctor`.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  guard doctor\n  guard doctor --json")]
-pub struct Doctor {
-    /// Print JSON for machines
-    #[arg(long)]
-    pub json: bool,
 }

@@ -5,6 +5,7 @@
 //! files and their texts; which value is wanted is `act`'s question. docs/design/guard-restore.md says how
 //! restoring decides.
 
+#[cfg(test)]
 pub mod fake;
 mod files;
 mod knob;

@@ -7,8 +7,7 @@
 //! ```text
 //! Policy ─┐
 //! Reading ┼─(decide: pure)──► Decision: wanted Bounds, in words why ──(act)──► kernel
-//! State ──┘        ▲                                                    │ journal: old values first
-//!                  └── recorder: every reading and decision, for replay ◄┘
+//! State ──┘                                                             │ journal: old values first
 //! ```
 //!
 //! | module | what |
@@ -22,23 +21,18 @@
 //! | [`act`] | bounds to the kernel, verified, and back |
 //! | [`journal`] | old values, written ahead; restoring them |
 //! | [`watchdog`] | the process that restores when guard dies |
-//! | [`recorder`] | readings and decisions on disk, and their replay |
 //! | [`run`] | the loop |
 //! | [`status`] | who is bounded, why, what it costs: for people, JSON, OpenMetrics |
-//! | [`characterize`] | this device's curve of Wi-Fi kept against application work kept |
-//! | [`doctor`] | what is misplaced on this device |
-//! | [`flags`], [`sources`] | what was typed; the policy and the curve that it names |
+//! | [`flags`] | what was typed |
 //! | [`failure`], `output` | how a verb ends, and what is printed |
 //! | [`control`] | asking the guard that runs |
 //! | [`command`] | the verbs, the same in `guard` and `headroom guard` |
 
 pub mod act;
 pub mod bounds;
-pub mod characterize;
 pub mod command;
 pub mod control;
 pub mod decide;
-pub mod doctor;
 pub mod failure;
 pub mod flags;
 pub mod groups;
@@ -46,9 +40,7 @@ pub mod journal;
 mod output;
 pub mod policy;
 pub mod reading;
-pub mod recorder;
 pub mod run;
 pub mod sense;
-pub mod sources;
 pub mod status;
 pub mod watchdog;

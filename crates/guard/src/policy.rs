@@ -12,9 +12,9 @@ use std::{
 };
 
 use model::share::Share;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Policy {
     /// How hard Wi-Fi is defended, 0 to 100. 0 gives way early and only by weights; 100 defends it with
@@ -24,12 +24,12 @@ pub struct Policy {
     #[serde(default)]
     pub protect: Protect,
     /// What all applications together keep at least, of one CPU, whatever Wi-Fi wants.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub application_floor: Option<Share>,
     /// What guard may use beyond weights.
     #[serde(default)]
     pub allow: Allow,
-    #[serde(default, rename = "application", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, rename = "application")]
     pub applications: Vec<Rule>,
 }
 
@@ -37,38 +37,26 @@ fn eighty() -> u8 {
     80
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Protect {
     /// Interfaces by name, `*` at the end for the rest: `wlan*`. Empty: every wireless one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<String>,
     /// Daemons that are never bounded and whose waiting counts: process names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub daemons: Vec<String>,
     /// The target: `95%` of the CPU time that Wi-Fi's work asks for, or a rate as `400 Mb/s` (kept while there is
     /// demand for it). Without one, aggressiveness gives it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
 }
 
 /// A target in Wi-Fi's terms.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum Target {
     /// A share of what Wi-Fi would have alone.
     Part(Share),
     /// Bits in a second, received and sent, over all protected interfaces.
     Rate(u64),
-}
-
-impl From<Target> for String {
-    fn from(target: Target) -> Self {
-        match target {
-            Target::Part(share) => share.to_string(),
-            Target::Rate(bits) => format!("{bits} b/s"),
-        }
-    }
 }
 
 impl TryFrom<String> for Target {
@@ -96,7 +84,7 @@ impl TryFrom<String> for Target {
 }
 
 /// What guard may use beyond weights; everything else is never touched.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Allow {
     pub idle: bool,
@@ -129,30 +117,23 @@ impl Default for Allow {
 }
 
 /// An application: exactly one of the ways to find it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Rule {
     /// Its name in every line about it.
     pub name: String,
     /// A procd service (`/etc/init.d/NAME`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
     /// A control group, below the hierarchy's root: `/apps/backup`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// An executable: a name as in `/proc/PID/comm`, or a path.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<String>,
     /// A user, by name or number, but not root: most of what keeps the device alive is root's.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// A container: its id, or the beginning of it, as the group's name has it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
     /// What it keeps at least, of one CPU.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub floor: Option<Share>,
 }
 

@@ -1,12 +1,9 @@
-//! What guard saw in one tick: plain values, recorded as they are, so that a decision can be replayed.
+//! What guard saw in one tick: plain values.
 //!
 //! Everything is a difference over the tick's span unless its doc says otherwise. What this device cannot
 //! tell is `None`, never 0. Reading the kernel is `sense`'s work.
 
-use serde::{Deserialize, Serialize};
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// When the tick ended, ns of the boot's clock.
     pub at_ns: u64,
@@ -28,8 +25,7 @@ pub struct Reading {
     pub own_ns: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interface {
     pub name: String,
     pub rx_bytes: u64,
@@ -53,8 +49,7 @@ pub struct Interface {
 }
 
 /// One CPU; ns of the tick.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cpu {
     pub cpu: u32,
     /// User and nice time.
@@ -78,8 +73,7 @@ pub struct Cpu {
 }
 
 /// A thread that carries Wi-Fi's work, or a protected daemon.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Worker {
     pub tid: u32,
     pub name: String,
@@ -93,8 +87,7 @@ pub struct Worker {
     pub waited_ns: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorkerKind {
     /// `ksoftirqd/N`: softirqs that were put off. Bound to its CPU; no control group takes it.
     #[default]
@@ -108,8 +101,7 @@ pub enum WorkerKind {
 }
 
 /// An application that may be bounded.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Application {
     /// Its name in the policy.
     pub name: String,

@@ -170,7 +170,8 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::PackagesInFirmware(_)
         | E::Exists(_)
         | E::NotARun { .. }
-        | E::OtherKind { .. } => USAGE,
+        | E::OtherKind { .. }
+        | E::StrangeAccounts(_) => USAGE,
         E::Merge(refusal) => merge_code(refusal),
         E::Machine(_) | E::Changed { .. } => INVALID,
         E::File { .. }

@@ -126,6 +126,12 @@ pub enum Error {
     /// The guest's image lacks something that the virtual access point needs.
     #[error("the packages have no `{0}`; the image cannot be made from them")]
     ImageLacks(String),
+    /// A package that somebody added makes users or groups that are in no table.
+    #[error(
+        "the package `{0}` makes users or groups when it is installed, and install scripts do not run; leave it out, and \
+         bring its daemon as a file with the key `programs`, or a root that has both with --rootfs"
+    )]
+    StrangeAccounts(String),
     /// A file that is to be flashed is no image for a board.
     #[error("{} is no image for a board: {why}; `headroom image --board FILE` makes one", path.display())]
     NoBoardImage {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{fault::Fault, source::Source};
+use crate::{fault::Fault, workspace::Source};
 
 /// The file with the budgets.
 const FILE: &str = "xtask/budget.toml";

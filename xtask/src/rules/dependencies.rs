@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use crate::{
     fault::Fault,
     lexer::words,
-    source::Source,
-    workspace::{Dependency, Package, Workspace, line_of_key},
+    workspace::{Dependency, Package, Source, Workspace, line_of_key},
 };
 
 const PAGE: &str = "docs/design/dependencies.md";

@@ -5,11 +5,10 @@
 mod budget;
 mod dependencies;
 mod device;
+mod files;
 mod layers;
-mod names;
 mod paths;
 mod studies;
-mod text;
 
 use crate::{fault::Fault, workspace::Workspace};
 
@@ -20,8 +19,9 @@ pub(crate) fn faults(workspace: &Workspace) -> Vec<Fault> {
     faults.extend(packages.iter().flat_map(layers::faults));
     faults.extend(packages.iter().flat_map(device::faults));
     faults.extend(dependencies::faults(workspace));
-    faults.extend(files.iter().filter_map(|path| names::fault(path)));
-    faults.extend(sources.iter().flat_map(text::faults));
+    faults.extend(files.iter().filter_map(|path| files::name(path)));
+    faults.extend(sources.iter().filter_map(files::header));
+    faults.extend(sources.iter().filter_map(files::length));
     faults.extend(sources.iter().flat_map(paths::faults));
     let names = studies::names(studies);
     faults.extend(sources.iter().flat_map(|source| studies::faults(source, &names)));

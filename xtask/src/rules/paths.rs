@@ -4,7 +4,7 @@
 //! A call of `join` there takes a literal or a constant of ours. The few others stand in [`OURS`], each with the
 //! reason why its argument is not from outside.
 
-use crate::{fault::Fault, lexer, source::Source};
+use crate::{fault::Fault, lexer, workspace::Source};
 
 /// Where texts from outside arrive.
 const HOST: [&str; 4] = ["analysis", "headroom", "lab", "report"];

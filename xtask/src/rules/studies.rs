@@ -2,7 +2,7 @@
 //!
 //! Only names with a dash are looked for: `found` and `task` are words as well. Examples in help are longer texts.
 
-use crate::{fault::Fault, lexer::line_at, source::Source};
+use crate::{fault::Fault, lexer::line_at, workspace::Source};
 
 const LIBRARIES: [&str; 5] = ["analysis", "headroom", "lab", "model", "report"];
 

@@ -27,15 +27,13 @@ pub(super) fn ticks(record: &str) -> Vec<Tick> {
 
 fn tick(line: &str) -> Option<Tick> {
     let line: Value = serde_json::from_str(line).ok()?;
-    let tick = line.get("tick")?;
-    let decision = tick.get("decision")?;
     Some(Tick {
-        at_ns: tick.get("reading")?.get("at_ns")?.as_u64()?,
-        kept: decision.get("kept").and_then(Value::as_f64),
-        target: decision.get("target").and_then(Value::as_f64).unwrap_or(1.0),
-        changed: decision.get("changed").and_then(Value::as_bool).unwrap_or_default(),
-        reason: decision.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned(),
-        writes: tick.get("outcome")?.get("writes").and_then(Value::as_u64).unwrap_or_default(),
+        at_ns: line["at_ns"].as_u64()?,
+        kept: line["kept"].as_f64(),
+        target: line["target"].as_f64()?,
+        changed: line["changed"].as_bool()?,
+        reason: line["reason"].as_str()?.to_owned(),
+        writes: line["writes"].as_u64()?,
     })
 }
 
@@ -92,7 +90,7 @@ mod tests {
 
     fn line(at_ms: u64, kept: &str, changed: bool) -> String {
         format!(
-            r#"{{"tick":{{"outcome":{{"writes":2}},"reading":{{"at_ns":{}}},"decision":{{"kept":{kept},"target":0.98,"changed":{changed},"reason":"at {at_ms}"}}}}}}"#,
+            r#"{{"at_ns":{},"kept":{kept},"target":0.98,"changed":{changed},"reason":"at {at_ms}","writes":2}}"#,
             at_ms * 1_000_000
         )
     }
@@ -136,6 +134,6 @@ mod tests {
 
     #[test]
     fn lines_that_are_no_ticks_are_passed_over() {
-        assert_eq!(ticks("{\"head\":{}}\nnonsense\n{\"tick\":{}}\n"), []);
+        assert_eq!(ticks("{}\nnonsense\n{\"at_ns\":1,\"ke"), []);
     }
 }

@@ -47,7 +47,8 @@ const BEGINS: Duration = Duration::from_secs(10);
 pub(super) const RESTORES: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(10);
 
-/// A half of guard's record is 1 MiB and a line.
+/// Its record of ticks, in its folder of state; hours of them fit in.
+const RECORD: &str = "record";
 const LONGEST_RECORD: u64 = 16 << 20;
 
 /// guard at work. Dropping it ends it.
@@ -86,6 +87,7 @@ impl Guarding {
         let before = group.map(Group::bounds).unwrap_or_default();
         let mut command = Command::new(&program);
         command.arg("run").arg(folder.path_of("guard.toml")).arg("--state").arg(state.path());
+        command.arg("--record").arg(state.path_of(RECORD));
         let running = Companion::start(command, place(road, group)?).map_err(refused(what))?;
         let mut guarding = Self { running, program, before, state };
         let socket = guarding.state.path_of("control");
@@ -133,7 +135,8 @@ impl Guarding {
         let after = group.map(Group::bounds).unwrap_or_default();
         // Its record is in the boot's clock, which differs by the time that the machine slept.
         let slept_ns = boottime_ns().saturating_sub(monotonic_ns());
-        let ticks = guard_record::ticks(&self.record());
+        let record = self.state.read(RECORD, LONGEST_RECORD).unwrap_or_default();
+        let ticks = guard_record::ticks(&String::from_utf8_lossy(&record));
         let moments = Moments {
             opens_ns: moments.opens_ns + slept_ns,
             closes_ns: moments.closes_ns + slept_ns,
@@ -141,15 +144,6 @@ impl Guarding {
         };
         let reported = guard_record::summary(&ticks, moments);
         GuardRecord { resident_kib, restored: after == self.before, ..reported }
-    }
-
-    /// Its record: the older half first.
-    fn record(&self) -> String {
-        let half = |name: &str| {
-            let bytes = self.state.read(name, LONGEST_RECORD).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).into_owned()
-        };
-        half("record.1") + &half("record")
     }
 
     /// Memory that it holds, KiB.

@@ -7,7 +7,6 @@ pub mod verbs;
 
 pub use crate::flags::{Guard, Program};
 use crate::{
-    characterize,
     failure::USAGE,
     flags::Verb,
     output::{complain, ended, print},
@@ -23,9 +22,6 @@ pub fn carry_out(guard: &Guard, name: &str) -> u8 {
         Verb::Set(flags) => verbs::set(flags),
         Verb::Reload(flags) => verbs::reload(flags),
         Verb::Restore(flags) => verbs::restore(flags),
-        Verb::Replay(flags) => verbs::replay(flags),
-        Verb::Characterize(flags) => characterize::characterize(flags, name),
-        Verb::Doctor(flags) => verbs::doctor(flags),
     };
     match outcome {
         Ok(text) => print(name, &text),

@@ -1,6 +1,6 @@
 //! The verbs that are short: each asks another module, and makes text of the answer.
 
-use std::{fmt::Write, path::Path};
+use std::fmt::Write;
 
 use linux::error::chain;
 use model::share::Share;
@@ -8,15 +8,12 @@ use serde::Serialize;
 
 use crate::{
     control::ask,
-    doctor as examination,
     failure::{ENVIRONMENT, Failure, INVALID, Output},
     flags,
     groups::{Application, Applications, Hierarchies},
     journal::{self, Report},
     output::json,
     policy::Policy,
-    recorder,
-    sources::{self, Sources},
     status::{
         Status, openmetrics,
         words::{self, Words},
@@ -45,7 +42,7 @@ struct CheckedApplication<'a> {
 
 /// `guard check`.
 pub fn check(flags: &flags::Check) -> Output {
-    let policy = Sources::read(&flags.policy, None)?.written;
+    let policy = Policy::read(&flags.policy).map_err(|error| Failure::usage(error.to_string()))?;
     let hierarchies = Hierarchies::find();
     let found = Applications::find(&policy, &hierarchies).map_err(|refusal| {
         Failure::usage(format!("{}: {}", flags.policy.display(), chain(&refusal)))
@@ -186,81 +183,4 @@ pub fn restore(flags: &flags::Restore) -> Output {
         return Ok(format!("nothing to restore: no journal in {}\n", flags.place.state.display()));
     }
     Ok(report.to_string())
-}
-
-/// `guard doctor`.
-pub fn doctor(flags: &flags::Doctor) -> Output {
-    let findings = examination::examine(Path::new("/"));
-    Ok(if flags.json { json(&findings) } else { examination::text(&findings) })
-}
-
-/// `guard replay`.
-///
-/// # Errors
-///
-/// Where the record cannot be read, or does not come out as it says.
-pub fn replay(flags: &flags::Replay) -> Output {
-    let file = &flags.record;
-    let report = match &flags.policy {
-        None => recorder::replay(file),
-        Some(policy) => recorder::replay_with(file, &sources::policy(policy)?),
-    };
-    let report = report.map_err(|error| Failure::unreadable(file, &error))?;
-    let text = if flags.json { replayed_json(&report) } else { replayed(&report) };
-    if flags.policy.is_none() && !report.is_same() {
-        let line = format!("it does not decide as the record says\n{text}");
-        return Err(Failure { code: INVALID, line });
-    }
-    Ok(text)
-}
-
-/// Differences that are told in words.
-const MOST_LISTED: usize = 20;
-
-fn replayed(report: &recorder::Report) -> String {
-    let mut out = format!(
-        "{} ticks decided again, {} of them otherwise than recorded; {} gaps, {} without a state to begin with\n",
-        report.ticks, report.different, report.gaps, report.unknown
-    );
-    for floor in &report.floors {
-        let _ = writeln!(out, "{floor}");
-    }
-    for fault in &report.faults {
-        // Writing to a string does not fail.
-        let _ = writeln!(out, "fault: {fault}");
-    }
-    for one in report.differences.iter().take(MOST_LISTED) {
-        let _ = writeln!(
-            out,
-            "at {:.1} s of the boot's clock\n  recorded: {}\n  now:      {}",
-            one.at_ns as f64 / 1e9,
-            one.recorded.reason,
-            one.replayed.reason
-        );
-    }
-    out
-}
-
-fn replayed_json(report: &recorder::Report) -> String {
-    let differences: Vec<_> = report
-        .differences
-        .iter()
-        .map(|one| {
-            serde_json::json!({
-                "at_ns": one.at_ns,
-                "recorded": one.recorded,
-                "replayed": one.replayed,
-            })
-        })
-        .collect();
-    let faults: Vec<String> = report.faults.iter().map(ToString::to_string).collect();
-    json(&serde_json::json!({
-        "ticks": report.ticks,
-        "unknown": report.unknown,
-        "gaps": report.gaps,
-        "different": report.different,
-        "floors": report.floors,
-        "differences": differences,
-        "faults": faults,
-    }))
 }

@@ -2,8 +2,8 @@
 //! worked before, waiting for the proof of the last step, weights, the next rung of the ladder.
 
 use super::{
-    Controller, LONGEST_COOLDOWN_NS, Lever, offenders::LEAST_BLAME, outcome::WIFI, state::Spent,
-    state::Trial, words,
+    Controller, LONGEST_COOLDOWN_NS, Lever, outcome::WIFI, state::Spent, state::Trial,
+    weigh::LEAST_BLAME, words,
 };
 use crate::bounds::{Bounds, FULL_WEIGHT};
 

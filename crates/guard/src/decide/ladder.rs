@@ -6,7 +6,7 @@
 
 use model::share::Share;
 
-use super::{Controller, Lever, offenders::LEAST_BLAME, words};
+use super::{Controller, Lever, weigh::LEAST_BLAME, words};
 use crate::bounds::Bounds;
 
 /// Nice value of Wi-Fi's threads: ten steps are a weight of 9.3 times a nice-0 thread's (kernel/sched/core.c,

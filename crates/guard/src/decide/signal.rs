@@ -13,8 +13,6 @@
 //! An application's CPU time per CPU may be unknown (cgroup v2). It is then laid over the CPUs in proportion to
 //! what threads other than Wi-Fi's ran on them.
 
-use serde::{Deserialize, Serialize};
-
 use crate::{
     policy::Policy,
     reading::{Application, Cpu, Reading, WorkerKind},
@@ -37,8 +35,7 @@ const SQUEEZE_LOSS: f64 = 0.1;
 const SQUEEZES_A_SECOND: f64 = 5.0;
 
 /// What the loss was told by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Source {
     #[default]
     Waiting,

@@ -1,17 +1,13 @@
 //! What the function remembers from tick to tick, as plain values.
 
-use serde::{Deserialize, Serialize};
-
 use super::{Condition, FIRST_COOLDOWN_NS, Lever, signal::Signal};
 use crate::{
     bounds::{Bounds, Placement},
     policy::Policy,
 };
 
-/// What the function remembers from tick to tick. Serialised with the first record of a file, so that a replay
-/// begins where the record does.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+/// What the function remembers from tick to tick.
+#[derive(Clone, Debug, PartialEq)]
 pub struct State {
     /// When the last tick ended, ns of the boot's clock.
     pub at_ns: u64,
@@ -74,8 +70,7 @@ impl Default for State {
 }
 
 /// Smoothed CPU times, in CPUs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flow {
     /// Ticks that are in it.
     pub ticks: u32,
@@ -121,8 +116,7 @@ impl Flow {
 }
 
 /// An application of the policy.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Held {
     pub name: String,
     pub bounds: Bounds,
@@ -133,8 +127,7 @@ pub struct Held {
 }
 
 /// A step that has yet to prove itself.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trial {
     pub lever: Option<Lever>,
     /// The measure before it.
@@ -152,8 +145,7 @@ pub struct Trial {
 }
 
 /// A step back.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Relaxed {
     /// The application's place in the policy; `None`: Wi-Fi's own placement.
     pub application: Option<usize>,
@@ -164,7 +156,7 @@ pub struct Relaxed {
 }
 
 /// A lever that is of no use for now.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Spent {
     /// The application, or `wifi`.
     pub who: String,

@@ -8,7 +8,8 @@
 //! does not. A step goes down to 1/16 at most.
 //!
 //! Several applications are cut to one common level of odds: the worst first, the others only when that is
-//! not enough, and none below its floor (max-min fairness).
+//! not enough, and none below its floor (max-min fairness). Who is worst is told by the time that it ran on the CPUs where
+//! Wi-Fi's work waited.
 
 use super::{Controller, Lever, words};
 use crate::bounds::{FULL_WEIGHT, LEAST_WEIGHT};
@@ -23,6 +24,9 @@ const WORTH_A_WRITE: f64 = 0.95;
 /// Wi-Fi's work that had less than this, in CPUs, is taken to have had so much: odds stay finite.
 const LEAST_RAN: f64 = 0.01;
 
+/// An application that took less of the loss than this is not worth a step of its own.
+pub(super) const LEAST_BLAME: f64 = 0.1;
+
 /// How an application's odds may be changed.
 #[derive(Clone, Copy, Debug)]
 struct Stake {
@@ -33,6 +37,29 @@ struct Stake {
 }
 
 impl Controller<'_> {
+    /// Applications by their share of the loss, worst first; those that took nothing are left out. Of equals the
+    /// one that the policy names first.
+    pub(super) fn offenders(&self) -> Vec<(usize, f64)> {
+        let blame = &self.state.fast.blame;
+        let total: f64 = blame.iter().sum();
+        if total <= 0.0 {
+            return Vec::new();
+        }
+        let mut ranked: Vec<(usize, f64)> = blame
+            .iter()
+            .map(|took| took / total)
+            .enumerate()
+            .filter(|(_, part)| *part > 0.0)
+            .collect();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        ranked
+    }
+
+    /// An application's share of the loss.
+    pub(super) fn blame_of(&self, application: usize) -> f64 {
+        self.offenders().iter().find(|(at, _)| *at == application).map_or(0.0, |(_, part)| *part)
+    }
+
     /// Cuts the weights of the worst so far that the target is kept; `None` if no weight can be cut further.
     pub(super) fn weigh(&mut self) -> Option<String> {
         let wanted = self.law.wanted(&self.state.fast)?;

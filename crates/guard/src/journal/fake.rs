@@ -1,7 +1,7 @@
 //! A device for tests: a folder that behaves as the kernel's files do, as far as guard writes them.
 //!
-//! It refuses what it is told to refuse, and dies at the change that it is told to die at. It is shipped, so that
-//! anyone who builds on the journal tests with the same kernel. Rules of each file: `fake/kernel.rs`.
+//! It refuses what it is told to refuse, and dies at the change that it is told to die at. Rules of each file:
+//! `fake/kernel.rs`.
 
 mod kernel;
 mod tree;

@@ -8,7 +8,7 @@ use crate::{
     decide::{Decision, Outcome},
     policy::Policy,
     reading::Reading,
-    status::{Application, Interface, Status, cost, words},
+    status::{Application, Interface, Status, words},
 };
 
 /// A mark of what guard itself had cost is taken so often, ns.
@@ -117,7 +117,6 @@ impl Account {
     fn applications(&mut self, reading: &Reading, decision: &Decision) {
         self.bounded.resize_with(reading.applications.len(), Bounded::default);
         self.status.applications.resize_with(reading.applications.len(), Application::default);
-        let fair = cost::fair_shares(reading);
         for (nth, seen) in reading.applications.iter().enumerate() {
             let bounds = decision.bounds.get(nth).cloned().unwrap_or_default();
             let (shown, bounded) = (&mut self.status.applications[nth], &mut self.bounded[nth]);
@@ -130,7 +129,6 @@ impl Account {
             shown.runs = seen.runs;
             shown.bounds = bounds;
             shown.cpus = seen.ran_ns as f64 / reading.span_ns.max(1) as f64;
-            shown.fair_cpus = fair.get(nth).copied().flatten();
             shown.cpu_s += seen.ran_ns as f64 / 1e9;
             shown.memory_kib = seen.memory_kib;
         }
@@ -197,7 +195,6 @@ mod tests {
             name: "backup".to_owned(),
             runs: true,
             ran_ns: SECOND / 2,
-            waited_ns: Some(SECOND / 2),
             ..reading::Application::default()
         };
         let interface = reading::Interface {
@@ -237,7 +234,6 @@ mod tests {
         assert_eq!(shown.bounded_for_s, Some(4.0));
         assert_eq!(shown.why.as_deref(), Some("it took half"));
         assert_eq!((status.now.as_str(), status.reason_age_s), ("as it is", Some(4.0)));
-        assert_eq!(shown.cost(), Some(0.5));
         account.tick(&reading(6), &bounded(1024, true, "Wi-Fi rests"), &Outcome::default());
         assert_eq!(account.status(7 * SECOND, None).applications[0].bounded_for_s, None);
     }

@@ -10,6 +10,7 @@ use super::{
     account::Account,
     actuator::Actuator,
     log::{self, Log},
+    record::Record,
     selfcare,
     sockets::{Answer, Request},
 };
@@ -21,9 +22,7 @@ use crate::{
     journal::Report,
     output::{complain, say},
     policy::Policy,
-    recorder::{Recorder, Seen},
     sense::{self, Senses},
-    sources::Sources,
     status::{Status, openmetrics},
 };
 
@@ -32,17 +31,10 @@ const LOOK_EVERY_NS: u64 = 5_000_000_000;
 /// The same while there is nothing to protect: who is there is needed once somebody has to be bounded.
 const LOOK_AT_REST_NS: u64 = 30_000_000_000;
 
-/// The record's name in the state folder.
-const RECORD: &str = "record";
-
 #[derive(Debug)]
 pub struct Guard {
     name: String,
     path: PathBuf,
-    curve: Option<PathBuf>,
-    sources: Sources,
-    /// What was set while it runs, over the policy's.
-    aggressiveness: Option<u8>,
     policy: Policy,
     applications: Applications,
     looked_ns: u64,
@@ -52,9 +44,7 @@ pub struct Guard {
     state: State,
     outcome: Outcome,
     actuator: Actuator,
-    recorder: Recorder,
-    /// Whether the record could not be written the last time.
-    record_fails: bool,
+    record: Option<Record>,
     account: Account,
     log: Log,
     /// Whether only the status is to be printed.
@@ -73,8 +63,7 @@ impl Guard {
         folder: &std::path::Path,
         name: &str,
     ) -> Result<Self, Failure> {
-        let sources = Sources::read(&flags.policy, flags.curve.as_deref())?;
-        let policy = sources.policy(None);
+        let policy = read(&flags.policy)?;
         let hierarchies = Hierarchies::find();
         let applications = find(&flags.policy, &policy, &hierarchies)?;
         let (actuator, left) = Actuator::take(folder, &hierarchies, flags.dry_run)?;
@@ -82,17 +71,16 @@ impl Guard {
             complain(name, &format!("an earlier guard: {line}"));
         }
         let senses = open_senses(&policy, &actuator)?;
-        let record = flags.record.clone().unwrap_or_else(|| folder.join(RECORD));
-        let recorder = Recorder::open(&record, flags.record_size << 20, &policy)
-            .map_err(|error| Failure::unwritable(&record, &error))?;
+        let record = flags
+            .record
+            .as_deref()
+            .map(|path| Record::open(path).map_err(|error| Failure::unwritable(path, &error)));
+        let record = record.transpose()?;
         let now = boottime_ns();
         let mut guard = Self {
             name: name.to_owned(),
             path: flags.policy.clone(),
-            curve: flags.curve.clone(),
-            account: Account::new(first_status(flags, &sources), now),
-            sources,
-            aggressiveness: None,
+            account: Account::new(first_status(flags), now),
             policy,
             applications,
             looked_ns: now,
@@ -101,8 +89,7 @@ impl Guard {
             state: State::default(),
             outcome: Outcome::default(),
             actuator,
-            recorder,
-            record_fails: false,
+            record,
             log: Log::new(flags.dry_run),
             is_quiet: flags.is_quiet(),
         };
@@ -158,9 +145,7 @@ impl Guard {
         let watched = watched(&self.applications);
         let reading = self.senses.read(&watched);
         let (state, decision) = decide::decide(&self.policy, &self.state, &reading, &self.outcome);
-        let seen = Seen { reading: &reading, outcome: &self.outcome, decision: &decision };
-        let recorded = self.recorder.record(&self.state, seen);
-        self.note(recorded.err());
+        self.keep(reading.at_ns, &decision);
         self.state = state;
         self.outcome = self.actuator.apply(&self.applications, &decision, &reading);
         let names: Vec<&str> =
@@ -174,15 +159,13 @@ impl Guard {
         next_ns
     }
 
-    /// A record that cannot be written is told once; guard does its work without it.
-    fn note(&mut self, error: Option<std::io::Error>) {
-        if let Some(error) = error.as_ref().filter(|_| !self.record_fails) {
-            complain(
-                &self.name,
-                &format!("cannot write the record: {error}; guard goes on without"),
-            );
+    /// A record that cannot be written is given up, and guard does its work without it.
+    fn keep(&mut self, at_ns: u64, decision: &decide::Decision) {
+        let Some(record) = &mut self.record else { return };
+        if let Err(error) = record.tick(at_ns, decision, self.outcome.writes) {
+            complain(&self.name, &format!("cannot write the record, and goes on without: {error}"));
+            self.record = None;
         }
-        self.record_fails = error.is_some();
     }
 
     /// Tells the watchdog that this lives; at least once a second, also where ticks are longer.
@@ -205,9 +188,8 @@ impl Guard {
             }
             Request::Metrics(format) => Answer::Done(openmetrics::text(&self.status(), format)),
             Request::Set(aggressiveness) => {
-                self.aggressiveness = Some(aggressiveness);
-                self.policy = self.sources.policy(self.aggressiveness);
-                self.holds();
+                self.policy.aggressiveness = aggressiveness;
+                self.account.policy_is(&self.policy);
                 Answer::Done(format!("aggressiveness is {aggressiveness} now\n"))
             }
             Request::Reload => self.reload(),
@@ -225,22 +207,13 @@ impl Guard {
         }
     }
 
-    /// Another policy holds from now on.
-    fn holds(&mut self) {
-        self.recorder.policy_is(&self.policy);
-        self.account.policy_is(&self.policy);
-    }
-
     fn read_again(&mut self) -> Result<(), Failure> {
-        let sources = Sources::read(&self.path, self.curve.as_deref())?;
-        let policy = sources.policy(None);
+        let policy = read(&self.path)?;
         let applications = find(&self.path, &policy, self.applications.hierarchies())?;
         self.senses = open_senses(&policy, &self.actuator)?;
-        self.sources = sources;
         self.policy = policy;
-        self.aggressiveness = None;
         self.applications = applications;
-        self.holds();
+        self.account.policy_is(&self.policy);
         Ok(())
     }
 
@@ -252,6 +225,11 @@ impl Guard {
     pub fn end(mut self) -> Report {
         self.actuator.restore()
     }
+}
+
+/// Reads a policy from its file.
+pub(crate) fn read(path: &std::path::Path) -> Result<Policy, Failure> {
+    Policy::read(path).map_err(|error| Failure::usage(error.to_string()))
 }
 
 fn find(
@@ -272,12 +250,11 @@ fn open_senses(policy: &Policy, actuator: &Actuator) -> Result<Senses, Failure> 
     Ok(senses)
 }
 
-fn first_status(flags: &flags::Run, sources: &Sources) -> Status {
+fn first_status(flags: &flags::Run) -> Status {
     Status {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
         policy: flags.policy.display().to_string(),
-        curve: sources.curve.as_ref().map(|(path, _)| path.display().to_string()),
         dry_run: flags.dry_run,
         ..Status::default()
     }

@@ -1,4 +1,4 @@
-//! The loop: sense, decide, act, record, report.
+//! The loop: sense, decide, act, report.
 //!
 //! [`session::Session`] is one guard from its beginning to its end; [`run`] begins it, and whatever ends it, puts
 //! everything back. What is read, decided and written is other modules'; here is only when.
@@ -7,6 +7,7 @@ pub mod account;
 pub mod actuator;
 pub mod guard;
 mod log;
+mod record;
 pub mod selfcare;
 pub mod session;
 pub mod signals;

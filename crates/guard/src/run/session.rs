@@ -48,7 +48,7 @@ impl Session {
     ///
     /// One line, and nothing is changed or left behind.
     pub fn begin(flags: &flags::Run, signals: Signals, name: &str) -> Result<Self, Failure> {
-        // A dry run keeps its socket and its record apart: it may run beside a guard that acts.
+        // A dry run keeps its socket apart: it may run beside a guard that acts.
         let state = &flags.place.state;
         let folder = if flags.dry_run { state.join("dry-run") } else { state.clone() };
         let guard = Guard::begin(flags, &folder, name)?;

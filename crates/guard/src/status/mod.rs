@@ -1,9 +1,8 @@
-//! Who is bounded, why, and what it costs: for people, as JSON, as OpenMetrics.
+//! Who is bounded, and why: for people, as JSON, as OpenMetrics.
 //!
 //! The loop keeps a [`Status`] and hands it to the one that asks at its socket; the texts are made of it, here and
 //! on the asker's side alike. It reads no kernel file and decides nothing.
 
-pub mod cost;
 pub mod openmetrics;
 pub mod words;
 
@@ -26,8 +25,6 @@ pub struct Status {
     pub policy: String,
     /// Why the policy file as it is now is not the policy that holds; `None` where it is.
     pub policy_refused: Option<String>,
-    /// The file of this device's curve, where one is used.
-    pub curve: Option<String>,
     pub dry_run: bool,
     /// How hard Wi-Fi is defended, 0 to 100.
     pub aggressiveness: u8,
@@ -90,21 +87,10 @@ pub struct Application {
     pub why: Option<String>,
     /// Its own CPU now, in CPUs: softirqs that were charged to it are taken out.
     pub cpus: f64,
-    /// What it would have as a fair share beside the other applications, in CPUs; `None` where the kernel
-    /// does not tell what it waited for.
-    pub fair_cpus: Option<f64>,
     /// Its own CPU time since guard began, s.
     pub cpu_s: f64,
     /// Memory that it has, KiB.
     pub memory_kib: Option<u64>,
-}
-
-impl Application {
-    /// The share of its fair share that it does not get now, 0 to 1; `None` where that is not known.
-    pub fn cost(&self) -> Option<f64> {
-        let fair = self.fair_cpus.filter(|fair| *fair > 0.0)?;
-        Some((1.0 - self.cpus / fair).clamp(0.0, 1.0))
-    }
 }
 
 /// What guard itself costs, measured.
@@ -128,16 +114,6 @@ pub struct Own {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_bounding_costs_is_reported_against_the_fair_share() {
-        let mut application = Application { cpus: 0.5, ..Application::default() };
-        assert_eq!(application.cost(), None);
-        application.fair_cpus = Some(2.0);
-        assert_eq!(application.cost(), Some(0.75));
-        application.cpus = 3.0;
-        assert_eq!(application.cost(), Some(0.0));
-    }
 
     #[test]
     fn a_status_of_another_version_is_read() {

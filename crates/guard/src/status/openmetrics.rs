@@ -128,7 +128,7 @@ const INTERFACES: [Metric<Interface>; 3] = [
 ];
 
 #[rustfmt::skip]
-const APPLICATIONS: [Metric<Application>; 10] = [
+const APPLICATIONS: [Metric<Application>; 9] = [
     (family("headroom_guard_application_running", "", Gauge, "1 where an application has a process."),
         |one| Some(is(one.runs))),
     (family("headroom_guard_application_bounded", "", Gauge, "1 where an application is bounded."),
@@ -145,8 +145,6 @@ const APPLICATIONS: [Metric<Application>; 10] = [
         |one| one.bounds.memory_high_kib.map(|kib| kib as f64 * 1024.0)),
     (family("headroom_guard_application_used_cpus", "cpus", Gauge, "CPUs that it has now, itself."),
         |one| Some(one.cpus)),
-    (family("headroom_guard_application_fair_cpus", "cpus", Gauge, "CPUs that it would have unbounded."),
-        |one| one.fair_cpus),
     (family("headroom_guard_application_cpu_seconds", "seconds", Counter, "CPU time of its own."),
         |one| Some(one.cpu_s)),
 ];

@@ -44,11 +44,7 @@ fn head(f: &mut Formatter<'_>, status: &Status) -> fmt::Result {
         write!(f, ", dry run: nothing is written")?;
     }
     writeln!(f)?;
-    write!(f, "policy     {}, aggressiveness {}", status.policy, status.aggressiveness)?;
-    if let Some(curve) = &status.curve {
-        write!(f, ", curve {curve}")?;
-    }
-    writeln!(f)?;
+    writeln!(f, "policy     {}, aggressiveness {}", status.policy, status.aggressiveness)?;
     for floor in &status.floors {
         writeln!(f, "floor      {floor}")?;
     }
@@ -112,22 +108,14 @@ fn applications(f: &mut Formatter<'_>, status: &Status) -> fmt::Result {
         return Ok(());
     }
     let width = applications.iter().map(|one| one.name.chars().count()).max().unwrap_or(0).max(11);
-    writeln!(f, "\n{:width$}  {:>6}  {:>6}  {:>5}  bounds", "application", "CPU", "fair", "cost")?;
+    writeln!(f, "\n{:width$}  {:>6}  bounds", "application", "CPU")?;
     for one in applications {
         if !one.runs {
             writeln!(f, "{:width$}  {:>6}", one.name, "absent")?;
             continue;
         }
-        let or_dash = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), percent);
-        write!(
-            f,
-            "{:width$}  {:>6}  {:>6}  {:>5}  {}",
-            one.name,
-            percent(one.cpus),
-            or_dash(one.fair_cpus),
-            or_dash(one.cost()),
-            bounds_words(&one.bounds)
-        )?;
+        let bounds = bounds_words(&one.bounds);
+        write!(f, "{:width$}  {:>6}  {bounds}", one.name, percent(one.cpus))?;
         if let Some(since) = one.bounded_for_s {
             write!(f, ", for {}", span(since))?;
         }
@@ -277,7 +265,6 @@ pub(super) mod tests {
                     bounded_for_s: Some(41.2),
                     why: Some("backup had 84 % of what Wi-Fi lost".to_owned()),
                     cpus: 0.41,
-                    fair_cpus: Some(0.82),
                     cpu_s: 300.5,
                     memory_kib: Some(20_480),
                 },
@@ -285,7 +272,6 @@ pub(super) mod tests {
                     name: "dns".to_owned(),
                     runs: true,
                     cpus: 0.004,
-                    fair_cpus: Some(0.004),
                     ..Application::default()
                 },
                 Application { name: "torrent".to_owned(), ..Application::default() },

@@ -148,6 +148,7 @@ impl Device {
         command.arg(guard()).arg(verb);
         if verb == "run" {
             command.arg(self.path("guard.toml")).arg("--once");
+            command.arg("--record").arg(state.join("record"));
         }
         command.arg("--state").arg(state);
         end(command)

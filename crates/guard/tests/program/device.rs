@@ -151,7 +151,7 @@ impl Device {
     pub(crate) fn guard(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_guard"));
         command.args(words);
-        if !matches!(words[0], "check" | "replay" | "doctor") {
+        if words[0] != "check" {
             command.arg("--state").arg(self.path("state"));
         }
         command
@@ -251,6 +251,12 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    pub(crate) fn children(&self) -> Vec<u32> {
+        let children = format!("/proc/{0}/task/{0}/children", self.pid());
+        let children = fs::read_to_string(children).unwrap();
+        children.split_whitespace().map(|child| child.parse().unwrap()).collect()
     }
 
     /// Sends it a signal, by its name.

@@ -2,8 +2,6 @@
 
 use std::{
     fs,
-    io::Write,
-    os::unix::net::UnixStream,
     time::{Duration, Instant},
 };
 
@@ -24,6 +22,38 @@ fn a_guard_that_is_killed_is_followed_by_its_watchdog() {
 }
 
 #[test]
+fn a_guard_that_is_stuck_is_undone_by_its_watchdog_and_begins_anew() {
+    let device = busy!();
+    let before = device.knobs();
+    let guard = device.run_with("aggressiveness = 100");
+    device.until_changed(&before);
+    guard.signal("STOP");
+    device.until("the watchdog restores", || (device.knobs() == before).then_some(()));
+    guard.signal("CONT");
+    device.until_changed(&before);
+    guard.signal("TERM");
+    let ended = guard.end();
+    assert!(ended.code == 0 && ended.err.contains("guard was stuck"), "{ended:?}");
+    assert_eq!(device.knobs(), before);
+}
+
+#[test]
+fn a_watchdog_that_is_killed_is_followed_by_another() {
+    let device = busy!();
+    let before = device.knobs();
+    let guard = device.run_with("aggressiveness = 100");
+    device.until_changed(&before);
+    let first = guard.children();
+    first.iter().for_each(|pid| linux::process::kill(*pid).unwrap());
+    device.until("another one watches", || {
+        let now = guard.children();
+        (!now.is_empty() && now.iter().all(|pid| !first.contains(pid))).then_some(())
+    });
+    guard.signal("KILL");
+    device.until("the other watchdog restores", || (device.knobs() == before).then_some(()));
+}
+
+#[test]
 fn the_next_start_puts_back_what_neither_guard_nor_watchdog_could() {
     let device = busy!();
     let before = device.knobs();
@@ -32,10 +62,7 @@ fn the_next_start_puts_back_what_neither_guard_nor_watchdog_could() {
         let guard = device.run(&[policy.to_str().unwrap()]);
         device.until_bounded();
         // The watchdog first, so that no one is left who could restore.
-        let children = format!("/proc/{0}/task/{0}/children", guard.pid());
-        for child in fs::read_to_string(children).unwrap().split_whitespace() {
-            linux::process::kill(child.parse().unwrap()).unwrap();
-        }
+        guard.children().iter().for_each(|pid| linux::process::kill(*pid).unwrap());
         guard.signal("KILL");
         guard.end();
         if device.knobs() == before {
@@ -84,19 +111,6 @@ fn a_socket_that_is_no_socket_is_not_taken() {
     assert!(ended.code == 4 && ended.err.contains("control"), "{ended:?}");
     assert_eq!(ended.err.lines().count(), 1);
     assert_eq!(fs::read_to_string(device.path("state/control")).unwrap(), "mine");
-}
-
-#[test]
-fn who_stalls_at_the_socket_stops_no_one() {
-    let device = device!();
-    let guard = device.run_with("");
-    let mut stalls = UnixStream::connect(device.path("state/control")).unwrap();
-    stalls.write_all(b"stat").unwrap();
-    assert_eq!(device.ended(&["status"]).code, 0);
-    let before = device.status()["own"]["ticks"].as_u64();
-    device
-        .until("it ticks on", || (device.status()["own"]["ticks"].as_u64() > before).then_some(()));
-    drop(guard);
 }
 
 #[test]

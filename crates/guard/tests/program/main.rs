@@ -25,6 +25,7 @@ macro_rules! busy {
 
 mod device;
 mod failures;
+mod kernel;
 mod listening;
 mod run;
 mod words;

@@ -1,13 +1,6 @@
 //! `headroom index`: many runs on one page, and one figure from run to run.
 //!
-//! Reads run folders without their stacks, which is quick, and those that it has read before not at all. What cannot be
-//! read is listed, and stops no one.
-
-#[cfg(feature = "history")]
-mod memory;
-#[cfg(not(feature = "history"))]
-#[path = "index/no_memory.rs"]
-mod memory;
+//! Reads run folders without their stacks, on all cores, which is quick. What cannot be read is listed, and stops no one.
 
 use std::{
     collections::BTreeSet,
@@ -23,7 +16,6 @@ use lab::{host, run_folder};
 use linux::folder::Folder;
 use report::index::{self, Entry, Index, Place, Unread, Wanted};
 
-use self::memory::{Memory, NewLine, Remembered};
 use super::kinds::{self, Following};
 use crate::{
     code_files::SymbolFolders,
@@ -49,13 +41,9 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     let page = flags.out.clone().unwrap_or_else(|| usual.clone());
     let wanted = flags.history.clone().unwrap_or_default();
     let symbols = SymbolFolders::of(options, &flags::Symbols::default());
-    let mut memory = Memory::of(options.cache(), &wanted.to_string());
-    if flags.again {
-        memory.forget();
-    }
     let following = Following { figure: &wanted, symbols: &symbols };
     // The process ends after it, which gives memory back quicker than string by string.
-    let index = ManuallyDrop::new(gather(folder, &page, &following, memory));
+    let index = ManuallyDrop::new(gather(folder, &page, &following));
     refuse_unknown(&wanted, &index.runs)?;
     let html = index::html(&index).map_err(Failure::Page)?;
     // The folder may be somebody else's.
@@ -70,16 +58,14 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
 }
 
 /// All runs below a folder, the latest first.
-fn gather(folder: &Path, page: &Path, following: &Following<'_>, mut memory: Memory) -> Index {
+fn gather(folder: &Path, page: &Path, following: &Following<'_>) -> Index {
     let (mut runs, mut unread) = (Vec::new(), Vec::new());
-    for Read { folder, new, entry } in read(folder, page, following, &memory) {
-        memory.keep(new);
+    for Line { folder, entry } in read(folder, page, following) {
         match entry {
             Ok(entry) => runs.push(entry),
             Err(why) => unread.push(Unread { folder, why }),
         }
     }
-    memory.write();
     runs.sort_by(|one: &Entry, other| {
         other.began_unix.cmp(&one.began_unix).then_with(|| one.folder.cmp(&other.folder))
     });
@@ -99,26 +85,19 @@ fn refuse_unknown(wanted: &Wanted, runs: &[Entry]) -> Result<(), Failure> {
 }
 
 /// A run's line.
-struct Read {
+struct Line {
     /// As the page names it.
     folder: String,
-    /// What to remember, where it was not.
-    new: Option<NewLine>,
     entry: Result<Entry, String>,
 }
 
 /// The lines of all runs below a folder, on all cores and in no order.
-fn read(folder: &Path, page: &Path, following: &Following<'_>, memory: &Memory) -> Vec<Read> {
+fn read(folder: &Path, page: &Path, following: &Following<'_>) -> Vec<Line> {
     // The system is asked once where we are, and not for each run.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let (folder, page) = (absolute(folder), absolute(page));
-    let below = |paths: &mut dyn Iterator<Item = &PathBuf>, deepest| {
-        let database = memory.database();
-        let remembered = memory.of_runs(&database);
-        let mut walk = Walk { folder: &folder, page: &page, following, remembered };
-        paths.flat_map(|path| walk.below(path, deepest)).collect::<Vec<_>>()
-    };
-    let itself = below(&mut std::iter::once(&folder), 0);
+    let walk = Walk { folder: &folder, page: &page, following };
+    let itself = walk.below(&folder, 0);
     if !itself.is_empty() {
         return itself;
     }
@@ -126,8 +105,8 @@ fn read(folder: &Path, page: &Path, following: &Following<'_>, memory: &Memory) 
     // Whoever is through with one takes the next: a core may have other work, and runs are of many lengths.
     let next = AtomicUsize::new(0);
     let one_by_one = || {
-        let mut own = std::iter::from_fn(|| inside.get(next.fetch_add(1, Ordering::Relaxed)));
-        below(&mut own, DEEPEST - 1)
+        let own = std::iter::from_fn(|| inside.get(next.fetch_add(1, Ordering::Relaxed)));
+        own.flat_map(|path| walk.below(path, DEEPEST - 1)).collect::<Vec<_>>()
     };
     thread::scope(|scope| {
         let others: Vec<_> = (1..host::cores()).map(|_| scope.spawn(one_by_one)).collect();
@@ -145,18 +124,11 @@ struct Walk<'a> {
     folder: &'a Path,
     page: &'a Path,
     following: &'a Following<'a>,
-    remembered: Remembered<'a>,
 }
 
 impl Walk<'_> {
     /// The lines of the runs at this path and below it, by name. A run's own folders are not entered.
-    fn below(&mut self, path: &Path, deepest: u32) -> Vec<Read> {
-        // What is remembered is a run; to look whether it is would take as long as all else about it.
-        if let Some(entry) = self.remembered.line(path) {
-            let (folder, report) = (self.named(path), self.report(path));
-            let entry = Ok(Entry { folder: folder.clone(), report, ..entry });
-            return vec![Read { folder, new: None, entry }];
-        }
+    fn below(&self, path: &Path, deepest: u32) -> Vec<Line> {
         let Ok(opened) = Folder::open(path) else { return Vec::new() };
         if run_folder::holds_one(&opened) {
             return vec![self.read(&opened)];
@@ -167,16 +139,13 @@ impl Walk<'_> {
         folders_in(&opened).iter().flat_map(|inside| self.below(inside, deepest - 1)).collect()
     }
 
-    fn read(&self, opened: &Folder) -> Read {
+    fn read(&self, opened: &Folder) -> Line {
         let path = opened.path();
         let (folder, report) = (self.named(path), self.report(path));
-        let stamp = memory::stamp_of(path);
         let recorded = run_folder::read_any_in(opened).map_err(why_not);
         let place = Place { folder: &folder, report };
         let entry = recorded.and_then(|recorded| kinds::entry(&recorded, self.following, place));
-        let new = stamp.zip(entry.as_ref().ok());
-        let new = new.and_then(|(stamp, entry)| NewLine::of(path, stamp, entry));
-        Read { folder, new, entry }
+        Line { folder, entry }
     }
 
     /// A run's folder as the page names it.
@@ -264,7 +233,6 @@ mod tests {
             place,
             &place.join("index.html"),
             &Following { figure: &Wanted::default(), symbols: &symbols },
-            Memory::of(&place.join("cache"), ""),
         )
     }
 

@@ -28,9 +28,6 @@ pub(crate) struct Index {
     /// The figure that is followed from run to run [default: the study's key figure, at the largest client count]
     #[arg(long, value_name = "FIGURE")]
     pub(crate) history: Option<Wanted>,
-    /// Read every run again, also those that were read before and are as they were
-    #[arg(long)]
-    pub(crate) again: bool,
 }
 
 /// What the person who ran it spent: kept in the run's folder, and shown in its report from then on.

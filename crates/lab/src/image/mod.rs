@@ -4,10 +4,8 @@
 //! network once. The image is the base with our programs on top; a new one of those costs no download.
 //! Firmware of somebody's own is another base, in the first one's place.
 
-mod accounts;
 pub mod board;
 mod firmware;
-mod folders;
 mod initramfs;
 mod kernel;
 mod modules;
@@ -19,7 +17,6 @@ pub(crate) mod rebuilt;
 mod recipe;
 mod relocated;
 mod rootfs;
-mod setup;
 mod strip;
 mod tree;
 
@@ -44,7 +41,6 @@ use self::{
     modules::{Index, Module, Place},
     origin::Origin,
     recipe::Port,
-    setup::{Asked, Setup, Source},
 };
 use crate::{
     Cancel, Error, Lab, Replaced,
@@ -208,7 +204,9 @@ pub fn cached(lab: &Lab, more: &[PackageName]) -> Result<Cached, Error> {
 fn base_key(lab: &Lab, port: Port, packages: &[PackageName]) -> String {
     let mirror = lab.settings.mirror.as_deref().unwrap_or("");
     let recipe = port.text();
-    cache::key([recipe.as_str(), mirror, &packages.join(" ")])
+    let accounts = [recipe::ADDED_USERS, recipe::ADDED_FOLDERS].concat();
+    let of_more = if packages.is_empty() { String::new() } else { packages.join(" ") + &accounts };
+    cache::key([recipe.as_str(), mirror, &of_more])
 }
 
 fn image_key(base_key: &str, base: &Path, programs: &[Program]) -> Result<String, Error> {
@@ -288,10 +286,7 @@ impl BaseMaker<'_> {
         let tar = folder.join("packages.tar");
         packages::fetch(&tar, packages::Wanted { port, more }, lab)?;
         lab.emit(Event::ImageStep { step: "root".to_owned() });
-        let asked = Unpacker { tar: &tar, folder, more, port }.unpack()?;
-        if let Some(step) = Asked::summary(&asked) {
-            lab.emit(Event::ImageStep { step });
-        }
+        Unpacker { tar: &tar, folder, more, port }.unpack()?;
         fs::remove_file(&tar).map_err(Error::file("remove", tar))
     }
 }
@@ -305,10 +300,12 @@ struct Unpacker<'a> {
 }
 
 impl Unpacker<'_> {
-    /// Makes it; what packages beyond the recipe's asked for.
-    fn unpack(&self) -> Result<Vec<Asked>, Error> {
+    fn unpack(&self) -> Result<(), Error> {
         let read = || Error::file("read", self.tar);
         let contents = self.index().map_err(read())?;
+        if let Some(package) = contents.strange {
+            return Err(Error::StrangeAccounts(package));
+        }
         let kernel = contents.kernel.ok_or_else(|| Error::ImageLacks("kernel".to_owned()))?;
         let mut tar = BufReader::new(File::open(self.tar).map_err(read())?);
         let modules = {
@@ -316,10 +313,8 @@ impl Unpacker<'_> {
             Modules::find(wanted, &contents.modules, &mut tar)?
         };
         self.copy_kernel(&kernel, &mut tar)?;
-        self.write_root(&modules, &contents.setup)
-            .map_err(Error::file("write", self.folder.join("base.cpio")))?;
-        self.write_facts(&kernel, contents.packages)?;
-        Ok(contents.asked)
+        self.write_root(&modules).map_err(Error::file("write", self.folder.join("base.cpio")))?;
+        self.write_facts(&kernel, contents.packages)
     }
 
     fn archive(&self) -> io::Result<tar::Archive<BufReader<File>>> {
@@ -335,11 +330,10 @@ impl Unpacker<'_> {
             let place = Place { path, offset: entry.raw_file_position(), size: entry.size() };
             if place.path == packages::LIST_FILE {
                 contents.packages = package_list(&io::read_to_string(&mut entry)?);
-            } else if let Some(source) = Source::of(&place.path, packages::SCRIPT_FOLDER) {
-                let asked = contents.setup.read(source, &beginning(&mut entry)?);
-                if self.is_of_more(source, &place.path) {
-                    contents.asked.extend(asked);
-                }
+            } else if let Some(package) = self.strange(&place.path)
+                && makes_accounts(&mut entry)?
+            {
+                contents.strange = Some(package);
             } else if place.path.starts_with("boot/vmlinuz-") {
                 contents.kernel = Some(place);
             } else if let Some(name) = modules::name_of(&place.path) {
@@ -349,11 +343,11 @@ impl Unpacker<'_> {
         Ok(contents)
     }
 
-    /// Whether a text is one of a package that someone named; of which package a unit is, the root does not say.
-    fn is_of_more(&self, source: Source, path: &str) -> bool {
-        let package = path.trim_start_matches(packages::SCRIPT_FOLDER).split('_').next();
-        let is_named = || self.more.iter().any(|more| Some(more.as_str()) == package);
-        !self.more.is_empty() && (source != Source::Script || is_named())
+    /// The package whose install script is at a path, where it is not ours and the recipe has no accounts of it.
+    fn strange(&self, path: &str) -> Option<String> {
+        let package = path.strip_prefix(packages::SCRIPT_FOLDER)?.split('_').next()?;
+        let may_be = !self.more.is_empty() && !self.port.has_accounts_of(package);
+        may_be.then(|| package.to_owned())
     }
 
     fn copy_kernel(&self, kernel: &Place, tar: &mut BufReader<File>) -> Result<(), Error> {
@@ -365,7 +359,7 @@ impl Unpacker<'_> {
         fs::write(&path, kernel::unpack(packed)?).map_err(Error::file("write", path))
     }
 
-    fn write_root(&self, modules: &Modules, setup: &Setup) -> io::Result<()> {
+    fn write_root(&self, modules: &Modules) -> io::Result<()> {
         let out = BufWriter::new(File::create(self.folder.join("base.cpio"))?);
         let mut root = Initramfs::new(out);
         for folder in self.port.folders() {
@@ -387,16 +381,8 @@ impl Unpacker<'_> {
         for (name, target) in self.port.links() {
             root.link(&name, target)?;
         }
-        for (name, content) in self.port.files() {
-            let more = match name {
-                recipe::PASSWD => setup.accounts.passwd(),
-                recipe::GROUP => setup.accounts.group_lines(),
-                _ => String::new(),
-            };
-            root.file(name, false, format!("{content}{more}").as_bytes())?;
-        }
-        if !self.more.is_empty() {
-            root.file(recipe::PACKAGE_FOLDERS, false, setup.folder_lines().as_bytes())?;
+        for (name, content) in self.port.files(!self.more.is_empty()) {
+            root.file(name, false, content.as_bytes())?;
         }
         write_modules(&mut root, modules)?;
         io::Write::flush(&mut root.finish()?)
@@ -414,15 +400,25 @@ struct Contents {
     kernel: Option<Place>,
     modules: Index,
     packages: Vec<String>,
-    setup: Setup,
-    asked: Vec<Asked>,
+    /// A package that makes accounts which the recipe lacks.
+    strange: Option<String>,
 }
 
-/// A text of a package, as far as it is read.
-fn beginning(entry: &mut impl io::Read) -> io::Result<String> {
+/// Programs by which install scripts make users and groups.
+const ACCOUNT_PROGRAMS: [&str; 5] =
+    ["adduser", "addgroup", "useradd", "groupadd", "systemd-sysusers"];
+
+/// No install script is longer that is read, bytes.
+const LONGEST_SCRIPT: u64 = 256 << 10;
+
+/// Whether an install script makes users or groups.
+fn makes_accounts(script: &mut impl io::Read) -> io::Result<bool> {
     let mut bytes = Vec::new();
-    entry.take(setup::LONGEST).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    script.take(LONGEST_SCRIPT).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let mut words = lines.flat_map(|line| line.split([' ', '\t', '/', ';', '&', '|', '(', '`']));
+    Ok(words.any(|word| ACCOUNT_PROGRAMS.contains(&word)))
 }
 
 /// `name_version_architecture` from the names of package files; a colon is escaped there.
@@ -579,6 +575,21 @@ mod tests {
         assert!(refused.contains(
             "headroom-init is a program for another processor than x86-64; run `make build`"
         ));
+    }
+
+    #[test]
+    fn a_script_that_makes_a_user_or_a_group_is_seen() {
+        for (script, expected) in [
+            ("  if ! getent passwd x; then\n    /usr/sbin/adduser --system x\n  fi", true),
+            ("systemd-sysusers ${DPKG_ROOT:+--root=\"$DPKG_ROOT\"} x.conf", true),
+            (
+                "# adduser is no longer needed\ndpkg-maintscript-helper rm_conffile /etc/adduser.x",
+                false,
+            ),
+            ("chown x: /var/lib/x", false),
+        ] {
+            assert_eq!(makes_accounts(&mut script.as_bytes()).unwrap(), expected, "{script}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::{Cancel, Error, Lab, host};
 /// Lists the package files into the root, because an extracted root has no package database.
 const LIST: &str = r#"--extract-hook=ls "$1/var/cache/apt/archives" > "$1/headroom-packages""#;
 
-/// Lays the packages' install scripts alongside it, for [`super::setup`]. They are read and never run.
+/// Lays the packages' install scripts alongside it. They are looked at and never run.
 const SCRIPTS: &str = r#"--extract-hook=mkdir "$1/headroom-scripts"; for deb in "$1"/var/cache/apt/archives/*.deb; do dpkg-deb --ctrl-tarfile "$deb" | tar --extract --to-stdout --wildcards ./postinst > "$1/headroom-scripts/$(basename "$deb")" 2>/dev/null || true; done"#;
 
 /// Runs mmdebstrap and hands a TERM on to all of its process group. mmdebstrap itself would wait for

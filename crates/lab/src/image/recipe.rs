@@ -83,12 +83,6 @@ impl Port {
         LINKS.into_iter().map(|(name, target)| (name.to_owned(), target)).chain(applets)
     }
 
-    /// Files of our own; a board has no bash.
-    pub(super) fn files(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let shell = if self.board { "/bin/sh" } else { "/bin/bash" };
-        FILES.into_iter().map(move |(name, text)| (name, text.replace("/bin/bash", shell)))
-    }
-
     /// Beginnings of paths that no program of the guest reads.
     pub(super) fn left_out(&self) -> Vec<String> {
         let more: &[&str] = if self.board { &BOARD_LEFT_OUT } else { &[] };
@@ -117,6 +111,27 @@ impl Port {
         format!(
             "5 {SUITE} {packages:?} {modules:?} {FORWARD_MODULES:?} {WAN_MODULES:?} {left_out:?} {FOLDERS:?} {LINKS:?} {FILES:?}{more}"
         )
+    }
+
+    /// Whether the accounts of a package are among those of the image.
+    pub(super) fn has_accounts_of(&self, package: &str) -> bool {
+        ADDED.contains(&package) || self.packages().contains(&package)
+    }
+
+    /// Files of our own in an image with more packages than ours, or without.
+    pub(super) fn files(&self, for_more: bool) -> impl Iterator<Item = (&'static str, String)> {
+        let shell = if self.board { "/bin/sh" } else { "/bin/bash" };
+        let (users, groups) = if for_more { (ADDED_USERS, ADDED_GROUPS) } else { ("", "") };
+        let of_more = [(PACKAGE_FOLDERS, ADDED_FOLDERS.to_owned())];
+        let own = FILES.into_iter().map(move |(name, text)| {
+            let text = text.replace("/bin/bash", shell);
+            match name {
+                PASSWD => (name, text + USERS + users),
+                GROUP => (name, text + GROUPS + groups),
+                _ => (name, text),
+            }
+        });
+        own.chain(of_more.into_iter().filter(move |_| for_more))
     }
 
     /// The packages of an image with more than ours.
@@ -400,13 +415,64 @@ pub(super) const FOLDERS: [&str; 13] = [
     "var",
 ];
 
-/// The accounts; those that packages ask for come behind.
-pub(super) const PASSWD: &str = "etc/passwd";
+const PASSWD: &str = "etc/passwd";
+const GROUP: &str = "etc/group";
 
-pub(super) const GROUP: &str = "etc/group";
+/// The list of folders that pid 1 makes: those below `/run` would not outlive a boot.
+const PACKAGE_FOLDERS: &str = "etc/headroom/folders";
 
-/// Folders that packages ask for, for pid 1: those below `/run` would not outlive a boot.
-pub(super) const PACKAGE_FOLDERS: &str = "etc/headroom/folders";
+/// Accounts that the install scripts of our packages would have made. They do not run.
+const USERS: &str = "\
+iperf3:x:110:110::/nonexistent:/bin/false
+prometheus:x:112:112::/var/lib/prometheus:/bin/false
+tcpdump:x:113:113::/nonexistent:/bin/false
+";
+const GROUPS: &str = "\
+iperf3:x:110:
+shadow:x:111:
+prometheus:x:112:
+tcpdump:x:113:
+input:x:114:
+sgx:x:115:
+kvm:x:116:
+render:x:117:
+";
+
+/// Packages that come with ours, or that studies add, and whose install scripts make accounts and folders: these.
+const ADDED: [&str; 8] = [
+    "dbus-system-bus-common",
+    "dnsmasq-base",
+    "lldpd",
+    "openssh-client",
+    "openssh-server",
+    "passwd",
+    "snmpd",
+    "udev",
+];
+pub(super) const ADDED_USERS: &str = "\
+_lldpd:x:120:120::/run/lldpd:/bin/false
+sshd:x:121:121::/run/sshd:/bin/false
+Debian-snmp:x:122:122::/var/lib/snmp:/bin/false
+dnsmasq:x:123:123::/var/lib/misc:/bin/false
+messagebus:x:124:124::/nonexistent:/bin/false
+";
+const ADDED_GROUPS: &str = "\
+_lldpd:x:120:
+sshd:x:121:
+Debian-snmp:x:122:
+dnsmasq:x:123:
+messagebus:x:124:
+_ssh:x:125:
+";
+pub(super) const ADDED_FOLDERS: &str = "\
+make - - - /run/agentx
+make - - - /run/dbus
+make - 123 65534 /run/dnsmasq
+make 755 - - /run/sshd
+keep - 112 112 /var/lib/prometheus
+keep - 122 122 /var/lib/snmp
+keep - 122 122 /var/lib/snmp/snmpd.conf
+";
 
 /// Files of our own that are the same in every image.
 pub(super) const FILES: [(&str, &str); 3] = [

@@ -12,14 +12,14 @@ use model::{
     limit::{self, Key, Selection},
     plural::count,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// What is followed; nothing is the key figure of each study, at the largest client count where it has some.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted(Option<Selection>);
 
 /// One figure in one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
     /// Its line from run to run: the variant, with the point where the variant has several.
     pub line: String,

@@ -14,13 +14,13 @@ use analysis::{
 };
 use askama::Template;
 use model::{limit::Known, run::Run, verdict::Verdict};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use self::figure::{Figure, NoFigure, Wanted};
 use crate::{Error, identity, marks, overall, prose};
 
 /// One run of the index.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Entry {
     /// The folder, as it is reported.
     pub folder: String,

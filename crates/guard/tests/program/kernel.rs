@@ -1,17 +1,7 @@
-//! Levers and their watchdog as processes: killed, stuck, and on the kernel's own control groups.
+//! Levers on the kernel's own control groups: each is undone, and none makes an application fail.
 //!
-//! Without the usual harness, because the watchdog is this very program with another word. Groups are made below one
-//! of our own in version 1's hierarchies, which is removed at the end; where there are none, or we are not root,
-//! that part is skipped with its reason.
-
-#![expect(
-    clippy::print_stdout,
-    reason = "this is its own harness, and a guard tells its test what it does"
-)]
-#![expect(
-    clippy::unwrap_used,
-    reason = "a panic is the failure report; clippy knows only the usual harness"
-)]
+//! Groups are made below one of our own in version 1's hierarchies, which is removed at the end; where there are none,
+//! or we are not root, a test is skipped with its reason.
 
 use std::{
     collections::BTreeMap,
@@ -19,27 +9,21 @@ use std::{
     io::{BufRead, BufReader},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
-    process::{Child, ChildStdout, Command, ExitCode, Stdio},
+    process::{Child, Command, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
 
 use guard::{
-    act::{Beat, Levers, Options, Targets},
+    act::{Levers, Options, Targets},
     bounds::Bounds,
     decide::Decision,
     groups::{Applications, Hierarchies},
-    journal::fake::Fake,
     policy::Policy,
-    watchdog,
 };
 use model::share::Share;
 
-/// The word that makes this program a guard that bounds and then waits.
-const HOLD: &str = "hold";
-
-/// Whatever a busy machine does, restoring has happened after this.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::device::LONG;
 
 const POLICY: &str = "
 [[application]]
@@ -57,39 +41,11 @@ name = 'stray'
 process = 'sleep'
 ";
 
-fn main() -> ExitCode {
-    if let Some(ended) = watchdog::called() {
-        return ended;
-    }
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    match words.first().map(String::as_str) {
-        Some(HOLD) => hold(Path::new(&words[1]), &words[2]),
-        // Who lists tests finds none by name here: they run together.
-        Some("--list") => {}
-        _ => all(),
-    }
-    ExitCode::SUCCESS
-}
-
-fn all() {
-    let tests: [(&str, fn()); 7] = [
-        ("a_guard_that_is_killed_is_followed_by_its_watchdog", killed),
-        ("a_guard_that_is_stuck_is_undone_and_notices", stuck),
-        ("a_watchdog_that_is_killed_is_followed_by_another", renewed),
-        ("a_guard_that_ends_by_itself_restores_by_itself", ended),
-        ("every_lever_on_the_kernels_own_groups_is_undone", real),
-        ("a_bounded_program_forks_and_asks_in_vain_only_for_the_cpu_that_was_taken", real_harm),
-        ("a_guard_that_is_killed_on_the_kernels_own_groups_is_undone", real_killed),
-    ];
-    for (name, test) in tests {
-        test();
-        println!("test {name} ... ok");
-    }
-}
-
-/// A device: a fake's plain files, or a folder that leads to groups of our own.
-fn options(root: &Path) -> Options {
-    Options { state: root.join("run/headroom/guard"), ..Options::default() }
+/// Nothing beats here while a bounded shell answers in its own time, and a watchdog would take over.
+fn open(root: &Path) -> Levers {
+    let state = root.join("run/headroom/guard");
+    let options = Options { state, watchdog: false, ..Options::default() };
+    Levers::open(Hierarchies::at(root), options).unwrap().0
 }
 
 fn bounds() -> Bounds {
@@ -116,145 +72,6 @@ fn apply(
     levers.apply(&decision, &targets)
 }
 
-/// A guard: bounds, says so, and beats until it is told to end or has been taken over.
-fn hold(root: &Path, policy: &str) {
-    let (mut levers, _) = Levers::open(Hierarchies::at(root), options(root)).unwrap();
-    apply(&mut levers, root, policy, &bounds());
-    println!("held {}", levers.watchdog_pid().unwrap());
-    while root.join("go-on").exists() {
-        match levers.beat() {
-            Beat::Fine => {}
-            Beat::Renewed => println!("renewed {}", levers.watchdog_pid().unwrap()),
-            Beat::TakenOver => {
-                println!("taken");
-                return;
-            }
-        }
-        sleep(Duration::from_millis(50));
-    }
-}
-
-/// A guard in a process of its own.
-struct Guard {
-    child: Child,
-    said: BufReader<ChildStdout>,
-}
-
-impl Guard {
-    fn on(root: &Path, policy: &str) -> Self {
-        fs::write(root.join("go-on"), "").unwrap();
-        let program = std::env::current_exe().unwrap();
-        let mut command = Command::new(program);
-        command.arg(HOLD).arg(root).arg(policy).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let said = BufReader::new(child.stdout.take().unwrap());
-        Self { child, said }
-    }
-
-    fn says(&mut self) -> String {
-        let mut line = String::new();
-        self.said.read_line(&mut line).unwrap();
-        line.trim().to_owned()
-    }
-
-    /// The watchdog that it tells of.
-    fn watchdog(&mut self, word: &str) -> u32 {
-        let line = self.says();
-        line.strip_prefix(word)
-            .and_then(|rest| rest.trim().parse().ok())
-            .unwrap_or_else(|| panic!("{line}"))
-    }
-
-    fn signal(&self, name: &str) {
-        signal(self.child.id(), name);
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn signal(pid: u32, name: &str) {
-    assert!(
-        Command::new("kill")
-            .args([&format!("-{name}"), &pid.to_string()])
-            .status()
-            .unwrap()
-            .success()
-    );
-}
-
-fn eventually(what: &str, is: impl Fn() -> bool) -> Duration {
-    let start = Instant::now();
-    while !is() {
-        assert!(start.elapsed() < PATIENCE, "{what}");
-        sleep(Duration::from_millis(10));
-    }
-    start.elapsed()
-}
-
-/// A fake's files, written to as they are: the kernel's rules are not needed to be killed.
-fn plain() -> (Fake, BTreeMap<String, String>) {
-    let fake = Fake::v1();
-    for tree in ["cpu", "cpuset"] {
-        fake.group(&format!("/sys/fs/cgroup/{tree}/apps/miner"));
-    }
-    let cpus = linux::system::cpus();
-    let all = format!("{}-{}", cpus[0], cpus[cpus.len() - 1]);
-    fake.put("/sys/fs/cgroup/cpuset/apps/miner/cpuset.cpus", &format!("{all}\n"));
-    let before = fake.snapshot();
-    (fake, before)
-}
-
-fn killed() {
-    let (fake, before) = plain();
-    let mut guard = Guard::on(fake.root(), POLICY);
-    guard.watchdog("held");
-    assert_ne!(fake.snapshot(), before, "it bounds");
-    guard.signal("KILL");
-    let after = eventually("the watchdog restores", || fake.snapshot() == before);
-    println!("restored {after:?} after the kill");
-    eventually("the journal goes", || !fake.state().join("journal").exists());
-}
-
-fn stuck() {
-    let (fake, before) = plain();
-    let mut guard = Guard::on(fake.root(), POLICY);
-    guard.watchdog("held");
-    guard.signal("STOP");
-    let after = eventually("the watchdog restores", || fake.snapshot() == before);
-    println!("restored {after:?} after the stop");
-    guard.signal("CONT");
-    assert_eq!(guard.says(), "taken");
-    guard.child.wait().unwrap();
-    assert_eq!(fake.snapshot(), before);
-}
-
-fn renewed() {
-    let (fake, before) = plain();
-    let mut guard = Guard::on(fake.root(), POLICY);
-    let first = guard.watchdog("held");
-    signal(first, "KILL");
-    let second = guard.watchdog("renewed");
-    assert_ne!(first, second);
-    guard.signal("KILL");
-    eventually("the other watchdog restores", || fake.snapshot() == before);
-}
-
-fn ended() {
-    let (fake, before) = plain();
-    let mut guard = Guard::on(fake.root(), POLICY);
-    let dog = guard.watchdog("held");
-    fs::remove_file(fake.root().join("go-on")).unwrap();
-    assert!(guard.child.wait().unwrap().success());
-    assert_eq!(fake.snapshot(), before);
-    assert!(!fake.state().join("journal").exists());
-    assert!(!Path::new(&format!("/proc/{dog}")).exists(), "the watchdog is let go");
-}
-
 /// Groups of our own below the roots of version 1's hierarchies, and a root that leads to them.
 struct Below {
     root: tempfile::TempDir,
@@ -266,8 +83,8 @@ const CONTROLLERS: [&str; 3] = ["cpu", "cpuacct", "cpuset"];
 
 impl Below {
     /// Nothing of it where there is no version 1 that we may write to.
-    fn make() -> Option<Self> {
-        let name = format!("headroom-test-{}", std::process::id());
+    fn make(test: &str) -> Option<Self> {
+        let name = format!("headroom-test-{}-{test}", std::process::id());
         let root = tempfile::tempdir().unwrap();
         let mut below = Self { root, tops: Vec::new(), children: Vec::new() };
         let at = below.root.path().to_owned();
@@ -350,7 +167,7 @@ impl Drop for Below {
         });
         for group in groups {
             let start = Instant::now();
-            while fs::remove_dir(&group).is_err() && group.exists() && start.elapsed() < PATIENCE {
+            while fs::remove_dir(&group).is_err() && group.exists() && start.elapsed() < LONG {
                 for pid in linux::cgroup::members(&group).unwrap_or_default() {
                     // One that has ended by itself is what is wanted.
                     let _ = linux::process::kill(pid);
@@ -361,11 +178,12 @@ impl Drop for Below {
     }
 }
 
-fn real() {
-    let Some(below) = Below::make() else { return };
+#[test]
+fn every_lever_on_the_kernels_own_groups_is_undone() {
+    let Some(below) = Below::make("levers") else { return };
     let root = below.root.path();
     let before = below.snapshot();
-    let (mut levers, _) = Levers::open(Hierarchies::at(root), options(root)).unwrap();
+    let mut levers = open(root);
     let outcome = apply(&mut levers, root, STRAYS, &bounds());
     assert_eq!(outcome.refused, []);
     let read = |file: &str| fs::read_to_string(root.join("sys/fs/cgroup").join(file)).unwrap();
@@ -393,8 +211,9 @@ while :; do /bin/true || echo failed; (:) || echo failed; done";
 
 /// What the levers can break for an application: none of its forks and programs, but a CPU that it asks for by number
 /// is refused while it is taken away, and only then.
-fn real_harm() {
-    let Some(mut below) = Below::make() else { return };
+#[test]
+fn a_bounded_program_forks_and_asks_in_vain_only_for_the_cpu_that_was_taken() {
+    let Some(mut below) = Below::make("harm") else { return };
     let cpus = linux::system::cpus();
     let [first, .., _] = cpus[..] else {
         skip::skip!("one CPU alone cannot be taken away");
@@ -412,13 +231,12 @@ fn real_harm() {
     assert_eq!(said.next().unwrap(), "ready");
     let root = below.root.path();
     let mut asks = || {
-        signal(pid, "USR1");
+        let sent = Command::new("kill").args(["-USR1", &pid.to_string()]).status();
+        assert!(sent.unwrap().success());
         said.next().unwrap()
     };
     assert_eq!(asks(), "given");
-    // Nothing beats here while a bounded shell answers in its own time, and a watchdog would take over.
-    let unwatched = Options { watchdog: false, ..options(root) };
-    let (mut levers, _) = Levers::open(Hierarchies::at(root), unwatched).unwrap();
+    let mut levers = open(root);
     for bounds in [bounds(), Bounds { idle: true, ..bounds() }] {
         assert_eq!(apply(&mut levers, root, POLICY, &bounds).refused, []);
         sleep(Duration::from_millis(500));
@@ -426,15 +244,4 @@ fn real_harm() {
     }
     levers.restore();
     assert_eq!(asks(), "given");
-}
-
-fn real_killed() {
-    let Some(below) = Below::make() else { return };
-    let before = below.snapshot();
-    let mut guard = Guard::on(below.root.path(), STRAYS);
-    guard.watchdog("held");
-    assert_ne!(below.snapshot(), before, "it bounds");
-    guard.signal("KILL");
-    let after = eventually("the watchdog restores", || below.snapshot() == before);
-    println!("restored {after:?} after the kill");
 }
