@@ -56,12 +56,11 @@ pub enum At {
 pub struct Command(pub String);
 
 /// How clients come to a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Clients {
-    /// This command brings as many as `HEADROOM_CLIENTS` says, and ends once they are associated.
-    Bring(Command),
-    /// The agent makes them on spare radios of the device's own mac80211_hwsim, and takes them away at the end.
-    Hwsim,
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Clients {
+    /// Brings as many as `HEADROOM_CLIENTS` says, and ends once they are associated.
+    pub bring: Command,
 }
 
 /// How a device that several people use is lent.
@@ -92,12 +91,20 @@ pub struct Console {
     pub command: Command,
 }
 
-/// How an image gets onto a device.
+/// How an image gets onto a device, and what it runs from then.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Flash {
-    /// Into the slot that it does not run from: a device as `headroom board` raises it.
-    Slots,
-    /// This command does it; `HEADROOM_IMAGE` is the file, `HEADROOM_ADDRESS` the device.
+pub struct Flash {
+    pub by: FlashBy,
+    /// Prints the SHA-256 of each part of an image that it runs from, a line each; without it, the squashfs is hashed that
+    /// its root is.
+    pub content: Option<Command>,
+    /// Gets the image before back; headroom names it, and does not run it.
+    pub fall_back: Option<Command>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FlashBy {
+    /// This command writes it and starts the device anew; `HEADROOM_IMAGE` is the file, `HEADROOM_ADDRESS` the device.
     Command(Command),
     /// OpenWrt's own `sysupgrade -n`.
     Sysupgrade,
@@ -184,6 +191,7 @@ impl DeviceFile {
         let folder = folder_of(path).to_owned();
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let wrong = |Fault { line, why }| Error::Wrong { path: path.to_owned(), line, why };
+        without_removed_keys(text).map_err(wrong)?;
         let written: Written = toml::from_str(text)
             .map_err(|error| wrong(shape_fault(text, Kind::Clients, &error)))?;
         written.checked(text, name, folder).map_err(wrong)
@@ -204,6 +212,28 @@ impl fmt::Display for DeviceFile {
     }
 }
 
+/// Keys that older device files have, and what does the same now.
+const REMOVED: [([&str; 2], &str); 2] = [
+    (
+        ["flash", "slots"],
+        "write a `command` that writes the other slot, as examples/board/board.toml",
+    ),
+    (["clients", "hwsim"], "write a command that makes them: bring = \"COMMAND\""),
+];
+
+fn without_removed_keys(text: &str) -> Result<(), Fault> {
+    let Ok(table) = text.parse::<toml::Table>() else { return Ok(()) };
+    let is_there =
+        |[outer, key]: [&str; 2]| table.get(outer).is_some_and(|of| of.get(key).is_some());
+    match REMOVED.into_iter().find(|(path, _)| is_there(*path)) {
+        Some((path, instead)) => {
+            let why = format!("`{}` of [{}] is no more; {instead}", path[1], path[0]);
+            Lines(text).fault(&path, why)
+        }
+        None => Ok(()),
+    }
+}
+
 /// The file that a word means, where it can mean one.
 fn path_of(text: &str) -> Option<PathBuf> {
     if text.contains('/') || text.ends_with(".toml") {
@@ -220,7 +250,7 @@ fn path_of(text: &str) -> Option<PathBuf> {
 struct Written {
     address: Option<String>,
     ssh_config: Option<PathBuf>,
-    clients: Option<WrittenClients>,
+    clients: Option<Clients>,
     hold: Option<Hold>,
     power: Option<Power>,
     console: Option<Console>,
@@ -232,20 +262,12 @@ struct Written {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct WrittenClients {
-    bring: Option<Command>,
-    #[serde(default)]
-    hwsim: bool,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct WrittenFlash {
     command: Option<Command>,
     #[serde(default)]
-    slots: bool,
-    #[serde(default)]
     sysupgrade: bool,
+    content: Option<Command>,
+    fall_back: Option<Command>,
 }
 
 impl Written {
@@ -268,9 +290,8 @@ impl Written {
                 return lines.fault(&[], why.to_owned());
             }
         };
-        let clients = self.clients.map(|clients| clients.checked(lines)).transpose()?;
         let flash = self.flash.map(|flash| flash.checked(lines)).transpose()?;
-        let Self { hold, power, console, settings, .. } = self;
+        let Self { clients, hold, power, console, settings, .. } = self;
         if hold.is_some() && matches!(at, At::Labgrid(_)) {
             let why = "[labgrid] acquires the place and releases it; leave [hold] out";
             return lines.fault(&["hold"], why.to_owned());
@@ -298,35 +319,19 @@ impl Labgrid {
     }
 }
 
-impl WrittenClients {
-    fn checked(self, lines: Lines<'_>) -> Result<Clients, Fault> {
-        match self {
-            Self { bring: Some(command), hwsim: false } => Ok(Clients::Bring(command)),
-            Self { bring: None, hwsim: true } => Ok(Clients::Hwsim),
-            _ => lines
-                .fault(&["clients"], one_of("clients", "`bring = \"COMMAND\"` or `hwsim = true`")),
-        }
-    }
-}
-
 impl WrittenFlash {
     fn checked(self, lines: Lines<'_>) -> Result<Flash, Fault> {
-        match self {
-            Self { command: Some(command), slots: false, sysupgrade: false } => {
-                Ok(Flash::Command(command))
-            }
-            Self { command: None, slots: true, sysupgrade: false } => Ok(Flash::Slots),
-            Self { command: None, slots: false, sysupgrade: true } => Ok(Flash::Sysupgrade),
+        let Self { command, sysupgrade, content, fall_back } = self;
+        let by = match (command, sysupgrade) {
+            (Some(command), false) => FlashBy::Command(command),
+            (None, true) => FlashBy::Sysupgrade,
             _ => {
-                let what = "`slots = true`, `sysupgrade = true` or `command = \"COMMAND\"`";
-                lines.fault(&["flash"], one_of("flash", what))
+                let why = "[flash] says one of `sysupgrade = true` or `command = \"COMMAND\"`";
+                return lines.fault(&["flash"], why.to_owned());
             }
-        }
+        };
+        Ok(Flash { by, content, fall_back })
     }
-}
-
-fn one_of(table: &str, what: &str) -> String {
-    format!("[{table}] says one of {what}")
 }
 
 #[cfg(test)]
@@ -339,15 +344,18 @@ mod tests {
 
     #[test]
     fn a_device_is_an_address_and_what_can_be_done_with_it() {
-        let text = "address = \"ssh://root@ap:2222\"\nssh-config = \"ssh_config\"\n[clients]\nhwsim = true\n\
+        let text = "address = \"ssh://root@ap:2222\"\nssh-config = \"ssh_config\"\n[clients]\nbring = \"./clients\"\n\
                     [power]\non = \"./power on\"\noff = \"./power off\"\n[console]\ncommand = \"./console\"\n\
-                    [flash]\nslots = true\n[settings]\ngovernor = \"performance\"\n";
+                    [flash]\nsysupgrade = true\nfall-back = \"./back\"\n[settings]\ngovernor = \"performance\"\n";
         let device = read(text).unwrap();
         assert_eq!((device.name.as_str(), device.folder.as_path()), ("ap", Path::new("lab")));
         let address: Address = "ssh://root@ap:2222".parse().unwrap();
         let address = address.with_config(Some("lab/ssh_config".into()));
         assert_eq!(device.address(), Some(&address));
-        assert_eq!((device.clients, device.flash), (Some(Clients::Hwsim), Some(Flash::Slots)));
+        assert_eq!(device.clients.unwrap().bring.0, "./clients");
+        let fall_back = Some(Command("./back".to_owned()));
+        let flash = Flash { by: FlashBy::Sysupgrade, content: None, fall_back };
+        assert_eq!(device.flash, Some(flash));
         assert_eq!(device.power.unwrap().cycle, None);
         assert_eq!(device.settings.governor.as_deref(), Some("performance"));
     }
@@ -370,9 +378,17 @@ mod tests {
         for (text, why) in [
             ("", "lab/ap.toml:1: no way to the device"),
             ("address = \"ap\"\n", "lab/ap.toml:1: `ap` is not an access point"),
-            ("address = \"ssh:ap\"\n\n[clients]\n", "lab/ap.toml:3: [clients] says one of"),
+            ("address = \"ssh:ap\"\n\n[clients]\n", "lab/ap.toml:3: `bring` is missing here"),
             (
-                "address = \"ssh:ap\"\n[flash]\nslots = true\nsysupgrade = true\n",
+                "address = \"ssh:ap\"\n[clients]\nhwsim = true\n",
+                "lab/ap.toml:3: `hwsim` of [clients] is no more; write a command that makes them",
+            ),
+            (
+                "address = \"ssh:ap\"\n[flash]\nslots = true\n",
+                "lab/ap.toml:3: `slots` of [flash] is no more; write a `command`",
+            ),
+            (
+                "address = \"ssh:ap\"\n[flash]\ncommand = \"x\"\nsysupgrade = true\n",
                 "lab/ap.toml:2: [flash] says one of",
             ),
             (

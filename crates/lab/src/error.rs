@@ -126,20 +126,6 @@ pub enum Error {
     /// The guest's image lacks something that the virtual access point needs.
     #[error("the packages have no `{0}`; the image cannot be made from them")]
     ImageLacks(String),
-    /// A file that is to be flashed is no image for a board.
-    #[error("{} is no image for a board: {why}; `headroom image --board FILE` makes one", path.display())]
-    NoBoardImage {
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// A board cannot be raised in this folder.
-    #[error("cannot raise a board in {}: {why}", path.display())]
-    Board {
-        path: PathBuf,
-        /// What is in the way, and what to do.
-        why: String,
-    },
     /// An image did not get onto a device, or did not come up there.
     #[error(transparent)]
     Flash(#[from] flash::Failure),

@@ -104,7 +104,7 @@ impl Lent {
         let release = HostCommand::of(device, "[hold] release", &commands.release);
         let watchdog = Watchdog::start(release.by_itself(), None)?;
         match HostCommand::of(device, "[hold] acquire", &commands.acquire).run(&lab.cancel) {
-            Ok(()) => Ok(Self { device: name, watchdog }),
+            Ok(_) => Ok(Self { device: name, watchdog }),
             Err(held @ Error::Held { .. }) => {
                 watchdog.dismiss();
                 Err(held)

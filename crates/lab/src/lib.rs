@@ -19,7 +19,6 @@
 //! - Links neither `linux` nor `analysis`: the agent measures, `analysis` concludes.
 
 pub mod batch;
-pub mod board;
 pub mod brought;
 pub mod cache;
 pub mod cache_model;
@@ -62,7 +61,6 @@ pub mod shard;
 pub mod slurm;
 mod stack_file;
 pub mod study_file;
-mod tool;
 mod transcript;
 pub mod vm;
 mod watchdog;

@@ -2,7 +2,6 @@
 
 mod alarms;
 pub(crate) mod bisect;
-pub(crate) mod board;
 mod check;
 mod clients;
 mod compare;

@@ -2,7 +2,7 @@
 
 use lab::{
     clients::{self, Look},
-    device_file::{At, Clients, DeviceFile},
+    device_file::{At, DeviceFile},
     remote::Address,
 };
 use model::{
@@ -14,12 +14,11 @@ use super::{Finding, State, device_programs, facts, optional_program, program};
 use crate::{failure::Failure, options::Options};
 
 /// Programs that studies start or ask on an access point, and what is missing without each.
-const PROGRAMS: [(&str, &str); 5] = [
+const PROGRAMS: [(&str, &str); 4] = [
     ("hostapd", "an access point of hostapd's"),
     ("hostapd_cli", "loads that ask hostapd"),
     ("iw", "loads that ask the kernel, parity"),
     ("stationd", "studies of headroom's own daemon"),
-    ("wpa_supplicant", "clients on simulated radios"),
 ];
 
 /// Less than this is left where the agent lies: what studies put alongside it may not fit, KiB.
@@ -78,8 +77,7 @@ fn findings(named: &DeviceFile, look: &Look) -> Vec<Finding> {
 fn associated(named: &DeviceFile, look: &Look) -> Finding {
     let how = match &named.clients {
         None => "others come of themselves",
-        Some(Clients::Bring(_)) => "a command brings others",
-        Some(Clients::Hwsim) => "the agent makes others on simulated radios",
+        Some(_) => "a command brings others",
     };
     let clients = count(look.census.clients(), "client");
     let about = "clients";
