@@ -147,7 +147,7 @@ fn goes_back_where_an_image_does_not_start(board: &Board<'_>, before: &Image) {
     succeeds(board.place.command(Path::new("sh")).args(["-c", DAMAGED]));
     let ended = board.flash("damaged.image");
     ended.code(1).says("the image did not come up on board: it runs from ");
-    ended.says("; its console: ").says("Bad hash in FIT image!");
+    ended.says("; its console: ").says("Bad Data Hash");
     ended.says("; back to the image before: `ssh -F ssh_config board upgrade --back`");
     assert!(board.runs(before));
     assert_eq!(board.shell("cat /etc/new").unwrap(), "new\n");

@@ -117,7 +117,7 @@ fn what_cannot_be_flashed_is_refused_in_one_line_before_anything_is_changed() {
     refused(
         &["--image", "none.image"],
         2,
-        "ap.toml:4: `slots` of [flash] is no more; write a `command`",
+        "ap.toml:4: `flash.slots` is no more; write a `command`",
     );
     device_file(&place, &client, "[flash]\nsysupgrade = true\n");
     refused(&["--image", "missing.image"], 4, "cannot read missing.image: No such file");

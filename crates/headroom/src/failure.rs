@@ -185,9 +185,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::Lost { .. }
         | E::Gone { .. }
         | E::Held { .. }
-        | E::NoLabgrid
         | E::NotReleased { .. }
-        | E::Labgrid { .. }
         | E::NoFolder { .. }
         | E::Busy(_) => ENVIRONMENT,
         E::Interrupted => INTERRUPTED,

@@ -29,10 +29,10 @@ pub struct DeviceFile {
     pub name: String,
     /// Where its commands run and its relative paths begin.
     pub folder: PathBuf,
-    pub at: At,
+    pub address: Address,
     /// How clients come; `None`: those that are there.
     pub clients: Option<Clients>,
-    /// How it is lent and taken back, where no lab's own client does that.
+    /// How it is lent and taken back.
     pub hold: Option<Hold>,
     /// How it is turned on and off.
     pub power: Option<Power>,
@@ -41,13 +41,6 @@ pub struct DeviceFile {
     pub flash: Option<Flash>,
     /// What figures need of it.
     pub settings: Settings,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum At {
-    Address(Address),
-    /// At a place of a lab, which knows the address.
-    Labgrid(Labgrid),
 }
 
 /// A command line for `sh -c` on this machine, in the device file's folder. Values for it are in its environment.
@@ -110,25 +103,6 @@ pub enum FlashBy {
     Sysupgrade,
 }
 
-/// A place of a labgrid lab.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Labgrid {
-    pub place: String,
-    /// The coordinator, `HOST:PORT`; without it, labgrid-client's own.
-    pub coordinator: Option<String>,
-    /// Where the lab's strategy brings it first, as `shell`; without it the place is only powered on.
-    pub state: Option<String>,
-    /// labgrid's file of targets and strategies, relative to the device file; without it, the one that `LG_ENV` names.
-    pub config: Option<PathBuf>,
-    /// The device's address, where it is not that of the place's one `NetworkService`.
-    #[serde(skip)]
-    pub address: Option<Address>,
-    /// ssh's configuration, for either.
-    #[serde(skip)]
-    pub ssh_config: Option<PathBuf>,
-}
-
 /// A device file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -161,7 +135,7 @@ impl DeviceFile {
         Self {
             name: address.to_string(),
             folder: PathBuf::from("."),
-            at: At::Address(address),
+            address,
             clients: None,
             hold: None,
             power: None,
@@ -196,14 +170,6 @@ impl DeviceFile {
             .map_err(|error| wrong(shape_fault(text, Kind::Clients, &error)))?;
         written.checked(text, name, folder).map_err(wrong)
     }
-
-    /// The address, where the file says it.
-    pub fn address(&self) -> Option<&Address> {
-        match &self.at {
-            At::Address(address) => Some(address),
-            At::Labgrid(_) => None,
-        }
-    }
 }
 
 impl fmt::Display for DeviceFile {
@@ -213,22 +179,22 @@ impl fmt::Display for DeviceFile {
 }
 
 /// Keys that older device files have, and what does the same now.
-const REMOVED: [([&str; 2], &str); 2] = [
+const REMOVED: [(&[&str], &str); 3] = [
     (
-        ["flash", "slots"],
+        &["flash", "slots"],
         "write a `command` that writes the other slot, as examples/board/board.toml",
     ),
-    (["clients", "hwsim"], "write a command that makes them: bring = \"COMMAND\""),
+    (&["clients", "hwsim"], "write a command that makes them: bring = \"COMMAND\""),
+    (&["labgrid"], "write an address, and commands of labgrid-client as in examples/labgrid.toml"),
 ];
 
 fn without_removed_keys(text: &str) -> Result<(), Fault> {
-    let Ok(table) = text.parse::<toml::Table>() else { return Ok(()) };
-    let is_there =
-        |[outer, key]: [&str; 2]| table.get(outer).is_some_and(|of| of.get(key).is_some());
-    match REMOVED.into_iter().find(|(path, _)| is_there(*path)) {
+    let Ok(table) = text.parse::<toml::Value>() else { return Ok(()) };
+    let is_there = |path: &[&str]| path.iter().try_fold(&table, |of, key| of.get(key)).is_some();
+    match REMOVED.into_iter().find(|(path, _)| is_there(path)) {
         Some((path, instead)) => {
-            let why = format!("`{}` of [{}] is no more; {instead}", path[1], path[0]);
-            Lines(text).fault(&path, why)
+            let why = format!("`{}` is no more; {instead}", path.join("."));
+            Lines(text).fault(path, why)
         }
         None => Ok(()),
     }
@@ -248,7 +214,7 @@ fn path_of(text: &str) -> Option<PathBuf> {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Written {
-    address: Option<String>,
+    address: String,
     ssh_config: Option<PathBuf>,
     clients: Option<Clients>,
     hold: Option<Hold>,
@@ -257,7 +223,6 @@ struct Written {
     flash: Option<WrittenFlash>,
     #[serde(default)]
     settings: Settings,
-    labgrid: Option<Labgrid>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -274,48 +239,11 @@ impl Written {
     fn checked(self, text: &str, name: String, folder: PathBuf) -> Result<DeviceFile, Fault> {
         let lines = Lines(text);
         let config = self.ssh_config.map(|path| folder.join(path));
-        let address = self.address.map(|address| {
-            let address = address.parse::<Address>();
-            address.or_else(|why| lines.fault(&["address"], why))
-        });
-        let at = match (address.transpose()?, self.labgrid) {
-            (address, Some(labgrid)) => {
-                let labgrid = labgrid.checked(lines, &folder)?;
-                At::Labgrid(Labgrid { address, ssh_config: config, ..labgrid })
-            }
-            (Some(address), None) => At::Address(address.with_config(config)),
-            (None, None) => {
-                let why =
-                    "no way to the device: write address = \"ssh:USER@HOST\", or a table [labgrid]";
-                return lines.fault(&[], why.to_owned());
-            }
-        };
+        let address = self.address.parse::<Address>();
+        let address = address.or_else(|why| lines.fault(&["address"], why))?.with_config(config);
         let flash = self.flash.map(|flash| flash.checked(lines)).transpose()?;
         let Self { clients, hold, power, console, settings, .. } = self;
-        if hold.is_some() && matches!(at, At::Labgrid(_)) {
-            let why = "[labgrid] acquires the place and releases it; leave [hold] out";
-            return lines.fault(&["hold"], why.to_owned());
-        }
-        Ok(DeviceFile { name, folder, at, clients, hold, power, console, flash, settings })
-    }
-}
-
-impl Labgrid {
-    fn checked(self, lines: Lines<'_>, folder: &Path) -> Result<Self, Fault> {
-        let words = [
-            ("place", Some(&self.place)),
-            ("coordinator", self.coordinator.as_ref()),
-            ("state", self.state.as_ref()),
-        ];
-        // labgrid-client would take them for its own options.
-        let is_option = |word: &&String| word.is_empty() || word.starts_with('-');
-        if let Some((key, word)) =
-            words.into_iter().find_map(|(key, word)| Some((key, word.filter(is_option)?)))
-        {
-            return lines
-                .fault(&["labgrid", key], format!("`{word}` is no name for labgrid-client"));
-        }
-        Ok(Self { config: self.config.map(|path| folder.join(path)), ..self })
+        Ok(DeviceFile { name, folder, address, clients, hold, power, console, flash, settings })
     }
 }
 
@@ -351,7 +279,7 @@ mod tests {
         assert_eq!((device.name.as_str(), device.folder.as_path()), ("ap", Path::new("lab")));
         let address: Address = "ssh://root@ap:2222".parse().unwrap();
         let address = address.with_config(Some("lab/ssh_config".into()));
-        assert_eq!(device.address(), Some(&address));
+        assert_eq!(device.address, address);
         assert_eq!(device.clients.unwrap().bring.0, "./clients");
         let fall_back = Some(Command("./back".to_owned()));
         let flash = Flash { by: FlashBy::Sysupgrade, content: None, fall_back };
@@ -361,31 +289,18 @@ mod tests {
     }
 
     #[test]
-    fn a_place_of_a_lab_has_the_address() {
-        let device =
-            read("[labgrid]\nplace = \"ap-1\"\nstate = \"shell\"\nconfig = \"lg.yaml\"\n").unwrap();
-        let At::Labgrid(labgrid) = &device.at else { panic!("{device:?}") };
-        assert_eq!(labgrid.config.as_deref(), Some(Path::new("lab/lg.yaml")));
-        assert_eq!((device.address(), labgrid.address.as_ref()), (None, None));
-        let text = "address = \"ssh:ap\"\nssh-config = \"ssh\"\n[labgrid]\nplace = \"ap-1\"\n";
-        let At::Labgrid(labgrid) = read(text).unwrap().at else { panic!("a place") };
-        assert_eq!(labgrid.address, "ssh:ap".parse().ok());
-        assert_eq!(labgrid.ssh_config.as_deref(), Some(Path::new("lab/ssh")));
-    }
-
-    #[test]
     fn what_is_wrong_has_its_line() {
         for (text, why) in [
-            ("", "lab/ap.toml:1: no way to the device"),
+            ("", "lab/ap.toml:1: `address` is missing here"),
             ("address = \"ap\"\n", "lab/ap.toml:1: `ap` is not an access point"),
             ("address = \"ssh:ap\"\n\n[clients]\n", "lab/ap.toml:3: `bring` is missing here"),
             (
                 "address = \"ssh:ap\"\n[clients]\nhwsim = true\n",
-                "lab/ap.toml:3: `hwsim` of [clients] is no more; write a command that makes them",
+                "lab/ap.toml:3: `clients.hwsim` is no more; write a command that makes them",
             ),
             (
                 "address = \"ssh:ap\"\n[flash]\nslots = true\n",
-                "lab/ap.toml:3: `slots` of [flash] is no more; write a `command`",
+                "lab/ap.toml:3: `flash.slots` is no more; write a `command`",
             ),
             (
                 "address = \"ssh:ap\"\n[flash]\ncommand = \"x\"\nsysupgrade = true\n",
@@ -397,10 +312,9 @@ mod tests {
             ),
             ("address = \"ssh:ap\"\n[power]\non = \"x\"\n", "lab/ap.toml:2: `off` is missing here"),
             (
-                "[labgrid]\nplace = \"a\"\n[hold]\nacquire = \"x\"\nrelease = \"y\"\n",
-                "lab/ap.toml:3: [labgrid] acquires",
+                "ssh-config = \"x\"\n\n[labgrid]\nplace = \"ap-1\"\n",
+                "lab/ap.toml:3: `labgrid` is no more; write an address",
             ),
-            ("[labgrid]\nplace = \"-x\"\n", "lab/ap.toml:2: `-x` is no name for labgrid-client"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.starts_with(why), "{text:?}: {error}");

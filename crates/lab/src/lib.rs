@@ -42,7 +42,6 @@ pub mod host_command;
 mod idle;
 pub mod image;
 pub mod lab;
-pub mod labgrid;
 mod last_words;
 pub mod merge;
 pub mod missing;

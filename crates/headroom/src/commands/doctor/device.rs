@@ -2,7 +2,7 @@
 
 use lab::{
     clients::{self, Look},
-    device_file::{At, DeviceFile},
+    device_file::DeviceFile,
     remote::Address,
 };
 use model::{
@@ -33,13 +33,8 @@ const POOR_CLOCKS: [&str; 6] = ["jiffies", "refined-jiffies", "pit", "hpet", "ac
 /// What this machine needs for a device.
 pub(super) fn look_at_host(options: &Options, named: &DeviceFile) -> Vec<Finding> {
     let mut all = vec![program("what is started ends with headroom", "setpriv", "util-linux")];
-    match &named.at {
-        At::Address(Address::Local) => {}
-        At::Address(Address::Ssh(_)) => all.push(program("the way there", "ssh", "openssh-client")),
-        At::Labgrid(_) => {
-            all.push(program("the way there", "ssh", "openssh-client"));
-            all.push(optional_program("the lab", "labgrid-client", "pipx && pipx install labgrid"));
-        }
+    if matches!(named.address, Address::Ssh(_)) {
+        all.push(program("the way there", "ssh", "openssh-client"));
     }
     all.push(device_programs(options));
     all
