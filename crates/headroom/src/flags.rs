@@ -30,7 +30,7 @@ pub(crate) use self::index::{Effort, Index};
 pub(crate) use self::mcp::Mcp;
 pub(crate) use self::merge::Merge;
 use self::states::StateWord;
-pub(crate) use self::submit::{Engine, Submit};
+pub(crate) use self::submit::Submit;
 pub(crate) use self::up::{ModeWord, Up};
 
 const ABOUT: &str = "What Wi-Fi costs on an access point: measured, proved, given back";

@@ -10,7 +10,6 @@ pub(crate) mod completions;
 mod contention;
 pub(crate) mod count;
 pub(crate) mod doctor;
-mod engine_files;
 pub(crate) mod export;
 pub(crate) mod flash;
 pub(crate) mod guard;
