@@ -313,7 +313,7 @@ fn what_is_wrong_with_a_limit_or_a_baseline_is_reported_in_one_line() {
         ("--gate 'cpu at 7 clients <= 2%'", "7 clients are not among the study's"),
         ("--gate 'transactions <= 1/s'", "unknown figure `transactions`; known are cpu"),
         ("--baseline gone.json", "cannot read the baseline gone.json: No such file"),
-        ("--baseline later.json", "has format 9, this headroom reads 2; save it again"),
+        ("--baseline later.json", "has format 9, this headroom reads 3; save it again"),
         ("--baseline headroom-run/run.json", "run.json"),
     ];
     for (words, expected) in cases {
@@ -367,7 +367,8 @@ fn the_files_of_shards_fit_their_services_schemas() {
     let Some(programs) = python_programs("schemas", "test") else { return };
     let place = Place::without_guests();
     let github = ("github", &["vendor.github-workflows"][..], "runs-on:");
-    let gitlab = ("gitlab", &["vendor.gitlab-ci", "--data-transform", "gitlab-ci"][..], "parallel:");
+    let gitlab =
+        ("gitlab", &["vendor.gitlab-ci", "--data-transform", "gitlab-ci"][..], "parallel:");
     for (service, schema, key) in [github, gitlab] {
         let validated = |text: &str| -> Output {
             let path = place.write(&format!("{service}.yml"), text);

@@ -1,8 +1,8 @@
-//! Commands on this machine that do something to a device: those of its device file, and a lab's own client.
+//! Commands on this machine that do something to a device: those of its device file.
 //!
 //! Each leads a process group, has a deadline, and ends with its group when headroom ends, also after `kill -9`. What
 //! one leaves in the background once it is done is its own: a daemon, a virtual machine. It says what the end of its
-//! error output says; what the codes of a lab's client mean is [`crate::labgrid`]'s.
+//! error output says.
 
 use std::{
     env,

@@ -18,11 +18,9 @@
 //! - Emits [`model::event::Event`]s, prints nothing, judges nothing.
 //! - Links neither `linux` nor `analysis`: the agent measures, `analysis` concludes.
 
-pub mod batch;
 pub mod brought;
 pub mod cache;
 pub mod cache_model;
-pub mod cancel;
 mod channel;
 pub mod clients;
 pub mod comparison;
@@ -64,6 +62,5 @@ mod transcript;
 pub mod vm;
 mod watchdog;
 
-pub use cancel::Cancel;
 pub use error::Error;
-pub use lab::{Events, FirmwareSource, Lab, Onlooker, Replaced, Settings};
+pub use lab::{Cancel, Events, FirmwareSource, Lab, Onlooker, Replaced, Settings};

@@ -11,7 +11,7 @@ use super::{
     associate::Association,
     console::say,
     error::{Doing, Error},
-    folders, hostapd, line, modules, mounts, nodes, port, power, scrub,
+    folders, hostapd, modules, mounts, nodes, port, power, scrub,
     services::{Ending, Output, Service, Services},
     shell, supplicant,
     topology::{ConsoleMode, Topology},
@@ -71,7 +71,7 @@ impl Machine {
         mounts::let_groups_be_bounded(topology)?;
         scrub::free_memory()?;
         let mut airspace = Airspace::prepare(topology)?;
-        line::open(topology)?;
+        port::open_line(topology)?;
         // Long before the first client has settled, so that no trial begins while they are made.
         let applets = shell::applets().doing(|| "prepare busybox's applets".into())?;
         self.services.start(applets)?;

@@ -31,7 +31,6 @@ mod error;
 mod folders;
 mod hostapd;
 mod launch;
-mod line;
 mod modules;
 mod mounts;
 mod namespace;

@@ -9,8 +9,8 @@ Examples:
   headroom flash ap-1 --image new.image         devices/ap-1.toml
   headroom flash lab/ap.toml --image new.image
 
-How the image gets there is [flash] of the device file: sysupgrade, or a command of yours. The exit code is 1
-where the device comes back with something else than the image.";
+How the image gets there is [flash] of the device file: sysupgrade, or a command of yours. Where the
+device comes back with something else than the image, the exit code is 1.";
 
 /// An image for a device.
 #[derive(Args, Debug)]

@@ -10,7 +10,7 @@ use model::{
     plural::count,
 };
 
-use super::{Finding, State, device_programs, facts, optional_program, program};
+use super::{Finding, State, device_programs, facts, program};
 use crate::{failure::Failure, options::Options};
 
 /// Programs that studies start or ask on an access point, and what is missing without each.
