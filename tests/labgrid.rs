@@ -5,7 +5,7 @@ use std::{fs, thread, time::Duration};
 
 use rustix::process::Signal;
 
-use crate::harness::{Busy, Client, Device, Headroom, Labgrid, Place, Server};
+use crate::harness::{Busy, Client, Device, Headroom, Labgrid, Place, Server, eventually};
 
 /// A place of a test with a client of ssh, a device that is off, and its lab.
 struct Setting {
@@ -88,6 +88,9 @@ fn a_place_is_released_however_headroom_ends() {
         thread::sleep(after);
         running.signal(Signal::KILL);
         running.end();
+        // Whoever releases it asks the lab first.
+        let is_over = || place.processes().iter().all(|one| one.name != "sh").then_some(());
+        eventually(Duration::from_secs(60), is_over).expect("somebody still releases it");
         lab.is_released();
     }
     device.is_left_as_it_was();

@@ -198,10 +198,6 @@ impl Options {
     }
 
     /// The lab, with its progress shown; a signal stops it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Lab`] where a program is missing.
     pub(crate) fn lab(&self) -> Result<Lab, Failure> {
         self.lab_with(self.progress())
     }

@@ -48,10 +48,6 @@ pub enum Turn {
 
 /// Has a device on, and says where it is. It is lent by its `[hold]`, and turned on by its `[power]` where it does not
 /// answer.
-///
-/// # Errors
-///
-/// As [`HostCommand::run`], [`turn`] and [`wait_for`].
 pub fn on(lab: &Lab, device: &DeviceFile) -> Result<Address, Error> {
     let address = device.address.clone();
     let lend = |commands| lab.hold.lend(lab, device, commands);
@@ -68,10 +64,6 @@ pub fn on(lab: &Lab, device: &DeviceFile) -> Result<Address, Error> {
 }
 
 /// Turns a device's power, where its file says how.
-///
-/// # Errors
-///
-/// As [`HostCommand::run`].
 pub fn turn(lab: &Lab, device: &DeviceFile, turn: Turn) -> Result<(), Error> {
     let Some(power) = &device.power else { return Ok(()) };
     lab.emit(Event::DeviceStep {

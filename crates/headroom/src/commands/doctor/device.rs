@@ -41,10 +41,6 @@ pub(super) fn look_at_host(options: &Options, named: &DeviceFile) -> Vec<Finding
 }
 
 /// Reaches the device and asks it.
-///
-/// # Errors
-///
-/// [`Failure::Lab`] where it cannot be reached.
 pub(super) fn look(options: &Options, named: &DeviceFile) -> Result<Vec<Finding>, Failure> {
     let lab = options.lab_for_devices()?;
     let names = PROGRAMS.map(|(name, _)| name);
