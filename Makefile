@@ -74,7 +74,7 @@ programs: setup-build
 
 arm64: build packages-arm64 arm64-programs ## what `--arch arm64` needs beside it: QEMU, and the access point's programs for arm64
 
-board: build packages-board arm64-programs ## what `headroom board` and `headroom flash` need beside it: U-Boot, tools for images, programs for arm64
+board: build packages-board arm64-programs ## what examples/board needs: U-Boot, QEMU, tools for images, and the agent for arm64
 
 arm64-programs: packages-arm64
 	$(for_device) aarch64-unknown-linux-gnu

@@ -19,7 +19,7 @@ use lab::run_folder::RunFolder;
 use model::{share::Share, study::Gates};
 use serde_json::Value;
 
-use crate::harness::{Place, Study, binary, cache};
+use crate::harness::{Place, Study, binary, cache, python_programs};
 
 const ACTION: &str = "github/action.yml";
 const WORKFLOW: &str = "github/workflow.yml";
@@ -29,11 +29,15 @@ const PIPELINE: &str = "gitlab/gitlab-ci.yml";
 /// Steps that need a network or a guest.
 const NOT_HERE: [&str; 2] = ["Install", "Measure"];
 
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/ci")
+}
+
 /// An example, as the services' readers see it.
 fn example(name: &str) -> Value {
-    let file = format!("{}/../examples/ci/{name}", env!("CARGO_MANIFEST_DIR"));
+    let file = folder().join(name);
     let script = "import json, sys, yaml; json.dump(yaml.safe_load(open(sys.argv[1])), sys.stdout)";
-    let output = Command::new("python3").args(["-c", script, &file]).output().unwrap();
+    let output = Command::new("python3").args(["-c", script]).arg(file).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -327,7 +331,7 @@ struct Engine {
     numbers: fn(u32) -> Vec<(&'static str, String)>,
 }
 
-fn engines() -> [Engine; 3] {
+fn engines() -> [Engine; 2] {
     let script = |value: &Value| {
         let lines = value.as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned());
         lines.collect::<Vec<_>>().join("\n")
@@ -341,14 +345,6 @@ fn engines() -> [Engine; 3] {
     let numbers = github["jobs"]["shard"]["strategy"]["matrix"]["shard"].as_array().unwrap();
     assert!(numbers.iter().zip(1..).all(|(number, at)| number == at), "{numbers:?}");
     let gitlab = example("gitlab/shards.yml");
-    let kubernetes = example("kubernetes/shards.yml");
-    let (job, container) =
-        (&kubernetes["spec"], &kubernetes["spec"]["template"]["spec"]["containers"][0]);
-    assert_eq!(job["completionMode"], "Indexed");
-    let shards = container["env"].as_array().unwrap().iter().find(|env| env["name"] == "SHARDS");
-    assert_eq!(shards.unwrap()["value"], job["completions"].to_string());
-    let merge = "headroom merge shard-* --out headroom-run".to_owned();
-    let own = container["command"][2].as_str().unwrap().to_owned();
     [
         Engine {
             shard: step("shard", "Measure"),
@@ -362,14 +358,30 @@ fn engines() -> [Engine; 3] {
                 vec![("CI_NODE_INDEX", shard.to_string()), ("CI_NODE_TOTAL", "2".to_owned())]
             },
         },
-        Engine {
-            shard: own,
-            merge,
-            numbers: |shard| {
-                vec![("JOB_COMPLETION_INDEX", (shard - 1).to_string()), ("SHARDS", "2".to_owned())]
-            },
-        },
     ]
+}
+
+/// The services' own schemas, by a validator that is not ours: `scripts/setup test` installs it.
+#[test]
+fn the_files_of_shards_fit_their_services_schemas() {
+    let Some(programs) = python_programs("schemas", "test") else { return };
+    let place = Place::without_guests();
+    let github = ("github", &["vendor.github-workflows"][..], "runs-on:");
+    let gitlab =
+        ("gitlab", &["vendor.gitlab-ci", "--data-transform", "gitlab-ci"][..], "parallel:");
+    for (service, schema, key) in [github, gitlab] {
+        let validated = |text: &str| -> Output {
+            let path = place.write(&format!("{service}.yml"), text);
+            let mut validator = Command::new(programs.join("check-jsonschema"));
+            validator.arg("--builtin-schema").args(schema).arg(path).output().unwrap()
+        };
+        let file = text(&folder().join(service).join("shards.yml"));
+        let fits = validated(&file);
+        assert!(fits.status.success(), "{service}: {fits:?}");
+        assert!(file.contains(key), "no {key} in {file}");
+        let wrong = validated(&file.replace(key, &format!("x{key}")));
+        assert!(!wrong.status.success(), "{service} takes x{key}");
+    }
 }
 
 #[test]

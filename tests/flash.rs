@@ -1,4 +1,4 @@
-//! Images for devices that are not boards: by a command, by `sysupgrade`, and what is refused before anything is changed.
+//! Images for devices: by a command, by `sysupgrade`, and what is refused before anything is changed.
 
 use std::fs;
 
@@ -49,6 +49,7 @@ fn a_command_flashes_a_device_and_knows_what_and_where() {
     let said = fs::read_to_string(place.path("flashed")).unwrap();
     let image = fs::canonicalize(place.path("new.image")).unwrap();
     assert_eq!(said, format!("{} ssh:dropbear", image.display()));
+    proves_what_the_command_for_it_prints(&place, &client, &command);
     for (command, code, says) in [
         (
             "echo no such outlet >&2; exit 3",
@@ -60,11 +61,25 @@ fn a_command_flashes_a_device_and_knows_what_and_where() {
         device_file(&place, &client, &format!("[flash]\ncommand = '{command}'\n"));
         flash(&place, &["--image", "new.image", "--quiet"]).code(code).says(says).in_one_line();
     }
-    flash(&place, &["--image", "new.image", "--wipe-overlay"])
-        .code(2)
-        .says("is not flashed into slots")
-        .in_one_line();
     device.is_left_as_it_was();
+}
+
+fn proves_what_the_command_for_it_prints(place: &Place, client: &Client, command: &str) {
+    let command = command.replace("second", "third");
+    let prints = |content: &str| {
+        let more = format!("content = '{content}'\nfall-back = './back'\n");
+        device_file(place, client, &format!("[flash]\ncommand = '''{command}'''\n{more}"));
+        let ended = flash(place, &["--image", "new.image", "--quiet"]);
+        client.can("dropbear", "echo second >/boot_id");
+        ended
+    };
+    let ended = prints("sha256sum new.image");
+    ended.code(0).prints("(SHA-256), as in the image");
+    let ended = prints("echo other | sha256sum");
+    ended.code(1).says("the image did not come up on ap: it runs from 7e4fa2eb").in_one_line();
+    ended.says("which is no part of the image; back to the image before: `./back`");
+    let ended = prints("echo version 3");
+    ended.code(4).says("ap does not say what it runs from: `[flash] content` prints no SHA-256");
 }
 
 #[test]
@@ -102,40 +117,21 @@ fn what_cannot_be_flashed_is_refused_in_one_line_before_anything_is_changed() {
     refused(
         &["--image", "none.image"],
         2,
-        "none.image is no image for a board: it is no tar archive",
+        "ap.toml:4: `flash.slots` is no more; write a `command`",
     );
+    device_file(&place, &client, "[flash]\nsysupgrade = true\n");
     refused(&["--image", "missing.image"], 4, "cannot read missing.image: No such file");
-    let image = lab_image(&place, "arm64");
-    refused(&["--image", image], 2, "is an image for arm64, and ap is x86_64");
-    let image = lab_image(&place, "x86-64");
-    refused(
-        &["--image", image],
-        2,
-        "ap has no slots of headroom's: the partition `state` is missing",
-    );
+    refused(&["--image", "none.image"], 4, "does not take the image: it has no sysupgrade");
     device.is_left_as_it_was();
     let elsewhere = Place::without_guests();
     let stranger = Client::new(&elsewhere);
     stranger.name("dropbear", device.port, "");
-    device_file(&place, &stranger, "[flash]\nslots = true\n");
-    refused(&["--image", image], 4, "cannot reach dropbear: ");
+    device_file(&place, &stranger, "[flash]\nsysupgrade = true\n");
+    refused(&["--image", "none.image"], 4, "cannot reach dropbear: ");
     client.name("silent", free_port(), "");
     let names = client.names().display().to_string();
     let text =
-        format!("address = \"ssh:silent\"\nssh-config = \"{names}\"\n[flash]\nslots = true\n");
+        format!("address = \"ssh:silent\"\nssh-config = \"{names}\"\n[flash]\nsysupgrade = true\n");
     place.write("ap.toml", &text);
-    refused(&["--image", image], 4, "cannot reach silent: ");
-}
-
-/// A whole image for a board of this architecture, with little in it.
-fn lab_image(place: &Place, arch: &str) -> &'static str {
-    let script = format!(
-        "d=sysupgrade-headroom-board; mkdir -p $d; echo kernel >$d/kernel; echo root >$d/root\n\
-         sum() {{ sha256sum <$d/$1 | cut -d' ' -f1; }}\n\
-         printf 'BOARD=headroom-board\\nARCH={arch}\\nKERNEL_SHA256=%s\\nROOT_SHA256=%s\\n' $(sum kernel) $(sum root) >$d/CONTROL\n\
-         tar -cf small.image $d/CONTROL $d/kernel $d/root"
-    );
-    let mut shell = std::process::Command::new("sh");
-    assert!(shell.args(["-c", &script]).current_dir(place.path("")).status().unwrap().success());
-    "small.image"
+    refused(&["--image", "none.image"], 4, "cannot reach silent: ");
 }

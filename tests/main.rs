@@ -35,7 +35,6 @@ mod counted;
 mod device_power;
 mod devices;
 mod doctor;
-mod engine_files;
 mod environment;
 mod flash;
 mod full_disk;

@@ -33,16 +33,6 @@ const START: Duration = Duration::from_secs(60);
 
 pub(crate) const PLACE: &str = "ap-1";
 
-/// What the exporter makes known, and how.
-struct Exported<'a> {
-    device: &'a Device,
-    switch: Switch,
-    /// The switch as a resource.
-    power: &'a str,
-    /// More words of the exporter's.
-    more: &'a [&'a str],
-}
-
 /// A lab whose place no one holds. It ends when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Labgrid {
@@ -57,38 +47,15 @@ impl Labgrid {
     /// A lab with this device, which is off, and a device file for it, `lab.toml`, in the test's place. `None`, with the
     /// reason, where there is no labgrid.
     pub(crate) fn start(place: &Place, client: &Client, device: &Device) -> Option<Self> {
+        python_programs("labgrid", "test")?;
+        let folder = place.folder("labgrid");
+        let port = free_port();
+        let address = format!("127.0.0.1:{port}");
         let switch = Switch::of(device);
         let power = format!(
             "  NetworkPowerPort:\n    model: rest\n    host: 'http://127.0.0.1:{}/{{index}}'\n    index: 1\n",
             switch.port
         );
-        Self::with(place, client, Exported { device, switch, power: &power, more: &[] })
-    }
-
-    /// The same with a device that is always on, and an exporter that alone leads to it, on this other device.
-    pub(crate) fn isolated(
-        place: &Place,
-        client: &Client,
-        device: &Device,
-        exporter: &Device,
-    ) -> Option<Self> {
-        let switch = Switch::of(device);
-        switch.shared.turn(true);
-        let more = ["--isolated"];
-        let lab = Self::with(place, client, Exported { device, switch, power: "", more: &more })?;
-        // The exporter says what this computer's name is.
-        let shown = String::from_utf8(lab.client("admin", &["show"]).stdout).unwrap();
-        let name = shown.split_once("'proxy': '").unwrap().1.split_once('\'').unwrap().0;
-        client.name(name, exporter.port, "");
-        Some(lab)
-    }
-
-    fn with(place: &Place, client: &Client, exported: Exported<'_>) -> Option<Self> {
-        python_programs("labgrid", "test")?;
-        let folder = place.folder("labgrid");
-        let port = free_port();
-        let address = format!("127.0.0.1:{port}");
-        let Exported { device, switch, power, more } = exported;
         let coordinator = run(&folder, "labgrid-coordinator", &["--listen", &address]);
         let mut lab = Self { folder, coordinator, exporter: None, port, switch };
         // Each call of the client is a second of work, so none is made before there is somebody to answer.
@@ -103,28 +70,19 @@ impl Labgrid {
         );
         fs::write(lab.folder.join("exported.yaml"), resources).unwrap();
         let words = ["--coordinator", &address, "--name", "lab1", "exported.yaml"];
-        lab.exporter = Some(run(&lab.folder, "labgrid-exporter", &[&words, more].concat()));
+        lab.exporter = Some(run(&lab.folder, "labgrid-exporter", &words));
         let there = || {
             let shown = String::from_utf8(lab.client("admin", &["show"]).stdout).unwrap();
-            let count = if power.is_empty() { 1 } else { 2 };
-            (shown.matches("'avail': True").count() == count).then_some(())
+            (shown.matches("'avail': True").count() == 2).then_some(())
         };
         eventually(START, there).unwrap_or_else(|| panic!("no exporter: {}", lab.said()));
-        // For what listens on the device's address; the port is the lab's to say.
-        client.name("127.0.0.1", 1, "");
-        lab.device_file(place, client, "");
+        let example = include_str!("../../examples/labgrid.toml");
+        let (config, server) = (client.names().display().to_string(), device.port);
+        let address = format!("ssh://root@127.0.0.1:{server}\"\nssh-config = \"{config}");
+        let text = example.replace("ssh:root@192.168.1.1", &address);
+        place.write("lab.toml", &text.replace("lab.example:20408", &format!("127.0.0.1:{port}")));
+        client.name("127.0.0.1", server, "");
         Some(lab)
-    }
-
-    /// Writes `lab.toml`, with more keys of `[labgrid]`.
-    pub(crate) fn device_file(&self, place: &Place, client: &Client, more: &str) {
-        let config = client.names();
-        let text = format!(
-            "ssh-config = \"{}\"\n[labgrid]\nplace = \"{PLACE}\"\ncoordinator = \"127.0.0.1:{}\"\n{more}",
-            config.display(),
-            self.port
-        );
-        place.write("lab.toml", &text);
     }
 
     /// What labgrid-client does with the place for this user.

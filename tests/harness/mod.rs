@@ -34,7 +34,7 @@ pub(crate) use ended::Ended;
 pub(crate) use headroom::{
     Headroom, Running, binary, device_program, has_arm64, programs_of, python_programs,
 };
-pub(crate) use labgrid::{Labgrid, PLACE};
+pub(crate) use labgrid::Labgrid;
 pub(crate) use length::is_long;
 pub(crate) use link::Link;
 pub(crate) use mcp::{FASTMCP, Mcp};

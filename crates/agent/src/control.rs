@@ -5,21 +5,14 @@
 
 use std::{
     fs, io,
-    os::{
-        linux::net::SocketAddrExt,
-        unix::net::{SocketAddr, UnixDatagram},
-    },
+    os::unix::net::UnixDatagram,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
-use rustix::net::SocketAddrUnix;
-
 /// An answer waits until all that is before it in the daemon's loop is done: at its start that is
 /// the making of all its interfaces.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Bytes of an abstract name, at most: `sun_path` without its first zero.
-const ABSTRACT: usize = 107;
 /// The longest answer that either of them gives.
 const LONGEST: usize = 16_384;
 
@@ -27,8 +20,8 @@ const LONGEST: usize = 16_384;
 #[derive(Debug)]
 pub(crate) struct Control {
     socket: UnixDatagram,
-    /// Our end's name, where it is a file's.
-    here: Option<PathBuf>,
+    /// Our end's name.
+    here: PathBuf,
 }
 
 impl Control {
@@ -37,23 +30,9 @@ impl Control {
         let here = here.into();
         // What a conversation before us has left would be in the way.
         let _ = fs::remove_file(&here);
-        let control = Self { socket: UnixDatagram::bind(&here)?, here: Some(here) };
+        let control = Self { socket: UnixDatagram::bind(&here)?, here };
         control.socket.set_read_timeout(Some(PATIENCE))?;
         control.socket.connect(there)?;
-        Ok(control)
-    }
-
-    /// Connects to a socket with an abstract name, as wpa_supplicant has it that was started with
-    /// `-g @abstract:NAME`; ours has one that the kernel chooses. There are no files.
-    pub(crate) fn connect_abstract(name: &str) -> io::Result<Self> {
-        // It is bound with all of its address, whose rest is zeros (`wpas_global_ctrl_iface_open_sock`).
-        let mut padded = [0; ABSTRACT];
-        let name = name.as_bytes();
-        padded.get_mut(..name.len()).ok_or(io::ErrorKind::InvalidInput)?.copy_from_slice(name);
-        let control = Self { socket: UnixDatagram::unbound()?, here: None };
-        control.socket.set_read_timeout(Some(PATIENCE))?;
-        control.socket.connect_addr(&SocketAddr::from_abstract_name(padded)?)?;
-        rustix::net::bind(&control.socket, &SocketAddrUnix::new_unnamed())?;
         Ok(control)
     }
 
@@ -75,7 +54,7 @@ impl Control {
 impl Drop for Control {
     fn drop(&mut self) {
         // The folder is a tmpfs of ours; a name that stays behind harms nobody.
-        let _ = self.here.as_ref().map(fs::remove_file);
+        let _ = fs::remove_file(&self.here);
     }
 }
 

@@ -14,7 +14,7 @@ use model::{
 use crate::{
     completion, contention, fetch, hold, locate, measure, programs, put,
     session::{End, Session, Stop},
-    settings, stations, subject,
+    settings, subject,
 };
 
 /// Yama's limit on who may attach to whom, and nobody to anybody, which no one can take back (Linux,
@@ -42,7 +42,6 @@ pub fn run(session: &mut Session) -> Result<(), Stop> {
 struct Changed {
     files: put::Files,
     settings: settings::Held,
-    clients: stations::Clients,
 }
 
 /// One conversation. What was put here in it goes with it.
@@ -87,7 +86,6 @@ fn obey(session: &mut Session, changed: &mut Changed, order: &Order) -> Result<O
         Order::Set(settings) => return Ok(Some(Frame::Settings(changed.settings.set(settings)))),
         Order::Contention(order, marks) => contention::run(session, order, marked(*marks)?)?,
         Order::Completion(order) => completion::measure(session, order)?,
-        Order::Associate(clients) => changed.clients.have(session, *clients)?,
         Order::Hold => return hold::stop(session),
         // The stream takes it; it is no order to anybody else.
         Order::Alive(_) => return Ok(None),

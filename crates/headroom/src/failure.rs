@@ -164,7 +164,6 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::NoProgram(_)
         | E::ProgramName(_)
         | E::SameBuild(_)
-        | E::NoBoardImage { .. }
         | E::Firmware { .. }
         | E::FirmwareLacks { .. }
         | E::PackagesInFirmware(_)
@@ -182,15 +181,12 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::OtherProcessor { .. }
         | E::NoAgent { .. }
         | E::ImageLacks(_)
-        | E::Board { .. }
         | E::FirmwareGone
         | E::Unreachable { .. }
         | E::Lost { .. }
         | E::Gone { .. }
         | E::Held { .. }
-        | E::NoLabgrid
         | E::NotReleased { .. }
-        | E::Labgrid { .. }
         | E::NoFolder { .. }
         | E::Busy(_) => ENVIRONMENT,
         E::Interrupted => INTERRUPTED,
@@ -198,7 +194,6 @@ fn lab_code(error: &lab::Error) -> u8 {
     }
 }
 
-/// An image that does not come up is a limit that it did not keep.
 /// What was not measured, or not alike, is invalid; what cannot be one run was named by mistake.
 fn merge_code(refusal: &lab::merge::Refusal) -> u8 {
     use lab::merge::Refusal as R;
@@ -208,22 +203,14 @@ fn merge_code(refusal: &lab::merge::Refusal) -> u8 {
     }
 }
 
+/// An image that does not come up is a limit that it did not keep.
 fn flash_code(failure: &lab::flash::Failure) -> u8 {
     use lab::flash::Failure as F;
     match failure {
-        F::NoWay { .. }
-        | F::NoAddress { .. }
-        | F::NoOverlay { .. }
-        | F::OtherProcessor { .. }
-        | F::NoSlots { .. }
-        | F::TooLarge { .. } => USAGE,
-        F::OnTrial { .. }
-        | F::Busy { .. }
-        | F::Refused { .. }
-        | F::NotWritten { .. }
-        | F::NotBack { .. }
-        | F::NoAnswer { .. } => ENVIRONMENT,
-        F::RolledBack { .. } | F::OtherContent { .. } => FAIL,
+        F::NoWay { .. } | F::NoAddress { .. } => USAGE,
+        F::Refused { .. } | F::NotBack { .. } | F::NoAnswer { .. } => ENVIRONMENT,
+        F::OtherContent { .. } => FAIL,
+        F::After { failure, .. } => flash_code(failure),
     }
 }
 

@@ -1,9 +1,9 @@
 //! The words that a person types. Parsing them reads a device file, and does nothing else.
 
 mod bisect;
-mod board;
 mod check;
 mod compare;
+mod flash;
 pub(crate) mod improve;
 mod index;
 mod mcp;
@@ -23,14 +23,14 @@ use model::{
 };
 
 pub(crate) use self::bisect::Bisect;
-pub(crate) use self::board::{Board, Flash};
 pub(crate) use self::check::{Check, Limits};
 pub(crate) use self::compare::{Blame, Compare, OtherFirmware, Outputs, Pause, Point, Spans};
+pub(crate) use self::flash::Flash;
 pub(crate) use self::index::{Effort, Index};
 pub(crate) use self::mcp::Mcp;
 pub(crate) use self::merge::Merge;
 use self::states::StateWord;
-pub(crate) use self::submit::{Engine, Submit};
+pub(crate) use self::submit::Submit;
 pub(crate) use self::up::{ModeWord, Up};
 
 const ABOUT: &str = "What Wi-Fi costs on an access point: measured, proved, given back";
@@ -175,8 +175,6 @@ pub(crate) enum Verb {
     Pause(Box<Pause>),
     /// Pause everybody who talks to the subject, in turn
     Blame(Box<Blame>),
-    /// Raise a board: a device with U-Boot, two slots, an overlay, ssh and a serial console
-    Board(Board),
     /// Write a run's stacks for other tools: folded, speedscope, Firefox Profiler
     Export(Export),
     /// Give a device another image, and prove that it runs from it
@@ -532,8 +530,7 @@ const IMAGE_EXAMPLES: &str = "\
 Examples:
   headroom image
   headroom image --prune 14
-  headroom image --rootfs rootfs.tar.gz --kernel bzImage --modules lib/modules    your own firmware
-  headroom image --board new.image --with stationd=target/new/stationd     for a slot of a board";
+  headroom image --rootfs rootfs.tar.gz --kernel bzImage --modules lib/modules    your own firmware";
 
 #[derive(Args, Debug)]
 #[command(after_help = IMAGE_EXAMPLES)]
@@ -544,12 +541,6 @@ pub(crate) struct Image {
     /// Make its base only: Debian's packages, without headroom's programs
     #[arg(long, conflicts_with = "prune")]
     pub(crate) base: bool,
-    /// Make an image for a board in place of it, in this file: `headroom flash` takes it
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["prune", "base"])]
-    pub(crate) board: Option<PathBuf>,
-    /// Another build of one of the programs in it; may be given again
-    #[arg(long, value_name = "PROGRAM=FILE", value_parser = compare::with, requires = "board")]
-    pub(crate) with: Vec<(String, PathBuf)>,
 }
 
 #[derive(Args, Debug)]

@@ -29,8 +29,8 @@ use std::{env, process::ExitCode};
 
 use crate::{
     commands::{
-        bisect, board, completions, count, doctor, export, flash, guard, image, improve, index,
-        kinds, manual, mcp as served, merge, pause, profile, report, run, studies, submit, up,
+        bisect, completions, count, doctor, export, flash, guard, image, improve, index, kinds,
+        manual, mcp as served, merge, pause, profile, report, run, studies, submit, up,
     },
     failure::{Failure, Verdict},
     flags::{Flags, Verb},
@@ -75,7 +75,6 @@ fn carry_out(options: &Options, verb: Verb) -> Result<Verdict, Failure> {
     match verb {
         Verb::Bisect(flags) => bisect::bisect(options, &flags),
         Verb::Blame(flags) => pause::blame(options, &flags),
-        Verb::Board(flags) => board::raise(options, &flags),
         Verb::Check(flags) => kinds::check(options, &flags),
         Verb::Compare(flags) => kinds::compare(options, &flags),
         Verb::Completions(flags) => completions::print(&flags),

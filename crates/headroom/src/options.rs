@@ -198,10 +198,6 @@ impl Options {
     }
 
     /// The lab, with its progress shown; a signal stops it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Lab`] where a program is missing.
     pub(crate) fn lab(&self) -> Result<Lab, Failure> {
         self.lab_with(self.progress())
     }
@@ -218,17 +214,7 @@ impl Options {
 
     /// A lab for access points that are there already.
     pub(crate) fn lab_for_devices(&self) -> Result<Lab, Failure> {
-        self.lab_for_devices_with(self.progress())
-    }
-
-    /// The same, for a verb whose standard output is one JSON value.
-    pub(crate) fn lab_for_devices_apart_from_output(&self) -> Result<Lab, Failure> {
-        let progress = if self.json { Progress::Silent } else { self.progress() };
-        self.lab_for_devices_with(progress)
-    }
-
-    fn lab_for_devices_with(&self, progress: Progress) -> Result<Lab, Failure> {
-        let lab = Lab::for_devices(self.settings(), watched()?, progress.into_events())?;
+        let lab = Lab::for_devices(self.settings(), watched()?, self.progress().into_events())?;
         Ok(lab.with_hold(self.hold.clone()))
     }
 

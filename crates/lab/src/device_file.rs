@@ -29,10 +29,10 @@ pub struct DeviceFile {
     pub name: String,
     /// Where its commands run and its relative paths begin.
     pub folder: PathBuf,
-    pub at: At,
+    pub address: Address,
     /// How clients come; `None`: those that are there.
     pub clients: Option<Clients>,
-    /// How it is lent and taken back, where no lab's own client does that.
+    /// How it is lent and taken back.
     pub hold: Option<Hold>,
     /// How it is turned on and off.
     pub power: Option<Power>,
@@ -43,25 +43,17 @@ pub struct DeviceFile {
     pub settings: Settings,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum At {
-    Address(Address),
-    /// At a place of a lab, which knows the address.
-    Labgrid(Labgrid),
-}
-
 /// A command line for `sh -c` on this machine, in the device file's folder. Values for it are in its environment.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Command(pub String);
 
 /// How clients come to a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Clients {
-    /// This command brings as many as `HEADROOM_CLIENTS` says, and ends once they are associated.
-    Bring(Command),
-    /// The agent makes them on spare radios of the device's own mac80211_hwsim, and takes them away at the end.
-    Hwsim,
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Clients {
+    /// Brings as many as `HEADROOM_CLIENTS` says, and ends once they are associated.
+    pub bring: Command,
 }
 
 /// How a device that several people use is lent.
@@ -92,34 +84,23 @@ pub struct Console {
     pub command: Command,
 }
 
-/// How an image gets onto a device.
+/// How an image gets onto a device, and what it runs from then.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Flash {
-    /// Into the slot that it does not run from: a device as `headroom board` raises it.
-    Slots,
-    /// This command does it; `HEADROOM_IMAGE` is the file, `HEADROOM_ADDRESS` the device.
+pub struct Flash {
+    pub by: FlashBy,
+    /// Prints the SHA-256 of each part of an image that it runs from, a line each; without it, the squashfs is hashed that
+    /// its root is.
+    pub content: Option<Command>,
+    /// Gets the image before back; headroom names it, and does not run it.
+    pub fall_back: Option<Command>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FlashBy {
+    /// This command writes it and starts the device anew; `HEADROOM_IMAGE` is the file, `HEADROOM_ADDRESS` the device.
     Command(Command),
     /// OpenWrt's own `sysupgrade -n`.
     Sysupgrade,
-}
-
-/// A place of a labgrid lab.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Labgrid {
-    pub place: String,
-    /// The coordinator, `HOST:PORT`; without it, labgrid-client's own.
-    pub coordinator: Option<String>,
-    /// Where the lab's strategy brings it first, as `shell`; without it the place is only powered on.
-    pub state: Option<String>,
-    /// labgrid's file of targets and strategies, relative to the device file; without it, the one that `LG_ENV` names.
-    pub config: Option<PathBuf>,
-    /// The device's address, where it is not that of the place's one `NetworkService`.
-    #[serde(skip)]
-    pub address: Option<Address>,
-    /// ssh's configuration, for either.
-    #[serde(skip)]
-    pub ssh_config: Option<PathBuf>,
 }
 
 /// A device file that cannot be used.
@@ -154,7 +135,7 @@ impl DeviceFile {
         Self {
             name: address.to_string(),
             folder: PathBuf::from("."),
-            at: At::Address(address),
+            address,
             clients: None,
             hold: None,
             power: None,
@@ -184,23 +165,38 @@ impl DeviceFile {
         let folder = folder_of(path).to_owned();
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let wrong = |Fault { line, why }| Error::Wrong { path: path.to_owned(), line, why };
+        without_removed_keys(text).map_err(wrong)?;
         let written: Written = toml::from_str(text)
             .map_err(|error| wrong(shape_fault(text, Kind::Clients, &error)))?;
         written.checked(text, name, folder).map_err(wrong)
-    }
-
-    /// The address, where the file says it.
-    pub fn address(&self) -> Option<&Address> {
-        match &self.at {
-            At::Address(address) => Some(address),
-            At::Labgrid(_) => None,
-        }
     }
 }
 
 impl fmt::Display for DeviceFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
+    }
+}
+
+/// Keys that older device files have, and what does the same now.
+const REMOVED: [(&[&str], &str); 3] = [
+    (
+        &["flash", "slots"],
+        "write a `command` that writes the other slot, as examples/board/board.toml",
+    ),
+    (&["clients", "hwsim"], "write a command that makes them: bring = \"COMMAND\""),
+    (&["labgrid"], "write an address, and commands of labgrid-client as in examples/labgrid.toml"),
+];
+
+fn without_removed_keys(text: &str) -> Result<(), Fault> {
+    let Ok(table) = text.parse::<toml::Table>().map(toml::Value::Table) else { return Ok(()) };
+    let is_there = |path: &[&str]| path.iter().try_fold(&table, |of, key| of.get(key)).is_some();
+    match REMOVED.into_iter().find(|(path, _)| is_there(path)) {
+        Some((path, instead)) => {
+            let why = format!("`{}` is no more; {instead}", path.join("."));
+            Lines(text).fault(path, why)
+        }
+        None => Ok(()),
     }
 }
 
@@ -218,24 +214,15 @@ fn path_of(text: &str) -> Option<PathBuf> {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Written {
-    address: Option<String>,
+    address: String,
     ssh_config: Option<PathBuf>,
-    clients: Option<WrittenClients>,
+    clients: Option<Clients>,
     hold: Option<Hold>,
     power: Option<Power>,
     console: Option<Console>,
     flash: Option<WrittenFlash>,
     #[serde(default)]
     settings: Settings,
-    labgrid: Option<Labgrid>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct WrittenClients {
-    bring: Option<Command>,
-    #[serde(default)]
-    hwsim: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -243,90 +230,36 @@ struct WrittenClients {
 struct WrittenFlash {
     command: Option<Command>,
     #[serde(default)]
-    slots: bool,
-    #[serde(default)]
     sysupgrade: bool,
+    content: Option<Command>,
+    fall_back: Option<Command>,
 }
 
 impl Written {
     fn checked(self, text: &str, name: String, folder: PathBuf) -> Result<DeviceFile, Fault> {
         let lines = Lines(text);
         let config = self.ssh_config.map(|path| folder.join(path));
-        let address = self.address.map(|address| {
-            let address = address.parse::<Address>();
-            address.or_else(|why| lines.fault(&["address"], why))
-        });
-        let at = match (address.transpose()?, self.labgrid) {
-            (address, Some(labgrid)) => {
-                let labgrid = labgrid.checked(lines, &folder)?;
-                At::Labgrid(Labgrid { address, ssh_config: config, ..labgrid })
-            }
-            (Some(address), None) => At::Address(address.with_config(config)),
-            (None, None) => {
-                let why =
-                    "no way to the device: write address = \"ssh:USER@HOST\", or a table [labgrid]";
-                return lines.fault(&[], why.to_owned());
-            }
-        };
-        let clients = self.clients.map(|clients| clients.checked(lines)).transpose()?;
+        let address = self.address.parse::<Address>();
+        let address = address.or_else(|why| lines.fault(&["address"], why))?.with_config(config);
         let flash = self.flash.map(|flash| flash.checked(lines)).transpose()?;
-        let Self { hold, power, console, settings, .. } = self;
-        if hold.is_some() && matches!(at, At::Labgrid(_)) {
-            let why = "[labgrid] acquires the place and releases it; leave [hold] out";
-            return lines.fault(&["hold"], why.to_owned());
-        }
-        Ok(DeviceFile { name, folder, at, clients, hold, power, console, flash, settings })
-    }
-}
-
-impl Labgrid {
-    fn checked(self, lines: Lines<'_>, folder: &Path) -> Result<Self, Fault> {
-        let words = [
-            ("place", Some(&self.place)),
-            ("coordinator", self.coordinator.as_ref()),
-            ("state", self.state.as_ref()),
-        ];
-        // labgrid-client would take them for its own options.
-        let is_option = |word: &&String| word.is_empty() || word.starts_with('-');
-        if let Some((key, word)) =
-            words.into_iter().find_map(|(key, word)| Some((key, word.filter(is_option)?)))
-        {
-            return lines
-                .fault(&["labgrid", key], format!("`{word}` is no name for labgrid-client"));
-        }
-        Ok(Self { config: self.config.map(|path| folder.join(path)), ..self })
-    }
-}
-
-impl WrittenClients {
-    fn checked(self, lines: Lines<'_>) -> Result<Clients, Fault> {
-        match self {
-            Self { bring: Some(command), hwsim: false } => Ok(Clients::Bring(command)),
-            Self { bring: None, hwsim: true } => Ok(Clients::Hwsim),
-            _ => lines
-                .fault(&["clients"], one_of("clients", "`bring = \"COMMAND\"` or `hwsim = true`")),
-        }
+        let Self { clients, hold, power, console, settings, .. } = self;
+        Ok(DeviceFile { name, folder, address, clients, hold, power, console, flash, settings })
     }
 }
 
 impl WrittenFlash {
     fn checked(self, lines: Lines<'_>) -> Result<Flash, Fault> {
-        match self {
-            Self { command: Some(command), slots: false, sysupgrade: false } => {
-                Ok(Flash::Command(command))
-            }
-            Self { command: None, slots: true, sysupgrade: false } => Ok(Flash::Slots),
-            Self { command: None, slots: false, sysupgrade: true } => Ok(Flash::Sysupgrade),
+        let Self { command, sysupgrade, content, fall_back } = self;
+        let by = match (command, sysupgrade) {
+            (Some(command), false) => FlashBy::Command(command),
+            (None, true) => FlashBy::Sysupgrade,
             _ => {
-                let what = "`slots = true`, `sysupgrade = true` or `command = \"COMMAND\"`";
-                lines.fault(&["flash"], one_of("flash", what))
+                let why = "[flash] says one of `sysupgrade = true` or `command = \"COMMAND\"`";
+                return lines.fault(&["flash"], why.to_owned());
             }
-        }
+        };
+        Ok(Flash { by, content, fall_back })
     }
-}
-
-fn one_of(table: &str, what: &str) -> String {
-    format!("[{table}] says one of {what}")
 }
 
 #[cfg(test)]
@@ -339,40 +272,38 @@ mod tests {
 
     #[test]
     fn a_device_is_an_address_and_what_can_be_done_with_it() {
-        let text = "address = \"ssh://root@ap:2222\"\nssh-config = \"ssh_config\"\n[clients]\nhwsim = true\n\
+        let text = "address = \"ssh://root@ap:2222\"\nssh-config = \"ssh_config\"\n[clients]\nbring = \"./clients\"\n\
                     [power]\non = \"./power on\"\noff = \"./power off\"\n[console]\ncommand = \"./console\"\n\
-                    [flash]\nslots = true\n[settings]\ngovernor = \"performance\"\n";
+                    [flash]\nsysupgrade = true\nfall-back = \"./back\"\n[settings]\ngovernor = \"performance\"\n";
         let device = read(text).unwrap();
         assert_eq!((device.name.as_str(), device.folder.as_path()), ("ap", Path::new("lab")));
         let address: Address = "ssh://root@ap:2222".parse().unwrap();
         let address = address.with_config(Some("lab/ssh_config".into()));
-        assert_eq!(device.address(), Some(&address));
-        assert_eq!((device.clients, device.flash), (Some(Clients::Hwsim), Some(Flash::Slots)));
+        assert_eq!(device.address, address);
+        assert_eq!(device.clients.unwrap().bring.0, "./clients");
+        let fall_back = Some(Command("./back".to_owned()));
+        let flash = Flash { by: FlashBy::Sysupgrade, content: None, fall_back };
+        assert_eq!(device.flash, Some(flash));
         assert_eq!(device.power.unwrap().cycle, None);
         assert_eq!(device.settings.governor.as_deref(), Some("performance"));
     }
 
     #[test]
-    fn a_place_of_a_lab_has_the_address() {
-        let device =
-            read("[labgrid]\nplace = \"ap-1\"\nstate = \"shell\"\nconfig = \"lg.yaml\"\n").unwrap();
-        let At::Labgrid(labgrid) = &device.at else { panic!("{device:?}") };
-        assert_eq!(labgrid.config.as_deref(), Some(Path::new("lab/lg.yaml")));
-        assert_eq!((device.address(), labgrid.address.as_ref()), (None, None));
-        let text = "address = \"ssh:ap\"\nssh-config = \"ssh\"\n[labgrid]\nplace = \"ap-1\"\n";
-        let At::Labgrid(labgrid) = read(text).unwrap().at else { panic!("a place") };
-        assert_eq!(labgrid.address, "ssh:ap".parse().ok());
-        assert_eq!(labgrid.ssh_config.as_deref(), Some(Path::new("lab/ssh")));
-    }
-
-    #[test]
     fn what_is_wrong_has_its_line() {
         for (text, why) in [
-            ("", "lab/ap.toml:1: no way to the device"),
+            ("", "lab/ap.toml:1: `address` is missing here"),
             ("address = \"ap\"\n", "lab/ap.toml:1: `ap` is not an access point"),
-            ("address = \"ssh:ap\"\n\n[clients]\n", "lab/ap.toml:3: [clients] says one of"),
+            ("address = \"ssh:ap\"\n\n[clients]\n", "lab/ap.toml:3: `bring` is missing here"),
             (
-                "address = \"ssh:ap\"\n[flash]\nslots = true\nsysupgrade = true\n",
+                "address = \"ssh:ap\"\n[clients]\nhwsim = true\n",
+                "lab/ap.toml:3: `clients.hwsim` is no more; write a command that makes them",
+            ),
+            (
+                "address = \"ssh:ap\"\n[flash]\nslots = true\n",
+                "lab/ap.toml:3: `flash.slots` is no more; write a `command`",
+            ),
+            (
+                "address = \"ssh:ap\"\n[flash]\ncommand = \"x\"\nsysupgrade = true\n",
                 "lab/ap.toml:2: [flash] says one of",
             ),
             (
@@ -381,10 +312,9 @@ mod tests {
             ),
             ("address = \"ssh:ap\"\n[power]\non = \"x\"\n", "lab/ap.toml:2: `off` is missing here"),
             (
-                "[labgrid]\nplace = \"a\"\n[hold]\nacquire = \"x\"\nrelease = \"y\"\n",
-                "lab/ap.toml:3: [labgrid] acquires",
+                "ssh-config = \"x\"\n\n[labgrid]\nplace = \"ap-1\"\n",
+                "lab/ap.toml:3: `labgrid` is no more; write an address",
             ),
-            ("[labgrid]\nplace = \"-x\"\n", "lab/ap.toml:2: `-x` is no name for labgrid-client"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.starts_with(why), "{text:?}: {error}");

@@ -73,24 +73,11 @@ pub enum Error {
         /// Who, as its lab says.
         by: String,
     },
-    /// A device is at a place of a labgrid lab, and there is nothing to acquire it with.
-    #[error(
-        "`labgrid-client` is not installed; install it with `pip install labgrid`, in a venv whose bin is in PATH, or as root (Debian's own is too old)"
-    )]
-    NoLabgrid,
     /// What was acquired is not given back yet.
     #[error("{what} is not released yet, and that is tried for some minutes more: {said}")]
     NotReleased {
-        /// The device or its place.
+        /// The device.
         what: String,
-        said: String,
-    },
-    /// A lab's coordinator or its client does not do what is asked.
-    #[error("cannot use labgrid's place `{place}` (coordinator {coordinator}): {said}")]
-    Labgrid {
-        place: String,
-        coordinator: String,
-        /// The reason, as labgrid says it.
         said: String,
     },
     /// The static programs for the access point are not next to headroom.
@@ -132,20 +119,6 @@ pub enum Error {
          bring its daemon as a file with the key `programs`, or a root that has both with --rootfs"
     )]
     StrangeAccounts(String),
-    /// A file that is to be flashed is no image for a board.
-    #[error("{} is no image for a board: {why}; `headroom image --board FILE` makes one", path.display())]
-    NoBoardImage {
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// A board cannot be raised in this folder.
-    #[error("cannot raise a board in {}: {why}", path.display())]
-    Board {
-        path: PathBuf,
-        /// What is in the way, and what to do.
-        why: String,
-    },
     /// An image did not get onto a device, or did not come up there.
     #[error(transparent)]
     Flash(#[from] flash::Failure),

@@ -68,7 +68,6 @@ impl Allowance {
             | Order::Set(_)
             | Order::Alive(_)
             | Order::Hold => Self::bulk(),
-            Order::Associate(clients) => Self::silent([association(*clients)]),
         }
     }
 
@@ -116,11 +115,6 @@ impl Allowance {
 
 pub(crate) fn samples(measure: &Measure) -> usize {
     (measure.window.as_nanos() / measure.sample_every.as_nanos().max(1)) as usize + 1
-}
-
-/// What the agent gives clients to associate: two minutes, and two seconds for each.
-fn association(clients: u32) -> Duration {
-    Duration::from_secs(120 + 2 * u64::from(clients))
 }
 
 fn sum<const N: usize>(spans: [Duration; N]) -> Duration {

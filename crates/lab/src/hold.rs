@@ -1,7 +1,6 @@
 //! What a command holds of a lab: acquired before the first contact with a device, released after the last.
 //!
-//! Either a place of labgrid's or what the device file's own commands lend and take back. It is released by a
-//! [`crate::watchdog`], however headroom ends.
+//! The device file's own commands do it. It is released by a [`crate::watchdog`], however headroom ends.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,11 +8,8 @@ use model::event::Event;
 
 use crate::{
     Error, Lab,
-    device_file::{self, DeviceFile, Labgrid},
+    device_file::{self, DeviceFile},
     host_command::HostCommand,
-    labgrid::Place,
-    power::Turn,
-    remote::Address,
     watchdog::Watchdog,
 };
 
@@ -21,32 +17,14 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Hold(Arc<Mutex<Option<Held>>>);
 
-#[derive(Debug)]
-enum Held {
-    Place(Box<Place>),
-    Lent(Lent),
-}
-
 /// What a command of the device file has acquired.
 #[derive(Debug)]
-struct Lent {
+struct Held {
     device: String,
     watchdog: Watchdog,
 }
 
 impl Hold {
-    /// Where a place's device is, and whether the place was acquired for that.
-    pub(crate) fn place(&self, lab: &Lab, labgrid: &Labgrid) -> Result<(Address, bool), Error> {
-        let mut held = self.held();
-        if let Some(Held::Place(place)) = held.as_ref() {
-            return Ok((place.address().clone(), false));
-        }
-        let place = Place::acquire(lab, labgrid)?;
-        let address = place.address().clone();
-        *held = Some(Held::Place(Box::new(place)));
-        Ok((address, true))
-    }
-
     /// Has a device lent by the commands of its file; whether that was not so before.
     ///
     /// # Errors
@@ -62,29 +40,15 @@ impl Hold {
         let mut held = self.held();
         let is_new = held.is_none();
         if is_new {
-            *held = Some(Held::Lent(Lent::acquire(lab, device, commands)?));
+            *held = Some(Held::acquire(lab, device, commands)?);
         }
         Ok(is_new)
     }
 
-    /// Turns the place's power.
-    pub(crate) fn power(&self, lab: &Lab, labgrid: &Labgrid, turn: Turn) -> Result<(), Error> {
-        self.place(lab, labgrid)?;
-        match self.held().as_ref() {
-            Some(Held::Place(place)) => place.power(lab, turn),
-            _ => Ok(()),
-        }
-    }
-
     /// Gives back what is held, if anything is.
     pub fn release(&self) -> Result<(), Error> {
-        match self.held().take() {
-            Some(Held::Place(place)) => place.release(),
-            Some(Held::Lent(Lent { device, watchdog })) => {
-                watchdog.release().map_err(|said| Error::NotReleased { what: device, said })
-            }
-            None => Ok(()),
-        }
+        let Some(Held { device, watchdog }) = self.held().take() else { return Ok(()) };
+        watchdog.release().map_err(|said| Error::NotReleased { what: device, said })
     }
 
     fn held(&self) -> MutexGuard<'_, Option<Held>> {
@@ -92,7 +56,7 @@ impl Hold {
     }
 }
 
-impl Lent {
+impl Held {
     fn acquire(
         lab: &Lab,
         device: &DeviceFile,
@@ -100,11 +64,11 @@ impl Lent {
     ) -> Result<Self, Error> {
         let name = device.name.clone();
         lab.emit(Event::DeviceStep { device: name.clone(), step: "acquiring it".to_owned() });
-        // First who releases it, then what is to be released.
+        // First who releases it, then what is to be released: whatever becomes of the command.
         let release = HostCommand::of(device, "[hold] release", &commands.release);
-        let watchdog = Watchdog::start(release.by_itself(), None)?;
+        let watchdog = Watchdog::start(release.by_itself())?;
         match HostCommand::of(device, "[hold] acquire", &commands.acquire).run(&lab.cancel) {
-            Ok(()) => Ok(Self { device: name, watchdog }),
+            Ok(_) => Ok(Self { device: name, watchdog }),
             Err(held @ Error::Held { .. }) => {
                 watchdog.dismiss();
                 Err(held)

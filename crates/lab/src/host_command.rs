@@ -1,8 +1,8 @@
-//! Commands on this machine that do something to a device: those of its device file, and a lab's own client.
+//! Commands on this machine that do something to a device: those of its device file.
 //!
 //! Each leads a process group, has a deadline, and ends with its group when headroom ends, also after `kill -9`. What
 //! one leaves in the background once it is done is its own: a daemon, a virtual machine. It says what the end of its
-//! error output says; what the codes of a lab's client mean is [`crate::labgrid`]'s.
+//! error output says.
 
 use std::{
     env,
@@ -73,20 +73,20 @@ impl<'a> HostCommand<'a> {
         command
     }
 
-    /// Runs it to its end.
+    /// Runs it to its end: the end of its output.
     ///
     /// # Errors
     ///
     /// [`Error::Held`] where it ends with 75, [`Error::Program`] where it fails otherwise or is not done in time,
     /// [`Error::Interrupted`].
-    pub fn run(&self, cancel: &Cancel) -> Result<(), Error> {
+    pub fn run(&self, cancel: &Cancel) -> Result<String, Error> {
         let mut command = in_group("sh");
         command.args(["-c", self.text]).current_dir(self.folder);
         command.envs(self.values.iter().copied());
         let ended = finish(command, self.deadline, cancel)?;
         let said = ended.last_line();
         match ended.code() {
-            Some(0) => Ok(()),
+            Some(0) => Ok(ended.output),
             Some(HELD) => {
                 let by = if said.is_empty() { "somebody else" } else { said };
                 Err(Error::Held { what: self.device.to_owned(), by: by.to_owned() })

@@ -4,6 +4,10 @@ use std::{
     collections::BTreeSet,
     fmt,
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -15,7 +19,7 @@ use model::{
 };
 
 use crate::{
-    Cancel, Error,
+    Error,
     cache::{Cache, Entry},
     hold::Hold,
     host,
@@ -162,5 +166,36 @@ impl Lab {
         if let Some(why) = &entry.damage {
             self.emit(Event::Doubt { text: format!("damaged in the cache, made again: {why}") });
         }
+    }
+}
+
+/// A wish to stop, shared by everybody who works. Cloning shares it.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Asks everybody to stop.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// The flag itself, for a signal handler.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
+    /// An error once somebody asked, for `?` between two steps.
+    pub fn check(&self) -> Result<(), Error> {
+        if self.is_stopped() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// [`Error::Interrupted`] once somebody asked, else this error: what was interrupted may have failed by that.
+    #[must_use]
+    pub fn or(&self, error: Error) -> Error {
+        self.check().err().unwrap_or(error)
     }
 }

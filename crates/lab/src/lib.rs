@@ -18,12 +18,9 @@
 //! - Emits [`model::event::Event`]s, prints nothing, judges nothing.
 //! - Links neither `linux` nor `analysis`: the agent measures, `analysis` concludes.
 
-pub mod batch;
-pub mod board;
 pub mod brought;
 pub mod cache;
 pub mod cache_model;
-pub mod cancel;
 mod channel;
 pub mod clients;
 pub mod comparison;
@@ -43,7 +40,6 @@ pub mod host_command;
 mod idle;
 pub mod image;
 pub mod lab;
-pub mod labgrid;
 mod last_words;
 pub mod merge;
 pub mod missing;
@@ -62,11 +58,9 @@ pub mod shard;
 pub mod slurm;
 mod stack_file;
 pub mod study_file;
-mod tool;
 mod transcript;
 pub mod vm;
 mod watchdog;
 
-pub use cancel::Cancel;
 pub use error::Error;
-pub use lab::{Events, FirmwareSource, Lab, Onlooker, Replaced, Settings};
+pub use lab::{Cancel, Events, FirmwareSource, Lab, Onlooker, Replaced, Settings};

@@ -18,10 +18,9 @@ use model::{
 
 use crate::{
     Error, Lab,
-    batch::{Batch, counted_first},
     clients::identity,
     image::{self, Image},
-    procedure::{Finished, Prepared, Procedure, Site, TrialFiles},
+    procedure::{Batch, Finished, Prepared, Procedure, Site, TrialFiles, counted_first},
     request::{At, Places, Ran, Request},
     run_folder::RunFolder,
     runner::same_lab,

@@ -27,7 +27,7 @@ use model::{
 };
 
 pub(crate) use self::{first::first, instruments::is_paused, pairs::is_turned, witness::rounds_in};
-use crate::batch::Batch;
+use crate::procedure::Batch;
 
 /// The fraction of a turn that spreads any number of repetitions most evenly: the golden ratio's.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;

@@ -1,10 +1,9 @@
 //! A device that is on and answers: it is acquired, its power turned on, and ssh is waited for.
 //!
-//! What turns it is the device file's commands, or its lab. It is never turned off without being asked to, and stays as it
+//! What turns it is the device file's commands. It is never turned off without being asked to, and stays as it
 //! is when headroom ends.
 
 use std::{
-    str::FromStr,
     thread,
     time::{Duration, Instant},
 };
@@ -13,7 +12,7 @@ use model::event::Event;
 
 use crate::{
     Error, Lab,
-    device_file::{self, At, DeviceFile},
+    device_file::{self, DeviceFile},
     host_command::{self, HostCommand, in_group},
     remote::Address,
 };
@@ -43,48 +42,16 @@ const NO_ANSWER: [&str; 7] = [
 pub enum Turn {
     /// On; nothing where it is on.
     On,
-    Off,
     /// Off, and on again.
     Cycle,
 }
 
-impl Turn {
-    const ALL: [Self; 3] = [Self::On, Self::Off, Self::Cycle];
-
-    /// The word that a switch and the command line have for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::On => "on",
-            Self::Off => "off",
-            Self::Cycle => "cycle",
-        }
-    }
-}
-
-impl FromStr for Turn {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|turn| turn.name() == text);
-        found.ok_or_else(|| format!("`{text}` is neither on, off nor cycle"))
-    }
-}
-
-/// Has a device on, and says where it is. A place of a lab is acquired, which turns it on; another device is lent by its
-/// `[hold]`, and turned on by its `[power]` where it does not answer.
-///
-/// # Errors
-///
-/// As [`Place::acquire`](crate::labgrid::Place::acquire), [`HostCommand::run`], [`turn`] and [`wait_for`].
+/// Has a device on, and says where it is. It is lent by its `[hold]`, and turned on by its `[power]` where it does not
+/// answer.
 pub fn on(lab: &Lab, device: &DeviceFile) -> Result<Address, Error> {
-    let (address, is_acquired) = match &device.at {
-        At::Labgrid(labgrid) => lab.hold.place(lab, labgrid)?,
-        At::Address(address) => {
-            let lend = |commands| lab.hold.lend(lab, device, commands);
-            let is_lent = device.hold.as_ref().map(lend).transpose()?;
-            (address.clone(), is_lent.unwrap_or_default())
-        }
-    };
+    let address = device.address.clone();
+    let lend = |commands| lab.hold.lend(lab, device, commands);
+    let is_acquired = device.hold.as_ref().map(lend).transpose()?.unwrap_or_default();
     let is_off = device.power.is_some() && no_answer(lab, &address)?.is_some();
     if is_off {
         turn(lab, device, Turn::On)?;
@@ -96,16 +63,9 @@ pub fn on(lab: &Lab, device: &DeviceFile) -> Result<Address, Error> {
     Ok(address)
 }
 
-/// Turns a device's power, by its `[power]`, else by its lab; `false` where there is neither.
-///
-/// # Errors
-///
-/// As [`HostCommand::run`], or of the lab's client.
-pub fn turn(lab: &Lab, device: &DeviceFile, turn: Turn) -> Result<bool, Error> {
-    let Some(power) = &device.power else {
-        let At::Labgrid(labgrid) = &device.at else { return Ok(false) };
-        return lab.hold.power(lab, labgrid, turn).map(|()| true);
-    };
+/// Turns a device's power, where its file says how.
+pub fn turn(lab: &Lab, device: &DeviceFile, turn: Turn) -> Result<(), Error> {
+    let Some(power) = &device.power else { return Ok(()) };
     lab.emit(Event::DeviceStep {
         device: device.name.clone(),
         step: "turning its power".to_owned(),
@@ -113,7 +73,7 @@ pub fn turn(lab: &Lab, device: &DeviceFile, turn: Turn) -> Result<bool, Error> {
     for (name, command) in commands(power, turn) {
         HostCommand::of(device, name, command).run(&lab.cancel)?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// The commands that turn it, in their order, each with its name in the file.
@@ -121,7 +81,6 @@ fn commands(power: &device_file::Power, turn: Turn) -> Vec<(&'static str, &devic
     let (on, off) = (("[power] on", &power.on), ("[power] off", &power.off));
     match (turn, &power.cycle) {
         (Turn::On, _) => vec![on],
-        (Turn::Off, _) => vec![off],
         (Turn::Cycle, Some(cycle)) => vec![("[power] cycle", cycle)],
         (Turn::Cycle, None) => vec![off, on],
     }

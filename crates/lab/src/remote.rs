@@ -111,8 +111,6 @@ pub struct Destination {
     port: Option<u16>,
     /// ssh's configuration, in place of the user's own.
     config: Option<PathBuf>,
-    /// The computer that ssh gets there through, where its configuration does not say that.
-    jump: Option<String>,
 }
 
 impl Destination {
@@ -131,15 +129,14 @@ impl Destination {
         let (user, host) =
             login.rsplit_once('@').map_or((None, login), |(user, host)| (Some(user), host));
         let is_login = is_word(host) && user.is_none_or(is_word);
-        is_login.then(|| Self { login: login.to_owned(), port, config: None, jump: None })
+        is_login.then(|| Self { login: login.to_owned(), port, config: None })
     }
 
     /// ssh's own words for it.
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let config = self.config.as_ref().map(|path| ["-F".into(), path.into()]);
         let port = self.port.map(|port| ["-p".into(), port.to_string().into()]);
-        let jump = self.jump.as_ref().map(|jump| ["-J".into(), jump.into()]);
-        let options = config.into_iter().chain(port).chain(jump).flatten();
+        let options = config.into_iter().chain(port).flatten();
         options.chain([self.login.clone().into()]).collect()
     }
 }
@@ -187,23 +184,6 @@ impl Address {
         match self {
             Address::Local => Address::Local,
             Address::Ssh(destination) => Address::Ssh(Destination { config, ..destination }),
-        }
-    }
-
-    /// The same, through another computer.
-    ///
-    /// # Errors
-    ///
-    /// Where that is none that ssh could jump to.
-    pub fn through(self, jump: Option<String>) -> Result<Self, String> {
-        let Some(jump) = jump else { return Ok(self) };
-        let is_login = Destination::parse(&jump).is_some() && !jump.contains(',');
-        match self {
-            Address::Local => Ok(Address::Local),
-            _ if !is_login => Err(format!("`{jump}` is no computer to reach it through")),
-            Address::Ssh(destination) => {
-                Ok(Address::Ssh(Destination { jump: Some(jump), ..destination }))
-            }
         }
     }
 }

@@ -25,10 +25,11 @@ use model::{
 
 use crate::{
     Error, Lab,
-    batch::Batch,
     hopes::Hopes,
     host,
-    procedure::{FileOf, Finished, PlannedOf, Prepared, Procedure, Site, StudyOf, TrialFiles},
+    procedure::{
+        Batch, FileOf, Finished, PlannedOf, Prepared, Procedure, Site, StudyOf, TrialFiles,
+    },
     run_folder::{self, Recorded, RunFolder},
     shard::{self, Dealt},
 };

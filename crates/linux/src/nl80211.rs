@@ -50,7 +50,6 @@ const ATTR_REASON_CODE: u16 = 54;
 const ATTR_SURVEY_INFO: u16 = 84;
 const ATTR_PS_STATE: u16 = 93;
 const ATTR_SPLIT_WIPHY_DUMP: u16 = 174;
-const ATTR_SOCKET_OWNER: u16 = 204;
 const ATTR_NETNS_FD: u16 = 219;
 const ATTR_MLO_LINKS: u16 = 312;
 const ATTR_MLO_LINK_ID: u16 = 313;
@@ -220,32 +219,12 @@ impl Nl80211 {
         name: &str,
         address: Address,
     ) -> Result<u32, Error> {
-        let request = self.new_station(wiphy, name, address);
-        self.add_station(request)
-    }
-
-    /// [`Nl80211::add_station_interface`] of one that the kernel removes when this conversation ends, however that ends.
-    ///
-    /// Minimum kernel: 3.19 (`NL80211_ATTR_SOCKET_OWNER`).
-    pub fn lend_station_interface(
-        &mut self,
-        wiphy: u32,
-        name: &str,
-        address: Address,
-    ) -> Result<u32, Error> {
-        let request = self.new_station(wiphy, name, address).attribute(ATTR_SOCKET_OWNER, &[]);
-        self.add_station(request)
-    }
-
-    fn new_station(&self, wiphy: u32, name: &str, address: Address) -> Request {
-        self.request(NEW_INTERFACE, CMD_NEW_INTERFACE)
+        let request = self
+            .request(NEW_INTERFACE, CMD_NEW_INTERFACE)
             .number(ATTR_WIPHY, wiphy)
             .text(ATTR_IFNAME, name)
             .number(ATTR_IFTYPE, IFTYPE_STATION)
-            .attribute(ATTR_MAC, &address)
-    }
-
-    fn add_station(&mut self, request: Request) -> Result<u32, Error> {
+            .attribute(ATTR_MAC, &address);
         let made = self.socket.ask(request, interface)?;
         let what = "no interface";
         made.first().map(|made| made.index).ok_or(Error::Malformed { request: NEW_INTERFACE, what })

@@ -23,7 +23,6 @@
 
 pub mod architecture;
 pub mod baseline;
-pub mod boot_state;
 pub mod cache;
 pub mod census;
 pub mod completion;

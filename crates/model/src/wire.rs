@@ -21,6 +21,7 @@
 //! | 13 | rounds of the load that are checked inside the window; counters once put-off work has had its time |
 //! | 14 | a mailbox for orders beside the stream, and an order to hold |
 //! | 15 | whether the subject is a client of whoever is paused, and how a consumer ended; marks of a window that are drawn for it; memory of control groups |
+//! | 16 | clients that the agent makes are gone |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -47,7 +48,7 @@ pub use crate::{
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 15;
+pub const PROTOCOL: u16 = 16;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
@@ -85,9 +86,6 @@ pub enum Order {
     Alive(Span),
     /// Set what figures need, until the stream ends or something else is ordered: answered by [`Frame::Settings`].
     Set(Settings),
-    /// Have so many clients of the machine's own associate, on spare radios that the kernel simulates, until the stream
-    /// ends or another number is ordered: answered by [`Frame::Done`] or [`Frame::Refused`].
-    Associate(u32),
     /// Stop the virtual machine in an instruction of the agent's own choosing, for a snapshot of it. It has no answer; once
     /// the machine goes on, what lies in the mailbox is the next order.
     Hold,
@@ -292,13 +290,6 @@ pub enum Refusal {
     /// The agent could not read what it needs.
     #[error("{0}")]
     Machine(String),
-    /// Clients cannot be made there.
-    #[error("cannot make {clients} clients on the device: {why}")]
-    Associate {
-        clients: u32,
-        /// What is missing, or what happened.
-        why: String,
-    },
 }
 
 /// A stream that breaks the format.

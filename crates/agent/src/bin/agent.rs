@@ -12,7 +12,7 @@ use agent::{
     init::activity,
     pause,
     session::{Session, Stop},
-    settings, stations,
+    settings,
     stream::{Lost, Stream},
 };
 
@@ -48,7 +48,6 @@ fn main() -> ExitCode {
         }
         [definitions::WORD, group] => ended(definitions::run(group)),
         [settings::WORD] => ended(settings::run()),
-        [stations::WORD] => ended(stations::run()),
         [groups::GIVE_BACK] => {
             groups::give_back();
             ExitCode::SUCCESS

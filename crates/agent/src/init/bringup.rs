@@ -11,20 +11,16 @@ use super::{
     associate::Association,
     console::say,
     error::{Doing, Error},
-    folders, hostapd, line, modules, mounts, nodes, port, power, scrub,
+    folders, hostapd, modules, mounts, nodes, port, power, scrub,
     services::{Ending, Output, Service, Services},
-    shell, slot, supplicant,
+    shell, supplicant,
     topology::{ConsoleMode, Topology},
-    trial,
 };
 
 const AGENT: &str = "/sbin/headroom-agent";
 
 /// Lives pid 1's machine; it does not come back while the machine runs.
 pub fn run() -> ExitCode {
-    if slot::is_first_stage() {
-        slot::enter();
-    }
     // A panic of pid 1 would take the machine with it, and the console with the reason.
     match panic::catch_unwind(begin) {
         Ok(Ok(mut machine)) => machine.serve(),
@@ -56,17 +52,16 @@ fn begin() -> Result<Machine, Error> {
     };
     let topology = plan()?;
     say("booted");
-    let is_up = reported(machine.bring_up(&topology));
-    if !is_up && topology.board {
-        trial::fail();
-    }
+    reported(machine.bring_up(&topology));
     reported(machine.start_console(topology.console));
     Ok(machine)
 }
 
 /// Tells the host what failed. The machine stays: it can still be looked at, and turned off.
-fn reported(result: Result<(), Error>) -> bool {
-    result.map_err(|error| say(format_args!("failed: {}", error.line()))).is_ok()
+fn reported(result: Result<(), Error>) {
+    if let Err(error) = result {
+        say(format_args!("failed: {}", error.line()));
+    }
 }
 
 impl Machine {
@@ -76,10 +71,7 @@ impl Machine {
         mounts::let_groups_be_bounded(topology)?;
         scrub::free_memory()?;
         let mut airspace = Airspace::prepare(topology)?;
-        line::open(topology)?;
-        if topology.board {
-            self.services.start(trial::ssh()?)?;
-        }
+        port::open_line(topology)?;
         // Long before the first client has settled, so that no trial begins while they are made.
         let applets = shell::applets().doing(|| "prepare busybox's applets".into())?;
         self.services.start(applets)?;
@@ -87,15 +79,8 @@ impl Machine {
         let services = &mut self.services;
         let mut association = Association { topology, airspace: &mut airspace, services };
         let hostapd = association.begin()?;
-        if topology.board {
-            trial::pass()?;
-        }
         association.complete(&hostapd)?;
         say("ready");
-        if topology.board {
-            // Nobody speaks to an agent there but through ssh.
-            return Ok(());
-        }
         self.start_agent()
     }
 

@@ -7,7 +7,6 @@
 //! | `booted` | file systems are mounted and the plan is read |
 //! | `associated 57/114` | clients that may exchange data, of those planned |
 //! | `ready` | all clients are there and have settled; the agent starts now |
-//! | `slot b is confirmed` | a board's new image has come up, and stays |
 //! | `NAME ended with …` | a service ended; the agent and the shell are started again |
 //! | `failed: …` | the bring-up cannot go on |
 

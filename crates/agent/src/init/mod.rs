@@ -18,8 +18,6 @@
 //! - **No periodic wake-up once ready**: pid 1 sleeps in a read until a signal comes, so that it
 //!   does not show in a measurement.
 //! - **All of it is made here**: no shell script, no udev, no modprobe, no `iw`.
-//! - **A board is the same access point behind a boot loader**: [`slot`] mounts its root first, and [`trial`] tells U-Boot
-//!   that it came up.
 //! - Files on the way: `/etc/headroom/modules*` and `folders` (read), `/run/headroom` (configurations and logs of
 //!   the services), `/run/hostapd` and `/run/wpa_supplicant` (their control sockets),
 //!   `/run/netns/clients` (the clients' network namespace).
@@ -33,7 +31,6 @@ mod error;
 mod folders;
 mod hostapd;
 mod launch;
-mod line;
 mod modules;
 mod mounts;
 mod namespace;
@@ -43,10 +40,8 @@ mod power;
 mod scrub;
 mod services;
 mod shell;
-mod slot;
 mod supplicant;
 mod topology;
-mod trial;
 
 pub use bringup::run;
 pub use error::Error;

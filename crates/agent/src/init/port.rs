@@ -1,15 +1,21 @@
-//! The agent's port to the host: a virtio-serial port, found by its name.
+//! The ways to the host: the agent's port, and the line by which a person reaches a service of the access point.
 //!
-//! Reads `/sys/class/virtio-ports`. The port can be open only once, so pid 1 opens it and every
-//! agent gets the same one.
+//! The port is a virtio-serial port, found by its name in `/sys/class/virtio-ports`. It can be open only once, so pid 1
+//! opens it and every agent gets the same one. Only a machine to play with has a card for the line; QEMU forwards one port
+//! to the address that is given to it here, and lets nothing else in or out.
 
 use std::{
     fs::{self, File, OpenOptions},
     io,
+    net::Ipv4Addr,
     path::Path,
 };
 
-use super::error::{Doing, Error};
+use super::{
+    error::{Doing, Error},
+    namespace::Network,
+    topology::Topology,
+};
 
 const PORTS: &str = "/sys/class/virtio-ports";
 const NAME: &str = "headroom.agent";
@@ -33,6 +39,24 @@ fn find(ports: &Path) -> io::Result<Option<String>> {
         }
     }
     Ok(None)
+}
+
+/// The card of `virtio_net`, the only one that is not wireless.
+const CARD: &str = "eth0";
+/// Where QEMU forwards to: `lab::vm` names the same one.
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 168, 76, 15);
+const PREFIX: u8 = 24;
+
+/// Gives the card its address, where the machine has one.
+pub(super) fn open_line(topology: &Topology) -> Result<(), Error> {
+    if !topology.forward {
+        return Ok(());
+    }
+    let mut network = Network::here()?;
+    let card = network.link(CARD)?;
+    let doing = || format!("give {CARD} the address {ADDRESS}");
+    network.links.add_ipv4(card, ADDRESS, PREFIX).doing(doing)?;
+    network.links.set_up(card).doing(|| format!("bring {CARD} up"))
 }
 
 #[cfg(test)]

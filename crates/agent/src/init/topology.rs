@@ -1,7 +1,8 @@
 //! The plan: how many clients, on how many radios, on which channels and with which addresses.
 //!
 //! Pure. Reads the words `headroom.clients=`, `headroom.radios=`, `headroom.console=`,
-//! `headroom.forward=`, `headroom.wan=`, `headroom.memory=`, `headroom.slot=` and `headroom.seed=` of the kernel command line; all that is derived from them is derived here.
+//! `headroom.forward=`, `headroom.wan=`, `headroom.memory=` and `headroom.seed=` of the kernel
+//! command line; all that is derived from them is derived here.
 
 use std::{net::Ipv4Addr, str::FromStr};
 
@@ -31,8 +32,6 @@ pub struct Topology {
     pub wan: bool,
     /// Whether control groups count memory.
     pub memory: bool,
-    /// Whether the machine is a board: it has slots, and nobody reaches it but by ssh.
-    pub board: bool,
     /// What the clients' addresses and their order are drawn from; 0 draws nothing, and they are as they are numbered.
     pub seed: u16,
 }
@@ -66,7 +65,6 @@ impl Topology {
             forward: false,
             wan: false,
             memory: false,
-            board: false,
             seed: 0,
         };
         for word in line.split_ascii_whitespace() {
@@ -77,7 +75,6 @@ impl Topology {
                 Some(("headroom.forward", value)) => topology.forward = value == "yes",
                 Some(("headroom.wan", value)) => topology.wan = value == "yes",
                 Some(("headroom.memory", value)) => topology.memory = value == "yes",
-                Some(("headroom.slot", _)) => topology.board = true,
                 Some(("headroom.seed", value)) => topology.seed = number(word, value)?,
                 _ => {}
             }
@@ -220,7 +217,6 @@ mod tests {
                 forward: true,
                 wan: true,
                 memory: true,
-                board: false,
                 seed: 0,
             }
         );
@@ -237,7 +233,6 @@ mod tests {
                 forward: false,
                 wan: false,
                 memory: false,
-                board: false,
                 seed: 0,
             },
         );

@@ -2,7 +2,7 @@
 
 use lab::{
     device_file::DeviceFile,
-    flash::{self, Content, Flashed, MOST_FILES, Request},
+    flash::{self, Flashed, MOST_FILES},
     power,
 };
 use serde_json::json;
@@ -21,11 +21,10 @@ pub(crate) fn flash(options: &Options, flags: &flags::Flash) -> Result<Verdict, 
     let device =
         DeviceFile::named(&flags.target).map_err(|error| Failure::Usage(error.to_string()))?;
     let lab = options.lab_for_devices()?;
-    let request = Request { image: flags.image.clone(), wipe_overlay: flags.wipe_overlay };
     // Before the device is turned on for it.
-    flash::check(&device, &request)?;
+    flash::check(&device, &flags.image)?;
     let address = power::on(&lab, &device)?;
-    let flashed = flash::flash(&lab, &device, &address, &request)?;
+    let flashed = flash::flash(&lab, &device, &address, &flags.image)?;
     if options.json {
         // Events came before it, a line each.
         output::json_text(&json!({ "device": device.name, "flashed": flashed }).to_string());
@@ -36,15 +35,12 @@ pub(crate) fn flash(options: &Options, flags: &flags::Flash) -> Result<Verdict, 
 }
 
 fn print(flashed: &Flashed) {
-    let Flashed { before, after, overlay, took_ms } = flashed;
-    for (word, content) in [("before", before), ("after", after)] {
-        if let Some(Content { slot, kernel, root }) = content {
-            output::line(format_args!("{word:<7} slot {slot}, kernel {kernel}"));
-            output::line(format_args!("{:<7}         root   {root}", ""));
-        }
+    let Flashed { content, overlay, took_ms } = flashed;
+    for sum in content {
+        output::line(format_args!("content {sum} (SHA-256), as in the image"));
     }
-    if after.is_none() {
-        output::line(format_args!("after   it is back; nothing there proves what it runs from"));
+    if content.is_empty() {
+        output::line(format_args!("content it is back; nothing there proves what it runs from"));
     }
     for file in overlay.iter().take(SHOWN) {
         output::line(format_args!("overlay {} {}", file.effect, file.path));

@@ -1,13 +1,8 @@
 //! `headroom image`: the virtual access point's image, made once and then found.
 
-use std::{fs, path::Path, time::Duration};
+use std::time::Duration;
 
-use lab::{
-    Lab,
-    board::BoardImage,
-    image::board::{self, Build},
-};
-use model::architecture::Architecture;
+use lab::Lab;
 use serde_json::json;
 
 use crate::{
@@ -18,9 +13,6 @@ use crate::{
 };
 
 pub(crate) fn make(options: &Options, flags: &flags::Image) -> Result<Verdict, Failure> {
-    if let Some(file) = &flags.board {
-        return for_board(options, flags, file);
-    }
     let lab = options.lab_apart_from_output()?;
     if let Some(days) = flags.prune {
         return prune(options, &lab, days);
@@ -52,46 +44,10 @@ pub(crate) fn make(options: &Options, flags: &flags::Image) -> Result<Verdict, F
     Ok(Verdict::Pass)
 }
 
-fn for_board(options: &Options, flags: &flags::Image, file: &Path) -> Result<Verdict, Failure> {
-    let options = options.on(Architecture::Arm64);
-    let lab = options.lab_for_devices_apart_from_output()?;
-    let build = |(program, path): &(String, std::path::PathBuf)| Build {
-        program: program.clone(),
-        path: path.clone(),
-    };
-    let builds: Vec<Build> = flags.with.iter().map(build).collect();
-    let made = board::obtain(&lab, &builds)?;
-    fs::copy(&made, file).map_err(|error| {
-        Failure::Environment(format!("cannot write {}: {error}", file.display()))
-    })?;
-    let image = BoardImage::read(file)?;
-    let (kernel, root) = (&image.kernel, &image.root);
-    if options.json {
-        let value = json!({
-            "image": image.id(), "file": file, "arch": image.arch, "release": image.release,
-            "kernel": kernel.sha256, "root": root.sha256,
-        });
-        output::json_text(&format!("{value:#}"));
-    } else {
-        output::line(format_args!("image   {} ({})", image.id(), file.display()));
-        output::line(format_args!("kernel  {} KiB ({})", kernel.size / 1024, image.release));
-        output::line(format_args!("root    {} KiB", root.size / 1024));
-    }
-    Ok(Verdict::Pass)
-}
-
 fn prune(options: &Options, lab: &Lab, days: u32) -> Result<Verdict, Failure> {
     let age = Duration::from_secs(u64::from(days) * 86_400);
-    let kinds = [
-        "base",
-        "firmware",
-        "image",
-        board::KIND,
-        "snapshot",
-        "object",
-        "cache-model",
-        lab::vm::KVM_KIND,
-    ];
+    let kinds =
+        ["base", "firmware", "image", "snapshot", "object", "cache-model", lab::vm::KVM_KIND];
     let freed = kinds.iter().map(|kind| lab.cache.prune(kind, age)).sum::<Result<u64, _>>()?;
     let cache = options.cache().display();
     output::line(format_args!("freed {} MB in {cache}", freed / 1_000_000));

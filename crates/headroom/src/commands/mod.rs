@@ -2,7 +2,6 @@
 
 mod alarms;
 pub(crate) mod bisect;
-pub(crate) mod board;
 mod check;
 mod clients;
 mod compare;
@@ -11,7 +10,6 @@ pub(crate) mod completions;
 mod contention;
 pub(crate) mod count;
 pub(crate) mod doctor;
-mod engine_files;
 pub(crate) mod export;
 pub(crate) mod flash;
 pub(crate) mod guard;

@@ -21,7 +21,7 @@ use lab::{
 };
 use serde_json::{Value, json};
 
-use super::{engine_files, kinds, merge, report};
+use super::{kinds, merge, report};
 use crate::{
     failure::{Failure, Verdict},
     flags::{self, Common},
@@ -51,10 +51,6 @@ pub(crate) fn submit(
     common: &Common,
     flags: &flags::Submit,
 ) -> Result<Verdict, Failure> {
-    if let Some(file) = engine_file(flags)? {
-        output::line(file.trim_end());
-        return Ok(Verdict::Pass);
-    }
     Slurm::require()?;
     let program = this_program::path()?;
     let words = words_of_run(common, flags);
@@ -81,14 +77,6 @@ pub(crate) fn submit(
         }
         Err(failure) => Err(failure),
     }
-}
-
-/// The file for an engine that headroom does not submit to itself.
-fn engine_file(flags: &flags::Submit) -> Result<Option<String>, Failure> {
-    let words =
-        std::iter::once(flags.study.as_os_str()).chain(flags.words.iter().map(AsRef::as_ref));
-    let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
-    engine_files::file(flags.engine, flags.shards, &words).map_err(Failure::Usage)
 }
 
 /// What every shard is begun with, but for which it is and where it goes.

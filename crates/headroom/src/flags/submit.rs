@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -10,23 +10,9 @@ Examples:
   headroom submit station-stats --shards 8 --out runs/big            the same again: waits for what is left
   headroom submit client-scale --shards 4 -- --clients 18,114 --repetitions 20
   headroom submit mine.toml --shards 8 --engine-option=--partition=lab --detach
-  headroom submit station-stats --shards 8 --engine kubernetes       prints the file of a Job
 
 Every node needs headroom and the cache at the same path (--cache). What a lost node had made is kept: its shard goes on on
 another one. Ctrl-C leaves the jobs where they are, or with --cancel ends them; either way the same command goes on.";
-
-/// Who shares shards out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Engine {
-    /// sbatch, squeue and scancel
-    Slurm,
-    /// A workflow is printed; untried
-    Github,
-    /// A pipeline is printed; untried
-    Gitlab,
-    /// An Indexed Job is printed; untried
-    Kubernetes,
-}
 
 /// A study, and how it is shared out.
 #[derive(Args, Debug)]
@@ -37,9 +23,6 @@ pub(crate) struct Submit {
     /// Shards of the run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(model::shard::MOST)))]
     pub(crate) shards: u32,
-    /// What shares them out
-    #[arg(long, value_name = "ENGINE", default_value = "slurm")]
-    pub(crate) engine: Engine,
     /// Folder for the shards, and for the run that they become [default: runs/STUDY-DATE-TIME]
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -125,10 +125,6 @@ pub struct Look {
 }
 
 /// Looks at a device, and at which of these programs it has.
-///
-/// # Errors
-///
-/// [`Error`] of the way there, or of the stream.
 pub fn look(lab: &Lab, named: &DeviceFile, programs: &[&str]) -> Result<Look, Error> {
     let mut device = OnDevice::open(lab, named)?;
     let names: Vec<String> = programs.iter().map(|&name| name.to_owned()).collect();

@@ -19,7 +19,7 @@ use model::{
 use crate::{
     Error, Lab, cache,
     device_file::DeviceFile,
-    flash::{self, Flashed, Request},
+    flash::{self, Flashed},
     host_command::HostCommand,
     power,
     study_file::StudyFile,
@@ -96,8 +96,7 @@ impl Images {
         // Whatever comes of it, it is not known any more what the device runs from.
         self.running = None;
         let address = power::on(lab, named)?;
-        let request = Request { image: path.clone(), wipe_overlay: false };
-        let flashed = flash::flash(lab, named, &address, &request)?;
+        let flashed = flash::flash(lab, named, &address, path)?;
         self.running = Some(sha256.clone());
         Ok(Some(flashed))
     }
@@ -113,7 +112,7 @@ fn build(lab: &Lab, folder: &Path, variant: &str, text: &str) -> Result<(), Erro
     let step = "building its image".to_owned();
     lab.emit(Event::DeviceStep { device: variant.to_owned(), step });
     let (device, name, values) = (variant, "image build", &[]);
-    HostCommand { device, name, text, folder, values, deadline: BUILD }.run(&lab.cancel)
+    HostCommand { device, name, text, folder, values, deadline: BUILD }.run(&lab.cancel).map(drop)
 }
 
 /// The same trials with as few changes of image as a drift allows: the first half of each image's trials in the order of

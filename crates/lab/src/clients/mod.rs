@@ -28,13 +28,12 @@ pub(crate) use self::ground::identity;
 use self::{device::OnDevice, ground::Virtual};
 use crate::{
     Error, Lab,
-    batch::Batch,
     brought::Brought,
     comparison::{Comparing, Decided},
     device_file::DeviceFile,
     functions::{Found, Symbols},
     hopes, plan,
-    procedure::{Finished, Prepared, Procedure, Site, TrialFiles},
+    procedure::{Batch, Finished, Prepared, Procedure, Site, TrialFiles},
     run_folder::RunFolder,
     session,
     study_file::StudyFile,

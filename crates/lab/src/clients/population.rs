@@ -1,20 +1,15 @@
-//! How many clients a device has, and how it gets others: a command here brings them, or the agent there makes them.
+//! How many clients a device has, and how it gets others: a command here brings them.
 //!
-//! Talks to [`crate::host_command`] and to the agent. The device's own census says whether they came.
+//! Talks to [`crate::host_command`]. The device's own census says whether they came.
 
 use std::ffi::OsStr;
 
-use model::{
-    event::Event,
-    wire::{Frame, Order},
-};
+use model::event::Event;
 
 use super::connection;
 use crate::{
     Error, Lab,
-    device::Device,
-    device_file::{self, Command, DeviceFile},
-    exchange::Preamble,
+    device_file::{Command, DeviceFile},
     host_command::{DEADLINE, HostCommand},
     remote::Remote,
     vm::Failure,
@@ -55,15 +50,12 @@ impl Population {
         agent: &mut Remote,
         clients: u32,
     ) -> Result<(), Error> {
-        let Some(how) = &self.named.clients else { return Ok(()) };
+        let Some(clients_by) = &self.named.clients else { return Ok(()) };
         if self.now == Some(clients) {
             return Ok(());
         }
         self.now = None;
-        match how {
-            device_file::Clients::Bring(command) => bring(lab, &self.named, command, clients)?,
-            device_file::Clients::Hwsim => make(agent, clients)?,
-        }
+        bring(lab, &self.named, &clients_by.bring, clients)?;
         let associated = connection::introduced_again(agent)?.census.clients();
         if associated != clients {
             let why = format!("{} has {associated} where {clients} were brought", self.named);
@@ -85,17 +77,5 @@ fn bring(lab: &Lab, named: &DeviceFile, command: &Command, clients: u32) -> Resu
         values: &[("HEADROOM_CLIENTS", OsStr::new(&clients))],
         deadline: DEADLINE,
     };
-    command.run(&lab.cancel)
-}
-
-fn make(agent: &mut Remote, clients: u32) -> Result<(), Error> {
-    const AWAITED: &str = "clients to associate";
-    agent.order(&Order::Associate(clients))?;
-    let mut preamble = Preamble::default();
-    loop {
-        match agent.frame(AWAITED)? {
-            Frame::Done => return Ok(()),
-            frame => preamble.take(&frame, AWAITED)?,
-        }
-    }
+    command.run(&lab.cancel).map(drop)
 }

@@ -15,15 +15,9 @@ const KEPT: usize = 64 << 10;
 /// So many lines of it are reported.
 const LINES: usize = 6;
 
-/// What lines begin with that say why a device does not start: the kernel's, and those of U-Boot and of our pid 1.
-const MARKS: [&str; 6] = [
-    "Kernel panic - not syncing",
-    "headroom-init: failed",
-    "headroom: ",
-    "Bad hash",
-    "Bad Data Hash",
-    "ERROR: can't get kernel image",
-];
+/// What lines begin with that say why a device does not start: the kernel's and U-Boot's.
+const MARKS: [&str; 4] =
+    ["Kernel panic - not syncing", "Bad hash", "Bad Data Hash", "ERROR: can't get kernel image"];
 
 /// A console that is read.
 #[derive(Debug)]
@@ -69,13 +63,9 @@ impl Drop for Console {
 
 fn reasons(shown: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(shown);
-    let is_slot = |text: &str| {
-        text.strip_prefix("headroom: slot ").is_some_and(|rest| rest.trim().len() == 1)
-    };
     let reason = |line: &str| {
         let at = MARKS.iter().find_map(|mark| line.find(mark))?;
-        let text = model::inert::line(line[at..].trim()).into_owned();
-        (!is_slot(&text)).then_some(text)
+        Some(model::inert::line(line[at..].trim()).into_owned())
     };
     let mut lines: Vec<String> = text.lines().filter_map(reason).collect();
     lines.dedup();
@@ -88,12 +78,12 @@ mod tests {
 
     #[test]
     fn reasons_are_the_lines_that_say_why_a_device_did_not_start() {
-        let shown =
-            b"headroom: slot b\r\n[    2.1] headroom-init: failed: failed to mount /dev/vda6\r\n\
-            headroom: slot b\r\nheadroom: slot b did not come up\r\nheadroom: slot a\r\n";
+        let shown = b"U-Boot 2023.01\r\n   sha256 Bad hash in FIT image!\r\nERROR: can't get kernel image!\r\n\
+            [    2.1] Kernel panic - not syncing: VFS: Unable to mount root fs\r\nready\r\n";
         let expected = [
-            "headroom-init: failed: failed to mount /dev/vda6",
-            "headroom: slot b did not come up",
+            "Bad hash in FIT image!",
+            "ERROR: can't get kernel image!",
+            "Kernel panic - not syncing: VFS: Unable to mount root fs",
         ];
         assert_eq!(reasons(shown), expected);
     }

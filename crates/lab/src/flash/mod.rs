@@ -1,16 +1,13 @@
 //! Gives a device another image, and proves by its content that the device runs from it.
 //!
-//! How an image gets onto a device is the device file's to say: into the slot that it does not run from ([`slots`]), by a
-//! command on this machine, or by OpenWrt's own `sysupgrade`. What is proved differs with it: of a board with slots the
-//! content of kernel and root, before and after; of the others that the device is back after another start.
-//!
-//! An image is looked at as a whole before the device is asked for anything that changes it.
+//! How an image gets onto a device is the device file's to say: by a command on this machine, or by OpenWrt's own
+//! `sysupgrade`. Where it is put, and what happens to one that does not start, is the device's own. The device is waited
+//! for until it answers after another start; [`content`] proves what it runs from, and says what its overlay hides.
 
-mod board;
 mod console;
+mod content;
 mod failure;
 mod shell;
-mod slots;
 mod sysupgrade;
 
 use std::{
@@ -20,40 +17,40 @@ use std::{
     time::{Duration, Instant},
 };
 
-use model::event::Event;
+use model::{event::Event, name::Sha256Hex};
 use serde::Serialize;
 
+use self::{console::Console, content::Parts, shell::Shell};
 pub use self::{
-    board::{Content, MOST_FILES, OverlayFile},
+    content::{MOST_FILES, OverlayFile},
     failure::Failure,
 };
-use self::{console::Console, shell::Shell};
 use crate::{
     Error, Lab,
-    board::BoardImage,
-    device_file::{self, DeviceFile},
+    device_file::{self, DeviceFile, FlashBy},
     host_command::HostCommand,
     power::{self, Turn},
     remote::Address,
 };
 
-/// What is to be flashed.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The image's file.
-    pub image: PathBuf,
-    /// Whether the new image begins with an empty overlay; the one before keeps its own.
-    pub wipe_overlay: bool,
-}
+/// So long one question to a device that starts may take.
+const TRY: Duration = Duration::from_secs(30);
+
+/// Between two of them.
+const PACE: Duration = Duration::from_secs(1);
+
+/// So long a device may take to come back: with a new image that hangs twice until its watchdog resets it (120 s each),
+/// and then with the old one.
+const BACK: Duration = Duration::from_secs(420);
+
+/// A device that has not answered for so long is turned off and on, where something can: its watchdog had its time.
+const SILENT: Duration = Duration::from_secs(150);
 
 /// A device that runs from its new image.
 #[derive(Clone, Debug, Serialize)]
 pub struct Flashed {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<Content>,
-    /// What it runs from: the image's, by content. `None` where nothing proves it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<Content>,
+    /// SHA-256 of what it runs from: parts of the image. Empty where nothing proves it.
+    pub content: Vec<Sha256Hex>,
     /// Files that are no part of the image, and what they do to it; at most [`MOST_FILES`].
     pub overlay: Vec<OverlayFile>,
     /// Wall time, ms.
@@ -73,60 +70,62 @@ struct Target<'a> {
 ///
 /// # Errors
 ///
-/// [`Failure::NoWay`], [`Failure::NoOverlay`], [`Error::NoBoardImage`], and [`Error::File`] of the image.
-pub fn check(device: &DeviceFile, request: &Request) -> Result<(), Error> {
-    match way(device, request)? {
-        device_file::Flash::Slots => BoardImage::read(&request.image).map(drop),
-        device_file::Flash::Command(_) | device_file::Flash::Sysupgrade => {
-            absolute(&request.image).map(drop)
-        }
-    }
+/// [`Failure::NoWay`], and [`Error::File`] of the image.
+pub fn check(device: &DeviceFile, image: &Path) -> Result<(), Error> {
+    way(device)?;
+    absolute(image).map(drop)
 }
 
-/// How an image gets there, where that can do what is asked.
-fn way<'a>(device: &'a DeviceFile, request: &Request) -> Result<&'a device_file::Flash, Failure> {
-    let name = || device.name.clone();
-    let way = device.flash.as_ref().ok_or_else(|| Failure::NoWay { device: name() })?;
-    if request.wipe_overlay && *way != device_file::Flash::Slots {
-        return Err(Failure::NoOverlay { device: name() });
-    }
-    Ok(way)
+/// How an image gets there.
+fn way(device: &DeviceFile) -> Result<&device_file::Flash, Failure> {
+    device.flash.as_ref().ok_or_else(|| Failure::NoWay { device: device.name.clone() })
 }
 
 /// Flashes a device that is at an address, and waits until it runs from the image.
 ///
 /// # Errors
 ///
-/// [`Error::Flash`], [`Error::NoBoardImage`], those of reaching the device and of a command of its file. Only
-/// [`Failure::RolledBack`], [`Failure::NotBack`] and [`Failure::OtherContent`] come after something was changed for good.
+/// [`Error::Flash`], those of reaching the device and of a command of its file. [`Failure::After`] alone comes after
+/// something was changed for good.
 pub fn flash(
     lab: &Lab,
     device: &DeviceFile,
     address: &Address,
-    request: &Request,
+    image: &Path,
 ) -> Result<Flashed, Error> {
     let began = Instant::now();
-    let name = || device.name.clone();
-    let way = way(device, request)?;
+    let flash = way(device)?;
     let Address::Ssh(destination) = address else {
-        return Err(Failure::NoAddress { device: name() }.into());
+        return Err(Failure::NoAddress { device: device.name.clone() }.into());
     };
     let shell = Shell { destination, cancel: &lab.cancel };
     let target = Target { lab, device, address, shell };
-    let mut flashed = match way {
-        device_file::Flash::Slots => slots::flash(target, request)?,
-        device_file::Flash::Command(command) => target.by_command(command, &request.image)?,
-        device_file::Flash::Sysupgrade => sysupgrade::flash(target, &request.image)?,
+    let parts = Parts::of(image)?;
+    let console = Console::watch(device);
+    let before = match &flash.by {
+        FlashBy::Command(command) => target.by_command(command, image)?,
+        FlashBy::Sysupgrade => Some(sysupgrade::flash(target, image)?),
     };
-    lab.emit(Event::DeviceReady { device: name() });
-    flashed.took_ms = began.elapsed().as_millis() as u64;
-    Ok(flashed)
+    let came = target.come_up(before.as_deref(), &parts);
+    let (content, overlay) = came.map_err(|error| match error {
+        Error::Flash(failure) => {
+            let console = console.as_ref().map(Console::reasons).unwrap_or_default();
+            let fall_back = flash.fall_back.as_ref().map(|command| command.0.clone());
+            Failure::After { failure: failure.into(), console, fall_back }.into()
+        }
+        other => other,
+    })?;
+    lab.emit(Event::DeviceReady { device: target.name() });
+    Ok(Flashed { content, overlay, took_ms: began.elapsed().as_millis() as u64 })
 }
 
 impl Target<'_> {
-    fn step(&self, step: impl Into<String>) {
-        let device = self.device.name.clone();
-        self.lab.emit(Event::DeviceStep { device, step: step.into() });
+    fn name(&self) -> String {
+        self.device.name.clone()
+    }
+
+    fn step(&self, step: &str) {
+        self.lab.emit(Event::DeviceStep { device: self.name(), step: step.to_owned() });
     }
 
     /// The kernel's name of this start.
@@ -134,11 +133,15 @@ impl Target<'_> {
         Ok(self.shell.run("cat /proc/sys/kernel/random/boot_id", TRY)?.output)
     }
 
-    /// By a command of the device file: it is done when the device has started anew and answers.
-    fn by_command(&self, command: &device_file::Command, image: &Path) -> Result<Flashed, Error> {
+    /// By a command of the device file. The start that the device had before; a device that does not answer can have a
+    /// command that flashes it all the same.
+    fn by_command(
+        &self,
+        command: &device_file::Command,
+        image: &Path,
+    ) -> Result<Option<String>, Error> {
         let image = absolute(image)?;
         let address = self.address.uri();
-        // A device that does not answer can have a command that flashes it all the same.
         let before = match self.boot() {
             Ok(boot) => Some(boot),
             Err(Error::Unreachable { .. }) => None,
@@ -149,10 +152,49 @@ impl Target<'_> {
             [("HEADROOM_IMAGE", image.as_os_str()), ("HEADROOM_ADDRESS", address.as_ref())];
         let command = HostCommand::of(self.device, "[flash] command", command);
         HostCommand { values: &values, ..command }.run(&self.lab.cancel)?;
+        Ok(before)
+    }
+
+    /// Waits until it answers after another start, and holds what it runs from against the image.
+    fn come_up(
+        &self,
+        before: Option<&str>,
+        parts: &Parts,
+    ) -> Result<(Vec<Sha256Hex>, Vec<OverlayFile>), Error> {
         self.step("waiting until it answers");
-        let waiting = Waiting::begin(self);
-        waiting.until(|| Ok(Some(self.boot()?) != before))?;
-        Ok(Flashed { before: None, after: None, overlay: Vec::new(), took_ms: 0 })
+        self.until(|| Ok(Some(self.boot()?.as_str()) != before))?;
+        self.step("holding its content against the image");
+        Ok((self.proved(parts)?, self.overlay_files()?))
+    }
+
+    /// Asks until the answer is yes. A device that does not answer is asked again, and turned off and on once it was silent
+    /// for long.
+    fn until(&self, is_so: impl Fn() -> Result<bool, Error>) -> Result<(), Error> {
+        let began = Instant::now();
+        let mut heard = began;
+        while began.elapsed() < BACK {
+            match is_so() {
+                Ok(true) => return Ok(()),
+                Ok(false) => heard = Instant::now(),
+                Err(Error::Unreachable { .. }) => {}
+                Err(error) => return Err(error),
+            }
+            if heard.elapsed() > SILENT {
+                power::turn(self.lab, self.device, Turn::Cycle)?;
+                heard = Instant::now();
+            }
+            self.pause()?;
+        }
+        Err(Failure::NotBack { device: self.name(), waited_s: began.elapsed().as_secs() }.into())
+    }
+
+    fn pause(&self) -> Result<(), Error> {
+        let until = Instant::now() + PACE;
+        while Instant::now() < until {
+            self.lab.cancel.check()?;
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
     }
 }
 
@@ -161,72 +203,4 @@ fn absolute(image: &Path) -> Result<PathBuf, Error> {
     let read = || Error::file("read", image);
     linux::file::open(image).map_err(read())?;
     image.canonicalize().map_err(read())
-}
-
-/// So long one question to a device that starts may take.
-const TRY: Duration = Duration::from_secs(30);
-
-/// Between two of them.
-const PACE: Duration = Duration::from_secs(1);
-
-/// So long a device may take to come back: with a new image that hangs twice until its watchdog resets it (120 s each),
-/// and then with the old one.
-const BACK: Duration = Duration::from_secs(420);
-
-/// A device that has not answered for so long is turned off and on, where something can: its watchdog had its time.
-const SILENT: Duration = Duration::from_secs(150);
-
-/// Waits for a device that starts.
-struct Waiting<'a> {
-    target: &'a Target<'a>,
-    console: Option<Console>,
-    began: Instant,
-}
-
-impl<'a> Waiting<'a> {
-    /// Begins, before the device is started anew.
-    fn begin(target: &'a Target<'a>) -> Self {
-        Self { target, console: Console::watch(target.device), began: Instant::now() }
-    }
-
-    /// What its console says of why it did not start.
-    fn reasons(&self) -> Vec<String> {
-        self.console.as_ref().map(Console::reasons).unwrap_or_default()
-    }
-
-    /// Asks until the answer is yes. A device that does not answer is asked again, and turned off and on once it was silent
-    /// for long.
-    fn until(&self, mut is_so: impl FnMut() -> Result<bool, Error>) -> Result<(), Error> {
-        let mut heard = Instant::now();
-        while self.began.elapsed() < BACK {
-            match is_so() {
-                Ok(true) => return Ok(()),
-                Ok(false) => heard = Instant::now(),
-                Err(Error::Unreachable { .. } | Error::Flash(Failure::NoAnswer { .. })) => {}
-                Err(error) => return Err(error),
-            }
-            if heard.elapsed() > SILENT {
-                self.cycle_power()?;
-                heard = Instant::now();
-            }
-            self.pause()?;
-        }
-        let waited_s = self.began.elapsed().as_secs();
-        let device = self.target.device.name.clone();
-        Err(Failure::NotBack { device, waited_s, console: self.reasons() }.into())
-    }
-
-    fn pause(&self) -> Result<(), Error> {
-        let until = Instant::now() + PACE;
-        while Instant::now() < until {
-            self.target.lab.cancel.check()?;
-            thread::sleep(Duration::from_millis(50));
-        }
-        Ok(())
-    }
-
-    fn cycle_power(&self) -> Result<(), Error> {
-        let Target { device, lab, .. } = *self.target;
-        power::turn(lab, device, Turn::Cycle).map(drop)
-    }
 }

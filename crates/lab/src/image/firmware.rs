@@ -352,13 +352,12 @@ impl Maker<'_> {
             }
         }
         let own = Port::of(self.lab.settings.arch).modules();
-        let modules =
-            Modules::find([&own, &[]], &index, &mut source).map_err(|error| match error {
-                Error::ImageLacks(what) => {
-                    refused(path, &format!("it has no {what}, which another needs"))
-                }
-                other => other,
-            })?;
+        let modules = Modules::find(&own, &index, &mut source).map_err(|error| match error {
+            Error::ImageLacks(what) => {
+                refused(path, &format!("it has no {what}, which another needs"))
+            }
+            other => other,
+        })?;
         let mut all = modules.all.iter();
         all.try_for_each(|module| is_of(&release, &module.path, &module.content))
             .map_err(|why| refused(path, &why))?;
@@ -502,7 +501,7 @@ fn modules_of_debian(debian: &Tree) -> Option<Modules> {
     let (always, forward) = (always?, forward?);
     let counts = (always.len(), forward.len());
     let all = always.into_iter().chain(forward).chain(wan?).collect();
-    Some(Modules { all, always: counts.0, forward: counts.1, ramdisk: Vec::new() })
+    Some(Modules { all, always: counts.0, forward: counts.1 })
 }
 
 /// The modules, all in one folder, and pid 1's lists of them; what else the root has of modules goes.

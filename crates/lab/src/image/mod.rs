@@ -4,7 +4,6 @@
 //! network once. The image is the base with our programs on top; a new one of those costs no download.
 //! Firmware of somebody's own is another base, in the first one's place.
 
-pub mod board;
 mod firmware;
 mod initramfs;
 mod kernel;
@@ -308,10 +307,7 @@ impl Unpacker<'_> {
         }
         let kernel = contents.kernel.ok_or_else(|| Error::ImageLacks("kernel".to_owned()))?;
         let mut tar = BufReader::new(File::open(self.tar).map_err(read())?);
-        let modules = {
-            let wanted = [&self.port.modules()[..], self.port.ramdisk_modules()];
-            Modules::find(wanted, &contents.modules, &mut tar)?
-        };
+        let modules = Modules::find(&self.port.modules(), &contents.modules, &mut tar)?;
         self.copy_kernel(&kernel, &mut tar)?;
         self.write_root(&modules).map_err(Error::file("write", self.folder.join("base.cpio")))?;
         self.write_facts(&kernel, contents.packages)
@@ -362,12 +358,12 @@ impl Unpacker<'_> {
     fn write_root(&self, modules: &Modules) -> io::Result<()> {
         let out = BufWriter::new(File::create(self.folder.join("base.cpio"))?);
         let mut root = Initramfs::new(out);
-        for folder in self.port.folders() {
+        for folder in recipe::FOLDERS {
             root.folder(folder)?;
         }
         root.device("dev/console", 5, 1)?;
         let left_out = self.port.left_out();
-        let kept = self.port.kept(!self.more.is_empty());
+        let kept = if self.more.is_empty() { Vec::new() } else { self.port.kept_for_more() };
         for entry in self.archive()?.entries_with_seek()? {
             let entry = entry?;
             let path = root_path(&entry)?;
@@ -378,8 +374,8 @@ impl Unpacker<'_> {
                 copy_entry(&mut root, &path, entry)?;
             }
         }
-        for (name, target) in self.port.links() {
-            root.link(&name, target)?;
+        for (name, target) in recipe::LINKS {
+            root.link(name, target)?;
         }
         for (name, content) in self.port.files(!self.more.is_empty()) {
             root.file(name, false, content.as_bytes())?;
@@ -460,24 +456,17 @@ struct Modules {
     always: usize,
     /// So many behind them in one with a line to the host.
     forward: usize,
-    /// Those of a board's ramdisk, apart from all others.
-    ramdisk: Vec<Module>,
 }
 
 impl Modules {
-    /// Of these that every guest loads, and those of a board's ramdisk.
-    fn find(
-        [own, ramdisk]: [&[&str]; 2],
-        index: &Index,
-        tar: &mut impl modules::Source,
-    ) -> Result<Self, Error> {
+    /// Of these that every guest loads.
+    fn find(own: &[&str], index: &Index, tar: &mut impl modules::Source) -> Result<Self, Error> {
         let always = modules::in_load_order(own, index, tar)?.len();
         // The same ones come first again: what is wanted is looked for in its order.
         let wanted = [own, &recipe::FORWARD_MODULES[..]].concat();
         let forward = modules::in_load_order(&wanted, index, tar)?.len() - always;
         let wanted = [&wanted[..], &recipe::WAN_MODULES[..]].concat();
-        let ramdisk = modules::in_load_order(ramdisk, index, tar)?;
-        Ok(Self { all: modules::in_load_order(&wanted, index, tar)?, always, forward, ramdisk })
+        Ok(Self { all: modules::in_load_order(&wanted, index, tar)?, always, forward })
     }
 
     /// The lists from which pid 1 loads them, of paths in the root.
@@ -494,9 +483,7 @@ impl Modules {
 /// The modules, and the lists from which pid 1 loads them.
 fn write_modules(root: &mut Initramfs<impl io::Write>, modules: &Modules) -> io::Result<()> {
     let mut made = Vec::new();
-    let is_known = |path: &str| modules.all.iter().any(|module| module.path == path);
-    let ramdisk = modules.ramdisk.iter().filter(|module| !is_known(&module.path));
-    for module in modules.all.iter().chain(ramdisk) {
+    for module in &modules.all {
         let parents = module.path.match_indices('/').map(|(at, _)| &module.path[..at]);
         for parent in parents.filter(|parent| parent.starts_with("lib/modules")) {
             if !made.iter().any(|known| known == parent) {
@@ -509,11 +496,7 @@ fn write_modules(root: &mut Initramfs<impl io::Write>, modules: &Modules) -> io:
     for (name, list) in modules.lists(str::to_owned) {
         root.file(&format!("etc/headroom/{name}"), false, list.as_bytes())?;
     }
-    if modules.ramdisk.is_empty() {
-        return Ok(());
-    }
-    let list: String = modules.ramdisk.iter().map(|module| format!("/{}\n", module.path)).collect();
-    root.file(&format!("etc/headroom/{}", board::RAMDISK_LIST), false, list.as_bytes())
+    Ok(())
 }
 
 /// The base with our programs on top: the kernel unpacks archives one after the other.

@@ -20,8 +20,6 @@ pub(super) struct Port {
     pub(super) loader: &'static str,
     /// What else of its packages no program of the guest reads.
     unread: &'static [&'static str],
-    /// Whether it is a board's: its root is on a disk, and its tools are BusyBox's.
-    board: bool,
 }
 
 impl Port {
@@ -34,7 +32,6 @@ impl Port {
                 libraries: "x86_64-linux-gnu",
                 loader: "ld-linux-x86-64.so.2",
                 unread: &[],
-                board: false,
             },
             Architecture::Arm64 => Self {
                 debian: "arm64",
@@ -44,20 +41,13 @@ impl Port {
                 loader: "ld-linux-aarch64.so.1",
                 // Device trees of boards; the guest's is QEMU's own.
                 unread: &["usr/lib/linux-image-"],
-                board: false,
             },
         }
     }
 
-    /// That of a board, which is a machine of arm64.
-    pub(super) const fn of_board() -> Self {
-        Self { board: true, ..Self::of(Architecture::Arm64) }
-    }
-
     /// The packages that an image is made from, alongside what they depend on.
     fn packages(&self) -> Vec<&'static str> {
-        let names: &[&'static str] = if self.board { &BOARD_PACKAGES } else { &PACKAGES };
-        names.iter().copied().map(|name| if name == KERNEL { self.kernel } else { name }).collect()
+        PACKAGES.into_iter().map(|name| if name == KERNEL { self.kernel } else { name }).collect()
     }
 
     /// Kernel modules that pid 1 loads.
@@ -65,35 +55,14 @@ impl Port {
         MODULES.into_iter().map(|name| if name == CIPHER { self.cipher } else { name }).collect()
     }
 
-    /// Kernel modules that a board's first stage loads from its ramdisk: its disk, and the file systems there.
-    pub(super) const fn ramdisk_modules(&self) -> &'static [&'static str] {
-        if self.board { &RAMDISK_MODULES } else { &[] }
-    }
-
-    /// Folders that must exist, whether a package brings them or not.
-    pub(super) fn folders(&self) -> impl Iterator<Item = &'static str> {
-        let more: &[&str] = if self.board { &BOARD_FOLDERS } else { &[] };
-        FOLDERS.into_iter().chain(more.iter().copied())
-    }
-
-    /// Symbolic links that the packages' install scripts would have made.
-    pub(super) fn links(&self) -> impl Iterator<Item = (String, &'static str)> {
-        let applets: &[&str] = if self.board { &BOARD_APPLETS } else { &[] };
-        let applets = applets.iter().map(|name| (format!("usr/bin/{name}"), "/bin/busybox"));
-        LINKS.into_iter().map(|(name, target)| (name.to_owned(), target)).chain(applets)
-    }
-
     /// Beginnings of paths that no program of the guest reads.
     pub(super) fn left_out(&self) -> Vec<String> {
-        let more: &[&str] = if self.board { &BOARD_LEFT_OUT } else { &[] };
-        self.placed(&[&LEFT_OUT[..], self.unread, more].concat())
+        self.placed(&[&LEFT_OUT[..], self.unread].concat())
     }
 
-    /// Of these, what is kept: where somebody adds packages, what programs of others are linked with.
-    pub(super) fn kept(&self, for_more: bool) -> Vec<String> {
-        let of_board: &[&str] = if self.board { &BOARD_KEPT } else { &[] };
-        let of_more: &[&str] = if for_more { &KEPT_FOR_MORE } else { &[] };
-        self.placed(&[of_board, of_more].concat())
+    /// Of these, what programs of packages that somebody adds are linked with.
+    pub(super) fn kept_for_more(&self) -> Vec<String> {
+        self.placed(&KEPT_FOR_MORE)
     }
 
     fn placed(&self, paths: &[&str]) -> Vec<String> {
@@ -103,13 +72,8 @@ impl Port {
     /// All of the recipe but our own programs as one text, for the base's name.
     pub(super) fn text(&self) -> String {
         let (packages, modules, left_out) = (self.packages(), self.modules(), self.left_out());
-        let more = if self.board {
-            format!(" {RAMDISK_MODULES:?} {BOARD_FOLDERS:?} {BOARD_APPLETS:?} {BOARD_KEPT:?}")
-        } else {
-            String::new()
-        };
         format!(
-            "5 {SUITE} {packages:?} {modules:?} {FORWARD_MODULES:?} {WAN_MODULES:?} {left_out:?} {FOLDERS:?} {LINKS:?} {FILES:?}{more}"
+            "5 {SUITE} {packages:?} {modules:?} {FORWARD_MODULES:?} {WAN_MODULES:?} {left_out:?} {FOLDERS:?} {LINKS:?} {FILES:?}"
         )
     }
 
@@ -120,16 +84,12 @@ impl Port {
 
     /// Files of our own in an image with more packages than ours, or without.
     pub(super) fn files(&self, for_more: bool) -> impl Iterator<Item = (&'static str, String)> {
-        let shell = if self.board { "/bin/sh" } else { "/bin/bash" };
         let (users, groups) = if for_more { (ADDED_USERS, ADDED_GROUPS) } else { ("", "") };
         let of_more = [(PACKAGE_FOLDERS, ADDED_FOLDERS.to_owned())];
-        let own = FILES.into_iter().map(move |(name, text)| {
-            let text = text.replace("/bin/bash", shell);
-            match name {
-                PASSWD => (name, text + USERS + users),
-                GROUP => (name, text + GROUPS + groups),
-                _ => (name, text),
-            }
+        let own = FILES.into_iter().map(move |(name, text)| match name {
+            PASSWD => (name, format!("{text}{USERS}{users}")),
+            GROUP => (name, format!("{text}{GROUPS}{groups}")),
+            _ => (name, text.to_owned()),
         });
         own.chain(of_more.into_iter().filter(move |_| for_more))
     }
@@ -165,140 +125,6 @@ const PACKAGES: [&str; 18] = [
     "tcpdump",
     "wireless-regdb",
     "wpasupplicant",
-];
-
-/// Those of a board: what a small device has, and ssh. Its kernel is the same as the virtual access point's.
-const BOARD_PACKAGES: [&str; 10] = [
-    "busybox-static",
-    "dash",
-    "dropbear-bin",
-    "hostapd",
-    "iproute2",
-    "iw",
-    KERNEL,
-    "ncurses-base",
-    "wireless-regdb",
-    "wpasupplicant",
-];
-
-/// What a board's first stage loads: its disk, what is on it, and what starts it again when it hangs. The checksum is
-/// one that ext4 asks for by name.
-const RAMDISK_MODULES: [&str; 7] =
-    ["virtio_pci", "virtio_blk", "squashfs", "overlay", "crc32c_generic", "ext4", "i6300esb"];
-
-/// Where a board's first stage mounts what is no part of an image, and the image itself.
-const BOARD_FOLDERS: [&str; 5] = ["bin", "boot", "overlay", "rom", "usr/bin"];
-
-/// What a small device has not: the programs of packages that it needs for something else.
-const BOARD_LEFT_OUT: [&str; 7] = [
-    "bin/",
-    "lib/LIBRARIES/security/",
-    "lib/klibc-",
-    "sbin/",
-    "usr/bin/",
-    "usr/lib/klibc/",
-    "usr/sbin/",
-];
-
-/// Of these, its own: beginnings of paths, a program's with the slash that ends it.
-const BOARD_KEPT: [&str; 15] = [
-    "bin/busybox/",
-    "bin/dash/",
-    "bin/ip/",
-    "bin/sh/",
-    "bin/ss/",
-    "sbin/bridge/",
-    "sbin/ip/",
-    "sbin/iw/",
-    "sbin/tc/",
-    "sbin/wpa_cli/",
-    "sbin/wpa_supplicant/",
-    "usr/sbin/dropbear/",
-    "usr/sbin/hostapd",
-    "usr/sbin/iw/",
-    "usr/sbin/wpa_",
-];
-
-/// A board's tools.
-const BOARD_APPLETS: [&str; 78] = [
-    "[",
-    "ash",
-    "awk",
-    "basename",
-    "blockdev",
-    "cat",
-    "chmod",
-    "chown",
-    "chroot",
-    "clear",
-    "cmp",
-    "cp",
-    "cut",
-    "date",
-    "dd",
-    "df",
-    "dirname",
-    "dmesg",
-    "du",
-    "echo",
-    "env",
-    "expr",
-    "false",
-    "find",
-    "free",
-    "grep",
-    "gunzip",
-    "gzip",
-    "halt",
-    "head",
-    "hexdump",
-    "hostname",
-    "id",
-    "kill",
-    "killall",
-    "ln",
-    "ls",
-    "lsmod",
-    "md5sum",
-    "mkdir",
-    "mkfifo",
-    "mount",
-    "mv",
-    "nc",
-    "od",
-    "pidof",
-    "poweroff",
-    "printf",
-    "ps",
-    "pwd",
-    "readlink",
-    "reboot",
-    "rm",
-    "rmdir",
-    "sed",
-    "seq",
-    "setsid",
-    "sha256sum",
-    "sleep",
-    "sort",
-    "stat",
-    "stty",
-    "sync",
-    "tail",
-    "tar",
-    "test",
-    "timeout",
-    "top",
-    "touch",
-    "tr",
-    "true",
-    "umount",
-    "uname",
-    "uptime",
-    "vi",
-    "wc",
-    "which",
-    "xargs",
 ];
 
 /// Kernel modules that pid 1 loads; what they depend on is found in them. The guest has no modprobe

@@ -6,9 +6,10 @@
 
 use std::{
     fs::File,
+    io,
     os::{
         fd::OwnedFd,
-        unix::{net::UnixStream, process::CommandExt},
+        unix::{fs::FileExt, net::UnixStream, process::CommandExt},
     },
     path::Path,
     process::{Child, Stdio},
@@ -17,10 +18,11 @@ use std::{
 };
 
 use command_fds::{CommandFdExt, FdMapping};
-use model::wire::{Frame, Order};
+use model::wire::{self, Frame, Order};
+use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::json;
 
-use super::{Failure, Platform, Shape, arguments, console::Console, mailbox::Mailbox, qmp::Qmp};
+use super::{Failure, Platform, Shape, arguments, console::Console, qmp::Qmp};
 use crate::{
     Cancel, Error, Lab,
     cache_model::Attached,
@@ -367,4 +369,28 @@ fn spawn(
 fn incoming(memory: &Path) -> Result<(OwnedFd, i32), Error> {
     let file = File::open(memory).map_err(Error::file("read", memory))?;
     Ok((file.into(), arguments::INCOMING_FD))
+}
+
+/// The mailbox of a machine in counted mode, as headroom has it: memory without a name that QEMU maps too. It is a part of
+/// the guest's memory, so a snapshot has it, and a restore puts back what was in it.
+#[derive(Debug)]
+struct Mailbox(File);
+
+impl Mailbox {
+    fn new() -> io::Result<Self> {
+        let file = File::from(memfd_create("mailbox", MemfdFlags::CLOEXEC)?);
+        file.set_len(wire::Mailbox::LENGTH as u64)?;
+        file.write_all_at(&wire::Mailbox::MARK, 0)?;
+        Ok(Self(file))
+    }
+
+    /// Leaves an order there, as the stream has it. The machine must stand still, or not have been started.
+    fn put(&self, order: &[u8]) -> io::Result<()> {
+        self.0.write_all_at(order, wire::Mailbox::ORDER as u64)
+    }
+
+    /// The memory for QEMU.
+    fn share(&self) -> io::Result<File> {
+        self.0.try_clone()
+    }
 }

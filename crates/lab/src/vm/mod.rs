@@ -8,7 +8,6 @@ mod arguments;
 mod console;
 mod failure;
 mod machine;
-mod mailbox;
 mod platform;
 mod probe;
 mod qmp;

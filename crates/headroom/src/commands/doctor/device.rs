@@ -2,7 +2,7 @@
 
 use lab::{
     clients::{self, Look},
-    device_file::{At, Clients, DeviceFile},
+    device_file::DeviceFile,
     remote::Address,
 };
 use model::{
@@ -10,16 +10,15 @@ use model::{
     plural::count,
 };
 
-use super::{Finding, State, device_programs, facts, optional_program, program};
+use super::{Finding, State, device_programs, facts, program};
 use crate::{failure::Failure, options::Options};
 
 /// Programs that studies start or ask on an access point, and what is missing without each.
-const PROGRAMS: [(&str, &str); 5] = [
+const PROGRAMS: [(&str, &str); 4] = [
     ("hostapd", "an access point of hostapd's"),
     ("hostapd_cli", "loads that ask hostapd"),
     ("iw", "loads that ask the kernel, parity"),
     ("stationd", "studies of headroom's own daemon"),
-    ("wpa_supplicant", "clients on simulated radios"),
 ];
 
 /// Less than this is left where the agent lies: what studies put alongside it may not fit, KiB.
@@ -34,23 +33,14 @@ const POOR_CLOCKS: [&str; 6] = ["jiffies", "refined-jiffies", "pit", "hpet", "ac
 /// What this machine needs for a device.
 pub(super) fn look_at_host(options: &Options, named: &DeviceFile) -> Vec<Finding> {
     let mut all = vec![program("what is started ends with headroom", "setpriv", "util-linux")];
-    match &named.at {
-        At::Address(Address::Local) => {}
-        At::Address(Address::Ssh(_)) => all.push(program("the way there", "ssh", "openssh-client")),
-        At::Labgrid(_) => {
-            all.push(program("the way there", "ssh", "openssh-client"));
-            all.push(optional_program("the lab", "labgrid-client", "pipx && pipx install labgrid"));
-        }
+    if matches!(named.address, Address::Ssh(_)) {
+        all.push(program("the way there", "ssh", "openssh-client"));
     }
     all.push(device_programs(options));
     all
 }
 
 /// Reaches the device and asks it.
-///
-/// # Errors
-///
-/// [`Failure::Lab`] where it cannot be reached.
 pub(super) fn look(options: &Options, named: &DeviceFile) -> Result<Vec<Finding>, Failure> {
     let lab = options.lab_for_devices()?;
     let names = PROGRAMS.map(|(name, _)| name);
@@ -78,8 +68,7 @@ fn findings(named: &DeviceFile, look: &Look) -> Vec<Finding> {
 fn associated(named: &DeviceFile, look: &Look) -> Finding {
     let how = match &named.clients {
         None => "others come of themselves",
-        Some(Clients::Bring(_)) => "a command brings others",
-        Some(Clients::Hwsim) => "the agent makes others on simulated radios",
+        Some(_) => "a command brings others",
     };
     let clients = count(look.census.clients(), "client");
     let about = "clients";
