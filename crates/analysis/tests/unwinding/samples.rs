@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use analysis::stacks::{
-    files::{FileId, Files},
+    files::{DebugKey, FileId, Files},
     happening::{Happening, Head, Registers, Sample},
     profile::{Cause, Naming},
     resolve::Resolver,
@@ -17,7 +17,7 @@ impl Files for Kernel {
         None
     }
 
-    fn debug(&self, _: Option<&str>, _: Option<&str>) -> Option<Arc<[u8]>> {
+    fn debug(&self, _: DebugKey<'_>) -> Option<Arc<[u8]>> {
         None
     }
 

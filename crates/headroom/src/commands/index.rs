@@ -48,7 +48,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     let usual = folder.join("index.html");
     let page = flags.out.clone().unwrap_or_else(|| usual.clone());
     let wanted = flags.history.clone().unwrap_or_default();
-    let symbols = SymbolFolders::of(options, &flags::Symbols::default());
+    let symbols = SymbolFolders::of(options, &flags::Symbols::default())?;
     let mut memory = Memory::of(options.cache(), &wanted.to_string());
     if flags.again {
         memory.forget();
