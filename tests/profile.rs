@@ -3,6 +3,7 @@
 use std::{
     fs,
     os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -168,6 +169,86 @@ fn a_loop_that_waits_for_its_card_is_named_and_a_driver_that_sleeps_is_not() {
     let event = waits(&place, "event").expect("the other could be sampled");
     assert!(event.iter().all(|one| one["function"] != "txd::path::spin"), "{event:#?}");
     assert_eq!(place.left(), []);
+}
+
+/// A build of `steps`, unstripped and without a build id.
+fn compile_steps(to: &Path, turns: u32) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/steps.c");
+    let words = ["-O1", "-static", "-Wl,--build-id=none", "-DMARK=\"one\""];
+    let mut cc = Command::new("cc");
+    let cc = cc.args(words).arg(format!("-DTURNS={turns}")).arg("-o").arg(to).arg(source);
+    assert!(cc.status().unwrap().success());
+}
+
+#[test]
+fn a_studys_own_program_is_named_by_what_it_lost_on_the_way_to_the_access_point() {
+    let place = Place::with_guests();
+    compile_steps(&place.path("steps"), 1_000_000);
+    let sleeps =
+        "[count]\nrepetitions = 1\n[[count.function]]\nname = \"sleeps\"\nsymbol = \"nanosleep\"\n";
+    let study = Study::small()
+        .access_point("programs = [\"steps\"]")
+        .process("steps")
+        .profiles(1)
+        .count(sleeps)
+        .variant("work", "load = \"none\"\nsubject = { process = \"steps\", start = \"/run/headroom/put/steps\" }");
+    place.write("study.toml", &study.text());
+    let run = ["run", "study.toml", "--only", "stacks", "--only", "counts", "--out", "run"];
+    let analysis = place.headroom(run).words(["--json"]).run().code(0).last_json();
+    let counted = number(&analysis["counts"][0], "/per_window/mean");
+    assert!((30.0..50.0).contains(&counted), "ten a second: {:#}", analysis["counts"]);
+    let is_named = |analysis: &Value| {
+        let work = profile(analysis, "work");
+        assert!(inclusive(work, "main") > 0.0, "{:#}", work["functions"]);
+        assert_eq!(number(work, "/unknown/synthesised"), 0.0, "{:#}", work["unknown"]);
+        assert_eq!(work["captures"][0]["proof"]["holds"], true, "{:#}", work["captures"]);
+    };
+    is_named(&analysis);
+    // The folder explains itself when the program is gone, and its stripped files hide nobody's symbols.
+    fs::remove_file(place.path("steps")).unwrap();
+    let again = |words: &[&str]| {
+        let report = place.headroom(["report", "run", "--json"]).words(words.iter().copied());
+        is_named(&report.run().code(0).last_json());
+    };
+    again(&[]);
+    again(&["--symbols", "."]);
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn both_builds_of_a_comparison_have_functions_to_count() {
+    let place = Place::with_guests();
+    compile_steps(&place.path("steps"), 100_000);
+    compile_steps(&place.path("other"), 50_000);
+    let work =
+        "load = \"none\"\nsubject = { process = \"steps\", start = \"/run/headroom/put/steps\" }";
+    let study = Study::small().access_point("programs = [\"steps\"]").process("steps");
+    place.write("study.toml", &study.variant("work", work).text());
+    let with = "/run/headroom/put/steps=other";
+    let words = ["compare", "study.toml", "work", "--with", with, "--pairs", "6"];
+    let words = [&words[..], &["--changes", "nanosleep", "--out", "run", "--json"]].concat();
+    let analysis = place.headroom(words).run().code(0).last_json();
+    assert_eq!(analysis["judgements"][0]["verdict"], "pass", "{:#}", analysis["judgements"]);
+    for counted in analysis["counts"].as_array().unwrap() {
+        assert!((30.0..50.0).contains(&number(counted, "/per_window/mean")), "{counted:#}");
+    }
+    let objects = fs::read_dir(place.run().path("objects")).unwrap().flatten();
+    let names: Vec<_> = objects.map(|file| file.file_name().into_string().unwrap()).collect();
+    assert_eq!(names.iter().filter(|name| name.ends_with(".debug")).count(), 2, "{names:?}");
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn symbols_that_are_nowhere_are_refused_in_one_line() {
+    let place = Place::without_guests();
+    place.folder("empty");
+    for (path, why) in [("absent", "No such file"), ("empty", "no ELF program or library")] {
+        let words = ["profile", "hostapd", "--symbols", path, "--out", "run"];
+        let ended = place.headroom(words).run();
+        let beginning = format!("--symbols {path}: ");
+        ended.code(2).says(&beginning).says(why).says("name a folder").in_one_line();
+        assert!(!place.path("run").exists());
+    }
 }
 
 /// Runs what ssh would run there, here.

@@ -54,8 +54,13 @@ fn shards_of_one_run_become_the_run_that_one_machine_makes() {
     place.write("study.toml", &few().text());
     place.headroom(["run", "study.toml", "--out", "whole"]).run().code(0);
     let folders = shards(&place, 3);
+    // What names a stripped program's functions.
+    let debug = "objects/00ff.debug";
+    fs::create_dir_all(place.path("shard-2/objects")).unwrap();
+    place.write(&format!("shard-2/{debug}"), "symbols");
     let words = ["merge", "shard-1", "shard-2", "shard-3", "--out", "run"];
     place.headroom(words).run().code(0).prints("merged 3 shards, 8 trials").prints("poll@6#1");
+    assert_eq!(place.run().text(debug), "symbols");
     assert_eq!(counted(&place.run()), counted(&place.run_in("whole")));
     let run = place.run().run();
     assert!(run.part.is_none() && run.plan == place.run_in("whole").run().plan);

@@ -10,17 +10,22 @@ use std::{
     fmt,
     fs::{self, File},
     io::ErrorKind,
+    ops::ControlFlow,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 
 use analysis::stacks::{
     budget::{Budget, HELD},
-    files::{FileId, Files},
+    files::{DebugKey, FileId, Files},
     object::Elf,
-    symbols::Functions,
+    symbols::{Functions, debug_file},
 };
-use lab::{functions::Symbols, objects::kernel_name, run_folder::OBJECTS};
+use lab::{
+    functions::{Program, Symbols},
+    objects::{debug_name, kernel_name},
+    run_folder::OBJECTS,
+};
 use linux::{file, folder::Folder};
 use model::{
     instrument::KernelSymbols,
@@ -28,7 +33,7 @@ use model::{
     trial::{Outcome, Trial},
 };
 
-use crate::{flags, options::Options};
+use crate::{failure::Failure, flags, options::Options};
 
 /// Deeper than this no one keeps build output, and a link may lead in circles.
 const DEEPEST: usize = 12;
@@ -36,7 +41,7 @@ const DEEPEST: usize = 12;
 /// Folders of unstripped and debug files: the user's, the build's own, and the system's.
 #[derive(Debug, Default)]
 pub(crate) struct SymbolFolders {
-    /// The user's, looked through whole.
+    /// The user's, looked through whole; or single files.
     folders: Vec<PathBuf>,
     /// The build's own: its programs lie in them, and below them what they were made of.
     own: Vec<PathBuf>,
@@ -47,39 +52,69 @@ pub(crate) struct SymbolFolders {
     index: OnceLock<Index>,
 }
 
-/// Files with code by what they are asked for.
+/// Files with code or symbols by what they are asked for.
 #[derive(Debug, Default)]
 struct Index {
-    by_build_id: BTreeMap<String, PathBuf>,
-    by_name: BTreeMap<String, PathBuf>,
+    by_build_id: BTreeMap<(Part, String), PathBuf>,
+    by_name: BTreeMap<(Part, String), PathBuf>,
+}
+
+/// What of a build is looked for. A build may lie in two files: a stripped one and its symbols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Code,
+    Symbols,
+    /// What knows inlined functions, too.
+    DebugInformation,
 }
 
 impl SymbolFolders {
     /// The user's folders first, then the programs that the build made for the device.
-    pub(crate) fn of(options: &Options, typed: &flags::Symbols) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// As [`SymbolFolders::check`].
+    pub(crate) fn of(options: &Options, typed: &flags::Symbols) -> Result<Self, Failure> {
+        Self::check(typed)?;
         let folders = typed.folders.clone();
         // Alongside headroom there may be anything: only the build's own folders are looked at.
         let own = options.devices().into_iter().filter(|folder| !folder.ends_with(".")).collect();
         let mut by_id = typed.folders.clone();
         by_id.push(PathBuf::from("/usr/lib/debug"));
         let (fetched, index) = (fetched(|name| env::var_os(name)), OnceLock::new());
-        Self { folders, own, by_id, fetched, index }
+        Ok(Self { folders, own, by_id, fetched, index })
     }
 
-    /// A file of the same build, with more in it.
-    fn find(
-        &self,
-        build_id: Option<&str>,
-        link: Option<&str>,
-        budget: &Budget,
-    ) -> Option<Arc<[u8]>> {
-        let named = build_id.and_then(|id| self.in_build_id_folder(id));
-        let file = named.or_else(|| {
-            let index = self.index.get_or_init(|| Index::of(&self.folders, &self.own));
-            let by_id = build_id.and_then(|id| index.by_build_id.get(id));
-            file::open(by_id.or_else(|| link.and_then(|name| index.by_name.get(name)))?).ok()
-        })?;
-        read(file, budget)
+    /// Refuses what has nothing to offer, before anything is measured that it is to explain.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] of a path without an ELF file.
+    pub(crate) fn check(typed: &flags::Symbols) -> Result<(), Failure> {
+        typed.folders.iter().try_for_each(|path| check(path))
+    }
+
+    /// A file with symbols, and with debug information where there is one.
+    fn symbols(&self, key: DebugKey<'_>, budget: &Budget) -> Option<Arc<[u8]>> {
+        let laid_out = match key {
+            DebugKey::BuildId(id) => self.in_build_id_folder(id),
+            DebugKey::Stripped(_) | DebugKey::Name(_) => None,
+        };
+        laid_out
+            .and_then(|file| read(file, budget))
+            .or_else(|| self.indexed(Part::DebugInformation, key, budget))
+            .or_else(|| self.indexed(Part::Symbols, key, budget))
+    }
+
+    /// A file of the user's folders or of the build's own.
+    fn indexed(&self, part: Part, key: DebugKey<'_>, budget: &Budget) -> Option<Arc<[u8]>> {
+        let index = self.index.get_or_init(|| Index::of(&self.folders, &self.own));
+        let path = match key {
+            DebugKey::BuildId(id) => index.by_build_id.get(&(part, id.to_owned())),
+            DebugKey::Name(name) => index.by_name.get(&(part, name.to_owned())),
+            DebugKey::Stripped(_) => None,
+        };
+        read(file::open(path?).ok()?, budget)
     }
 
     /// `.build-id/ab/cdef….debug`, as distributions lay their debug packages out, or what debuginfod's client fetched.
@@ -106,33 +141,71 @@ fn fetched(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 impl Index {
     fn of(folders: &[PathBuf], own: &[PathBuf]) -> Self {
         let mut index = Self::default();
-        folders.iter().for_each(|folder| index.look_through(folder, DEEPEST));
-        own.iter().for_each(|folder| index.look_through(folder, 0));
+        let mut take = |path: &Path, elf: &Elf| {
+            index.take(path, elf);
+            ControlFlow::Continue(())
+        };
+        let _ = folders.iter().try_for_each(|folder| look_through(folder, DEEPEST, &mut take));
+        let _ = own.iter().try_for_each(|folder| look_through(folder, 0, &mut take));
         index
     }
 
-    fn look_through(&mut self, folder: &Path, depth: usize) {
-        let Ok(entries) = fs::read_dir(folder) else { return };
-        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        // Of two files of one build the first by name is taken, on every machine.
-        paths.sort();
-        for path in paths {
-            if path.is_dir() && !path.is_symlink() && depth > 0 {
-                self.look_through(&path, depth - 1);
-            } else if path.is_file() {
-                self.take(path);
+    /// Of two files of one build, each with what is looked for, the first is taken.
+    fn take(&mut self, path: &Path, elf: &Elf) {
+        let parts = [
+            (Part::Code, elf.has_code()),
+            (Part::Symbols, elf.has_symbols()),
+            (Part::DebugInformation, elf.section(".debug_info").is_some()),
+        ];
+        for (part, _) in parts.into_iter().filter(|(_, has)| *has) {
+            let enter = |by: &mut BTreeMap<_, _>, key: &str| {
+                by.entry((part, key.to_owned())).or_insert_with(|| path.to_owned());
+            };
+            if let Some(id) = elf.build_id() {
+                enter(&mut self.by_build_id, id);
+            }
+            if let Some(name) = path.file_name() {
+                enter(&mut self.by_name, &name.to_string_lossy());
             }
         }
     }
+}
 
-    fn take(&mut self, path: PathBuf) {
-        let Some(elf) = elf(&path) else { return };
-        if let Some(id) = elf.build_id() {
-            self.by_build_id.entry(id.to_owned()).or_insert_with(|| path.clone());
-        }
-        if let Some(name) = path.file_name() {
-            self.by_name.entry(name.to_string_lossy().into_owned()).or_insert(path);
-        }
+/// Shows every ELF file below a path, or at it, in the same order on every machine, until somebody has seen enough.
+fn look_through(
+    path: &Path,
+    depth: usize,
+    take: &mut dyn FnMut(&Path, &Elf) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    if path.is_file() {
+        return elf(path).map_or(ControlFlow::Continue(()), |elf| take(path, &elf));
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    let is_looked_at =
+        |path: &PathBuf| path.is_file() || (depth > 0 && path.is_dir() && !path.is_symlink());
+    let mut paths = paths.iter().filter(|path| is_looked_at(path));
+    paths.try_for_each(|path| look_through(path, depth.saturating_sub(1), take))
+}
+
+/// Refuses a path of the user's that names no program, library or debug file.
+fn check(path: &Path) -> Result<(), Failure> {
+    let wrong = |why: &str| {
+        Failure::Usage(format!(
+            "--symbols {}: {why}; name a folder of unstripped programs or debug files, or one such file",
+            path.display()
+        ))
+    };
+    let about = fs::metadata(path).map_err(|error| wrong(&error.to_string()))?;
+    if about.is_dir() {
+        fs::read_dir(path).map_err(|error| wrong(&error.to_string()))?;
+    }
+    let found = look_through(path, DEEPEST, &mut |_, _| ControlFlow::Break(()));
+    match (found, about.is_dir()) {
+        (ControlFlow::Break(()), _) => Ok(()),
+        (ControlFlow::Continue(()), true) => Err(wrong("no ELF program or library is in it")),
+        (ControlFlow::Continue(()), false) => Err(wrong("it is no ELF program or library")),
     }
 }
 
@@ -151,14 +224,28 @@ fn read(file: File, budget: &Budget) -> Option<Arc<[u8]>> {
 }
 
 impl Symbols for SymbolFolders {
-    fn offset(&self, content: &[u8], symbol: &str) -> Result<u64, String> {
-        let elf = Elf::parse(content.into()).map_err(|error| error.to_string())?;
-        let link = elf.debug_link().map(|link| link.name.as_str());
-        let budget = elf.budget();
-        let debug = self.find(elf.build_id(), link, budget);
-        let debug = debug.and_then(|bytes| Elf::parse_within(bytes, budget).ok());
+    fn offset(&self, program: Program<'_>, symbol: &str) -> Result<u64, String> {
+        let elf = Elf::parse(program.content.into()).map_err(|error| error.to_string())?;
+        let debug = self.debug_of(&elf, program);
         let place = Functions::of(&elf, debug.as_ref()).function_start(symbol);
         place.map(|place| place.file_offset).map_err(|refused| refused.to_string())
+    }
+}
+
+impl SymbolFolders {
+    /// The symbols of a program that is to be probed. Those of another build would put probes into the middle of
+    /// instructions, and are not used.
+    fn debug_of(&self, elf: &Elf, program: Program<'_>) -> Option<Elf> {
+        let stripped = program.sha256;
+        let link = elf.debug_link().map_or(program.name, |link| &link.name);
+        let by_id = elf.build_id().map(DebugKey::BuildId);
+        let keys = [DebugKey::Stripped(stripped), DebugKey::Name(link)];
+        let keys: Vec<_> = by_id.into_iter().chain(keys).collect();
+        let find = |key: DebugKey<'_>| match key {
+            DebugKey::Stripped(_) => program.debug.map(Arc::from),
+            key => self.symbols(key, elf.budget()),
+        };
+        debug_file(elf, &keys, &find, &mut |_| {})
     }
 }
 
@@ -234,17 +321,22 @@ impl Files for CodeFiles<'_> {
         let object = self.objects.as_ref().zip(id.sha256.as_ref());
         let object = object.and_then(|(objects, sha256)| objects.file(sha256).ok());
         let in_root = || self.root.as_ref()?.file_in_root(&id.path).ok();
-        let find = |build_id, link| self.folders.find(build_id, link, &self.budget);
+        let find = |key| self.folders.indexed(Part::Code, key, &self.budget);
         let read = object.or_else(in_root).and_then(|file| read(file, &self.budget));
         // A file of the same build explains as much as the one on the device.
-        read.or_else(|| find(id.build_id.as_deref(), None)).or_else(|| {
+        read.or_else(|| find(DebugKey::BuildId(id.build_id.as_deref()?))).or_else(|| {
             let name = Path::new(&id.path).file_name()?.to_str()?;
-            self.objects.is_none().then(|| find(None, Some(name))).flatten()
+            self.objects.is_none().then(|| find(DebugKey::Name(name))).flatten()
         })
     }
 
-    fn debug(&self, build_id: Option<&str>, link: Option<&str>) -> Option<Arc<[u8]>> {
-        self.folders.find(build_id, link, &self.budget)
+    fn debug(&self, key: DebugKey<'_>) -> Option<Arc<[u8]>> {
+        match (key, &self.objects) {
+            (DebugKey::Stripped(sum), Some(objects)) => {
+                read(objects.file(debug_name(sum)).ok()?, &self.budget)
+            }
+            (key, _) => self.folders.symbols(key, &self.budget),
+        }
     }
 
     fn kernel_symbols(&self) -> Result<Arc<[u8]>, String> {
@@ -276,6 +368,9 @@ pub(crate) fn stack_trials<'a>(
 
 #[cfg(test)]
 mod tests {
+    use lab::image::Stripped;
+    use model::name::Sha256Hex;
+
     use super::*;
 
     fn folders(folder: &Path) -> SymbolFolders {
@@ -289,19 +384,111 @@ mod tests {
         }
     }
 
+    fn found(folder: &Path, key: DebugKey<'_>) -> Option<Arc<[u8]>> {
+        folders(folder).symbols(key, &Budget::default())
+    }
+
+    /// This test's program as an access point gets it, and what it lost; in a run's folder.
+    fn stripped_in(run: &Path) -> (Stripped, Sha256Hex) {
+        let content = Stripped::of(fs::read(env::current_exe().unwrap()).unwrap());
+        let objects = run.join(OBJECTS);
+        fs::create_dir_all(&objects).unwrap();
+        fs::write(objects.join("content"), &content.file).unwrap();
+        let sum = lab::cache::sha256(&objects.join("content")).unwrap();
+        fs::rename(objects.join("content"), objects.join(&*sum)).unwrap();
+        fs::write(objects.join(debug_name(&sum)), content.debug.as_ref().unwrap()).unwrap();
+        (content, sum)
+    }
+
     #[test]
     fn a_build_is_found_by_its_id_wherever_it_lies() {
         let place = tempfile::tempdir().unwrap();
-        let program = std::env::current_exe().unwrap();
+        let program = env::current_exe().unwrap();
         let deep = place.path().join("a/b");
         fs::create_dir_all(&deep).unwrap();
         fs::copy(&program, deep.join("unstripped")).unwrap();
         fs::write(place.path().join("notes.txt"), "no code").unwrap();
         let id = elf(&program).unwrap().build_id().unwrap().to_owned();
-        let found = folders(place.path()).find(Some(&id), None, &Budget::default()).unwrap();
-        assert_eq!(found.len() as u64, fs::metadata(&program).unwrap().len());
-        assert!(folders(place.path()).find(Some("00ff"), None, &Budget::default()).is_none());
-        assert!(folders(place.path()).find(None, Some("unstripped"), &Budget::default()).is_some());
+        for below in [place.path().to_owned(), deep.join("unstripped")] {
+            let length = found(&below, DebugKey::BuildId(&id)).unwrap().len() as u64;
+            assert_eq!(length, fs::metadata(&program).unwrap().len());
+            assert!(found(&below, DebugKey::BuildId("00ff")).is_none());
+            assert!(found(&below, DebugKey::Name("unstripped")).is_some());
+        }
+    }
+
+    #[test]
+    fn a_file_with_symbols_is_found_before_a_stripped_one_of_the_same_build() {
+        let place = tempfile::tempdir().unwrap();
+        let (content, _) = stripped_in(&place.path().join("a-run"));
+        fs::create_dir(place.path().join("build")).unwrap();
+        let program = env::current_exe().unwrap();
+        fs::copy(&program, place.path().join("build/unstripped")).unwrap();
+        let id = elf(&program).unwrap().build_id().unwrap().to_owned();
+        // The run's symbols come first by name, and know no inlined functions.
+        let symbols = found(place.path(), DebugKey::BuildId(&id)).unwrap();
+        assert_eq!(symbols.len() as u64, fs::metadata(&program).unwrap().len());
+        // What lies apart from the code explains the code, and is not taken for it.
+        let folders = folders(&place.path().join("a-run"));
+        let of = |part| {
+            folders.indexed(part, DebugKey::BuildId(&id), &Budget::default()).unwrap().to_vec()
+        };
+        assert!(of(Part::Code) == content.file && Some(of(Part::Symbols)) == content.debug);
+    }
+
+    #[test]
+    fn what_a_run_kept_of_a_stripped_program_names_its_functions() {
+        let run = tempfile::tempdir().unwrap();
+        let (content, sum) = stripped_in(run.path());
+        let (nowhere, hidden) = (SymbolFolders::default(), KernelSymbols::Hidden(String::new()));
+        let files = CodeFiles::of_trial(run.path(), &hidden, &nowhere, &Budget::default());
+        let kept = files.debug(DebugKey::Stripped(&sum));
+        assert_eq!(kept.as_deref(), content.debug.as_deref());
+        let offset = |debug: Option<&[u8]>| {
+            let program = Program { name: "a", content: &content.file, sha256: &sum, debug };
+            nowhere.offset(program, "stripped_in")
+        };
+        assert!(offset(content.debug.as_deref()).is_ok());
+        assert!(offset(None).unwrap_err().contains("no function `stripped_in`"));
+    }
+
+    #[test]
+    fn a_probe_is_placed_by_no_symbols_of_another_build() {
+        let place = tempfile::tempdir().unwrap();
+        let (content, sum) = stripped_in(place.path());
+        let other = env::split_paths(&env::var_os("PATH").unwrap())
+            .map(|folder| folder.join("sh"))
+            .find(|path| path.exists());
+        fs::copy(other.unwrap(), place.path().join("a")).unwrap();
+        let elf = Elf::parse(content.file.as_slice().into()).unwrap();
+        let program = Program { name: "a", content: &content.file, sha256: &sum, debug: None };
+        let folders = SymbolFolders { folders: vec![place.path().join("a")], ..Default::default() };
+        assert!(folders.indexed(Part::Code, DebugKey::Name("a"), &Budget::default()).is_some());
+        assert!(folders.debug_of(&elf, program).is_none());
+    }
+
+    #[test]
+    fn a_path_with_nothing_to_offer_is_refused_with_what_to_name() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        fs::create_dir_all(path("empty/deeper")).unwrap();
+        fs::create_dir(path("texts")).unwrap();
+        fs::write(path("texts/notes"), "no code").unwrap();
+        for (name, why) in [
+            ("absent", "No such file"),
+            ("empty", "no ELF program or library is in it"),
+            ("texts", "no ELF program or library is in it"),
+            ("texts/notes", "it is no ELF program or library"),
+        ] {
+            let refused = check(&path(name)).unwrap_err();
+            assert!(matches!(refused, Failure::Usage(_)), "{refused:?}");
+            let sentence = refused.sentence();
+            let beginning = format!("--symbols {}: {why}", path(name).display());
+            assert!(sentence.starts_with(&beginning), "{sentence}");
+            assert!(sentence.contains("name a folder of unstripped programs"), "{sentence}");
+        }
+        fs::copy(env::current_exe().unwrap(), path("empty/deeper/program")).unwrap();
+        assert!(check(&path("empty")).is_ok() && check(&path("empty/deeper/program")).is_ok());
     }
 
     #[test]
@@ -310,11 +497,8 @@ mod tests {
         let folder = place.path().join(".build-id/ab");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("cdef.debug"), "debug").unwrap();
-        assert_eq!(
-            &*folders(place.path()).find(Some("abcdef"), None, &Budget::default()).unwrap(),
-            b"debug"
-        );
-        assert!(folders(place.path()).find(Some("a"), None, &Budget::default()).is_none());
+        assert_eq!(&*found(place.path(), DebugKey::BuildId("abcdef")).unwrap(), b"debug");
+        assert!(found(place.path(), DebugKey::BuildId("a")).is_none());
     }
 
     #[test]
@@ -324,9 +508,8 @@ mod tests {
             fs::create_dir(place.path().join(id)).unwrap();
             fs::write(place.path().join(id).join("debuginfo"), content).unwrap();
         }
-        let find = |id| folders(place.path()).find(Some(id), None, &Budget::default());
-        assert_eq!(&*find("abcdef").unwrap(), b"debug");
-        assert!(find("012345").is_none());
+        assert_eq!(&*found(place.path(), DebugKey::BuildId("abcdef")).unwrap(), b"debug");
+        assert!(found(place.path(), DebugKey::BuildId("012345")).is_none());
     }
 
     #[test]

@@ -311,8 +311,8 @@ impl From<PurposeWord> for Purpose {
 /// Where names come from that the access point's files do not have.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Symbols {
-    /// Folder of unstripped or debug files, also in .build-id form; may be given again
-    #[arg(long = "symbols", value_name = "DIR")]
+    /// Folder of unstripped or debug files, also in .build-id form, or one such file (repeatable)
+    #[arg(long = "symbols", value_name = "PATH")]
     pub(crate) folders: Vec<PathBuf>,
 }
 

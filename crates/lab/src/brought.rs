@@ -1,7 +1,8 @@
 //! Programs that a run brings to its access points: those that its study names, and both builds where builds are
 //! compared.
 //!
-//! They are read once, before the first trial; the run's folder has a copy of each, so that a resumed run has the same.
+//! They are read once, before the first trial; the run's folder has a copy of each, so that a resumed run has the same, and
+//! beside it the symbols that it lost, so that its stacks have names wherever a report is made.
 //! What the access point has already is [`crate::image`]'s.
 
 use std::{
@@ -16,7 +17,9 @@ use model::{
     wire::{Frame, Order, Put},
 };
 
-use crate::{Error, cache, device::Device, exchange::Preamble, fetch, image, program};
+use crate::{
+    Error, cache, device::Device, exchange::Preamble, fetch, image::Stripped, objects, program,
+};
 
 /// Bytes of a file that travel together: well below the longest frame.
 const PIECE: usize = 256 * 1024;
@@ -29,20 +32,25 @@ pub struct Brought(BTreeMap<RelativePath, Program>);
 #[derive(Clone, Debug)]
 struct Program {
     sum: Sha256Hex,
-    file: Vec<u8>,
+    content: Stripped,
+}
+
+impl From<Stripped> for Program {
+    fn from(content: Stripped) -> Self {
+        Self { sum: cache::sum(&content.file), content }
+    }
 }
 
 pub type Sums = BTreeMap<RelativePath, Sha256Hex>;
 
-impl Extend<(RelativePath, Vec<u8>)> for Brought {
-    fn extend<T: IntoIterator<Item = (RelativePath, Vec<u8>)>>(&mut self, others: T) {
-        let program = |(name, file): (_, Vec<u8>)| (name, Program { sum: cache::sum(&file), file });
-        self.0.extend(others.into_iter().map(program));
+impl Extend<(RelativePath, Stripped)> for Brought {
+    fn extend<T: IntoIterator<Item = (RelativePath, Stripped)>>(&mut self, others: T) {
+        self.0.extend(others.into_iter().map(|(name, content)| (name, content.into())));
     }
 }
 
-impl FromIterator<(RelativePath, Vec<u8>)> for Brought {
-    fn from_iter<T: IntoIterator<Item = (RelativePath, Vec<u8>)>>(programs: T) -> Self {
+impl FromIterator<(RelativePath, Stripped)> for Brought {
+    fn from_iter<T: IntoIterator<Item = (RelativePath, Stripped)>>(programs: T) -> Self {
         let mut brought = Self::default();
         brought.extend(programs);
         brought
@@ -75,16 +83,17 @@ impl Brought {
                 }
                 _ => {}
             }
-            Ok((file_name(path)?, image::stripped(read(path)?)))
+            Ok((file_name(path)?, Stripped::of(read(path)?)))
         };
         paths.iter().map(program).collect()
     }
 
-    /// Those that a run has kept.
+    /// Those that a run has kept, which has their symbols already.
     pub fn kept(objects: &Folder, sums: Sums) -> Result<Self, Error> {
         let program = |(name, sum): (RelativePath, Sha256Hex)| {
-            let content = objects.read(&sum, fetch::LONGEST);
-            Ok((name, content.map_err(Error::file("read", objects.path_of(&sum)))?))
+            let read = objects.read(&sum, fetch::LONGEST);
+            let file = read.map_err(Error::file("read", objects.path_of(&sum)))?;
+            Ok((name, Stripped { file, debug: None }))
         };
         sums.into_iter().map(program).collect()
     }
@@ -93,11 +102,22 @@ impl Brought {
         self.0.is_empty()
     }
 
-    /// Keeps them among a run's objects.
+    /// Keeps them among a run's objects, each with the symbols that it lost.
     pub fn keep(&self, objects: &Folder) -> Result<(), Error> {
-        self.0.values().try_for_each(|Program { sum, file }| {
-            objects.replace(sum, file).map_err(Error::file("write", objects.path_of(sum)))
+        let keep = |name: &str, content: &[u8]| {
+            objects.replace(name, content).map_err(Error::file("write", objects.path_of(name)))
+        };
+        self.0.values().try_for_each(|Program { sum, content }| {
+            keep(sum, &content.file)?;
+            let debug = content.debug.as_ref();
+            debug.map_or(Ok(()), |debug| keep(&objects::debug_name(sum), debug))
         })
+    }
+
+    /// What a program with this content lost when it was stripped.
+    pub(crate) fn debug_of(&self, sum: &Sha256Hex) -> Option<&[u8]> {
+        let mut same = self.0.values().filter(|program| program.sum == *sum);
+        same.find_map(|program| program.content.debug.as_deref())
     }
 
     /// What is in the study's own.
@@ -118,7 +138,7 @@ impl Brought {
     ///
     /// [`Error`] of the stream, or the access point's refusal.
     pub fn put(&self, device: &mut dyn Device) -> Result<(), Error> {
-        self.0.iter().try_for_each(|(name, program)| put(device, name, &program.file))
+        self.0.iter().try_for_each(|(name, program)| put(device, name, &program.content.file))
     }
 }
 
@@ -168,6 +188,23 @@ mod tests {
     use Processor::X86_64;
 
     use super::*;
+
+    #[test]
+    fn what_a_program_lost_is_kept_by_what_is_left_of_it() {
+        let place = tempfile::tempdir().unwrap();
+        let objects = Folder::open(place.path()).unwrap();
+        let brought = Brought::read(&[std::env::current_exe().unwrap()], None, &[]).unwrap();
+        brought.keep(&objects).unwrap();
+        let sums = brought.own();
+        let sum = sums.values().next().unwrap();
+        let debug = objects.read(objects::debug_name(sum), fetch::LONGEST).unwrap();
+        assert_eq!(brought.debug_of(sum), Some(&*debug));
+        // A run that is resumed sends the same file, and has its symbols in its folder.
+        let again = Brought::kept(&objects, sums.clone()).unwrap();
+        assert_eq!((again.own(), again.debug_of(sum)), (sums, None));
+        again.keep(&objects).unwrap();
+        assert_eq!(objects.entries().unwrap().len(), 2);
+    }
 
     #[test]
     fn programs_are_called_as_their_files_and_kept_with_a_run() {

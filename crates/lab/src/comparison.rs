@@ -19,7 +19,8 @@ use crate::{
     brought::{self, Sums},
     cache,
     device::Device,
-    image, objects,
+    image::{self, Stripped},
+    objects,
 };
 
 /// What is compared, and until when.
@@ -56,7 +57,7 @@ pub struct Program {
 #[derive(Clone, Debug)]
 pub struct Builds {
     name: String,
-    files: [Vec<u8>; 2],
+    files: [Stripped; 2],
 }
 
 impl Builds {
@@ -67,10 +68,10 @@ impl Builds {
     /// [`Error`] of the file here, or of the stream; [`Error::NoProgram`] where the access point lacks it;
     /// [`Error::SameBuild`] where the access point has the one that is given.
     pub fn of(lab: &Lab, device: &mut dyn Device, program: &Program) -> Result<Self, Error> {
-        let given = image::stripped(brought::read(&program.path)?);
+        let given = Stripped::of(brought::read(&program.path)?);
         let there = match &program.base {
-            Some(base) => image::stripped(brought::read(base)?),
-            None => Self::there(lab, device, program)?,
+            Some(base) => Stripped::of(brought::read(base)?),
+            None => Stripped { file: Self::there(lab, device, program)?, debug: None },
         };
         let name = program.name.rsplit('/').next().unwrap_or_default().to_owned();
         side_of(SIDES[0], &name).ok_or_else(|| Error::NoProgram(program.name.clone()))?;
@@ -99,11 +100,11 @@ impl Builds {
     }
 
     fn sums(&self) -> [Sha256Hex; 2] {
-        self.files.each_ref().map(|file| cache::sum(file))
+        self.files.each_ref().map(|content| cache::sum(&content.file))
     }
 
     /// Both, by their paths on the access point.
-    pub fn brought(self) -> impl Iterator<Item = (RelativePath, Vec<u8>)> {
+    pub fn brought(self) -> impl Iterator<Item = (RelativePath, Stripped)> {
         let path = move |side: &str| side_of(side, &self.name);
         SIDES.into_iter().zip(self.files).filter_map(move |(side, file)| Some((path(side)?, file)))
     }

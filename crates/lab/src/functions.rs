@@ -10,11 +10,14 @@ use linux::file;
 use model::{
     event::Event,
     instrument::{Detail, Located, Place, Probe},
-    name::VariantName,
+    name::{Sha256Hex, VariantName},
     study::{Function, Study, Subject, Variant},
 };
 
-use crate::{Error, Lab, device::Device, fetch, objects, plan::Probes, study_file::StudyFile};
+use crate::{
+    Error, Lab, brought::Brought, device::Device, fetch, objects, plan::Probes,
+    study_file::StudyFile,
+};
 
 /// Knows where functions begin in files of code.
 pub trait Symbols: Sync {
@@ -23,7 +26,25 @@ pub trait Symbols: Sync {
     /// # Errors
     ///
     /// Why there is no such place, in one line.
-    fn offset(&self, content: &[u8], symbol: &str) -> Result<u64, String>;
+    fn offset(&self, program: Program<'_>, symbol: &str) -> Result<u64, String>;
+}
+
+/// A file of code, as the access point has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'a> {
+    /// Its name there, without folders.
+    pub name: &'a str,
+    pub content: &'a [u8],
+    pub sha256: &'a Sha256Hex,
+    /// What it lost where headroom stripped it.
+    pub debug: Option<&'a [u8]>,
+}
+
+/// Who knows symbols: by files on this machine, and of the programs that the run brings.
+#[derive(Clone, Copy)]
+pub struct SymbolSources<'a> {
+    pub symbols: &'a dyn Symbols,
+    pub brought: &'a Brought,
 }
 
 /// The probes of every variant.
@@ -45,7 +66,7 @@ pub fn find(
     lab: &Lab,
     device: &mut dyn Device,
     file: &StudyFile,
-    symbols: &dyn Symbols,
+    symbols: SymbolSources<'_>,
 ) -> Result<Found, Error> {
     let study = &file.study;
     let Some(count) = &study.count else { return Ok(Found::default()) };
@@ -108,7 +129,7 @@ impl Files {
         &self,
         function: &Function,
         subject: &str,
-        symbols: &dyn Symbols,
+        symbols: SymbolSources<'_>,
     ) -> Result<Option<Probe>, String> {
         let place = match (&function.kernel, &function.symbol) {
             (Some(kernel), _) => Place::Kernel(kernel.clone()),
@@ -131,7 +152,12 @@ impl Files {
         path.is_some_and(|path| !path.contains(".so"))
     }
 
-    fn user_place(&self, name: &str, symbol: &str, symbols: &dyn Symbols) -> Result<Place, String> {
+    fn user_place(
+        &self,
+        name: &str,
+        symbol: &str,
+        sources: SymbolSources<'_>,
+    ) -> Result<Place, String> {
         let absent = || format!("`{name}` was not found on the access point");
         let (located, content) = self.0.get(name).ok_or_else(absent)?;
         let path = located.path.clone().ok_or_else(absent)?;
@@ -139,22 +165,26 @@ impl Files {
         let content = content.as_ref().ok_or_else(absent)?;
         let bytes = file::bytes(content, fetch::LONGEST)
             .map_err(|error| format!("{}: {error}", content.display()))?;
-        let offset = symbols.offset(&bytes, symbol)?;
+        let program = Program {
+            name: path.rsplit('/').next().unwrap_or_default(),
+            content: &bytes,
+            sha256: &sha256,
+            debug: sources.brought.debug_of(&sha256),
+        };
+        let offset = sources.symbols.offset(program, symbol)?;
         Ok(Place::User { path, sha256, offset })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use model::name::Sha256Hex;
-
     use super::*;
     use crate::study_file::parse;
 
     struct OnlyApply;
 
     impl Symbols for OnlyApply {
-        fn offset(&self, _: &[u8], symbol: &str) -> Result<u64, String> {
+        fn offset(&self, _: Program<'_>, symbol: &str) -> Result<u64, String> {
             let known = symbol == "apply";
             known.then_some(0x1000).ok_or_else(|| format!("no function `{symbol}`"))
         }
@@ -192,7 +222,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let files = files(&folder);
         let place = |keys: &str, subject: &str| {
-            let probe = files.probe(&function(keys), subject, &OnlyApply);
+            let brought = Brought::default();
+            let symbols = SymbolSources { symbols: &OnlyApply, brought: &brought };
+            let probe = files.probe(&function(keys), subject, symbols);
             probe.map(|probe| probe.map(|probe| probe.place))
         };
         let at = |path: &str| {

@@ -30,6 +30,11 @@ pub fn kernel_name(boot: &BootId) -> String {
     format!("kernel-{boot}")
 }
 
+/// The name of the symbols that a program lost when headroom stripped it, by the content that was left.
+pub fn debug_name(stripped: &Sha256Hex) -> String {
+    format!("{stripped}.debug")
+}
+
 /// The name under which the code lives that the kernel maps into every process.
 const VDSO: &str = "[vdso]";
 

@@ -19,6 +19,17 @@ pub struct FileId {
     pub build_id: Option<String>,
 }
 
+/// What a file with symbols or debug information is looked up by, the surest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DebugKey<'a> {
+    /// The build's id, hexadecimal.
+    BuildId(&'a str),
+    /// The content that was left when headroom stripped the program: a run keeps what it took away.
+    Stripped(&'a Sha256Hex),
+    /// A name, as in `.gnu_debuglink`.
+    Name(&'a str),
+}
+
 /// Where contents come from.
 pub trait Files: fmt::Debug {
     /// What may be held of them and unpacked out of them.
@@ -29,9 +40,8 @@ pub trait Files: fmt::Debug {
     /// The file as the access point had it.
     fn file(&self, id: &FileId) -> Option<Arc<[u8]>>;
 
-    /// A file with symbols or debug information of the same build: by its build id, or else by the name in
-    /// `.gnu_debuglink` (the caller checks that file's CRC).
-    fn debug(&self, build_id: Option<&str>, link: Option<&str>) -> Option<Arc<[u8]>>;
+    /// A file with symbols or debug information. Whoever calls checks that it is of the same build.
+    fn debug(&self, key: DebugKey<'_>) -> Option<Arc<[u8]>>;
 
     /// The text of `/proc/kallsyms`, or why there is none.
     ///

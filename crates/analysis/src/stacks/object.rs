@@ -229,6 +229,17 @@ impl Elf {
         self.segments.iter().any(within)
     }
 
+    /// Whether it has names that are not needed to run it.
+    pub fn has_symbols(&self) -> bool {
+        const NAMING: [&str; 3] = [".symtab", ".debug_info", ".gnu_debugdata"];
+        NAMING.iter().any(|name| self.section(name).is_some_and(|one| one.content.is_some()))
+    }
+
+    /// Whether it has code, as a file of symbols alone has not.
+    pub fn has_code(&self) -> bool {
+        self.eh_frame().is_some() || self.contents(".text").is_some()
+    }
+
     /// Whether another file has the same code: the same bytes in `.text`.
     pub fn same_code(&self, other: &Elf) -> bool {
         let text = |elf: &Elf| {

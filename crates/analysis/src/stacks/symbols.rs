@@ -12,7 +12,7 @@ mod xz;
 
 pub(super) use self::plt::cells;
 pub use self::{
-    companion::{Mismatch, matching, packed},
+    companion::{Mismatch, Unfit, debug_file, packed},
     starts::{Functions, Place, Refused},
 };
 use super::object::Elf;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use analysis::stacks::{
-    files::{FileId, Files},
+    files::{DebugKey, FileId, Files},
     happening::{Architecture, Happening, Head, Map, Registers, Sample},
     profile::Naming,
     resolve::Resolver,
@@ -226,9 +226,9 @@ impl Files for Here {
         fs::read(&id.path).ok().map(Into::into)
     }
 
-    fn debug(&self, _: Option<&str>, link: Option<&str>) -> Option<Arc<[u8]>> {
+    fn debug(&self, key: DebugKey<'_>) -> Option<Arc<[u8]>> {
         // Only the program has one here, never its libraries.
-        link.filter(|link| link.starts_with("chain"))?;
+        matches!(key, DebugKey::Name(name) if name.starts_with("chain")).then_some(())?;
         fs::read(self.debug.as_ref()?).ok().map(Into::into)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use analysis::stacks::{
-    files::{FileId, Files},
+    files::{DebugKey, FileId, Files},
     happening::{Architecture, Happening, Head, Registers, Sample},
     profile::{Cause, Naming},
     resolve::Resolver,
@@ -18,7 +18,7 @@ impl Files for Names {
         (id.path == "/tmp/perf-5.map").then(|| self.0.as_bytes().into())
     }
 
-    fn debug(&self, _: Option<&str>, _: Option<&str>) -> Option<Arc<[u8]>> {
+    fn debug(&self, _: DebugKey<'_>) -> Option<Arc<[u8]>> {
         None
     }
 

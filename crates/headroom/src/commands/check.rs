@@ -47,7 +47,7 @@ pub(super) fn of_clients(
 ) -> Result<Verdict, Failure> {
     // What is wrong with the words is reported before any work.
     with_limits(&recorded.run, &flags.limits)?;
-    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let symbols = SymbolFolders::of(options, &flags.symbols)?;
     let analysis = analysed(recorded, &symbols, &flags.limits, None)?;
     if let Some(file) = &flags.save_baseline {
         let planned: u32 = analysis.cells.iter().map(|cell| cell.planned).sum();

@@ -83,7 +83,7 @@ impl Verbs for Clients {
     }
 
     fn go_on(options: &Options, on: &On, recorded: &Recorded) -> Result<Recorded, Failure> {
-        let symbols = SymbolFolders::of(options, &flags::Symbols::default());
+        let symbols = SymbolFolders::of(options, &flags::Symbols::default())?;
         let options = &options.of_run(recorded.run.study.access_point.arch)?;
         let lab = live::shown::<Clients>(lab_for(options, on)?, options);
         let trials = plain(on, &symbols);

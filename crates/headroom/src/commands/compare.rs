@@ -48,7 +48,7 @@ pub(super) fn of_clients(
     let Some(recorded) = carried_out(options, file, flags, builds)? else {
         return Ok(Verdict::Pass);
     };
-    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let symbols = SymbolFolders::of(options, &flags.symbols)?;
     let page = recorded.path.join(PAGE);
     let wanted =
         Wanted { outputs: &flags.outputs, open: flags.open, ..Wanted::of(&page, &symbols) };
@@ -94,7 +94,7 @@ pub(crate) fn carried_out(
         show_plan(options, &file, &trials);
         return Ok(None);
     }
-    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let symbols = SymbolFolders::of(options, &flags.symbols)?;
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
     let other = builds.other.map(|other| other.lab_with(Progress::Silent)).transpose()?;
     say_estimate(options, &flags.on, &file, &trials);

@@ -19,7 +19,7 @@ use crate::{
 };
 
 pub(crate) fn write(options: &Options, flags: &flags::Export) -> Result<Verdict, Failure> {
-    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let symbols = SymbolFolders::of(options, &flags.symbols)?;
     let (name, profile, frequency) = match (&flags.run, &flags.perf_data) {
         (Some(run), _) => of_run(run, flags, &symbols)?,
         (None, Some(file)) => {

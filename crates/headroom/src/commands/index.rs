@@ -40,7 +40,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     let usual = folder.join("index.html");
     let page = flags.out.clone().unwrap_or_else(|| usual.clone());
     let wanted = flags.history.clone().unwrap_or_default();
-    let symbols = SymbolFolders::of(options, &flags::Symbols::default());
+    let symbols = SymbolFolders::of(options, &flags::Symbols::default())?;
     let following = Following { figure: &wanted, symbols: &symbols };
     // The process ends after it, which gives memory back quicker than string by string.
     let index = ManuallyDrop::new(gather(folder, &page, &following));

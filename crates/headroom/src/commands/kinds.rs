@@ -198,6 +198,7 @@ pub(crate) fn resume(
 ) -> Result<Verdict, Failure> {
     let recorded = run_folder::read_any(run)?;
     of_each!(recorded, recorded: K => {
+        SymbolFolders::check(&flags.symbols)?;
         K::may_go_on(&recorded, &flags.on)?;
         let options = &options.going_on_with(run, &recorded.run.lab)?;
         say_what_is_left::<K>(options, &recorded);
@@ -386,7 +387,7 @@ fn run_as<K: Verbs>(
         |shard| format!("{}-shard-{}-of-{}", file.name, shard.number(), shard.of()),
     );
     let path = RunPath::choose(flags.out.as_ref(), &name)?;
-    let site = Site { on: &flags.on, symbols: &SymbolFolders::of(options, &flags.symbols) };
+    let site = Site { on: &flags.on, symbols: &SymbolFolders::of(options, &flags.symbols)? };
     let planned = K::planned(&file);
     K::estimate(options, &file.study, &planned).say(options, planned.len());
     let recorded = K::carry_out(options, &site, &file, &path)?;
@@ -426,7 +427,7 @@ fn conclude<K: Verbs>(
         return Ok(conclude_shard(options, recorded, part.shard));
     }
     let page = recorded.path.join(PAGE);
-    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let symbols = SymbolFolders::of(options, &flags.symbols)?;
     let (limits, outputs) = (&flags.limits, &flags.outputs);
     let (page, symbols) = (&page, &symbols);
     let wanted = Wanted { page, symbols, limits, near, outputs, open: flags.open };

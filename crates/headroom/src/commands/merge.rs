@@ -5,6 +5,7 @@ use lab::merge::{Canary, Merged};
 
 use super::{kinds, report};
 use crate::{
+    code_files::SymbolFolders,
     failure::{Failure, Verdict},
     flags,
     options::Options,
@@ -12,6 +13,7 @@ use crate::{
 };
 
 pub(crate) fn merge(options: &Options, flags: &flags::Merge) -> Result<Verdict, Failure> {
+    SymbolFolders::check(&flags.symbols)?;
     let (path, merged) = kinds::merge(&flags.shards, flags.out.as_ref())?;
     say(options, &merged);
     let (symbols, open) = (flags.symbols.clone(), flags.open);

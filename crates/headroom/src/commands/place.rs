@@ -138,7 +138,7 @@ pub(crate) fn carry_out(
     study_file::check(&file.study).map_err(Failure::Usage)?;
     refuse_nothing(&file)?;
     let path = RunPath::choose(place.out.as_ref(), &file.name)?;
-    let symbols = SymbolFolders::of(options, &place.symbols);
+    let symbols = SymbolFolders::of(options, &place.symbols)?;
     say_estimate(options, &place.on, &file, &planned(&file));
     let recorded = measured(options, plain(&place.on, &symbols), &file, &path)?;
     let page = recorded.path.join(PAGE);

@@ -22,7 +22,7 @@ use crate::{
 };
 
 pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict, Failure> {
-    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let symbols = SymbolFolders::of(options, &flags.symbols)?;
     match (&flags.run, &flags.perf_data) {
         (Some(run), _) => {
             let recorded = run_folder::read_any(run)?;

@@ -72,7 +72,7 @@ async fn served(common: &flags::Common, flags: &flags::Mcp) -> Result<(), Failur
     }
     // Removed again at the end where no job was started.
     let folder = RunPath::choose(flags.out.as_ref(), "mcp")?;
-    let symbols = SymbolFolders::of(&Options::resolve(common)?, &flags::Symbols::default());
+    let symbols = SymbolFolders::of(&Options::resolve(common)?, &flags::Symbols::default())?;
     let budget = Budget {
         trials: flags.budget_trials.map(u64::from),
         seconds: flags.budget_seconds.map(f64::from),

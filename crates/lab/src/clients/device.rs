@@ -29,7 +29,8 @@ use crate::{
     comparison::{self, Builds, Comparing},
     device::Device,
     device_file::DeviceFile,
-    functions, host, objects, plan,
+    functions::{self, Found, SymbolSources},
+    host, objects, plan,
     procedure::{Finished, Prepared, TrialFiles},
     remote::Remote,
     run_folder::RunFolder,
@@ -70,7 +71,7 @@ pub(super) fn prepare<'a>(
     device.bring_programs(lab, &file)?;
     let mut comparing = trials.comparing.cloned();
     comparing.as_mut().map_or(Ok(()), |comparing| device.put(lab, comparing))?;
-    let found = functions::find(lab, device.agent(lab)?, &file, trials.symbols)?;
+    let found = device.probes(trials, lab, &file)?;
     let plan = ClientTrials { comparing: comparing.as_ref(), ..*trials }.plan_of(&file, &found);
     Ok(Prepared {
         lab: device.identity(),
@@ -220,6 +221,19 @@ impl OnDevice {
         comparing.versus.difference = builds.difference();
         self.brought.extend(builds.brought());
         self.put_all(lab)
+    }
+
+    /// The places of the functions that a study counts.
+    fn probes(
+        &mut self,
+        trials: &ClientTrials<'_>,
+        lab: &Lab,
+        file: &StudyFile,
+    ) -> Result<Found, Error> {
+        self.agent(lab)?;
+        let Self { connection, brought, .. } = self;
+        let agent = connection.agent(lab, |_| Ok(()))?;
+        functions::find(lab, agent, file, SymbolSources { symbols: trials.symbols, brought })
     }
 
     /// Puts the study's own programs there.

@@ -22,7 +22,7 @@ use crate::{
     Error, Lab,
     brought::Brought,
     comparison::{self, Builds},
-    functions::{self, Found},
+    functions::{self, Found, SymbolSources},
     image::{self, Image},
     plan::{self, Start},
     procedure::{Prepared, TrialFiles},
@@ -246,7 +246,8 @@ impl Virtual {
         let folder = scratch()?;
         let start = Start { clients: *clients, mode, perturbed: None };
         let mut machine = self.machine(lab, start, folder.path())?;
-        functions::find(lab, &mut machine, file, trials.symbols)
+        let symbols = SymbolSources { symbols: trials.symbols, brought: &self.brought };
+        functions::find(lab, &mut machine, file, symbols)
     }
 
     /// The snapshot that a trial starts from, or why its state cannot be raised.

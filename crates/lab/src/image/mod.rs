@@ -35,6 +35,8 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use self::strip::Stripped;
+pub(crate) use self::strip::stripped;
 use self::{
     initramfs::{Content, Initramfs},
     modules::{Index, Module, Place},
@@ -50,11 +52,6 @@ use crate::{
 /// The cache's kinds of the two layers.
 const BASE: &str = "base";
 const IMAGE: &str = "image";
-
-/// A program as a device has it: without symbols and debug information.
-pub(crate) fn stripped(program: Vec<u8>) -> Vec<u8> {
-    strip::stripped(program)
-}
 
 /// An image that can be booted.
 #[derive(Clone, Debug)]

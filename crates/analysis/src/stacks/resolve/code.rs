@@ -50,7 +50,7 @@ pub(super) struct Code {
 impl Code {
     pub(super) fn new(elf: Elf, debug: Option<&Elf>, cpu: Cpu, module: u32) -> Self {
         let table = Table::of(&elf, debug);
-        let within = packed(&elf);
+        let within = packed(&elf).or_else(|| debug.and_then(packed));
         let symbols = Symbols::of(&elf, within.as_ref(), debug);
         let inlined = Inlined::of(&elf).or_else(|| debug.and_then(Inlined::of));
         let (rows, spins) = (Rows::default(), Spins::default());

@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 
 use crate::stacks::{
     budget::Budget,
-    files::{FileId, Files},
+    files::{DebugKey, FileId, Files},
     happening::Architecture,
     object::{Elf, hexadecimal},
-    symbols::matching,
+    symbols::debug_file,
     unwind::Cpu,
 };
 
@@ -69,35 +69,34 @@ impl Loading<'_> {
         cpu.map(|cpu| (elf, cpu))
     }
 
+    /// A file with more names than this one, of the same build.
     pub(super) fn debug(
         &self,
         elf: &Elf,
-        path: &str,
+        id: &FileId,
         faults: &mut BTreeSet<String>,
     ) -> Option<Elf> {
         let link = elf.debug_link().map(|link| link.name.as_str());
-        let bytes = self.files.debug(elf.build_id(), link.or_else(|| base_name(path)))?;
-        let debug = match Elf::parse_within(bytes, &self.budget) {
-            Ok(debug) => debug,
-            Err(why) => {
-                faults.insert(format!("{path}: its debug file is of no use: {why}"));
-                return None;
-            }
+        let keys = [
+            elf.build_id().map(DebugKey::BuildId),
+            id.sha256.as_ref().map(DebugKey::Stripped),
+            link.or_else(|| base_name(&id.path)).map(DebugKey::Name),
+        ];
+        let keys: Vec<_> = keys.into_iter().flatten().collect();
+        let mut unfit = |why| {
+            faults.insert(format!("{}: {why}", id.path));
         };
-        if let Err(why) = matching(elf, &debug) {
-            faults.insert(format!("{path}: its debug file is of another build: {why}"));
-            return None;
-        }
-        Some(debug)
+        debug_file(elf, &keys, &|key| self.files.debug(key), &mut unfit)
     }
 
     /// An unstripped twin in the place of a file that is not at hand: only an id can prove that it is one.
     fn twin(&self, id: &FileId) -> Option<Elf> {
         let build_id = id.build_id.as_deref()?;
-        let bytes = self.files.debug(Some(build_id), base_name(&id.path))?;
-        let elf = Elf::parse_within(bytes, &self.budget).ok()?;
-        let has_code = elf.eh_frame().is_some() || elf.contents(".text").is_some();
-        (elf.build_id() == Some(build_id) && has_code).then_some(elf)
+        let name = base_name(&id.path).map(DebugKey::Name);
+        [Some(DebugKey::BuildId(build_id)), name].into_iter().flatten().find_map(|key| {
+            let elf = Elf::parse_within(self.files.debug(key)?, &self.budget).ok()?;
+            (elf.build_id() == Some(build_id) && elf.has_code()).then_some(elf)
+        })
     }
 
     fn checked(&self, id: &FileId, bytes: Arc<[u8]>) -> Result<Elf, String> {

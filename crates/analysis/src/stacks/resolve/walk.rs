@@ -328,7 +328,7 @@ impl<'f> Known<'f> {
             return Slot::Missing(module);
         };
         self.interned.identify(module, elf.build_id());
-        let debug = self.loading.debug(&elf, &mapped.path, &mut self.faults);
+        let debug = self.loading.debug(&elf, &id, &mut self.faults);
         let mut code = Code::new(elf, debug.as_ref(), cpu, module);
         code.spins.is_kernels = mapped.path == VDSO;
         if let Some(fault) = code.table.fault() {

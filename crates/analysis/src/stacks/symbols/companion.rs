@@ -1,9 +1,14 @@
 //! Files that speak of another file's code: the packed one within it, and the separate one alongside it.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
 use super::xz;
-use crate::stacks::object::Elf;
+use crate::stacks::{
+    files::DebugKey,
+    object::{Elf, Malformed},
+};
 
 /// Larger packed tables are no one's; unpacked they would fill the memory.
 const MOST_PACKED: usize = 16 << 20;
@@ -28,8 +33,47 @@ pub enum Mismatch {
     Processor,
 }
 
+/// Why a file with symbols is not used.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unfit {
+    #[error("its debug file is of no use: {0}")]
+    Malformed(#[from] Malformed),
+    #[error("its debug file is of another build: {0}")]
+    Mismatch(#[from] Mismatch),
+}
+
+/// The first file with symbols that is of the same build as `elf`, among those that are found by these keys; without
+/// symbols one is only used where none has them.
+pub fn debug_file(
+    elf: &Elf,
+    keys: &[DebugKey<'_>],
+    find: &dyn Fn(DebugKey<'_>) -> Option<Arc<[u8]>>,
+    unfit: &mut dyn FnMut(Unfit),
+) -> Option<Elf> {
+    let mut bare = None;
+    for key in keys {
+        let Some(bytes) = find(*key) else { continue };
+        match fitting(elf, *key, bytes) {
+            Ok(debug) if debug.has_symbols() => return Some(debug),
+            Ok(debug) => bare = bare.or(Some(debug)),
+            Err(why) => unfit(why),
+        }
+    }
+    bare
+}
+
+fn fitting(elf: &Elf, key: DebugKey<'_>, bytes: Arc<[u8]>) -> Result<Elf, Unfit> {
+    let debug = Elf::parse_within(bytes, elf.budget())?;
+    match (matching(elf, &debug), key) {
+        // What a file lost when it was stripped has no code to prove itself by, and is known by the file.
+        (Err(Mismatch::Code), DebugKey::Stripped(_)) | (Ok(()), _) => Ok(debug),
+        (Err(why), _) => Err(why.into()),
+    }
+}
+
 /// Whether `debug` is of the same build as `elf`.
-pub fn matching(elf: &Elf, debug: &Elf) -> Result<(), Mismatch> {
+fn matching(elf: &Elf, debug: &Elf) -> Result<(), Mismatch> {
     if elf.class().architecture != debug.class().architecture {
         return Err(Mismatch::Processor);
     }

@@ -98,7 +98,7 @@ impl Functions {
     /// Reads the functions of a file, with the names of its unstripped twin or debug file.
     pub fn of(elf: &Elf, debug: Option<&Elf>) -> Self {
         let mut all = Vec::new();
-        let within = packed(elf);
+        let within = packed(elf).or_else(|| debug.and_then(packed));
         for source in [Some(elf), within.as_ref(), debug].into_iter().flatten() {
             tables::read(source, elf, &mut all);
         }

@@ -43,7 +43,7 @@ pub(crate) fn compare(
         return Ok(Completion::show(options, &file));
     }
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
-    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let symbols = SymbolFolders::of(options, &flags.symbols)?;
     let site = Site { on: &flags.on, symbols: &symbols };
     let recorded = Completion::carry_out(options, &site, &file, &path)?;
     let page = recorded.path.join(PAGE);

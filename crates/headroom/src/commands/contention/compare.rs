@@ -50,7 +50,7 @@ pub(super) fn compare(
         return Ok(Contention::show(options, &file));
     }
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
-    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let symbols = SymbolFolders::of(options, &flags.symbols)?;
     let site = Site { on: &flags.on, symbols: &symbols };
     let recorded = Contention::carry_out(options, &site, &file, &path)?;
     let page = recorded.path.join(PAGE);

@@ -308,7 +308,7 @@ pub(super) fn floor(
         ..flags::Run::default()
     };
     let file = trials::changed(file, &flags)?;
-    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let symbols = SymbolFolders::of(options, &flags.symbols)?;
     let recorded = trials::measured(options, trials::plain(&flags.on, &symbols), &file, run)?;
     let analysis = analysis::unjudged(&recorded.run, &recorded.trials);
     let cost = analysis.cell(floor, cell.clients).and_then(|cell| cell.cpu.subject);
