@@ -1,6 +1,6 @@
 //! Hardware addresses as text, six bytes in hexadecimal with colons between.
 //!
-//! Upper case is how the field's data model writes them, lower case how hostapd and node_exporter do; both
+//! Upper case is how the field's full reply writes them, lower case how hostapd and node_exporter do; both
 //! are read. Pure, and without a heap.
 
 use linux::nl80211::Address;

@@ -2,7 +2,7 @@
 //!
 //! The reply is the field's: a list with one element, the list of the stations, each a map of exactly
 //! these keys. What is not known is `null`. It is encoded when a value has changed, and shared by anyone who
-//! asks; the data model has no part in it.
+//! asks.
 
 use crate::{
     address, derive,

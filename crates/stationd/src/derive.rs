@@ -1,6 +1,6 @@
 //! The values that both replies have: each derived from a station's row in one place only.
 //!
-//! Pure. The brief reply and the data model call the same functions, so that the two cannot disagree.
+//! Pure. The brief and the full reply call the same functions, so that the two cannot disagree.
 //! It formats nothing, and it knows no names of parameters.
 //!
 //! Direction: “downlink”, “sent” and “transmitted” are from the access point to the station, which is

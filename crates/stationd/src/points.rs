@@ -52,7 +52,7 @@ impl EndedTotals {
 }
 
 impl Point {
-    /// Its number in the data model, `WiFi.AccessPoint.{number}.`.
+    /// Its number in paths, `WiFi.AccessPoint.{number}.`.
     pub fn number(&self) -> u32 {
         u32::from(self.id) + 1
     }
@@ -101,7 +101,7 @@ impl Points {
         self.points.get_mut(usize::from(id))
     }
 
-    /// The one of this number in the data model.
+    /// The one of this number.
     pub fn numbered(&self, number: u32) -> Option<&Point> {
         self.points.get(usize::try_from(number.checked_sub(1)?).ok()?)
     }

@@ -16,7 +16,7 @@ use crate::{
 };
 
 const MS: u64 = 1_000_000;
-/// The field's data model and the standard's have their access points under these.
+/// Access points are below these, in the field and in TR-181.
 const ROOTS: [&str; 2] = ["WiFi.AccessPoint.", "Device.WiFi.AccessPoint."];
 
 /// Where the reply goes, and the turn in which it is answered.
