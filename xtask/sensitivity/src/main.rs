@@ -101,7 +101,7 @@ fn root() -> PathBuf {
 fn measure(words: &Words, folder: &Path, rows: &mut Rows) -> Result<()> {
     let bench = Bench::of(&root(), folder)?;
     let subjects = match words.subjects.as_slice() {
-        [] => &SUBJECTS[..3],
+        [] => &SUBJECTS[..1],
         some => some,
     };
     for subject in subjects {
@@ -109,9 +109,8 @@ fn measure(words: &Words, folder: &Path, rows: &mut Rows) -> Result<()> {
         println!("sensitivity: {}: a round takes {round_us:.1} µs; {units:?}", subject.name);
         let mut arms = matrix::arms(*subject, round_us, units);
         if !words.plants.is_empty() {
-            let is_base_of =
-                |arm: &Arm| words.plants.iter().any(|one| table::base_of(one) == arm.name);
-            arms.retain(|arm| words.plants.contains(&arm.name) || is_base_of(arm));
+            let is_base = |arm: &Arm| [matrix::PLAIN, matrix::SAVED.0].contains(&arm.name.as_str());
+            arms.retain(|arm| words.plants.contains(&arm.name) || is_base(arm));
         }
         rows.add(&bench.measure(subject.name, &arms, words.pairs.unwrap_or(PAIRS))?);
     }
@@ -152,7 +151,7 @@ mod tests {
     fn words_name_subjects_pairs_and_runs() {
         let parse = |words: &str| parse(words.split_whitespace().map(str::to_owned));
         let asked = parse("bulk --pairs 20 --out there").unwrap();
-        assert_eq!((asked.subjects, asked.pairs), (vec![SUBJECTS[2]], Some(20)));
+        assert_eq!((asked.subjects, asked.pairs), (vec![SUBJECTS[0]], Some(20)));
         assert_eq!(parse("--of a --of b").unwrap().of.len(), 2);
         assert!(parse("bulky").is_err() && parse("--pairs").is_err());
     }

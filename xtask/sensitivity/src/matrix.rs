@@ -13,14 +13,6 @@ const OTHER: f64 = 0.001;
 /// Sizes of bursts, µs, and in how many rounds one comes.
 const BURSTS: [u32; 4] = [50, 200, 500, 2000];
 const BURST_ROUNDS: [u32; 4] = [5, 10, 15, 20];
-/// Whose rounds are traded for bursts, too.
-const TRADING: &str = "bulk";
-/// In trades: the share that the steady round saves, in how many rounds a burst comes, and what it takes on the mean
-/// of all rounds, in shares of the saving.
-const TRADE: (f64, u64, f64) = (0.05, 15, 2.0);
-/// Of a burst that is as large as many rounds.
-const MANY_ROUNDS: f64 = 50.0;
-
 /// A shipped variant at one number of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Subject {
@@ -40,17 +32,11 @@ pub(super) enum Program {
 }
 
 /// All that can be asked for.
-pub(super) const SUBJECTS: [Subject; 5] = [
-    stationd("sampling", 18),
-    stationd("bulk-sending", 60),
-    stationd("bulk", 114),
+pub(super) const SUBJECTS: [Subject; 3] = [
+    Subject { name: "bulk", clients: 114, study: "station-stats", program: Program::Stationd },
     Subject { name: "hostapd-cli", clients: 60, study: "client-scale", program: Program::Hostapd },
     Subject { name: "idle", clients: 114, study: "client-scale", program: Program::Hostapd },
 ];
-
-const fn stationd(name: &'static str, clients: u32) -> Subject {
-    Subject { name, clients, study: "station-stats", program: Program::Stationd }
-}
 
 /// One variant: a shipped one with something planted.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,11 +62,6 @@ pub(super) const PLAIN: &str = "plain";
 pub(super) const AGAIN: &str = "again";
 /// Where bursts are compared with this, they come with a cheaper steady round, by this share.
 pub(super) const SAVED: (&str, f64) = ("loop.0.5", 0.005);
-/// The variant that trades are compared with: its rounds are dearer by the saving.
-pub(super) const DEARER: &str = "trade.base";
-/// Trades of a dearer steady round for bursts of many rounds, for bursts that just outweigh it, and for commands.
-pub(super) const TRADES: [&str; 3] = ["trade.many", "trade.even", "trade.hostapd"];
-
 impl Arm {
     fn new(subject: Subject, name: &str, plant: String) -> Self {
         Self { subject, name: name.to_owned(), plant }
@@ -134,9 +115,6 @@ pub(super) fn arms(subject: Subject, round_us: f64, units: Units) -> Vec<Arm> {
     }
     // One command in each round: there is no smaller one.
     arms.push(Arm::new(subject, "hostapd", plant("hostapd", 1, 1)));
-    if subject.name == TRADING {
-        arms.extend(trades(subject, round_us, units));
-    }
     arms
 }
 
@@ -148,21 +126,6 @@ pub(super) fn bursts() -> impl Iterator<Item = (u32, u32)> {
 /// The name of a burst's arm.
 pub(super) fn burst(us: u32, rounds: u32) -> String {
     format!("burst.{us}us.{rounds}")
-}
-
-fn trades(subject: Subject, round_us: f64, units: Units) -> Vec<Arm> {
-    let (saving, rounds, outweighs) = TRADE;
-    let turns = |share: f64| (share * round_us / units.turn).round() as u64;
-    // What the subject itself pays for them is half of what it saves.
-    let commands = (saving * round_us / 2.0 / units.command).round().max(1.0) as u64;
-    let [many, even, hostapd] = TRADES;
-    let burst = |share: f64| plant("loop", turns(share), rounds);
-    vec![
-        Arm::new(subject, DEARER, plant("loop", turns(saving), 1)),
-        Arm::new(subject, many, burst(MANY_ROUNDS)),
-        Arm::new(subject, even, burst(saving * outweighs * rounds as f64)),
-        Arm::new(subject, hostapd, plant("hostapd", commands, 1)),
-    ]
 }
 
 /// A text of one length for every size, because a longer environment moves the stack. hostapd knows loops alone.
@@ -260,26 +223,21 @@ mod tests {
 
     #[test]
     fn every_arm_is_a_variant_of_the_shipped_study_with_its_plant() {
-        let arms: Vec<Arm> =
-            SUBJECTS[..3].iter().flat_map(|subject| arms(*subject, 4000.0, UNITS)).collect();
+        let arms = arms(SUBJECTS[0], 4000.0, UNITS);
         let variants = variants(STATIONS, &arms);
         // 0.05 % of 4000 µs are 2 µs: 200 turns.
         assert_eq!(
             of(&variants, "bulk.loop.0.05")["subject"]["start"].as_str(),
             Some("env STATIOND_PLANT=loop:0000000200/01 stationd")
         );
-        assert_eq!(
-            of(&variants, "sampling.plain")["clients"].as_array().unwrap()[0].as_integer(),
-            Some(18)
-        );
-        let burst =
-            of(&variants, "bulk-sending.burst.50us.10")["subject"]["start"].as_str().unwrap();
+        assert_eq!(of(&variants, "bulk.plain")["clients"][0].as_integer(), Some(114));
+        let burst = of(&variants, "bulk.burst.50us.10")["subject"]["start"].as_str().unwrap();
         assert!(burst.contains("loop:0000005000/10 "), "{burst}");
     }
 
     #[test]
     fn hostapd_gets_its_plant_in_the_background() {
-        let arms = arms(SUBJECTS[3], 20_000.0, Units { turn: 2.0, ..Units::default() });
+        let arms = arms(SUBJECTS[1], 20_000.0, Units { turn: 2.0, ..Units::default() });
         let variants = variants(SCALE, &arms);
         let command = of(&variants, "hostapd-cli.loop.0.5")["background"].as_str().unwrap();
         assert_eq!(

@@ -9,7 +9,7 @@ use model::{run::Run, verdict::Expect};
 
 use super::{
     bench::Recorded,
-    matrix::{self, AGAIN, DEARER, PLAIN, SAVED, SUBJECTS, Subject, TRADES, variant},
+    matrix::{self, AGAIN, PLAIN, SAVED, SUBJECTS, Subject, variant},
 };
 
 const COMPARISONS: usize = 100;
@@ -52,7 +52,7 @@ impl Rows {
             .collect();
         let names: Vec<[String; 2]> = pairs
             .iter()
-            .map(|(subject, arm)| [base_of(arm), arm].map(|one| variant(*subject, one)))
+            .map(|(subject, arm)| [PLAIN, arm].map(|one| variant(*subject, one)))
             .collect();
         let asked: Vec<Asked<'_>> = pairs
             .iter()
@@ -77,7 +77,6 @@ impl Rows {
         println!("\nFrom {} real trials, by the judge of `headroom compare`.\n", self.trials);
         self.print_found();
         self.print_bursts();
-        self.print_trades();
         let broken = self.broken();
         broken.iter().for_each(|line| println!("DOES NOT HOLD: {line}"));
         broken.is_empty()
@@ -88,7 +87,7 @@ impl Rows {
             "| subject | planted | steady | total | spread of a pair | pairs | dearer | cheaper | same | all dearer |"
         );
         println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-        for ((subject, arm), row) in self.rows.iter().filter(|((_, arm), _)| is_found(arm)) {
+        for ((subject, arm), row) in &self.rows {
             println!(
                 "| {subject} | {arm} | {} | {} | {:.4} % | {} | {} | {} | {} | {} |",
                 row.steady.map_or("–".to_owned(), signed),
@@ -118,25 +117,6 @@ impl Rows {
         }
     }
 
-    fn print_trades(&self) {
-        println!(
-            "\n| subject | trade | steady | total | called cheaper | called dearer | by the total | all dearer | passed as faster |"
-        );
-        println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-        for ((subject, arm), row) in self.rows.iter().filter(|((_, arm), _)| is_trade(arm)) {
-            println!(
-                "| {subject} | {arm} | {} | {} | {} | {} | {} | {} | {} |",
-                row.steady.map_or("–".to_owned(), signed),
-                signed(row.total),
-                row.cheaper,
-                row.dearer,
-                row.by_total,
-                row.together_dearer,
-                row.passed
-            );
-        }
-    }
-
     /// What was promised and does not hold, each in a line.
     fn broken(&self) -> Vec<String> {
         let mut lines = Vec::new();
@@ -148,9 +128,6 @@ impl Rows {
             }
             if (subject.as_str(), arm.as_str()) == PROMISED && row.dearer < FOUND {
                 lines.push(format!("{subject}: {arm} was found {} times", row.dearer));
-            }
-            if is_trade(arm) && row.passed > 0 {
-                lines.push(format!("{subject}: {arm} passed as faster {} times", row.passed));
             }
         }
         for burst in self.bursts.iter().filter(|burst| burst.is_passed_beyond()) {
@@ -227,26 +204,12 @@ fn signed(share: f64) -> String {
     format!("{:+.4} %", share * 100.0)
 }
 
-fn is_trade(arm: &str) -> bool {
-    TRADES.contains(&arm)
-}
-
-/// Whether it is in the table of what is found: neither a trade nor a burst.
-fn is_found(arm: &str) -> bool {
-    !is_trade(arm) && !arm.starts_with("burst.")
-}
-
-/// What an arm is compared with.
-pub(super) fn base_of(arm: &str) -> &str {
-    if is_trade(arm) { DEARER } else { PLAIN }
-}
-
-/// A subject's arms in a run, but those that others are compared with.
+/// A subject's arms in a run, without bursts and what all are compared with.
 fn arms(run: &Run, subject: Subject) -> impl Iterator<Item = String> {
     let of = move |name: &str| {
         let (whose, arm) = name.split_once('.')?;
-        let is_base = [PLAIN, DEARER].contains(&arm);
-        (whose == subject.name && !is_base).then(|| arm.to_owned())
+        let is_steady = arm != PLAIN && !arm.starts_with("burst.");
+        (whose == subject.name && is_steady).then(|| arm.to_owned())
     };
     run.study.variants.iter().filter_map(move |variant| of(variant.name.as_str()))
 }
