@@ -41,9 +41,13 @@ Usage: wld-model [FLAGS]
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let Ok((settings, socket)) = flags(&words) else {
-        let is_help = matches!(words[..], ["-h" | "--help"]);
-        return print(&mut io::stderr(), HELP, if is_help { 0 } else { 2 });
+    let (settings, socket) = match flags(&words) {
+        Ok(read) => read,
+        Err("-h" | "--help") => return print(&mut io::stdout(), HELP, 0),
+        Err(word) => {
+            let text = format!("wld-model: no flag {word}, or nothing behind it; see --help\n");
+            return print(&mut io::stderr(), &text, 2);
+        }
     };
     let result = Wld::open(settings).map_err(io::Error::other);
     match result.and_then(|mut wld| server::serve(&mut wld, Path::new(socket))) {
