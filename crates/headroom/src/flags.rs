@@ -67,7 +67,7 @@ pub(crate) struct Flags {
 /// What every verb takes.
 #[derive(Args, Debug)]
 pub(crate) struct Common {
-    /// Print JSON for machines: events as lines, results as values
+    /// Write JSON: one event per line, then the result
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Print results and failures only
@@ -99,22 +99,22 @@ pub(crate) struct Common {
         hide_env_values = true
     )]
     pub(crate) mirror: Option<String>,
-    /// Debian package that the virtual access point has beyond its own and the study's; may be given again
+    /// Install this Debian package on the virtual access point too (repeatable)
     #[arg(long = "package", help_heading = LAB, global = true, value_name = "NAME")]
     pub(crate) packages: Vec<PackageName>,
-    /// A root file system of your own in place of Debian's: a tar, which may be packed
+    /// Use this root file system instead of Debian's: a tar, also compressed
     #[arg(long, help_heading = LAB, global = true, value_name = "TAR")]
     pub(crate) rootfs: Option<PathBuf>,
-    /// A kernel of your own in place of Debian's: a bzImage, a vmlinux with a PVH entry, or an arm64 Image
+    /// Use this kernel instead of Debian's: a bzImage, a vmlinux with a PVH entry, or an arm64 Image
     #[arg(long, help_heading = LAB, global = true, value_name = "FILE")]
     pub(crate) kernel: Option<PathBuf>,
     /// Folder of that kernel's modules [default: those in the root]
     #[arg(long, help_heading = LAB, global = true, value_name = "DIR")]
     pub(crate) modules: Option<PathBuf>,
-    /// An access point that is silent for so long counts as hung
+    /// Give up on an access point after this long without output
     #[arg(long, help_heading = LAB, global = true, default_value = "3m", value_name = "TIME", value_parser = time)]
     pub(crate) patience: Duration,
-    /// Trials at a time, where that does not move the figures [default: all cores]
+    /// Trials to run in parallel, when that cannot change the figures [default: all cores]
     #[arg(long, short, help_heading = LAB, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// Folder below which files must lie that a study or the command line names: of a client of `headroom mcp`
@@ -153,51 +153,51 @@ fn time(text: &str) -> Result<Duration, String> {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Carry out a study and write its report
+    /// Run a study and write its report
     Run(Run),
-    /// List the studies that headroom brings, or print the file of one
+    /// List the built-in studies, or print one
     Studies(Studies),
-    /// Write the report of a run again, or of a recording that perf made
+    /// Rewrite a run's report, or make one from perf.data
     Report(Report),
-    /// List many runs on one page, and follow one figure from run to run
+    /// List many runs on one page, with the history of one figure
     Index(Index),
-    /// Show where the CPU goes: sample stacks, name them, draw a flame graph
+    /// Show where the CPU time goes: sample stacks and draw a flame graph
     Profile(Box<Profile>),
     /// Count calls of functions, and how long they take
     Count(Box<Count>),
-    /// Judge a run by its limits, for people and for CI
+    /// Check a run against its limits, for people and for CI
     Check(Box<Check>),
-    /// Compare two sides, pair by pair, to a verdict
+    /// Compare two variants or builds and give a verdict
     Compare(Box<Compare>),
-    /// Find which of many builds made a subject dearer
+    /// Find the build that made a program cost more CPU
     Bisect(Box<Bisect>),
-    /// Pause a consumer: the share of the subject's CPU that it causes
+    /// Pause a process to measure how much of the subject's CPU it causes
     Pause(Box<Pause>),
-    /// Pause everybody who talks to the subject, in turn
+    /// Pause each process that talks to the subject, in turn
     Blame(Box<Blame>),
-    /// Write a run's stacks for other tools: folded, speedscope, Firefox Profiler
+    /// Export a run's stacks: folded, speedscope, Firefox Profiler
     Export(Export),
-    /// Give a device another image, and prove that it runs from it
+    /// Flash an image onto a device and verify that it booted it
     Flash(Flash),
-    /// Raise a virtual access point with clients to play with
+    /// Start a virtual access point with clients, for experiments
     Up(Up),
     /// Show what can be measured here, what cannot, and how to fix it
     Doctor(Doctor),
-    /// Defend Wi-Fi's throughput on this device while other applications run
+    /// Protect Wi-Fi's throughput on this device while other applications run
     Guard(guard::command::Guard),
-    /// Make the virtual access point's image
+    /// Build the virtual access point's image
     Image(Image),
     /// Try changes to a program's source, and judge them so that no cheat wins
     Improve(Box<improve::Improve>),
     /// Serve these verbs to programs, over the Model Context Protocol
     Mcp(Mcp),
-    /// Make one run of the shards that several machines made
+    /// Merge the shards of several machines into one run
     Merge(Merge),
-    /// Run a study as shards on the machines of a cluster, wait for them, and merge them
+    /// Run a study as shards on a Slurm cluster, and merge them
     Submit(Submit),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions(Completions),
-    /// Write the manual pages of all verbs into a folder
+    /// Write all manual pages into a folder
     Manual(Manual),
 }
 
@@ -209,12 +209,12 @@ Examples:
   headroom run app-contention --cell 1,2 --variant guard-100 --repetitions 1
   headroom run --resume runs/client-scale-20260401-101500
 
-The folder is complete after every trial. Ctrl-C loses the trials in flight and no other.";
+Every finished trial is saved; Ctrl-C loses only those still running.";
 
 /// Which study is printed.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  headroom studies\n  headroom studies client-scale > mine.toml      to begin a study of your own with"
+    after_help = "Examples:\n  headroom studies\n  headroom studies client-scale > mine.toml      to start a study of your own"
 )]
 pub(crate) struct Studies {
     /// The study whose file is printed [default: none; all are listed]
@@ -225,46 +225,46 @@ pub(crate) struct Studies {
 #[derive(Args, Debug, Default)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct Run {
-    /// A study that headroom brings, or a study file
+    /// A built-in study, or a study file
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     pub(crate) study: Option<PathBuf>,
     /// Folder for the run [default: runs/STUDY-DATE-TIME]
     #[arg(long, short, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,
-    /// Go on with the run in this folder
+    /// Resume the run in this folder
     #[arg(long, value_name = "RUN")]
     pub(crate) resume: Option<PathBuf>,
     /// Where the access point is: vm, local, ssh:USER@HOST, ssh://USER@HOST:PORT, or a device file or its name
     #[arg(long, default_value = "vm", value_name = "WHERE", value_parser = place)]
     pub(crate) on: On,
-    /// Print the plan and its estimated time, and do nothing
+    /// Print the plan and its estimated time, and exit
     #[arg(long, conflicts_with = "resume")]
     pub(crate) dry_run: bool,
-    /// Client counts, in place of the study's
+    /// Client counts, instead of the study's
     #[arg(long, value_name = "N,N", value_delimiter = ',', conflicts_with = "resume")]
     pub(crate) clients: Vec<u32>,
-    /// Only this variant, or control; may be given again
+    /// Only this variant, or control (repeatable)
     #[arg(long, value_name = "NAME", conflicts_with = "resume")]
     pub(crate) variant: Vec<String>,
     /// Only these cells of a contention study, counted from 1
     #[arg(long, value_name = "N,N", value_delimiter = ',', conflicts_with = "resume")]
     pub(crate) cell: Vec<u32>,
-    /// Trials of every variant at every client count, or blocks, in place of the study's
+    /// Trials of every variant at every client count, or blocks, instead of the study's
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     pub(crate) repetitions: Option<u32>,
-    /// The measured span, in place of the study's
+    /// Length of the measured window, instead of the study's
     #[arg(long, value_name = "TIME", conflicts_with = "resume")]
     pub(crate) window: Option<Span>,
-    /// Only trials for this; may be given again [default: all that the study asks for]
+    /// Run only trials of this kind (repeatable) [default: all that the study asks for]
     #[arg(long, value_name = "WHAT", conflicts_with = "resume")]
     pub(crate) only: Vec<PurposeWord>,
-    /// Repeat what verdicts on changes rest on in these perturbed states; alone: in all of them
+    /// Repeat what verdicts rest on in these perturbed states (all if none is named)
     #[arg(long, value_name = "STATE,STATE", value_delimiter = ',', num_args = 0..=1, require_equals = true, default_missing_value = "all", conflicts_with = "resume")]
     pub(crate) perturb: Vec<StateWord>,
-    /// Only this part of the trials, as 3/8: other machines do the rest, and `headroom merge` makes one run of all
+    /// Run only this share of the trials, as 3/8; `headroom merge` joins the shares of all machines
     #[arg(long, value_name = "M/N", conflicts_with = "resume")]
     pub(crate) shard: Option<Shard>,
-    /// Open the report in a browser when it is written
+    /// Open the report in a browser
     #[arg(long)]
     pub(crate) open: bool,
     #[command(flatten)]
@@ -311,7 +311,7 @@ impl From<PurposeWord> for Purpose {
 /// Where names come from that the access point's files do not have.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Symbols {
-    /// Folder of unstripped or debug files, also in .build-id form, or one such file (repeatable)
+    /// Folder with debug files or unstripped programs (.build-id or any layout), or one such file (repeatable)
     #[arg(long = "symbols", value_name = "PATH")]
     pub(crate) folders: Vec<PathBuf>,
 }
@@ -339,20 +339,20 @@ pub(crate) struct Report {
     /// The run's folder
     #[arg(required_unless_present = "perf_data", conflicts_with = "perf_data")]
     pub(crate) run: Option<PathBuf>,
-    /// A recording that `perf record` made, in place of a run
+    /// A perf.data recording, instead of a run
     #[arg(long, value_name = "FILE")]
     pub(crate) perf_data: Option<PathBuf>,
-    /// The page [default: report.html in the run's folder; next to the recording]
+    /// The page [default: report.html in the run's folder, or next to the recording]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Open it in a browser when it is written
+    /// Open it in a browser
     #[arg(long)]
     pub(crate) open: bool,
     #[command(flatten)]
     pub(crate) effort: Effort,
     #[command(flatten)]
     pub(crate) symbols: Symbols,
-    /// The device's root folder, or a copy: programs and libraries as it runs them
+    /// The device's root folder, or a copy, with the programs and libraries that it ran
     #[arg(long, value_name = "DIR", requires = "perf_data")]
     pub(crate) root: Option<PathBuf>,
     /// A copy of the device's /proc/kallsyms, read there as root
@@ -372,13 +372,13 @@ Nothing is unwound or named on the access point: copies of stacks leave it, and 
 /// How stacks are sampled, typed.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Sampling {
-    /// Samples in a second of CPU time [default: the study's, or 499]
+    /// Samples per second of CPU time [default: the study's, or 499]
     #[arg(long, value_name = "HZ")]
     pub(crate) frequency: Option<u32>,
-    /// The most that is copied of a user stack, bytes [default: the study's, or 32768]
+    /// Most bytes of a user stack that are copied [default: the study's, or 32768]
     #[arg(long, value_name = "BYTES")]
     pub(crate) stack_bytes: Option<u32>,
-    /// Whose work is seen: subject, machine, or a control group's path [default: the study's, or subject]
+    /// What to sample: subject, machine, or a control group's path [default: the study's, or subject]
     #[arg(long, value_name = "WHOSE")]
     pub(crate) scope: Option<String>,
 }
@@ -386,7 +386,7 @@ pub(crate) struct Sampling {
 /// An access point and a process there, typed in place of a study.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Place {
-    /// A study that headroom brings, a study file, or the name of a process on the access point
+    /// A built-in study, a study file, or the name of a process on the access point
     #[arg(value_name = "STUDY|PROCESS")]
     pub(crate) what: String,
     /// Where it is: vm, local, ssh:USER@HOST, ssh://USER@HOST:PORT, or a device file or its name
@@ -395,22 +395,22 @@ pub(crate) struct Place {
     /// Client counts of the virtual access point [default: the study's, or 18]
     #[arg(long, value_name = "N,N", value_delimiter = ',')]
     pub(crate) clients: Vec<u32>,
-    /// Only this variant of the study; may be given again
+    /// Only this variant of the study (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) variant: Vec<String>,
-    /// What makes the process work, once a second, for the window [default: the study's, or nothing]
+    /// Command that gives the process work, run once a second [default: the study's, or nothing]
     #[arg(long, value_name = "COMMAND")]
     pub(crate) load: Option<String>,
-    /// The recorded span [default: the study's, or 10s]
+    /// Length of the recording [default: the study's, or 10s]
     #[arg(long, value_name = "TIME")]
     pub(crate) window: Option<Span>,
     /// Recordings of each variant at each count [default: the study's, or 1]
     #[arg(long, value_name = "N")]
     pub(crate) repetitions: Option<u32>,
-    /// Folder for what is recorded [default: runs/NAME-DATE-TIME]
+    /// Folder for the recording [default: runs/NAME-DATE-TIME]
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Open the report in a browser when it is written
+    /// Open the report in a browser
     #[arg(long)]
     pub(crate) open: bool,
     #[command(flatten)]
@@ -452,13 +452,13 @@ A function is found by its symbol, by the end of its path, or as 0x and the addr
 pub(crate) struct Count {
     #[command(flatten)]
     pub(crate) place: Place,
-    /// A function of the process's program; may be given again
+    /// A function of the process's program (repeatable)
     #[arg(long, value_name = "SYMBOL")]
     pub(crate) function: Vec<String>,
-    /// The program or library that the functions are in, in place of the process's program
+    /// The program or library with the functions, instead of the process's program
     #[arg(long, value_name = "FILE", requires = "function")]
     pub(crate) of: Option<String>,
-    /// A function of the kernel; may be given again
+    /// A function of the kernel (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) kernel_function: Vec<String>,
     /// Record how long each call takes
@@ -477,7 +477,7 @@ pub(crate) struct Export {
     /// The run's folder
     #[arg(required_unless_present = "perf_data", conflicts_with = "perf_data")]
     pub(crate) run: Option<PathBuf>,
-    /// A recording that `perf record` made, in place of a run
+    /// A perf.data recording, instead of a run
     #[arg(long, value_name = "FILE")]
     pub(crate) perf_data: Option<PathBuf>,
     /// The variant [default: the only one]
@@ -489,12 +489,12 @@ pub(crate) struct Export {
     /// The format
     #[arg(long, default_value = "folded")]
     pub(crate) format: FormatWord,
-    /// The file [default: the standard output]
+    /// The file [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) symbols: Symbols,
-    /// The device's root folder, or a copy: programs and libraries as it runs them
+    /// The device's root folder, or a copy, with the programs and libraries that it ran
     #[arg(long, value_name = "DIR", requires = "perf_data")]
     pub(crate) root: Option<PathBuf>,
     /// A copy of the device's /proc/kallsyms, read there as root
@@ -518,7 +518,7 @@ pub(crate) enum FormatWord {
     after_help = "Examples:\n  headroom doctor\n  headroom doctor --host --json\n  headroom doctor --on ssh:root@192.168.1.1"
 )]
 pub(crate) struct Doctor {
-    /// Only this machine; raise no access point
+    /// Look only at this machine; start no access point
     #[arg(long, conflicts_with = "on")]
     pub(crate) host: bool,
     /// Look at this access point: vm, local, ssh:USER@HOST, ssh://USER@HOST:PORT, or a device file or its name
@@ -538,7 +538,7 @@ pub(crate) struct Image {
     /// Remove images and snapshots unused for this many days
     #[arg(long, value_name = "DAYS")]
     pub(crate) prune: Option<u32>,
-    /// Make its base only: Debian's packages, without headroom's programs
+    /// Build only its base: Debian's packages, without headroom's programs
     #[arg(long, conflicts_with = "prune")]
     pub(crate) base: bool,
 }
@@ -555,7 +555,7 @@ pub(crate) struct Completions {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  headroom manual ~/.local/share/man/man1 && man headroom-run")]
 pub(crate) struct Manual {
-    /// The folder, made where it is not there
+    /// Output folder (created if missing)
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
 }

@@ -62,13 +62,16 @@ impl Form {
 
 fn json(text: &str) -> Result<Said, String> {
     let mut clients = Clients::new();
-    let mut table = &table::BRIEF;
+    let tables = [&table::BRIEF, &table::STATION, &table::FULL];
+    // The least that has every key of every client, or the largest.
+    let mut which = 0;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let Ok(Json::Object(object)) = serde_json::from_str(line) else {
             return Err(format!("it says `{}`, which is no JSON object", shortened(line)));
         };
-        if object.keys().any(|key| table::BRIEF.entry(key).is_none()) {
-            table = &table::FULL;
+        let lacks = |table: &Table| object.keys().any(|key| table.entry(key).is_none());
+        while which + 1 < tables.len() && lacks(tables[which]) {
+            which += 1;
         }
         let address = object.get(table::ADDRESS).and_then(Json::as_str).and_then(as_address);
         let Some(address) = address else {
@@ -79,7 +82,7 @@ fn json(text: &str) -> Result<Said, String> {
             return Err(format!("it says {address} twice"));
         }
     }
-    Ok(Said { clients, table })
+    Ok(Said { clients, table: tables[which] })
 }
 
 fn of_json(value: Json) -> Option<Value> {
@@ -142,6 +145,9 @@ mod tests {
         assert_eq!(brief.clients[A].get("TxBytes"), Some(&Value::Whole(7)));
         assert_eq!(brief.clients[A].get("SignalNoiseRatio"), None);
         let full = read("{\"MACAddress\":\"02:00:00:00:01:0A\",\"Active\":true}\n").unwrap();
+        assert_eq!(full.table.name, table::STATION.name);
+        let full =
+            read("{\"MACAddress\":\"02:00:00:00:01:0A\",\"HtCapabilities\":\"\"}\n").unwrap();
         assert_eq!(full.table.name, table::FULL.name);
         let iw = read("Station 02:00:00:00:01:0a (on wlan0)\n\ttx bytes:\t7\n").unwrap();
         assert_eq!(iw.clients[A]["tx bytes"], Value::from("7"));

@@ -275,9 +275,26 @@ static PARAMETERS: [Entry; 86] = [
     entry!("VhtCapabilities", "", Fixed, as_is, "hostapd's “vht_caps_info”" => can::vht),
 ];
 
-/// `getStationStats`: 86 parameters.
+/// stationd's `getStationStats`: what is known of a client without asking hostapd what it can do.
+#[rustfmt::skip]
+pub(super) static STATION: Table = Table {
+    name: "full reply",
+    all: &PARAMETERS,
+    reported: &[
+        "Active", "ActiveNumberOfAffiliatedSta", "AssociationTime", "AuthenticationState", "AvgSignalStrength",
+        "AvgSignalStrengthByChain", "ConnectionDuration", "DownlinkBandwidth", "DownlinkMCS", "DownlinkRateSpec",
+        "DownlinkShortGuard", "EncryptionMode", "Inactive", "LastDataDownlinkRate", "LastDataUplinkRate",
+        "LastStateChange", "LinkBandwidth", "MACAddress", "Noise", "OperatingStandard", "RxBytes", "RxErrors",
+        "RxPacketCount", "SecurityModeEnabled", "SignalNoiseRatio", "SignalStrength", "SignalStrengthByChain",
+        "SignalStrengthHistory", "TxBytes", "TxErrors", "TxPacketCount", "TxUnicastPacketCount", "Tx_Retransmissions",
+        "Tx_RetransmissionsFailed", "UplinkBandwidth", "UplinkMCS", "UplinkRateSpec", "UplinkShortGuard",
+    ],
+    is_whole: true,
+};
+
+/// The field's `getStationStats`: 86 parameters.
 pub(super) static FULL: Table =
-    Table { name: "full reply", all: &PARAMETERS, reported: &[], is_whole: true };
+    Table { name: "reply of 86", all: &PARAMETERS, reported: &[], is_whole: true };
 
 /// `getStationStatsBrief`: fourteen of them.
 pub(super) static BRIEF: Table = Table {

@@ -19,7 +19,7 @@ measured. Exit codes: 0 found, 1 the last build costs no more than the first, 3 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Bisect {
-    /// A study that headroom brings, or a study file
+    /// A built-in study, or a study file
     pub(crate) study: PathBuf,
     /// The variant whose program they are builds of
     pub(crate) variant: String,
@@ -35,7 +35,7 @@ pub(crate) struct Bisect {
     /// Pairs of each comparison, at least 6; twice as many where they do not tell
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(6..=5_000))]
     pub(crate) pairs: u32,
-    /// The measured span, in place of the study's
+    /// Length of the measured window, instead of the study's
     #[arg(long, value_name = "TIME")]
     pub(crate) window: Option<Span>,
     /// Folder for the comparisons [default: runs/STUDY-bisect-DATE-TIME]

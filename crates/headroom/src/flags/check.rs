@@ -26,7 +26,7 @@ pub(crate) struct Check {
     pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) limits: Limits,
-    /// Write what this run measured, to judge later ones by
+    /// Save this run's figures as a baseline for later runs
     #[arg(long, value_name = "FILE")]
     pub(crate) save_baseline: Option<PathBuf>,
     #[command(flatten)]
@@ -38,10 +38,10 @@ pub(crate) struct Check {
 /// Limits in addition to those of the study.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Limits {
-    /// A limit that the run must keep, besides the study's; may be given again
+    /// A limit that the run must keep, in addition to the study's (repeatable)
     #[arg(long = "gate", value_name = "LIMIT", value_parser = limit::parse)]
     pub(crate) gates: Vec<Limit>,
-    /// The baseline of limits that name one; alone: no slower than it, by the study's margin or 5%
+    /// Baseline for limits that name one; without such a limit: no slower than it, by the study's margin or 5%
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
 }

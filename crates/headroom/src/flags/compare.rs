@@ -29,22 +29,22 @@ difference makes the verdict invalid. Exit codes: 0 pass, 1 fail, 3 invalid or u
 #[derive(Args, Debug, Default)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct Compare {
-    /// A study that headroom brings, or a study file
+    /// A built-in study, or a study file
     pub(crate) study: PathBuf,
-    /// The variant, in a completion study the strategy, or in a contention study the control, that is compared with
+    /// The base: a variant, a strategy of a completion study, or a control of a contention study
     pub(crate) base: String,
-    /// The variant, strategy or control in question
+    /// The variant, strategy or control to compare with it
     #[arg(required_unless_present_any = ["with", "other_device", "other_rootfs", "other_kernel", "a_a"], conflicts_with_all = ["with", "other_device", "other_rootfs", "other_kernel", "a_a"])]
     pub(crate) variant: Option<String>,
-    /// In place of a variant: the base with another build of this program
+    /// Compare the base with another build of this program
     #[arg(long, value_name = "PROGRAM=FILE", value_parser = with, conflicts_with_all = ["other_device", "other_rootfs", "other_kernel", "a_a"])]
     pub(crate) with: Option<(String, PathBuf)>,
-    /// In place of a variant: the base on an image with the device programs of this folder
+    /// Compare the base with an image that has the device programs of this folder
     #[arg(long, value_name = "DIR", conflicts_with = "a_a")]
     pub(crate) other_device: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) other: OtherFirmware,
-    /// In place of a variant: the base once more, to learn how often this lab calls the same thing changed
+    /// Compare the base with itself, to measure false alarms
     #[arg(long)]
     pub(crate) a_a: bool,
     /// Clients [default: the study's largest count]
@@ -55,34 +55,34 @@ pub(crate) struct Compare {
     /// Measure exactly this many pairs of trials, at least 6 [default: until it is decided; 20 with --a-a]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=10_000))]
     pub(crate) pairs: Option<u32>,
-    /// Continue until the question is decided, for at most this many pairs [default: the study's, or 48; 24 on a device]
+    /// Continue until it is decided, for at most this many pairs [default: the study's, or 48; 24 on a device]
     #[arg(long, value_name = "N", conflicts_with_all = ["pairs", "a_a"], value_parser = clap::value_parser!(u32).range(6..=10_000))]
     pub(crate) up_to: Option<u32>,
-    /// Differences below this share of the base do not matter [default: the study's, or 0.5%; of strategies and controls 1%]
+    /// Ignore differences below this share of the base [default: the study's, or 0.5%; for strategies and controls 1%]
     #[arg(long, value_name = "SHARE")]
     pub(crate) margin: Option<Share>,
-    /// What is to be shown [default: no-slower; of strategies and controls faster]
+    /// What to show [default: no-slower; for strategies and controls faster]
     #[arg(long)]
     pub(crate) expect: Option<ExpectWord>,
-    /// Repeat it in these perturbed states; the verdict must be the same in each; alone: in all of them
+    /// Repeat in these perturbed states (all if none is named); the verdict must be the same in each
     #[arg(long, value_name = "STATE,STATE", value_delimiter = ',', num_args = 0..=1, require_equals = true, default_missing_value = "all", conflicts_with = "a_a")]
     pub(crate) perturb: Vec<StateWord>,
-    /// A function that the variant changes: where it never runs there is no verdict; may be given again
+    /// A function the variant changes; the verdict is invalid if it never runs (repeatable)
     #[arg(long, value_name = "SYMBOL")]
     pub(crate) changes: Vec<String>,
-    /// The measured span, in place of the study's
+    /// Length of the measured window, instead of the study's
     #[arg(long, value_name = "TIME")]
     pub(crate) window: Option<Span>,
     /// Where the access point is: vm, local, ssh:USER@HOST, ssh://USER@HOST:PORT, or a device file or its name
     #[arg(long, default_value = "vm", value_name = "WHERE", value_parser = place)]
     pub(crate) on: On,
-    /// Print the plan and its estimated time, and do nothing
+    /// Print the plan and its estimated time, and exit
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Folder for the run [default: runs/STUDY-DATE-TIME]
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Open the report in a browser when it is written
+    /// Open the report in a browser
     #[arg(long)]
     pub(crate) open: bool,
     #[command(flatten)]
@@ -94,10 +94,10 @@ pub(crate) struct Compare {
 /// Firmware of the user's own on the variant's side, where that is what differs.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct OtherFirmware {
-    /// In place of a variant: the base on an image of this root file system
+    /// Compare the base with an image of this root file system
     #[arg(long = "other-rootfs", value_name = "TAR", conflicts_with = "a_a")]
     pub(crate) other_rootfs: Option<PathBuf>,
-    /// In place of a variant: the base on an image with this kernel
+    /// Compare the base with an image that has this kernel
     #[arg(long = "other-kernel", value_name = "FILE", conflicts_with = "a_a")]
     pub(crate) other_kernel: Option<PathBuf>,
     /// Folder of that kernel's modules [default: those in its root]
@@ -186,7 +186,7 @@ pub(crate) struct Pause {
     pub(crate) consumer: String,
     #[command(flatten)]
     pub(crate) place: Place,
-    /// The consumer is a control group: its freezer is used
+    /// The process is a control group, which is frozen
     #[arg(long)]
     pub(crate) group: bool,
     #[command(flatten)]
@@ -196,10 +196,10 @@ pub(crate) struct Pause {
 /// How long the parts of a pause are.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Spans {
-    /// Each of the five spans [default: the study's, or 10s]
+    /// Length of each of the five spans [default: the study's, or 10s]
     #[arg(long, value_name = "TIME")]
     pub(crate) span: Option<Span>,
-    /// The beginning of each span, left out of every figure [default: the study's, or 2s]
+    /// Start of each span that no figure counts [default: the study's, or 2s]
     #[arg(long, value_name = "TIME")]
     pub(crate) settle: Option<Span>,
 }

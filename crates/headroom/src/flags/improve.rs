@@ -25,19 +25,19 @@ pub(crate) struct Improve {
 /// What is done with a task.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Begin a task: fetch and build the base, draw the seed, write down by content what is fixed
+    /// Start a task: fetch and build the base, draw the secret seed, record checksums of what is fixed
     Init(Named),
     /// Apply a diff to the base, build it in the sandbox, measure and judge it
     Try(Try),
-    /// Hold a try against cells that nobody has seen; says only pass or fail
+    /// Test a change on hidden workloads; prints only pass or fail
     Accept(Accept),
     /// Measure the base against itself as if it were a candidate: it must not win
     Canary(Canary),
-    /// Show what was tried, what is best so far, and what is left to spend
+    /// Show the attempts, the best so far, and the budget left
     Status(Named),
-    /// Check the ledger's chain of hashes and print it
+    /// Verify the ledger's hash chain and print it
     Ledger(Named),
-    /// End a task and make its seed known
+    /// End a task and reveal its seed
     Close(Named),
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Named {
 pub(crate) struct Try {
     #[command(flatten)]
     pub(crate) named: Named,
-    /// The diff, as `diff -u` or `git diff` writes it; - is the standard input
+    /// The diff, as `diff -u` or `git diff` writes it; - is standard input
     pub(crate) diff: PathBuf,
     #[command(flatten)]
     pub(crate) spent: Spent,

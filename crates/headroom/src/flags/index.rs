@@ -19,13 +19,13 @@ A folder that holds a broken run, or one of another format, is listed with the r
 #[derive(Args, Debug)]
 #[command(after_help = INDEX_EXAMPLES)]
 pub(crate) struct Index {
-    /// The folder that the runs are in
+    /// Folder with the runs
     #[arg(default_value = "runs", value_name = "RUNS-DIR")]
     pub(crate) runs: PathBuf,
     /// The page [default: index.html in that folder]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// The figure that is followed from run to run [default: the study's key figure, at the largest client count]
+    /// The figure to follow from run to run [default: the study's key figure, at the largest client count]
     #[arg(long, value_name = "FIGURE")]
     pub(crate) history: Option<Wanted>,
 }
@@ -33,10 +33,10 @@ pub(crate) struct Index {
 /// What the person who ran it spent: kept in the run's folder, and shown in its report from then on.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Effort {
-    /// Hours of work that went into the run; kept with it
+    /// Hours of work spent on the run, kept with it
     #[arg(long, value_name = "HOURS", value_parser = hours, conflicts_with = "perf_data")]
     pub(crate) hours: Option<f64>,
-    /// What it cost, as `40 EUR`; kept with it
+    /// What it cost, as `40 EUR`, kept with it
     #[arg(long, value_name = "COST", conflicts_with = "perf_data")]
     pub(crate) cost: Option<String>,
 }

@@ -21,19 +21,19 @@ pub(crate) struct Mcp {
     /// Refused since HTTP is not served any more, with the words that say what to use.
     #[arg(long, alias = "token-file", hide = true, num_args = 0..=1, default_missing_value = "")]
     pub(crate) http: Vec<String>,
-    /// Folder below which clients may name study files and builds; may be given again [default: the working folder]
+    /// Folder below which clients may name study files and builds (repeatable) [default: the working folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) allow: Vec<PathBuf>,
-    /// A task file of `headroom improve` that clients may work at: its commands run as you; may be given again
+    /// A task file of `headroom improve` that clients may work on; its commands run as you (repeatable)
     #[arg(long = "task", value_name = "FILE")]
     pub(crate) tasks: Vec<PathBuf>,
-    /// Trials that clients may spend in all [default: any number]
+    /// Most trials that clients may run in total [default: no limit]
     #[arg(long, value_name = "N")]
     pub(crate) budget_trials: Option<u32>,
-    /// Seconds on access points that clients may spend in all [default: any number]
+    /// Most seconds on access points that clients may use in total [default: no limit]
     #[arg(long, value_name = "N")]
     pub(crate) budget_seconds: Option<u32>,
-    /// Jobs that run at a time
+    /// Jobs to run in parallel
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=16))]
     pub(crate) at_once: u16,
     /// Folder for the runs of all jobs [default: runs/mcp-DATE-TIME]

@@ -25,7 +25,7 @@ pub(crate) struct Merge {
     /// Folder for the run [default: runs/STUDY-DATE-TIME]
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Open the report in a browser when it is written
+    /// Open the report in a browser
     #[arg(long)]
     pub(crate) open: bool,
     #[command(flatten)]

@@ -19,22 +19,22 @@ Clients live in the network namespace `clients`. Ctrl-] leaves the shell and end
 #[derive(Args, Debug)]
 #[command(after_help = UP_EXAMPLES)]
 pub(crate) struct Up {
-    /// Clients that join
+    /// Number of clients
     #[arg(long, short, default_value_t = 18, value_name = "N")]
     pub(crate) clients: u32,
     /// Access-point radios
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub(crate) radios: u32,
-    /// How time passes there
+    /// How its clock runs
     #[arg(long, default_value = "real-time", value_name = "MODE")]
     pub(crate) mode: ModeWord,
-    /// A TCP port of this machine that leads to one of the access point [default: the same one]
+    /// Forward a TCP port of this machine to one of the access point [default: the same port]
     #[arg(long, value_name = "PORT[:PORT]", value_parser = forward)]
     pub(crate) forward: Option<Forward>,
-    /// A program of yours that is to be there, as /run/headroom/put/PROGRAM; may be given again
+    /// Copy this program there, as /run/headroom/put/PROGRAM (repeatable)
     #[arg(long, value_name = "PROGRAM=FILE", value_parser = super::compare::with)]
     pub(crate) with: Vec<(String, PathBuf)>,
-    /// A command for the access point; without one there is a shell
+    /// Command to run on the access point [default: a shell]
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
@@ -52,7 +52,7 @@ fn forward(text: &str) -> Result<Forward, String> {
 /// `counted` or `real-time`, typed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ModeWord {
-    /// CPU time is a count of instructions; idle time passes at once
+    /// CPU time is a count of instructions; idle time takes no time
     Counted,
     /// CPU time is the host's
     RealTime,
