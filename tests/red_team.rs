@@ -9,6 +9,7 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    process::Command,
     time::{Duration, Instant},
 };
 
@@ -107,6 +108,18 @@ fn names(kind: &str) -> Vec<String> {
         files.filter_map(|name| Some(format!("{kind}/{}", name.strip_suffix(".diff")?))).collect();
     names.sort();
     names
+}
+
+/// Most run in `make red-team` alone: one that a change of the source has broken is found here.
+#[test]
+fn every_diff_against_our_own_source_applies() {
+    let names: Vec<String> = ["cheats", "honest"].into_iter().flat_map(names).collect();
+    for name in names {
+        let diff = format!("tests/red_team/{name}.diff");
+        let words = ["apply", "--check", &diff];
+        let output = Command::new("git").args(words).current_dir(repository()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 #[test]
