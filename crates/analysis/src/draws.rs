@@ -137,7 +137,7 @@ impl Drawn {
     }
 }
 
-/// So many places in different orders, seeded.
+/// Different seeded orders of this many places.
 fn orders(places: usize, orders: usize) -> Vec<Vec<usize>> {
     let mut random = Random::seeded(places as u64);
     let mut order: Vec<usize> = (0..places).collect();

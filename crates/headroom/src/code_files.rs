@@ -19,7 +19,7 @@ use analysis::stacks::{
     budget::{Budget, HELD},
     files::{DebugKey, FileId, Files},
     object::Elf,
-    symbols::{Functions, debug_file},
+    symbols::{Functions, debug_file, debug_keys},
 };
 use lab::{
     functions::{Program, Symbols},
@@ -236,11 +236,7 @@ impl SymbolFolders {
     /// The symbols of a program that is to be probed. Those of another build would put probes into the middle of
     /// instructions, and are not used.
     fn debug_of(&self, elf: &Elf, program: Program<'_>) -> Option<Elf> {
-        let stripped = program.sha256;
-        let link = elf.debug_link().map_or(program.name, |link| &link.name);
-        let by_id = elf.build_id().map(DebugKey::BuildId);
-        let keys = [DebugKey::Stripped(stripped), DebugKey::Name(link)];
-        let keys: Vec<_> = by_id.into_iter().chain(keys).collect();
+        let keys = debug_keys(elf, Some(program.sha256), Some(program.name));
         let find = |key: DebugKey<'_>| match key {
             DebugKey::Stripped(_) => program.debug.map(Arc::from),
             key => self.symbols(key, elf.budget()),

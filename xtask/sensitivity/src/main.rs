@@ -140,7 +140,7 @@ fn calibrate(bench: &Bench, subject: Subject) -> Result<(Units, f64)> {
         subject.name
     );
     let of = |at: usize| units.get(at).copied().unwrap_or_default();
-    Ok((Units { turn: of(0), alloc: of(1), syscall: of(2), command: of(3) }, round_us))
+    Ok((Units { turn: of(0), alloc: of(1), syscall: of(2) }, round_us))
 }
 
 #[cfg(test)]

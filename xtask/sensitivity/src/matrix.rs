@@ -54,7 +54,6 @@ pub(super) struct Units {
     pub(super) turn: f64,
     pub(super) alloc: f64,
     pub(super) syscall: f64,
-    pub(super) command: f64,
 }
 
 /// The unplanted variant, and the same once more.
@@ -83,7 +82,7 @@ pub(super) fn calibration(subject: Subject) -> Vec<(Arm, u64)> {
     let arm = |kind: &str, size: u64| (Arm::new(subject, kind, plant(kind, size, 1)), size);
     match subject.program {
         Program::Stationd => {
-            vec![arm("loop", 100_000), arm("alloc", 1000), arm("syscall", 1000), arm("hostapd", 10)]
+            vec![arm("loop", 100_000), arm("alloc", 1000), arm("syscall", 1000)]
         }
         Program::Hostapd => vec![arm("loop", 10_000)],
     }
@@ -206,7 +205,7 @@ mod tests {
 
     const STATIONS: &str = include_str!("../../../studies/station-stats.toml");
     const SCALE: &str = include_str!("../../../studies/client-scale.toml");
-    const UNITS: Units = Units { turn: 0.01, alloc: 0.2, syscall: 1.0, command: 30.0 };
+    const UNITS: Units = Units { turn: 0.01, alloc: 0.2, syscall: 1.0 };
 
     fn variants(shipped: &str, arms: &[Arm]) -> Vec<Value> {
         let study: Table = study(shipped, arms, 12).unwrap().parse().unwrap();

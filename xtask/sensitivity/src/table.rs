@@ -143,7 +143,6 @@ struct Burst {
     subject: &'static str,
     arm: String,
     base: &'static str,
-    base_us_per_second: f64,
     /// What is planted, on the mean of all rounds, less what is saved: a share of the base.
     share: f64,
     margin: f64,
@@ -156,36 +155,28 @@ impl Burst {
     fn all(recorded: &Recorded, subject: Subject) -> Vec<Self> {
         let against = [(PLAIN, 0.0), SAVED];
         let all = matrix::bursts().flat_map(|size| against.map(|base| (size, base)));
-        all.filter_map(|((us, rounds), (base, saved))| {
-            let burst = Self::against(recorded, subject, base, &matrix::burst(us, rounds))?;
-            // The load asks once a second.
-            let mean_us = f64::from(us) / f64::from(rounds);
-            Some(Self { share: mean_us / burst.base_us_per_second - saved, ..burst })
-        })
-        .collect()
+        all.filter_map(|(size, base)| Self::of(recorded, subject, size, base)).collect()
     }
 
-    /// One of them, whose share is not known yet; `None` where the run has no such pairs.
-    fn against(
+    /// `None` where the run has no such pairs.
+    fn of(
         recorded: &Recorded,
         subject: Subject,
-        base: &'static str,
-        arm: &str,
+        size: (u32, u32),
+        base: (&'static str, f64),
     ) -> Option<Self> {
         let Recorded { run, trials } = recorded;
-        let sides = [base, arm].map(|one| variant(subject, one));
+        let ((us, rounds), (base, saved)) = (size, base);
+        let arm = matrix::burst(us, rounds);
+        let sides = [base, &arm].map(|one| variant(subject, one));
         let asked = OF_BURSTS.map(|rule| asked(&sides, subject, rule));
         let drawn: Vec<Drawn> =
             draws::of(run, trials, &asked).into_iter().collect::<Option<_>>()?;
-        Some(Self {
-            subject: subject.name,
-            arm: arm.to_owned(),
-            base,
-            base_us_per_second: drawn[0].base_us_per_second,
-            share: 0.0,
-            margin: run.study.compare.margin.get(),
-            passed: std::array::from_fn(|at| drawn[at].passed),
-        })
+        // The load asks once a second.
+        let share = f64::from(us) / f64::from(rounds) / drawn[0].base_us_per_second - saved;
+        let passed = std::array::from_fn(|at| drawn[at].passed);
+        let margin = run.study.compare.margin.get();
+        Some(Self { subject: subject.name, arm, base, share, margin, passed })
     }
 
     /// Whether it costs more than the margin allows, and yet passed.

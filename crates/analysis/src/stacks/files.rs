@@ -40,7 +40,7 @@ pub trait Files: fmt::Debug {
     /// The file as the access point had it.
     fn file(&self, id: &FileId) -> Option<Arc<[u8]>>;
 
-    /// A file with symbols or debug information. Whoever calls checks that it is of the same build.
+    /// A file with symbols or debug information. The caller checks that it is of the same build.
     fn debug(&self, key: DebugKey<'_>) -> Option<Arc<[u8]>>;
 
     /// The text of `/proc/kallsyms`, or why there is none.

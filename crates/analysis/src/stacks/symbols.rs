@@ -12,10 +12,13 @@ mod xz;
 
 pub(super) use self::plt::cells;
 pub use self::{
-    companion::{Mismatch, Unfit, debug_file, packed},
+    companion::{Mismatch, Unfit, debug_file, debug_keys, packed},
     starts::{Functions, Place, Refused},
 };
 use super::object::Elf;
+
+/// A longer name of a function is not used, bytes.
+pub(super) const LONGEST_NAME: usize = 1 << 14;
 
 /// How far back an enclosing function is looked for.
 const NESTING: usize = 16;

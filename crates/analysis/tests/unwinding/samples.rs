@@ -9,7 +9,7 @@ use analysis::stacks::{
     resolve::Resolver,
 };
 
-/// What is said of code: the kernel's, and what process 5 generated.
+/// Names of code: the kernel's, and what process 5 generated.
 #[derive(Debug)]
 struct Names(&'static str);
 

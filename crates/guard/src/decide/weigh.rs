@@ -8,7 +8,7 @@
 //! does not. A step goes down to 1/16 at most.
 //!
 //! Several applications are cut to one common level of odds: the worst first, the others only when that is
-//! not enough, and none below its floor (max-min fairness). Who is worst is told by the time that it ran on the CPUs where
+//! not enough, and none below its floor (max-min fairness). The worst is the one that ran longest on the CPUs where
 //! Wi-Fi's work waited.
 
 use super::{Controller, Lever, words};

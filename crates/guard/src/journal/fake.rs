@@ -1,6 +1,6 @@
 //! A device for tests: a folder that behaves as the kernel's files do, as far as guard writes them.
 //!
-//! It refuses what it is told to refuse, and dies at the change that it is told to die at. Rules of each file:
+//! It fails the writes that a test names, and dies at the change that a test names. Rules of each file:
 //! `fake/kernel.rs`.
 
 mod kernel;

@@ -6,12 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::stacks::budget::Budget;
+use crate::stacks::{budget::Budget, symbols::LONGEST_NAME};
 
-/// A longer name is somebody's joke.
-const LONGEST_NAME: usize = 1 << 14;
-
-/// What a function takes alongside its name, bytes.
+/// Memory for a function without its name, bytes.
 const AROUND: usize = 64;
 
 #[derive(Debug, Default)]

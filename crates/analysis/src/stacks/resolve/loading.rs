@@ -9,7 +9,7 @@ use crate::stacks::{
     files::{DebugKey, FileId, Files},
     happening::Architecture,
     object::{Elf, hexadecimal},
-    symbols::debug_file,
+    symbols::{debug_file, debug_keys},
     unwind::Cpu,
 };
 
@@ -76,13 +76,7 @@ impl Loading<'_> {
         id: &FileId,
         faults: &mut BTreeSet<String>,
     ) -> Option<Elf> {
-        let link = elf.debug_link().map(|link| link.name.as_str());
-        let keys = [
-            elf.build_id().map(DebugKey::BuildId),
-            id.sha256.as_ref().map(DebugKey::Stripped),
-            link.or_else(|| base_name(&id.path)).map(DebugKey::Name),
-        ];
-        let keys: Vec<_> = keys.into_iter().flatten().collect();
+        let keys = debug_keys(elf, id.sha256.as_ref(), base_name(&id.path));
         let mut unfit = |why| {
             faults.insert(format!("{}: {why}", id.path));
         };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use model::name::Sha256Hex;
 use thiserror::Error;
 
 use super::xz;
@@ -41,6 +42,21 @@ pub enum Unfit {
     Malformed(#[from] Malformed),
     #[error("its debug file is of another build: {0}")]
     Mismatch(#[from] Mismatch),
+}
+
+/// What the file with a program's symbols is looked up by: by its link, or where it has none by the program's own name.
+pub fn debug_keys<'a>(
+    elf: &'a Elf,
+    stripped: Option<&'a Sha256Hex>,
+    name: Option<&'a str>,
+) -> Vec<DebugKey<'a>> {
+    let name = elf.debug_link().map(|link| &*link.name).or(name);
+    let keys = [
+        elf.build_id().map(DebugKey::BuildId),
+        stripped.map(DebugKey::Stripped),
+        name.map(DebugKey::Name),
+    ];
+    keys.into_iter().flatten().collect()
 }
 
 /// The first file with symbols that is of the same build as `elf`, among those that are found by these keys; without

@@ -2,14 +2,11 @@
 
 use object::{Object, ObjectSymbol, SymbolFlags, SymbolSection};
 
-use super::{Kind, Symbol};
+use super::{Kind, LONGEST_NAME, Symbol};
 use crate::stacks::{happening::Architecture, object::Elf};
 
 /// More symbols than any file has.
 const MOST_SYMBOLS: usize = 1 << 23;
-
-/// A longer name is somebody's joke.
-const LONGEST_NAME: usize = 1 << 14;
 
 /// `STT_…` and `STB_…`: elf.h.
 const STT_NOTYPE: u8 = 0;
