@@ -11,7 +11,10 @@
 
 use std::os::fd::OwnedFd;
 
-use linux::sockets::{self, Peer};
+use linux::{
+    sockets::{self, Peer},
+    system::boottime_ns,
+};
 use listen::{Accepted, Activity, Listener, Occupant, Places, Standing};
 
 use super::{
@@ -134,7 +137,11 @@ impl<P: Protocol> Server<P> {
     pub(crate) fn open(&mut self, turn: &mut Turn<'_>) -> bool {
         for _ in 0..AT_ONCE {
             match self.listener.accept() {
-                Accepted::Connection(socket) => self.admit(socket, turn),
+                Accepted::Connection(socket) => {
+                    // Those who come in one turn leave in the order in which they came.
+                    turn.now_ns = boottime_ns();
+                    self.admit(socket, turn);
+                }
                 Accepted::Nothing => return true,
                 Accepted::NoRoom => return false,
             }

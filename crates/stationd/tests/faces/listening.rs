@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::Signal;
 use serde_json::json;
 
 use crate::program::{Client, Daemon, STATIONS, refusal, request};
@@ -40,6 +41,27 @@ fn idle_scrapers_keep_no_one_out_and_the_longest_idle_leave() {
     }
     let dropped = "stationd_consumers_dropped_total{reason=\"displaced\"}";
     assert!(daemon.sample(dropped) >= 284.0);
+}
+
+/// A daemon that was stopped finds all of them in one turn.
+#[test]
+fn scrapers_of_one_turn_leave_in_the_order_in_which_they_came() {
+    let daemon = Daemon::start(&["max-age=1min"]);
+    daemon.signal(Signal::STOP);
+    let mut crowd: Vec<UnixStream> = (0..20)
+        .map(|_| {
+            let mut stream = UnixStream::connect(daemon.http_path()).unwrap();
+            stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+            stream
+        })
+        .collect();
+    daemon.signal(Signal::CONT);
+    is_scraped(&daemon);
+    let last = crowd.last_mut().unwrap();
+    last.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    assert_ne!(last.read(&mut [0; 1024]).unwrap(), 0);
+    last.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    assert_ne!(last.read(&mut [0]).unwrap(), 0, "the last is served on");
 }
 
 #[test]

@@ -119,8 +119,12 @@ impl Daemon {
         }
     }
 
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
     pub(crate) fn end(&mut self) -> ExitStatus {
-        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        self.signal(Signal::TERM);
         self.child.wait().unwrap()
     }
 }
