@@ -15,8 +15,6 @@ use crate::{
     tally::Tally,
 };
 
-/// A request's head is not longer.
-const LONGEST_HEAD: usize = 8 * 1024;
 /// Few fetch metrics; their places are not the consumers'.
 const MOST_SCRAPERS: usize = 16;
 const FRONT: &str =
@@ -44,7 +42,6 @@ impl Http {
         request: Request,
         Exchange { letter, turn, .. }: Exchange<'_, '_, ()>,
     ) {
-        turn.tally.scrapes += 1;
         turn.engine.refresh_all(self.max_age_ns, turn.now_ns);
         let wall_offset_ns = turn.own.wall_offset_ns(turn.now_ns);
         let (engine, tally, own) = (&*turn.engine, &*turn.tally, &*turn.own);
@@ -68,9 +65,10 @@ impl Http {
 
 impl Protocol for Http {
     type State = ();
-    const IS_SHARED: bool = false;
     /// Scrapers come every minute or more often.
     const IDLE_NS: Option<u64> = Some(300_000_000_000);
+    /// A request's head is not longer.
+    const LONGEST: usize = 8 * 1024;
 
     fn token(place: u32) -> Token {
         Token::Http(place)
@@ -78,10 +76,6 @@ impl Protocol for Http {
 
     fn count(tally: &mut Tally) -> &mut usize {
         &mut tally.scrapers
-    }
-
-    fn longest(&self) -> usize {
-        LONGEST_HEAD
     }
 
     fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, ()>) -> Answered {
@@ -116,8 +110,8 @@ impl Protocol for Http {
         Answer::line(431, "a request's head has at most 8 KiB\n").write(letter.words());
     }
 
-    fn refuse(&self, most: usize, letter: &mut Letter) {
-        let text = format!("stationd serves {most} scrapers at a time: try again later\n");
+    fn refuse(&self, letter: &mut Letter) {
+        let text = format!("stationd serves {MOST_SCRAPERS} scrapers at a time: try again later\n");
         Answer::line(503, &text).write(letter.words());
     }
 }

@@ -56,6 +56,11 @@ impl Point {
     pub fn number(&self) -> u32 {
         u32::from(self.id) + 1
     }
+
+    /// Its path among the field's objects.
+    pub fn path(&self) -> String {
+        format!("WiFi.AccessPoint.{}.", self.number())
+    }
 }
 
 /// All access points, also those whose interface has gone.

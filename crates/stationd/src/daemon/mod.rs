@@ -41,7 +41,7 @@ use crate::{
         token::Token,
     },
     options::{Metrics, Options},
-    rpc::{Limits, Rpc},
+    rpc::Rpc,
     tally::Tally,
     trace::Level,
 };
@@ -113,24 +113,17 @@ impl Daemon {
         };
         // The last one: who waits for it finds the metrics there too.
         let listener = Listener::unix(&options.socket, options.socket_mode)?;
-        let limits = Limits {
-            consumers: options.consumers,
-            request: options.request_limit,
-            max_age_ns: options.max_age.as_nanos() as u64,
-        };
+        let max_age_ns = options.max_age.as_nanos() as u64;
         let daemon = Self {
             engine,
             poller: Poller::new().map_err(wait)?,
             timeouts: Timeouts::default(),
             tally: Tally::default(),
             own: Own::new(boottime_ns()),
-            rpc: Rpc::server(listener, limits),
-            http: http.map(|(listener, hosts)| Http::server(listener, hosts, limits.max_age_ns)),
+            rpc: Rpc::server(listener, max_age_ns),
+            http: http.map(|(listener, hosts)| Http::server(listener, hosts, max_age_ns)),
             #[cfg(feature = "ubus")]
-            ubus: options
-                .ubus
-                .clone()
-                .map(|path| Ubus::new(path, options.ubus_names, limits.max_age_ns)),
+            ubus: options.ubus.clone().map(|path| Ubus::new(path, options.ubus_names, max_age_ns)),
             signals,
             seccomp: options.seccomp,
             is_settling: true,

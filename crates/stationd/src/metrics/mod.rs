@@ -25,7 +25,7 @@ use crate::{
     address,
     engine::Engine,
     points::Point,
-    table::{Generation, Row},
+    table::{Generation, Station},
     tally::Tally,
 };
 
@@ -162,23 +162,23 @@ impl Samples<'_> {
         });
     }
 
-    fn of_stations(&mut self, value: fn(&Row<'_>) -> Option<Number>) {
+    fn of_stations(&mut self, value: fn(&Station) -> Option<Number>) {
         let source = self.source;
         for point in source.engine.points().present() {
-            for row in source.engine.table().rows(point.id) {
-                self.created = self.since(row.session().began_ns());
-                self.of_station(point, &row, value(&row));
+            for station in source.engine.table().stations(point.id) {
+                self.created = self.since(station.session.began_ns());
+                self.of_station(point, station, value(station));
             }
         }
     }
 
-    fn of_station(&mut self, point: &Point, row: &Row<'_>, value: Option<Number>) {
+    fn of_station(&mut self, point: &Point, station: &Station, value: Option<Number>) {
         let Some(value) = value else { return };
         self.labelled(value, |labels| {
             labels.extend_from_slice(b"device=");
             quoted(&point.name, labels);
             labels.extend_from_slice(b",mac_address=\"");
-            labels.extend_from_slice(&address::lower(row.address()));
+            labels.extend_from_slice(&address::lower(station.address()));
             labels.push(b'"');
         });
     }

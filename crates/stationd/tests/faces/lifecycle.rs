@@ -61,10 +61,10 @@ fn a_dead_socket_is_replaced() {
 fn wrong_words_end_with_a_line_that_says_what_is_right() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("conf");
-    fs::write(&path, "max-age = 1s\nconsumer = 4\n").unwrap();
+    fs::write(&path, "max-age = 1s\ninterface = a\n").unwrap();
     let path = path.display().to_string();
     let words =
-        format!("stationd: {path}:2: unknown key \"consumer\": did you mean \"consumers\"?\n");
+        format!("stationd: {path}:2: unknown key \"interface\": did you mean \"interfaces\"?\n");
     assert_eq!(ended(&stationd(&["--config", &path])), (2, words));
     let (code, words) = ended(&stationd(&["--set", "metrics=0.0.0.0:80"]));
     assert_eq!(code, 2);
