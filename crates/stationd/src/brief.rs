@@ -183,11 +183,4 @@ mod tests {
         let quieter = Point { noise_dbm: Some(-95), ..Point::default() };
         assert!(!Rc::ptr_eq(&second, &shared(&quieter, &table)));
     }
-
-    #[test]
-    fn an_access_point_without_stations_has_an_empty_list() {
-        let mut out = Vec::new();
-        reply(&Point::default(), &Table::default(), &mut out);
-        assert_eq!(out, b"[[]]");
-    }
 }

@@ -36,29 +36,25 @@ impl Http {
         Server::new(listener, MOST_SCRAPERS, Self { hosts, max_age_ns, pages: Pages::default() })
     }
 
-    fn metrics(
-        &mut self,
-        format: Format,
-        request: Request,
-        Exchange { letter, turn, .. }: Exchange<'_, '_, ()>,
-    ) {
+    fn metrics(&mut self, format: Format, request: Request, exchange: Exchange<'_, '_, ()>) {
+        let Exchange { letter, turn, .. } = exchange;
         turn.engine.refresh_all(self.max_age_ns, turn.now_ns);
         let wall_offset_ns = turn.own.wall_offset_ns(turn.now_ns);
         let (engine, tally, own) = (&*turn.engine, &*turn.tally, &*turn.own);
         let source = Source { engine, tally, own, wall_offset_ns };
-        let stations = self.pages.stations(format, &source);
-        let mut rest = Vec::new();
-        source.write_rest(format, &mut rest);
-        let head = format!(
-            "HTTP/1.1 200 OK\r\nContent-Type: {}\r\n{}Content-Length: {}\r\n\r\n",
+        let page = self.pages.page(format, &source, [turn.now_ns, self.max_age_ns]);
+        let mut length = itoa::Buffer::new();
+        let head = [
+            "HTTP/1.1 200 OK\r\nContent-Type: ",
             format.media_type(),
-            if request.keep { "" } else { "Connection: close\r\n" },
-            stations.len() + rest.len(),
-        );
-        letter.words().extend_from_slice(head.as_bytes());
+            if request.keep { "" } else { "\r\nConnection: close" },
+            "\r\nContent-Length: ",
+            length.format(page.len()),
+            "\r\n\r\n",
+        ];
+        head.iter().for_each(|part| letter.words().extend_from_slice(part.as_bytes()));
         if !request.head_only {
-            letter.share(stations);
-            letter.words().extend_from_slice(&rest);
+            letter.share(page);
         }
     }
 }
@@ -91,7 +87,7 @@ impl Protocol for Http {
         let (code, text) = match request.page {
             Page::Metrics(format) => {
                 self.metrics(format, request, exchange);
-                return if request.keep { Answered::Whole(length) } else { Answered::Last };
+                return Answered::after(request.keep, length);
             }
             Page::Front => (200, FRONT),
             Page::Missing => (404, "there is /metrics here, and nothing else\n"),
@@ -103,7 +99,7 @@ impl Protocol for Http {
         };
         let Request { head_only, keep, .. } = request;
         Answer { head_only, keep, ..Answer::line(code, text) }.write(out);
-        if keep { Answered::Whole(length) } else { Answered::Last }
+        Answered::after(keep, length)
     }
 
     fn oversized(&self, letter: &mut Letter) {

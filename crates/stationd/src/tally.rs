@@ -40,17 +40,13 @@ pub struct Tally {
     pub scrapers: usize,
     /// Requests that were answered, faults included.
     pub requests: u64,
-    dropped: [u64; Reason::ALL.len()],
+    /// In the order of [`Reason::ALL`].
+    pub dropped: [u64; Reason::ALL.len()],
 }
 
 impl Tally {
     /// Counts a consumer that was dropped.
     pub fn drop_for(&mut self, reason: Reason) {
         self.dropped[reason as usize] += 1;
-    }
-
-    /// How many were dropped for a reason.
-    pub fn dropped(&self, reason: Reason) -> u64 {
-        self.dropped[reason as usize]
     }
 }

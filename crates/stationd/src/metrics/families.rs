@@ -33,9 +33,8 @@ const fn family(name: &'static str, kind: Kind, help: &'static str, of: Of) -> F
     Family { about: openmetrics::Family::new(name, kind, help), of }
 }
 
-/// What is told of the stations, and all else, in the order of the page.
-pub(super) const STATIONS: [&[Family]; 2] = [&NODE, &STATION];
-pub(super) const REST: [&[Family]; 3] = [&POINT, &OWN, &KERNEL];
+/// All of them, in the order of the page.
+pub(super) const FAMILIES: [&[Family]; 5] = [&NODE, &STATION, &POINT, &OWN, &KERNEL];
 
 use Kind::{Counter, Gauge as Rises, Info};
 
@@ -352,8 +351,8 @@ fn consumers(source: &Source<'_>, out: &mut Samples<'_>) {
 }
 
 fn dropped(source: &Source<'_>, out: &mut Samples<'_>) {
-    for reason in Reason::ALL {
-        out.labelled(Number::count(source.tally.dropped(reason)), |labels| {
+    for (reason, count) in Reason::ALL.into_iter().zip(source.tally.dropped) {
+        out.labelled(Number::count(count), |labels| {
             labels.extend_from_slice(b"reason=");
             quoted(reason.word(), labels);
         });

@@ -11,12 +11,11 @@
 
 use std::os::fd::OwnedFd;
 
-use linux::system::boottime_ns;
 use listen::{Accepted, Listener};
 
 use super::{
     Turn,
-    connection::{Connection, Next, PATIENCE_NS, Received},
+    connection::{Connection, Ending, Next, PATIENCE_NS, Received},
     outbox::{Letter, Outbox, Sent},
     token::Token,
 };
@@ -27,8 +26,6 @@ const RECEIVE: usize = 16 * 1024;
 /// A letter of this length is sent before the next request is answered: so much and one reply is the most that waits for a
 /// connection.
 const LETTER: usize = 64 * 1024;
-/// This many are let in before others have their turn.
-const AT_ONCE: usize = 32;
 /// Anyone who is being answered is left alone for so long; no one on the same machine takes longer to read a reply.
 const GRACE_NS: u64 = 1_000_000_000;
 
@@ -39,8 +36,17 @@ pub(crate) enum Answered {
     Whole(usize),
     /// It was, and nothing more is read of this connection.
     Last,
+    /// A request of this length was answered, and it said that it is the last.
+    WholeLast(usize),
     /// There is no whole request yet.
     Partial,
+}
+
+impl Answered {
+    /// A request of this length was answered; the connection is kept or not, as it said.
+    pub(crate) fn after(keep: bool, length: usize) -> Self {
+        if keep { Self::Whole(length) } else { Self::WholeLast(length) }
+    }
 }
 
 /// Who asks, where the answer goes, and the turn in which it is given.
@@ -136,18 +142,12 @@ impl<P: Protocol> Server<P> {
         &self.listener
     }
 
-    /// Lets in who is at the door; whether there is room for more descriptors.
+    /// Lets in the first who is at the door; whether there is room for more descriptors. Others make the next turn.
     pub(crate) fn open(&mut self, turn: &mut Turn<'_>) -> bool {
-        for _ in 0..AT_ONCE {
-            match self.listener.accept() {
-                Accepted::Connection(socket) => {
-                    // Those who come in one turn leave in the order in which they came.
-                    turn.now_ns = boottime_ns();
-                    self.admit(socket, turn);
-                }
-                Accepted::Nothing => return true,
-                Accepted::NoRoom => return false,
-            }
+        match self.listener.accept() {
+            Accepted::Connection(socket) => self.admit(socket, turn),
+            Accepted::Nothing => {}
+            Accepted::NoRoom => return false,
         }
         true
     }
@@ -162,8 +162,7 @@ impl<P: Protocol> Server<P> {
             let _ = Outbox::default().send(socket, letter);
             return;
         };
-        let token = P::token(place as u32);
-        let Ok(mut connection) = Connection::new(socket, token, turn) else { return };
+        let mut connection = Connection::new(socket, P::token(place as u32));
         if P::IDLE_NS.is_some() {
             connection.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
         }
@@ -202,7 +201,7 @@ impl<P: Protocol> Server<P> {
             true => self.responder.go_on(client, turn),
             false => match client.connection.receive(&mut self.buffer) {
                 Received::Bytes(count) => self.responder.take(client, &self.buffer[..count], turn),
-                Received::Nothing => Next::Yes,
+                Received::Nothing => client.connection.rest(Sent::All, turn),
                 Received::Gone => Next::No,
             },
         };
@@ -300,8 +299,13 @@ impl<P: Protocol> Responder<P> {
             match protocol.answer(&bytes[used..], exchange) {
                 Answered::Partial => break,
                 Answered::Whole(length) => used += length,
-                Answered::Last => {
-                    client.connection.end();
+                // Where all that came is read, the socket can be closed as it is.
+                Answered::WholeLast(length) if used + length == bytes.len() => {
+                    client.connection.end(Ending::Sends);
+                    used = bytes.len();
+                }
+                Answered::Last | Answered::WholeLast(_) => {
+                    client.connection.end(Ending::SendsAndLingers);
                     used = bytes.len();
                 }
             }
@@ -315,7 +319,7 @@ impl<P: Protocol> Responder<P> {
         if bytes.len() - used > P::LONGEST {
             turn.tally.drop_for(Reason::Oversized);
             protocol.oversized(letter);
-            client.connection.end();
+            client.connection.end(Ending::SendsAndLingers);
             used = bytes.len();
         }
         (used, client.connection.send(letter, turn))

@@ -131,14 +131,18 @@ impl Ubus {
 
     /// Looks for the broker.
     pub fn connect(&mut self, turn: &mut Turn<'_>) {
-        let connection = connected(&self.path)
-            .and_then(|socket| Connection::new(socket, Token::Broker, turn))
-            .map_err(|error| {
-                let trace = turn.engine.trace();
-                let path = self.path.display();
+        let socket = match connected(&self.path) {
+            Ok(socket) => socket,
+            Err(error) => {
+                let (trace, path) = (turn.engine.trace(), self.path.display());
                 trace.event(ZONE, Level::Info, format_args!("no broker at {path}: {error}"));
-            });
-        let Ok(mut connection) = connection else { return self.wait(turn) };
+                return self.wait(turn);
+            }
+        };
+        let mut connection = Connection::new(socket, Token::Broker);
+        if connection.rest(Sent::All, turn) == Next::No {
+            return self.wait(turn);
+        }
         connection.expect_by(Some(turn.now_ns + GREETING_NS), turn);
         self.link = Some(Link {
             connection,

@@ -18,10 +18,6 @@ fn five_hundred_stations_on_one_radio_are_in_every_reply() {
     setup.poll(0);
     let (brief, full) = (setup.brief(0), setup.full(0));
     assert_eq!((brief.len(), full.len()), (500, 500));
-    for (brief, full) in brief.iter().zip(&full) {
-        let brief = brief.as_object().unwrap();
-        assert!(brief.iter().all(|(key, value)| value.is_null() || full[key] == *value));
-    }
     (0..500).for_each(|number| world.lock().leave(address(number)));
     while !world.lock().events.is_empty() {
         setup.hear();
