@@ -16,7 +16,6 @@ mod frame;
 mod libubox;
 mod objects;
 mod offered;
-pub mod probe;
 mod shapes;
 
 use std::{path::PathBuf, rc::Rc};
@@ -90,7 +89,6 @@ struct Server {
     brief: Replies,
     clients: Replies,
     assoc_list: Replies,
-    associations: Replies,
 }
 
 /// What is answered: the contents of one message, or of the three of prplOS's bus.
@@ -127,21 +125,24 @@ impl Ubus {
             brief: Replies::new(shapes::BRIEF),
             clients: Replies::new(shapes::CLIENT),
             assoc_list: Replies::with_clocks(shapes::ASSOC),
-            associations: Replies::with_clocks(shapes::ASSOCIATION),
         };
         Self { path, prefix, pause_ns: FIRST_PAUSE_NS, link: None, server }
     }
 
     /// Looks for the broker.
     pub fn connect(&mut self, turn: &mut Turn<'_>) {
-        let connection = connected(&self.path)
-            .and_then(|socket| Connection::new(socket, Token::Broker, turn))
-            .map_err(|error| {
-                let trace = turn.engine.trace();
-                let path = self.path.display();
+        let socket = match connected(&self.path) {
+            Ok(socket) => socket,
+            Err(error) => {
+                let (trace, path) = (turn.engine.trace(), self.path.display());
                 trace.event(ZONE, Level::Info, format_args!("no broker at {path}: {error}"));
-            });
-        let Ok(mut connection) = connection else { return self.wait(turn) };
+                return self.wait(turn);
+            }
+        };
+        let mut connection = Connection::new(socket, Token::Broker);
+        if connection.rest(Sent::All, turn) == Next::No {
+            return self.wait(turn);
+        }
         connection.expect_by(Some(turn.now_ns + GREETING_NS), turn);
         self.link = Some(Link {
             connection,
@@ -280,7 +281,7 @@ impl Link {
             let is_its = match object.subject {
                 Subject::Stationd => true,
                 Subject::Hostapd(point) => is_about(point),
-                Subject::Point(_) | Subject::Iwinfo | Subject::Usteer => false,
+                Subject::Point(_) | Subject::Iwinfo => false,
             };
             if let Some(id) = object.id.filter(|_| is_its) {
                 frame::notify(id, kind, &contents, out);
@@ -375,7 +376,6 @@ impl Server {
             }
             Err(status) => status,
         };
-        turn.tally.faults += u64::from(status != Status::Ok);
         if !call.no_reply {
             frame::status(call.caller, status, self.letter.words());
         }
@@ -406,11 +406,7 @@ impl Server {
         let max_age_ns = arguments.max_age_ms.map_or(self.max_age_ns, |ms| u64::from(ms) * MS);
         let point = match method {
             Method::Stats | Method::Brief | Method::Clients => subject.point(),
-            Method::AssocList | Method::Associations => Some(device(arguments, turn)?),
-            Method::SteeredClients => {
-                turn.engine.refresh_all(max_age_ns, turn.now_ns);
-                None
-            }
+            Method::AssocList => Some(device(arguments, turn)?),
             Method::Events => None,
         };
         if let Some(point) = point {
@@ -436,7 +432,6 @@ impl Server {
         match method {
             Method::Brief => return shared(&mut self.brief, shapes::brief),
             Method::Clients => return shared(&mut self.clients, shapes::clients),
-            Method::Associations => return shared(&mut self.associations, shapes::associations),
             Method::AssocList if arguments.station.is_none() => {
                 return shared(&mut self.assoc_list, shapes::assoc_list);
             }
@@ -447,9 +442,6 @@ impl Server {
                 return Ok(self.full.reply(point, table, encode));
             }
             Method::AssocList => one(point, arguments, turn, &mut own).ok_or(Status::NotFound)?,
-            Method::SteeredClients => {
-                shapes::steered_clients(engine.points(), engine.table(), &mut own);
-            }
             Method::Events => {
                 let since = arguments.since.unwrap_or(0);
                 shapes::events(engine.events(), since, engine.points(), &mut own);
@@ -474,8 +466,8 @@ fn one(
 ) -> Option<()> {
     let point = turn.engine.points().get(point?)?;
     let table = turn.engine.table();
-    let row = table.row(table.find(point.id, arguments.station?)?)?;
-    shapes::assoc(point, &row, &mut Writer::new(out));
+    let station = table.find(point.id, arguments.station?)?;
+    shapes::assoc(point, station, &mut Writer::new(out));
     Some(())
 }
 
