@@ -193,8 +193,7 @@ impl Table {
         }
         poll.seen += 1;
         let slot = self.same_association(slot, reading, poll.at_ns);
-        self.with(slot, |station| station.polled = poll.number);
-        self.take(slot, reading);
+        self.take(slot, reading, poll.number);
     }
 
     fn with(&mut self, slot: Slot, change: impl FnOnce(&mut Station)) {
@@ -247,7 +246,7 @@ impl Table {
             self.leave(slot, None);
         }
         let slot = self.arrive(point, reading, at_ns);
-        self.take(slot, reading);
+        self.take(slot, reading, self.polls);
     }
 
     /// An event tells that a station has left, with its last reading where one is known. One that is about
@@ -262,7 +261,7 @@ impl Table {
         let exact = is_whole && (last.rx_packets.is_some() || last.rx_bytes.is_some());
         // An event without figures must not make those of the last poll unknown.
         if exact {
-            self.take(slot, last);
+            self.take(slot, last, self.polls);
         }
         self.leave(slot, Some(Last { exact, reason }));
     }
@@ -311,8 +310,9 @@ impl Table {
         }
     }
 
-    fn take(&mut self, slot: Slot, reading: &StationReading) {
+    fn take(&mut self, slot: Slot, reading: &StationReading, polled: u64) {
         let Some(Some(station)) = self.stations.get_mut(slot as usize) else { return };
+        station.polled = polled;
         let changed = station.take(reading);
         let session = &mut station.session;
         session.associated_ns = associated_ns(reading).or(session.associated_ns);

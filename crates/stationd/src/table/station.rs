@@ -207,36 +207,35 @@ impl Station {
         let count = |value, wide| Some(Count { value, wide });
         let narrow = |value: Option<u32>| value.and_then(|value| count(value.into(), false));
         let wide = |value: Option<u64>| value.and_then(|value| count(value, true));
-        let counts = [
-            (Counted::RxBytes, reading.rx_bytes),
-            (Counted::TxBytes, reading.tx_bytes),
-            (Counted::RxPackets, narrow(reading.rx_packets)),
-            (Counted::TxPackets, narrow(reading.tx_packets)),
-            (Counted::TxRetries, narrow(reading.tx_retries)),
-            (Counted::TxFailed, narrow(reading.tx_failed)),
-            (Counted::RxDropped, wide(reading.rx_dropped)),
-            (Counted::FcsErrors, narrow(reading.fcs_errors)),
-            (Counted::RxMpdus, narrow(reading.rx_mpdus)),
-            (Counted::RxAirtime, wide(reading.rx_duration_us)),
-            (Counted::TxAirtime, wide(reading.tx_duration_us)),
-        ];
-        for (which, count) in counts {
-            match count.map(|count| self.count(which, count)) {
-                None | Some(Step::Same) => {}
-                Some(Step::Rose) => changed.any = true,
-                Some(Step::Reset) => (changed.any, changed.reset) = (true, true),
-            }
-        }
+        // One after the other and not in a loop: this is done for every station at every reading.
+        self.count(Counted::RxBytes, reading.rx_bytes, changed);
+        self.count(Counted::TxBytes, reading.tx_bytes, changed);
+        self.count(Counted::RxPackets, narrow(reading.rx_packets), changed);
+        self.count(Counted::TxPackets, narrow(reading.tx_packets), changed);
+        self.count(Counted::TxRetries, narrow(reading.tx_retries), changed);
+        self.count(Counted::TxFailed, narrow(reading.tx_failed), changed);
+        self.count(Counted::RxDropped, wide(reading.rx_dropped), changed);
+        self.count(Counted::FcsErrors, narrow(reading.fcs_errors), changed);
+        self.count(Counted::RxMpdus, narrow(reading.rx_mpdus), changed);
+        self.count(Counted::RxAirtime, wide(reading.rx_duration_us), changed);
+        self.count(Counted::TxAirtime, wide(reading.tx_duration_us), changed);
     }
 
-    fn count(&mut self, which: Counted, count: Count) -> Step {
+    #[inline]
+    fn count(&mut self, which: Counted, count: Option<Count>, changed: &mut Changed) {
+        let Some(count) = count else { return };
         let (counter, bit) = (&mut self.counters[which as usize], 1 << which as u16);
         if self.counted & bit == 0 {
             self.counted |= bit;
             *counter = Counter::starting_at(count.value);
-            return Step::Rose;
+            changed.any = true;
+            return;
         }
-        counter.advance(count)
+        match counter.advance(count) {
+            Step::Same => {}
+            Step::Rose => changed.any = true,
+            Step::Reset => (changed.any, changed.reset) = (true, true),
+        }
     }
 
     fn set(&mut self, which: Gauge, value: Option<i64>) -> bool {

@@ -9,6 +9,7 @@ use linux::nl80211::{Address, Rate, RateMode};
 use super::blobmsg::Writer;
 use crate::{
     address,
+    engine::wall_offset_ns,
     events::{EventFields, Events},
     full::{PARAMETERS, Value},
     points::{Point, Points},
@@ -51,7 +52,8 @@ fn brief_station(point: &Point, station: &Station, writer: &mut Writer<'_>) {
 }
 
 /// prplOS: the same of all parameters that are known.
-pub(super) fn stats(point: &Point, table: &Table, wall_offset_ns: i64, out: &mut Vec<u8>) {
+pub(super) fn stats(point: &Point, table: &Table, out: &mut Vec<u8>) {
+    let wall_offset_ns = wall_offset_ns();
     let mut writer = Writer::new(out);
     let list = writer.list("retval");
     for station in table.stations(point.id) {
