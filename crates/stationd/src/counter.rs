@@ -64,22 +64,6 @@ mod tests {
         Count { value: value.into(), wide: false }
     }
 
-    #[test]
-    fn a_32_bit_counter_goes_on_beyond_its_end() {
-        let mut counter = Counter::starting_at(u64::from(u32::MAX) - 1);
-        assert_eq!(counter.advance(narrow(3)), Step::Rose);
-        assert_eq!(counter.total(), u64::from(u32::MAX) + 4);
-    }
-
-    #[test]
-    fn a_driver_that_begins_again_takes_nothing_away() {
-        for wide in [true, false] {
-            let mut counter = Counter::starting_at(1000);
-            assert_eq!(counter.advance(Count { value: 10, wide }), Step::Reset);
-            assert_eq!(counter.total(), 1010);
-        }
-    }
-
     proptest! {
         #[test]
         fn no_reading_makes_it_fall(readings: Vec<u64>, wide: bool) {

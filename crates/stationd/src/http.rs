@@ -66,6 +66,8 @@ impl Protocol for Http {
     /// A request's head is not longer.
     const LONGEST: usize = 8 * 1024;
 
+    const DOOR: Token = Token::HttpListener;
+
     fn token(place: u32) -> Token {
         Token::Http(place)
     }

@@ -32,7 +32,6 @@ pub mod points;
 pub mod pull;
 pub mod replies;
 pub mod rpc;
-mod sampling;
 pub mod table;
 pub mod tally;
 mod time;

@@ -77,8 +77,8 @@ pub struct PointChanges {
     pub came: bool,
     /// Points whose interface is there no more: their stations have left.
     pub went: Vec<PointId>,
-    /// Names that became others: what each was, and what it is.
-    pub renamed: Vec<(String, String)>,
+    /// Whether names became others.
+    pub renamed: bool,
 }
 
 impl Points {
@@ -142,10 +142,7 @@ impl Points {
             let children = children(interface, interfaces);
             let point = &mut self.points[usize::from(id)];
             if point.name != interface.name {
-                let was = std::mem::replace(&mut point.name, interface.name.clone());
-                if !was.is_empty() {
-                    changes.renamed.push((was, interface.name.clone()));
-                }
+                (point.name, changes.renamed) = (interface.name.clone(), true);
             }
             let ssid = interface.ssid.as_deref();
             point.ssid = ssid.map(|ssid| String::from_utf8_lossy(ssid).into_owned());

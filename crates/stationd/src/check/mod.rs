@@ -76,14 +76,10 @@ fn settings(flags: &Flags, options: &Options, faults: &[Error]) -> Vec<Finding> 
         findings.push(wrong(what).remedy("give one of them another path"));
     }
     if findings.is_empty() {
-        let file = flags.config.as_ref().map(|path| path.display().to_string());
-        let set = match flags.set.len() {
-            0 => None,
-            1 => Some("1 of the command line".to_owned()),
-            many => Some(format!("{many} of the command line")),
+        let what = match &flags.config {
+            Some(path) => path.display().to_string(),
+            None => "the defaults, and the command line's".to_owned(),
         };
-        let from: Vec<_> = file.into_iter().chain(set).collect();
-        let what = if from.is_empty() { "the defaults".to_owned() } else { from.join(", ") };
         findings.push(Finding::new(State::Works, ABOUT, what));
     }
     findings
@@ -187,16 +183,6 @@ mod tests {
     fn a_name_writes_nothing_but_itself() {
         let finding = Finding::new(State::Absent, "access point", "a\u{1b}[2J\nb");
         assert_eq!(printed(&[finding]), "absent   access point  a?[2J?b\n");
-    }
-
-    #[test]
-    fn settings_are_named_by_where_they_are_from() {
-        let of = |words: &[&str]| {
-            let flags = flags(words);
-            settings(&flags, &Options::default(), &[]).remove(0).what
-        };
-        assert_eq!(of(&[]), "the defaults");
-        assert_eq!(of(&["--config", "/c", "--set", "a=b"]), "/c, 1 of the command line");
     }
 
     #[test]

@@ -101,7 +101,7 @@ const NODE: [Family; 10] = [
     ),
 ];
 
-const STATION: [Family; 13] = [
+const STATION: [Family; 10] = [
     family(
         "stationd_station_receive_packets",
         Counter,
@@ -149,26 +149,6 @@ const STATION: [Family; 13] = [
         Rises,
         "Strength of frames from the station, averaged by the driver.",
         Of::Station(|station| station.gauge(Gauge::SignalAverage).map(Number::whole)),
-    ),
-    family(
-        "stationd_station_signal_minimum_dbm",
-        Rises,
-        "Weakest strength that was read in this association.",
-        Of::Station(|station| station.signal_history().map(|seen| Number::whole(seen.min.into()))),
-    ),
-    family(
-        "stationd_station_signal_maximum_dbm",
-        Rises,
-        "Greatest strength that was read in this association.",
-        Of::Station(|station| station.signal_history().map(|seen| Number::whole(seen.max.into()))),
-    ),
-    family(
-        "stationd_station_signal_mean_dbm",
-        Rises,
-        "Mean of the strengths that were read in this association.",
-        Of::Station(|station| {
-            station.signal_history().map(|seen| Number::whole(seen.mean().into()))
-        }),
     ),
     family(
         "stationd_station_acknowledgement_signal_dbm",

@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use listen::{
     Format,
-    openmetrics::{self, Kind, quoted},
+    openmetrics::{self, quoted},
 };
 
 use self::{
@@ -25,6 +25,7 @@ use crate::{
     address,
     engine::Engine,
     points::Point,
+    replies::Shared,
     table::{Generation, Station},
     tally::Tally,
 };
@@ -50,20 +51,14 @@ impl Source<'_> {
 /// The page of each format as it was written last.
 #[derive(Debug, Default)]
 pub struct Pages {
-    entries: [Entry; 2],
-}
-
-#[derive(Debug, Default)]
-struct Entry {
-    /// `None` before the first.
-    inputs: Option<Inputs>,
-    made_ns: u64,
-    bytes: Rc<Vec<u8>>,
+    pages: [Shared<Inputs>; 2],
+    made_ns: [u64; 2],
 }
 
 /// What a page says that has to be true: all but the daemon's own CPU time and memory, and how many scrapers there are.
 #[derive(Debug, PartialEq)]
 struct Inputs {
+    made_ns: u64,
     generation: Generation,
     /// For clocks.
     read_ns: Vec<Option<u64>>,
@@ -79,22 +74,18 @@ impl Pages {
         source: &Source<'_>,
         [now_ns, max_age_ns]: [u64; 2],
     ) -> Rc<Vec<u8>> {
-        let entry = &mut self.entries[usize::from(format == Format::OpenMetrics)];
-        let inputs = Some(Inputs {
+        let place = usize::from(format == Format::OpenMetrics);
+        if now_ns.saturating_sub(self.made_ns[place]) > max_age_ns {
+            self.made_ns[place] = now_ns;
+        }
+        let inputs = Inputs {
+            made_ns: self.made_ns[place],
             generation: source.engine.table().generation(),
             read_ns: source.engine.points().iter().map(|point| point.read_ns).collect(),
             wall_offset_ns: source.wall_offset_ns,
             tally: Tally { scrapers: 0, ..*source.tally },
-        });
-        if entry.inputs != inputs || now_ns.saturating_sub(entry.made_ns) > max_age_ns {
-            (entry.inputs, entry.made_ns) = (inputs, now_ns);
-            // Anyone who still sends the last one keeps it; else its memory is used again.
-            let mut bytes = Rc::try_unwrap(std::mem::take(&mut entry.bytes)).unwrap_or_default();
-            bytes.clear();
-            source.write(format, &mut bytes);
-            entry.bytes = Rc::new(bytes);
-        }
-        Rc::clone(&entry.bytes)
+        };
+        self.pages[place].get(inputs, |out| source.write(format, out))
     }
 }
 
@@ -102,8 +93,7 @@ impl Source<'_> {
     fn write(&self, format: Format, out: &mut Vec<u8>) {
         for family in FAMILIES.into_iter().flatten() {
             family.about.head(format, out);
-            let mut samples = Samples { family, format, created: Created::No, source: self, out };
-            samples.created = samples.since(self.own.began_ns);
+            let mut samples = Samples { family, source: self, out };
             match family.of {
                 Of::Station(value) => samples.of_stations(value),
                 Of::Point(value) => {
@@ -118,30 +108,14 @@ impl Source<'_> {
     }
 }
 
-/// When a counter began, for those who want to know.
-#[derive(Clone, Copy)]
-enum Created {
-    No,
-    At(Number),
-}
-
 /// Where samples of one family are written.
 struct Samples<'a> {
     family: &'a Family,
-    format: Format,
-    created: Created,
     source: &'a Source<'a>,
     out: &'a mut Vec<u8>,
 }
 
 impl Samples<'_> {
-    fn since(&self, boot_ns: u64) -> Created {
-        match (self.family.about.kind, self.format) {
-            (Kind::Counter, Format::OpenMetrics) => Created::At(self.source.wall(boot_ns)),
-            _ => Created::No,
-        }
-    }
-
     /// A sample without labels.
     fn plain(&mut self, value: Option<Number>) {
         if let Some(value) = value {
@@ -170,7 +144,6 @@ impl Samples<'_> {
         let source = self.source;
         for point in source.engine.points().present() {
             for station in source.engine.table().stations(point.id) {
-                self.created = self.since(station.session.began_ns());
                 self.of_station(point, station, value(station));
             }
         }
@@ -187,17 +160,8 @@ impl Samples<'_> {
         });
     }
 
-    /// One sample, and when its counter began.
     fn sample(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
         self.family.about.sample(self.out);
-        self.rest(value, &labels);
-        if let Created::At(moment) = self.created {
-            self.family.about.created(self.out);
-            self.rest(moment, &labels);
-        }
-    }
-
-    fn rest(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
         labels(self.out);
         self.out.push(b' ');
         value.write(self.out);

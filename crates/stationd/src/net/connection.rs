@@ -67,9 +67,8 @@ pub struct Connection {
     /// What it is waited for, once it is.
     interest: Option<Interest>,
     ending: Ending,
-    deadline_ns: Option<u64>,
-    /// The moment of ours that stands in the daemon's queue.
-    queued_ns: Option<u64>,
+    /// Something has to happen by this moment, or the connection is dropped; `None`: it may be idle.
+    pub deadline_ns: Option<u64>,
 }
 
 impl Connection {
@@ -83,7 +82,6 @@ impl Connection {
             interest: None,
             ending: Ending::No,
             deadline_ns: None,
-            queued_ns: None,
         }
     }
 
@@ -97,24 +95,26 @@ impl Connection {
     }
 
     /// Sends a letter, and empties it.
-    pub fn send(&mut self, letter: &mut Letter, turn: &mut Turn<'_>) -> Sent {
+    pub fn send(&mut self, letter: &mut Letter, turn: &Turn<'_>) -> Sent {
         if letter.is_empty() {
             return if self.outbox.is_empty() { Sent::All } else { Sent::Waits };
         }
         let waited = !self.outbox.is_empty();
         let sent = self.outbox.send(&self.socket, letter);
         if sent == Sent::Waits && !waited {
-            self.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
+            self.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
         }
         sent
     }
 
     /// Sends what waits.
-    pub fn go_on(&mut self, turn: &mut Turn<'_>) -> Sent {
+    pub fn go_on(&mut self, turn: &Turn<'_>) -> Sent {
         let before = self.outbox.len();
         let sent = self.outbox.go_on(&self.socket);
-        if self.outbox.len() < before {
-            self.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
+        if sent == Sent::All {
+            self.deadline_ns = None;
+        } else if self.outbox.len() < before {
+            self.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
         }
         sent
     }
@@ -139,12 +139,12 @@ impl Connection {
 
     /// Everything is said. A socket that is closed with bytes unread takes back what the other end has
     /// not read yet (TCP's reset), so some of them are read first.
-    fn linger(&mut self, turn: &mut Turn<'_>) -> Next {
+    fn linger(&mut self, turn: &Turn<'_>) -> Next {
         if shutdown(&self.socket, Shutdown::Write).is_err() {
             return Next::No;
         }
         self.ending = Ending::Lingers { left: LINGER_BYTES };
-        self.expect_by(Some(turn.now_ns + LINGER_NS), turn);
+        self.deadline_ns = Some(turn.now_ns + LINGER_NS);
         self.wait_for(Interest::Read, turn)
     }
 
@@ -161,7 +161,7 @@ impl Connection {
     }
 
     /// The end of a turn: waits for room where something waits, for requests otherwise.
-    pub fn rest(&mut self, sent: Sent, turn: &mut Turn<'_>) -> Next {
+    pub fn rest(&mut self, sent: Sent, turn: &Turn<'_>) -> Next {
         let interest = match sent {
             Sent::Gone => return Next::No,
             Sent::All => match self.ending {
@@ -174,7 +174,7 @@ impl Connection {
         self.wait_for(interest, turn)
     }
 
-    fn wait_for(&mut self, interest: Interest, turn: &mut Turn<'_>) -> Next {
+    fn wait_for(&mut self, interest: Interest, turn: &Turn<'_>) -> Next {
         let (socket, number) = (&self.socket, self.token.number());
         let watched = match self.interest.replace(interest) {
             Some(before) if before == interest => return Next::Yes,
@@ -182,44 +182,5 @@ impl Connection {
             None => turn.poller.add(socket, number, interest),
         };
         if watched.is_ok() { Next::Yes } else { Next::No }
-    }
-
-    /// Something has to happen by this moment, or the connection is dropped; `None`: it may be idle.
-    pub fn expect_by(&mut self, deadline_ns: Option<u64>, turn: &mut Turn<'_>) {
-        self.deadline_ns = deadline_ns;
-        if let Some(at_ns) = deadline_ns
-            && self.queued_ns.is_none_or(|queued| queued > at_ns)
-        {
-            if let Some(later_ns) = self.queued_ns.replace(at_ns) {
-                turn.timeouts.remove(later_ns, self.token.number());
-            }
-            turn.timeouts.add(at_ns, self.token.number());
-        }
-    }
-
-    /// It is about to be dropped: its moment goes from the queue.
-    pub fn leave(&mut self, turn: &mut Turn<'_>) {
-        if let Some(queued_ns) = self.queued_ns.take() {
-            turn.timeouts.remove(queued_ns, self.token.number());
-        }
-    }
-
-    /// Whether something has to happen.
-    pub fn is_expected(&self) -> bool {
-        self.deadline_ns.is_some()
-    }
-
-    /// A moment of the queue has come: whether it is this connection's last.
-    pub fn is_late(&mut self, turn: &mut Turn<'_>) -> bool {
-        if self.queued_ns.is_some_and(|queued| queued <= turn.now_ns) {
-            self.queued_ns = None;
-        }
-        match self.deadline_ns {
-            Some(deadline) if deadline <= turn.now_ns => true,
-            deadline => {
-                self.expect_by(deadline, turn);
-                false
-            }
-        }
     }
 }

@@ -183,39 +183,9 @@ fn send<'a>(socket: impl AsFd, parts: impl Iterator<Item = &'a [u8]>) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use std::{io::Read, os::unix::net::UnixStream};
+    use std::os::unix::net::UnixStream;
 
     use super::*;
-
-    fn letter() -> Letter {
-        let mut letter = Letter::default();
-        letter.words().extend_from_slice(b"{\"result\":");
-        letter.share(Rc::new(vec![b'7'; 300_000]));
-        letter.words().extend_from_slice(b"}\n");
-        letter.words().extend_from_slice(b"{\"result\":");
-        letter.share(Rc::new(b"[]".to_vec()));
-        letter.words().extend_from_slice(b"}\n");
-        letter
-    }
-
-    #[test]
-    fn a_letter_arrives_whole_however_slowly_it_is_taken() {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        ours.set_nonblocking(true).unwrap();
-        let (mut outbox, mut letter) = (Outbox::default(), letter());
-        let whole = letter.len();
-        assert_eq!(outbox.send(&ours, &mut letter), Sent::Waits);
-        assert!(letter.is_empty() && outbox.len() < whole);
-        let (mut got, mut some) = (Vec::new(), [0; 7919]);
-        while got.len() < whole {
-            let read = theirs.read(&mut some).unwrap();
-            got.extend_from_slice(&some[..read]);
-            assert_ne!(outbox.go_on(&ours), Sent::Gone);
-        }
-        assert!(outbox.is_empty());
-        assert_eq!(got.len(), whole);
-        assert!(got.starts_with(b"{\"result\":7777") && got.ends_with(b"777}\n{\"result\":[]}\n"));
-    }
 
     #[test]
     fn a_shared_body_is_not_copied_while_it_waits() {
@@ -226,12 +196,5 @@ mod tests {
         letter.share(Rc::clone(&body));
         assert_eq!(outbox.send(&ours, &mut letter), Sent::Waits);
         assert_eq!(Rc::strong_count(&body), 3);
-    }
-
-    #[test]
-    fn anyone_who_has_left_is_gone() {
-        let (ours, theirs) = UnixStream::pair().unwrap();
-        drop(theirs);
-        assert_eq!(Outbox::default().send(&ours, &mut letter()), Sent::Gone);
     }
 }

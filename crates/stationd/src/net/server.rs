@@ -17,6 +17,7 @@ use super::{
     Turn,
     connection::{Connection, Ending, Next, PATIENCE_NS, Received},
     outbox::{Letter, Outbox, Sent},
+    poller::{Interest, Poller},
     token::Token,
 };
 use crate::tally::{Reason, Tally};
@@ -26,6 +27,8 @@ const RECEIVE: usize = 16 * 1024;
 /// A letter of this length is sent before the next request is answered: so much and one reply is the most that waits for a
 /// connection.
 const LETTER: usize = 64 * 1024;
+/// A door that could not let anybody in for want of descriptors is tried again after so long.
+const NO_ROOM_NS: u64 = 100_000_000;
 /// Anyone who is being answered is left alone for so long; no one on the same machine takes longer to read a reply.
 const GRACE_NS: u64 = 1_000_000_000;
 
@@ -65,6 +68,9 @@ pub(crate) trait Protocol {
     /// The longest request, bytes.
     const LONGEST: usize;
 
+    /// The listener's token.
+    const DOOR: Token;
+
     fn token(place: u32) -> Token;
     /// How many are connected.
     fn count(tally: &mut Tally) -> &mut usize;
@@ -79,7 +85,10 @@ pub(crate) trait Protocol {
 #[derive(Debug)]
 pub(crate) struct Server<P: Protocol> {
     listener: Listener,
-    /// A place for each connection that there may be.
+    /// When a door that could let nobody in is tried again, ns since boot.
+    closed_until_ns: Option<u64>,
+    most: usize,
+    /// A place for each connection that there was at a time.
     clients: Vec<Option<Client<P::State>>>,
     buffer: Vec<u8>,
     responder: Responder<P>,
@@ -133,28 +142,41 @@ impl<P: Protocol> Server<P> {
     /// Serves anyone who comes through this door, so many at a time.
     pub(crate) fn new(listener: Listener, most: usize, protocol: P) -> Self {
         let responder = Responder { protocol, letter: Letter::default() };
-        let clients = (0..most).map(|_| None).collect();
-        Self { listener, clients, buffer: vec![0; RECEIVE], responder }
+        let (clients, buffer) = (Vec::new(), vec![0; RECEIVE]);
+        Self { listener, closed_until_ns: None, most, clients, buffer, responder }
     }
 
-    /// The door, to be waited for.
-    pub(crate) fn listener(&self) -> &Listener {
-        &self.listener
+    /// Waits for who comes.
+    pub(crate) fn open(&self, poller: &Poller) -> rustix::io::Result<()> {
+        poller.add(&self.listener, P::DOOR.number(), Interest::Read)
     }
 
-    /// Lets in the first who is at the door; whether there is room for more descriptors. Others make the next turn.
-    pub(crate) fn open(&mut self, turn: &mut Turn<'_>) -> bool {
+    /// Lets in the first who is at the door; others make the next turn. A door without room is not waited for: it would
+    /// be ready at once, again and again.
+    pub(crate) fn accept(&mut self, turn: &mut Turn<'_>) {
         match self.listener.accept() {
             Accepted::Connection(socket) => self.admit(socket, turn),
             Accepted::Nothing => {}
-            Accepted::NoRoom => return false,
+            Accepted::NoRoom => {
+                turn.poller.remove(&self.listener);
+                self.closed_until_ns = Some(turn.now_ns + NO_ROOM_NS);
+            }
         }
-        true
+    }
+
+    fn place(&mut self, turn: &mut Turn<'_>) -> Option<usize> {
+        if let Some(free) = self.clients.iter().position(Option::is_none) {
+            return Some(free);
+        }
+        if self.clients.len() < self.most {
+            self.clients.push(None);
+            return Some(self.clients.len() - 1);
+        }
+        self.displace(turn)
     }
 
     fn admit(&mut self, socket: OwnedFd, turn: &mut Turn<'_>) {
-        let free = self.clients.iter().position(Option::is_none);
-        let Some(place) = free.or_else(|| self.displace(turn)) else {
+        let Some(place) = self.place(turn) else {
             turn.tally.drop_for(Reason::Refused);
             let Responder { protocol, letter } = &mut self.responder;
             protocol.refuse(letter);
@@ -164,7 +186,7 @@ impl<P: Protocol> Server<P> {
         };
         let mut connection = Connection::new(socket, P::token(place as u32));
         if P::IDLE_NS.is_some() {
-            connection.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
+            connection.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
         }
         let (activity, since_ns, state) = (Activity::Idle, turn.now_ns, P::State::default());
         self.clients[place] = Some(Client { connection, activity, since_ns, state });
@@ -211,17 +233,33 @@ impl<P: Protocol> Server<P> {
         }
     }
 
-    /// A connection's patience, or ours with it, may be at its end.
-    pub(crate) fn late(&mut self, place: u32, turn: &mut Turn<'_>) {
-        let Some(Some(client)) = self.clients.get_mut(place as usize) else { return };
-        if client.connection.is_late(turn) {
+    /// When [`Self::late`] wants to be called, ns since boot.
+    pub(crate) fn due(&self) -> Option<u64> {
+        let deadlines = self.all().filter_map(|(_, one)| one.connection.deadline_ns);
+        deadlines.chain(self.closed_until_ns).min()
+    }
+
+    /// A moment has come: connections whose patience, or ours with them, is at its end are dropped.
+    pub(crate) fn late(&mut self, turn: &mut Turn<'_>) -> rustix::io::Result<()> {
+        let now_ns = turn.now_ns;
+        let is_over = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| at_ns <= now_ns);
+        if is_over(self.closed_until_ns) {
+            self.closed_until_ns = None;
+            self.open(turn.poller)?;
+        }
+        for place in 0..self.clients.len() {
+            let Some(client) = &self.clients[place] else { continue };
+            if !is_over(client.connection.deadline_ns) {
+                continue;
+            }
             if client.connection.waits() {
                 turn.tally.drop_for(Reason::Stalled);
             } else if !client.connection.input.is_empty() {
                 turn.tally.drop_for(Reason::Unfinished);
             }
-            self.drop(place as usize, turn);
+            self.drop(place, turn);
         }
+        Ok(())
     }
 
     /// Sends what no one asked for at this moment to everybody who has taken what came before: what `write` writes for a
@@ -248,8 +286,7 @@ impl<P: Protocol> Server<P> {
     }
 
     fn drop(&mut self, place: usize, turn: &mut Turn<'_>) {
-        if let Some(mut client) = self.clients[place].take() {
-            client.connection.leave(turn);
+        if self.clients[place].take().is_some() {
             *P::count(turn.tally) -= 1;
         }
     }
@@ -335,12 +372,10 @@ impl<P: Protocol> Responder<P> {
         let connection = &mut client.connection;
         if sent == Sent::All {
             match connection.input.is_empty() {
-                true => {
-                    connection.expect_by(P::IDLE_NS.map(|idle| turn.now_ns + idle), turn);
-                }
+                true => connection.deadline_ns = P::IDLE_NS.map(|idle| turn.now_ns + idle),
                 // The rest of a request is expected; each whole one begins the wait anew.
-                false if progress || !connection.is_expected() => {
-                    connection.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
+                false if progress || connection.deadline_ns.is_none() => {
+                    connection.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
                 }
                 false => {}
             }

@@ -154,32 +154,13 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_is_found_at_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("c");
-        std::fs::write(&path, "interface = a\nmax-age = 7s\nubus-names = onw\n").unwrap();
-        let flags =
-            parse(&["--check", "--config", path.to_str().unwrap(), "--set", "seccomp=no"]).unwrap();
-        let (options, faults) = flags.examined();
-        let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
-        assert_eq!(faults.len(), 3, "{faults:?}");
-        assert!(
-            faults[0].ends_with("c:1: unknown key \"interface\": did you mean \"interfaces\"?")
-        );
-        assert!(faults[1].ends_with("c:3: ubus-names: unknown \"onw\": did you mean \"own\"?"));
-        assert_eq!(faults[2], "--set: seccomp: unknown \"no\": did you mean \"on\"?");
-        assert_eq!(options.max_age.as_secs(), 7);
-        assert_eq!(flags.options().unwrap_err().to_string(), faults[0]);
-        let both = parse(&["--check", "--once"]).unwrap_err().to_string();
-        assert_eq!(both, "--check: cannot be given with --once: give one of them");
-    }
-
-    #[test]
     fn a_wrong_word_is_reported_with_what_would_be_right() {
         let message = |words: &[&str]| linux::error::chain(&parse(words).unwrap_err());
         assert_eq!(message(&["--onec"]), "--onec: unknown flag: did you mean \"--once\"?");
         let missing = "cannot read the command line (--help shows examples): missing argument for option '--set'";
         assert_eq!(message(&["--set"]), missing);
+        let both = "--check: cannot be given with --once: give one of them";
+        assert_eq!(message(&["--check", "--once"]), both);
         assert_eq!(message(&["--set", "x"]), "--set: \"x\" is not a setting: write KEY=VALUE");
         let flags = parse(&["--set", "ubus-names=onw"]).unwrap();
         let error = flags.options().unwrap_err().to_string();

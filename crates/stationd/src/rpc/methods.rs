@@ -199,13 +199,4 @@ mod tests {
         assert_eq!(number_of("WiFi.AccessPoint.1.AssociatedDevice."), None);
         assert_eq!(number_of("WiFi.Radio.1."), None);
     }
-
-    #[test]
-    fn a_fault_is_one_line_of_json() {
-        let mut out = Vec::new();
-        write_fault(&Fault { id: None, code: -32700, message: "no \"JSON\"\n".into() }, &mut out);
-        let message_text =
-            br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no \"JSON\"\n"}}"#;
-        assert_eq!(out, [message_text.as_slice(), b"\n"].concat());
-    }
 }

@@ -62,6 +62,8 @@ impl Protocol for Rpc {
     const IDLE_NS: Option<u64> = None;
     const LONGEST: usize = LONGEST;
 
+    const DOOR: Token = Token::RpcListener;
+
     fn token(place: u32) -> Token {
         Token::Rpc(place)
     }

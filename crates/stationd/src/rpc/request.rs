@@ -168,8 +168,6 @@ fn not_a_request(line: &[u8], error: &serde_json::Error) -> Fault<'static> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn text(text: &str) -> Option<Text<'_>> {
@@ -243,18 +241,5 @@ mod tests {
     fn a_fault_names_the_request_where_it_can() {
         let line = br#"{"jsonrpc":"2.0","id":"x","method":"getEvents","params":{"x":1}}"#;
         assert_eq!(parse(line).unwrap_err().id, Some("\"x\""));
-    }
-
-    proptest! {
-        #[test]
-        fn any_line_is_read_without_panic(line: Vec<u8>) {
-            let _ = parse(&line);
-        }
-
-        #[test]
-        fn any_parameters_are_read_without_panic(method in "getEvents|getStationStats", params: String) {
-            let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
-            let _ = parse(line.as_bytes());
-        }
     }
 }

@@ -278,21 +278,6 @@ mod tests {
     }
 
     #[test]
-    fn the_clocks_alone_are_no_change() {
-        let mut station = station();
-        let reading = StationReading {
-            rx_packets: Some(7),
-            inactive_ms: Some(10),
-            connected_s: Some(1),
-            ..StationReading::default()
-        };
-        assert!(station.take(&reading).any);
-        let later = StationReading { inactive_ms: Some(1010), connected_s: Some(2), ..reading };
-        assert!(!station.take(&later).any);
-        assert!(station.take(&StationReading { rx_packets: Some(8), ..later }).any);
-    }
-
-    #[test]
     fn the_strengths_that_were_seen_have_a_rounded_mean() {
         let mut station = station();
         for dbm in [-40, -51, -60] {

@@ -1,7 +1,6 @@
 //! The station table under polls and events, in and out of order.
 
 use linux::nl80211::Count;
-use proptest::prelude::*;
 
 use super::*;
 
@@ -33,55 +32,12 @@ fn left(changes: &[Change]) -> Vec<(u8, bool)> {
 }
 
 #[test]
-fn a_poll_finds_who_came_and_who_went() {
-    let mut table = Table::default();
-    poll(&mut table, 0, &[reading(1, 5), reading(2, 6)]);
-    assert_eq!(table.take_changes().len(), 2);
-    poll(&mut table, 0, &[reading(2, 7), reading(3, 1)]);
-    assert_eq!(stations(&table, 0), [2, 3]);
-    assert_eq!(left(&table.take_changes()), [(1, false)]);
-    poll(&mut table, 0, &[]);
-    assert!(table.is_empty());
-}
-
-#[test]
 fn the_other_access_points_stations_are_none_of_a_polls_business() {
     let mut table = Table::default();
     poll(&mut table, 0, &[reading(1, 5)]);
     poll(&mut table, 1, &[reading(1, 9)]);
     poll(&mut table, 0, &[]);
     assert_eq!((stations(&table, 0), stations(&table, 1)), (vec![], vec![1]));
-}
-
-#[test]
-fn a_session_ends_with_the_kernels_last_word() {
-    let mut table = Table::default();
-    poll(&mut table, 0, &[reading(1, 5)]);
-    table.take_changes();
-    table.left(0, &reading(1, 12), Some(8));
-    let changes = table.take_changes();
-    let [Change::Left(ended)] = &changes[..] else { panic!("{changes:?}") };
-    assert_eq!((ended.rx_packets, ended.rx_bytes), (Some(12), Some(1200)));
-    assert_eq!((ended.exact, ended.reason), (true, Some(8)));
-    // An event about somebody who is not there is nothing.
-    table.left(0, &reading(1, 12), None);
-    assert_eq!(table.take_changes(), []);
-}
-
-#[test]
-fn a_station_that_leaves_and_returns_between_two_polls_is_two_sessions() {
-    let mut table = Table::default();
-    let at = |when, packets| StationReading {
-        associated_at_boottime_ns: Some(when),
-        ..reading(1, packets)
-    };
-    poll(&mut table, 0, &[at(10, 500)]);
-    table.take_changes();
-    poll(&mut table, 0, &[at(20, 3)]);
-    assert_eq!(left(&table.take_changes()), [(1, false)]);
-    let row = table.stations(0).next().unwrap();
-    assert_eq!(row.counter(Counted::RxPackets), Some(3));
-    assert_eq!(row.session.began_ns(), 20);
 }
 
 #[test]
@@ -156,59 +112,4 @@ fn a_slot_is_used_again_and_its_generation_reports() {
     assert_eq!(table.stations(0).next().unwrap().slot, 1);
     poll(&mut table, 0, &[reading(3, 5)]);
     assert_eq!(table.stations(0).next().unwrap().slot, 0);
-}
-
-/// Anything that may happen to a table.
-#[derive(Clone, Debug)]
-enum Happening {
-    Poll(PointId, Vec<(u8, u32)>),
-    Joined(PointId, u8),
-    Left(PointId, u8, u32),
-    Clear(PointId),
-}
-
-fn happening() -> impl Strategy<Value = Happening> {
-    let station = 0_u8..6;
-    prop_oneof![
-        4 => (0_u16..2, prop::collection::vec((station.clone(), any::<u32>()), 0..8))
-            .prop_map(|(point, stations)| Happening::Poll(point, stations)),
-        2 => (0_u16..2, station.clone()).prop_map(|(point, station)| Happening::Joined(point, station)),
-        2 => (0_u16..2, station, any::<u32>())
-            .prop_map(|(point, station, packets)| Happening::Left(point, station, packets)),
-        1 => (0_u16..2).prop_map(Happening::Clear),
-    ]
-}
-
-proptest! {
-    #[test]
-    fn arrivals_less_departures_are_who_is_there(happenings in prop::collection::vec(happening(), 0..40)) {
-        let mut table = Table::default();
-        let (mut arrived, mut gone) = (0, 0);
-        for happening in happenings {
-            match happening {
-                Happening::Poll(point, stations) => {
-                    let readings: Vec<_> = stations.iter().map(|(s, p)| reading(*s, *p)).collect();
-                    poll(&mut table, point, &readings);
-                }
-                Happening::Joined(point, station) => {
-                    table.joined(point, &reading(station, 0), 1);
-                }
-                Happening::Left(point, station, packets) => {
-                    table.left(point, &reading(station, packets), None);
-                }
-                Happening::Clear(point) => table.clear(point),
-            }
-            for change in table.take_changes() {
-                match change {
-                    Change::Arrived(slot, _) => {
-                        arrived += 1;
-                        prop_assert!(slot < 12, "slots are used again");
-                    }
-                    Change::Left(_) => gone += 1,
-                }
-            }
-            prop_assert_eq!(table.len(), arrived - gone);
-            prop_assert_eq!(table.count(0) + table.count(1), table.len());
-        }
-    }
 }

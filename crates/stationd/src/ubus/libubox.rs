@@ -71,14 +71,12 @@ fn write(writer: &mut Writer<'_>, name: &str, tree: &Tree) {
         Tree::Int64(value) => writer.total(name, *value as u64),
         Tree::Text(value) => writer.text(name, value),
         Tree::List(values) => {
-            let open = writer.list(name);
-            values.iter().for_each(|value| write(writer, "", value));
-            writer.close(open);
+            writer.list(name, |writer| values.iter().for_each(|value| write(writer, "", value)));
         }
         Tree::Table(values) => {
-            let open = writer.table(name);
-            values.iter().for_each(|(name, value)| write(writer, name, value));
-            writer.close(open);
+            writer.table(name, |writer| {
+                values.iter().for_each(|(name, value)| write(writer, name, value));
+            });
         }
     }
 }

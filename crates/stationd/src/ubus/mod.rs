@@ -62,6 +62,8 @@ pub struct Ubus {
     /// Before the names of the field's objects, so that they do not collide with the field's.
     prefix: &'static str,
     pause_ns: u64,
+    /// When the broker is looked for again, ns since boot.
+    again_ns: u64,
     link: Option<Link>,
     server: Server,
 }
@@ -102,7 +104,7 @@ impl Ubus {
             clients: Replies::new(shapes::CLIENT),
             assoc_list: Replies::with_clocks(shapes::ASSOC),
         };
-        Self { path, prefix, pause_ns: FIRST_PAUSE_NS, link: None, server }
+        Self { path, prefix, pause_ns: FIRST_PAUSE_NS, again_ns: 0, link: None, server }
     }
 
     /// Looks for the broker.
@@ -119,7 +121,7 @@ impl Ubus {
         if connection.rest(Sent::All, turn) == Next::No {
             return self.wait(turn);
         }
-        connection.expect_by(Some(turn.now_ns + GREETING_NS), turn);
+        connection.deadline_ns = Some(turn.now_ns + GREETING_NS);
         self.link = Some(Link {
             connection,
             is_in: false,
@@ -128,8 +130,8 @@ impl Ubus {
         });
     }
 
-    fn wait(&mut self, turn: &mut Turn<'_>) {
-        turn.timeouts.add(turn.now_ns + self.pause_ns, Token::Broker.number());
+    fn wait(&mut self, turn: &Turn<'_>) {
+        self.again_ns = turn.now_ns + self.pause_ns;
         self.pause_ns = (2 * self.pause_ns).min(LONGEST_PAUSE_NS);
     }
 
@@ -158,21 +160,22 @@ impl Ubus {
         }
     }
 
+    /// When [`Self::late`] wants to be called, ns since boot.
+    pub fn due(&self) -> Option<u64> {
+        self.link.as_ref().map_or(Some(self.again_ns), |link| link.connection.deadline_ns)
+    }
+
     /// A moment has come: to look for the broker, or to leave one that is silent.
     pub fn late(&mut self, turn: &mut Turn<'_>) {
-        match &mut self.link {
-            None => self.connect(turn),
-            Some(link) => {
-                if link.connection.is_late(turn) {
-                    self.leave(turn);
-                }
-            }
+        match self.due() {
+            Some(due) if due <= turn.now_ns && self.link.is_none() => self.connect(turn),
+            Some(due) if due <= turn.now_ns => self.leave(turn),
+            _ => {}
         }
     }
 
-    fn leave(&mut self, turn: &mut Turn<'_>) {
-        let Some(mut link) = self.link.take() else { return };
-        link.connection.leave(turn);
+    fn leave(&mut self, turn: &Turn<'_>) {
+        self.link = None;
         turn.engine.trace().event(ZONE, Level::Info, format_args!("the broker has left"));
         self.wait(turn);
     }
@@ -237,7 +240,7 @@ impl Link {
             contents.clear();
             let fields = event.fields(points);
             shapes::event(&fields, &mut Writer::new(&mut contents));
-            let heard = self.heard(Some(event.session().point));
+            let heard = self.heard(Some(event.session.point));
             heard.for_each(|id| frame::notify(id, fields.event, &contents, out));
         }
     }
@@ -261,7 +264,7 @@ impl Link {
             Said::Hello => {
                 self.is_in = true;
                 trace.event(ZONE, Level::Info, format_args!("the broker has let us in"));
-                self.connection.expect_by(None, turn);
+                self.connection.deadline_ns = None;
             }
             Said::Object { seq, object: Some(id) } => {
                 self.offered.added(seq, id);

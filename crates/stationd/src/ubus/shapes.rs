@@ -4,7 +4,7 @@
 //! What is unknown is left out, never 0; only `getStationStatsBrief`, whose readers expect fourteen
 //! keys, has `null`. docs/guide/ubus.md has a table of every key. It asks no one and sends nothing.
 
-use linux::nl80211::{Address, Rate, RateMode};
+use linux::nl80211::{Rate, RateMode};
 
 use super::blobmsg::Writer;
 use crate::{
@@ -24,14 +24,11 @@ pub(super) const ASSOC: usize = 700;
 
 /// prplOS: `{"retval":[{…}, …]}`, fourteen values of each station.
 pub(super) fn brief(point: &Point, table: &Table, out: &mut Vec<u8>) {
-    let mut writer = Writer::new(out);
-    let list = writer.list("retval");
-    for station in table.stations(point.id) {
-        let table = writer.table("");
-        brief_station(point, station, &mut writer);
-        writer.close(table);
-    }
-    writer.close(list);
+    Writer::new(out).list("retval", |writer| {
+        for station in table.stations(point.id) {
+            writer.table("", |writer| brief_station(point, station, writer));
+        }
+    });
 }
 
 fn brief_station(point: &Point, station: &Station, writer: &mut Writer<'_>) {
@@ -54,18 +51,17 @@ fn brief_station(point: &Point, station: &Station, writer: &mut Writer<'_>) {
 /// prplOS: the same of all parameters that are known.
 pub(super) fn stats(point: &Point, table: &Table, out: &mut Vec<u8>) {
     let wall_offset_ns = wall_offset_ns();
-    let mut writer = Writer::new(out);
-    let list = writer.list("retval");
-    for station in table.stations(point.id) {
-        let table = writer.table("");
-        for parameter in &PARAMETERS {
-            if let Some(value) = parameter.read(station, point) {
-                write(parameter.name, &value, wall_offset_ns, &mut writer);
-            }
+    Writer::new(out).list("retval", |writer| {
+        for station in table.stations(point.id) {
+            writer.table("", |writer| {
+                for parameter in &PARAMETERS {
+                    if let Some(value) = parameter.read(station, point) {
+                        write(parameter.name, &value, wall_offset_ns, writer);
+                    }
+                }
+            });
         }
-        writer.close(table);
-    }
-    writer.close(list);
+    });
 }
 
 fn write(name: &str, value: &Value, wall_offset_ns: i64, writer: &mut Writer<'_>) {
@@ -85,18 +81,13 @@ fn write(name: &str, value: &Value, wall_offset_ns: i64, writer: &mut Writer<'_>
 pub(super) fn clients(point: &Point, table: &Table, out: &mut Vec<u8>) {
     let mut writer = Writer::new(out);
     writer.known("freq", point.frequency.map(u64::from), Writer::count);
-    let all = writer.table("clients");
-    for station in table.stations(point.id) {
-        let table = named(&mut writer, station.address());
-        client(station, &mut writer);
-        writer.close(table);
-    }
-    writer.close(all);
-}
-
-/// A table whose name is a station's address, as hostapd and usteer write it.
-fn named(writer: &mut Writer<'_>, station: Address) -> super::blobmsg::Open {
-    writer.table(std::str::from_utf8(&address::lower(station)).unwrap_or_default())
+    writer.table("clients", |writer| {
+        for station in table.stations(point.id) {
+            let address = address::lower(station.address());
+            let name = std::str::from_utf8(&address).unwrap_or_default();
+            writer.table(name, |writer| client(station, writer));
+        }
+    });
 }
 
 /// hostapd's words for a station's state, each with its key.
@@ -141,14 +132,11 @@ fn client(station: &Station, writer: &mut Writer<'_>) {
 
 /// iwinfo: `{"results":[{…}, …]}`.
 pub(super) fn assoc_list(point: &Point, table: &Table, out: &mut Vec<u8>) {
-    let mut writer = Writer::new(out);
-    let list = writer.list("results");
-    for station in table.stations(point.id) {
-        let table = writer.table("");
-        assoc(point, station, &mut writer);
-        writer.close(table);
-    }
-    writer.close(list);
+    Writer::new(out).list("results", |writer| {
+        for station in table.stations(point.id) {
+            writer.table("", |writer| assoc(point, station, writer));
+        }
+    });
 }
 
 /// iwinfo's values of one station.
@@ -168,19 +156,19 @@ pub(super) fn assoc(point: &Point, station: &Station, writer: &mut Writer<'_>) {
         writer.flag("wme", flags.wme());
         writer.flag("mfp", flags.mfp());
     }
-    let rx = writer.table("rx");
-    writer.known("drop_misc", station.counter(Counted::RxDropped), Writer::total);
-    writer.known("packets", station.counter(Counted::RxPackets), Writer::count);
-    writer.known("bytes", station.counter(Counted::RxBytes), Writer::total);
-    rate(station.rx_rate, writer);
-    writer.close(rx);
-    let tx = writer.table("tx");
-    writer.known("failed", station.counter(Counted::TxFailed), Writer::count);
-    writer.known("retries", station.counter(Counted::TxRetries), Writer::count);
-    writer.known("packets", station.counter(Counted::TxPackets), Writer::count);
-    writer.known("bytes", station.counter(Counted::TxBytes), Writer::total);
-    rate(station.tx_rate, writer);
-    writer.close(tx);
+    writer.table("rx", |writer| {
+        writer.known("drop_misc", station.counter(Counted::RxDropped), Writer::total);
+        writer.known("packets", station.counter(Counted::RxPackets), Writer::count);
+        writer.known("bytes", station.counter(Counted::RxBytes), Writer::total);
+        rate(station.rx_rate, writer);
+    });
+    writer.table("tx", |writer| {
+        writer.known("failed", station.counter(Counted::TxFailed), Writer::count);
+        writer.known("retries", station.counter(Counted::TxRetries), Writer::count);
+        writer.known("packets", station.counter(Counted::TxPackets), Writer::count);
+        writer.known("bytes", station.counter(Counted::TxBytes), Writer::total);
+        rate(station.tx_rate, writer);
+    });
 }
 
 fn rate(rate: Option<Rate>, writer: &mut Writer<'_>) {
@@ -213,15 +201,15 @@ pub(super) fn events(log: &Events, since: u64, points: &Points, out: &mut Vec<u8
     let mut writer = Writer::new(out);
     writer.count("missed", missed);
     writer.count("next", log.next());
-    let list = writer.list("events");
-    for one in events {
-        let table = writer.table("");
-        let fields = one.fields(points);
-        writer.text("event", fields.event);
-        event(&fields, &mut writer);
-        writer.close(table);
-    }
-    writer.close(list);
+    writer.list("events", |writer| {
+        for one in events {
+            let fields = one.fields(points);
+            writer.table("", |writer| {
+                writer.text("event", fields.event);
+                event(&fields, writer);
+            });
+        }
+    });
 }
 
 /// The contents of one event, but what it is called.

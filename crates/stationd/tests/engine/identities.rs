@@ -107,17 +107,6 @@ fn of_an_answer_that_was_cut_the_last_line_is_left_out() {
 }
 
 #[test]
-fn who_left_before_its_identity_came_is_forgotten() {
-    let (world, mut setup, first) = asked(1);
-    world.lock().leave(address(1));
-    setup.hear();
-    setup.control.answer(&first, &known(&first.station, 1));
-    setup.hear();
-    assert_eq!(setup.engine.table().len(), 0);
-    assert!(!setup.engine.is_settling());
-}
-
-#[test]
 fn an_answer_about_the_last_association_is_not_given_to_the_next() {
     // The slot is used again, by another station and by the same.
     for number in [2, 1] {
