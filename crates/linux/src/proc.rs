@@ -59,10 +59,7 @@ pub struct Reader {
 
 impl Reader {
     /// Opens the file.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Read`] where it is absent or forbidden.
+    /// Fails with [`Error::Read`] where it is absent or forbidden.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
         let fd = open(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
@@ -71,10 +68,7 @@ impl Reader {
     }
 
     /// The file's bytes of this moment, in `buffer`, which grows as needed.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Read`]; a thread that has ended gives `ESRCH` or `ENOENT`.
+    /// Fails with [`Error::Read`]; a thread that has ended gives `ESRCH` or `ENOENT`.
     pub fn read<'a>(&self, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], Error> {
         let length = match &self.kept {
             Some(fd) => fill(fd, buffer),
@@ -85,10 +79,7 @@ impl Reader {
     }
 
     /// Reads and parses.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Malformed`] where `parse` answers `None`, or what [`Reader::read`] says.
+    /// Fails with [`Error::Malformed`] where `parse` answers `None`, or what [`Reader::read`] says.
     pub fn parse<T>(
         &self,
         buffer: &mut Vec<u8>,
@@ -155,10 +146,7 @@ pub struct TaskList {
 
 impl TaskList {
     /// Opens `/proc/PID/task`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Read`] where there is no such process.
+    /// Fails with [`Error::Read`] where there is no such process.
     pub fn open(pid: u32) -> Result<Self, Error> {
         let path = PathBuf::from(format!("/proc/{pid}/task"));
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -185,10 +173,6 @@ impl TaskList {
 }
 
 /// The ids of all processes.
-///
-/// # Errors
-///
-/// [`Error::Read`] where `/proc` is not mounted.
 pub fn pids() -> Result<Vec<u32>, Error> {
     let fail = |source| Error::Read { path: "/proc".into(), source };
     let mut pids = Vec::new();

@@ -21,12 +21,7 @@ use crate::error::checked;
 
 /// Starts `command`; if `group` names a control group's folder, its first instruction is executed there.
 ///
-/// The child starts with no signal blocked, whatever the caller has blocked for [`Signals`].
-///
-/// # Errors
-///
-/// What the system says of the group or of the program; the two are told apart only in that an
-/// unusable group fails before anything is started.
+/// An unusable group fails before anything is started. The child starts with no signal blocked, whatever the caller has blocked for [`Signals`].
 pub fn spawn_in(group: Option<&Path>, mut command: Command) -> io::Result<Child> {
     let entry = group.map(open_entry).transpose()?;
     let enter = move || {
@@ -58,10 +53,7 @@ pub struct Signals {
 
 impl Signals {
     /// Blocks these signals for the calling thread and opens a descriptor that tells of them.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` for a number that is no signal, `EMFILE` and the like.
+    /// Fails with `EINVAL` for a number that is no signal, `EMFILE` and the like.
     pub fn block(signals: &[Signal]) -> io::Result<Self> {
         let set = set_of(signals);
         // SAFETY: `set` is an initialised signal set that outlives the call, and the old set may be null.
@@ -95,10 +87,7 @@ pub fn watch(pid: u32) -> Option<OwnedFd> {
 }
 
 /// Ends a process at once.
-///
-/// # Errors
-///
-/// `ESRCH` where there is none, `EPERM` where it is not ours.
+/// Fails with `ESRCH` where there is none, `EPERM` where it is not ours.
 pub fn kill(pid: u32) -> io::Result<()> {
     let pid = own_pid(pid).ok_or(rustix::io::Errno::SRCH)?;
     Ok(rustix::process::kill_process(pid, Signal::KILL)?)

@@ -81,10 +81,6 @@ pub struct Attached {
 
 impl Attached {
     /// Opens every wanted event on everybody; they stay as their attributes say, disabled or not.
-    ///
-    /// # Errors
-    ///
-    /// The first event or ring that the kernel refused.
     pub fn open(scope: &Scope<'_>, wanted: &[Wanted], rings: &Rings) -> Result<Self, Error> {
         let mut attached = Self {
             rings: rings.open()?,
