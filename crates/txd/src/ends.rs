@@ -95,10 +95,6 @@ impl Flow {
 }
 
 /// Sends frames until it is told to stop.
-///
-/// # Errors
-///
-/// The system's, where the interface has gone.
 pub fn source(socket: &OwnedFd, flow: Flow, talk: &Arc<Talk>) -> io::Result<()> {
     let mut frame = frames::blank(flow.bytes);
     talk.source.store(rustix::thread::gettid().as_raw_nonzero().get() as u32, Ordering::SeqCst);

@@ -143,10 +143,7 @@ impl Path {
     }
 
     /// Sends until it is asked to end, or until its card is gone.
-    ///
-    /// # Errors
-    ///
-    /// An interface that cannot be read.
+    /// Fails where an interface cannot be read.
     pub fn run(mut self) -> io::Result<()> {
         self.marks.begin();
         let result = self.send();

@@ -210,10 +210,7 @@ pub struct TimedOut {
 }
 
 /// Waits until something is done. The question gets the time at which it is asked, ns.
-///
-/// # Errors
-///
-/// [`TimedOut`] after the bound; the answer was still no then.
+/// Fails with [`TimedOut`] after the bound; the answer was still no then.
 pub fn wait_for(
     wait: &mut Wait,
     host: &mut impl Host,

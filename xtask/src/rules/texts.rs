@@ -9,7 +9,7 @@ const HOST: [&str; 4] = ["analysis", "headroom", "lab", "report"];
 
 /// A call of `join` there takes a literal or a constant of ours. These arguments are ours all the same: the file, the
 /// argument, and where it comes from.
-const OURS: [(&str, &str, &str); 14] = [
+const OURS: [(&str, &str, &str); 15] = [
     ("crates/lab/src/host.rs", "program", "the names of programs that headroom drives"),
     ("crates/lab/src/program.rs", "name", "the names of our programs"),
     ("crates/lab/src/device_file.rs", "path", "what the user's device file names"),
@@ -30,6 +30,11 @@ const OURS: [(&str, &str, &str); 14] = [
     ("crates/headroom/src/explain.rs", "name", "a trial's name, for a message"),
     ("crates/headroom/src/options.rs", "folder", "the build's own folders"),
     ("crates/headroom/src/commands/index.rs", "entry.name", "a name that the folder itself gave"),
+    (
+        "crates/headroom/src/commands/manual.rs",
+        "format!(\"{name}.1\")",
+        "the names of our own verbs",
+    ),
     ("crates/headroom/src/commands/check.rs", "file", "what the user's study file names"),
     ("crates/headroom/src/commands/kinds.rs", "file", "the same"),
 ];
