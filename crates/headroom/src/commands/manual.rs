@@ -1,4 +1,5 @@
-//! `headroom manual`: a page of the manual for each verb, made from the same words as `--help`.
+//! `headroom manual` and `headroom completions`: pages of the manual and what a shell completes, made from the same words as
+//! `--help`.
 
 use std::fs;
 
@@ -7,6 +8,7 @@ use clap::CommandFactory;
 use crate::{
     failure::{Failure, Verdict},
     flags::{self, Flags},
+    output,
 };
 
 pub(crate) fn write(flags: &flags::Manual) -> Result<Verdict, Failure> {
@@ -17,5 +19,13 @@ pub(crate) fn write(flags: &flags::Manual) -> Result<Verdict, Failure> {
             let folder = folder.display();
             Failure::Environment(format!("cannot write the manual into {folder}: {error}"))
         })?;
+    Ok(Verdict::Pass)
+}
+
+pub(crate) fn completions(flags: &flags::Completions) -> Result<Verdict, Failure> {
+    let mut script = Vec::new();
+    // Into memory first: clap_complete panics where its reader has left.
+    clap_complete::generate(flags.shell, &mut Flags::command(), "headroom", &mut script);
+    output::line(String::from_utf8_lossy(&script).trim_end());
     Ok(Verdict::Pass)
 }

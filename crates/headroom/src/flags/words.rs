@@ -3,7 +3,7 @@
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::{
-    CommandFactory, Error, Parser,
+    Command, CommandFactory, Error, FromArgMatches,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use model::nearest::nearest;
@@ -24,6 +24,18 @@ To start with:
 
 `headroom studies` lists the other studies, `headroom --help` everything.";
 
+/// Help begins with what a verb is for, how it is called, and examples.
+const TEMPLATE: &str =
+    "{before-help}{about-with-newline}\n{usage-heading} {usage}{after-help}\n\n{all-args}";
+
+/// The command line.
+pub(crate) fn command() -> Command {
+    fn examples_first(command: Command) -> Command {
+        command.help_template(TEMPLATE).mut_subcommands(examples_first)
+    }
+    examples_first(Flags::command())
+}
+
 impl Flags {
     /// Reads the words of the command line, the program's name first.
     pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, ExitCode> {
@@ -32,7 +44,7 @@ impl Flags {
             START.lines().for_each(output::note);
             return Err(ExitCode::from(USAGE));
         }
-        Self::try_parse_from(&words).map_err(|error| {
+        Self::parsed(&words).map_err(|error| {
             let error = with_what_was_meant(error, &words);
             if let Err(error) = error.print() {
                 output::lost(error);
@@ -40,12 +52,18 @@ impl Flags {
             failure::unless_lost(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE)))
         })
     }
+
+    fn parsed(words: &[OsString]) -> Result<Self, Error> {
+        let mut command = command();
+        let mut matches = command.try_get_matches_from_mut(words)?;
+        Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    }
 }
 
 /// clap names a verb only where much of it is right.
 fn with_what_was_meant(mut error: Error, words: &[OsString]) -> Error {
     let command = Flags::command();
-    let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    let verbs: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
     // Behind a verb it is a verb of that one's.
     let is_first = !words.iter().any(|word| verbs.iter().any(|verb| word == verb));
     let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidSubcommand) else {
@@ -68,7 +86,7 @@ mod tests {
 
     fn said(words: &str) -> String {
         let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
-        with_what_was_meant(Flags::try_parse_from(&words).unwrap_err(), &words).to_string()
+        with_what_was_meant(Flags::parsed(&words).unwrap_err(), &words).to_string()
     }
 
     #[test]
