@@ -28,6 +28,7 @@ part status; grep -E '^(Uid|Groups|Cap(Inh|Prm|Eff|Amb)|NoNewPrivs|Seccomp):' /p
 # Without rules the broker takes nothing from it.
 broker
 within 10 grep -q 'refuses `stationd`' /tmp/said
+part alone; stationd --check --set metrics=127.0.0.1:9811 --set interfaces=wlan0,wlan9 || echo "code $?"
 end() { kill -9 $broker; wait $broker || :; rm /tmp/ubus.sock; }
 stations() { client call stationd.iwinfo assoclist '{"device":"wlan0"}'; echo; }
 for time in 1 2 3; do
@@ -79,6 +80,20 @@ fn it_serves_on_ubus_as_its_own_user_and_comes_back_through_the_filter() {
     assert_eq!(capabilities.len(), 4, "{status}");
     assert!(capabilities.iter().all(|line| line.ends_with("\t0000000000000000")), "{status}");
     assert!(status.contains("Seccomp:\t2") && status.contains("NoNewPrivs:\t1"), "{status}");
+    let alone = parts.text("alone");
+    for words in [
+        "works    kernel        nl80211 answers",
+        "works    access point  wlan0: number 1, 02:00:00:00:00:00, ",
+        " MHz, 2 stations",
+        "absent   access point  wlan9 is no interface in AP mode at present",
+        "works    hostapd       /run/hostapd/wlan0 answers",
+        "works    socket        /run/stationd.sock is free",
+        "works    metrics       127.0.0.1:9811 is free",
+        "works    seccomp       the kernel takes the filter",
+    ] {
+        assert!(alone.lines().any(|line| line.contains(words)), "no `{words}` in {alone}");
+    }
+    assert!(!alone.contains("code "), "{alone}");
     for time in 1..=3 {
         let reply = &parts.lines(&format!("stations-{time}"))[0];
         assert_eq!(reply["results"].as_array().unwrap().len(), 2, "{reply}");

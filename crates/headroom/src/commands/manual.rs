@@ -1,4 +1,5 @@
-//! `headroom manual`: writes a manual page for each verb, from the words of `--help`.
+//! `headroom manual` and `headroom completions`: a manual page for each verb, and what a shell completes, from the words of
+//! `--help`.
 
 use std::{fs, io, path::Path};
 
@@ -7,7 +8,7 @@ use clap_mangen::Man;
 
 use crate::{
     failure::{Failure, Verdict},
-    flags,
+    flags, output,
 };
 
 const EXIT_STATUS: &str = ".SH \"EXIT STATUS\"
@@ -74,4 +75,12 @@ fn escaped(text: &str) -> String {
         if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line }
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+pub(crate) fn completions(flags: &flags::Completions) -> Result<Verdict, Failure> {
+    let mut script = Vec::new();
+    // Into memory first: clap_complete panics where its reader has left.
+    clap_complete::generate(flags.shell, &mut flags::command(), "headroom", &mut script);
+    output::line(String::from_utf8_lossy(&script).trim_end());
+    Ok(Verdict::Pass)
 }

@@ -1,10 +1,38 @@
-//! The words of `headroom submit`.
+//! The words of `headroom merge` and `headroom submit`.
 
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args;
 
-const EXAMPLES: &str = "\
+use super::Symbols;
+
+const MERGE_EXAMPLES: &str = "\
+Examples:
+  headroom run station-stats --shard 1/2 --out one        on one machine
+  headroom run station-stats --shard 2/2 --out two        on another
+  headroom merge one two --out runs/both                  then it is a run like any other
+
+What differs between shards is refused: study, plan, image, QEMU, and the one trial that every shard makes.
+Exit code 3: trials are missing, or two machines do not count alike.";
+
+/// Folders of shards.
+#[derive(Args, Debug)]
+#[command(after_help = MERGE_EXAMPLES)]
+pub(crate) struct Merge {
+    /// The folders of a run's shards, all of them
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) shards: Vec<PathBuf>,
+    /// Folder for the run [default: runs/STUDY-DATE-TIME]
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Open the report in a browser
+    #[arg(long)]
+    pub(crate) open: bool,
+    #[command(flatten)]
+    pub(crate) symbols: Symbols,
+}
+
+const SUBMIT_EXAMPLES: &str = "\
 Examples:
   headroom submit station-stats --shards 8 --out runs/big
   headroom submit station-stats --shards 8 --out runs/big            the same again: waits for what is left
@@ -12,11 +40,11 @@ Examples:
   headroom submit mine.toml --shards 8 --engine-option=--partition=lab --detach
 
 Every node needs headroom and the cache at the same path (--cache). Finished trials of a failed node are kept; another node
-continues its shard. Ctrl-C leaves the jobs running, or cancels them with --cancel; the same command resumes either way.";
+continues its shard. Ctrl-C leaves the jobs running and prints the scancel that ends them; the same command resumes.";
 
 /// A study, and how it is shared out.
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = SUBMIT_EXAMPLES)]
 pub(crate) struct Submit {
     /// A built-in study, or a study file
     pub(crate) study: PathBuf,
@@ -35,9 +63,6 @@ pub(crate) struct Submit {
     /// Exit once the jobs are submitted
     #[arg(long)]
     pub(crate) detach: bool,
-    /// Cancel the jobs on Ctrl-C
-    #[arg(long, conflicts_with = "detach")]
-    pub(crate) cancel: bool,
     /// Flags for `headroom run`, as --clients 18
     #[arg(last = true, value_name = "RUN FLAGS")]
     pub(crate) words: Vec<OsString>,
