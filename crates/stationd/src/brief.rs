@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_reply_is_shared_until_a_value_changes() {
-        let (mut briefs, point) = (Replies::new(STATION), Point::default());
+        let (mut briefs, point) = (Replies::new(STATION, false), Point::default());
         let mut shared = |point: &Point, table: &Table| {
             briefs.reply(point, table, |out| reply(point, table, out))
         };

@@ -66,9 +66,6 @@ pub struct Settings {
 /// A reading that was not to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
-    /// There is no access point of this number.
-    #[error("no such access point")]
-    NoPoint,
     /// Its interface is not there at present.
     #[error("the access point's interface is not there")]
     NoInterface,
@@ -154,8 +151,8 @@ impl Engine {
             hostapd,
             points: Points::default(),
             table: Table::default(),
-            briefs: Replies::new(brief::STATION),
-            fulls: Replies::with_clocks(full::STATION),
+            briefs: Replies::new(brief::STATION, false),
+            fulls: Replies::new(full::STATION, true),
             membership: Events::default(),
             cost: Cost::default(),
             news: News::default(),
@@ -226,7 +223,6 @@ impl Engine {
         now_ns: u64,
     ) -> Result<(), RefreshError> {
         self.cost.reads += 1;
-        self.points.get(id).ok_or(RefreshError::NoPoint)?;
         if self.is_fresh(id, max_age_ns, now_ns) {
             self.cost.shared += 1;
             return Ok(());

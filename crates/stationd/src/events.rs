@@ -39,40 +39,7 @@ pub struct EventFields<'a> {
     pub number: u64,
     /// The end of the association, where it has ended.
     #[serde(flatten)]
-    pub end: Option<End>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct End {
-    /// The reason code of 802.11.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<u16>,
-    /// How long it lasted, s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub connected: Option<u64>,
-    /// Bytes in both directions.
-    #[serde(skip_serializing_if = "Pair::is_unknown")]
-    pub bytes: Pair,
-    /// Packets in both directions.
-    #[serde(skip_serializing_if = "Pair::is_unknown")]
-    pub packets: Pair,
-    /// Whether the counters are the kernel's last word, or those of the last reading.
-    pub exact: bool,
-}
-
-/// What came from a station, and what went to it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Pair {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rx: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tx: Option<u64>,
-}
-
-impl Pair {
-    fn is_unknown(&self) -> bool {
-        self.rx.is_none() && self.tx.is_none()
-    }
+    pub end: Option<&'a Ended>,
 }
 
 fn lower<S: serde::Serializer>(
@@ -84,24 +51,12 @@ fn lower<S: serde::Serializer>(
 
 impl Event {
     /// What consumers hear of it.
-    pub fn fields<'a>(&self, points: &'a Points) -> EventFields<'a> {
+    pub fn fields<'a>(&'a self, points: &'a Points) -> EventFields<'a> {
         let Self { number, session, ended } = self;
         let event = if ended.is_some() { "disassoc" } else { "assoc" };
         let ifname = points.get(session.point).map(|point| point.name.as_str());
-        let (address, end) = (session.address, ended.as_ref().map(End::of));
+        let (address, end) = (session.address, ended.as_ref());
         EventFields { event, address, ifname, number: *number, end }
-    }
-}
-
-impl End {
-    fn of(ended: &Ended) -> Self {
-        Self {
-            reason: ended.reason,
-            connected: ended.connected_s,
-            bytes: Pair { rx: ended.rx_bytes, tx: ended.tx_bytes },
-            packets: Pair { rx: ended.rx_packets, tx: ended.tx_packets },
-            exact: ended.exact,
-        }
     }
 }
 
@@ -139,6 +94,7 @@ impl Events {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::Pair;
 
     #[test]
     fn an_event_is_heard_without_what_is_unknown() {
@@ -147,13 +103,11 @@ mod tests {
         let ended = Ended {
             slot: 0,
             session,
-            exact: true,
-            rx_bytes: Some(7),
-            tx_bytes: None,
-            rx_packets: None,
-            tx_packets: None,
-            connected_s: Some(61),
             reason: Some(3),
+            connected: Some(61),
+            bytes: Pair { rx: Some(7), tx: None },
+            packets: Pair::default(),
+            exact: true,
         };
         let heard = |ended| {
             let event = Event { number: 4, session, ended };

@@ -46,8 +46,8 @@ impl EndedTotals {
     pub fn add(&mut self, ended: &Ended) {
         self.sessions += 1;
         self.exact += u64::from(ended.exact);
-        self.rx_bytes += ended.rx_bytes.unwrap_or(0);
-        self.tx_bytes += ended.tx_bytes.unwrap_or(0);
+        self.rx_bytes += ended.bytes.rx.unwrap_or(0);
+        self.tx_bytes += ended.bytes.tx.unwrap_or(0);
     }
 }
 

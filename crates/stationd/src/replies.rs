@@ -58,14 +58,9 @@ impl<I: PartialEq> Shared<I> {
 }
 
 impl Replies {
-    /// Of a shape without clocks, that takes about so many bytes for a station.
-    pub fn new(station: usize) -> Self {
-        Self { station, clocks: false, entries: Vec::new() }
-    }
-
-    /// Of a shape with clocks.
-    pub fn with_clocks(station: usize) -> Self {
-        Self { clocks: true, ..Self::new(station) }
+    /// Of a shape that takes about so many bytes for a station, with or without clocks.
+    pub fn new(station: usize, clocks: bool) -> Self {
+        Self { station, clocks, entries: Vec::new() }
     }
 
     /// The reply about a point's stations: encoded anew, behind what stands there, only where something has changed.

@@ -81,13 +81,6 @@ pub struct Daemon {
     is_settling: bool,
 }
 
-/// Whether the loop goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Goes {
-    On,
-    Ends,
-}
-
 impl Daemon {
     /// Opens the doors. `signals` becomes readable when the daemon is to end.
     ///
@@ -136,7 +129,7 @@ impl Daemon {
         }
         #[cfg(feature = "ubus")]
         self.on_ubus(boottime_ns(), Ubus::connect);
-        while self.turn().map_err(wait)? == Goes::On {}
+        while self.turn().map_err(wait)? {}
         Ok(())
     }
 
@@ -156,7 +149,8 @@ impl Daemon {
         }
     }
 
-    fn turn(&mut self) -> rustix::io::Result<Goes> {
+    /// Whether there is to be another.
+    fn turn(&mut self) -> rustix::io::Result<bool> {
         self.watch_engine()?;
         let due = self.due();
         self.poller.wait(due.map(|due| due.saturating_sub(boottime_ns())))?;
@@ -165,7 +159,7 @@ impl Daemon {
         while let Some(number) = self.poller.ready(place) {
             place += 1;
             match Token::of(number) {
-                Some(Token::Signal) => return Ok(Goes::Ends),
+                Some(Token::Signal) => return Ok(false),
                 Some(Token::RpcListener) => doors[0] = true,
                 Some(Token::HttpListener) => doors[1] = true,
                 #[cfg(feature = "ubus")]
@@ -183,7 +177,7 @@ impl Daemon {
         if let Some(http) = http.filter(|_| doors[1]) {
             http.accept(&mut turn);
         }
-        Ok(Goes::On)
+        Ok(true)
     }
 
     /// The engine's descriptors change only while it asks around.

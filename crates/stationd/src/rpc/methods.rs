@@ -89,7 +89,7 @@ fn refreshed(reading: &Reading<'_>, call: &mut Call<'_, '_>) -> Result<PointId, 
     let max_age_ns = reading.max_age_ms.map_or(call.max_age_ns, |ms| u64::from(ms) * MS);
     call.turn.engine.refresh(point, max_age_ns, call.turn.now_ns).map_err(|error| {
         let code = match error {
-            RefreshError::NoPoint | RefreshError::NoInterface => NO_POINT,
+            RefreshError::NoInterface => NO_POINT,
             RefreshError::Kernel(_) => UNREADABLE,
         };
         (code, chain(&error))

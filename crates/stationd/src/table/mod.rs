@@ -15,6 +15,7 @@ mod station;
 use std::collections::BTreeMap;
 
 use linux::nl80211::{Address, StationReading};
+use serde::Serialize;
 
 pub use self::station::{Counted, Gauge, SignalHistory, Station, kbps, mhz};
 use crate::identity::Identity;
@@ -47,22 +48,42 @@ impl Session {
     }
 }
 
-/// The end of an association, with its exact totals where the kernel told them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The end of an association, with its exact totals where the kernel told them. Consumers hear of it as it is written here;
+/// what is unknown is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ended {
     /// The slot that it had. It may hold another station by now.
+    #[serde(skip)]
     pub slot: Slot,
+    #[serde(skip)]
     pub session: Session,
+    /// The reason code of 802.11, where one is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<u16>,
+    /// How long it lasted, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connected: Option<u64>,
+    #[serde(skip_serializing_if = "Pair::is_unknown")]
+    pub bytes: Pair,
+    #[serde(skip_serializing_if = "Pair::is_unknown")]
+    pub packets: Pair,
     /// Whether the totals are the kernel's last word, or those of the last poll.
     pub exact: bool,
-    pub rx_bytes: Option<u64>,
-    pub tx_bytes: Option<u64>,
-    pub rx_packets: Option<u64>,
-    pub tx_packets: Option<u64>,
-    /// How long it lasted, s.
-    pub connected_s: Option<u64>,
-    /// The reason code of 802.11, where one is known.
-    pub reason: Option<u16>,
+}
+
+/// What came from a station, and what went to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Pair {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rx: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tx: Option<u64>,
+}
+
+impl Pair {
+    fn is_unknown(&self) -> bool {
+        self.rx.is_none() && self.tx.is_none()
+    }
 }
 
 /// Who came and who went, in order.
@@ -351,16 +372,15 @@ impl Table {
     fn leave(&mut self, slot: Slot, last: Option<Last>) {
         let Some(station) = self.stations[slot as usize].take() else { return };
         let session = station.session;
+        let pair = |rx, tx| Pair { rx: station.counter(rx), tx: station.counter(tx) };
         let ended = Ended {
             slot,
             session,
-            exact: last.is_some_and(|last| last.exact),
-            rx_bytes: station.counter(Counted::RxBytes),
-            tx_bytes: station.counter(Counted::TxBytes),
-            rx_packets: station.counter(Counted::RxPackets),
-            tx_packets: station.counter(Counted::TxPackets),
-            connected_s: station.gauge(Gauge::ConnectedS).map(|s| s as u64),
             reason: last.and_then(|last| last.reason),
+            connected: station.gauge(Gauge::ConnectedS).map(|s| s as u64),
+            bytes: pair(Counted::RxBytes, Counted::TxBytes),
+            packets: pair(Counted::RxPackets, Counted::TxPackets),
+            exact: last.is_some_and(|last| last.exact),
         };
         self.keys.remove(&(session.point, session.address));
         self.free.push(slot);

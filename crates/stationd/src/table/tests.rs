@@ -77,7 +77,7 @@ fn a_departure_without_figures_leaves_those_of_the_last_poll() {
     table.left(0, &bare, None);
     let changes = table.take_changes();
     let [Change::Left(ended)] = &changes[..] else { panic!("{changes:?}") };
-    assert_eq!((ended.exact, ended.connected_s, ended.rx_packets), (false, Some(7), Some(5)));
+    assert_eq!((ended.exact, ended.connected, ended.packets.rx), (false, Some(7), Some(5)));
 }
 
 #[test]

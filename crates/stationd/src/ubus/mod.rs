@@ -99,10 +99,10 @@ impl Ubus {
             max_age_ns,
             letter: Letter::default(),
             buffer: vec![0; RECEIVE],
-            full: Replies::with_clocks(full::STATION),
-            brief: Replies::new(shapes::BRIEF),
-            clients: Replies::new(shapes::CLIENT),
-            assoc_list: Replies::with_clocks(shapes::ASSOC),
+            full: Replies::new(full::STATION, true),
+            brief: Replies::new(shapes::BRIEF, false),
+            clients: Replies::new(shapes::CLIENT, false),
+            assoc_list: Replies::new(shapes::ASSOC, true),
         };
         Self { path, prefix, pause_ns: FIRST_PAUSE_NS, again_ns: 0, link: None, server }
     }
@@ -410,7 +410,7 @@ impl Server {
 
 fn refused(error: RefreshError) -> Status {
     match error {
-        RefreshError::NoPoint | RefreshError::NoInterface => Status::NotFound,
+        RefreshError::NoInterface => Status::NotFound,
         RefreshError::Kernel(_) => Status::Unknown,
     }
 }

@@ -45,21 +45,6 @@ fn events_after_the_lost_ones_are_no_second_sessions() {
 }
 
 #[test]
-fn an_interface_whose_end_was_lost_is_missed_too() {
-    let world = Shared::with_points(2);
-    world.lock().arrive(3, 1);
-    world.lock().arrive(4, 2);
-    let mut setup = Setup::new(&world);
-    world.lock().remove(3);
-    world.lock().add_point(8, "wlan2", 2);
-    world.lock().arrive(8, 3);
-    world.lock().loses_events();
-    setup.hear();
-    let found = [0, 1, 2].map(|point| setup.stations(point));
-    assert_eq!(found, [vec![], vec![address(2)], vec![address(3)]]);
-}
-
-#[test]
 fn a_reply_that_was_lost_is_asked_for_once_more() {
     let world = Shared::with_points(1);
     world.lock().arrive(3, 1);

@@ -1,11 +1,13 @@
 //! How stationd begins and ends, and what it says when it cannot.
 
 use std::{
-    os::unix::net::UnixListener,
+    fs,
+    os::unix::net::{UnixDatagram, UnixListener},
     process::{Command, Output},
+    time::Duration,
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::program::{Daemon, STATIONS, recording, stationd};
 
@@ -24,7 +26,7 @@ fn a_socket_in_use_is_refused_and_goes_on() {
     let path = daemon.rpc_path().display().to_string();
     let words = format!("stationd: {path} is in use by a daemon that runs: give another path\n");
     assert_eq!(on_socket(&path), (4, words));
-    daemon.client().result("getAccessPoints", serde_json::json!({}));
+    daemon.client().result("getAccessPoints", json!({}));
 }
 
 #[test]
@@ -34,10 +36,7 @@ fn wrong_words_end_with_a_line_that_says_what_is_right() {
     assert!(words.contains("can be reached from outside"), "{words}");
     let (code, words) = ended(&stationd(&["--replay", "/none", "--once"]));
     assert_eq!(code, 4);
-    assert!(
-        words.starts_with("stationd: cannot read the recording /none: No such file"),
-        "{words}"
-    );
+    assert!(words.starts_with("stationd: cannot replay /none: No such file"), "{words}");
 }
 
 #[test]
@@ -134,4 +133,48 @@ fn what_is_missing_ends_with_its_code_and_a_wrong_setting_with_another() {
     assert_eq!((code(&output), output.stdout.split(|byte| *byte == b'\n').count()), (Some(2), 3));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(said, "stationd: settings that are wrong: 2; the machine was not looked at\n");
+}
+
+/// `SECCOMP_MODE_FILTER` of the kernel's `include/uapi/linux/seccomp.h`.
+const FILTER: &str = "2";
+
+#[test]
+fn system_calls_that_it_does_not_need_are_refused_and_it_serves() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.until("the filter is set", || (daemon.status("Seccomp") == FILTER).then_some(()));
+    assert_eq!(daemon.status("NoNewPrivs"), "1");
+    let mut client = daemon.client();
+    client.result("getStationStats", json!({"interface": "wlan0"}));
+    assert_eq!(daemon.sample("stationd_access_point_stations{device=\"wlan0\"}"), 13.0);
+    let (rpc, http) = (daemon.rpc_path(), daemon.http_path());
+    assert!(daemon.end().success());
+    assert!(!rpc.exists() && !http.exists());
+}
+
+#[test]
+fn who_does_not_want_the_filter_gets_none() {
+    let daemon = Daemon::start(&["seccomp=off"]);
+    daemon.client().result("getAccessPoints", json!({}));
+    assert_eq!(daemon.status("Seccomp"), "0");
+}
+
+#[test]
+fn a_hostapd_that_begins_later_and_again_is_asked_through_the_filter() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(&[&format!("hostapd={}", folder.path().display())]);
+    daemon.until("the filter is set", || (daemon.status("Seccomp") == FILTER).then_some(()));
+    for _ in 0..2 {
+        let path = folder.path().join("wlan0");
+        let hostapd = UnixDatagram::bind(&path).unwrap();
+        hostapd.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut question = [0; 64];
+        let (length, from) = hostapd.recv_from(&mut question).unwrap();
+        let address = String::from_utf8_lossy(&question[4..length]).into_owned();
+        assert!(question.starts_with(b"STA ") && address.len() == 17, "{address}");
+        let answer = format!("{address}\nflags=[AUTH][ASSOC][AUTHORIZED]\naid=1\n");
+        hostapd.send_to_addr(answer.as_bytes(), &from).unwrap();
+        // The next one finds a socket whose other end has gone.
+        fs::remove_file(&path).unwrap();
+    }
+    assert!(daemon.sample("stationd_hostapd_requests_total") >= 2.0);
 }

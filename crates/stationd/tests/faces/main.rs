@@ -4,8 +4,6 @@
 //! (`cfg(test)` tells clippy that all of this is tests, functions that tests share included.)
 
 #[cfg(test)]
-mod confined;
-#[cfg(test)]
 mod failures;
 #[cfg(test)]
 mod http;
