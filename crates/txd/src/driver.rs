@@ -3,7 +3,8 @@
 //! It is sans-IO: anyone who runs it offers frames, calls [`Driver::turn`] and does what that says, and calls
 //! [`Driver::interrupt`] when the card's line is raised. How it waits for a command is a [`Wait`]'s; all commands
 //! go the same way. Nothing is waited for without a bound: a command that does not complete in time costs its frames
-//! and a reset, and a card that does not come back after a few resets costs all frames and is [`Driver::gone`].
+//! and a reset, and a card that does not come back after a few resets costs all frames and is given up
+//! ([`Driver::is_gone`]).
 //!
 //! Always: accepted = confirmed + dropped + queued.
 //!

@@ -1,4 +1,4 @@
-//! One trial: frames at a rate through a driver and its card, perhaps beside a CPU task, and what that cost.
+//! One trial: frames at a rate through a driver and its card, perhaps with a CPU task, and what that cost.
 //!
 //! Source, driver and sink are threads of one process; what each takes is told by its own CPU clock. The source has a
 //! higher priority than the driver, and both than a task, as interrupts and a driver's context have on real machines:
@@ -55,7 +55,7 @@ pub struct Trial {
     pub warm_up_ns: u64,
     /// The measured span, ns; with a task it ends with the task.
     pub window_ns: u64,
-    /// Rounds of a CPU task beside it.
+    /// Rounds of a CPU task that runs with it.
     pub task_rounds: Option<u64>,
 }
 
