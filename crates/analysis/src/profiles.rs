@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Where the CPU of one variant at one client count goes; or of one recording.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProfileFigures {
     /// The variant; for a recording what it is called.
     pub variant: String,
@@ -100,7 +100,7 @@ pub struct TreeFrame {
     pub naming: Naming,
     /// Whether it is inlined into its caller.
     pub inlined: bool,
-    /// Whether the function is known to wait, or was seen to, by the CPU's spin-wait hint.
+    /// Whether the function is known to wait.
     pub waits: bool,
 }
 
@@ -178,17 +178,12 @@ pub struct Waiting {
     pub why: WhyWaiting,
     /// The same in a few words.
     pub reason: String,
-    /// Samples that wait: those in its own code, and of a loop with a hint also those in what it calls from
-    /// there.
+    /// Samples in its own code.
     pub samples: u64,
-    /// Of these, samples in its own code.
-    pub own_samples: u64,
-    /// Share of all samples that wait there, 0 to 1.
+    /// Share of all samples, 0 to 1.
     pub share: f64,
-    /// CPU of the samples that wait, µs a second.
+    /// CPU in its own code, µs a second.
     pub cpu: Option<Estimate>,
-    /// CPU of those in its own code, µs a second.
-    pub own: Option<Estimate>,
 }
 
 /// Why CPU time counts as waiting.
@@ -197,8 +192,6 @@ pub struct Waiting {
 pub enum WhyWaiting {
     /// The function is a known delay or spin loop.
     Known,
-    /// The CPU's spin-wait hint is in one of its loops; samples are of that loop.
-    Hint,
     /// Its cost is the same at these client counts, while the subject's is not: it grows with time and not
     /// with work.
     Constant {
@@ -224,25 +217,15 @@ pub struct Charged {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChargedFor {
-    /// A softirq that receives packets.
     NetworkReceive,
-    /// A softirq that sends packets.
     NetworkTransmit,
-    /// A softirq that runs timers.
     Timers,
-    /// A softirq that runs tasklets.
     Tasklets,
-    /// A softirq that frees what RCU has kept.
     Rcu,
-    /// A softirq that balances the CPUs' load.
     Scheduler,
-    /// A softirq of block devices.
     Block,
-    /// Another softirq, or one between two.
     Softirqs,
-    /// An interrupt's handler.
     Interrupts,
-    /// Memory that had to be won back before the process got some.
     Reclaim,
 }
 

@@ -13,7 +13,7 @@
 pub enum Happening<'a> {
     /// A stack was sampled.
     Sample(Sample<'a>),
-    /// A file was mapped for execution.
+    /// A process mapped a file for execution.
     Map(Map<'a>),
     /// A process or thread got a name; `exec`: by becoming another program.
     Name {
@@ -32,8 +32,6 @@ pub enum Happening<'a> {
         /// The old one's process: the same for a thread.
         parent: u32,
     },
-    /// A process or thread ended.
-    Exit { pid: u32, tid: u32 },
     /// Records were lost.
     Lost(u64),
     /// The event was throttled.
@@ -46,7 +44,6 @@ pub struct Sample<'a> {
     pub tid: u32,
     /// When, ns of the recorder's clock.
     pub time_ns: u64,
-    pub cpu: Option<u32>,
     /// What it stands for, in the event's unit (ns for `cpu-clock`); 0 where that was not recorded.
     pub period: u64,
     /// Where the processor was.
@@ -79,8 +76,7 @@ pub struct Registers {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Map<'a> {
-    /// Process; `None`: the kernel's own image or a module.
-    pub pid: Option<u32>,
+    pub pid: u32,
     /// First address.
     pub start: u64,
     pub length: u64,
@@ -130,10 +126,7 @@ pub struct Head {
     pub frequency: Option<u32>,
     /// The most that was copied of a user stack, bytes; 0: none.
     pub stack_bytes: u32,
-    /// `uname -n`, `uname -r` and the command line, where the file has them.
-    pub host: Option<String>,
-    /// The kernel's release.
-    pub kernel: Option<String>,
+    /// The command line, where the file has it.
     pub command: Option<String>,
     /// Build ids by path, where the file lists them, hexadecimal.
     pub build_ids: Vec<(String, String)>,

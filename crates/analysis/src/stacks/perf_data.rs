@@ -11,27 +11,16 @@
 //! 20 bytes, on a record of an unknown kind and on large counts, drop what they hold where a file is cut
 //! off, and take groups of counters for single ones.
 
-mod bytes;
 mod decode;
-mod event;
 mod head;
 mod records;
-mod rounds;
-mod sources;
 
-use std::{
-    fmt,
-    io::{self, Read, Seek},
-};
+use std::io::{self, Read, Seek};
 
 use self::{
-    bytes::Bytes,
     decode::{Buffers, FINISHED_ROUND, Layout, SAMPLE, happening},
-    event::Events,
-    head::Start,
-    records::{Record, Records},
-    rounds::Rounds,
-    sources::Sources,
+    head::{Events, Start},
+    records::{Bytes, Record, Records, Rounds},
 };
 use crate::stacks::happening::{Happening, Head};
 
@@ -109,14 +98,10 @@ pub struct Recording<R> {
     head: Head,
     summary: Summary,
     events: Events,
-    sources: Sources<R>,
+    records: Records<R>,
+    /// The first record, where it was read to know the head's end.
+    first: Option<Record>,
     big: bool,
-}
-
-impl<R> fmt::Debug for Recording<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recording").field("head", &self.head).finish_non_exhaustive()
-    }
 }
 
 impl<R: Read + Seek> Recording<R> {
@@ -125,12 +110,7 @@ impl<R: Read + Seek> Recording<R> {
     /// # Errors
     ///
     /// [`Corrupt`] where this is no recording, or its head cannot be understood.
-    pub fn open(reader: R) -> Result<Self, Corrupt> {
-        Self::open_all(reader, Vec::new())
-    }
-
-    /// The same of a folder: the file `data` has the head, and the others, `data.0` and on, have records alone.
-    pub fn open_all(mut reader: R, rings: Vec<R>) -> Result<Self, Corrupt> {
+    pub fn open(mut reader: R) -> Result<Self, Corrupt> {
         let start = head::read(&mut reader)?;
         let Start { big, data_at, data_bytes, is_pipe, mut gathered, mut faults } = start;
         let mut records = Records::new(reader, big, (data_at, data_bytes));
@@ -163,9 +143,7 @@ impl<R: Read + Seek> Recording<R> {
             ));
         }
         let summary = Summary { faults, ..Summary::default() };
-        let rings = rings.into_iter().map(|reader| Records::new(reader, big, (0, None)));
-        let sources = Sources::new(records, first, rings.collect());
-        Ok(Self { head, summary, events, sources, big })
+        Ok(Self { head, summary, events, records, first, big })
     }
 
     /// What it says of itself.
@@ -193,14 +171,17 @@ impl<R: Read + Seek> Recording<R> {
             unreadable: 0,
         };
         let mut rounds = Rounds::default();
-        let mut record = Record::default();
+        let first = self.first.take();
+        let (mut is_read, mut record) = (first.is_some(), first.unwrap_or_default());
         loop {
-            match self.sources.next(&mut record, |record| decoder.time(record).unwrap_or(0)) {
-                Ok(true) => (),
-                Ok(false) => break,
-                Err(broken) => {
-                    decoder.summary.faults.push(broken);
-                    continue;
+            if !std::mem::take(&mut is_read) {
+                match self.records.next(&mut record) {
+                    Ok(true) => (),
+                    Ok(false) => break,
+                    Err(broken) => {
+                        decoder.summary.faults.push(broken);
+                        break;
+                    }
                 }
             }
             let until = match decoder.time(&record) {
@@ -210,14 +191,14 @@ impl<R: Read + Seek> Recording<R> {
                     decoder.decode(&record, take);
                     None
                 }
-                Some(time) => rounds.put(time, &mut record),
+                Some(time) => rounds.put(time, std::mem::take(&mut record)),
             };
             while let Some(record) = until.and_then(|until| rounds.next(until)) {
-                decoder.decode(record, take);
+                decoder.decode(&record, take);
             }
         }
         while let Some(record) = rounds.next(u64::MAX) {
-            decoder.decode(record, take);
+            decoder.decode(&record, take);
         }
         decoder.finish(rounds.late)
     }

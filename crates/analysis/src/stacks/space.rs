@@ -162,7 +162,7 @@ impl Space {
                 self.fork(pid, parent);
                 Some(pid)
             }
-            // Samples of a dying process still come; its number is somebody else's with the next fork.
+            // A process's end is none: its samples still come, and its number is somebody else's with the next fork.
             _ => None,
         }
     }
@@ -185,8 +185,7 @@ impl Space {
     }
 
     fn map(&mut self, map: &Map<'_>) {
-        let Some(pid) = map.pid else { return };
-        let end = map.start.saturating_add(map.length);
+        let (pid, end) = (map.pid, map.start.saturating_add(map.length));
         if end == map.start {
             return;
         }
@@ -224,7 +223,7 @@ mod tests {
     use super::*;
 
     fn map(pid: u32, start: u64, length: u64, path: &'static str) -> Happening<'static> {
-        Happening::Map(Map { pid: Some(pid), start, length, offset: 0x1000, path, build_id: None })
+        Happening::Map(Map { pid, start, length, offset: 0x1000, path, build_id: None })
     }
 
     fn path_at(space: &Space, pid: u32, address: u64) -> Option<&str> {
@@ -259,8 +258,6 @@ mod tests {
         assert_eq!(path_at(&space, 3, 0x10000), None);
         space.take(&Happening::Name { pid: 1, tid: 2, name: "worker", exec: false });
         assert_eq!(space.process(1).and_then(|process| process.name.as_deref()), Some("one"));
-        space.take(&Happening::Exit { pid: 1, tid: 1 });
-        assert_eq!(path_at(&space, 1, 0x10000), Some("/a"));
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Which function an address is in: by symbols of the file, of its packed mini symbol table, and of a
-//! separate file of the same build.
+//! Which function an address is in: by symbols of the file, and of a separate file of the same build.
 //!
 //! Names are raw here; `names` makes them readable. Where nothing is known, `resolve` makes a name from the
 //! function's start.
@@ -8,12 +7,11 @@ mod companion;
 mod plt;
 mod starts;
 mod tables;
-mod xz;
 
 pub(super) use self::plt::cells;
 pub use self::{
-    companion::{Mismatch, Unfit, debug_file, debug_keys, packed},
-    starts::{Functions, Place, Refused},
+    companion::{debug_file, debug_keys},
+    starts::{Functions, Place},
 };
 use super::object::Elf;
 
@@ -64,10 +62,10 @@ pub enum Kind {
 }
 
 impl Symbols {
-    /// Reads the symbols of a file, its packed ones, and a debug file's.
-    pub fn of(elf: &Elf, packed: Option<&Elf>, debug: Option<&Elf>) -> Self {
+    /// Reads the symbols of a file and of its debug file.
+    pub fn of(elf: &Elf, debug: Option<&Elf>) -> Self {
         let mut all = Vec::new();
-        for source in [Some(elf), packed, debug].into_iter().flatten() {
+        for source in [Some(elf), debug].into_iter().flatten() {
             tables::read(source, elf, &mut all);
         }
         plt::read(elf, &mut all);

@@ -10,9 +10,8 @@ use std::{
 
 use super::Elf;
 
-/// `ELFCOMPRESS_ZLIB` and `ELFCOMPRESS_ZSTD`, elf.h.
+/// `ELFCOMPRESS_ZLIB`, elf.h.
 const ZLIB: u32 = 1;
-const ZSTD: u32 = 2;
 
 /// Bytes of a section.
 #[derive(Clone, Debug)]
@@ -73,15 +72,11 @@ impl Elf {
         };
         let (kind, body) = (self.word32(packed, 0)?, packed.get(head..)?);
         // What the header promises is all that is ever unpacked.
-        if ![ZLIB, ZSTD].contains(&kind) || !self.budget().take(size) {
+        if kind != ZLIB || !self.budget().take(size) {
             return None;
         }
         let mut bytes = Vec::with_capacity(usize::try_from(size).ok()?);
-        if kind == ZLIB {
-            flate2::read::ZlibDecoder::new(body).take(size).read_to_end(&mut bytes).ok()?;
-        } else {
-            zstd_safe::decompress(&mut bytes, body).ok()?;
-        }
+        flate2::read::ZlibDecoder::new(body).take(size).read_to_end(&mut bytes).ok()?;
         (bytes.len() as u64 == size).then_some(bytes)
     }
 

@@ -9,11 +9,13 @@
 use super::{AddressSpace, Around, Known, Place};
 use crate::stacks::{
     profile::Cause,
-    resolve::{code::Code, sites::Rules},
+    resolve::code::{Code, Rules},
     unwind::{
         Cpu, End, State,
-        bare::{Call, call_before, interrupted, is_thread_end, is_trampoline, jumps_to},
-        prologue::{Returning, aarch64_frame},
+        bare::{
+            Call, Returning, aarch64_frame, call_before, interrupted, is_thread_end, is_trampoline,
+            jumps_to,
+        },
     },
 };
 
