@@ -85,7 +85,7 @@ struct Doubtful {
 
 impl Doubtful {
     fn of(doubt: &Doubt) -> Self {
-        Self { sentence: prose::html(&doubt.to_string()), advice: prose::html(&doubt.advice()) }
+        Self { sentence: prose::html(&doubt.to_string()), advice: prose::html(&doubt.advice) }
     }
 }
 
@@ -119,7 +119,7 @@ impl<'a> Page<'a> {
     ) -> askama::Result<Self> {
         let Given { study_toml, pending } = given;
         let of_level = |level| {
-            let doubts = analysis.doubts.iter().filter(move |doubt| doubt.level() == level);
+            let doubts = analysis.doubts.iter().filter(move |doubt| doubt.level == level);
             doubts.map(Doubtful::of).collect::<Vec<_>>()
         };
         let open = main_section(analysis);
@@ -250,7 +250,7 @@ fn lead(run: &Run, analysis: &Analysis, pending: Option<&Pending>) -> askama::Re
         why: &prose::html(&overall.sentence),
         status: &status(run, analysis),
         doubts: &doubts,
-        all_doubts: Some(analysis.doubts.iter().filter(|one| one.level() == Level::Doubt).count()),
+        all_doubts: Some(analysis.doubts.iter().filter(|one| one.level == Level::Doubt).count()),
         command: &again::command(run),
         pending,
     })

@@ -97,9 +97,9 @@ fn gave(step: &Comparison) -> [String; 2] {
 
 /// Doubts about the CPU of one of these variants, as HTML.
 pub(crate) fn doubts(analysis: &Analysis, variants: &[&str]) -> Vec<String> {
-    let of_cpu = |doubt: &&Doubt| doubt.level() == Level::Doubt && !doubt.is_about_instruments();
+    let of_cpu = |doubt: &&Doubt| doubt.level == Level::Doubt && !doubt.is_about_instruments;
     let doubts = analysis.doubts.iter().filter(of_cpu);
     let touching =
-        doubts.filter(|doubt| doubt.variants().iter().any(|one| variants.contains(&&**one)));
+        doubts.filter(|doubt| doubt.variants.iter().any(|one| variants.contains(&&**one)));
     touching.map(|doubt| prose::html(&doubt.to_string())).collect()
 }

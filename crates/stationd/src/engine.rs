@@ -38,7 +38,7 @@ use crate::{
     pull,
     replies::Replies,
     sampling::Sampling,
-    table::{Change, Generation, PointId, Session, Slot, Table},
+    table::{Change, PointId, Session, Slot, Table},
     trace::{Level, Trace},
 };
 
@@ -275,14 +275,7 @@ impl Engine {
     /// The brief reply about a point's stations: encoded once for each reading, shared by all who ask on the socket.
     pub fn brief(&mut self, id: PointId) -> Rc<Vec<u8>> {
         let Some(point) = self.points.get(id) else { return Rc::default() };
-        self.briefs.reply(point, &self.table, |out| brief::whole(point, &self.table, out))
-    }
-
-    /// The same of those only that have changed since a generation.
-    pub fn brief_since(&self, id: PointId, since: Generation, out: &mut Vec<u8>) {
-        if let Some(point) = self.points.get(id) {
-            brief::since(point, &self.table, since, out);
-        }
+        self.briefs.reply(point, &self.table, |out| brief::reply(point, &self.table, out))
     }
 
     /// The full reply, shared as the brief one is.
@@ -460,8 +453,9 @@ impl Engine {
         let table = &mut self.table;
         self.hostapd.answers(now_ns, |question, identity| {
             // The slot may hold another station by now.
-            let is_same = table.row(question.slot).is_some_and(|row| {
-                row.address() == question.address && row.identity() != Some(&identity)
+            let is_same = table.station(question.slot).is_some_and(|station| {
+                station.address() == question.address
+                    && station.identity.as_deref() != Some(&identity)
             });
             if is_same {
                 table.identify(question.slot, identity);
@@ -491,12 +485,14 @@ impl Engine {
         let what = format_args!("new station on {}", point.name);
         self.settings.trace.event("engine", Level::Info, what);
         // Where it has left meanwhile, the slot's present one is told of later.
-        let Some(row) = self.table.row(slot).filter(|row| row.address() == session.address) else {
+        let Some(station) =
+            self.table.station(slot).filter(|station| station.address() == session.address)
+        else {
             return;
         };
-        let authorised = row.flags().is_some_and(|flags| flags.authorised());
+        let authorised = station.flags.is_some_and(|flags| flags.authorised());
         let from_ns = if authorised { now_ns } else { now_ns + HANDSHAKE_NS };
-        self.hostapd.want(&point.name, Question::new(slot, row.address(), from_ns));
+        self.hostapd.want(&point.name, Question::new(slot, station.address(), from_ns));
     }
 }
 

@@ -16,7 +16,6 @@ pub mod check;
 pub mod cost;
 pub mod counter;
 pub mod daemon;
-pub mod derive;
 pub mod engine;
 pub mod events;
 pub mod full;

@@ -59,7 +59,7 @@ pub struct Talk {
 }
 
 /// What a source sends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// Frames a second; 0: as fast as they are taken.
     pub rate: u32,

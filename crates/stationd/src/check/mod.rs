@@ -4,8 +4,6 @@
 //! not taken, and a stationd that runs is asked and not disturbed. What can come later by itself is absent; what stays as
 //! it is until somebody repairs it is missing.
 
-#[cfg(feature = "ubus")]
-mod bus;
 mod faces;
 mod wifi;
 
@@ -61,20 +59,9 @@ pub fn all(flags: &Flags) -> Vec<Finding> {
         return findings;
     }
     findings.push(user());
-    let (points, found) = wifi::look(&options, flags.replay.as_deref());
-    findings.extend(found);
-    let (is_running, found) = faces::look(&options);
-    findings.extend(found);
-    match &options.ubus {
-        None => findings.push(Finding::new(State::Off, "ubus", "ubus=off")),
-        #[cfg(feature = "ubus")]
-        Some(path) => {
-            let asked = bus::Asked { path, prefix: options.ubus_names, is_running };
-            findings.push(bus::look(&asked, &points));
-        }
-        #[cfg(not(feature = "ubus"))]
-        Some(_) => drop((points, is_running)),
-    }
+    findings.extend(wifi::look(&options, flags.replay.as_deref()));
+    findings.extend(faces::look(&options));
+    findings.push(faces::broker(options.ubus.as_deref()));
     // Last: from then on this process can do little more than print.
     findings.push(seccomp(&options));
     findings

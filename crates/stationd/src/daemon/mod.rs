@@ -41,7 +41,7 @@ use crate::{
         token::Token,
     },
     options::{Metrics, Options},
-    rpc::{Limits, Rpc},
+    rpc::Rpc,
     tally::Tally,
     trace::Level,
 };
@@ -113,24 +113,17 @@ impl Daemon {
         };
         // The last one: who waits for it finds the metrics there too.
         let listener = Listener::unix(&options.socket, options.socket_mode)?;
-        let limits = Limits {
-            consumers: options.consumers,
-            request: options.request_limit,
-            max_age_ns: options.max_age.as_nanos() as u64,
-        };
+        let max_age_ns = options.max_age.as_nanos() as u64;
         let daemon = Self {
             engine,
             poller: Poller::new().map_err(wait)?,
             timeouts: Timeouts::default(),
             tally: Tally::default(),
             own: Own::new(boottime_ns()),
-            rpc: Rpc::server(listener, limits),
-            http: http.map(|(listener, hosts)| Http::server(listener, hosts, limits.max_age_ns)),
+            rpc: Rpc::server(listener, max_age_ns),
+            http: http.map(|(listener, hosts)| Http::server(listener, hosts, max_age_ns)),
             #[cfg(feature = "ubus")]
-            ubus: options
-                .ubus
-                .clone()
-                .map(|path| Ubus::new(path, options.ubus_names, limits.max_age_ns)),
+            ubus: options.ubus.clone().map(|path| Ubus::new(path, options.ubus_names, max_age_ns)),
             signals,
             seccomp: options.seccomp,
             is_settling: true,
@@ -196,9 +189,9 @@ impl Daemon {
                 None => {}
             }
         }
-        self.moments(now_ns, &mut listeners);
+        self.moments(now_ns)?;
         self.notify(now_ns);
-        self.accept_all(listeners, now_ns)?;
+        self.accept(listeners, now_ns);
         Ok(Goes::On)
     }
 
@@ -229,7 +222,7 @@ impl Daemon {
         }
     }
 
-    fn moments(&mut self, now_ns: u64, listeners: &mut [bool; 2]) {
+    fn moments(&mut self, now_ns: u64) -> rustix::io::Result<()> {
         if self.engine.due().is_some_and(|due| due <= now_ns) {
             self.engine.tick(now_ns);
         }
@@ -243,11 +236,16 @@ impl Daemon {
             match (Token::of(number), http) {
                 (Some(Token::Rpc(place)), _) => rpc.late(place, &mut turn),
                 (Some(Token::Http(place)), Some(http)) => http.late(place, &mut turn),
-                (Some(Token::RpcListener), _) => listeners[0] = true,
-                (Some(Token::HttpListener), _) => listeners[1] = true,
+                (Some(Token::RpcListener), _) => {
+                    turn.poller.add(rpc.listener(), number, Interest::Read)?;
+                }
+                (Some(Token::HttpListener), Some(http)) => {
+                    turn.poller.add(http.listener(), number, Interest::Read)?;
+                }
                 _ => {}
             }
         }
+        Ok(())
     }
 
     /// Tells those who follow the events what has happened.
@@ -268,22 +266,16 @@ impl Daemon {
         }
     }
 
-    fn accept_all(
-        &mut self,
-        [rpc_listener, http_listener]: [bool; 2],
-        now_ns: u64,
-    ) -> rustix::io::Result<()> {
+    fn accept(&mut self, [rpc_listener, http_listener]: [bool; 2], now_ns: u64) {
         let (mut turn, rpc, http) = self.parts(now_ns);
-        if rpc_listener {
-            let room = rpc.open(&mut turn);
-            rest_listener(rpc.listener(), Token::RpcListener, room, &mut turn)?;
+        if rpc_listener && !rpc.open(&mut turn) {
+            rest_listener(rpc.listener(), Token::RpcListener, &mut turn);
         }
-        match http {
-            Some(http) if http_listener => {
-                let room = http.open(&mut turn);
-                rest_listener(http.listener(), Token::HttpListener, room, &mut turn)
-            }
-            _ => Ok(()),
+        if let Some(http) = http
+            && http_listener
+            && !http.open(&mut turn)
+        {
+            rest_listener(http.listener(), Token::HttpListener, &mut turn);
         }
     }
 
@@ -294,18 +286,9 @@ impl Daemon {
 }
 
 /// A door without room is not waited for: it would be ready at once, again and again.
-fn rest_listener(
-    listener: &Listener,
-    token: Token,
-    room: bool,
-    turn: &mut Turn<'_>,
-) -> rustix::io::Result<()> {
-    if room {
-        return turn.poller.add(listener, token.number(), Interest::Read);
-    }
+fn rest_listener(listener: &Listener, token: Token, turn: &mut Turn<'_>) {
     turn.poller.remove(listener);
     turn.timeouts.add(turn.now_ns + NO_ROOM_NS, token.number());
-    Ok(())
 }
 
 /// Lets the kernel refuse this thread what the loop does not need, to the thread's end.

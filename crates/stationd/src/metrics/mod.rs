@@ -1,7 +1,7 @@
 //! The metrics page, in Prometheus' text format and in OpenMetrics.
 //!
-//! Reads what the engine knows at this moment; it asks no one. What is unknown has no sample. What it says of the stations
-//! is written once for each reading and shared by all who scrape; what the daemon says of itself is written for each.
+//! Reads what the engine knows at this moment; it asks no one. What is unknown has no sample. A page is written once for
+//! each reading and shared by all who scrape.
 //!
 //! How either format writes it is `listen`'s.
 
@@ -17,7 +17,7 @@ use listen::{
 };
 
 use self::{
-    families::{Family, Of, REST, STATIONS},
+    families::{FAMILIES, Family, Of},
     own::Own,
     text::Number,
 };
@@ -25,7 +25,7 @@ use crate::{
     address,
     engine::Engine,
     points::Point,
-    table::{Generation, Row},
+    table::{Generation, Station},
     tally::Tally,
 };
 
@@ -47,7 +47,7 @@ impl Source<'_> {
     }
 }
 
-/// What pages say of the stations, in each format as it was written last.
+/// The page of each format as it was written last.
 #[derive(Debug, Default)]
 pub struct Pages {
     entries: [Entry; 2],
@@ -57,32 +57,41 @@ pub struct Pages {
 struct Entry {
     /// `None` before the first.
     inputs: Option<Inputs>,
+    made_ns: u64,
     bytes: Rc<Vec<u8>>,
 }
 
-/// Everything that it is made of: the table's generation, and for clocks when each access point was read.
+/// What a page says that has to be true: all but the daemon's own CPU time and memory, and how many scrapers there are.
 #[derive(Debug, PartialEq)]
 struct Inputs {
     generation: Generation,
+    /// For clocks.
     read_ns: Vec<Option<u64>>,
     wall_offset_ns: i64,
+    tally: Tally,
 }
 
 impl Pages {
-    /// The families of the stations.
-    pub fn stations(&mut self, format: Format, source: &Source<'_>) -> Rc<Vec<u8>> {
+    /// The page, which is shared while nothing has changed, and for as long as a reading is.
+    pub fn page(
+        &mut self,
+        format: Format,
+        source: &Source<'_>,
+        [now_ns, max_age_ns]: [u64; 2],
+    ) -> Rc<Vec<u8>> {
         let entry = &mut self.entries[usize::from(format == Format::OpenMetrics)];
         let inputs = Some(Inputs {
             generation: source.engine.table().generation(),
             read_ns: source.engine.points().iter().map(|point| point.read_ns).collect(),
             wall_offset_ns: source.wall_offset_ns,
+            tally: Tally { scrapers: 0, ..*source.tally },
         });
-        if entry.inputs != inputs {
-            entry.inputs = inputs;
+        if entry.inputs != inputs || now_ns.saturating_sub(entry.made_ns) > max_age_ns {
+            (entry.inputs, entry.made_ns) = (inputs, now_ns);
             // Anyone who still sends the last one keeps it; else its memory is used again.
             let mut bytes = Rc::try_unwrap(std::mem::take(&mut entry.bytes)).unwrap_or_default();
             bytes.clear();
-            source.write(&STATIONS, format, &mut bytes);
+            source.write(format, &mut bytes);
             entry.bytes = Rc::new(bytes);
         }
         Rc::clone(&entry.bytes)
@@ -90,14 +99,8 @@ impl Pages {
 }
 
 impl Source<'_> {
-    /// Appends all other families, and the end of the page.
-    pub fn write_rest(&self, format: Format, out: &mut Vec<u8>) {
-        self.write(&REST, format, out);
-        openmetrics::end(format, out);
-    }
-
-    fn write(&self, groups: &[&[Family]], format: Format, out: &mut Vec<u8>) {
-        for family in groups.iter().copied().flatten() {
+    fn write(&self, format: Format, out: &mut Vec<u8>) {
+        for family in FAMILIES.into_iter().flatten() {
             family.about.head(format, out);
             let mut samples = Samples { family, format, created: Created::No, source: self, out };
             samples.created = samples.since(self.own.began_ns);
@@ -111,6 +114,7 @@ impl Source<'_> {
                 Of::Free(write) => write(self, &mut samples),
             }
         }
+        openmetrics::end(format, out);
     }
 }
 
@@ -162,23 +166,23 @@ impl Samples<'_> {
         });
     }
 
-    fn of_stations(&mut self, value: fn(&Row<'_>) -> Option<Number>) {
+    fn of_stations(&mut self, value: fn(&Station) -> Option<Number>) {
         let source = self.source;
         for point in source.engine.points().present() {
-            for row in source.engine.table().rows(point.id) {
-                self.created = self.since(row.session().began_ns());
-                self.of_station(point, &row, value(&row));
+            for station in source.engine.table().stations(point.id) {
+                self.created = self.since(station.session.began_ns());
+                self.of_station(point, station, value(station));
             }
         }
     }
 
-    fn of_station(&mut self, point: &Point, row: &Row<'_>, value: Option<Number>) {
+    fn of_station(&mut self, point: &Point, station: &Station, value: Option<Number>) {
         let Some(value) = value else { return };
         self.labelled(value, |labels| {
             labels.extend_from_slice(b"device=");
             quoted(&point.name, labels);
             labels.extend_from_slice(b",mac_address=\"");
-            labels.extend_from_slice(&address::lower(row.address()));
+            labels.extend_from_slice(&address::lower(station.address()));
             labels.push(b'"');
         });
     }

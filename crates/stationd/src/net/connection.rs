@@ -44,10 +44,12 @@ pub enum Next {
 
 /// How far a connection is from its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
+pub enum Ending {
     No,
     /// Nothing more is read; it ends with the last byte that waits.
     Sends,
+    /// The same, but bytes may come that the other end sent before it heard of the end.
+    SendsAndLingers,
     /// Everything is sent; this many bytes more are thrown away.
     Lingers {
         left: usize,
@@ -62,7 +64,8 @@ pub struct Connection {
     /// What came in and has not been understood yet.
     pub input: Vec<u8>,
     outbox: Outbox,
-    interest: Interest,
+    /// What it is waited for, once it is.
+    interest: Option<Interest>,
     ending: Ending,
     deadline_ns: Option<u64>,
     /// The moment of ours that stands in the daemon's queue.
@@ -70,19 +73,18 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection that is waited for under this token.
-    pub fn new(socket: OwnedFd, token: Token, turn: &mut Turn<'_>) -> rustix::io::Result<Self> {
-        turn.poller.add(&socket, token.number(), Interest::Read)?;
-        Ok(Self {
+    /// A connection that is waited for under this token, from its first [`Self::rest`] on.
+    pub fn new(socket: OwnedFd, token: Token) -> Self {
+        Self {
             socket,
             token,
             input: Vec::new(),
             outbox: Outbox::default(),
-            interest: Interest::Read,
+            interest: None,
             ending: Ending::No,
             deadline_ns: None,
             queued_ns: None,
-        })
+        }
     }
 
     pub fn receive(&self, buffer: &mut [u8]) -> Received {
@@ -126,8 +128,8 @@ impl Connection {
     }
 
     /// Ends the connection once everything is sent.
-    pub fn end(&mut self) {
-        self.ending = Ending::Sends;
+    pub fn end(&mut self, ending: Ending) {
+        self.ending = ending;
     }
 
     /// Whether it is about to end.
@@ -162,21 +164,24 @@ impl Connection {
     pub fn rest(&mut self, sent: Sent, turn: &mut Turn<'_>) -> Next {
         let interest = match sent {
             Sent::Gone => return Next::No,
-            Sent::All if self.ends() => return self.linger(turn),
-            Sent::All => Interest::Read,
+            Sent::All => match self.ending {
+                Ending::No | Ending::Lingers { .. } => Interest::Read,
+                Ending::Sends => return Next::No,
+                Ending::SendsAndLingers => return self.linger(turn),
+            },
             Sent::Waits => Interest::Write,
         };
         self.wait_for(interest, turn)
     }
 
     fn wait_for(&mut self, interest: Interest, turn: &mut Turn<'_>) -> Next {
-        if interest != self.interest {
-            self.interest = interest;
-            if turn.poller.change(&self.socket, self.token.number(), interest).is_err() {
-                return Next::No;
-            }
-        }
-        Next::Yes
+        let (socket, number) = (&self.socket, self.token.number());
+        let watched = match self.interest.replace(interest) {
+            Some(before) if before == interest => return Next::Yes,
+            Some(_) => turn.poller.change(socket, number, interest),
+            None => turn.poller.add(socket, number, interest),
+        };
+        if watched.is_ok() { Next::Yes } else { Next::No }
     }
 
     /// Something has to happen by this moment, or the connection is dropped; `None`: it may be idle.

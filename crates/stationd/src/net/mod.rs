@@ -6,7 +6,6 @@ pub mod connection;
 pub mod outbox;
 pub mod poller;
 pub(crate) mod server;
-mod shares;
 pub mod timeouts;
 pub mod token;
 

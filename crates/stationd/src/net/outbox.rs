@@ -54,38 +54,31 @@ impl Letter {
         self.bodies_len = 0;
     }
 
-    fn parts(&self) -> impl Iterator<Item = &[u8]> {
+    /// Its parts in order; of a body, the body as well.
+    fn parts(&self) -> impl Iterator<Item = (&[u8], Option<&Rc<Vec<u8>>>)> {
         let mut from = 0;
         let bodies = self.bodies.iter().flat_map(move |(to, body)| {
             let before = &self.words[from..*to];
             from = *to;
-            [before, body.as_slice()]
+            [(before, None), (body.as_slice(), Some(body))]
         });
         let last = self.bodies.last().map_or(0, |(to, _)| *to);
-        bodies.chain([&self.words[last..]]).filter(|part| !part.is_empty())
+        bodies.chain([(&self.words[last..], None)]).filter(|(bytes, _)| !bytes.is_empty())
     }
 
-    /// Its parts as they are kept, from a byte on: of own words what is left, of bodies, which stay shared, all.
+    /// Its parts as they are kept, from a byte on: of own words what is left, so that somebody who leaves a little
+    /// unread does not cost as much as the whole; of bodies, which stay shared, all.
     fn keep(&self, mut skip: usize, held: &mut VecDeque<Held>) {
-        let mut from = 0;
-        for (to, body) in &self.bodies {
-            keep_words(&self.words[from..*to], &mut skip, held);
-            if body.len() > skip {
-                held.push_back(Held { bytes: Rc::clone(body), from: skip });
+        for (bytes, body) in self.parts() {
+            if bytes.len() > skip {
+                held.push_back(match body {
+                    Some(body) => Held { bytes: Rc::clone(body), from: skip },
+                    None => Held { bytes: Rc::new(bytes[skip..].to_vec()), from: 0 },
+                });
             }
-            skip = skip.saturating_sub(body.len());
-            from = *to;
+            skip = skip.saturating_sub(bytes.len());
         }
-        keep_words(&self.words[from..], &mut skip, held);
     }
-}
-
-/// Nothing is kept of what was taken: somebody who leaves a little unread is not to cost as much as the whole.
-fn keep_words(words: &[u8], skip: &mut usize, held: &mut VecDeque<Held>) {
-    if words.len() > *skip {
-        held.push_back(Held { bytes: Rc::new(words[*skip..].to_vec()), from: 0 });
-    }
-    *skip = skip.saturating_sub(words.len());
 }
 
 /// What became of bytes that were sent.
@@ -124,7 +117,7 @@ impl Outbox {
     /// Sends a letter behind what waits already, and empties it.
     pub fn send(&mut self, socket: impl AsFd, letter: &mut Letter) -> Sent {
         let taken = match self.held.is_empty() {
-            true => send(socket, letter.parts()),
+            true => send(socket, letter.parts().map(|(bytes, _)| bytes)),
             false => Ok(0),
         };
         if let Ok(taken) = taken

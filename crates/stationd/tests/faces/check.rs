@@ -1,12 +1,6 @@
 //! `--check`: what it says alone and beside a stationd that runs, and that nothing is left of it.
 
-use std::{
-    fs,
-    net::TcpListener,
-    os::unix::net::UnixListener,
-    path::Path,
-    process::{Command, Output},
-};
+use std::{fs, os::unix::net::UnixListener, path::Path, process::Output};
 
 use serde_json::json;
 
@@ -77,42 +71,4 @@ fn what_is_missing_ends_with_its_code_and_a_wrong_setting_with_another() {
     assert_eq!((code(&output), output.stdout.split(|byte| *byte == b'\n').count()), (Some(2), 3));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(said, "stationd: 2 settings are wrong; the machine was not looked at\n");
-}
-
-#[test]
-fn an_address_that_somebody_has_is_missing_until_it_is_stationds() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
-    let folder = tempfile::tempdir().unwrap();
-    let metrics = format!("metrics=127.0.0.1:{port}");
-    let socket = format!("socket={}", folder.path().join("s").display());
-    let free = check(&[&metrics, &socket]);
-    assert!(line(&free, "metrics").ends_with(&format!(":{port} is free")), "{free:?}");
-    let _daemon = Daemon::start(&[&metrics, &socket]);
-    let taken = check(&[&metrics, &socket]);
-    assert!(line(&taken, "metrics").ends_with("is in use by a running stationd"), "{taken:?}");
-}
-
-#[test]
-fn a_folder_of_somebody_elses_is_missing() {
-    if !rustix::process::geteuid().is_root() {
-        skip::skip!("only root can become somebody else");
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("stationd");
-    fs::copy(env!("CARGO_BIN_EXE_stationd"), &program).unwrap();
-    std::os::unix::fs::chown(folder.path(), Some(0), Some(65534)).unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o750);
-    fs::set_permissions(folder.path(), mode).unwrap();
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(program);
-    command.args(["--check", "--set", "metrics=127.0.0.1:1"]);
-    let socket = format!("socket={}", folder.path().join("s").display());
-    let output = command.args(["--set", &socket]).output().unwrap();
-    let said = line(&output, "socket");
-    assert!(said.starts_with("MISSING ") && said.contains("cannot be written to"), "{output:?}");
-    assert!(line(&output, "user").ends_with("number 65534, without root's rights"), "{output:?}");
-    assert_eq!(code(&output), Some(4));
 }

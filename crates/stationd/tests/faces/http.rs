@@ -55,16 +55,16 @@ fn a_kept_connection_serves_page_after_page() {
 }
 
 #[test]
-fn what_is_said_of_the_stations_is_shared_and_what_of_the_daemon_is_not() {
-    let daemon = Daemon::start(&["max-age=1min"]);
-    let parts = |page: String| {
-        let (stations, own) = page.split_once("stationd_access_point").unwrap();
-        (head_and_body(stations).1.to_owned(), own.to_owned())
+fn a_page_is_shared_for_as_long_as_a_reading_is() {
+    let pages = |max_age| {
+        let daemon = Daemon::start(&[max_age]);
+        let get = || daemon.get("GET /metrics HTTP/1.0\r\n\r\n");
+        (get(), get())
     };
-    let get = || parts(daemon.get("GET /metrics HTTP/1.0\r\n\r\n"));
-    let (first, second) = (get(), get());
-    assert_eq!(first.0, second.0);
-    assert_ne!(first.1, second.1, "it has asked the daemon once more");
+    let (first, second) = pages("max-age=1min");
+    assert_eq!(first, second);
+    let (first, second) = pages("max-age=0");
+    assert_ne!(first, second);
 }
 
 #[test]

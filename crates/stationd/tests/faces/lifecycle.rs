@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    os::unix::net::UnixListener,
     process::{Command, Output},
 };
 
@@ -38,33 +37,13 @@ fn a_socket_in_use_is_refused_and_goes_on() {
 }
 
 #[test]
-fn what_is_no_socket_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("file");
-    fs::write(&path, "").unwrap();
-    let path = path.display().to_string();
-    let words =
-        format!("stationd: {path} is there and is no socket: remove it, or give another path\n");
-    assert_eq!(on_socket(&path), (4, words));
-}
-
-#[test]
-fn a_dead_socket_is_replaced() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("dead");
-    drop(UnixListener::bind(&path).unwrap());
-    let daemon = Daemon::start(&[&format!("socket={}", path.display())]);
-    daemon.client().result("getAccessPoints", serde_json::json!({}));
-}
-
-#[test]
 fn wrong_words_end_with_a_line_that_says_what_is_right() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("conf");
-    fs::write(&path, "max-age = 1s\nconsumer = 4\n").unwrap();
+    fs::write(&path, "max-age = 1s\ninterface = a\n").unwrap();
     let path = path.display().to_string();
     let words =
-        format!("stationd: {path}:2: unknown key \"consumer\": did you mean \"consumers\"?\n");
+        format!("stationd: {path}:2: unknown key \"interface\": did you mean \"interfaces\"?\n");
     assert_eq!(ended(&stationd(&["--config", &path])), (2, words));
     let (code, words) = ended(&stationd(&["--set", "metrics=0.0.0.0:80"]));
     assert_eq!(code, 2);

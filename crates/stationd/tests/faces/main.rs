@@ -8,8 +8,6 @@ mod check;
 #[cfg(test)]
 mod confined;
 #[cfg(test)]
-mod corpus;
-#[cfg(test)]
 mod failures;
 #[cfg(test)]
 mod http;

@@ -10,70 +10,60 @@
 //! ```text
 //!           ┌───────── a reset, a few times ─────────┐
 //!           ▼                                        │
-//!  Starting: initialise, access, allocate…, enable ──┴──► Running: transmit, inquire ──► Gone
+//!  Starting: initialise, allocate…, enable ──────────┴──► Running: transmit ──► Gone
 //! ```
 
-pub mod bus;
 pub mod census;
-#[cfg(test)]
-mod explore;
-mod fill;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 
-use self::{
-    bus::Bus,
-    census::{Counters, Kind, Reason},
-};
+use self::census::{Counters, Kind, Reason};
 use crate::{
     card::{
         LONGEST_FRAME, MOST_BUFFERS, SHORTEST_FRAME,
-        fids::Fids,
         register::{
-            BUSY, EVENT_ALLOC, EVENT_COMMAND, NO_CARD, Register, command, descriptor, result,
+            BUSY, EVENT_ALLOC, EVENT_COMMAND, NO_CARD, OFFSET_ERROR, Register, command, descriptor,
+            result,
         },
     },
-    wait::{Ended, Step, Wait},
+    wait::{Step, Wait},
 };
 
+/// Frames that may wait.
+const QUEUE: usize = 64;
+/// A command may take so long, ns: Host AP's patience.
+pub const PATIENCE_NS: u64 = 20_000_000;
+/// A card that has been reset so often without coming up is gone.
+const RESETS: u32 = 10;
 /// A command that ends with an error is given again so often while the card is started.
 const TRIES: u32 = 3;
-/// Buffers that are all on the air may stay there for this many times the patience: at 1 Mb/s one takes 19 ms.
-const AIR_PATIENCE: u64 = 10;
 /// Commands that may complete within one turn, before anyone who runs the driver has its say again.
 const AT_A_TURN: usize = 16;
-/// The record that is written at the start (`HFA384X_RID_CNFPORTTYPE`), and what (a station).
-const PORT_TYPE: (u16, u16) = (0xfc00, 1);
-/// What is inquired (`HFA384X_INFO_COMMTALLIES`).
-const TALLIES: u16 = 0xf100;
 
-/// What a driver is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Frames that may wait.
-    pub queue: usize,
-    /// A command may take so long, ns. Host AP's is 20 ms.
-    pub patience_ns: u64,
-    /// A card that has been reset so often without coming up is gone.
-    pub resets: u32,
-    /// Inquires so often, with the next frame, ns; `None`: never.
-    pub inquire_every_ns: Option<u64>,
-}
+/// The way to the card's registers. The driver looks at the clock where time matters to it; everything up to the next
+/// look happens at that moment.
+pub trait Bus {
+    /// Looks at the clock, ns; it never goes back.
+    fn now(&mut self) -> u64;
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self { queue: 64, patience_ns: 20_000_000, resets: 10, inquire_every_ns: None }
-    }
+    fn read(&mut self, register: Register) -> u16;
+
+    fn write(&mut self, register: Register, value: u16);
+
+    /// Writes bytes to the data register, two at a time.
+    fn write_data(&mut self, bytes: &[u8]);
+
+    /// Pulls the reset line.
+    fn reset(&mut self);
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Turn {
-    /// A command runs, or all buffers are on the air: do this, and then take the next turn.
+    /// A command runs: do this, and then take the next turn.
     Wait(Step),
-    /// Nothing is to do until a frame is offered: what the driver does by itself it does along with frames, so that
-    /// an idle driver arms no timer.
+    /// Nothing is to do until a frame is offered: an idle driver arms no timer.
     Idle,
 }
 
@@ -91,8 +81,6 @@ struct Underway {
     kind: Kind,
     issued_ns: u64,
     deadline_ns: u64,
-    /// The buffers of its frames.
-    fids: Fids,
     signalled: bool,
     /// Something depends on its end.
     awaited: bool,
@@ -100,15 +88,14 @@ struct Underway {
 
 #[derive(Debug)]
 pub struct Driver {
-    settings: Settings,
-    wait: Box<dyn Wait>,
+    wait: Wait,
     phase: Phase,
     queue: VecDeque<Vec<u8>>,
     spare: Vec<Vec<u8>>,
     free: Vec<u16>,
     underway: Option<Underway>,
-    starved_ns: Option<u64>,
-    inquire_ns: Option<u64>,
+    /// The buffers of its frames.
+    given: Vec<u16>,
     fruitless: u32,
     enabled_events: u16,
     counters: Counters,
@@ -116,17 +103,15 @@ pub struct Driver {
 
 impl Driver {
     /// A driver whose card has just been plugged in.
-    pub fn new(settings: Settings, wait: Box<dyn Wait>) -> Self {
+    pub fn new(wait: Wait) -> Self {
         Self {
-            settings,
             wait,
             phase: Phase::Starting(0, 0),
-            queue: VecDeque::with_capacity(settings.queue),
+            queue: VecDeque::with_capacity(QUEUE),
             spare: Vec::new(),
             free: Vec::with_capacity(MOST_BUFFERS.into()),
             underway: None,
-            starved_ns: None,
-            inquire_ns: None,
+            given: Vec::with_capacity(MOST_BUFFERS.into()),
             fruitless: 0,
             enabled_events: 0,
             counters: Counters::default(),
@@ -139,7 +124,7 @@ impl Driver {
 
     /// Frames that wait, and those of the command that runs.
     pub fn queued(&self) -> u64 {
-        (self.queue.len() + self.underway.as_ref().map_or(0, |one| one.fids.len())) as u64
+        (self.queue.len() + self.given.len()) as u64
     }
 
     /// How many more frames it makes sense to offer now: as many as go under one wait, less those that are there.
@@ -165,7 +150,7 @@ impl Driver {
             _ if self.phase == Phase::Gone => Reason::NoCard,
             0..SHORTEST_FRAME => Reason::TooShort,
             length if length > LONGEST_FRAME => Reason::TooLong,
-            _ if self.queue.len() >= self.settings.queue => Reason::QueueFull,
+            _ if self.queue.len() >= QUEUE => Reason::QueueFull,
             _ => {
                 let mut kept = self.spare.pop().unwrap_or_default();
                 kept.clear();
@@ -199,12 +184,9 @@ impl Driver {
                 continue;
             }
             match self.phase {
-                Phase::Starting(step, tries) => self.start(bus, step, tries),
-                Phase::Running => {
-                    if let Some(turn) = self.run(bus, now) {
-                        return turn;
-                    }
-                }
+                Phase::Starting(step, _) => self.start(bus, step),
+                Phase::Running if self.queue.is_empty() => return Turn::Idle,
+                Phase::Running => self.transmit(bus),
                 Phase::Gone => return Turn::Idle,
             }
         }
@@ -266,7 +248,7 @@ impl Driver {
         if !underway.signalled && events & EVENT_COMMAND == 0 {
             self.counters.lost_events += 1;
         }
-        self.wait.end(Ended { at_ns: now, done: underway.awaited });
+        self.wait.end(now, underway.awaited);
         let tally = self.counters.tally(underway.kind);
         match underway.awaited {
             true => tally.completed(now.saturating_sub(underway.issued_ns)),
@@ -276,12 +258,13 @@ impl Driver {
         tally.failed += u64::from(failed);
         match underway.kind {
             Kind::Transmit if failed => {
-                self.counters.drop(Reason::CommandError, underway.fids.len() as u64);
-                self.free.extend(underway.fids.as_slice());
+                self.counters.drop(Reason::CommandError, self.given.len() as u64);
+                self.free.append(&mut self.given);
             }
-            Kind::Transmit => self.counters.confirmed += underway.fids.len() as u64,
+            Kind::Transmit => self.counters.confirmed += self.given.len() as u64,
             _ => self.step_done(bus, failed),
         }
+        self.given.clear();
     }
 
     /// A command other than to transmit is done: the start goes on, or does this again.
@@ -301,13 +284,13 @@ impl Driver {
         self.handle_events(bus);
         let Some(underway) = self.underway.take() else { return };
         self.unmask(now, &underway);
-        self.wait.end(Ended { at_ns: now, done: false });
+        self.wait.end(now, false);
         self.counters.timeouts += 1;
         self.counters.tally(underway.kind).failed += 1;
         let left = self.free[back.min(self.free.len())..].iter();
-        let left = left.filter(|fid| underway.fids.as_slice().contains(fid)).count();
+        let left = left.filter(|fid| self.given.contains(fid)).count();
         self.counters.confirmed += left as u64;
-        self.counters.drop(Reason::TimedOut, (underway.fids.len() - left) as u64);
+        self.counters.drop(Reason::TimedOut, (self.given.len() - left) as u64);
         self.reset(bus);
     }
 
@@ -315,8 +298,8 @@ impl Driver {
     fn reset(&mut self, bus: &mut impl Bus) {
         self.fruitless += 1;
         self.free.clear();
-        self.starved_ns = None;
-        if self.fruitless > self.settings.resets {
+        self.given.clear();
+        if self.fruitless > RESETS {
             self.phase = Phase::Gone;
             let frames = self.queue.len() as u64;
             self.counters.drop(Reason::NoCard, frames);
@@ -356,20 +339,10 @@ impl Driver {
     }
 
     /// The next command of the start.
-    fn start(&mut self, bus: &mut impl Bus, step: u32, tries: u32) {
-        let buffers = u32::from(MOST_BUFFERS);
-        let last = 2 + buffers;
+    fn start(&mut self, bus: &mut impl Bus, step: u32) {
+        let last = 1 + u32::from(MOST_BUFFERS);
         match step {
             0 => self.issue(bus, Kind::Initialise, [command::INITIALISE, 0]),
-            1 => {
-                if self.configure(bus).is_err() {
-                    self.phase = Phase::Starting(step, tries + 1);
-                    return if tries >= TRIES {
-                        self.reset(bus)
-                    };
-                }
-                self.issue(bus, Kind::Access, [command::ACCESS | command::WRITE, PORT_TYPE.0]);
-            }
             step if step < last => {
                 let room = (descriptor::LENGTH + LONGEST_FRAME) as u16;
                 self.issue(bus, Kind::Allocate, [command::ALLOCATE, room]);
@@ -382,67 +355,28 @@ impl Driver {
         }
     }
 
-    /// The next command of a card that is up; what to do where there is none.
-    fn run(&mut self, bus: &mut impl Bus, now: u64) -> Option<Turn> {
-        if let Some(every) = self.settings.inquire_every_ns
-            && now >= *self.inquire_ns.get_or_insert(now.saturating_add(every))
-        {
-            self.inquire_ns = Some(now.saturating_add(every));
-            self.issue(bus, Kind::Inquire, [command::INQUIRE, TALLIES]);
-            return None;
-        }
-        if self.queue.is_empty() {
-            return Some(Turn::Idle);
-        }
-        if self.free.is_empty() {
-            self.handle_events(bus);
-        }
-        if self.free.is_empty() {
-            return self.starved(bus, now);
-        }
-        self.starved_ns = None;
-        self.transmit(bus);
-        None
-    }
-
-    /// All buffers are on the air: one of them comes back with an interrupt.
-    fn starved(&mut self, bus: &mut impl Bus, now: u64) -> Option<Turn> {
-        let since = *self.starved_ns.get_or_insert(now);
-        let patience = self.settings.patience_ns.saturating_mul(AIR_PATIENCE);
-        let until_ns = since.saturating_add(patience);
-        if now >= until_ns || bus.read(Register::EvStat) == NO_CARD {
-            self.counters.timeouts += 1;
-            self.reset(bus);
-            return None;
-        }
-        self.enable_events(bus, EVENT_ALLOC);
-        Some(Turn::Wait(Step::Await { until_ns }))
-    }
-
     /// Copies the first frames of the queue into buffers and gives the command that sends them.
     fn transmit(&mut self, bus: &mut impl Bus) {
-        let at_most = self.queue.len().min(self.free.len());
-        let frames = self.wait.together(at_most).clamp(1, at_most);
-        let fids = Fids::split_off(&mut self.free, frames);
-        for (place, &fid) in fids.as_slice().iter().enumerate() {
-            let Some(frame) = self.queue.pop_front() else { break };
-            let next = fids.as_slice().get(place + 1).copied().unwrap_or(0);
-            let filled = Self::fill(bus, fid, next, &frame);
+        let frames = self.wait.together(self.queue.len().min(self.free.len()));
+        let first = self.free.len() - frames;
+        let filled = (0..frames).all(|place| {
+            let next = self.free.get(first + place + 1).copied().unwrap_or(0);
+            let Some(frame) = self.queue.pop_front() else { return false };
+            self.given.push(self.free[first + place]);
+            let filled = fill(bus, [self.free[first + place], next], &frame);
             if self.spare.len() < usize::from(MOST_BUFFERS) {
                 self.spare.push(frame);
             }
-            if filled.is_err() {
-                // The frames before it are in buffers that no one will send.
-                self.counters.drop(Reason::AccessPath, place as u64 + 1);
-                self.counters.timeouts += 1;
-                return self.reset(bus);
-            }
-        }
-        let first = fids.as_slice().first().copied().unwrap_or(0);
-        self.issue(bus, Kind::Transmit, [command::TRANSMIT | command::RECLAIM, first]);
-        if let Some(underway) = &mut self.underway {
-            underway.fids = fids;
-        }
+            filled
+        });
+        self.free.truncate(first);
+        let Some(&fid) = self.given.first().filter(|_| filled) else {
+            // No buffer has come back, or the frames before it are in buffers that no one will send.
+            self.counters.drop(Reason::AccessPath, self.given.len() as u64);
+            self.counters.timeouts += 1;
+            return self.reset(bus);
+        };
+        self.issue(bus, Kind::Transmit, [command::TRANSMIT, fid]);
     }
 
     /// Whether a command runs whose end nothing depends on.
@@ -462,8 +396,7 @@ impl Driver {
         self.underway = Some(Underway {
             kind,
             issued_ns: now,
-            deadline_ns: now.saturating_add(self.settings.patience_ns),
-            fids: Fids::default(),
+            deadline_ns: now.saturating_add(PATIENCE_NS),
             signalled: false,
             awaited,
         });
@@ -492,4 +425,20 @@ fn cut(step: Step, deadline_ns: u64) -> Step {
         Step::Sleep { until_ns } => Step::Sleep { until_ns: until_ns.min(deadline_ns) },
         Step::Await { until_ns } => Step::Await { until_ns: until_ns.min(deadline_ns) },
     }
+}
+
+/// Copies a frame into the first of two buffers, behind a descriptor that names the second; whether the way was open.
+fn fill(bus: &mut impl Bus, [fid, next]: [u16; 2], frame: &[u8]) -> bool {
+    bus.write(Register::Select0, fid);
+    bus.write(Register::Offset0, 0);
+    if bus.read(Register::Offset0) & OFFSET_ERROR != 0 {
+        return false;
+    }
+    let mut head = [0; descriptor::LENGTH];
+    head[descriptor::LINK..descriptor::LINK + 2].copy_from_slice(&next.to_le_bytes());
+    let bytes = (frame.len() as u16).to_le_bytes();
+    head[descriptor::BYTES..descriptor::BYTES + 2].copy_from_slice(&bytes);
+    bus.write_data(&head);
+    bus.write_data(frame);
+    true
 }

@@ -5,10 +5,9 @@
 //! on one CPU the ends never starve, and what the task loses is what the transmit path takes. With a task, everything
 //! is kept on one CPU, as in the field report that the study is about.
 
-pub mod setting;
-pub mod task;
-
 use std::{
+    fs, io,
+    os::fd::OwnedFd,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -16,21 +15,23 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use linux::sched::{self, Children};
+use linux::{
+    link::{self, Links},
+    netlink, packet,
+    sched::{self, Children},
+    tap::Tap,
+};
 use model::completion::{Latency, Measured, Strategy};
 
-use self::{
-    setting::{Error, Side},
-    task::Done,
-};
 use crate::{
     card::{self, Card},
-    driver::{Driver, Settings},
+    driver::Driver,
     ends::{self, Flow, Talk},
     frames,
-    path::{self, Mark, Marks, Path, Taps},
+    path::{Mark, Marks, Observer, Path},
+    task::{self, Done},
     wait::{
-        self, Wait,
+        Wait,
         clock::{Clock, monotonic_ns, sleep_until_ns},
     },
 };
@@ -44,13 +45,12 @@ const SETTLES_NS: u64 = 5_000_000_000;
 /// So often is looked whether they have, ns.
 const POLLS_NS: u64 = 5_000_000;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     /// How the driver waits; `None`: there is no driver, the task is alone.
     pub strategy: Option<Strategy>,
     pub flow: Flow,
     pub card: card::Setup,
-    pub driver: Settings,
     /// Frames are sent so long before anything counts, ns.
     pub warm_up_ns: u64,
     /// The measured span, ns; with a task it ends with the task.
@@ -59,13 +59,43 @@ pub struct Trial {
     pub task_rounds: Option<u64>,
 }
 
-/// The way of waiting with this name.
-pub fn strategy(strategy: Strategy) -> Box<dyn Wait> {
-    match strategy {
-        Strategy::Busy => Box::new(wait::Busy),
-        Strategy::Event => Box::new(wait::Event::default()),
-        Strategy::Hybrid => Box::new(wait::Hybrid::default()),
-        Strategy::Batch => Box::new(wait::Batch::default()),
+/// Why a trial cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot make a network namespace (run it as root)")]
+    Namespace(#[source] io::Error),
+    #[error("cannot make the TAP {name}{}", advice(.source))]
+    Tap { name: String, source: io::Error },
+    #[error("cannot bring interface {name} up")]
+    Up {
+        name: String,
+        #[source]
+        source: netlink::Error,
+    },
+    #[error(
+        "cannot open a packet socket on {name} (it needs CAP_NET_RAW, and AF_PACKET in the kernel)"
+    )]
+    Socket {
+        name: String,
+        #[source]
+        source: io::Error,
+    },
+    #[error("cannot start a thread")]
+    Thread(#[source] io::Error),
+    #[error("cannot make a descriptor")]
+    Descriptor(#[source] io::Error),
+    #[error("cannot read the frames of an interface")]
+    Receive(#[source] io::Error),
+}
+
+/// What to do about a TAP that cannot be made.
+fn advice(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::NotFound => " (the kernel has no TAPs: load its module tun)",
+        io::ErrorKind::PermissionDenied => " (it needs CAP_NET_ADMIN: run it as root)",
+        io::ErrorKind::ResourceBusy => " (there is an interface of that name: take another)",
+        io::ErrorKind::InvalidInput => " (take a free name of up to 15 letters, without / : %)",
+        _ => "",
     }
 }
 
@@ -113,24 +143,21 @@ struct Stage {
     marks: Arc<Marks>,
     talk: Arc<Talk>,
     latencies: Latencies,
-    driver: JoinHandle<Result<(), path::Error>>,
+    driver: JoinHandle<io::Result<()>>,
     sink: JoinHandle<frames::Ledger>,
-    side: Side,
+    socket: OwnedFd,
 }
 
 impl Stage {
-    fn set(trial: &Trial, strategy_: Strategy) -> Result<Self, Error> {
+    fn set(trial: &Trial, strategy: Strategy) -> Result<Self, Error> {
         let side = Side::make("txd-in", None)?;
         let far = Side::make("txd-out", Some(frames::IPV4))?;
-        let marks = Arc::new(Marks::default());
         let talk = Arc::new(Talk::default());
         let latencies = Latencies::default();
-        let tap = side.tap.again().map_err(Error::Wake)?;
-        let driver = Driver::new(trial.driver, strategy(strategy_));
+        let driver = Driver::new(Wait::new(strategy));
         let card = Card::new(trial.card.clone());
-        let path =
-            Path::new(Taps { input: tap, output: far.tap }, driver, card, Arc::clone(&marks))
-                .observed(observer(&talk, &latencies));
+        let path = Path::new([side.tap, far.tap], driver, card, observer(&talk, &latencies));
+        let marks = path.marks();
         let shares_its_cpu = trial.task_rounds.is_some() || linux::system::cpus().len() == 1;
         let priority = if shares_its_cpu { DRIVER } else { Priority::Nicest };
         let driver = spawn("txd-driver", priority, move || path.run())?;
@@ -138,13 +165,13 @@ impl Stage {
         let socket = far.socket;
         ends::prepare(&socket);
         let sink = spawn("txd-sink", SINK, move || ends::sink(&socket, flow, &listens))?;
-        Ok(Self { marks, talk, latencies, driver, sink, side })
+        Ok(Self { marks, talk, latencies, driver, sink, socket: side.socket })
     }
 
     fn play(self, trial: &Trial) -> Result<Measured, Error> {
         until(|| self.marks.ask().is_none_or(|mark| mark.running));
         let (flow, talk) = (trial.flow, Arc::clone(&self.talk));
-        let socket = self.side.socket.try_clone().map_err(Error::Wake)?;
+        let socket = self.socket.try_clone().map_err(Error::Descriptor)?;
         let source = spawn("txd-source", SOURCE, move || ends::source(&socket, flow, &talk))?;
         sleep_until_ns(monotonic_ns() + trial.warm_up_ns);
         let begun = self.talk.begun_ns.load(Ordering::SeqCst);
@@ -166,7 +193,8 @@ impl Stage {
         // What is under way arrives, so that nothing that was sent is taken for lost.
         until(|| self.marks.ask().is_none_or(|mark| mark.queued == 0));
         self.marks.stop();
-        let _ = self.driver.join();
+        // A path does not panic; where it does, there is nothing left to tell of it.
+        self.driver.join().unwrap_or(Ok(())).map_err(Error::Receive)?;
         // The kernel's own queues are between the interface and the sink.
         let count = |count: &AtomicU64| count.load(Ordering::SeqCst);
         until(|| count(&self.talk.received) >= count(&self.talk.emitted));
@@ -188,7 +216,7 @@ impl Stage {
 }
 
 /// Counts what comes out, and how old it is.
-fn observer(talk: &Arc<Talk>, latencies: &Latencies) -> path::Observer {
+fn observer(talk: &Arc<Talk>, latencies: &Latencies) -> Observer {
     let (talk, latencies) = (Arc::clone(talk), Arc::clone(latencies));
     Box::new(move |frame, now| {
         if !frames::is_ours(frame) {
@@ -208,11 +236,8 @@ fn observer(talk: &Arc<Talk>, latencies: &Latencies) -> path::Observer {
 fn between(before: &Mark, after: &Mark) -> Measured {
     let (then, now) = (&before.counters, &after.counters);
     let mut dropped = now.dropped_since(then);
-    let beyond = [
-        ("lost-in-the-card", after.lost - before.lost),
-        ("second-interface", after.undelivered - before.undelivered),
-    ];
-    dropped.extend(beyond.into_iter().filter(|one| one.1 > 0).map(|one| (one.0.to_owned(), one.1)));
+    let undelivered = after.undelivered - before.undelivered;
+    dropped.extend((undelivered > 0).then(|| ("second-interface".to_owned(), undelivered)));
     // Estimates from every sixteenth frame: a longer one may come out below a shorter one.
     let air_ns = after.air_ns.saturating_sub(before.air_ns);
     Measured {
@@ -291,6 +316,36 @@ fn spawn<T: Send + 'static>(
         body()
     });
     thread.map_err(Error::Thread)
+}
+
+/// One side: an interface that is up, and a packet socket on it, in a network namespace of their own. The namespace has
+/// no name and goes with the descriptors, and so does the interface: however the program ends, nothing is left.
+#[derive(Debug)]
+struct Side {
+    tap: Tap,
+    socket: OwnedFd,
+}
+
+impl Side {
+    /// It receives the frames of one Ethernet type, or only sends.
+    fn make(name: &'static str, receives: Option<u16>) -> Result<Self, Error> {
+        let handle = thread::Builder::new().name("txd-make".to_owned()).spawn(move || {
+            link::enter_new_network_namespace().map_err(Error::Namespace)?;
+            // No advertisements or solicitations of the kernel's own; without IPv6 there are none.
+            let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+            let tap =
+                Tap::open(name).map_err(|source| Error::Tap { name: name.to_owned(), source })?;
+            let up = |source| Error::Up { name: name.to_owned(), source };
+            let mut links = Links::open().map_err(up)?;
+            let index = links.index(name).map_err(up)?.unwrap_or_default();
+            links.set_up(index).map_err(up)?;
+            let socket = packet::open(index, receives)
+                .map_err(|source| Error::Socket { name: name.to_owned(), source })?;
+            Ok(Self { tap, socket })
+        });
+        let handle = handle.map_err(Error::Thread)?.join();
+        handle.unwrap_or_else(|_| Err(Error::Thread(io::ErrorKind::Other.into())))
+    }
 }
 
 #[cfg(test)]
