@@ -17,7 +17,6 @@ pub struct ProfileFigures {
     pub variant: String,
     /// Clients; `None` where no one counted them.
     pub clients: Option<u32>,
-    /// The event that was sampled.
     pub event: String,
     /// Samples asked for in a second of CPU time.
     pub frequency: Option<u32>,
@@ -31,7 +30,6 @@ pub struct ProfileFigures {
     pub tree: Tree,
     /// Every function, by inclusive cost, largest first.
     pub functions: Vec<FunctionCost>,
-    /// What is not known.
     pub unknown: Unknown,
     pub waiting: Vec<Waiting>,
     /// The machine's work that it was charged with, most samples first.
@@ -53,7 +51,6 @@ impl ProfileFigures {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Capture {
-    /// Repetition, from 1.
     pub repetition: u32,
     pub samples: u64,
     /// Records that the kernel lost.
@@ -94,11 +91,8 @@ pub struct Tree {
 pub struct TreeFrame {
     pub name: String,
     pub module: String,
-    /// Whether it runs in the kernel.
     pub kernel: bool,
-    /// How it got its name.
     pub naming: Naming,
-    /// Whether it is inlined into its caller.
     pub inlined: bool,
     /// Whether the function is known to wait.
     pub waits: bool,
@@ -120,7 +114,6 @@ pub struct Node {
 pub struct FunctionCost {
     pub name: String,
     pub module: String,
-    /// How it got its name.
     pub naming: Naming,
     /// Share of samples with it somewhere in the stack, 0 to 1.
     pub share: f64,
@@ -160,9 +153,7 @@ pub struct ModuleNames {
     pub module: String,
     /// Its build's id, hexadecimal.
     pub build_id: Option<String>,
-    /// Frames with a symbol.
     pub named: u64,
-    /// Frames with a made-up name.
     pub synthesised: u64,
     pub unknown: u64,
 }
@@ -194,17 +185,12 @@ pub enum WhyWaiting {
     Known,
     /// Its cost is the same at these client counts, while the subject's is not: it grows with time and not
     /// with work.
-    Constant {
-        /// The fewest clients.
-        from: u32,
-        to: u32,
-    },
+    Constant { from: u32, to: u32 },
 }
 
 /// CPU that a process was charged with, and that was not spent for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Charged {
-    /// What it was spent for.
     pub what: ChargedFor,
     pub samples: u64,
     /// Share of all samples, 0 to 1.
@@ -230,7 +216,6 @@ pub enum ChargedFor {
 }
 
 impl ChargedFor {
-    /// In a few words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NetworkReceive => "softirq: packets that arrive",
@@ -257,7 +242,6 @@ pub struct Difference {
     pub clients: Option<u32>,
     /// Whether the CPU of both was measured; where not, costs are samples.
     pub cpu_measured: bool,
-    /// Every path of both.
     #[serde(skip)]
     pub tree: DifferenceTree,
     /// Every function of both, by the size of its change, largest first.
@@ -317,15 +301,12 @@ pub struct CountFigures {
     /// The function's name in the study.
     pub name: String,
     pub per_window: Estimate,
-    /// Calls a second.
     pub per_second: Estimate,
-    /// Calls for each client and second.
     pub per_client: Option<Estimate>,
     /// Calls for each call of another function: its name and the ratio.
     pub per_call: Option<(String, Estimate)>,
     /// Processes that the probe was in, and those that map the file.
     pub probed: u32,
-    /// See above.
     pub mapped_by: Option<u32>,
     /// What the probe itself cost, µs of CPU a second: hits × the measured cost of one.
     pub probe_us_per_s: Option<f64>,

@@ -40,7 +40,6 @@ const BURNER: &str = "burn";
 pub struct FoldedCell {
     pub variant: VariantName,
     pub clients: u32,
-    /// The captures' stacks.
     pub folded: Folded,
     /// The repetition of each capture.
     pub repetitions: Vec<u32>,
@@ -49,7 +48,6 @@ pub struct FoldedCell {
 }
 
 impl FoldedCell {
-    /// The cell of a trial, without captures yet.
     pub fn of(id: &TrialId) -> Self {
         Self {
             variant: id.variant.clone(),

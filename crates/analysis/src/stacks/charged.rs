@@ -51,7 +51,6 @@ enum Sign {
     /// What is called from here on, softirqs do.
     Softirqs,
     Action(ChargedFor),
-    /// Memory is won back.
     Reclaim,
 }
 

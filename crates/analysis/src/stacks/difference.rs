@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::{
     profiles::{DifferenceNode, DifferenceTree, FunctionChange},
     stacks::{
-        cost::Costs,
+        cost::{Costs, add},
         functions::{Function, Functions},
         profile::Profile,
         tree::{Ranked, file_name, ranked, shared, sorted},
@@ -42,7 +42,6 @@ struct Pairing {
     costs: [Costs; 2],
 }
 
-/// A change of one thing.
 struct Change {
     before: f64,
     after: f64,
@@ -129,12 +128,6 @@ fn tree(before: Side, after: Side, pairing: &Pairing) -> DifferenceTree {
     }
     close(&mut path, 0, &mut nodes, pairing);
     DifferenceTree { frames, nodes }
-}
-
-fn add(to: &mut [u64], samples: &[u64]) {
-    for (to, samples) in to.iter_mut().zip(samples) {
-        *to += samples;
-    }
 }
 
 /// Fills in the nodes below a depth: nothing is added to them any more.

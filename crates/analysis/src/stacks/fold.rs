@@ -45,11 +45,7 @@ pub struct Folder {
 impl Folder {
     /// Folds a whole recording as the next capture. It counts as one even where the recording has no
     /// samples or breaks off: what was read before is kept.
-    ///
-    /// # Errors
-    ///
-    /// [`Corrupt::NoSamples`] where there was nothing to fold: for a run that is one of its doubts, for
-    /// a recording alone it is the end.
+    /// [`Corrupt::NoSamples`] is one of a run's doubts, and for a recording alone it is the end.
     pub fn capture<R: Read + Seek>(
         &mut self,
         recording: &mut Recording<R>,

@@ -11,7 +11,6 @@
     reason = "one lives at a time, and a box would cost an allocation for each sample"
 )]
 pub enum Happening<'a> {
-    /// A stack was sampled.
     Sample(Sample<'a>),
     /// A process mapped a file for execution.
     Map(Map<'a>),
@@ -25,16 +24,12 @@ pub enum Happening<'a> {
     },
     /// A process or thread was made.
     Fork {
-        /// The new one's process.
         pid: u32,
-        /// The new one's thread.
         tid: u32,
         /// The old one's process: the same for a thread.
         parent: u32,
     },
-    /// Records were lost.
     Lost(u64),
-    /// The event was throttled.
     Throttled,
 }
 
@@ -54,7 +49,6 @@ pub struct Sample<'a> {
     pub kernel: &'a [u64],
     /// The user part as the kernel walked it by frame pointers, innermost first, where that was asked for.
     pub chain: &'a [u64],
-    /// The user's registers.
     pub registers: Option<Registers>,
     /// The user's stack from its stack pointer upwards.
     pub stack: &'a [u8],
@@ -77,7 +71,6 @@ pub struct Registers {
 #[derive(Clone, Copy, Debug)]
 pub struct Map<'a> {
     pub pid: u32,
-    /// First address.
     pub start: u64,
     pub length: u64,
     /// Offset in the file, bytes.

@@ -32,10 +32,7 @@ struct Function {
 
 impl Kernel {
     /// Reads `/proc/kallsyms`: `ADDRESS TYPE NAME`, and for a module's `\t[MODULE]`.
-    ///
-    /// # Errors
-    ///
-    /// Where addresses are hidden, or there is no function.
+    /// Fails where addresses are hidden, or there is no function.
     pub fn parse(text: &[u8]) -> Result<Self, &'static str> {
         let mut kernel = Kernel { modules: vec!["[kernel]".to_owned()], functions: Vec::new() };
         let mut hidden = false;

@@ -55,16 +55,12 @@ pub struct DebugLink {
     pub crc: u32,
 }
 
-/// A program header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// `p_type`
     pub kind: u32,
     /// Whether its pages are executable.
     pub executable: bool,
-    /// `p_offset`, bytes.
     pub offset: u64,
-    /// `p_vaddr`
     pub address: u64,
     /// `p_filesz`, bytes.
     pub in_file: u64,
@@ -76,7 +72,6 @@ pub struct Segment {
 pub struct Section {
     /// Its name; empty where it is longer than any that matters.
     pub name: String,
-    /// `sh_addr`
     pub address: u64,
     /// `sh_size`, bytes.
     pub size: u64,
@@ -95,10 +90,7 @@ impl Section {
 
 impl Elf {
     /// Takes a file apart.
-    ///
-    /// # Errors
-    ///
-    /// Where it is no program or library, or contradicts itself.
+    /// Fails where it is no program or library, or contradicts itself.
     pub fn parse(bytes: Arc<[u8]>) -> Result<Self, String> {
         Self::parse_within(bytes, &Budget::default())
     }

@@ -35,10 +35,8 @@ pub enum Corrupt {
     /// The head cannot be understood.
     #[error("the recording's head is damaged: {0}")]
     Head(&'static str),
-    /// The system's words.
     #[error("cannot read the recording: {0}")]
     Io(io::Error),
-    /// There is nothing in it.
     #[error(
         "the recording holds no samples of {event}: {}",
         .fault.as_deref().unwrap_or(
@@ -46,7 +44,6 @@ pub enum Corrupt {
         )
     )]
     NoSamples {
-        /// The event that should have given some.
         event: String,
         /// What was wrong with the recording, if anything was.
         fault: Option<String>,
@@ -57,7 +54,6 @@ pub enum Corrupt {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
     pub samples: u64,
-    /// Records that were lost.
     pub lost: u64,
     /// Times that the event was throttled.
     pub throttled: u64,
@@ -105,11 +101,6 @@ pub struct Recording<R> {
 }
 
 impl<R: Read + Seek> Recording<R> {
-    /// Reads the head.
-    ///
-    /// # Errors
-    ///
-    /// [`Corrupt`] where this is no recording, or its head cannot be understood.
     pub fn open(mut reader: R) -> Result<Self, Corrupt> {
         let start = head::read(&mut reader)?;
         let Start { big, data_at, data_bytes, is_pipe, mut gathered, mut faults } = start;
@@ -146,21 +137,16 @@ impl<R: Read + Seek> Recording<R> {
         Ok(Self { head, summary, events, records, first, big })
     }
 
-    /// What it says of itself.
     pub const fn head(&self) -> &Head {
         &self.head
     }
 
-    /// What was read so far.
     pub const fn summary(&self) -> &Summary {
         &self.summary
     }
 
     /// Gives everything to `take`, in order of time. A recording is read once.
-    ///
-    /// # Errors
-    ///
-    /// [`Corrupt::NoSamples`] where there was none: everything else has been reported then.
+    /// Where there was no sample, that is the error after everything else has been reported.
     pub fn each(&mut self, take: &mut dyn FnMut(Happening<'_>)) -> Result<(), Corrupt> {
         let mut decoder = Decoder {
             summary: &mut self.summary,

@@ -7,11 +7,8 @@ use serde::Serialize;
 /// Folded stacks of one or several captures of the same thing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
-    /// The modules that frames are in.
     pub modules: Vec<Module>,
-    /// Every frame, once.
     pub frames: Vec<Frame>,
-    /// Every stack, once.
     pub stacks: Vec<Stack>,
     pub samples: Vec<u64>,
 }
@@ -90,7 +87,6 @@ impl Cause {
         Cause::KernelHidden,
     ];
 
-    /// In two or three words.
     pub const fn name(self) -> &'static str {
         self.words().0
     }

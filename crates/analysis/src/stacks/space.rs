@@ -37,7 +37,6 @@ pub struct Space {
 /// What is mapped somewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MappedFile {
-    /// Its path as the recording has it.
     pub path: String,
     /// The build's id, hexadecimal, where the mapping had it.
     pub build_id: Option<String>,
@@ -64,7 +63,6 @@ pub struct Process {
 /// A part of a process's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// First address.
     pub start: u64,
     /// Behind its last address.
     pub end: u64,
@@ -87,7 +85,6 @@ impl Process {
         Process { name: None, mappings: Vec::new() }
     }
 
-    /// What is at an address.
     pub fn mapping(&self, address: u64) -> Option<&Mapping> {
         let behind = self.mappings.partition_point(|mapping| mapping.start <= address);
         let found = self.mappings.get(behind.checked_sub(1)?)?;

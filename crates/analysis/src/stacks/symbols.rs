@@ -21,7 +21,6 @@ pub(super) const LONGEST_NAME: usize = 1 << 14;
 /// How far back an enclosing function is looked for.
 const NESTING: usize = 16;
 
-/// Functions by address.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
     symbols: Vec<Symbol>,
@@ -29,7 +28,6 @@ pub struct Symbols {
     names: Vec<(u64, Box<str>)>,
 }
 
-/// A function's symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
     /// First address, before relocation.
@@ -38,7 +36,6 @@ pub struct Symbol {
     pub end: u64,
     /// Its name, mangled.
     pub name: Box<str>,
-    /// What it says it is.
     pub kind: Kind,
     /// Whether it says how long it is.
     pub sized: bool,
@@ -48,7 +45,6 @@ pub struct Symbol {
     pub(super) weak: bool,
 }
 
-/// What a symbol says it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// `STT_FUNC`

@@ -14,7 +14,6 @@ use crate::{
     },
 };
 
-/// All paths of a profile.
 pub(crate) fn tree(profile: &Profile, costs: &Costs) -> Tree {
     let Ranked { frames, mut ranks } = ranked(&[profile], |frame| frame.inlined);
     let stacks = sorted(profile, &ranks.pop().unwrap_or_default());

@@ -111,7 +111,6 @@ impl Cpu {
         self.numbers().word
     }
 
-    /// The bits of an address.
     const fn mask(self) -> u64 {
         if self.word() == 8 { u64::MAX } else { u32::MAX as u64 }
     }
@@ -195,9 +194,7 @@ impl State {
 /// The copied part of a stack.
 #[derive(Clone, Copy, Debug)]
 pub struct Stack<'a> {
-    /// The address of the first byte.
     pub base: u64,
-    /// The bytes.
     pub bytes: &'a [u8],
     /// Whether the stack goes on behind them.
     pub cut: bool,

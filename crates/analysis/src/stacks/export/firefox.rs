@@ -23,10 +23,6 @@ use crate::stacks::{
 const USUAL_INTERVAL: u64 = 1_000_000;
 
 /// A profile with one thread for each process, gzipped. `frequency`: samples in a second of CPU time.
-///
-/// # Errors
-///
-/// Where it cannot be written as JSON: never, as far as is known.
 pub fn firefox(name: &str, profile: &Profile, frequency: Option<u32>) -> io::Result<Vec<u8>> {
     let per_sample = frequency.and_then(|hz| 1_000_000_000_u64.checked_div(u64::from(hz)));
     let interval = per_sample.unwrap_or(USUAL_INTERVAL).max(1);

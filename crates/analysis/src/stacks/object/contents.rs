@@ -13,7 +13,6 @@ use super::Elf;
 /// `ELFCOMPRESS_ZLIB`, elf.h.
 const ZLIB: u32 = 1;
 
-/// Bytes of a section.
 #[derive(Clone, Debug)]
 pub struct Contents {
     bytes: Arc<[u8]>,
@@ -21,7 +20,6 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Bytes of their own.
     pub fn own(bytes: Vec<u8>) -> Self {
         Contents { range: 0..bytes.len(), bytes: bytes.into() }
     }

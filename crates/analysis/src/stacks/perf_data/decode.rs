@@ -49,7 +49,6 @@ pub(super) struct Buffers {
 /// How records are laid out.
 #[derive(Clone, Copy)]
 pub(super) struct Layout<'a> {
-    /// What the record is of.
     pub(super) event: &'a Event,
     pub(super) architecture: Architecture,
     pub(super) is_big: bool,

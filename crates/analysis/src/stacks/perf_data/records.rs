@@ -94,7 +94,6 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// A record that was read.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     pub(super) kind: u32,

@@ -29,7 +29,6 @@ const ENTRY_BYTES: u64 = 48;
 /// What returns from a signal's handler: glibc's and musl's name for it.
 const RESTORE: &str = "__restore_rt";
 
-/// A loaded file.
 pub(super) struct Code {
     pub(super) elf: Elf,
     pub(super) unwind: Unwinding,
@@ -77,7 +76,6 @@ impl Code {
         Code { elf, unwind, symbols, inlined, cpu, module, is_vdso: false, sites, frames }
     }
 
-    /// What is at an address.
     pub(super) fn site(&mut self, address: u64, interned: &mut Interned) -> Site {
         if let Some(site) = self.sites.get(&address) {
             return *site;

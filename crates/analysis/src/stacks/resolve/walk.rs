@@ -32,7 +32,6 @@ pub(super) static NOTHING_MAPPED: Process = Process::unknown();
 /// Where a stack stopped: a place in the list of modules; `None`: in no file.
 type Module = Option<u32>;
 
-/// What was found so far.
 pub(super) struct Known<'f> {
     loading: Loading<'f>,
     /// By the files' places in `space`.
@@ -48,7 +47,6 @@ pub(super) struct Known<'f> {
 pub(super) enum Slot {
     #[default]
     Unread,
-    /// No file.
     Nothing,
     /// A file that is not at hand; its module.
     Missing(u32),

@@ -62,10 +62,7 @@ impl Functions {
 
     /// Where a function begins: by its mangled name, its path, the path's last parts, or `0x` and an
     /// address before relocation.
-    ///
-    /// # Errors
-    ///
-    /// Why there is no such place, or more than one.
+    /// Fails with why there is no such place, or more than one.
     pub fn function_start(&self, asked: &str) -> Result<Place, String> {
         if let Some(digits) = asked.strip_prefix("0x") {
             let address = u64::from_str_radix(digits, 16);

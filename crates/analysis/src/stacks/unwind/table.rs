@@ -119,7 +119,6 @@ pub(super) enum What {
     IsExpression(UnwindExpression<usize>),
 }
 
-/// A section.
 pub(super) struct Source {
     pub(super) is_eh: bool,
     contents: Contents,
@@ -152,7 +151,6 @@ impl Unwinding {
         &self.entries
     }
 
-    /// What is wrong with it.
     pub fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
     }
@@ -169,10 +167,6 @@ impl Unwinding {
     }
 
     /// The row of an address, by its number.
-    ///
-    /// # Errors
-    ///
-    /// Where nothing covers the address, or what does cannot be read.
     pub fn row(&mut self, address: u64) -> Result<u32, Unusable> {
         let place = self.place(address).ok_or(Unusable::None)?;
         self.decoded.resize(self.entries.len(), Decoded::Not);

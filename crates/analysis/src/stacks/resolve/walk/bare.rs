@@ -36,7 +36,6 @@ pub(super) const VDSO: &str = "[vdso]";
 
 const LOST: End = End::Lost(Cause::NoUnwindInfo);
 
-/// The caller's registers.
 pub(super) fn caller(
     known: &mut Known<'_>,
     around: Around<'_>,
