@@ -200,7 +200,7 @@ fn forged(arch: Architecture) {
 /// A function of a file, as a file of parts that are looked for.
 fn looked_for(program: &Path, function: &str) -> String {
     let elf = Elf::parse(fs::read(program).unwrap().into()).unwrap();
-    let (address, end) = Symbols::of(&elf, None, None).named(function).unwrap();
+    let (address, end) = Symbols::of(&elf, None).named(function).unwrap();
     let parts = changed::pages(&elf, &(address..end));
     assert!(!parts.is_empty(), "{function}");
     let line = |part: changed::OnPage<'_>| {

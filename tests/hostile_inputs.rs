@@ -209,9 +209,7 @@ const REFUSED: &str =
 fn bombs_in_an_elf_file_are_a_doubt_of_their_report() {
     let bombs = [
         ("zlib", inputs::elf(&inputs::compressed(inputs::zlib(200 << 20), 200 << 20, 1))),
-        ("zstd", inputs::elf(&inputs::compressed(inputs::zstd(200 << 20), 200 << 20, 2))),
-        ("many zstd", inputs::elf(&inputs::compressed(inputs::zstd(60 << 20), 60 << 20, 2))),
-        ("xz", inputs::elf(&[(".gnu_debugdata", 0, inputs::xz(3000))])),
+        ("many zlib", inputs::elf(&inputs::compressed(inputs::zlib(60 << 20), 60 << 20, 1))),
         ("names", inputs::symbols(100_000, 16_000)),
         ("units", inputs::elf(&inputs::units(1 << 20))),
     ];
@@ -223,9 +221,6 @@ fn bombs_in_an_elf_file_are_a_doubt_of_their_report() {
 
 #[test]
 fn bombs_in_a_recording_are_a_doubt_of_their_report() {
-    let packed = inputs::packed_records(64 << 20, 64);
-    let ended = reported(&inputs::elf(&[]), &packed);
-    ended.prints("larger than 1000 times what they are packed to");
     let ended = reported(&inputs::elf(&[]), &inputs::forks(5_000, 20_000));
     ended.prints("than any machine has; what came last was left out");
 }
@@ -252,17 +247,6 @@ fn kernel_symbols_that_never_end_are_a_doubt_of_their_report() {
         let words = ["report", "--perf-data", "perf.data", "--kallsyms", file];
         headroom(&place, &words, 0).prints("not a regular file");
     }
-}
-
-#[test]
-fn names_of_generated_code_that_never_end_are_not_waited_for() {
-    let place = Place::without_guests();
-    fs::create_dir_all(place.path("root/tmp")).unwrap();
-    pipe(&place, "root/tmp/perf-7.map");
-    let recording = inputs::recording("node", &[inputs::sample_at(0x7000)]);
-    fs::write(place.path("perf.data"), recording).unwrap();
-    let words = ["report", "--perf-data", "perf.data", "--root", "root"];
-    headroom(&place, &words, 0).prints("no mapping");
 }
 
 #[test]

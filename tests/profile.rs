@@ -1,15 +1,10 @@
 //! Stacks of real programs in real guests: every frame named, exports that others read, faults in words.
 
-use std::{
-    fs,
-    os::unix::fs::symlink,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{fs, path::Path, process::Command};
 
 use serde_json::Value;
 
-use crate::harness::{Busy, Place, Study, device_program, number};
+use crate::harness::{Busy, Place, Study, number};
 
 /// The model of the field's daemon as it was found and as it writes on change, six clients, asked once a second for each radio.
 fn stages() -> Study {
@@ -134,40 +129,6 @@ fn this_machine_is_profiled_as_a_device_is() {
     let analysis = ended.code(0).last_json();
     let profile = profile(&analysis, "as-it-runs");
     assert!(number(profile, "/unknown/samples") > 100.0, "{profile:#}");
-    assert_eq!(place.left(), []);
-}
-
-/// What a driver that waits in this way is named for, while it sends 3,000 frames a second; `None` where it cannot run.
-fn waits(place: &Place, strategy: &str) -> Option<Vec<Value>> {
-    let name = format!("txd-{strategy}");
-    symlink(device_program("txd"), place.path(&name)).unwrap();
-    let flow = ["--rate", "3000", "--bytes", "66", "--window", "60s", "--strategy", strategy];
-    let mut driver = Command::new(place.path(&name));
-    let mut driver = driver.arg("measure").args(flow).stdout(Stdio::null()).spawn().unwrap();
-    let words =
-        ["profile", &name, "--on", "local", "--window", "3s", "--out", &name[4..], "--json"];
-    let ended = place.headroom(words).run();
-    let ran = driver.try_wait().unwrap().is_none();
-    driver.kill().unwrap();
-    driver.wait().unwrap();
-    if !ran || ended.stderr.contains("perf_event") {
-        skip::skip!("no interfaces here, or no one may sample: {}", ended.stderr);
-        return None;
-    }
-    let analysis = ended.code(0).last_json();
-    Some(profile(&analysis, "as-it-runs")["waiting"].as_array().unwrap().clone())
-}
-
-#[test]
-fn a_loop_that_waits_for_its_card_is_named_and_a_driver_that_sleeps_is_not() {
-    let place = Place::without_guests();
-    let Some(busy) = waits(&place, "busy") else { return };
-    let spin = busy.iter().find(|one| one["function"] == "txd::path::spin").expect("it is named");
-    assert_eq!(spin["why"], "hint", "{spin:#}");
-    // 3,000 × 150 µs are 45 % of a core, and nearly all of what this process does.
-    assert!(number(spin, "/share") > 0.4, "{spin:#}");
-    let event = waits(&place, "event").expect("the other could be sampled");
-    assert!(event.iter().all(|one| one["function"] != "txd::path::spin"), "{event:#?}");
     assert_eq!(place.left(), []);
 }
 

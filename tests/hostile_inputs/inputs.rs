@@ -60,25 +60,6 @@ pub(crate) fn zlib(zeros: usize) -> Vec<u8> {
     packer.finish().unwrap()
 }
 
-pub(crate) fn zstd(zeros: usize) -> Vec<u8> {
-    zstd_of(&vec![0; zeros])
-}
-
-fn zstd_of(bytes: &[u8]) -> Vec<u8> {
-    let mut packed = Vec::with_capacity(zstd_safe::compress_bound(bytes.len()));
-    zstd_safe::compress(&mut packed, bytes, 1).unwrap();
-    packed
-}
-
-/// xz's own chunk of a million zeros, so many times: each begins anew.
-pub(crate) fn xz(millions: usize) -> Vec<u8> {
-    let file = include_bytes!("../../crates/analysis/src/stacks/symbols/xz/million-zeros.xz");
-    let first = 12 + (usize::from(file[12]) + 1) * 4;
-    let length = usize::from(u16::from_be_bytes([file[first + 3], file[first + 4]])) + 1 + 6;
-    let chunk = &file[first..first + length];
-    [&file[..first], &chunk.repeat(millions), &file[first + length..]].concat()
-}
-
 /// So many units of the smallest kind.
 pub(crate) fn units(count: usize) -> Vec<Section> {
     let unit = [&8_u32.to_le_bytes()[..], &[4, 0], &[0; 4], &[8, 1]].concat();
@@ -213,13 +194,6 @@ pub(crate) fn of_cycles(mut recording: Vec<u8>) -> Vec<u8> {
     let at = recording.windows(8).position(|bytes| bytes == kind).unwrap();
     recording[at] = 0;
     recording
-}
-
-/// Records as `perf record -z` keeps them: so many frames, each of so many bytes of records.
-pub(crate) fn packed_records(bytes: usize, frames: usize) -> Vec<Vec<u8>> {
-    let lost = record(2, 0, &words(&[0, 1, TRAILER[0], TRAILER[1]]));
-    let frame = zstd_of(&lost.repeat(bytes / lost.len()));
-    vec![record(81, 0, &frame); frames]
 }
 
 /// A process with so many mappings, and so many children of it.

@@ -11,13 +11,12 @@ use crate::{
 };
 
 /// Where the CPU of one variant at one client count goes; or of one recording.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProfileFigures {
     /// The variant; for a recording what it is called.
     pub variant: String,
     /// Clients; `None` where no one counted them.
     pub clients: Option<u32>,
-    /// The event that was sampled.
     pub event: String,
     /// Samples asked for in a second of CPU time.
     pub frequency: Option<u32>,
@@ -31,7 +30,6 @@ pub struct ProfileFigures {
     pub tree: Tree,
     /// Every function, by inclusive cost, largest first.
     pub functions: Vec<FunctionCost>,
-    /// What is not known.
     pub unknown: Unknown,
     pub waiting: Vec<Waiting>,
     /// The machine's work that it was charged with, most samples first.
@@ -53,7 +51,6 @@ impl ProfileFigures {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Capture {
-    /// Repetition, from 1.
     pub repetition: u32,
     pub samples: u64,
     /// Records that the kernel lost.
@@ -94,13 +91,10 @@ pub struct Tree {
 pub struct TreeFrame {
     pub name: String,
     pub module: String,
-    /// Whether it runs in the kernel.
     pub kernel: bool,
-    /// How it got its name.
     pub naming: Naming,
-    /// Whether it is inlined into its caller.
     pub inlined: bool,
-    /// Whether the function is known to wait, or was seen to, by the CPU's spin-wait hint.
+    /// Whether the function is known to wait.
     pub waits: bool,
 }
 
@@ -120,7 +114,6 @@ pub struct Node {
 pub struct FunctionCost {
     pub name: String,
     pub module: String,
-    /// How it got its name.
     pub naming: Naming,
     /// Share of samples with it somewhere in the stack, 0 to 1.
     pub share: f64,
@@ -160,9 +153,7 @@ pub struct ModuleNames {
     pub module: String,
     /// Its build's id, hexadecimal.
     pub build_id: Option<String>,
-    /// Frames with a symbol.
     pub named: u64,
-    /// Frames with a made-up name.
     pub synthesised: u64,
     pub unknown: u64,
 }
@@ -178,17 +169,12 @@ pub struct Waiting {
     pub why: WhyWaiting,
     /// The same in a few words.
     pub reason: String,
-    /// Samples that wait: those in its own code, and of a loop with a hint also those in what it calls from
-    /// there.
+    /// Samples in its own code.
     pub samples: u64,
-    /// Of these, samples in its own code.
-    pub own_samples: u64,
-    /// Share of all samples that wait there, 0 to 1.
+    /// Share of all samples, 0 to 1.
     pub share: f64,
-    /// CPU of the samples that wait, µs a second.
+    /// CPU in its own code, µs a second.
     pub cpu: Option<Estimate>,
-    /// CPU of those in its own code, µs a second.
-    pub own: Option<Estimate>,
 }
 
 /// Why CPU time counts as waiting.
@@ -197,21 +183,14 @@ pub struct Waiting {
 pub enum WhyWaiting {
     /// The function is a known delay or spin loop.
     Known,
-    /// The CPU's spin-wait hint is in one of its loops; samples are of that loop.
-    Hint,
     /// Its cost is the same at these client counts, while the subject's is not: it grows with time and not
     /// with work.
-    Constant {
-        /// The fewest clients.
-        from: u32,
-        to: u32,
-    },
+    Constant { from: u32, to: u32 },
 }
 
 /// CPU that a process was charged with, and that was not spent for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Charged {
-    /// What it was spent for.
     pub what: ChargedFor,
     pub samples: u64,
     /// Share of all samples, 0 to 1.
@@ -224,30 +203,19 @@ pub struct Charged {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChargedFor {
-    /// A softirq that receives packets.
     NetworkReceive,
-    /// A softirq that sends packets.
     NetworkTransmit,
-    /// A softirq that runs timers.
     Timers,
-    /// A softirq that runs tasklets.
     Tasklets,
-    /// A softirq that frees what RCU has kept.
     Rcu,
-    /// A softirq that balances the CPUs' load.
     Scheduler,
-    /// A softirq of block devices.
     Block,
-    /// Another softirq, or one between two.
     Softirqs,
-    /// An interrupt's handler.
     Interrupts,
-    /// Memory that had to be won back before the process got some.
     Reclaim,
 }
 
 impl ChargedFor {
-    /// In a few words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NetworkReceive => "softirq: packets that arrive",
@@ -274,7 +242,6 @@ pub struct Difference {
     pub clients: Option<u32>,
     /// Whether the CPU of both was measured; where not, costs are samples.
     pub cpu_measured: bool,
-    /// Every path of both.
     #[serde(skip)]
     pub tree: DifferenceTree,
     /// Every function of both, by the size of its change, largest first.
@@ -334,15 +301,12 @@ pub struct CountFigures {
     /// The function's name in the study.
     pub name: String,
     pub per_window: Estimate,
-    /// Calls a second.
     pub per_second: Estimate,
-    /// Calls for each client and second.
     pub per_client: Option<Estimate>,
     /// Calls for each call of another function: its name and the ratio.
     pub per_call: Option<(String, Estimate)>,
     /// Processes that the probe was in, and those that map the file.
     pub probed: u32,
-    /// See above.
     pub mapped_by: Option<u32>,
     /// What the probe itself cost, µs of CPU a second: hits × the measured cost of one.
     pub probe_us_per_s: Option<f64>,

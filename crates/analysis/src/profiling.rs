@@ -20,7 +20,7 @@ use crate::{
     headline,
     profiles::{Capture, Difference, ProfileFigures, ProofFigures},
     stacks::{
-        self, Costs, Functions, Load, Side,
+        self, Costs, Functions, Side,
         fold::{Folded, FoldedCapture},
         happening::Head,
         profile::{Naming, Profile},
@@ -40,7 +40,6 @@ const BURNER: &str = "burn";
 pub struct FoldedCell {
     pub variant: VariantName,
     pub clients: u32,
-    /// The captures' stacks.
     pub folded: Folded,
     /// The repetition of each capture.
     pub repetitions: Vec<u32>,
@@ -49,7 +48,6 @@ pub struct FoldedCell {
 }
 
 impl FoldedCell {
-    /// The cell of a trial, without captures yet.
     pub fn of(id: &TrialId) -> Self {
         Self {
             variant: id.variant.clone(),
@@ -100,15 +98,23 @@ pub fn of_recording(name: &str, head: &Head, folded: &Folded) -> ProfileFigures 
             proof: None,
         })
         .collect();
-    let order = Order {
+    let profile = &folded.profile;
+    let costs = costs(profile, &captures);
+    ProfileFigures {
+        variant: name.to_owned(),
         event: head.event.clone(),
         frequency: head.frequency,
         stack_bytes: head.stack_bytes,
         scope: head.command.clone().unwrap_or_default(),
-    };
-    let mut figures = figures_of(&folded.profile, captures, order);
-    figures.variant = name.to_owned();
-    figures
+        captures,
+        ..figures_of(profile, &Functions::of(profile), &costs)
+    }
+}
+
+/// What a sample of each capture costs.
+fn costs(profile: &Profile, captures: &[Capture]) -> Costs {
+    let cpu: Vec<_> = captures.iter().map(|capture| capture.cpu_us_per_s).collect();
+    Costs::of(&profile.samples, &cpu)
 }
 
 /// What the burner's capture proves: as many samples as its CPU time should give, and in its function.
@@ -139,15 +145,6 @@ pub fn proof_figures(proof: &Proof, frequency: u32, profile: &Profile) -> ProofF
     }
 }
 
-/// What was asked of the recorder.
-#[derive(Clone, Debug, Default)]
-struct Order {
-    event: String,
-    frequency: Option<u32>,
-    stack_bytes: u32,
-    scope: String,
-}
-
 /// What a capture's trial says of it.
 #[derive(Clone, Debug)]
 struct SeenCapture<'a> {
@@ -162,7 +159,8 @@ struct ProfiledCell<'a> {
     cell: &'a FoldedCell,
     seen: Vec<SeenCapture<'a>>,
     captures: Vec<Capture>,
-    order: Order,
+    /// What was asked of the recorder, and the event that it took.
+    order: Option<(&'a StacksOrder, &'a str)>,
     functions: Functions,
     costs: Costs,
 }
@@ -198,64 +196,53 @@ impl<'a> ProfiledCell<'a> {
             .enumerate()
             .map(|(at, (seen, trial))| capture(cell, at, seen, *trial))
             .collect();
-        let cpu: Vec<_> = captures.iter().map(|capture| capture.cpu_us_per_s).collect();
+        let order = |(seen, trial): &(SeenCapture<'a>, Option<&'a Trial>)| {
+            let event = seen.stacks.map_or("", |stacks| &stacks.recorder.event);
+            Some((ordered((*trial)?)?, event))
+        };
         Self {
-            order: pairs
-                .iter()
-                .find_map(|(seen, trial)| order(seen, (*trial)?))
-                .unwrap_or_default(),
+            order: pairs.iter().find_map(order),
             seen: pairs.into_iter().map(|(seen, _)| seen).collect(),
             functions: Functions::of(profile),
-            costs: Costs::of(&profile.samples, &cpu),
+            costs: costs(profile, &captures),
             captures,
             cell,
         }
     }
 
     fn figures(&self) -> ProfileFigures {
-        let profile = &self.cell.folded.profile;
-        let mut figures = figures_of(profile, self.captures.clone(), self.order.clone());
-        figures.variant = self.cell.variant.to_string();
-        figures.clients = Some(self.cell.clients);
-        figures
+        let (order, event) = self.order.unzip();
+        ProfileFigures {
+            variant: self.cell.variant.to_string(),
+            clients: Some(self.cell.clients),
+            event: event.unwrap_or_default().to_owned(),
+            frequency: order.map(|order| order.frequency),
+            stack_bytes: order.map_or(0, |order| order.stack_bytes),
+            scope: order.map(|order| order.scope.to_string()).unwrap_or_default(),
+            captures: self.captures.clone(),
+            ..figures_of(&self.cell.folded.profile, &self.functions, &self.costs)
+        }
     }
 
     fn side(&self) -> Side<'_> {
         Side {
+            clients: self.cell.clients,
             profile: &self.cell.folded.profile,
             functions: &self.functions,
             costs: &self.costs,
             repetitions: &self.cell.repetitions,
         }
     }
-
-    fn load(&self) -> Load<'_> {
-        Load {
-            clients: self.cell.clients,
-            functions: &self.functions,
-            profile: &self.cell.folded.profile,
-            costs: &self.costs,
-        }
-    }
 }
 
-fn figures_of(profile: &Profile, captures: Vec<Capture>, order: Order) -> ProfileFigures {
-    let cpu: Vec<_> = captures.iter().map(|capture| capture.cpu_us_per_s).collect();
-    let costs = Costs::of(&profile.samples, &cpu);
-    let functions = Functions::of(profile);
+fn figures_of(profile: &Profile, functions: &Functions, costs: &Costs) -> ProfileFigures {
     ProfileFigures {
-        variant: String::new(),
-        clients: None,
-        event: order.event,
-        frequency: order.frequency,
-        stack_bytes: order.stack_bytes,
-        scope: order.scope,
-        captures,
-        tree: stacks::tree(profile, &costs),
-        functions: stacks::function_costs(&functions, profile, &costs),
+        tree: stacks::tree(profile, costs),
+        functions: stacks::function_costs(functions, profile, costs),
         unknown: stacks::unknown(profile),
-        waiting: stacks::named_waiting(&functions, profile, &costs),
-        charged: stacks::charged(profile, &costs),
+        waiting: stacks::named_waiting(functions, profile, costs),
+        charged: stacks::charged(profile, costs),
+        ..ProfileFigures::default()
     }
 }
 
@@ -271,16 +258,6 @@ fn ordered(trial: &Trial) -> Option<&StacksOrder> {
         Instrument::Stacks(order) => Some(order),
         _ => None,
     }
-}
-
-fn order(seen: &SeenCapture, trial: &Trial) -> Option<Order> {
-    let order = ordered(trial)?;
-    Some(Order {
-        event: seen.stacks.map(|stacks| stacks.recorder.event.clone()).unwrap_or_default(),
-        frequency: Some(order.frequency),
-        stack_bytes: order.stack_bytes,
-        scope: order.scope.to_string(),
-    })
 }
 
 fn capture(cell: &FoldedCell, at: usize, seen: &SeenCapture, trial: Option<&Trial>) -> Capture {
@@ -318,7 +295,7 @@ fn add_constant(analysis: &mut Analysis, cells: &[ProfiledCell]) {
         let few = of_variant.clone().min_by_key(|one| one.cell.clients);
         let most = of_variant.map(|one| one.cell.clients).max();
         let Some(few) = few.filter(|_| most == Some(many.cell.clients)) else { continue };
-        let found = stacks::constant_waiting(&few.load(), &many.load());
+        let found = stacks::constant_waiting(&few.side(), &many.side());
         if let Some(profile) = analysis.profiles.get_mut(at) {
             profile.waiting.extend(found);
         }
@@ -421,17 +398,14 @@ mod tests {
         }
     }
 
-    #[test]
-    fn profiles_come_in_the_studys_order_and_differences_as_variants_ask() {
-        let (_, analysis) = fixture::profiled();
-        let cells: Vec<_> =
-            analysis.profiles.iter().map(|one| (&*one.variant, one.clients.unwrap())).collect();
-        assert_eq!(cells[..3], [("found", 18), ("found", 114), ("write-on-change", 18)]);
-        let pairs: Vec<_> =
-            analysis.differences.iter().map(|one| (&*one.before, &*one.after)).collect();
-        let of_bulk = [("write-on-change", "bulk"), ("found", "bulk")];
-        assert_eq!(pairs[..2], [("found", "write-on-change"); 2]);
-        assert_eq!(pairs[2..4], of_bulk);
+    fn folded_cell(id: &TrialId, stacks: &[(&str, &[u64])], capture: FoldedCapture) -> FoldedCell {
+        let profile = test_data::profile(stacks);
+        FoldedCell {
+            folded: Folded { profile, captures: vec![capture] },
+            repetitions: vec![id.repetition],
+            proofs: vec![None],
+            ..FoldedCell::of(id)
+        }
     }
 
     #[test]
@@ -441,15 +415,7 @@ mod tests {
             let cell = |variant: &str, samples| {
                 let is = |id: &TrialId| id.purpose == Purpose::Stacks && id.variant == *variant;
                 let id = run.plan.iter().map(|one| one.id.clone()).find(is).unwrap();
-                let profile = test_data::profile(samples);
-                let captures = vec![FoldedCapture::default()];
-                FoldedCell {
-                    variant: id.variant,
-                    clients: id.clients,
-                    folded: Folded { profile, captures },
-                    repetitions: vec![id.repetition],
-                    proofs: vec![None],
-                }
+                folded_cell(&id, samples, FoldedCapture::default())
             };
             let cells =
                 [cell("found", samples), cell("write-on-change", &[("stationd;main", &[9])])];
@@ -490,14 +456,7 @@ mod tests {
         if let Outcome::Measured(recording) = &mut trial.outcome {
             recording.stacks = Some(Box::new(stacks));
         }
-        let profile = test_data::profile(&[("stationd;main", &[samples])]);
-        let cell = FoldedCell {
-            variant: planned.id.variant.clone(),
-            clients: planned.id.clients,
-            folded: Folded { profile, captures: vec![folded] },
-            repetitions: vec![planned.id.repetition],
-            proofs: vec![None],
-        };
+        let cell = folded_cell(&planned.id, &[("stationd;main", &[samples])], folded);
         let trials = [trial];
         let mut analysis = analyse(&run, &[]);
         let before = analysis.doubts.clone();

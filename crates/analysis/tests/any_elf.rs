@@ -6,16 +6,14 @@
     reason = "the corpus is in files, and nothing of it is in a result"
 )]
 
+/// What must hold of a file, whatever is in it: the fuzzer's own judge.
+#[path = "../../../fuzz/fuzz_targets/code_file.rs"]
+mod code_file;
+
 use std::path::Path;
 
-use analysis::stacks::{
-    changed, hint,
-    kernel::Kernel,
-    names::readable,
-    object::Elf,
-    symbols::{Functions, Symbols, packed},
-    unwind::{Cpu, REGISTERS, Rows, Stack, State, Step, Table},
-};
+use analysis::stacks::names::readable;
+use code_file::read;
 use proptest::prelude::*;
 
 fn corpus() -> Vec<Vec<u8>> {
@@ -26,73 +24,11 @@ fn corpus() -> Vec<Vec<u8>> {
     files.iter().map(|file| std::fs::read(file).expect("read")).collect()
 }
 
-#[derive(Default)]
-struct Found {
-    /// Functions with unwind information.
-    functions: usize,
-    /// Loops with a spin-wait hint.
-    loops: usize,
-}
-
-/// Reads everything that can be read.
-fn read(bytes: &[u8]) -> Found {
-    let _ = Kernel::parse(bytes);
-    let mut all = Found::default();
-    let Ok(elf) = Elf::parse(bytes.into()) else { return all };
-    let within = packed(&elf);
-    let symbols = Symbols::of(&elf, within.as_ref(), Some(&elf));
-    for symbol in symbols.all() {
-        assert!(symbols.at(symbol.address).is_some() || symbol.end <= symbol.address);
-        let Some(cpu) = Cpu::of(elf.class().architecture) else { continue };
-        for found in hint::loops(cpu, elf.at(symbol.address), symbol.address) {
-            assert!(found.hint >= symbol.address && found.at(found.hint) == hint::Spin::Past);
-            all.loops += 1;
-        }
-    }
-    assert!(changed::functions(&elf, &elf).unwrap_or_default().is_empty());
-    for symbol in symbols.all() {
-        for part in changed::pages(&elf, &(symbol.address..symbol.end)) {
-            let known = part.from..=part.from + part.content.len() as u16;
-            assert!(part.code.start < part.code.end && *known.end() <= 4096);
-            assert!(known.contains(&part.code.start) && known.contains(&part.code.end));
-        }
-    }
-    let functions = Functions::of(&elf, None);
-    for asked in ["main", "called", "0x1000", ""] {
-        if let Ok(place) = functions.function_start(asked) {
-            assert_eq!(elf.offset_of(place.vaddr), Some(place.file_offset));
-        }
-    }
-    let table = Table::of(&elf, None);
-    unwind(&elf, &table);
-    all.functions = table.entries().len();
-    all
-}
-
-fn unwind(elf: &Elf, table: &Table) {
-    let mut rows = Rows::default();
-    let bytes: Vec<u8> = (0..64_u64).flat_map(|word| (0x1000 + word * 8).to_le_bytes()).collect();
-    let stack = Stack { base: 0x1000, bytes: &bytes, cut: true };
-    let Some(cpu) = Cpu::of(elf.class().architecture) else { return };
-    for address in table.entries().iter().flat_map(|entry| [entry.start, entry.end - 1]) {
-        let Ok(row) = rows.find(table, address) else { continue };
-        let mut state = State { pc: address, ..State::default() };
-        (0..REGISTERS).for_each(|number| state.set(number, Some(0x1000)));
-        let step = Step { cpu, table, rows: &rows, stack: &stack, bias: 0 };
-        if let Ok(caller) = step.caller(row, &state) {
-            assert!(caller.pc != 0);
-        }
-    }
-}
-
 #[test]
 fn every_kept_input_is_read() {
     let corpus = corpus();
     assert!(corpus.len() >= 6);
-    let found: Vec<Found> = corpus.iter().map(|bytes| read(bytes)).collect();
-    assert!(found.iter().map(|one| one.functions).sum::<usize>() > 6, "functions are found");
-    let spin = found.iter().filter(|one| one.loops > 0).count();
-    assert_eq!(spin, 3, "one of each processor whose hints are known");
+    assert!(corpus.iter().map(|bytes| read(bytes)).sum::<usize>() > 6, "functions are found");
 }
 
 #[test]

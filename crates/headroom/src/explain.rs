@@ -48,7 +48,7 @@ pub(crate) fn cells(
         let id = &trial.planned.id;
         let is_here = |cell: &FoldedCell| cell.variant == id.variant && cell.clients == id.clients;
         let place = cells.iter().position(|(cell, _)| is_here(cell)).unwrap_or_else(|| {
-            cells.push((FoldedCell::of(id), Folder::new()));
+            cells.push((FoldedCell::of(id), Folder::default()));
             cells.len() - 1
         });
         let (cell, folder) = &mut cells[place];
@@ -82,7 +82,7 @@ impl OfTrial<'_> {
 
     /// The stacks of the burner that was recorded before the window.
     fn proof(&self) -> Result<Option<Profile>, Failure> {
-        let mut folder = Folder::new();
+        let mut folder = Folder::default();
         let files = &self.stacks.recorder.proof.files;
         self.capture(&run_folder::proof_name(&self.trial.planned.id), files, &mut folder)?;
         Ok(Some(folder.finish().profile))
@@ -96,7 +96,7 @@ impl OfTrial<'_> {
     ) -> Result<(), Failure> {
         let path = &self.run.join(name);
         let file = folder::Folder::open(self.run).and_then(|run| run.file(name));
-        let mut recording = open(path, file.map(|file| vec![file]))?;
+        let mut recording = open(path, file)?;
         let code =
             CodeFiles::of_trial(self.run, &self.stacks.recorded.kernel, self.folders, self.budget);
         let ids = files.iter().map(|file| FileId {
@@ -114,7 +114,7 @@ impl OfTrial<'_> {
 
 /// A recording that perf made, folded, with what it says of itself.
 pub(crate) fn recording(path: &Path, code: &CodeFiles<'_>) -> Result<(Head, Folded), Failure> {
-    let mut recording = open(path, files(path))?;
+    let mut recording = open(path, file_of(path))?;
     let head = recording.head().clone();
     let ids = head.build_ids.iter().map(|(path, id)| FileId {
         path: path.clone(),
@@ -122,30 +122,21 @@ pub(crate) fn recording(path: &Path, code: &CodeFiles<'_>) -> Result<(Head, Fold
         build_id: Some(id.clone()),
     });
     let mut resolver = Resolver::new(code, &head, ids.collect());
-    let mut folder = Folder::new();
+    let mut folder = Folder::default();
     folder.capture(&mut recording, &mut resolver).map_err(|corrupt| failure(path, &corrupt))?;
     Ok((head, folder.finish()))
 }
 
-/// The files of a recording: itself, or those in the folder that `perf record --kcore` and `--threads` write. There
-/// `data` has the head; with `--threads` each ring's records are in a file of their own.
-fn files(path: &Path) -> io::Result<Vec<File>> {
-    let Ok(folder) = folder::Folder::open(path) else { return Ok(vec![file::open(path)?]) };
-    let head = folder.file("data").map_err(|error| {
+/// The file of a recording: itself, or `data` of the folder that `perf record --kcore` writes.
+fn file_of(path: &Path) -> io::Result<File> {
+    let Ok(folder) = folder::Folder::open(path) else { return file::open(path) };
+    if folder.file("data.0").is_ok() {
+        return Err(io::Error::other("it is a folder of `perf record --threads`; record without"));
+    }
+    folder.file("data").map_err(|error| {
         let why = format!("it is a folder, and its file `data` cannot be read: {error}");
         io::Error::new(error.kind(), why)
-    })?;
-    let mut files = vec![head];
-    loop {
-        match folder.file(format!("data.{}", files.len() - 1)) {
-            Ok(file) => files.push(file),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
-            Err(error) => {
-                let why = format!("data.{}: {error}", files.len() - 1);
-                return Err(io::Error::new(error.kind(), why));
-            }
-        }
-    }
+    })
 }
 
 /// The copy of kallsyms that `perf record --kcore` puts alongside.
@@ -155,13 +146,11 @@ pub(crate) fn kernel_symbols(path: &Path) -> Option<PathBuf> {
     folder.file(KALLSYMS).ok().map(|_| folder.path_of(KALLSYMS))
 }
 
-fn open(path: &Path, files: io::Result<Vec<File>>) -> Result<Recording<BufReader<File>>, Failure> {
-    let files = files.map_err(|error| {
+fn open(path: &Path, file: io::Result<File>) -> Result<Recording<BufReader<File>>, Failure> {
+    let file = file.map_err(|error| {
         Failure::Recording(format!("cannot read the recording {}: {error}", path.display()))
     })?;
-    let mut files = files.into_iter().map(BufReader::new);
-    let head = files.next().ok_or_else(|| failure(path, &Corrupt::NotPerf))?;
-    Recording::open_all(head, files.collect()).map_err(|corrupt| failure(path, &corrupt))
+    Recording::open(BufReader::new(file)).map_err(|corrupt| failure(path, &corrupt))
 }
 
 fn failure(path: &Path, corrupt: &Corrupt) -> Failure {

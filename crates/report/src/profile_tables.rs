@@ -279,7 +279,6 @@ pub(crate) fn waiting(profiles: &[ProfileFigures]) -> Table {
         .quiet("95 % interval", &name, |(_, each)| bracket(unit, each.cpu.as_ref()))
         .number("samples", "", |(_, each)| each.samples.to_string())
         .number("of all", "%", |(_, each)| percent(each.share))
-        .number("self", "samples", |(_, each)| each.own_samples.to_string())
         .name("why it counts", "", |(_, each)| each.reason.clone())
         .table()
 }

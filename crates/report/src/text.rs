@@ -6,7 +6,7 @@
 use analysis::{
     Analysis, Doubt, Estimate, Level,
     headline::Headline,
-    profiles::{CountFigures, FunctionCost, OwnCounter, ProfileFigures, WhyWaiting},
+    profiles::{CountFigures, FunctionCost, OwnCounter, ProfileFigures},
     quantity,
     verdicts::Judgement,
 };
@@ -167,11 +167,10 @@ fn is_trunk(function: &FunctionCost) -> bool {
 /// The line about waiting: how much of the CPU, and in which functions.
 fn waits(profile: &ProfileFigures) -> String {
     let each = profile.waiting.iter().map(|each| {
-        let below = if each.why == WhyWaiting::Hint { " with what it calls" } else { "" };
         let caller =
             each.caller.as_ref().map_or(String::new(), |name| format!(" called by {name}"));
         let cost = cost(each.cpu.as_ref(), each.share);
-        format!("{}{below}{caller} ({cost}; {})", each.function, each.reason)
+        format!("{}{caller} ({cost}; {})", each.function, each.reason)
     });
     list("Waiting on the CPU", each)
 }

@@ -4,7 +4,7 @@
 
 use crate::{
     Analysis,
-    profiles::{Difference, FunctionChange, FunctionCost, ProfileFigures, Waiting, WhyWaiting},
+    profiles::{Difference, FunctionChange, FunctionCost, ProfileFigures, Waiting},
     quantity::{self, cpu_unit},
 };
 use model::plural::count;
@@ -93,15 +93,14 @@ fn own_code(profile: &ProfileFigures) -> Option<String> {
 }
 
 fn waits(profile: &ProfileFigures) -> Option<String> {
-    let Waiting { function, caller, why, reason, share, .. } = profile
+    let Waiting { function, caller, reason, share, .. } = profile
         .waiting
         .iter()
         .filter(|one| one.share >= WAITS)
         .max_by(|a, b| a.share.total_cmp(&b.share))?;
     let caller = caller.as_ref().map_or(String::new(), |caller| format!(", called by `{caller}`"));
-    let below = if *why == WhyWaiting::Hint { " with what it calls" } else { "" };
     Some(format!(
-        "{} {} of the samples of `{}` are in `{function}`{below}{caller}: {reason}.",
+        "{} {} of the samples of `{}` are in `{function}`{caller}: {reason}.",
         at_clients(profile.clients),
         quantity::percent(*share),
         profile.variant

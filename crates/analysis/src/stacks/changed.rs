@@ -1,17 +1,11 @@
-//! Which functions of a program have other instructions than any of a former build has.
+//! Which functions of a program have other instructions than the former build's.
 //!
-//! Builds put the same function elsewhere, so instructions are held against each other without the distances in them: what leads
+//! Builds put the same function elsewhere, so two are held against each other without the distances in them: what leads
 //! to code is known by the name of that code, and what leads to data by its section, or by the symbol that the linker puts there.
 //! So a function counts as unchanged where nothing but a constant in memory became another: constants are data, and this is
-//! about code. Only x86-64 is taken apart, in files with symbols. No byte is run.
+//! about code. Only x86-64 is compared, in files with symbols. No byte is run.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::Range,
-};
-
-use iced_x86::{ConstantOffsets, Decoder, DecoderOptions, Instruction, OpKind};
-use sha2::{Digest, Sha256};
+use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     happening::Architecture,
@@ -28,11 +22,11 @@ const PAGE: u64 = 4096;
 const LONGEST: u64 = 1 << 20;
 const MOST: u64 = 64 << 20;
 
+/// So many functions of one name are compared with another: more would be time for a made-up file to take.
+const MOST_NAMESAKES: usize = 64;
+
 /// So much of a name's end tells it from others, bytes.
 const TELLING: usize = 256;
-
-/// What a function is known by.
-type Sum = [u8; 32];
 
 /// A function that is another one than before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,14 +48,21 @@ pub struct OnPage<'a> {
     pub content: &'a [u8],
 }
 
-/// Functions of a program whose instructions no function of the former build has, by address. `None` where they cannot be told
-/// apart: on another processor, or without symbols.
+/// Functions of a program that the former build does not have with the same name and instructions, by address. `None` where they
+/// cannot be told apart: on another processor, or without symbols.
 pub fn functions(before: &Elf, after: &Elf) -> Option<Vec<Changed>> {
     let (before, after) = (Program::of(before)?, Program::of(after)?);
-    let known: BTreeSet<Sum> = before.functions().map(|one| before.body(one)).collect();
-    let changed = after.functions().filter(|one| !known.contains(&after.body(one)));
-    let named = |one: &Symbol| Changed { name: readable(&one.name), code: one.address..one.end };
-    Some(changed.map(named).collect())
+    let mut former: BTreeMap<String, Vec<&Symbol>> = BTreeMap::new();
+    for one in before.functions() {
+        former.entry(readable(&one.name)).or_default().push(one);
+    }
+    let changed = |one: &Symbol| {
+        let name = readable(&one.name);
+        let mut namesakes = former.get(&name).into_iter().flatten().take(MOST_NAMESAKES);
+        let same = namesakes.any(|old| is_same((&before, old), (&after, one)));
+        (!same).then_some(Changed { name, code: one.address..one.end })
+    };
+    Some(after.functions().filter_map(changed).collect())
 }
 
 /// A function's parts, one for each page that it lies on.
@@ -87,7 +88,6 @@ fn on_page<'a>(elf: &'a Elf, page: u64, code: &Range<u64>) -> Option<OnPage<'a>>
     (first < end).then_some(OnPage { code: first..end, from, content })
 }
 
-/// A program that is taken apart.
 struct Program<'a> {
     elf: &'a Elf,
     symbols: Symbols,
@@ -99,7 +99,7 @@ impl<'a> Program<'a> {
         if elf.class().architecture != Architecture::X86_64 {
             return None;
         }
-        let program = Self { elf, symbols: Symbols::of(elf, None, None), cells: cells(elf) };
+        let program = Self { elf, symbols: Symbols::of(elf, None), cells: cells(elf) };
         let lengths = program.functions().map(|one| one.end - one.address);
         let length = lengths.fold(0_u64, u64::saturating_add);
         (1..=MOST).contains(&length).then_some(program)
@@ -110,27 +110,10 @@ impl<'a> Program<'a> {
         self.symbols.all().iter().filter(|one| one.sized && one.end > one.address)
     }
 
-    /// What a function does, wherever it is.
-    fn body(&self, function: &Symbol) -> Sum {
+    fn code(&self, function: &Symbol) -> &'a [u8] {
         let length = (function.end - function.address).min(LONGEST) as usize;
         let all = self.elf.at(function.address);
-        let code = all.get(..length).unwrap_or(all);
-        let mut decoder = Decoder::with_ip(64, code, function.address, DecoderOptions::NONE);
-        let mut body = Sha256::new();
-        while decoder.can_decode() {
-            let first = decoder.position();
-            let one = decoder.decode();
-            let bytes = &code[first..decoder.position()];
-            match led_to(&one, &decoder.get_constant_offsets(&one)) {
-                None => body.update(bytes),
-                Some((distance, target)) => {
-                    body.update(&bytes[..distance.start]);
-                    body.update(&bytes[distance.end..]);
-                    body.update(self.place(function, target));
-                }
-            }
-        }
-        body.finalize().into()
+        all.get(..length).unwrap_or(all)
     }
 
     /// The name of an address, the same in every build.
@@ -148,13 +131,36 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Where an instruction leads by a distance from itself, and which of its bytes that distance is.
-fn led_to(one: &Instruction, constants: &ConstantOffsets) -> Option<(Range<usize>, u64)> {
-    let bytes = |first: usize, size: usize| first..first + size;
-    if one.op_kinds().any(|kind| kind == OpKind::NearBranch64) {
-        let distance = bytes(constants.immediate_offset(), constants.immediate_size());
-        return Some((distance, one.near_branch_target()));
+/// Whether two functions differ in nothing but how far the same places are from them.
+fn is_same(before: (&Program, &Symbol), after: (&Program, &Symbol)) -> bool {
+    let codes = [before, after].map(|(program, function)| program.code(function));
+    if codes[0].len() != codes[1].len() {
+        return false;
     }
-    let distance = bytes(constants.displacement_offset(), constants.displacement_size());
-    one.is_ip_rel_memory_operand().then(|| (distance, one.ip_rel_memory_address()))
+    let leads_to =
+        |(program, function): (&Program, &Symbol), code: &[u8], at: usize, behind: u64| {
+            let four = code.get(at..)?.first_chunk()?;
+            let end = function.address + at as u64 + 4 + behind;
+            Some(program.place(function, end.wrapping_add_signed(i32::from_le_bytes(*four).into())))
+        };
+    // A distance counts from the instruction's end: behind one to data a constant may stand.
+    let is_distance = |at: usize| {
+        let code = codes[1].get(..at).unwrap_or_default();
+        let to_data = code.last().is_some_and(|form| form & 0xc7 == 0x05);
+        let to_code = matches!(code, [.., 0xe8 | 0xe9] | [.., 0x0f, 0x80..=0x8f]);
+        (to_data || to_code)
+            && [0, 1, 2, 4].iter().any(|behind| {
+                let place = leads_to(after, codes[1], at, *behind);
+                place.is_some() && place == leads_to(before, codes[0], at, *behind)
+            })
+    };
+    let mut at = 0;
+    while let Some(other) = (at..codes[0].len()).find(|at| codes[0][*at] != codes[1][*at]) {
+        let Some(first) = (other.saturating_sub(3).max(at)..=other).find(|at| is_distance(*at))
+        else {
+            return false;
+        };
+        at = first + 4;
+    }
+    true
 }

@@ -23,18 +23,9 @@ use crate::{
 };
 
 /// How the ways into the kernel by an interrupt begin: the functions that the hardware jumps to.
-const INTERRUPTS: [&str; 9] = [
-    "__irq_svc",
-    "__irq_usr",
-    "asm_common_interrupt",
-    "asm_sysvec_",
-    "common_interrupt",
-    "el0_interrupt",
-    "el1_interrupt",
-    "gic_handle_irq",
-    "sysvec_",
-];
-const SOFTIRQS: [&str; 2] = ["__do_softirq", "handle_softirqs"];
+const INTERRUPTS: &str = "__irq_svc __irq_usr asm_common_interrupt asm_sysvec_ common_interrupt \
+    el0_interrupt el1_interrupt gic_handle_irq sysvec_";
+const SOFTIRQS: &str = "__do_softirq handle_softirqs";
 const ACTIONS: [(&str, ChargedFor); 12] = [
     ("net_rx_action", ChargedFor::NetworkReceive),
     ("net_tx_action", ChargedFor::NetworkTransmit),
@@ -49,12 +40,8 @@ const ACTIONS: [(&str, ChargedFor); 12] = [
     ("blk_done_softirq", ChargedFor::Block),
     ("irq_poll_softirq", ChargedFor::Block),
 ];
-const RECLAIM: [&str; 4] = [
-    "__alloc_pages_direct_compact",
-    "try_to_compact_pages",
-    "try_to_free_mem_cgroup_pages",
-    "try_to_free_pages",
-];
+const RECLAIM: &str = "__alloc_pages_direct_compact try_to_compact_pages \
+    try_to_free_mem_cgroup_pages try_to_free_pages";
 
 /// What a kernel's function says of the stack that it is in.
 #[derive(Clone, Copy)]
@@ -64,7 +51,6 @@ enum Sign {
     /// What is called from here on, softirqs do.
     Softirqs,
     Action(ChargedFor),
-    /// Memory is won back.
     Reclaim,
 }
 
@@ -95,13 +81,13 @@ fn sign(profile: &Profile, frame: &Frame) -> Option<Sign> {
     if !module.kernel || frame.naming != Naming::Named {
         return None;
     }
-    let is_any = |known: &[&str]| known.iter().any(|known| waiting::same(&frame.name, known));
-    let action = || ACTIONS.iter().find(|(name, _)| is_any(&[name]));
-    if INTERRUPTS.iter().any(|way| frame.name.starts_with(way)) {
+    let is_any = |known: &str| known.split(' ').any(|known| waiting::same(&frame.name, known));
+    let action = || ACTIONS.iter().find(|(name, _)| is_any(name));
+    if INTERRUPTS.split(' ').any(|way| frame.name.starts_with(way)) {
         Some(Sign::Interrupt)
-    } else if is_any(&SOFTIRQS) {
+    } else if is_any(SOFTIRQS) {
         Some(Sign::Softirqs)
-    } else if is_any(&RECLAIM) {
+    } else if is_any(RECLAIM) {
         Some(Sign::Reclaim)
     } else {
         action().map(|(_, what)| Sign::Action(*what))

@@ -73,6 +73,11 @@ impl Costs {
     }
 }
 
+/// Adds samples, capture by capture.
+pub(crate) fn add(to: &mut [u64], samples: &[u64]) {
+    to.iter_mut().zip(samples).for_each(|(to, samples)| *to += samples);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

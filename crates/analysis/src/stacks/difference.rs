@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::{
     profiles::{DifferenceNode, DifferenceTree, FunctionChange},
     stacks::{
-        cost::Costs,
+        cost::{Costs, add},
         functions::{Function, Functions},
         profile::Profile,
         tree::{Ranked, file_name, ranked, shared, sorted},
@@ -17,8 +17,10 @@ use crate::{
     stats::Estimate,
 };
 
+/// What is compared: a variant's profile at one client count.
 #[derive(Clone, Copy)]
 pub(crate) struct Side<'a> {
+    pub(crate) clients: u32,
     pub(crate) profile: &'a Profile,
     pub(crate) functions: &'a Functions,
     pub(crate) costs: &'a Costs,
@@ -40,7 +42,6 @@ struct Pairing {
     costs: [Costs; 2],
 }
 
-/// A change of one thing.
 struct Change {
     before: f64,
     after: f64,
@@ -129,12 +130,6 @@ fn tree(before: Side, after: Side, pairing: &Pairing) -> DifferenceTree {
     DifferenceTree { frames, nodes }
 }
 
-fn add(to: &mut [u64], samples: &[u64]) {
-    for (to, samples) in to.iter_mut().zip(samples) {
-        *to += samples;
-    }
-}
-
 /// Fills in the nodes below a depth: nothing is added to them any more.
 fn close(path: &mut Vec<Open>, depth: usize, nodes: &mut [DifferenceNode], pairing: &Pairing) {
     for open in path.drain(depth..) {
@@ -192,6 +187,7 @@ mod tests {
             Costs::of(&profile.samples, &cpu)
         });
         let side = |at: usize| Side {
+            clients: 0,
             profile: &profiles[at],
             functions: &functions[at],
             costs: &costs[at],

@@ -44,9 +44,5 @@ pub trait Files: fmt::Debug {
     fn debug(&self, key: DebugKey<'_>) -> Option<Arc<[u8]>>;
 
     /// The text of `/proc/kallsyms`, or why there is none.
-    ///
-    /// # Errors
-    ///
-    /// Why the kernel's symbols are not known.
     fn kernel_symbols(&self) -> Result<Arc<[u8]>, String>;
 }

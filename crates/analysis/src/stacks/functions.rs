@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::{
     profiles::FunctionCost,
     stacks::{
-        cost::Costs,
+        cost::{Costs, add},
         profile::{Naming, Profile, Stack},
     },
 };
@@ -101,12 +101,6 @@ impl Functions {
         let most =
             function.callers.iter().max_by_key(|(at, samples)| (**samples, usize::MAX - **at));
         most.and_then(|(at, _)| self.all.get(*at)).map(|caller| caller.name.clone())
-    }
-}
-
-fn add(to: &mut [u64], samples: &[u64]) {
-    for (to, samples) in to.iter_mut().zip(samples) {
-        *to += samples;
     }
 }
 

@@ -11,9 +11,8 @@
     reason = "one lives at a time, and a box would cost an allocation for each sample"
 )]
 pub enum Happening<'a> {
-    /// A stack was sampled.
     Sample(Sample<'a>),
-    /// A file was mapped for execution.
+    /// A process mapped a file for execution.
     Map(Map<'a>),
     /// A process or thread got a name; `exec`: by becoming another program.
     Name {
@@ -25,18 +24,12 @@ pub enum Happening<'a> {
     },
     /// A process or thread was made.
     Fork {
-        /// The new one's process.
         pid: u32,
-        /// The new one's thread.
         tid: u32,
         /// The old one's process: the same for a thread.
         parent: u32,
     },
-    /// A process or thread ended.
-    Exit { pid: u32, tid: u32 },
-    /// Records were lost.
     Lost(u64),
-    /// The event was throttled.
     Throttled,
 }
 
@@ -46,7 +39,6 @@ pub struct Sample<'a> {
     pub tid: u32,
     /// When, ns of the recorder's clock.
     pub time_ns: u64,
-    pub cpu: Option<u32>,
     /// What it stands for, in the event's unit (ns for `cpu-clock`); 0 where that was not recorded.
     pub period: u64,
     /// Where the processor was.
@@ -57,7 +49,6 @@ pub struct Sample<'a> {
     pub kernel: &'a [u64],
     /// The user part as the kernel walked it by frame pointers, innermost first, where that was asked for.
     pub chain: &'a [u64],
-    /// The user's registers.
     pub registers: Option<Registers>,
     /// The user's stack from its stack pointer upwards.
     pub stack: &'a [u8],
@@ -79,9 +70,7 @@ pub struct Registers {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Map<'a> {
-    /// Process; `None`: the kernel's own image or a module.
-    pub pid: Option<u32>,
-    /// First address.
+    pub pid: u32,
     pub start: u64,
     pub length: u64,
     /// Offset in the file, bytes.
@@ -130,10 +119,7 @@ pub struct Head {
     pub frequency: Option<u32>,
     /// The most that was copied of a user stack, bytes; 0: none.
     pub stack_bytes: u32,
-    /// `uname -n`, `uname -r` and the command line, where the file has them.
-    pub host: Option<String>,
-    /// The kernel's release.
-    pub kernel: Option<String>,
+    /// The command line, where the file has it.
     pub command: Option<String>,
     /// Build ids by path, where the file lists them, hexadecimal.
     pub build_ids: Vec<(String, String)>,

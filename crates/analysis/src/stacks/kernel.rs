@@ -1,21 +1,11 @@
 //! The kernel's symbols, as `/proc/kallsyms` tells them.
 //!
-//! Text only. Where root may not see them, every address is 0: that is [`Hidden`], not a kernel without
+//! Text only. Where root may not see them, every address is 0: they are hidden, which is not a kernel without
 //! functions.
 
-use thiserror::Error;
-
 /// Why the kernel's symbols are of no use.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Hidden {
-    /// All addresses are 0: `kernel.kptr_restrict`.
-    #[error("the kernel hides its symbols (all are at 0): sysctl kernel.kptr_restrict=0")]
-    Zero,
-    /// No line is a function.
-    #[error("/proc/kallsyms names no function")]
-    Empty,
-}
+const HIDDEN: &str = "the kernel hides its symbols (all are at 0): sysctl kernel.kptr_restrict=0";
+const EMPTY: &str = "/proc/kallsyms names no function";
 
 /// Code behind the last symbol is not that symbol's: modules and the image end somewhere.
 const FURTHEST: u64 = 1 << 20;
@@ -42,11 +32,8 @@ struct Function {
 
 impl Kernel {
     /// Reads `/proc/kallsyms`: `ADDRESS TYPE NAME`, and for a module's `\t[MODULE]`.
-    ///
-    /// # Errors
-    ///
-    /// Where addresses are hidden, or there is no function.
-    pub fn parse(text: &[u8]) -> Result<Self, Hidden> {
+    /// Fails where addresses are hidden, or there is no function.
+    pub fn parse(text: &[u8]) -> Result<Self, &'static str> {
         let mut kernel = Kernel { modules: vec!["[kernel]".to_owned()], functions: Vec::new() };
         let mut hidden = false;
         for line in text.split(|byte| *byte == b'\n') {
@@ -65,7 +52,7 @@ impl Kernel {
             kernel.functions.push(Function { address, module, name: name.into() });
         }
         if kernel.functions.is_empty() {
-            return Err(if hidden { Hidden::Zero } else { Hidden::Empty });
+            return Err(if hidden { HIDDEN } else { EMPTY });
         }
         // Of several names at one address the first by alphabet: any, but the same every time; those with
         // fewer underscores first, because they are what people write.
@@ -139,7 +126,7 @@ mod tests {
     #[test]
     fn zeros_are_hidden_and_nothing_is_nothing() {
         let hidden = b"0000000000000000 T _text\n0000000000000000 t do_one\n";
-        assert_eq!(Kernel::parse(hidden).map(|_| ()), Err(Hidden::Zero));
-        assert_eq!(Kernel::parse(b"").map(|_| ()), Err(Hidden::Empty));
+        assert_eq!(Kernel::parse(hidden).map(|_| ()), Err(HIDDEN));
+        assert_eq!(Kernel::parse(b"").map(|_| ()), Err(EMPTY));
     }
 }

@@ -18,7 +18,6 @@ pub mod files;
 pub mod fold;
 mod functions;
 pub mod happening;
-pub mod hint;
 pub mod kernel;
 pub mod names;
 pub mod object;
@@ -26,7 +25,6 @@ pub mod perf_data;
 pub mod profile;
 pub mod resolve;
 pub mod space;
-mod spin;
 pub mod symbols;
 #[cfg(any(test, feature = "fixture"))]
 pub(crate) mod test_data;
@@ -42,5 +40,5 @@ pub(crate) use crate::stacks::{
     functions::{Functions, costs as function_costs},
     tree::tree,
     unknown::unknown,
-    waiting::{Load, constant as constant_waiting, named as named_waiting},
+    waiting::{constant as constant_waiting, named as named_waiting},
 };

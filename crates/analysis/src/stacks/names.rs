@@ -13,7 +13,9 @@ const LONGEST: usize = 4096;
 /// A symbol, readable.
 pub fn readable(raw: &str) -> String {
     let raw = without_unit(without_version(raw));
-    rust(raw).or_else(|| cpp(raw)).unwrap_or_else(|| cut(raw).to_owned())
+    rust(raw)
+        .or_else(|| cpp(raw))
+        .unwrap_or_else(|| raw[..raw.floor_char_boundary(LONGEST)].to_owned())
 }
 
 /// Without the number that LLVM gives a name's compilation unit, which is another in another build.
@@ -70,14 +72,6 @@ fn without_tail(raw: &str) -> (&str, &str) {
         (first, second) => first.or(second).unwrap_or(raw.len()),
     };
     raw.split_at_checked(at).unwrap_or((raw, ""))
-}
-
-fn cut(text: &str) -> &str {
-    let mut end = text.len().min(LONGEST);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or(text)
 }
 
 /// Takes so much, and then no more.

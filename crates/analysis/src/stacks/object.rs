@@ -1,7 +1,7 @@
 //! One ELF file, taken apart once: where its code is, what tells it from other builds, and the sections that
 //! unwinding, symbols and debug information are read from.
 //!
-//! Whatever the bytes are, the answer is an [`Elf`] or a [`Malformed`]: files come from devices, and may be
+//! Whatever the bytes are, the answer is an [`Elf`] or a sentence: files come from devices, and may be
 //! cut or damaged. What the sections mean is `unwind`'s and `symbols`' business.
 
 mod contents;
@@ -14,7 +14,6 @@ use object::{
     elf::{FileHeader32, FileHeader64},
     read::elf::{ElfFile, FileHeader, ProgramHeader, SectionHeader},
 };
-use thiserror::Error;
 
 pub use self::contents::Contents;
 pub(crate) use self::dynamic::gimli_endian;
@@ -25,21 +24,6 @@ const MOST_SECTIONS: usize = 1 << 17;
 
 /// Longer names of sections are no one's that we ask for.
 const LONGEST_NAME: usize = 64;
-
-/// Why a file is no ELF file that can be used.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Malformed {
-    /// Its first bytes are something else's.
-    #[error("not an ELF file")]
-    NotElf,
-    /// A header leads outside of the file, or contradicts itself.
-    #[error("damaged or cut ELF file: {0}")]
-    Damaged(String),
-    /// An object file or a core dump.
-    #[error("an ELF file of type {0}, neither a program nor a library")]
-    Kind(u16),
-}
 
 #[derive(Clone, Debug)]
 pub struct Elf {
@@ -60,8 +44,6 @@ pub struct Class {
     pub is_64: bool,
     /// Whether the least byte comes first.
     pub is_little: bool,
-    /// `ET_DYN`: a library, or a program that can be loaded anywhere.
-    pub is_relocatable: bool,
 }
 
 /// A separate file with debug information, by the name in `.gnu_debuglink`.
@@ -73,16 +55,12 @@ pub struct DebugLink {
     pub crc: u32,
 }
 
-/// A program header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// `p_type`
     pub kind: u32,
     /// Whether its pages are executable.
     pub executable: bool,
-    /// `p_offset`, bytes.
     pub offset: u64,
-    /// `p_vaddr`
     pub address: u64,
     /// `p_filesz`, bytes.
     pub in_file: u64,
@@ -94,7 +72,6 @@ pub struct Segment {
 pub struct Section {
     /// Its name; empty where it is longer than any that matters.
     pub name: String,
-    /// `sh_addr`
     pub address: u64,
     /// `sh_size`, bytes.
     pub size: u64,
@@ -113,20 +90,17 @@ impl Section {
 
 impl Elf {
     /// Takes a file apart.
-    ///
-    /// # Errors
-    ///
-    /// Where it is no program or library, or contradicts itself.
-    pub fn parse(bytes: Arc<[u8]>) -> Result<Self, Malformed> {
+    /// Fails where it is no program or library, or contradicts itself.
+    pub fn parse(bytes: Arc<[u8]>) -> Result<Self, String> {
         Self::parse_within(bytes, &Budget::default())
     }
 
     /// The same, where what is made of the file is a part of something larger.
-    pub fn parse_within(bytes: Arc<[u8]>, budget: &Budget) -> Result<Self, Malformed> {
+    pub fn parse_within(bytes: Arc<[u8]>, budget: &Budget) -> Result<Self, String> {
         match FileKind::parse(&*bytes) {
             Ok(FileKind::Elf32) => read::<FileHeader32<Endianness>>(&bytes, budget),
             Ok(FileKind::Elf64) => read::<FileHeader64<Endianness>>(&bytes, budget),
-            _ => Err(Malformed::NotElf),
+            _ => Err("not an ELF file".to_owned()),
         }
     }
 
@@ -231,7 +205,7 @@ impl Elf {
 
     /// Whether it has names that are not needed to run it.
     pub fn has_symbols(&self) -> bool {
-        const NAMING: [&str; 3] = [".symtab", ".debug_info", ".gnu_debugdata"];
+        const NAMING: [&str; 2] = [".symtab", ".debug_info"];
         NAMING.iter().any(|name| self.section(name).is_some_and(|one| one.content.is_some()))
     }
 
@@ -266,27 +240,23 @@ impl Elf {
 
 const PT_LOAD: u32 = object::elf::PT_LOAD.0;
 
-fn damaged(error: object::read::Error) -> Malformed {
-    Malformed::Damaged(error.to_string())
-}
-
 fn read<H: FileHeader<Endian = Endianness>>(
     bytes: &Arc<[u8]>,
     budget: &Budget,
-) -> Result<Elf, Malformed> {
+) -> Result<Elf, String> {
     let data: &[u8] = bytes;
-    let file = ElfFile::<H>::parse(data).map_err(damaged)?;
+    let file =
+        ElfFile::<H>::parse(data).map_err(|why| format!("damaged or cut ELF file: {why}"))?;
     let endian = file.endian();
     let header = file.elf_header();
     let kind = header.e_type(endian);
     if kind != object::elf::ET_DYN && kind != object::elf::ET_EXEC {
-        return Err(Malformed::Kind(kind.0));
+        return Err(format!("an ELF file of type {}, neither a program nor a library", kind.0));
     }
     let class = Class {
         architecture: architecture(file.architecture()),
         is_64: file.is_64(),
         is_little: file.is_little_endian(),
-        is_relocatable: kind == object::elf::ET_DYN,
     };
     let link = file.gnu_debuglink().ok().flatten().and_then(|(name, crc)| {
         let name = String::from_utf8(name.to_vec()).ok()?;

@@ -11,27 +11,16 @@
 //! 20 bytes, on a record of an unknown kind and on large counts, drop what they hold where a file is cut
 //! off, and take groups of counters for single ones.
 
-mod bytes;
 mod decode;
-mod event;
 mod head;
 mod records;
-mod rounds;
-mod sources;
 
-use std::{
-    fmt,
-    io::{self, Read, Seek},
-};
+use std::io::{self, Read, Seek};
 
 use self::{
-    bytes::Bytes,
     decode::{Buffers, FINISHED_ROUND, Layout, SAMPLE, happening},
-    event::Events,
-    head::Start,
-    records::{Record, Records},
-    rounds::Rounds,
-    sources::Sources,
+    head::{Events, Start},
+    records::{Bytes, Record, Records, Rounds},
 };
 use crate::stacks::happening::{Happening, Head};
 
@@ -46,10 +35,8 @@ pub enum Corrupt {
     /// The head cannot be understood.
     #[error("the recording's head is damaged: {0}")]
     Head(&'static str),
-    /// The system's words.
     #[error("cannot read the recording: {0}")]
     Io(io::Error),
-    /// There is nothing in it.
     #[error(
         "the recording holds no samples of {event}: {}",
         .fault.as_deref().unwrap_or(
@@ -57,7 +44,6 @@ pub enum Corrupt {
         )
     )]
     NoSamples {
-        /// The event that should have given some.
         event: String,
         /// What was wrong with the recording, if anything was.
         fault: Option<String>,
@@ -68,7 +54,6 @@ pub enum Corrupt {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
     pub samples: u64,
-    /// Records that were lost.
     pub lost: u64,
     /// Times that the event was throttled.
     pub throttled: u64,
@@ -109,28 +94,14 @@ pub struct Recording<R> {
     head: Head,
     summary: Summary,
     events: Events,
-    sources: Sources<R>,
+    records: Records<R>,
+    /// The first record, where it was read to know the head's end.
+    first: Option<Record>,
     big: bool,
 }
 
-impl<R> fmt::Debug for Recording<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recording").field("head", &self.head).finish_non_exhaustive()
-    }
-}
-
 impl<R: Read + Seek> Recording<R> {
-    /// Reads the head.
-    ///
-    /// # Errors
-    ///
-    /// [`Corrupt`] where this is no recording, or its head cannot be understood.
-    pub fn open(reader: R) -> Result<Self, Corrupt> {
-        Self::open_all(reader, Vec::new())
-    }
-
-    /// The same of a folder: the file `data` has the head, and the others, `data.0` and on, have records alone.
-    pub fn open_all(mut reader: R, rings: Vec<R>) -> Result<Self, Corrupt> {
+    pub fn open(mut reader: R) -> Result<Self, Corrupt> {
         let start = head::read(&mut reader)?;
         let Start { big, data_at, data_bytes, is_pipe, mut gathered, mut faults } = start;
         let mut records = Records::new(reader, big, (data_at, data_bytes));
@@ -163,26 +134,19 @@ impl<R: Read + Seek> Recording<R> {
             ));
         }
         let summary = Summary { faults, ..Summary::default() };
-        let rings = rings.into_iter().map(|reader| Records::new(reader, big, (0, None)));
-        let sources = Sources::new(records, first, rings.collect());
-        Ok(Self { head, summary, events, sources, big })
+        Ok(Self { head, summary, events, records, first, big })
     }
 
-    /// What it says of itself.
     pub const fn head(&self) -> &Head {
         &self.head
     }
 
-    /// What was read so far.
     pub const fn summary(&self) -> &Summary {
         &self.summary
     }
 
     /// Gives everything to `take`, in order of time. A recording is read once.
-    ///
-    /// # Errors
-    ///
-    /// [`Corrupt::NoSamples`] where there was none: everything else has been reported then.
+    /// Where there was no sample, that is the error after everything else has been reported.
     pub fn each(&mut self, take: &mut dyn FnMut(Happening<'_>)) -> Result<(), Corrupt> {
         let mut decoder = Decoder {
             summary: &mut self.summary,
@@ -193,14 +157,17 @@ impl<R: Read + Seek> Recording<R> {
             unreadable: 0,
         };
         let mut rounds = Rounds::default();
-        let mut record = Record::default();
+        let first = self.first.take();
+        let (mut is_read, mut record) = (first.is_some(), first.unwrap_or_default());
         loop {
-            match self.sources.next(&mut record, |record| decoder.time(record).unwrap_or(0)) {
-                Ok(true) => (),
-                Ok(false) => break,
-                Err(broken) => {
-                    decoder.summary.faults.push(broken);
-                    continue;
+            if !std::mem::take(&mut is_read) {
+                match self.records.next(&mut record) {
+                    Ok(true) => (),
+                    Ok(false) => break,
+                    Err(broken) => {
+                        decoder.summary.faults.push(broken);
+                        break;
+                    }
                 }
             }
             let until = match decoder.time(&record) {
@@ -210,14 +177,14 @@ impl<R: Read + Seek> Recording<R> {
                     decoder.decode(&record, take);
                     None
                 }
-                Some(time) => rounds.put(time, &mut record),
+                Some(time) => rounds.put(time, std::mem::take(&mut record)),
             };
             while let Some(record) = until.and_then(|until| rounds.next(until)) {
-                decoder.decode(record, take);
+                decoder.decode(&record, take);
             }
         }
         while let Some(record) = rounds.next(u64::MAX) {
-            decoder.decode(record, take);
+            decoder.decode(&record, take);
         }
         decoder.finish(rounds.late)
     }

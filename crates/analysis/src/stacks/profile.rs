@@ -2,20 +2,13 @@
 //!
 //! The words between resolving, folding, comparing, drawing and exporting. Holds no address any more.
 
-use std::{borrow::Cow, collections::BTreeMap};
-
 use serde::Serialize;
-
-use crate::stacks::spin::Spin;
 
 /// Folded stacks of one or several captures of the same thing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
-    /// The modules that frames are in.
     pub modules: Vec<Module>,
-    /// Every frame, once.
     pub frames: Vec<Frame>,
-    /// Every stack, once.
     pub stacks: Vec<Stack>,
     pub samples: Vec<u64>,
 }
@@ -39,49 +32,12 @@ pub struct Frame {
     pub naming: Naming,
     /// Whether the compiler put it into the frame before it.
     pub inlined: bool,
-    /// Where in a loop with the CPU's spin-wait hint the address was. One function's frames differ by it.
-    pub spin: Spin,
 }
 
 impl Frame {
-    /// A function of its own, in no loop.
+    /// A function of its own, not an inlined one.
     pub const fn of(name: String, naming: Naming, module: u32) -> Self {
-        Self { name, module, naming, inlined: false, spin: Spin::None }
-    }
-}
-
-impl Profile {
-    /// The same where each function is one frame, for those who know nothing of loops.
-    #[must_use]
-    pub fn without_loops(&self) -> Cow<'_, Profile> {
-        if self.frames.iter().all(|frame| frame.spin == Spin::None) {
-            return Cow::Borrowed(self);
-        }
-        let mut frames = Vec::with_capacity(self.frames.len());
-        let mut known = BTreeMap::new();
-        let mut place = |frame: &Frame| {
-            let plain = Frame { spin: Spin::None, ..frame.clone() };
-            *known.entry(plain).or_insert_with_key(|plain| {
-                frames.push(plain.clone());
-                frames.len() as u32 - 1
-            })
-        };
-        let places: Vec<u32> = self.frames.iter().map(&mut place).collect();
-        let mut stacks: BTreeMap<Vec<u32>, Vec<u64>> = BTreeMap::new();
-        for stack in &self.stacks {
-            let place = |frame: &u32| places.get(*frame as usize).copied();
-            let samples =
-                stacks.entry(stack.frames.iter().filter_map(place).collect()).or_default();
-            samples.resize(samples.len().max(stack.samples.len()), 0);
-            samples.iter_mut().zip(&stack.samples).for_each(|(to, samples)| *to += samples);
-        }
-        let stack = |(frames, samples)| Stack { frames, samples };
-        Cow::Owned(Profile {
-            modules: self.modules.clone(),
-            frames,
-            stacks: stacks.into_iter().map(stack).collect(),
-            samples: self.samples.clone(),
-        })
+        Self { name, module, naming, inlined: false }
     }
 }
 
@@ -131,40 +87,43 @@ impl Cause {
         Cause::KernelHidden,
     ];
 
-    /// In two or three words.
     pub const fn name(self) -> &'static str {
-        match self {
-            Cause::NoMapping => "no mapping",
-            Cause::NoFile => "no file",
-            Cause::NoUnwindInfo => "no unwind info",
-            Cause::ShortCopy => "stack copy too short",
-            Cause::Broken => "broken unwind info",
-            Cause::NoSymbol => "no symbol",
-            Cause::KernelHidden => "kernel hidden",
-        }
+        self.words().0
     }
 
     /// What to do about it.
     pub const fn advice(self) -> &'static str {
+        self.words().1
+    }
+
+    const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Cause::NoMapping => {
-                "code without a file: generated code, which has names only in reports of perf's recordings with `--root` (from /tmp/perf-PID.map), a mapping that was gone before it was read, or a process that was giving its memory back; record again from the process's start"
-            }
-            Cause::NoFile => {
-                "bring the file: `--symbols DIR` with the program as it is on the device, stripped or not"
-            }
-            Cause::NoUnwindInfo => {
+            Cause::NoMapping => (
+                "no mapping",
+                "code without a file: generated code, a mapping that was gone before it was read, or a process that was \
+                 giving its memory back; record again from the process's start",
+            ),
+            Cause::NoFile => (
+                "no file",
+                "bring the file: `--symbols DIR` with the program as it is on the device, stripped or not",
+            ),
+            Cause::NoUnwindInfo => (
+                "no unwind info",
                 "build it with -fasynchronous-unwind-tables, or give its unstripped file with `--symbols DIR`; programs \
-                 in Go have none"
+                 in Go have none",
+            ),
+            Cause::ShortCopy => {
+                ("stack copy too short", "copy more of the stack: `stack-bytes` up to 65528")
             }
-            Cause::ShortCopy => "copy more of the stack: `stack-bytes` up to 65528",
-            Cause::Broken => {
-                "usually hand-written code or a damaged stack; the frames below it are right"
-            }
-            Cause::NoSymbol => "give the unstripped file with `--symbols DIR`",
-            Cause::KernelHidden => {
-                "let root see the kernel's symbols: `sysctl kernel.kptr_restrict=0`"
-            }
+            Cause::Broken => (
+                "broken unwind info",
+                "usually hand-written code or a damaged stack; the frames below it are right",
+            ),
+            Cause::NoSymbol => ("no symbol", "give the unstripped file with `--symbols DIR`"),
+            Cause::KernelHidden => (
+                "kernel hidden",
+                "let root see the kernel's symbols: `sysctl kernel.kptr_restrict=0`",
+            ),
         }
     }
 }

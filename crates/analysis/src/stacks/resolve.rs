@@ -6,14 +6,11 @@
 //! [`Resolver::faults`]. Counting stacks is `fold`'s business.
 
 mod code;
-mod generated;
 mod inlined;
-mod interned;
 mod loading;
-mod sites;
 mod walk;
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use self::walk::{AddressSpace, Known};
 use super::{
@@ -44,15 +41,6 @@ enum Symbols {
     Read(Box<Kernel>),
     Hidden,
 }
-
-impl fmt::Debug for Resolver<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Resolver").field("files", &self.files).finish_non_exhaustive()
-    }
-}
-
-/// The kernel's addresses are kept like those of one more file, which no one can map.
-const KERNEL_FILE: u32 = u32::MAX;
 
 impl<'f> Resolver<'f> {
     /// Before the first happening. `ids`: what the recorder says of the files, by path.
@@ -96,12 +84,12 @@ impl<'f> Resolver<'f> {
 
     /// The modules that frames are in.
     pub fn modules(&self) -> &[Module] {
-        self.known.interned.modules()
+        &self.known.interned.modules
     }
 
     /// Every frame so far; a number that [`Resolver::take`] gave is a place in it.
     pub fn frames(&self) -> &[Frame] {
-        self.known.interned.frames()
+        &self.known.interned.frames
     }
 
     /// One line for each file that was missing, damaged, or of another build.
@@ -155,8 +143,7 @@ impl<'f> Resolver<'f> {
 
     fn read_kernel(&mut self) -> Symbols {
         let read = self.files.kernel_symbols();
-        let parsed =
-            read.and_then(|text| Kernel::parse(&text).map_err(|hidden| hidden.to_string()));
+        let parsed = read.and_then(|text| Kernel::parse(&text).map_err(str::to_owned));
         match parsed {
             Ok(kernel) => Symbols::Read(Box::new(kernel)),
             Err(why) => {
@@ -172,7 +159,7 @@ impl<'f> Resolver<'f> {
         let registers = sample.registers.filter(|registers| registers.mask != 0);
         let process = process.unwrap_or(&walk::NOTHING_MAPPED);
         let out = &mut self.innermost_first;
-        let at = AddressSpace { pid: sample.pid, process, files: self.space.files() };
+        let at = AddressSpace { process, files: self.space.files() };
         let state = registers.as_ref().and_then(State::of);
         if state.is_some() && !sample.stack.is_empty() {
             let (end, module) = self.known.walk(at, sample, out);
@@ -189,6 +176,50 @@ impl<'f> Resolver<'f> {
         // Where stacks were to be copied, and of this one not a byte was, its callers are missing: a process that gives
         // its memory back, in exit or to become another program, has none. No longer copy would hold more.
         let lost = sample.chain.is_empty() && has_user && self.head.stack_bytes > 0;
-        lost.then(|| self.known.unknown_in(Cause::NoMapping, walk::Module::Anonymous))
+        lost.then(|| self.known.unknown_in(Cause::NoMapping, None))
+    }
+}
+
+/// Modules and frames, each once.
+#[derive(Debug, Default)]
+struct Interned {
+    modules: Vec<Module>,
+    frames: Vec<Frame>,
+    module_places: BTreeMap<(String, bool), u32>,
+    frame_places: BTreeMap<Frame, u32>,
+}
+
+impl Interned {
+    fn module(&mut self, name: &str, kernel: bool) -> u32 {
+        let key = (name.to_owned(), kernel);
+        if let Some(place) = self.module_places.get(&key) {
+            return *place;
+        }
+        let place = self.modules.len() as u32;
+        self.modules.push(Module { name: key.0.clone(), kernel, build_id: None });
+        self.module_places.insert(key, place);
+        place
+    }
+
+    /// Which build a module is, once its file was read.
+    fn identify(&mut self, module: u32, build_id: Option<&str>) {
+        if let Some(module) = self.modules.get_mut(module as usize) {
+            module.build_id = build_id.map(str::to_owned);
+        }
+    }
+
+    /// The frame for what no one knows.
+    fn unknown(&mut self, cause: Cause, module: u32) -> u32 {
+        self.frame(Frame::of(cause.name().to_owned(), Naming::Unknown(cause), module))
+    }
+
+    fn frame(&mut self, frame: Frame) -> u32 {
+        if let Some(place) = self.frame_places.get(&frame) {
+            return *place;
+        }
+        let place = self.frames.len() as u32;
+        self.frames.push(frame.clone());
+        self.frame_places.insert(frame, place);
+        place
     }
 }

@@ -37,7 +37,6 @@ pub struct Space {
 /// What is mapped somewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MappedFile {
-    /// Its path as the recording has it.
     pub path: String,
     /// The build's id, hexadecimal, where the mapping had it.
     pub build_id: Option<String>,
@@ -64,7 +63,6 @@ pub struct Process {
 /// A part of a process's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// First address.
     pub start: u64,
     /// Behind its last address.
     pub end: u64,
@@ -87,7 +85,6 @@ impl Process {
         Process { name: None, mappings: Vec::new() }
     }
 
-    /// What is at an address.
     pub fn mapping(&self, address: u64) -> Option<&Mapping> {
         let behind = self.mappings.partition_point(|mapping| mapping.start <= address);
         let found = self.mappings.get(behind.checked_sub(1)?)?;
@@ -162,7 +159,7 @@ impl Space {
                 self.fork(pid, parent);
                 Some(pid)
             }
-            // Samples of a dying process still come; its number is somebody else's with the next fork.
+            // A process's end is none: its samples still come, and its number is somebody else's with the next fork.
             _ => None,
         }
     }
@@ -185,8 +182,7 @@ impl Space {
     }
 
     fn map(&mut self, map: &Map<'_>) {
-        let Some(pid) = map.pid else { return };
-        let end = map.start.saturating_add(map.length);
+        let (pid, end) = (map.pid, map.start.saturating_add(map.length));
         if end == map.start {
             return;
         }
@@ -224,7 +220,7 @@ mod tests {
     use super::*;
 
     fn map(pid: u32, start: u64, length: u64, path: &'static str) -> Happening<'static> {
-        Happening::Map(Map { pid: Some(pid), start, length, offset: 0x1000, path, build_id: None })
+        Happening::Map(Map { pid, start, length, offset: 0x1000, path, build_id: None })
     }
 
     fn path_at(space: &Space, pid: u32, address: u64) -> Option<&str> {
@@ -259,8 +255,6 @@ mod tests {
         assert_eq!(path_at(&space, 3, 0x10000), None);
         space.take(&Happening::Name { pid: 1, tid: 2, name: "worker", exec: false });
         assert_eq!(space.process(1).and_then(|process| process.name.as_deref()), Some("one"));
-        space.take(&Happening::Exit { pid: 1, tid: 1 });
-        assert_eq!(path_at(&space, 1, 0x10000), Some("/a"));
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Which function an address is in: by symbols of the file, of its packed mini symbol table, and of a
-//! separate file of the same build.
+//! Which function an address is in: by symbols of the file, and of a separate file of the same build.
 //!
 //! Names are raw here; `names` makes them readable. Where nothing is known, `resolve` makes a name from the
 //! function's start.
@@ -8,12 +7,11 @@ mod companion;
 mod plt;
 mod starts;
 mod tables;
-mod xz;
 
 pub(super) use self::plt::cells;
 pub use self::{
-    companion::{Mismatch, Unfit, debug_file, debug_keys, packed},
-    starts::{Functions, Place, Refused},
+    companion::{debug_file, debug_keys},
+    starts::{Functions, Place},
 };
 use super::object::Elf;
 
@@ -23,7 +21,6 @@ pub(super) const LONGEST_NAME: usize = 1 << 14;
 /// How far back an enclosing function is looked for.
 const NESTING: usize = 16;
 
-/// Functions by address.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
     symbols: Vec<Symbol>,
@@ -31,7 +28,6 @@ pub struct Symbols {
     names: Vec<(u64, Box<str>)>,
 }
 
-/// A function's symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
     /// First address, before relocation.
@@ -40,7 +36,6 @@ pub struct Symbol {
     pub end: u64,
     /// Its name, mangled.
     pub name: Box<str>,
-    /// What it says it is.
     pub kind: Kind,
     /// Whether it says how long it is.
     pub sized: bool,
@@ -50,7 +45,6 @@ pub struct Symbol {
     pub(super) weak: bool,
 }
 
-/// What a symbol says it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// `STT_FUNC`
@@ -64,10 +58,10 @@ pub enum Kind {
 }
 
 impl Symbols {
-    /// Reads the symbols of a file, its packed ones, and a debug file's.
-    pub fn of(elf: &Elf, packed: Option<&Elf>, debug: Option<&Elf>) -> Self {
+    /// Reads the symbols of a file and of its debug file.
+    pub fn of(elf: &Elf, debug: Option<&Elf>) -> Self {
         let mut all = Vec::new();
-        for source in [Some(elf), packed, debug].into_iter().flatten() {
+        for source in [Some(elf), debug].into_iter().flatten() {
             tables::read(source, elf, &mut all);
         }
         plt::read(elf, &mut all);

@@ -2,12 +2,9 @@
 //!
 //! `process;f;k:g`: `k:` is the kernel, `?no file` an unknown frame with that cause, `fun_…` a made-up
 //! name, a trailing `*` an inlined frame, `lib!f` a function of `/usr/lib/lib`; the rest is in
-//! `/usr/bin/PROCESS`. `f~` is on the way round a loop with a spin-wait hint, `f~~` behind the hint.
+//! `/usr/bin/PROCESS`.
 
-use crate::stacks::{
-    hint::Spin,
-    profile::{Cause, Frame, Module, Naming, Profile, Stack},
-};
+use crate::stacks::profile::{Cause, Frame, Module, Naming, Profile, Stack};
 
 /// A profile from stacks, outermost first, with their samples in each capture.
 pub(crate) fn profile(stacks: &[(&str, &[u64])]) -> Profile {
@@ -39,13 +36,8 @@ fn frame(profile: &mut Profile, names: [&str; 2], at: usize) -> u32 {
     let kernel = module == "[kernel]";
     let module = place(&mut profile.modules, Module { name: module, kernel, build_id: None });
     let (name, inlined) = name.strip_suffix('*').map_or((name, false), |name| (name, true));
-    let (name, spin) = match (name.strip_suffix("~~"), name.strip_suffix('~')) {
-        (Some(name), _) => (name, Spin::Past),
-        (None, Some(name)) => (name, Spin::Round),
-        (None, None) => (name, Spin::None),
-    };
     let name = name.trim_start_matches('?').to_owned();
-    place(&mut profile.frames, Frame { name, module, naming, inlined, spin })
+    place(&mut profile.frames, Frame { name, module, naming, inlined })
 }
 
 fn naming(name: &str) -> Naming {

@@ -9,13 +9,11 @@ use crate::{
     profiles::{Node, Tree, TreeFrame},
     stacks::{
         cost::Costs,
-        hint::Spin,
         profile::{Naming, Profile, Stack},
         waiting,
     },
 };
 
-/// All paths of a profile.
 pub(crate) fn tree(profile: &Profile, costs: &Costs) -> Tree {
     let Ranked { frames, mut ranks } = ranked(&[profile], |frame| frame.inlined);
     let stacks = sorted(profile, &ranks.pop().unwrap_or_default());
@@ -58,9 +56,7 @@ pub(crate) fn ranked(profiles: &[&Profile], apart: fn(&TreeFrame) -> bool) -> Ra
     let each: Vec<Vec<TreeFrame>> = profiles.iter().map(|profile| frames_of(profile)).collect();
     let mut places: BTreeMap<Key, (u32, TreeFrame)> = BTreeMap::new();
     for frame in each.iter().flatten() {
-        let (_, kept) = places.entry(key(frame, apart)).or_insert_with(|| (0, frame.clone()));
-        // A function may wait in one of its loops, and have frames outside of it.
-        kept.waits |= frame.waits;
+        places.entry(key(frame, apart)).or_insert_with(|| (0, frame.clone()));
     }
     for (at, (place, _)) in places.values_mut().enumerate() {
         *place = at as u32;
@@ -91,7 +87,7 @@ fn frames_of(profile: &Profile) -> Vec<TreeFrame> {
             kernel,
             naming: frame.naming,
             inlined: frame.inlined,
-            waits: waiting::is_known(&frame.name, kernel) || frame.spin == Spin::Past,
+            waits: waiting::is_known(&frame.name, kernel),
         }
     };
     profile.frames.iter().map(of).collect()

@@ -5,16 +5,12 @@
 //! it has such information. Which file an address is in, and what its functions are called, others know.
 
 pub mod bare;
-mod expression;
-pub mod prologue;
-mod row;
 mod step;
 mod table;
 
 pub use self::{
-    row::{Rows, Unusable},
     step::Step,
-    table::{Entry, Table},
+    table::{Entry, Unusable, Unwinding},
 };
 use super::{
     happening::{Architecture, Registers},
@@ -53,14 +49,27 @@ const X86_64_FROM_PERF: [u8; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 
 /// The same of 32-bit x86, where the order is ax, cx, dx, bx, sp, bp, si, di, ip.
 const I386_FROM_PERF: [u8; 9] = [0, 2, 3, 1, 7, 6, 4, 5, 8];
 
-/// `PERF_REG_X86_IP`
-const X86_PC: usize = 8;
+/// AArch64's and ARM's numbers are DWARF's.
+const ARM_FROM_PERF: [u8; 32] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
+    26, 27, 28, 29, 30, 31,
+];
 
-/// `PERF_REG_ARM64_PC`; AArch64's and ARM's other numbers are DWARF's.
+/// `PERF_REG_ARM64_PC`
 const AARCH64_PC: usize = 32;
 
-/// `PERF_REG_ARM_PC`
-const ARM_PC: usize = 15;
+/// What a processor's registers are, by DWARF's numbers.
+struct Numbers {
+    from_perf: &'static [u8],
+    /// perf's number of the instruction's address.
+    pc: usize,
+    stack_pointer: usize,
+    link: Option<usize>,
+    /// Bytes of an address.
+    word: u64,
+    /// The bits of an address of code.
+    code: u64,
+}
 
 impl Cpu {
     /// The processor whose code a recording holds; `None`: we do not unwind there.
@@ -74,44 +83,41 @@ impl Cpu {
         }
     }
 
+    #[inline]
+    const fn numbers(self) -> Numbers {
+        let (from_perf, pc, stack_pointer, link, word, code): (&[u8], _, _, _, _, _) = match self {
+            Cpu::X86_64 => (&X86_64_FROM_PERF, 8, 7, None, 8, u64::MAX),
+            Cpu::I386 => (&I386_FROM_PERF, 8, 4, None, 4, 0xffff_ffff),
+            // Return addresses are signed in the bits above the 48 of user addresses.
+            Cpu::Aarch64 => (&ARM_FROM_PERF, AARCH64_PC, 31, Some(30), 8, (1 << 48) - 1),
+            // The lowest bit says whether the code is Thumb.
+            Cpu::Arm => (ARM_FROM_PERF.split_at(16).0, 15, 13, Some(14), 4, 0xffff_fffe),
+        };
+        Numbers { from_perf, pc, stack_pointer, link, word, code }
+    }
+
     /// The stack pointer's number.
     pub const fn stack_pointer(self) -> usize {
-        match self {
-            Cpu::X86_64 => 7,
-            Cpu::I386 => 4,
-            Cpu::Aarch64 => 31,
-            Cpu::Arm => 13,
-        }
+        self.numbers().stack_pointer
     }
 
     /// The number of the register that a call leaves its return address in; x86 has none.
     pub const fn link(self) -> Option<usize> {
-        match self {
-            Cpu::X86_64 | Cpu::I386 => None,
-            Cpu::Aarch64 => Some(30),
-            Cpu::Arm => Some(14),
-        }
+        self.numbers().link
     }
 
     /// How many bytes an address has.
     pub const fn word(self) -> u64 {
-        match self {
-            Cpu::X86_64 | Cpu::Aarch64 => 8,
-            Cpu::Arm | Cpu::I386 => 4,
-        }
+        self.numbers().word
+    }
+
+    const fn mask(self) -> u64 {
+        if self.word() == 8 { u64::MAX } else { u32::MAX as u64 }
     }
 
     /// An address of code out of a register or the stack.
-    ///
-    /// AArch64 signs return addresses in the bits above the 48 of user addresses; ARM says in the lowest
-    /// one whether the code is Thumb.
     pub const fn code_address(self, value: u64) -> u64 {
-        match self {
-            Cpu::X86_64 => value,
-            Cpu::Aarch64 => value & ((1 << 48) - 1),
-            Cpu::Arm => value & 0xffff_fffe,
-            Cpu::I386 => value & 0xffff_ffff,
-        }
+        value & self.numbers().code
     }
 }
 
@@ -147,24 +153,15 @@ impl State {
             let has = registers.mask.checked_shr(place as u32).unwrap_or(0) & 1;
             (registers.values.get(place).copied().unwrap_or(0), has)
         };
-        for (number, value) in state.values.iter_mut().enumerate() {
-            let place = match cpu {
-                Cpu::X86_64 => X86_64_FROM_PERF.get(number).copied().map(usize::from),
-                Cpu::Aarch64 => (number < 32).then_some(number),
-                Cpu::Arm => (number < 16).then_some(number),
-                Cpu::I386 => I386_FROM_PERF.get(number).copied().map(usize::from),
-            };
-            let Some((recorded, has)) = place.map(take) else { continue };
-            *value = recorded;
+        let Numbers { from_perf, pc, .. } = cpu.numbers();
+        for (number, place) in from_perf.iter().enumerate() {
+            let (recorded, has) = take(usize::from(*place));
+            state.values[number] = recorded;
             state.known |= has << number;
         }
-        let pc = match cpu {
-            Cpu::X86_64 | Cpu::I386 => X86_PC,
-            Cpu::Aarch64 => AARCH64_PC,
-            // A 64-bit kernel tells a 32-bit program's by its own number.
-            Cpu::Arm if take(AARCH64_PC).1 == 1 => AARCH64_PC,
-            Cpu::Arm => ARM_PC,
-        };
+        // A 64-bit kernel tells a 32-bit program's address by its own number.
+        let is_narrow = cpu == Cpu::Arm && take(AARCH64_PC).1 == 1;
+        let pc = if is_narrow { AARCH64_PC } else { pc };
         state.pc = cpu.code_address(take(pc).0);
         Some((cpu, state))
     }
@@ -197,9 +194,7 @@ impl State {
 /// The copied part of a stack.
 #[derive(Clone, Copy, Debug)]
 pub struct Stack<'a> {
-    /// The address of the first byte.
     pub base: u64,
-    /// The bytes.
     pub bytes: &'a [u8],
     /// Whether the stack goes on behind them.
     pub cut: bool,
@@ -254,22 +249,5 @@ mod tests {
         assert_eq!(lack(&[], 0x1000), Cause::NoMapping);
         assert_eq!(lack(&[0; 16], 0x1010), Cause::ShortCopy);
         assert_eq!(lack(&[0; 16], 0xff8), Cause::Broken);
-    }
-
-    #[test]
-    fn a_samples_registers_are_where_dwarf_has_them() {
-        let mut values = [0; 64];
-        values.iter_mut().zip(100..).for_each(|(value, place)| *value = place);
-        let of = |architecture| {
-            State::of(&Registers { values, mask: 0x00ff_0fff, architecture }).unwrap().1
-        };
-        let state = of(Architecture::X86_64);
-        // rdx is DWARF's 1 and perf's 3; rip is needed by the rules of a PLT.
-        assert_eq!((state.get(1), state.get(7), state.get(16)), (Some(103), Some(107), Some(108)));
-        assert_eq!((state.get(8), state.pc, state.get(17)), (Some(116), 108, None));
-        // edx is DWARF's 2 there, and nothing is behind eip.
-        let state = of(Architecture::I386);
-        assert_eq!((state.get(2), state.get(4), state.get(5)), (Some(103), Some(107), Some(106)));
-        assert_eq!((state.get(8), state.pc, state.get(9)), (Some(108), 108, None));
     }
 }

@@ -3,7 +3,6 @@
 //! The table holds functions whose *own* instructions wait: loops of `cpu_relax`, reads of a clock until
 //! it is late enough, polls of a device. Functions that sleep are not in it, because sleeping costs no
 //! CPU. A function of the table that is inlined into another one is seen where debug information tells.
-//! Loops that have no known name are found by the CPU's spin-wait hint in their code: `hinted`.
 //!
 //! # Sources
 //!
@@ -11,13 +10,11 @@
 //! `kernel/sched/idle.c`, `drivers/cpuidle/poll_state.c`, `drivers/tty/serial/8250/8250_port.c`,
 //! `kernel/{smp,stop_machine}.c`, `drivers/net/virtio_net.c`. User space: the names of the libraries.
 
-mod hinted;
-
-use self::hinted::Hinted;
 use crate::{
     profiles::{Waiting, WhyWaiting},
     stacks::{
         cost::Costs,
+        difference::Side,
         functions::{Function, Functions},
         profile::Profile,
     },
@@ -34,101 +31,47 @@ const DEVICE: &str = "spins until a device has answered";
 const YIELD: &str = "gives its turn away and comes back";
 const SPIN: &str = "a spin loop";
 
-const KERNEL: [(&str, &[&str]); 8] = [
+const KERNEL: [(&str, &str); 8] = [
     (
         DELAY,
-        &[
-            "__const_udelay",
-            "__delay",
-            "__loop_const_udelay",
-            "__loop_delay",
-            "__loop_udelay",
-            "__ndelay",
-            "__timer_const_udelay",
-            "__timer_delay",
-            "__timer_udelay",
-            "__udelay",
-            "acpi_os_stall",
-            "delay_halt",
-            "delay_halt_mwaitx",
-            "delay_halt_tpause",
-            "delay_loop",
-            "delay_tsc",
-            "native_io_delay",
-        ],
+        "__const_udelay __delay __loop_const_udelay __loop_delay __loop_udelay __ndelay \
+         __timer_const_udelay __timer_delay __timer_udelay __udelay acpi_os_stall delay_halt \
+         delay_halt_mwaitx delay_halt_tpause delay_loop delay_tsc native_io_delay",
     ),
     (
         SPIN_LOCK,
-        &[
-            "__pv_queued_spin_lock_slowpath",
-            "native_queued_spin_lock_slowpath",
-            "osq_lock",
-            "queued_read_lock_slowpath",
-            "queued_spin_lock_slowpath",
-            "queued_write_lock_slowpath",
-        ],
+        "__pv_queued_spin_lock_slowpath native_queued_spin_lock_slowpath osq_lock \
+         queued_read_lock_slowpath queued_spin_lock_slowpath queued_write_lock_slowpath",
     ),
     (
         OWNER,
-        &[
-            "__mutex_spin_on_owner",
-            "mutex_optimistic_spin",
-            "mutex_spin_on_owner",
-            "rtmutex_spin_on_owner",
-            "rwsem_optimistic_spin",
-            "rwsem_spin_on_owner",
-        ],
+        "__mutex_spin_on_owner mutex_optimistic_spin mutex_spin_on_owner rtmutex_spin_on_owner \
+         rwsem_optimistic_spin rwsem_spin_on_owner",
     ),
     (
         IDLE,
-        &[
-            "acpi_idle_do_entry",
-            "arch_cpu_idle",
-            "cpu_do_idle",
-            "cpu_idle_poll",
-            "default_idle",
-            "intel_idle",
-            "mwait_idle",
-            "native_safe_halt",
-            "poll_idle",
-            "pv_native_safe_halt",
-        ],
+        "acpi_idle_do_entry arch_cpu_idle cpu_do_idle cpu_idle_poll default_idle intel_idle \
+         mwait_idle native_safe_halt poll_idle pv_native_safe_halt",
     ),
-    (UART, &["io_serial_in", "mem32_serial_in", "mem_serial_in", "wait_for_lsr", "wait_for_xmitr"]),
+    (UART, "io_serial_in mem32_serial_in mem_serial_in wait_for_lsr wait_for_xmitr"),
     (
         OTHER_CPU,
-        &[
-            "csd_lock_wait",
-            "multi_cpu_stop",
-            "smp_call_function_many_cond",
-            "smp_call_function_single",
-        ],
+        "csd_lock_wait multi_cpu_stop smp_call_function_many_cond smp_call_function_single",
     ),
-    (DEVICE, &["virtnet_send_command", "virtnet_send_command_reply"]),
-    (YIELD, &["__do_sys_sched_yield", "__x64_sys_sched_yield", "do_sched_yield"]),
+    (DEVICE, "virtnet_send_command virtnet_send_command_reply"),
+    (YIELD, "__do_sys_sched_yield __x64_sys_sched_yield do_sched_yield"),
 ];
 
 /// Functions of programs and libraries; a name with `::` matches the end of a longer one.
-const USER: [(&str, &[&str]); 3] = [
-    (SPIN_LOCK, &["__pthread_spin_lock", "pthread_spin_lock", "pthread_spin_lock@plt"]),
-    (YIELD, &["__sched_yield", "runtime.osyield", "sched_yield", "thread::yield_now"]),
+const USER: [(&str, &str); 3] = [
+    (SPIN_LOCK, "__pthread_spin_lock pthread_spin_lock pthread_spin_lock@plt"),
+    (YIELD, "__sched_yield runtime.osyield sched_yield thread::yield_now"),
     (
         SPIN,
-        &[
-            "_mm_pause",
-            "backoff::Backoff::snooze",
-            "backoff::Backoff::spin",
-            "futex::Mutex::spin",
-            "futex::RwLock::spin_read",
-            "futex::RwLock::spin_until",
-            "futex::RwLock::spin_write",
-            "hint::spin_loop",
-            "rte_delay_us_block",
-            "rte_pause",
-            "runtime.procyield",
-            "spinwait::SpinWait::spin",
-            "spinwait::SpinWait::spin_no_yield",
-        ],
+        "_mm_pause backoff::Backoff::snooze backoff::Backoff::spin futex::Mutex::spin \
+         futex::RwLock::spin_read futex::RwLock::spin_until futex::RwLock::spin_write \
+         hint::spin_loop rte_delay_us_block rte_pause runtime.procyield \
+         spinwait::SpinWait::spin spinwait::SpinWait::spin_no_yield",
     ),
 ];
 
@@ -149,7 +92,7 @@ pub(super) fn is_known(name: &str, kernel: bool) -> bool {
 pub(super) fn reason(name: &str, kernel: bool) -> Option<&'static str> {
     let matches = |known: &str| if kernel { same(name, known) } else { ends(name, known) };
     let table = if kernel { KERNEL.as_slice() } else { USER.as_slice() };
-    table.iter().find(|(_, names)| names.iter().any(|known| matches(known))).map(|(why, _)| *why)
+    table.iter().find(|(_, names)| names.split(' ').any(matches)).map(|(why, _)| *why)
 }
 
 /// Equal but for what a compiler appends to a copy: `.part.0`, `.isra.0`, `.constprop.0`.
@@ -169,98 +112,59 @@ fn ends(name: &str, known: &str) -> bool {
     before.is_some_and(|before| before.is_empty() || before.ends_with("::"))
 }
 
-/// Waiting in a profile, by name and by hint, most samples first. A sample is counted once: below a loop with
-/// a hint for the loop.
+/// Functions of a profile that are known to wait, most samples first.
 pub(crate) fn named(functions: &Functions, profile: &Profile, costs: &Costs) -> Vec<Waiting> {
-    let measured = Measured::of(functions, profile, costs);
-    let hinted = Hinted::of(functions, profile, WORTH_SAYING);
-    let known = |(function, own): (&Function, Vec<u64>)| {
+    let known = |function: &Function| {
         let reason = reason(&function.name, function.kernel)?;
-        let waiting = Waiting { reason: reason.to_owned(), ..measured.waiting(function, &own) };
-        Some(waiting).filter(|one| one.samples > 0)
+        let waiting = waiting(function, functions, profile, costs);
+        Some(Waiting { reason: reason.to_owned(), ..waiting }).filter(|one| one.samples > 0)
     };
-    let mut found: Vec<_> = hinted.others(functions).filter_map(known).collect();
-    found.extend(hinted.waiting(&measured));
+    let mut found: Vec<_> = functions.all.iter().filter_map(known).collect();
     found.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.function.cmp(&b.function)));
     found
 }
 
-/// A profile's functions, and what its samples cost.
-pub(super) struct Measured<'a> {
-    functions: &'a Functions,
-    costs: &'a Costs,
-    samples: u64,
-}
-
-impl<'a> Measured<'a> {
-    fn of(functions: &'a Functions, profile: &Profile, costs: &'a Costs) -> Self {
-        Self { functions, costs, samples: profile.samples.iter().sum() }
-    }
-
-    /// The part of all samples.
-    fn share(&self, samples: u64) -> f64 {
-        samples as f64 / self.samples.max(1) as f64
-    }
-
-    fn waiting(&self, function: &Function, own: &[u64]) -> Waiting {
-        let samples: u64 = own.iter().sum();
-        let cpu = self.costs.estimate(own);
-        Waiting {
-            function: function.name.clone(),
-            module: function.module.clone(),
-            caller: self.functions.caller(function),
-            why: WhyWaiting::Known,
-            reason: String::new(),
-            samples,
-            own_samples: samples,
-            share: self.share(samples),
-            cpu,
-            own: cpu,
-        }
-    }
-}
-
-/// One profile of a variant, for what does not grow with clients.
-pub(crate) struct Load<'a> {
-    pub(crate) clients: u32,
-    pub(crate) functions: &'a Functions,
-    pub(crate) profile: &'a Profile,
-    pub(crate) costs: &'a Costs,
-}
-
-impl Load<'_> {
-    fn subject(&self) -> Option<f64> {
-        Some(self.costs.estimate(&self.profile.samples)?.mean)
+fn waiting(
+    function: &Function,
+    functions: &Functions,
+    profile: &Profile,
+    costs: &Costs,
+) -> Waiting {
+    let samples: u64 = function.own.iter().sum();
+    Waiting {
+        function: function.name.clone(),
+        module: function.module.clone(),
+        caller: functions.caller(function),
+        why: WhyWaiting::Known,
+        reason: String::new(),
+        samples,
+        share: samples as f64 / profile.samples.iter().sum::<u64>().max(1) as f64,
+        cpu: costs.estimate(&function.own),
     }
 }
 
 /// Functions whose own cost is the same at the fewest and at the most clients while the subject's is not.
 /// That may be waiting, or the fixed work of each poll: it grows with time, and not with clients.
-pub(crate) fn constant(few: &Load, many: &Load) -> Vec<Waiting> {
-    let Some(subject) = few.subject().zip(many.subject()) else { return Vec::new() };
+pub(crate) fn constant(few: &Side, many: &Side) -> Vec<Waiting> {
+    let subject = |side: &Side| Some(side.costs.estimate(&side.profile.samples)?.mean);
+    let Some(subject) = subject(few).zip(subject(many)) else { return Vec::new() };
     let clients = f64::from(many.clients) >= CLIENTS_RATIO * f64::from(few.clients.max(1));
     if !clients || subject.0 <= 0.0 || subject.1 < SUBJECT_RATIO * subject.0 {
         return Vec::new();
     }
-    let measured = Measured::of(many.functions, many.profile, many.costs);
-    let outside = |load: &Load| {
-        let hinted = Hinted::of(load.functions, load.profile, 0.0);
-        hinted.others(load.functions).map(|(_, own)| own).collect::<Vec<_>>()
-    };
-    let (few_own, many_own) = (outside(few), outside(many));
-    let of = |(function, samples): (&Function, Vec<u64>)| {
-        let same = |one: &Function| one.name == function.name && one.module == function.module;
-        let partner = few_own.get(few.functions.all.iter().position(same)?)?;
-        let own = [few.costs.estimate(partner)?, many.costs.estimate(&samples)?];
-        (reason(&function.name, function.kernel).is_none() && stands_still(own, subject)).then(
-            || Waiting {
+    let of = |function: &Function| {
+        let same = |one: &&Function| one.name == function.name && one.module == function.module;
+        let partner = few.functions.all.iter().find(same)?;
+        let own = [few.costs.estimate(&partner.own)?, many.costs.estimate(&function.own)?];
+        (!is_known(&function.name, function.kernel) && stands_still(own, subject)).then(|| {
+            Waiting {
                 why: WhyWaiting::Constant { from: few.clients, to: many.clients },
                 reason: "costs the same for few clients and for many".to_owned(),
-                ..measured.waiting(function, &samples)
-            },
-        )
+                ..waiting(function, many.functions, many.profile, many.costs)
+            }
+        })
     };
-    many.functions.all.iter().zip(many_own).filter_map(of).collect()
+    many.functions.all.iter().filter_map(of).collect()
 }
 
 /// Whether a function's own cost allows no growth, and is worth a word at both counts.
@@ -326,7 +230,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].samples, found[0].share), (2, 0.2));
         assert_eq!(found[0].caller.as_deref(), Some("read"));
-        assert_eq!((found[0].own.unwrap().mean, &*found[0].reason), (20.0, DELAY));
+        assert_eq!((found[0].cpu.unwrap().mean, &*found[0].reason), (20.0, DELAY));
     }
 
     fn constant_of(
@@ -340,13 +244,14 @@ mod tests {
             Costs::of(&profile.samples, &cpu)
         });
         let functions = profiles.each_ref().map(Functions::of);
-        let load = |at: usize| Load {
+        let side = |at: usize| Side {
             clients: clients[at],
             functions: &functions[at],
             profile: &profiles[at],
             costs: &costs[at],
+            repetitions: &[],
         };
-        constant(&load(0), &load(1)).into_iter().map(|one| one.function).collect()
+        constant(&side(0), &side(1)).into_iter().map(|one| one.function).collect()
     }
 
     #[test]

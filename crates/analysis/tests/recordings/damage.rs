@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::test_data::*;
 
 fn refusal(bytes: &[u8]) -> String {
-    Recording::open(Cursor::new(bytes)).unwrap_err().to_string()
+    Recording::open(Cursor::new(bytes)).err().unwrap().to_string()
 }
 
 #[test]

@@ -1,77 +1,62 @@
-//! Folding, with a resolver that names a frame after its address.
+//! Folding, with a kernel whose functions are named after their numbers.
 
-use std::{collections::BTreeMap, io::Cursor};
+use std::{fmt::Write, io::Cursor, sync::Arc};
 
 use analysis::stacks::{
-    fold::{Folded, Folder, Resolve},
-    happening::Happening,
+    files::{DebugKey, FileId, Files},
+    fold::{Folded, Folder},
     perf_data::{Corrupt, Recording},
-    profile::{Frame, Module, Naming},
+    resolve::Resolver,
 };
 
 use crate::test_data::*;
 
-#[derive(Default)]
-struct ByAddress {
-    frames: Vec<Frame>,
-    modules: Vec<Module>,
-    places: BTreeMap<Frame, u32>,
-}
+/// Where the kernel's function 0 begins; each is so long.
+const FIRST: u64 = 0xffff_ffff_8100_0000;
+const LENGTH: u64 = 16;
 
-impl ByAddress {
-    fn frame(&mut self, name: String, naming: Naming, module: &str) -> u32 {
-        let (kernel, build_id) = (module == "[kernel]", None);
-        let module = Module { name: module.to_owned(), kernel, build_id };
-        let at = self.modules.iter().position(|one| *one == module).unwrap_or_else(|| {
-            self.modules.push(module);
-            self.modules.len() - 1
-        });
-        let frame = Frame::of(name, naming, at as u32);
-        *self.places.entry(frame.clone()).or_insert_with(|| {
-            self.frames.push(frame);
-            self.frames.len() as u32 - 1
-        })
+#[derive(Debug)]
+struct Kernel(Arc<[u8]>);
+
+impl Files for Kernel {
+    fn file(&self, _: &FileId) -> Option<Arc<[u8]>> {
+        None
+    }
+
+    fn debug(&self, _: DebugKey<'_>) -> Option<Arc<[u8]>> {
+        None
+    }
+
+    fn kernel_symbols(&self) -> Result<Arc<[u8]>, String> {
+        Ok(Arc::clone(&self.0))
     }
 }
 
-impl Resolve for ByAddress {
-    fn take(&mut self, happening: &Happening<'_>, out: &mut Vec<u32>) -> bool {
-        let Happening::Sample(sample) = happening else { return false };
-        out.push(self.frame(format!("p{}", sample.pid), Naming::Process, "[process]"));
-        let user = sample.chain.iter().rev().map(|address| (address, "/bin/d"));
-        let kernel = sample.kernel.iter().rev().map(|address| (address, "[kernel]"));
-        for (address, module) in user.chain(kernel) {
-            out.push(self.frame(format!("f{address:x}"), Naming::Named, module));
-        }
-        true
-    }
-
-    fn frames(&self) -> &[Frame] {
-        &self.frames
-    }
-
-    fn modules(&self) -> &[Module] {
-        &self.modules
-    }
-
-    fn faults(&self) -> Vec<String> {
-        vec!["a word".to_owned()]
-    }
+/// A stack in the kernel, by its functions' numbers, innermost first.
+fn stack(time: u64, pid: u32, functions: &[u64]) -> Vec<u8> {
+    let chain = functions.iter().map(|number| FIRST + number * LENGTH + 1);
+    let chain = std::iter::once(CONTEXT_KERNEL).chain(chain).collect();
+    SampleRecord { misc: KERNEL, pid, chain, ..SampleRecord::at(time) }.bytes()
 }
 
-fn stack(time: u64, pid: u32, chain: &[u64]) -> Vec<u8> {
-    let chain = [&[CONTEXT_USER], chain].concat();
-    SampleRecord { pid, chain, ..SampleRecord::at(time) }.bytes()
-}
-
-fn folded(files: &[Vec<u8>]) -> Folded {
-    let mut folder = Folder::new();
+fn folded_with(files: &[Vec<u8>], symbols: &str) -> Folded {
+    let mut folder = Folder::default();
+    let kernel = Kernel(symbols.as_bytes().into());
     for file in files {
         let mut recording = Recording::open(Cursor::new(file)).unwrap();
-        let outcome = folder.capture(&mut recording, &mut ByAddress::default());
+        let mut resolver = Resolver::new(&kernel, recording.head(), Vec::new());
+        let outcome = folder.capture(&mut recording, &mut resolver);
         assert!(matches!(outcome, Ok(()) | Err(Corrupt::NoSamples { .. })));
     }
     folder.finish()
+}
+
+fn folded(files: &[Vec<u8>]) -> Folded {
+    let mut symbols = String::new();
+    for number in 0..1000 {
+        writeln!(symbols, "{:x} T f{number:x}", FIRST + number * LENGTH).unwrap();
+    }
+    folded_with(files, &symbols)
 }
 
 fn lines(folded: &Folded) -> Vec<(String, Vec<u64>)> {
@@ -90,9 +75,9 @@ fn the_same_stack_is_kept_once_with_its_samples() {
         stack(4, 7, &[0xb, 0xa]),
     ]);
     let found = folded(&[file]);
-    assert_eq!(lines(&found), [("p7;fa;fb".to_owned(), vec![3]), ("p8;fa".to_owned(), vec![1])]);
-    assert_eq!(found.profile.samples, [4]);
-    assert_eq!(found.captures[0].faults, ["a word"]);
+    let expected = [("pid 7;fa;fb".to_owned(), vec![3]), ("pid 8;fa".to_owned(), vec![1])];
+    assert_eq!(lines(&found), expected);
+    assert_eq!((found.profile.samples, found.captures[0].faults.len()), (vec![4], 0));
 }
 
 #[test]
@@ -101,9 +86,9 @@ fn captures_are_merged_by_what_frames_are_and_not_by_their_numbers() {
     let second = file(&[stack(1, 7, &[0xc]), stack(2, 7, &[0xb, 0xa]), stack(3, 7, &[0xd])]);
     let found = folded(&[first.clone(), second.clone()]);
     let expected = [
-        ("p7;fa;fb".to_owned(), vec![1, 1]),
-        ("p7;fc".to_owned(), vec![1, 1]),
-        ("p7;fd".to_owned(), vec![0, 1]),
+        ("pid 7;fa;fb".to_owned(), vec![1, 1]),
+        ("pid 7;fc".to_owned(), vec![1, 1]),
+        ("pid 7;fd".to_owned(), vec![0, 1]),
     ];
     assert_eq!(lines(&found), expected);
     assert_eq!(found.profile.samples, [2, 3]);
@@ -112,11 +97,13 @@ fn captures_are_merged_by_what_frames_are_and_not_by_their_numbers() {
 }
 
 #[test]
-fn a_capture_without_samples_keeps_its_place() {
-    let found = folded(&[file(&[]), file(&[stack(1, 7, &[0xa])]), file(&[name(7, "d", 0)])]);
+fn a_capture_without_samples_keeps_its_place_and_each_has_its_faults() {
+    let files = [file(&[]), file(&[stack(1, 7, &[0xa])]), file(&[name(7, "d", 0)])];
+    let found = folded_with(&files, "0 T hidden");
     assert_eq!(found.profile.samples, [0, 1, 0]);
     assert_eq!(found.profile.stacks[0].samples, [0, 1, 0]);
-    assert_eq!(found.captures.len(), 3);
+    let faults = found.captures.iter().map(|capture| capture.faults.len());
+    assert_eq!(faults.collect::<Vec<_>>(), [1, 1, 0], "an empty file says that it is not whole");
 }
 
 #[test]

@@ -137,10 +137,9 @@ pub(crate) fn read(file: &[u8]) -> (Vec<String>, Summary, Result<(), Corrupt>) {
 fn in_words(happening: &Happening) -> String {
     match happening {
         Happening::Sample(sample) => format!("{} at {}", sample.pid, sample.time_ns),
-        Happening::Map(map) => format!("map {:?} {:#x} {}", map.pid, map.offset, map.path),
+        Happening::Map(map) => format!("map {} {:#x} {}", map.pid, map.offset, map.path),
         Happening::Name { pid, name, exec, .. } => format!("{pid} is {name}, exec {exec}"),
         Happening::Fork { pid, tid, parent } => format!("{parent} makes {pid}/{tid}"),
-        Happening::Exit { pid, tid } => format!("{pid}/{tid} ends"),
         Happening::Lost(records) => format!("{records} lost"),
         Happening::Throttled => "throttled".to_owned(),
     }

@@ -4,10 +4,15 @@ use analysis::stacks::{
     happening::{Architecture, Registers},
     object::Elf,
     profile::Cause,
-    unwind::{Cpu, End, Rows, Stack, State, Step, Table, Unusable},
+    unwind::{Cpu, End, Stack, State, Step, Unusable, Unwinding},
 };
 
 const TEXT: u64 = 0x1_0000;
+
+/// Numbers of so many bytes each.
+fn numbers<const BYTES: usize>(values: &[u64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes().into_iter().take(BYTES)).collect()
+}
 
 /// An ELF file of one page of code at `TEXT`, with this call frame information.
 fn elf(eh_frame: &[u8]) -> Elf {
@@ -15,31 +20,13 @@ fn elf(eh_frame: &[u8]) -> Elf {
     let (frame_at, names_at) = (0x2000, 0x2000 + eh_frame.len() as u64);
     let headers_at = (names_at + names.len() as u64).next_multiple_of(8);
     let mut file = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    let mut put = |value: u64, bytes: usize| file.extend(&value.to_le_bytes()[..bytes]);
     // ET_DYN, EM_AARCH64; one program header, three sections, names in the last.
-    for (value, bytes) in [
-        (3, 2),
-        (183, 2),
-        (1, 4),
-        (0, 8),
-        (64, 8),
-        (headers_at, 8),
-        (0, 4),
-        (64, 2),
-        (56, 2),
-        (1, 2),
-        (64, 2),
-        (3, 2),
-        (2, 2),
-    ] {
-        put(value, bytes);
-    }
+    file.extend([numbers::<2>(&[3, 183]), numbers::<4>(&[1])].concat());
+    file.extend([numbers::<8>(&[0, 64, headers_at]), numbers::<4>(&[0])].concat());
+    file.extend(numbers::<2>(&[64, 56, 1, 64, 3, 2]));
     // PT_LOAD, readable and executable, at another address than offset.
-    for (value, bytes) in
-        [(1, 4), (5, 4), (0x1000, 8), (TEXT, 8), (TEXT, 8), (0x1000, 8), (0x1000, 8), (0x1000, 8)]
-    {
-        put(value, bytes);
-    }
+    file.extend(numbers::<4>(&[1, 5]));
+    file.extend(numbers::<8>(&[0x1000, TEXT, TEXT, 0x1000, 0x1000, 0x1000]));
     file.resize(0x2000, 0);
     file.extend(eh_frame);
     file.extend(names);
@@ -50,19 +37,8 @@ fn elf(eh_frame: &[u8]) -> Elf {
         [11, 3, 0, 0, names_at, names.len() as u64],
     ];
     for [name, kind, flags, address, offset, size] in sections {
-        for (value, bytes) in [
-            (name, 4),
-            (kind, 4),
-            (flags, 8),
-            (address, 8),
-            (offset, 8),
-            (size, 8),
-            (0, 8),
-            (1, 8),
-            (0, 8),
-        ] {
-            file.extend(&u64::to_le_bytes(value)[..bytes]);
-        }
+        file.extend(numbers::<4>(&[name, kind]));
+        file.extend(numbers::<8>(&[flags, address, offset, size, 0, 1, 0]));
     }
     Elf::parse(file.into()).expect("an ELF file")
 }
@@ -97,13 +73,12 @@ fn state(pc: u64, link: u64, pointer: u64) -> State {
 
 fn caller(pc: u64, words: &[u64], cut: bool) -> Result<State, End> {
     let elf = elf(&signed_function());
-    let table = Table::of(&elf, None);
-    let mut rows = Rows::default();
-    let row = rows.find(&table, pc).expect("a row");
+    let mut unwinding = Unwinding::of(&elf, None);
+    let row = unwinding.row(pc).expect("a row");
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let stack = Stack { base: 0x7000, bytes: &bytes, cut };
-    let step = Step { cpu: Cpu::Aarch64, table: &table, rows: &rows, stack: &stack, bias: 0 };
-    step.caller(row, &state(pc, 0x00ab_0000_0001_0080, 0x7000))
+    let step = Step { cpu: Cpu::Aarch64, stack: &stack, bias: 0 };
+    unwinding.caller(row, &state(pc, 0x00ab_0000_0001_0080, 0x7000), step)
 }
 
 #[test]
@@ -128,9 +103,9 @@ fn the_end_and_what_is_missing_are_distinguished() {
 #[test]
 fn behind_the_last_function_is_nobodys() {
     let elf = elf(&signed_function());
-    let table = Table::of(&elf, None);
-    assert_eq!(Rows::default().find(&table, TEXT + 0x100), Err(Unusable::None));
-    assert_eq!(Rows::default().find(&table, TEXT - 1), Err(Unusable::None));
+    let mut unwinding = Unwinding::of(&elf, None);
+    assert_eq!(unwinding.row(TEXT + 0x100), Err(Unusable::None));
+    assert_eq!(unwinding.row(TEXT - 1), Err(Unusable::None));
     assert_eq!(elf.address_of(0x1004), Some(TEXT + 4));
     assert_eq!(elf.offset_of(TEXT + 4), Some(0x1004));
 }

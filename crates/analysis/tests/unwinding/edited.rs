@@ -40,7 +40,7 @@ fn what_an_edit_changes_is_changed_and_not_what_it_moves() {
 fn a_function_lies_on_the_pages_of_its_code() {
     const PAGE: u64 = 4096;
     let Some(elf) = program("pages", &["-DEDIT=", "-static"]) else { return };
-    let (address, end) = Symbols::of(&elf, None, None).named("seldom").unwrap();
+    let (address, end) = Symbols::of(&elf, None).named("seldom").unwrap();
     let parts = pages(&elf, &(address..end));
     assert_eq!(parts.len() as u64, 1 + (end - 1) / PAGE - address / PAGE);
     let one = &parts[0];

@@ -2,10 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use analysis::stacks::{
-    object::Elf,
-    symbols::{Functions, Refused},
-};
+use analysis::stacks::{object::Elf, symbols::Functions};
 
 use crate::program::build;
 
@@ -42,13 +39,11 @@ fn what_is_no_functions_start_is_refused_in_a_line() {
     let functions = functions(&program);
     let inner = functions.function_start("inner").expect("inner").vaddr;
     let refused = |asked: &str| functions.function_start(asked).expect_err(asked);
-    assert_eq!(refused(&format!("{:#x}", inner + 1)), Refused::NoStart(inner + 1));
-    assert!(matches!(refused("qsort"), Refused::Imported(_)), "{}", refused("qsort"));
-    assert_eq!(refused("deep").to_string(), "no function `deep`; near it: deeper");
-    assert!(matches!(refused("0xzz"), Refused::Unknown { .. }));
-    for asked in ["qsort", "deep", "0x1", "sink"] {
-        assert!(!refused(asked).to_string().contains('\n'));
-    }
+    let within = format!("{:#x}", inner + 1);
+    assert!(refused(&within).starts_with(&format!("{within} is not proven")), "{within}");
+    assert!(refused("qsort").starts_with("`qsort` is imported"), "{}", refused("qsort"));
+    assert_eq!(refused("deep"), "no function `deep`; near it: deeper");
+    assert_eq!(refused("0xzz"), "no function `0xzz`");
 }
 
 #[test]
@@ -62,7 +57,8 @@ fn a_stripped_programs_functions_are_found_by_address_alone() {
         return;
     }
     let functions = functions(Path::new(&stripped));
-    assert_eq!(functions.function_start("inner"), Err(Refused::NoSymbols("inner".into())));
+    let nameless = functions.function_start("inner").unwrap_err();
+    assert!(nameless.starts_with("no function `inner`: the file has no symbols"), "{nameless}");
     let place = functions.function_start(&format!("{:#x}", inner.vaddr)).expect("a start");
     assert_eq!(place.symbol, format!("fun_{:x}", inner.vaddr));
     assert_eq!(place.file_offset, inner.file_offset);
@@ -78,10 +74,10 @@ fn rust_functions_are_found_by_the_ends_of_their_paths() {
     for asked in ["counted_for_a_test", "functions::counted_for_a_test"] {
         assert_eq!(functions.function_start(asked).as_ref(), Ok(&place));
     }
-    assert!(matches!(functions.function_start("for_a_test"), Err(Refused::Unknown { .. })));
-    match functions.function_start("drop_in_place") {
-        Err(Refused::Several { found, .. }) => assert!(found.len() <= 8),
-        other => assert!(matches!(other, Err(Refused::Unknown { .. })), "{other:?}"),
+    let part = functions.function_start("for_a_test").unwrap_err();
+    assert!(part.starts_with("no function"), "{part}");
+    if let Err(several) = functions.function_start("drop_in_place") {
+        assert!(several.matches(" (0x").count() <= 8, "{several}");
     }
     assert_eq!(counted_for_a_test(1), 2);
 }

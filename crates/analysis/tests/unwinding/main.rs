@@ -15,7 +15,6 @@ mod functions;
 mod narrow;
 mod program;
 mod samples;
-mod spinning;
 
 use program::{Here, ProcessDump, Seen, build, tool};
 
@@ -174,24 +173,6 @@ fn a_debug_file_gives_names_if_it_is_of_the_same_build() {
     let seen = dump.unwound(&Here { debug: Some(other), ..Here::default() });
     assert!(seen.is_whole() && is_made_up(&seen), "{seen:?}");
     assert!(seen.faults.iter().any(|line| line.contains("another build")), "{seen:?}");
-}
-
-#[test]
-fn a_packed_mini_symbol_table_gives_names() {
-    let Some(program) = build("packed", "cc", &["-O2"]) else { return };
-    let path = program.display().to_string();
-    let mut packed = Vec::new();
-    let whole = std::fs::read(&program).expect("read");
-    lzma_rs::xz_compress(&mut whole.as_slice(), &mut packed).expect("packed");
-    let (table, stripped) = (format!("{path}.xz"), format!("{path}-stripped"));
-    std::fs::write(&table, packed).expect("write");
-    let section = format!(".gnu_debugdata={table}");
-    let words = ["objcopy", "--strip-all", "--add-section", &section, &path, &stripped];
-    if tool(&words).is_none() {
-        return;
-    }
-    let seen = ProcessDump::by(stripped.as_ref(), &["plain"]).unwound(&Here::default());
-    assert_eq!(seen.own(), expected("plain"), "{seen:?}");
 }
 
 #[test]

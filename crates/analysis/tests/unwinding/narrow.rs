@@ -35,7 +35,7 @@ fn the_kernels_code_for_64_bit_programs_is_not_a_32_bit_programs() {
     let files = Here { instead: Some(("[vdso]".to_owned(), own)), ..Here::default() };
     let name_at = |start: u64| {
         let mut resolver = Resolver::new(&files, &Head::default(), Vec::new());
-        let (pid, length, offset, path) = (Some(7), 0x1000, 0, "[vdso]");
+        let (pid, length, offset, path) = (7, 0x1000, 0, "[vdso]");
         let map = Map { pid, start, length, offset, path, build_id: None };
         let mut out = Vec::new();
         resolver.take(&Happening::Map(map), &mut out);

@@ -150,7 +150,7 @@ impl ProcessDump {
         resolver.take(&Happening::Name { pid: 7, tid: 7, name: "chain", exec: true }, &mut out);
         for (start, end, offset, path) in &self.maps {
             let map = Map {
-                pid: Some(7),
+                pid: 7,
                 start: *start,
                 length: end - start,
                 offset: *offset,

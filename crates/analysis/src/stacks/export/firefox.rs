@@ -1,36 +1,29 @@
 //! A processed profile for the Firefox Profiler, gzipped as it is usually kept.
 //!
 //! Folded stacks have no times any more, so samples stand one behind the other as far apart as they
-//! weigh, by process. A frame is an address in a made-up symbol table of its module: so the profiler
-//! shows the module alongside the function.
+//! weigh, by process. A frame is the function's name and its module's.
 
 use std::{
     collections::BTreeMap,
     io::{self, Write},
-    sync::Arc,
 };
 
 use flate2::{Compression, write::GzEncoder};
 use fxprof_processed_profile::{
-    CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, LibraryHandle,
-    LibraryInfo, Profile as Processed, ReferenceTimestamp, SamplingInterval, Symbol, SymbolTable,
-    ThreadHandle, Timestamp, debugid::DebugId,
+    CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, Profile as Processed,
+    ReferenceTimestamp, SamplingInterval, ThreadHandle, Timestamp,
 };
 
-use crate::stacks::profile::{Module, Naming, Profile};
+use crate::stacks::{
+    profile::{Naming, Profile},
+    tree::file_name,
+};
 
-/// Addresses from one frame of a module to the next.
-const STEP: u32 = 16;
 /// Without a rate, a sample is a millisecond long, ns.
 const USUAL_INTERVAL: u64 = 1_000_000;
 
 /// A profile with one thread for each process, gzipped. `frequency`: samples in a second of CPU time.
-///
-/// # Errors
-///
-/// Where it cannot be written as JSON: never, as far as is known.
 pub fn firefox(name: &str, profile: &Profile, frequency: Option<u32>) -> io::Result<Vec<u8>> {
-    let profile = &*profile.without_loops();
     let per_sample = frequency.and_then(|hz| 1_000_000_000_u64.checked_div(u64::from(hz)));
     let interval = per_sample.unwrap_or(USUAL_INTERVAL).max(1);
     // No one knows when this was recorded: 1970 says so.
@@ -78,51 +71,19 @@ fn frames(processed: &mut Processed, profile: &Profile) -> Vec<FrameInfo> {
     let user = processed.add_category("User", CategoryColor::Yellow);
     let kernel = processed.add_category("Kernel", CategoryColor::Orange);
     let unknown = processed.add_category("Unknown", CategoryColor::Gray);
-    let libraries = libraries(processed, profile);
-    let frame = |(at, frame): (usize, &crate::stacks::profile::Frame)| {
+    let frame = |frame: &crate::stacks::profile::Frame| {
         let module = profile.modules.get(frame.module as usize);
         let category: CategoryHandle = match frame.naming {
             Naming::Unknown(_) => unknown,
             _ if module.is_some_and(|module| module.kernel) => kernel,
             _ => user,
         };
-        let address = (at as u32).saturating_mul(STEP);
-        let place = match libraries.get(frame.module as usize) {
-            Some(library) => Frame::RelativeAddressFromInstructionPointer(*library, address),
-            None => Frame::Label(processed.intern_string(&frame.name)),
-        };
-        FrameInfo { frame: place, category_pair: category.into(), flags: FrameFlags::empty() }
+        let file = module.map(|module| file_name(&module.name)).unwrap_or_default();
+        let label = processed.intern_string(&format!("{} ({file})", frame.name));
+        let (frame, flags) = (Frame::Label(label), FrameFlags::empty());
+        FrameInfo { frame, category_pair: category.into(), flags }
     };
-    profile.frames.iter().enumerate().map(frame).collect()
-}
-
-fn libraries(processed: &mut Processed, profile: &Profile) -> Vec<LibraryHandle> {
-    let mut symbols: Vec<Vec<Symbol>> = vec![Vec::new(); profile.modules.len()];
-    for (at, frame) in profile.frames.iter().enumerate() {
-        if let Some(symbols) = symbols.get_mut(frame.module as usize) {
-            symbols.push(Symbol {
-                address: (at as u32).saturating_mul(STEP),
-                size: Some(STEP),
-                name: frame.name.clone(),
-            });
-        }
-    }
-    let pairs = profile.modules.iter().zip(symbols);
-    pairs.map(|(module, symbols)| processed.add_lib(library(module, symbols))).collect()
-}
-
-fn library(module: &Module, symbols: Vec<Symbol>) -> LibraryInfo {
-    let name = module.name.rsplit('/').next().unwrap_or(&module.name);
-    LibraryInfo {
-        name: name.to_owned(),
-        debug_name: name.to_owned(),
-        path: module.name.clone(),
-        debug_path: module.name.clone(),
-        debug_id: DebugId::nil(),
-        code_id: None,
-        arch: None,
-        symbol_table: Some(Arc::new(SymbolTable::new(symbols))),
-    }
+    profile.frames.iter().map(frame).collect()
 }
 
 fn compressed(processed: &Processed) -> io::Result<Vec<u8>> {
@@ -166,7 +127,7 @@ mod tests {
         assert_eq!(names, ["hostapd", "stationd"]);
         assert_eq!(threads[1]["samples"]["length"], 2);
         assert_eq!(threads[1]["samples"]["weight"], serde_json::json!([4, 1]));
-        assert!(says(&found, "main") && says(&found, "read") && says(&found, "no file"));
+        assert!(says(&found, "main (hostapd)") && says(&found, "no file (stationd)"));
         assert!(says(&found, "Kernel") && says(&found, "Unknown") && says(&found, "User"));
         assert_eq!(found["meta"]["symbolicated"], true);
     }
@@ -174,8 +135,7 @@ mod tests {
     #[test]
     fn the_module_is_reported_next_to_the_function() {
         let found = parsed(&profile(&[("d;libc.so.6!memcpy", &[1])]));
-        assert_eq!(found["libs"][0]["name"], "libc.so.6");
-        assert!(says(&found, "memcpy"));
+        assert!(says(&found, "memcpy (libc.so.6)"));
     }
 
     #[test]

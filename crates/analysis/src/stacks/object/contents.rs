@@ -10,11 +10,9 @@ use std::{
 
 use super::Elf;
 
-/// `ELFCOMPRESS_ZLIB` and `ELFCOMPRESS_ZSTD`, elf.h.
+/// `ELFCOMPRESS_ZLIB`, elf.h.
 const ZLIB: u32 = 1;
-const ZSTD: u32 = 2;
 
-/// Bytes of a section.
 #[derive(Clone, Debug)]
 pub struct Contents {
     bytes: Arc<[u8]>,
@@ -22,7 +20,6 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Bytes of their own.
     pub fn own(bytes: Vec<u8>) -> Self {
         Contents { range: 0..bytes.len(), bytes: bytes.into() }
     }
@@ -73,15 +70,11 @@ impl Elf {
         };
         let (kind, body) = (self.word32(packed, 0)?, packed.get(head..)?);
         // What the header promises is all that is ever unpacked.
-        if ![ZLIB, ZSTD].contains(&kind) || !self.budget().take(size) {
+        if kind != ZLIB || !self.budget().take(size) {
             return None;
         }
         let mut bytes = Vec::with_capacity(usize::try_from(size).ok()?);
-        if kind == ZLIB {
-            flate2::read::ZlibDecoder::new(body).take(size).read_to_end(&mut bytes).ok()?;
-        } else {
-            zstd_safe::decompress(&mut bytes, body).ok()?;
-        }
+        flate2::read::ZlibDecoder::new(body).take(size).read_to_end(&mut bytes).ok()?;
         (bytes.len() as u64 == size).then_some(bytes)
     }
 

@@ -3,18 +3,16 @@
 //! Layouts: `enum perf_event_type` in `include/uapi/linux/perf_event.h`.
 
 use super::{
-    super::happening::{Architecture, Happening, Map, Registers, Sample},
-    bytes::Bytes,
-    event::{Event, sample_type},
-    records::Record,
+    head::{Event, sample_type},
+    records::{Bytes, Record},
 };
+use crate::stacks::happening::{Architecture, Happening, Map, Registers, Sample};
 
 pub(super) const SAMPLE: u32 = 9;
 pub(super) const FINISHED_ROUND: u32 = 68;
 const MAP: u32 = 1;
 const LOST: u32 = 2;
 const NAME: u32 = 3;
-const EXIT: u32 = 4;
 const THROTTLE: u32 = 5;
 const FORK: u32 = 7;
 const MAP2: u32 = 10;
@@ -51,7 +49,6 @@ pub(super) struct Buffers {
 /// How records are laid out.
 #[derive(Clone, Copy)]
 pub(super) struct Layout<'a> {
-    /// What the record is of.
     pub(super) event: &'a Event,
     pub(super) architecture: Architecture,
     pub(super) is_big: bool,
@@ -75,10 +72,6 @@ pub(super) fn happening<'a>(
         FORK => {
             let [pid, parent, tid] = [body.u32()?, body.u32()?, body.u32()?];
             Happening::Fork { pid, tid, parent }
-        }
-        EXIT => {
-            let [pid, _parent, tid] = [body.u32()?, body.u32()?, body.u32()?];
-            Happening::Exit { pid, tid }
         }
         LOST => {
             let _id = body.u64()?;
@@ -122,9 +115,8 @@ fn map<'a>(
         let _flags = body.u32()?;
     }
     let path = text(body.text(), buffer);
-    let pid = (!kernel).then_some(pid);
     let map = Map { pid, start, length, offset, path, build_id };
-    Some((kernel || executable).then_some(Happening::Map(map)))
+    Some((executable && !kernel).then_some(Happening::Map(map)))
 }
 
 fn sample<'a>(
@@ -190,8 +182,7 @@ fn fixed_part<'a>(misc: u16, body: &mut Bytes<'a>, event: &Event) -> Option<Samp
         }
     }
     if event.has(sample_type::CPU) {
-        sample.cpu = Some(body.u32()?);
-        body.u32()?;
+        body.u64()?;
     }
     if event.has(sample_type::PERIOD) {
         sample.period = body.u64()?;

@@ -1,12 +1,13 @@
-//! Whole records out of a stream, one after the other, compressed ones unpacked.
+//! Whole records out of a stream, in order of time.
 //!
-//! Knows where a record begins and ends, and nothing of what it says.
+//! Knows where a record begins and ends, and nothing of what it says. Each CPU has a ring of its own, so records come in
+//! order by ring only. After a round, in which every ring was emptied once, no record can come any more that is older than
+//! the newest one of the round before (`tools/perf/util/ordered-events.c`). So two rounds are held.
 
-use std::io::{self, Read};
-
-use zstd_safe::{DCtx, InBuffer, OutBuffer};
-
-use super::bytes::Bytes;
+use std::{
+    collections::BTreeMap,
+    io::{self, Read},
+};
 
 /// `struct perf_event_header`.
 const HEADER: usize = 8;
@@ -14,15 +15,85 @@ const TRACING_DATA: u32 = 66;
 const TRACE: u32 = 71;
 const COMPRESSED: u32 = 81;
 const COMPRESSED_WITH_SIZE: u32 = 83;
-/// How much is unpacked at once, bytes. A record is at most 64 KiB, so one always fits.
-const UNPACKED: usize = 128 * 1024;
+/// A recording without rounds is reported in pieces of this size, bytes: memory has an end.
+const MOST: usize = 64 << 20;
 
-/// perf packs the same stacks again and again, to a hundredth and less; zeros go to a thirty-thousandth. More than so
-/// many bytes for one, beyond the first [`FREE`], are not the records of any machine.
-const MOST_FOR_ONE: u64 = 1000;
-const FREE: u64 = 64 << 20;
+/// What a record takes alongside its body: its place in the order, and the allocator's own.
+const AROUND: usize = 96;
 
-/// A record that was read.
+/// Bytes that are read from the front, in the recording's byte order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bytes<'a> {
+    rest: &'a [u8],
+    big: bool,
+}
+
+impl<'a> Bytes<'a> {
+    pub(super) const fn new(rest: &'a [u8], big: bool) -> Self {
+        Self { rest, big }
+    }
+
+    pub(super) const fn is_big(&self) -> bool {
+        self.big
+    }
+
+    pub(super) const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    pub(super) fn take(&mut self, length: u64) -> Option<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(usize::try_from(length).ok()?)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    /// `count` things of `each` bytes.
+    pub(super) fn take_all(&mut self, count: u64, each: u64) -> Option<&'a [u8]> {
+        self.take(count.checked_mul(each)?)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.rest.split_first_chunk::<N>()?;
+        self.rest = rest;
+        let mut taken = *taken;
+        if self.big {
+            taken.reverse();
+        }
+        Some(taken)
+    }
+
+    pub(super) fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub(super) fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(super) fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// The last eight bytes but `words` times eight.
+    pub(super) fn word_from_end(&self, words: u32) -> Option<u64> {
+        let at = self.rest.len().checked_sub(words as usize * 8)?;
+        Self::new(self.rest.get(at..)?, self.big).u64()
+    }
+
+    /// Up to the first 0, or all.
+    pub(super) fn text(&self) -> &'a [u8] {
+        let end = self.rest.iter().position(|byte| *byte == 0);
+        &self.rest[..end.unwrap_or(self.rest.len())]
+    }
+
+    /// A length and so many bytes, with a text in them: `struct perf_header_string`.
+    pub(super) fn string(&mut self) -> Option<String> {
+        let length = self.u32()?;
+        let text = Self::new(self.take(length.into())?, self.big).text();
+        Some(String::from_utf8_lossy(text).into_owned())
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Record {
     pub(super) kind: u32,
@@ -41,37 +112,25 @@ pub(super) struct Records<R> {
     at: u64,
     /// Bytes of records that should be left; `None`: up to the end.
     left: Option<u64>,
-    packed: Packed,
 }
 
 impl<R: Read> Records<R> {
     pub(super) fn new(reader: R, big: bool, span: (u64, Option<u64>)) -> Self {
-        Self { reader, big, at: span.0, left: span.1, packed: Packed::default() }
+        Self { reader, big, at: span.0, left: span.1 }
     }
 
     /// The next record; whether there is one.
     pub(super) fn next(&mut self, record: &mut Record) -> Result<bool, Broken> {
-        loop {
-            if self.packed.next(record, self.big)? {
-                return Ok(true);
-            }
-            if !self.next_stored(record)? {
-                return match self.packed.left() {
-                    0 => Ok(false),
-                    left => Err(format!("{left} unpacked bytes at its end are no whole record")),
-                };
-            }
+        while self.next_stored(record)? {
             match record.kind {
-                COMPRESSED => self.packed.take(&record.body),
-                COMPRESSED_WITH_SIZE => {
-                    let mut body = Bytes::new(&record.body, self.big);
-                    let bytes = body.u64().and_then(|size| body.take(size));
-                    self.packed.take(bytes.ok_or("a compressed record is shorter than it says")?);
+                COMPRESSED | COMPRESSED_WITH_SIZE => {
+                    return Err("its records are compressed; record without `-z`".to_owned());
                 }
                 TRACE | TRACING_DATA => self.skip_trailer(record)?,
                 _ => return Ok(true),
             }
         }
+        Ok(false)
     }
 
     fn next_stored(&mut self, record: &mut Record) -> Result<bool, Broken> {
@@ -84,7 +143,12 @@ impl<R: Read> Records<R> {
             HEADER => (),
             _ => return Err(self.broken_off()),
         }
-        let length = header(&head, self.big, record);
+        let mut head = Bytes::new(&head, self.big);
+        let fields = head.u32().zip(head.u16()).zip(head.u16());
+        let length = fields.map(|((kind, misc), length)| {
+            (record.kind, record.misc) = (kind, misc);
+            usize::from(length)
+        });
         let body = length.and_then(|length| length.checked_sub(HEADER)).ok_or_else(|| {
             format!("the record at byte {} is shorter than its own header", self.at)
         })?;
@@ -140,92 +204,42 @@ impl<R: Read> Records<R> {
     }
 }
 
-/// Fills in kind and flags, and gives the length with the header.
-fn header(head: &[u8], big: bool, record: &mut Record) -> Option<usize> {
-    let mut head = Bytes::new(head, big);
-    record.kind = head.u32()?;
-    record.misc = head.u16()?;
-    head.u16().map(usize::from)
-}
-
-/// zstd's stream, which goes on from one compressed record to the next.
+/// Records that wait for their turn.
 #[derive(Default)]
-struct Packed {
-    stream: Option<DCtx<'static>>,
-    packed: Vec<u8>,
-    packed_at: usize,
-    unpacked: Vec<u8>,
-    unpacked_at: usize,
-    /// Bytes so far that were packed, and that they became.
-    sums: (u64, u64),
+pub(super) struct Rounds {
+    /// By time, and by place in the recording.
+    waiting: BTreeMap<(u64, u64), Record>,
+    bytes: usize,
+    taken: u64,
+    newest: u64,
+    newest_before: u64,
+    newest_reported: u64,
+    /// Records that came after a later one was reported.
+    pub(super) late: u64,
 }
 
-impl Packed {
-    fn take(&mut self, bytes: &[u8]) {
-        self.packed.drain(..self.packed_at);
-        self.packed_at = 0;
-        self.packed.extend_from_slice(bytes);
+impl Rounds {
+    /// Takes a record. What may be reported then.
+    pub(super) fn put(&mut self, time: u64, record: Record) -> Option<u64> {
+        self.late += u64::from(time < self.newest_reported);
+        self.newest = self.newest.max(time);
+        self.bytes += record.body.capacity() + AROUND;
+        self.waiting.insert((time, self.taken), record);
+        self.taken += 1;
+        (self.bytes > MOST).then_some(u64::MAX)
     }
 
-    /// Unpacked bytes that are no record yet.
-    fn left(&self) -> usize {
-        self.unpacked.len() - self.unpacked_at
+    /// A round is over: what may be reported up to which time.
+    pub(super) fn finish_round(&mut self) -> u64 {
+        std::mem::replace(&mut self.newest_before, self.newest)
     }
 
-    fn next(&mut self, record: &mut Record, big: bool) -> Result<bool, Broken> {
-        loop {
-            if let Some(length) = self.whole(record, big)? {
-                self.unpacked_at += length;
-                return Ok(true);
-            }
-            if !self.unpack()? {
-                return Ok(false);
-            }
-        }
-    }
-
-    /// The record at the front, where all of it is there, and its length.
-    fn whole(&self, record: &mut Record, big: bool) -> Result<Option<usize>, Broken> {
-        let bytes = self.unpacked.get(self.unpacked_at..).unwrap_or_default();
-        let Some((head, rest)) = bytes.split_at_checked(HEADER) else { return Ok(None) };
-        let length = header(head, big, record).filter(|length| *length >= HEADER);
-        let length = length.ok_or("an unpacked record is shorter than its own header")?;
-        let Some(body) = rest.get(..length - HEADER) else { return Ok(None) };
-        record.body.clear();
-        record.body.extend_from_slice(body);
-        Ok(Some(length))
-    }
-
-    /// Unpacks some more; whether there was any.
-    fn unpack(&mut self) -> Result<bool, Broken> {
-        const BAD: &str = "its compressed records cannot be unpacked";
-        let packed = self.packed.get(self.packed_at..).unwrap_or_default();
-        if self.stream.is_none() {
-            if packed.is_empty() {
-                return Ok(false);
-            }
-            self.stream = DCtx::try_create();
-        }
-        let stream = self.stream.as_mut().ok_or(BAD)?;
-        self.unpacked.drain(..self.unpacked_at);
-        self.unpacked_at = 0;
-        let old = self.unpacked.len();
-        self.unpacked.resize(old + UNPACKED, 0);
-        let mut input = InBuffer::around(packed);
-        let mut output = OutBuffer::around(self.unpacked.get_mut(old..).unwrap_or_default());
-        stream
-            .decompress_stream(&mut output, &mut input)
-            .map_err(|code| format!("{BAD}: {}", zstd_safe::get_error_name(code)))?;
-        let (read, written) = (input.pos(), output.pos());
-        self.packed_at += read;
-        self.sums.0 += read as u64;
-        self.sums.1 += written as u64;
-        if self.sums.1 > FREE + self.sums.0.saturating_mul(MOST_FOR_ONE) {
-            return Err(format!(
-                "its compressed records are larger than {MOST_FOR_ONE} times what they are packed to; the rest was not read"
-            ));
-        }
-        self.unpacked.truncate(old + written);
-        Ok(read > 0 || written > 0)
+    /// The oldest record that is not newer than `until`.
+    pub(super) fn next(&mut self, until: u64) -> Option<Record> {
+        let oldest = self.waiting.first_entry().filter(|oldest| oldest.key().0 <= until)?;
+        self.newest_reported = self.newest_reported.max(oldest.key().0);
+        let record = oldest.remove();
+        self.bytes -= record.body.capacity() + AROUND;
+        Some(record)
     }
 }

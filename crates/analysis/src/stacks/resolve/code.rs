@@ -1,19 +1,14 @@
 //! One file with everything that is read from it.
 
-mod spins;
+use std::collections::BTreeMap;
 
-use self::spins::Spins;
-use super::{
-    inlined::Inlined,
-    interned::Interned,
-    sites::{Key, Rules, Site, Sites},
-};
+use super::{Interned, inlined::Inlined};
 use crate::stacks::{
     names::readable,
     object::Elf,
     profile::{Cause, Frame, Naming},
-    symbols::{Symbols, packed},
-    unwind::{Cpu, Rows, Table, Unusable, bare::is_trampoline},
+    symbols::Symbols,
+    unwind::{Cpu, Unusable, Unwinding, bare::is_trampoline},
 };
 
 /// Functions that nothing called, by name: glibc's, musl's, the kernel's interface to signals aside.
@@ -34,51 +29,80 @@ const ENTRY_BYTES: u64 = 48;
 /// What returns from a signal's handler: glibc's and musl's name for it.
 const RESTORE: &str = "__restore_rt";
 
-/// A loaded file.
 pub(super) struct Code {
     pub(super) elf: Elf,
-    pub(super) table: Table,
-    pub(super) rows: Rows,
+    pub(super) unwind: Unwinding,
     pub(super) symbols: Symbols,
     inlined: Option<Inlined>,
     pub(super) cpu: Cpu,
     /// A place in the list of modules.
     pub(super) module: u32,
-    pub(super) spins: Spins,
+    /// Whether it is the kernel's own code in every process.
+    pub(super) is_vdso: bool,
+    /// What is known of an address: found once, and then looked up.
+    sites: BTreeMap<u64, Site>,
+    /// The frames of all sites.
+    frames: Vec<u32>,
+}
+
+/// What is known of an address.
+#[derive(Clone, Copy)]
+pub(super) struct Site {
+    /// Its frames: the first of them among the file's, and how many.
+    first: u32,
+    count: u32,
+    pub(super) rules: Rules,
+}
+
+/// How a caller is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rules {
+    /// By a row of its file.
+    Row(u32),
+    /// There is no unwind information.
+    Bare,
+    /// There is some, and it cannot be read.
+    Broken,
+    /// It is where a program or a thread begins.
+    Outermost,
 }
 
 impl Code {
     pub(super) fn new(elf: Elf, debug: Option<&Elf>, cpu: Cpu, module: u32) -> Self {
-        let table = Table::of(&elf, debug);
-        let within = packed(&elf).or_else(|| debug.and_then(packed));
-        let symbols = Symbols::of(&elf, within.as_ref(), debug);
+        let unwind = Unwinding::of(&elf, debug);
+        let symbols = Symbols::of(&elf, debug);
         let inlined = Inlined::of(&elf).or_else(|| debug.and_then(Inlined::of));
-        let (rows, spins) = (Rows::default(), Spins::default());
-        Code { elf, table, rows, symbols, inlined, cpu, module, spins }
+        let (sites, frames) = (BTreeMap::new(), Vec::new());
+        Code { elf, unwind, symbols, inlined, cpu, module, is_vdso: false, sites, frames }
     }
 
-    /// What is at an address, found anew.
-    pub(super) fn site(&mut self, key: Key, interned: &mut Interned, sites: &mut Sites) -> Site {
-        let mut frames = self.frames(key.address);
-        self.mark_loop(key.address, &mut frames);
-        let frames: Vec<u32> = frames.into_iter().map(|frame| interned.frame(frame)).collect();
-        let rules = self.rules(key.address);
-        sites.keep(key, &frames, rules)
+    pub(super) fn site(&mut self, address: u64, interned: &mut Interned) -> Site {
+        if let Some(site) = self.sites.get(&address) {
+            return *site;
+        }
+        let first = self.frames.len() as u32;
+        let found = self.frames_at(address).into_iter();
+        self.frames.extend(found.map(|frame| interned.frame(frame)));
+        let count = self.frames.len() as u32 - first;
+        let site = Site { first, count, rules: self.rules(address) };
+        self.sites.insert(address, site);
+        site
+    }
+
+    /// A site's frames, innermost first.
+    pub(super) fn frames_of(&self, site: Site) -> &[u32] {
+        let first = site.first as usize;
+        self.frames.get(first..first + site.count as usize).unwrap_or_default()
     }
 
     /// First address of the function that an address is in, as far as somebody says.
     pub(super) fn function(&self, address: u64) -> Option<u64> {
-        self.bounds(address).map(|(start, _)| start)
-    }
-
-    /// First address and end of the function that an address is in.
-    pub(super) fn bounds(&self, address: u64) -> Option<(u64, u64)> {
-        let symbol = self.symbols.at(address).map(|symbol| (symbol.address, symbol.end));
-        symbol.or_else(|| self.table.entry(address).map(|entry| (entry.start, entry.end)))
+        let symbol = self.symbols.at(address).map(|symbol| symbol.address);
+        symbol.or_else(|| self.unwind.entry(address).map(|entry| entry.start))
     }
 
     fn rules(&mut self, address: u64) -> Rules {
-        match self.rows.find(&self.table, address) {
+        match self.unwind.row(address) {
             _ if self.is_outermost(address) => Rules::Outermost,
             Ok(row) => Rules::Row(row),
             Err(Unusable::None) => Rules::Bare,
@@ -93,14 +117,14 @@ impl Code {
         if let Some(symbol) = self.symbols.at(address) {
             return (entry != 0 && symbol.address == entry) || OUTERMOST.contains(&&*symbol.name);
         }
-        if let Some(function) = self.table.entry(address) {
+        if let Some(function) = self.unwind.entry(address) {
             return entry != 0 && function.start == entry;
         }
         entry != 0 && address.checked_sub(entry).is_some_and(|past| past < ENTRY_BYTES)
     }
 
     /// The frames at an address, innermost first.
-    pub(super) fn frames(&self, address: u64) -> Vec<Frame> {
+    fn frames_at(&self, address: u64) -> Vec<Frame> {
         let inlined = self.inlined.as_ref().map(|inlined| inlined.at(address)).unwrap_or_default();
         let frame = |name: String, naming: Naming, inlined: bool| Frame {
             inlined,
@@ -121,7 +145,7 @@ impl Code {
         } else if is_trampoline(self.cpu, self.elf.at(address.wrapping_add(1))) {
             // musl's symbol begins one byte behind the address that unwinders ask for.
             (RESTORE.to_owned(), Naming::Named)
-        } else if let Some(function) = self.table.entry(address) {
+        } else if let Some(function) = self.unwind.entry(address) {
             (format!("fun_{:x}", function.start), Naming::Synthesised)
         } else {
             (Cause::NoSymbol.name().to_owned(), Naming::Unknown(Cause::NoSymbol))

@@ -98,7 +98,7 @@ impl Loading<'_> {
             let found = Sha256::digest(&bytes);
             wanted.eq_ignore_ascii_case(&hexadecimal(&found))
         });
-        let elf = Elf::parse_within(bytes, &self.budget).map_err(|why| why.to_string())?;
+        let elf = Elf::parse_within(bytes, &self.budget)?;
         let same_id = id.build_id.as_deref().zip(elf.build_id()).map(|(one, other)| one == other);
         match (same_hash, same_id) {
             // A stripped file and its unstripped twin have one id and two hashes.

@@ -6,11 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::bare::VDSO;
 use super::{
-    code::Code,
-    generated::Generated,
-    interned::Interned,
+    Interned,
+    code::{Code, Rules, Site},
     loading::Loading,
-    sites::{Key, Rules, Site, Sites},
 };
 use crate::stacks::{
     budget::HELD,
@@ -25,31 +23,22 @@ use crate::stacks::{
 /// Deeper than any copy of a stack can be: the smallest frame has 8 bytes, the largest copy 64 KiB.
 const MOST_FRAMES: usize = 10_000;
 
-/// The module of code that the process made, where it says what that is.
-const GENERATED: &str = "[generated code]";
-
 /// The module of code that is in no file.
 const ANONYMOUS: &str = "anonymous";
 
 /// A process that the recording does not know.
 pub(super) static NOTHING_MAPPED: Process = Process::unknown();
 
-/// Where a stack stopped.
-#[derive(Clone, Copy)]
-pub(super) enum Module {
-    Anonymous,
-    Known(u32),
-}
+/// Where a stack stopped: a place in the list of modules; `None`: in no file.
+type Module = Option<u32>;
 
-/// What was found so far.
 pub(super) struct Known<'f> {
     loading: Loading<'f>,
     /// By the files' places in `space`.
     codes: Vec<Slot>,
-    sites: Sites,
     pub(super) interned: Interned,
-    /// What processes say of the code that they made, by their numbers.
-    generated: BTreeMap<u32, Generated>,
+    /// The kernel's frames by their addresses.
+    kernel: BTreeMap<u64, u32>,
     /// Lines for people; a set, because many samples fail for one reason.
     pub(super) faults: BTreeSet<String>,
 }
@@ -58,7 +47,6 @@ pub(super) struct Known<'f> {
 pub(super) enum Slot {
     #[default]
     Unread,
-    /// No file.
     Nothing,
     /// A file that is not at hand; its module.
     Missing(u32),
@@ -68,7 +56,6 @@ pub(super) enum Slot {
 /// What a process has mapped, and the files that this is of, by their numbers.
 #[derive(Clone, Copy)]
 pub(super) struct AddressSpace<'a> {
-    pub(super) pid: u32,
     pub(super) process: &'a Process,
     pub(super) files: &'a [MappedFile],
 }
@@ -102,9 +89,8 @@ impl<'f> Known<'f> {
         Known {
             loading: Loading { files, budget: files.budget(), architecture, ids },
             codes: Vec::new(),
-            sites: Sites::default(),
             interned: Interned::default(),
-            generated: BTreeMap::new(),
+            kernel: BTreeMap::new(),
             faults: BTreeSet::new(),
         }
     }
@@ -117,7 +103,7 @@ impl<'f> Known<'f> {
         out: &mut Vec<u32>,
     ) -> (End, Module) {
         let Some((cpu, mut state)) = sample.registers.as_ref().and_then(State::of) else {
-            return (End::Lost(Cause::NoUnwindInfo), Module::Anonymous);
+            return (End::Lost(Cause::NoUnwindInfo), None);
         };
         let base = state.get(cpu.stack_pointer()).unwrap_or(0);
         let stack = Stack { base, bytes: sample.stack, cut: sample.stack_cut };
@@ -125,20 +111,12 @@ impl<'f> Known<'f> {
         for _ in 0..MOST_FRAMES {
             let (address, file) = match self.locate(at, state.looked_up()) {
                 Ok(found) => found,
-                Err(stop) => {
-                    let Some(frame) = self.generated(at.pid, state.looked_up(), stop.1) else {
-                        return stop;
-                    };
-                    out.push(frame);
-                    let module = self.interned.module(GENERATED, false);
-                    return (End::Lost(Cause::NoUnwindInfo), Module::Known(module));
-                }
+                Err(stop) => return stop,
             };
-            let site = self.site(file, address);
-            out.extend_from_slice(self.sites.frames(site));
-            let place = Place { file, address, rules: site.rules };
+            let rules = self.frames(file, address, out);
+            let place = Place { file, address, rules };
             let next = match self.step(around, place, &state) {
-                Err(End::Lost(Cause::NoUnwindInfo)) if site.rules == Rules::Bare => {
+                Err(End::Lost(Cause::NoUnwindInfo)) if rules == Rules::Bare => {
                     bare::caller(self, around, place, &state)
                 }
                 next => next,
@@ -148,7 +126,7 @@ impl<'f> Known<'f> {
                 Err(end) => return (end, self.module_of(file)),
             };
         }
-        (End::Lost(Cause::Broken), Module::Anonymous)
+        (End::Lost(Cause::Broken), None)
     }
 
     /// The caller by unwind information alone; `NoUnwindInfo` where there is none.
@@ -166,8 +144,8 @@ impl<'f> Known<'f> {
         match place.rules {
             _ if code.cpu != around.cpu => Err(End::Lost(Cause::Broken)),
             Rules::Row(row) => {
-                let (table, rows) = (&code.table, &code.rows);
-                Step { cpu: around.cpu, table, rows, stack: around.stack, bias }.caller(row, state)
+                let step = Step { cpu: around.cpu, stack: around.stack, bias };
+                code.unwind.caller(row, state, step)
             }
             Rules::Outermost => Err(End::Whole),
             Rules::Bare => Err(End::Lost(Cause::NoUnwindInfo)),
@@ -178,7 +156,8 @@ impl<'f> Known<'f> {
     /// Where an address is, with what is known of it.
     pub(super) fn place(&mut self, at: AddressSpace<'_>, address: u64) -> Result<Place, End> {
         let (address, file) = self.locate(at, address).map_err(|(end, _)| end)?;
-        Ok(Place { file, address, rules: self.site(file, address).rules })
+        let rules = self.site(file, address).map_or(Rules::Broken, |(_, site)| site.rules);
+        Ok(Place { file, address, rules })
     }
 
     /// A file by its number, if it is loaded.
@@ -190,7 +169,7 @@ impl<'f> Known<'f> {
     }
 
     fn module_of(&self, file: u32) -> Module {
-        self.code(file).map_or(Module::Anonymous, |code| Module::Known(code.module))
+        self.code(file).map(|code| code.module)
     }
 
     /// The frames of a stack that the kernel walked, innermost first.
@@ -199,14 +178,12 @@ impl<'f> Known<'f> {
             let address = address.wrapping_sub(u64::from(place > 0));
             match self.locate(at, address) {
                 Ok((address, file)) => {
-                    let site = self.site(file, address);
-                    out.extend_from_slice(self.sites.frames(site));
+                    self.frames(file, address, out);
                 }
                 Err((End::Lost(cause), module)) => {
-                    let named = self.generated(at.pid, address, module);
-                    let frame = named.unwrap_or_else(|| self.unknown_in(cause, module));
+                    let frame = self.unknown_in(cause, module);
                     // Several unknown ones in a row say no more than one.
-                    if named.is_some() || out.last() != Some(&frame) {
+                    if out.last() != Some(&frame) {
                         out.push(frame);
                     }
                 }
@@ -215,28 +192,8 @@ impl<'f> Known<'f> {
         }
     }
 
-    /// The frame of code that is in no file, where its process says what it is.
-    fn generated(&mut self, pid: u32, address: u64, module: Module) -> Option<u32> {
-        let Module::Anonymous = module else { return None };
-        if !self.generated.contains_key(&pid) {
-            let (path, refusals) = (format!("/tmp/perf-{pid}.map"), self.loading.budget.refusals());
-            let text = self.loading.files.file(&self.loading.id(&path, None));
-            let generated = text.map(|text| Generated::parse(&text, &self.loading.budget));
-            if self.loading.budget.refusals() > refusals {
-                self.is_too_large(&path, "");
-            }
-            self.generated.insert(pid, generated.unwrap_or_default());
-        }
-        let name = self.generated.get(&pid)?.at(address)?.to_owned();
-        let module = self.interned.module(GENERATED, false);
-        Some(self.interned.frame(Frame::of(name, Naming::Named, module)))
-    }
-
     pub(super) fn unknown_in(&mut self, cause: Cause, module: Module) -> u32 {
-        let module = match module {
-            Module::Anonymous => self.interned.module(ANONYMOUS, false),
-            Module::Known(module) => module,
-        };
+        let module = module.unwrap_or_else(|| self.interned.module(ANONYMOUS, false));
         self.interned.unknown(cause, module)
     }
 
@@ -247,42 +204,40 @@ impl<'f> Known<'f> {
         address: u64,
         caller: Option<u64>,
     ) -> u32 {
-        let key = Key { file: super::KERNEL_FILE, address };
-        let site = self.sites.find(key).unwrap_or_else(|| {
-            let unknown = Naming::Unknown(Cause::NoSymbol);
-            let (name, naming, module) = match kernel.function(address) {
-                Some((name, module)) => (name, Naming::Named, module),
-                None if caller.is_some_and(|caller| calls_filter(kernel, caller)) => {
-                    ("seccomp filter", Naming::Synthesised, "[bpf]")
-                }
-                None => (Cause::NoSymbol.name(), unknown, "[kernel]"),
-            };
-            let module = self.interned.module(module, true);
-            let frame = self.interned.frame(Frame::of(name.to_owned(), naming, module));
-            self.sites.keep(key, &[frame], Rules::Bare)
-        });
-        self.sites.frames(site).first().copied().unwrap_or(0)
+        if let Some(frame) = self.kernel.get(&address) {
+            return *frame;
+        }
+        let unknown = Naming::Unknown(Cause::NoSymbol);
+        let (name, naming, module) = match kernel.function(address) {
+            Some((name, module)) => (name, Naming::Named, module),
+            None if caller.is_some_and(|caller| calls_filter(kernel, caller)) => {
+                ("seccomp filter", Naming::Synthesised, "[bpf]")
+            }
+            None => (Cause::NoSymbol.name(), unknown, "[kernel]"),
+        };
+        let module = self.interned.module(module, true);
+        let frame = self.interned.frame(Frame::of(name.to_owned(), naming, module));
+        self.kernel.insert(address, frame);
+        frame
     }
 
     /// Which place of which file is at an address.
     fn locate(&mut self, at: AddressSpace<'_>, address: u64) -> Result<(u64, u32), (End, Module)> {
-        let nothing = (End::Lost(Cause::NoMapping), Module::Anonymous);
+        let nothing = (End::Lost(Cause::NoMapping), None);
         let mapping = at.process.mapping(address).ok_or(nothing)?;
         let is_of_32_bits = address <= u64::from(u32::MAX);
         match self.slot(mapping.file, at.files) {
             // What the recorder knows is the kernel's code for 64-bit programs; others have another one.
-            Slot::Loaded(code)
-                if code.spins.is_kernels && code.cpu.word() == 8 && is_of_32_bits =>
-            {
-                Err((End::Lost(Cause::NoFile), Module::Known(code.module)))
+            Slot::Loaded(code) if code.is_vdso && code.cpu.word() == 8 && is_of_32_bits => {
+                Err((End::Lost(Cause::NoFile), Some(code.module)))
             }
             Slot::Loaded(code) => {
                 let found = code.elf.address_of(mapping.offset_of(address));
-                let broken = (End::Lost(Cause::Broken), Module::Known(code.module));
+                let broken = (End::Lost(Cause::Broken), Some(code.module));
                 let address = found.ok_or(broken)?;
                 Ok((address, mapping.file))
             }
-            Slot::Missing(module) => Err((End::Lost(Cause::NoFile), Module::Known(*module))),
+            Slot::Missing(module) => Err((End::Lost(Cause::NoFile), Some(*module))),
             Slot::Nothing | Slot::Unread => Err(nothing),
         }
     }
@@ -310,16 +265,14 @@ impl<'f> Known<'f> {
         let refusals = self.loading.budget.refusals();
         let slot = self.load(mapped, module);
         if self.loading.budget.refusals() > refusals {
-            self.is_too_large(&format!("debug information of {}", mapped.path), "unpacked ");
+            self.faults.insert(format!(
+                "debug information of {} was not used, or not all of it: unpacked it is larger than the {} MiB that one \
+                 recording may take",
+                mapped.path,
+                HELD >> 20
+            ));
         }
         slot
-    }
-
-    fn is_too_large(&mut self, what: &str, unpacked: &str) {
-        self.faults.insert(format!(
-            "{what} was not used, or not all of it: {unpacked}it is larger than the {} MiB that one recording may take",
-            HELD >> 20
-        ));
     }
 
     fn load(&mut self, mapped: &MappedFile, module: u32) -> Slot {
@@ -330,22 +283,25 @@ impl<'f> Known<'f> {
         self.interned.identify(module, elf.build_id());
         let debug = self.loading.debug(&elf, &id, &mut self.faults);
         let mut code = Code::new(elf, debug.as_ref(), cpu, module);
-        code.spins.is_kernels = mapped.path == VDSO;
-        if let Some(fault) = code.table.fault() {
+        code.is_vdso = mapped.path == VDSO;
+        if let Some(fault) = code.unwind.fault() {
             self.faults.insert(format!("{}: {fault}", mapped.path));
         }
         Slot::Loaded(Box::new(code))
     }
 
+    /// Adds the frames at an address of a file, innermost first; how their caller is found.
     #[inline]
-    fn site(&mut self, file: u32, address: u64) -> Site {
-        let key = Key { file, address };
-        if let Some(site) = self.sites.find(key) {
-            return site;
-        }
-        match self.codes.get_mut(file as usize) {
-            Some(Slot::Loaded(code)) => code.site(key, &mut self.interned, &mut self.sites),
-            _ => self.sites.keep(key, &[], Rules::Broken),
-        }
+    fn frames(&mut self, file: u32, address: u64, out: &mut Vec<u32>) -> Rules {
+        let Some((code, site)) = self.site(file, address) else { return Rules::Broken };
+        out.extend_from_slice(code.frames_of(site));
+        site.rules
+    }
+
+    #[inline]
+    fn site(&mut self, file: u32, address: u64) -> Option<(&Code, Site)> {
+        let Some(Slot::Loaded(code)) = self.codes.get_mut(file as usize) else { return None };
+        let site = code.site(address, &mut self.interned);
+        Some((code, site))
     }
 }

@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 
 use object::{Object, ObjectSymbol};
-use thiserror::Error;
 
-use super::{Kind, Symbol, packed, tables};
-use crate::stacks::{names::readable, object::Elf, unwind::Table};
+use super::{Kind, Symbol, tables};
+use crate::stacks::{names::readable, object::Elf, unwind::Unwinding};
 
 /// So many names are listed where several fit.
 const MOST_LISTED: usize = 8;
@@ -42,73 +41,20 @@ pub struct Place {
     pub symbol: String,
 }
 
-/// Why a function cannot be counted.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Refused {
-    #[error("`{asked}` fits several functions: {}; write more of the path, or an address", listed(.found, *.more))]
-    Several {
-        asked: String,
-        /// The first of them, with their addresses.
-        found: Vec<String>,
-        /// How many more there are.
-        more: usize,
-    },
-    #[error("no function `{asked}`{}", nearby(.near))]
-    Unknown {
-        asked: String,
-        /// Names that look like it.
-        near: Vec<String>,
-    },
-    /// There are no names to look in.
-    #[error("no function `{0}`: the file has no symbols; give its unstripped file, or an address")]
-    NoSymbols(String),
-    /// It is another library's.
-    #[error("`{0}` is imported: count it in the library that has it")]
-    Imported(String),
-    /// It chooses a function when the program is loaded.
-    #[error("`{0}` is a choice among functions (STT_GNU_IFUNC): its calls go to the one chosen")]
-    Chooser(String),
-    /// A part that the compiler moved away.
-    #[error("`{0}` is a part of a function that the compiler moved away, not a start")]
-    Part(String),
-    /// A label without a size.
-    #[error("`{0}` is a label without a size: nothing proves that a function starts there")]
-    Label(String),
-    /// Neither a symbol nor unwind information says that a function starts there.
-    #[error(
-        "{0:#x} is not proven to be a function's start: no symbol and no unwind information begins there"
-    )]
-    NoStart(u64),
-    /// Its bytes are not in the file.
-    #[error("{0:#x} is not in the file's code")]
-    NotInFile(u64),
-}
-
-fn listed(found: &[String], more: usize) -> String {
-    let joined = found.join(", ");
-    if more == 0 { joined } else { format!("{joined} and {more} more") }
-}
-
-fn nearby(names: &[String]) -> String {
-    if names.is_empty() { String::new() } else { format!("; near it: {}", names.join(", ")) }
-}
-
 impl Functions {
     /// Reads the functions of a file, with the names of its unstripped twin or debug file.
     pub fn of(elf: &Elf, debug: Option<&Elf>) -> Self {
         let mut all = Vec::new();
-        let within = packed(elf).or_else(|| debug.and_then(packed));
-        for source in [Some(elf), within.as_ref(), debug].into_iter().flatten() {
+        for source in [Some(elf), debug].into_iter().flatten() {
             tables::read(source, elf, &mut all);
         }
         all.sort_by(|one, other| (one.address, &one.name).cmp(&(other.address, &other.name)));
         all.dedup_by(|one, other| one.address == other.address && one.name == other.name);
         let named = |symbol: Symbol| Named { readable: readable(&symbol.name), symbol };
-        let table = Table::of(elf, debug);
+        let unwinding = Unwinding::of(elf, debug);
         Functions {
             symbols: all.into_iter().map(named).collect(),
-            starts: table.entries().iter().map(|entry| entry.start).collect(),
+            starts: unwinding.entries().iter().map(|entry| entry.start).collect(),
             imported: imported(elf),
             elf: elf.clone(),
         }
@@ -116,16 +62,11 @@ impl Functions {
 
     /// Where a function begins: by its mangled name, its path, the path's last parts, or `0x` and an
     /// address before relocation.
-    ///
-    /// # Errors
-    ///
-    /// Why there is no such place, or more than one.
-    pub fn function_start(&self, asked: &str) -> Result<Place, Refused> {
+    /// Fails with why there is no such place, or more than one.
+    pub fn function_start(&self, asked: &str) -> Result<Place, String> {
         if let Some(digits) = asked.strip_prefix("0x") {
             let address = u64::from_str_radix(digits, 16);
-            return self.by_address(
-                address.map_err(|_| Refused::Unknown { asked: asked.into(), near: Vec::new() })?,
-            );
+            return self.by_address(address.map_err(|_| format!("no function `{asked}`"))?);
         }
         let fits: [&dyn Fn(&Named) -> bool; 4] = [
             &|one| &*one.symbol.name == asked,
@@ -142,22 +83,24 @@ impl Functions {
         Err(self.unknown(asked))
     }
 
-    fn by_address(&self, address: u64) -> Result<Place, Refused> {
+    fn by_address(&self, address: u64) -> Result<Place, String> {
         let mut here = self.symbols.iter().filter(|one| one.symbol.address == address);
         let proven = here.clone().find(|one| is_start(&one.symbol));
         if let Some(one) = proven {
             return self.place(address, one.readable.clone());
         }
         if here.any(|one| one.symbol.kind == Kind::Chooser) {
-            return Err(Refused::Chooser(format!("{address:#x}")));
+            return Err(chooser(&format!("{address:#x}")));
         }
         if self.starts.binary_search(&address).is_ok() {
             return self.place(address, format!("fun_{address:x}"));
         }
-        Err(Refused::NoStart(address))
+        Err(format!(
+            "{address:#x} is not proven to be a function's start: no symbol and no unwind information begins there"
+        ))
     }
 
-    fn one_of(&self, asked: &str, found: &[&Named]) -> Result<Place, Refused> {
+    fn one_of(&self, asked: &str, found: &[&Named]) -> Result<Place, String> {
         let mut starts: BTreeMap<u64, &Named> = BTreeMap::new();
         for one in found.iter().filter(|one| self.is_proven(&one.symbol)) {
             starts.entry(one.symbol.address).or_insert(one);
@@ -168,17 +111,25 @@ impl Functions {
         let Some(first) = found.first().filter(|_| starts.is_empty()) else {
             let reported =
                 |(address, one): (&u64, &&Named)| format!("{} ({address:#x})", one.readable);
-            return Err(Refused::Several {
-                asked: asked.to_owned(),
-                found: starts.iter().take(MOST_LISTED).map(reported).collect(),
-                more: starts.len().saturating_sub(MOST_LISTED),
-            });
+            let mut listed: Vec<_> = starts.iter().take(MOST_LISTED).map(reported).collect();
+            let more = starts.len() - listed.len();
+            if let (1.., Some(last)) = (more, listed.last_mut()) {
+                *last += &format!(" and {more} more");
+            }
+            return Err(format!(
+                "`{asked}` fits several functions: {}; write more of the path, or an address",
+                listed.join(", ")
+            ));
         };
-        let name = first.readable.clone();
+        let name = &first.readable;
         Err(match first.symbol.kind {
-            Kind::Chooser => Refused::Chooser(name),
-            _ if is_part(&first.symbol.name) => Refused::Part(name),
-            _ => Refused::Label(name),
+            Kind::Chooser => chooser(name),
+            _ if is_part(&first.symbol.name) => format!(
+                "`{name}` is a part of a function that the compiler moved away, not a start"
+            ),
+            _ => format!(
+                "`{name}` is a label without a size: nothing proves that a function starts there"
+            ),
         })
     }
 
@@ -189,19 +140,22 @@ impl Functions {
                 && self.starts.binary_search(&symbol.address).is_ok())
     }
 
-    fn place(&self, vaddr: u64, symbol: String) -> Result<Place, Refused> {
+    fn place(&self, vaddr: u64, symbol: String) -> Result<Place, String> {
         let in_code = self.elf.is_code(vaddr);
         let file_offset = self.elf.offset_of(vaddr).filter(|_| in_code);
-        let file_offset = file_offset.ok_or(Refused::NotInFile(vaddr))?;
+        let file_offset =
+            file_offset.ok_or_else(|| format!("{vaddr:#x} is not in the file's code"))?;
         Ok(Place { vaddr, file_offset, symbol })
     }
 
-    fn unknown(&self, asked: &str) -> Refused {
+    fn unknown(&self, asked: &str) -> String {
         if self.imported.iter().any(|name| name == asked) {
-            return Refused::Imported(asked.to_owned());
+            return format!("`{asked}` is imported: count it in the library that has it");
         }
         if self.symbols.is_empty() {
-            return Refused::NoSymbols(asked.to_owned());
+            return format!(
+                "no function `{asked}`: the file has no symbols; give its unstripped file, or an address"
+            );
         }
         let last = asked.rsplit("::").next().unwrap_or(asked);
         let names =
@@ -218,8 +172,14 @@ impl Functions {
                 }
             }
         }
-        Refused::Unknown { asked: asked.to_owned(), near }
+        let near = near.join(", ");
+        let near = if near.is_empty() { near } else { format!("; near it: {near}") };
+        format!("no function `{asked}`{near}")
     }
+}
+
+fn chooser(name: &str) -> String {
+    format!("`{name}` is a choice among functions (STT_GNU_IFUNC): its calls go to the one chosen")
 }
 
 fn is_start(symbol: &Symbol) -> bool {

@@ -1,50 +1,54 @@
 //! One step outwards: the rules of a row on the registers of a frame.
+//!
+//! Rules that are little programs themselves (in procedure linkage tables, in signal frames, after realigned stacks) are
+//! run by gimli; we answer what they ask for.
+
+use gimli::{Encoding, EvaluationResult, Format, UnwindExpression, Value};
 
 use super::{
     Cpu, End, Stack, State,
-    expression::{Around, evaluate},
-    row::{Cfa, Rows, What},
-    table::Table,
+    table::{Cfa, Source, Unwinding, What},
 };
 use crate::stacks::profile::Cause;
+
+/// More steps than any rule takes; a damaged one may jump in a circle.
+const MOST_STEPS: u32 = 256;
 
 /// What one step needs alongside the frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
     pub cpu: Cpu,
-    /// The file's functions.
-    pub table: &'a Table,
-    /// Their rules.
-    pub rows: &'a Rows,
     pub stack: &'a Stack<'a>,
     /// What is added to the file's addresses in this process.
     pub bias: u64,
 }
 
-impl Step<'_> {
+impl Unwinding {
     /// The caller's registers, by a row's number.
-    pub fn caller(&self, row: u32, state: &State) -> Result<State, End> {
-        let (row, rules) = self.rows.get(row).ok_or(End::Lost(Cause::Broken))?;
-        let source = self.table.source_at(row.source).ok_or(End::Lost(Cause::Broken))?;
-        let around = Around { source, cpu: self.cpu, state, stack: self.stack, bias: self.bias };
+    pub fn caller(&self, row: u32, state: &State, step: Step<'_>) -> Result<State, End> {
+        let row = self.decoded(row).ok_or(End::Lost(Cause::Broken))?;
+        let source = self.sources.get(usize::from(row.source));
+        let source = source.ok_or(End::Lost(Cause::Broken))?;
         let cfa = match row.cfa {
             Cfa::Register(number, offset) => state
                 .get(usize::from(number))
-                .map(|value| self.cut_to_word(value.wrapping_add_signed(offset)))
+                .map(|value| step.cut_to_word(value.wrapping_add_signed(offset)))
                 .ok_or(End::Lost(state.lack))?,
-            Cfa::Expression(expression) => evaluate(expression, around, None).map_err(End::Lost)?,
+            Cfa::Expression(program) => {
+                step.evaluate(program, (source, state), None).map_err(End::Lost)?
+            }
         };
         let mut caller = *state;
-        caller.set(self.cpu.stack_pointer(), Some(cfa));
+        caller.set(step.cpu.stack_pointer(), Some(cfa));
         let returns_by = usize::from(row.returns_by);
         // Where nothing is said the return address is in its register still; x86-64 has none for it.
-        let mut returns_to = self.cpu.link().and_then(|_| state.get(returns_by)).ok_or(state.lack);
-        for rule in rules {
+        let mut returns_to = step.cpu.link().and_then(|_| state.get(returns_by)).ok_or(state.lack);
+        for rule in &row.rules {
             let number = usize::from(rule.register);
-            if self.is_popped(rule.what, state, cfa) {
+            if step.is_popped(rule.what, state, cfa) {
                 continue;
             }
-            let value = self.value(rule.what, around, cfa);
+            let value = step.value(rule.what, (source, state), cfa);
             if number == returns_by {
                 returns_to = match value {
                     Ok(Some(value)) => Ok(value),
@@ -58,12 +62,13 @@ impl Step<'_> {
             }
             caller.set(number, value.ok().flatten());
         }
-        let returns_to = returns_to.map_err(End::Lost)?;
-        caller.pc = self.cpu.code_address(returns_to);
+        caller.pc = step.cpu.code_address(returns_to.map_err(End::Lost)?);
         caller.exact = row.is_signal;
-        self.check(state, &caller, row.is_signal)
+        step.check(state, &caller, row.is_signal)
     }
+}
 
+impl Step<'_> {
     /// Whether a register's place lies below the stack pointer: then it has its former value again.
     ///
     /// LLVM's tables say for the last instruction of a function, behind all pops, where the frame is, but not
@@ -90,24 +95,69 @@ impl Step<'_> {
     }
 
     fn cut_to_word(&self, value: u64) -> u64 {
-        if self.cpu.word() == 8 { value } else { value & u64::from(u32::MAX) }
+        value & self.cpu.mask()
     }
 
     /// A register's former value; `None`: it has none.
     #[inline]
-    fn value(&self, what: What, around: Around<'_>, cfa: u64) -> Result<Option<u64>, Cause> {
+    fn value(&self, what: What, of: (&Source, &State), cfa: u64) -> Result<Option<u64>, Cause> {
         let read = |address| self.stack.word(self.cpu, self.cut_to_word(address)).map(Some);
         match what {
             What::Undefined => Ok(None),
             What::At(offset) => read(cfa.wrapping_add_signed(offset)),
             What::Is(offset) => Ok(Some(cfa.wrapping_add_signed(offset))),
-            What::Register(other) => {
-                around.state.get(usize::from(other)).map(Some).ok_or(around.state.lack)
-            }
+            What::Register(other) => of.1.get(usize::from(other)).map(Some).ok_or(of.1.lack),
             What::Constant(value) => Ok(Some(value)),
-            What::AtExpression(expression) => read(evaluate(expression, around, Some(cfa))?),
-            What::IsExpression(expression) => evaluate(expression, around, Some(cfa)).map(Some),
+            What::AtExpression(program) => read(self.evaluate(program, of, Some(cfa))?),
+            What::IsExpression(program) => self.evaluate(program, of, Some(cfa)).map(Some),
         }
+    }
+
+    /// The value that an expression computes; `first` is on its stack when it starts.
+    fn evaluate(
+        &self,
+        expression: UnwindExpression<usize>,
+        (source, state): (&Source, &State),
+        first: Option<u64>,
+    ) -> Result<u64, Cause> {
+        let broken = |_| Cause::Broken;
+        let bytes = if source.is_eh {
+            expression.get(&source.eh_frame())
+        } else {
+            expression.get(&source.debug_frame())
+        };
+        let encoding = Encoding { address_size: source.word, format: Format::Dwarf32, version: 4 };
+        let mut program = bytes.map_err(broken)?.evaluation(encoding);
+        program.set_max_iterations(MOST_STEPS);
+        if let Some(first) = first {
+            program.set_initial_value(first);
+        }
+        let mut asks = program.evaluate().map_err(broken)?;
+        for _ in 0..MOST_STEPS {
+            asks = match asks {
+                EvaluationResult::Complete => {
+                    let value = program.value_result().ok_or(Cause::Broken)?;
+                    return value.to_u64(self.cpu.mask()).map_err(broken);
+                }
+                EvaluationResult::RequiresRegister { register, .. } => {
+                    let value = state.get(usize::from(register.0)).ok_or(state.lack)?;
+                    program.resume_with_register(Value::Generic(value))
+                }
+                EvaluationResult::RequiresMemory { address, size, .. } => {
+                    let value = self.stack.bytes_at(address, size.min(8))?;
+                    program.resume_with_memory(Value::Generic(value))
+                }
+                EvaluationResult::RequiresRelocatedAddress(address) => {
+                    program.resume_with_relocated_address(address.wrapping_add(self.bias))
+                }
+                EvaluationResult::RequiresCallFrameCfa => {
+                    program.resume_with_call_frame_cfa(first.ok_or(Cause::Broken)?)
+                }
+                _ => return Err(Cause::Broken),
+            }
+            .map_err(broken)?;
+        }
+        Err(Cause::Broken)
     }
 }
 
@@ -117,9 +167,8 @@ mod tests {
 
     #[test]
     fn a_register_whose_place_is_below_the_stack_has_been_popped() {
-        let (table, rows) = (Table::default(), Rows::default());
         let stack = Stack { base: 0x1000, bytes: &[], cut: false };
-        let step = Step { cpu: Cpu::X86_64, table: &table, rows: &rows, stack: &stack, bias: 0 };
+        let step = Step { cpu: Cpu::X86_64, stack: &stack, bias: 0 };
         let mut state = State::default();
         state.set(Cpu::X86_64.stack_pointer(), Some(0x1000));
         // At `ret` the frame ends one word above the stack pointer, and rbp was below the return address.

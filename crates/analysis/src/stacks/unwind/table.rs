@@ -1,14 +1,17 @@
-//! Every function that unwind information speaks of, found by address.
+//! Every function that unwind information speaks of, found by address, and the rules of its ranges.
 //!
-//! Read once and sorted here: `.eh_frame_hdr` is absent, short or wrong too often to be searched.
+//! Functions are read once and sorted here: `.eh_frame_hdr` is absent, short or wrong too often to be searched. Rules are
+//! little programs: samples come back to the same functions, so all ranges of one are decoded when the first is asked for,
+//! and kept.
 
 use std::collections::BTreeMap;
 
 use gimli::{
-    BaseAddresses, CieOrFde, CommonInformationEntry, DebugFrame, EhFrame, EndianSlice,
-    RunTimeEndian, UnwindSection, Vendor,
+    BaseAddresses, CfaRule, CieOrFde, CommonInformationEntry, DebugFrame, EhFrame, EndianSlice,
+    RegisterRule, RunTimeEndian, UnwindContext, UnwindExpression, UnwindSection, Vendor,
 };
 
+use super::REGISTERS;
 use crate::stacks::{
     happening::Architecture,
     object::{Contents, Elf, gimli_endian},
@@ -17,7 +20,10 @@ use crate::stacks::{
 /// More functions than any file has: what is beyond is not read.
 const MOST_ENTRIES: usize = 1 << 23;
 
-pub(super) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
+/// Rules of one file that are kept: about 100 MiB. Beyond it a function counts as unreadable.
+const MOST_RULES: usize = 1 << 22;
+
+type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 
 /// A function, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,58 +32,118 @@ pub struct Entry {
     pub start: u64,
     /// Behind its last address.
     pub end: u64,
-    /// Where it is described.
+    /// Where it is described, and in which section.
     offset: usize,
     source: u8,
 }
 
-impl Entry {
-    /// The number of the section that describes it.
-    pub(super) fn source_place(&self) -> u8 {
-        self.source
-    }
-
-    /// Where in that section it is described.
-    pub(super) fn offset(&self) -> usize {
-        self.offset
-    }
+/// Why there is no row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unusable {
+    /// No entry covers the address.
+    None,
+    /// There is one, and it cannot be read.
+    Broken,
 }
 
-/// The functions of one file.
-#[derive(Clone, Debug, Default)]
-pub struct Table {
-    sources: Vec<Source>,
+/// The unwind information of one file.
+#[derive(Default)]
+pub struct Unwinding {
+    pub(super) sources: Vec<Source>,
     entries: Vec<Entry>,
     /// What could not be read, in words.
     fault: Option<String>,
+    /// For each entry the places of its rows, as far as it was asked for.
+    decoded: Vec<Decoded>,
+    rows: Rows,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Decoded {
+    #[default]
+    Not,
+    Rows(u32, u32),
+    Broken,
+}
+
+/// Decoded ranges of addresses.
+struct Rows {
+    all: Vec<Row>,
+    /// How many rules they have together.
+    rules: usize,
+    context: UnwindContext<usize>,
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        Rows { all: Vec::new(), rules: 0, context: UnwindContext::new() }
+    }
+}
+
+/// What holds for a range of addresses.
+pub(super) struct Row {
+    start: u64,
+    end: u64,
+    pub(super) cfa: Cfa,
+    pub(super) rules: Box<[Rule]>,
+    /// The register that stands for the return address.
+    pub(super) returns_by: u16,
+    /// Whether what it interrupted was no call.
+    pub(super) is_signal: bool,
+    /// The section that it is in.
+    pub(super) source: u8,
+}
+
+/// How the frame's address is found.
+#[derive(Clone, Copy)]
+pub(super) enum Cfa {
+    Register(u8, i64),
+    Expression(UnwindExpression<usize>),
+}
+
+/// How one register's former value is found.
+#[derive(Clone, Copy)]
+pub(super) struct Rule {
+    pub(super) register: u8,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum What {
+    Undefined,
+    At(i64),
+    Is(i64),
+    Register(u8),
+    Constant(u64),
+    AtExpression(UnwindExpression<usize>),
+    IsExpression(UnwindExpression<usize>),
+}
+
 pub(super) struct Source {
-    is_eh: bool,
+    pub(super) is_eh: bool,
     contents: Contents,
     bases: BaseAddresses,
     endian: RunTimeEndian,
-    word: u8,
+    pub(super) word: u8,
     vendor: Vendor,
 }
 
-impl Table {
+impl Unwinding {
     /// Reads a file's, and its debug file's where the file itself lacks a function.
     pub fn of(elf: &Elf, debug: Option<&Elf>) -> Self {
-        let mut table = Table::default();
+        let mut found = Unwinding::default();
         if let Some((contents, address)) = elf.eh_frame() {
-            table.add(elf, contents, Some(address));
+            found.add(elf, contents, Some(address));
         }
         for elf in [Some(elf), debug].into_iter().flatten() {
             if let Some(contents) = elf.contents(".debug_frame") {
-                table.add(elf, contents, None);
+                found.add(elf, contents, None);
             }
         }
-        table.entries.sort_by_key(|entry| (entry.start, entry.source, entry.offset));
+        found.entries.sort_by_key(|entry| (entry.start, entry.source, entry.offset));
         // What the program itself would use counts.
-        table.entries.dedup_by_key(|entry| entry.start);
-        table
+        found.entries.dedup_by_key(|entry| entry.start);
+        found
     }
 
     /// Functions, by address.
@@ -85,16 +151,8 @@ impl Table {
         &self.entries
     }
 
-    /// What is wrong with it.
     pub fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
-    }
-
-    /// The place of the function that an address is in.
-    pub fn place(&self, address: u64) -> Option<usize> {
-        let place = self.entries.partition_point(|entry| entry.start <= address).checked_sub(1)?;
-        // Behind the end is no one's, though a search by starts finds somebody.
-        (address < self.entries.get(place)?.end).then_some(place)
     }
 
     /// The function that an address is in.
@@ -102,9 +160,45 @@ impl Table {
         self.place(address).and_then(|place| self.entries.get(place).copied())
     }
 
-    /// A section by its number.
-    pub(super) fn source_at(&self, place: u8) -> Option<&Source> {
-        self.sources.get(usize::from(place))
+    fn place(&self, address: u64) -> Option<usize> {
+        let place = self.entries.partition_point(|entry| entry.start <= address).checked_sub(1)?;
+        // Behind the end is no one's, though a search by starts finds somebody.
+        (address < self.entries.get(place)?.end).then_some(place)
+    }
+
+    /// The row of an address, by its number.
+    pub fn row(&mut self, address: u64) -> Result<u32, Unusable> {
+        let place = self.place(address).ok_or(Unusable::None)?;
+        self.decoded.resize(self.entries.len(), Decoded::Not);
+        if self.decoded[place] == Decoded::Not {
+            self.decoded[place] = self.decode(self.entries[place]);
+        }
+        let Decoded::Rows(first, end) = self.decoded[place] else { return Err(Unusable::Broken) };
+        let rows = self.rows.all.get(first as usize..end as usize).unwrap_or_default();
+        let within = rows.partition_point(|row| row.start <= address).checked_sub(1);
+        let within = within.filter(|within| rows.get(*within).is_some_and(|row| address < row.end));
+        within.map(|within| first + within as u32).ok_or(Unusable::Broken)
+    }
+
+    pub(super) fn decoded(&self, row: u32) -> Option<&Row> {
+        self.rows.all.get(row as usize)
+    }
+
+    fn decode(&mut self, entry: Entry) -> Decoded {
+        let first = self.rows.all.len();
+        let Some(source) = self.sources.get(usize::from(entry.source)) else {
+            return Decoded::Broken;
+        };
+        let read = if source.is_eh {
+            self.rows.read(&source.eh_frame(), &source.bases, entry)
+        } else {
+            self.rows.read(&source.debug_frame(), &source.bases, entry)
+        };
+        if read.is_none() {
+            self.rows.all.truncate(first);
+            return Decoded::Broken;
+        }
+        Decoded::Rows(first as u32, self.rows.all.len() as u32)
     }
 
     fn add(&mut self, elf: &Elf, contents: Contents, address: Option<u64>) {
@@ -133,37 +227,25 @@ impl Table {
                 _ => Vendor::Default,
             },
         };
-        let place = self.sources.len() as u8;
-        let before = self.entries.len();
-        let read = source.entries(place, &mut self.entries);
+        let (place, before) = (self.sources.len() as u8, self.entries.len());
+        let read = if source.is_eh {
+            source.entries(&source.eh_frame(), place, &mut self.entries)
+        } else {
+            source.entries(&source.debug_frame(), place, &mut self.entries)
+        };
         let more = (self.entries.len() - before) * size_of::<Entry>();
         if !elf.budget().take(more as u64) {
             self.entries.truncate(before);
         }
         if let Err(error) = read {
-            self.fault = Some(format!("{}: {error}", source.name()));
+            let name = if source.is_eh { ".eh_frame" } else { ".debug_frame" };
+            self.fault = Some(format!("{name}: {error}"));
         }
         self.sources.push(source);
     }
 }
 
 impl Source {
-    fn name(&self) -> &'static str {
-        if self.is_eh { ".eh_frame" } else { ".debug_frame" }
-    }
-
-    pub(super) fn bases(&self) -> &BaseAddresses {
-        &self.bases
-    }
-
-    pub(super) fn word(&self) -> u8 {
-        self.word
-    }
-
-    pub(super) fn is_eh(&self) -> bool {
-        self.is_eh
-    }
-
     pub(super) fn eh_frame(&self) -> EhFrame<Slice<'_>> {
         let mut section = EhFrame::new(&self.contents, self.endian);
         section.set_address_size(self.word);
@@ -178,16 +260,8 @@ impl Source {
         section
     }
 
-    fn entries(&self, place: u8, out: &mut Vec<Entry>) -> gimli::Result<()> {
-        if self.is_eh {
-            self.entries_of(&self.eh_frame(), place, out)
-        } else {
-            self.entries_of(&self.debug_frame(), place, out)
-        }
-    }
-
     /// A file has a handful of common entries and thousands of functions: the former are read once.
-    fn entries_of<'a, S: UnwindSection<Slice<'a>>>(
+    fn entries<'a, S: UnwindSection<Slice<'a>>>(
         &self,
         section: &S,
         place: u8,
@@ -219,4 +293,60 @@ impl Source {
         }
         Ok(())
     }
+}
+
+impl Rows {
+    fn read<'a, S: UnwindSection<Slice<'a>>>(
+        &mut self,
+        section: &S,
+        bases: &BaseAddresses,
+        entry: Entry,
+    ) -> Option<()> {
+        let offset = S::Offset::from(entry.offset);
+        let fde = section.fde_from_offset(bases, offset, S::cie_from_offset).ok()?;
+        let returns_by = fde.cie().return_address_register().0;
+        let is_signal = fde.is_signal_trampoline();
+        let mut rows = fde.rows(section, bases, &mut self.context).ok()?;
+        while let Some(row) = rows.next_row().ok()? {
+            let (start, end) = (row.start_address(), row.end_address());
+            if start >= end {
+                continue;
+            }
+            if self.rules > MOST_RULES || self.all.len() > MOST_RULES {
+                return None;
+            }
+            let registers = row.registers();
+            let rules = registers.filter_map(|(of, rule)| rule_of(of.0, rule, returns_by));
+            let rules: Box<[Rule]> = rules.collect();
+            let cfa = match *row.cfa() {
+                CfaRule::RegisterAndOffset { register, offset } => {
+                    Cfa::Register(u8::try_from(register.0).ok()?, offset)
+                }
+                CfaRule::Expression(expression) => Cfa::Expression(expression),
+            };
+            self.rules += rules.len();
+            let source = entry.source;
+            self.all.push(Row { start, end, cfa, rules, returns_by, is_signal, source });
+        }
+        Some(())
+    }
+}
+
+/// A rule that we follow; floating-point registers lead nowhere.
+fn rule_of(register: u16, rule: &RegisterRule<usize>, returns_by: u16) -> Option<Rule> {
+    let number = u8::try_from(register).ok()?;
+    if usize::from(number) >= REGISTERS && register != returns_by {
+        return None;
+    }
+    let what = match *rule {
+        RegisterRule::Undefined => What::Undefined,
+        RegisterRule::Offset(offset) => What::At(offset),
+        RegisterRule::ValOffset(offset) => What::Is(offset),
+        RegisterRule::Register(other) => What::Register(u8::try_from(other.0).ok()?),
+        RegisterRule::Expression(expression) => What::AtExpression(expression),
+        RegisterRule::ValExpression(expression) => What::IsExpression(expression),
+        RegisterRule::Constant(value) => What::Constant(value),
+        _ => return None,
+    };
+    Some(Rule { register: number, what })
 }

@@ -9,11 +9,13 @@
 use super::{AddressSpace, Around, Known, Place};
 use crate::stacks::{
     profile::Cause,
-    resolve::{code::Code, sites::Rules},
+    resolve::code::{Code, Rules},
     unwind::{
         Cpu, End, State,
-        bare::{Call, call_before, interrupted, is_thread_end, is_trampoline, jumps_to},
-        prologue::{Returning, aarch64_frame},
+        bare::{
+            Call, Returning, aarch64_frame, call_before, interrupted, is_thread_end, is_trampoline,
+            jumps_to,
+        },
     },
 };
 
@@ -34,7 +36,6 @@ pub(super) const VDSO: &str = "[vdso]";
 
 const LOST: End = End::Lost(Cause::NoUnwindInfo);
 
-/// The caller's registers.
 pub(super) fn caller(
     known: &mut Known<'_>,
     around: Around<'_>,
