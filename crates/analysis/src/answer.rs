@@ -4,7 +4,6 @@
 //! engineer who reads nothing else: figure, interval, unit, and of which core.
 
 mod profiles;
-mod stages;
 
 use model::{
     run::Run,
@@ -18,7 +17,6 @@ use crate::{
     curve::{Curve, Full, Slope},
     doubt::Level,
     figures::Part,
-    lab::Row,
     quantity::{self, Unit, count, cpu_short},
 };
 
@@ -55,7 +53,7 @@ pub(crate) fn of(run: &Run, analysis: &Analysis) -> Vec<String> {
     let mut sentences = if analysis.lab.asked {
         lab(analysis)
     } else if analysis.stages.asked {
-        stages::of(run, analysis).into_iter().chain(idle(run, analysis)).collect()
+        extremes(run, analysis).into_iter().chain(idle(run, analysis)).collect()
     } else {
         cost(run, analysis)
     };
@@ -85,13 +83,14 @@ const OUR_CORE: &str = "a 500-MIPS core";
 
 fn nothing_valid(analysis: &Analysis) -> String {
     match analysis.invalid.first() {
-        Some(first) => format!(
-            "There is no answer: {} done, none valid. {}: {}.",
-            count(analysis.invalid.len() as u32, "trial"),
-            first.id,
-            first.why
-        ),
-        None => "There is no answer yet: no trial is done.".to_owned(),
+        Some(first) => {
+            let all = match analysis.invalid.len() {
+                1 => "the only trial".to_owned(),
+                all => format!("all {all} trials"),
+            };
+            format!("No result: {all} failed. {}: {}.", first.id, first.why)
+        }
+        None => "No result yet: no trial is done.".to_owned(),
     }
 }
 
@@ -120,6 +119,15 @@ fn cost(run: &Run, analysis: &Analysis) -> Vec<String> {
         .collect()
 }
 
+/// Of many variants the dearest and the cheapest; the tables have the others.
+fn extremes(run: &Run, analysis: &Analysis) -> Vec<String> {
+    let Some((dearest, cheapest)) = analysis.stages.extremes() else { return Vec::new() };
+    let curve = |variant: &str| analysis.curves.iter().find(|curve| curve.variant == variant);
+    let cheapest = Some(&*cheapest.variant).filter(|variant| *variant != dearest.variant);
+    let both = std::iter::once(&*dearest.variant).chain(cheapest).filter_map(curve);
+    both.flat_map(|curve| loaded_sentences(run, analysis, curve)).collect()
+}
+
 fn idle(run: &Run, analysis: &Analysis) -> Vec<String> {
     let idle = analysis.curves.iter().filter(|curve| curve.idle);
     idle.filter_map(|curve| idle_sentence(run, analysis, curve)).collect()
@@ -139,7 +147,7 @@ fn widest_cell<'a>(analysis: &'a Analysis, curve: &Curve) -> Option<&'a Cell> {
 
 fn price(run: &Run, curve: &Curve, cell: &Cell) -> Option<String> {
     Some(format!(
-        "At {}, `{}` ({}) costs {}.",
+        "At {}, `{}` ({}) uses {}.",
         count(cell.clients, "client"),
         curve.variant,
         curve.load.as_deref().unwrap_or("no load"),
@@ -220,7 +228,7 @@ fn ratio(comparison: &Comparison) -> Option<String> {
     let reported = sum.difference.differs_from_zero();
     Some(if reported {
         format!(
-            "At {} `{}` costs {} times what `{}` does.",
+            "At {} `{}` uses {} times the CPU of `{}`.",
             count(comparison.clients, "client"),
             comparison.variant,
             Unit::ONE.with_interval(ratio),
@@ -264,8 +272,7 @@ fn idle_sentence(run: &Run, analysis: &Analysis, curve: &Curve) -> Option<String
 
 fn lab(analysis: &Analysis) -> Vec<String> {
     let modes = [Mode::Counted, Mode::RealTime];
-    let summaries = modes.into_iter().filter_map(|mode| lab_summary(analysis, mode));
-    summaries.chain(analysis.lab.rows.iter().map(lab_sentence)).collect()
+    modes.into_iter().filter_map(|mode| lab_summary(analysis, mode)).collect()
 }
 
 /// The worst of a mode's rows: what may be claimed of any of them.
@@ -287,36 +294,4 @@ fn lab_summary(analysis: &Analysis, mode: Mode) -> Option<String> {
         "{mode} trials repeat to {} (the largest coefficient of variation){shift}.",
         quantity::percent(spread),
     ))
-}
-
-fn lab_sentence(row: &Row) -> String {
-    let agree = match (row.bit_exact, row.sum.cv) {
-        (true, _) => format!("all {} agree exactly, in every counter", count(row.sum.n, "trial")),
-        (false, Some(cv)) => format!(
-            "{} have a coefficient of variation of {} ({} different results)",
-            count(row.sum.n, "trial"),
-            quantity::percent(cv),
-            row.distinct
-        ),
-        (false, None) => "one trial, so nothing is known of its spread".to_owned(),
-    };
-    let shift = match (&row.shift, &row.against) {
-        (Some(shift), Some(against)) => {
-            format!(
-                "; the mean is {} from that of `{against}`",
-                quantity::signed_percent(shift.mean)
-            )
-        }
-        _ => String::new(),
-    };
-    let speed = row.speed.map_or(String::new(), |speed| {
-        format!("; {} × real time", quantity::number(speed.mean, None))
-    });
-    format!(
-        "`{}` ({}, {}, host load: {}): {agree}{shift}{speed}.",
-        row.variant,
-        row.mode.name(),
-        count(row.clients, "client"),
-        host_load_name(row.host_load)
-    )
 }

@@ -60,19 +60,34 @@ pub(crate) fn briefly(us_per_second: f64) -> String {
     format!("{} {}", quantity::rounded(unit.scale(us_per_second)), unit.name)
 }
 
-/// How one side is to the other: `24 times less than`, `1.2 times as much as`, `as much as` within a hundredth; `None`
-/// where either is nothing, which is so many times nothing.
-pub(crate) fn times(after: f64, before: f64) -> Option<String> {
-    const ALIKE: f64 = 0.01;
-    if after <= 0.0 || before <= 0.0 {
-        return None;
-    }
-    let ratio = after / before;
-    Some(if (ratio - 1.0).abs() < ALIKE {
-        "as much as".to_owned()
-    } else if ratio < 1.0 {
-        format!("{} times less than", quantity::rounded(ratio.recip()))
-    } else {
-        format!("{} times as much as", quantity::rounded(ratio))
+/// Compares two costs: `43 % less CPU than`, `1/24 of the CPU of`, `as much CPU as` within a hundredth; `None` where either
+/// is nothing.
+pub(crate) fn against(after: f64, before: f64, what: &str) -> Option<String> {
+    let is_known = after > 0.0 && before > 0.0;
+    let percent = |share: f64| quantity::rounded(100.0 * share);
+    is_known.then(|| match after / before {
+        ratio if ratio < 0.1 => format!("1/{:.0} of the {what} of", ratio.recip()),
+        ratio if ratio < 0.99 => format!("{} % less {what} than", percent(1.0 - ratio)),
+        ratio if ratio <= 1.01 => format!("as much {what} as"),
+        ratio if ratio < 2.0 => format!("{} % more {what} than", percent(ratio - 1.0)),
+        ratio => format!("{} times the {what} of", quantity::rounded(ratio)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn two_costs_are_compared_as_one_can_say_aloud() {
+        let cases = [
+            (3.7, 6.5, "43 % less CPU than"),
+            (1.0, 24.0, "1/24 of the CPU of"),
+            (100.5, 100.0, "as much CPU as"),
+            (1.2, 1.0, "20 % more CPU than"),
+            (80.0, 1.0, "80 times the CPU of"),
+        ];
+        for (after, before, said) in cases {
+            assert_eq!(super::against(after, before, "CPU").as_deref(), Some(said));
+        }
+        assert_eq!(super::against(0.0, 1.0, "CPU"), None);
+    }
 }

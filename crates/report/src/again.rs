@@ -4,6 +4,7 @@
 //! for the run's folder, which has the study file as it was given.
 
 use model::{
+    completion,
     run::{LabIdentity, Run},
     verdict::{Difference, Expect, Pairs, Versus},
 };
@@ -121,8 +122,26 @@ fn compare(run: &Run, versus: &Versus) -> String {
     words.join(" ")
 }
 
+/// The command of a completion run. Of a comparison every word is said that decides what is compared, whether or not it
+/// was said then: the defaults may be others by the time somebody types it.
+pub(crate) fn completion(run: &completion::Run) -> String {
+    let (study, shape) = (&run.study, &run.study.completion);
+    let Some(versus) = &shape.versus else { return whole(&run.overrides) };
+    let mut words = vec!["headroom compare study.toml".to_owned(), versus.base.name().to_owned()];
+    words.push(versus.variant.map_or("--a-a", |variant| variant.name()).to_owned());
+    words.extend(study.places.first().map(|place| format!("--place {}", quoted(&place.name))));
+    if let Some(load) = study.loads.first() {
+        words.push(format!("--load {}", quoted(&load.name)));
+        words.extend(load.rates.first().map(|rate| format!("--rate {rate}")));
+    }
+    words.push(format!("--pairs {} --window {}", shape.blocks, shape.window));
+    words.extend(shape.margin.map(|margin| format!("--margin {margin}")));
+    words.extend(shape.expect.map(|expect| format!("--expect {}", expect.name())));
+    words.join(" ")
+}
+
 /// A word as a shell takes it.
-pub(crate) fn quoted(word: &str) -> String {
+fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:+@%,=".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
@@ -132,7 +151,8 @@ pub(crate) fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use analysis::fixture;
+    use analysis::{completion::test_data, fixture};
+    use model::completion::Strategy;
 
     use super::*;
 
@@ -188,5 +208,29 @@ mod tests {
         );
         let changed = same(&run).into_iter().find(|fact| fact.name.starts_with("Changed"));
         assert_eq!(changed.map(|fact| fact.value), Some("peers = 3".to_owned()));
+    }
+
+    #[test]
+    fn a_comparison_is_made_again_as_one_and_a_whole_study_as_a_whole() {
+        let mut run = test_data::run();
+        assert_eq!(self::completion(&run), "headroom run study.toml");
+        run.overrides =
+            ["cell = [1, 3]", "window = 5s", "variants = busy, event"].map(str::to_owned).to_vec();
+        let changed =
+            "headroom run study.toml --cell 1,3 --window 5s --variant busy --variant event";
+        assert_eq!(self::completion(&run), changed);
+        let shape = &mut run.study.completion;
+        shape.versus =
+            Some(completion::Versus { base: Strategy::Busy, variant: Some(Strategy::Event) });
+        run.study.loads.remove(0);
+        run.study.loads[0].name = "full frames".to_owned();
+        let plain = "headroom compare study.toml busy event --place ap --load 'full frames' --rate 440 --pairs 6 --window 2s";
+        assert_eq!(self::completion(&run), plain);
+        let shape = &mut run.study.completion;
+        (shape.expect, shape.margin) = (Some(Expect::Same), Some("0.5%".parse().unwrap()));
+        assert_eq!(self::completion(&run), format!("{plain} --margin 0.5% --expect same"));
+        run.study.completion.versus =
+            Some(completion::Versus { base: Strategy::Busy, variant: None });
+        assert!(self::completion(&run).contains(" busy --a-a --place ap "));
     }
 }

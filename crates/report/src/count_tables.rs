@@ -4,22 +4,17 @@
 
 use analysis::{
     Estimate,
-    profiles::{Census, CensusGroup, CountFigures, OwnCounter},
+    profiles::{CountFigures, OwnCounter},
     quantity::{self, ABSENT, Unit},
 };
-use askama::Template;
-use model::plural::count;
 
-use crate::{
-    profile_tables::mean,
-    table::{Rows, Table},
-};
+use crate::table::{Rows, Table};
 
 /// Calls of functions by variant and clients.
 pub(crate) fn counts(counts: &[CountFigures]) -> Table {
     counts_from(counts)
-        .number("calls", "a second", |each| mean(Unit::ONE, Some(&each.per_second)))
-        .number("calls", "a client and second", |each| mean(Unit::ONE, each.per_client.as_ref()))
+        .mean(["calls", "a second"], Unit::ONE, |each| Some(each.per_second))
+        .mean(["calls", "a client and second"], Unit::ONE, |each| each.per_client)
         .text("calls for each call of", "", |each| match &each.per_call {
             Some((name, ratio)) => format!("{name}: {}", Unit::ONE.mean(ratio)),
             None => ABSENT.to_owned(),
@@ -34,8 +29,8 @@ pub(crate) fn counts(counts: &[CountFigures]) -> Table {
 /// The short form, for a terminal.
 pub(crate) fn counts_short(counts: &[CountFigures]) -> Table {
     counts_from(counts)
-        .number("a second", "", |each| mean(Unit::ONE, Some(&each.per_second)))
-        .number("a client", "and second", |each| mean(Unit::ONE, each.per_client.as_ref()))
+        .mean(["a second", ""], Unit::ONE, |each| Some(each.per_second))
+        .mean(["a client", "and second"], Unit::ONE, |each| each.per_client)
         .text("probed", "", |each| probed(each))
         .table()
 }
@@ -92,99 +87,26 @@ fn risen(rose: f64) -> String {
     if rose.fract() == 0.0 { format!("{rose:.0}") } else { quantity::number(rose, None) }
 }
 
-/// How long calls took, with a small picture of each group's durations.
-#[derive(Template)]
-#[template(path = "census.html")]
-pub(crate) struct Durations {
-    /// The buckets' common range, as words.
-    from: String,
-    to: String,
-    rows: Vec<Duration>,
-}
-
-/// The calls of one function with one argument.
-struct Duration {
-    name: String,
-    variant: String,
-    clients: u32,
-    argument: String,
-    calls: u64,
-    unpaired: u64,
-    total: String,
-    quantiles: [String; 5],
-    bars: Vec<Bar>,
-}
-
-/// One bucket, in per cent of the picture.
-struct Bar {
-    x: String,
-    width: String,
-    height: String,
-    y: String,
-    said: String,
-}
-
-impl Durations {
-    /// One row for each group of each census.
-    pub(crate) fn of(counts: &[CountFigures]) -> Self {
-        let all = || counts.iter().filter_map(|each| Some((each, each.census.as_ref()?)));
-        let filled = || {
-            let groups = all().flat_map(|(_, census)| &census.groups);
-            groups.flat_map(|group| {
-                group.histogram.iter().enumerate().filter(|(_, calls)| **calls > 0)
-            })
-        };
-        let first = filled().map(|(place, _)| place).min().unwrap_or(0);
-        let last = filled().map(|(place, _)| place).max().unwrap_or(first);
-        let rows = all()
-            .flat_map(|(each, census)| {
-                census.groups.iter().map(move |group| row(each, census, group, [first, last]))
-            })
-            .collect();
-        Self {
-            from: duration(2f64.powi(first as i32)),
-            to: duration(2f64.powi(last as i32 + 1)),
-            rows,
-        }
-    }
-
-    /// Whether no durations were asked for.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-}
-
-fn row(each: &CountFigures, census: &Census, group: &CensusGroup, range: [usize; 2]) -> Duration {
-    Duration {
-        name: each.name.clone(),
-        variant: each.variant.clone(),
-        clients: each.clients,
-        argument: group.argument.map_or(ABSENT.to_owned(), |argument| argument.to_string()),
-        calls: group.calls,
-        unpaired: census.unpaired,
-        total: duration(group.total_ns as f64),
-        quantiles: group.quantiles_ns.map(|ns| duration(ns as f64)),
-        bars: bars(group, range),
-    }
-}
-
-fn bars(group: &CensusGroup, [first, last]: [usize; 2]) -> Vec<Bar> {
-    let most = group.histogram.iter().copied().max().unwrap_or(0).max(1) as f64;
-    let wide = 100.0 / (last - first + 1) as f64;
-    let buckets = group.histogram.iter().enumerate().filter(|(_, calls)| **calls > 0);
-    buckets
-        .map(|(place, calls)| {
-            let height = *calls as f64 / most * 100.0;
-            let [from, to] = [place, place + 1].map(|place| duration(2f64.powi(place as i32)));
-            Bar {
-                x: format!("{:.2}", (place.saturating_sub(first)) as f64 * wide),
-                width: format!("{:.2}", wide * 0.86),
-                height: format!("{height:.1}"),
-                y: format!("{:.1}", 100.0 - height),
-                said: format!("{from} to {to}: {calls}", calls = count(calls, "call")),
-            }
+/// How long calls took, by argument.
+pub(crate) fn durations(counts: &[CountFigures]) -> Table {
+    let all = counts.iter().filter_map(|each| Some((each, each.census.as_ref()?)));
+    let rows = all.flat_map(|(each, census)| {
+        census.groups.iter().map(move |group| (each, census.unpaired, group))
+    });
+    let mut table = Table::of("How long calls took, by argument; wall time", rows)
+        .head("function", "", |(each, ..)| each.name.clone())
+        .text("variant", "", |(each, ..)| each.variant.clone())
+        .number("clients", "", |(each, ..)| each.clients.to_string())
+        .number("argument", "", |(.., group)| {
+            group.argument.map_or(ABSENT.to_owned(), |argument| argument.to_string())
         })
-        .collect()
+        .number("calls", "both ends seen", |(.., group)| group.calls.to_string())
+        .number("unpaired", "of the function", |(_, unpaired, _)| unpaired.to_string())
+        .number("in them", "", |(.., group)| duration(group.total_ns as f64));
+    for (at, quantile) in ["least", "50 %", "90 %", "99 %", "most"].into_iter().enumerate() {
+        table = table.number(quantile, "", |(.., group)| duration(group.quantiles_ns[at] as f64));
+    }
+    table.table()
 }
 
 /// A duration with three digits: `12.3 µs`.

@@ -9,7 +9,7 @@ use analysis::{
 use askama::Template;
 
 use crate::{
-    count_tables::{self, Durations},
+    count_tables,
     flames::{self, Flames, named},
     profile_tables, prose,
 };
@@ -21,8 +21,6 @@ pub(crate) struct Material<'a> {
     pub(crate) counts: &'a [CountFigures],
     pub(crate) own_counters: &'a [OwnCounter],
     pub(crate) doubts: &'a [Doubt],
-    /// Whether the section stands unfolded: it is what was asked.
-    pub(crate) open: bool,
 }
 
 impl<'a> Material<'a> {
@@ -33,7 +31,6 @@ impl<'a> Material<'a> {
             counts: &analysis.counts,
             own_counters: &analysis.own_counters,
             doubts: &analysis.doubts,
-            open: !analysis.asks_for_cpu() && analysis.pauses.is_empty(),
         }
     }
 
@@ -58,7 +55,6 @@ const UNFOLDED: usize = 20;
 #[derive(Template)]
 #[template(path = "cpu.html")]
 struct Section {
-    open: bool,
     doubts: Vec<String>,
     flames: Option<Flames>,
     changes: Vec<Folded>,
@@ -95,28 +91,26 @@ fn said(doubt: &Doubt) -> String {
 
 impl Section {
     fn of(material: &Material<'_>) -> Self {
-        let Material { profiles, differences, counts, own_counters, doubts, open } = material;
-        let durations = Durations::of(counts);
+        let Material { profiles, differences, counts, own_counters, doubts } = material;
         let has_flames = profiles.iter().any(flames::is_seen) || !differences.is_empty();
         Self {
-            open: *open,
             doubts: doubts.iter().filter(|one| is_shown(one)).map(said).collect(),
             flames: has_flames.then(|| Flames::of(profiles, differences)),
             changes: changes(differences),
             functions: functions(profiles),
-            waiting: profile_tables::waiting(profiles).html_or_nothing(),
-            charged: profile_tables::charged(profiles).html_or_nothing(),
+            waiting: profile_tables::waiting(profiles).html(),
+            charged: profile_tables::charged(profiles).html(),
             explained: profiles
                 .iter()
                 .map(|profile| prose::html(&profile_tables::explained(profile)))
                 .collect(),
-            unknown: profile_tables::unknown(profiles).html_or_nothing(),
-            modules: profile_tables::modules(profiles).html_or_nothing(),
+            unknown: profile_tables::unknown(profiles).html(),
+            modules: profile_tables::modules(profiles).html(),
             scopes: profile_tables::scopes(profiles),
-            captures: profile_tables::captures(profiles).html_or_nothing(),
-            counts: count_tables::counts(counts).html_or_nothing(),
-            durations: if durations.is_empty() { String::new() } else { durations.to_string() },
-            own_counters: count_tables::own_counters(own_counters).html_or_nothing(),
+            captures: profile_tables::captures(profiles).html(),
+            counts: count_tables::counts(counts).html(),
+            durations: count_tables::durations(counts).html(),
+            own_counters: count_tables::own_counters(own_counters).html(),
         }
     }
 }
@@ -126,8 +120,8 @@ fn changes(differences: &[Difference]) -> Vec<Folded> {
     let first = flames::largest_change(differences);
     let folded = |(at, difference): (usize, &Difference)| Folded {
         name: format!("Changes, {}", flames::label(difference)),
-        table: profile_tables::elided(difference).html_or_nothing()
-            + &profile_tables::changes(difference).html_or_nothing(),
+        table: profile_tables::elided(difference).html()
+            + &profile_tables::changes(difference).html(),
         open: first == Some(at) && difference.functions.len() <= UNFOLDED,
     };
     let all = differences.iter().enumerate().map(folded);
@@ -139,7 +133,7 @@ fn functions(profiles: &[ProfileFigures]) -> Vec<Folded> {
     let first = flames::main_profile(profiles);
     let folded = |(at, profile): (usize, &ProfileFigures)| Folded {
         name: format!("Functions of {}", named(profile)),
-        table: profile_tables::functions(profile).html_or_nothing(),
+        table: profile_tables::functions(profile).html(),
         open: first == Some(at) && profile.functions.len() <= UNFOLDED,
     };
     let all = profiles.iter().enumerate().map(folded);

@@ -1,11 +1,10 @@
 //! The section “Fixes”: each comparison that was decided, as a card.
 //!
-//! Before and after, the effect with its interval, the pairs as dots, what happens more seldom, and which
-//! parts of the profile are gone. Every figure is the analysis's.
+//! The effect with its interval, before and after, the pairs as dots, and what happens more seldom. Every figure is the
+//! analysis's; which parts of the profile are gone is in the table of changes.
 
 use analysis::{
     Analysis, Estimate, Part,
-    profiles::{Difference, FunctionChange},
     quantity::{self, ABSENT, Unit},
     verdicts::{Basis, Deferred, Events, Finding, InState, Judgement, RateChange},
 };
@@ -14,21 +13,15 @@ use model::plural::count;
 use model::run::Run;
 
 use crate::{
+    drawing::pairs,
     overall::bare,
-    pair_chart, prose,
-    signed::{of_estimate, with_interval},
+    prose::{self, signed, signed_whole},
     table::{Rows, Table},
     tables,
 };
 
 /// So many cards stand open; more begin folded, below the table that has them all.
 const STAND_OPEN: usize = 4;
-/// With at least this share of the whole a function is in every stack: it shrinks with what it calls, and
-/// says nothing of its own.
-const TRUNK: f64 = 0.999;
-/// Functions of one kind that a card lists; the table of changes has all.
-const MOST_SLICES: usize = 6;
-
 /// A name and its value.
 struct Figure {
     name: &'static str,
@@ -43,9 +36,6 @@ struct Card {
     finding: &'static str,
     sentence: String,
     open: bool,
-    whose: String,
-    /// Lengths of the two bars, per cent of the dearer one, and what stands alongside them.
-    sides: Vec<Side>,
     chart: String,
     figures: Vec<Figure>,
     strangers: Vec<String>,
@@ -54,33 +44,14 @@ struct Card {
     parts: String,
     ran: String,
     rates: String,
-    slices: String,
-}
-
-struct Side {
-    name: String,
-    percent: String,
-    figure: String,
 }
 
 #[derive(Template)]
 #[template(path = "fixes.html")]
 struct Section {
-    /// Whether it stands unfolded: it is what was asked.
-    open: bool,
     /// Empty with one comparison: its card says it all.
     table: String,
     cards: Vec<Card>,
-    heading: &'static str,
-}
-
-/// The section's heading.
-pub(crate) fn heading(run: &Run) -> &'static str {
-    if run.versus.is_some() {
-        "Comparison: what was decided"
-    } else {
-        "Fixes: each against its base"
-    }
 }
 
 /// The section as HTML; empty where nothing was compared.
@@ -94,9 +65,9 @@ pub(crate) fn html(run: &Run, analysis: &Analysis) -> askama::Result<String> {
         return Ok(String::new());
     }
     let cards = judgements.iter().enumerate();
-    let cards = cards.map(|(at, each)| card(run, analysis, at, each)).collect();
+    let cards: Vec<Card> = cards.map(|(at, each)| card(run, analysis, at, each)).collect();
     let table = if judgements.len() > 1 { overview(run, analysis).html() } else { String::new() };
-    Section { open: run.versus.is_some(), table, cards, heading: heading(run) }.render()
+    Section { table, cards }.render()
 }
 
 /// What was found, as a word.
@@ -121,20 +92,24 @@ fn overview(run: &Run, analysis: &Analysis) -> Table {
         .text("against", "", |each| each.base.clone())
         .number("clients", "", |each| each.clients.to_string())
         .text("CPU of", "", |each| whose(run, each))
-        .number("before", &name, |each| tables::mean(unit, each.before.as_ref()))
-        .number("after", &name, |each| tables::mean(unit, each.after.as_ref()))
+        .mean(["before", &name], unit, |each| each.before)
+        .mean(["after", &name], unit, |each| each.after)
         .number("effect", "%", |each| {
             each.relative
                 .as_ref()
-                .map_or(ABSENT.to_owned(), |effect| of_estimate(Unit::PER_CENT, effect))
+                .map_or(ABSENT.to_owned(), |effect| signed(Unit::PER_CENT, effect))
         })
-        .quiet("interval", "%", |each| tables::bracket(Unit::PER_CENT, each.relative.as_ref()))
+        .quiet("interval", "%", |each| bracket(each.relative))
         .number("p", "exact", |each| probability(each.p))
         .number("detectable", "%", |each| tables::percent(each.detectable))
         .number("pairs", "", |each| each.pairs.to_string())
         .text("found", "", |each| finding(each.finding).to_owned())
         .text("verdict", "", |each| each.verdict.name().to_owned())
         .table()
+}
+
+fn bracket(effect: Option<Estimate>) -> String {
+    effect.map_or(ABSENT.to_owned(), |effect| Unit::PER_CENT.bracket(&effect))
 }
 
 fn probability(p: Option<f64>) -> String {
@@ -156,17 +131,12 @@ fn total(analysis: &Analysis, judgement: &Judgement) -> Option<Figure> {
     let (before, after) = (sum(&judgement.base)?, sum(&judgement.variant)?);
     let [before, after] = [before, after].map(|sum| format!("{}/s", quantity::cpu(&sum)));
     let relative = judgement.together.and_then(|together| together.relative);
-    let relative = relative.map(|effect| format!(", {}", with_interval(Unit::PER_CENT, &effect)));
+    let relative = relative.map(|effect| format!(", {}", signed_whole(Unit::PER_CENT, &effect)));
     let value = format!("{before} → {after}{}", relative.unwrap_or_default());
     (judgement.part == Part::Subject).then_some(Figure { name: "With load and others", value })
 }
 
 fn card(run: &Run, analysis: &Analysis, at: usize, judgement: &Judgement) -> Card {
-    let difference = analysis.differences.iter().find(|difference| {
-        difference.before == judgement.base
-            && difference.after == judgement.variant
-            && difference.clients == Some(judgement.clients)
-    });
     Card {
         id: format!("fix-{at}"),
         title: format!(
@@ -179,42 +149,32 @@ fn card(run: &Run, analysis: &Analysis, at: usize, judgement: &Judgement) -> Car
         finding: finding(judgement.finding),
         sentence: prose::html(bare(&judgement.sentence)),
         open: analysis.judgements.len() <= STAND_OPEN,
-        whose: whose(run, judgement),
-        sides: sides(judgement),
-        chart: pair_chart::draw(judgement),
-        figures: figures(judgement).into_iter().chain(total(analysis, judgement)).collect(),
+        chart: pairs::draw(judgement),
+        figures: figures(run, judgement).into_iter().chain(total(analysis, judgement)).collect(),
         strangers: judgement.strangers.clone(),
-        states: states(judgement).html_or_nothing(),
-        parts: parts(judgement).html_or_nothing(),
-        ran: ran(judgement).html_or_nothing(),
-        rates: rates(&judgement.rates).html_or_nothing(),
-        slices: difference.map_or(String::new(), |difference| slices(difference).html_or_nothing()),
+        states: states(judgement).html(),
+        parts: parts(judgement).html(),
+        ran: ran(judgement).html(),
+        rates: rates(&judgement.rates).html(),
     }
 }
 
-/// Two bars on one scale.
-fn sides(judgement: &Judgement) -> Vec<Side> {
-    let (Some(before), Some(after)) = (judgement.before, judgement.after) else {
-        return Vec::new();
-    };
-    let most = before.mean.max(after.mean).max(f64::MIN_POSITIVE);
-    let side = |name: &str, cpu: &Estimate| Side {
-        name: name.to_owned(),
-        percent: format!("{:.2}", cpu.mean / most * 100.0),
-        figure: format!("{}/s, {} % of a core", quantity::cpu(cpu), quantity::percent_of_core(cpu)),
-    };
-    vec![side(&judgement.base, &before), side(&judgement.variant, &after)]
-}
-
-fn figures(judgement: &Judgement) -> Vec<Figure> {
+fn figures(run: &Run, judgement: &Judgement) -> Vec<Figure> {
     let unit = quantity::cpu_unit(judgement.absolute.map_or(0.0, |effect| effect.mean));
     let cpu = |effect: &Estimate, of: &str| {
-        let text = with_interval(unit, effect);
+        let text = signed_whole(unit, effect);
         format!("{}{of}", text.replacen(unit.name, &format!("{}/s", unit.name), 1))
     };
     let level = quantity::percent(1.0 - judgement.level);
+    let side = |side: Option<Estimate>| {
+        let share = |side: &Estimate| quantity::percent_of_core(side);
+        side.map(|side| format!("{}/s, {} % of a core", quantity::cpu(&side), share(&side)))
+    };
     let all = [
-        ("Effect", judgement.relative.as_ref().map(|effect| with_interval(Unit::PER_CENT, effect))),
+        ("Effect", judgement.relative.as_ref().map(|effect| signed_whole(Unit::PER_CENT, effect))),
+        ("CPU of", judgement.before.map(|_| whose(run, judgement))),
+        ("Before", side(judgement.before)),
+        ("After", side(judgement.after)),
         ("Absolute", judgement.absolute.as_ref().map(|effect| cpu(effect, ""))),
         ("For each client", judgement.per_client.as_ref().map(per_client)),
         ("p, exact, two-sided", judgement.p.map(|p| probability(Some(p)))),
@@ -225,7 +185,7 @@ fn figures(judgement: &Judgement) -> Vec<Figure> {
         ("Pairs it would take", judgement.pairs_needed.map(|pairs| format!("about {pairs}"))),
         ("Means are compared", judgement.means_because().map(str::to_owned)),
         ("Replies", judgement.witness.as_ref().map(|found| found.sentence.clone())),
-        ("Put off until after the window", judgement.deferred.as_ref().map(put_off)),
+        ("Work done after the window", judgement.deferred.as_ref().map(put_off)),
         ("Asked", Some(judgement.expect.name().to_owned())),
         ("Intervals", Some(format!("at {level}"))),
     ];
@@ -248,7 +208,7 @@ fn put_off(deferred: &Deferred) -> String {
 }
 
 fn per_client(effect: &Estimate) -> String {
-    with_interval(Unit::MICROS, effect).replacen("µs", "µs/s", 1)
+    signed_whole(Unit::MICROS, effect).replacen("µs", "µs/s", 1)
 }
 
 fn pairs(judgement: &Judgement) -> String {
@@ -284,10 +244,8 @@ pub(crate) fn parts(judgement: &Judgement) -> Table {
     let unit = quantity::cpu_unit(most.map(f64::abs).fold(0.0, f64::max));
     Table::of("Steady cost and rare events: what the sides differ by", rows)
         .head("part", "", |(name, ..)| (*name).to_owned())
-        .number("difference", &format!("{}/s", unit.name), |(_, part, _)| of_estimate(unit, part))
-        .quiet("interval", &format!("{}/s", unit.name), |(_, part, _)| {
-            tables::bracket(unit, Some(part))
-        })
+        .number("difference", &format!("{}/s", unit.name), |(_, part, _)| signed(unit, part))
+        .quiet("interval", &format!("{}/s", unit.name), |(_, part, _)| unit.bracket(part))
         .text("periods with an event", &judgement.base, |(_, _, [base, _])| base.clone())
         .text("", &judgement.variant, |(_, _, [_, variant])| variant.clone())
         .text("decides", "", |(name, ..)| if *name == decides { "yes" } else { "" }.to_owned())
@@ -315,14 +273,14 @@ fn in_states(judgement: &Judgement) -> Rows<&InState> {
     let name = format!("{}/s", unit.name);
     let effect = |each: &&InState| {
         let effect = each.relative.as_ref();
-        effect.map_or(ABSENT.to_owned(), |effect| of_estimate(Unit::PER_CENT, effect))
+        effect.map_or(ABSENT.to_owned(), |effect| signed(Unit::PER_CENT, effect))
     };
     Table::of("The same comparison in each state", states)
         .head("state", "", |each| each.state.clone())
-        .number("before", &name, |each| tables::mean(unit, each.before.as_ref()))
-        .number("after", &name, |each| tables::mean(unit, each.after.as_ref()))
+        .mean(["before", &name], unit, |each| each.before)
+        .mean(["after", &name], unit, |each| each.after)
         .number("effect", "%", effect)
-        .quiet("interval", "%", |each| tables::bracket(Unit::PER_CENT, each.relative.as_ref()))
+        .quiet("interval", "%", |each| bracket(each.relative))
         .number("pairs", "", |each| each.pairs.to_string())
         .text("found", "", |each| finding(each.finding).to_owned())
         .text("verdict", "", |each| each.verdict.name().to_owned())
@@ -350,41 +308,4 @@ fn rates(rates: &[RateChange]) -> Table {
 
 fn often(per_second: f64) -> String {
     if per_second == 0.0 { "0".to_owned() } else { quantity::number(per_second, None) }
-}
-
-/// Whether a change is of a kind.
-type IsKind<'a> = &'a dyn Fn(&FunctionChange) -> bool;
-
-/// Parts of the profile that vanished, shrank or grew, as far as repetitions tell them apart.
-fn slices(difference: &Difference) -> Table {
-    let sizes = difference.functions.iter().map(|each| each.before.max(each.after));
-    let unit = quantity::cpu_unit(sizes.fold(0.0, f64::max));
-    let name = format!("{}/s", unit.name);
-    let whole = difference.totals().map_or(f64::INFINITY, |(before, _)| before);
-    let is_gone = |each: &FunctionChange| each.after == 0.0;
-    let is_new = |each: &FunctionChange| each.before == 0.0;
-    let kinds: [(&str, IsKind<'_>); 4] = [
-        ("vanished", &is_gone),
-        ("shrank", &|each| each.after < each.before && !is_gone(each)),
-        ("new", &is_new),
-        ("grew", &|each| each.after > each.before && !is_new(each)),
-    ];
-    let rows = kinds.into_iter().flat_map(|(word, is_kind)| {
-        let changed = difference
-            .functions
-            .iter()
-            .filter(move |each| each.significant && is_kind(each) && each.before < TRUNK * whole);
-        changed.take(MOST_SLICES).map(move |each| (word, each))
-    });
-    Table::of("Slices of the profile, with all that they call", rows)
-        .head("", "", |(word, _)| (*word).to_owned())
-        .name("function", "", |(_, each)| each.name.clone())
-        .number("before", &name, |(_, each)| cost(unit, each.before))
-        .number("after", &name, |(_, each)| cost(unit, each.after))
-        .text("module", "", |(_, each)| each.module.clone())
-        .table()
-}
-
-fn cost(unit: Unit, us_per_s: f64) -> String {
-    if us_per_s == 0.0 { "0".to_owned() } else { unit.plain(us_per_s) }
 }

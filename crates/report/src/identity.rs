@@ -3,6 +3,7 @@
 //! Hashes prove it; names and versions only help to recognise it. Reads the run and what
 //! the access point said of itself; it judges nothing.
 
+use crate::drawing::svg::escape;
 use model::plural::count;
 use model::{
     facts::Facts,
@@ -17,22 +18,34 @@ pub(crate) struct Fact {
     pub(crate) code: bool,
 }
 
-/// Words of a value that is shown at once, at most.
+/// Words of a value that is shown at once, at most; more are folded.
 const SHOWN: usize = 40;
 
-impl Fact {
-    /// What a long value is folded under: how many things it lists.
-    pub(crate) fn folded(&self) -> Option<String> {
-        let words = self.value.split_whitespace().count();
-        (words > SHOWN).then(|| format!("{words} in all"))
+/// The facts as a list; empty without any.
+pub(crate) fn html(facts: &[Fact]) -> String {
+    if facts.is_empty() {
+        return String::new();
     }
+    let row = |Fact { name, value, code }: &Fact| {
+        let words = value.split_whitespace().count();
+        let text = escape(value);
+        let text = match (words > SHOWN, code) {
+            (true, _) => {
+                format!("<details><summary>{words} in all</summary><code>{text}</code></details>")
+            }
+            (false, true) => format!("<code>{text}</code>"),
+            (false, false) => text,
+        };
+        format!("<div><dt>{}</dt><dd>{text}</dd></div>", escape(name))
+    };
+    format!(r#"<dl class="facts">{}</dl>"#, facts.iter().map(row).collect::<String>())
 }
 
-fn plain(name: &'static str, value: String) -> Fact {
+pub(crate) fn plain(name: &'static str, value: String) -> Fact {
     Fact { name, value, code: false }
 }
 
-fn code(name: &'static str, value: String) -> Fact {
+pub(crate) fn code(name: &'static str, value: String) -> Fact {
     Fact { name, value, code: true }
 }
 

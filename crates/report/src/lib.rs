@@ -12,46 +12,30 @@
 //! - **Readable in any light**: light, dark and print; colour is never the only difference.
 //!
 //! ```text
-//! Analysis + Run ─► tables, identity ─┐
-//!                ├► charts (SVG) ─────┼► page (askama) ─► html
-//!                ├► flames, tables of profiles ─► cpu_section ─┴► recorded ─► profile_html
-//!                └► text (terminal)
+//! Analysis   + Run ─► clients ────┐ sections of
+//! Contention + Run ─► contention ─┼► tables, drawing, flames ─► page (askama) ─► html
+//! Completion + Run ─► completion ─┘        └► text (terminal), markdown
 //! ```
 
 mod again;
-mod bars;
+mod clients;
 pub mod completion;
 pub mod contention;
 mod count_tables;
 mod cpu_section;
-mod curve_chart;
-mod detail_tables;
-mod end_tables;
+mod drawing;
 mod fix_section;
 mod flames;
-mod frame;
 mod identity;
 pub mod index;
 pub mod junit;
-mod lab_chart;
-mod lead;
-mod left_section;
 pub mod markdown;
-mod marks;
 mod overall;
 mod page;
-mod pair_chart;
-mod pause_chart;
 mod profile_tables;
-mod proof_section;
 mod prose;
 mod recorded;
-mod signed;
-mod sparks;
-mod stage_chart;
 mod stage_tables;
-mod steps_section;
-mod svg;
 mod table;
 mod tables;
 pub mod targets;
@@ -64,8 +48,8 @@ use askama::Template;
 use model::{inert, run::Run};
 
 pub use crate::{
-    lead::{Given, Pending},
     overall::{Overall, overall},
+    page::{Given, Pending},
     prose::sentence,
     recorded::{Recorded, profile_html},
 };
@@ -94,7 +78,7 @@ pub fn html<'a>(
     analysis: &'a Analysis,
     given: impl Into<Given<'a>>,
 ) -> Result<String, Error> {
-    rendered(&page::Page::of(run, analysis, given.into())?)
+    clients::html(run, analysis, given.into())
 }
 
 /// A page's HTML. Names, questions and what devices say can hold anything; nothing that acts is left of it, wherever in the

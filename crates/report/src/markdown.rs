@@ -1,10 +1,11 @@
 //! Verdicts as Markdown, for a CI's summary: `$GITHUB_STEP_SUMMARY`, or a comment on a merge request.
 
-use analysis::{Analysis, quantity::count};
+use analysis::{Analysis, headline::Headline, metrics::Target, quantity::count};
 use model::{inert, run::Run, verdict::Verdict};
 
 use crate::{
     overall::overall,
+    table::Table,
     text::sentences,
     verdict_lines::{self, Kind, VerdictLine},
 };
@@ -25,9 +26,7 @@ pub fn summary(run: &Run, analysis: &Analysis) -> String {
     if !analysis.answer.is_empty() {
         text.push('\n');
     }
-    let of = |kinds: &[Kind]| lines.iter().filter(|line| kinds.contains(&line.kind)).collect();
-    text.push_str(&effects(of(&[Kind::Comparison, Kind::Pause])));
-    text.push_str(&gates(of(&[Kind::Gate])));
+    text.push_str(&verdicts(&lines).markdown());
     let (done, planned) = analysis.ledger.trials;
     text + &format!(
         "\n{done} of {}, {} valid, {:.0} s of wall time; image `{}`, study `{}`, headroom {}\n",
@@ -58,32 +57,38 @@ fn word(line: &VerdictLine) -> String {
     }
 }
 
-fn effects(lines: Vec<&VerdictLine>) -> String {
-    if lines.is_empty() {
-        return String::new();
-    }
-    let row = |line: &&VerdictLine| {
-        format!(
-            "| {} | {} | {} | {} |\n",
-            word(line),
-            cell(&line.name),
-            line.effect.as_deref().unwrap_or("–"),
-            cell(&line.sentence)
-        )
-    };
-    let rows: String = lines.iter().map(row).collect();
-    format!("\n| verdict | what | effect, 95 % interval | why |\n| --- | --- | --- | --- |\n{rows}")
+/// Every comparison, pause and gate.
+fn verdicts(lines: &[VerdictLine]) -> Table {
+    Table::of("", lines.iter().filter(|line| line.kind != Kind::Run))
+        .text("verdict", "", |line| word(line))
+        .text("what", "", |line| line.name.clone())
+        .text("effect", "95 % interval", |line| line.effect.clone().unwrap_or("–".to_owned()))
+        .text("why", "", |line| line.sentence.clone())
+        .table()
 }
 
-fn gates(lines: Vec<&VerdictLine>) -> String {
-    if lines.is_empty() {
-        return String::new();
-    }
-    let row = |line: &&VerdictLine| {
-        format!("| {} | {} | {} |\n", word(line), cell(&line.name), cell(&line.sentence))
-    };
-    let rows: String = lines.iter().map(row).collect();
-    format!("\n| verdict | gate | why |\n| --- | --- | --- |\n{rows}")
+/// A run that its limits decide: verdict and question, headline and answer, its figures, its limits.
+pub(crate) fn limited(
+    ((verdict, why), question): ((Verdict, String), &str),
+    (headline, answer): (&Headline, &[String]),
+    figures: Table,
+    targets: &[Target],
+) -> String {
+    let sentences = sentences(headline, answer).into_iter().map(|one| format!("\n- {}", cell(one)));
+    let limits = Table::of("", targets)
+        .text("verdict", "", |target| target.verdict.name().to_owned())
+        .text("limit", "", |target| target.name.clone())
+        .text("by", "", |target| target.limit.clone())
+        .text("found", "", |target| target.found.clone())
+        .table();
+    format!(
+        "## {} {verdict}\n\n{}\n\n{why}\n{}\n{}{}",
+        sign(verdict),
+        cell(question),
+        sentences.collect::<String>(),
+        figures.markdown(),
+        limits.markdown()
+    )
 }
 
 /// Text that stays in its cell, links nowhere and is no HTML; code spans are kept. Whatever Markdown is put together

@@ -100,12 +100,14 @@ fn passed(run: &Run, analysis: &Analysis) -> String {
         (0, None) => {
             let why = match run.study.gates {
                 // Trials of a part of a study: its other limits were left out with what they are on.
-                Some(_) => "None of the study's limits is on what was measured",
-                None => "The study sets no limit",
+                Some(_) => "No limit is on what was measured",
+                None => "No limits are set",
             };
-            format!(
-                "Everything was measured ({trials}, all valid). {why}, so nothing can pass or fail."
-            )
+            let all = match analysis.valid {
+                1 => "The only trial is valid".to_owned(),
+                valid => format!("All {valid} trials are valid"),
+            };
+            format!("{all}. {why}, so there is no pass or fail.")
         }
         (1, None) => format!("The one gate is kept: {}", stopped(&kept[0].sentence)),
         (gates, None) => format!("All {gates} gates are kept ({trials}, all valid)."),
@@ -188,7 +190,7 @@ mod tests {
         run.study.gates = None;
         let found = overall(&run, &analyse(&run, &fixture::trials(&run)));
         assert_eq!(found.verdict, Verdict::Measured);
-        assert!(found.sentence.contains("The study sets no limit"), "{}", found.sentence);
+        assert!(found.sentence.contains("No limits are set"), "{}", found.sentence);
     }
 
     #[test]
@@ -197,8 +199,7 @@ mod tests {
         run.study.gates = Some(model::study::Gates::default());
         let found = overall(&run, &analyse(&run, &fixture::trials(&run)));
         assert_eq!(found.verdict, Verdict::Measured);
-        let why =
-            "None of the study's limits is on what was measured, so nothing can pass or fail.";
+        let why = "No limit is on what was measured, so there is no pass or fail.";
         assert!(found.sentence.ends_with(why), "{}", found.sentence);
     }
 }

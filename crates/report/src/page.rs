@@ -1,290 +1,274 @@
-//! The page: what stands where. The words and pictures come from the other modules.
+//! One page for every kind of run: the first screen, then a list of sections.
 //!
-//! Sections that have nothing to say are left out by the template.
+//! The navigation and the headings are made of the same titles. While a run goes on the page says what is still to
+//! come, calls nothing decided that is not, and asks for itself again.
 
-use analysis::{Analysis, Doubt, InvalidTrial, Level, core_of, quantity::count};
+use analysis::{
+    headline::Headline,
+    metrics::{self, Target},
+    quantity::count,
+};
 use askama::Template;
-use model::{run::Run, study::Mode};
+use model::{contention::Machine, run::Run, study::Mode, verdict::Verdict};
 
 use crate::{
-    again,
-    bars::Bars,
-    cpu_section::{self, Material},
-    curve_chart, detail_tables, end_tables, fix_section, frame,
+    Error,
     identity::{self, Fact},
-    lab_chart,
-    lead::{self, Given, Pending, Screen},
-    left_section,
-    overall::overall,
-    proof_section, prose,
-    sparks::Sparks,
-    stage_chart, stage_tables, steps_section, tables,
+    prose::{self, folded, list, note},
+    table::Table,
 };
 
-/// Everything that the template shows.
+/// What is known of a run that goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// Trials that are on disk, and those of the plan.
+    pub trials: (u32, u32),
+    /// What is still to come, as `18 that count calls`.
+    pub to_come: Vec<String>,
+    /// How long that takes, as `about 6 minutes`; `None` while no one can tell.
+    pub left: Option<String>,
+}
+
+/// What a page is given besides run and analysis.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a> {
+    /// The study file, shown verbatim.
+    pub study_toml: &'a str,
+    /// While the run goes on.
+    pub pending: Option<&'a Pending>,
+}
+
+impl<'a, T: AsRef<str> + ?Sized> From<&'a T> for Given<'a> {
+    fn from(study_toml: &'a T) -> Self {
+        Self { study_toml: study_toml.as_ref(), pending: None }
+    }
+}
+
+/// A part of the page below the first screen.
+pub(crate) struct Section {
+    pub(crate) id: &'static str,
+    /// What the navigation and the heading call it.
+    pub(crate) title: &'static str,
+    /// Empty: there is no such section.
+    pub(crate) html: String,
+    pub(crate) open: bool,
+}
+
+impl Section {
+    pub(crate) fn new(id: &'static str, title: &'static str, html: String) -> Self {
+        Self { id, title, html, open: false }
+    }
+
+    pub(crate) fn opened(self, open: bool) -> Self {
+        Self { open, ..self }
+    }
+}
+
+/// What a page shows of a run.
+pub(crate) struct View<'a> {
+    pub(crate) study: &'a str,
+    pub(crate) began_unix: u64,
+    pub(crate) headroom: &'a str,
+    pub(crate) question: &'a str,
+    pub(crate) headline: &'a Headline,
+    /// The run's verdict, and why in a sentence.
+    pub(crate) overall: (Verdict, String),
+    pub(crate) status: Vec<String>,
+    /// Doubts about what the picture shows, as HTML.
+    pub(crate) doubts: Vec<String>,
+    /// Doubts of the whole run; `None` where the page has no list of them.
+    pub(crate) all_doubts: Option<usize>,
+    /// The command that makes the run again.
+    pub(crate) command: String,
+    pub(crate) given: Given<'a>,
+    pub(crate) sections: Vec<Section>,
+}
+
+struct Side<'a> {
+    name: &'a str,
+    about: Option<&'a str>,
+    /// Per cent of the longest.
+    percent: String,
+    figure: &'a str,
+}
+
 #[derive(Template)]
-#[template(path = "report.html")]
-pub(crate) struct Page<'a> {
-    question: &'a str,
+#[template(path = "page.html")]
+struct Page<'a> {
+    view: &'a View<'a>,
     headroom: &'a str,
-    /// Whether the run goes on.
-    is_pending: bool,
-    /// The first screen.
-    lead: String,
-    /// The chain of cures; empty where there is none.
-    steps: String,
-    answer: Vec<String>,
-    /// The section that stands open below.
-    open: &'static str,
-    /// Ids and short names of the sections that there are, in their order.
-    contents: Vec<(&'static str, &'static str)>,
-    /// Whose CPU is summed, as words.
-    summed: String,
-    others: &'a [String],
-    stage_chart: String,
-    stage_caption: String,
-    /// Whether the variants' subjects are not all one process.
-    subjects_differ: bool,
-    /// Where published figures come from.
-    sources: Option<String>,
-    curve_chart: String,
-    /// Whether the curve's scale is one of decades.
-    decades: bool,
-    has_idle: bool,
-    lab_chart: String,
-    /// Where the CPU goes; empty where nothing was profiled or counted.
-    cpu: String,
-    /// Who was paused, and what that showed; empty where no one was.
-    proof: String,
-    /// Comparisons that were decided.
-    fixes: String,
-    gate_tally: String,
-    /// The cheapest stage, and how far it is from the lower bound.
-    left: String,
-    /// Commands that run it again.
-    again: Vec<String>,
-    /// What has to be the same then.
-    same: Vec<Fact>,
-    ledger: Vec<Fact>,
-    why_no_slope: Option<&'a str>,
-    tables: Tables,
-    doubts: Vec<Doubtful>,
-    caveats: Vec<Doubtful>,
-    invalid: &'a [InvalidTrial],
-    facts: Vec<Fact>,
-    study_toml: &'a str,
-    /// What the page is made of, in a word.
-    made_of: &'static str,
-}
-
-/// A doubt in words, as HTML.
-struct Doubtful {
+    began: String,
+    /// The colour of the verdict, and its word.
+    class: Verdict,
+    word: &'a str,
+    why: String,
     sentence: String,
-    advice: String,
+    sides: Vec<Side<'a>>,
+    has_flames: bool,
 }
 
-impl Doubtful {
-    fn of(doubt: &Doubt) -> Self {
-        Self { sentence: prose::html(&doubt.to_string()), advice: prose::html(&doubt.advice) }
+/// The page as one HTML file.
+///
+/// # Errors
+///
+/// [`Error::Layout`] where the template cannot be filled; no input is known to do that.
+pub(crate) fn page(mut view: View<'_>) -> Result<String, Error> {
+    view.sections.retain(|section| !section.html.trim().is_empty());
+    let bars = &view.headline.bars;
+    let longest = bars.iter().map(|bar| bar.length).fold(f64::MIN_POSITIVE, f64::max);
+    let sides = bars.iter().map(|bar| Side {
+        name: &bar.name,
+        about: bar.about.as_deref(),
+        percent: format!("{:.2}", bar.length / longest * 100.0),
+        figure: &bar.figure,
+    });
+    // Nothing passes before all of it is measured; what fails already is said, as preliminary as it is.
+    const OPEN: (Verdict, &str) = (Verdict::Measured, "not decided yet");
+    let (verdict, own) = (view.overall.0, prose::html(&view.overall.1));
+    let ((class, word), why) = match (view.given.pending, verdict) {
+        (None, verdict) => ((verdict, verdict.name()), own),
+        (Some(_), Verdict::Fail) => ((Verdict::Fail, "so far fail"), own),
+        (Some(_), Verdict::Pass) => (OPEN, format!("So far: {own}")),
+        (Some(_), Verdict::Invalid) => (OPEN, own),
+        (Some(_), Verdict::Measured) => (OPEN, "No limit is judged yet.".to_owned()),
+    };
+    let page = Page {
+        headroom: view.headroom,
+        began: identity::utc(view.began_unix),
+        class,
+        word,
+        why,
+        sentence: prose::html(&view.headline.sentence),
+        sides: sides.collect(),
+        has_flames: view.sections.iter().any(|section| section.html.contains("id=\"flames\"")),
+        view: &view,
+    };
+    crate::rendered(&page)
+}
+
+/// The verdict on a run that its limits decide. While it goes on, what cannot be decided yet is no verdict.
+pub(crate) fn decided(targets: &[Target], counted: u32, given: Given<'_>) -> (Verdict, String) {
+    let is_decided =
+        |target: &&Target| given.pending.is_none() || target.verdict != Verdict::Invalid;
+    let decided: Vec<_> = targets.iter().filter(is_decided).cloned().collect();
+    metrics::overall(&decided, counted)
+}
+
+/// The answer in sentences.
+pub(crate) fn answer(sentences: &[String]) -> Section {
+    let each = sentences.iter().map(|sentence| format!("<li>{}</li>", prose::html(sentence)));
+    let each: String = each.collect();
+    let html = if each.is_empty() { each } else { format!("<ul>{each}</ul>") };
+    Section::new("answer", "In sentences", html)
+}
+
+/// The study's limits, decided.
+pub(crate) fn limits(targets: &[Target]) -> Section {
+    let cause = |target: &Target| target.cause.as_ref().map(|cause| format!("; {cause}"));
+    let found = |target: &Target| target.found.clone() + &cause(target).unwrap_or_default();
+    let table = Table::of("Limits that the run must keep", targets)
+        .head("limit", "", |target| target.name.clone())
+        .verdict("verdict", |target| target.verdict.name().to_owned())
+        .text("by", "", |target| target.limit.clone())
+        .text("found", "", |target| found(target))
+        .table();
+    let none = "<p>The study sets no limit: it has no [gates].</p>";
+    let what = "“invalid”: this run could not measure it, or not closely enough. It is neither kept nor broken.";
+    let html = if targets.is_empty() { none.to_owned() } else { table.html() + &note(what) };
+    Section::new("gates", "Limits", html)
+}
+
+/// Trials that do not count.
+pub(crate) fn left_out(counted: u32, left: usize, table: Table) -> Section {
+    let counted = count(counted, "trial");
+    let lead = match left {
+        0 => format!("Nothing: {counted}, all valid."),
+        left => format!("{counted} count; {left} do not, and are excluded from results."),
+    };
+    Section::new("left-out", "Left out", format!("<p>{lead}</p>{}", table.html()))
+}
+
+/// How to run it again, and what has to be the same then.
+pub(crate) fn again(commands: &[String], same: &str) -> Section {
+    let commands =
+        commands.iter().map(|command| format!("{}\n", crate::drawing::svg::escape(command)));
+    let html = format!(
+        "<p>In the run’s folder, or in any folder with the study file below as <code>study.toml</code>:</p>\
+         <pre id=\"again-text\">{}</pre>{same}",
+        commands.collect::<String>()
+    );
+    Section::new("again", "Run it again", html)
+}
+
+/// What was measured, with what, and the study file.
+pub(crate) fn measured(tables: Vec<Table>, facts: &[Fact], study_toml: &str) -> Section {
+    let tables: String = tables.into_iter().map(Table::html).collect();
+    let file = crate::drawing::svg::escape(study_toml);
+    let html = format!(
+        "{tables}{}<h3 id=\"study\">The study file, as given</h3><pre class=\"study\" id=\"study-text\">{file}</pre>",
+        identity::html(facts)
+    );
+    Section::new("measured", "What was measured", html)
+}
+
+/// A group of pictures or tables under its name, folded; empty where there is nothing in it.
+pub(crate) fn card(name: &str, found: &str, html: &str, open: bool) -> String {
+    if html.is_empty() {
+        return String::new();
+    }
+    let [name, found] = [name, found].map(prose::html);
+    let open = if open { " open" } else { "" };
+    format!(
+        r#"<details class="card"{open}><summary>{name}<span class="found">{found}</span></summary>{html}</details>"#
+    )
+}
+
+/// Whose CPU and whose clock a place's figures are of.
+pub(crate) fn core(on: Machine, mode: Mode) -> &'static str {
+    match (on, mode) {
+        (Machine::Vm, Mode::Counted) => "a 500-MIPS core, counted",
+        (Machine::Vm, Mode::RealTime) => "the virtual access point in real time",
+        (Machine::Host, _) => "this host’s cores in real time",
     }
 }
 
-/// The tables as HTML; an empty text is a table without rows.
-struct Tables {
-    gates: String,
-    corrections: String,
-    stages: String,
-    bases: String,
-    bars: String,
-    slopes: String,
-    summary: String,
-    full: String,
-    idle: String,
-    comparisons: String,
-    sparks: String,
-    lab: String,
-    threads: String,
-    beyond: String,
-    trials: String,
-    variants: String,
-    programs: String,
-}
-
-impl<'a> Page<'a> {
-    /// Lays out a run.
-    pub(crate) fn of(
-        run: &'a Run,
-        analysis: &'a Analysis,
-        given: Given<'a>,
-    ) -> askama::Result<Self> {
-        let Given { study_toml, pending } = given;
-        let of_level = |level| {
-            let doubts = analysis.doubts.iter().filter(move |doubt| doubt.level == level);
-            doubts.map(Doubtful::of).collect::<Vec<_>>()
-        };
-        let open = main_section(analysis);
-        let mut page = Self {
-            question: &analysis.question,
-            answer: analysis.answer.iter().map(|sentence| prose::html(sentence)).collect(),
-            headroom: &run.headroom,
-            is_pending: pending.is_some(),
-            lead: lead(run, analysis, pending)?,
-            steps: steps_section::html(run, analysis)?,
-            open,
-            contents: Vec::new(),
-            summed: tables::summed(analysis),
-            others: &analysis.others,
-            stage_chart: stage_chart::draw(analysis),
-            stage_caption: stage_chart::caption(run, analysis),
-            subjects_differ: stage_tables::whose(analysis).is_some(),
-            sources: stage_tables::sources(analysis),
-            curve_chart: curve_chart::draw(analysis),
-            decades: curve_chart::is_by_decades(analysis),
-            has_idle: tables::has_idle(analysis),
-            lab_chart: lab_chart::draw(analysis),
-            cpu: cpu_section::html(&Material::of(analysis))?,
-            proof: proof_section::html(run, analysis)?,
-            fixes: fix_section::html(run, analysis)?,
-            gate_tally: end_tables::tally(analysis),
-            // Two sides are no stages on the way to a bound.
-            left: if run.versus.is_some() { String::new() } else { left_section::html(analysis)? },
-            again: again::commands(run),
-            same: again::same(run),
-            ledger: end_tables::ledger(&analysis.ledger),
-            why_no_slope: tables::why_no_slope(analysis)
-                .filter(|_| analysis.asks_for_cpu() && run.versus.is_none()),
-            tables: Tables::of(run, analysis),
-            doubts: of_level(Level::Doubt),
-            caveats: of_level(Level::Caveat),
-            invalid: &analysis.invalid,
-            facts: identity::facts(run, analysis.machine.as_ref()),
-            study_toml,
-            made_of: "counters",
-        };
-        page.contents = page.contents();
-        Ok(page)
-    }
-
-    /// The sections that there are, in their order.
-    fn contents(&self) -> Vec<(&'static str, &'static str)> {
-        let tables = &self.tables;
-        let has_curve = !tables.bars.is_empty() || !self.curve_chart.is_empty();
-        let has_slope = self.why_no_slope.is_some() || !tables.slopes.is_empty();
-        let all = [
-            (!self.steps.is_empty(), "steps", "Step by step"),
-            (!self.answer.is_empty(), "answer", "In sentences"),
-            (!self.lab_chart.is_empty(), "lab", "The lab itself"),
-            (!tables.stages.is_empty(), "stages", "Side by side"),
-            (has_curve, "curve", "Curve"),
-            (!self.cpu.is_empty(), "cpu", "Cause"),
-            (!self.proof.is_empty(), "proof", "Proof"),
-            (!self.fixes.is_empty(), "fixes", "Fixes"),
-            (!tables.gates.is_empty(), "gates", "Gates"),
-            (!tables.corrections.is_empty(), "corrections", "Repairs"),
-            (!self.left.is_empty(), "left", "What is left"),
-            (true, "validity", "Doubts"),
-            (!self.again.is_empty(), "again", "Run it again"),
-            (!self.ledger.is_empty(), "ledger", "Ledger"),
-            (has_slope, "slope", "Slope"),
-            (!tables.summary.is_empty(), "figures", "Figures"),
-            (!tables.idle.is_empty(), "idle", "Idle"),
-            (!tables.comparisons.is_empty(), "comparison", "Pairs"),
-            (!tables.sparks.is_empty(), "series", "Second by second"),
-            (!tables.full.is_empty(), "detail", "Detail"),
-            (true, "measured", "What was measured"),
-        ];
-        frame::contents(all)
-    }
-}
-
-impl Tables {
-    fn of(run: &Run, analysis: &Analysis) -> Self {
-        // A study of stages has its own bars, and every cell has its figures further down.
-        let bars = Bars::of(analysis, tables::unit_of(analysis));
-        let no_bars = bars.is_empty() || analysis.stages.asked;
-        let sparks = Sparks::of(analysis);
-        let lab = if analysis.lab.asked {
-            tables::lab(analysis).html_or_nothing()
-        } else {
-            String::new()
-        };
-        Self {
-            gates: end_tables::gates(analysis).html_or_nothing(),
-            corrections: end_tables::corrections(analysis).html_or_nothing(),
-            stages: stage_tables::stages(analysis).html_or_nothing(),
-            bases: stage_tables::bases(analysis).html_or_nothing(),
-            bars: if no_bars { String::new() } else { bars.to_string() },
-            slopes: tables::slopes(analysis).html_or_nothing(),
-            summary: if analysis.valid > 0 && analysis.asks_for_cpu() {
-                tables::summary(analysis).html_or_nothing()
-            } else {
-                String::new()
-            },
-            full: tables::full(analysis).html_or_nothing(),
-            idle: tables::idle(analysis).html_or_nothing(),
-            comparisons: tables::comparisons(analysis).html_or_nothing(),
-            sparks: if sparks.is_empty() { String::new() } else { sparks.to_string() },
-            lab,
-            threads: detail_tables::threads(analysis).html_or_nothing(),
-            beyond: detail_tables::beyond(analysis).html_or_nothing(),
-            trials: detail_tables::trials(analysis).html_or_nothing(),
-            variants: detail_tables::variants(run, analysis).html_or_nothing(),
-            programs: detail_tables::programs(analysis).html_or_nothing(),
+/// A place's machine and time.
+pub(crate) fn machine(on: Machine, mode: Mode) -> &'static str {
+    match (on, mode) {
+        (Machine::Vm, Mode::Counted) => {
+            "the virtual access point, counted: time is executed instructions at 2 ns each, a 500-MIPS core"
         }
+        (Machine::Vm, Mode::RealTime) => {
+            "the virtual access point, in real time on this host’s cores"
+        }
+        (Machine::Host, _) => "this host itself, in namespaces of its own, real time",
     }
 }
 
-/// The first screen.
-fn lead(run: &Run, analysis: &Analysis, pending: Option<&Pending>) -> askama::Result<String> {
-    let overall = overall(run, analysis);
-    let shown: Vec<&str> = analysis.headline.bars.iter().map(|bar| &*bar.name).collect();
-    // What stands in a chain is said with its step.
-    let has_chain = analysis.stages.asked && analysis.stages.cures.is_some();
-    let doubts = if has_chain { Vec::new() } else { steps_section::doubts(analysis, &shown) };
-    lead::html(&Screen {
+/// The view of a run that its limits decide, without its sections.
+pub(crate) fn limited<'a, S, P>(
+    run: &'a Run<S, P>,
+    given: Given<'a>,
+    question: &'a str,
+    headline: &'a Headline,
+) -> View<'a> {
+    View {
         study: &run.study_name,
-        began: &identity::utc(run.began_unix),
-        question: &analysis.question,
-        headline: &analysis.headline,
-        verdict: overall.verdict,
-        why: &prose::html(&overall.sentence),
-        status: &status(run, analysis),
-        doubts: &doubts,
-        all_doubts: Some(analysis.doubts.iter().filter(|one| one.level == Level::Doubt).count()),
-        command: &again::command(run),
-        pending,
-    })
-}
-
-/// The section of curves, stages or the lab that has what was asked, where no chain of cures says it; all others stand
-/// folded.
-fn main_section(analysis: &Analysis) -> &'static str {
-    match analysis {
-        Analysis { lab, .. } if lab.asked => "lab",
-        Analysis { stages, .. } if stages.asked && stages.cures.is_some() => "",
-        Analysis { stages, .. } if stages.asked => "stages",
-        _ => "curve",
+        began_unix: run.began_unix,
+        headroom: &run.headroom,
+        question,
+        headline,
+        overall: (Verdict::Measured, String::new()),
+        status: Vec::new(),
+        doubts: Vec::new(),
+        all_doubts: None,
+        command: String::new(),
+        given,
+        sections: Vec::new(),
     }
 }
 
-/// What a core is, where it is first named.
-const fn explained(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Counted => ", each executed instruction takes 2\u{a0}ns",
-        Mode::RealTime => "",
-    }
-}
-
-/// The line under the title: what kind of run this is.
-fn status(run: &Run, analysis: &Analysis) -> Vec<String> {
-    let cores: Vec<_> = identity::modes(run)
-        .into_iter()
-        .map(|mode| format!("{}: {}{}", mode.name(), core_of(run, mode), explained(mode)))
-        .collect();
-    let mut status = vec![
-        format!("{} of {} valid", analysis.valid, count(analysis.planned, "trial")),
-        format!("{} window", run.study.trial.window),
-    ];
-    status.extend(cores);
-    status
+/// Sentences that begin with a lead, as a folded list; empty without any.
+pub(crate) fn listed(lead: &str, sentences: Vec<String>) -> String {
+    if sentences.is_empty() { String::new() } else { folded(lead, &list(sentences)) }
 }

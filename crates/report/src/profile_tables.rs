@@ -12,7 +12,7 @@ use model::plural::count;
 
 use crate::{
     flames::{label, named},
-    table::Table,
+    table::{self, Table},
 };
 
 /// Functions that a table lists at most; an export has all.
@@ -31,18 +31,12 @@ pub(crate) fn clients(clients: Option<u32>) -> String {
     clients.map_or(ABSENT.to_owned(), |clients| clients.to_string())
 }
 
-pub(crate) fn mean(unit: Unit, estimate: Option<&Estimate>) -> String {
+/// What was never seen is not a small cost with four digits.
+pub(crate) fn mean(unit: Unit, estimate: Option<Estimate>) -> String {
     match estimate {
-        // What was never seen is not a small cost with four digits.
         Some(estimate) if estimate.min == 0.0 && estimate.max == 0.0 => "0".to_owned(),
-        Some(estimate) => unit.mean(estimate),
-        None => ABSENT.to_owned(),
+        estimate => table::mean(unit, estimate),
     }
-}
-
-pub(crate) fn bracket(unit: Unit, estimate: Option<&Estimate>) -> String {
-    let seen = estimate.filter(|estimate| estimate.min != 0.0 || estimate.max != 0.0);
-    seen.map_or(ABSENT.to_owned(), |estimate| unit.bracket(estimate))
 }
 
 /// The unit that fits the dearest function.
@@ -89,15 +83,15 @@ pub(crate) fn functions(profile: &ProfileFigures) -> Table {
     )
     .name("function", "", |function| function.name.clone());
     if profile.cpu_measured() {
-        table = table
-            .number("total", &name, |function| mean(unit, function.inclusive.as_ref()))
-            .quiet("95 % interval", &name, |function| bracket(unit, function.inclusive.as_ref()))
-            .number("self", &name, |function| mean(unit, function.own.as_ref()))
-            .quiet("95 % interval", &name, |function| bracket(unit, function.own.as_ref()));
+        table = table.estimate(["self", &name], unit, |function| function.own).estimate(
+            ["total", &name],
+            unit,
+            |function| function.inclusive,
+        );
     }
     table
-        .number("total", "% of samples", |function| percent(function.share))
         .number("self", "% of samples", |function| percent(function.own_share))
+        .number("total", "% of samples", |function| percent(function.share))
         .text("module", "", |function| function.module.clone())
         .text("name by", "", |function| naming(function.naming))
         .table()
@@ -275,8 +269,7 @@ pub(crate) fn waiting(profiles: &[ProfileFigures]) -> Table {
         .text("called by", "most often", |(_, each)| {
             each.caller.clone().unwrap_or(ABSENT.to_owned())
         })
-        .number("CPU", &name, |(_, each)| mean(unit, each.cpu.as_ref()))
-        .quiet("95 % interval", &name, |(_, each)| bracket(unit, each.cpu.as_ref()))
+        .estimate(["CPU", &name], unit, |(_, each)| each.cpu)
         .number("samples", "", |(_, each)| each.samples.to_string())
         .number("of all", "%", |(_, each)| percent(each.share))
         .name("why it counts", "", |(_, each)| each.reason.clone())
@@ -292,8 +285,7 @@ pub(crate) fn charged(profiles: &[ProfileFigures]) -> Table {
         .head("variant", "", |(profile, _)| profile.variant.clone())
         .number("clients", "", |(profile, _)| clients(profile.clients))
         .name("spent for", "", |(_, each)| each.what.name().to_owned())
-        .number("CPU", &name, |(_, each)| mean(unit, each.cpu.as_ref()))
-        .quiet("95 % interval", &name, |(_, each)| bracket(unit, each.cpu.as_ref()))
+        .estimate(["CPU", &name], unit, |(_, each)| each.cpu)
         .number("samples", "", |(_, each)| each.samples.to_string())
         .number("of all", "%", |(_, each)| percent(each.share))
         .table()

@@ -2,7 +2,9 @@
 //!
 //! Everything is escaped; the only markup is what this file adds.
 
-use crate::svg::escape;
+use analysis::{Estimate, quantity::Unit};
+
+use crate::drawing::svg::escape;
 
 /// A unit must not stand alone on the next line.
 const UNITS: [&str; 7] = ["%", "×", "ns", "µs", "ms", "clients", "KiB"];
@@ -17,6 +19,45 @@ pub(crate) fn html(sentence: &str) -> String {
         }
     }
     html
+}
+
+/// A mean with its sign, without the unit's name: `−34.1`, `+0.20`.
+pub(crate) fn signed(unit: Unit, estimate: &Estimate) -> String {
+    let plus = if estimate.mean > 0.0 { "+" } else { "" };
+    format!("{plus}{}", unit.mean(estimate))
+}
+
+/// The same with the unit and the interval: `−34.1 % [−34.3, −33.9]`.
+pub(crate) fn signed_whole(unit: Unit, estimate: &Estimate) -> String {
+    let plus = if estimate.mean > 0.0 { "+" } else { "" };
+    format!("{plus}{}", unit.with_interval(estimate))
+}
+
+/// A remark below a table or a picture.
+pub(crate) fn note(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(r#"<p class="note">{}</p>"#, html(text)) }
+}
+
+/// A picture with its caption; empty where there is none.
+pub(crate) fn figure(picture: &str, caption: &str) -> String {
+    if picture.is_empty() {
+        return String::new();
+    }
+    let caption = html(caption);
+    format!(r#"<figure class="plot">{picture}<figcaption>{caption}</figcaption></figure>"#)
+}
+
+/// What is folded away under its name; empty where it is.
+pub(crate) fn folded(name: &str, inner: &str) -> String {
+    if inner.is_empty() {
+        return String::new();
+    }
+    format!("<details><summary>{}</summary>{inner}</details>", html(name))
+}
+
+pub(crate) fn list(sentences: impl IntoIterator<Item = String>) -> String {
+    let each = sentences.into_iter().map(|sentence| format!("<li>{}</li>", html(&sentence)));
+    format!(r#"<ul class="notes">{}</ul>"#, each.collect::<String>())
 }
 
 /// A clause as a sentence: a capital letter and a full stop.

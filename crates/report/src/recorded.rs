@@ -44,7 +44,6 @@ pub fn profile_html(recorded: &Recorded<'_>) -> Result<String, Error> {
         counts: &[],
         own_counters: &[],
         doubts: &[],
-        open: true,
     };
     let page = Page {
         headroom: env!("CARGO_PKG_VERSION"),

@@ -10,7 +10,7 @@ use model::plural::count;
 
 use crate::{
     table::Table,
-    tables::{bracket, mean, other, unit_of},
+    tables::{other, unit_of},
 };
 
 /// Each variant at the largest count; without rows where the study is none of stages.
@@ -23,18 +23,17 @@ pub(crate) fn stages(analysis: &Analysis) -> Table {
     let mut rows = Table::of(&caption, rows)
         .head("variant", "", |row| row.variant.clone())
         .text("process", "the subject", |row| row.subject.clone())
-        .number("subject", &name, |row| mean(unit, row.cpu.subject.as_ref()))
-        .quiet("95 % interval", &name, |row| bracket(unit, row.cpu.subject.as_ref()))
-        .number("load", &name, |row| mean(unit, row.cpu.load.as_ref()));
+        .estimate(["subject", &name], unit, |row| row.cpu.subject)
+        .mean(["load", &name], unit, |row| row.cpu.load);
     for process in &analysis.others {
-        rows = rows.number(process, &name, |row| other(unit, &row.others, process));
+        rows = rows.mean([process, &name], unit, |row| other(&row.others, process));
     }
     rows = rows
-        .number("sum", &name, |row| mean(unit, row.cpu.sum.as_ref()))
-        .quiet("95 % interval", &name, |row| bracket(unit, row.cpu.sum.as_ref()))
-        .number("subject", "% of a core", |row| mean(Unit::CORE, row.cpu.subject.as_ref()))
-        .number("sum", "% of a core", |row| mean(Unit::CORE, row.cpu.sum.as_ref()));
+        .estimate(["sum", &name], unit, |row| row.cpu.sum)
+        .mean(["subject", "% of a core"], Unit::CORE, |row| row.cpu.subject)
+        .mean(["sum", "% of a core"], Unit::CORE, |row| row.cpu.sum);
     if stages.rows.iter().any(|row| row.published.is_some()) {
+        // Of another core, so no mark on our scale.
         rows = rows.quiet("published", "% of another core", |row| {
             row.published.as_ref().map_or(ABSENT.to_owned(), |one| {
                 let before = one.before.map(|before| format!("{before} → ")).unwrap_or_default();
@@ -45,41 +44,27 @@ pub(crate) fn stages(analysis: &Analysis) -> Table {
     rows.table()
 }
 
-/// Each variant against each of its bases at the largest count.
-pub(crate) fn bases(analysis: &Analysis) -> Table {
-    bases_of(analysis, true)
-}
-
-/// The same without names of processes, for a terminal; [`whose`] has them.
-pub(crate) fn bases_short(analysis: &Analysis) -> Table {
-    bases_of(analysis, false)
-}
-
-fn bases_of(analysis: &Analysis, whole: bool) -> Table {
+/// Each variant against each of its bases at the largest count. On a terminal [`whose`] has the names of processes.
+pub(crate) fn bases(analysis: &Analysis, is_terminal: bool) -> Table {
     let stages = &analysis.stages;
     let caption = format!("Times what the base takes, at {}", count(stages.clients, "client"));
-    let sum = |each: &Comparison| each.sum.as_ref().and_then(|sum| sum.ratio);
     let rows = stages.rows.iter().filter(|_| stages.asked).flat_map(|row| &row.against);
     let mut rows = Table::of(&caption, rows).head("variant", "", |each| each.variant.clone()).text(
         "base",
         "",
         |each| each.base.clone(),
     );
-    if whole {
+    if !is_terminal {
         rows = rows.text("subjects", "", |each| processes(each));
     }
-    let mut rows = rows
-        .number("subject", "×", |each| mean(Unit::ONE, each.subject.ratio.as_ref()))
-        .quiet("95 % interval", "", |each| bracket(Unit::ONE, each.subject.ratio.as_ref()));
+    rows = rows.estimate(["subject", "×"], Unit::ONE, |each| each.subject.ratio);
     if stages.rows.iter().any(|row| left_elsewhere(row).is_some()) {
         rows = rows.quiet("published", "×", |each| {
             let left = stages.rows.iter().find_map(|row| left_by(row, each));
             left.map_or(ABSENT.to_owned(), |left| format!("{left:.3}"))
         });
     }
-    rows.number("sum", "×", |each| mean(Unit::ONE, sum(each).as_ref()))
-        .quiet("95 % interval", "", |each| bracket(Unit::ONE, sum(each).as_ref()))
-        .table()
+    rows.estimate(["sum", "×"], Unit::ONE, |each| each.sum.as_ref()?.ratio).table()
 }
 
 /// How much a change left elsewhere: it is of the variant and the stage before, which is its first base.
@@ -133,10 +118,10 @@ mod tests {
     fn what_a_published_change_left_has_its_own_column_alongside_the_first_base_alone() {
         let mut run = fixture::stations();
         let trials = fixture::trials(&run);
-        let columns = |run| bases(&analyse(run, &trials)).columns.len();
+        let columns = |run| bases(&analyse(run, &trials), false).columns.len();
         let without = columns(&run);
         run.study.variants[2].published.as_mut().unwrap().before = Some(43.95);
-        let table = bases(&analyse(&run, &trials));
+        let table = bases(&analyse(&run, &trials), false);
         assert_eq!(table.columns.len(), without + 1);
         let left = |base: &str| {
             let is = |cells: &&Vec<String>| cells[0] == "write-on-change" && cells[1] == base;

@@ -3,6 +3,10 @@
 //! Numbers of a column are padded so that their decimal points stand under each other. Knows nothing
 //! of what the columns mean.
 
+use analysis::{
+    Estimate,
+    quantity::{ABSENT, Unit},
+};
 use askama::Template;
 
 /// A column's head.
@@ -39,6 +43,8 @@ pub(crate) enum Kind {
     Text,
     /// Names of functions: long, and broken only where they must be.
     Name,
+    /// A verdict's word, in its colour.
+    Verdict,
 }
 
 impl Kind {
@@ -50,6 +56,7 @@ impl Kind {
             Kind::Quiet => "num quiet",
             Kind::Text => "text",
             Kind::Name => "text name",
+            Kind::Verdict => "text verdicts",
         }
     }
 }
@@ -99,6 +106,31 @@ impl<T> Rows<T> {
         self.column(Column::new(Kind::Name, title, unit), cell)
     }
 
+    pub(crate) fn verdict(self, title: &str, cell: impl Fn(&T) -> String) -> Self {
+        self.column(Column::new(Kind::Verdict, title, ""), cell)
+    }
+
+    /// The mean of an estimate, below its title and its unit.
+    pub(crate) fn mean(
+        self,
+        head: [&str; 2],
+        unit: Unit,
+        of: impl Fn(&T) -> Option<Estimate>,
+    ) -> Self {
+        self.number(head[0], head[1], |row| mean(unit, of(row)))
+    }
+
+    /// The same with its interval in a column of its own.
+    pub(crate) fn estimate(
+        self,
+        head: [&str; 2],
+        unit: Unit,
+        of: impl Fn(&T) -> Option<Estimate>,
+    ) -> Self {
+        let bracket = |row: &T| of(row).map_or(ABSENT.to_owned(), |one| unit.bracket(&one));
+        self.mean(head, unit, &of).quiet("95 % interval", head[1], bracket)
+    }
+
     fn column(mut self, column: Column, cell: impl Fn(&T) -> String) -> Self {
         self.table.columns.push(column);
         for (row, thing) in self.table.rows.iter_mut().zip(&self.things) {
@@ -125,6 +157,21 @@ impl<T> Rows<T> {
         }
         self.table
     }
+}
+
+/// A mean without its unit, or the dash.
+pub(crate) fn mean(unit: Unit, estimate: Option<Estimate>) -> String {
+    estimate.map_or(ABSENT.to_owned(), |estimate| unit.mean(&estimate))
+}
+
+/// A value without its unit, or the dash.
+pub(crate) fn plain(unit: Unit, value: Option<f64>) -> String {
+    value.map_or(ABSENT.to_owned(), |value| unit.plain(value))
+}
+
+/// A value with so many decimals, or the dash.
+pub(crate) fn fixed(value: Option<f64>, decimals: usize) -> String {
+    value.map_or(ABSENT.to_owned(), |value| format!("{value:.decimals$}").replace('-', "−"))
 }
 
 /// Rows that fit on a printed page together with what stands above them.
@@ -155,14 +202,27 @@ impl Table {
         self.rows.len() <= FITS_A_PAGE
     }
 
+    /// The table for a page; nothing without rows.
     pub(crate) fn html(mut self) -> String {
         self.align(WIDE);
-        self.to_string()
+        if self.rows.is_empty() { String::new() } else { self.to_string() }
     }
 
-    /// The same; nothing where it has no rows.
-    pub(crate) fn html_or_nothing(self) -> String {
-        if self.rows.is_empty() { String::new() } else { self.html() }
+    /// The table in Markdown; nothing without rows.
+    pub(crate) fn markdown(&self) -> String {
+        if self.rows.is_empty() {
+            return String::new();
+        }
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let heads = self.columns.iter().map(|column| crate::markdown::cell(&column.head()));
+        let rule = line(vec!["---".to_owned(); self.columns.len()]);
+        let row =
+            |row: &Row| line(row.cells.iter().map(|cell| crate::markdown::cell(cell)).collect());
+        format!(
+            "\n{}{rule}{}",
+            line(heads.collect()),
+            self.rows.iter().map(row).collect::<String>()
+        )
     }
 
     /// The row's classes.
@@ -216,7 +276,9 @@ impl Table {
             text.push_str("  ");
             match column.kind {
                 Kind::Number | Kind::Quiet => text.push_str(&format!("{cell:>width$}")),
-                Kind::Head | Kind::Text | Kind::Name => text.push_str(&format!("{cell:<width$}")),
+                Kind::Head | Kind::Text | Kind::Name | Kind::Verdict => {
+                    text.push_str(&format!("{cell:<width$}"))
+                }
             }
         }
         format!("{}\n", text.trim_end())
@@ -233,11 +295,6 @@ fn fraction(cell: &str) -> (usize, bool) {
         Some((_, after)) => (after.chars().take_while(char::is_ascii_digit).count(), true),
         None => (0, false),
     }
-}
-
-/// Pads numbers for HTML, so that their points stand under each other.
-pub(crate) fn fill_numbers(cells: Vec<&mut String>) {
-    align(cells, WIDE);
 }
 
 /// Words among numbers stand at the right edge, unpadded.

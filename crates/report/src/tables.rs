@@ -1,30 +1,20 @@
-//! The report's tables: which figure stands in which column.
+//! The report's tables of clients and subjects: which figure stands in which column.
 //!
-//! Reads an [`Analysis`], gives [`Table`]s. One unit of CPU time holds for a whole page, so that columns
-//! can be compared; digits follow each figure's interval.
+//! One unit of CPU time holds for a whole page, so that columns can be compared; digits follow each figure's interval.
 
-use crate::table::Table;
 use analysis::{
-    Analysis, Cell, Comparison, Curve, Estimate, Full, Other, Slope, host_load_name,
+    Analysis, Cell, Comparison, Cpu, Curve, Estimate, Full, Other, Part, Slope, host_load_name,
     quantity::{self, ABSENT, Unit},
+    verdicts::Corrected,
 };
+use model::{run::Run, study::Subject};
+
+use crate::table::{Table, fixed, plain};
 
 /// The unit of CPU time that suits the largest figure of the run.
 pub(crate) fn unit_of(analysis: &Analysis) -> Unit {
     let sums = analysis.cells.iter().filter_map(|cell| cell.cpu.sum);
     quantity::cpu_unit(sums.map(|sum| sum.mean).fold(0.0, f64::max))
-}
-
-pub(crate) fn mean(unit: Unit, estimate: Option<&Estimate>) -> String {
-    estimate.map_or(ABSENT.to_owned(), |estimate| unit.mean(estimate))
-}
-
-pub(crate) fn bracket(unit: Unit, estimate: Option<&Estimate>) -> String {
-    estimate.map_or(ABSENT.to_owned(), |estimate| unit.bracket(estimate))
-}
-
-pub(crate) fn plain(unit: Unit, value: Option<f64>) -> String {
-    value.map_or(ABSENT.to_owned(), |value| unit.plain(value))
 }
 
 /// A share as per cent, without the sign: that is in the column's head.
@@ -50,17 +40,9 @@ pub(crate) fn summed(analysis: &Analysis) -> String {
     }
 }
 
-/// One row a cell: what most readers want.
-pub(crate) fn summary(analysis: &Analysis) -> Table {
-    summary_of(analysis, true)
-}
-
-/// The same for a terminal: where other processes need columns, trials and CV make room.
-pub(crate) fn summary_short(analysis: &Analysis) -> Table {
-    summary_of(analysis, analysis.others.is_empty())
-}
-
-fn summary_of(analysis: &Analysis, whole: bool) -> Table {
+/// One row a cell: what most readers want. On a terminal trials and CV make room for other processes.
+pub(crate) fn summary(analysis: &Analysis, is_terminal: bool) -> Table {
+    let whole = !is_terminal || analysis.others.is_empty();
     let unit = unit_of(analysis);
     let name = format!("{}/s", unit.name);
     let caption = format!("CPU of {} by variant and clients", summed(analysis));
@@ -71,33 +53,31 @@ fn summary_of(analysis: &Analysis, whole: bool) -> Table {
     if whole {
         rows = rows.number("trials", "valid", |cell| cell.valid.to_string());
     }
-    rows = rows.number("subject", &name, |cell| mean(unit, cell.cpu.subject.as_ref())).number(
-        "load",
-        &name,
-        |cell| mean(unit, cell.cpu.load.as_ref()),
+    rows = rows.mean(["subject", &name], unit, |cell| cell.cpu.subject).mean(
+        ["load", &name],
+        unit,
+        |cell| cell.cpu.load,
     );
     for process in &analysis.others {
-        rows = rows.number(process, &name, |cell| other(unit, &cell.others, process));
+        rows = rows.mean([process, &name], unit, |cell| other(&cell.others, process));
     }
-    rows = rows
-        .number("sum", &name, |cell| mean(unit, cell.cpu.sum.as_ref()))
-        .quiet("95 % interval", &name, |cell| bracket(unit, cell.cpu.sum.as_ref()))
-        .number("of a core", "%", |cell| mean(Unit::CORE, cell.cpu.sum.as_ref()));
+    rows = rows.estimate(["sum", &name], unit, |cell| cell.cpu.sum).mean(
+        ["of a core", "%"],
+        Unit::CORE,
+        |cell| cell.cpu.sum,
+    );
     if whole {
         rows = rows.number("CV", "%", |cell| percent(cell.cpu.sum.and_then(|sum| sum.cv)));
     }
     if has_idle(analysis) {
-        rows = rows.number("above idle", &name, |cell| {
-            mean(unit, cell.minus_idle.as_ref().and_then(|parts| parts.sum.as_ref()))
-        });
+        rows = rows.mean(["above idle", &name], unit, |cell| cell.minus_idle.as_ref()?.sum);
     }
     rows.table()
 }
 
 /// The figure of one process alongside subject and load.
-pub(crate) fn other(unit: Unit, others: &[Other], name: &str) -> String {
-    let found = others.iter().find(|other| other.name == name);
-    mean(unit, found.and_then(|other| other.cpu.as_ref()))
+pub(crate) fn other(others: &[Other], name: &str) -> Option<Estimate> {
+    others.iter().find(|other| other.name == name)?.cpu
 }
 
 /// Every part of every cell with all its statistics.
@@ -113,13 +93,12 @@ pub(crate) fn full(analysis: &Analysis) -> Table {
         .head("clients", "", |(cell, ..)| cell.clients.to_string())
         .text("part", "", |(_, part, _)| (*part).to_owned())
         .number("n", "", |(.., estimate)| estimate.n.to_string())
-        .number("mean", &name, |(.., estimate)| unit.mean(estimate))
-        .quiet("95 % interval", &name, |(.., estimate)| unit.bracket(estimate))
+        .estimate(["mean", &name], unit, |(.., estimate)| Some(**estimate))
         .number("SD", &name, |(.., estimate)| plain(unit, estimate.sd))
         .number("CV", "%", |(.., estimate)| percent(estimate.cv))
         .number("smallest", &name, |(.., estimate)| unit.among(estimate.min, estimate))
         .number("largest", &name, |(.., estimate)| unit.among(estimate.max, estimate))
-        .number("of a core", "%", |(.., estimate)| Unit::CORE.mean(estimate))
+        .mean(["of a core", "%"], Unit::CORE, |(.., estimate)| Some(**estimate))
         .table()
 }
 
@@ -144,8 +123,7 @@ pub(crate) fn why_no_slope(analysis: &Analysis) -> Option<&str> {
     analysis.curves.iter().all(same).then_some(first)
 }
 
-/// Slope, segments and the full core, by variant and part; without rows where [`why_no_slope`] says it
-/// all.
+/// Slope, segments and the full core, by variant and part; without rows where [`why_no_slope`] says it all.
 pub(crate) fn slopes(analysis: &Analysis) -> Table {
     // A curve without slopes has one row, which says why.
     let rows = curves_with_slopes(analysis).flat_map(|curve| {
@@ -155,32 +133,26 @@ pub(crate) fn slopes(analysis: &Analysis) -> Table {
         };
         slopes.into_iter().map(move |slope| (curve, slope))
     });
+    let full = |slope: &Slope| match &slope.full {
+        Full::At { clients, .. } => Unit::WHOLE.bracket(clients),
+        Full::NotRising => "slope includes 0".to_owned(),
+    };
     let of =
         |slope: &Option<&Slope>, show: fn(&Slope) -> String| slope.map_or(ABSENT.to_owned(), show);
     Table::of("What each client costs", rows)
         .head("variant", "", |(curve, _)| curve.variant.clone())
         .text("part", "", |(curve, slope)| match (slope, analysis.others.as_slice()) {
             (None, _) => curve.why_none.clone().unwrap_or_default(),
-            (Some(Slope { part: analysis::Part::Others, .. }), [name]) => name.clone(),
+            (Some(Slope { part: Part::Others, .. }), [name]) => name.clone(),
             (Some(slope), _) => part_name(slope.part).to_owned(),
         })
-        .number("per client", "µs/s", |(_, slope)| {
-            of(slope, |slope| Unit::MICROS.mean(&slope.per_client))
-        })
-        .quiet("95 % interval", "µs/s", |(_, slope)| {
-            of(slope, |slope| Unit::MICROS.bracket(&slope.per_client))
+        .estimate(["per client", "µs/s"], Unit::MICROS, |(_, slope)| {
+            Some(slope.as_ref()?.per_client)
         })
         .text("by segment", "µs/s per client", |(_, slope)| of(slope, segments))
-        .number("at 0 clients", "µs/s", |(_, slope)| {
-            of(slope, |slope| Unit::MICROS.mean(&slope.intercept))
-        })
+        .mean(["at 0 clients", "µs/s"], Unit::MICROS, |(_, slope)| Some(slope.as_ref()?.intercept))
         .number("core full at", "clients", |(_, slope)| of(slope, full_at))
-        .quiet("95 % interval", "clients", |(_, slope)| {
-            of(slope, |slope| match &slope.full {
-                Full::At { clients, .. } => Unit::WHOLE.bracket(clients),
-                Full::NotRising => "slope includes 0".to_owned(),
-            })
-        })
+        .quiet("95 % interval", "clients", |(_, slope)| slope.map_or(ABSENT.to_owned(), full))
         .number("n", "", |(_, slope)| of(slope, |slope| slope.per_client.n.to_string()))
         .table()
 }
@@ -192,12 +164,10 @@ fn curves_with_slopes(analysis: &Analysis) -> impl Iterator<Item = &Curve> {
 
 /// The slopes of the sums only, for a terminal.
 pub(crate) fn slopes_short(analysis: &Analysis) -> Table {
-    let rows = curves_with_slopes(analysis).map(|curve| (curve, curve.slope(analysis::Part::Sum)));
+    let rows = curves_with_slopes(analysis).map(|curve| (curve, curve.slope(Part::Sum)));
     Table::of(&format!("What each client costs ({} together)", summed(analysis)), rows)
         .head("variant", "", |(curve, _)| curve.variant.clone())
-        .number("per client", "µs/s", |(_, slope)| {
-            slope.map_or(ABSENT.to_owned(), |slope| Unit::MICROS.mean(&slope.per_client))
-        })
+        .mean(["per client", "µs/s"], Unit::MICROS, |(_, slope)| Some(slope.as_ref()?.per_client))
         .quiet("95 % interval", "µs/s", |(curve, slope)| match slope {
             Some(slope) => Unit::MICROS.bracket(&slope.per_client),
             None => curve.why_none.clone().unwrap_or_default(),
@@ -208,9 +178,8 @@ pub(crate) fn slopes_short(analysis: &Analysis) -> Table {
 
 /// Where the subject works alone the sum is the subject, and is not said twice.
 fn slopes_of(curve: &Curve) -> impl Iterator<Item = &Slope> {
-    let alone = curve.load.is_none() && curve.slope(analysis::Part::Others).is_none();
-    let is_shown = move |slope: &&Slope| !alone || slope.part != analysis::Part::Sum;
-    curve.slopes.iter().filter(is_shown)
+    let alone = curve.load.is_none() && curve.slope(Part::Others).is_none();
+    curve.slopes.iter().filter(move |slope| !alone || slope.part != Part::Sum)
 }
 
 fn segments(slope: &Slope) -> String {
@@ -227,30 +196,14 @@ fn full_at(slope: &Slope) -> String {
     }
 }
 
-pub(crate) const fn part_name(part: analysis::Part) -> &'static str {
+pub(crate) const fn part_name(part: Part) -> &'static str {
     match part {
-        analysis::Part::Subject => "subject",
-        analysis::Part::Load => "load",
-        analysis::Part::Others => "others",
-        analysis::Part::Agent => "agent",
-        analysis::Part::Sum => "sum",
+        Part::Subject => "subject",
+        Part::Load => "load",
+        Part::Others => "others",
+        Part::Agent => "agent",
+        Part::Sum => "sum",
     }
-}
-
-/// What the access point takes without a load.
-pub(crate) fn idle(analysis: &Analysis) -> Table {
-    Table::of(
-        "Idle baseline: no load",
-        analysis.cells.iter().filter(|cell| cell.idle && cell.valid > 0),
-    )
-    .head("variant", "", |cell| cell.variant.clone())
-    .number("clients", "", |cell| cell.clients.to_string())
-    .number("subject", "µs/s", |cell| mean(Unit::MICROS, cell.cpu.subject.as_ref()))
-    .quiet("95 % interval", "µs/s", |cell| bracket(Unit::MICROS, cell.cpu.subject.as_ref()))
-    .number("of a core", "%", |cell| mean(Unit::CORE, cell.cpu.subject.as_ref()))
-    .number("machine busy", "%", |cell| plain(Unit::PER_CENT, cell.beyond.machine_busy))
-    .number("agent", "µs/s", |cell| mean(Unit::MICROS, cell.cpu.agent.as_ref()))
-    .table()
 }
 
 /// Variants against each other.
@@ -266,36 +219,28 @@ pub(crate) fn comparisons(analysis: &Analysis) -> Table {
         .text("against", "", |(each, ..)| each.base.clone())
         .number("clients", "", |(each, ..)| each.clients.to_string())
         .text("part", "", |(each, part, _)| match *part {
-            "subject" => subjects(each),
+            "subject" if each.same_subject() => format!("subject {}", each.variant_subject),
+            "subject" => format!("subjects {} and {}", each.variant_subject, each.base_subject),
             part => part.to_owned(),
         })
-        .number("difference", &name, |(.., of)| unit.mean(&of.difference))
-        .quiet("95 % interval", &name, |(.., of)| unit.bracket(&of.difference))
-        .number("ratio", "", |(.., of)| mean(Unit::ONE, of.ratio.as_ref()))
-        .quiet("95 % interval", "", |(.., of)| bracket(Unit::ONE, of.ratio.as_ref()))
+        .estimate(["difference", &name], unit, |(.., of)| Some(of.difference))
+        .estimate(["ratio", ""], Unit::ONE, |(.., of)| of.ratio)
         .number("pairs", "", |(.., of)| of.difference.n.to_string())
         .table()
 }
 
-/// Whose CPU is compared; both names where they differ.
-pub(crate) fn subjects(each: &Comparison) -> String {
-    if each.same_subject() {
-        return format!("subject {}", each.variant_subject);
-    }
-    format!("subjects {} and {}", each.variant_subject, each.base_subject)
-}
-
-/// The lab measured by itself.
+/// The lab measured by itself; without rows where no one asked.
 pub(crate) fn lab(analysis: &Analysis) -> Table {
     let unit = unit_of(analysis);
     let name = format!("{}/s", unit.name);
-    Table::of("The lab itself", &analysis.lab.rows)
+    let rows = analysis.lab.rows.iter().filter(|_| analysis.lab.asked);
+    Table::of("The lab itself", rows)
         .head("variant", "", |row| row.variant.clone())
         .text("mode", "", |row| row.mode.name().to_owned())
         .text("host load", "", |row| host_load_name(row.host_load).to_owned())
         .number("clients", "", |row| row.clients.to_string())
         .number("n", "", |row| row.sum.n.to_string())
-        .number("mean", &name, |row| unit.mean(&row.sum))
+        .mean(["mean", &name], unit, |row| Some(row.sum))
         .number("CV", "%", |row| percent(row.sum.cv))
         .number("range", "%", |row| percent(row.range))
         .number("shift", "%", |row| {
@@ -304,16 +249,137 @@ pub(crate) fn lab(analysis: &Analysis) -> Table {
         })
         .quiet("95 % interval", "%", |row| {
             let interval = row.shift.and_then(|shift| shift.interval).map(|interval| {
-                let [low, high] =
-                    [interval.low, interval.high].map(quantity::signed_percent).map(bare);
+                let ends = [interval.low, interval.high];
+                let [low, high] = ends.map(quantity::signed_percent).map(bare);
                 format!("[{low}, {high}]")
             });
             interval.unwrap_or(ABSENT.to_owned())
         })
         .number("results", "different", |row| row.distinct.to_string())
         .number("speed", "× real", |row| plain(Unit::ONE, row.speed.map(|speed| speed.mean)))
-        .number("restore", "ms", |row| {
-            row.restore_ms.map_or(ABSENT.to_owned(), |ms| format!("{:.0}", ms.mean))
+        .number("restore", "ms", |row| fixed(row.restore_ms.map(|ms| ms.mean), 0))
+        .table()
+}
+
+/// The subject's threads.
+pub(crate) fn threads(analysis: &Analysis) -> Table {
+    let rows =
+        analysis.cells.iter().flat_map(|cell| cell.threads.iter().map(move |one| (cell, one)));
+    Table::of("The subject’s threads", rows)
+        .head("variant", "", |(cell, _)| cell.variant.clone())
+        .number("clients", "", |(cell, _)| cell.clients.to_string())
+        .text("thread", "", |(_, thread)| format!("{} #{}", thread.name, thread.ordinal))
+        .estimate(["CPU", "µs/s"], Unit::MICROS, |(_, thread)| thread.cpu)
+        .number("switches asked for", "per s", |(_, thread)| {
+            Unit::ONE.plain(thread.voluntary_per_second)
         })
+        .number("switches suffered", "per s", |(_, thread)| {
+            Unit::ONE.plain(thread.involuntary_per_second)
+        })
+        .table()
+}
+
+/// The subject's memory, IO and switches.
+pub(crate) fn beyond(analysis: &Analysis) -> Table {
+    let cells = analysis.cells.iter().filter(|cell| cell.valid > 0);
+    let rows = cells.map(|cell| (cell, &cell.beyond));
+    Table::of("The subject beyond CPU time, means", rows)
+        .head("variant", "", |(cell, _)| cell.variant.clone())
+        .number("clients", "", |(cell, _)| cell.clients.to_string())
+        .number("RSS", "KiB, start", |(_, beyond)| fixed(beyond.rss_start_kib, 0))
+        .number("growth", "KiB a window", |(_, beyond)| fixed(beyond.rss_growth_kib, 1))
+        .number("PSS", "KiB, end", |(_, beyond)| fixed(beyond.pss_end_kib, 0))
+        .number("IO calls", "per s", |(_, beyond)| fixed(beyond.io_calls_per_second, 1))
+        .number("read", "B/s", |(_, beyond)| fixed(beyond.read_bytes_per_second, 0))
+        .number("written", "B/s", |(_, beyond)| fixed(beyond.write_bytes_per_second, 0))
+        .number("switches asked for", "per s", |(_, beyond)| fixed(beyond.voluntary_per_second, 1))
+        .number("suffered", "per s", |(_, beyond)| fixed(beyond.involuntary_per_second, 1))
+        .number("rounds", "in a window", |(_, beyond)| fixed(beyond.rounds_ended, 1))
+        .number("instructions", "million/s", |(_, beyond)| {
+            plain(Unit::MILLIONTH, beyond.subject_instructions_per_second)
+        })
+        .number("machine busy", "%", |(_, beyond)| plain(Unit::PER_CENT, beyond.machine_busy))
+        .table()
+}
+
+/// Every valid trial.
+pub(crate) fn trials(analysis: &Analysis) -> Table {
+    let spent = |cpu: Option<&Cpu>| {
+        cpu.map_or(ABSENT.to_owned(), |cpu| {
+            format!("{}.{:03}", cpu.spent_ns / 1000, cpu.spent_ns % 1000)
+        })
+    };
+    Table::of("Every valid trial", &analysis.trials)
+        .head("trial", "", |trial| trial.id.to_string())
+        .number("window", "s", |trial| format!("{:.6}", trial.window_s))
+        .number("subject", "µs", |trial| spent(Some(&trial.subject)))
+        .number("load", "µs", |trial| spent(trial.load.as_ref()))
+        .number("others", "µs", |trial| spent(trial.others_sum.as_ref()))
+        .number("agent", "µs", |trial| spent(trial.agent.as_ref()))
+        .number("sum", "µs/s", |trial| fixed(trial.sum.map(|sum| sum.us_per_second), 3))
+        .text("counter", "", |trial| trial.subject.source.name().to_owned())
+        .number("schedstat", "µs/s", |trial| fixed(trial.readings.schedstat, 3))
+        .number("utime + stime", "µs/s", |trial| fixed(trial.readings.ticks, 0))
+        .number("rounds", "", |trial| match trial.rounds.ended {
+            0 => ABSENT.to_owned(),
+            ended => ended.to_string(),
+        })
+        .number("speed", "× real time", |trial| plain(Unit::ONE, trial.speed))
+        .table()
+}
+
+/// The variants as the study has them.
+pub(crate) fn variants(run: &Run, analysis: &Analysis) -> Table {
+    Table::of("Variants", run.study.variants.iter().zip(&analysis.curves))
+        .head("variant", "", |(variant, _)| variant.name.to_string())
+        .text("subject", "", |(variant, _)| subject_words(run.study.subject_of(variant)))
+        .text("load", "", |(_, curve)| curve.load.as_deref().unwrap_or("none").replace('`', ""))
+        .text("mode", "", |(_, curve)| curve.mode.name().to_owned())
+        .text("host load", "", |(variant, _)| host_load_name(variant.host_load).to_owned())
+        .text("about", "", |(variant, _)| variant.about.clone().unwrap_or_default())
+        .table()
+}
+
+fn subject_words(subject: &Subject) -> String {
+    let start = subject.start.as_ref().map(|start| format!(", started for each trial: {start}"));
+    let others = match subject.others.as_slice() {
+        [] => String::new(),
+        others => format!("; also counted: {}", others.join(", ")),
+    };
+    format!("{}{}{others}", subject.process, start.unwrap_or_default())
+}
+
+/// The programs that the figures speak of, by their content.
+pub(crate) fn programs(analysis: &Analysis) -> Table {
+    let variants = analysis.curves.len();
+    Table::of("Programs on the access point", &analysis.programs)
+        .head("path", "", |program| program.path.clone())
+        .text("as", "", |program| {
+            let parts: Vec<_> = program.parts.iter().map(|part| part_name(*part)).collect();
+            if parts.is_empty() { ABSENT.to_owned() } else { parts.join(", ") }
+        })
+        .text("in", "", |program| {
+            let is_in_all = program.variants.len() == variants;
+            if is_in_all { "all variants".to_owned() } else { program.variants.join(", ") }
+        })
+        .text("SHA-256", "", |program| program.sha256.to_string())
+        .table()
+}
+
+/// What had to be repaired. The same correction before many trials is one row.
+pub(crate) fn corrections(analysis: &Analysis) -> Table {
+    let all = &analysis.corrections;
+    let is_first = |(at, one): &(usize, &Corrected)| {
+        all.iter().position(|other| other.correction == one.correction) == Some(*at)
+    };
+    let rows = all.iter().enumerate().filter(is_first);
+    Table::of("Repaired on the access point before a trial", rows)
+        .head("what", "", |(_, one)| one.correction.what.clone())
+        .text("it", "", |(_, one)| one.correction.was.clone())
+        .text("done", "", |(_, one)| one.correction.done.clone())
+        .number("trials", "", |(_, one)| {
+            all.iter().filter(|other| other.correction == one.correction).count().to_string()
+        })
+        .text("first before", "", |(_, one)| one.trial.to_string())
         .table()
 }

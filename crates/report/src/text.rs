@@ -6,13 +6,16 @@
 use analysis::{
     Analysis, Doubt, Estimate, Level,
     headline::Headline,
+    metrics::{self, Target},
     profiles::{CountFigures, FunctionCost, OwnCounter, ProfileFigures},
     quantity,
     verdicts::Judgement,
 };
 
+use model::inert;
+
 use crate::{
-    count_tables, fix_section, flames, profile_tables, stage_tables, table::Table, tables,
+    count_tables, fix_section, flames, profile_tables, stage_tables, table::Table, tables, targets,
 };
 
 /// Lines are folded at this many columns.
@@ -33,9 +36,9 @@ pub fn table(analysis: &Analysis) -> String {
         text.push_str(&fold(&sentence.replace('`', ""), "  ", "    "));
         text.push('\n');
     }
-    let lab = analysis.lab.asked.then(|| tables::lab(analysis));
+    let lab = Some(tables::lab(analysis));
     let has_figures = analysis.valid > 0 && analysis.asks_for_cpu();
-    let summary = has_figures.then(|| tables::summary_short(analysis));
+    let summary = has_figures.then(|| tables::summary(analysis, true));
     for table in [lab, summary].into_iter().flatten() {
         text.push_str(&section(table));
     }
@@ -45,6 +48,42 @@ pub fn table(analysis: &Analysis) -> String {
         text.push_str(&format!("\nNo slope over clients: {why}.\n"));
     }
     text + &doubts(analysis)
+}
+
+/// A run that its limits decide, as a terminal shows it.
+pub(crate) struct Limited<'a> {
+    pub(crate) question: &'a str,
+    pub(crate) headline: &'a Headline,
+    pub(crate) answer: &'a [String],
+    pub(crate) table: Table,
+    /// What the table has no room for; empty where it has all.
+    pub(crate) more: String,
+    pub(crate) targets: &'a [Target],
+    /// Trials that count.
+    pub(crate) counted: u32,
+}
+
+/// Lines of such a run, and of its answer.
+const MOST_LINES: usize = 30;
+const MOST_ANSWER: usize = 10;
+
+/// At most thirty lines of a hundred columns.
+pub(crate) fn limited(run: &Limited<'_>) -> String {
+    let Limited { question, headline, answer, table, more, targets, counted } = run;
+    let all = sentences(headline, answer).into_iter();
+    let answer: String =
+        all.map(|one| fold(&inert::line(one).replace('`', ""), "  ", "    ") + "\n").collect();
+    let mut text = fold(&inert::line(question), "", "") + "\n\n";
+    text += &targets::cut(&answer, MOST_ANSWER);
+    if !table.rows.is_empty() {
+        text += &format!("\n{}", table.clone().plain());
+    }
+    if !more.is_empty() {
+        text += &format!("  … and {more} on the page\n");
+    }
+    text += &format!("\n{}\n", fold(&metrics::overall(targets, *counted).1, "  ", "  "));
+    let room = MOST_LINES.saturating_sub(text.lines().count());
+    text + &targets::text(targets, room)
 }
 
 /// The headline and the answer behind it, which may begin with the same sentence.
@@ -68,7 +107,7 @@ pub fn states(analysis: &Analysis) -> String {
 
 /// Each variant against its bases, and whose CPU the subject's is.
 fn stages(analysis: &Analysis) -> String {
-    let table = section(stage_tables::bases_short(analysis));
+    let table = section(stage_tables::bases(analysis, true));
     let whose = stage_tables::whose(analysis).filter(|_| !table.is_empty());
     table + &whose.map_or(String::new(), |whose| fold(&whose, "  ", "    ") + "\n")
 }
@@ -129,16 +168,15 @@ pub fn functions(profile: &ProfileFigures) -> String {
     let caption = format!("Where the CPU of {} goes", flames::named(profile));
     let mut table = Table::of(&caption, rest.iter().take(FUNCTIONS));
     if profile.cpu_measured() {
-        let cost = |cost: &Option<Estimate>| profile_tables::mean(unit, cost.as_ref());
-        table = table.number("total", &name, |each| cost(&each.inclusive)).number(
-            "self",
-            &name,
-            |each| cost(&each.own),
-        );
+        let cost = |cost: &Option<Estimate>| profile_tables::mean(unit, *cost);
+        table =
+            table
+                .number("self", &name, |each| cost(&each.own))
+                .number("total", &name, |each| cost(&each.inclusive));
     }
     let table = table
-        .number("total", "% of samples", |each| profile_tables::percent(each.share))
         .number("self", "% of samples", |each| profile_tables::percent(each.own_share))
+        .number("total", "% of samples", |each| profile_tables::percent(each.share))
         .name("function", "", |each| shortened(&each.name, NAME_COLUMNS))
         .text("module", "", |each| shortened(file_name(&each.module), MODULE_COLUMNS))
         .table();
@@ -209,7 +247,7 @@ fn file_name(path: &str) -> &str {
 }
 
 /// A name with its middle left out, where it is longer than so many columns.
-fn shortened(name: &str, columns: usize) -> String {
+pub(crate) fn shortened(name: &str, columns: usize) -> String {
     let letters: Vec<_> = name.chars().collect();
     if letters.len() <= columns {
         return name.to_owned();

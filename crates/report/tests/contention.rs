@@ -1,11 +1,9 @@
 //! The page, the terminal's text and the Markdown of a contention run, whole, partial and empty.
 
-mod chromium;
 mod contended;
 mod followed;
 mod keys;
 mod laid_out;
-mod offline;
 
 use analysis::{
     contention::{Cell, Contention},
@@ -31,8 +29,8 @@ fn whole() -> String {
 fn every_section_of_the_story_is_there_and_in_its_order() {
     let page = whole();
     let ids = [
-        "answer", "where", "harm", "cases", "cure", "contest", "others", "cost", "targets", "left",
-        "again", "measured", "study",
+        "answer", "where", "harm", "cases", "cure", "contest", "others", "cost", "gates",
+        "left-out", "again", "measured", "study",
     ];
     laid_out::in_order(&page, &ids);
 }
@@ -75,17 +73,12 @@ fn figures_of_every_section_are_on_the_page() {
 }
 
 #[test]
-fn the_page_asks_nobody_for_anything() {
-    assert_eq!(offline::asked(&whole()), None);
-}
-
-#[test]
 fn nothing_from_outside_becomes_markup() {
     let page = whole();
     for markup in ["<take>", "<gone>", "<kept", "<made up>"] {
         assert!(!page.contains(markup), "{markup}");
     }
-    assert!(page.contains("&#60;made up&#62;"));
+    assert!(page.contains("&lt;made up&gt;"));
 }
 
 #[test]
@@ -200,11 +193,6 @@ fn the_markdown_of_a_contention_run() {
     let text = markdown(&with_few_targets());
     assert!(!text.contains("<take"));
     insta::assert_snapshot!(text);
-}
-
-#[test]
-fn the_page_lays_out_and_fits_a_narrow_screen() {
-    laid_out::fits_a_narrow_screen(&whole(), ".plane", 6);
 }
 
 /// The page without its tags, its entities as they are read.

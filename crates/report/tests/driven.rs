@@ -3,21 +3,26 @@
 //!
 //! Skips, saying why, where there is no Chromium.
 
+mod contended;
 #[path = "chromium/driven.rs"]
 mod driven;
 #[path = "chromium/installed.rs"]
 mod installed;
+mod offline;
 mod story;
 mod tree;
 
 use analysis::{
-    Analysis, fixture,
+    Analysis,
+    completion::{analyse, test_data},
+    fixture,
+    metrics::baseline::Baselines,
     profiles::{Difference, DifferenceNode},
     quantity::{self, cpu_short},
 };
 use driven::{Page, Point, Size};
 use installed::browser;
-use model::run::Run;
+use model::{run::Run, trial::Trial};
 use serde_json::Value;
 use tree::middle;
 
@@ -130,7 +135,7 @@ fn tables_and_cards_say_what_the_json_says() {
     let dots = page.read("document.querySelectorAll('#fix-0 .pairs .dot').length");
     assert_eq!(dots, card["differences"].as_array().unwrap().len());
     let share = json["pauses"][0]["share"]["mean"].as_f64().unwrap() * 100.0;
-    let proof = page.text("document.querySelector('section.proof').textContent");
+    let proof = page.text("document.querySelector('section.pause').textContent");
     assert!(proof.contains(&format!("{share:.2}")), "{share}: {proof}");
     let gates = page.read("document.querySelectorAll('section.gates tbody tr').length");
     assert_eq!(gates, json["gates"].as_array().unwrap().len());
@@ -148,7 +153,7 @@ fn every_line_of_the_contents_leads_to_its_section() {
     for wanted in [
         "#answer",
         "#cpu",
-        "#proof",
+        "#pause",
         "#fixes",
         "#gates",
         "#corrections",
@@ -198,10 +203,40 @@ fn pages() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Those of other kinds of run, of one in trouble and of one without a trial, too.
+fn every_page() -> Vec<(&'static str, String)> {
+    let scale = fixture::run();
+    let of = |trials: &[Trial]| {
+        report::html(&scale, &analysis::analyse(&scale, trials), "").expect("it is laid out")
+    };
+    let (contention, figures) = contended::analysed(4);
+    let completion = test_data::run();
+    let waits = analyse(&completion, &test_data::trials(), &Baselines::new());
+    let mut pages = pages();
+    pages.extend([
+        ("trouble", of(&fixture::troubled(&scale))),
+        ("empty", of(&[])),
+        ("contention", report::contention::page(&figures, &contention, "").expect("a page")),
+        ("completion", report::completion::page(&waits, &completion, "").expect("a page")),
+    ]);
+    pages
+}
+
+#[test]
+fn no_page_asks_anyone_for_anything() {
+    for (name, page) in every_page() {
+        assert_eq!(offline::asked(&page), None, "{name}");
+    }
+}
+
+/// Pictures that are seen and are narrower than a telephone.
+const SMALL: &str = "[...document.querySelectorAll('.chart, .plane')].filter((e) => e.checkVisibility() \
+    && e.getBoundingClientRect().width < 300).length";
+
 #[test]
 fn it_fits_a_desk_and_a_telephone_folded_and_unfolded() {
     let Some(browser) = browser() else { return };
-    for (name, html) in pages() {
+    for (name, html) in every_page() {
         for window in [DESKTOP, TELEPHONE] {
             let mut page = Page::open(&browser, &html, window);
             let at = format!("{name} at {}", window.width);
@@ -212,10 +247,14 @@ fn it_fits_a_desk_and_a_telephone_folded_and_unfolded() {
                     (&window.width.into(), &window.width.into()),
                     "{at}, {state}"
                 );
-                assert_eq!(page.text(BEYOND), "", "{at}, {state}: these are wider than the screen");
-                assert_eq!(page.text(CUT), "", "{at}, {state}: these scroll sideways");
+                // Tables of cells and controls may be wider than a desk, and scroll for themselves.
+                if !["contention", "completion"].contains(&name) {
+                    assert_eq!(page.text(BEYOND), "", "{at}, {state}: wider than the screen");
+                    assert_eq!(page.text(CUT), "", "{at}, {state}: these scroll sideways");
+                }
                 page.read(UNFOLD);
             }
+            assert_eq!(page.read(SMALL), 0, "{at}: these are too small to be read");
             assert_eq!(page.wrong, Vec::<String>::new());
         }
     }

@@ -16,7 +16,7 @@ pub(super) fn of(run: &Run, completion: &Completion) -> Vec<String> {
     answer.extend(of_bus(completion, place));
     answer.extend(of_latency(completion, place));
     if answer.is_empty() {
-        answer.push("No trial that would answer it has been made yet.".to_owned());
+        answer.push("No result yet: no trial that would answer it is done.".to_owned());
     }
     answer
 }
@@ -80,39 +80,36 @@ fn with_task<'a>(
 
 fn of_task(completion: &Completion, place: &str) -> Option<String> {
     let alone = completion.alone.iter().find(|one| one.place == place)?;
-    let each: Vec<String> = Strategy::ALL
-        .into_iter()
-        .filter_map(|strategy| {
-            let slowdown = with_task(completion, place, strategy, false)?.task.as_ref()?.slowdown?;
-            Some(format!("{:.3} × with {}", slowdown.mean, strategy.name()))
-        })
-        .collect();
-    let rate = Strategy::ALL
-        .into_iter()
-        .find_map(|strategy| with_task(completion, place, strategy, false))
-        .map(|point| point.rate)?;
-    (!each.is_empty()).then(|| {
-        format!(
-            "A CPU task of {:.2} s takes, at {rate} frames/s, {}.",
-            alone.wall_s.mean,
-            each.join(", ")
-        )
-    })
+    let (rate, each) = slowed(completion, place, false)?;
+    Some(format!(
+        "A CPU task of {:.2} s takes, at {} frames/s, {each}.",
+        alone.wall_s.mean, rate.rate
+    ))
 }
 
 fn of_bus(completion: &Completion, place: &str) -> Option<String> {
-    let each = Strategy::ALL.into_iter().filter_map(|strategy| {
-        let slowdown = with_task(completion, place, strategy, true)?.task.as_ref()?.slowdown?;
-        Some(format!("{:.2} × with {}", slowdown.mean, strategy.name()))
+    let (point, each) = slowed(completion, place, true)?;
+    let us = point.bus_word_ns as f64 / 1e3;
+    Some(format!(
+        "Over a bus that takes {us:.2} µs for 16 bits, as behind old cards, it takes {each}."
+    ))
+}
+
+/// How much longer a task takes with each strategy, and a point that it was tried at.
+fn slowed<'a>(
+    completion: &'a Completion,
+    place: &str,
+    is_bus: bool,
+) -> Option<(&'a Point, String)> {
+    let points =
+        Strategy::ALL.into_iter().filter_map(|one| with_task(completion, place, one, is_bus));
+    let points: Vec<&Point> = points.collect();
+    let each = points.iter().filter_map(|point| {
+        let slowdown = point.task.as_ref()?.slowdown?.mean;
+        Some(format!("{slowdown:.3} × with {}", point.strategy.name()))
     });
     let each: Vec<String> = each.collect();
-    let point =
-        Strategy::ALL.into_iter().find_map(|one| with_task(completion, place, one, true))?;
-    Some(format!(
-        "Over a bus that takes {:.2} µs for 16 bits, as behind old cards, it takes {}.",
-        point.bus_word_ns as f64 / 1e3,
-        each.join(", ")
-    ))
+    Some((*points.first()?, each.join(", "))).filter(|(_, each)| !each.is_empty())
 }
 
 fn of_latency(completion: &Completion, place: &str) -> Option<String> {

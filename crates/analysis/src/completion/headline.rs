@@ -4,14 +4,13 @@ use model::completion::{Run, Strategy};
 
 use super::{Completion, Point, answer::heaviest};
 use crate::{
-    headline::{Bar, Headline, times},
+    headline::{Bar, Headline, against},
     quantity::rounded,
 };
 
 /// At the study's first place, with its largest frames at the lowest rate.
 pub(super) fn of(run: &Run, completion: &Completion) -> Headline {
-    let nothing =
-        || Headline::plain("There is no answer yet: no trial that counts is done.".to_owned());
+    let nothing = || Headline::plain("No result yet: no trial that counts is done.".to_owned());
     let Some(place) = run.study.places.first() else { return nothing() };
     let base = run.study.completion.strategies.first().copied().unwrap_or(Strategy::Busy);
     let point = |strategy| heaviest(completion, &place.name, strategy);
@@ -23,15 +22,16 @@ pub(super) fn of(run: &Run, completion: &Completion) -> Headline {
         Bar::new(point.strategy.name(), point.path.mean, format!("{} of a core", percent(point)))
     };
     if let Some((base, other)) = point(base).zip(cheapest)
-        && let Some(times) = times(other.path.mean, base.path.mean)
+        && let Some(less) = against(other.path.mean, base.path.mean, "CPU")
     {
         return Headline {
             sentence: format!(
-                "Transmitting with `{}` takes {} of a core {}, {times} with `{}`.",
+                "Transmitting with `{}` uses {less} `{}` {} ({} against {} of a core).",
                 other.strategy.name(),
-                percent(other),
+                base.strategy.name(),
                 at(other),
-                base.strategy.name()
+                percent(other),
+                percent(base)
             ),
             of: format!("CPU of the transmit path {}", at(base)),
             bars: vec![side(base), side(other)],
@@ -39,7 +39,7 @@ pub(super) fn of(run: &Run, completion: &Completion) -> Headline {
     }
     let Some(one) = point(base).or(cheapest) else { return nothing() };
     Headline::plain(format!(
-        "Transmitting with `{}` takes {} of a core {}.",
+        "Transmitting with `{}` uses {} of a core {}.",
         one.strategy.name(),
         percent(one),
         at(one)

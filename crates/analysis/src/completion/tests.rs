@@ -228,7 +228,7 @@ fn a_run_without_a_trial_has_no_figures_and_no_verdicts() {
         completion.points.is_empty() && completion.versus.is_empty() && completion.counted == 0
     );
     assert!(completion.targets.iter().all(|target| target.verdict == Verdict::Invalid));
-    assert_eq!(completion.answer, ["No trial that would answer it has been made yet."]);
+    assert_eq!(completion.answer, ["No result yet: no trial that would answer it is done."]);
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn open(undecided: &[&Cell], all: &str) -> String {
 /// Of the cells in which harm was shown, the one in the middle.
 pub(super) fn of(cells: &[Cell], counted: u32) -> Headline {
     if counted == 0 {
-        return Headline::plain("There is no answer yet: no trial that counts is done.".to_owned());
+        return Headline::plain("No result yet: no trial that counts is done.".to_owned());
     }
     let candidates: Vec<&Cell> = cells.iter().filter(|cell| cell.role == Role::Harm).collect();
     let harmed: Vec<&Cell> = candidates.iter().copied().filter(|cell| cell.is_harmed()).collect();
@@ -65,7 +65,7 @@ pub(super) fn of(cells: &[Cell], counted: u32) -> Headline {
     match (none, guard) {
         (Some(none), Some(guard)) => Headline {
             sentence: format!(
-                "Alongside an application Wi-Fi keeps {} of its traffic under guard, and {} without control.",
+                "With an application running, Wi-Fi keeps {} of its traffic under guard and {} without.",
                 percent(guard),
                 percent(none)
             ),
@@ -74,11 +74,11 @@ pub(super) fn of(cells: &[Cell], counted: u32) -> Headline {
         },
         (Some(none), None) => Headline {
             sentence: format!(
-                "Alongside an application Wi-Fi keeps {} of its traffic; guard was not tried.",
+                "With an application running, Wi-Fi keeps {} of its traffic; guard was not tried.",
                 percent(none)
             ),
             of,
-            bars: vec![side("alone", 1.0), side("alongside the application", none)],
+            bars: vec![side("alone", 1.0), side("with the application", none)],
         },
         _ => Headline::plain(format!(
             "In {} of {} an application harms Wi-Fi.",

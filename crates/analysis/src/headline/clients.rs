@@ -1,9 +1,14 @@
 //! The headline of a run of clients and subjects: of a comparison, a study of cures, rivals, the lab, a pause, a
 //! profile, or counts.
 
-use model::{plural::count, run::Run, study::Mode, verdict::Verdict};
+use model::{
+    plural::count,
+    run::Run,
+    study::Mode,
+    verdict::{Difference, Verdict},
+};
 
-use super::{Bar, Headline, briefly, times};
+use super::{Bar, Headline, against, briefly};
 use crate::{
     Analysis,
     cells::Cell,
@@ -19,7 +24,7 @@ pub(crate) fn of(run: &Run, analysis: &Analysis) -> Headline {
     let found = if analysis.valid == 0 {
         None
     } else if run.versus.is_some() {
-        analysis.judgements.first().map(compared)
+        analysis.judgements.first().map(|judgement| compared(run, analysis, judgement))
     } else if !analysis.asks_for_cpu() {
         paused(analysis).or_else(|| profiled(analysis)).or_else(|| counted(analysis))
     } else if analysis.lab.asked {
@@ -67,14 +72,15 @@ fn cured(run: &Run, analysis: &Analysis) -> Option<Headline> {
     let largest = cures.largest().filter(|_| steps > 1 && new.mean < old.mean);
     let most = largest.map(|step| {
         let gain = briefly(-step.all().difference.mean);
-        format!("; of {steps} steps `{}` gives most, {gain}", step.variant)
+        format!(" Of {steps} steps `{}` gives most, {gain}.", step.variant)
     });
     Some(Headline {
         sentence: format!(
-            "{} `{last}` costs {} of CPU a second, {} `{first}`{}.",
+            "{} `{last}` uses {} `{first}` ({} against {} each second).{}",
             at(stages.clients),
+            against(new.mean, old.mean, "CPU")?,
             briefly(new.mean),
-            times(new.mean, old.mean)?,
+            briefly(old.mean),
             most.unwrap_or_default()
         ),
         of: summed(before),
@@ -97,19 +103,20 @@ fn rivals(run: &Run, analysis: &Analysis) -> Option<Headline> {
     };
     let is_asking = is_one_program && is_asked(run, dearest) && !is_asked(run, cheapest);
     let (named, other) = if is_asking { (dearest, cheapest) } else { (cheapest, dearest) };
-    let (cost, against) = (named.cpu.sum?, other.cpu.sum?);
+    let (cost, base) = (named.cpu.sum?, other.cpu.sum?);
     Some(Headline {
         sentence: format!(
-            "{} `{}` costs {} of CPU a second, {} `{}`{}.",
+            "{} `{}` uses {} `{}` ({} against {} each second){}.",
             at(clients),
             named.variant,
-            briefly(cost.mean),
-            times(cost.mean, against.mean)?,
+            against(cost.mean, base.mean, "CPU")?,
             other.variant,
+            briefly(cost.mean),
+            briefly(base.mean),
             undistinguished(analysis, [dearest, cheapest])
         ),
         of,
-        bars: vec![bar(run, &other.variant, &against), bar(run, &named.variant, &cost)],
+        bars: vec![bar(run, &other.variant, &base), bar(run, &named.variant, &cost)],
     })
 }
 
@@ -129,7 +136,7 @@ fn undistinguished(analysis: &Analysis, pair: [&Stage; 2]) -> &'static str {
     };
     let compared = analysis.comparisons.iter().find(is_it);
     match compared.is_some_and(|each| !each.all().difference.differs_from_zero()) {
-        true => " (their intervals do not tell them apart)",
+        true => "; their intervals do not tell them apart",
         false => "",
     }
 }
@@ -153,7 +160,7 @@ fn alone(run: &Run, analysis: &Analysis) -> Option<Headline> {
     });
     Some(Headline {
         sentence: format!(
-            "{} `{}` costs {} of CPU a second, {} % of {}.",
+            "{} `{}` uses {} of CPU each second, {} % of {}.",
             at(most.clients),
             most.variant,
             briefly(sum.mean),
@@ -165,46 +172,49 @@ fn alone(run: &Run, analysis: &Analysis) -> Option<Headline> {
     })
 }
 
-/// Two sides that were decided.
-fn compared(judgement: &Judgement) -> Headline {
+/// Two sides that were decided, or how far that is.
+fn compared(run: &Run, analysis: &Analysis, judgement: &Judgement) -> Headline {
     let Judgement { base, variant, clients, subject, .. } = judgement;
     let clients = count(*clients, "client");
     let alone = judgement.part == Part::Subject;
+    let new = match &judgement.difference {
+        Difference::Program { name, .. } => format!("The new build of `{}`", file_name(name)),
+        _ => format!("`{variant}`"),
+    };
+    let is_over = analysis.valid + analysis.invalid.len() as u32 >= analysis.planned;
     let sentence = match judgement.finding {
+        Finding::Undecided | Finding::NotComparable if !is_over => {
+            let most = run.versus.as_ref().map_or(0, |versus| versus.pairs.most());
+            let are = if judgement.pairs == 1 { "is" } else { "are" };
+            format!("Not decided yet: {} of {} {are} done.", judgement.pairs, count(most, "pair"))
+        }
         Finding::Cheaper | Finding::Dearer => {
             let word = if judgement.finding == Finding::Cheaper { "less" } else { "more" };
             let effect = judgement.relative.as_ref().map_or(word.to_owned(), moved);
-            match alone {
-                true => format!(
-                    "`{subject}` takes {effect} CPU as `{variant}` than as `{base}` at {clients}{}.",
-                    in_all(judgement)
-                ),
-                false => format!("`{variant}` costs {effect} CPU than `{base}` at {clients}."),
+            match (&judgement.difference, alone) {
+                (Difference::Program { .. }, _) => format!("{new} uses {effect} CPU at {clients}."),
+                (_, true) => {
+                    format!("`{subject}` uses {effect} CPU in {new} than in `{base}` at {clients}.")
+                }
+                (_, false) => format!("{new} uses {effect} CPU than `{base}` at {clients}."),
             }
         }
         Finding::Equivalent => {
             let within = quantity::percent(judgement.margin);
-            match alone {
-                true => format!(
-                    "`{subject}` takes the same CPU as `{variant}` and as `{base}` at {clients}, within {within}."
-                ),
-                false => format!(
-                    "`{variant}` costs the same CPU as `{base}` at {clients}, within {within}."
-                ),
-            }
+            format!("{new} uses as much CPU as `{base}` at {clients}, within {within}.")
         }
         Finding::Undecided => format!(
-            "Whether `{variant}` costs as much CPU as `{base}` at {clients} is not decided after {}.",
+            "Whether {new} uses as much CPU as `{base}` at {clients} is not decided after {}.",
             count(judgement.pairs, "pair")
         ),
-        Finding::NoOp => format!(
-            "What `{variant}` changes never ran at {clients}, so nothing is decided about it."
-        ),
+        Finding::NoOp => {
+            format!("The code that `{variant}` changes never ran at {clients}: no verdict.")
+        }
         Finding::NotComparable => {
             format!("`{variant}` and `{base}` cannot be compared at {clients}.")
         }
         Finding::Unstable => format!(
-            "What `{variant}` costs against `{base}` at {clients} does not hold in every state of the machine."
+            "The difference of `{variant}` from `{base}` at {clients} does not hold in every state of the machine."
         ),
     };
     let sides = judgement.before.zip(judgement.after);
@@ -223,11 +233,9 @@ fn moved(relative: &Estimate) -> String {
     format!("{} {word}", quantity::percent(relative.mean.abs()))
 }
 
-/// What subject, load and others differ by together, where the subject alone is judged and they show a difference.
-fn in_all(judgement: &Judgement) -> String {
-    let together = judgement.together.and_then(|together| together.relative);
-    let shown = together.filter(Estimate::differs_from_zero);
-    shown.map_or(String::new(), |all| format!("; with its load and others, {}", moved(&all)))
+/// The last part of a program's path.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The consumer that causes most.
@@ -307,17 +315,20 @@ fn lab(analysis: &Analysis) -> Option<Headline> {
     let (counted, real) = (spread(Mode::Counted), spread(Mode::RealTime));
     let shift = analysis.lab.rows.iter().filter(|row| row.mode == Mode::Counted);
     let shift = shift.filter_map(|row| row.shift).map(|shift| shift.mean.abs()).reduce(f64::max);
-    let shift = shift.map_or(String::new(), |shift| {
-        format!(", and what else the host does moves them by {} at most", quantity::percent(shift))
-    });
-    let first = counted.map(|spread| (Mode::Counted, spread, shift));
-    let (mode, spread, shift) =
-        first.or(real.map(|spread| (Mode::RealTime, spread, String::new())))?;
-    let sentence = format!(
-        "Trials in {} time repeat to {}{shift}.",
-        if mode == Mode::Counted { "counted" } else { "real" },
-        quantity::percent(spread)
-    );
+    let percent = quantity::percent;
+    let sentence = match (counted, shift, real) {
+        (Some(0.0), Some(0.0), _) => {
+            "Counted trials repeat exactly, also while the host is busy.".to_owned()
+        }
+        (Some(0.0), None, _) => "Counted trials repeat exactly.".to_owned(),
+        (Some(spread), Some(shift), _) => format!(
+            "Counted trials repeat to {}; a busy host moves them by {} at most.",
+            percent(spread),
+            percent(shift)
+        ),
+        (Some(spread), None, _) => format!("Counted trials repeat to {}.", percent(spread)),
+        (None, _, real) => format!("Trials in real time repeat to {}.", percent(real?)),
+    };
     let side = |mode, spread| Bar::new(name(mode), spread, quantity::percent(spread));
     let bars = real
         .zip(counted)
@@ -328,6 +339,9 @@ fn lab(analysis: &Analysis) -> Option<Headline> {
 
 #[cfg(test)]
 mod tests {
+    use model::{name::Sha256Hex, verdict::Difference};
+
+    use crate::verdicts::{Finding, Judgement};
     use crate::{
         analyse, fixture,
         judge::test_data::{compared, pairs},
@@ -339,9 +353,31 @@ mod tests {
         let said = analyse(&run, &trials).headline;
         assert_eq!(
             said.sentence,
-            "`hostapd` takes 20 % less CPU as `after` than as `before` at 60 clients; with its load and others, 8.2 % less."
+            "`hostapd` uses 20 % less CPU in `after` than in `before` at 60 clients."
         );
         assert_eq!(said.of, "CPU of hostapd at 60 clients");
+    }
+
+    #[test]
+    fn a_comparison_that_goes_on_says_how_many_pairs_are_done() {
+        let (run, trials) = compared(&pairs(6, -0.2, 0.001, 1));
+        let said = analyse(&run, &trials[..10]).headline;
+        assert_eq!(said.sentence, "Not decided yet: 5 of 6 pairs are done.");
+    }
+
+    #[test]
+    fn another_build_of_a_program_is_called_its_new_build() {
+        let (mut run, trials) = compared(&pairs(6, -0.2, 0.001, 1));
+        let difference = Difference::Program {
+            name: "/run/headroom/put/hot".to_owned(),
+            base: Sha256Hex::of(&[1; 32]),
+            variant: Sha256Hex::of(&[2; 32]),
+        };
+        run.versus.as_mut().unwrap().difference = difference;
+        let judgement = &analyse(&run, &trials).judgements[0];
+        let cheaper = Judgement { finding: Finding::Cheaper, ..judgement.clone() };
+        let said = super::compared(&run, &analyse(&run, &trials), &cheaper);
+        assert_eq!(said.sentence, "The new build of `hot` uses 20 % less CPU at 60 clients.");
     }
 
     #[test]
@@ -350,8 +386,8 @@ mod tests {
         let said = analyse(&run, &fixture::trials(&run)).headline;
         assert_eq!(
             said.sentence,
-            "At 114 clients `slower-cadence` costs 13 ms of CPU a second, 31 times less than `found`; of 5 steps \
-             `bulk` gives most, 101 ms."
+            "At 114 clients `slower-cadence` uses 1/31 of the CPU of `found` (13 ms against 394 ms each second). Of 5 \
+             steps `bulk` gives most, 101 ms."
         );
         assert_eq!(said.of, "CPU of stationd, its load and hostapd at 114 clients");
         let [before, after] = said.bars.as_slice() else { panic!("{:?}", said.bars) };
@@ -363,7 +399,7 @@ mod tests {
     fn two_rivals_are_the_dearest_and_the_cheapest() {
         let run = fixture::run();
         let said = analyse(&run, &fixture::trials(&run)).headline;
-        assert!(said.sentence.contains("times less than `hostapd-cli`"), "{}", said.sentence);
+        assert!(said.sentence.contains("60 % less CPU than `hostapd-cli`"), "{}", said.sentence);
         assert_eq!(said.bars.len(), 2);
     }
 
@@ -375,8 +411,8 @@ mod tests {
         run.study.variants.retain(|variant| variant.name != "hostapd-cli");
         run.plan.retain(|planned| planned.id.variant != "hostapd-cli");
         let said = analyse(&run, &all).headline;
-        assert!(said.sentence.starts_with("At 114 clients `iw-dump` costs "), "{}", said.sentence);
-        assert!(said.sentence.ends_with(" times as much as `idle`."), "{}", said.sentence);
+        assert!(said.sentence.starts_with("At 114 clients `iw-dump` uses "), "{}", said.sentence);
+        assert!(said.sentence.contains(" times the CPU of `idle`"), "{}", said.sentence);
         assert_eq!([&*said.bars[0].name, &*said.bars[1].name], ["idle", "iw-dump"]);
     }
 
@@ -384,11 +420,7 @@ mod tests {
     fn the_lab_itself_is_as_good_as_its_worst_spread() {
         let run = fixture::self_check();
         let said = analyse(&run, &fixture::trials(&run)).headline;
-        assert!(
-            said.sentence.starts_with("Trials in counted time repeat to "),
-            "{}",
-            said.sentence
-        );
+        assert!(said.sentence.starts_with("Counted trials repeat to "), "{}", said.sentence);
         assert_eq!(said.bars[0].name, "real-time");
         assert!(said.bars[0].length > said.bars[1].length);
     }
@@ -397,7 +429,7 @@ mod tests {
     fn without_a_valid_trial_it_says_why_there_is_no_figure() {
         let run = fixture::run();
         let said = analyse(&run, &[]).headline;
-        assert_eq!(said.sentence, "There is no answer yet: no trial is done.");
+        assert_eq!(said.sentence, "No result yet: no trial is done.");
         assert!(said.bars.is_empty());
     }
 
@@ -407,7 +439,7 @@ mod tests {
         run.study.variants.retain(|variant| variant.name == "iw-dump");
         run.plan.retain(|planned| planned.id.variant == "iw-dump");
         let said = analyse(&run, &fixture::trials(&run)).headline;
-        assert!(said.sentence.starts_with("At 114 clients `iw-dump` costs "), "{}", said.sentence);
+        assert!(said.sentence.starts_with("At 114 clients `iw-dump` uses "), "{}", said.sentence);
         assert!(said.sentence.contains("% of a 500-MIPS core"), "{}", said.sentence);
         assert_eq!([&*said.bars[0].name, &*said.bars[1].name], ["18 clients", "114 clients"]);
     }

@@ -12,20 +12,27 @@ use analysis::{
 };
 use model::completion::{Run, Strategy};
 
-use crate::frame::machine;
-use crate::table::Table;
+use crate::{
+    page::machine,
+    table::{Table, fixed},
+};
 
-fn mean(unit: Unit, estimate: Option<&Estimate>) -> String {
-    estimate.map_or(ABSENT.to_owned(), |estimate| unit.mean(estimate))
-}
-
-fn bracket(unit: Unit, estimate: Option<&Estimate>) -> String {
-    estimate.map_or(ABSENT.to_owned(), |estimate| unit.bracket(estimate))
-}
-
-/// A value with no more decimals than a page needs.
-fn plain(value: Option<f64>, decimals: usize) -> String {
-    value.map_or(ABSENT.to_owned(), |value| format!("{value:.decimals$}"))
+/// A few columns of points, for a terminal, or with the path's interval for a CI.
+pub(super) fn short(points: &[&Point], is_whole: bool) -> Table {
+    let percent = |estimate: Estimate| fixed(Some(100.0 * estimate.mean), 2);
+    Table::of("", points)
+        .head("place", "", |point| point.place.clone())
+        .text("load, rate", "", |point| format!("{} {}", point.load, point.rate))
+        .text("strategy", "", |point| point.strategy.name().to_owned())
+        .number("path", "% core", |point| match is_whole {
+            true => Unit::PER_CENT.with_interval(&point.path),
+            false => percent(point.path),
+        })
+        .number("waiting", "% core", |point| percent(point.waiting))
+        .number("off", "%", |point| off(point))
+        .number("p50", "µs", |point| fixed(point.p50_us.map(|p50| p50.mean), 0))
+        .mean(["task", "×"], Unit::ONE, |point| point.task.as_ref()?.slowdown)
+        .table()
 }
 
 /// What was published, next to ours.
@@ -68,17 +75,16 @@ pub(super) fn points(completion: &Completion, place: &str) -> Table {
         .head("load, rate", "frames/s", |point| format!("{} {}", point.load, point.rate))
         .text("strategy", "", |point| point.strategy.name().to_owned())
         .number("sent", "frames/s", |point| format!("{:.0}", point.sent.mean))
-        .number("path", "% of a core", |point| Unit::PER_CENT.mean(&point.path))
-        .quiet("interval", "95 %", |point| Unit::PER_CENT.bracket(&point.path))
-        .number("waiting", "% of a core", |point| plain(Some(100.0 * point.waiting.mean), 2))
+        .estimate(["path", "% of a core"], Unit::PER_CENT, |point| Some(point.path))
+        .number("waiting", "% of a core", |point| fixed(Some(100.0 * point.waiting.mean), 2))
         .number("off", "% of rate × time", |point| off(point))
-        .number("rest", "µs a frame", |point| plain(point.rest_us.map(|one| one.mean), 1))
-        .number("masked", "% of time", |point| plain(Some(100.0 * point.masked.mean), 2))
-        .number("p50", "µs", |point| plain(point.p50_us.map(|one| one.mean), 0))
-        .number("p99", "µs", |point| plain(point.p99_us.map(|one| one.mean), 0))
-        .number("longest", "µs", |point| plain(point.longest_us, 0))
-        .number("interrupts", "a frame", |point| plain(point.interrupts.map(|one| one.mean), 2))
-        .number("dropped", "frames/s", |point| plain(Some(point.dropped.mean), 0))
+        .number("rest", "µs a frame", |point| fixed(point.rest_us.map(|one| one.mean), 1))
+        .number("masked", "% of time", |point| fixed(Some(100.0 * point.masked.mean), 2))
+        .number("p50", "µs", |point| fixed(point.p50_us.map(|one| one.mean), 0))
+        .number("p99", "µs", |point| fixed(point.p99_us.map(|one| one.mean), 0))
+        .number("longest", "µs", |point| fixed(point.longest_us, 0))
+        .number("interrupts", "a frame", |point| fixed(point.interrupts.map(|one| one.mean), 2))
+        .number("dropped", "frames/s", |point| fixed(Some(point.dropped.mean), 0))
         .table()
 }
 
@@ -103,7 +109,6 @@ pub(super) fn tasks(completion: &Completion) -> Table {
     });
     type TaskRow<'a> = (&'a Alone, Option<(&'a Point, &'a Task)>);
     let wall_s = |(alone, other): &TaskRow<'_>| other.map_or(alone.wall_s, |(_, task)| task.wall_s);
-    let slowdown = |(_, other): &TaskRow<'_>| other.and_then(|(_, task)| task.slowdown);
     let of_point = |(_, other): &TaskRow<'_>, of: fn(&Point) -> String| {
         other.map_or(ABSENT.to_owned(), |(point, _)| of(point))
     };
@@ -113,21 +118,19 @@ pub(super) fn tasks(completion: &Completion) -> Table {
             Some((point, _)) => format!("{}, {}/s", point.strategy.name(), point.rate),
             None => "nothing".to_owned(),
         })
-        .number("task", "s", |row| Unit::ONE.mean(&wall_s(row)))
-        .quiet("interval", "95 %", |row| Unit::ONE.bracket(&wall_s(row)))
-        .number("slowed", "×", |row| mean(Unit::ONE, slowdown(row).as_ref()))
-        .quiet("interval", "95 %", |row| bracket(Unit::ONE, slowdown(row).as_ref()))
+        .estimate(["task", "s"], Unit::ONE, |row| Some(wall_s(row)))
+        .estimate(["slowed", "×"], Unit::ONE, |(_, other)| other.as_ref()?.1.slowdown)
         .number("path", "% of a core", |row| {
             of_point(row, |point| Unit::PER_CENT.mean(&point.path))
         })
         .number("waiting", "% of a core", |row| {
-            of_point(row, |point| plain(Some(100.0 * point.waiting.mean), 2))
+            of_point(row, |point| fixed(Some(100.0 * point.waiting.mean), 2))
         })
         .number("p50", "µs", |row| {
-            of_point(row, |point| plain(point.p50_us.map(|one| one.mean), 0))
+            of_point(row, |point| fixed(point.p50_us.map(|one| one.mean), 0))
         })
         .number("p99", "µs", |row| {
-            of_point(row, |point| plain(point.p99_us.map(|one| one.mean), 0))
+            of_point(row, |point| fixed(point.p99_us.map(|one| one.mean), 0))
         })
         .table()
 }
@@ -154,10 +157,11 @@ pub(super) fn versus(completion: &Completion) -> Table {
             completion.versus.iter().find(is_it)
         };
         let ratio = |first: &Versus| of(first).and_then(|one| one.ratio);
-        rows = rows
-            .number(variant.name(), "×", |first| mean(Unit::ONE, ratio(first).as_ref()))
-            .quiet("interval", "95 %", |first| bracket(Unit::ONE, ratio(first).as_ref()))
-            .text("", "", |first| of(first).map_or(ABSENT, |one| one.verdict.name()).to_owned());
+        rows = rows.estimate([variant.name(), "×"], Unit::ONE, |first| ratio(first)).text(
+            "",
+            "",
+            |first| of(first).map_or(ABSENT, |one| one.verdict.name()).to_owned(),
+        );
     }
     rows.table()
 }
@@ -197,9 +201,9 @@ pub(super) fn commands(completion: &Completion) -> Table {
         .text("command", "", |one| one.name.clone())
         .number("completed", "", |one| one.count.to_string())
         .number("put off", "", |one| one.deferred.to_string())
-        .number("mean", "µs", |one| plain(one.mean_us, 1))
-        .number("shortest", "µs", |one| plain(one.least_us, 1))
-        .number("longest", "µs", |one| plain(one.most_us, 1))
+        .number("mean", "µs", |one| fixed(one.mean_us, 1))
+        .number("shortest", "µs", |one| fixed(one.least_us, 1))
+        .number("longest", "µs", |one| fixed(one.most_us, 1))
         .number("failed", "", |one| one.failed.to_string())
         .table()
 }
@@ -224,14 +228,11 @@ pub(super) fn left_out(completion: &Completion) -> Table {
         .table()
 }
 
-/// What a trial has of a host.
-const HOST: &str = "this host itself, in namespaces of txd’s own, real time";
-
 /// Where trials were made.
 pub(super) fn places(run: &Run) -> Table {
     Table::of("Places", &run.study.places)
         .head("place", "", |place| place.name.clone())
-        .text("machine and time", "", |place| machine(place.on, place.mode, HOST).to_owned())
+        .text("machine and time", "", |place| machine(place.on, place.mode).to_owned())
         .table()
 }
 

@@ -1,34 +1,89 @@
-//! The tables of controls: what each kept and left, the contest, regret, and guard's own figures.
-//!
-//! Reads the answer, gives [`Table`]s.
+//! The tables of controls: harm, what each control kept and left, the contest, regret, and guard's own figures.
 
 use analysis::{
     Estimate,
-    contention::{Arm, Cell, Guarding, Split, Versus},
+    contention::{Arm, Cell, Guarding, Harm, Split, Versus},
     quantity::{ABSENT, Unit},
     verdicts::Basis,
 };
-use model::contention::Role;
+use model::{contention::Role, inert};
 
-use super::figures;
-use crate::table::Table;
+use super::{NONE, short, short_whole};
+use crate::{
+    table::{Table, fixed, plain},
+    text::shortened,
+};
+
+const PER_CENT: Unit = Unit::PER_CENT;
+/// Columns of a terminal that a name gets.
+const NAME_COLUMNS: usize = 44;
+
+/// Harm cells for a terminal, or with intervals for a CI: what guard kept and left of them.
+pub(super) fn harmed(cells: &[&Cell], is_whole: bool) -> Table {
+    let share = |share: Option<Estimate>| match share {
+        Some(share) if is_whole => short_whole(Some(&share)),
+        share => short(share),
+    };
+    let cure = |cell: &&Cell, of: fn(&Arm) -> Option<Estimate>| share(cell.cure().and_then(of));
+    let name = |cell: &&Cell| match is_whole {
+        true => cell.name.clone(),
+        false => shortened(&inert::line(&cell.name), NAME_COLUMNS),
+    };
+    Table::of("", cells.iter().copied())
+        .head("cell", "", name)
+        .text("harm", "", |cell| verdict(cell).1.to_owned())
+        .number("none kept", "%", |cell| share(cell.arm(NONE).and_then(|arm| arm.kept)))
+        .number("guard kept", "%", |cell| cure(cell, |arm| arm.kept))
+        .number("work", "%", |cell| cure(cell, |arm| arm.work))
+        .number("regret", "%", |cell| share(cell.oracle.as_ref().and_then(|oracle| oracle.regret)))
+        .table()
+}
+
+/// What was measured of every candidate without control, and Gate 0.
+pub(super) fn harm(cells: &[&Cell]) -> Table {
+    let none = |cell: &&&Cell, of: fn(&Arm) -> Option<Estimate>| cell.arm(NONE).and_then(of);
+    let percent = |cell: &&&Cell, of: fn(&Harm) -> Option<f64>, decimals| {
+        fixed(cell.harm.as_ref().and_then(of).map(|share| 100.0 * share), decimals)
+    };
+    Table::of("Every cell without control, against traffic alone", cells)
+        .head("cell", "", |cell| cell.name.clone())
+        .text("Gate 0", "", |cell| verdict(cell).1.to_owned())
+        .mean(["alone", "Mb/s"], Unit::ONE, |cell| Some(cell.alone.as_ref()?.megabits))
+        .mean(["with it", "Mb/s"], Unit::ONE, |cell| none(cell, |arm| arm.megabits))
+        .estimate(["Wi-Fi kept", "%"], PER_CENT, |cell| none(cell, |arm| arm.kept))
+        .mean(["p99 alone", "µs"], Unit::ONE, |cell| cell.alone.as_ref()?.p99_us)
+        .mean(["p99", "× alone"], Unit::ONE, |cell| none(cell, |arm| arm.p99_ratio))
+        .number("sender waited alone", "% of window", |cell| {
+            percent(cell, |harm| harm.endpoints_waited_alone, 2)
+        })
+        .number("with it", "% of window", |cell| percent(cell, |harm| harm.endpoints_waited, 2))
+        .number("offered", "% of alone", |cell| percent(cell, |harm| harm.offered, 1))
+        .table()
+}
+
+/// Class and word of Gate 0.
+pub(super) fn verdict(cell: &Cell) -> (&'static str, &'static str) {
+    match &cell.harm {
+        Some(Harm { shown: Some(true), .. }) => ("fail", "harm"),
+        Some(Harm { shown: Some(false), .. }) => ("pass", "no harm"),
+        // Without an interval there is no bound that could show it, either way.
+        Some(_) if cell.blocks < 2 => ("invalid", "one block"),
+        Some(_) => ("invalid", "not decided"),
+        None => ("invalid", "not measured"),
+    }
+}
 
 /// Every control of one cell.
 pub(super) fn arms(cell: &Cell) -> Table {
     Table::of(&format!("Every control: {}", cell.name), &cell.arms)
         .head("control", "", |arm| arm.control.clone())
-        .number("Wi-Fi", "Mb/s", |arm| figures::mean(Unit::ONE, arm.megabits.as_ref()))
-        .number("Wi-Fi kept", "%", |arm| figures::mean(Unit::PER_CENT, arm.kept.as_ref()))
-        .quiet("95 % interval", "%", |arm| figures::bracket(Unit::PER_CENT, arm.kept.as_ref()))
-        .number("worst second", "in 100, %", |arm| figures::plain(Unit::PER_CENT, arm.kept_p01))
-        .number("restored", "% of the loss", |arm| {
-            figures::mean(Unit::PER_CENT, arm.restored.as_ref())
-        })
-        .quiet("95 % interval", "%", |arm| figures::bracket(Unit::PER_CENT, arm.restored.as_ref()))
-        .number("p99", "× alone", |arm| figures::mean(Unit::ONE, arm.p99_ratio.as_ref()))
-        .number("work kept", "%", |arm| figures::mean(Unit::PER_CENT, arm.work.as_ref()))
-        .quiet("95 % interval", "%", |arm| figures::bracket(Unit::PER_CENT, arm.work.as_ref()))
-        .number("CPU", "in use, %", |arm| figures::mean(Unit::PER_CENT, arm.cpu.as_ref()))
+        .mean(["Wi-Fi", "Mb/s"], Unit::ONE, |arm| arm.megabits)
+        .estimate(["Wi-Fi kept", "%"], PER_CENT, |arm| arm.kept)
+        .number("worst second", "in 100, %", |arm| plain(PER_CENT, arm.kept_p01))
+        .estimate(["restored", "% of the loss"], PER_CENT, |arm| arm.restored)
+        .mean(["p99", "× alone"], Unit::ONE, |arm| arm.p99_ratio)
+        .estimate(["work kept", "%"], PER_CENT, |arm| arm.work)
+        .mean(["CPU", "in use, %"], PER_CENT, |arm| arm.cpu)
         .table()
 }
 
@@ -37,7 +92,7 @@ pub(super) fn above_alone(cells: &[&Cell]) -> Vec<String> {
     let above = |cell: &&Cell| {
         let names = cell.arms.iter().filter_map(|arm| {
             let uncapped = arm.kept_uncapped.as_ref().filter(|kept| kept.mean > 1.005)?;
-            Some(format!("{} {}", arm.control, figures::short_whole(Some(uncapped))))
+            Some(format!("{} {}", arm.control, short_whole(Some(uncapped))))
         });
         let names: Vec<_> = names.collect();
         (!names.is_empty()).then(|| format!("{}: {}", cell.name, names.join(", ")))
@@ -56,10 +111,7 @@ pub(super) fn contests(cells: &[&Cell]) -> Table {
         .text("guard’s setting", "", |(_, one)| {
             one.setting.clone().unwrap_or_else(|| "no measured one keeps as much".to_owned())
         })
-        .number("guard’s work", "× its work", |(_, one)| {
-            figures::mean(Unit::ONE, one.ratio.as_ref())
-        })
-        .quiet("95 % interval", "×", |(_, one)| figures::bracket(Unit::ONE, one.ratio.as_ref()))
+        .estimate(["guard’s work", "× its work"], Unit::ONE, |(_, one)| one.ratio)
         .table()
 }
 
@@ -77,10 +129,7 @@ pub(super) fn versus(cells: &[&Cell]) -> Table {
         .head("cell", "", |(cell, _)| cell.name.clone())
         .text("against", "", |(_, one)| one.base.clone())
         .text("control", "", |(_, one)| one.variant.clone())
-        .number("more", "%", |(_, one)| figures::mean(Unit::PER_CENT, one.relative.as_ref()))
-        .quiet("interval", "95 %", |(_, one)| {
-            figures::bracket(Unit::PER_CENT, one.relative.as_ref())
-        })
+        .estimate(["more", "%"], PER_CENT, |(_, one)| one.relative)
         .number("steady", "Mb/s", move |(_, one)| part(one, |split| &split.steady))
         .number("rare events", "Mb/s", move |(_, one)| part(one, |split| &split.events))
         .number("total", "Mb/s", move |(_, one)| part(one, |split| &split.total))
@@ -107,8 +156,8 @@ pub(super) fn unmatched(cells: &[&Cell]) -> Vec<String> {
         Some(format!(
             "{}: guard kept {}, the most that any other measured control kept is {} ({})",
             cell.name,
-            figures::short_whole(Some(guard)),
-            figures::short_whole(Some(kept)),
+            short_whole(Some(guard)),
+            short_whole(Some(kept)),
             next.control
         ))
     };
@@ -124,22 +173,11 @@ pub(super) fn regrets(cells: &[&Cell]) -> Table {
     .head("cell", "", |(cell, _)| cell.name.clone())
     .text("best other control", "", |(_, oracle)| oracle.control.clone())
     .number("Wi-Fi to keep", "%", |(_, oracle)| Unit::PER_CENT.plain(oracle.asked))
-    .number("it kept", "%", |(_, oracle)| figures::mean(Unit::PER_CENT, Some(&oracle.kept)))
-    .number("its work", "% of alone", |(_, oracle)| {
-        figures::mean(Unit::PER_CENT, Some(&oracle.work))
-    })
-    .number("guard kept", "%", |(cell, _)| {
-        figures::mean(Unit::PER_CENT, cell.cure().and_then(|arm| arm.kept.as_ref()))
-    })
-    .number("guard’s work", "% of alone", |(cell, _)| {
-        figures::mean(Unit::PER_CENT, cell.cure().and_then(|arm| arm.work.as_ref()))
-    })
-    .number("regret", "% of its work", |(_, oracle)| {
-        figures::mean(Unit::PER_CENT, oracle.regret.as_ref())
-    })
-    .quiet("95 % interval", "%", |(_, oracle)| {
-        figures::bracket(Unit::PER_CENT, oracle.regret.as_ref())
-    })
+    .mean(["it kept", "%"], PER_CENT, |(_, oracle)| Some(oracle.kept))
+    .mean(["its work", "% of alone"], PER_CENT, |(_, oracle)| Some(oracle.work))
+    .mean(["guard kept", "%"], PER_CENT, |(cell, _)| cell.cure()?.kept)
+    .mean(["guard’s work", "% of alone"], PER_CENT, |(cell, _)| cell.cure()?.work)
+    .estimate(["regret", "% of its work"], PER_CENT, |(_, oracle)| oracle.regret)
     .table()
 }
 
@@ -152,18 +190,11 @@ pub(super) fn of_role(cells: &[&Cell]) -> Table {
     )
     .head("cell", "", |(cell, _)| cell.name.clone())
     .text("control", "", |(_, arm)| arm.control.clone())
-    .number("Wi-Fi", "% of alone", |(_, arm)| {
-        figures::mean(Unit::PER_CENT, arm.kept_uncapped.as_ref())
-    })
-    .quiet("95 % interval", "%", |(_, arm)| {
-        figures::bracket(Unit::PER_CENT, arm.kept_uncapped.as_ref())
-    })
-    .number("worst second", "in 100, %", |(_, arm)| figures::plain(Unit::PER_CENT, arm.kept_p01))
-    .number("p99", "× alone", |(_, arm)| figures::mean(Unit::ONE, arm.p99_ratio.as_ref()))
-    .quiet("95 % interval", "×", |(_, arm)| figures::bracket(Unit::ONE, arm.p99_ratio.as_ref()))
-    .number("work kept", "%", |(_, arm)| figures::mean(Unit::PER_CENT, arm.work.as_ref()))
-    .quiet("95 % interval", "%", |(_, arm)| figures::bracket(Unit::PER_CENT, arm.work.as_ref()))
-    .number("CPU", "in use, %", |(_, arm)| figures::mean(Unit::PER_CENT, arm.cpu.as_ref()))
+    .estimate(["Wi-Fi", "% of alone"], PER_CENT, |(_, arm)| arm.kept_uncapped)
+    .number("worst second", "in 100, %", |(_, arm)| plain(PER_CENT, arm.kept_p01))
+    .estimate(["p99", "× alone"], Unit::ONE, |(_, arm)| arm.p99_ratio)
+    .estimate(["work kept", "%"], PER_CENT, |(_, arm)| arm.work)
+    .mean(["CPU", "in use, %"], PER_CENT, |(_, arm)| arm.cpu)
     .table()
 }
 
@@ -197,16 +228,9 @@ pub(super) fn costs(cells: &[&Cell]) -> Table {
     Table::of("guard’s own figures", guarded(cells))
         .head("cell", "", |(cell, ..)| cell.name.clone())
         .text("setting", "", |(_, arm, _)| arm.control.clone())
-        .number("CPU", "% of one core", |(.., guard)| {
-            figures::mean(Unit::PER_CENT, Some(&guard.core))
-        })
-        .quiet("95 % interval", "%", |(.., guard)| {
-            figures::bracket(Unit::PER_CENT, Some(&guard.core))
-        })
+        .estimate(["CPU", "% of one core"], PER_CENT, |(.., guard)| Some(guard.core))
         .number("memory", "KiB, most", |(.., guard)| guard.resident_kib.to_string())
-        .number("writes", "a minute", |(.., guard)| {
-            figures::mean(Unit::ONE, Some(&guard.writes_a_minute))
-        })
+        .mean(["writes", "a minute"], Unit::ONE, |(.., guard)| Some(guard.writes_a_minute))
         .number("protects in", "ms, median", |(.., guard)| {
             let took = took(guard);
             ms(took.get(took.len().saturating_sub(1) / 2))

@@ -9,62 +9,55 @@ use analysis::{
     contention::{Case, FourCases, Movement, Published},
     quantity::{ABSENT, Unit},
 };
-use model::cache::{Accesses, Counts, Geometry};
+use model::cache::{Accesses, Counts};
 
-use super::figures;
-use crate::{prose, table::Table};
+use crate::{
+    prose::{self, note},
+    table::{Table, fixed, plain},
+};
 
 /// One cell's four cases, as HTML.
-pub(super) struct CasesSection {
-    pub(super) name: String,
-    /// Whether no case was made yet.
-    pub(super) is_empty: bool,
-    /// Throughput, round trips, work.
-    pub(super) levels: String,
-    /// Each CPU's time.
-    pub(super) cpus: String,
-    /// Counters of the PMU; empty where there is none.
-    pub(super) counters: String,
-    pub(super) no_counters: Option<&'static str>,
-    /// Modelled caches; empty without a model.
-    pub(super) caches: String,
-    /// The modelled geometry, in words.
-    pub(super) geometry: Option<String>,
-    /// What the field report published of its counters.
-    pub(super) published: String,
-    pub(super) movements: String,
-    /// How many movements agree, as a sentence.
-    pub(super) tally: Option<String>,
-    pub(super) model_check: Option<String>,
-}
-
-impl CasesSection {
-    /// Lays out one cell's cases.
-    pub(super) fn of(cases: &FourCases) -> Self {
-        let counters = counters(cases);
-        let geometry = cases.cases.iter().find_map(|case| Some(case.caches?.geometry));
-        Self {
-            name: cases.name.clone(),
-            levels: levels(cases).html_or_nothing(),
-            cpus: cpus(cases).html_or_nothing(),
-            is_empty: cases.cases.is_empty(),
-            no_counters: counters.rows.is_empty().then_some(NO_PMU),
-            counters: counters.html_or_nothing(),
-            caches: caches(cases).html_or_nothing(),
-            geometry: geometry.as_ref().map(geometry_in_words),
-            published: published(cases).html_or_nothing(),
-            tally: tally(&cases.movements),
-            movements: movements(&cases.movements).html_or_nothing(),
-            model_check: cases
-                .model_check
-                .as_deref()
-                .map(|text| prose::html(&prose::sentence(text))),
-        }
+pub(super) fn html(cases: &FourCases) -> String {
+    if cases.cases.is_empty() {
+        return "<p>None of its cases has been measured yet.</p>".to_owned();
     }
+    let counters = counters(cases);
+    let no_counters = if counters.rows.is_empty() { NO_PMU } else { "" };
+    let geometry = cases.cases.iter().find_map(|case| Some(case.caches?.geometry));
+    let geometry = geometry.map_or(NO_CACHES.to_owned(), |geometry| {
+        format!(
+            "MODELLED, by a plugin of the emulator that passes every access of the virtual access point through caches \
+             of this geometry: L1i {}; L1d {}, both for each CPU; L2 {}, shared. No prefetcher, no coherence, no \
+             write-back traffic, no DMA.",
+            geometry.l1i(),
+            geometry.l1d(),
+            geometry.l2()
+        )
+    });
+    let check = cases.model_check.as_deref().map(prose::sentence).unwrap_or_default();
+    let all = [
+        levels(cases).html(),
+        cpus(cases).html(),
+        note(no_counters),
+        counters.html(),
+        published(cases).html(),
+        caches(cases).html(),
+        note(&geometry),
+        tally(&cases.movements).map_or(String::new(), |tally| format!("<p>{tally}</p>")),
+        movements(&cases.movements).html(),
+        note(&check),
+    ];
+    all.concat()
 }
 
+const NO_CACHES: &str =
+    "No modelled caches: no trial of this cell ran with the cache model attached.";
 const NO_PMU: &str = "No counters of a PMU: the CPU that this ran on shows none, so instructions per cycle and \
                       branch misses are absent.";
+
+fn percent(share: Option<f64>, decimals: usize) -> String {
+    fixed(share.map(|share| 100.0 * share), decimals)
+}
 
 /// Throughput, round trips and work of each case.
 fn levels(cases: &FourCases) -> Table {
@@ -76,15 +69,15 @@ fn levels(cases: &FourCases) -> Table {
     let work = first(&|case| case.operations, "application alone");
     let gigabits = first(&published, "Wi-Fi alone");
     let share = |part: Option<f64>, whole: Option<f64>| {
-        figures::plain(Unit::PER_CENT, part.zip(whole).map(|(part, whole)| part / whole))
+        plain(Unit::PER_CENT, part.zip(whole).map(|(part, whole)| part / whole))
     };
     Table::of("The cases, ours and the field report’s", &cases.cases)
         .head("case", "", |case| case.name.clone())
-        .number("Wi-Fi", "Mb/s", |case| figures::plain(Unit::ONE, case.megabits))
+        .number("Wi-Fi", "Mb/s", |case| plain(Unit::ONE, case.megabits))
         .number("of alone", "%", |case| share(case.megabits, wifi))
-        .number("p50", "µs", |case| figures::plain(Unit::ONE, case.p50_us))
-        .number("p99", "µs", |case| figures::plain(Unit::ONE, case.p99_us))
-        .number("work", "operations/s", |case| figures::plain(Unit::ONE, case.operations))
+        .number("p50", "µs", |case| plain(Unit::ONE, case.p50_us))
+        .number("p99", "µs", |case| plain(Unit::ONE, case.p99_us))
+        .number("work", "operations/s", |case| plain(Unit::ONE, case.operations))
         .number("of alone", "%", |case| share(case.operations, work))
         .number("published", "Gb/s", |case| {
             published(case).map_or(ABSENT.to_owned(), |gigabits| gigabits.to_string())
@@ -115,9 +108,7 @@ fn cpus(cases: &FourCases) -> Table {
     let parts = ["user", "system", "softirq", "idle", "stolen"];
     for (at, part) in parts.into_iter().enumerate() {
         let unit = if part == "softirq" { "with interrupts, %" } else { "%" };
-        rows = rows.number(part, unit, |(.., percents)| {
-            percents[at].map_or(ABSENT.to_owned(), |percent| format!("{percent:.2}"))
-        });
+        rows = rows.number(part, unit, |(.., percents)| fixed(percents[at], 2));
     }
     rows.dim(|(_, cpu, _)| cpu == PUBLISHED_CPUS).table()
 }
@@ -163,31 +154,17 @@ fn caches(cases: &FourCases) -> Table {
     let mut rows = Table::of(caption, rows).head("case", "", |(case, ..)| case.name.clone());
     for (name, ours, theirs) in PAIRS {
         rows = rows
-            .number(name, "modelled, %", |(.., total)| {
-                figures::percent(ours(total).miss_share(), 2)
-            })
-            .quiet("", "published, %", |(case, ..)| {
-                let published = case.published.map(|published| format!("{:.2}", theirs(published)));
-                published.unwrap_or(ABSENT.to_owned())
-            });
+            .number(name, "modelled, %", |(.., total)| percent(ours(total).miss_share(), 2))
+            .quiet("", "published, %", |(case, ..)| fixed(case.published.map(theirs), 2));
     }
     rows.number("L1d store misses", "modelled, %", |(.., total)| {
-        figures::percent(total.l1d_stores.miss_share(), 2)
+        percent(total.l1d_stores.miss_share(), 2)
     })
     .number("in the kernel", "% of instructions", |(_, window, total)| {
         let kernel = window.kernel.instructions as f64 / total.instructions as f64;
-        figures::percent(Some(kernel).filter(|share| share.is_finite()), 1)
+        percent(Some(kernel).filter(|share| share.is_finite()), 1)
     })
     .table()
-}
-
-fn geometry_in_words(geometry: &Geometry) -> String {
-    format!(
-        "L1i {}; L1d {}, both for each CPU; L2 {}, shared",
-        geometry.l1i(),
-        geometry.l1d(),
-        geometry.l2()
-    )
 }
 
 /// What the field report's PMU counted; its caches too, where ours were not modelled.

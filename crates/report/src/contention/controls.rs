@@ -5,10 +5,10 @@
 use model::contention::{Control, Study};
 
 /// The control that is none.
-pub(super) const NONE: &str = "none";
+pub(crate) const NONE: &str = "none";
 /// What controls have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Family {
+pub(crate) enum Family {
     /// No control.
     None,
     /// A weight, or idle class, which is the last of the weights.
@@ -24,11 +24,11 @@ pub(super) enum Family {
 
 impl Family {
     /// Every family, in the order of legends.
-    pub(super) const ALL: [Family; 6] =
+    pub(crate) const ALL: [Family; 6] =
         [Family::None, Family::Weight, Family::Quota, Family::Rule, Family::Nice, Family::Guard];
 
     /// Which of the page's marks it has; see [`crate::marks`].
-    pub(super) const fn style(self) -> usize {
+    pub(crate) const fn style(self) -> usize {
         match self {
             Family::None => 0,
             Family::Weight => 4,
@@ -40,7 +40,7 @@ impl Family {
     }
 
     /// What a legend calls it.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Family::None => "no control",
             Family::Weight => "fixed weights and idle class",
@@ -53,7 +53,7 @@ impl Family {
 }
 
 /// The family of a control by its name. A name that the study does not know is of none.
-pub(super) fn family(study: &Study, name: &str) -> Family {
+pub(crate) fn family(study: &Study, name: &str) -> Family {
     let known = study.controls.iter().find(|control| control.name == name);
     match known.map(|control| &control.control) {
         Some(Control::None) => Family::None,
@@ -68,12 +68,12 @@ pub(super) fn family(study: &Study, name: &str) -> Family {
 }
 
 /// Whether it is the control that was reported from the field.
-pub(super) fn is_published(study: &Study, name: &str) -> bool {
+pub(crate) fn is_published(study: &Study, name: &str) -> bool {
     study.controls.iter().any(|control| control.name == name && control.reported)
 }
 
 /// A control in words: `cpu.weight 256`, as its table explains it.
-pub(super) fn explained(control: &Control) -> String {
+pub(crate) fn explained(control: &Control) -> String {
     match control {
         Control::None => "nothing is done".to_owned(),
         Control::Weight(weight) => format!("the application’s group weighs {weight} against 1024"),

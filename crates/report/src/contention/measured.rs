@@ -10,8 +10,8 @@ use model::contention::{Application, Endpoints, Flow, Road, Role, Run, Traffic};
 
 use super::controls;
 use crate::{
-    frame::{core, machine},
-    identity::{self, Fact},
+    identity::{self, Fact, plain},
+    page::{core, machine},
     table::Table,
 };
 
@@ -33,17 +33,11 @@ pub(super) fn status(contention: &Contention, run: &Run) -> Vec<String> {
     status
 }
 
-/// What a trial has of a host.
-const HOST: &str = "this host itself, in namespaces and groups of its own, real time";
-
 /// Where trials were made.
 pub(super) fn places(run: &Run) -> Table {
     Table::of("Places", &run.study.places)
         .head("place", "", |place| place.name.clone())
-        .text("machine and time", "", |place| {
-            let machine = machine(place.on, place.mode, HOST);
-            machine.to_owned()
-        })
+        .text("machine and time", "", |place| machine(place.on, place.mode).to_owned())
         .text("the traffic crosses", "", |place| {
             let road = match place.road {
                 Road::Radio => "WAN namespace, veth, routing, wlan0, the air, a station",
@@ -180,7 +174,6 @@ pub(super) fn left_out(contention: &Contention) -> Table {
 
 pub(super) fn facts(run: &Run) -> Vec<Fact> {
     let shape = &run.study.contention;
-    let plain = |name, value: String| Fact { name, value, code: false };
     vec![
         plain("Began", identity::utc(run.began_unix)),
         plain("Host", run.host.to_string()),

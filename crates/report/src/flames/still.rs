@@ -10,7 +10,7 @@ use analysis::{
 };
 use model::plural::count;
 
-use crate::svg::escape;
+use crate::drawing::svg::escape;
 
 /// Frames narrower than this share of the picture are left out.
 const LEAST_SHARE: f64 = 0.003;

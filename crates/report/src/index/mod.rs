@@ -3,12 +3,11 @@
 //!
 //! Takes analysed runs; it opens no folder. Folders that could not be read are listed with the reason.
 
-mod chart;
 mod figure;
 
 use analysis::{
     Analysis, Stage,
-    metrics::{self, Metric, Target},
+    metrics::{self, Measure, Metric, Target},
     quantity,
     quantity::Unit,
 };
@@ -17,7 +16,11 @@ use model::{limit::Known, run::Run, verdict::Verdict};
 use serde::Serialize;
 
 pub use self::figure::{Figure, NoFigure, Wanted};
-use crate::{Error, identity, marks, overall, prose};
+use crate::{
+    Error,
+    drawing::lines::{self, Lines, Mark, Series},
+    identity, overall, prose,
+};
 
 /// One run of the index.
 #[derive(Clone, Debug, Serialize)]
@@ -160,7 +163,7 @@ pub fn by_targets<S, P>(
 fn key(run: &Run, analysis: &Analysis) -> Option<String> {
     if let Some(judged) = analysis.judgements.first().filter(|_| run.versus.is_some()) {
         let effect = judged.relative.as_ref()?;
-        let effect = crate::signed::with_interval(Unit::PER_CENT, effect);
+        let effect = crate::prose::signed_whole(Unit::PER_CENT, effect);
         return Some(format!("{} against {}: {effect}", judged.variant, judged.base));
     }
     let stages = &analysis.stages;
@@ -210,8 +213,14 @@ struct History {
     /// Whether each run has its mark.
     marked: bool,
     chart: String,
-    names: Vec<(String, &'static str, String)>,
 }
+
+/// As for curves: values so far apart get a scale of decades.
+const FAR_APART: f64 = 20.0;
+/// Marks of more runs lie upon each other, and a page of them opens slowly: then the line is drawn alone.
+const MOST_MARKED: usize = 650;
+/// Lines that can still be told from each other; a person asks for fewer with a variant or a place.
+const MOST_LINES: usize = 12;
 
 #[derive(Template)]
 #[template(path = "index.html")]
@@ -261,22 +270,67 @@ fn histories(index: &Index) -> Vec<History> {
         let mut runs: Vec<_> = index.runs.iter().filter(of_study).collect();
         runs.sort_by_key(|entry| entry.began_unix);
         (runs.len() > 1).then(|| {
-            let (names, left) = chart::lines(&runs);
-            let follows = runs.last().map(|run| run.follows.clone()).unwrap_or_default();
-            let keys = names.iter().enumerate();
-            let keys =
-                keys.map(|(at, name)| (marks::class(at), marks::shape(at), (*name).to_owned()));
-            History {
-                study: (*study).to_owned(),
-                follows,
-                left,
-                marked: chart::marks_each(&runs),
-                chart: chart::draw(&runs, &names),
-                names: keys.collect(),
+            let mut names: Vec<&str> = Vec::new();
+            for figure in runs.iter().flat_map(|run| &run.figures) {
+                if !names.contains(&&*figure.line) {
+                    names.push(&figure.line);
+                }
             }
+            let left = names.len().saturating_sub(MOST_LINES);
+            names.truncate(MOST_LINES);
+            let follows = runs.last().map(|run| run.follows.clone()).unwrap_or_default();
+            let (marked, chart) = (runs.len() <= MOST_MARKED, chart(&runs, &names));
+            History { study: (*study).to_owned(), follows, left, marked, chart }
         })
     };
     studies.iter().filter_map(history).collect()
+}
+
+/// One figure over the runs of one study, a line a variant. The axis is of runs and not of hours: what changed is
+/// between them; each is named by its day and its image.
+fn chart(runs: &[&Entry], names: &[&str]) -> String {
+    let figures = || runs.iter().flat_map(|run| &run.figures);
+    let means = || figures().map(|figure| figure.estimate.mean);
+    let measure = figures().map(|figure| figure.unit).next().unwrap_or(Measure::Count);
+    let (most, lowest) = (means().fold(0.0, f64::max), means().fold(0.0, f64::min));
+    let least = means().filter(|mean| *mean > 0.0).fold(most, f64::min);
+    let unit = measure.unit(most.max(-lowest));
+    let line = |(style, name): (usize, &&str)| {
+        let mark = |(at, run): (usize, &&Entry)| {
+            let figure = run.figures.iter().find(|figure| figure.line == **name)?;
+            let value = figure.unit.unit(figure.estimate.mean).with_interval(&figure.estimate);
+            let (began, per) = (identity::utc(run.began_unix), measure.per());
+            Some(Mark {
+                x: at as f64,
+                y: unit.scale(figure.estimate.mean),
+                interval: lines::interval(unit, &figure.estimate),
+                title: format!("{name}, {began}: {value}{per}"),
+            })
+        };
+        Series {
+            style,
+            name: (*name).to_owned(),
+            points: runs.iter().enumerate().filter_map(mark).collect(),
+            is_joined: true,
+            is_marked: runs.len() <= MOST_MARKED,
+            ..Series::default()
+        }
+    };
+    let place = |(at, run): (usize, &&Entry)| {
+        let day: String = identity::utc(run.began_unix).chars().skip(5).take(11).collect();
+        (at as f64, format!("{day}, {}", short(&run.image)))
+    };
+    Lines {
+        about: format!("{} over {}", names.join(", "), quantity::count(runs.len() as u32, "run")),
+        y: format!("{}{}", unit.name, measure.per()),
+        x: "runs, by day and image",
+        across: -0.5..runs.len() as f64 - 0.5,
+        places: runs.iter().enumerate().map(place).collect(),
+        decades: lowest == 0.0 && most > FAR_APART * least,
+        series: names.iter().enumerate().map(line).collect(),
+        ..Lines::default()
+    }
+    .draw()
 }
 
 #[cfg(test)]

@@ -19,5 +19,5 @@ pub(crate) fn every_figure<S, P>(run: &Run<S, P>, limited: &Limited<'_>, key: &s
     let index =
         Index { title: "runs".to_owned(), figure: key.to_owned(), runs, unread: Vec::new() };
     let page = html(&index).expect("the page is laid out");
-    assert!(page.contains("class=\"history\"") && !page.contains("NaN"), "no picture");
+    assert!(page.contains("class=\"chart wide\"") && !page.contains("NaN"), "no picture");
 }

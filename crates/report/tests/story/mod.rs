@@ -90,12 +90,6 @@ fn cheaper() -> Judgement {
 
 fn no_op() -> Judgement {
     Judgement {
-        states: Vec::new(),
-        basis: analysis::verdicts::Basis::Steady,
-        split: None,
-        together: None,
-        witness: None,
-        deferred: None,
         base: "write-on-change".to_owned(),
         variant: "bulk".to_owned(),
         verdict: Verdict::Invalid,
@@ -123,12 +117,6 @@ fn no_op() -> Judgement {
 
 fn strange() -> Judgement {
     Judgement {
-        states: Vec::new(),
-        basis: analysis::verdicts::Basis::Steady,
-        split: None,
-        together: None,
-        witness: None,
-        deferred: None,
         base: "found".to_owned(),
         variant: "bulk".to_owned(),
         verdict: Verdict::Invalid,

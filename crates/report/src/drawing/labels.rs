@@ -3,7 +3,7 @@
 //! Greedy: names come in the order of their weight, each takes the first free place around its mark, and one
 //! that finds none is left out: the mark's title still has it.
 
-use crate::svg::{Point, escape};
+use super::svg::{Point, escape};
 
 /// The width of a letter and the height of a line, in pixels of the picture; letters differ, this is wide.
 const LETTER: f64 = 7.2;

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use analysis::{quantity, verdicts::Judgement};
 
-use crate::svg::{self, Scale, escape};
+use super::svg::{self, Scale, escape};
 
 const WIDTH: f64 = 358.0;
 const HEIGHT: f64 = 92.0;

@@ -90,6 +90,16 @@ pub(crate) fn decade_ticks(least: f64, most: f64) -> Vec<f64> {
     all[from..=to].to_vec()
 }
 
+/// Round values from at or below the lowest, which is 0 or negative, to at or above the highest.
+pub(crate) fn signed_ticks(lowest: f64, highest: f64) -> Vec<f64> {
+    let above = ticks(highest.max(-lowest), 5);
+    let below = above.iter().skip(1).map(|tick| -tick).rev();
+    let all: Vec<f64> = below.chain(above.iter().copied()).collect();
+    let from = all.iter().rposition(|tick| *tick <= lowest).unwrap_or(0);
+    let to = all.iter().position(|tick| *tick >= highest * 0.999).unwrap_or(all.len() - 1);
+    all[from..=to.max(from + 1).min(all.len() - 1)].to_vec()
+}
+
 /// A tick's label with the decimals that the step needs.
 pub(crate) fn tick_label(value: f64, step: f64) -> String {
     let decimals = (-step.log10().floor()).clamp(0.0, 6.0) as usize;
@@ -124,6 +134,13 @@ mod tests {
         assert_eq!(ticks(0.0, 2), [0.0, 0.5, 1.0]);
         assert_eq!(tick_label(0.5, 0.5), "0.5");
         assert_eq!(tick_label(20.0, 20.0), "20");
+    }
+
+    #[test]
+    fn a_scale_holds_what_is_below_nothing() {
+        assert_eq!(signed_ticks(0.0, 23.0), [0.0, 5.0, 10.0, 15.0, 20.0, 25.0]);
+        assert_eq!(signed_ticks(-3.0, 8.0), [-4.0, -2.0, 0.0, 2.0, 4.0, 6.0, 8.0]);
+        assert_eq!(signed_ticks(-0.9, 0.0).last(), Some(&0.0));
     }
 
     #[test]

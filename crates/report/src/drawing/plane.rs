@@ -6,17 +6,18 @@
 use analysis::{
     Estimate,
     contention::{Arm, Cell},
+    metrics::Measure,
 };
 use model::contention::Study;
 
 use super::{
-    controls::{self, Family},
-    figures,
     labels::Labels,
-};
-use crate::{
     marks,
     svg::{Point, Scale, escape, level},
+};
+use crate::contention::{
+    controls::{self, Family},
+    short_whole,
 };
 
 const WIDTH: f64 = 344.0;
@@ -34,7 +35,7 @@ const MARGIN: f64 = 0.035;
 
 /// The scales that all planes share, as shares of alone.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scales {
+pub(crate) struct Scales {
     /// The most application work that anything left.
     work: f64,
     /// The least Wi-Fi that anything kept.
@@ -43,7 +44,7 @@ pub(super) struct Scales {
 
 impl Scales {
     /// From what is to be shown.
-    pub(super) fn of(cells: &[&Cell]) -> Self {
+    pub(crate) fn of(cells: &[&Cell]) -> Self {
         let points = || cells.iter().flat_map(|cell| cell.arms.iter().filter_map(place));
         let work = points().map(|(work, _)| work.mean).fold(0.0, f64::max);
         let floor = points().map(|(_, kept)| kept.mean).fold(0.9, f64::min);
@@ -60,7 +61,7 @@ fn place(arm: &Arm) -> Option<(&Estimate, &Estimate)> {
 }
 
 /// One cell's plane; empty where no control has both figures.
-pub(super) fn draw(study: &Study, cell: &Cell, scales: Scales) -> String {
+pub(crate) fn draw(study: &Study, cell: &Cell, scales: Scales) -> String {
     let arms: Vec<_> = cell.arms.iter().filter(|arm| place(arm).is_some()).collect();
     if arms.is_empty() {
         return String::new();
@@ -140,7 +141,7 @@ impl Plane<'_> {
         format!(
             r#"<path class="limit" d="M{LEFT} {y:.1}H{:.1}"><title>Asked of both: {}</title></path>"#,
             WIDTH - RIGHT,
-            figures::short(Some(oracle.asked))
+            Measure::Share.words(oracle.asked)
         )
     }
 
@@ -244,8 +245,8 @@ impl Plane<'_> {
         format!(
             "{}: Wi-Fi kept {}, application work kept {}{oracle}{knee}",
             arm.control,
-            figures::short_whole(arm.kept.as_ref()),
-            figures::short_whole(arm.work.as_ref())
+            short_whole(arm.kept.as_ref()),
+            short_whole(arm.work.as_ref())
         )
     }
 

@@ -45,3 +45,11 @@ pub(crate) fn shape(variant: usize) -> &'static str {
 pub(crate) fn marker(variant: usize, x: f64, y: f64) -> String {
     format!(r#"<path class="mark" transform="translate({x:.1} {y:.1})" d="{}"/>"#, shape(variant))
 }
+
+/// The marker alone, for a list of names.
+pub(crate) fn glyph(variant: usize) -> String {
+    let shape = shape(variant);
+    format!(
+        r#"<svg class="glyph" viewBox="-6 -6 12 12" aria-hidden="true"><path class="mark" d="{shape}"/></svg>"#
+    )
+}

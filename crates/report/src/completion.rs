@@ -1,0 +1,364 @@
+//! A completion run for people: what each way to wait costs, as sections of a page, a terminal's text and Markdown.
+//!
+//! Every figure, verdict and sentence of judgement is that of [`analysis::completion`]. An empty or partial run makes a
+//! page too: what is not there yet is said.
+
+mod tables;
+
+use analysis::{
+    completion::{Completion, Point},
+    metrics,
+    quantity::count,
+    verdicts::Judgement,
+};
+use model::{
+    completion::{Load, Place, Run, Strategy},
+    verdict::Verdict,
+};
+
+use crate::{
+    Error, again,
+    drawing::{
+        bars::{Bar, Bars},
+        lines::{Lines, Mark, Series},
+        svg::ticks,
+    },
+    fix_section,
+    identity::{self, Fact, code, plain},
+    markdown,
+    page::{self, Given, Section, View, core},
+    prose::{figure, folded, list, note},
+    text,
+};
+
+/// Points that the table of the terminal holds; the page has all.
+const MOST_POINTS: usize = 8;
+
+/// A completion run as one HTML file; given is the study file, and while the run goes on what is still to come.
+///
+/// # Errors
+///
+/// [`Error::Layout`] where the template cannot be filled; no input is known to do that.
+pub fn page<'a>(
+    completion: &'a Completion,
+    run: &'a Run,
+    given: impl Into<Given<'a>>,
+) -> Result<String, Error> {
+    let given = given.into();
+    let command = again::completion(run);
+    page::page(View {
+        overall: page::decided(&completion.targets, completion.counted, given),
+        status: status(completion, run),
+        sections: sections(completion, run, given, &command),
+        command,
+        ..page::limited(run, given, &completion.question, &completion.headline)
+    })
+}
+
+fn sections(completion: &Completion, run: &Run, given: Given<'_>, command: &str) -> Vec<Section> {
+    let repeats = tables::repeats(completion).html();
+    let twice = "In counted time the last trial of each load’s first block is made once more, from the same snapshot.";
+    let same = "Figures of counted places come out the same wherever image, study and headroom are the same; figures in \
+                real time are of the host named below.";
+    let repeats = if repeats.is_empty() { repeats } else { repeats + &note(twice) };
+    let left = completion.left_out.len();
+    vec![
+        page::answer(&completion.answer),
+        Section::new("published", "The report’s figures", published(completion)),
+        Section::new("rates", "Against rate", rates(completion, run)).opened(true),
+        Section::new("task", "A task on the same CPU", tasks(completion, run)),
+        Section::new("versus", "Comparisons", versus(completion)),
+        Section::new("census", "Commands", commands(completion)),
+        page::limits(&completion.targets),
+        Section::new("repeats", "Made twice", repeats),
+        page::left_out(completion.counted, left, tables::left_out(completion)),
+        page::again(&[command.to_owned(), "headroom report .".to_owned()], &note(same)),
+        page::measured(
+            vec![tables::places(run), tables::loads(run)],
+            &facts(run),
+            given.study_toml,
+        ),
+    ]
+}
+
+/// How the run was decided on the whole, and why.
+pub fn overall(completion: &Completion) -> (Verdict, String) {
+    metrics::overall(&completion.targets, completion.counted)
+}
+
+/// The run as a terminal shows it at its end: at most thirty lines of a hundred columns.
+pub fn summary(completion: &Completion) -> String {
+    // Those of the largest frames, and alongside a task.
+    let largest = completion.points.iter().map(|point| point.bytes).max().unwrap_or_default();
+    let is_shown = |point: &&Point| point.task.is_some() || point.bytes == largest;
+    let shown: Vec<_> = completion.points.iter().filter(is_shown).take(MOST_POINTS).collect();
+    let more = completion.points.len() - shown.len();
+    text::limited(&text::Limited {
+        question: &completion.question,
+        headline: &completion.headline,
+        answer: &completion.answer,
+        table: tables::short(&shown, false),
+        more: if more > 0 { count(more as u32, "more point") } else { String::new() },
+        targets: &completion.targets,
+        counted: completion.counted,
+    })
+}
+
+/// The run for a CI's summary.
+pub fn markdown(completion: &Completion) -> String {
+    let points: Vec<_> = completion.points.iter().collect();
+    let head = (overall(completion), &completion.question[..]);
+    let (headline, answer) = (&completion.headline, &completion.answer[..]);
+    markdown::limited(head, (headline, answer), tables::short(&points, true), &completion.targets)
+}
+
+/// Colour, dash and shape of a strategy: the same in every run.
+const fn style(strategy: Strategy) -> usize {
+    match strategy {
+        Strategy::Busy => 2,
+        Strategy::Event => 1,
+        Strategy::Hybrid => 3,
+        Strategy::Batch => 4,
+    }
+}
+
+/// The line below the verdict.
+fn status(completion: &Completion, run: &Run) -> Vec<String> {
+    let shape = &run.study.completion;
+    let places = run.study.places.iter();
+    let places = places.map(|place| format!("{}: {}", place.name, core(place.on, place.mode)));
+    let mut status = vec![
+        format!("{} that count", count(completion.counted, "trial")),
+        count(shape.blocks, "block"),
+        format!("{} window", shape.window),
+        format!("a command takes {}", shape.completes_in),
+    ];
+    status.extend(places);
+    status
+}
+
+fn published(completion: &Completion) -> String {
+    let table = tables::published(completion).html();
+    let what = "Jouni Malinen, “TX path CPU usage (busy wait for transmit command)”, hostap mailing list, 7 April 2002: a \
+                Compaq WL100 and a Pentium III at 400 MHz. Ours is a driver in user space in front of a modelled card. \
+                What it waits for is the same whatever the machine; what else a frame costs is not, so ratios of whole \
+                times are not comparable as the waiting is.";
+    match table.is_empty() {
+        true => "<p>None of its figures has been measured yet.</p>".to_owned(),
+        false => table + &note(what),
+    }
+}
+
+/// Each place with each load.
+fn loads(run: &Run) -> impl Iterator<Item = (&Place, &Load)> {
+    let study = &run.study;
+    study.places.iter().flat_map(|place| study.loads.iter().map(move |load| (place, load)))
+}
+
+fn rates(completion: &Completion, run: &Run) -> String {
+    let pictures = loads(run).map(|(place, load)| {
+        let cpu = figure(
+            &cpu(completion, place, load),
+            "CPU of the transmit path: waiting, and the copies and system calls of each frame, which no strategy saves. \
+             Dashed: rate × completion time.",
+        );
+        let latency = figure(
+            &latency(completion, place, load),
+            "From a frame’s creation until it came out of the second interface: the median, and dotted the 99th \
+             percentile. A scale of decades: beyond what the card carries, frames queue.",
+        );
+        let title = format!("{}: frames of {} bytes, {}", load.name, load.bytes, place.name);
+        let title = crate::drawing::svg::escape(&title);
+        if cpu.is_empty() { cpu } else { format!("<h3>{title}</h3>{cpu}{latency}") }
+    });
+    let pictures: String = pictures.collect();
+    let table = |place: &Place| {
+        let table = tables::points(completion, &place.name).html();
+        folded(&format!("All figures, {}", place.name), &table)
+    };
+    let tables: String = run.study.places.iter().map(table).collect();
+    let what = "“Path” is all CPU of the driver’s thread; “waiting” the part in loops that read the card’s registers; “rest” \
+                what else a frame costs; “masked” the time in which the modelled driver has interrupts masked. “Off” is \
+                waiting against frames sent × completion time, for the loop that waits for all of it.";
+    let none = "<p>No curve: no load has been tried at two rates yet.</p>";
+    let pictures = if pictures.is_empty() { none.to_owned() } else { pictures };
+    pictures + &if tables.is_empty() { tables } else { tables + &note(what) }
+}
+
+/// CPU against rate. Empty with fewer than two rates.
+fn cpu(completion: &Completion, place: &Place, load: &Load) -> String {
+    let mark = |point: &Point| {
+        let (path, waiting) = (100.0 * point.path.mean, 100.0 * point.waiting.mean);
+        let (name, rate) = (point.strategy.name(), point.rate);
+        let title = format!("{name} at {rate}/s: {path:.2} % of a core, {waiting:.2} % waiting");
+        Some((path, None, title))
+    };
+    let series = series(completion, place, load, &mark);
+    let most = most_rate(&series);
+    let waits = 100.0 * most * completion.completes_us / 1e6;
+    Lines {
+        y: "% of a core".to_owned(),
+        limit: Some(((most, waits), "rate × completion time")),
+        ..against_rate("CPU of the transmit path against frames offered", series)
+    }
+    .draw()
+}
+
+/// Latency against rate. Empty with fewer than two rates.
+fn latency(completion: &Completion, place: &Place, load: &Load) -> String {
+    let mark = |point: &Point| {
+        let (p50, p99) = (point.p50_us?.mean, point.p99_us?.mean);
+        let (name, rate) = (point.strategy.name(), point.rate);
+        Some((p50, Some(p99), format!("{name} at {rate}/s: p50 {p50:.0} µs, p99 {p99:.0} µs")))
+    };
+    let series = series(completion, place, load, &mark);
+    let title = "Latency of frames against frames offered, median and 99th percentile";
+    Lines { y: "µs".to_owned(), decades: true, ..against_rate(title, series) }.draw()
+}
+
+/// A point's value, a second one above it, and what a reader sees there.
+type Value = (f64, Option<f64>, String);
+
+fn series(
+    completion: &Completion,
+    place: &Place,
+    load: &Load,
+    value: &dyn Fn(&Point) -> Option<Value>,
+) -> Vec<Series> {
+    let of = |strategy: Strategy| {
+        let curve = completion.curve(&place.name, &load.name, strategy);
+        let rated = curve.into_iter().filter(|point| point.rate > 0 && point.task.is_none());
+        let values = rated.filter_map(|point| Some((f64::from(point.rate), value(point)?)));
+        let values: Vec<(f64, Value)> = values.collect();
+        let mark = |(x, (y, _, title)): &(f64, Value)| Mark {
+            x: *x,
+            y: *y,
+            title: title.clone(),
+            interval: None,
+        };
+        Series {
+            style: style(strategy),
+            name: strategy.name().to_owned(),
+            points: values.iter().map(mark).collect(),
+            above: values.iter().filter_map(|(x, (_, above, _))| Some((*x, (*above)?))).collect(),
+            is_joined: true,
+            is_marked: true,
+            ..Series::default()
+        }
+    };
+    let all = Strategy::ALL.into_iter().map(of);
+    all.filter(|series| series.points.len() > 1).collect()
+}
+
+fn most_rate(series: &[Series]) -> f64 {
+    series.iter().flat_map(|one| &one.points).map(|point| point.x).fold(0.0, f64::max)
+}
+
+fn against_rate(title: &str, series: Vec<Series>) -> Lines {
+    let most = most_rate(&series);
+    let ends = series.iter().filter_map(|one| one.points.last());
+    let ends: Vec<&str> = ends.map(|point| point.title.as_str()).collect();
+    let places = ticks(most, 5).into_iter().filter(|rate| *rate <= most);
+    Lines {
+        about: format!("{title}: {}", ends.join("; ")),
+        x: "frames/s offered",
+        across: 0.0..most,
+        places: places.map(|rate| (rate, rate.to_string())).collect(),
+        series,
+        ..Lines::default()
+    }
+}
+
+fn tasks(completion: &Completion, run: &Run) -> String {
+    let each = loads(run)
+        .flat_map(|(place, load)| load.rates.iter().map(move |rate| (place, load, *rate)));
+    let picture = |(place, load, rate): (&Place, &Load, u32)| {
+        let bus = load.bus_word.map_or(String::new(), |word| format!(", a bus of {word} a word"));
+        let title = format!("{rate} frames/s of {} bytes{bus}, {}", load.bytes, place.name);
+        let drawn = task(completion, (&place.name, &load.name, rate));
+        let what = "The same work alone and with each strategy; the dashed line is the task alone.";
+        let title = crate::drawing::svg::escape(&title);
+        if drawn.is_empty() { drawn } else { format!("<h3>{title}</h3>{}", figure(&drawn, what)) }
+    };
+    let pictures: String = each.map(picture).collect();
+    let none = "<p>No task has been tried with frames yet.</p>";
+    let pictures = if pictures.is_empty() { none.to_owned() } else { pictures };
+    pictures + &tables::tasks(completion).html()
+}
+
+/// How long a task takes alone and alongside each strategy, a bar each. Empty where nothing was tried alongside it.
+fn task(completion: &Completion, at: (&str, &str, u32)) -> String {
+    let is_it = |point: &&Point| (&*point.place, &*point.load, point.rate) == at;
+    let bar = |strategy: Strategy| {
+        let mut points = completion.points.iter().filter(is_it);
+        let task = points.find(|one| one.strategy == strategy)?.task.as_ref()?;
+        let slower = task.slowdown.map(|one| format!(", {:.3} ×", one.mean)).unwrap_or_default();
+        let figure = format!("{:.3} s{slower}", task.wall_s.mean);
+        Some((strategy.name(), style(strategy), "subject", task.wall_s, figure))
+    };
+    let alone = completion.alone.iter().find(|one| (&*one.place, &*one.load) == (at.0, at.1));
+    let alongside: Vec<_> = Strategy::ALL.into_iter().filter_map(bar).collect();
+    if alongside.is_empty() {
+        return String::new();
+    }
+    let first = alone
+        .map(|alone| ("alone", 0, "load", alone.wall_s, format!("{:.3} s", alone.wall_s.mean)));
+    let rows = first.into_iter().chain(alongside).map(|(name, style, part, wall_s, figure)| Bar {
+        name: name.to_owned(),
+        style,
+        parts: vec![(part, wall_s.mean)],
+        interval: wall_s.interval,
+        figure,
+        notes: Default::default(),
+    });
+    let rows: Vec<Bar> = rows.collect();
+    let most = rows.iter().map(|bar| bar.parts[0].1).fold(0.0, f64::max);
+    Bars {
+        about: "Time of the task".to_owned(),
+        ticks: ticks(most, 4).into_iter().map(|tick| (tick, tick.to_string())).collect(),
+        axis: "seconds from its start to its end",
+        limit: alone.map(|alone| (alone.wall_s.mean, String::new())),
+        rows,
+    }
+    .draw()
+}
+
+fn versus(completion: &Completion) -> String {
+    let table = tables::versus(completion).html();
+    let what = "Pairs are of one block; decided as `headroom compare` decides: at least six pairs, the interval of the \
+                differences, the exact test. “pass” is shown to take less.";
+    let sentences = completion.versus.iter().map(|one| format!("{}: {}", one.place, one.sentence));
+    let table = match table.is_empty() {
+        true => table,
+        false => table + &note(what) + &folded("In sentences", &list(sentences)),
+    };
+    let parts = match &completion.compared {
+        Some(judgement) => fix_section::parts(judgement).html(),
+        None => tables::parts(completion).html(),
+    };
+    let means = completion.compared.as_ref().and_then(Judgement::means_because);
+    let means = means.map_or(String::new(), |means| note(&format!("Means are compared: {means}.")));
+    let all = table + &parts + &means;
+    let none = "<p>Nothing to compare: fewer than two strategies have been tried.</p>";
+    if all.is_empty() { none.to_owned() } else { all }
+}
+
+fn commands(completion: &Completion) -> String {
+    let table = tables::commands(completion).html();
+    let what = "The driver’s own counters over the windows of all trials, from a command’s issue until its completion was \
+                seen. “Put off” commands were not waited for, because no frame was queued: their duration is unknown.";
+    match table.is_empty() {
+        true => "<p>No command was counted yet.</p>".to_owned(),
+        false => table + &note(what),
+    }
+}
+
+fn facts(run: &Run) -> Vec<Fact> {
+    vec![
+        plain("headroom", run.headroom.clone()),
+        code("image", run.lab.image().unwrap_or("none was needed").to_owned()),
+        plain("host", run.host.to_string()),
+        plain("began", identity::utc(run.began_unix)),
+        plain("seed of the orders", run.study.completion.seed.to_string()),
+    ]
+}
