@@ -10,7 +10,7 @@ use model::{
     name::VariantName,
     run::Run,
     study::Variant,
-    trial::{Outcome, Purpose, Stacks, Trial, TrialId},
+    trial::{Purpose, Stacks, Trial, TrialId},
 };
 
 use crate::{
@@ -260,10 +260,7 @@ fn figures_of(profile: &Profile, captures: Vec<Capture>, order: Order) -> Profil
 }
 
 fn stacks_of(trial: &Trial) -> Option<&Stacks> {
-    match &trial.outcome {
-        Outcome::Measured(recording) => recording.stacks.as_deref(),
-        Outcome::Invalid { .. } => None,
-    }
+    trial.reading()?.stacks.as_deref()
 }
 
 fn ordered(trial: &Trial) -> Option<&StacksOrder> {
@@ -380,6 +377,7 @@ mod tests {
     use super::*;
     use crate::{
         analyse, fixture,
+        judge::test_data::recording,
         profiles::WhyWaiting,
         stacks::{perf_data::Summary, test_data},
     };
@@ -487,9 +485,7 @@ mod tests {
             fixture::trials(&run).into_iter().find(|one| one.planned == planned).unwrap();
         let mut stacks = Stacks::default();
         change(&mut stacks);
-        if let Outcome::Measured(recording) = &mut trial.outcome {
-            recording.stacks = Some(Box::new(stacks));
-        }
+        recording(&mut trial).stacks = Some(Box::new(stacks));
         let profile = test_data::profile(&[("stationd;main", &[samples])]);
         let cell = FoldedCell {
             variant: planned.id.variant.clone(),

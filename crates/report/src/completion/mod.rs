@@ -16,7 +16,7 @@ mod summary;
 mod tables;
 mod task_chart;
 
-use analysis::{completion::Completion, quantity::count, verdicts::Judgement};
+use analysis::{completion::Completion, quantity::count};
 use askama::Template;
 use model::{
     completion::{Place, Run, Strategy},
@@ -117,16 +117,19 @@ impl<'a> Page<'a> {
             sentences: completion
                 .versus
                 .iter()
-                .map(|one| (one.verdict, prose::html(&format!("{}: {}", one.place, one.sentence))))
+                .map(|one| {
+                    let sentence = format!("{}: {}", one.place, one.judgement.sentence);
+                    (one.judgement.verdict, prose::html(&sentence))
+                })
                 .collect(),
-            parts: match &completion.compared {
-                Some(judgement) => fix_section::parts(judgement).html_or_nothing(),
+            parts: match &completion.comparison {
+                Some(one) => fix_section::parts(&one.judgement).html_or_nothing(),
                 None => tables::parts(completion).html_or_nothing(),
             },
             means: completion
-                .compared
+                .comparison
                 .as_ref()
-                .and_then(Judgement::means_because)
+                .and_then(|one| one.judgement.means_because())
                 .unwrap_or_default()
                 .to_owned(),
             commands: tables::commands(completion).html_or_nothing(),
