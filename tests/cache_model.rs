@@ -12,7 +12,7 @@ use lab::{
 };
 use model::{
     architecture::Architecture,
-    cache::{Accesses, Cache, Geometry, Marks, Size, Window},
+    cache::{Cache, Geometry, Marks, Size, Window},
     sample::Sample,
     span::Span,
     trial::{HostCost, Recording},
@@ -228,35 +228,4 @@ fn code_that_runs_is_seen_and_code_that_does_not_is_not() {
         cache_model::ran(&counts).unwrap()
     };
     assert_eq!(["main", "waitpid", "abort"].map(&mut runs), [true, true, false]);
-}
-
-#[test]
-fn a_memory_streamer_misses_where_an_idle_access_point_does_not() {
-    let place = Place::with_guests();
-    let lab = guest::lab();
-    let snapshot = guest::access_point(&lab, &place, &PROGRAM);
-    let counted = |command: &str| {
-        let model = Attached::new(&lab, geometry(), &place.path("counts")).unwrap().marked(MARKS);
-        let order = measure(PROGRAM, command, Span::from_secs(10));
-        let window = trial(&lab, &snapshot, &order, Some(&model)).1.unwrap();
-        eprintln!("{command}: {:?}", window.total());
-        window
-    };
-    let idle = counted("sleep 1");
-    let streamer = counted("stress-ng --stream 1 --stream-l3-size 1m --stream-ops 8 --quiet");
-    assert_eq!(idle.geometry, geometry());
-
-    let share = |accesses: Accesses| accesses.miss_share().unwrap();
-    let (idle, streamer) = (idle.total(), streamer.total());
-    assert!(streamer.instructions > 10 * idle.instructions, "{idle:?} {streamer:?}");
-    // Arrays far larger than the L2: a line of 64 bytes has eight words, and once it is left it is gone.
-    assert!(share(streamer.l2_loads) > 0.7, "{streamer:?}");
-    assert!(share(streamer.l2_loads) > 2.0 * share(idle.l2_loads), "{idle:?} {streamer:?}");
-    // Its code is a loop.
-    assert!(share(streamer.l1i) < 0.5 * share(idle.l1i), "{idle:?} {streamer:?}");
-    // An access to a device, or one counted twice, would break these.
-    for counts in [idle, streamer] {
-        assert!(counts.l1d().accesses < counts.instructions, "{counts:?}");
-        assert!(counts.l2().misses <= counts.l2().accesses);
-    }
 }

@@ -11,13 +11,10 @@ use std::{
     process::Command,
 };
 
-use lab::{Cancel, Lab, Settings, cache_model::Attached};
-use model::{
-    architecture::Architecture,
-    cache::{Cache, Geometry, Size},
-};
+use lab::cache_model::Attached;
+use model::cache::{Cache, Geometry, Size};
 
-use crate::harness::{Place, cache};
+use crate::harness::{Place, guest};
 
 /// How far each figure may be from cachegrind's: a share of it, and alongside that so many events, for what lies
 /// on the stack, whose place the two choose differently.
@@ -88,20 +85,7 @@ fn cachegrind(place: &Place, program: &Path, geometry: Geometry) -> Vec<u64> {
 #[test]
 fn the_model_counts_what_cachegrind_counts() {
     let place = Place::without_guests();
-    let settings = Settings {
-        cache: cache(),
-        arch: Architecture::X86_64,
-        device: Vec::new(),
-        mirror: None,
-        packages: Vec::new(),
-        firmware: None,
-        replaced: Vec::new(),
-        looked_for: None,
-        counts_memory: false,
-        patience: std::time::Duration::from_secs(60),
-        workers: 1,
-    };
-    let lab = Lab::new(settings, Cancel::default(), Box::new(drop)).unwrap();
+    let lab = guest::lab();
     let program = program(&place);
     let cache = |kib: u64, ways, line| Cache::new(Size::from_bytes(kib << 10), ways, line).unwrap();
     // A router's caches, smaller ones with shorter lines, and one way each, which leaves no choice.

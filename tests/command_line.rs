@@ -19,21 +19,6 @@ fn help_and_version_are_printed_and_nothing_is_done() {
 }
 
 #[test]
-fn the_page_of_exit_codes_and_the_help_agree() {
-    let place = Place::without_guests();
-    let help = place.headroom(["--help"]).run().stdout.replace('\n', " ");
-    // What the codes mean to single verbs and to others' programs is below.
-    let page = include_str!("../docs/exit-codes.md").split("\n## ").next().unwrap_or_default();
-    for code in page.lines().filter_map(|line| line.strip_prefix("| ")).skip(1) {
-        let mut cells = code.split(" | ");
-        let (number, word) = (cells.next().unwrap(), cells.next().unwrap());
-        if number != "---" {
-            assert!(help.contains(&format!("{number} {word}")), "{number} {word}: {help}");
-        }
-    }
-}
-
-#[test]
 fn every_shell_has_completions() {
     let place = Place::without_guests();
     for (shell, word) in [("bash", "complete -F"), ("zsh", "#compdef"), ("fish", "complete -c")] {
@@ -42,7 +27,7 @@ fn every_shell_has_completions() {
 }
 
 #[test]
-fn a_dry_run_prints_the_plan_and_its_time_and_does_nothing() {
+fn a_dry_run_prints_the_plan_and_its_time_for_people_and_machines_and_does_nothing() {
     let place = Place::without_guests();
     place.write("study.toml", &Study::small().idle().load("dump", "iw dev").text());
     let cache = place.path("cache");
@@ -52,14 +37,7 @@ fn a_dry_run_prints_the_plan_and_its_time_and_does_nothing() {
     ended.prints("idle@6#1").prints("dump@6#2").prints("4 trials, about");
     ended.prints("more to make the image and the access point, which are not in the cache");
     assert!(!cache.exists() && !place.path("run").exists() && !place.path("runs").exists());
-}
-
-#[test]
-fn a_dry_run_for_machines_is_one_json_value() {
-    let place = Place::without_guests();
-    place.write("study.toml", &Study::small().idle().load("dump", "iw dev").text());
     let words = ["run", "study.toml", "--dry-run", "--json", "--repetitions", "3"];
-    let cache = place.path("cache");
     let plan = place.headroom(words).env("HEADROOM_CACHE", &cache).run().code(0).json();
     assert_eq!(plan["trials"].as_array().unwrap().len(), 6);
     assert_eq!(plan["snapshots"][0]["clients"], 6);
@@ -86,12 +64,33 @@ fn a_comparison_is_planned_as_a_run_is_and_nothing_is_done() {
 }
 
 #[test]
-fn what_every_verb_takes_stands_apart_in_its_help() {
+fn what_every_verb_takes_is_explained_once() {
     let place = Place::without_guests();
-    let help = place.headroom(["compare", "--help"]).run().stdout;
-    let (own, lab) = help.split_once("Virtual access point:").unwrap();
-    for flag in ["--cache", "--device", "--mirror", "--package", "--patience", "--jobs"] {
-        assert!(lab.contains(flag) && !own.contains(&format!("{flag} <")), "{flag}: {help}");
+    let all = place.headroom(["--help"]).run().stdout;
+    let (_, lab) = all.split_once("Virtual access point:").unwrap();
+    for verb in [&["compare", "--help"][..], &["improve", "try", "-h"]] {
+        let own = place
+            .headroom(verb.iter().copied())
+            .run()
+            .code(0)
+            .prints("headroom --help")
+            .stdout
+            .clone();
+        for flag in ["--cache", "--device", "--mirror", "--package", "--patience", "--jobs"] {
+            assert!(lab.contains(flag) && !own.contains(flag), "{flag}: {own}");
+        }
+    }
+}
+
+#[test]
+fn a_manual_page_has_examples_exit_status_and_environment() {
+    let place = Place::without_guests();
+    place.headroom(["manual", "man"]).run().code(0);
+    let page = std::fs::read_to_string(place.path("man/headroom-run.1")).unwrap();
+    for part in
+        [".SH EXAMPLES", "headroom run client\\-scale\n", ".SH \"EXIT STATUS\"", "HEADROOM_CACHE"]
+    {
+        assert!(page.contains(part), "{part}: {page}");
     }
 }
 
@@ -206,9 +205,49 @@ fn colours_are_for_terminals_and_for_people_who_want_them() {
 /// A folder with a run in it, of made-up trials.
 fn measured(place: &Place) {
     use analysis::fixture;
-    let run = fixture::run();
+    let mut run = fixture::run();
+    let limits = vec!["iw-dump: cpu <= 2%".to_owned()];
+    run.study.gates = Some(model::study::Gates { limits, ..Default::default() });
     let kept = lab::run_folder::RunFolder::create(&place.path("run"), &run, "").unwrap();
     fixture::trials(&run).iter().for_each(|trial| kept.keep(trial).unwrap());
+}
+
+#[test]
+fn a_run_with_an_edited_or_a_missing_trial_is_invalid() {
+    let place = Place::without_guests();
+    measured(&place);
+    place.headroom(["check", "run"]).run().code(0);
+    let trial = place.path("run/trials/iw-dump@18#1.json");
+    let text = std::fs::read_to_string(&trial).unwrap();
+    let edited = text.replacen("\"usage_ns\": 4", "\"usage_ns\": 3", 1);
+    assert_ne!(edited, text);
+    std::fs::write(&trial, edited).unwrap();
+    let ended = place.headroom(["check", "run"]).run();
+    ended.code(3).prints_words("iw-dump@18#1 is not valid: its file was edited since");
+    std::fs::remove_file(&trial).unwrap();
+    place.headroom(["check", "run"]).run().code(3);
+}
+
+#[test]
+fn what_is_wrong_with_a_limit_or_a_baseline_is_reported_in_one_line() {
+    let place = Place::without_guests();
+    measured(&place);
+    place.write("later.json", "{\"format\": 9, \"news\": 1}");
+    for (flag, value, says) in [
+        ("--gate", "cpu", "no <= and no >= in it"),
+        (
+            "--gate",
+            "bulk: cpu <= 2%",
+            "unknown variant `bulk`; known are idle, iw-dump, hostapd-cli",
+        ),
+        ("--gate", "cpu at 7 clients <= 2%", "7 clients are not among the study's"),
+        ("--gate", "transactions <= 1/s", "unknown figure `transactions`; known are cpu"),
+        ("--baseline", "gone.json", "cannot read the baseline gone.json: No such file"),
+        ("--baseline", "later.json", "has format 9, this headroom reads 3; save it again"),
+        ("--baseline", "run/run.json", "run.json"),
+    ] {
+        place.headroom(["check", "run", flag, value]).run().code(2).says(says);
+    }
 }
 
 #[test]

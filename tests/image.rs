@@ -71,11 +71,17 @@ fn a_folder_that_holds_a_run_is_reported_before_any_long_work() {
     assert!(!place.path("cache").exists(), "an image was made for nothing");
 }
 
-/// The costs that `cargo xtask sensitivity` plants are in a build of its own.
+/// The costs that `cargo xtask sensitivity` plants are in a build of its own; names and lines stay on the host.
 #[test]
-fn the_stationd_that_ships_has_nothing_planted() {
+fn the_stationd_that_ships_is_one_small_file_and_has_nothing_planted() {
     let program = fs::read(stationd()).unwrap();
     let holds = |text: &[u8]| program.windows(text.len()).any(|here| here == text);
     assert!(holds(b"getStationStats"), "it holds the names of its methods");
     assert!(!holds(b"STATIOND_PLANT"), "it was built with the feature `planted`");
+    let file = object::read::elf::ElfFile64::<object::Endianness>::parse(&*program).unwrap();
+    let (parts, endian) = (file.elf_program_headers(), file.endian());
+    assert!(parts.iter().all(|part| part.p_type.get(endian) != object::elf::PT_INTERP));
+    // A device has what is loaded.
+    let ends = parts.iter().map(|part| part.p_offset.get(endian) + part.p_filesz.get(endian));
+    assert!(ends.max().unwrap() <= 2 << 20, "{} bytes", program.len());
 }

@@ -2,10 +2,10 @@
 
 use std::{fs, path::Path, thread, time::Duration};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::harness::{Mcp, Place, eventually, number};
+use crate::harness::{Mcp, Place, eventually};
 
 const TASK: &str = r#"
 question = "Can this be cheaper?"
@@ -229,15 +229,18 @@ fn improve_sum(text: &str) -> String {
     String::from_utf8(output.stdout).unwrap()[..64].to_owned()
 }
 
+/// Moments of a try at which it is killed.
+const MOMENTS: u64 = 16;
+
 #[test]
-fn kill_9_at_fifty_moments_loses_nothing_of_the_ledger_and_leaves_nothing_running() {
+fn kill_9_at_any_moment_loses_nothing_of_the_ledger_and_leaves_nothing_running() {
     let Some(place) = begun() else { return };
     let slow = edit("int main(void) { return 0; } // SLEEP");
     let mut lines = entries(&place).len();
-    for moment in 0..50_u64 {
+    for moment in 0..MOMENTS {
         let words = ["improve", "try", "walker/task.toml", "-", "--json"];
         let running = place.headroom(words).stdin(&slow).start();
-        thread::sleep(Duration::from_millis(7 * moment));
+        thread::sleep(Duration::from_millis(350 * moment / MOMENTS));
         running.signal(Signal::KILL);
         drop(running);
         let is_over = || place.processes().is_empty().then_some(());
@@ -251,7 +254,6 @@ fn kill_9_at_fifty_moments_loses_nothing_of_the_ledger_and_leaves_nothing_runnin
         assert_eq!(began, ended, "at {moment}");
         lines = all.len();
     }
-    assert!(number(entries(&place).last().unwrap(), "/n") >= 100.0);
 }
 
 #[test]
@@ -282,35 +284,6 @@ fn a_client_begins_a_task_tries_a_change_and_reads_the_books() {
         .fails("is no task of this server");
     mcp.leave();
     assert_eq!(place.left(), []);
-}
-
-/// So many servers are killed, or `HEADROOM_SERVER_KILLS`.
-const SERVERS: u64 = 5;
-
-#[test]
-fn a_server_that_is_killed_loses_nothing_of_the_ledger_and_leaves_nothing_running() {
-    let Some(place) = begun() else { return };
-    let wanted = std::env::var("HEADROOM_SERVER_KILLS").ok();
-    let moments = wanted.map_or(SERVERS, |wanted| wanted.parse().unwrap());
-    let slow = edit("int main(void) { return 0; } // SLEEP");
-    for moment in 0..moments {
-        let Some(mut mcp) = Mcp::start(&place, "auto", &["--task", "walker/task.toml"]) else {
-            return;
-        };
-        let words = json!({"task": "walker/task.toml", "kind": "try", "diff": slow});
-        mcp.call("submit", &words).value();
-        thread::sleep(Duration::from_millis(350 * moment / moments));
-        let before = entries(&place).len();
-        kill_process(Pid::from_raw(mcp.server(&place)).unwrap(), Signal::KILL).unwrap();
-        drop(mcp);
-        let is_over = || place.processes().is_empty().then_some(());
-        eventually(Duration::from_secs(10), is_over).expect("everything ends with the server");
-        place.headroom(["improve", "try", "walker/task.toml", "-"]).stdin("no diff").run().code(1);
-        let all = entries(&place);
-        assert!(all.len() >= before + 2, "{} after {before}", all.len());
-        let of = |what: &str| all.iter().filter(|entry| entry["what"] == what).count();
-        assert_eq!(of("began"), of("ended"), "at {moment}");
-    }
 }
 
 #[test]

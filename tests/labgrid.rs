@@ -49,7 +49,7 @@ fn a_place_is_acquired_turned_on_measured_and_released_and_what_is_held_is_left_
             .code(4)
             .says(&format!("lab is held by lab/{user}; wait until it is free"))
             .in_one_line();
-        assert_eq!((lab.holder(), lab.switch.turns()), (Some(format!("lab/{user}")), 0));
+        assert_eq!((lab.holder(), lab.turned()), (Some(format!("lab/{user}")), String::new()));
         assert!(lab.client(user, &["release"]).status.success());
     }
     let _busy = Busy::nice(place, "busy-in-a-lab");
@@ -57,7 +57,7 @@ fn a_place_is_acquired_turned_on_measured_and_released_and_what_is_held_is_left_
     let (running, holder) = setting.profile("busy-in-a-lab").start().until("acquired", held);
     assert_eq!(holder, "lab/me");
     running.end().code(0);
-    assert!(lab.switch.is_on(), "the lab has turned it on");
+    assert_eq!(lab.turned().lines().last(), Some("1"), "the lab has turned it on");
     assert_eq!(lab.holder(), None, "released before it ended");
     device.is_left_as_it_was();
 }

@@ -1,8 +1,11 @@
 //! Who causes the CPU, by experiment: a consumer that is paused in real guests, and resumed whichever process dies.
 
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::harness::{Place, Study, number};
+use crate::harness::{Busy, Place, Study, eventually, number};
 
 fn study() -> Study {
     Study::small().process("stationd").variant(
@@ -18,12 +21,22 @@ fn pauses(analysis: &Value) -> &Vec<Value> {
     analysis["pauses"].as_array().unwrap()
 }
 
+/// What a full study asks of trials that `pause` and `profile` do not make.
+const GATES: &str = "\n[parity]\nleave = true\n[gates]\nmonotonic = true\nparity = true\nmachine = true\nmemory-growth-kib = 1\n\
+                     limits = [\"polled: cpu <= 0.000001%\"]\n";
+
 #[test]
-fn the_monitor_causes_the_daemons_cpu_and_the_control_does_not() {
+fn the_monitor_causes_the_daemons_cpu_the_control_does_not_and_only_what_was_asked_is_judged() {
     let place = Place::with_guests();
-    place.write("study.toml", &study().text());
-    let words = ["pause", "station-monitor", "study.toml", "--repetitions", "6", "--json"];
-    let analysis = place.headroom(words).words(SHORT).run().code(0).last_json();
+    place.write("study.toml", &(study().text() + GATES));
+    let words = ["pause", "station-monitor", "study.toml", "--repetitions", "6"];
+    let ended = place.headroom(words).words(SHORT).run();
+    ended.code(0).prints("What share of the CPU of stationd does station-monitor cause?");
+    let answer = ended.stdout.lines().nth(2).unwrap_or_default().trim_start().to_owned();
+    assert!(answer.starts_with("station-monitor causes "), "{answer}");
+    assert!(!ended.stdout.contains("monotonic"), "{ended}");
+    place.headroom(["check", "run"]).run().code(0);
+    let analysis = place.headroom(["report", "run", "--json"]).run().code(0).last_json();
     let paused = &pauses(&analysis)[0];
     assert_eq!(
         (&paused["consumer"], &paused["verdict"]),
@@ -37,25 +50,28 @@ fn the_monitor_causes_the_daemons_cpu_and_the_control_does_not() {
     assert_eq!(place.left(), []);
 }
 
-/// What a full study asks of trials that `pause` and `profile` do not make.
-const GATES: &str = "\n[parity]\nleave = true\n[gates]\nmonotonic = true\nparity = true\nmachine = true\nmemory-growth-kib = 1\n\
-                     limits = [\"polled: cpu <= 0.000001%\"]\n";
-
+/// In a guest and on this machine the agent resumes it where its stream ends, and the watchdog where the agent is killed:
+/// the agent's own `pause` kills and cuts them.
 #[test]
-fn only_what_was_asked_is_judged_and_the_answer_comes_first() {
-    let place = Place::with_guests();
-    place.write("study.toml", &(study().text() + GATES));
-    let words = ["pause", "station-monitor", "study.toml", "--repetitions", "2"];
-    let ended = place.headroom(words).words(SHORT).run();
-    ended.code(0).prints("What share of the CPU of stationd does station-monitor cause?");
-    let answer = ended.stdout.lines().nth(2).unwrap_or_default().trim_start().to_owned();
-    assert!(answer.starts_with("station-monitor causes "), "{answer}");
-    assert!(!ended.stdout.contains("monotonic"), "{ended}");
-    place.headroom(["check", "run"]).run().code(0);
-    let words = ["profile", "study.toml", "--repetitions", "1", "--out", "profiled", "--json"];
-    let analysis = place.headroom(words).run().code(0).last_json();
-    assert_eq!(analysis["gates"].as_array().unwrap().len(), 0, "{}", analysis["gates"]);
-    place.headroom(["check", "profiled"]).run().code(0).prints("measured");
+fn a_consumer_runs_again_within_two_seconds_of_the_end_of_headroom() {
+    for signal in [Signal::KILL, Signal::INT] {
+        let place = Place::without_guests();
+        let (subject, consumer) =
+            (Busy::nice(&place, "pause-is-heard"), Busy::nice(&place, "pause-hears"));
+        let words = ["pause", "pause-hears", "pause-is-heard", "--on", "local", "--json"];
+        let words = place.headroom(words).words(["--settle", "1s", "--repetitions", "1"]);
+        let running = words.words(["--span", "10s", "--out", "run"]).start();
+        let stopped = || (!consumer.is_running()).then_some(());
+        let (running, ()) = running.until("the consumer is stopped", stopped);
+        let began = Instant::now();
+        running.signal(signal);
+        let runs = || consumer.is_running().then_some(());
+        eventually(Duration::from_secs(60), runs).expect("it is stopped for good");
+        assert!(began.elapsed() < Duration::from_secs(2), "{signal:?}: {:?}", began.elapsed());
+        running.end();
+        assert_eq!(place.left(), [], "{signal:?}");
+        assert!(subject.is_running());
+    }
 }
 
 #[test]
@@ -88,23 +104,6 @@ fn everybody_who_talks_to_the_subject_is_found_and_paused() {
     assert_eq!(place.left(), []);
 }
 
-#[test]
-fn a_server_that_its_client_waits_for_is_no_cause_of_it() {
-    let place = Place::with_guests();
-    // The monitor asks; while the daemon is stopped it waits, and takes nothing.
-    let start = "stationd & until test -S /run/stationd.sock; do sleep 0.1; done; exec station-monitor --full --every 1s";
-    let keys = format!(
-        "load = \"none\"\nsubject = {{ process = \"station-monitor\", start = \"\"\"sh -c '{start}'\"\"\" }}"
-    );
-    place.write("study.toml", &Study::small().variant("served", &keys).text());
-    let words = ["pause", "stationd", "study.toml", "--repetitions", "3", "--json"];
-    let analysis = place.headroom(words).words(SHORT).run().code(3).last_json();
-    let paused = &pauses(&analysis)[0];
-    assert!(number(paused, "/share/mean") > 0.9, "{paused:#}");
-    let sentence = paused["sentence"].as_str().unwrap();
-    assert!(sentence.contains("the subject is its client (unix /run/stationd.sock)"), "{sentence}");
-}
-
 /// Asks hostapd, and shows that it lives.
 const HEART: &str = "#!/bin/sh\nwhile :; do hostapd_cli -i wlan0 all_sta >/dev/null 2>&1; date +%s >/tmp/heart; sleep 1; done\n";
 /// Ends it and starts it again where it is silent for 3 s, as a service manager does.
@@ -128,12 +127,4 @@ fn a_watchdog_that_ends_a_stopped_consumer_is_named() {
         "s after it was stopped, and was started again, it seems by its parent `guards` (pid ",
     );
     ended.says("A watchdog ends whoever is silent for too long: choose a shorter --span");
-}
-
-#[test]
-fn who_is_not_there_cannot_be_paused() {
-    let place = Place::with_guests();
-    place.write("study.toml", &study().text());
-    let words = ["pause", "no-such-monitor", "study.toml", "--repetitions", "1"];
-    place.headroom(words).words(SHORT).run().code(3).says("cannot pause `no-such-monitor`");
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    os::unix::fs::{PermissionsExt, symlink},
+    os::unix::fs::symlink,
     path::Path,
     process::{Command, Stdio},
 };
@@ -249,60 +249,6 @@ fn symbols_that_are_nowhere_are_refused_in_one_line() {
         ended.code(2).says(&beginning).says(why).says("name a folder").in_one_line();
         assert!(!place.path("run").exists());
     }
-}
-
-/// Runs what ssh would run there, here.
-const SSH: &str = "#!/bin/sh\nfor last; do :; done\nexec sh -c \"$last\"\n";
-
-#[test]
-fn a_device_is_reached_by_ssh_and_nothing_is_left_on_it() {
-    let place = Place::without_guests();
-    let programs = place.folder("bin");
-    fs::write(programs.join("ssh"), SSH).unwrap();
-    fs::set_permissions(programs.join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-    let there = place.folder("there");
-    let busy = Busy::named(&place, "busy-there");
-    let words = [
-        "profile",
-        "busy-there",
-        "--on",
-        "ssh:root@device",
-        "--window",
-        "1s",
-        "--out",
-        "run",
-        "--json",
-    ];
-    let ended = place.headroom(words).env("PATH", path).env("TMPDIR", &there).run();
-    drop(busy);
-    assert_eq!(fs::read_dir(&there).unwrap().count(), 0, "the agent was left there");
-    if ended.stderr.contains("perf_event") {
-        skip::skip!("this machine lets no one sample: {}", ended.stderr);
-        return;
-    }
-    let analysis = ended.code(0).last_json();
-    assert!(number(profile(&analysis, "as-it-runs"), "/unknown/samples") > 0.0);
-    let run = place.run().run();
-    assert_eq!(serde_json::to_value(run.study.access_point.kind).unwrap()["device"], "root@device");
-    assert_eq!(place.left(), []);
-}
-
-#[test]
-fn a_device_that_cannot_be_reached_is_reported_with_what_ssh_said() {
-    let place = Place::without_guests();
-    let programs = place.folder("bin");
-    let refusing =
-        "#!/bin/sh\necho 'ssh: connect to host device port 22: Connection refused' >&2\nexit 255\n";
-    fs::write(programs.join("ssh"), refusing).unwrap();
-    fs::set_permissions(programs.join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-    for on in ["ssh:root@device", "ssh://root@device:2222"] {
-        let words = ["profile", "sh", "--on", on, "--out", "run"];
-        let ended = place.headroom(words).env("PATH", &path).run();
-        ended.code(4).says("cannot reach root@device").says("Connection refused").in_one_line();
-    }
-    assert!(!place.path("run").exists());
 }
 
 #[test]

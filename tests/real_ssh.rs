@@ -6,8 +6,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::Signal;
-
 use crate::harness::{Busy, Client, Device, Ended, Link, Place, Running, Server, free_port};
 
 const SERVERS: [Server; 2] = [Server::OpenSsh, Server::Dropbear];
@@ -178,65 +176,19 @@ fn a_slow_link_is_waited_for_while_it_carries() {
     device.is_left_as_it_was();
 }
 
-/// headroom with work for a minute, on a device where it has come so far.
-fn busy_on(place: &Place, client: &Client, address: &str, is_so_far: &dyn Fn() -> bool) -> Running {
-    let words = ["profile", "busy-is-cut", "--window", "60s", "--load", "sleep 1"];
-    let look = || is_so_far().then_some(());
-    on(place, client, address, &words).until("so far", look).0
-}
-
+/// A link that is cut later, and whatever is killed, is what `devices` is about.
 #[test]
-fn a_link_that_is_cut_and_a_headroom_that_is_killed_leave_a_device_as_it_was() {
+fn a_link_that_is_cut_while_the_agent_is_brought_leaves_a_device_as_it_was() {
     let (place, client) = with_client();
-    let _busy = Busy::nice(&place, "busy-is-cut");
     for server in SERVERS {
         let Some(device) = Device::start(&place, &client, server, "") else { return };
-        let [carried, working, killed] =
-            ["carried", "working", "killed"].map(|stage| format!("ssh:{stage}-{}", server.name()));
-        let runs = |name: &str| device.processes().iter().any(|one| one.name == name);
-        let link = Link::to(device.port, 1 << 20).named(&client, &carried);
-        let running = busy_on(&place, &client, &carried, &|| runs("head"));
+        let address = format!("ssh:carried-{}", server.name());
+        let link = Link::to(device.port, 1 << 20).named(&client, &address);
+        let is_brought = || device.processes().iter().any(|one| one.name == "head").then_some(());
+        let running = on(&place, &client, &address, &NOBODY);
+        let (running, ()) = running.until("the agent is brought", is_brought);
         link.cut();
         running.end().code(4).says("cannot reach carried-").in_one_line();
         device.is_left_as_it_was();
-        let link = Link::to(device.port, 1 << 30).named(&client, &working);
-        let running = busy_on(&place, &client, &working, &|| runs("sleep"));
-        let groups = device.groups();
-        assert!(!groups.is_empty(), "what runs there is in a group");
-        link.cut();
-        running
-            .end()
-            .code(3)
-            .says("the connection to working-")
-            .says("it was lost in the last trial");
-        device.is_left_as_it_was();
-        assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
-        client.name(&killed[4..], device.port, "");
-        let running = busy_on(&place, &client, &killed, &|| runs("sleep"));
-        let groups = device.groups();
-        running.signal(Signal::KILL);
-        running.end();
-        device.is_left_as_it_was();
-        assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
-    }
-}
-
-#[test]
-fn an_ssh_and_an_agent_that_are_killed_leave_a_device_as_it_was() {
-    let (place, client) = with_client();
-    let _busy = Busy::nice(&place, "busy-is-cut");
-    let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
-    let runs = |name: &str| device.processes().into_iter().find(|one| one.name == name);
-    for name in ["agent-killed", "ssh-killed"] {
-        client.name(name, device.port, "");
-        let address = format!("ssh:{name}");
-        let running = busy_on(&place, &client, &address, &|| runs("sleep").is_some());
-        let groups = device.groups();
-        let ssh = || place.processes().into_iter().find(|one| one.name == "ssh");
-        let victim = if name == "agent-killed" { runs("headroom-agent") } else { ssh() };
-        victim.unwrap().kill();
-        running.end().code(3).says("the agent ended unasked");
-        device.is_left_as_it_was();
-        assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
     }
 }

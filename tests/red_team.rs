@@ -10,12 +10,11 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::harness::{Mcp, Place};
+use crate::harness::Place;
 
 /// Those that always run: a reply that is old, and a change that is honest.
 const ALWAYS: [&str; 2] = ["cheats/cached-replies", "honest/write-on-change"];
@@ -199,38 +198,4 @@ fn misses(place: &Place, task: &str, name: &str) -> Option<String> {
         let id = tried["id"].to_string();
         accepted?.missed(&becomes(&["accept", task, "--try", &id])["finding"])
     })
-}
-
-/// The protocol's own SDK, from nothing to an accepted improvement within a quarter of an hour.
-#[test]
-fn a_client_goes_from_nothing_to_an_accepted_improvement() {
-    const LIMIT: Duration = Duration::from_secs(15 * 60);
-    if std::env::var("HEADROOM_RED_TEAM").ok().as_deref() != Some("all") {
-        eprintln!("not run: it takes ten minutes; `make red-team` runs it (HEADROOM_RED_TEAM=all)");
-        return;
-    }
-    let place = Place::with_guests();
-    let began = Instant::now();
-    let task = repository().join("examples/tasks/wld-model/task.toml").display().to_string();
-    let Some(mut mcp) = Mcp::start(&place, "auto", &["--task", &task]) else { return };
-    let mut submit = |words: Value| {
-        let handle = mcp.call("submit", &words).value()["handle"].as_str().unwrap().to_owned();
-        let ended = mcp.wait(&handle);
-        assert_eq!(ended["state"], "done", "{ended}");
-        mcp.call("result", &json!({"handle": handle})).value()["value"].clone()
-    };
-    submit(json!({"task": task, "kind": "begin"}));
-    let diff = fs::read_to_string(repository().join("tests/red_team/honest/write-on-change.diff"))
-        .unwrap();
-    let tried = submit(json!({"task": task, "kind": "try", "diff": diff}));
-    assert_eq!(tried["finding"]["outcome"], "kept", "{tried}");
-    let accepted = submit(json!({"task": task, "kind": "accept"}));
-    assert_eq!(accepted["finding"]["outcome"], "kept", "{accepted}");
-    let books = mcp.call("ledger", &json!({"task": task})).value();
-    assert!(books["ledger"]["standing"]["accepted"].is_u64(), "{books}");
-    eprintln!("from nothing to an accepted improvement: {:.0} s", began.elapsed().as_secs_f64());
-    assert!(began.elapsed() < LIMIT, "{:?}", began.elapsed());
-    assert!(place.path("improve/wld-model/report.html").exists());
-    mcp.leave();
-    assert_eq!(place.left(), []);
 }

@@ -16,14 +16,16 @@ fn assert_census(census: &Census) {
 }
 
 #[test]
-fn a_small_study_gives_a_whole_folder_and_a_report() {
+fn a_small_study_gives_a_whole_folder_and_a_report_that_can_be_made_again_and_resumed() {
     let place = Place::with_guests();
-    let ended = place.run_study(&Study::small().idle().load("dump", DUMP)).run();
+    let study = Study::small().idle().load("dump", DUMP);
+    let ended = place.run_study(&study).run();
     ended.code(0).prints("report: run/report.html").prints(Study::QUESTION);
     ended.says("report: run/report.html, readable from now on");
     let run = place.run();
     assert_eq!(run.text("study.toml"), std::fs::read_to_string(place.path("study.toml")).unwrap());
-    let names: Vec<_> = run.trial_files().into_keys().collect();
+    let whole = run.trial_files();
+    let names: Vec<_> = whole.keys().collect();
     assert_eq!(names, ["dump@6#1.json", "dump@6#2.json", "idle@6#1.json", "idle@6#2.json"]);
     assert_eq!((run.run().plan.len(), run.recordings().len()), (4, 4));
     for recording in run.recordings() {
@@ -34,19 +36,13 @@ fn a_small_study_gives_a_whole_folder_and_a_report() {
     let last = run.events().pop().unwrap();
     assert_eq!(last, Event::RunEnded { done: 4, invalid: 0, interrupted: false });
     assert!(run.path("consoles/idle@6#1.log").exists());
-    run.report();
-    assert_eq!(place.left(), []);
-}
+    let page = run.report();
 
-#[test]
-fn a_report_made_again_is_the_same_file() {
-    let place = Place::with_guests();
-    place.run_study(&Study::small().idle().load("dump", DUMP)).run().code(0);
-    let first = place.run().report();
+    // Made again, it is the same file, and says the same for machines.
     place.headroom(["report", "run", "--out", "again.html"]).run().code(0);
-    assert!(first == std::fs::read_to_string(place.path("again.html")).unwrap());
-    let words = ["report", "run", "--json", "--out", "again.html"];
-    let analysis = place.headroom(words).run().code(0).json();
+    assert!(page == std::fs::read_to_string(place.path("again.html")).unwrap());
+    let analysis = place.headroom(["report", "run", "--json", "--out", "again.html"]).run();
+    let analysis = analysis.code(0).json();
     assert_eq!(analysis["question"], Study::QUESTION);
     assert_eq!(analysis["trials"].as_array().unwrap().len(), 4);
     // A poll that runs a program costs more than none.
@@ -56,69 +52,43 @@ fn a_report_made_again_is_the_same_file() {
         number(cell, "/cpu/sum/mean")
     };
     assert!(sum("dump") > 2.0 * sum("idle"), "{} {}", sum("dump"), sum("idle"));
+
+    // It is not written over, and where it is whole nothing is measured.
+    let again = place.run_study(&study).words(["--quiet"]).run();
+    again.code(2).says("run already holds a run; go on with `headroom run --resume run`");
+    again.in_one_line();
+    place.resume().run().code(0).says("4 trials, 4 done before");
+    assert_eq!(run.trial_files(), whole);
+
+    // A trial's file that cannot be read is measured again.
+    std::fs::write(run.path("trials/idle@6#2.json"), "{\"planned\":").unwrap();
+    place.headroom(["report", "run"]).run().code(3).prints("3 of 4 planned trials");
+    let resumed = place.resume().run();
+    resumed.code(0).says("plan: 1 trial, about ").says("4 trials, 3 done before");
+    assert_eq!(run.recordings().len(), 4);
+    assert_eq!(run.trial_files()["idle@6#1.json"], whole["idle@6#1.json"]);
+    assert_eq!(place.left(), []);
 }
 
 #[test]
-fn events_and_result_are_json_lines_for_machines() {
+fn events_and_result_are_json_lines_and_what_the_command_line_changes_is_written_into_the_run() {
     let place = Place::with_guests();
-    let study = Study::small().idle().repetitions(1);
-    let ended = place.run_study(&study).words(["--json"]).run();
+    let study = Study::small().idle().load("dump", DUMP);
+    let words = ["--variant", "dump", "--window", "2s", "--repetitions", "1", "--json"];
+    let ended = place.run_study(&study).words(words).run();
     assert_eq!(ended.code(0).last_json()["valid"], 1);
-    let names: Vec<String> = ended
-        .stdout
-        .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
-        .filter_map(|line| line["event"].as_str().map(str::to_owned))
-        .collect();
+    let events = ended.stdout.lines().filter_map(|line| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        line["event"].as_str().map(str::to_owned)
+    });
+    let names: Vec<String> = events.collect();
     assert_eq!(names.first().unwrap(), "image-started");
     assert!(names.ends_with(&["trial-started", "trial-ended", "run-ended"].map(str::to_owned)));
     assert_eq!(ended.stderr, "");
-}
-
-#[test]
-fn what_the_command_line_changes_is_written_into_the_run() {
-    let place = Place::with_guests();
-    let study = Study::small().idle().load("dump", DUMP);
-    let words = ["--variant", "dump", "--window", "2s", "--repetitions", "1", "--quiet"];
-    place.run_study(&study).words(words).run().code(0);
     let run = place.run().run();
     assert_eq!(run.overrides, ["repetitions = 1", "window = 2s", "variants = dump"]);
     assert_eq!((run.plan.len(), run.study.variants.len()), (1, 1));
     assert_eq!(place.run().recordings()[0].samples.len(), 3);
-}
-
-#[test]
-fn a_folder_that_holds_a_run_is_not_written_over() {
-    let place = Place::with_guests();
-    let study = Study::small().idle().repetitions(1);
-    place.run_study(&study).run().code(0);
-    let before = place.run().trial_files();
-    let again = place.run_study(&study).words(["--quiet"]).run();
-    again.code(2).says("run already holds a run; go on with `headroom run --resume run`");
-    again.in_one_line();
-    assert_eq!(place.run().trial_files(), before);
-}
-
-#[test]
-fn a_run_that_is_finished_can_be_resumed_and_does_nothing() {
-    let place = Place::with_guests();
-    place.run_study(&Study::small().idle().repetitions(1)).run().code(0);
-    let before = place.run().trial_files();
-    place.resume().run().code(0).says("1 trial, 1 done before");
-    assert_eq!(place.run().trial_files(), before);
-}
-
-#[test]
-fn a_trial_file_that_cannot_be_read_is_measured_again() {
-    let place = Place::with_guests();
-    place.run_study(&Study::small().idle()).run().code(0);
-    let (run, whole) = (place.run(), place.run().trial_files());
-    std::fs::write(run.path("trials/idle@6#2.json"), "{\"planned\":").unwrap();
-    place.headroom(["report", "run"]).run().code(3).prints("1 of 2 planned trials");
-    let resumed = place.resume().run();
-    resumed.code(0).says("plan: 1 trial, about ").says("2 trials, 1 done before");
-    assert_eq!(run.recordings().len(), 2);
-    assert_eq!(run.trial_files()["idle@6#1.json"], whole["idle@6#1.json"]);
 }
 
 #[test]

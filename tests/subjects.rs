@@ -143,16 +143,6 @@ fn packages_are_names_and_nothing_that_apt_would_obey() {
 }
 
 #[test]
-fn examples_say_which_packages_they_need() {
-    let packages = |name: &str| {
-        let Any::Clients(file) = lab::study_file::load(&example(name)).unwrap() else { panic!() };
-        file.study.access_point.packages.iter().map(ToString::to_string).collect::<Vec<_>>()
-    };
-    assert_eq!(packages("lldpd.toml"), ["lldpd"]);
-    assert_eq!(packages("snmpd.toml"), ["snmp", "snmpd"]);
-}
-
-#[test]
 fn a_study_on_a_device_needs_no_clients() {
     let place = Place::without_guests();
     let text = "question = \"?\"\n[access-point]\n[subject]\nprocess = \"no-such-daemon\"\n[[variant]]\nname = \"v\"\n";

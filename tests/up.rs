@@ -8,68 +8,31 @@ use std::{
 
 use rustix::process::Signal;
 
-use crate::harness::{Ended, Place, free_port};
-
-fn up(place: &Place, command: &[&str]) -> Ended {
-    let words = ["up", "--clients", "6", "--"];
-    place.headroom(words.iter().chain(command).copied()).run()
-}
+use crate::harness::{Place, free_port};
 
 #[test]
-fn a_command_runs_on_an_access_point_with_its_radios() {
-    let place = Place::with_guests();
-    let ended = up(&place, &["iw", "dev"]);
-    ended.code(0);
-    for radio in ["wlan0", "wlan1", "wlan2"] {
-        ended.prints(&format!("Interface {radio}"));
-    }
-    assert_eq!(place.left(), []);
-}
-
-#[test]
-fn a_script_gets_the_real_programs_and_reaches_the_clients() {
+fn a_command_has_the_real_programs_the_radios_and_the_clients_and_its_own_code() {
     let place = Place::with_guests();
     // busybox has an `ip` too, which knows no namespaces; the help's example needs the real one.
-    let script = "ip netns list; ip netns exec clients iw dev | grep -c Interface";
-    up(&place, &["sh", "-c", script]).code(0).prints("clients\n6\n");
+    let script = "printf 'one\\ntwo\\n'; ip netns exec clients iw dev | grep -c Interface; iw dev | grep -o 'Interface wlan[0-9]'; exit 7";
+    let ended = place.headroom(["up", "--clients", "6", "--", "sh", "-c", script]).run();
+    ended.code(7);
+    // What a command prints is all that is printed.
+    let radios = [2, 1, 0].map(|radio| format!("Interface wlan{radio}\n")).concat();
+    assert_eq!(ended.stdout, format!("one\ntwo\n6\n{radios}"), "{ended}");
     assert_eq!(place.left(), []);
 }
 
 #[test]
-fn it_ends_with_the_commands_own_code() {
-    let place = Place::with_guests();
-    up(&place, &["sh", "-c", "exit 7"]).code(7);
-    assert_eq!(place.left(), []);
-}
-
-#[test]
-fn a_script_on_the_standard_input_runs_there() {
+fn a_script_on_the_standard_input_runs_there_and_kvm_is_tried_no_second_time() {
     let place = Place::with_guests();
     let script = "for n in 0 1 2; do hostapd_cli -i wlan$n all_sta | grep -c '^dot11RSNAStats'; done\n\
                   echo \"it's $((6 * 7))\"\nexit 3\n";
     let ended = place.headroom(["up", "--clients", "6"]).stdin(script).run();
     ended.code(3).prints("it's 42");
-    assert_eq!(place.left(), []);
-}
-
-#[test]
-fn what_a_command_prints_is_all_that_is_printed() {
-    let place = Place::with_guests();
-    let ended = up(&place, &["printf 'one\\ntwo\\n'"]);
-    ended.code(0);
-    assert_eq!(ended.stdout, "one\ntwo\n", "{ended}");
-    assert_eq!(place.left(), []);
-}
-
-#[test]
-fn ctrl_c_ends_the_access_point() {
-    let place = Place::with_guests();
-    let running = place.headroom(["up", "--clients", "6", "--", "sleep 1000"]).start();
-    place.guest();
-    // Whether the guest is still restored or already at work, the answer is the same.
-    std::thread::sleep(std::time::Duration::from_secs(1));
-    running.signal(Signal::INT);
-    running.end().code(130);
+    let again = place.headroom(["up", "--clients", "6", "--", "true"]).run();
+    again.code(0);
+    assert!(!again.stderr.contains("KVM"), "{again}");
     assert_eq!(place.left(), []);
 }
 
@@ -84,7 +47,7 @@ fn page(port: u16) -> Option<String> {
 }
 
 #[test]
-fn a_port_of_the_host_leads_to_a_service_of_the_access_point() {
+fn a_port_of_the_host_leads_to_a_service_of_the_access_point_until_ctrl_c() {
     let place = Place::with_guests();
     let port = free_port();
     let forward = format!("{port}:9810");
@@ -108,14 +71,4 @@ fn a_port_that_is_taken_is_reported_before_any_long_work() {
     let ended = headroom.env("HEADROOM_CACHE", place.path("cache")).run();
     ended.code(4).says(&format!("cannot listen on 127.0.0.1:{port}: ")).in_one_line();
     assert!(!place.path("cache").exists());
-}
-
-#[test]
-fn kvm_is_tried_once_a_boot_and_never_again() {
-    let place = Place::with_guests();
-    up(&place, &["true"]).code(0);
-    let again = up(&place, &["true"]);
-    again.code(0);
-    assert!(!again.stderr.contains("KVM"), "{again}");
-    assert_eq!(place.left(), []);
 }

@@ -25,19 +25,6 @@ fn a_misspelt_key_is_reported_with_its_line_and_the_nearest_key() {
 }
 
 #[test]
-fn a_key_like_no_other_is_reported_with_all_that_are_known() {
-    refused(&changed("process =", "frobnicate = 1\nprocess ="), "study.toml:8: unknown key");
-}
-
-#[test]
-fn an_unknown_value_is_reported_with_the_nearest_one() {
-    refused(
-        &changed("name = \"idle\"", "name = \"idle\"\nmode = \"real-tome\""),
-        "unknown value `real-tome`; did you mean `real-time`?",
-    );
-}
-
-#[test]
 fn a_subject_that_cannot_be_started_is_reported_before_anything_is_done() {
     let started =
         |keys: &str| changed("process = \"hostapd\"", &format!("process = \"d\"\n{keys}"));
@@ -51,23 +38,6 @@ fn a_subject_that_cannot_be_started_is_reported_before_anything_is_done() {
 }
 
 #[test]
-fn a_comparison_with_nobody_is_reported_with_the_nearest_variant() {
-    refused(
-        &changed("name = \"dump\"", "name = \"dump\"\nagainst = [\"idel\"]"),
-        "variant `dump`: against the unknown variant `idel`; did you mean `idle`?",
-    );
-}
-
-#[test]
-fn a_load_that_stays_must_be_one() {
-    refused(
-        &changed("run = ", "long-running = true, rnu = "),
-        "unknown key `rnu`; did you mean `run`?",
-    );
-    refused(&changed("run = ", "long-running = 1, run = "), "invalid type: integer `1`");
-}
-
-#[test]
 fn variants_that_are_left_out_are_compared_with_by_nobody() {
     let place = Place::without_guests();
     let study = changed("name = \"dump\"", "name = \"dump\"\nagainst = [\"idle\"]");
@@ -76,28 +46,11 @@ fn variants_that_are_left_out_are_compared_with_by_nobody() {
 }
 
 #[test]
-fn ports_that_do_not_exist_are_reported() {
-    let place = Place::without_guests();
-    for wrong in ["0", "http", "8080:70000"] {
-        let ended = place.headroom(["up", "--forward", wrong, "--", "true"]).run();
-        ended.code(2).says("is no port; there are 1 to 65535");
-    }
-}
-
-#[test]
 fn more_clients_than_hwsim_can_hold_are_refused() {
     refused(&changed("[6]", "[7000]"), "study.toml:5: 7000 clients; 3 radios can hold 6021");
     let place = Place::without_guests();
     let up = place.headroom(["up", "--clients", "7000", "--", "true"]).run();
     up.code(2).says("3 radios can hold 6021").in_one_line();
-}
-
-#[test]
-fn client_counts_of_the_command_line_obey_the_same_rule() {
-    let place = Place::without_guests();
-    place.write("study.toml", &Study::small().idle().text());
-    let ended = place.headroom(["run", "study.toml", "--clients", "18,7000"]).run();
-    ended.code(2).says("7000 clients").in_one_line();
 }
 
 #[test]
@@ -130,14 +83,6 @@ fn a_folder_without_a_run_cannot_be_gone_on_with() {
 }
 
 #[test]
-fn a_folder_without_a_run_has_no_report() {
-    let place = Place::without_guests();
-    place.folder("empty");
-    let ended = place.headroom(["report", "empty"]).run();
-    ended.code(2).says("holds no run").in_one_line();
-}
-
-#[test]
 fn a_run_of_an_older_format_is_refused_with_what_to_do() {
     let place = Place::without_guests();
     place.folder("run");
@@ -151,14 +96,6 @@ fn a_run_of_an_older_format_is_refused_with_what_to_do() {
             place.headroom(words.iter().copied()).run().code(2).says(why).in_one_line();
         }
     }
-}
-
-#[test]
-fn a_kind_of_study_that_does_not_exist_is_refused_with_the_nearest_one() {
-    refused(
-        "question = \"?\"\n[contenton]\nrepetitions = 1\n",
-        "study.toml:2: unknown key `contenton`; did you mean `contention`?",
-    );
 }
 
 #[test]

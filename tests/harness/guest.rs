@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
+use super::{Place, cache, programs_of};
 use lab::{
     Cancel, Lab, Settings, brought, image,
     procedure::TrialFiles,
@@ -18,8 +19,6 @@ use model::{
     trial::{HostCost, Recording},
     wire::{Measure, Order, PUT},
 };
-
-use super::{Place, cache, programs_of};
 
 /// A program of `tests/programs`, and how the compiler makes it.
 pub(crate) struct Program {

@@ -60,6 +60,11 @@ pub(crate) fn device_program(name: &str) -> PathBuf {
     program
 }
 
+/// stationd as the build left it, with its symbols; the image has it without them, and everything else in the same place.
+pub(crate) fn stationd() -> PathBuf {
+    device_program("stationd")
+}
+
 /// Where the access point's programs for a processor are built.
 pub(crate) fn programs_of(processor: Processor) -> PathBuf {
     target().join(processor.target()).join("device")

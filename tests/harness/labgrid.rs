@@ -7,15 +7,11 @@ use std::{
     env,
     ffi::OsString,
     fs,
-    io::{Read, Write},
-    net::{Ipv4Addr, TcpListener, TcpStream},
-    path::{Path, PathBuf},
+    net::{Ipv4Addr, TcpStream},
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
     process::{Child, Command, Output, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU32, Ordering},
-    },
-    thread::{self, JoinHandle},
+    thread,
     time::Duration,
 };
 
@@ -31,16 +27,15 @@ use super::{
 /// A Python program of labgrid's may take so long to start on a busy machine.
 const START: Duration = Duration::from_secs(60);
 
-pub(crate) const PLACE: &str = "ap-1";
+const PLACE: &str = "ap-1";
 
 /// A lab whose place no one holds. It ends when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Labgrid {
     folder: PathBuf,
-    coordinator: Child,
-    exporter: Option<Child>,
+    servers: Vec<Child>,
     port: u16,
-    pub(crate) switch: Switch,
+    device: i32,
 }
 
 impl Labgrid {
@@ -51,13 +46,28 @@ impl Labgrid {
         let folder = place.folder("labgrid");
         let port = free_port();
         let address = format!("127.0.0.1:{port}");
-        let switch = Switch::of(device);
+        // Its power is a CGI script: a device that is off does nothing.
+        let (power, cgi) = (free_port(), folder.join("www/cgi-bin"));
+        fs::create_dir_all(&cgi).unwrap();
+        let pid = device.server_pid();
+        for (name, signal) in [("0", "STOP"), ("1", "CONT")] {
+            let head = "Content-Type: text/plain\\r\\n\\r\\n";
+            let script = format!(
+                "#!/bin/sh\nkill -{signal} {pid}; echo {name} >>{}/turned; printf '{head}'\n",
+                folder.display()
+            );
+            fs::write(cgi.join(name), script).unwrap();
+            fs::set_permissions(cgi.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        device.stop();
+        let mut httpd = Command::new("busybox");
+        httpd.args(["httpd", "-f", "-p", &format!("127.0.0.1:{power}"), "-h", "www"]);
+        let servers = vec![httpd.current_dir(&folder).spawn().unwrap()];
         let power = format!(
-            "  NetworkPowerPort:\n    model: rest\n    host: 'http://127.0.0.1:{}/{{index}}'\n    index: 1\n",
-            switch.port
+            "  NetworkPowerPort:\n    model: simplerest\n    host: 'http://127.0.0.1:{power}/cgi-bin/{{value}}'\n    index: 1\n"
         );
-        let coordinator = run(&folder, "labgrid-coordinator", &["--listen", &address]);
-        let mut lab = Self { folder, coordinator, exporter: None, port, switch };
+        let mut lab = Self { folder, servers, port, device: pid };
+        lab.run("labgrid-coordinator", &["--listen", &address]);
         // Each call of the client is a second of work, so none is made before there is somebody to answer.
         let listens = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok().map(drop);
         eventually(START, listens).unwrap_or_else(|| panic!("no coordinator: {}", lab.said()));
@@ -70,7 +80,7 @@ impl Labgrid {
         );
         fs::write(lab.folder.join("exported.yaml"), resources).unwrap();
         let words = ["--coordinator", &address, "--name", "lab1", "exported.yaml"];
-        lab.exporter = Some(run(&lab.folder, "labgrid-exporter", &words));
+        lab.run("labgrid-exporter", &words);
         let there = || {
             let shown = String::from_utf8(lab.client("admin", &["show"]).stdout).unwrap();
             (shown.matches("'avail': True").count() == 2).then_some(())
@@ -118,6 +128,20 @@ impl Labgrid {
         env::join_paths([bin()].into_iter().chain(env::split_paths(&path))).unwrap()
     }
 
+    /// How the lab has turned the power: a line with 1 or 0 each time.
+    pub(crate) fn turned(&self) -> String {
+        fs::read_to_string(self.folder.join("turned")).unwrap_or_default()
+    }
+
+    /// A server of labgrid's, which keeps its files where it runs.
+    fn run(&mut self, program: &str, words: &[&str]) {
+        let said = fs::File::create(self.folder.join(format!("{program}.said"))).unwrap();
+        let mut command = Command::new(bin().join(program));
+        command.args(words).current_dir(&self.folder).stdin(Stdio::null());
+        let server = command.stdout(said.try_clone().unwrap()).stderr(said).spawn().unwrap();
+        self.servers.push(server);
+    }
+
     fn said(&self) -> String {
         let names = ["labgrid-coordinator.said", "labgrid-exporter.said"];
         let texts = names.map(|name| fs::read_to_string(self.folder.join(name)));
@@ -127,112 +151,15 @@ impl Labgrid {
 
 impl Drop for Labgrid {
     fn drop(&mut self) {
-        for child in self.exporter.iter_mut().chain([&mut self.coordinator]) {
-            let _ = child.kill();
-            let _ = child.wait();
+        // A device that stands still could not be ended in good order.
+        send(self.device, Signal::CONT);
+        for server in &mut self.servers {
+            let _ = server.kill();
+            let _ = server.wait();
         }
     }
 }
 
 fn bin() -> PathBuf {
     target().join("labgrid/bin")
-}
-
-/// A server of labgrid's, which keeps its files where it runs.
-fn run(folder: &Path, program: &str, words: &[&str]) -> Child {
-    let said = fs::File::create(folder.join(format!("{program}.said"))).unwrap();
-    let mut command = Command::new(bin().join(program));
-    command.args(words).current_dir(folder).stdin(Stdio::null());
-    command.stdout(said.try_clone().unwrap()).stderr(said).spawn().unwrap()
-}
-
-/// A power switch that speaks HTTP. A device that is off does nothing.
-#[derive(Debug)]
-pub(crate) struct Switch {
-    port: u16,
-    shared: Arc<Shared>,
-    server: Option<JoinHandle<()>>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    device: i32,
-    is_on: AtomicBool,
-    turns: AtomicU32,
-    is_over: AtomicBool,
-}
-
-impl Switch {
-    /// Turns this device off, and is the switch that turns it on.
-    fn of(device: &Device) -> Self {
-        let port = free_port();
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
-        let shared = Shared {
-            device: device.server_pid(),
-            is_on: AtomicBool::new(false),
-            turns: AtomicU32::new(0),
-            is_over: AtomicBool::new(false),
-        };
-        let shared = Arc::new(shared);
-        let own = Arc::clone(&shared);
-        own.turn(false);
-        let server = thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                if own.is_over.load(Ordering::Relaxed) {
-                    return;
-                }
-                own.answer(stream);
-            }
-        });
-        Self { port, shared, server: Some(server) }
-    }
-
-    pub(crate) fn is_on(&self) -> bool {
-        self.shared.is_on.load(Ordering::Relaxed)
-    }
-
-    /// How often it was turned by the lab.
-    pub(crate) fn turns(&self) -> u32 {
-        self.shared.turns.load(Ordering::Relaxed)
-    }
-}
-
-impl Shared {
-    fn turn(&self, on: bool) {
-        self.is_on.store(on, Ordering::Relaxed);
-        send(self.device, if on { Signal::CONT } else { Signal::STOP });
-    }
-
-    /// PUT turns it, GET asks; the body is one byte.
-    fn answer(&self, mut stream: TcpStream) {
-        let mut request = Vec::new();
-        let mut buffer = [0; 4096];
-        let is_whole = |request: &[u8]| {
-            let text = String::from_utf8_lossy(request);
-            let has_body = !text.starts_with("PUT");
-            text.split_once("\r\n\r\n").is_some_and(|(_, body)| has_body || !body.is_empty())
-        };
-        while !is_whole(&request) {
-            let Ok(length @ 1..) = stream.read(&mut buffer) else { return };
-            request.extend(&buffer[..length]);
-        }
-        if request.starts_with(b"PUT") {
-            self.turn(request.ends_with(b"1"));
-            self.turns.fetch_add(1, Ordering::Relaxed);
-        }
-        let state = u8::from(self.is_on.load(Ordering::Relaxed));
-        let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\n";
-        let _ = write!(stream, "{head}{state}");
-    }
-}
-
-impl Drop for Switch {
-    fn drop(&mut self) {
-        // A device that stands still could not be ended in good order.
-        self.shared.turn(true);
-        self.shared.is_over.store(true, Ordering::Relaxed);
-        // It waits for one more.
-        drop(TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)));
-        let _ = self.server.take().map(JoinHandle::join);
-    }
 }

@@ -1,7 +1,5 @@
-//! A client of `headroom mcp`, scripted from here a request at a time: the protocol's own Python SDK, or FastMCP's client.
-//!
-//! They are in folders of their own below the target folder. `scripts/setup test` puts the SDK there, `scripts/setup
-//! mcp-clients` the other one.
+//! A client of `headroom mcp`, scripted from here a request at a time: the protocol's own Python SDK, which `scripts/setup
+//! test` puts below the target folder.
 
 use std::{
     fs,
@@ -17,9 +15,6 @@ use super::{
     place::Place,
 };
 
-/// The client that is not the SDK's, by the name that programs/mcp_client.py has for it.
-pub(crate) const FASTMCP: &str = "fastmcp";
-
 /// A client and its server. Dropping it ends both.
 #[derive(Debug)]
 pub(crate) struct Mcp {
@@ -34,12 +29,10 @@ pub(crate) struct Mcp {
 pub(crate) struct Answer(Value);
 
 impl Mcp {
-    /// A client of this mode (`auto`, `legacy`, [`FASTMCP`]) that starts `headroom mcp` with these words. `None`, with the
+    /// A client of this mode (`auto`, `legacy`) that starts `headroom mcp` with these words. `None`, with the
     /// reason, where there is no such client.
     pub(crate) fn start(place: &Place, mode: &str, words: &[&str]) -> Option<Self> {
-        let (name, purpose) =
-            if mode == FASTMCP { ("mcp-clients", "mcp-clients") } else { ("mcp", "test") };
-        let programs = python_programs(name, purpose)?;
+        let programs = python_programs("mcp", "test")?;
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/mcp_client.py");
         let mut command = place.command(&programs.join("python3"));
         command.arg(script).arg(mode).arg(binary()).arg("mcp").args(words);

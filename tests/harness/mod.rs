@@ -10,12 +10,10 @@
 //! running is found whatever its parent is, and nothing of anybody else is ever touched.
 
 mod bounded;
-mod bus;
 mod ended;
 pub(crate) mod guest;
 mod headroom;
 mod labgrid;
-mod length;
 mod link;
 mod mcp;
 mod place;
@@ -26,24 +24,25 @@ mod script;
 mod slurm;
 mod ssh;
 mod study;
-mod symbols;
-mod turns;
 
-pub(crate) use bus::with_broker;
 pub(crate) use ended::Ended;
 pub(crate) use headroom::{
-    Headroom, Running, binary, device_program, has_arm64, programs_of, python_programs,
+    Headroom, Running, binary, device_program, has_arm64, programs_of, python_programs, stationd,
 };
 pub(crate) use labgrid::Labgrid;
-pub(crate) use length::is_long;
 pub(crate) use link::Link;
-pub(crate) use mcp::{FASTMCP, Mcp};
+pub(crate) use mcp::Mcp;
 pub(crate) use place::{Place, cache};
 pub(crate) use private_cache::PrivateCache;
 pub(crate) use processes::{Busy, Process, eventually, free_port};
 pub(crate) use run_folder::{RunFolder, number};
-pub(crate) use script::{Page, Parts, in_guest, on_one_radio};
+pub(crate) use script::{Page, Parts, in_guest, on_one_radio, with_broker};
 pub(crate) use slurm::Slurm;
 pub(crate) use ssh::{Client, Device, Server};
 pub(crate) use study::{PACKAGES, Study};
-pub(crate) use symbols::{offset_in, stationd};
+
+/// Whether tests run at their whole length (`HEADROOM_LONG=1`, `make long-proofs`): `make test` has what shows each claim, and
+/// that what repeats it or makes it large.
+pub(crate) fn is_long() -> bool {
+    std::env::var_os("HEADROOM_LONG").is_some_and(|set| set == "1")
+}

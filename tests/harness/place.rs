@@ -1,7 +1,8 @@
 //! The place of a test: a fresh folder, the right to run guests, and the mark of its processes.
 
 use std::{
-    env, fs,
+    env,
+    fs::{self, File},
     path::{Path, PathBuf},
     process::Command,
     sync::atomic::{AtomicU32, Ordering},
@@ -16,7 +17,6 @@ use super::{
     processes::{MARK, Process, eventually},
     run_folder::RunFolder,
     study::Study,
-    turns::Turn,
 };
 
 /// What headroom started ends with it; the kernel needs a moment to take a guest's memory back.
@@ -27,8 +27,8 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(crate) struct Place {
     folder: TempDir,
     mark: String,
-    /// Declared last: others may go on when everything here has ended.
-    _turn: Option<Turn>,
+    /// The right to run guests. Declared last: others may go on when everything here has ended.
+    _turn: Option<File>,
 }
 
 impl Place {
@@ -39,10 +39,10 @@ impl Place {
 
     /// For tests that raise guests; waits for its turn.
     pub(crate) fn with_guests() -> Self {
-        Self::with(Some(Turn::one()))
+        Self::with(Some(turn()))
     }
 
-    fn with(turn: Option<Turn>) -> Self {
+    fn with(turn: Option<File>) -> Self {
         static PLACES: AtomicU32 = AtomicU32::new(0);
         let number = PLACES.fetch_add(1, Ordering::Relaxed);
         let folder = tempfile::Builder::new().prefix("headroom-test-").tempdir().unwrap();
@@ -160,4 +160,24 @@ impl Drop for Place {
 /// The cache that tests share.
 pub(crate) fn cache() -> PathBuf {
     env::var_os("HEADROOM_CACHE").map_or_else(|| target().join("headroom-cache"), PathBuf::from)
+}
+
+/// Tests that may run guests at the same time. None has to be alone: what is exact is counted, and what is timed has room.
+const TURNS: usize = 2;
+
+/// Waits for one of the turns, behind those that wait already. They are locked files, which hold among processes too: `cargo
+/// test`, nextest and two checkouts that share a cache all queue in the same place.
+fn turn() -> File {
+    let folder = cache().join("turns");
+    fs::create_dir_all(&folder).unwrap();
+    let file = |name: String| File::create(folder.join(format!("{name}.lock"))).unwrap();
+    let mut turns: Vec<File> = (0..TURNS).map(|turn| file(turn.to_string())).collect();
+    let first = file("first".to_owned());
+    first.lock().unwrap();
+    loop {
+        if let Some(free) = turns.iter().position(|turn| turn.try_lock().is_ok()) {
+            return turns.swap_remove(free);
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
 }

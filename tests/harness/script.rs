@@ -19,7 +19,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{ended::Ended, headroom::Headroom, place::Place};
+use super::{
+    ended::Ended,
+    headroom::{Headroom, target},
+    place::Place,
+};
 
 const WORDS: &str = r#"
 set -eu
@@ -70,10 +74,34 @@ pub(crate) fn on_one_radio(place: &Place, clients: u32, script: &str) -> Parts {
 }
 
 /// The same, to be started as the test likes.
-pub(crate) fn raised(place: &Place, clients: u32, script: &str) -> Headroom {
+fn raised(place: &Place, clients: u32, script: &str) -> Headroom {
     let clients = clients.to_string();
     let words = ["up", "--mode", "counted", "--clients", &clients];
     place.headroom(words).stdin(&format!("{WORDS}\n{script}\n"))
+}
+
+/// What a script with a broker of ubus and its client has, neither of them ours: `broker WORDS…` starts `ubusd` and waits
+/// for its socket, its pid is `$broker`; `client WORDS…`; and `there OBJECT` waits for an object.
+const BUS_WORDS: &str = r#"
+broker() { /run/headroom/put/ubusd --socket=/tmp/ubus.sock "$@" 2>>/tmp/broker & broker=$!; within 10 test -S /tmp/ubus.sock; }
+client() { /run/headroom/put/ubus-client -t 20 -s /tmp/ubus.sock "$@"; }
+has() { client list "$1" 2>/dev/null | grep -q "$1"; }
+there() { within 20 has "$1"; }
+"#;
+
+/// A script on an access point that has the programs; `None`, with the reason, where they could not be installed.
+pub(crate) fn with_broker(place: &Place, clients: u32, script: &str) -> Option<Parts> {
+    let with = ["ubusd", "ubus-client"].map(|name| (name, target().join("ubus/bin").join(name)));
+    if with.iter().any(|(_, path)| !path.is_file()) {
+        let why = "ubusd could not be installed; `scripts/setup test` says why";
+        skip::excepted(format_args!("no bus here: {why}"));
+        return None;
+    }
+    let with = with.map(|(name, path)| format!("{name}={}", path.display()));
+    let words = with.iter().flat_map(|with| ["--with", with]);
+    let ended = raised(place, clients, &format!("{BUS_WORDS}{script}")).words(words).run();
+    ended.code(0);
+    Some(Parts::of(ended))
 }
 
 #[derive(Debug)]

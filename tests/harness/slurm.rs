@@ -83,6 +83,11 @@ impl Slurm {
         self.ask("squeue", &["--noheader", "--array", "--format=%K %T %N"])
     }
 
+    /// Ends the jobs of this name.
+    pub(crate) fn cancel(&self, name: &str) {
+        self.ask("scancel", &[&format!("--name={name}")]);
+    }
+
     /// What the controller says of a node, without marks.
     fn state(&self, node: usize) -> String {
         let said = self.ask("sinfo", &["--noheader", "--Node", "--format=%N %t"]);

@@ -1,6 +1,6 @@
 """A client of headroom's MCP server, for tests/harness/mcp.rs.
 
-    mcp_client.py MODE PROGRAM WORD...      MODE: auto, legacy or a revision, of the protocol's own Python SDK; or `fastmcp`
+    mcp_client.py MODE PROGRAM WORD...      MODE: auto, legacy or a revision, of the protocol's own Python SDK
 
 Reads a request in JSON from each line of its standard input, and prints what came of it on a line: first what the server is.
 """
@@ -51,16 +51,6 @@ def methods_of_the_sdk(client):
     }
 
 
-def methods_of_fastmcp(client):
-    call = dumped(client.call_tool_mcp)
-    return {
-        "tools": dumped(client.list_tools_mcp),
-        "resources": dumped(client.list_resources_mcp),
-        "read": dumped(client.read_resource_mcp),
-        "call": lambda tool, words, limit, heard: call(tool, words, timeout=limit, progress_handler=heard),
-    }
-
-
 async def converse(greeting, methods):
     said(greeting)
     reader = asyncio.StreamReader(limit=1 << 24)
@@ -82,16 +72,5 @@ async def main_of_the_sdk(mode, program, words):
         await converse({"protocol": client.protocol_version, "server": server}, methods_of_the_sdk(client))
 
 
-async def main_of_fastmcp(program, words):
-    from fastmcp import Client
-    from fastmcp.client.transports import StdioTransport
-
-    async with Client(StdioTransport(program, words, env=dict(os.environ), keep_alive=False)) as client:
-        await converse({"client": "fastmcp"}, methods_of_fastmcp(client))
-
-
 MODE, PROGRAM, *WORDS = sys.argv[1:]
-if MODE == "fastmcp":
-    asyncio.run(main_of_fastmcp(PROGRAM, WORDS))
-else:
-    asyncio.run(main_of_the_sdk(MODE, PROGRAM, WORDS))
+asyncio.run(main_of_the_sdk(MODE, PROGRAM, WORDS))

@@ -130,13 +130,4 @@ mod tests {
                 .ends_with("2 access points, which are not in the cache")
         );
     }
-
-    #[test]
-    fn machines_read_what_is_not_in_the_cache_too() {
-        let mut plan = json!({ "study": 1 });
-        estimate(true, &[6]).add_to(&mut plan);
-        assert_eq!(plan["estimated_seconds"], 180.0);
-        assert_eq!(plan["not_cached"]["access_points"][0]["clients"], 6);
-        assert_eq!((&plan["not_cached"]["image"], &plan["study"]), (&json!(true), &json!(1)));
-    }
 }

@@ -1,15 +1,13 @@
 //! The words that a person types. Parsing them reads a device file, and does nothing else.
 
-mod bisect;
 mod check;
 mod compare;
-mod flash;
+mod help;
 pub(crate) mod improve;
 mod index;
 mod mcp;
-mod merge;
+mod shards;
 pub(crate) mod states;
-mod submit;
 mod up;
 mod words;
 
@@ -22,16 +20,18 @@ use model::{
     architecture::Architecture, name::PackageName, shard::Shard, span::Span, trial::Purpose,
 };
 
-pub(crate) use self::bisect::Bisect;
 pub(crate) use self::check::{Check, Limits};
-pub(crate) use self::compare::{Blame, Compare, OtherFirmware, Outputs, Pause, Point, Spans};
-pub(crate) use self::flash::Flash;
+#[cfg(feature = "mcp")]
+pub(crate) use self::compare::ExpectWord;
+pub(crate) use self::compare::{
+    Bisect, Blame, Compare, OtherFirmware, Outputs, Pause, Point, Spans,
+};
+pub(crate) use self::help::command;
 pub(crate) use self::index::{Effort, Index};
 pub(crate) use self::mcp::Mcp;
-pub(crate) use self::merge::Merge;
+pub(crate) use self::shards::{Merge, Submit};
 use self::states::StateWord;
-pub(crate) use self::submit::Submit;
-pub(crate) use self::up::{ModeWord, Up};
+pub(crate) use self::up::{Flash, ModeWord, Up};
 
 const ABOUT: &str = "What Wi-Fi costs on an access point: measured, proved, given back";
 
@@ -41,15 +41,12 @@ const LAB: &str = "Virtual access point";
 const EXAMPLES: &str = "\
 Examples:
   headroom run client-scale                     what each client costs, as a report
-  headroom run client-scale --clients 18 --repetitions 2
   headroom run --resume runs/client-scale-20260401-101500
   headroom profile station-stats --variant found                  which function takes it
-  headroom profile hostapd --clients 60         the same of any process there
   headroom profile stationd --on ssh:root@192.168.1.1             or on your own device
   headroom compare station-stats brief bulk                      a verdict on a cure
   headroom pause station-monitor station-stats                   who causes it
   headroom up --clients 60                      a shell on an access point with 60 clients
-  headroom up -- iw dev wlan0 station dump      one command there
   headroom doctor                               what can be measured here
 
 Exit codes: 0 pass, 1 fail, 2 usage, 3 invalid (could not measure), 4 environment, 130 interrupted.";
@@ -204,7 +201,6 @@ pub(crate) enum Verb {
 const RUN_EXAMPLES: &str = "\
 Examples:
   headroom run client-scale
-  headroom run client-scale --dry-run
   headroom run client-scale --clients 18,114 --variant idle --variant iw-dump
   headroom run app-contention --cell 1,2 --variant guard-100 --repetitions 1
   headroom run --resume runs/client-scale-20260401-101500
@@ -318,6 +314,8 @@ pub(crate) struct Symbols {
 
 /// What a trial is for, typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[cfg_attr(feature = "mcp", derive(serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "mcp", serde(rename_all = "kebab-case"))]
 pub(crate) enum PurposeWord {
     /// CPU figures
     Cpu,
@@ -562,22 +560,21 @@ pub(crate) struct Manual {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_sound() {
-        Flags::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]
     fn help_is_what_people_read() {
-        let mut command = Flags::command().term_width(100);
+        let mut command = command().term_width(100);
         let mut pages = vec![command.render_help().to_string()];
         for verb in command.get_subcommands_mut() {
-            let verb = verb.clone().term_width(100).render_help().to_string();
-            pages.push(verb);
+            let page = verb.clone().term_width(100).render_help().to_string();
+            assert!(page.lines().count() <= 60, "{page}");
+            pages.push(page);
         }
         insta::assert_snapshot!(pages.join("\n────\n"));
     }

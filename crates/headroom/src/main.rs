@@ -29,8 +29,8 @@ use std::{env, process::ExitCode};
 
 use crate::{
     commands::{
-        bisect, completions, count, doctor, export, flash, guard, image, improve, index, kinds,
-        manual, mcp as served, merge, pause, profile, report, run, studies, submit, up,
+        bisect, count, doctor, export, flash, guard, image, improve, index, kinds, manual,
+        mcp as served, merge, pause, profile, report, run, studies, submit, up,
     },
     failure::{Failure, Verdict},
     flags::{Flags, Verb},
@@ -77,7 +77,7 @@ fn carry_out(options: &Options, verb: Verb) -> Result<Verdict, Failure> {
         Verb::Blame(flags) => pause::blame(options, &flags),
         Verb::Check(flags) => kinds::check(options, &flags),
         Verb::Compare(flags) => kinds::compare(options, &flags),
-        Verb::Completions(flags) => completions::print(&flags),
+        Verb::Completions(flags) => manual::completions(&flags),
         Verb::Count(flags) => count::count(options, &flags),
         Verb::Doctor(flags) => doctor::examine(options, &flags),
         Verb::Export(flags) => export::write(options, &flags),

@@ -6,7 +6,6 @@
 
 use std::{
     env,
-    ffi::OsStr,
     fmt::Display,
     io::{self, IsTerminal, Write},
     sync::OnceLock,
@@ -62,14 +61,10 @@ pub(crate) fn json_text(text: &str) {
     painted(inert::json(text));
 }
 
-/// Whether the standard output shows colours.
+/// Whether the standard output shows colours: those are for terminals, and for people who did not refuse them (no-color.org:
+/// an empty refusal is none).
 pub(crate) fn has_colours() -> bool {
-    wants_colours(io::stdout().is_terminal(), env::var_os("NO_COLOR").as_deref())
-}
-
-/// Colours are for terminals, and for people who did not refuse them (no-color.org: an empty refusal is none).
-fn wants_colours(terminal: bool, refused: Option<&OsStr>) -> bool {
-    terminal && refused.is_none_or(OsStr::is_empty)
+    io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|refused| refused.is_empty())
 }
 
 /// One line on the error output.
@@ -82,16 +77,4 @@ pub(crate) fn note(text: impl Display) {
     }
     // There is no one left who would read it.
     let _ = writeln!(io::stderr().lock(), "{shown}");
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn colours_are_for_terminals_whose_reader_did_not_refuse_them() {
-        let refused = |word: &'static str| Some(OsStr::new(word));
-        assert!(wants_colours(true, None) && wants_colours(true, refused("")));
-        assert!(!wants_colours(true, refused("1")) && !wants_colours(false, None));
-    }
 }

@@ -43,24 +43,16 @@ impl Progress {
             Progress::Json => Box::new(|event| {
                 output::json(&event);
             }),
-            Progress::Bars => Teller::with(Bars::default()),
-            Progress::Lines => Teller::with(Lines::default()),
+            Progress::Bars => told(Bars::default(), Bars::show),
+            Progress::Lines => told(Lines::default(), Lines::show),
         }
     }
 }
 
-/// Somebody who tells events, one at a time.
-trait Show: Send + 'static {
-    fn show(&mut self, event: Event);
-}
-
-struct Teller;
-
-impl Teller {
-    fn with(view: impl Show) -> Events {
-        let view = Mutex::new(view);
-        Box::new(move |event| view.lock().unwrap_or_else(PoisonError::into_inner).show(event))
-    }
+/// A view that is shown one event at a time.
+fn told<V: Send + 'static>(view: V, show: fn(&mut V, Event)) -> Events {
+    let view = Mutex::new(view);
+    Box::new(move |event| show(&mut view.lock().unwrap_or_else(PoisonError::into_inner), event))
 }
 
 /// What is worth a line, whether there are bars or not.
@@ -143,9 +135,7 @@ impl Bars {
             bar.set_message(format!("about {:#} left", HumanDuration(left)));
         }
     }
-}
 
-impl Show for Bars {
     fn show(&mut self, event: Event) {
         if let Some(line) = sentence(&event) {
             self.say(&line);

@@ -72,13 +72,6 @@ impl Slurm<'_> {
         let words = words.into_iter().chain([name.as_str()]);
         ask("squeue", words, self.cancel).map(|said| queue_of(&said))
     }
-
-    pub fn end(&self) -> Result<(), Error> {
-        // Also where somebody wishes to stop: that is when jobs are ended.
-        let unhurried = Cancel::default();
-        let name = format!("--name={}", self.name);
-        ask("scancel", ["--me", name.as_str()], &unhurried).map(|_| ())
-    }
 }
 
 /// What a client of Slurm's answers.

@@ -76,8 +76,6 @@ fn without_port(value: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn check(value: &str) -> Result<(), BadHost> {
@@ -132,13 +130,5 @@ mod tests {
         assert_eq!(check(&[b"localhost", b"evil.example"], false), Err(BadHost::Malformed));
         assert_eq!(check(&[b"local\xffhost"], true), Err(BadHost::Malformed));
         assert_eq!(Hosts::any().check([&b"evil"[..]].into_iter(), true), Ok(()));
-    }
-
-    proptest! {
-        #[test]
-        fn any_value_is_read_without_panic(value: String, bytes: Vec<u8>) {
-            let _ = check(&value);
-            let _ = Hosts::default().check([&bytes[..]].into_iter(), true);
-        }
     }
 }

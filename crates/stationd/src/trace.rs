@@ -24,35 +24,14 @@ impl Trace {
     /// Says something of a part of the daemon, where its level is wanted.
     #[inline]
     pub fn event(self, part: &str, level: Level, message: fmt::Arguments<'_>) {
+        let word = match level {
+            Level::None => "none",
+            Level::Warning => "warning",
+            Level::Info => "info",
+        };
         if level <= self.0 {
             // Anyone who closed our standard error does not want to hear.
-            let _ = write_line(&mut io::stderr().lock(), part, level, message);
+            let _ = writeln!(io::stderr().lock(), "stationd {word}: {part}: {message}");
         }
-    }
-}
-
-fn write_line(
-    out: &mut impl Write,
-    part: &str,
-    level: Level,
-    message: fmt::Arguments<'_>,
-) -> io::Result<()> {
-    let level = match level {
-        Level::None => "none",
-        Level::Warning => "warning",
-        Level::Info => "info",
-    };
-    writeln!(out, "stationd {level}: {part}: {message}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_is_one_line_with_its_level_and_its_part() {
-        let mut line = Vec::new();
-        write_line(&mut line, "ubus", Level::Info, format_args!("{} of {}", 1, 2)).unwrap();
-        assert_eq!(line, b"stationd info: ubus: 1 of 2\n");
     }
 }

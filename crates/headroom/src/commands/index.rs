@@ -223,8 +223,6 @@ fn lines(index: &Index) -> String {
 mod tests {
     use std::fs;
 
-    use model::run::FORMAT;
-
     use super::*;
 
     fn gathered(place: &Path) -> Index {
@@ -254,45 +252,6 @@ mod tests {
         assert_eq!(index.unread.len(), 1);
         assert_eq!(index.unread[0].folder, "a/broken");
         assert!(index.unread[0].why.contains("run.json"), "{}", index.unread[0].why);
-    }
-
-    #[test]
-    fn a_run_of_an_old_format_is_listed_with_what_to_do() {
-        let place = tempfile::tempdir().unwrap();
-        for (name, mark) in [("one", "contention.json"), ("two", "transmit.json")] {
-            let run = place.path().join(name);
-            fs::create_dir_all(run.join("trials")).unwrap();
-            fs::write(run.join(mark), "{}").unwrap();
-        }
-        let index = gathered(place.path());
-        let whys: Vec<&str> = index.unread.iter().map(|one| one.why.as_str()).collect();
-        let old = |mark| format!("{mark} is of a format before {FORMAT}; run the study again");
-        assert_eq!(whys, [old("contention.json"), old("transmit.json")]);
-    }
-
-    #[test]
-    fn a_run_of_another_format_is_reported_by_its_format() {
-        let place = tempfile::tempdir().unwrap();
-        fs::write(place.path().join("run.json"), r#"{"format": 1, "shape": "of old"}"#).unwrap();
-        let index = gathered(place.path());
-        assert_eq!(index.unread[0].folder, ".");
-        assert_eq!(
-            index.unread[0].why,
-            format!("its format is 1, this headroom reads {FORMAT}; run the study again")
-        );
-    }
-
-    #[test]
-    fn links_that_lead_in_circles_are_not_followed() {
-        let place = tempfile::tempdir().unwrap();
-        let run = place.path().join("run");
-        fs::create_dir(&run).unwrap();
-        fs::write(run.join("run.json"), "{").unwrap();
-        for name in ["one", "two", "three"] {
-            std::os::unix::fs::symlink(place.path(), place.path().join(name)).unwrap();
-        }
-        let index = gathered(place.path());
-        assert_eq!(index.unread.iter().map(|one| &*one.folder).collect::<Vec<_>>(), ["run"]);
     }
 
     #[test]

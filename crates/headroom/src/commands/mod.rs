@@ -6,7 +6,6 @@ mod check;
 mod clients;
 mod compare;
 mod completion;
-pub(crate) mod completions;
 mod contention;
 pub(crate) mod count;
 pub(crate) mod doctor;

@@ -14,7 +14,6 @@ use std::{
 };
 
 use analysis::quantity::count;
-use indicatif::HumanDuration;
 use lab::{
     run_folder::{self, Progress},
     slurm::{self, Queue, Slurm},
@@ -236,15 +235,9 @@ impl Crowd<'_> {
     }
 
     fn interrupted(&self) -> Failure {
-        let jobs = match self.flags.cancel {
-            true => match self.slurm.end() {
-                Ok(()) => "the jobs are ended".to_owned(),
-                Err(error) => format!("the jobs could not be ended: {error}"),
-            },
-            false => format!("the jobs go on (`scancel --name={}` ends them)", self.slurm.name),
-        };
         Failure::Interrupted(format!(
-            "interrupted; {jobs}; go on with the same command and `--out {}`",
+            "interrupted; the jobs go on (`scancel --name={}` ends them); go on with the same command and `--out {}`",
+            self.slurm.name,
             self.folder.display()
         ))
     }
@@ -306,10 +299,6 @@ impl Known {
 
 /// What was said of the progress.
 struct Said {
-    /// Trials that were there at the first look.
-    first: Option<usize>,
-    /// When a new one was first seen, and how many there were then. Until then nodes wait and boot.
-    paced_from: Option<(usize, Instant)>,
     last: String,
     when: Instant,
     trouble: String,
@@ -317,14 +306,7 @@ struct Said {
 
 impl Said {
     fn new() -> Self {
-        let now = Instant::now();
-        Self {
-            first: None,
-            paced_from: None,
-            last: String::new(),
-            when: now,
-            trouble: String::new(),
-        }
+        Self { last: String::new(), when: Instant::now(), trouble: String::new() }
     }
 
     /// Says how far it is, where that changed or nothing was said for a while.
@@ -334,30 +316,20 @@ impl Said {
         let running =
             known.queue.values().filter(|state| state.starts_with("running")).count() as u32;
         let waiting = known.queue.len() as u32 - running;
-        let made: usize = known.progress.values().map(|progress| progress.made).sum();
-        let all = known.all(shards, crowd.trials);
-        if made > *self.first.get_or_insert(made) {
-            self.paced_from.get_or_insert_with(|| (made, Instant::now()));
-        }
         let now = format!("{done} {running} {waiting}");
         if now == self.last && self.when.elapsed() < SAY {
             return;
         }
         (self.last, self.when) = (now, Instant::now());
+        let made: usize = known.progress.values().map(|progress| progress.made).sum();
+        let all = known.all(shards, crowd.trials);
         if crowd.options.json {
             let event = json!({"event": "shards", "done": done, "running": running, "waiting": waiting,
                 "shards": shards, "trials": made, "planned": all});
             output::json(&event);
         } else if !crowd.options.quiet {
-            let rest = all.saturating_sub(made);
-            let left = self
-                .paced_from
-                .and_then(|(before, since)| {
-                    left(since.elapsed(), made.saturating_sub(before), rest)
-                })
-                .map_or_else(String::new, |left| format!(", about {} left", HumanDuration(left)));
             output::note(format_args!(
-                "{done} of {} done, {running} running, {waiting} waiting; {made} of {}{left}",
+                "{done} of {} done, {running} running, {waiting} waiting; {made} of {}",
                 count(shards, "shard"),
                 count(all as u32, "trial"),
             ));
@@ -372,12 +344,6 @@ impl Said {
             self.trouble = text;
         }
     }
-}
-
-/// How long the rest takes at the pace so far.
-fn left(passed: Duration, made: usize, rest: usize) -> Option<Duration> {
-    let pace = passed.checked_div(u32::try_from(made).ok()?)?;
-    (rest > 0).then(|| pace.saturating_mul(u32::try_from(rest).unwrap_or(u32::MAX)))
 }
 
 /// Merges all shards and reports.
@@ -415,12 +381,5 @@ mod tests {
         known.queue.clear();
         known.progress = (1..=4).map(|shard| (shard, whole)).collect();
         assert!(known.is_whole(4));
-    }
-
-    #[test]
-    fn the_rest_takes_its_time_at_the_pace_so_far() {
-        let minute = Duration::from_secs(60);
-        assert_eq!(left(minute, 6, 12), Some(2 * minute));
-        assert_eq!((left(minute, 0, 12), left(minute, 6, 0)), (None, None));
     }
 }

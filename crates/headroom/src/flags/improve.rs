@@ -31,8 +31,6 @@ pub(crate) enum Verb {
     Try(Try),
     /// Test a change on hidden workloads; prints only pass or fail
     Accept(Accept),
-    /// Measure the base against itself as if it were a candidate: it must not win
-    Canary(Canary),
     /// Show the attempts, the best so far, and the budget left
     Status(Named),
     /// Verify the ledger's hash chain and print it
@@ -50,7 +48,6 @@ impl Verb {
             }
             Self::Try(flags) => &flags.named,
             Self::Accept(flags) => &flags.named,
-            Self::Canary(flags) => &flags.named,
         }
     }
 }
@@ -95,14 +92,4 @@ pub(crate) struct Accept {
     /// The number of the try [default: the best so far]
     #[arg(long = "try", value_name = "N")]
     pub(crate) id: Option<u32>,
-}
-
-/// How many.
-#[derive(Args, Debug)]
-pub(crate) struct Canary {
-    #[command(flatten)]
-    pub(crate) named: Named,
-    /// How many are measured
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) count: u32,
 }

@@ -1,4 +1,4 @@
-//! The words of `up`: an access point to play with. It raises none.
+//! The words of `headroom up` and `headroom flash`.
 
 use std::path::PathBuf;
 
@@ -37,6 +37,26 @@ pub(crate) struct Up {
     /// Command to run on the access point [default: a shell]
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+const FLASH_EXAMPLES: &str = "\
+Examples:
+  headroom flash ap-1 --image new.image         devices/ap-1.toml
+  headroom flash lab/ap.toml --image new.image
+
+How the image gets there is [flash] of the device file: sysupgrade, or a command of yours. Where the
+device comes back with something else than the image, the exit code is 1.";
+
+/// An image for a device.
+#[derive(Args, Debug)]
+#[command(after_help = FLASH_EXAMPLES)]
+pub(crate) struct Flash {
+    /// A device file: its path, or NAME for devices/NAME.toml
+    #[arg(value_name = "DEVICE")]
+    pub(crate) target: String,
+    /// The image
+    #[arg(long, value_name = "FILE")]
+    pub(crate) image: PathBuf,
 }
 
 /// `9810`, or `8080:9810`: a port here, and the port that it leads to.

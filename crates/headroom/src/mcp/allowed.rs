@@ -121,13 +121,4 @@ mod tests {
         let written = place.path().join("other.toml").display().to_string();
         assert!(allowed.task(&written).unwrap_err().contains("there is `/"));
     }
-
-    #[test]
-    fn a_study_is_a_name_or_a_file() {
-        let place = tempfile::tempdir().unwrap();
-        let allowed = Allowed::open(&[place.path().to_owned()]).unwrap();
-        assert_eq!(allowed.study("client-scale"), Ok(PathBuf::from("client-scale")));
-        assert!(allowed.study("client-scle").unwrap_err().contains("did you mean"));
-        assert!(allowed.study("--on=local").unwrap_err().contains("there is no study"));
-    }
 }

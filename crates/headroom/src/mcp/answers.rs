@@ -109,7 +109,7 @@ pub(super) struct Status {
     pub(super) so_far: Option<String>,
     /// What was not as it should be, and could be lived with
     pub(super) notes: Vec<String>,
-    /// The code that it ended with (`explain` says what it means)
+    /// The code that it ended with: 0 pass, 1 fail, 2 wrong words, 3 invalid, 4 this machine lacks something, 130 stopped
     pub(super) exit_code: Option<i32>,
     /// Why it failed or was stopped
     pub(super) said: Option<String>,
@@ -187,23 +187,5 @@ pub(super) struct Ledger {
 impl Short for Ledger {
     fn short(&self) -> String {
         text(&self.ledger)
-    }
-}
-
-/// What something means.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Explained {
-    /// What was asked about
-    pub(super) about: String,
-    /// What it means, most telling first
-    pub(super) meaning: Vec<String>,
-    /// What to do about it, where something can be done
-    pub(super) advice: Vec<String>,
-}
-
-impl Short for Explained {
-    fn short(&self) -> String {
-        let all: Vec<&str> = self.meaning.iter().chain(&self.advice).map(String::as_str).collect();
-        all.join("\n")
     }
 }

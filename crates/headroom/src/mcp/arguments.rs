@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::flags::{ExpectWord, PurposeWord};
+
 /// Nothing.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -26,42 +28,13 @@ pub(super) struct Study {
     pub(super) window: Option<String>,
     /// Only trials for these purposes [default: all that the study asks for]
     #[serde(default)]
-    pub(super) only: Vec<Purpose>,
+    pub(super) only: Vec<PurposeWord>,
     /// Only these cells of a contention or completion study, counted from 1
     #[serde(default)]
     pub(super) cells: Vec<u32>,
     /// Repeat what verdicts rest on in perturbed states of the machine
     #[serde(default)]
     pub(super) perturb: bool,
-}
-
-/// What a trial is for.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Purpose {
-    /// CPU figures
-    Cpu,
-    /// Calls of functions
-    Counts,
-    /// Where the CPU goes
-    Stacks,
-    /// Who causes it
-    Pause,
-    /// Whether the job is still done
-    Parity,
-}
-
-impl Purpose {
-    /// The word of the command line.
-    pub(super) const fn word(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Counts => "counts",
-            Self::Stacks => "stacks",
-            Self::Pause => "pause",
-            Self::Parity => "parity",
-        }
-    }
 }
 
 /// Two sides, and what is to be shown.
@@ -89,7 +62,7 @@ pub(super) struct Compare {
     /// Differences below this share of the base do not matter, as `0.5%` [default: the study's, or 0.5%]
     pub(super) margin: Option<String>,
     /// What is to be shown [default: no-slower; of controls and strategies faster]
-    pub(super) expect: Option<Expect>,
+    pub(super) expect: Option<ExpectWord>,
     /// The measured span in place of the study's, as `10s`
     pub(super) window: Option<String>,
     /// Functions that the change touches: where they never run there is no verdict
@@ -98,29 +71,6 @@ pub(super) struct Compare {
     /// Repeat it in perturbed states of the machine; the verdict must be the same in each
     #[serde(default)]
     pub(super) perturb: bool,
-}
-
-/// What a comparison is to show.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Expect {
-    /// The variant costs no more than the base and the margin
-    NoSlower,
-    /// It costs less
-    Faster,
-    /// It costs the same, within the margin
-    Same,
-}
-
-impl Expect {
-    /// The word of the command line.
-    pub(super) const fn word(self) -> &'static str {
-        match self {
-            Self::NoSlower => "no-slower",
-            Self::Faster => "faster",
-            Self::Same => "same",
-        }
-    }
 }
 
 /// A study or a process whose stacks are recorded.
@@ -160,17 +110,6 @@ pub(super) struct Wait {
 pub(super) struct Handle {
     /// The handle that `start`, `compare` or `profile` gave
     pub(super) handle: String,
-}
-
-/// A question about a result.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Explain {
-    /// A verdict (`pass`, `fail`, `invalid`), an exit code (`3`), a gate (`monotonic`) or a metric (`slope`); with a handle
-    /// also a part of the name of what was decided, or of a doubt
-    pub(super) about: String,
-    /// A job that has ended: what it says of that
-    pub(super) handle: Option<String>,
 }
 
 /// A task of `headroom improve`.

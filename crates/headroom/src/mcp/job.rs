@@ -260,9 +260,7 @@ const fn next(state: State) -> &'static str {
         State::Running => "`wait` again, or `cancel` it.",
         State::Stopping => "`wait` for its end.",
         State::Done => "`result` has the verdict.",
-        State::Failed => {
-            "Repair what it says and begin another one; `explain` says what its exit code means."
-        }
+        State::Failed => "Repair what it says and begin another one.",
         State::Cancelled => "`result` has what its finished trials say, where there are any.",
     }
 }

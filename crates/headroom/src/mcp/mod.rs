@@ -15,7 +15,6 @@ mod answers;
 mod arguments;
 mod budget;
 mod described;
-mod explained;
 mod improve;
 mod job;
 mod jobs;

@@ -12,64 +12,28 @@ use crate::run_path::PAGE;
 const LARGEST: u64 = 16 << 20;
 
 const RUN: &str = "run.json";
+const SCHEME: &str = "headroom://";
 
-/// One thing to read.
-#[derive(Clone, Debug)]
-struct Item {
-    file: String,
-    about: String,
-    kind: &'static str,
-}
-
-impl Item {
-    fn new(file: &str, about: &str, kind: &'static str) -> Self {
-        Self { file: file.to_owned(), about: about.to_owned(), kind }
-    }
-
-    fn address(&self, job: &Job) -> String {
-        format!("headroom://{}/{}", job.handle(), self.file)
-    }
-}
-
-/// What a job that has ended could have to read.
-fn items(job: &Job) -> Vec<Item> {
+/// The resources of a job that has ended, as far as their files are there.
+pub(super) fn of_job(job: &Job) -> Vec<Resource> {
     let Some(end) = job.ended() else { return Vec::new() };
+    let Ok(folder) = Folder::open(&job.folder) else { return Vec::new() };
     let of = &job.wanted.of;
-    let mut items = vec![
-        Item::new(PAGE, &format!("the report of {of}"), "text/html"),
-        Item::new(RUN, &format!("what was run of {of}, on what"), "application/json"),
+    let own = [
+        (PAGE, format!("the report of {of}"), "text/html"),
+        (RUN, format!("what was run of {of}, on what"), "application/json"),
     ];
     let flames = end.answer.iter().flat_map(|answer| &answer.flames);
-    items.extend(flames.map(|flame| {
-        Item::new(&flame.file, &format!("a flame graph of {}", flame.of), "image/svg+xml")
-    }));
-    items
-}
-
-/// What is there of it, with its size.
-fn there(job: &Job) -> Vec<(Item, u64)> {
-    let Ok(folder) = Folder::open(&job.folder) else { return Vec::new() };
-    let sized = |item: Item| {
-        let size = folder.file(&item.file).and_then(|file| file.metadata()).ok()?.len();
-        Some((item, size))
+    let flames = flames.map(|flame| {
+        (flame.file.as_str(), format!("a flame graph of {}", flame.of), "image/svg+xml")
+    });
+    let resource = |(file, about, kind): (&str, String, &str)| {
+        let size = folder.file(file).and_then(|file| file.metadata()).ok()?.len();
+        let name = format!("{}/{file}", job.handle());
+        let resource = Resource::new(format!("{SCHEME}{name}"), name).with_description(about);
+        Some(resource.with_mime_type(kind).with_size(size))
     };
-    items(job).into_iter().filter_map(sized).collect()
-}
-
-/// The addresses of a job's resources.
-pub(super) fn addresses(job: &Job) -> Vec<String> {
-    there(job).iter().map(|(item, _)| item.address(job)).collect()
-}
-
-/// The resources of a job.
-pub(super) fn of_job(job: &Job) -> Vec<Resource> {
-    let resource = |(item, size): &(Item, u64)| {
-        Resource::new(item.address(job), format!("{}/{}", job.handle(), item.file))
-            .with_description(item.about.clone())
-            .with_mime_type(item.kind)
-            .with_size(*size)
-    };
-    there(job).iter().map(resource).collect()
+    own.into_iter().chain(flames).filter_map(resource).collect()
 }
 
 /// The resources of all jobs.
@@ -83,10 +47,10 @@ pub(super) fn all(jobs: &Jobs) -> Vec<Resource> {
 /// # Errors
 ///
 /// Which there are, or how large it is and where it lies.
-pub(super) fn read(jobs: &Jobs, address: &str) -> Result<(String, &'static str), String> {
+pub(super) fn read(jobs: &Jobs, address: &str) -> Result<(String, String), String> {
     let read = |job: &mut Job| {
-        let (item, size) = there(job).into_iter().find(|(item, _)| item.address(job) == address)?;
-        Some(text(job, &item, size))
+        let found = of_job(job).into_iter().find(|resource| resource.uri == address)?;
+        Some(text(job, &found))
     };
     let mut found =
         jobs.numbers().into_iter().filter_map(|number| jobs.with(number, read).flatten());
@@ -97,13 +61,14 @@ pub(super) fn read(jobs: &Jobs, address: &str) -> Result<(String, &'static str),
     })
 }
 
-fn text(job: &Job, item: &Item, size: u64) -> Result<(String, &'static str), String> {
-    let path = job.folder.display();
+fn text(job: &Job, resource: &Resource) -> Result<(String, String), String> {
+    let (path, uri) = (job.folder.display(), &resource.uri);
+    let size = resource.size.unwrap_or_default();
     if size > LARGEST {
-        return Err(format!("{} has {size} bytes; open it in {path}", item.address(job)));
+        return Err(format!("{uri} has {size} bytes; open it in {path}"));
     }
-    let text = Folder::open(&job.folder).and_then(|folder| folder.read_text(&item.file, LARGEST));
-    let text = text
-        .map_err(|error| format!("cannot read {}: {error}; look into {path}", item.address(job)))?;
-    Ok((text, item.kind))
+    let file = uri.rsplit('/').next().unwrap_or_default();
+    let text = Folder::open(&job.folder).and_then(|folder| folder.read_text(file, LARGEST));
+    let text = text.map_err(|error| format!("cannot read {uri}: {error}; look into {path}"))?;
+    Ok((text, resource.mime_type.clone().unwrap_or_default()))
 }

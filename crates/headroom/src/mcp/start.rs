@@ -5,6 +5,7 @@
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
+use clap::ValueEnum;
 use serde_json::Value;
 
 use super::{
@@ -96,8 +97,7 @@ impl Starter {
         words.list("cell", &asked.cells)?;
         words.one("repetitions", asked.repetitions)?;
         words.one("window", asked.window.as_ref())?;
-        let only: Vec<&str> = asked.only.iter().map(|purpose| purpose.word()).collect();
-        words.all("only", &only)?;
+        asked.only.iter().try_for_each(|purpose| words.one("only", word(*purpose)))?;
         words.flag("perturb", asked.perturb);
         words.rest([self.allowed.study(&asked.study)?.into()]);
         Ok(words)
@@ -109,7 +109,7 @@ impl Starter {
         words.one("pairs", asked.pairs)?;
         words.one("up-to", asked.up_to)?;
         words.one("margin", asked.margin.as_ref())?;
-        words.one("expect", asked.expect.map(|expect| expect.word()))?;
+        words.one("expect", asked.expect.and_then(word))?;
         words.one("window", asked.window.as_ref())?;
         words.all("changes", &asked.changes)?;
         words.flag("perturb", asked.perturb);
@@ -209,6 +209,11 @@ impl Words {
         let verb = self.verb.split(' ').map(OsString::from);
         verb.chain(self.flags).chain(more).chain(["--".into()]).chain(self.rest).collect()
     }
+}
+
+/// A value as the command line has it.
+fn word(value: impl ValueEnum) -> Option<String> {
+    Some(value.to_possible_value()?.get_name().to_owned())
 }
 
 fn few<T>(what: &str, values: &[T]) -> Result<(), String> {

@@ -16,10 +16,10 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
-    answers::{Explained, Ledger, Outcome, Plan, Short, Status, Studies},
-    arguments::{Compare, Explain, Handle, Nothing, Profile, Study, Wait},
+    answers::{Outcome, Plan, Short, Status, Studies},
+    arguments::{Compare, Handle, Nothing, Profile, Study, Wait},
     described::{present, tool},
-    explained, improve, resources,
+    improve, resources,
     start::Starter,
 };
 use crate::commands::studies;
@@ -80,11 +80,6 @@ pub(super) fn all() -> Vec<Tool> {
             "What a job that has ended found: verdict, gates, figures, doubts, and its report as a resource.",
             &looks,
         ),
-        tool::<Explain, Explained>(
-            "explain",
-            "What a verdict, an exit code, a gate, a metric or a doubt means, and what to do about it.",
-            &looks,
-        ),
         tool::<Handle, Status>("cancel", "Stops a job; its finished trials are kept.", &stops),
     ];
     tools.extend(improve::tools(&acts, &looks));
@@ -93,19 +88,19 @@ pub(super) fn all() -> Vec<Tool> {
 
 /// Carries a call out; `None` where there is no such tool. What went wrong with it the client reads in its result.
 pub(super) async fn call(name: &str, call: Call<'_>) -> Option<CallToolResult> {
+    let starter = call.starter;
     let carried_out = async {
         match name {
             "studies" => answered(call.studies()),
-            "plan" => answered(call.plan().await),
-            "start" => answered(call.start().await),
-            "compare" => answered(call.compare().await),
-            "profile" => answered(call.profile()),
-            "wait" => answered(call.wait().await),
+            "plan" => answered(starter.plan(&call.said()?).await),
+            "start" => answered(starter.run(&call.said()?).await),
+            "compare" => answered(starter.compare(&call.said()?).await),
+            "profile" => answered(starter.profile(&call.said()?)),
+            "wait" => answered(call.wait(call.said()?).await),
             "result" => call.result(),
-            "explain" => answered(call.explain()),
-            "cancel" => answered(call.cancel()),
-            "submit" => answered(call.submit()),
-            "ledger" => answered(call.ledger().await),
+            "cancel" => answered(call.cancel(call.said()?)),
+            "submit" => answered(starter.submit(&call.said()?)),
+            "ledger" => answered(starter.ledger(&call.said()?).await),
             _ => Err(None),
         }
     };
@@ -132,37 +127,20 @@ fn answered<T: Short + Serialize>(answer: Result<T, String>) -> Carried {
 
 impl Call<'_> {
     /// The client's words.
-    fn said<T: DeserializeOwned>(&self) -> Result<T, String> {
+    fn said<T: DeserializeOwned>(&self) -> Result<T, Option<String>> {
         let value = Value::Object(self.arguments.clone());
         serde_json::from_value(value).map_err(|error| {
-            format!("the arguments are not what the tool takes: {error}; see its schema")
+            Some(format!("the arguments are not what the tool takes: {error}; see its schema"))
         })
     }
 
     fn studies(&self) -> Result<Studies, String> {
-        let Nothing {} = self.said()?;
+        let Nothing {} = self.said().map_err(Option::unwrap_or_default)?;
         let studies = studies::all().map_err(|failure| failure.sentence())?;
         Ok(Studies { studies })
     }
 
-    async fn plan(&self) -> Result<Plan, String> {
-        self.starter.plan(&self.said()?).await
-    }
-
-    async fn start(&self) -> Result<Status, String> {
-        self.starter.run(&self.said()?).await
-    }
-
-    async fn compare(&self) -> Result<Status, String> {
-        self.starter.compare(&self.said()?).await
-    }
-
-    fn profile(&self) -> Result<Status, String> {
-        self.starter.profile(&self.said()?)
-    }
-
-    async fn wait(&self) -> Result<Status, String> {
-        let Wait { handle, seconds } = self.said()?;
+    async fn wait(&self, Wait { handle, seconds }: Wait) -> Result<Status, String> {
         let seconds = seconds.unwrap_or(USUAL_WAIT).min(LONGEST_WAIT);
         let until = Instant::now() + Duration::from_secs(seconds.into());
         let mut changes = self.starter.jobs.changes();
@@ -200,14 +178,14 @@ impl Call<'_> {
     }
 
     fn result(&self) -> Carried {
-        let Handle { handle } = self.said().map_err(Some)?;
+        let Handle { handle } = self.said()?;
         let found = |job: &mut super::job::Job| {
             let end = job.ended()?.clone();
             let outcome = Outcome {
                 job: job.status(),
                 answer: end.answer,
                 value: end.value,
-                resources: resources::addresses(job),
+                resources: resources::of_job(job).iter().map(|one| one.uri.clone()).collect(),
                 folder: job.folder.display().to_string(),
             };
             Some((outcome, resources::of_job(job)))
@@ -223,25 +201,7 @@ impl Call<'_> {
         Ok(result)
     }
 
-    fn explain(&self) -> Result<Explained, String> {
-        let Explain { about, handle } = self.said()?;
-        let answer = |handle: &String| {
-            self.starter.jobs.of(handle, |job| job.ended().and_then(|end| end.answer.clone()))
-        };
-        let answer = handle.as_ref().map(answer).transpose()?.flatten();
-        explained::explain(&about, answer.as_ref())
-    }
-
-    fn submit(&self) -> Result<Status, String> {
-        self.starter.submit(&self.said()?)
-    }
-
-    async fn ledger(&self) -> Result<Ledger, String> {
-        self.starter.ledger(&self.said()?).await
-    }
-
-    fn cancel(&self) -> Result<Status, String> {
-        let Handle { handle } = self.said()?;
+    fn cancel(&self, Handle { handle }: Handle) -> Result<Status, String> {
         let number = self.starter.jobs.of(&handle, |job| job.number)?;
         self.starter.jobs.interrupt(number, "cancelled by the client");
         self.starter.jobs.of(&handle, |job| job.status())

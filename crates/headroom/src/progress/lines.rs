@@ -13,7 +13,7 @@ use std::{
 use indicatif::HumanDuration;
 use model::{event::Event, plural::count};
 
-use super::{Show, pace::Pace, readable, sentence};
+use super::{pace::Pace, readable, sentence};
 use crate::output;
 
 /// Between two lines on what is being done.
@@ -47,16 +47,8 @@ impl Lines {
         });
         Self { state, say, _ticking: ticking }
     }
-}
 
-fn now(state: &Weak<Mutex<State>>) -> Option<String> {
-    let state = state.upgrade()?;
-    let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-    state.now(Instant::now())
-}
-
-impl Show for Lines {
-    fn show(&mut self, event: Event) {
+    pub(super) fn show(&mut self, event: Event) {
         let line = line(&event);
         let page = match &event {
             Event::RunStarted { folder, .. } => Some(readable(folder)),
@@ -67,6 +59,12 @@ impl Show for Lines {
         let last = state.is_last().then(|| state.trials());
         line.into_iter().chain(page).chain(last).for_each(self.say);
     }
+}
+
+fn now(state: &Weak<Mutex<State>>) -> Option<String> {
+    let state = state.upgrade()?;
+    let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+    state.now(Instant::now())
 }
 
 /// What is worth a line at once.

@@ -1,13 +1,14 @@
 //! How stationd begins: the engine over this machine's kernel or over a recording, and the signals.
 
 use std::{
+    error::Error,
     fs, io,
     os::{fd::OwnedFd, unix::net::UnixStream},
     path::{Path, PathBuf},
 };
 
 use linux::{
-    netlink::{self, Recording, RecordingError, Replay},
+    netlink::{self, Recording, Replay},
     nl80211::Nl80211,
 };
 use signal_hook::{
@@ -15,32 +16,17 @@ use signal_hook::{
     low_level::pipe,
 };
 
-use crate::engine::{Engine, OpenError, Settings};
+use crate::engine::{Engine, Settings};
 
 /// It cannot begin.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The kernel cannot be asked.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The recording cannot be read.
-    #[error("cannot read the recording {path}")]
-    File {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    /// It is no recording.
-    #[error("cannot replay {path}")]
-    Recording {
-        path: PathBuf,
-        /// What is wrong with it.
-        #[source]
-        source: RecordingError,
-    },
-    /// The recording does not even say what nl80211 is called.
-    #[error("the recording does not hold the conversation that stationd has with the kernel")]
-    Conversation(#[source] netlink::Error),
+    /// The kernel has no nl80211, or does not let us ask it.
+    #[error("cannot ask nl80211 (is cfg80211 loaded?)")]
+    Kernel(#[from] netlink::Error),
+    /// There is no recording, it is none, or not of the conversation that stationd has with the kernel.
+    #[error("cannot replay {}", path.display())]
+    Replay { path: PathBuf, source: Box<dyn Error + Send + Sync> },
     /// Signals cannot be heard.
     #[error("cannot listen to signals")]
     Signals(#[source] io::Error),
@@ -49,13 +35,14 @@ pub enum StartError {
 /// The engine over this machine's kernel, or over a recording of another's.
 pub fn engine(settings: Settings, replay: Option<&Path>) -> Result<Engine, StartError> {
     let Some(path) = replay else { return Ok(Engine::open(settings)?) };
-    let unreadable = |source| StartError::File { path: path.to_owned(), source };
-    let bytes = fs::read(path).map_err(unreadable)?;
-    let wrong = |source| StartError::Recording { path: path.to_owned(), source };
-    let recording = Recording::read(&bytes).map_err(wrong)?;
-    let kernel = Replay::new(recording).map_err(unreadable)?;
-    let kernel = Nl80211::over(kernel).map_err(StartError::Conversation)?;
+    let kernel =
+        recorded(path).map_err(|source| StartError::Replay { path: path.to_owned(), source })?;
     Ok(Engine::over(settings, kernel, None)?)
+}
+
+fn recorded(path: &Path) -> Result<Nl80211, Box<dyn Error + Send + Sync>> {
+    let recording = Recording::read(&fs::read(path)?)?;
+    Ok(Nl80211::over(Replay::new(recording)?)?)
 }
 
 /// A descriptor that becomes readable when somebody asks this process to end.

@@ -31,33 +31,6 @@ fn bytes_of_a_32_bit_driver_pass_4_gib_and_go_on() {
 }
 
 #[test]
-fn a_64_bit_driver_is_left_alone_while_no_one_asks() {
-    let world = Shared::with_points(1);
-    world.lock().arrive(3, 1);
-    let mut setup = Setup::new(&world);
-    assert_eq!(setup.engine.due(), None);
-    world.lock().moves(1, 100 * GIB, 0);
-    setup.poll(0);
-    assert_eq!((setup.rx_bytes(0, 1), setup.engine.due()), (Some(100 * GIB), None));
-}
-
-#[test]
-fn a_narrow_driver_that_is_polled_anyway_costs_nothing_more() {
-    let world = Shared::with_points(1);
-    world.lock().narrow = true;
-    world.lock().arrive(3, 1);
-    let mut setup = Setup::new(&world);
-    setup.poll(0);
-    let dumps = world.lock().asked.dumps;
-    for _ in 0..10 {
-        setup.now_ns += SECOND / 2 + 1;
-        setup.ask(0).unwrap();
-        setup.engine.tick(setup.now_ns);
-    }
-    assert_eq!(world.lock().asked.dumps, dumps + 10);
-}
-
-#[test]
 fn who_wants_samples_has_them_though_no_one_asks_and_none_on_top_of_questions() {
     let world = Shared::with_points(2);
     world.lock().arrive(3, 1);

@@ -45,21 +45,6 @@ fn events_after_the_lost_ones_are_no_second_sessions() {
 }
 
 #[test]
-fn an_interface_whose_end_was_lost_is_missed_too() {
-    let world = Shared::with_points(2);
-    world.lock().arrive(3, 1);
-    world.lock().arrive(4, 2);
-    let mut setup = Setup::new(&world);
-    world.lock().remove(3);
-    world.lock().add_point(8, "wlan2", 2);
-    world.lock().arrive(8, 3);
-    world.lock().loses_events();
-    setup.hear();
-    let found = [0, 1, 2].map(|point| setup.stations(point));
-    assert_eq!(found, [vec![], vec![address(2)], vec![address(3)]]);
-}
-
-#[test]
 fn a_reply_that_was_lost_is_asked_for_once_more() {
     let world = Shared::with_points(1);
     world.lock().arrive(3, 1);
@@ -73,46 +58,4 @@ fn a_reply_that_was_lost_is_asked_for_once_more() {
     assert_eq!(error.to_string(), "cannot read the stations");
     assert_eq!(setup.stations(0).len(), 1, "nobody has left because of that");
     setup.ask(0).unwrap();
-}
-
-#[test]
-fn a_storm_of_events_is_heard_to_its_end() {
-    let world = Shared::with_points(1);
-    let mut setup = Setup::new(&world);
-    for number in 0..300 {
-        world.lock().arrive(3, number);
-        if number % 2 == 0 {
-            world.lock().leave(address(number));
-        }
-    }
-    while !world.lock().events.is_empty() {
-        setup.hear();
-    }
-    let ended = setup.ended(0);
-    assert_eq!((setup.stations(0).len(), ended.sessions, ended.exact), (150, 150, 150));
-    setup.poll(0);
-    assert_eq!(setup.stations(0).len(), 150);
-}
-
-#[test]
-fn counters_never_fall_whatever_is_lost() {
-    let world = Shared::with_points(1);
-    world.lock().arrive(3, 1);
-    let mut setup = Setup::new(&world);
-    let mut before = 0;
-    for round in 0..100_u64 {
-        world.lock().moves(1, round * 37 % 11, 0);
-        match round % 7 {
-            0 => world.lock().loses_events(),
-            3 => world.lock().faults.push_back(Fault::Overrun),
-            5 => world.lock().faults.push_back(Fault::Changes(|world| world.generation += 1)),
-            _ => {}
-        }
-        setup.hear();
-        setup.poll(0);
-        let now = setup.rx_bytes(0, 1).unwrap();
-        assert!(now >= before);
-        before = now;
-    }
-    assert_eq!((setup.ended(0).sessions, Some(before)), (0, setup.rx_bytes(0, 1)));
 }

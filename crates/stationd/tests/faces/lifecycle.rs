@@ -2,11 +2,12 @@
 
 use std::{
     fs,
-    os::unix::net::UnixListener,
+    os::unix::net::{UnixDatagram, UnixListener},
     process::{Command, Output},
+    time::Duration,
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::program::{Daemon, STATIONS, recording, stationd};
 
@@ -20,61 +21,22 @@ fn on_socket(path: &str) -> (i32, String) {
 }
 
 #[test]
-fn a_signal_ends_it_and_its_sockets_go() {
-    let mut daemon = Daemon::start(&[]);
-    let (rpc, http) = (daemon.rpc_path(), daemon.http_path());
-    assert!(rpc.exists() && http.exists());
-    assert!(daemon.end().success());
-    assert!(!rpc.exists() && !http.exists());
-}
-
-#[test]
 fn a_socket_in_use_is_refused_and_goes_on() {
     let daemon = Daemon::start(&[]);
     let path = daemon.rpc_path().display().to_string();
     let words = format!("stationd: {path} is in use by a daemon that runs: give another path\n");
     assert_eq!(on_socket(&path), (4, words));
-    daemon.client().result("getAccessPoints", serde_json::json!({}));
-}
-
-#[test]
-fn what_is_no_socket_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("file");
-    fs::write(&path, "").unwrap();
-    let path = path.display().to_string();
-    let words =
-        format!("stationd: {path} is there and is no socket: remove it, or give another path\n");
-    assert_eq!(on_socket(&path), (4, words));
-}
-
-#[test]
-fn a_dead_socket_is_replaced() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("dead");
-    drop(UnixListener::bind(&path).unwrap());
-    let daemon = Daemon::start(&[&format!("socket={}", path.display())]);
-    daemon.client().result("getAccessPoints", serde_json::json!({}));
+    daemon.client().result("getAccessPoints", json!({}));
 }
 
 #[test]
 fn wrong_words_end_with_a_line_that_says_what_is_right() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("conf");
-    fs::write(&path, "max-age = 1s\nconsumer = 4\n").unwrap();
-    let path = path.display().to_string();
-    let words =
-        format!("stationd: {path}:2: unknown key \"consumer\": did you mean \"consumers\"?\n");
-    assert_eq!(ended(&stationd(&["--config", &path])), (2, words));
     let (code, words) = ended(&stationd(&["--set", "metrics=0.0.0.0:80"]));
     assert_eq!(code, 2);
     assert!(words.contains("can be reached from outside"), "{words}");
     let (code, words) = ended(&stationd(&["--replay", "/none", "--once"]));
     assert_eq!(code, 4);
-    assert!(
-        words.starts_with("stationd: cannot read the recording /none: No such file"),
-        "{words}"
-    );
+    assert!(words.starts_with("stationd: cannot replay /none: No such file"), "{words}");
 }
 
 #[test]
@@ -132,4 +94,87 @@ fn unread(program: &str, words: &[&str]) -> Output {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     Command::new(program).args(words).stdout(writer).output().unwrap()
+}
+
+/// Looks with these settings, without hostapd and with a recording for a kernel.
+fn check(settings: &[&str]) -> Output {
+    let recording = recording();
+    let mut words = vec!["--check", "--replay", &recording, "--set", "hostapd=off"];
+    words.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    stationd(&words)
+}
+
+fn code(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+/// What it says about something.
+fn line<'a>(output: &'a Output, about: &str) -> &'a str {
+    let text = std::str::from_utf8(&output.stdout).unwrap();
+    let found = text.lines().find(|line| line.split_whitespace().nth(1) == Some(about));
+    found.unwrap_or_else(|| panic!("nothing about {about} in {output:?}"))
+}
+
+#[test]
+fn what_is_missing_ends_with_its_code_and_a_wrong_setting_with_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let _other = UnixListener::bind(&path).unwrap();
+    // Nobody answers there, and it says so after 2 s.
+    let socket = format!("socket={}", path.display());
+    let output = check(&[&socket, "metrics=off", "ubus=/none/ubus.sock"]);
+    assert_eq!(code(&output), Some(4), "{output:?}");
+    assert!(line(&output, "socket").starts_with("MISSING "), "{output:?}");
+    assert!(line(&output, "metrics").starts_with("off "));
+    assert!(line(&output, "ubus").starts_with("absent "), "a broker may come: {output:?}");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(said, "stationd: things that are missing: 1; each line says what to do\n");
+    let output = check(&["pull=bluk", "seccomp=no"]);
+    assert_eq!((code(&output), output.stdout.split(|byte| *byte == b'\n').count()), (Some(2), 3));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(said, "stationd: settings that are wrong: 2; the machine was not looked at\n");
+}
+
+/// `SECCOMP_MODE_FILTER` of the kernel's `include/uapi/linux/seccomp.h`.
+const FILTER: &str = "2";
+
+#[test]
+fn system_calls_that_it_does_not_need_are_refused_and_it_serves() {
+    let mut daemon = Daemon::start(&[]);
+    daemon.until("the filter is set", || (daemon.status("Seccomp") == FILTER).then_some(()));
+    assert_eq!(daemon.status("NoNewPrivs"), "1");
+    let mut client = daemon.client();
+    client.result("getStationStats", json!({"interface": "wlan0"}));
+    assert_eq!(daemon.sample("stationd_access_point_stations{device=\"wlan0\"}"), 13.0);
+    let (rpc, http) = (daemon.rpc_path(), daemon.http_path());
+    assert!(daemon.end().success());
+    assert!(!rpc.exists() && !http.exists());
+}
+
+#[test]
+fn who_does_not_want_the_filter_gets_none() {
+    let daemon = Daemon::start(&["seccomp=off"]);
+    daemon.client().result("getAccessPoints", json!({}));
+    assert_eq!(daemon.status("Seccomp"), "0");
+}
+
+#[test]
+fn a_hostapd_that_begins_later_and_again_is_asked_through_the_filter() {
+    let folder = tempfile::tempdir().unwrap();
+    let daemon = Daemon::start(&[&format!("hostapd={}", folder.path().display())]);
+    daemon.until("the filter is set", || (daemon.status("Seccomp") == FILTER).then_some(()));
+    for _ in 0..2 {
+        let path = folder.path().join("wlan0");
+        let hostapd = UnixDatagram::bind(&path).unwrap();
+        hostapd.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut question = [0; 64];
+        let (length, from) = hostapd.recv_from(&mut question).unwrap();
+        let address = String::from_utf8_lossy(&question[4..length]).into_owned();
+        assert!(question.starts_with(b"STA ") && address.len() == 17, "{address}");
+        let answer = format!("{address}\nflags=[AUTH][ASSOC][AUTHORIZED]\naid=1\n");
+        hostapd.send_to_addr(answer.as_bytes(), &from).unwrap();
+        // The next one finds a socket whose other end has gone.
+        fs::remove_file(&path).unwrap();
+    }
+    assert!(daemon.sample("stationd_hostapd_requests_total") >= 2.0);
 }

@@ -4,12 +4,6 @@
 //! (`cfg(test)` tells clippy that all of this is tests, functions that tests share included.)
 
 #[cfg(test)]
-mod check;
-#[cfg(test)]
-mod confined;
-#[cfg(test)]
-mod corpus;
-#[cfg(test)]
 mod failures;
 #[cfg(test)]
 mod http;

@@ -38,7 +38,7 @@ use self::{
 };
 use crate::{
     failure::{Failure, Verdict},
-    flags::improve::{Accept, Canary, Improve, Named, Spent, Try, Verb},
+    flags::improve::{Accept, Improve, Named, Spent, Try, Verb},
     options::{self, Options},
     output,
 };
@@ -49,7 +49,6 @@ pub(crate) fn improve(options: &Options, flags: &Improve) -> Result<Verdict, Fai
         Verb::Init(named) => init(options, named),
         Verb::Try(flags) => Work::open(options, named, Access::Write)?.attempt_try(flags),
         Verb::Accept(flags) => Work::open(options, named, Access::Write)?.attempt_acceptance(flags),
-        Verb::Canary(flags) => Work::open(options, named, Access::Write)?.attempt_canaries(flags),
         Verb::Status(_) => Work::open(options, named, Access::Read).map(|work| {
             page::write(&work.folder, &work.ledger);
             show::status(options, &work)
@@ -173,11 +172,8 @@ impl<'a> Work<'a> {
         let cost = Cost { wall_s: began.elapsed().as_secs_f64(), device_s, turns, tokens };
         let verdict = verdict(finding.outcome);
         // Whoever tries learns of an acceptance whether it passed, and nothing that a next try could be fitted to.
-        let shown = if kind == Kind::Try {
-            finding.clone()
-        } else {
-            show::only_the_outcome(kind, &finding)
-        };
+        let shown =
+            if kind == Kind::Try { finding.clone() } else { show::only_the_outcome(&finding) };
         self.ledger.append(host::unix_now(), What::Ended { id, finding: shown.clone(), cost })?;
         page::write(&self.folder, &self.ledger);
         show::ended(self.options, (id, kind), &shown, &cost);
@@ -327,19 +323,6 @@ impl<'a> Work<'a> {
             Err(failure) => Err(failure),
         };
         self.conclude(&attempt, finding)
-    }
-
-    fn attempt_canaries(&mut self, flags: &Canary) -> Result<Verdict, Failure> {
-        let base = |arch| Ok((arch, self.folder.built_base(self.base(arch))?));
-        let base: Programs = self.processors().map(base).collect::<Result<_, Error>>()?;
-        let mut won = false;
-        for _ in 0..flags.count {
-            let mut attempt = self.begin(Kind::Canary, b"", Spent::default())?;
-            let finding = self.in_secret_cells(&mut attempt, &base);
-            won |= self.conclude(&attempt, finding)? == Verdict::Pass;
-        }
-        // A canary that wins is the failure.
-        Ok(if won { Verdict::Fail } else { Verdict::Pass })
     }
 
     /// Measures in all cells of an acceptance, unless one is lost before.

@@ -2,7 +2,7 @@
 
 use improve::{
     TaskFolder,
-    ledger::{Cost, Kind, Ledger, Opened},
+    ledger::{Cost, Ledger, Opened},
     outcome::Outcome,
     standing::{Attempt, Standing},
 };
@@ -63,41 +63,29 @@ fn sentences(folder: &TaskFolder, standing: &Standing) -> Vec<String> {
             "Acceptance {accepted} passed in cells that nobody had seen; the error allowed for all acceptances together is 5 %."
         ));
     }
-    let canaries = standing.attempts.iter().filter(|attempt| attempt.kind == Kind::Canary);
-    let (canaries, won) = canaries.fold((0, 0), |(all, won), canary| {
-        (all + 1, won + u32::from(outcome(canary) == Some(Outcome::Win)))
-    });
-    if canaries > 0 {
-        all.push(format!("The base against itself was accepted {won} times of {canaries}."));
-    }
     all
-}
-
-fn outcome(attempt: &Attempt) -> Option<Outcome> {
-    attempt.finding.as_ref().map(|finding| finding.outcome)
 }
 
 fn attempt(folder: &TaskFolder, attempt: &Attempt) -> tries::Attempt {
     let Attempt { id, kind, diff, began, finding, cost } = attempt;
     let Cost { wall_s, device_s, turns, tokens } = cost;
+    let outcome = finding.as_ref().map(|finding| finding.outcome);
     let said = [
         turns.map(|turns| format!("; {turns} turns")),
         tokens.map(|tokens| format!("; {tokens} tokens")),
     ];
     let run = format!("tries/{id}/run/{PAGE}");
-    let hoped = if *kind == Kind::Canary { Outcome::Reverted } else { Outcome::Win };
     tries::Attempt {
         id: *id,
         kind: kind.name(),
-        outcome: show::word(*kind, outcome(attempt)),
-        // A canary that wins is what must not be.
-        is_good: outcome(attempt) == Some(hoped),
+        outcome: show::word(outcome),
+        is_good: outcome == Some(Outcome::Win),
         sentence: finding.as_ref().map(|finding| finding.sentence.clone()).unwrap_or_default(),
         change: finding.as_ref().and_then(|finding| finding.change),
         began_unix: *began,
         took_s: [*wall_s, *device_s],
         spent: said.into_iter().flatten().collect(),
         report: folder.has(&run).then_some(run),
-        diff: (*kind != Kind::Canary).then(|| format!("diffs/{diff}")),
+        diff: Some(format!("diffs/{diff}")),
     }
 }

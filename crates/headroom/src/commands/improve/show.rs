@@ -52,34 +52,24 @@ pub(super) fn ended(options: &Options, of: (u32, Kind), finding: &Finding, cost:
         return;
     }
     let Finding { outcome, sentence, .. } = finding;
-    let outcome = word(kind, Some(*outcome));
+    let outcome = word(Some(*outcome));
     output::line(format_args!("{} {id}: {outcome}. {sentence}", kind.name()));
 }
 
-/// Of an acceptance and of a canary only whether it passed is known while the task is open.
-pub(super) fn only_the_outcome(kind: Kind, finding: &Finding) -> Finding {
+/// Of an acceptance only whether it passed is known while the task is open.
+pub(super) fn only_the_outcome(finding: &Finding) -> Finding {
     let (outcome, sentence) = match finding.outcome {
-        Outcome::Win if kind == Kind::Canary => {
-            (Outcome::Win, "The base was accepted against itself, which must not happen.")
-        }
         Outcome::Win => (Outcome::Win, "It passes in every cell."),
         Outcome::Invalid => (Outcome::Invalid, "It could not be measured in every cell."),
         Outcome::Interrupted => (Outcome::Interrupted, "headroom was stopped before it ended."),
-        _ if kind == Kind::Canary => {
-            (Outcome::Reverted, "The base was not accepted against itself, as it should be.")
-        }
         _ => (Outcome::Reverted, "It does not pass in every cell."),
     };
     Finding { outcome, reason: None, sentence: sentence.to_owned(), change: None }
 }
 
-/// The word for what became of an attempt: a canary is nothing that could be reverted.
-pub(super) fn word(kind: Kind, outcome: Option<Outcome>) -> &'static str {
-    match outcome {
-        None => "under way",
-        Some(Outcome::Reverted) if kind == Kind::Canary => "not accepted",
-        Some(outcome) => outcome.name(),
-    }
+/// The word for what became of an attempt.
+pub(super) fn word(outcome: Option<Outcome>) -> &'static str {
+    outcome.map_or("under way", Outcome::name)
 }
 
 /// Where a task stands.
@@ -108,7 +98,7 @@ pub(super) fn status(options: &Options, work: &Work<'_>) -> Verdict {
 
 fn row(attempt: &Attempt) -> String {
     let Attempt { id, kind, finding, cost, .. } = attempt;
-    let outcome = word(*kind, finding.as_ref().map(|finding| finding.outcome));
+    let outcome = word(finding.as_ref().map(|finding| finding.outcome));
     let sentence = finding.as_ref().map_or("", |finding| finding.sentence.as_str());
     let change = finding.as_ref().and_then(|finding| finding.change);
     let change = change.map_or_else(|| "-".to_owned(), |change| signed_percent(change.mean));
