@@ -71,9 +71,9 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
     place.headroom(["check", "run"]).run().code(0).prints("pass     busy to event at 440/s");
     fs::remove_file(place.path("run/trials/0004.json")).unwrap();
     let lacking = place.headroom(["check", "run"]).run();
-    lacking.code(3).prints("5 of 6 planned pairs are valid").prints("every trial counts");
+    lacking.code(3).prints("5 of 6 planned pairs are valid").prints("every trial is made");
     let whole = place.resume().run();
-    whole.code(0).prints("the transmit path takes less time under event than under busy");
+    whole.code(0).prints("event costs less than busy at 440 frames/s of full");
     assert_eq!(trials(&place, "run"), 13);
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("event costs less than busy"));
@@ -94,7 +94,7 @@ fn one_strategy_twice_is_the_same_in_counted_time() {
     place.write("study.toml", STUDY);
     let words = "compare study.toml event --a-a --pairs 6 --out run";
     let message = place.headroom(words.split(' ')).run();
-    message.code(0).prints("event to event-again at 440/s of full, ap").prints("is the same twice");
+    message.code(0).prints("event to event-again at 440/s of full, ap").prints("costs the same");
     message.code(0).prints_words("rare events in 60 periods of 0.048 s each");
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("Steady cost and rare events"));

@@ -47,7 +47,7 @@ fn two_controls_are_compared_second_by_second_and_the_page_shows_both_parts() {
     let words = "compare study.toml none shares-2 --pairs 6 --window 4s --out run --json";
     let message = place.headroom(words.split(' ')).run().code(0).last_json();
     let found = &message["comparison"];
-    assert_eq!((&found["verdict"], &found["carries"]), (&"pass".into(), &"more".into()));
+    assert_eq!((&found["verdict"], &found["finding"]), (&"pass".into(), &"cheaper".into()));
     assert_eq!((&found["pairs"], &found["split"]["periods"]), (&6.into(), &24.into()));
     assert_eq!(fs::read_dir(place.path("run").join("trials")).unwrap().count(), 12);
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();

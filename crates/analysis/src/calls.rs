@@ -11,7 +11,7 @@ use std::{
 use model::{
     instrument::{CallSpan, Counted, Counts, Detail, Instrument},
     study::{Function, Variant},
-    trial::{Outcome, Purpose, Trial, TrialId},
+    trial::{Purpose, Trial, TrialId},
 };
 
 use crate::{
@@ -80,13 +80,9 @@ fn cells<'a>(measured: &'a Measured<'a>) -> Vec<(&'a Variant, u32, Vec<Seen<'a>>
             };
             let trials = measured.instrumented.iter().filter(|(figures, _)| is_in(&figures.id));
             let seen: Vec<_> = trials
-                .filter_map(|(figures, trial)| match &trial.outcome {
-                    Outcome::Measured(recording) => Some(Seen {
-                        trial,
-                        counts: recording.counts.as_deref()?,
-                        window_s: figures.window_s,
-                    }),
-                    Outcome::Invalid { .. } => None,
+                .filter_map(|(figures, trial)| {
+                    let counts = trial.reading()?.counts.as_deref()?;
+                    Some(Seen { trial, counts, window_s: figures.window_s })
                 })
                 .collect();
             if !seen.is_empty() {

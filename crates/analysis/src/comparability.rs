@@ -13,7 +13,7 @@ use model::{
         FileDoubt, FileIdentity, Identity, InterfaceIdentity, Overlay, ProcessIdentity, Role,
     },
     name::Sha256Hex,
-    trial::{Outcome, Recording, Trial},
+    trial::{Recording, Trial},
     verdict::Difference,
     wire::{PUT, SIDES, Work},
 };
@@ -41,7 +41,7 @@ pub fn across(pairs: &[(&Trial, &Trial)], allowed: &Difference) -> Vec<String> {
 pub fn strangers(base: &Trial, variant: &Trial, allowed: &Difference) -> Vec<String> {
     let mut sides = Sides::of(base, variant, allowed);
     sides.plans();
-    let (Some(one), Some(other)) = (recording(base), recording(variant)) else {
+    let (Some(one), Some(other)) = (base.reading(), variant.reading()) else {
         return sides.found;
     };
     sides.facts(&one.facts, &other.facts);
@@ -56,7 +56,7 @@ pub fn strangers(base: &Trial, variant: &Trial, allowed: &Difference) -> Vec<Str
 
 /// What differs between two trials of one side: nothing may.
 fn unlike(first: &Trial, later: &Trial) -> Vec<String> {
-    let identities = [first, later].map(|trial| recording(trial)?.identity.as_deref());
+    let identities = [first, later].map(|trial| trial.reading()?.identity.as_deref());
     let [Some(one), Some(other)] = identities else { return Vec::new() };
     if one == other {
         return Vec::new();
@@ -67,13 +67,6 @@ fn unlike(first: &Trial, later: &Trial) -> Vec<String> {
     let name = &first.planned.id.variant;
     let found = sides.found.into_iter();
     found.map(|line| format!("trials of `{name}` differ among themselves: {line}")).collect()
-}
-
-fn recording(trial: &Trial) -> Option<&Recording> {
-    match &trial.outcome {
-        Outcome::Measured(recording) => Some(recording),
-        Outcome::Invalid { .. } => None,
-    }
 }
 
 /// Two trials, and what differs between them so far.

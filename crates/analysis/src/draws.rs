@@ -11,7 +11,7 @@ use model::{
     random::Random,
     run::Run,
     trial::Trial,
-    verdict::{Difference, Expect, FEWEST_PAIRS, Pairs, Verdict},
+    verdict::{Expect, FEWEST_PAIRS, Pairs, Verdict},
 };
 
 use crate::{
@@ -71,7 +71,12 @@ pub fn of(run: &Run, trials: &[Trial], asked: &[Asked<'_>]) -> Vec<Option<Drawn>
 }
 
 fn drawn(measured: &Measured, asked: &Asked<'_>) -> Option<Drawn> {
-    let question = question(measured, asked);
+    let question = Question {
+        part: Part::Subject,
+        expect: asked.expect,
+        changes: Vec::new(),
+        ..Question::between(measured, [asked.base, asked.variant], asked.clients)
+    };
     let evidence = Evidence::of(measured, &question);
     let pairs = evidence.judged.whole.len();
     if pairs < FEWEST_PAIRS as usize {
@@ -90,23 +95,6 @@ fn drawn(measured: &Measured, asked: &Asked<'_>) -> Option<Drawn> {
         sixes(pairs, asked.comparisons).iter().for_each(|six| drawn.count(&judge(six)));
     }
     Some(drawn)
-}
-
-fn question(measured: &Measured, asked: &Asked<'_>) -> Question {
-    let variant = measured.variants().iter().find(|one| one.name == asked.variant);
-    Question {
-        base: asked.base.to_owned(),
-        variant: asked.variant.to_owned(),
-        clients: asked.clients,
-        subject: variant
-            .map_or_else(String::new, |one| measured.run.study.subject_of(one).process.clone()),
-        part: Part::Subject,
-        expect: asked.expect,
-        difference: Difference::Variants,
-        margin: measured.run.study.compare.margin.get(),
-        pairs: None,
-        changes: Vec::new(),
-    }
 }
 
 /// What all pairs say together.

@@ -307,17 +307,10 @@ mod tests {
     use model::sample::{Account, Group, Task};
 
     use super::*;
-    use crate::fixture;
+    use crate::{fixture, judge::test_data::recording};
 
     fn first() -> Trial {
         fixture::trials(&fixture::run()).remove(0)
-    }
-
-    fn recording(trial: &mut Trial) -> &mut Recording {
-        match &mut trial.outcome {
-            Outcome::Measured(recording) => recording,
-            Outcome::Invalid { .. } => panic!("the fixture's first trial is valid"),
-        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ use model::{
     limit::{self, Asked, Limit},
     run::Run,
     study::Variant,
-    trial::{Outcome, Purpose, Recording, Trial, TrialId},
+    trial::{Purpose, Recording, Trial, TrialId},
     verdict::Verdict,
 };
 
@@ -197,10 +197,7 @@ impl<'a> Evidence<'a> {
 
     /// What a trial recorded, valid or not; `None` where it is missing or could not measure.
     fn recording(&self, id: &TrialId) -> Option<&'a Recording> {
-        match &self.trials.get(id)?.outcome {
-            Outcome::Measured(recording) => Some(recording),
-            Outcome::Invalid { .. } => None,
-        }
+        self.trials.get(id)?.reading()
     }
 
     /// A figure of every valid CPU trial of a cell.

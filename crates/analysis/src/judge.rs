@@ -1,4 +1,4 @@
-//! Two variants at one client count, decided: what was found, whether that is what was to be shown, and why.
+//! Two sides of any kind of study, decided: what was found, whether that is what was to be shown, and why.
 //!
 //! Finds the pairs and the evidence around them, and has [`rule`] decide. What may be looked at when is in
 //! [`sequential`]; what makes two sides comparable in [`crate::comparability`].
@@ -11,7 +11,6 @@ mod rule;
 pub mod sequential;
 #[cfg(test)]
 pub(crate) mod test_data;
-mod together;
 mod words;
 
 use std::collections::BTreeSet;
@@ -29,13 +28,17 @@ use crate::{
     measured::Measured,
     paired::{self, Paired},
     power,
+    quantity::count,
+    stats::Estimate,
     steady::{self, Periods},
-    verdicts::{Basis, Finding, Judgement, NoPeriods, Ran, RateChange, Split, WitnessFinding},
+    verdicts::{
+        Basis, Finding, Judgement, NoPeriods, Quantity, Ran, RateChange, Split, Together,
+        WitnessFinding,
+    },
     witness,
 };
 
 pub(crate) use rule::finding;
-pub(crate) use words::parts;
 
 /// The error that is allowed in a comparison, over all interim analyses together.
 pub const ERROR: f64 = 0.05;
@@ -61,18 +64,8 @@ fn of_study(measured: &Measured) -> Vec<Judgement> {
     let bases = compare::first_bases(measured).into_iter();
     // A fix is of one program; what another one costs is in the comparisons, and no verdict on a change.
     let fixes = bases.filter(|pair| part(measured, *pair) == Part::Subject);
-    let questions = fixes.map(|[base, variant]| Question {
-        base: base.name.to_string(),
-        variant: variant.name.to_string(),
-        clients,
-        subject: measured.run.study.subject_of(variant).process.clone(),
-        part: part(measured, [base, variant]),
-        expect: Expect::NoSlower,
-        difference: Difference::Variants,
-        margin: measured.run.study.compare.margin.get(),
-        pairs: None,
-        changes: variant.changes.clone(),
-    });
+    let questions = fixes
+        .map(|[base, variant]| Question::between(measured, [&base.name, &variant.name], clients));
     let judged = questions.map(|question| {
         let evidence = Evidence::of(measured, &question);
         judge(&question, &evidence, Look::only(evidence.judged.whole.len()))
@@ -91,7 +84,9 @@ pub(crate) struct Question {
     pub(crate) base: String,
     pub(crate) variant: String,
     pub(crate) clients: u32,
-    /// The variant's process.
+    /// Where, in words.
+    pub(crate) at: String,
+    /// Whose CPU or time it is.
     pub(crate) subject: String,
     pub(crate) part: Part,
     pub(crate) expect: Expect,
@@ -103,40 +98,43 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    pub(crate) fn of(measured: &Measured, versus: &Versus) -> Self {
+    /// Whether a variant costs no more than its base, as a study asks it.
+    pub(crate) fn between(measured: &Measured, [base, variant]: [&str; 2], clients: u32) -> Self {
         let side = |name: &str| measured.variants().iter().find(|one| one.name == name);
-        let sides = side(&versus.base).zip(side(&versus.variant));
+        let sides = side(base).zip(side(variant)).map(|(base, variant)| [base, variant]);
+        let own = side(variant);
         Self {
-            base: versus.base.clone(),
-            variant: versus.variant.clone(),
-            clients: versus.clients,
-            subject: sides.map_or_else(String::new, |(_, variant)| {
-                measured.run.study.subject_of(variant).process.clone()
-            }),
-            part: sides.map_or(Part::Subject, |(base, variant)| part(measured, [base, variant])),
+            base: base.to_owned(),
+            variant: variant.to_owned(),
+            clients,
+            at: format!("at {}", count(clients, "client")),
+            subject: own.map_or_else(String::new, |one| measured.subject(one).process.clone()),
+            part: sides.map_or(Part::Subject, |sides| part(measured, sides)),
+            expect: Expect::NoSlower,
+            difference: Difference::Variants,
+            margin: measured.run.study.compare.margin.get(),
+            pairs: None,
+            changes: own.map(|one| one.changes.clone()).unwrap_or_default(),
+        }
+    }
+
+    pub(crate) fn of(measured: &Measured, versus: &Versus) -> Self {
+        Self {
             expect: versus.expect,
             difference: versus.difference.clone(),
             margin: versus.margin.get(),
             pairs: Some(versus.pairs),
             changes: versus.changes.clone(),
+            ..Self::between(measured, [&versus.base, &versus.variant], versus.clients)
         }
     }
 }
 
-/// Which of two values is the better one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Better {
-    /// The lesser: it is a cost.
-    Less,
-    /// The greater: a pair differs by what the variant has less.
-    More,
-}
-
 /// What each valid pair took, by repetition.
 pub(crate) struct PairValues {
-    /// `(variant, base)`, µs of CPU a second.
+    /// `(variant, base)`: µs of CPU a second, s, or kb/s of Wi-Fi, a tenth of whose packet is no event.
     pub(crate) whole: Vec<(f64, f64)>,
-    pub(crate) better: Better,
+    pub(crate) quantity: Quantity,
     /// The same pairs, period by period.
     pub(crate) periods: Result<InStep, NoPeriods>,
 }
@@ -150,7 +148,7 @@ impl PairValues {
             Some((sides, (variant?, base?)))
         };
         let (sides, whole): (Vec<_>, Vec<_>) = pairs.iter().copied().filter_map(value).unzip();
-        Self { periods: periods::of(measured, part, &sides), whole, better: Better::Less }
+        Self { periods: periods::of(measured, part, &sides), whole, quantity: Quantity::Cpu }
     }
 }
 
@@ -308,7 +306,8 @@ impl Effect {
     /// the variant costs, the total.
     pub(crate) fn of(values: &PairValues, places: &[usize], level: f64) -> Self {
         let pairs: Vec<(f64, f64)> = places.iter().map(|at| values.whole[*at]).collect();
-        let sign = if values.better == Better::Less { 1.0 } else { -1.0 };
+        // Of what more is better, a pair differs by what the variant has less.
+        let sign = if values.quantity == Quantity::Wifi { -1.0 } else { 1.0 };
         let whole = || pairs.iter().map(|(variant, base)| sign * (variant - base)).collect();
         let totals = |level| Paired::by(&pairs, whole(), level);
         let means =
@@ -331,6 +330,21 @@ impl Effect {
     }
 }
 
+impl Together {
+    /// What everything that is counted takes on both sides, where the subject alone is judged: a program is not cheaper
+    /// because another one pays. Whether others do is decided by [`rule`].
+    fn of(values: &PairValues, places: &[usize], margin: f64, level: f64) -> Option<Self> {
+        let paired = Effect::of(values, places, level).paired?;
+        let is_same = paired::equivalence(&paired.ratios, margin).is_some_and(|p| p <= level);
+        Some(Self {
+            finding: rule::finding(&paired.absolute, is_same),
+            absolute: paired.absolute,
+            relative: paired.relative,
+            pays: false,
+        })
+    }
+}
+
 /// The judgement on the first so many pairs.
 pub(crate) fn judge(question: &Question, evidence: &Evidence, look: Look) -> Judgement {
     let places: Vec<usize> = (0..look.pairs.min(evidence.judged.whole.len())).collect();
@@ -346,7 +360,7 @@ pub(crate) fn of(
 ) -> Judgement {
     let Effect { paired, split, basis, level } = Effect::of(&evidence.judged, places, look.level);
     let together = evidence.together.as_ref();
-    let together = together.and_then(|all| together::of(all, places, question.margin, look.level));
+    let together = together.and_then(|all| Together::of(all, places, question.margin, look.level));
     let ratios = paired.as_ref().map(|paired| paired.ratios.as_slice()).unwrap_or_default();
     let relative = paired.as_ref().and_then(|paired| paired.relative);
     let absolute = paired.as_ref().map(|paired| paired.absolute);
@@ -357,6 +371,8 @@ pub(crate) fn of(
         base: question.base.clone(),
         variant: question.variant.clone(),
         clients: question.clients,
+        at: question.at.clone(),
+        quantity: evidence.judged.quantity,
         subject: question.subject.clone(),
         part: question.part,
         expect: question.expect,
@@ -374,7 +390,7 @@ pub(crate) fn of(
         after: paired.as_ref().map(|paired| paired.after),
         absolute,
         relative,
-        per_client: crate::stats::Estimate::at(&each, level).filter(|_| question.clients > 0),
+        per_client: Estimate::at(&each, level).filter(|_| question.clients > 0),
         p: paired.as_ref().map(|paired| paired.p),
         p_equivalence: paired::equivalence(ratios, question.margin),
         margin: question.margin,
@@ -392,7 +408,28 @@ pub(crate) fn of(
     let put_off = evidence.put_off.as_ref();
     judgement.deferred = put_off.and_then(|pairs| pairs.at(places, &judgement));
     decide(&mut judgement, evidence);
-    judgement
+    if judgement.quantity == Quantity::Wifi { in_megabits(judgement) } else { judgement }
+}
+
+/// What was decided of kilobits that did not arrive, told of megabits that did.
+fn in_megabits(judgement: Judgement) -> Judgement {
+    const MEGA: f64 = 1e-3;
+    let gained = |lost: Estimate| lost.scaled(MEGA).turned();
+    let split = judgement.split.map(|split| Split {
+        steady: gained(split.steady),
+        events: gained(split.events),
+        total: gained(split.total),
+        ..split
+    });
+    Judgement {
+        split,
+        before: judgement.before.map(|rate| rate.scaled(MEGA)),
+        after: judgement.after.map(|rate| rate.scaled(MEGA)),
+        absolute: judgement.absolute.map(gained),
+        relative: judgement.relative.map(Estimate::turned),
+        differences: judgement.differences.iter().map(|lost| -lost * MEGA).collect(),
+        ..judgement
+    }
 }
 
 /// What stands in the way of a decision comes first, the more telling before the other; then the rule.

@@ -111,20 +111,8 @@ fn shift(measured: &Measured, pair: [&Variant; 2], clients: u32) -> Option<Estim
     let [variant, against] = pair;
     let pairs = measured.pairs([&variant.name, &against.name], clients, Part::Sum);
     let ratio = crate::compare::contrast(&pairs)?.ratio?;
-    let from_one = |interval: crate::stats::Interval| crate::stats::Interval {
-        low: interval.low - 1.0,
-        high: interval.high - 1.0,
-    };
-    let mean = ratio.mean - 1.0;
-    Some(Estimate {
-        mean,
-        // A coefficient of variation of a shift near 0 means nothing.
-        cv: None,
-        interval: ratio.interval.map(from_one),
-        min: ratio.min - 1.0,
-        max: ratio.max - 1.0,
-        ..ratio
-    })
+    // A coefficient of variation of a shift near 0 means nothing.
+    Some(Estimate { cv: None, ..ratio.shifted(-1.0) })
 }
 
 #[cfg(test)]

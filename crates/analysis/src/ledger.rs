@@ -3,7 +3,7 @@
 use model::{
     pause::{PauseState, Pauses},
     run::Run,
-    trial::{Outcome, Recording, Trial},
+    trial::{Recording, Trial},
 };
 
 use crate::verdicts::Ledger;
@@ -17,12 +17,7 @@ pub(crate) fn of(run: &Run, trials: &[Trial]) -> Ledger {
     let end_ms = ends_ms.max();
     let begin = trials.iter().map(|trial| trial.began_unix).min();
     let cpu_ms: Vec<u64> = trials.iter().filter_map(|trial| trial.cost.cpu_ms).collect();
-    let recordings = || {
-        trials.iter().filter_map(|trial| match &trial.outcome {
-            Outcome::Measured(recording) => Some((trial, recording.as_ref())),
-            Outcome::Invalid { .. } => None,
-        })
-    };
+    let recordings = || trials.iter().filter_map(|trial| Some((trial, trial.reading()?)));
     Ledger {
         trials: (trials.len() as u32, run.plan.len() as u32),
         wall_s: begin.zip(end_ms).map_or(0.0, |(begin, end)| {
@@ -81,7 +76,7 @@ mod tests {
         trials[1].began_unix += 10;
         trials[1].cost.cpu_ms = Some(2_500);
         let costs: Vec<f64> = trials.iter().map(|trial| took_ms(trial) as f64 / 1e3).collect();
-        if let Outcome::Measured(recording) = &mut trials[0].outcome {
+        if let model::trial::Outcome::Measured(recording) = &mut trials[0].outcome {
             let span = |state, to_ns| Paused { state, from_ns: 1_000_000_000, to_ns };
             let spans = vec![
                 span(PauseState::Stopped, 4_000_000_000),

@@ -70,7 +70,7 @@ use model::{
     facts::Facts,
     run::Run,
     topology::Correction,
-    trial::{Outcome, Trial, TrialId},
+    trial::{Trial, TrialId},
 };
 use serde::Serialize;
 
@@ -221,15 +221,13 @@ pub fn unjudged(run: &Run, trials: &[Trial]) -> Analysis {
 /// What had to be repaired, before valid trials and others, by trial.
 fn corrections(trials: &[Trial]) -> Vec<verdicts::Corrected> {
     let latest: BTreeMap<_, _> = trials.iter().map(|trial| (&trial.planned.id, trial)).collect();
-    let of = |(id, trial): (&TrialId, &Trial)| match &trial.outcome {
-        Outcome::Measured(recording) => {
-            let corrected = |correction: &Correction| verdicts::Corrected {
-                trial: id.clone(),
-                correction: correction.clone(),
-            };
-            recording.corrections.iter().map(corrected).collect()
-        }
-        Outcome::Invalid { .. } => Vec::new(),
+    let of = |(id, trial): (&TrialId, &Trial)| {
+        let corrected = |correction: &Correction| verdicts::Corrected {
+            trial: id.clone(),
+            correction: correction.clone(),
+        };
+        let corrections = trial.reading().map(|recording| &recording.corrections);
+        corrections.into_iter().flatten().map(corrected).collect::<Vec<_>>()
     };
     latest.into_iter().flat_map(of).collect()
 }

@@ -10,7 +10,7 @@ use model::{
     perturbation::Perturbation,
     run::Run,
     study::{HostLoad, Mode, Subject, Variant},
-    trial::{Outcome, PlannedTrial, Trial, TrialId},
+    trial::{PlannedTrial, Trial, TrialId},
 };
 
 use crate::figures::{self, InvalidTrial, Part, TrialFigures};
@@ -75,10 +75,8 @@ impl<'a> Measured<'a> {
     /// What the access point said of itself in the first valid trial.
     pub(crate) fn machine(&self) -> Option<Facts> {
         let instrumented = self.instrumented.iter().map(|(_, trial)| trial);
-        self.records.iter().chain(instrumented).find_map(|trial| match &trial.outcome {
-            Outcome::Measured(recording) => Some(recording.facts.clone()),
-            Outcome::Invalid { .. } => None,
-        })
+        let mut readings = self.records.iter().chain(instrumented);
+        readings.find_map(|trial| Some(trial.reading()?.facts.clone()))
     }
 
     pub(crate) fn variants(&self) -> &'a [Variant] {

@@ -21,7 +21,7 @@ pub use self::target::Target;
 pub(crate) use self::target::missing;
 use crate::{
     quantity::{ABSENT, Unit, cpu_unit, percent_of_core},
-    stats::{Estimate, Interval, median},
+    stats::{Estimate, Interval, median, nearest_rank},
 };
 
 /// One figure at one point of a run.
@@ -442,13 +442,6 @@ impl Bound {
 fn tidy(value: f64) -> String {
     let digits = format!("{value:.6}");
     digits.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// The nearest rank: the least value that so many of all are at most.
-fn nearest_rank(mut values: Vec<f64>, quantile: f64) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let rank = (quantile * values.len() as f64).ceil() as usize;
-    values.get(rank.max(1) - 1).copied()
 }
 
 /// The verdict on all limits, and why: invalid where nothing counts. Where nothing was asked it is measured.

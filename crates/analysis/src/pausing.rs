@@ -12,7 +12,7 @@ use model::{
     instrument::Instrument,
     pause::{PauseState, Paused, Pauses, Target},
     span::Span,
-    trial::{Outcome, PlannedTrial, Purpose, Trial},
+    trial::{PlannedTrial, Purpose, Trial},
     verdict::Verdict,
 };
 
@@ -162,9 +162,7 @@ fn fill<'a>(measured: &'a Measured<'a>, cell: &mut Cell<'a>, planned: &PlannedTr
 }
 
 fn seen(figures: &TrialFigures, trial: &Trial, settle: Span) -> Result<Seen, String> {
-    let Outcome::Measured(recording) = &trial.outcome else {
-        return Err("it did not measure".to_owned());
-    };
+    let recording = trial.reading().ok_or("it did not measure")?;
     let pauses = recording.pauses.as_deref().ok_or("the agent did not say what it stopped")?;
     if pauses.pids.is_empty() {
         return Err("no process was stopped".to_owned());
@@ -322,7 +320,7 @@ fn own_period(share: f64, cell: &Cell, spans: &Spans) -> Option<String> {
 
 /// The steps of one trial, each with what was done in the middle of it.
 fn series(figures: &TrialFigures, trial: &Trial) -> Vec<(f64, f64, String)> {
-    let Outcome::Measured(recording) = &trial.outcome else { return Vec::new() };
+    let Some(recording) = trial.reading() else { return Vec::new() };
     let nothing = Pauses::default();
     let pauses = recording.pauses.as_deref().unwrap_or(&nothing);
     let opened = Window::of(trial, recording).map_or(0, |window| window.opened_ns());
@@ -402,10 +400,8 @@ fn undecided(share: &Estimate, beyond: Option<Interval>, trials: u32) -> String 
 
 /// Why the subject's CPU goes away with somebody that it asks itself, if that is so.
 fn asked(cell: &Cell) -> Option<String> {
-    let through = cell.used.iter().find_map(|(_, trial)| match &trial.outcome {
-        Outcome::Measured(recording) => recording.pauses.as_deref()?.asked.as_deref(),
-        Outcome::Invalid { .. } => None,
-    })?;
+    let asked = |trial: &Trial| trial.reading()?.pauses.as_deref()?.asked.clone();
+    let through = cell.used.iter().find_map(|(_, trial)| asked(trial))?;
     Some(format!(
         "the subject is its client ({through}), so while it is stopped the subject waits for it, and so does whoever asks \
          the subject through it; pause those who ask"

@@ -10,7 +10,7 @@ use model::{
     name::VariantName,
     run::Run,
     study::Variant,
-    trial::{Outcome, Purpose, Stacks, Trial, TrialId},
+    trial::{Purpose, Stacks, Trial, TrialId},
 };
 
 use crate::{
@@ -247,10 +247,7 @@ fn figures_of(profile: &Profile, functions: &Functions, costs: &Costs) -> Profil
 }
 
 fn stacks_of(trial: &Trial) -> Option<&Stacks> {
-    match &trial.outcome {
-        Outcome::Measured(recording) => recording.stacks.as_deref(),
-        Outcome::Invalid { .. } => None,
-    }
+    trial.reading()?.stacks.as_deref()
 }
 
 fn ordered(trial: &Trial) -> Option<&StacksOrder> {
@@ -357,6 +354,7 @@ mod tests {
     use super::*;
     use crate::{
         analyse, fixture,
+        judge::test_data::recording,
         profiles::WhyWaiting,
         stacks::{perf_data::Summary, test_data},
     };
@@ -453,9 +451,7 @@ mod tests {
             fixture::trials(&run).into_iter().find(|one| one.planned == planned).unwrap();
         let mut stacks = Stacks::default();
         change(&mut stacks);
-        if let Outcome::Measured(recording) = &mut trial.outcome {
-            recording.stacks = Some(Box::new(stacks));
-        }
+        recording(&mut trial).stacks = Some(Box::new(stacks));
         let cell = folded_cell(&planned.id, &[("stationd;main", &[samples])], folded);
         let trials = [trial];
         let mut analysis = analyse(&run, &[]);

@@ -5,12 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{
-    facts::Program,
-    name::Sha256Hex,
-    study::Variant,
-    trial::{Outcome, Trial},
-};
+use model::{facts::Program, name::Sha256Hex, study::Variant, trial::Trial};
 use serde::Serialize;
 
 use crate::{figures::Part, measured::Measured};
@@ -53,11 +48,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<UsedProgram> {
 fn seen_in<'a>(measured: &Measured<'a>, variant: &Variant) -> Vec<&'a Program> {
     let of_variant = |trial: &&&'a Trial| trial.planned.id.variant == variant.name;
     let trials = measured.records.iter().filter(of_variant);
-    let programs = trials.flat_map(|trial| match &trial.outcome {
-        Outcome::Measured(recording) => recording.facts.programs.as_slice(),
-        Outcome::Invalid { .. } => &[],
-    });
-    programs.collect()
+    trials.filter_map(|trial| trial.reading()).flat_map(|one| &one.facts.programs).collect()
 }
 
 /// By name: the facts do not say what a program was there for.

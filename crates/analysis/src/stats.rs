@@ -205,6 +205,13 @@ pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     Some((low + high) / 2.0)
 }
 
+/// The nearest rank: the least value that so many of all are at most.
+pub(crate) fn nearest_rank(mut values: Vec<f64>, quantile: f64) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let rank = (quantile * values.len() as f64).ceil() as usize;
+    values.get(rank.max(1) - 1).copied()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

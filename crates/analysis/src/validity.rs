@@ -9,7 +9,7 @@ use model::{
     inert,
     sample::LoadFailure,
     study::{Mode, Perturb, Target},
-    trial::{Outcome, Recording, Trial, TrialId},
+    trial::{Recording, Trial, TrialId},
 };
 
 use crate::{
@@ -121,10 +121,7 @@ fn trial_doubts(measured: &Measured) -> Vec<Doubt> {
         .records
         .iter()
         .zip(&measured.figures)
-        .filter_map(|(trial, figures)| match &trial.outcome {
-            Outcome::Measured(recording) => Some(Seen { trial, recording, figures }),
-            Outcome::Invalid { .. } => None,
-        })
+        .filter_map(|(trial, figures)| Some(Seen { trial, recording: trial.reading()?, figures }))
         .collect();
     let images = measured.run.study.names_images();
     let known = first_hashes(&seen, images);

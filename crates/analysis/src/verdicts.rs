@@ -42,8 +42,7 @@ pub struct Events {
     pub largest_us: Option<f64>,
 }
 
-/// A difference as steady cost and rare events, `variant − base`, µs of CPU a second: `total` is always `steady`
-/// and `events` together.
+/// A difference as steady cost and rare events, `variant − base`: `total` is always `steady` and `events` together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Split {
     /// A round of the load, s.
@@ -168,13 +167,28 @@ pub struct InState {
     pub sentence: String,
 }
 
-/// Two variants at one client count, decided.
+/// What two sides are compared by, and the unit of all figures of their comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// CPU, µs a second.
+    Cpu,
+    /// Time that a task takes, s.
+    Time,
+    /// Wi-Fi that arrives, Mb/s: more of it is better, and what keeps more is the cheaper one.
+    Wifi,
+}
+
+/// Two sides, decided: variants, controls, or ways to wait for a card.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
     pub base: String,
     pub variant: String,
     pub clients: u32,
-    /// The variant's process.
+    /// Where they are compared, as its sentence has it: `at 60 clients`; empty where that is said elsewhere.
+    pub at: String,
+    pub quantity: Quantity,
+    /// Whose CPU or time it is.
     pub subject: String,
     /// Whose CPU: the subject's, or the sum where the subjects are different programs.
     pub part: Part,
@@ -198,13 +212,13 @@ pub struct Judgement {
     /// Work that was put off until after the window, where that is counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deferred: Option<Deferred>,
-    /// What each pair differs by, µs of CPU a second, by repetition; for a picture.
+    /// What each pair differs by, by repetition; for a picture.
     pub differences: Vec<f64>,
-    /// Means of both sides, µs of CPU a second.
+    /// Means of both sides.
     pub before: Option<Estimate>,
     /// The variant's.
     pub after: Option<Estimate>,
-    /// The difference that decides, µs of CPU a second, with the interval at the level of this look.
+    /// The difference that decides, with the interval at the level of this look.
     pub absolute: Option<Estimate>,
     /// The same as a share of the base.
     pub relative: Option<Estimate>,

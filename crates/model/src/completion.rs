@@ -140,6 +140,17 @@ pub struct Versus {
     pub variant: Option<Strategy>,
 }
 
+impl Versus {
+    /// Whether a trial is of the base, and not of the side in question. Two trials of one strategy take turns at being
+    /// either, by the Thue–Morse sequence.
+    pub fn is_base(&self, trial: &PlannedTrial) -> bool {
+        match self.variant {
+            Some(_) => trial.order.strategy == Some(self.base),
+            None => trial.repeats.is_some() == (trial.block.count_ones() % 2 == 1),
+        }
+    }
+}
+
 impl Default for Shape {
     fn default() -> Self {
         Self {

@@ -9,7 +9,6 @@ use analysis::{
     completion::{Completion, Point},
     metrics,
     quantity::count,
-    verdicts::Judgement,
 };
 use model::{
     completion::{Load, Place, Run, Strategy},
@@ -327,16 +326,17 @@ fn versus(completion: &Completion) -> String {
     let table = tables::versus(completion).html();
     let what = "Pairs are of one block; decided as `headroom compare` decides: at least six pairs, the interval of the \
                 differences, the exact test. “pass” is shown to take less.";
-    let sentences = completion.versus.iter().map(|one| format!("{}: {}", one.place, one.sentence));
+    let sentences =
+        completion.versus.iter().map(|one| format!("{}: {}", one.place, one.judgement.sentence));
     let table = match table.is_empty() {
         true => table,
         false => table + &note(what) + &folded("In sentences", &list(sentences)),
     };
-    let parts = match &completion.compared {
-        Some(judgement) => fix_section::parts(judgement).html(),
+    let parts = match &completion.comparison {
+        Some(one) => fix_section::parts(&one.judgement).html(),
         None => tables::parts(completion).html(),
     };
-    let means = completion.compared.as_ref().and_then(Judgement::means_because);
+    let means = completion.comparison.as_ref().and_then(|one| one.judgement.means_because());
     let means = means.map_or(String::new(), |means| note(&format!("Means are compared: {means}.")));
     let all = table + &parts + &means;
     let none = "<p>Nothing to compare: fewer than two strategies have been tried.</p>";

@@ -189,6 +189,8 @@ pub(crate) fn fixture() -> (model::run::Run, Analysis) {
         base: "brief".to_owned(),
         variant: "bulk".to_owned(),
         clients: 114,
+        at: "at 114 clients".to_owned(),
+        quantity: analysis::verdicts::Quantity::Cpu,
         subject: "stationd".to_owned(),
         part: Part::Subject,
         expect: Expect::NoSlower,

@@ -41,7 +41,7 @@ fn of_frames(completion: &Completion, place: &str, base: Strategy) -> Option<Str
         text += &format!(", and would fill the core at {:.0} frames/s", one.by_waiting.mean);
     }
     let others = Strategy::ALL.into_iter().filter(|other| *other != base).filter_map(|other| {
-        let ratio = completion.versus_of(heaviest(completion, place, other)?)?.ratio?;
+        let ratio = completion.versus_of(heaviest(completion, place, other)?)?.ratio()?;
         Some(format!("{} of it under {}", percent(ratio.mean), other.name()))
     });
     let others: Vec<String> = others.collect();

@@ -1,98 +1,121 @@
-//! Two sides at one point, decided as `headroom compare` decides all pairs, and reported with what a completion study
-//! knows: what is compared, at which rate, of which load.
+//! Two sides at one rate of one load at one place, decided as `headroom compare` decides all pairs: each strategy against
+//! the study's first one, and the two of a comparison.
 //!
-//! A side goes by a name and need not be a strategy of its own, so that the same one twice is a question too. Which
-//! trials are whose is the caller's to say.
+//! With a task the task's time is the question, else the CPU of the transmit path.
+
+use std::collections::BTreeMap;
 
 use model::{
-    completion::{Load, Measured, Period, Study},
+    completion::{Measured, Period, Run, Strategy, Trial},
     share::Share,
     study::Mode,
-    verdict::{Difference, Expect, Verdict},
+    verdict::{Difference, Expect},
 };
 
-use super::{By, points::wall_s};
+use super::{
+    By, Versus,
+    points::{self, Groups, Setting, wall_s},
+};
 use crate::{
     figures::Part,
-    judge::{self, Better, Evidence, InStep, Look, PairValues},
-    quantity::{Unit, count, percent},
-    stats::{Estimate, Interval},
+    judge::{self, Evidence, InStep, Look, PairValues},
     steady::{FEWEST_PERIODS, Periods},
-    verdicts::{Basis, Finding, Judgement, NoPeriods},
+    verdicts::{Judgement, NoPeriods, Quantity},
 };
 
 /// Differences below this share of the base do not matter, where nothing else is said.
-pub const MARGIN: f64 = 0.01;
+pub(super) const MARGIN: f64 = 0.01;
 
-/// What is to be shown of two strategies, where nothing else is said.
-pub const EXPECT: Expect = Expect::Faster;
+/// Each strategy against the first, at each point that was tried.
+pub(super) fn all(groups: &Groups<'_>) -> Vec<Versus> {
+    let Some((base, others)) = groups.strategies().split_first() else { return Vec::new() };
+    let of = |at: Setting, variant: &Strategy| {
+        let side = |strategy| groups.blocks(at, Some(strategy));
+        Some(versus(groups.run, at, [*base, *variant], [side(*base)?, side(*variant)?]))
+    };
+    let settings = groups.settings().into_iter();
+    settings.flat_map(|at| others.iter().filter_map(move |variant| of(at, variant))).collect()
+}
+
+/// What a run of one question came to; `None` where the run is a whole study.
+pub(super) fn comparison(run: &Run, trials: &[Trial]) -> Option<Versus> {
+    let study = &run.study;
+    let sides = study.completion.versus?;
+    let rate = *study.loads.first()?.rates.first()?;
+    study.places.first()?;
+    // What only proves that counted time repeats is in no pair.
+    let counts = |trial: &&Trial| sides.variant.is_none() || trial.planned.repeats.is_none();
+    let side = |wanted: bool| -> BTreeMap<u32, &Measured> {
+        let trials = trials.iter().filter(counts);
+        let trials = trials.filter(|trial| sides.is_base(&trial.planned) == wanted);
+        trials.filter_map(|trial| Some((trial.planned.block, trial.reading()?))).collect()
+    };
+    let both = [sides.base, sides.variant.unwrap_or(sides.base)];
+    Some(versus(run, Setting { place: 0, load: 0, rate }, both, [&side(true), &side(false)]))
+}
+
+fn versus(
+    run: &Run,
+    at: Setting,
+    sides: [Strategy; 2],
+    [bases, variants]: [&BTreeMap<u32, &Measured>; 2],
+) -> Versus {
+    let pairs = variants.iter().filter_map(|(block, one)| Some([*bases.get(block)?, *one]));
+    let question = Question::of(run, at, sides);
+    let judgement = judge(&question, &pairs.collect::<Vec<_>>());
+    Versus {
+        place: run.study.places[at.place].name.clone(),
+        load: question.load,
+        rate: question.rate,
+        by: question.by,
+        judgement,
+    }
+}
 
 /// What is asked of two sides at one point.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Question {
-    pub base: String,
-    pub variant: String,
+pub(super) struct Question {
+    pub(super) base: String,
+    pub(super) variant: String,
     /// By what; less is better.
-    pub by: By,
+    pub(super) by: By,
     /// The load's name.
-    pub load: String,
+    pub(super) load: String,
     /// Frames a second that were offered.
-    pub rate: u32,
-    pub mode: Mode,
+    pub(super) rate: u32,
+    pub(super) mode: Mode,
     /// What the sides may differ in: [`Difference::Nothing`] where they are one strategy.
-    pub difference: Difference,
+    pub(super) difference: Difference,
     /// What is to be shown.
-    pub expect: Expect,
+    pub(super) expect: Expect,
     /// Differences below this share of the base do not matter.
-    pub margin: f64,
+    pub(super) margin: f64,
     /// Pairs of the plan.
-    pub planned: u32,
-}
-
-/// One rate of one load at one place.
-#[derive(Clone, Copy, Debug)]
-pub struct At<'a> {
-    pub mode: Mode,
-    pub load: &'a Load,
-    /// Frames a second that are offered.
-    pub rate: u32,
-}
-
-/// What is compared, by name.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sides {
-    pub base: String,
-    pub variant: String,
-    /// What they may differ in.
-    pub difference: Difference,
+    pub(super) planned: u32,
 }
 
 impl Question {
-    /// What a study asks of two sides at one rate of one of its loads. A side against itself is to be the same.
-    pub fn of(study: &Study, At { mode, load, rate }: At<'_>, sides: Sides) -> Self {
-        let shape = &study.completion;
-        let Sides { base, variant, difference } = sides;
+    /// What a study asks of two strategies at one point. A strategy against itself is to be the same.
+    fn of(
+        run: &Run,
+        Setting { place, load, rate }: Setting,
+        [base, variant]: [Strategy; 2],
+    ) -> Self {
+        let (load, shape) = (&run.study.loads[load], &run.study.completion);
+        let is_twice = base == variant;
+        let again = if is_twice { "-again" } else { "" };
+        let counted = points::is_counted(run, place);
         Self {
-            base,
-            variant,
+            base: base.name().to_owned(),
+            variant: format!("{}{again}", variant.name()),
             by: load.task_ms.map_or(By::Path, |_| By::Task),
             load: load.name.clone(),
             rate,
-            mode,
-            expect: match difference {
-                Difference::Nothing => Expect::Same,
-                _ => shape.expect.unwrap_or(EXPECT),
-            },
-            difference,
+            mode: if counted { Mode::Counted } else { Mode::RealTime },
+            expect: if is_twice { Expect::Same } else { shape.expect.unwrap_or(Expect::Faster) },
+            difference: if is_twice { Difference::Nothing } else { Difference::Variants },
             margin: shape.margin.map_or(MARGIN, Share::get),
             planned: shape.blocks,
-        }
-    }
-
-    fn what(&self) -> &'static str {
-        match self.by {
-            By::Path => "transmit path",
-            By::Task => "task with it",
         }
     }
 
@@ -143,19 +166,23 @@ fn us_a_second(ns: u64, window_ns: u64) -> Option<f64> {
     (window_ns > 0).then(|| ns as f64 / window_ns as f64 * 1e6)
 }
 
-/// Decides on pairs of `[base, variant]`, in the order of their blocks; a pair that lacks the figure is none. Means
-/// are µs of CPU a second, or alongside a task seconds.
-pub fn judge(question: &Question, pairs: &[[&Measured; 2]]) -> Judgement {
+/// Decides on pairs of `[base, variant]`, in the order of their blocks; a pair that lacks the figure is none.
+pub(super) fn judge(question: &Question, pairs: &[[&Measured; 2]]) -> Judgement {
     let whole = pairs.iter().copied().filter_map(|sides| {
         let [base, variant] = sides.map(|side| question.value(side));
         Some((sides, (variant?, base?)))
     });
     let (sides, whole): (Vec<_>, Vec<_>) = whole.unzip();
+    let (quantity, subject) = match question.by {
+        By::Path => (Quantity::Cpu, "the transmit path"),
+        By::Task => (Quantity::Time, "the task"),
+    };
     let asked = judge::Question {
         base: question.base.clone(),
         variant: question.variant.clone(),
         clients: 0,
-        subject: question.what().to_owned(),
+        at: format!("at {} frames/s of {}", question.rate, question.load),
+        subject: subject.to_owned(),
         part: Part::Subject,
         expect: question.expect,
         difference: question.difference.clone(),
@@ -163,99 +190,7 @@ pub fn judge(question: &Question, pairs: &[[&Measured; 2]]) -> Judgement {
         pairs: None,
         changes: Vec::new(),
     };
-    let judged = PairValues { whole, better: Better::Less, periods: question.in_step(&sides) };
+    let judged = PairValues { whole, quantity, periods: question.in_step(&sides) };
     let evidence = Evidence::of_pairs(judged, question.planned);
-    let mut judgement = judge::judge(&asked, &evidence, Look::only(evidence.judged.whole.len()));
-    // Too few pairs, or all the same: said by the judgement itself, which knows no rates.
-    if !matches!(judgement.finding, Finding::NotComparable | Finding::NoOp) {
-        judgement.sentence = sentence(question, &judgement);
-    }
-    judgement
-}
-
-fn sentence(question: &Question, judgement: &Judgement) -> String {
-    let Question { rate, load, difference, .. } = question;
-    let verdict = judgement.verdict.name();
-    let is_twice = *difference == Difference::Nothing;
-    let claim = if is_twice { twice(question, judgement) } else { claim(question, judgement) };
-    let effect = judgement.relative.as_ref().map(|relative| match is_twice {
-        true => signed(relative),
-        false => format!("{} ×", Unit::ONE.with_interval(&ratio(relative))),
-    });
-    let effect = effect.map(|effect| format!(": {effect}")).unwrap_or_default();
-    let p = judgement.p.map(|p| format!(", exact p = {p:.3}")).unwrap_or_default();
-    let pairs = count(judgement.pairs, "pair");
-    let furthest = |one: Estimate| percent(one.min.abs().max(one.max.abs()));
-    let off = judgement.relative.filter(|_| is_twice).map(furthest);
-    let whose = match judgement.basis {
-        Basis::Steady => "no pair's steady cost",
-        _ => "no pair",
-    };
-    let off = off.map(|off| format!("; {whose} was off by more than {off}")).unwrap_or_default();
-    let parts = judge::parts(judgement);
-    format!("{verdict}: {claim} at {rate} frames/s of {load}{effect} ({pairs}{p}{parts}){off}")
-}
-
-/// What is claimed of two sides that differ.
-fn claim(question: &Question, judgement: &Judgement) -> String {
-    let Question { base, variant, expect, .. } = question;
-    let (what, margin) = (question.what(), percent(question.margin));
-    let takes =
-        |how: &str| format!("the {what} takes {how} time under `{variant}` than under `{base}`");
-    let within = format!(", and by less than the margin of {margin},");
-    match (judgement.finding, expect, judgement.verdict) {
-        (Finding::Cheaper, Expect::Same, Verdict::Pass) => takes("less") + &within,
-        (Finding::Dearer, _, Verdict::Pass) => takes("more") + &within,
-        (Finding::Cheaper, ..) => takes("less"),
-        (Finding::Dearer, ..) => takes("more"),
-        (Finding::Equivalent, ..) => {
-            format!("the {what} takes the same time under both, within {margin}")
-        }
-        (_, _, Verdict::Pass) => {
-            format!(
-                "the {what} takes no more time under `{variant}` than under `{base}` and {margin}"
-            )
-        }
-        _ => format!("these pairs do not decide between `{variant}` and `{base}`"),
-    }
-}
-
-/// What is claimed of the same side twice.
-fn twice(question: &Question, judgement: &Judgement) -> String {
-    let base = &question.base;
-    let (what, margin) = (question.what(), percent(question.margin));
-    match (judgement.finding, judgement.verdict) {
-        (Finding::Undecided, _) => {
-            format!("these pairs do not say whether the {what} under `{base}` is the same twice")
-        }
-        (_, Verdict::Pass) => {
-            format!("the {what} under `{base}` is the same twice, within {margin},")
-        }
-        (_, Verdict::Fail) => {
-            format!("the {what} under `{base}` is not the same twice, by more than {margin},")
-        }
-        (_, Verdict::Measured | Verdict::Invalid) => format!(
-            "the {what} under `{base}` is not the same twice, and these pairs do not say whether by more than {margin},"
-        ),
-    }
-}
-
-/// `variant ÷ base`, of what is more or less than the base.
-pub(super) fn ratio(relative: &Estimate) -> Estimate {
-    let mean = 1.0 + relative.mean;
-    let more = |ends: Interval| Interval { low: 1.0 + ends.low, high: 1.0 + ends.high };
-    Estimate {
-        mean,
-        cv: relative.sd.filter(|_| mean != 0.0).map(|sd| sd / mean.abs()),
-        interval: relative.interval.map(more),
-        min: 1.0 + relative.min,
-        max: 1.0 + relative.max,
-        ..*relative
-    }
-}
-
-/// What is more or less than the base, as a part of it: `−79.26 % [−79.31, −79.20]`.
-pub fn signed(relative: &Estimate) -> String {
-    let sign = if relative.mean > 0.0 { "+" } else { "" };
-    format!("{sign}{}", Unit::PER_CENT.with_interval(relative))
+    judge::judge(&asked, &evidence, Look::only(evidence.judged.whole.len()))
 }

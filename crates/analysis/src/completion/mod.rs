@@ -6,15 +6,15 @@
 //! `headroom compare` are.
 //!
 //! ```text
-//! Trial ──(points)──► CPU, frames, latency of each strategy at each rate ──(versus)──► A/B against the first
-//!       ──(judge)──► any two sides, pair by pair
+//! Trial ──(points)──► CPU, frames, latency of each strategy at each rate
+//!       ──(judge)──► A/B against the first, or the two sides of a comparison, pair by pair
 //!       ──(repeats)──► does counted time repeat?   ──(commands)──► the census   ──(table)──► limits, verdicts, answer
 //! ```
 
 mod answer;
 mod commands;
 mod headline;
-pub mod judge;
+mod judge;
 mod points;
 mod published;
 mod repeats;
@@ -23,12 +23,10 @@ mod table;
 pub mod test_data;
 #[cfg(test)]
 mod tests;
-mod versus;
 
 use model::{
     completion::{PlannedTrial, Run, Strategy, Trial},
     limit::Limit,
-    verdict::Verdict,
 };
 use serde::Serialize;
 
@@ -40,7 +38,7 @@ use crate::{
         baseline::{Baselines, Earlier},
     },
     stats::Estimate,
-    verdicts::{Basis, Finding, Judgement, Split},
+    verdicts::Judgement,
 };
 
 /// Everything that a completion run says.
@@ -61,9 +59,9 @@ pub struct Completion {
     pub alone: Vec<Alone>,
     /// Each strategy against the study's first one, at the same rate.
     pub versus: Vec<Versus>,
-    /// The one question of a comparison, decided; whoever asks it puts it here. `None` in a whole study.
-    #[serde(skip)]
-    pub compared: Option<Judgement>,
+    /// The one question of a comparison, decided; none in a whole study.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Versus>,
     /// Where the first strategy fills its core, at each place.
     pub saturations: Vec<Saturation>,
     /// Commands by name, of each strategy at each place.
@@ -84,16 +82,18 @@ pub struct Completion {
 impl Completion {
     /// The first strategy's point where this one is; none of its own.
     pub fn base_of(&self, point: &Point) -> Option<&Point> {
-        let base = self.versus_of(point)?.base;
-        let curve = self.curve(&point.place, &point.load, base);
-        curve.into_iter().find(|one| one.rate == point.rate)
+        let base = &self.versus_of(point)?.judgement.base;
+        self.points.iter().find(|one| {
+            (&one.place, &one.load, one.rate, one.strategy.name())
+                == (&point.place, &point.load, point.rate, base.as_str())
+        })
     }
 
     /// A point against the first strategy's.
     pub fn versus_of(&self, point: &Point) -> Option<&Versus> {
         let is_it = |one: &&Versus| {
-            (&one.place, &one.load, one.rate, one.variant)
-                == (&point.place, &point.load, point.rate, point.strategy)
+            (&one.place, &one.load, one.rate, one.judgement.variant.as_str())
+                == (&point.place, &point.load, point.rate, point.strategy.name())
         };
         self.versus.iter().find(is_it)
     }
@@ -219,22 +219,15 @@ pub struct Versus {
     /// Frames a second that were offered.
     pub rate: u32,
     pub by: By,
-    pub base: Strategy,
-    pub variant: Strategy,
-    pub pairs: u32,
+    #[serde(flatten)]
+    pub judgement: Judgement,
+}
+
+impl Versus {
     /// `variant ÷ base`.
-    pub ratio: Option<Estimate>,
-    /// Exact two-sided p of the sign-flip test.
-    pub p: Option<f64>,
-    /// Which difference decides, or why means do.
-    pub basis: Basis,
-    /// The difference as steady cost and events; `None` where means are compared.
-    pub split: Option<Split>,
-    pub finding: Finding,
-    /// Whether the variant is shown to cost less.
-    pub verdict: Verdict,
-    /// Why, in a sentence.
-    pub sentence: String,
+    pub fn ratio(&self) -> Option<Estimate> {
+        self.judgement.relative.map(|more| more.shifted(1.0))
+    }
 }
 
 /// Where the first strategy fills its core.
@@ -308,8 +301,8 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion
         answer: Vec::new(),
         completes_us: run.study.completion.completes_in.as_nanos() as f64 / 1e3,
         alone: points::alone(&groups),
-        versus: versus::all(&groups),
-        compared: None,
+        versus: judge::all(&groups),
+        comparison: judge::comparison(run, trials),
         saturations: points::saturations(&groups),
         commands: commands::all(&groups),
         repeats: repeats::all(run, trials),
@@ -323,7 +316,6 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion
     completion.table = table::of(&completion);
     completion.published = published::all(&run.study, &completion.table);
     let earlier = Earlier::of(&run.study, &run.lab, baselines);
-    let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
     let known = run.study.known();
     let strategies = &run.study.completion.strategies;
     let has = |name: &String| strategies.iter().any(|strategy| strategy.name() == name);
@@ -331,15 +323,34 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion
         !run.is_part() || (known.check(limit).is_ok() && limit.variant.as_ref().is_none_or(has))
     };
     let asks = Asks { known: &known, is_asked: &is_asked };
-    completion.targets = metrics::judge(limits, asks, &completion.table, &earlier);
-    // A comparison says itself what it lacks.
-    if run.versus.is_none() && run.study.completion.versus.is_none() {
-        let done: Vec<_> = trials.iter().map(|trial| &trial.planned).collect();
-        completion.targets.extend(metrics::missing(&run.plan, &done));
-    }
-    completion.answer = answer::of(run, &completion);
-    completion.headline = headline::of(run, &completion);
+    let kept: Vec<String> = kept(run).iter().map(|limit| (*limit).to_owned()).collect();
+    let limits = kept.iter().chain(run.study.gates.iter().flat_map(|gates| &gates.limits));
+    let limits = metrics::judge(limits, asks, &completion.table, &earlier);
+    let own = completion.comparison.as_ref().map(|one| one.judgement.target());
+    // Of a comparison, trials that could not be made are missing, too.
+    let made = trials.iter().filter(|trial| own.is_none() || trial.reading().is_some());
+    let made: Vec<_> = made.map(|trial| &trial.planned).collect();
+    let missing = metrics::missing(&run.plan, &made);
+    completion.targets = own.into_iter().chain(limits).chain(missing).collect();
+    completion.answer = match &completion.comparison {
+        Some(one) => vec![one.judgement.sentence.clone()],
+        None => answer::of(run, &completion),
+    };
+    completion.headline = match &completion.comparison {
+        Some(one) => Headline::plain(one.judgement.sentence.clone()),
+        None => headline::of(run, &completion),
+    };
     completion
+}
+
+/// What a comparison must keep: figures of a path that forgets frames, or of a lab that does not repeat itself, are of no
+/// use. An A/A run has every trial twice, and that they are the same is its question.
+fn kept(run: &Run) -> &'static [&'static str] {
+    match run.study.completion.versus.map(|versus| versus.variant) {
+        Some(Some(_)) => &["faults <= 0", "repeat-error <= 0.1%"],
+        Some(None) => &["faults <= 0"],
+        None => &[],
+    }
 }
 
 fn left_out(run: &Run, trials: &[Trial]) -> Vec<LeftOut> {

@@ -31,7 +31,7 @@ fn of_point(completion: &Completion, point: &Tried) -> Vec<Metric> {
     let us = |estimate: Option<Estimate>| estimate.map(|one| one.scaled(1e-6));
     let base = completion.base_of(point);
     let versus = completion.versus_of(point);
-    let by = |by| versus.filter(|one| one.by == by).and_then(|one| one.ratio);
+    let by = |by| versus.filter(|one| one.by == by).and_then(super::Versus::ratio);
     let carried = super::points::is_carried(point.rate, point.sent.mean) && point.task.is_none();
     let faults = point.faults;
     let sum =

@@ -11,7 +11,7 @@ use model::{
 };
 
 use super::*;
-use crate::verdicts::{Basis, NoPeriods};
+use crate::verdicts::{Basis, Finding, NoPeriods};
 
 fn analyse(run: &Run, trials: &[Trial]) -> Completion {
     super::analyse(run, trials, &Baselines::new())
@@ -42,13 +42,17 @@ fn a_strategy_that_takes_less_is_shown_to_and_one_that_is_not_tried_often_enough
     let completion = analysed();
     assert_eq!(completion.versus.len(), 3 * 4, "three others at four rates");
     let event = &completion.versus[0];
-    assert_eq!((event.variant, event.verdict), (Strategy::Event, Verdict::Pass), "{event:?}");
-    assert!(near(event.ratio.unwrap().mean, 8.05 / 158.05));
+    assert_eq!(
+        (event.judgement.variant.as_str(), event.judgement.verdict),
+        ("event", Verdict::Pass),
+        "{event:?}"
+    );
+    assert!(near(event.ratio().unwrap().mean, 8.05 / 158.05));
     let mut trials = test_data::trials();
     trials.retain(|trial| trial.planned.block < 3);
     let few = analyse(&test_data::run(), &trials);
-    assert!(few.versus.iter().all(|one| one.verdict == Verdict::Invalid));
-    let sentence = &few.versus[0].sentence;
+    assert!(few.versus.iter().all(|one| one.judgement.verdict == Verdict::Invalid));
+    let sentence = &few.versus[0].judgement.sentence;
     assert!(sentence.contains("a verdict needs at least 6"), "{sentence}");
 }
 
@@ -65,36 +69,6 @@ fn question(expect: Expect) -> judge::Question {
         margin: judge::MARGIN,
         planned: 6,
     }
-}
-
-/// Two sides that need no strategy: of each pair the variant takes so many parts in a thousand more.
-fn asked(expect: Expect, more: [u64; 6]) -> crate::verdicts::Judgement {
-    let question = question(expect);
-    let took = |ns| Measured { window_ns: 1_000_000, driver_ns: ns, ..Measured::default() };
-    let base = |pair: u64| 100_000 + 100 * pair;
-    let pairs: Vec<[Measured; 2]> = (0..)
-        .zip(more)
-        .map(|(pair, more)| [took(base(pair)), took(base(pair) * (1000 + more) / 1000)])
-        .collect();
-    let sides: Vec<_> = pairs.iter().map(|pair| pair.each_ref()).collect();
-    judge::judge(&question, &sides)
-}
-
-#[test]
-fn any_two_sides_are_judged_by_what_is_to_be_shown_of_them() {
-    let verdict = |expect, more| asked(expect, more).verdict;
-    let (little, much) = ([1, 2, 3, 2, 1, 2], [50, 52, 51, 50, 53, 52]);
-    assert_eq!(verdict(Expect::Same, little), Verdict::Pass);
-    assert_eq!(verdict(Expect::NoSlower, little), Verdict::Pass);
-    assert_eq!(verdict(Expect::Faster, little), Verdict::Fail);
-    assert_eq!(verdict(Expect::Same, much), Verdict::Fail);
-    assert_eq!(verdict(Expect::NoSlower, much), Verdict::Fail);
-    assert_eq!(verdict(Expect::Same, [0, 40, 0, 30, 0, 10]), Verdict::Invalid);
-    let reported = asked(Expect::Same, little).sentence;
-    let claim = "pass: the transmit path takes more time under `new` than under `old`, and by less than the margin of 1.0 %, at 440 frames/s of full: 1.001";
-    assert!(reported.starts_with(claim), "{reported}");
-    let before = asked(Expect::Same, little).before.unwrap();
-    assert!((before.mean - 100_250.0).abs() < 1e-6, "µs of CPU a second");
 }
 
 /// Six pairs, part by part: `[base, variant]` of each pair's ten parts, ns of CPU in 50 ms.
@@ -134,17 +108,6 @@ fn windows_are_compared_part_by_part_and_a_rare_interrupt_is_no_difference() {
 }
 
 #[test]
-fn a_strategy_with_dear_parts_in_every_pair_is_judged_by_the_total() {
-    let parts = |pair: u64, part| {
-        let base = 350_000 + 100 * pair;
-        [base, base - 2_000 + if part == pair { 100_000 } else { 0 }]
-    };
-    let found = by_parts(Expect::Faster, parts);
-    assert_eq!((found.verdict, found.basis), (Verdict::Fail, Basis::Total), "{}", found.sentence);
-    assert_eq!(found.finding, crate::verdicts::Finding::Dearer);
-}
-
-#[test]
 fn where_parts_cannot_be_compared_means_are_and_it_says_why() {
     let means = |change: &dyn Fn(&mut judge::Question, &mut Measured)| {
         let mut question = question(Expect::Same);
@@ -172,9 +135,9 @@ fn a_study_may_say_what_its_comparisons_show_and_within_what() {
     let mut run = test_data::run();
     (run.study.completion.expect, run.study.completion.margin) =
         (Some(Expect::Same), Some(Share::of(0.99)));
-    let versus = analyse(&run, &test_data::trials()).versus;
-    assert_eq!((versus[0].variant, versus[0].verdict), (Strategy::Event, Verdict::Pass));
-    assert!(versus[0].sentence.contains("less than the margin of 99"), "{}", versus[0].sentence);
+    let event = &analyse(&run, &test_data::trials()).versus[0].judgement;
+    assert_eq!((event.variant.as_str(), event.verdict), ("event", Verdict::Pass));
+    assert!(event.sentence.contains("less than the margin of 99"), "{}", event.sentence);
 }
 
 #[test]
@@ -309,4 +272,138 @@ fn an_interval_across_the_limit_is_neither_kept_nor_missed() {
         |name: &str| completion.targets.iter().find(|one| one.name == name).unwrap().verdict;
     assert_eq!(verdict("event: slowdown at task <= 1.15x"), Verdict::Invalid);
     assert_eq!(verdict("hybrid: slowdown at task <= 1.08x"), Verdict::Pass);
+}
+
+/// A comparison at one rate of one load, with the made-up trials of it: of one strategy each trial twice.
+fn compared(base: Strategy, variant: Option<Strategy>, load: usize) -> (Run, Vec<Trial>) {
+    let mut run = test_data::run();
+    let rate = 440.max(run.study.loads[load].rates[0]);
+    let shape = &mut run.study.completion;
+    shape.strategies = [Some(base), variant].into_iter().flatten().collect();
+    shape.versus = Some(model::completion::Versus { base, variant });
+    run.study.gates = None;
+    run.study.loads = vec![run.study.loads[load].clone()];
+    run.study.loads[0].rates = vec![rate];
+    let is_asked = |trial: &Trial| {
+        let one = &trial.planned;
+        one.load == load
+            && one.order.rate == rate
+            && one.repeats.is_none()
+            && (one.order.strategy == Some(base) || one.order.strategy == variant)
+            && one.order.strategy.is_some()
+    };
+    let mut trials: Vec<Trial> = test_data::trials().into_iter().filter(is_asked).collect();
+    let again = if variant.is_none() { trials.clone() } else { vec![trials[0].clone()] };
+    for mut trial in again {
+        trial.planned.repeats = Some(trial.planned.number);
+        trial.planned.number += 1000;
+        trials.push(trial);
+    }
+    trials.iter_mut().for_each(|trial| trial.planned.load = 0);
+    run.plan = trials.iter().map(|trial| trial.planned.clone()).collect();
+    (run, trials)
+}
+
+/// More time of the driver in these trials.
+fn dearer(trials: &mut [Trial], which: impl Fn(&PlannedTrial) -> bool, share: f64) {
+    for trial in trials.iter_mut().filter(|trial| which(&trial.planned)) {
+        let Outcome::Measured(measured) = &mut trial.outcome else { panic!() };
+        let more = |ns: &mut u64| *ns = (*ns as f64 * (1.0 + share)) as u64;
+        more(&mut measured.driver_ns);
+        measured.periods.iter_mut().for_each(|period| more(&mut period.driver_ns));
+    }
+}
+
+fn answered(run: &Run, trials: &[Trial]) -> (crate::verdicts::Judgement, Completion) {
+    let completion = analyse(run, trials);
+    (completion.comparison.clone().unwrap().judgement, completion)
+}
+
+#[test]
+fn a_comparison_answers_its_question_and_keeps_what_every_comparison_keeps() {
+    let (run, trials) = compared(Strategy::Busy, Some(Strategy::Event), 1);
+    let (found, completion) = answered(&run, &trials);
+    assert_eq!((found.verdict, found.finding), (Verdict::Pass, Finding::Cheaper));
+    assert_eq!((found.pairs, found.p), (6, Some(2.0 / 64.0)));
+    assert!(found.relative.unwrap().interval.unwrap().high < -0.9);
+    assert!(found.detectable.unwrap() < 0.01);
+    insta::assert_snapshot!(found.sentence);
+    assert!(completion.targets.iter().all(|one| one.verdict == Verdict::Pass));
+    assert_eq!(completion.targets.len(), 3, "what else a study is to show was not tried");
+    assert_eq!(completion.answer, [found.sentence]);
+
+    let (run, trials) = compared(Strategy::Event, Some(Strategy::Busy), 1);
+    let found = answered(&run, &trials).0;
+    assert_eq!((found.verdict, found.finding), (Verdict::Fail, Finding::Dearer));
+
+    let (run, trials) = compared(Strategy::Busy, Some(Strategy::Hybrid), 2);
+    let (found, completion) = answered(&run, &trials);
+    assert_eq!((completion.comparison.unwrap().by, found.verdict), (By::Task, Verdict::Pass));
+    assert!(found.sentence.contains("the task's time is "), "{}", found.sentence);
+    assert!(found.before.unwrap().mean > 2.0, "seconds");
+}
+
+#[test]
+fn the_same_twice_is_the_same_and_one_that_is_not_is_found_out() {
+    let (run, trials) = compared(Strategy::Event, None, 1);
+    let sides = run.study.completion.versus.unwrap();
+    let (found, completion) = answered(&run, &trials);
+    assert_eq!((found.verdict, found.finding), (Verdict::Pass, Finding::Equivalent));
+    assert_eq!((found.variant.as_str(), found.pairs), ("event-again", 6));
+    assert!(completion.targets.iter().all(|one| one.verdict == Verdict::Pass));
+    insta::assert_snapshot!(found.sentence);
+    let off = |which: &dyn Fn(&PlannedTrial) -> bool, share| {
+        let mut trials = trials.clone();
+        dearer(&mut trials, which, share);
+        answered(&run, &trials).0.verdict
+    };
+    // The side in question, and not whichever comes second.
+    assert_eq!(off(&|planned| !sides.is_base(planned), 0.05), Verdict::Fail);
+    assert_eq!(off(&|planned| planned.repeats.is_some(), 0.05), Verdict::Invalid, "in turns");
+    assert_eq!(off(&|planned| !sides.is_base(planned), 0.002), Verdict::Pass, "below the margin");
+}
+
+#[test]
+fn two_strategies_may_be_asked_to_be_the_same_or_no_slower_within_a_margin() {
+    let asked = |expect, margin: f64| {
+        let (mut run, mut trials) = compared(Strategy::Event, Some(Strategy::Batch), 1);
+        dearer(&mut trials, |planned| planned.order.strategy == Some(Strategy::Batch), 0.03);
+        let shape = &mut run.study.completion;
+        (shape.expect, shape.margin) = (Some(expect), Some(Share::of(margin)));
+        analyse(&run, &trials).targets.remove(0)
+    };
+    for (expect, name, limit) in [
+        (Expect::Same, "batch costs the same as event", "within 5.0 % by its bounds"),
+        (Expect::NoSlower, "batch costs no more than event", "at most 5.0 % more by its bound"),
+    ] {
+        let kept = asked(expect, 0.05);
+        assert_eq!((kept.name.as_str(), kept.limit.as_str()), (name, limit));
+        assert_eq!(kept.verdict, Verdict::Pass);
+        assert_eq!(asked(expect, 0.01).verdict, Verdict::Fail, "{expect:?}");
+    }
+}
+
+#[test]
+fn what_is_missing_or_forgotten_speaks_against_any_verdict() {
+    let (run, mut trials) = compared(Strategy::Busy, Some(Strategy::Event), 1);
+    let Outcome::Measured(measured) = &mut trials[0].outcome else { panic!() };
+    measured.missing = 7;
+    let (found, completion) = answered(&run, &trials);
+    let faults = completion.targets.iter().find(|one| one.name == "faults <= 0").unwrap();
+    assert_eq!((found.verdict, faults.verdict), (Verdict::Pass, Verdict::Fail));
+    trials[3].outcome = Outcome::invalid("the machine was silent");
+    let (found, completion) = answered(&run, &trials);
+    assert_eq!((found.verdict, found.pairs), (Verdict::Invalid, 5));
+    let missing = completion.targets.last().unwrap();
+    assert_eq!(missing.found, "1 of 13 trials is missing");
+    let found = answered(&run, &[]).0;
+    let none = "invalid: only 0 of 6 planned pairs are valid; a verdict needs at least 6";
+    assert_eq!(found.sentence, none);
+}
+
+#[test]
+fn what_every_comparison_keeps_is_known_to_its_studies() {
+    for text in kept(&compared(Strategy::Busy, Some(Strategy::Event), 1).0) {
+        test_data::study().known().check(&model::limit::parse(text).unwrap()).unwrap();
+    }
 }

@@ -3,7 +3,7 @@
 use model::contention::{Control, NamedControl, Record, Run};
 
 use super::{Arm, Guarding, Level, blocks::Block, seconds};
-use crate::stats::Estimate;
+use crate::stats::{Estimate, nearest_rank};
 
 /// The control that is none.
 pub(super) const NONE: &str = "none";
@@ -73,7 +73,7 @@ fn arm(control: &str, blocks: &[Block<'_>]) -> Arm {
         megabits: of_record(&|record| seconds::received(record).map(megabits)),
         kept: each(&|block: &Block<'_>| kept(block, control).map(|kept| kept.min(1.0))),
         kept_uncapped: each(&|block: &Block<'_>| kept(block, control)),
-        kept_p01: seconds::nearest_rank(&mut seconds.clone(), 0.01),
+        kept_p01: nearest_rank(seconds.clone(), 0.01),
         seconds,
         restored: each(&|block: &Block<'_>| restored(block, control)).filter(|_| control != NONE),
         p50_us: of_record(&|record| seconds::round_trip(record, 0.5)),

@@ -34,7 +34,6 @@ use serde::Serialize;
 pub use self::{
     cases::{Case, CpuShare, PUBLISHED, Published},
     harm::KEPT,
-    versus::{Carries, Split, Versus},
 };
 use crate::{
     headline::Headline,
@@ -43,6 +42,7 @@ use crate::{
         baseline::{Baselines, Earlier},
     },
     stats::Estimate,
+    verdicts::Judgement,
 };
 
 /// Everything that a contention run says.
@@ -67,7 +67,7 @@ pub struct Contention {
     pub counted: u32,
     /// The one question of a comparison, decided; none in a whole study.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub comparison: Option<Versus>,
+    pub comparison: Option<Judgement>,
 }
 
 /// One traffic alongside one application at one place.
@@ -91,7 +91,7 @@ pub struct Cell {
     /// Every control, in the study's order; `none` first.
     pub arms: Vec<Arm>,
     /// Controls against each other, second by second: each against none, or the two of a comparison.
-    pub versus: Vec<Versus>,
+    pub versus: Vec<Judgement>,
     /// Gate 0: whether there is harm at all.
     pub harm: Option<Harm>,
     /// The best other control that keeps as much Wi-Fi as guard did; `None` where no measured one does.
@@ -311,7 +311,7 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Contention
     let comparison =
         run.study.contention.versus.as_ref().and_then(|_| cells.first()?.versus.first());
     let comparison = comparison.cloned();
-    let own = comparison.iter().map(Versus::target);
+    let own = comparison.iter().map(Judgement::target);
     let done: Vec<_> = trials.iter().map(|trial| &trial.planned).collect();
     let missing = metrics::missing(&run.plan, &done);
     let targets: Vec<Target> = own.chain(targets).chain(missing).collect();

@@ -2,6 +2,8 @@
 
 use model::contention::{Record, Second};
 
+use crate::stats::nearest_rank;
+
 /// Probes before this moment of a window, ms, are not counted: the agent has just read all counters, above
 /// everything else, which takes the virtual access point's core 30 ms and is the longest wait of the window.
 const OPENING_MS: u32 = 100;
@@ -39,15 +41,8 @@ pub(super) fn offered_packets(record: &Record) -> Option<f64> {
 pub(super) fn round_trip(record: &Record, quantile: f64) -> Option<f64> {
     let took = |trip: &model::contention::RoundTrip| trip.took_us.map_or(LOST_US, f64::from);
     let counted = record.round_trips.iter().filter(|trip| trip.at_ms >= OPENING_MS);
-    let mut all: Vec<f64> = counted.map(took).collect();
-    nearest_rank(&mut all, quantile)
-}
-
-/// A quantile by the nearest rank: `⌈q n⌉`-th smallest, at least the first.
-pub(super) fn nearest_rank(values: &mut [f64], quantile: f64) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let rank = (quantile * values.len() as f64).ceil() as usize;
-    values.get(rank.max(1) - 1).copied()
+    let all: Vec<f64> = counted.map(took).collect();
+    nearest_rank(all, quantile)
 }
 
 /// The share of all CPUs that was in use.

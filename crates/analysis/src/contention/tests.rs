@@ -8,12 +8,12 @@ use model::{
 };
 
 use super::{
-    Carries, Contention, Target, Versus,
+    Contention, Target,
     test_data::{Figures, block, run, trial},
 };
 use crate::{
     metrics::baseline::Baselines,
-    verdicts::{Basis, NoPeriods},
+    verdicts::{Basis, Finding, Judgement, NoPeriods},
 };
 
 const CONTROLS: [(&str, bool); 4] =
@@ -302,7 +302,7 @@ fn load_that_comes_and_goes_is_judged_over_whole_rounds() {
 }
 
 /// Six blocks of `none` and `weight-64`, of which each second of a side is what `bytes` says, in Mb/s.
-fn by_seconds(window: u64, megabits: impl Fn(u32, usize) -> [f64; 2]) -> Versus {
+fn by_seconds(window: u64, megabits: impl Fn(u32, usize) -> [f64; 2]) -> Judgement {
     let mut run = run(&CONTROLS);
     run.study.contention.blocks = 6;
     let mut trials = Vec::new();
@@ -334,10 +334,10 @@ fn controls_are_compared_second_by_second_and_more_is_better() {
         [if (block, second) == (2, 3) { 1.0 } else { base }, base + 8.0]
     };
     let found = by_seconds(10, rate);
-    assert_eq!((found.carries, found.verdict), (Carries::More, Verdict::Pass), "{found:?}");
+    assert_eq!((found.finding, found.verdict), (Finding::Cheaper, Verdict::Pass), "{found:?}");
     assert_eq!((found.basis, found.pairs), (Basis::Steady, 6));
     let split = found.split.unwrap();
-    assert_eq!((split.periods, split.base_events, split.variant_events), (60, 1, 0));
+    assert_eq!((split.periods, split.base.count, split.variant.count), (60, 1, 0));
     assert!((split.steady.mean - 8.0).abs() < 1e-3, "{split:?}");
     assert!((split.steady.mean + split.events.mean - split.total.mean).abs() < 1e-3);
     insta::assert_snapshot!(found.sentence);
@@ -349,6 +349,7 @@ fn a_window_of_few_seconds_is_compared_whole_and_says_why() {
     let found = by_seconds(3, rate);
     assert_eq!((found.basis, found.split.is_none()), (Basis::Mean(NoPeriods::TooFew), true));
     assert!(found.sentence.contains("means are compared: a window holds"), "{}", found.sentence);
-    assert_eq!(found.carries, Carries::Less);
+    assert_eq!(found.finding, Finding::Dearer);
+    assert!(found.absolute.unwrap().mean < 0.0, "Mb/s that arrive less");
     assert_eq!(found.verdict, Verdict::Fail);
 }

@@ -5,6 +5,7 @@ use model::{
     parity::{Count, Left, Parity, Reading, Source},
     share::Share,
     study::{Gates, ParityShape},
+    trial::Outcome,
     wire::{Census, InterfaceCensus},
 };
 

@@ -2,11 +2,7 @@
 //!
 //! From trials for counts: the pairs themselves carry no probes, which would cost CPU.
 
-use model::{
-    instrument::Counted,
-    study::Function,
-    trial::{Outcome, Purpose},
-};
+use model::{instrument::Counted, study::Function, trial::Purpose};
 
 use super::Question;
 use crate::{
@@ -49,10 +45,7 @@ fn counted<'a>(measured: &'a Measured, question: &Question, function: &str) -> V
             && (id.variant == question.variant || id.variant == question.base)
             && id.clients == question.clients
     });
-    let counts = windows.filter_map(|(_, trial)| match &trial.outcome {
-        Outcome::Measured(recording) => recording.counts.as_deref(),
-        Outcome::Invalid { .. } => None,
-    });
+    let counts = windows.filter_map(|(_, trial)| trial.reading()?.counts.as_deref());
     counts.flat_map(|counts| &counts.probes).filter(|counted| counted.name == name).collect()
 }
 

@@ -94,7 +94,7 @@ impl Evidence {
             planned: pairs.len() as u32,
             judged: PairValues {
                 whole: pairs,
-                better: super::Better::Less,
+                quantity: super::Quantity::Cpu,
                 periods: Err(NoPeriods::NoRounds),
             },
             together: None,

@@ -26,46 +26,25 @@ fn of(values: &[(f64, f64)], expect: Expect) -> Judgement {
 }
 
 #[test]
-fn what_is_cheaper_passes_whatever_was_asked_but_sameness() {
-    let values = pairs(6, -0.2, 0.001, 1);
-    for (expect, verdict) in [
-        (Expect::NoSlower, Verdict::Pass),
-        (Expect::Faster, Verdict::Pass),
-        (Expect::Same, Verdict::Fail),
+fn an_effect_has_its_finding_and_each_question_its_verdict() {
+    use Verdict::{Fail, Pass};
+    let small = pairs(8, 0.002, 0.000_2, 3);
+    for (values, finding, verdicts) in [
+        (pairs(6, -0.2, 0.001, 1), Finding::Cheaper, [Pass, Pass, Fail]),
+        (pairs(6, 0.02, 0.001, 2), Finding::Dearer, [Fail; 3]),
+        // By less than the margin.
+        (small.clone(), Finding::Dearer, [Pass, Fail, Pass]),
     ] {
-        let found = of(&values, expect);
-        assert_eq!(
-            (found.finding, found.verdict),
-            (Finding::Cheaper, verdict),
-            "{}",
-            found.sentence
-        );
+        for (expect, verdict) in
+            [Expect::NoSlower, Expect::Faster, Expect::Same].into_iter().zip(verdicts)
+        {
+            let found = of(&values, expect);
+            assert_eq!((found.finding, found.verdict), (finding, verdict), "{}", found.sentence);
+        }
     }
-}
-
-#[test]
-fn what_is_dearer_by_more_than_the_margin_fails() {
-    let values = pairs(6, 0.02, 0.001, 2);
-    for expect in [Expect::NoSlower, Expect::Faster, Expect::Same] {
-        let found = of(&values, expect);
-        assert_eq!(
-            (found.finding, found.verdict),
-            (Finding::Dearer, Verdict::Fail),
-            "{}",
-            found.sentence
-        );
-    }
-}
-
-#[test]
-fn what_is_dearer_by_less_than_the_margin_is_reported_and_passes() {
-    let values = pairs(8, 0.002, 0.000_2, 3);
-    let found = of(&values, Expect::Same);
-    assert_eq!((found.finding, found.verdict), (Finding::Dearer, Verdict::Pass));
-    assert!(found.sentence.contains("different from `before`"), "{}", found.sentence);
-    assert!(found.sentence.contains("by less than the margin of 0.50 %"), "{}", found.sentence);
-    assert_eq!(of(&values, Expect::NoSlower).verdict, Verdict::Pass);
-    assert_eq!(of(&values, Expect::Faster).verdict, Verdict::Fail);
+    let sentence = of(&small, Expect::Same).sentence;
+    assert!(sentence.contains("different from `before`"), "{sentence}");
+    assert!(sentence.contains("by less than the margin of 0.50 %"), "{sentence}");
 }
 
 #[test]

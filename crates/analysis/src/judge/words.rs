@@ -7,9 +7,10 @@ use model::verdict::{Difference, Expect, FEWEST_PAIRS, Verdict};
 use super::{Evidence, rule};
 use crate::{
     figures::Part,
-    quantity::{Unit, count, cpu_short, cpu_unit, percent},
+    metrics::Target,
+    quantity::{ABSENT, Unit, count, cpu_short, cpu_unit, percent},
     stats::Estimate,
-    verdicts::{Basis, Events, Finding, InState, Judgement, Split, WitnessFinding},
+    verdicts::{Basis, Events, Finding, InState, Judgement, Quantity, Split, WitnessFinding},
 };
 
 /// Events that add less than this, µs of CPU a second, are rounding.
@@ -37,13 +38,13 @@ pub(super) fn not_comparable(judgement: &Judgement) -> String {
 pub(super) fn no_op(judgement: &Judgement) -> String {
     let names: Vec<_> = judgement.ran.iter().map(|ran| format!("`{}`", ran.function)).collect();
     format!(
-        "no-op: this code never ran here: {} not called once while `{}` was measured at {}, so no figure is about the change",
+        "no-op: this code never ran here: {} not called once while `{}` was measured {}, so no figure is about the change",
         match names.as_slice() {
             [one] => format!("{one} was"),
             all => format!("{} were", all.join(", ")),
         },
         judgement.variant,
-        count(judgement.clients, "client"),
+        judgement.at,
     )
 }
 
@@ -98,19 +99,20 @@ pub(super) fn in_states(judgement: &Judgement) -> String {
         return format!("{}; the conclusion holds in {of}{}", judgement.sentence, range(states));
     }
     let others: Vec<_> = states.iter().filter(|state| !state.holds).map(contrary).collect();
+    let [less, more, same, _] = verbs(judgement.quantity);
     let than = match judgement.finding {
-        Finding::Cheaper => "costs less than",
-        Finding::Dearer => "costs more than",
-        Finding::Equivalent => "costs the same as",
+        Finding::Cheaper => less,
+        Finding::Dearer => more,
+        Finding::Equivalent => same,
         _ => "is undecided against",
     };
     let effect = states.first().map(effect_of).unwrap_or_default();
     format!(
-        "{}: the conclusion holds in {of}: as is `{}` {than} `{}` at {}{effect}, but {}",
+        "{}: the conclusion holds in {of}: as is `{}` {than} `{}` {}{effect}, but {}",
         Verdict::Invalid.name(),
         judgement.variant,
         judgement.base,
-        count(judgement.clients, "client"),
+        judgement.at,
         others.join("; ")
     )
 }
@@ -153,34 +155,89 @@ fn signed(effect: &Estimate) -> String {
     format!("{}{}", plus(effect), Unit::PER_CENT.mean(effect))
 }
 
+/// How two sides differ in a quantity: better, worse, the same, no worse.
+const fn verbs(quantity: Quantity) -> [&'static str; 4] {
+    match quantity {
+        Quantity::Cpu => {
+            ["costs less than", "costs more than", "costs the same as", "costs no more than"]
+        }
+        Quantity::Time => {
+            ["is faster than", "is slower than", "is as fast as", "is no slower than"]
+        }
+        Quantity::Wifi => [
+            "keeps more Wi-Fi than",
+            "keeps less Wi-Fi than",
+            "keeps as much Wi-Fi as",
+            "keeps no less Wi-Fi than",
+        ],
+    }
+}
+
+impl Judgement {
+    /// `−79.26 % [−79.31, −79.20]`.
+    pub fn effect(&self) -> Option<String> {
+        let with_sign =
+            |one: &Estimate| format!("{}{}", plus(one), Unit::PER_CENT.with_interval(one));
+        self.relative.as_ref().map(with_sign)
+    }
+
+    /// The comparison as what a run was to show.
+    pub(crate) fn target(&self) -> Target {
+        let Self { base, variant, verdict, .. } = self;
+        let [better, _, same, no_worse] = verbs(self.quantity);
+        let (margin, more) =
+            (percent(self.margin), if self.quantity == Quantity::Wifi { "less" } else { "more" });
+        let (name, limit) = match (&self.difference, self.expect) {
+            (Difference::Nothing, _) => {
+                (format!("{base} is the same twice"), format!("within {margin} by its bounds"))
+            }
+            (_, Expect::Same) => {
+                (format!("{variant} {same} {base}"), format!("within {margin} by its bounds"))
+            }
+            (_, Expect::NoSlower) => (
+                format!("{variant} {no_worse} {base}"),
+                format!("at most {margin} {more} by its bound"),
+            ),
+            (_, Expect::Faster) => {
+                (format!("{variant} {better} {base}"), "by the difference’s bound".to_owned())
+            }
+        };
+        Target {
+            name,
+            limit,
+            found: self.effect().unwrap_or_else(|| ABSENT.to_owned()),
+            verdict: *verdict,
+            cause: (*verdict != Verdict::Pass).then(|| self.sentence.clone()),
+        }
+    }
+}
+
 /// What is claimed, by finding and question.
 fn claim(judgement: &Judgement) -> String {
     let (variant, base) = (&judgement.variant, &judgement.base);
     let margin = percent(judgement.margin);
-    let at = format!("at {}", count(judgement.clients, "client"));
+    let at = match judgement.at.as_str() {
+        "" => String::new(),
+        at => format!(" {at}"),
+    };
     if let Some(half) = half_decided(judgement) {
-        return format!("{half} {at}, but what rare events add is not known closely enough");
+        return format!("{half}{at}, but what rare events add is not known closely enough");
     }
+    let [less, more, same, no_more] = verbs(judgement.quantity);
     match (judgement.finding, judgement.expect, judgement.verdict) {
         (Finding::Cheaper | Finding::Dearer, Expect::Same, Verdict::Pass) => {
             format!(
-                "`{variant}` is different from `{base}` {at}, and by less than the margin of {margin}"
+                "`{variant}` is different from `{base}`{at}, and by less than the margin of {margin}"
             )
         }
         (Finding::Dearer, Expect::NoSlower, Verdict::Pass) => {
-            format!(
-                "`{variant}` costs more than `{base}` {at}, and by less than the margin of {margin}"
-            )
+            format!("`{variant}` {more} `{base}`{at}, and by less than the margin of {margin}")
         }
-        (Finding::Cheaper, ..) => format!("`{variant}` costs less than `{base}` {at}"),
-        (Finding::Dearer, ..) => format!("`{variant}` costs more than `{base}` {at}"),
-        (Finding::Equivalent, ..) => {
-            format!("`{variant}` costs the same as `{base}` {at}, within {margin}")
-        }
-        (_, _, Verdict::Pass) => {
-            format!("`{variant}` costs no more than `{base}` and {margin} {at}")
-        }
-        _ => format!("these pairs do not decide between `{variant}` and `{base}` {at}"),
+        (Finding::Cheaper, ..) => format!("`{variant}` {less} `{base}`{at}"),
+        (Finding::Dearer, ..) => format!("`{variant}` {more} `{base}`{at}"),
+        (Finding::Equivalent, ..) => format!("`{variant}` {same} `{base}`{at}, within {margin}"),
+        (_, _, Verdict::Pass) => format!("`{variant}` {no_more} `{base}` and {margin}{at}"),
+        _ => format!("these pairs do not decide between `{variant}` and `{base}`{at}"),
     }
 }
 
@@ -194,7 +251,8 @@ fn half_decided(judgement: &Judgement) -> Option<String> {
         true => "is lower than",
         false => "is within the margin of",
     };
-    Some(format!("the steady cost of `{variant}` {than} that of `{base}`"))
+    let what = if judgement.quantity == Quantity::Wifi { "loss of Wi-Fi" } else { "cost" };
+    Some(format!("the steady {what} of `{variant}` {than} that of `{base}`"))
 }
 
 /// That the subject is cheap only because others pay.
@@ -229,28 +287,59 @@ fn effect(judgement: &Judgement) -> String {
         Basis::Total => "total ",
         Basis::Mean(_) => "",
     };
-    let whose = |which: &str| match judgement.part {
-        Part::Sum => format!("{which}CPU of subject, load and others together"),
-        _ => format!("{}'s {which}CPU", judgement.subject),
+    let subject = &judgement.subject;
+    let whose = |which: &str| match (judgement.quantity, judgement.part) {
+        (Quantity::Cpu, Part::Sum) => format!("{which}CPU of subject, load and others together"),
+        (Quantity::Cpu, _) => format!("{subject}'s {which}CPU"),
+        (Quantity::Time, _) => format!("{subject}'s {which}time"),
+        (Quantity::Wifi, _) => format!("{which}Wi-Fi"),
     };
     let steady = judgement.split.as_ref().map(|split| split.steady);
     let steady = steady.filter(|one| judgement.basis == Basis::Total && one.differs_from_zero());
+    let higher = |difference: &Estimate| higher(judgement.quantity, difference);
     let steady = steady
         .map(|one| format!("{} is {}, and with rare events ", whose("steady "), higher(&one)));
     let mut text =
         format!("{}{} is {}", steady.unwrap_or_default(), whose(which), higher(&absolute));
     if let Some(relative) = &judgement.relative {
-        text.push_str(&format!(", {}{}", plus(relative), Unit::PER_CENT.with_interval(relative)));
+        let relative = oriented(judgement.quantity, relative);
+        text.push_str(&format!(", {}{}", plus(&relative), Unit::PER_CENT.with_interval(&relative)));
     }
     text
 }
 
+/// `variant − base` of a difference as the rule has it, which is always of a cost.
+fn oriented(quantity: Quantity, cost: &Estimate) -> Estimate {
+    if quantity == Quantity::Wifi { cost.turned() } else { *cost }
+}
+
 /// `16.9 µs [7.5, 26.4] a second higher`.
-fn higher(difference: &Estimate) -> String {
+fn higher(quantity: Quantity, cost: &Estimate) -> String {
+    let difference = oriented(quantity, cost);
     let is_lower = difference.mean < 0.0;
-    let shown = if is_lower { difference.turned() } else { *difference };
+    let shown = if is_lower { difference.turned() } else { difference };
     let word = if is_lower { "lower" } else { "higher" };
-    format!("{} a second {word}", cpu_unit(shown.mean).with_interval(&shown))
+    format!("{}{} {word}", amount(quantity, &shown), per(quantity))
+}
+
+/// With its unit and interval.
+fn amount(quantity: Quantity, one: &Estimate) -> String {
+    let with_unit = |one: &Estimate, name: &str| {
+        let text = Unit::ONE.with_interval(one);
+        match text.split_once(' ') {
+            Some((mean, bracket)) => format!("{mean} {name} {bracket}"),
+            None => format!("{text} {name}"),
+        }
+    };
+    match quantity {
+        Quantity::Cpu => cpu_unit(one.mean).with_interval(one),
+        Quantity::Time => with_unit(one, "s"),
+        Quantity::Wifi => with_unit(&one.scaled(1e-3), "Mb/s"),
+    }
+}
+
+const fn per(quantity: Quantity) -> &'static str {
+    if matches!(quantity, Quantity::Cpu) { " a second" } else { "" }
 }
 
 fn plus(estimate: &Estimate) -> &'static str {
@@ -286,7 +375,7 @@ fn ground(judgement: &Judgement, evidence: &Evidence) -> String {
 }
 
 /// What a difference's parts are, behind what else it rests on, or why it has none: `; rare events in …`.
-pub(crate) fn parts(judgement: &Judgement) -> String {
+fn parts(judgement: &Judgement) -> String {
     match (&judgement.split, judgement.means_because()) {
         (Some(split), _) => format!("; {}", events(judgement, split)),
         (None, Some(why)) => format!("; means are compared: {why}"),
@@ -300,8 +389,10 @@ fn events(judgement: &Judgement, split: &Split) -> String {
         1.0 => count(split.periods, "second"),
         seconds => format!("{} of {seconds} s", count(split.periods, "period")),
     };
+    let quantity = judgement.quantity;
     let of = |side: &Events, name: &str| {
-        let size = side.mean_us.map(|mean| format!(" of {}", cpu_short(mean)));
+        let size = side.mean_us.filter(|_| quantity == Quantity::Cpu);
+        let size = size.map(|mean| format!(" of {}", cpu_short(mean)));
         format!("{}{} in `{name}`", side.count, size.unwrap_or_default())
     };
     let counted = split.base.count + split.variant.count;
@@ -323,12 +414,16 @@ fn events(judgement: &Judgement, split: &Split) -> String {
         (true, _) => "they differ",
         (false, _) => "no difference shown",
     };
-    let part = |one: &Estimate| format!("{}{}", plus(one), cpu_unit(one.mean).with_interval(one));
+    let part = |one: &Estimate| {
+        let one = oriented(quantity, one);
+        format!("{}{}", plus(&one), amount(quantity, &one))
+    };
     format!(
-        "rare events in {periods} each: {seen}: {differ}, p = {}; they add {}, total {} a second",
+        "rare events in {periods} each: {seen}: {differ}, p = {}; they add {}, total {}{}",
         p_value(split.p),
         part(&split.events),
         part(&split.total),
+        per(quantity)
     )
 }
 
@@ -337,7 +432,7 @@ fn advice(judgement: &Judgement) -> String {
     match judgement.pairs_needed {
         Some(pairs) => format!("; it would probably take {}", count(pairs, "pair")),
         None if judgement.relative.is_none() => {
-            "; the base took no CPU in some pair, so no margin can be taken of it".to_owned()
+            "; the base is 0 in some pair, so no margin can be taken of it".to_owned()
         }
         None => {
             "; no number of pairs is likely to decide an effect so close to the margin".to_owned()

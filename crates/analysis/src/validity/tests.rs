@@ -3,17 +3,13 @@
 use model::{facts::Warmth, name::Sha256Hex, sample::LoadFailure};
 
 use super::*;
-use crate::{analyse, fixture};
+use crate::{analyse, fixture, judge::test_data::recording};
 
 /// The doubts of the fixture after one change to every trial's record.
 fn doubts_after(change: impl Fn(&mut Recording)) -> Vec<Doubt> {
     let run = fixture::run();
     let mut trials = fixture::trials(&run);
-    for trial in &mut trials {
-        if let Outcome::Measured(recording) = &mut trial.outcome {
-            change(recording);
-        }
-    }
+    trials.iter_mut().for_each(|trial| change(recording(trial)));
     analyse(&run, &trials).doubts
 }
 
@@ -77,9 +73,7 @@ fn what_is_amiss_with_another_process_is_said() {
     let run = fixture::stations();
     for (expected, change) in cases {
         let mut trials = fixture::trials(&run);
-        if let Outcome::Measured(recording) = &mut trials[0].outcome {
-            change(recording);
-        }
+        change(recording(&mut trials[0]));
         let said: Vec<_> = analyse(&run, &trials).doubts.iter().map(Doubt::to_string).collect();
         let found = said.iter().find(|said| said.contains(expected));
         let found = found.unwrap_or_else(|| panic!("{expected}: {said:#?}"));
@@ -92,8 +86,7 @@ fn what_a_device_is_weakens_its_figures_and_nobody_elses() {
     let mut run = fixture::run();
     let mut trials = fixture::trials(&run);
     for (trial, place) in trials.iter_mut().zip(0..) {
-        let Outcome::Measured(recording) = &mut trial.outcome else { continue };
-        let facts = &mut recording.facts;
+        let facts = &mut recording(trial).facts;
         (facts.governor, facts.turbo) = (Some("ondemand".to_owned()), Some(true));
         facts.clock = Some("jiffies".to_owned());
         facts.warmth = Some(Warmth { warmest_mc: Some(90_000), is_held_back: place == 3 });
@@ -131,9 +124,9 @@ fn a_boot_into_another_variants_image_is_meant_and_its_programs_may_be_others() 
         let id = &trial.planned.id;
         let of = format!("{}{}", id.variant, id.repetition % 2);
         let sum = u8::try_from(id.variant.as_str().len()).unwrap();
-        let Outcome::Measured(recording) = &mut trial.outcome else { continue };
-        recording.facts.programs[0].sha256 = Sha256Hex::of(&[sum; 32]);
-        recording.facts.boot = Some(of);
+        let facts = &mut recording(trial).facts;
+        facts.programs[0].sha256 = Sha256Hex::of(&[sum; 32]);
+        facts.boot = Some(of);
     }
     let doubts = |run: &model::run::Run, trials: &[Trial]| -> usize {
         let of = |doubt: &&Doubt| {
@@ -143,10 +136,7 @@ fn a_boot_into_another_variants_image_is_meant_and_its_programs_may_be_others() 
         analyse(run, trials).doubts.iter().filter(of).count()
     };
     assert_eq!(doubts(&run, &trials), 0);
-    let last = trials.last_mut().unwrap();
-    if let Outcome::Measured(recording) = &mut last.outcome {
-        recording.facts.programs[0].sha256 = Sha256Hex::of(&[0xee; 32]);
-    }
+    recording(trials.last_mut().unwrap()).facts.programs[0].sha256 = Sha256Hex::of(&[0xee; 32]);
     assert_eq!(doubts(&run, &trials), 1);
 }
 
@@ -158,9 +148,7 @@ fn last(recording: &mut Recording) -> &mut model::sample::Sample {
 fn a_wrong_census_makes_the_trial_invalid() {
     let run = fixture::run();
     let mut trials = fixture::trials(&run);
-    if let Outcome::Measured(recording) = &mut trials[0].outcome {
-        recording.after.interfaces[1].hostapd = Some(0);
-    }
+    recording(&mut trials[0]).after.interfaces[1].hostapd = Some(0);
     let analysis = analyse(&run, &trials);
     assert_eq!(analysis.invalid.len(), 1);
     assert!(analysis.invalid[0].why.contains("hostapd 0"), "{:?}", analysis.invalid);
@@ -171,9 +159,7 @@ fn a_wrong_census_makes_the_trial_invalid() {
 fn another_binary_under_the_same_name_is_seen() {
     let run = fixture::run();
     let mut trials = fixture::trials(&run);
-    if let Outcome::Measured(recording) = &mut trials[9].outcome {
-        recording.facts.programs[0].sha256 = Sha256Hex::of(&[0; 32]);
-    }
+    recording(&mut trials[9]).facts.programs[0].sha256 = Sha256Hex::of(&[0; 32]);
     let id = &trials[9].planned.id;
     let expected = format!("earlier trial in 1 trial ({id}).");
     let found = analyse(&run, &trials).doubts;
@@ -186,11 +172,9 @@ fn variants_may_run_different_programs() {
     let run = fixture::run();
     let mut trials = fixture::trials(&run);
     for trial in trials.iter_mut().filter(|trial| trial.planned.id.variant == "iw-dump") {
-        if let Outcome::Measured(recording) = &mut trial.outcome {
-            let (name, path) = ("iw".to_owned(), "/sbin/iw".to_owned());
-            let sha256 = Sha256Hex::of(&[0x11; 32]);
-            recording.facts.programs.push(model::facts::Program { name, path, sha256 });
-        }
+        let (name, path) = ("iw".to_owned(), "/sbin/iw".to_owned());
+        let sha256 = Sha256Hex::of(&[0x11; 32]);
+        recording(trial).facts.programs.push(model::facts::Program { name, path, sha256 });
     }
     let found = analyse(&run, &trials).doubts;
     let differ = |doubt: &Doubt| doubt.sentence.contains("another hash");

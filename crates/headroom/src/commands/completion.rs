@@ -1,11 +1,10 @@
 //! Completion studies, as the verbs meet them: what the command line changes in one, and how its run is told.
 
 pub(crate) mod compare;
-mod judged;
 
 use std::path::Path;
 
-use analysis::completion::Completion as Analysed;
+use analysis::completion::{Completion as Analysed, Versus};
 use lab::{
     completion::{plan, study},
     run_folder::Recorded,
@@ -18,33 +17,15 @@ use model::{
     limit::Known,
 };
 use report::{Given, Overall, index::Limited};
-use serde::Serialize;
 
-use self::judged::Comparison;
-use super::{
-    check,
-    targets::{self, AtPlaces, Said},
-};
-use crate::{
-    failure::{Failure, Verdict},
-    flags,
-    options::Options,
-};
-
-/// What a run says: all of a study's figures, and where it asks one question its verdict.
-#[derive(Serialize)]
-pub(crate) struct Figures {
-    #[serde(flatten)]
-    completion: Analysed,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    comparison: Option<Comparison>,
-}
+use super::targets::{self, AtPlaces, Said};
+use crate::{failure::Failure, flags};
 
 impl AtPlaces for Completion {
     const STUDY: &'static str = "a completion";
     const HAS: &'static str = "--cell for its loads, --variant for its strategies, --repetitions, --window, --gate, --junit and --markdown";
     const KEEPS_FIGURES: bool = true;
-    type Figures = Figures;
+    type Figures = Analysed;
 
     fn known(study: &Study) -> Known {
         study.known()
@@ -82,7 +63,7 @@ impl AtPlaces for Completion {
         recorded: &Recorded<Self>,
         limits: &flags::Limits,
         near: Option<&Path>,
-    ) -> Result<Figures, Failure> {
+    ) -> Result<Analysed, Failure> {
         let mut run = recorded.run.clone();
         let known = run.study.known();
         if run.versus.is_some() {
@@ -90,52 +71,44 @@ impl AtPlaces for Completion {
         }
         let places = [near, Some(recorded.path.as_path())];
         let baselines = targets::add_limits(&mut run.study.gates, limits, &known, &places)?;
-        let mut completion = analysis::completion::analyse(&run, &recorded.trials, &baselines);
-        let comparison = Comparison::of(recorded);
-        if let Some(comparison) = &comparison {
-            comparison.lead(&mut completion, recorded, limits);
-        }
-        Ok(Figures { completion, comparison })
+        Ok(analysis::completion::analyse(&run, &recorded.trials, &baselines))
     }
 
-    fn headline(figures: &Figures) -> &str {
-        &figures.completion.headline.sentence
+    fn headline(completion: &Analysed) -> &str {
+        &completion.headline.sentence
     }
 
-    fn decided<'a>(figures: &'a Figures, study: &Study) -> Limited<'a> {
-        let Analysed { question, table, targets, counted, .. } = &figures.completion;
+    fn decided<'a>(completion: &'a Analysed, study: &Study) -> Limited<'a> {
+        let Analysed { question, table, targets, counted, .. } = completion;
         Limited { question, targets, counted: *counted, table, known: study.known() }
     }
 
-    fn said(Figures { completion, comparison }: &Figures) -> Said {
+    fn said(completion: &Analysed) -> Said {
         let markdown = report::completion::markdown(completion);
-        match comparison {
-            Some(comparison) => {
-                let lines = comparison.lines(completion);
-                let overall = judged::overall(&lines);
-                let verdicts = check::plain(&lines, &overall);
-                let text = format!("{}\n\n{verdicts}", inert::line(&completion.question));
-                Said { text, lines, overall, markdown }
-            }
-            None => {
-                let (verdict, sentence) = report::completion::overall(completion);
-                let text = inert::lines(&report::completion::summary(completion)).into_owned();
-                let lines = report::targets::lines(&completion.targets);
-                Said { text, lines, overall: Overall { verdict, sentence }, markdown }
-            }
+        let Analysed { question, targets, .. } = completion;
+        if let Some(Versus { place, load, rate, judgement, .. }) = &completion.comparison {
+            let (base, variant) = (&judgement.base, &judgement.variant);
+            let name = format!("{base} to {variant} at {rate}/s of {load}, {place}");
+            return Said { markdown, ..targets::one_question(question, name, judgement, targets) };
+        }
+        let (verdict, sentence) = report::completion::overall(completion);
+        Said {
+            text: inert::lines(&report::completion::summary(completion)).into_owned(),
+            lines: report::targets::lines(targets),
+            overall: Overall { verdict, sentence },
+            markdown,
         }
     }
 
-    fn page(figures: &Figures, run: &Run, given: Given<'_>) -> Result<String, report::Error> {
-        report::completion::page(&figures.completion, run, given)
+    fn page(completion: &Analysed, run: &Run, given: Given<'_>) -> Result<String, report::Error> {
+        report::completion::page(completion, run, given)
     }
 
-    fn sides(
-        options: &Options,
+    fn question(
         file: StudyFile<Study>,
         flags: &flags::Compare,
-    ) -> Result<Verdict, Failure> {
-        compare::compare(options, file, flags)
+    ) -> Result<StudyFile<Study>, Failure> {
+        compare::question(file, flags)
     }
 }
 

@@ -18,15 +18,8 @@ use model::{
 };
 use report::{Given, Overall, index::Limited};
 
-use super::{
-    check,
-    targets::{self, AtPlaces, Said},
-};
-use crate::{
-    failure::{Failure, Verdict},
-    flags,
-    options::Options,
-};
+use super::targets::{self, AtPlaces, Said};
+use crate::{failure::Failure, flags};
 
 impl AtPlaces for Contention {
     const STUDY: &'static str = "a contention";
@@ -90,19 +83,19 @@ impl AtPlaces for Contention {
     }
 
     fn said(analysed: &Analysed) -> Said {
+        let markdown = report::contention::markdown(analysed);
+        let Analysed { question, targets, cells, .. } = analysed;
         if let Some(judged) = &analysed.comparison {
-            let (lines, overall) = compare::said(analysed, judged);
-            let verdicts = check::plain(&lines, &overall);
-            let text = format!("{}\n\n{verdicts}", inert::line(&analysed.question));
-            let markdown = report::contention::markdown(analysed);
-            return Said { text, lines, overall, markdown };
+            let cell = cells.first().map(|cell| cell.name.as_str()).unwrap_or_default();
+            let name = format!("{} to {} of {cell}", judged.base, judged.variant);
+            return Said { markdown, ..targets::one_question(question, name, judged, targets) };
         }
         let (verdict, sentence) = report::contention::overall(analysed);
         Said {
             text: inert::lines(&report::contention::summary(analysed)).into_owned(),
-            lines: report::targets::lines(&analysed.targets),
+            lines: report::targets::lines(targets),
             overall: Overall { verdict, sentence },
-            markdown: report::contention::markdown(analysed),
+            markdown,
         }
     }
 
@@ -110,12 +103,11 @@ impl AtPlaces for Contention {
         report::contention::page(analysed, run, given)
     }
 
-    fn sides(
-        options: &Options,
+    fn question(
         file: StudyFile<Study>,
         flags: &flags::Compare,
-    ) -> Result<Verdict, Failure> {
-        compare::compare(options, file, flags)
+    ) -> Result<StudyFile<Study>, Failure> {
+        compare::question(file, flags)
     }
 }
 

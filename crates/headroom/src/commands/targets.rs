@@ -6,7 +6,13 @@
 
 use std::path::Path;
 
-use analysis::metrics::baseline::{self, Baselines};
+use analysis::{
+    metrics::{
+        Target,
+        baseline::{self, Baselines},
+    },
+    verdicts::Judgement,
+};
 use lab::{
     Lab,
     missing::Needs,
@@ -16,13 +22,15 @@ use lab::{
 };
 use model::{
     experiment::{Experiment, Planned, RunOf, TrialOf},
+    inert,
     limit::{Known, Limits as Gates},
+    verdict::Verdict as Decided,
 };
 use report::{
     Given, Overall, Pending,
     index::{self, Entry, Limited},
     junit::{self, Took},
-    verdict_lines::VerdictLine,
+    verdict_lines::{Kind, VerdictLine},
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -34,14 +42,16 @@ use super::{
     publish::Wanted,
 };
 #[cfg(feature = "mcp")]
-use crate::{answer::Answer, code_files::SymbolFolders};
+use crate::answer::Answer;
 use crate::{
+    code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
     flags::{self, Limits, On, Outputs},
     interrupted, live,
     options::Options,
     output,
+    run_path::{PAGE, RunPath},
 };
 
 /// What differs between kinds whose trials are made at places.
@@ -91,12 +101,9 @@ pub(super) trait AtPlaces: Placed<Study: Serialize> + Default {
         given: Given<'_>,
     ) -> Result<String, report::Error>;
 
-    /// As [`Verbs::compare`].
-    fn sides(
-        options: &Options,
-        file: FileOf<Self>,
-        flags: &flags::Compare,
-    ) -> Result<Verdict, Failure>;
+    /// A study with nothing in it but the question of `headroom compare`, so that the runner of whole studies makes its
+    /// pairs and the analysis of whole studies judges them.
+    fn question(file: FileOf<Self>, flags: &flags::Compare) -> Result<FileOf<Self>, Failure>;
 }
 
 impl<K: AtPlaces> Verbs for K {
@@ -241,7 +248,18 @@ impl<K: AtPlaces> Verbs for K {
         file: FileOf<K>,
         flags: &flags::Compare,
     ) -> Result<Verdict, Failure> {
-        K::sides(options, file, flags)
+        let file = K::question(file, flags)?;
+        if flags.dry_run {
+            return Ok(K::show(options, &file));
+        }
+        let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
+        let symbols = SymbolFolders::of(options, &flags.symbols)?;
+        let recorded =
+            K::carry_out(options, &Site { on: &flags.on, symbols: &symbols }, &file, &path)?;
+        let page = recorded.path.join(PAGE);
+        let wanted =
+            Wanted { outputs: &flags.outputs, open: flags.open, ..Wanted::of(&page, &symbols) };
+        K::publish(options, &recorded, &wanted)
     }
 
     fn entry(
@@ -267,6 +285,35 @@ pub(super) struct Said {
     pub(super) overall: Overall,
     /// For a CI's summary.
     pub(super) markdown: String,
+}
+
+/// What is said of a run of one question: its verdict as one line, and whatever else was asked of it.
+pub(super) fn one_question(
+    question: &str,
+    name: String,
+    judged: &Judgement,
+    targets: &[Target],
+) -> Said {
+    let own = VerdictLine {
+        kind: Kind::Comparison,
+        name,
+        verdict: judged.verdict,
+        counts: true,
+        effect: judged.effect(),
+        sentence: judged.sentence.clone(),
+    };
+    let others = report::targets::lines(targets.get(1..).unwrap_or_default());
+    let lines: Vec<VerdictLine> = [own].into_iter().chain(others).collect();
+    let verdict = Decided::of_all(lines.iter().map(|line| line.verdict));
+    let worst = lines.iter().find(|line| line.verdict == verdict);
+    let sentence = worst.map(|line| {
+        let of_verdict = format!("{verdict}: ");
+        let why = line.sentence.strip_prefix(&of_verdict).unwrap_or(&line.sentence);
+        format!("{}: {why}", line.name)
+    });
+    let overall = Overall { verdict, sentence: sentence.unwrap_or_default() };
+    let text = format!("{}\n\n{}", inert::line(question), check::plain(&lines, &overall));
+    Said { text, lines, overall, markdown: String::new() }
 }
 
 /// A run, analysed.

@@ -11,7 +11,7 @@ use model::random::Random;
 use std::time::Duration;
 
 use model::{
-    completion::{Load, Order, Place, PlannedTrial, Rounds, Strategy, Study, Versus},
+    completion::{Load, Order, Place, PlannedTrial, Rounds, Strategy, Study},
     span::Span,
     study::Mode,
 };
@@ -128,15 +128,6 @@ impl Drawn<'_> {
             Some(_) => {}
         }
         orders
-    }
-}
-
-/// Whether a trial of a comparison is of its base, and not of the side in question. Two trials of one strategy take
-/// turns at being either.
-pub fn is_base(versus: &Versus, trial: &PlannedTrial) -> bool {
-    match versus.variant {
-        Some(_) => trial.order.strategy == Some(versus.base),
-        None => trial.repeats.is_some() == is_turned(trial.block),
     }
 }
 

@@ -137,10 +137,13 @@ pub(super) fn tasks(completion: &Completion) -> Table {
 
 /// Every comparison: a row for each rate of each load at each place, with every strategy but the first.
 pub(super) fn versus(completion: &Completion) -> Table {
-    let mut variants: Vec<Strategy> = completion.versus.iter().map(|one| one.variant).collect();
-    variants.sort_unstable();
-    variants.dedup();
-    let firsts = completion.versus.iter().filter(|one| Some(&one.variant) == variants.first());
+    let is_variant = |strategy: &Strategy| {
+        completion.versus.iter().any(|one| one.judgement.variant == strategy.name())
+    };
+    let variants: Vec<Strategy> = Strategy::ALL.into_iter().filter(is_variant).collect();
+    let first = variants.first().map(|one| one.name());
+    let firsts =
+        completion.versus.iter().filter(|one| Some(one.judgement.variant.as_str()) == first);
     let mut rows = Table::of("", firsts)
         .head("load, rate", "frames/s", |first| format!("{} {}", first.load, first.rate))
         .text("place", "", |first| first.place.clone())
@@ -152,15 +155,16 @@ pub(super) fn versus(completion: &Completion) -> Table {
         let of = |first: &Versus| {
             let is_it = |one: &&Versus| {
                 let ours = (&one.place, &one.load, one.rate);
-                ours == (&first.place, &first.load, first.rate) && one.variant == *variant
+                ours == (&first.place, &first.load, first.rate)
+                    && one.judgement.variant == variant.name()
             };
             completion.versus.iter().find(is_it)
         };
-        let ratio = |first: &Versus| of(first).and_then(|one| one.ratio);
+        let ratio = |first: &Versus| of(first).and_then(Versus::ratio);
         rows = rows.estimate([variant.name(), "×"], Unit::ONE, |first| ratio(first)).text(
             "",
             "",
-            |first| of(first).map_or(ABSENT, |one| one.verdict.name()).to_owned(),
+            |first| of(first).map_or(ABSENT, |one| one.judgement.verdict.name()).to_owned(),
         );
     }
     rows.table()
@@ -169,10 +173,11 @@ pub(super) fn versus(completion: &Completion) -> Table {
 /// Each comparison as steady cost and rare events, which are the total together, or why its means are compared.
 pub(super) fn parts(completion: &Completion) -> Table {
     let part = |one: &Versus, of: fn(&Split) -> &Estimate| {
-        one.split.as_ref().map_or(ABSENT.to_owned(), |split| Unit::MICROS.mean(of(split)))
+        one.judgement.split.as_ref().map_or(ABSENT.to_owned(), |split| Unit::MICROS.mean(of(split)))
     };
     let events = |one: &Versus, of: fn(&Split) -> &Events| {
-        one.split
+        one.judgement
+            .split
             .as_ref()
             .map_or(ABSENT.to_owned(), |split| format!("{} of {}", of(split).count, split.periods))
     };
@@ -180,13 +185,13 @@ pub(super) fn parts(completion: &Completion) -> Table {
     Table::of(title, &completion.versus)
         .head("load, rate", "frames/s", |one| format!("{} {}", one.load, one.rate))
         .text("place", "", |one| one.place.clone())
-        .text("strategy", "", |one| one.variant.name().to_owned())
+        .text("strategy", "", |one| one.judgement.variant.clone())
         .number("steady", "µs/s", move |one| part(one, |split| &split.steady))
         .number("rare events", "µs/s", move |one| part(one, |split| &split.events))
         .number("total", "µs/s", move |one| part(one, |split| &split.total))
         .text("periods with an event", "of the first", move |one| events(one, |split| &split.base))
         .text("", "of the strategy", move |one| events(one, |split| &split.variant))
-        .text("decides", "", |one| match one.basis {
+        .text("decides", "", |one| match one.judgement.basis {
             Basis::Steady => "steady".to_owned(),
             Basis::Total => "total".to_owned(),
             Basis::Mean(why) => format!("means: {}", why.why()),

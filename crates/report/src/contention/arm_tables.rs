@@ -2,9 +2,9 @@
 
 use analysis::{
     Estimate,
-    contention::{Arm, Cell, Guarding, Harm, Split, Versus},
+    contention::{Arm, Cell, Guarding, Harm},
     quantity::{ABSENT, Unit},
-    verdicts::Basis,
+    verdicts::{Basis, Events, Judgement, Split},
 };
 use model::{contention::Role, inert};
 
@@ -118,11 +118,11 @@ pub(super) fn contests(cells: &[&Cell]) -> Table {
 /// Controls against each other as steady difference and rare events, or why means are compared.
 pub(super) fn versus(cells: &[&Cell]) -> Table {
     let rows = cells.iter().flat_map(|cell| cell.versus.iter().map(move |one| (cell, one)));
-    let part = |one: &Versus, of: fn(&Split) -> &Estimate| {
+    let part = |one: &Judgement, of: fn(&Split) -> &Estimate| {
         one.split.as_ref().map_or(ABSENT.to_owned(), |split| Unit::ONE.mean(of(split)))
     };
-    let events = |one: &Versus, of: fn(&Split) -> u32| {
-        let of = |split: &Split| format!("{} of {}", of(split), split.periods);
+    let events = |one: &Judgement, of: fn(&Split) -> &Events| {
+        let of = |split: &Split| format!("{} of {}", of(split).count, split.periods);
         one.split.as_ref().map_or(ABSENT.to_owned(), of)
     };
     Table::of("One control against another: how much more Wi-Fi arrives", rows)
@@ -134,10 +134,10 @@ pub(super) fn versus(cells: &[&Cell]) -> Table {
         .number("rare events", "Mb/s", move |(_, one)| part(one, |split| &split.events))
         .number("total", "Mb/s", move |(_, one)| part(one, |split| &split.total))
         .text("periods with an event", "of the first", move |(_, one)| {
-            events(one, |split| split.base_events)
+            events(one, |split| &split.base)
         })
-        .text("", "of the control", move |(_, one)| events(one, |split| split.variant_events))
-        .text("decides", "", |(_, one)| match (one.basis, one.means_because) {
+        .text("", "of the control", move |(_, one)| events(one, |split| &split.variant))
+        .text("decides", "", |(_, one)| match (one.basis, one.means_because()) {
             (_, Some(why)) => format!("means: {why}"),
             (Basis::Total, _) => "total".to_owned(),
             _ => "steady".to_owned(),

@@ -53,6 +53,8 @@ fn cheaper() -> Judgement {
         base: "found".to_owned(),
         variant: "write-on-change".to_owned(),
         clients: 114,
+        at: "at 114 clients".to_owned(),
+        quantity: analysis::verdicts::Quantity::Cpu,
         subject: "stationd".to_owned(),
         part: Part::Subject,
         expect: Expect::Faster,

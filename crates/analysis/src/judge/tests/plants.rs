@@ -75,13 +75,14 @@ fn compare(random: &mut Random, plant: Plant, expect: Expect, pairs: Pairs) -> J
     let whole = made.iter().map(|pair| (mean(|one| one.0)(pair), mean(|one| one.1)(pair)));
     let judged = PairValues {
         whole: whole.collect(),
-        better: Better::Less,
+        quantity: Quantity::Cpu,
         periods: Ok(InStep { pairs: made, period_s: 1.0 }),
     };
     let question = Question {
         base: "before".to_owned(),
         variant: "after".to_owned(),
         clients: 114,
+        at: "at 114 clients".to_owned(),
         subject: "stationd".to_owned(),
         part: Part::Subject,
         expect,

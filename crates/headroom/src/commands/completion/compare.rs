@@ -1,55 +1,35 @@
 //! `headroom compare` of a completion study: which two strategies, where, alongside which load, and how often.
 //!
 //! What is left of the study is the question alone, so that the runner of whole studies makes its pairs and the
-//! analysis of whole studies judges them. What they came to is [`super::judged`]'s to tell.
+//! analysis of whole studies judges them.
 
 use lab::{completion::study, study_file::StudyFile};
 use model::{
     completion::{Load, Study, Versus},
-    experiment::Completion,
     verdict::{Expect, FEWEST_PAIRS},
 };
 
 use crate::{
-    code_files::SymbolFolders,
-    commands::{
-        kinds::{Site, Verbs},
-        publish::Wanted,
-        targets::{self, A_A_PAIRS},
-    },
-    failure::{Failure, Verdict},
+    commands::targets::{self, A_A_PAIRS},
+    failure::Failure,
     flags::{self, On, Point},
-    options::Options,
-    run_path::{PAGE, RunPath},
 };
 
 /// The rate that the field report's 6.6 % are of: 5 Mb/s of full frames, in frames a second.
 const REPORTED_RATE: u32 = 440;
 
-/// Compares two strategies.
+/// The study with nothing in it but the question.
 ///
 /// # Errors
 ///
-/// [`Failure`] of the words, or of the lab.
-pub(crate) fn compare(
-    options: &Options,
+/// [`Failure::Usage`] for words that mean nothing to it.
+pub(super) fn question(
     file: StudyFile<Study>,
     flags: &flags::Compare,
-) -> Result<Verdict, Failure> {
+) -> Result<StudyFile<Study>, Failure> {
     refuse_others(flags)?;
-    let study = question(&file.study, flags)?;
-    let file = StudyFile { study, ..file };
-    if flags.dry_run {
-        return Ok(Completion::show(options, &file));
-    }
-    let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
-    let symbols = SymbolFolders::of(options, &flags.symbols)?;
-    let site = Site { on: &flags.on, symbols: &symbols };
-    let recorded = Completion::carry_out(options, &site, &file, &path)?;
-    let page = recorded.path.join(PAGE);
-    let wanted =
-        Wanted { outputs: &flags.outputs, open: flags.open, ..Wanted::of(&page, &symbols) };
-    Completion::publish(options, &recorded, &wanted)
+    let study = asked(&file.study, flags)?;
+    Ok(StudyFile { study, ..file })
 }
 
 /// Refuses the words of `headroom compare` that are for studies of clients and subjects.
@@ -71,8 +51,7 @@ fn refuse_others(flags: &flags::Compare) -> Result<(), Failure> {
     targets::refuse(&said, "a completion", has)
 }
 
-/// The study with nothing in it but the question.
-fn question(study: &Study, flags: &flags::Compare) -> Result<Study, Failure> {
+fn asked(study: &Study, flags: &flags::Compare) -> Result<Study, Failure> {
     let versus = versus(study, flags)?;
     let mut study = study.clone();
     let usual = if flags.a_a { A_A_PAIRS } else { study.completion.blocks.max(FEWEST_PAIRS) };
@@ -81,6 +60,7 @@ fn question(study: &Study, flags: &flags::Compare) -> Result<Study, Failure> {
     study.completion.strategies =
         [Some(versus.base), versus.variant].into_iter().flatten().collect();
     study.completion.versus = Some(versus);
+    study.gates = None;
     study.completion.margin = flags.margin.or(study.completion.margin);
     let expect = flags.expect.map(Expect::from).or(study.completion.expect);
     // The same twice is to be shown to be the same, whatever is said.
@@ -180,7 +160,7 @@ mod tests {
             Failure::Usage(message) => message,
             other => panic!("{other:?}"),
         };
-        refuse_others(&flags).and_then(|()| question(&study(), &flags)).map_err(message)
+        refuse_others(&flags).and_then(|()| super::asked(&study(), &flags)).map_err(message)
     }
 
     /// Where, alongside which load, at which rate.

@@ -3,59 +3,35 @@
 //! What is left of the study is the question alone, so that the runner of whole studies makes its pairs and the
 //! analysis of whole studies judges them.
 
-use analysis::contention::{Contention as Analysed, Versus as Judged};
 use lab::{contention::study, study_file::StudyFile};
 use model::{
     contention::{Cell, Study, Versus},
-    experiment::Contention,
     span::Span,
-    verdict::{Expect, FEWEST_PAIRS, Verdict as Decided},
-};
-use report::{
-    Overall, targets as lines,
-    verdict_lines::{Kind, VerdictLine},
+    verdict::{Expect, FEWEST_PAIRS},
 };
 
 use super::NONE;
 use crate::{
-    code_files::SymbolFolders,
-    commands::{
-        kinds::{Site, Verbs},
-        publish::Wanted,
-        targets,
-    },
-    failure::{Failure, Verdict},
+    commands::targets,
+    failure::Failure,
     flags::{self, On, Point},
-    options::Options,
-    run_path::{PAGE, RunPath},
 };
 
 /// A window is compared second by second where it has a few of them.
 const SHORTEST: Span = Span::from_secs(6);
 
-/// Compares two controls.
+/// The study with nothing in it but the question.
 ///
 /// # Errors
 ///
-/// [`Failure`] of the words, or of the lab.
-pub(super) fn compare(
-    options: &Options,
+/// [`Failure::Usage`] for words that mean nothing to it.
+pub(super) fn question(
     file: StudyFile<Study>,
     flags: &flags::Compare,
-) -> Result<Verdict, Failure> {
+) -> Result<StudyFile<Study>, Failure> {
     refuse_others(flags)?;
-    let study = question(&file.study, flags)?;
-    let file = StudyFile { study, is_cut: true, ..file };
-    if flags.dry_run {
-        return Ok(Contention::show(options, &file));
-    }
-    let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
-    let symbols = SymbolFolders::of(options, &flags.symbols)?;
-    let site = Site { on: &flags.on, symbols: &symbols };
-    let recorded = Contention::carry_out(options, &site, &file, &path)?;
-    let page = recorded.path.join(PAGE);
-    let wanted = Wanted { outputs: &flags.outputs, ..Wanted::of(&page, &symbols) };
-    Contention::publish(options, &recorded, &wanted)
+    let study = asked(&file.study, flags)?;
+    Ok(StudyFile { study, is_cut: true, ..file })
 }
 
 /// Refuses the words of `headroom compare` that are for other studies.
@@ -78,8 +54,7 @@ fn refuse_others(flags: &flags::Compare) -> Result<(), Failure> {
     targets::refuse(&said, "a contention", has)
 }
 
-/// The study with nothing in it but the question.
-fn question(study: &Study, flags: &flags::Compare) -> Result<Study, Failure> {
+fn asked(study: &Study, flags: &flags::Compare) -> Result<Study, Failure> {
     let controls = study.controls.iter().map(|control| control.name.as_str());
     let known = || controls.clone().chain([NONE]);
     let variant = flags.variant.clone().unwrap_or_default();
@@ -131,25 +106,6 @@ fn cell(study: &Study, point: &Point, sides: &[String; 2]) -> Result<Cell, Failu
     Ok(cell)
 }
 
-/// What a run of one question came to, as one line and whatever else was asked of it.
-pub(super) fn said(analysed: &Analysed, judged: &Judged) -> (Vec<VerdictLine>, Overall) {
-    let cell = analysed.cells.first().map(|cell| cell.name.as_str()).unwrap_or_default();
-    let own = VerdictLine {
-        kind: Kind::Comparison,
-        name: format!("{} to {} of {cell}", judged.base, judged.variant),
-        verdict: judged.verdict,
-        counts: true,
-        effect: analysed.targets.first().map(|target| target.found.clone()),
-        sentence: judged.sentence.clone(),
-    };
-    let others = lines::lines(analysed.targets.get(1..).unwrap_or_default());
-    let all: Vec<VerdictLine> = [own].into_iter().chain(others).collect();
-    let verdict = Decided::of_all(all.iter().map(|line| line.verdict));
-    let worst = all.iter().find(|line| line.verdict == verdict);
-    let sentence = worst.map(|line| format!("{}: {}", line.name, line.sentence));
-    (all, Overall { verdict, sentence: sentence.unwrap_or_default() })
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -175,7 +131,7 @@ mod tests {
             Failure::Usage(message) => message,
             other => panic!("{other:?}"),
         };
-        refuse_others(&flags).and_then(|()| question(&study, &flags)).map_err(message)
+        refuse_others(&flags).and_then(|()| super::asked(&study, &flags)).map_err(message)
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn compared(variant: Option<Strategy>) -> Study {
     let base = Strategy::Event;
     study.completion.blocks = 4;
     study.completion.strategies = [Some(base), variant].into_iter().flatten().collect();
-    study.completion.versus = Some(Versus { base, variant });
+    study.completion.versus = Some(model::completion::Versus { base, variant });
     study.places.truncate(1);
     study.loads.remove(0);
     study
@@ -150,7 +150,7 @@ fn the_same_strategy_twice_takes_turns_at_being_the_base() {
     assert_eq!(plan.len(), 8);
     let versus = study.completion.versus.unwrap();
     let side = |one: &PlannedTrial| {
-        if is_base(&versus, one) { 'a' } else { 'b' }
+        if versus.is_base(one) { 'a' } else { 'b' }
     };
     assert_eq!(plan.iter().map(side).collect::<String>(), "abbabaab");
     assert!(plan.chunks(2).all(|pair| pair[0].order == pair[1].order));
