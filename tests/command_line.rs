@@ -86,12 +86,33 @@ fn a_comparison_is_planned_as_a_run_is_and_nothing_is_done() {
 }
 
 #[test]
-fn what_every_verb_takes_stands_apart_in_its_help() {
+fn what_every_verb_takes_is_explained_once() {
     let place = Place::without_guests();
-    let help = place.headroom(["compare", "--help"]).run().stdout;
-    let (own, lab) = help.split_once("Virtual access point:").unwrap();
-    for flag in ["--cache", "--device", "--mirror", "--package", "--patience", "--jobs"] {
-        assert!(lab.contains(flag) && !own.contains(&format!("{flag} <")), "{flag}: {help}");
+    let all = place.headroom(["--help"]).run().stdout;
+    let (_, lab) = all.split_once("Virtual access point:").unwrap();
+    for verb in [&["compare", "--help"][..], &["improve", "try", "-h"]] {
+        let own = place
+            .headroom(verb.iter().copied())
+            .run()
+            .code(0)
+            .prints("headroom --help")
+            .stdout
+            .clone();
+        for flag in ["--cache", "--device", "--mirror", "--package", "--patience", "--jobs"] {
+            assert!(lab.contains(flag) && !own.contains(flag), "{flag}: {own}");
+        }
+    }
+}
+
+#[test]
+fn a_manual_page_has_examples_exit_status_and_environment() {
+    let place = Place::without_guests();
+    place.headroom(["manual", "man"]).run().code(0);
+    let page = std::fs::read_to_string(place.path("man/headroom-run.1")).unwrap();
+    for part in
+        [".SH EXAMPLES", "headroom run client\\-scale\n", ".SH \"EXIT STATUS\"", "HEADROOM_CACHE"]
+    {
+        assert!(page.contains(part), "{part}: {page}");
     }
 }
 

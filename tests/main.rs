@@ -67,7 +67,6 @@ mod station_stats;
 mod stationd_check;
 mod stationd_cost;
 mod stationd_own_user;
-mod stationd_prometheus;
 mod stationd_sessions;
 mod stationd_values;
 mod stationd_weather;

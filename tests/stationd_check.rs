@@ -23,8 +23,6 @@ busybox start-stop-daemon -S -q -p /nonexistent -c nobody:nogroup -x "$(command 
 kill -9 $broker; wait $broker || :
 rm /tmp/ubus.sock
 part absent; check --set interfaces=wlan0,wlan9 --set hostapd=/run/nowhere
-kill $daemon; wait $daemon
-part field; broker; check --set ubus-names=field
 "#;
 
 /// The lines of a part about something, without what it is about.
@@ -50,7 +48,7 @@ fn each_thing_has_its_line_and_nothing_is_left() {
         "works    hostapd       /run/hostapd/wlan2 answers",
         "works    socket        /run/stationd.sock is free",
         "works    metrics       127.0.0.1:9810 is free",
-        "works    ubus          the broker at /tmp/ubus.sock takes our objects; all names are free",
+        "works    ubus          a broker is at /tmp/ubus.sock",
         "works    seccomp       the kernel takes the filter",
     ] {
         has(&parts, "alone", words);
@@ -64,18 +62,12 @@ fn each_thing_has_its_line_and_nothing_is_left() {
         &format!("/run/stationd.sock is in use by a running stationd (process {pid})"),
     );
     has(&parts, "running", "127.0.0.1:9810 is in use by a running stationd");
-    has(&parts, "running", "the running stationd has stationd, stationd.iwinfo, stationd.usteer, ");
     assert_eq!(parts.result("json")[0].as_array().unwrap().len(), 2, "it serves on");
     somebody_who_may_do_little(&parts);
     has(&parts, "absent", "code 0");
     has(&parts, "absent", "absent   access point  wlan9 is no interface in AP mode at present");
     has(&parts, "absent", "absent   hostapd       /run/nowhere is not there");
     has(&parts, "absent", "absent   ubus          no broker is at /tmp/ubus.sock");
-    has(
-        &parts,
-        "field",
-        "works    ubus          the broker at /tmp/ubus.sock takes objects from root; all names are free",
-    );
     assert_eq!(place.left(), []);
 }
 
@@ -85,7 +77,6 @@ fn somebody_who_may_do_little(parts: &Parts) {
     for words in [
         "MISSING  hostapd       /run/hostapd/wlan0 may not be asked by this user",
         "MISSING  socket        /run/other.sock cannot be made: /run cannot be written to",
-        "MISSING  ubus          the broker at /tmp/ubus.sock takes no objects from this user",
     ] {
         has(parts, "somebody", words);
     }

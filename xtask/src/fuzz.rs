@@ -44,9 +44,8 @@ pub(crate) fn run(root: &Path, target: &str, seconds: &str) -> Result<bool> {
 }
 
 fn build(folder: &Path) -> Result<()> {
-    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let status = crate::cargo(folder)
         .args(["build", "--locked", "--release", "--target", TARGET])
-        .current_dir(folder)
         .env("RUSTFLAGS", FLAGS)
         .env("CARGO_TARGET_DIR", folder.join("target"))
         .status()

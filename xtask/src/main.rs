@@ -5,17 +5,20 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer reads this")]
 
-mod check;
 mod dist;
-mod fault;
 mod fuzz;
-mod lexer;
 mod rules;
 mod workspace;
 
-use std::{env, path::PathBuf, process::ExitCode};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
 
-use anyhow::Context;
+use anyhow::{Context, Result};
+
+use self::workspace::Workspace;
 
 const HELP: &str = "\
 cargo xtask COMMAND
@@ -34,38 +37,35 @@ Commands:
 
 Exit codes: 0 in order, 1 not in order, 2 no such command.";
 
+/// Tools of the toolchain that check: the verb, its arguments, and Debian's package.
+const FORMAT: (&str, &[&str], &str) = ("fmt", &["--all", "--", "--check"], "rustfmt-web");
+const LINTS: (&str, &[&str], &str) = (
+    "clippy",
+    &["--locked", "--workspace", "--all-targets", "--", "-D", "warnings"],
+    "rust-web-clippy",
+);
+
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words.as_slice() {
+    let outcome = match words.as_slice() {
         [] | ["help" | "-h" | "--help"] => {
             println!("{HELP}");
-            ExitCode::SUCCESS
+            Ok(true)
         }
-        ["check"] => exit_code(check::everything(&root())),
-        ["sensitivity", words @ ..] => exit_code(package("sensitivity", words)),
-        ["site"] => exit_code(package("site", &[])),
-        ["dist", words @ ..] => exit_code(dist::run(&root(), words)),
-        ["fuzz", target, seconds] => exit_code(fuzz::run(&root(), target, seconds)),
-        ["check", "--but-lints"] => exit_code(check::all_but_lints(&root())),
-        ["check", "--rules"] => exit_code(check::rules(&root())),
+        ["check"] => check(&[FORMAT, LINTS]),
+        // `make test` has the lints of its build.
+        ["check", "--but-lints"] => check(&[FORMAT]),
+        ["check", "--rules"] => check_rules(),
+        ["sensitivity", words @ ..] => package("sensitivity", words),
+        ["site"] => package("site", &[]),
+        ["dist", words @ ..] => dist::run(&root(), words),
+        ["fuzz", target, seconds] => fuzz::run(&root(), target, seconds),
         _ => {
             eprintln!("xtask: no command `{}`; `cargo xtask help` lists them", words.join(" "));
-            ExitCode::from(2)
+            return ExitCode::from(2);
         }
-    }
-}
-
-/// A program of its own, because of all that it is made of: the check is built before anything else.
-fn package(name: &str, words: &[&str]) -> anyhow::Result<bool> {
-    // A run is named as it is seen from here.
-    let mut cargo = check::cargo(&env::current_dir().context("cannot find the current folder")?);
-    cargo.args(["run", "--quiet", "--locked", "--package", name, "--"]).args(words);
-    Ok(cargo.status().context("cannot run cargo")?.success())
-}
-
-/// One line for a failure, and the exit code.
-fn exit_code(outcome: anyhow::Result<bool>) -> ExitCode {
+    };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -74,6 +74,55 @@ fn exit_code(outcome: anyhow::Result<bool>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Our rules, these tools, the documentation; whether all is in order. All of it runs even where the first part fails,
+/// so that one call reports everything.
+fn check(tools: &[(&str, &[&str], &str)]) -> Result<bool> {
+    let mut fine = check_rules()?;
+    for (verb, arguments, package) in tools {
+        let mut cargo = cargo(&root());
+        let there = cargo.args([verb, "--version"]).output();
+        if !there.with_context(|| format!("cannot run cargo {verb}"))?.status.success() {
+            println!(
+                "check: cargo {verb} skipped: this toolchain has none (rustup component add, or \
+                 Debian's package {package})"
+            );
+            continue;
+        }
+        println!("check: cargo {verb}");
+        let status = self::cargo(&root()).arg(verb).args(*arguments).status();
+        fine &= status.with_context(|| format!("cannot run cargo {verb}"))?.success();
+    }
+    println!("check: the documentation");
+    Ok(fine & package("site", &[])?)
+}
+
+/// Our rules alone; whether all are kept.
+fn check_rules() -> Result<bool> {
+    let faults = rules::faults(&Workspace::read(&root())?);
+    faults.iter().for_each(|fault| println!("{fault}"));
+    match faults.len() {
+        0 => println!("check: the rules are kept"),
+        1 => println!("check: 1 fault"),
+        many => println!("check: {many} faults"),
+    }
+    Ok(faults.is_empty())
+}
+
+/// A program of its own, because of all that it is made of: the check is built before anything else.
+fn package(name: &str, words: &[&str]) -> Result<bool> {
+    // A run is named as it is seen from here.
+    let mut cargo = cargo(&env::current_dir().context("cannot find the current folder")?);
+    cargo.args(["run", "--quiet", "--locked", "--package", name, "--"]).args(words);
+    Ok(cargo.status().context("cannot run cargo")?.success())
+}
+
+/// The cargo that runs us.
+fn cargo(folder: &Path) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(folder);
+    command
 }
 
 /// The repository: cargo says where this crate is, and it lies one folder below.

@@ -11,22 +11,19 @@ use std::{
 use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, PackageId};
 
-use crate::lexer;
-
 /// Folders that are generated.
 const MADE: [&str; 5] = [".git", "fuzz/artifacts", "fuzz/target", "runs", "target"];
 
-/// Everything that the rules look at.
+/// Everything that the rules look at; paths are from the root, with slashes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workspace {
-    /// Our crates.
     pub(crate) packages: Vec<Package>,
-    /// Every file, from the root, with slashes.
+    /// Every file.
     pub(crate) files: Vec<String>,
     /// The Rust ones.
     pub(crate) sources: Vec<Source>,
-    /// The studies that ship: path and text.
-    pub(crate) studies: Vec<(String, String)>,
+    /// The studies that ship.
+    pub(crate) studies: Vec<Source>,
     /// The root's `Cargo.toml`.
     pub(crate) manifest: String,
     /// External dependencies of the workspace table.
@@ -37,30 +34,17 @@ pub(crate) struct Workspace {
     pub(crate) reasons: String,
 }
 
-/// A Rust file of the repository.
+/// A file that was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    /// From the repository's root, with slashes.
     pub(crate) path: String,
     pub(crate) text: String,
-    /// Without comments, strings and characters; lines keep their places.
-    pub(crate) code: String,
-}
-
-impl Source {
-    /// The file at this path with this text.
-    pub(crate) fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
-        let text = text.into();
-        Self { path: path.into(), code: lexer::code(&text), text }
-    }
 }
 
 /// One of our crates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Package {
-    /// Its name.
     pub(crate) name: String,
-    /// Its folder, from the root, with slashes.
     pub(crate) folder: String,
     /// Its `Cargo.toml`.
     pub(crate) manifest: String,
@@ -71,9 +55,8 @@ pub(crate) struct Package {
 }
 
 /// A dependency as a manifest has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Dependency {
-    /// The name in the manifest.
     pub(crate) name: String,
     /// Whether it is for tests only.
     pub(crate) dev: bool,
@@ -83,10 +66,6 @@ pub(crate) struct Dependency {
 
 impl Workspace {
     /// Reads the repository.
-    ///
-    /// # Errors
-    ///
-    /// Where cargo or a file cannot be read.
     pub(crate) fn read(root: &Path) -> Result<Self> {
         let metadata = MetadataCommand::new()
             .manifest_path(root.join("Cargo.toml"))
@@ -95,36 +74,23 @@ impl Workspace {
         let manifest = read(root, "Cargo.toml")?;
         let mut files = Vec::new();
         list(root, "", &mut files)?;
-        let rust = files.iter().filter(|path| path.ends_with(".rs"));
-        let sources = rust.map(|path| Ok(Source::new(path, read(root, path)?)));
-        let studies =
-            files.iter().filter(|path| path.starts_with("studies/") && path.ends_with(".toml"));
-        let studies = studies.map(|path| Ok((path.clone(), read(root, path)?)));
+        let all = |below: &str, extension: &str| {
+            let of = |path: &&String| path.starts_with(below) && path.ends_with(extension);
+            let files = files.iter().filter(of);
+            let read = |path: &String| Ok(Source { path: path.clone(), text: read(root, path)? });
+            files.map(read).collect::<Result<Vec<_>>>()
+        };
         Ok(Self {
-            studies: studies.collect::<Result<_>>()?,
+            sources: all("", ".rs")?,
+            studies: all("studies/", ".toml")?,
             budget: read(root, "xtask/budget.toml")?,
             packages: packages(root, &metadata)?,
-            sources: sources.collect::<Result<_>>()?,
             table: table(&manifest)?,
             reasons: read(root, "docs/design/dependencies.md").unwrap_or_default(),
             files,
             manifest,
         })
     }
-}
-
-impl Package {
-    /// The path of its manifest.
-    pub(crate) fn manifest_path(&self) -> String {
-        format!("{}/Cargo.toml", self.folder)
-    }
-}
-
-/// The line of a key in a manifest, from 1; the first line where it is not written so.
-pub(crate) fn line_of_key(manifest: &str, key: &str) -> usize {
-    let is_key =
-        |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with([' ', '=', '.']));
-    manifest.lines().position(is_key).map_or(1, |at| at + 1)
 }
 
 fn read(root: &Path, path: &str) -> Result<String> {
@@ -161,10 +127,9 @@ fn table(manifest: &str) -> Result<BTreeSet<String>> {
 }
 
 fn packages(root: &Path, metadata: &Metadata) -> Result<Vec<Package>> {
-    let normal = normal_edges(metadata);
-    let members = metadata.workspace_packages();
+    let edges = normal_edges(metadata);
+    let members = metadata.workspace_packages().into_iter();
     members
-        .into_iter()
         .map(|package| {
             let folder = package.manifest_path.parent().context("a manifest without a folder")?;
             let folder = folder.strip_prefix(metadata.workspace_root.as_path())?.as_str();
@@ -173,21 +138,24 @@ fn packages(root: &Path, metadata: &Metadata) -> Result<Vec<Package>> {
                 dev: dependency.kind == DependencyKind::Development,
                 ours: dependency.path.is_some(),
             });
+            let (mut seen, mut todo) = (BTreeSet::new(), vec![&package.id]);
+            while let Some(id) = todo.pop() {
+                let next = edges.get(id).into_iter().flatten().copied();
+                todo.extend(next.filter(|id| seen.insert(*id)));
+            }
             Ok(Package {
                 name: package.name.to_string(),
                 folder: folder.to_owned(),
                 manifest: read(root, &format!("{folder}/Cargo.toml"))?,
                 dependencies: dependencies.collect(),
-                made_of: reach(&normal, &package.id, metadata),
+                made_of: seen.into_iter().map(|id| metadata[id].name.to_string()).collect(),
             })
         })
         .collect()
 }
 
-type Edges<'a> = BTreeMap<&'a PackageId, Vec<&'a PackageId>>;
-
-/// Who is linked into whom: dependencies for building and for tests are left out.
-fn normal_edges(metadata: &Metadata) -> Edges<'_> {
+/// Which crate is linked into which: dependencies for building and for tests are left out.
+fn normal_edges(metadata: &Metadata) -> BTreeMap<&PackageId, Vec<&PackageId>> {
     let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
     nodes
         .map(|node| {
@@ -197,16 +165,6 @@ fn normal_edges(metadata: &Metadata) -> Edges<'_> {
             (&node.id, normal.map(|dependency| &dependency.pkg).collect())
         })
         .collect()
-}
-
-/// Names of all crates that are reached from one, itself left out.
-fn reach(edges: &Edges<'_>, from: &PackageId, metadata: &Metadata) -> BTreeSet<String> {
-    let (mut seen, mut todo) = (BTreeSet::new(), vec![from]);
-    while let Some(id) = todo.pop() {
-        let next = edges.get(id).into_iter().flatten().copied();
-        todo.extend(next.filter(|id| seen.insert(*id)));
-    }
-    seen.into_iter().map(|id| metadata[id].name.to_string()).collect()
 }
 
 #[cfg(test)]
@@ -219,13 +177,5 @@ mod tests {
                         clap = { version = \"4\" }\nserde = \"1\"\n";
         let table = table(manifest).unwrap();
         assert_eq!(table.into_iter().collect::<Vec<_>>(), ["clap", "serde"]);
-    }
-
-    #[test]
-    fn a_key_is_found_in_each_way_of_writing_it() {
-        let manifest = "[dependencies]\nclap_complete = \"1\"\nclap.workspace = true\nlab = {}\n";
-        assert_eq!(line_of_key(manifest, "clap"), 3);
-        assert_eq!(line_of_key(manifest, "lab"), 4);
-        assert_eq!(line_of_key(manifest, "serde"), 1);
     }
 }

@@ -95,8 +95,7 @@ fn nothing_valid(analysis: &Analysis) -> String {
 }
 
 fn standing(analysis: &Analysis) -> String {
-    let doubts =
-        analysis.doubts.iter().filter(|doubt| doubt.level() == Level::Doubt).count() as u32;
+    let doubts = analysis.doubts.iter().filter(|doubt| doubt.level == Level::Doubt).count() as u32;
     let doubts = if doubts == 0 { "no doubts".to_owned() } else { count(doubts, "doubt") };
     let are = if analysis.planned == 1 { "is" } else { "are" };
     let valid =

@@ -15,7 +15,7 @@ use model::{
 };
 
 use crate::{
-    doubt::{Affected, Doubt},
+    doubt::{self, Doubt},
     measured::Measured,
     profiles::{Census, CensusGroup, CountFigures, OwnCounter},
     stats::Estimate,
@@ -181,11 +181,16 @@ pub(crate) fn doubts(measured: &Measured) -> Vec<Doubt> {
     let seen = || cells.iter().flat_map(|(_, _, seen)| seen);
     let probes = seen().flat_map(|seen| &seen.counts.probes).filter(|one| is_partial(one));
     let names: BTreeSet<String> = probes.map(|counted| counted.name.clone()).collect();
-    let affected = |name: &str| {
-        let is = |seen: &&Seen| seen.counted(name).is_some_and(is_partial);
-        Affected(seen().filter(is).map(|seen| seen.trial.planned.id.clone()).collect())
+    let doubt = |name: String| {
+        let is = |seen: &&Seen| seen.counted(&name).is_some_and(is_partial);
+        let trials: Vec<_> = seen().filter(is).map(|seen| seen.trial.planned.id.clone()).collect();
+        let doubt = Doubt::new(
+            format!("Not every call of `{name}` was counted in {}.", doubt::named(&trials)),
+            "Its count is a lower bound: probe fewer functions, or restart the subject before.",
+        );
+        doubt.of_trials(&trials).of_instruments()
     };
-    names.into_iter().map(|name| Doubt::IncompleteCount { trials: affected(&name), name }).collect()
+    names.into_iter().map(doubt).collect()
 }
 
 /// The subject's own counters that rose, by variant and clients.

@@ -49,7 +49,6 @@ mod lab;
 mod ledger;
 mod measured;
 pub mod metrics;
-pub mod ordered;
 pub mod paired;
 mod pausing;
 pub mod power;
@@ -82,7 +81,7 @@ pub use crate::{
     counters::Source,
     cures::Cures,
     curve::{Curve, Full, Point, Segment, Slope},
-    doubt::{Affected, Doubt, Level},
+    doubt::{Doubt, Level},
     figures::{
         Cpu, InvalidTrial, IoFigures, MemoryFigures, NANOSECONDS_PER_INSTRUCTION, OtherFigures,
         Part, Ran, Readings, RoundFigures, Step, ThreadFigures, TrialFigures,

@@ -77,7 +77,7 @@ pub fn with_profiles(analysis: &mut Analysis, run: &Run, trials: &[Trial], cells
     let mut doubts: Vec<Doubt> =
         found.flat_map(|(profile, cell)| doubts::of(profile, &cell.seen)).collect();
     analysis.doubts.append(&mut doubts);
-    analysis.doubts.sort_by_key(Doubt::level);
+    analysis.doubts.sort_by_key(|doubt| doubt.level);
     analysis.answer = answer::of(run, analysis);
     analysis.headline = headline::of(run, analysis);
 }

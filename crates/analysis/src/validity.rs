@@ -1,12 +1,13 @@
 //! Finds what weakens a run's answer.
 //!
-//! Goes once over the trials and once over cells and curves; the words are in [`crate::doubt`]. The
-//! limits are constants with their reason.
+//! Goes once over the trials and once over cells and curves. The limits are constants with their reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     facts::{Facts, Program},
+    inert,
+    sample::LoadFailure,
     study::{Mode, Perturb, Target},
     trial::{Outcome, Recording, Trial, TrialId},
 };
@@ -17,9 +18,10 @@ use crate::{
     census,
     counters::Source,
     curve::{Curve, Full},
-    doubt::{Affected, Doubt},
+    doubt::{Doubt, named},
     figures::{OtherFigures, Part, Ran, TrialFigures},
     measured::Measured,
+    quantity::{Unit, count, percent},
     stats::Estimate,
 };
 
@@ -46,20 +48,24 @@ const POOR_CLOCKS: [&str; 6] = ["jiffies", "refined-jiffies", "pit", "hpet", "ac
 /// Beyond twice the largest measured count a line is an extrapolation worth a sentence.
 const EXTRAPOLATION: f64 = 2.0;
 
+/// The advice on a series with gaps.
+const GAPS: &str = "Rates use the samples' own clock and stay right; the series has gaps. The host may be overloaded \
+                    in real-time mode.";
+/// Letters that are shown of a command of the load, and of how it ended.
+const SHOWN: usize = 200;
+
 /// Everything that weakens the run's answer: what happened first, what frames it after.
 pub(crate) fn doubts(measured: &Measured, cells: &[Cell], curves: &[Curve]) -> Vec<Doubt> {
     let mut doubts = run_doubts(measured, cells);
     doubts.extend(trial_doubts(measured));
-    // What is read around rounds that are checked is read in the agent's group, and the study asks for it.
-    let reads = measured.run.study.witness.is_some();
-    let is_expected = |doubt: &Doubt| reads && matches!(doubt, Doubt::CostlyAgent { .. });
-    doubts.extend(cells.iter().flat_map(cell_doubts).filter(|doubt| !is_expected(doubt)));
+    doubts.extend(cells.iter().filter_map(|cell| costly_agent(measured, cell)));
+    doubts.extend(cells.iter().filter_map(growing_memory));
     doubts.extend(measured.variants().iter().flat_map(|variant| falls(measured, &variant.name)));
     doubts.extend(curves.iter().filter_map(curved));
     doubts.extend(extrapolated(curves));
     doubts.extend(calls::doubts(measured));
     doubts.extend(frame(measured));
-    doubts.sort_by_key(Doubt::level);
+    doubts.sort_by_key(|doubt| doubt.level);
     doubts
 }
 
@@ -69,15 +75,32 @@ fn run_doubts(measured: &Measured, cells: &[Cell]) -> Vec<Doubt> {
     let planned = measured.plan().count() as u32;
     let mut doubts = Vec::new();
     if invalid > 0 {
-        let reasons: BTreeSet<_> = measured.invalid.iter().map(|trial| trial.why.clone()).collect();
-        doubts.push(Doubt::InvalidTrials { invalid, done, reasons: reasons.into_iter().collect() });
+        let reasons: BTreeSet<&str> = measured.invalid.iter().map(|trial| &*trial.why).collect();
+        let reasons: Vec<_> = reasons.into_iter().collect();
+        let were = if invalid == 1 { "was" } else { "were" };
+        let (trials, reasons) = (count(done, "trial"), reasons.join("; "));
+        doubts.push(Doubt::new(
+            format!("{invalid} of {trials} {were} invalid: {reasons}."),
+            "Excluded from results. Fix the cause and re-run.",
+        ));
     }
     if done < planned {
-        doubts.push(Doubt::Unfinished { done, planned });
+        doubts.push(Doubt::new(
+            format!(
+                "The run is not complete: {done} of {} are done.",
+                count(planned, "planned trial")
+            ),
+            "`headroom run --resume` does the rest; where the study or a program is at fault, start a new run.",
+        ));
     }
     let thinnest = cells.iter().filter(|cell| cell.valid > 0).min_by_key(|cell| cell.valid);
     if let Some(cell) = thinnest.filter(|cell| cell.valid < FEWEST_REPETITIONS) {
-        doubts.push(Doubt::FewRepetitions { fewest: cell.valid, cell: name(cell) });
+        let valid = count(cell.valid, "valid repetition");
+        let few = Doubt::new(
+            format!("{} rests on {valid}.", name(cell)),
+            "Set `repetitions` to 6 or more: with fewer, intervals are wide and no sign test can reach 5 %.",
+        );
+        doubts.push(few.of_variant(&cell.variant));
     }
     doubts
 }
@@ -105,22 +128,38 @@ fn trial_doubts(measured: &Measured) -> Vec<Doubt> {
         .collect();
     let images = measured.run.study.names_images();
     let known = first_hashes(&seen, images);
-    let differ = affected(&seen, |seen| {
+    let differ = |seen: &Seen| {
         let is_other = |one: &Program| *one.sha256 != *known[&(side(seen, images), &*one.path)];
         seen.recording.facts.programs.iter().any(is_other)
-    })
-    .map(|trials| Doubt::ProgramsDiffer { trials });
-    let census = affected(&seen, |seen| census::one_sided(seen.recording))
-        .map(|trials| Doubt::OneSidedCensus { trials });
-    differ
-        .into_iter()
-        .chain(census)
-        .chain(round_doubts(&seen))
-        .chain(sample_doubts(&seen))
-        .chain(counter_doubts(&seen))
-        .chain(other_doubts(&seen))
-        .chain(device_doubts(measured, &seen))
-        .collect()
+    };
+    let differ = doubt(
+        &seen,
+        differ,
+        "Programs of the same path have another hash than in an earlier trial in TRIALS.",
+        "These figures are not of one thing: measure again with one image.",
+    );
+    let census = doubt(
+        &seen,
+        |seen| census::one_sided(seen.recording),
+        "Either the kernel or hostapd did not count the clients in TRIALS.",
+        "Let hostapd answer on its control socket, so that both sides count.",
+    );
+    let doubts = differ.into_iter().chain(census).chain(round_doubts(&seen));
+    let doubts = doubts.chain(sample_doubts(&seen)).chain(counter_doubts(&seen));
+    doubts.chain(other_doubts(&seen)).chain(device_doubts(measured, &seen)).collect()
+}
+
+/// The doubt about those trials of which something is so; `TRIALS` in its sentence are their names.
+fn doubt(
+    seen: &[Seen],
+    is_so: impl Fn(&Seen) -> bool,
+    sentence: &str,
+    advice: &str,
+) -> Option<Doubt> {
+    let trials: Vec<TrialId> =
+        seen.iter().filter(|seen| is_so(seen)).map(|seen| seen.figures.id.clone()).collect();
+    let sentence = sentence.replace("TRIALS", &named(&trials));
+    (!trials.is_empty()).then(|| Doubt::new(sentence, advice).of_trials(&trials))
 }
 
 /// What a device was that figures in real time depend on.
@@ -128,29 +167,53 @@ fn device_doubts(measured: &Measured, seen: &[Seen]) -> Vec<Doubt> {
     if measured.run.study.access_point.kind == Target::Vm {
         return Vec::new();
     }
-    let of = |facts: fn(&Facts) -> bool| affected(seen, |seen| facts(&seen.recording.facts));
-    let first = |facts: fn(&Facts) -> Option<String>| {
-        seen.iter().find_map(|seen| facts(&seen.recording.facts)).unwrap_or_default()
+    let of = |is_so: fn(&Facts) -> bool, sentence: &str, advice: &str| {
+        doubt(seen, |seen| is_so(&seen.recording.facts), sentence, advice)
     };
-    let governor = of(|facts| other_governor(facts).is_some())
-        .map(|trials| Doubt::Governor { governor: first(other_governor), trials });
-    let turbo = of(|facts| facts.turbo == Some(true)).map(|trials| Doubt::Turbo { trials });
-    let clock = of(|facts| poor_clock(facts).is_some())
-        .map(|trials| Doubt::PoorClock { clock: first(poor_clock), trials });
-    let warm = of(|facts| facts.warmth.is_some_and(|warmth| warmth.is_held_back))
-        .map(|trials| Doubt::HeldBack { trials });
-    let booted = booted(measured, seen);
+    let first = |facts: fn(&Facts) -> Option<&str>| {
+        inert::line(seen.iter().find_map(|seen| facts(&seen.recording.facts)).unwrap_or_default())
+    };
+    let governor = of(
+        |facts| other_governor(facts).is_some(),
+        &format!("The governor was `{}`, and not `performance`, in TRIALS.", first(other_governor)),
+        "CPU time depends on the frequency that it chose: `[settings]` with `governor = \"performance\"` in a device file.",
+    );
+    let turbo = of(
+        |facts| facts.turbo == Some(true),
+        "CPUs might clock above their base in TRIALS.",
+        "CPU time depends on heat and neighbours then: `[settings]` with `turbo = false` in a device file.",
+    );
+    let clock = of(
+        |facts| poor_clock(facts).is_some(),
+        &format!(
+            "The clock was `{}`, which is coarse or slow to read, in TRIALS.",
+            first(poor_clock)
+        ),
+        "Lengthen `window`, and see in the device's kernel log why it takes no better clock.",
+    );
+    let warm = of(
+        |facts| facts.warmth.is_some_and(|warmth| warmth.is_held_back),
+        "The device was warm, and its CPUs were held back to cool it, in TRIALS.",
+        "The same work took longer there: let it cool, give it air, and measure again.",
+    );
     let left = &measured.run.left;
-    let left = (!left.is_empty()).then(|| Doubt::NotAsItWas { left: left.clone() });
-    [governor, turbo, clock, warm, booted, left].into_iter().flatten().collect()
+    let left = (!left.is_empty()).then(|| {
+        let left = left.join("; ");
+        let left = inert::line(&left);
+        Doubt::new(
+            format!("The device is not known to be as it was before the run: {left}."),
+            "Look at it, set it right by hand, or boot it.",
+        )
+    });
+    [governor, turbo, clock, warm, booted(measured, seen), left].into_iter().flatten().collect()
 }
 
-fn other_governor(facts: &Facts) -> Option<String> {
-    facts.governor.clone().filter(|governor| governor != "performance")
+fn other_governor(facts: &Facts) -> Option<&str> {
+    facts.governor.as_deref().filter(|governor| *governor != "performance")
 }
 
-fn poor_clock(facts: &Facts) -> Option<String> {
-    facts.clock.clone().filter(|clock| POOR_CLOCKS.contains(&clock.as_str()))
+fn poor_clock(facts: &Facts) -> Option<&str> {
+    facts.clock.as_deref().filter(|clock| POOR_CLOCKS.contains(clock))
 }
 
 /// Trials of another boot than the first. Where variants have images, a device is booted between them on purpose, and one
@@ -160,7 +223,12 @@ fn booted(measured: &Measured, seen: &[Seen]) -> Option<Doubt> {
         return None;
     }
     let boot = seen.first().and_then(|seen| seen.recording.facts.boot.clone());
-    affected(seen, |seen| seen.recording.facts.boot != boot).map(|trials| Doubt::Booted { trials })
+    doubt(
+        seen,
+        |seen| seen.recording.facts.boot != boot,
+        "The device was booted anew within the run: TRIALS are of another boot than the first trial.",
+        "Addresses, caches and clients are others after a boot: where the figures differ, measure again.",
+    )
 }
 
 /// What a trial's programs are compared within: the run, or its variant where each has an image of its own.
@@ -179,33 +247,48 @@ fn first_hashes<'a>(seen: &[Seen<'a>], images: bool) -> BTreeMap<(&'a str, &'a s
     known
 }
 
-fn affected(seen: &[Seen], of: impl Fn(&Seen) -> bool) -> Option<Affected> {
-    let trials: Vec<TrialId> =
-        seen.iter().filter(|seen| of(seen)).map(|seen| seen.figures.id.clone()).collect();
-    (!trials.is_empty()).then_some(Affected(trials))
-}
-
 fn round_doubts(seen: &[Seen]) -> Vec<Doubt> {
     let total = |of: fn(&TrialFigures) -> u64| {
         seen.iter().fold(0u64, |sum, seen| sum.saturating_add(of(seen.figures)))
     };
-    let failed =
-        affected(seen, |seen| seen.figures.rounds.failed > 0).map(|trials| Doubt::FailedRounds {
-            failed: total(|trial| trial.rounds.failed),
-            trials,
-            first: seen.iter().find_map(|seen| seen.recording.load_failure.clone()),
-        });
-    let skipped = affected(seen, |seen| seen.figures.rounds.skipped > 0).map(|trials| {
-        Doubt::SkippedRounds { skipped: total(|trial| trial.rounds.skipped), trials }
+    let first = seen.iter().find_map(|seen| seen.recording.load_failure.as_ref());
+    let first = first.map(|LoadFailure { command, why }| {
+        let short = |text: &str| inert::line(text).chars().take(SHOWN).collect::<String>();
+        format!("; the first was `{}`, {}", short(command), short(why))
     });
+    let commands = count(total(|trial| trial.rounds.failed), "command");
+    let failed = doubt(
+        seen,
+        |seen| seen.figures.rounds.failed > 0,
+        &format!("{commands} of the load failed, in TRIALS"),
+        "A failed command may cost more or less than a good one: run it by hand with `headroom up`.",
+    );
+    // What the load said of itself comes in behind the names, which it cannot contain then.
+    let failed = failed.map(|doubt| {
+        let sentence = format!("{}{}.", doubt.sentence, first.unwrap_or_default());
+        Doubt { sentence, ..doubt }
+    });
+    let rounds = count(total(|trial| trial.rounds.skipped), "round");
+    let skipped = doubt(
+        seen,
+        |seen| seen.figures.rounds.skipped > 0,
+        &format!(
+            "{rounds} of the load were left out because the one before had not ended, in TRIALS."
+        ),
+        "The load ran less often than asked, so its cost is understated: lengthen `every`.",
+    );
     failed.into_iter().chain(skipped).collect()
 }
 
 fn sample_doubts(seen: &[Seen]) -> Vec<Doubt> {
-    let missing = affected(seen, samples_missing).map(|trials| Doubt::MissingSamples { trials });
-    let worst = seen.iter().filter_map(unevenness).fold(0.0, f64::max);
-    let uneven = affected(seen, |seen| unevenness(seen).is_some_and(|off| off > UNEVEN))
-        .map(|trials| Doubt::UnevenSamples { worst, trials });
+    let missing = doubt(seen, samples_missing, "Samples are missing in TRIALS.", GAPS);
+    let worst = percent(seen.iter().filter_map(unevenness).fold(0.0, f64::max));
+    let uneven = doubt(
+        seen,
+        |seen| unevenness(seen).is_some_and(|off| off > UNEVEN),
+        &format!("Samples are up to {worst} off their planned spacing in TRIALS."),
+        GAPS,
+    );
     missing.into_iter().chain(uneven).collect()
 }
 
@@ -224,52 +307,74 @@ fn unevenness(seen: &Seen) -> Option<f64> {
 }
 
 fn counter_doubts(seen: &[Seen]) -> Vec<Doubt> {
-    let mut doubts = Vec::new();
-    if let Some((by, trials)) = disagreement(seen, group_against_threads) {
-        doubts.push(Doubt::CountersDisagree { by, trials });
-    }
-    if let Some((by, trials)) = disagreement(seen, ticks_against_time) {
-        doubts.push(Doubt::TicksDisagree { by, trials });
-    }
-    let ticks_only = affected(seen, |seen| seen.figures.subject.source == Source::Ticks);
-    doubts.extend(ticks_only.map(|trials| Doubt::TicksOnly { trials }));
-    let uncounted = affected(seen, |seen| {
-        seen.trial.planned.measure.load.is_some() && seen.figures.load.is_none()
-    });
-    doubts.extend(uncounted.map(|trials| Doubt::LoadNotCounted { trials }));
-    doubts
+    let group = doubt(
+        seen,
+        |seen| group_against_threads(seen).is_some(),
+        &format!(
+            "The subject's control group and the sum over its threads differ by up to {} µs a second in TRIALS.",
+            worst(seen, group_against_threads)
+        ),
+        "The control group is shown, because it holds short-lived children; look at the thread table for what is missing.",
+    );
+    let ticks = doubt(
+        seen,
+        |seen| ticks_against_time(seen).is_some(),
+        &format!(
+            "utime + stime differ from the nanosecond counters by up to {} µs a second, more than their grain, in TRIALS.",
+            worst(seen, ticks_against_time)
+        ),
+        "Compare with published tick figures with care: ticks miss what runs between them.",
+    );
+    let ticks_only = doubt(
+        seen,
+        |seen| seen.figures.subject.source == Source::Ticks,
+        "CPU time is known only in clock ticks in TRIALS.",
+        "Use a kernel with CONFIG_SCHED_INFO or a cgroup v2, or lengthen `window`.",
+    );
+    let uncounted = doubt(
+        seen,
+        |seen| seen.trial.planned.measure.load.is_some() && seen.figures.load.is_none(),
+        "Nothing counted the CPU time of the load in TRIALS.",
+        "The sum is the subject alone there; enable control groups on the access point.",
+    );
+    [group, ticks, ticks_only, uncounted].into_iter().flatten().collect()
+}
+
+/// The farthest of what two counters differ by, µs.
+fn worst(seen: &[Seen], of: fn(&Seen) -> Option<f64>) -> String {
+    let farthest = seen.iter().filter_map(of).max_by(|a, b| a.abs().total_cmp(&b.abs()));
+    Unit::MICROS.plain(farthest.unwrap_or_default())
 }
 
 /// What is amiss with processes alongside subject and load, name by name.
 fn other_doubts(seen: &[Seen]) -> Vec<Doubt> {
     let others = seen.iter().flat_map(|seen| &seen.figures.others);
-    let names: BTreeSet<_> = others.map(|other| other.name.clone()).collect();
-    names.into_iter().flat_map(|name| doubts_of_other(seen, &name)).collect()
+    let names: BTreeSet<_> = others.map(|other| other.name.as_str()).collect();
+    names.into_iter().flat_map(|name| doubts_of_other(seen, name)).collect()
 }
 
 fn doubts_of_other(seen: &[Seen], name: &str) -> Vec<Doubt> {
-    let trials = |is: fn(&OtherFigures) -> bool| {
-        let trials = affected(seen, |seen| seen.figures.other(name).is_some_and(is))?;
-        Some((name.to_owned(), trials))
+    let of = |is_so: fn(&OtherFigures) -> bool, sentence: &str, advice: &str| {
+        doubt(seen, |seen| seen.figures.other(name).is_some_and(is_so), sentence, advice)
     };
-    let absent = trials(|other| other.ran == Ran::Never);
-    let partly = trials(|other| other.ran == Ran::Partly);
-    let uncounted = trials(|other| other.ran != Ran::Never && other.cpu.is_none());
-    [
-        absent.map(|(name, trials)| Doubt::OtherAbsent { name, trials }),
-        partly.map(|(name, trials)| Doubt::OtherPartly { name, trials }),
-        uncounted.map(|(name, trials)| Doubt::OtherNotCounted { name, trials }),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
-
-/// The worst disagreement and where there is one.
-fn disagreement(seen: &[Seen], of: fn(&Seen) -> Option<f64>) -> Option<(f64, Affected)> {
-    let trials = affected(seen, |seen| of(seen).is_some())?;
-    let worst = seen.iter().filter_map(of).max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
-    Some((worst, trials))
+    let absent = of(
+        |other| other.ran == Ran::Never,
+        &format!("`{name}`, whose work was to be counted, did not run in TRIALS."),
+        "It adds nothing to the sum there. See whether its name is right, and whether it should have run.",
+    );
+    let partly = of(
+        |other| other.ran == Ran::Partly,
+        &format!(
+            "`{name}`, whose work was to be counted, ran for a part of the window only in TRIALS."
+        ),
+        "Its figure is a lower bound; see on the access point's console why it came or went.",
+    );
+    let uncounted = of(
+        |other| other.ran != Ran::Never && other.cpu.is_none(),
+        &format!("Nothing counted the CPU time of `{name}` in TRIALS."),
+        "There is no sum there: part of the work would be missing from it.",
+    );
+    [absent, partly, uncounted].into_iter().flatten().collect()
 }
 
 /// Group minus threads, µs/s, where that is more than grain and reading order explain.
@@ -292,18 +397,28 @@ fn beyond(difference: f64, tolerance: f64) -> Option<f64> {
     (difference.abs() > tolerance).then_some(difference)
 }
 
-fn cell_doubts(cell: &Cell) -> Vec<Doubt> {
-    let agent = cell
-        .cpu
-        .agent
-        .filter(|agent| agent.mean > AGENT_BUDGET)
-        .map(|agent| Doubt::CostlyAgent { cell: name(cell), us_per_second: agent.mean });
-    let growth = cell
-        .beyond
-        .rss_growth_kib
-        .filter(|growth| *growth >= MEMORY_GROWTH_KIB)
-        .map(|kib| Doubt::GrowingMemory { cell: name(cell), kib });
-    agent.into_iter().chain(growth).collect()
+/// The agent takes more than it may. What is read around rounds that are checked is read in its group, and the study asks
+/// for it.
+fn costly_agent(measured: &Measured, cell: &Cell) -> Option<Doubt> {
+    let agent = cell.cpu.agent.filter(|agent| agent.mean > AGENT_BUDGET)?.mean;
+    let (share, name) = (Unit::CORE.plain(agent), name(cell));
+    measured.run.study.witness.is_none().then(|| {
+        Doubt::new(
+            format!("The agent itself took {share} % of a core in {name}."),
+            "Lengthen `sample-every`: the agent may disturb what it measures.",
+        )
+        .of_variant(&cell.variant)
+    })
+}
+
+fn growing_memory(cell: &Cell) -> Option<Doubt> {
+    let kib = cell.beyond.rss_growth_kib.filter(|growth| *growth >= MEMORY_GROWTH_KIB)?;
+    let (kib, name) = (Unit::ONE.plain(kib), name(cell));
+    let doubt = Doubt::new(
+        format!("The subject's memory grew by {kib} KiB a window in {name}."),
+        "Lengthen `window` to see whether it goes on; if it does, it is a leak.",
+    );
+    Some(doubt.of_variant(&cell.variant))
 }
 
 /// Neighbouring counts between which a variant's cost falls by more than its noise.
@@ -324,18 +439,28 @@ fn fall(measured: &Measured, variant: &str, counts: [u32; 2]) -> Option<Doubt> {
         })
         .collect();
     let rise = Estimate::of(&differences)?;
-    (rise.mean < -FALL_US && rise.differs_from_zero()).then(|| Doubt::NotMonotonic {
-        variant: variant.to_owned(),
-        from,
-        to,
-        fall: -rise.mean,
+    let (fall, to) = (Unit::MICROS.plain(-rise.mean), count(to, "client"));
+    (rise.mean < -FALL_US && rise.differs_from_zero()).then(|| {
+        Doubt::new(
+            format!(
+                "`{variant}` costs {fall} µs a second less at {to} than at {from}, beyond its noise."
+            ),
+            "Look at the per-second series of both counts; something other than clients differs.",
+        )
+        .of_variant(variant)
     })
 }
 
 fn curved(curve: &Curve) -> Option<Doubt> {
-    let curvature = curve.slope(Part::Sum)?.curvature?;
-    (curvature.abs() > CURVATURE)
-        .then(|| Doubt::Curved { variant: curve.variant.clone(), curvature })
+    let curvature = curve.slope(Part::Sum)?.curvature.filter(|bend| bend.abs() > CURVATURE)?;
+    let (variant, steeper) = (&curve.variant, 1.0 + curvature);
+    let doubt = Doubt::new(
+        format!(
+            "The curve of `{variant}` is not straight: its last segment is {steeper:.2} × as steep as its first."
+        ),
+        "Use the slope of the segment that you ask about, and add client counts between.",
+    );
+    Some(doubt.of_variant(variant))
 }
 
 fn extrapolated(curves: &[Curve]) -> Option<Doubt> {
@@ -344,233 +469,50 @@ fn extrapolated(curves: &[Curve]) -> Option<Doubt> {
         Full::NotRising => None,
     };
     let farthest = curves.iter().filter_map(beyond).fold(0.0, f64::max);
-    let largest = curves.iter().flat_map(|curve| &curve.counts).copied().max()?;
-    (farthest > EXTRAPOLATION).then_some(Doubt::Extrapolated { largest, beyond: farthest })
+    let largest = count(curves.iter().flat_map(|curve| &curve.counts).copied().max()?, "client");
+    (farthest > EXTRAPOLATION).then(|| {
+        let sentence = format!(
+            "“Clients until one core is full” extends a straight line up to {} times beyond the {largest} that were measured.",
+            farthest.round()
+        );
+        let advice = "Use it to compare variants, not to size a product; measure nearer to it if it matters.";
+        Doubt::new(sentence, advice).caveat()
+    })
 }
 
 /// What holds of every run made this way.
 fn frame(measured: &Measured) -> Vec<Doubt> {
     let uses = |mode| measured.variants().iter().any(|variant| measured.mode(variant) == mode);
-    let mut doubts = Vec::new();
-    if measured.run.study.trial.perturb == Perturb::Nothing {
-        doubts.push(Doubt::OneState {});
-    }
-    if uses(Mode::Counted) {
-        doubts.push(Doubt::Counted {});
-    }
-    // A device has its own time and its own radios; both of these frame the virtual one.
-    if measured.run.study.access_point.kind == Target::Vm {
-        if uses(Mode::RealTime) {
-            doubts.push(Doubt::RealTime {});
-        }
-        doubts.push(Doubt::Simulated {});
-    }
-    doubts
+    // A device has its own time and its own radios; the last two frame the virtual one.
+    let is_virtual = measured.run.study.access_point.kind == Target::Vm;
+    let all = [
+        (
+            measured.run.study.trial.perturb == Perturb::Nothing,
+            "Every repetition was the same machine state (`perturb = \"nothing\"`): one memory layout, one hash seed, one \
+             phase of the timers.",
+            "Their spread measures the lab. Use `perturb = \"start\"` to claim something about the subject.",
+        ),
+        (
+            uses(Mode::Counted),
+            "Counted mode: CPU time is executed instructions at 2 ns each, a 500-MIPS core. Caches, memory latency and \
+             branches cost nothing in it.",
+            "Compare variants with it; take absolute figures for a product from the product's own core.",
+        ),
+        (
+            is_virtual && uses(Mode::RealTime),
+            "Real-time mode: CPU time is the host's, so its load, clock frequency and caches are in the figures.",
+            "Keep the host idle and prefer counted mode for claims about CPU cost.",
+        ),
+        (
+            is_virtual,
+            "The radios are mac80211_hwsim: every frame is copied to every radio of its channel, and the clients share the \
+             guest's CPU.",
+            "Judge the subject's and the load's own CPU, never the guest's total.",
+        ),
+    ];
+    let holds = all.into_iter().filter(|(holds, ..)| *holds);
+    holds.map(|(_, sentence, advice)| Doubt::new(sentence, advice).caveat()).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use model::{facts::Warmth, name::Sha256Hex, sample::LoadFailure};
-
-    use super::*;
-    use crate::{analyse, fixture};
-
-    /// The doubts of the fixture after one change to every trial's record.
-    fn doubts_after(change: impl Fn(&mut Recording)) -> Vec<Doubt> {
-        let run = fixture::run();
-        let mut trials = fixture::trials(&run);
-        for trial in &mut trials {
-            if let Outcome::Measured(recording) = &mut trial.outcome {
-                change(recording);
-            }
-        }
-        analyse(&run, &trials).doubts
-    }
-
-    #[test]
-    fn the_fixture_bends_and_has_no_other_doubt() {
-        let found = doubts_after(|_| ());
-        let [
-            Doubt::Curved { variant, curvature },
-            Doubt::Extrapolated { largest: 114, .. },
-            rest @ ..,
-        ] = found.as_slice()
-        else {
-            panic!("{found:#?}")
-        };
-        assert_eq!(variant, "hostapd-cli");
-        assert!((0.15..0.25).contains(curvature), "{curvature}");
-        assert_eq!(rest, [Doubt::Counted {}, Doubt::Simulated {}]);
-    }
-
-    #[test]
-    fn each_thing_that_goes_wrong_is_said() {
-        type Change = fn(&mut Recording);
-        let cases: [(&str, Change); 7] = [
-            ("rounds of the load were left out", |recording| last(recording).rounds.skipped += 2),
-            ("and 51 more); the first was `sh -c x`, exit status: 7: no route.", |recording| {
-                last(recording).rounds.failed += 1;
-                let (command, why) = ("sh -c x".to_owned(), "exit status: 7: no route".to_owned());
-                recording.load_failure = Some(LoadFailure { command, why });
-            }),
-            ("Samples are missing", |recording| drop(recording.samples.remove(4))),
-            ("planned spacing", |recording| recording.samples[3].at_ns += 100_000_000),
-            ("memory grew by 64", |recording| {
-                last(recording).subject.memory.as_mut().unwrap().rss_kib += 64;
-            }),
-            ("control group and the sum", |recording| {
-                last(recording).subject.tasks[0].run_ns = Some(1_000_000_000_000);
-            }),
-            ("did not count the clients", |recording| {
-                recording.before.interfaces[0].hostapd = None;
-            }),
-        ];
-        for (expected, change) in cases {
-            let said: Vec<_> = doubts_after(change).iter().map(Doubt::to_string).collect();
-            assert!(said.iter().any(|said| said.contains(expected)), "{expected}: {said:#?}");
-        }
-    }
-
-    #[test]
-    fn what_is_amiss_with_another_process_is_said() {
-        type Change = fn(&mut Recording);
-        let cases: [(&str, Change); 3] = [
-            ("did not run in", |recording| {
-                recording.samples.iter_mut().for_each(|sample| sample.others.clear());
-            }),
-            ("a part of the window only", |recording| recording.samples[0].others.clear()),
-            ("Nothing counted the CPU time of `hostapd`", |recording| {
-                let others = recording.samples.iter_mut().flat_map(|sample| &mut sample.others);
-                others.for_each(|other| other.account = model::sample::Account::default());
-            }),
-        ];
-        let run = fixture::stations();
-        for (expected, change) in cases {
-            let mut trials = fixture::trials(&run);
-            if let Outcome::Measured(recording) = &mut trials[0].outcome {
-                change(recording);
-            }
-            let said: Vec<_> = analyse(&run, &trials).doubts.iter().map(Doubt::to_string).collect();
-            let found = said.iter().find(|said| said.contains(expected));
-            let found = found.unwrap_or_else(|| panic!("{expected}: {said:#?}"));
-            assert!(found.contains("1 trial (found@18#1)"), "{found}");
-        }
-    }
-
-    #[test]
-    fn what_a_device_is_weakens_its_figures_and_nobody_elses() {
-        let mut run = fixture::run();
-        let mut trials = fixture::trials(&run);
-        for (trial, place) in trials.iter_mut().zip(0..) {
-            let Outcome::Measured(recording) = &mut trial.outcome else { continue };
-            let facts = &mut recording.facts;
-            (facts.governor, facts.turbo) = (Some("ondemand".to_owned()), Some(true));
-            facts.clock = Some("jiffies".to_owned());
-            facts.warmth = Some(Warmth { warmest_mc: Some(90_000), is_held_back: place == 3 });
-            facts.boot = Some(if place < 5 { "a" } else { "b" }.to_owned());
-        }
-        run.left = vec!["turbo stays on: no".to_owned()];
-        let said = |run: &model::run::Run| -> Vec<String> {
-            analyse(run, &trials).doubts.iter().map(Doubt::to_string).collect()
-        };
-        let words = [
-            "governor was `ondemand`",
-            "above their base",
-            "clock was `jiffies`",
-            "1 trial (",
-            "another boot",
-            "turbo stays on",
-        ];
-        let counts = |said: &[String]| {
-            words.map(|word| said.iter().filter(|one| one.contains(word)).count())
-        };
-        assert_eq!(counts(&said(&run)), [0; 6]);
-        run.study.access_point.kind = Target::Device("ap".to_owned());
-        assert_eq!(counts(&said(&run)), [1; 6], "{:#?}", said(&run));
-    }
-
-    #[test]
-    fn a_boot_into_another_variants_image_is_meant_and_its_programs_may_be_others() {
-        let mut run = fixture::run();
-        run.study.access_point.kind = Target::Device("ap".to_owned());
-        for variant in &mut run.study.variants {
-            let file = format!("{}.image", variant.name);
-            variant.image = Some(model::study::ImageFile { file, build: None });
-        }
-        let mut trials = fixture::trials(&run);
-        for trial in &mut trials {
-            let id = &trial.planned.id;
-            let of = format!("{}{}", id.variant, id.repetition % 2);
-            let sum = u8::try_from(id.variant.as_str().len()).unwrap();
-            let Outcome::Measured(recording) = &mut trial.outcome else { continue };
-            recording.facts.programs[0].sha256 = Sha256Hex::of(&[sum; 32]);
-            recording.facts.boot = Some(of);
-        }
-        let doubts = |run: &model::run::Run, trials: &[Trial]| -> usize {
-            let of = |doubt: &&Doubt| {
-                matches!(doubt, Doubt::Booted { .. } | Doubt::ProgramsDiffer { .. })
-            };
-            analyse(run, trials).doubts.iter().filter(of).count()
-        };
-        assert_eq!(doubts(&run, &trials), 0);
-        let last = trials.last_mut().unwrap();
-        if let Outcome::Measured(recording) = &mut last.outcome {
-            recording.facts.programs[0].sha256 = Sha256Hex::of(&[0xee; 32]);
-        }
-        assert_eq!(doubts(&run, &trials), 1);
-    }
-
-    fn last(recording: &mut Recording) -> &mut model::sample::Sample {
-        recording.samples.last_mut().unwrap()
-    }
-
-    #[test]
-    fn a_wrong_census_makes_the_trial_invalid() {
-        let run = fixture::run();
-        let mut trials = fixture::trials(&run);
-        if let Outcome::Measured(recording) = &mut trials[0].outcome {
-            recording.after.interfaces[1].hostapd = Some(0);
-        }
-        let analysis = analyse(&run, &trials);
-        assert_eq!(analysis.invalid.len(), 1);
-        assert!(analysis.invalid[0].why.contains("hostapd 0"), "{:?}", analysis.invalid);
-        assert!(matches!(analysis.doubts[0], Doubt::InvalidTrials { invalid: 1, .. }));
-    }
-
-    #[test]
-    fn another_binary_under_the_same_name_is_seen() {
-        let run = fixture::run();
-        let mut trials = fixture::trials(&run);
-        if let Outcome::Measured(recording) = &mut trials[9].outcome {
-            recording.facts.programs[0].sha256 = Sha256Hex::of(&[0; 32]);
-        }
-        let expected = Affected(vec![trials[9].planned.id.clone()]);
-        let found = analyse(&run, &trials).doubts;
-        assert!(found.contains(&Doubt::ProgramsDiffer { trials: expected }), "{found:#?}");
-    }
-
-    #[test]
-    fn variants_may_run_different_programs() {
-        let run = fixture::run();
-        let mut trials = fixture::trials(&run);
-        for trial in trials.iter_mut().filter(|trial| trial.planned.id.variant == "iw-dump") {
-            if let Outcome::Measured(recording) = &mut trial.outcome {
-                let (name, path) = ("iw".to_owned(), "/sbin/iw".to_owned());
-                let sha256 = Sha256Hex::of(&[0x11; 32]);
-                recording.facts.programs.push(model::facts::Program { name, path, sha256 });
-            }
-        }
-        let found = analyse(&run, &trials).doubts;
-        let differ = |doubt: &Doubt| matches!(doubt, Doubt::ProgramsDiffer { .. });
-        assert!(!found.iter().any(differ), "{found:#?}");
-    }
-
-    #[test]
-    fn a_partial_run_says_so() {
-        let run = fixture::run();
-        let trials = fixture::trials(&run);
-        let found = analyse(&run, &trials[..20]).doubts;
-        assert_eq!(found[0], Doubt::Unfinished { done: 20, planned: 54 });
-        assert!(matches!(found[1], Doubt::FewRepetitions { fewest: 2, .. }), "{:?}", found[1]);
-    }
-}
+mod tests;

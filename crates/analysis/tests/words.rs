@@ -8,7 +8,7 @@ fn answer(analysis: &Analysis) -> String {
 
 fn doubts(analysis: &Analysis) -> String {
     let one =
-        |doubt: &analysis::Doubt| format!("{:?}: {doubt}\n  → {}\n", doubt.level(), doubt.advice());
+        |doubt: &analysis::Doubt| format!("{:?}: {doubt}\n  → {}\n", doubt.level, doubt.advice);
     analysis.doubts.iter().map(one).collect()
 }
 

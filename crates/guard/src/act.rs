@@ -131,10 +131,7 @@ pub struct Levers {
 
 impl Levers {
     /// Takes the state folder, puts back what an earlier guard left, and starts the watchdog.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`]: another guard runs, or the folder or the watchdog cannot be had.
+    /// Fails with [`Error`]: another guard runs, or the folder or the watchdog cannot be had.
     pub fn open(hierarchies: Hierarchies, options: Options) -> Result<(Self, Report), Error> {
         let files = Box::new(Disk::at(hierarchies.root()));
         let watch = options.watchdog;

@@ -20,10 +20,7 @@ pub fn socket(state: &Path) -> PathBuf {
 }
 
 /// Asks; the answer's text.
-///
-/// # Errors
-///
-/// Where no guard runs, where it does not answer, and where it refuses.
+/// Fails where no guard runs, where it does not answer, and where it refuses.
 pub fn ask(state: &Path, request: &str) -> Result<String, Failure> {
     let answer = exchange(&socket(state), request).map_err(|error| unanswered(state, &error))?;
     match answer.split_once('\n') {

@@ -117,10 +117,7 @@ pub struct Journal {
 }
 
 /// Puts back what an earlier guard left, and removes its journal. Without a journal it does nothing.
-///
-/// # Errors
-///
-/// [`Error::Busy`] while a guard runs, which restores by itself when it ends.
+/// Fails with [`Error::Busy`] while a guard runs, which restores by itself when it ends.
 pub fn restore(state: &Path) -> Result<Report, Error> {
     restore_at(Path::new("/"), state)
 }

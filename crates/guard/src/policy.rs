@@ -141,10 +141,7 @@ impl Policy {
     /// Reads and checks a policy file, with what stands in the folder beside it: for `guard.toml` the files
     /// `guard.d/*.toml` in the order of their names. Their applications are added; whatever else they set stands
     /// in place of what was set before.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`]: which file, which line, what is wrong, and what to do.
+    /// Fails with [`Error`]: which file, which line, what is wrong, and what to do.
     pub fn read(path: &Path) -> Result<Self, Error> {
         text::read(path)
     }

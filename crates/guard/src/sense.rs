@@ -135,10 +135,7 @@ pub struct Senses {
 
 impl Senses {
     /// Opens what there is. What there is not is told by [`Senses::absent`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoKernel`] where even `/proc/stat` is missing.
+    /// Fails with [`Error::NoKernel`] where even `/proc/stat` is missing.
     pub fn open(policy: &Policy, sources: Sources) -> Result<Self, Error> {
         let root = &sources.root;
         let Some(machine) = Machine::open(root) else {

@@ -70,10 +70,6 @@ pub(crate) struct Watchdog {
 
 impl Watchdog {
     /// Starts it, and waits until it watches.
-    ///
-    /// # Errors
-    ///
-    /// The system's, or that it says nothing.
     pub(crate) fn start(state: &Path, root: &Path) -> io::Result<Self> {
         let (mut ours, its) = UnixStream::pair()?;
         let copy = copy_of_ourselves(NAME).ok();
@@ -161,10 +157,7 @@ pub fn called() -> Option<ExitCode> {
 }
 
 /// The watchdog's whole life.
-///
-/// # Errors
-///
-/// Where its standard input is no socket: a person has called it.
+/// Fails where its standard input is no socket: a person has called it.
 fn live(state: &Path, root: &Path) -> io::Result<()> {
     let line = stand_by(NAME)?;
     match watch(line, PATIENCE)? {

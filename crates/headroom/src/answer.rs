@@ -121,10 +121,8 @@ impl Answer {
 
     /// With these doubts.
     pub(crate) fn with_doubts(self, doubts: &[Doubt]) -> Self {
-        let said = |doubt: &Doubt| Doubtful {
-            sentence: doubt.to_string(),
-            advice: doubt.advice().into_owned(),
-        };
+        let said =
+            |doubt: &Doubt| Doubtful { sentence: doubt.to_string(), advice: doubt.advice.clone() };
         Self { doubts: doubts.iter().map(said).collect(), ..self }
     }
 }

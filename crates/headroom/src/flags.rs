@@ -4,6 +4,7 @@ mod bisect;
 mod check;
 mod compare;
 mod flash;
+mod help;
 pub(crate) mod improve;
 mod index;
 mod mcp;
@@ -26,6 +27,7 @@ pub(crate) use self::bisect::Bisect;
 pub(crate) use self::check::{Check, Limits};
 pub(crate) use self::compare::{Blame, Compare, OtherFirmware, Outputs, Pause, Point, Spans};
 pub(crate) use self::flash::Flash;
+pub(crate) use self::help::command;
 pub(crate) use self::index::{Effort, Index};
 pub(crate) use self::mcp::Mcp;
 pub(crate) use self::merge::Merge;
@@ -562,22 +564,21 @@ pub(crate) struct Manual {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_sound() {
-        Flags::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]
     fn help_is_what_people_read() {
-        let mut command = Flags::command().term_width(100);
+        let mut command = command().term_width(100);
         let mut pages = vec![command.render_help().to_string()];
         for verb in command.get_subcommands_mut() {
-            let verb = verb.clone().term_width(100).render_help().to_string();
-            pages.push(verb);
+            let page = verb.clone().term_width(100).render_help().to_string();
+            assert!(page.lines().count() <= 60, "{page}");
+            pages.push(page);
         }
         insta::assert_snapshot!(pages.join("\n────\n"));
     }

@@ -20,10 +20,7 @@ pub struct Texts<'a> {
 }
 
 /// Begins a task in a folder that is not there yet.
-///
-/// # Errors
-///
-/// [`Error`]; the folder is left for a look at what its commands said.
+/// Fails with [`Error`]; the folder is left for a look at what its commands said.
 pub fn begin(
     path: &Path,
     texts: Texts<'_>,

@@ -187,10 +187,7 @@ impl TaskFolder {
     }
 
     /// Builds a try; else why there is nothing to measure.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] of this machine, never of the try.
+    /// Fails with [`Error`] of this machine, never of the try.
     pub fn build(
         &self,
         candidate: Candidate<'_>,

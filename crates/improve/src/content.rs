@@ -57,10 +57,7 @@ pub(crate) struct Manifest(BTreeMap<Vec<u8>, Item>);
 
 impl Manifest {
     /// Of the folder `source` of an archive.
-    ///
-    /// # Errors
-    ///
-    /// The system's, and what is no archive.
+    /// Fails where it is no archive.
     pub(crate) fn of(archive: impl Read) -> io::Result<Self> {
         let mut manifest = Self::default();
         for entry in Archive::new(archive).entries()? {

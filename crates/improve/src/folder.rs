@@ -188,10 +188,7 @@ impl TaskFolder {
     }
 
     /// The seed's hexadecimal digits.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`]; [`Error::Changed`] where it is another than the ledger says.
+    /// Fails with [`Error::File`]; [`Error::Changed`] where it is another than the ledger says.
     pub fn seed(&self) -> Result<String, Error> {
         let secret = self.secret()?;
         let at = || secret.path_of(SEED);
@@ -241,10 +238,7 @@ impl TaskFolder {
     }
 
     /// A diff that was stored.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`]; [`Error::Changed`] where it is another now.
+    /// Fails with [`Error::File`]; [`Error::Changed`] where it is another now.
     pub fn diff(&self, sum: &Sha256Hex) -> Result<Vec<u8>, Error> {
         let name = format!("diffs/{sum}");
         let diff = self.folder.read(&name, LONGEST_DIFF);

@@ -50,7 +50,6 @@ pub mod power;
 pub mod procedure;
 mod program;
 pub mod remote;
-mod request;
 pub mod run_folder;
 pub mod runner;
 pub mod session;

@@ -3,31 +3,38 @@
 
 use std::{
     collections::BTreeMap,
+    path::Path,
     time::{Duration, Instant},
 };
 
 use model::{
     architecture::Architecture,
-    contention::Machine,
+    cache::Marks,
+    contention::Machine as On,
     experiment::{Experiment, RunOf},
     run::LabIdentity,
     share::Share,
     study::Mode,
     trial::{HostCost, Outcome},
+    wire::{Frame, Order},
 };
 
 use crate::{
     Error, Lab,
+    cache_model::Attached,
     clients::identity,
+    device::Device,
+    exchange::{Preamble, unexpected},
+    idle,
     image::{self, Image},
     procedure::{Batch, Finished, Prepared, Procedure, Site, TrialFiles, counted_first},
-    request::{At, Places, Ran, Request},
+    remote::{Address, Remote},
     run_folder::RunFolder,
     runner::same_lab,
     shard::Dealt,
     study_file::StudyFile,
     vm::{
-        self, Accelerator, Shape,
+        self, Accelerator, Failure, Machine, Shape, Start, Surroundings,
         snapshot::{self, Snapshot},
     },
 };
@@ -36,7 +43,7 @@ use crate::{
 /// a trial in real time has the host for itself, after a gate.
 pub trait Placed: Experiment {
     /// Which machines its trials are made on, and how time passes there.
-    fn places(study: &Self::Study) -> Vec<(Machine, Mode)>;
+    fn places(study: &Self::Study) -> Vec<(On, Mode)>;
 
     /// What its trials want of them.
     fn wanted(study: &Self::Study) -> Wanted;
@@ -68,7 +75,7 @@ pub trait Placed: Experiment {
 
 /// Whether a study needs virtual access points.
 pub fn needs_vm<K: Placed>(study: &K::Study) -> bool {
-    K::places(study).iter().any(|(on, _)| *on == Machine::Vm)
+    K::places(study).iter().any(|(on, _)| *on == On::Vm)
 }
 
 /// The processor of a study's virtual access points.
@@ -142,23 +149,110 @@ impl<K: Placed> Procedure for K {
     }
 }
 
-/// Makes a request as a trial at a place; `read` makes its reading of the answer.
-pub(crate) fn requested<Q: Request, R>(
-    places: &Places,
-    at: &At<'_>,
-    order: &Q,
-    read: impl FnOnce(Q::Answer) -> Outcome<R>,
-) -> Result<Finished<R>, Error> {
-    let began = Instant::now();
-    let Ran { answer, idle_before } = places.run(at, order)?;
-    let outcome = answer.map_or_else(Outcome::invalid, read);
-    let cost = HostCost { measure_ms: began.elapsed().as_millis() as u64, ..HostCost::default() };
-    Ok(Finished { outcome, cost, idle_before })
+/// Where trials are made.
+#[derive(Debug)]
+pub struct Places {
+    /// The virtual access points, one for each way that time passes.
+    snapshots: Vec<Snapshot>,
+    /// So idle this machine is before a trial in real time, if it can be waited for.
+    idle_gate: Share,
+    /// So long it is waited for; then the trial is made, and says how idle it was.
+    patience: Duration,
+}
+
+/// Where and how one trial is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At<'a> {
+    pub(crate) lab: &'a Lab,
+    pub(crate) on: On,
+    pub(crate) mode: Mode,
+    /// Where the console of its access point goes.
+    pub(crate) console_log: &'a Path,
+    /// The caches of its access point, where they are modelled.
+    pub(crate) model: Option<&'a Attached>,
+}
+
+impl Places {
+    /// Makes one trial: on an access point of its own, restored for it, or on this machine with an agent of its own. What
+    /// goes wrong with the access point makes the trial invalid.
+    ///
+    /// `order` is given the marks of a window that is counted from outside; `read` returns the answer, or the frame that is
+    /// not it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] of the host.
+    pub(crate) fn trial<R>(
+        &self,
+        at: &At<'_>,
+        order: impl FnOnce(Option<Marks>) -> Order,
+        read: impl Fn(Frame) -> Result<Outcome<R>, Frame>,
+    ) -> Result<Finished<R>, Error> {
+        let (lab, began) = (at.lab, Instant::now());
+        if at.on == On::Host && !rustix::process::geteuid().is_root() {
+            const WHY: &str =
+                "a trial makes namespaces and control groups on this machine: run headroom as root";
+            return Ok(Finished::invalid(WHY));
+        }
+        let idle_before = match at.mode {
+            Mode::RealTime => idle::gate(self.idle_gate, self.patience, &lab.cancel)?,
+            Mode::Counted => None,
+        };
+        let ended = match at.on {
+            On::Host => Remote::reach(lab, &Address::Local).and_then(|mut device| {
+                device.order(&order(None))?;
+                listen(&mut device, read)
+            }),
+            On::Vm => {
+                let Some(snapshot) = self.snapshots.iter().find(|one| one.shape.mode == at.mode)
+                else {
+                    return Ok(Finished::invalid("there is no snapshot of its place"));
+                };
+                let memory = &snapshot.memory;
+                let start =
+                    at.model.map_or(Start::Restore(memory), |one| Start::Modelled(memory, one));
+                let around = Surroundings::of(lab, at.console_log);
+                Machine::start(&snapshot.shape, start, around).and_then(|mut machine| {
+                    machine.begin(&order(at.model.map(Attached::marks)))?;
+                    listen(&mut machine, read)
+                })
+            }
+        };
+        let outcome = match ended {
+            Ok(outcome) => outcome,
+            Err(Error::Machine(failure)) => Outcome::invalid(failure.to_string()),
+            Err(error) => return Err(error),
+        };
+        let measure_ms = began.elapsed().as_millis() as u64;
+        let cost = HostCost { measure_ms, ..HostCost::default() };
+        Ok(Finished { outcome, cost, idle_before })
+    }
+}
+
+/// The answer, when the agent has said its last word.
+fn listen<R>(
+    device: &mut dyn Device,
+    read: impl Fn(Frame) -> Result<R, Frame>,
+) -> Result<R, Error> {
+    const ANSWER: &str = "the figures of the trial";
+    const LAST: &str = "the agent's last word";
+    let mut preamble = Preamble::default();
+    let answer = loop {
+        match read(device.frame(ANSWER)?) {
+            Ok(answer) => break answer,
+            Err(Frame::Done) => return Err(Failure::Lacks("figures of the trial").into()),
+            Err(frame) => preamble.take(&frame, ANSWER)?,
+        }
+    };
+    match device.frame(LAST)? {
+        Frame::Done => Ok(answer),
+        frame => Err(unexpected(&frame, LAST).into()),
+    }
 }
 
 /// How time passes on a machine that is asked for this mode: a host's is always real.
-pub(crate) fn mode_of(on: Machine, asked: Mode) -> Mode {
-    if on == Machine::Host { Mode::RealTime } else { asked }
+pub(crate) fn mode_of(on: On, asked: Mode) -> Mode {
+    if on == On::Host { Mode::RealTime } else { asked }
 }
 
 /// What the trials of a study want of its places.
@@ -182,9 +276,9 @@ impl Wanted {
     pub(crate) fn raise(
         self,
         lab: &Lab,
-        places: &[(Machine, Mode)],
+        places: &[(On, Mode)],
     ) -> Result<(Places, LabIdentity), Error> {
-        let is_virtual = |(on, _): &&(Machine, Mode)| *on == Machine::Vm;
+        let is_virtual = |(on, _): &&(On, Mode)| *on == On::Vm;
         let modes: Vec<Mode> = places.iter().filter(is_virtual).map(|(_, mode)| *mode).collect();
         let Self { idle_gate, patience, .. } = self;
         if modes.is_empty() {
@@ -202,7 +296,7 @@ impl Wanted {
         self,
         lab: &Lab,
         image: &Image,
-        places: &[(Machine, Mode)],
+        places: &[(On, Mode)],
     ) -> Result<Vec<Snapshot>, Error> {
         let of = |shape: Shape| {
             let accelerator = vm::accelerator(lab, image, shape.mode);
@@ -213,9 +307,9 @@ impl Wanted {
 
     /// The machine for each way in which time passes at these places, by the accelerator that every host has. It has
     /// a WAN side: only such a one has the modules of a wire, and the kernel's TAP interfaces.
-    pub(crate) fn shapes(self, places: &[(Machine, Mode)]) -> Vec<Shape> {
+    pub(crate) fn shapes(self, places: &[(On, Mode)]) -> Vec<Shape> {
         let mut modes: Vec<Mode> = Vec::new();
-        for (_, mode) in places.iter().filter(|(on, _)| *on == Machine::Vm) {
+        for (_, mode) in places.iter().filter(|(on, _)| *on == On::Vm) {
             if !modes.contains(mode) {
                 modes.push(*mode);
             }
@@ -240,11 +334,48 @@ impl Wanted {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use super::*;
+
+    struct Scripted(VecDeque<Frame>);
+
+    impl Device for Scripted {
+        fn order(&mut self, _: &Order) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn frame(&mut self, _: &'static str) -> Result<Frame, Error> {
+            self.0.pop_front().ok_or_else(|| Failure::Lacks("frames").into())
+        }
+    }
+
+    fn heard(frames: impl IntoIterator<Item = Frame>) -> Result<usize, String> {
+        let read = |frame| match frame {
+            Frame::Located(found) => Ok(found.len()),
+            frame => Err(frame),
+        };
+        let mut device = Scripted(frames.into_iter().collect());
+        listen(&mut device, read).map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn an_answer_is_whole_when_the_agent_has_said_its_last_word() {
+        let answer = || Frame::Located(Vec::new());
+        let hello = || Frame::Hello { protocol: model::wire::PROTOCOL, facts: Box::default() };
+        assert_eq!(heard([hello(), answer(), Frame::Done]), Ok(0));
+        heard([answer()]).unwrap_err();
+        assert!(
+            heard([hello(), Frame::Done]).unwrap_err().ends_with("holds no figures of the trial")
+        );
+        let twice = heard([answer(), answer(), Frame::Done]).unwrap_err();
+        assert!(twice.starts_with("the agent sent where programs are while"), "{twice}");
+        heard([Frame::Peers(Vec::new()), answer(), Frame::Done]).unwrap_err();
+    }
 
     #[test]
     fn time_on_a_host_is_real_whatever_is_asked() {
-        assert_eq!(mode_of(Machine::Host, Mode::Counted), Mode::RealTime);
-        assert_eq!(mode_of(Machine::Vm, Mode::Counted), Mode::Counted);
+        assert_eq!(mode_of(On::Host, Mode::Counted), Mode::RealTime);
+        assert_eq!(mode_of(On::Vm, Mode::Counted), Mode::Counted);
     }
 }

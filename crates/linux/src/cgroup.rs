@@ -60,10 +60,6 @@ pub struct Mounts {
 
 impl Mounts {
     /// Reads `/proc/self/mountinfo`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`] where `/proc` is not mounted.
     pub fn find() -> Result<Self, Error> {
         let text = proc::read("/proc/self/mountinfo")?;
         Ok(Self::parse(&String::from_utf8_lossy(&text)))
@@ -141,10 +137,7 @@ impl Tree {
     }
 
     /// The folder of the group that a process is in; `None` where the mount does not show it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`] where there is no such process.
+    /// Fails with [`Error::File`] where there is no such process.
     pub fn group_of(&self, pid: u32) -> Result<Option<PathBuf>, Error> {
         let text = proc::read(format!("/proc/{pid}/cgroup"))?;
         Ok(self.folder(&String::from_utf8_lossy(&text)))
@@ -177,48 +170,33 @@ impl Tree {
 }
 
 /// Makes a group.
-///
-/// # Errors
-///
-/// [`Error::Refused`], also where it exists already.
+/// Fails with [`Error::Refused`], also where it exists already.
 pub fn create(group: &Path) -> Result<(), Error> {
     fs::create_dir(group).map_err(refused("create", group))
 }
 
 /// Removes an empty group.
-///
-/// # Errors
-///
-/// [`Error::Refused`] with `EBUSY` while a process is in it or a group is below it.
+/// Fails with [`Error::Refused`] with `EBUSY` while a process is in it or a group is below it.
 pub fn remove(group: &Path) -> Result<(), Error> {
     fs::remove_dir(group).map_err(refused("remove", group))
 }
 
 /// Has the groups below one count their memory, in version 2.
-///
-/// # Errors
-///
-/// [`Error::Refused`] where the group itself is not given the controller, or holds processes.
+/// Fails with [`Error::Refused`] where the group itself is not given the controller, or holds processes.
 pub fn count_memory_below(group: &Path) -> Result<(), Error> {
     let file = group.join("cgroup.subtree_control");
     fs::write(&file, "+memory").map_err(refused("write to", &file))
 }
 
 /// Moves a process, with all its threads, into a group.
-///
-/// # Errors
-///
-/// [`Error::Refused`]: `ESRCH` where it has ended, `EACCES` where we may not.
+/// Fails with [`Error::Refused`]: `ESRCH` where it has ended, `EACCES` where we may not.
 pub fn enter(group: &Path, pid: u32) -> Result<(), Error> {
     let file = group.join("cgroup.procs");
     fs::write(&file, pid.to_string()).map_err(refused("write to", &file))
 }
 
 /// The processes in a group, without those of groups below it.
-///
-/// # Errors
-///
-/// [`Error::File`] where there is no such group.
+/// Fails with [`Error::File`] where there is no such group.
 pub fn members(group: &Path) -> Result<Vec<u32>, Error> {
     let text = proc::read(group.join("cgroup.procs"))?;
     let text = String::from_utf8_lossy(&text);
@@ -280,10 +258,7 @@ pub enum Meter {
 
 impl Meter {
     /// Opens the group's files.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`] where the group does not count CPU time.
+    /// Fails with [`Error::File`] where the group does not count CPU time.
     pub fn open(version: Version, group: &Path) -> Result<Self, Error> {
         Ok(match version {
             Version::V1 => Self::V1 {

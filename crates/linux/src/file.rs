@@ -27,10 +27,7 @@ pub const GENERATED: u64 = 16 * MIB;
 pub const KERNEL_SYMBOLS: u64 = 64 * MIB;
 
 /// Opens a regular file for reading; never waits for one who writes.
-///
-/// # Errors
-///
-/// The system's, and [`io::ErrorKind::InvalidInput`] for what is no regular file, in words that follow its name.
+/// Fails with [`io::ErrorKind::InvalidInput`] for what is no regular file, in words that follow its name.
 pub fn open(path: &Path) -> io::Result<File> {
     Ok(opened(path)?.file)
 }
@@ -50,10 +47,7 @@ fn opened(path: &Path) -> io::Result<Regular> {
 }
 
 /// All bytes of a regular file of at most `most` bytes.
-///
-/// # Errors
-///
-/// As [`open`], and [`io::ErrorKind::FileTooLarge`] for a longer one. What is too long is not read whole.
+/// Fails with [`io::ErrorKind::FileTooLarge`] for a longer one. What is too long is not read whole.
 pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     opened(path)?.bytes(most)
 }
@@ -64,10 +58,7 @@ pub fn bytes_from(file: File, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// All bytes of a regular file of at most `most` bytes, to be shared. They are never in memory twice.
-///
-/// # Errors
-///
-/// As [`bytes`]; a file that is shortened meanwhile ends early.
+/// A file that is shortened meanwhile ends early.
 pub fn shared(path: &Path, most: u64) -> io::Result<Arc<[u8]>> {
     opened(path)?.shared(most)
 }
@@ -78,10 +69,7 @@ pub fn shared_from(file: File, most: u64) -> io::Result<Arc<[u8]>> {
 }
 
 /// All text of a regular file of at most `most` bytes. The byte order mark that some editors put before it is none of it.
-///
-/// # Errors
-///
-/// As [`bytes`], and [`io::ErrorKind::InvalidData`] for what is no UTF-8.
+/// Fails with [`io::ErrorKind::InvalidData`] for what is no UTF-8.
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
     utf8(bytes(path, most)?)
 }

@@ -80,10 +80,7 @@ pub struct Folder {
 
 impl Folder {
     /// Opens a folder by the path that the user gave, symbolic links included.
-    ///
-    /// # Errors
-    ///
-    /// The system's; `NotADirectory` where it is something else.
+    /// Fails with `NotADirectory` where it is something else.
     pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         let named = if path.as_os_str().is_empty() { Path::new(".") } else { &path };
@@ -127,10 +124,7 @@ impl Folder {
     }
 
     /// Opens a folder below.
-    ///
-    /// # Errors
-    ///
-    /// The system's; `InvalidInput` for a name that leads out of the folder or through a symbolic link.
+    /// Fails with `InvalidInput` for a name that leads out of the folder or through a symbolic link.
     pub fn folder(&self, name: impl AsRef<Path>) -> io::Result<Self> {
         let name = name.as_ref();
         let fd = path::open_beneath(self.as_fd(), path::checked(name)?, DIRECTORY)?;
@@ -147,10 +141,7 @@ impl Folder {
     }
 
     /// Makes a folder right below that must not be there yet.
-    ///
-    /// # Errors
-    ///
-    /// `AlreadyExists`; else as [`Folder::folder`].
+    /// Fails with `AlreadyExists`; else as [`Folder::folder`].
     pub fn new_folder(&self, name: impl AsRef<Path>) -> io::Result<Self> {
         let (parent, last) = self.parent(name.as_ref())?;
         mkdirat(&parent, last, self.mode(FOLDER))?;
@@ -158,38 +149,26 @@ impl Folder {
     }
 
     /// Opens a regular file for reading.
-    ///
-    /// # Errors
-    ///
-    /// The system's; `InvalidInput` for what is no regular file, or is not below.
+    /// Fails with `InvalidInput` for what is no regular file, or is not below.
     pub fn file(&self, name: impl AsRef<Path>) -> io::Result<File> {
         Ok(self.regular(name.as_ref())?.file)
     }
 
     /// Reads a regular file of at most so many bytes.
-    ///
-    /// # Errors
-    ///
-    /// As [`Folder::file`]; `FileTooLarge` with the limit.
+    /// Fails with `FileTooLarge` with the limit.
     pub fn read(&self, name: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
         self.regular(name.as_ref())?.bytes(limit)
     }
 
     /// Reads a regular file of text.
-    ///
-    /// # Errors
-    ///
-    /// As [`Folder::read`]; `InvalidData` where it is not UTF-8.
+    /// Fails with `InvalidData` where it is not UTF-8.
     pub fn read_text(&self, name: impl AsRef<Path>, limit: u64) -> io::Result<String> {
         file::utf8(self.read(name, limit)?)
     }
 
     /// Opens a regular file as a program finds it whose root this folder is: symbolic links are followed, and lead
     /// nowhere else.
-    ///
-    /// # Errors
-    ///
-    /// As [`Folder::file`]. Before Linux 5.6 a path with a symbolic link in it is refused.
+    /// Before Linux 5.6 a path with a symbolic link in it is refused.
     pub fn file_in_root(&self, path: impl AsRef<Path>) -> io::Result<File> {
         reopened(path::open_in_root(self.as_fd(), path.as_ref(), LOOK)?)
     }
@@ -201,11 +180,7 @@ impl Folder {
 
     /// Opens a regular file that nobody but root and this user can have written, to read it. The folder has to be
     /// one of theirs alone ([`Folder::open_trusted`]).
-    ///
-    /// # Errors
-    ///
-    /// As [`Folder::file`]; `PermissionDenied` for a file of others, one that others may write to, and one with a
-    /// second name.
+    /// Fails with `PermissionDenied` for a file of others, one that others may write to, and one with a second name.
     pub fn trusted_file(&self, name: impl AsRef<Path>) -> io::Result<File> {
         let file = alone(self.file(name)?)?;
         let metadata = file.metadata()?;
@@ -218,20 +193,14 @@ impl Folder {
     }
 
     /// Opens a regular file to write at its end; it is made where it is not there.
-    ///
-    /// # Errors
-    ///
-    /// As [`Folder::file`]; `InvalidInput` for a file that has another name elsewhere.
+    /// Fails with `InvalidInput` for a file that has another name elsewhere.
     pub fn append(&self, name: impl AsRef<Path>) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
         alone(self.open_regular(name.as_ref(), flags)?)
     }
 
     /// Makes a file that takes the place of what has its name.
-    ///
-    /// # Errors
-    ///
-    /// As [`Folder::file`]; a folder of that name stays.
+    /// A folder of that name stays.
     pub fn new_file(&self, name: impl AsRef<Path>) -> io::Result<File> {
         let (parent, last) = self.parent(name.as_ref())?;
         self.create_in(&parent, last)
@@ -244,19 +213,12 @@ impl Folder {
 
     /// Writes a file so that it is there whole or not at all, also after a loss of power, and beside others
     /// that write the same one.
-    ///
-    /// # Errors
-    ///
-    /// The system's; then what was there before is untouched.
+    /// Where it fails, what was there before is untouched.
     pub fn replace(&self, name: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
         self.replace_with(name, |file| file.write_all(bytes))
     }
 
     /// The same of whatever `write` writes, which need not be in memory.
-    ///
-    /// # Errors
-    ///
-    /// As [`Folder::replace`], or what `write` says.
     pub fn replace_with(
         &self,
         name: impl AsRef<Path>,

@@ -23,10 +23,7 @@ impl Setting {
     }
 
     /// Sets it.
-    ///
-    /// # Errors
-    ///
-    /// The system's: a word that the kernel does not know is invalid.
+    /// Fails for a word that the kernel does not know.
     pub fn set(&self, value: &str) -> io::Result<()> {
         // Without O_CREAT and O_TRUNC, which mean nothing there.
         let mut file = fs::OpenOptions::new().write(true).open(&self.path)?;

@@ -19,10 +19,6 @@ pub struct Interruptible {
 }
 
 /// Lets the calling thread's blocking calls be ended.
-///
-/// # Errors
-///
-/// The system's; none is known for this signal.
 pub fn this_thread() -> io::Result<Interruptible> {
     // SAFETY: an all-zero `sigaction` is a valid one: no handler, an empty mask, no flags.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -37,10 +33,7 @@ extern "C" fn nothing(_signal: i32) {}
 
 impl Interruptible {
     /// Ends the call in which the thread blocks, if it does.
-    ///
-    /// # Errors
-    ///
-    /// `ESRCH` where the thread has ended.
+    /// Fails with `ESRCH` where the thread has ended.
     pub fn interrupt(&self) -> io::Result<()> {
         let process = rustix::process::getpid().as_raw_nonzero().get();
         // SAFETY: the call takes three integers and touches no memory.

@@ -4,15 +4,9 @@
 //! from [`crate::nl80211`]. A conversation belongs to the network namespace of the thread that
 //! opened it.
 
-use std::{
-    io,
-    net::Ipv4Addr,
-    os::fd::{AsRawFd, BorrowedFd},
-};
+use std::{io, net::Ipv4Addr};
 
-use libc::{
-    IFA_ADDRESS, IFA_LOCAL, IFLA_IFNAME, IFLA_NET_NS_FD, RTM_GETLINK, RTM_NEWADDR, RTM_NEWLINK,
-};
+use libc::{IFA_ADDRESS, IFA_LOCAL, IFLA_IFNAME, RTM_GETLINK, RTM_NEWADDR, RTM_NEWLINK};
 use rustix::{
     io::Errno,
     thread::{UnshareFlags, unshare_unsafe},
@@ -59,11 +53,7 @@ impl Links {
     }
 
     pub fn set_up(&mut self, index: u32) -> Result<(), Error> {
-        self.set_state(index, IFF_UP)
-    }
-
-    pub fn set_down(&mut self, index: u32) -> Result<(), Error> {
-        self.set_state(index, 0)
+        self.socket.act(Request::new("RTM_NEWLINK", RTM_NEWLINK).fixed(&link(index, IFF_UP)))
     }
 
     /// Gives a link an address; having it already is success.
@@ -74,19 +64,6 @@ impl Links {
             .attribute(IFA_LOCAL, &address.octets())
             .attribute(IFA_ADDRESS, &address.octets());
         unless(Errno::EXIST, self.socket.act(request))
-    }
-
-    /// Moves a link to another network namespace; it is down there, and has no address.
-    pub fn move_to(&mut self, index: u32, network: BorrowedFd<'_>) -> Result<(), Error> {
-        let request = Request::new("RTM_NEWLINK", RTM_NEWLINK)
-            .fixed(&link(index, 0))
-            .number(IFLA_NET_NS_FD, network.as_raw_fd() as u32);
-        self.socket.act(request)
-    }
-
-    fn set_state(&mut self, index: u32, flags: u32) -> Result<(), Error> {
-        let request = Request::new("RTM_NEWLINK", RTM_NEWLINK).fixed(&link(index, flags));
-        self.socket.act(request)
     }
 }
 
@@ -155,13 +132,6 @@ mod tests {
     fn a_link_message_carries_its_number_at_the_place_where_it_is_read() {
         assert_eq!(link_index(&link(77, IFF_UP)), Some(77));
         assert_eq!(link_index(&[0; 7]), None, "cut in the middle of the number");
-    }
-
-    #[test]
-    fn changing_the_state_touches_only_the_up_flag() {
-        let bytes = link(1, 0);
-        assert_eq!(u32_at(&bytes, 8), Some(0));
-        assert_eq!(u32_at(&bytes, 12), Some(IFF_UP));
     }
 
     #[test]

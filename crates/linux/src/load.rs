@@ -42,12 +42,18 @@ pub fn cpus(text: &[u8], mut each: impl FnMut(CpuLine)) {
 }
 
 fn cpu_line(rest: &[u8]) -> Option<CpuLine> {
-    let mut fields = words(rest).map(number);
-    let cpu = u32::try_from(fields.next()??).ok()?;
+    let mut fields = words(rest);
+    let cpu = u32::try_from(number(fields.next()?)?).ok()?;
+    Some(CpuLine { cpu, ..times(fields)? })
+}
+
+/// What stands behind a CPU's name.
+pub(crate) fn times<'a>(fields: impl Iterator<Item = &'a [u8]>) -> Option<CpuLine> {
+    let mut fields = fields.map(number);
     let mut next = || fields.next()?;
     let (user, nice) = (next()?, next()?);
     Some(CpuLine {
-        cpu,
+        cpu: 0,
         user: user.wrapping_add(nice),
         system: next()?,
         idle: next()?,

@@ -66,10 +66,7 @@ impl Mapping {
 }
 
 /// The mappings of a process.
-///
-/// # Errors
-///
-/// [`proc::Error::Read`] where the process is gone, or is not ours to look into.
+/// Fails with [`proc::Error::Read`] where the process is gone, or is not ours to look into.
 pub fn of(pid: u32) -> Result<Vec<Mapping>, proc::Error> {
     Ok(parse(&proc::read(format!("/proc/{pid}/maps"))?))
 }

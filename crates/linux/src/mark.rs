@@ -24,10 +24,6 @@ pub struct Marks(Mapping);
 
 impl Marks {
     /// The marks with these numbers.
-    ///
-    /// # Errors
-    ///
-    /// The system's: no memory, or none whose content may be executed.
     pub fn new(open: [u8; LENGTH], close: [u8; LENGTH]) -> io::Result<Self> {
         let mapping = Mapping::private(2 * CLOSE)?;
         for (at, number) in [(0, open), (CLOSE, close)] {

@@ -27,10 +27,7 @@ const TABLE: &str = "headroom";
 const CHAIN: &str = "out";
 
 /// Translates from now on.
-///
-/// # Errors
-///
-/// [`Error::Refused`]: `ENOENT` and `EOPNOTSUPP` where the kernel lacks it, `EPERM` without the right.
+/// Fails with [`Error::Refused`]: `ENOENT` and `EOPNOTSUPP` where the kernel lacks it, `EPERM` without the right.
 pub fn add() -> Result<(), Error> {
     let table = Request::new("NFT_MSG_NEWTABLE", NEWTABLE).fixed(&IPV4).text(1, TABLE);
     let hook = Request::new("hook", 0)

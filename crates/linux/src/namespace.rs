@@ -30,10 +30,6 @@ pub struct Network {
 
 impl Network {
     /// The calling thread's.
-    ///
-    /// # Errors
-    ///
-    /// The system's, where `/proc` is not mounted.
     pub fn of_this_thread() -> io::Result<Self> {
         Self::open(Path::new("/proc/thread-self/ns/net"))
     }
@@ -44,19 +40,12 @@ impl Network {
     }
 
     /// The same namespace, held once more.
-    ///
-    /// # Errors
-    ///
-    /// `EMFILE`.
     pub fn again(&self) -> io::Result<Self> {
         Ok(Self { fd: self.fd.try_clone()? })
     }
 
     /// Moves the calling thread there, and what it starts from now on.
-    ///
-    /// # Errors
-    ///
-    /// `EPERM` without the right.
+    /// Fails with `EPERM` without the right.
     pub fn enter(&self) -> io::Result<()> {
         enter(self.as_fd())
     }
@@ -77,10 +66,7 @@ pub(crate) fn enter(fd: BorrowedFd<'_>) -> io::Result<()> {
 /// is mounted below `/sys/fs/cgroup` stays; other mounts below `/sys` are hidden. Nobody else's mounts change.
 ///
 /// It allocates nothing, so that it may stand between fork and exec.
-///
-/// # Errors
-///
-/// `EPERM` without the right, `ENOSYS` before Linux 5.2.
+/// Fails with `EPERM` without the right, `ENOSYS` before Linux 5.2.
 pub fn see_own_devices() -> io::Result<()> {
     // SAFETY: only the mount namespace is left behind, and with it the working directory's sharing.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;

@@ -14,10 +14,7 @@ use crate::error::checked;
 
 /// Opens a socket on the interface with this number, in the calling thread's namespace. It receives the frames
 /// of one Ethernet type (0x0800 is IPv4); `None`: nothing, it only sends.
-///
-/// # Errors
-///
-/// `EPERM` without `CAP_NET_RAW`, `ENODEV` where there is no such interface.
+/// Fails with `EPERM` without `CAP_NET_RAW`, `ENODEV` where there is no such interface.
 pub fn open(interface: u32, ether_type: Option<u16>) -> io::Result<OwnedFd> {
     let protocol = ether_type.unwrap_or(0).to_be();
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;

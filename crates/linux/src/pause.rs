@@ -71,10 +71,7 @@ pub struct Process {
 
 impl Process {
     /// Takes hold of a process. `born` is what somebody else saw of it, who means the same one.
-    ///
-    /// # Errors
-    ///
-    /// `ESRCH` where there is none, or another one by now; `EINVAL` for pid 0 and 1, which nobody stops.
+    /// Fails with `ESRCH` where there is none, or another one by now; `EINVAL` for pid 0 and 1, which nobody stops.
     pub fn open(pid: u32, born: Option<u64>) -> io::Result<Self> {
         if pid < 2 {
             return Err(rustix::io::Errno::INVAL.into());
@@ -209,10 +206,7 @@ pub enum Held {
 
 impl Held {
     /// Stops it; it may take a moment, which [`Held::look`] tells.
-    ///
-    /// # Errors
-    ///
-    /// `ESRCH` where it has ended, `EPERM` where it is not ours, or what the group's file says.
+    /// Fails with `ESRCH` where it has ended, `EPERM` where it is not ours, or what the group's file says.
     pub fn stop(&self) -> io::Result<()> {
         match self {
             Self::Process(process) => process.signal(Signal::STOP),
@@ -247,10 +241,6 @@ impl Held {
 }
 
 /// Where trees are mounted that may have freezers, the unified one first.
-///
-/// # Errors
-///
-/// [`cgroup::Error::File`] where `/proc` is not mounted.
 pub fn freezers() -> Result<Vec<PathBuf>, cgroup::Error> {
     let text = proc::read("/proc/self/mountinfo")?;
     let mounts = cgroup::Mounts::parse(&String::from_utf8_lossy(&text));

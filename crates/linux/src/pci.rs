@@ -42,10 +42,7 @@ impl Region {
     pub const WORD: usize = size_of::<u64>();
 
     /// The first `length` bytes of a region by its number; the device is enabled first.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` where the region is shorter or not memory, and the system's.
+    /// Fails with `EINVAL` where the region is shorter or not memory.
     pub fn open(device: &Path, number: usize, length: usize) -> io::Result<Self> {
         fs::write(device.join("enable"), "1")?;
         let resources = fs::read_to_string(device.join("resource"))?;
@@ -63,10 +60,7 @@ impl Region {
     }
 
     /// Writes a byte at its beginning.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` where the region has none.
+    /// Fails with `EINVAL` where the region has none.
     pub fn write_byte(&mut self, value: u8) -> io::Result<()> {
         let place = self.place::<u8>(0)?;
         // SAFETY: `place` lies within the mapping, which is for writing and lives as long as `self`, and which nothing in
@@ -76,10 +70,7 @@ impl Region {
     }
 
     /// Writes eight bytes at a multiple of eight.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` beyond its end, and where `at` is no such multiple.
+    /// Fails with `EINVAL` beyond its end, and where `at` is no such multiple.
     pub fn write_word(&mut self, at: usize, value: [u8; Self::WORD]) -> io::Result<()> {
         let place = self.place::<u64>(at)?;
         // SAFETY: as in `write_byte`; the place is aligned.

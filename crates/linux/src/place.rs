@@ -35,10 +35,6 @@ pub struct Place {
 
 impl Place {
     /// In these control groups, one of each hierarchy.
-    ///
-    /// # Errors
-    ///
-    /// The system's, where a group is not there.
     pub fn groups(mut self, folders: impl IntoIterator<Item: AsRef<Path>>) -> io::Result<Self> {
         for folder in folders {
             let file = folder.as_ref().join("cgroup.procs");
@@ -48,10 +44,6 @@ impl Place {
     }
 
     /// In a network namespace.
-    ///
-    /// # Errors
-    ///
-    /// The system's, where no descriptor is left.
     pub fn network(mut self, network: &namespace::Network) -> io::Result<Self> {
         self.network = Some(network.as_fd().try_clone_to_owned()?);
         Ok(self)
@@ -86,10 +78,6 @@ impl Place {
     }
 
     /// Starts the program there, with no signal blocked.
-    ///
-    /// # Errors
-    ///
-    /// The system's, of the place or of the program.
     pub fn start(self, mut command: Command) -> io::Result<Child> {
         // SAFETY: between fork and exec the closure makes system calls on what was prepared before; it
         // allocates nothing and takes no lock (a set of CPUs lies on the stack).

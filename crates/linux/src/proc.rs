@@ -22,7 +22,7 @@ use std::{
 
 use rustix::fs::{Mode, OFlags, RawDir, SeekFrom};
 
-use crate::load::{number, words};
+use crate::load::{CpuLine, number, times, words};
 
 /// The kernel keeps this many bytes of a process's name, without the final zero (`TASK_COMM_LEN`).
 pub const LONGEST_COMM: usize = 15;
@@ -59,10 +59,7 @@ pub struct Reader {
 
 impl Reader {
     /// Opens the file.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Read`] where it is absent or forbidden.
+    /// Fails with [`Error::Read`] where it is absent or forbidden.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
         let fd = open(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
@@ -71,10 +68,7 @@ impl Reader {
     }
 
     /// The file's bytes of this moment, in `buffer`, which grows as needed.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Read`]; a thread that has ended gives `ESRCH` or `ENOENT`.
+    /// Fails with [`Error::Read`]; a thread that has ended gives `ESRCH` or `ENOENT`.
     pub fn read<'a>(&self, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], Error> {
         let length = match &self.kept {
             Some(fd) => fill(fd, buffer),
@@ -85,10 +79,7 @@ impl Reader {
     }
 
     /// Reads and parses.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Malformed`] where `parse` answers `None`, or what [`Reader::read`] says.
+    /// Fails with [`Error::Malformed`] where `parse` answers `None`, or what [`Reader::read`] says.
     pub fn parse<T>(
         &self,
         buffer: &mut Vec<u8>,
@@ -155,10 +146,7 @@ pub struct TaskList {
 
 impl TaskList {
     /// Opens `/proc/PID/task`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Read`] where there is no such process.
+    /// Fails with [`Error::Read`] where there is no such process.
     pub fn open(pid: u32) -> Result<Self, Error> {
         let path = PathBuf::from(format!("/proc/{pid}/task"));
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -185,19 +173,20 @@ impl TaskList {
 }
 
 /// The ids of all processes.
-///
-/// # Errors
-///
-/// [`Error::Read`] where `/proc` is not mounted.
 pub fn pids() -> Result<Vec<u32>, Error> {
-    let fail = |source| Error::Read { path: "/proc".into(), source };
-    let mut pids = Vec::new();
-    for entry in std::fs::read_dir("/proc").map_err(fail)? {
-        let name = entry.map_err(fail)?.file_name();
-        pids.extend(name.to_str().and_then(|name| name.parse::<u32>().ok()));
-    }
+    let mut pids = numbered(Path::new("/proc"))
+        .map_err(|source| Error::Read { path: "/proc".into(), source })?;
     pids.sort_unstable();
     Ok(pids)
+}
+
+/// Entries of a folder that are numbers: processes, threads.
+pub(crate) fn numbered(folder: &Path) -> io::Result<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        numbers.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
+    }
+    Ok(numbers)
 }
 
 /// Whether a `comm` is what the kernel makes of a program's name: it keeps the first bytes only.
@@ -312,12 +301,12 @@ pub fn own_memory_kib(text: &[u8]) -> Option<u64> {
 
 /// The processes that a process has started, of all its threads, from `/proc/PID/task/TID/children`.
 pub fn children(pid: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let texts =
-        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    texts
-        .flat_map(|text| text.split(' ').filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
-        .collect()
+    let tasks = PathBuf::from(format!("/proc/{pid}/task"));
+    let threads = numbered(&tasks).unwrap_or_default().into_iter();
+    let texts = threads
+        .filter_map(|tid| fs::read_to_string(tasks.join(format!("{tid}/children"))).ok())
+        .collect::<String>();
+    texts.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
 /// `/proc/PID/smaps_rollup`, which the kernel counts page by page: exact, and expensive.
@@ -358,16 +347,8 @@ pub fn cpu_times(text: &[u8]) -> Option<CpuTimes> {
     if fields.next()? != b"cpu" {
         return None;
     }
-    let mut times = [0_u64; 8];
-    for (place, time) in times.iter_mut().enumerate() {
-        *time = match fields.next() {
-            Some(field) => number(field)?,
-            None if place == 7 => 0,
-            None => return None,
-        };
-    }
-    let [user, nice, system, idle, wait, irq, softirq, steal] = times;
-    let busy = [nice, system, irq, softirq, steal].iter().fold(user, |sum, n| sum.wrapping_add(*n));
+    let CpuLine { user, system, idle, wait, irq, softirq, steal, .. } = times(fields)?;
+    let busy = [system, irq, softirq, steal].iter().fold(user, |sum, n| sum.wrapping_add(*n));
     Some(CpuTimes { busy, idle: idle.wrapping_add(wait), softirq, steal })
 }
 

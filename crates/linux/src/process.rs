@@ -4,47 +4,23 @@
 //! nothing and decides nothing: that is the caller's.
 
 use std::{
-    fs::{File, OpenOptions},
     io,
     mem::MaybeUninit,
-    os::{
-        fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd},
-        unix::process::CommandExt,
-    },
+    os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd},
     path::Path,
     process::{Child, Command},
 };
 
 use rustix::process::{Pid, PidfdFlags, Signal};
 
-use crate::error::checked;
+use crate::{error::checked, place::Place};
 
 /// Starts `command`; if `group` names a control group's folder, its first instruction is executed there.
 ///
-/// The child starts with no signal blocked, whatever the caller has blocked for [`Signals`].
-///
-/// # Errors
-///
-/// What the system says of the group or of the program; the two are told apart only in that an
-/// unusable group fails before anything is started.
-pub fn spawn_in(group: Option<&Path>, mut command: Command) -> io::Result<Child> {
-    let entry = group.map(open_entry).transpose()?;
-    let enter = move || {
-        unblock_all()?;
-        match &entry {
-            // “0” is the writing process, in both versions of control groups.
-            Some(entry) => rustix::io::write(entry, b"0").map(drop).map_err(io::Error::from),
-            None => Ok(()),
-        }
-    };
-    // SAFETY: between fork and exec the closure only calls `sigprocmask` and `write`, which are
-    // async-signal-safe, on a descriptor opened before; it allocates nothing and takes no lock.
-    unsafe { command.pre_exec(enter) };
-    command.spawn()
-}
-
-fn open_entry(group: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).open(group.join("cgroup.procs"))
+/// An unusable group fails before anything is started. The child starts with no signal blocked, whatever the caller has
+/// blocked for [`Signals`].
+pub fn spawn_in(group: Option<&Path>, command: Command) -> io::Result<Child> {
+    Place::default().groups(group)?.start(command)
 }
 
 /// Signals that arrive as something to read.
@@ -58,10 +34,7 @@ pub struct Signals {
 
 impl Signals {
     /// Blocks these signals for the calling thread and opens a descriptor that tells of them.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` for a number that is no signal, `EMFILE` and the like.
+    /// Fails with `EINVAL` for a number that is no signal, `EMFILE` and the like.
     pub fn block(signals: &[Signal]) -> io::Result<Self> {
         let set = set_of(signals);
         // SAFETY: `set` is an initialised signal set that outlives the call, and the old set may be null.
@@ -95,10 +68,7 @@ pub fn watch(pid: u32) -> Option<OwnedFd> {
 }
 
 /// Ends a process at once.
-///
-/// # Errors
-///
-/// `ESRCH` where there is none, `EPERM` where it is not ours.
+/// Fails with `ESRCH` where there is none, `EPERM` where it is not ours.
 pub fn kill(pid: u32) -> io::Result<()> {
     let pid = own_pid(pid).ok_or(rustix::io::Errno::SRCH)?;
     Ok(rustix::process::kill_process(pid, Signal::KILL)?)
@@ -144,12 +114,6 @@ mod tests {
         });
         let blocked = String::from_utf8(blocked.join().expect("no panic")).expect("ASCII");
         assert_eq!(blocked.split_whitespace().nth(1), Some("0000000000000000"));
-    }
-
-    #[test]
-    fn a_group_that_is_not_there_starts_nothing() {
-        let error = spawn_in(Some(Path::new("/no/such/group")), Command::new("true"));
-        assert_eq!(error.map(drop).map_err(|e| e.kind()), Err(io::ErrorKind::NotFound));
     }
 
     #[test]

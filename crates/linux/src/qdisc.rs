@@ -61,10 +61,7 @@ impl Queues {
     }
 
     /// Shows `each` interface's queue; interfaces that are down have none. It allocates nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Refused`] with `EOPNOTSUPP` where the kernel has no traffic control.
+    /// Fails with [`Error::Refused`] with `EOPNOTSUPP` where the kernel has no traffic control.
     pub fn roots(&mut self, mut each: impl FnMut(Queue)) -> Result<ReadCost, Error> {
         self.socket.walk(GET_QDISC, &mut self.request, |payload| {
             if let Some(queue) = root(payload) {

@@ -26,10 +26,7 @@ struct Pool {
 
 /// Mixes bytes into the kernel's random numbers, counts them as entropy, and makes the kernel begin anew
 /// with them: every number that is drawn from now on depends on them.
-///
-/// # Errors
-///
-/// `EPERM` without `CAP_SYS_ADMIN`; `ENOTTY` before Linux 4.14, which mixes in and does not begin anew.
+/// Fails with `EPERM` without `CAP_SYS_ADMIN`; `ENOTTY` before Linux 4.14, which mixes in and does not begin anew.
 pub fn mix(bytes: [u8; WHOLE]) -> io::Result<()> {
     let file = OpenOptions::new().read(true).write(true).open("/dev/urandom")?;
     let pool = Pool { entropy_bits: 8 * WHOLE as i32, bytes: WHOLE as i32, pool: bytes };

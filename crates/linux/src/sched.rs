@@ -20,10 +20,7 @@ pub enum Children {
 }
 
 /// Gives a thread the round-robin class with this priority, 1 to 99; 0 is the calling thread.
-///
-/// # Errors
-///
-/// `EPERM` without the right, or in a group without real-time budget; `ESRCH` where it has ended.
+/// Fails with `EPERM` without the right, or in a group without real-time budget; `ESRCH` where it has ended.
 pub fn round_robin(tid: u32, priority: u8, children: Children) -> io::Result<()> {
     let policy = match children {
         Children::Inherit => libc::SCHED_RR,
@@ -50,10 +47,7 @@ fn set(tid: u32, policy: i32, priority: i32) -> io::Result<()> {
 ///
 /// The clock's number is the thread's, complemented, above the bits for a thread's clock of the scheduler
 /// (`include/linux/posix-timers.h`: `CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED`).
-///
-/// # Errors
-///
-/// `EINVAL` where it has ended.
+/// Fails with `EINVAL` where it has ended.
 pub fn cpu_time_ns(tid: u32) -> io::Result<u64> {
     let clock = (!(tid as libc::clockid_t) << 3) | 6;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -63,10 +57,7 @@ pub fn cpu_time_ns(tid: u32) -> io::Result<u64> {
 }
 
 /// Keeps a thread on these CPUs; 0 is the calling thread.
-///
-/// # Errors
-///
-/// `EINVAL` where none of them is online or allowed, `ESRCH` where it has ended.
+/// Fails with `EINVAL` where none of them is online or allowed, `ESRCH` where it has ended.
 pub fn pin(tid: u32, cpus: &[u32]) -> io::Result<()> {
     let mut set = CpuSet::new();
     for &cpu in cpus.iter().filter(|&&cpu| (cpu as usize) < CpuSet::MAX_CPU) {

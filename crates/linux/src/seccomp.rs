@@ -62,11 +62,8 @@ const ARCHITECTURE: Option<u32> = if cfg!(all(target_arch = "x86_64", target_poi
 };
 
 /// From here on this thread makes calls of these purposes only, and gains no privileges (`no_new_privs`).
-///
-/// # Errors
-///
-/// [`io::ErrorKind::Unsupported`] where this architecture's numbers are not known here; the kernel's, `EINVAL` where it
-/// was built without `CONFIG_SECCOMP_FILTER`.
+/// Fails with [`io::ErrorKind::Unsupported`] where this architecture's numbers are not known here; the kernel's,
+/// `EINVAL` where it was built without `CONFIG_SECCOMP_FILTER`.
 pub fn allow_only(purposes: &[Purpose]) -> io::Result<()> {
     let Some(architecture) = ARCHITECTURE else {
         return Err(io::Error::new(

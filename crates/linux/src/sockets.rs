@@ -46,11 +46,8 @@ pub struct Peer {
     pub pid: Option<u32>,
 }
 
-/// Who is at the other end (`SO_PEERCRED`, `unix(7)`).
-///
-/// # Errors
-///
-/// What is no socket. Of a socket that is not unix's the kernel knows no user, and says 4294967295.
+/// Who is at the other end (`SO_PEERCRED`, `unix(7)`). Of a socket that is not unix's the kernel knows no user, and says
+/// 4294967295.
 pub fn peer(socket: impl AsFd) -> io::Result<Peer> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;
@@ -80,10 +77,7 @@ pub struct Unix {
 }
 
 /// All unix sockets of the network namespace that a process is in.
-///
-/// # Errors
-///
-/// [`netlink::Error`]: a refusal with `ENOENT` where the kernel has no `unix_diag`, [`netlink::Error::Open`]
+/// Fails with [`netlink::Error`]: a refusal with `ENOENT` where the kernel has no `unix_diag`, [`netlink::Error::Open`]
 /// where the namespace cannot be entered.
 pub fn unix_of(pid: u32) -> Result<Vec<Unix>, netlink::Error> {
     unix(&mut open_in(pid)?)

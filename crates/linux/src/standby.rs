@@ -31,10 +31,6 @@ const REFUSED: [Signal; 8] = [
 
 /// Our own program as another file, in memory: busybox's `killall` finds whoever runs the same one, whatever its
 /// name.
-///
-/// # Errors
-///
-/// What the system says: no memory, no `/proc`.
 pub fn copy_of_ourselves(name: &str) -> io::Result<File> {
     let mut copy = File::from(memfd_create(name, MemfdFlags::CLOEXEC)?);
     io::copy(&mut File::open("/proc/self/exe")?, &mut copy)?;
@@ -45,10 +41,7 @@ pub fn copy_of_ourselves(name: &str) -> io::Result<File> {
 /// signal but those that nobody can refuse. Answers its line to the first process, which is its standard input.
 ///
 /// The signals are refused for the process's whole life.
-///
-/// # Errors
-///
-/// Where standard input is no socket: a person has called it.
+/// Fails where standard input is no socket: a person has called it.
 pub fn stand_by(name: &str) -> io::Result<UnixStream> {
     // Nothing is read of them: blocked, they wait until we have ended.
     drop(Signals::block(&REFUSED)?);

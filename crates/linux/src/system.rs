@@ -69,14 +69,7 @@ pub fn cpus_online() -> u64 {
 /// The numbers of the CPUs that are online, ascending; CPU 0 where `/sys` does not say.
 pub fn cpus() -> Vec<u32> {
     let online = line("/sys/devices/system/cpu/online").unwrap_or_default();
-    let cpus: Vec<u32> = online.split(',').filter_map(range).flatten().collect();
-    if cpus.is_empty() { vec![0] } else { cpus }
-}
-
-/// `3` or `0-3`.
-fn range(text: &str) -> Option<std::ops::RangeInclusive<u32>> {
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    Some(first.parse().ok()?..=last.parse().ok()?)
+    crate::load::cpu_list(&online).filter(|cpus| !cpus.is_empty()).unwrap_or_else(|| vec![0])
 }
 
 /// Bytes in a page of memory.
@@ -179,9 +172,6 @@ mod tests {
     #[test]
     fn cpus_are_listed_one_by_one() {
         assert_eq!(cpus().len() as u64, cpus_online());
-        let listed: Vec<u32> = "0,2-4".split(',').filter_map(range).flatten().collect();
-        assert_eq!(listed, [0, 2, 3, 4]);
-        assert_eq!(range("x"), None);
     }
 
     #[test]

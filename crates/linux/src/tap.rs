@@ -44,10 +44,7 @@ pub struct Tap {
 
 impl Tap {
     /// Makes the interface with this name.
-    ///
-    /// # Errors
-    ///
-    /// `ENOENT` where the kernel has no TAPs or `/dev/net/tun` is missing, `EPERM` without `CAP_NET_ADMIN`,
+    /// Fails with `ENOENT` where the kernel has no TAPs or `/dev/net/tun` is missing, `EPERM` without `CAP_NET_ADMIN`,
     /// `EBUSY` where there is an interface of that name, `EINVAL` where it is no name of one.
     pub fn open(name: &str) -> io::Result<Self> {
         if name.is_empty() || name.len() > LONGEST_NAME || name.contains(['/', '%', ':', '\0']) {
@@ -73,10 +70,7 @@ impl Tap {
 
     /// Takes the next frame that the stack sent over the interface, and gives its length; `None` where there
     /// is none now. A frame that is longer than the buffer is cut.
-    ///
-    /// # Errors
-    ///
-    /// `EBADFD` where the interface was removed.
+    /// Fails with `EBADFD` where the interface was removed.
     pub fn receive(&self, frame: &mut [u8]) -> io::Result<Option<usize>> {
         let mut whole = [IoSliceMut::new(frame)];
         let result = match preadv2(&self.fd, &mut whole, HERE, ReadWriteFlags::NOWAIT) {
@@ -89,10 +83,7 @@ impl Tap {
     }
 
     /// As [`Tap::receive`], but sleeps until there is one; `None` where a signal ended the sleep.
-    ///
-    /// # Errors
-    ///
-    /// `EFAULT` where the interface is removed meanwhile, `EBADFD` where it was.
+    /// Fails with `EFAULT` where the interface is removed meanwhile, `EBADFD` where it was.
     pub fn receive_waiting(&self, frame: &mut [u8]) -> io::Result<Option<usize>> {
         reported(read(&self.fd, frame))
     }
@@ -104,22 +95,10 @@ impl Tap {
     }
 
     /// Lets the interface receive a frame.
-    ///
-    /// # Errors
-    ///
-    /// `EIO` where the interface is down, `EINVAL` where the frame is shorter than an Ethernet header.
+    /// Fails with `EIO` where the interface is down, `EINVAL` where the frame is shorter than an Ethernet header.
     pub fn send(&self, frame: &[u8]) -> io::Result<()> {
         rustix::io::write(&self.fd, frame)?;
         Ok(())
-    }
-
-    /// The same end of the interface, held once more: it is there until both are gone.
-    ///
-    /// # Errors
-    ///
-    /// `EMFILE`.
-    pub fn again(&self) -> io::Result<Self> {
-        Ok(Self { fd: self.fd.try_clone()?, name: self.name.clone() })
     }
 }
 
@@ -186,10 +165,7 @@ mod tests {
             assert!(carried.contains(&60), "{carried:?}");
             rustix::net::send(&socket, &frame, rustix::net::SendFlags::empty()).unwrap();
             while tap.receive_waiting(&mut buffer).unwrap() != Some(60) {}
-            let more = tap.again().unwrap();
             drop(tap);
-            assert!(links.index("hr-tap").unwrap().is_some());
-            drop(more);
             assert_eq!(links.index("hr-tap").unwrap(), None);
             io::Result::Ok(())
         });

@@ -61,10 +61,7 @@ pub struct Pair<'a> {
 
 impl Links {
     /// Makes a pair; both ends are down.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's refusal: `EOPNOTSUPP` without the module, `EEXIST` where a name is taken.
+    /// Fails with the kernel's refusal: `EOPNOTSUPP` without the module, `EEXIST` where a name is taken.
     pub fn make(&mut self, pair: Pair<'_>) -> Result<(), Error> {
         let common = |request: Request| match pair.segments {
             Some(most) => request.number(IFLA_GSO_MAX_SEGS, most),
@@ -99,10 +96,7 @@ impl Links {
     }
 
     /// Sends what is for a network over a gateway; to have that route already is success.
-    ///
-    /// # Errors
-    ///
-    /// `ENETUNREACH` where the gateway is in no network of ours.
+    /// Fails with `ENETUNREACH` where the gateway is in no network of ours.
     pub fn add_route(&mut self, route: Route) -> Result<(), Error> {
         let request = Request::new("RTM_NEWROUTE", RTM_NEWROUTE).flags(CREATE);
         unless(Errno::EXIST, self.socket.act(route.of(request)))
@@ -115,10 +109,7 @@ impl Links {
     }
 
     /// Lets a link send no more than this, bits in a second, with 50 ms of queue and 5 ms of burst.
-    ///
-    /// # Errors
-    ///
-    /// `ENOENT` where the kernel lacks the queue (`sch_tbf`).
+    /// Fails with `ENOENT` where the kernel lacks the queue (`sch_tbf`).
     pub fn limit(&mut self, index: u32, bits: u64) -> Result<(), Error> {
         let bytes = (bits / 8).max(1);
         let of = |ms: u64| u32::try_from((bytes * ms / 1000).max(3000)).unwrap_or(u32::MAX);
@@ -206,10 +197,7 @@ pub enum Offload {
 }
 
 /// Switches an offload of a link of the calling thread's namespace.
-///
-/// # Errors
-///
-/// `ENODEV` where there is no such link, `EOPNOTSUPP` where it cannot.
+/// Fails with `ENODEV` where there is no such link, `EOPNOTSUPP` where it cannot.
 pub fn switch_offload(name: &str, offload: Offload, on: bool) -> io::Result<()> {
     let command: u32 = match offload {
         Offload::Receive => 0x2c,

@@ -1,14 +1,12 @@
 //! What a daemon needs to serve strangers, once for guard and for stationd.
 //!
-//! Sockets that go away with the daemon, who may stay when places run out, which `Host` is served, what the head of
-//! an HTTP request asks for, short answers, and the text of metrics. Connections and clocks are the daemons', and so
-//! is what they serve.
+//! Sockets that go away with the daemon, which `Host` is served, what the head of an HTTP request asks for, short
+//! answers, and the text of metrics. Connections and clocks are the daemons', and so is what they serve.
 
 mod answer;
 mod host;
 mod listener;
 pub mod openmetrics;
-mod places;
 #[cfg(feature = "readers")]
 pub mod readers;
 mod request;
@@ -17,6 +15,5 @@ pub use self::{
     answer::Answer,
     host::{BadHost, Hosts},
     listener::{Accepted, ListenError, Listener},
-    places::{Activity, Occupant, Places, Standing},
     request::{Format, Page, Parsed, Request, parse},
 };

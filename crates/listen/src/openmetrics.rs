@@ -62,12 +62,6 @@ impl Family {
         out.extend_from_slice(self.name.as_bytes());
         out.extend_from_slice(suffix.as_bytes());
     }
-
-    /// The same of the sample that says when a counter began.
-    pub fn created(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.name.as_bytes());
-        out.extend_from_slice(b"_created");
-    }
 }
 
 /// Appends a label's value between quotes.

@@ -163,8 +163,6 @@ fn thousandths(text: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn whole(text: &str) -> Request {
@@ -257,13 +255,5 @@ mod tests {
         assert_eq!(asked("http:///metrics", here), None);
         assert_eq!(asked("http://127.0.0.1/metrics", ""), None, "HTTP/1.1 needs a Host");
         assert_eq!(asked("ftp://127.0.0.1/metrics", here), Some(Page::Missing));
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_read_without_panic(bytes: Vec<u8>, accept in "\\PC*") {
-            let _ = parse(&bytes, &Hosts::default());
-            let _ = format(&accept);
-        }
     }
 }

@@ -331,7 +331,7 @@ pub struct Latency {
 /// A kind of command, as the driver counts it: from its issue until its completion was seen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Command {
-    /// `transmit`, `allocate`, `access`, `inquire`, …
+    /// `transmit`, `allocate`, `initialise` or `enable`.
     pub name: String,
     pub count: u64,
     /// Of them, those whose end no one awaited: how long they took is not known, and in none of the times.

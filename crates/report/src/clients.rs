@@ -39,7 +39,7 @@ pub(crate) fn html<'a>(
     // What stands in a chain is said with its step.
     let has_chain = analysis.stages.asked && analysis.stages.cures.is_some();
     let shown = if has_chain { Vec::new() } else { shown };
-    let doubts = analysis.doubts.iter().filter(|one| one.level() == Level::Doubt).count();
+    let doubts = analysis.doubts.iter().filter(|one| one.level == Level::Doubt).count();
     page::page(View {
         overall: (overall.verdict, overall.sentence),
         status: status(run, analysis),
@@ -110,10 +110,10 @@ fn status(run: &Run, analysis: &Analysis) -> Vec<String> {
 
 /// The doubts about the CPU of one of these variants.
 fn doubts_of(analysis: &Analysis, variants: &[&str]) -> Vec<String> {
-    let of_cpu = |doubt: &&Doubt| doubt.level() == Level::Doubt && !doubt.is_about_instruments();
+    let of_cpu = |doubt: &&Doubt| doubt.level == Level::Doubt && !doubt.is_about_instruments;
     let doubts = analysis.doubts.iter().filter(of_cpu);
     let touching =
-        doubts.filter(|doubt| doubt.variants().iter().any(|one| variants.contains(&&**one)));
+        doubts.filter(|doubt| doubt.variants.iter().any(|one| variants.contains(&&**one)));
     touching.map(Doubt::to_string).collect()
 }
 
@@ -345,18 +345,18 @@ fn functions(profile: &ProfileFigures) -> Table {
 /// Doubts with what to do, caveats, and invalid trials.
 fn validity(analysis: &Analysis) -> Section {
     let doubt = |(level, class, sign): (Level, &'static str, char)| {
-        let of_level = analysis.doubts.iter().filter(move |doubt| doubt.level() == level);
+        let of_level = analysis.doubts.iter().filter(move |doubt| doubt.level == level);
         of_level.map(move |doubt| {
             format!(
                 r#"<div class="{class}"><dt><span class="sign" aria-hidden="true">{sign}</span>{}</dt><dd>{}</dd></div>"#,
                 prose::html(&doubt.to_string()),
-                prose::html(&doubt.advice())
+                prose::html(&doubt.advice)
             )
         })
     };
     let levels = [(Level::Doubt, "doubt", '!'), (Level::Caveat, "caveat", 'i')];
     let doubts: String = levels.into_iter().flat_map(doubt).collect();
-    let has_doubt = analysis.doubts.iter().any(|doubt| doubt.level() == Level::Doubt);
+    let has_doubt = analysis.doubts.iter().any(|doubt| doubt.level == Level::Doubt);
     let none = "<p>No doubts about this run. The notes below apply to every run of this kind.</p>";
     let none = if has_doubt { "" } else { none };
     let invalid = |trial: &InvalidTrial| {

@@ -82,7 +82,7 @@ pub(crate) fn html(material: &Material<'_>) -> askama::Result<String> {
 
 /// Whether a doubt is about what this section shows, and happened in this run.
 fn is_shown(doubt: &Doubt) -> bool {
-    doubt.level() == Level::Doubt && doubt.is_about_instruments()
+    doubt.level == Level::Doubt && doubt.is_about_instruments
 }
 
 fn said(doubt: &Doubt) -> String {

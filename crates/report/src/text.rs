@@ -121,7 +121,7 @@ fn section(table: Table) -> String {
 
 fn doubts(analysis: &Analysis) -> String {
     let of = |level: Level| {
-        let doubts = analysis.doubts.iter().filter(move |doubt| doubt.level() == level);
+        let doubts = analysis.doubts.iter().filter(move |doubt| doubt.level == level);
         doubts.map(doubt).collect::<String>()
     };
     let (doubts, caveats) = (of(Level::Doubt), of(Level::Caveat));
@@ -131,8 +131,8 @@ fn doubts(analysis: &Analysis) -> String {
 }
 
 fn doubt(doubt: &Doubt) -> String {
-    let text = match doubt.level() {
-        Level::Doubt => format!("{doubt} {}", doubt.advice()),
+    let text = match doubt.level {
+        Level::Doubt => format!("{doubt} {}", doubt.advice),
         Level::Caveat => doubt.to_string(),
     };
     fold(&text.replace('`', ""), "  ", "    ") + "\n"

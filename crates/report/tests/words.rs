@@ -253,8 +253,14 @@ fn a_run_that_goes_on_passes_nothing_whatever_is_kept_so_far() {
 fn a_doubt_stands_with_the_step_that_it_is_about() {
     let run = fixture::stations();
     let mut analysis = analyse(&run, &fixture::trials(&run));
-    let grows = |cell: &str| analysis::Doubt::GrowingMemory { cell: cell.to_owned(), kib: 36.0 };
-    analysis.doubts = vec![grows("bulk@114"), grows("iw-dump@114")];
+    let grows = |variant: &str| analysis::Doubt {
+        level: analysis::Level::Doubt,
+        sentence: "The subject's memory grew by 36.00 KiB a window.".to_owned(),
+        advice: String::new(),
+        variants: vec![variant.to_owned()],
+        is_about_instruments: false,
+    };
+    analysis.doubts = vec![grows("bulk"), grows("iw-dump")];
     let page = report::html(&run, &analysis, "").unwrap();
     let steps = page.split("id=\"steps\"").nth(1).unwrap().split("</section>").next().unwrap();
     let row = steps.split(">bulk</th>").nth(1).unwrap().split("</tr>").next().unwrap();

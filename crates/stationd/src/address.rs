@@ -41,8 +41,6 @@ pub fn parse(text: &str) -> Option<Address> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     #[test]
@@ -59,15 +57,6 @@ mod tests {
     fn what_is_no_address_is_none() {
         for wrong in ["", "02:00:00:00:01", "02:00:00:00:01:0A:00", "02:00:00:00:01:+A", "x"] {
             assert_eq!(parse(wrong), None, "{wrong}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn every_address_comes_back_from_either_text(address: Address) {
-            for text in [upper(address), lower(address)] {
-                prop_assert_eq!(parse(std::str::from_utf8(&text).unwrap()), Some(address));
-            }
         }
     }
 }

@@ -6,11 +6,8 @@ pub struct Cost {
     /// Dumps of all stations of an interface.
     pub dumps: u64,
     pub surveys: u64,
-    /// Netlink messages that came in.
-    pub messages: u64,
+    /// Of netlink messages that came in.
     pub bytes: u64,
-    /// Receive calls that brought them.
-    pub receives: u64,
     /// Dumps that the kernel said changed while they were read, and that were read again.
     pub interrupted: u64,
     /// Times that events or replies were lost because the socket's buffer was full; a dump healed it.

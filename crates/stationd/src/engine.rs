@@ -12,7 +12,7 @@
 //!
 //! - **Single flight**: the one that asks while a reading is fresh enough shares it. K consumers cost one.
 //! - **No one asks, nothing is read**: but for drivers whose byte counters have 32 bits, and where the
-//!   configuration wants it ([`crate::sampling`]).
+//!   configuration wants it.
 //! - A lost event is healed by a dump; a lost interface by a new list.
 
 use std::{
@@ -31,20 +31,21 @@ use rustix::io::Errno;
 use crate::{
     brief,
     cost::Cost,
-    events::{Events, What},
+    events::Events,
     full,
     hostapd::{Hostapd, Question},
-    points::{PointChanges, Points},
+    points::Points,
     pull,
     replies::Replies,
-    sampling::Sampling,
-    table::{Change, Generation, PointId, Session, Slot, Table},
+    table::{Change, PointId, Session, Slot, Table},
     trace::{Level, Trace},
 };
 
 const SECOND: u64 = 1_000_000_000;
 /// Interfaces are listed again so often while somebody asks: a new name is told by no event of nl80211.
 const LIST_EVERY_NS: u64 = 10 * SECOND;
+/// A 32-bit byte counter passes its end in 3.4 s at 10 Gb/s; a fall below half its range is seen then.
+const NARROW_EVERY_NS: u64 = SECOND;
 /// Events are lost again and again where no one has the time to read them; a dump heals all that.
 const READS_OF_EVENTS: u32 = 4;
 /// A station that has just come shakes hands first; hostapd knows all of it after that.
@@ -60,14 +61,6 @@ pub struct Settings {
     /// Stations are read at least so often, also where no one asks, ns; `None`: only when somebody does.
     pub sample_every_ns: Option<u64>,
     pub trace: Trace,
-}
-
-/// The engine cannot begin.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The kernel has no nl80211, or does not let us ask it.
-    #[error("cannot ask nl80211 (is cfg80211 loaded?)")]
-    Kernel(#[source] netlink::Error),
 }
 
 /// A reading that was not to be had.
@@ -100,7 +93,8 @@ pub struct Engine {
     news: News,
     /// When the interfaces were listed last; `None` where that failed.
     listed_ns: Option<u64>,
-    sampling: Sampling,
+    /// When stations were read last although nobody asked.
+    sampled_ns: u64,
 }
 
 /// What events have told that needs more than the table.
@@ -141,11 +135,9 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// [`OpenError`] where the kernel cannot be asked.
-    pub fn open(settings: Settings) -> Result<Self, OpenError> {
-        let kernel = Nl80211::open().map_err(OpenError::Kernel)?;
-        let events = Mlme::open().map_err(OpenError::Kernel)?;
-        Self::over(settings, kernel, Some(events))
+    /// The kernel has no nl80211, or does not let us ask it.
+    pub fn open(settings: Settings) -> Result<Self, netlink::Error> {
+        Self::over(settings, Nl80211::open()?, Some(Mlme::open()?))
     }
 
     /// Begins with these conversations; tests and recordings bring their own kernel.
@@ -153,9 +145,8 @@ impl Engine {
         settings: Settings,
         kernel: Nl80211,
         events: Option<Mlme>,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Self, netlink::Error> {
         let hostapd = Hostapd::new(settings.hostapd.as_deref());
-        let sampling = Sampling::new(settings.sample_every_ns);
         let mut engine = Self {
             settings,
             kernel,
@@ -169,10 +160,10 @@ impl Engine {
             cost: Cost::default(),
             news: News::default(),
             listed_ns: None,
-            sampling,
+            sampled_ns: 0,
         };
         let now_ns = boottime_ns();
-        engine.list(now_ns).map_err(OpenError::Kernel)?;
+        engine.list(now_ns)?;
         engine.read_all(now_ns);
         Ok(engine)
     }
@@ -194,17 +185,33 @@ impl Engine {
 
     /// The next moment that wants [`Engine::tick`], ns since boot.
     pub fn due(&self) -> Option<u64> {
-        let sampling = self.sampling.due_ns(&self.points, &self.table);
-        self.hostapd.due().into_iter().chain(sampling).min()
+        self.hostapd.due().into_iter().chain(self.unasked().map(|(.., due_ns)| due_ns)).min()
     }
 
     /// Does what a moment asks for.
     pub fn tick(&mut self, now_ns: u64) {
         self.ask_hostapd(now_ns);
-        for wanted in self.sampling.take(&self.points, &self.table, now_ns) {
-            // Who asks later is told what failed.
-            let _ = self.refresh(wanted.point, wanted.every_ns / 2, now_ns);
+        if !self.unasked().any(|(.., due_ns)| due_ns <= now_ns) {
+            return;
         }
+        // All who want it at all, so that they stay together. One that cannot be read is tried again as seldom as they.
+        let wanted: Vec<_> = self.unasked().collect();
+        self.sampled_ns = now_ns;
+        for (point, every_ns, _) in wanted {
+            // Who asks later is told what failed.
+            let _ = self.refresh(point, every_ns / 2, now_ns);
+        }
+    }
+
+    /// Access points that are to be read although nobody asks: how often, and when next, ns. Either the configuration
+    /// wants it, or a driver's byte counters have 32 bits and would pass their end unseen.
+    fn unasked(&self) -> impl Iterator<Item = (PointId, u64, u64)> {
+        self.points.present().filter_map(|point| {
+            let narrow = self.table.is_narrow(point.id).then_some(NARROW_EVERY_NS);
+            let every_ns = narrow.into_iter().chain(self.settings.sample_every_ns).min()?;
+            let last_ns = point.read_ns.unwrap_or(0).max(self.sampled_ns);
+            Some((point.id, every_ns, last_ns + every_ns))
+        })
     }
 
     /// Sees to it that a point's stations are not older than this.
@@ -275,14 +282,7 @@ impl Engine {
     /// The brief reply about a point's stations: encoded once for each reading, shared by all who ask on the socket.
     pub fn brief(&mut self, id: PointId) -> Rc<Vec<u8>> {
         let Some(point) = self.points.get(id) else { return Rc::default() };
-        self.briefs.reply(point, &self.table, |out| brief::whole(point, &self.table, out))
-    }
-
-    /// The same of those only that have changed since a generation.
-    pub fn brief_since(&self, id: PointId, since: Generation, out: &mut Vec<u8>) {
-        if let Some(point) = self.points.get(id) {
-            brief::since(point, &self.table, since, out);
-        }
+        self.briefs.reply(point, &self.table, |out| brief::reply(point, &self.table, out))
     }
 
     /// The full reply, shared as the brief one is.
@@ -384,14 +384,10 @@ impl Engine {
             wanted.is_empty() || wanted.contains(&each.name) || is_part
         });
         self.listed_ns = Some(now_ns);
-        let PointChanges { went, renamed, .. } = self.points.update(&interfaces);
-        self.hostapd.rename(&renamed);
-        for id in went {
+        for id in self.points.update(&interfaces).went {
             self.table.clear(id);
             self.settle(now_ns);
-            if let Some(point) = self.points.get(id) {
-                self.hostapd.forget(&point.name);
-            }
+            self.hostapd.forget(id);
         }
         Ok(())
     }
@@ -446,8 +442,9 @@ impl Engine {
 
     /// Asks what can be asked, and says once what hostapd does not let us ask.
     fn ask_hostapd(&mut self, now_ns: u64) {
-        self.hostapd.advance(now_ns, &mut self.cost);
-        for (interface, error) in self.hostapd.faults() {
+        self.hostapd.advance(&self.points, now_ns, &mut self.cost);
+        for (id, error) in self.hostapd.faults() {
+            let interface = self.points.get(id).map_or("", |point| &point.name);
             let what = format_args!(
                 "cannot ask hostapd about {interface}: {error}; who its stations are stays unknown \
                  (is stationd in the group of its control sockets, as netdev?)"
@@ -460,8 +457,9 @@ impl Engine {
         let table = &mut self.table;
         self.hostapd.answers(now_ns, |question, identity| {
             // The slot may hold another station by now.
-            let is_same = table.row(question.slot).is_some_and(|row| {
-                row.address() == question.address && row.identity() != Some(&identity)
+            let is_same = table.station(question.slot).is_some_and(|station| {
+                station.address() == question.address
+                    && station.identity.as_deref() != Some(&identity)
             });
             if is_same {
                 table.identify(question.slot, identity);
@@ -475,10 +473,10 @@ impl Engine {
             match change {
                 Change::Arrived(slot, session) => self.arrived(slot, session, now_ns),
                 Change::Left(ended) => {
-                    self.membership.add(now_ns, What::Ended(ended));
+                    self.membership.add(ended.session, Some(ended));
                     if let Some(point) = self.points.get_mut(ended.session.point) {
                         point.ended.add(&ended);
-                        self.hostapd.withdraw(&point.name, ended.slot);
+                        self.hostapd.withdraw(point.id, ended.slot);
                     }
                 }
             }
@@ -486,17 +484,19 @@ impl Engine {
     }
 
     fn arrived(&mut self, slot: Slot, session: Session, now_ns: u64) {
-        self.membership.add(now_ns, What::Began(session));
+        self.membership.add(session, None);
         let Some(point) = self.points.get(session.point) else { return };
         let what = format_args!("new station on {}", point.name);
         self.settings.trace.event("engine", Level::Info, what);
         // Where it has left meanwhile, the slot's present one is told of later.
-        let Some(row) = self.table.row(slot).filter(|row| row.address() == session.address) else {
+        let Some(station) =
+            self.table.station(slot).filter(|station| station.address() == session.address)
+        else {
             return;
         };
-        let authorised = row.flags().is_some_and(|flags| flags.authorised());
+        let authorised = station.flags.is_some_and(|flags| flags.authorised());
         let from_ns = if authorised { now_ns } else { now_ns + HANDSHAKE_NS };
-        self.hostapd.want(&point.name, Question::new(slot, row.address(), from_ns));
+        self.hostapd.want(point.id, Question::new(slot, station.address(), from_ns));
     }
 }
 

@@ -15,22 +15,14 @@ use crate::{
 /// So many are kept: those of a minute in which everybody of 114 clients comes and goes once.
 const KEPT: usize = 256;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum What {
-    /// A station associated.
-    Began(Session),
-    /// An association ended, with its last counters.
-    Ended(Ended),
-}
-
 /// An association that began or ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
     /// Counts up by one.
     pub number: u64,
-    /// When stationd heard of it, ns since boot.
-    pub at_ns: u64,
-    pub what: What,
+    pub session: Session,
+    /// Its end with its last counters, where it has ended.
+    pub ended: Option<Ended>,
 }
 
 /// An event as consumers hear it, on the socket and over ubus; what is unknown is left out.
@@ -93,20 +85,11 @@ fn lower<S: serde::Serializer>(
 impl Event {
     /// What consumers hear of it.
     pub fn fields<'a>(&self, points: &'a Points) -> EventFields<'a> {
-        let session = self.session();
-        let (event, end) = match &self.what {
-            What::Began(_) => ("assoc", None),
-            What::Ended(ended) => ("disassoc", Some(End::of(ended))),
-        };
+        let Self { number, session, ended } = self;
+        let event = if ended.is_some() { "disassoc" } else { "assoc" };
         let ifname = points.get(session.point).map(|point| point.name.as_str());
-        EventFields { event, address: session.address, ifname, number: self.number, end }
-    }
-
-    pub fn session(&self) -> &Session {
-        match &self.what {
-            What::Began(session) => session,
-            What::Ended(ended) => &ended.session,
-        }
+        let (address, end) = (session.address, ended.as_ref().map(End::of));
+        EventFields { event, address, ifname, number: *number, end }
     }
 }
 
@@ -130,11 +113,11 @@ pub struct Events {
 }
 
 impl Events {
-    pub fn add(&mut self, at_ns: u64, what: What) {
+    pub fn add(&mut self, session: Session, ended: Option<Ended>) {
         if self.kept.len() == KEPT {
             self.kept.pop_front();
         }
-        self.kept.push_back(Event { number: self.next, at_ns, what });
+        self.kept.push_back(Event { number: self.next, session, ended });
         self.next += 1;
     }
 
@@ -172,14 +155,14 @@ mod tests {
             connected_s: Some(61),
             reason: Some(3),
         };
-        let heard = |what| {
-            let event = Event { number: 4, at_ns: 1, what };
+        let heard = |ended| {
+            let event = Event { number: 4, session, ended };
             serde_json::to_string(&event.fields(&Points::default())).unwrap()
         };
         let began = r#"{"event":"assoc","address":"02:00:00:00:01:ab","number":4}"#;
-        assert_eq!(heard(What::Began(session)), began);
+        assert_eq!(heard(None), began);
         let ended_text = r#"{"event":"disassoc","address":"02:00:00:00:01:ab","number":4,"reason":3,"connected":61,"bytes":{"rx":7},"exact":true}"#;
-        assert_eq!(heard(What::Ended(ended)), ended_text);
+        assert_eq!(heard(Some(ended)), ended_text);
     }
 
     fn since(events: &Events, number: u64) -> (u64, Vec<u64>) {
@@ -193,7 +176,7 @@ mod tests {
         assert_eq!(since(&events, 0), (0, vec![]));
         let session =
             Session { point: 0, address: [2, 0, 0, 0, 1, 0], seen_ns: 1, associated_ns: None };
-        let add = |events: &mut Events| events.add(1, What::Began(session));
+        let add = |events: &mut Events| events.add(session, None);
         (0..3).for_each(|_| add(&mut events));
         assert_eq!(since(&events, 1), (0, vec![1, 2]));
         assert_eq!(since(&events, 3), (0, vec![]));

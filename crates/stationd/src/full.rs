@@ -6,9 +6,10 @@
 use linux::nl80211::{Address, Guard, Rate, RateMode};
 
 use crate::{
-    address, derive,
+    address,
+    identity::Identity,
     points::Point,
-    table::{Gauge, Row, Table},
+    table::{Counted, Gauge, Station, Table, kbps, mhz},
     time::rfc3339,
 };
 
@@ -35,17 +36,17 @@ pub enum Value {
 #[derive(Debug)]
 pub struct Parameter {
     pub name: &'static str,
-    read: fn(&Row<'_>, &Point) -> Option<Value>,
+    read: fn(&Station, &Point) -> Option<Value>,
 }
 
 impl Parameter {
     /// Its value, where it is known.
-    pub fn read(&self, row: &Row<'_>, point: &Point) -> Option<Value> {
-        (self.read)(row, point)
+    pub fn read(&self, station: &Station, point: &Point) -> Option<Value> {
+        (self.read)(station, point)
     }
 }
 
-const fn parameter(name: &'static str, read: fn(&Row<'_>, &Point) -> Option<Value>) -> Parameter {
+const fn parameter(name: &'static str, read: fn(&Station, &Point) -> Option<Value>) -> Parameter {
     Parameter { name, read }
 }
 
@@ -53,44 +54,48 @@ const fn parameter(name: &'static str, read: fn(&Row<'_>, &Point) -> Option<Valu
 #[rustfmt::skip]
 pub static PARAMETERS: [Parameter; 38] = [
     parameter("Active", |_, _| Some(Value::Bool(true))),
-    parameter("ActiveNumberOfAffiliatedSta", |row, _| links(row).map(Value::Unsigned)),
-    parameter("AssociationTime", |row, _| Some(Value::Time(row.session().began_ns()))),
-    parameter("AuthenticationState", |row, _| authenticated(row).map(Value::Bool)),
-    parameter("AvgSignalStrength", |row, _| row.gauge(Gauge::SignalAverage).map(Value::Signed)),
-    parameter("AvgSignalStrengthByChain", |row, _| mean_of_chains(row).map(Value::Signed)),
-    parameter("ConnectionDuration", |row, _| gauge(row, Gauge::ConnectedS).map(Value::Unsigned)),
-    parameter("DownlinkBandwidth", |row, _| number(derive::downlink_bandwidth_mhz(row))),
-    parameter("DownlinkMCS", |row, _| number(row.tx_rate()?.mcs)),
-    parameter("DownlinkRateSpec", |row, _| row.tx_rate().map(rate_spec).map(Value::Text)),
-    parameter("DownlinkShortGuard", |row, _| row.tx_rate().map(short_guard).map(Value::Bool)),
-    parameter("EncryptionMode", |row, _| row.identity()?.encryption().map(Value::Word)),
-    parameter("Inactive", |row, _| gauge(row, Gauge::InactiveMs).map(|ms| Value::Unsigned(ms / 1000))),
-    parameter("LastDataDownlinkRate", |row, _| number(derive::downlink_rate_kbps(row))),
-    parameter("LastDataUplinkRate", |row, _| number(derive::uplink_rate_kbps(row))),
-    parameter("LastStateChange", |row, _| Some(Value::Time(row.session().began_ns()))),
-    parameter("LinkBandwidth", |row, _| link_width(row).map(Value::Word)),
-    parameter("MACAddress", |row, _| Some(Value::Address(row.address()))),
+    parameter("ActiveNumberOfAffiliatedSta", |station, _| links(station).map(Value::Unsigned)),
+    parameter("AssociationTime", |station, _| Some(Value::Time(station.session.began_ns()))),
+    parameter("AuthenticationState", |station, _| authenticated(station).map(Value::Bool)),
+    parameter("AvgSignalStrength", |station, _| station.gauge(Gauge::SignalAverage).map(Value::Signed)),
+    parameter("AvgSignalStrengthByChain", |station, _| mean_of_chains(station).map(Value::Signed)),
+    parameter("ConnectionDuration", |station, _| gauge(station, Gauge::ConnectedS).map(Value::Unsigned)),
+    parameter("DownlinkBandwidth", |station, _| number(mhz(station.tx_rate))),
+    parameter("DownlinkMCS", |station, _| number(station.tx_rate?.mcs)),
+    parameter("DownlinkRateSpec", |station, _| station.tx_rate.map(rate_spec).map(Value::Text)),
+    parameter("DownlinkShortGuard", |station, _| station.tx_rate.map(short_guard).map(Value::Bool)),
+    parameter("EncryptionMode", |station, _| identity(station)?.encryption().map(Value::Word)),
+    parameter("Inactive", |station, _| gauge(station, Gauge::InactiveMs).map(|ms| Value::Unsigned(ms / 1000))),
+    parameter("LastDataDownlinkRate", |station, _| number(kbps(station.tx_rate))),
+    parameter("LastDataUplinkRate", |station, _| number(kbps(station.rx_rate))),
+    parameter("LastStateChange", |station, _| Some(Value::Time(station.session.began_ns()))),
+    parameter("LinkBandwidth", |station, _| link_width(station).map(Value::Word)),
+    parameter("MACAddress", |station, _| Some(Value::Address(station.address()))),
     parameter("Noise", |_, point| point.noise_dbm.map(|dbm| Value::Signed(dbm.into()))),
-    parameter("OperatingStandard", |row, point| row.identity()?.standard(point.frequency).map(Value::Word)),
-    parameter("RxBytes", |row, _| derive::rx_bytes(row).map(Value::Total)),
-    parameter("RxErrors", |row, _| derive::rx_errors(row).map(Value::Total)),
-    parameter("RxPacketCount", |row, _| derive::rx_packets(row).map(Value::Unsigned)),
-    parameter("SecurityModeEnabled", |row, _| row.identity()?.security().map(Value::Word)),
-    parameter("SignalNoiseRatio", |row, point| derive::snr_db(row, point).map(Value::Signed)),
-    parameter("SignalStrength", |row, _| derive::signal_dbm(row).map(Value::Signed)),
-    parameter("SignalStrengthByChain", |row, _| signal_by_chain(row).map(Value::Text)),
-    parameter("SignalStrengthHistory", |row, _| signal_history(row).map(Value::Text)),
-    parameter("TxBytes", |row, _| derive::tx_bytes(row).map(Value::Total)),
-    parameter("TxErrors", |row, _| derive::tx_errors(row).map(Value::Unsigned)),
-    parameter("TxPacketCount", |row, _| derive::tx_packets(row).map(Value::Unsigned)),
-    parameter("TxUnicastPacketCount", |row, _| derive::tx_unicast_packets(row).map(Value::Unsigned)),
-    parameter("Tx_Retransmissions", |row, _| derive::tx_retransmissions(row).map(Value::Unsigned)),
-    parameter("Tx_RetransmissionsFailed", |row, _| derive::tx_errors(row).map(Value::Unsigned)),
-    parameter("UplinkBandwidth", |row, _| number(derive::uplink_bandwidth_mhz(row))),
-    parameter("UplinkMCS", |row, _| number(row.rx_rate()?.mcs)),
-    parameter("UplinkRateSpec", |row, _| row.rx_rate().map(rate_spec).map(Value::Text)),
-    parameter("UplinkShortGuard", |row, _| row.rx_rate().map(short_guard).map(Value::Bool)),
+    parameter("OperatingStandard", |station, point| identity(station)?.standard(point.frequency).map(Value::Word)),
+    parameter("RxBytes", |station, _| station.counter(Counted::RxBytes).map(Value::Total)),
+    parameter("RxErrors", |station, _| station.counter(Counted::RxDropped).map(Value::Total)),
+    parameter("RxPacketCount", |station, _| station.counter(Counted::RxPackets).map(Value::Unsigned)),
+    parameter("SecurityModeEnabled", |station, _| identity(station)?.security().map(Value::Word)),
+    parameter("SignalNoiseRatio", |station, point| station.snr_db(point).map(Value::Signed)),
+    parameter("SignalStrength", |station, _| station.gauge(Gauge::Signal).map(Value::Signed)),
+    parameter("SignalStrengthByChain", |station, _| signal_by_chain(station).map(Value::Text)),
+    parameter("SignalStrengthHistory", |station, _| signal_history(station).map(Value::Text)),
+    parameter("TxBytes", |station, _| station.counter(Counted::TxBytes).map(Value::Total)),
+    parameter("TxErrors", |station, _| station.counter(Counted::TxFailed).map(Value::Unsigned)),
+    parameter("TxPacketCount", |station, _| station.counter(Counted::TxPackets).map(Value::Unsigned)),
+    parameter("TxUnicastPacketCount", |station, _| station.counter(Counted::TxPackets).map(Value::Unsigned)),
+    parameter("Tx_Retransmissions", |station, _| station.counter(Counted::TxRetries).map(Value::Unsigned)),
+    parameter("Tx_RetransmissionsFailed", |station, _| station.counter(Counted::TxFailed).map(Value::Unsigned)),
+    parameter("UplinkBandwidth", |station, _| number(mhz(station.rx_rate))),
+    parameter("UplinkMCS", |station, _| number(station.rx_rate?.mcs)),
+    parameter("UplinkRateSpec", |station, _| station.rx_rate.map(rate_spec).map(Value::Text)),
+    parameter("UplinkShortGuard", |station, _| station.rx_rate.map(short_guard).map(Value::Bool)),
 ];
+
+fn identity(station: &Station) -> Option<&Identity> {
+    station.identity.as_deref()
+}
 
 fn number(value: Option<impl Into<u64>>) -> Option<Value> {
     value.map(|value| Value::Unsigned(value.into()))
@@ -99,9 +104,9 @@ fn number(value: Option<impl Into<u64>>) -> Option<Value> {
 /// Appends `[[{…}, …]]`: a list of one element, which is the list of stations, as the field's monitor expects it.
 pub fn reply(point: &Point, table: &Table, wall_offset_ns: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(b"[[");
-    for (place, row) in table.rows(point.id).enumerate() {
+    for (place, station) in table.stations(point.id).enumerate() {
         out.extend_from_slice(if place == 0 { b"{" } else { b",{" });
-        let known = PARAMETERS.iter().filter_map(|one| Some((one.name, one.read(&row, point)?)));
+        let known = PARAMETERS.iter().filter_map(|one| Some((one.name, one.read(station, point)?)));
         for (place, (name, value)) in known.enumerate() {
             out.extend_from_slice(if place == 0 { b"\"" } else { b",\"" });
             out.extend_from_slice(name.as_bytes());
@@ -138,25 +143,24 @@ impl Value {
 }
 
 /// A gauge that is never below 0.
-fn gauge(row: &Row<'_>, which: Gauge) -> Option<u64> {
-    row.gauge(which).and_then(|value| u64::try_from(value).ok())
+fn gauge(station: &Station, which: Gauge) -> Option<u64> {
+    station.gauge(which).and_then(|value| u64::try_from(value).ok())
 }
 
 /// Whether data may pass. The kernel's word at the last reading, hostapd's at the association.
-fn authenticated(row: &Row<'_>) -> Option<bool> {
-    let authorised = row.identity().is_some_and(|identity| identity.has("AUTHORIZED"));
-    row.flags().map(|flags| flags.authorised()).or(authorised.then_some(true))
+fn authenticated(station: &Station) -> Option<bool> {
+    let authorised = station.identity.as_ref().is_some_and(|identity| identity.has("AUTHORIZED"));
+    station.flags.map(|flags| flags.authorised()).or(authorised.then_some(true))
 }
 
 /// The links of a multi-link station.
-fn links(row: &Row<'_>) -> Option<u64> {
-    let links = row.links().len() as u64;
-    (links > 0).then_some(links)
+fn links(station: &Station) -> Option<u64> {
+    Some(u64::from(station.links())).filter(|links| *links > 0)
 }
 
 /// The wider of the two last rates.
-fn link_width(row: &Row<'_>) -> Option<&'static str> {
-    let rates = row.tx_rate().into_iter().chain(row.rx_rate());
+fn link_width(station: &Station) -> Option<&'static str> {
+    let rates = station.tx_rate.into_iter().chain(station.rx_rate);
     Some(match rates.map(|rate| rate.width.mhz()).max()? {
         20 => "20MHz",
         40 => "40MHz",
@@ -168,27 +172,27 @@ fn link_width(row: &Row<'_>) -> Option<&'static str> {
 }
 
 /// Weakest, strongest and mean of what was seen, and the driver's own average where it has one.
-fn signal_history(row: &Row<'_>) -> Option<String> {
-    let seen = row.signal_history()?;
+fn signal_history(station: &Station) -> Option<String> {
+    let seen = station.signal_history()?;
     let (weakest, strongest, mean) = (seen.min, seen.max, seen.mean());
-    Some(match row.gauge(Gauge::SignalAverage) {
+    Some(match station.gauge(Gauge::SignalAverage) {
         Some(average) => format!("{weakest},{strongest},{mean},{average}"),
         None => format!("{weakest},{strongest},{mean}"),
     })
 }
 
 /// With one decimal, which the kernel's whole dBm do not fill.
-fn signal_by_chain(row: &Row<'_>) -> Option<String> {
-    let (last, _) = row.chains();
-    let texts: Vec<_> = last.iter().map(|(_, dbm)| format!("{dbm}.0")).collect();
+fn signal_by_chain(station: &Station) -> Option<String> {
+    let texts: Vec<_> = station.chains.iter().map(|(_, dbm)| format!("{dbm}.0")).collect();
     (!texts.is_empty()).then(|| texts.join(","))
 }
 
 /// dBm, to the nearest.
-fn mean_of_chains(row: &Row<'_>) -> Option<i64> {
-    let (last, _) = row.chains();
-    let (count, sum) =
-        last.iter().fold((0, 0), |(count, sum), (_, dbm)| (count + 1, sum + i64::from(dbm)));
+fn mean_of_chains(station: &Station) -> Option<i64> {
+    let (count, sum) = station
+        .chains
+        .iter()
+        .fold((0, 0), |(count, sum), (_, dbm)| (count + 1, sum + i64::from(dbm)));
     (count > 0).then(|| (2 * sum - count) / (2 * count))
 }
 
@@ -226,7 +230,7 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::{brief, identity::Identity};
+    use crate::brief;
 
     /// 2026-11-21T00:00:00Z, for a machine that has just started.
     const WALL_OFFSET_NS: i64 = 1_795_219_200_000_000_000;
@@ -267,9 +271,7 @@ mod tests {
     fn table(readings: &[StationReading]) -> Table {
         let mut table = Table::default();
         let mut poll = table.begin(0, 1);
-        for reading in readings {
-            table.read(&mut poll, reading);
-        }
+        readings.iter().for_each(|reading| table.read(&mut poll, reading));
         table.end(poll);
         table
     }
@@ -320,7 +322,7 @@ mod tests {
     fn the_fourteen_values_are_the_brief_replys() {
         let (point, table) = (point(), table(&[reading(1), reading(2)]));
         let mut out = Vec::new();
-        brief::whole(&point, &table, &mut out);
+        brief::reply(&point, &table, &mut out);
         let (brief, full): (Json, _) =
             (serde_json::from_slice(&out).unwrap(), full(&point, &table));
         for number in 0..2 {

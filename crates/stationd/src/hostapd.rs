@@ -17,7 +17,13 @@ use std::{
 use linux::nl80211::Address;
 use rustix::net::{SocketAddrUnix, bind};
 
-use crate::{address, cost::Cost, identity::Identity, table::Slot};
+use crate::{
+    address,
+    cost::Cost,
+    identity::Identity,
+    points::Points,
+    table::{PointId, Slot},
+};
 
 const MS: u64 = 1_000_000;
 /// hostapd answers within its event loop; silence for this long means that it will not.
@@ -52,7 +58,7 @@ impl Question {
 pub struct Hostapd {
     /// Where the control sockets are; `None`: hostapd is not asked.
     folder: Option<PathBuf>,
-    lines: BTreeMap<String, Line>,
+    lines: BTreeMap<PointId, Line>,
     buffer: Vec<u8>,
 }
 
@@ -99,40 +105,24 @@ impl Hostapd {
     }
 
     /// Puts a question behind the others of the interface.
-    pub fn want(&mut self, interface: &str, question: Question) {
-        if self.folder.is_none() {
-            return;
-        }
-        if !self.lines.contains_key(interface) {
-            self.lines.insert(interface.to_owned(), Line::default());
-        }
-        if let Some(line) = self.lines.get_mut(interface) {
-            line.waiting.push_back(question);
+    pub fn want(&mut self, point: PointId, question: Question) {
+        if self.folder.is_some() {
+            self.lines.entry(point).or_default().waiting.push_back(question);
         }
     }
 
     /// A station has left: no one wants to know any more who it was. Its slot may get another.
-    pub fn withdraw(&mut self, interface: &str, slot: Slot) {
-        let Some(line) = self.lines.get_mut(interface) else { return };
+    pub fn withdraw(&mut self, point: PointId, slot: Slot) {
+        let Some(line) = self.lines.get_mut(&point) else { return };
         line.waiting.retain(|question| question.slot != slot);
         if let Some(asked) = &mut line.asked {
             asked.question = asked.question.filter(|question| question.slot != slot);
         }
     }
 
-    /// Interfaces have other names: each was the first and is the second. Conversations go on.
-    pub fn rename(&mut self, names: &[(String, String)]) {
-        let lines: Vec<_> = names.iter().map(|(was, _)| self.lines.remove(was)).collect();
-        for ((_, is), line) in names.iter().zip(lines) {
-            if let Some(line) = line {
-                self.lines.insert(is.clone(), line);
-            }
-        }
-    }
-
     /// Forgets what was to be asked about an interface.
-    pub fn forget(&mut self, interface: &str) {
-        self.lines.remove(interface);
+    pub fn forget(&mut self, point: PointId) {
+        self.lines.remove(&point);
     }
 
     /// When [`Hostapd::advance`] wants to be called next, ns since boot.
@@ -141,17 +131,20 @@ impl Hostapd {
     }
 
     /// Asks what can be asked now, and gives up what was not answered.
-    pub fn advance(&mut self, now_ns: u64, cost: &mut Cost) {
+    pub fn advance(&mut self, points: &Points, now_ns: u64, cost: &mut Cost) {
         let Some(folder) = &self.folder else { return };
-        for (interface, line) in &mut self.lines {
+        for (id, line) in &mut self.lines {
             line.give_up(now_ns, cost);
-            line.ask(&folder.join(interface), now_ns, cost);
+            if let (Some(place), Some(point)) = (line.next(now_ns), points.get(*id)) {
+                line.ask(place, &folder.join(&point.name), now_ns);
+                cost.hostapd_requests += u64::from(line.asked.is_some());
+            }
         }
     }
 
-    /// Interfaces about which hostapd does not let us ask, each once, and why.
-    pub fn faults(&mut self) -> impl Iterator<Item = (&str, io::Error)> {
-        self.lines.iter_mut().filter_map(|(name, line)| Some((name.as_str(), line.fault.take()?)))
+    /// Access points about which hostapd does not let us ask, each once, and why.
+    pub fn faults(&mut self) -> impl Iterator<Item = (PointId, io::Error)> {
+        self.lines.iter_mut().filter_map(|(point, line)| Some((*point, line.fault.take()?)))
     }
 
     /// Takes the answers that have come.
@@ -201,12 +194,14 @@ impl Line {
         }
     }
 
-    fn ask(&mut self, path: &Path, now_ns: u64, cost: &mut Cost) {
-        if self.asked.is_some() || now_ns < self.again_ns {
-            return;
-        }
-        let is_due = |question: &Question| now_ns >= question.from_ns;
-        let Some(place) = self.waiting.iter().position(is_due) else { return };
+    /// The place of the question that can be asked now.
+    fn next(&self, now_ns: u64) -> Option<usize> {
+        let may_ask = self.asked.is_none() && now_ns >= self.again_ns;
+        let place = self.waiting.iter().position(|question| now_ns >= question.from_ns);
+        place.filter(|_| may_ask)
+    }
+
+    fn ask(&mut self, place: usize, path: &Path, now_ns: u64) {
         let question = self.waiting[place];
         let sent = self.connected(path).map(|socket| socket.send(&command(question.address)));
         match sent {
@@ -214,7 +209,6 @@ impl Line {
                 self.waiting.remove(place);
                 let address = question.address;
                 self.asked = Some(Asked { address, question: Some(question), at_ns: now_ns });
-                cost.hostapd_requests += 1;
             }
             Some(Err(_)) | None => {
                 self.socket = None;
@@ -312,73 +306,27 @@ mod tests {
     use super::*;
 
     const STATION: Address = [2, 0, 0, 0, 1, 0];
-    const ANSWER: &str = "02:00:00:00:01:00\nflags=[AUTH][ASSOC][AUTHORIZED]\naid=1\n";
 
-    /// A control socket, as hostapd has it, in a folder of its own.
-    struct There {
-        folder: tempfile::TempDir,
-        socket: UnixDatagram,
-    }
-
-    impl There {
-        fn new() -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            let socket = UnixDatagram::bind(folder.path().join("wlan0")).unwrap();
-            Self { folder, socket }
-        }
-
-        fn answer(&self, text: &str) -> String {
-            let mut bytes = [0; 64];
-            let (length, from) = self.socket.recv_from(&mut bytes).unwrap();
-            self.socket.send_to_addr(text.as_bytes(), &from).unwrap();
-            String::from_utf8_lossy(&bytes[..length]).into_owned()
-        }
-    }
-
-    fn identities(hostapd: &mut Hostapd, now_ns: u64) -> Vec<(Slot, Option<u16>)> {
-        let mut found = Vec::new();
-        hostapd.answers(now_ns, |question, identity| found.push((question.slot, identity.aid)));
-        found
-    }
-
-    #[test]
-    fn a_station_is_asked_for_and_its_identity_comes_back() {
-        let there = There::new();
-        let mut hostapd = Hostapd::new(Some(there.folder.path()));
-        let mut cost = Cost::default();
-        hostapd.want("wlan0", Question::new(7, STATION, 100));
-        assert_eq!(hostapd.due(), Some(100));
-        hostapd.advance(99, &mut cost);
-        assert_eq!(cost.hostapd_requests, 0, "not yet");
-        hostapd.advance(100, &mut cost);
-        assert_eq!(there.answer(ANSWER), "STA 02:00:00:00:01:00");
-        assert_eq!(identities(&mut hostapd, 101), [(7, Some(1))]);
-        assert!(!hostapd.is_busy());
+    /// One that is asked about `wlan0`, and the access points.
+    fn asked(folder: &Path) -> (Hostapd, Points) {
+        let (mut hostapd, mut points) = (Hostapd::new(Some(folder)), Points::default());
+        points.update(&[crate::points::tests::access_point(3, "wlan0")]);
+        hostapd.want(0, Question::new(7, STATION, 0));
+        (hostapd, points)
     }
 
     #[test]
     fn a_station_that_still_shakes_hands_is_asked_again() {
-        let there = There::new();
-        let mut hostapd = Hostapd::new(Some(there.folder.path()));
-        hostapd.want("wlan0", Question::new(7, STATION, 0));
-        hostapd.advance(0, &mut Cost::default());
-        there.answer("02:00:00:00:01:00\nflags=[AUTH][ASSOC]\naid=1\n");
-        assert_eq!(identities(&mut hostapd, 5), [(7, Some(1))]);
-        assert_eq!(hostapd.due(), Some(5 + AGAIN_NS));
-    }
-
-    #[test]
-    fn an_absent_hostapd_is_looked_for_again_and_costs_nothing_meanwhile() {
         let folder = tempfile::tempdir().unwrap();
-        let mut hostapd = Hostapd::new(Some(folder.path()));
-        let mut cost = Cost::default();
-        hostapd.want("wlan0", Question::new(7, STATION, 0));
-        hostapd.advance(0, &mut cost);
-        assert_eq!((cost.hostapd_requests, hostapd.due()), (0, Some(AGAIN_NS)));
-        let there = UnixDatagram::bind(folder.path().join("wlan0")).unwrap();
-        hostapd.advance(AGAIN_NS, &mut cost);
-        assert_eq!(cost.hostapd_requests, 1);
-        drop(there);
+        let socket = UnixDatagram::bind(folder.path().join("wlan0")).unwrap();
+        let (mut hostapd, points) = asked(folder.path());
+        hostapd.advance(&points, 0, &mut Cost::default());
+        let (_, from) = socket.recv_from(&mut [0; 64]).unwrap();
+        let answer = b"02:00:00:00:01:00\nflags=[AUTH][ASSOC]\naid=1\n";
+        socket.send_to_addr(answer, &from).unwrap();
+        let mut found = Vec::new();
+        hostapd.answers(5, |question, identity| found.push((question.slot, identity.aid)));
+        assert_eq!((found, hostapd.due()), (vec![(7, Some(1))], Some(5 + AGAIN_NS)));
     }
 
     #[test]
@@ -400,12 +348,12 @@ mod tests {
 
     #[test]
     fn a_hostapd_that_does_not_answer_is_given_up_after_some_questions() {
-        let there = There::new();
-        let mut hostapd = Hostapd::new(Some(there.folder.path()));
+        let folder = tempfile::tempdir().unwrap();
+        let _silent = UnixDatagram::bind(folder.path().join("wlan0")).unwrap();
+        let (mut hostapd, points) = asked(folder.path());
         let mut cost = Cost::default();
-        hostapd.want("wlan0", Question::new(7, STATION, 0));
         while let Some(due) = hostapd.due() {
-            hostapd.advance(due, &mut cost);
+            hostapd.advance(&points, due, &mut cost);
         }
         assert_eq!(cost.hostapd_requests, u64::from(MOST_TRIES));
         assert_eq!(cost.hostapd_timeouts, u64::from(MOST_TRIES));

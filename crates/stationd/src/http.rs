@@ -15,8 +15,6 @@ use crate::{
     tally::Tally,
 };
 
-/// A request's head is not longer.
-const LONGEST_HEAD: usize = 8 * 1024;
 /// Few fetch metrics; their places are not the consumers'.
 const MOST_SCRAPERS: usize = 16;
 const FRONT: &str =
@@ -38,39 +36,37 @@ impl Http {
         Server::new(listener, MOST_SCRAPERS, Self { hosts, max_age_ns, pages: Pages::default() })
     }
 
-    fn metrics(
-        &mut self,
-        format: Format,
-        request: Request,
-        Exchange { letter, turn, .. }: Exchange<'_, '_, ()>,
-    ) {
-        turn.tally.scrapes += 1;
+    fn metrics(&mut self, format: Format, request: Request, exchange: Exchange<'_, '_, ()>) {
+        let Exchange { letter, turn, .. } = exchange;
         turn.engine.refresh_all(self.max_age_ns, turn.now_ns);
         let wall_offset_ns = turn.own.wall_offset_ns(turn.now_ns);
         let (engine, tally, own) = (&*turn.engine, &*turn.tally, &*turn.own);
         let source = Source { engine, tally, own, wall_offset_ns };
-        let stations = self.pages.stations(format, &source);
-        let mut rest = Vec::new();
-        source.write_rest(format, &mut rest);
-        let head = format!(
-            "HTTP/1.1 200 OK\r\nContent-Type: {}\r\n{}Content-Length: {}\r\n\r\n",
+        let page = self.pages.page(format, &source, [turn.now_ns, self.max_age_ns]);
+        let mut length = itoa::Buffer::new();
+        let head = [
+            "HTTP/1.1 200 OK\r\nContent-Type: ",
             format.media_type(),
-            if request.keep { "" } else { "Connection: close\r\n" },
-            stations.len() + rest.len(),
-        );
-        letter.words().extend_from_slice(head.as_bytes());
+            if request.keep { "" } else { "\r\nConnection: close" },
+            "\r\nContent-Length: ",
+            length.format(page.len()),
+            "\r\n\r\n",
+        ];
+        head.iter().for_each(|part| letter.words().extend_from_slice(part.as_bytes()));
         if !request.head_only {
-            letter.share(stations);
-            letter.words().extend_from_slice(&rest);
+            letter.share(page);
         }
     }
 }
 
 impl Protocol for Http {
     type State = ();
-    const IS_SHARED: bool = false;
     /// Scrapers come every minute or more often.
     const IDLE_NS: Option<u64> = Some(300_000_000_000);
+    /// A request's head is not longer.
+    const LONGEST: usize = 8 * 1024;
+
+    const DOOR: Token = Token::HttpListener;
 
     fn token(place: u32) -> Token {
         Token::Http(place)
@@ -78,10 +74,6 @@ impl Protocol for Http {
 
     fn count(tally: &mut Tally) -> &mut usize {
         &mut tally.scrapers
-    }
-
-    fn longest(&self) -> usize {
-        LONGEST_HEAD
     }
 
     fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, ()>) -> Answered {
@@ -97,7 +89,7 @@ impl Protocol for Http {
         let (code, text) = match request.page {
             Page::Metrics(format) => {
                 self.metrics(format, request, exchange);
-                return if request.keep { Answered::Whole(length) } else { Answered::Last };
+                return Answered::after(request.keep, length);
             }
             Page::Front => (200, FRONT),
             Page::Missing => (404, "there is /metrics here, and nothing else\n"),
@@ -109,15 +101,15 @@ impl Protocol for Http {
         };
         let Request { head_only, keep, .. } = request;
         Answer { head_only, keep, ..Answer::line(code, text) }.write(out);
-        if keep { Answered::Whole(length) } else { Answered::Last }
+        Answered::after(keep, length)
     }
 
     fn oversized(&self, letter: &mut Letter) {
         Answer::line(431, "a request's head has at most 8 KiB\n").write(letter.words());
     }
 
-    fn refuse(&self, most: usize, letter: &mut Letter) {
-        let text = format!("stationd serves {most} scrapers at a time: try again later\n");
+    fn refuse(&self, letter: &mut Letter) {
+        let text = format!("stationd serves {MOST_SCRAPERS} scrapers at a time: try again later\n");
         Answer::line(503, &text).write(letter.words());
     }
 }

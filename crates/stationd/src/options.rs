@@ -20,8 +20,6 @@ use crate::{
     trace::{Level, Trace},
 };
 
-const KIB: usize = 1024;
-
 /// Where the metrics are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Metrics {
@@ -55,10 +53,6 @@ pub struct Options {
     pub interfaces: Vec<String>,
     /// How much it says of its own work.
     pub trace: Level,
-    /// The most connections at a time.
-    pub consumers: usize,
-    /// The longest request, bytes.
-    pub request_limit: usize,
     /// Whether the kernel refuses system calls that stationd has no use for.
     pub seccomp: bool,
 }
@@ -78,8 +72,6 @@ impl Default for Options {
             hostapd: Some(PathBuf::from("/run/hostapd")),
             interfaces: Vec::new(),
             trace: Level::Warning,
-            consumers: 64,
-            request_limit: 64 * KIB,
             seccomp: true,
         }
     }
@@ -110,14 +102,22 @@ macro_rules! words {
     };
 }
 
-/// Keys of the ways that the field's daemon had, which stationd has no more.
-const GONE: [&str; 4] = ["ask-hostapd", "pull", "trace-check", "write-back"];
+/// Keys that stationd had once, and what to do instead.
+const GONE: [(&str, &str); 6] = [
+    ("ask-hostapd", FIELD),
+    ("pull", FIELD),
+    ("trace-check", FIELD),
+    ("write-back", FIELD),
+    ("consumers", "remove it; 64 connections are served, and the longest idle one makes room"),
+    ("request-limit", "remove it; a request has at most 64 KiB"),
+];
+const FIELD: &str = "the field's ways are examples/wld-model's";
 
 /// What the names of the field's objects begin with on ubus, where the field's daemons may have them.
 const OWN_NAMES: &str = "stationd.";
 
 /// Every key, in the order of the help.
-pub(crate) const KEYS: [Key; 14] = [
+pub(crate) const KEYS: [Key; 12] = [
     key!("socket", "PATH: requests are taken here", socket, value::path),
     key!("socket-mode", "OCTAL: its permissions", socket_mode, value::mode),
     key!("metrics", "ADDRESS:PORT of this machine | unix:PATH | off", metrics, value::metrics),
@@ -144,12 +144,6 @@ pub(crate) const KEYS: [Key; 14] = [
         trace,
         [("none", Level::None), ("warning", Level::Warning), ("info", Level::Info)]
     ),
-    key!("consumers", "NUMBER: the most connections", consumers, |text| {
-        value::number(text, 1..=4096)
-    }),
-    key!("request-limit", "SIZE: the longest request", request_limit, |text| {
-        value::size(text, KIB..=16 * KIB * KIB)
-    }),
     words!(
         "seccomp",
         "on | off: refuse system calls that it does not need",
@@ -166,8 +160,8 @@ impl Options {
     /// What is wrong, and what would be right.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
         let Some(known) = KEYS.iter().find(|known| known.name == key) else {
-            if GONE.contains(&key) {
-                return Err(format!("{key} is gone: the field's ways are examples/wld-model's"));
+            if let Some((_, instead)) = GONE.iter().find(|(gone, _)| *gone == key) {
+                return Err(format!("{key} is gone: {instead}"));
             }
             return Err(format!("unknown key {key:?}{}", nearest(key, KEYS.map(|key| key.name))));
         };
@@ -276,13 +270,9 @@ mod tests {
         assert_eq!(set("max-age", "2s").unwrap().max_age, Duration::from_secs(2));
         assert_eq!(set("max-age", "0").unwrap().max_age, Duration::ZERO);
         assert_eq!(set("sample-every", "2s").unwrap().sample_every, Some(Duration::from_secs(2)));
-        assert_eq!(set("sample-every", "off").unwrap().sample_every, None);
         assert_eq!(set("hostapd", "off").unwrap().hostapd, None);
-        assert_eq!(set("interfaces", "all").unwrap().interfaces, Vec::<String>::new());
         assert_eq!(set("interfaces", "wlan0, wlan1").unwrap().interfaces, ["wlan0", "wlan1"]);
         assert_eq!(set("trace", "info").unwrap().trace, Level::Info);
-        assert_eq!(set("consumers", "3").unwrap().consumers, 3);
-        assert_eq!(set("request-limit", "1MiB").unwrap().request_limit, 1 << 20);
     }
 
     #[test]
@@ -299,8 +289,8 @@ mod tests {
                 wrong("socket-mode", "rw"),
                 wrong("ubus-names", "onw"),
                 wrong("pull", "per-station"),
-                wrong("consumers", "0"),
-                wrong("request-limit", "1GiB"),
+                wrong("consumers", "8"),
+                wrong("request-limit", "1MiB"),
                 wrong("trace", "*=info"),
                 wrong("interfaces", ""),
                 wrong("hosts", "http://router.lan"),
@@ -310,7 +300,7 @@ mod tests {
             .join("\n"),
             @r#"
         unknown key "max-aeg": did you mean "max-age"?
-        unknown key "colour": there are socket, socket-mode, metrics, hosts, ubus, ubus-names, max-age, sample-every, hostapd, interfaces, trace, consumers, request-limit, seccomp
+        unknown key "colour": there are socket, socket-mode, metrics, hosts, ubus, ubus-names, max-age, sample-every, hostapd, interfaces, trace, seccomp
         max-age: "soon" is not a duration: write it as 500ms, 2s or 0
         metrics: 0.0.0.0 can be reached from outside: take 127.0.0.1:9810 or unix:PATH
         metrics: "localhost" is not an address: write 127.0.0.1:9810, unix:PATH or off
@@ -318,8 +308,8 @@ mod tests {
         socket-mode: "rw" is not a permission: write it in octal, as 0660
         ubus-names: unknown "onw": did you mean "own"?
         pull is gone: the field's ways are examples/wld-model's
-        consumers: "0" is not a number from 1 to 4096
-        request-limit: "1GiB" is not a size from 1KiB to 16384KiB
+        consumers is gone: remove it; 64 connections are served, and the longest idle one makes room
+        request-limit is gone: remove it; a request has at most 64 KiB
         trace: unknown "*=info": did you mean "info"?
         interfaces: "" misses a name: write wlan0,wlan1 or all
         hosts: "http://router.lan" is not a list of names: write router.lan,ap.lan
@@ -333,11 +323,11 @@ mod tests {
     fn a_wrong_line_is_reported_with_its_file_and_number() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("stationd.conf");
-        fs::write(&path, "# ours\n\nmax-age = 1s # fresh\nconsumer = 4\n").unwrap();
+        fs::write(&path, "# ours\n\nmax-age = 1s # fresh\ninterface = wlan0\n").unwrap();
         let mut options = Options::default();
         let mut first = |path: &Path| options.take_file(path).remove(0);
         let error = first(&path).to_string();
-        let expected = "/stationd.conf:4: unknown key \"consumer\": did you mean \"consumers\"?";
+        let expected = "/stationd.conf:4: unknown key \"interface\": did you mean \"interfaces\"?";
         assert!(error.ends_with(expected), "{error}");
         let mut marked = Options::default();
         fs::write(&path, "\u{feff}max-age = 1s\n").unwrap();

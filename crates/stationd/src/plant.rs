@@ -63,38 +63,28 @@ fn work(reply: Reply<'_>) {
     plants.filter(|plant| round.is_multiple_of(plant.rounds)).for_each(|plant| plant.work(reply));
 }
 
+/// What can be planted: turns of an empty loop, allocations that are freed, system calls, turns for each thousand of the
+/// clients' square, and commands to hostapd whose answers are awaited.
+const KINDS: [&str; 5] = ["loop", "alloc", "syscall", "square", "hostapd"];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Plant {
-    kind: Kind,
+    /// One of [`KINDS`].
+    kind: &'static str,
     size: u64,
     /// Done once in so many rounds.
     rounds: u64,
-}
-
-/// What is done, `size` times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// A turn of an empty loop.
-    Loop,
-    /// An allocation that is freed.
-    Alloc,
-    /// A system call.
-    Syscall,
-    /// A turn of the loop for each thousand of the clients' square.
-    Square,
-    /// A command to hostapd, whose answer is awaited.
-    Hostapd,
 }
 
 impl Plant {
     fn work(self, reply: Reply<'_>) {
         let squared = (reply.clients * reply.clients) as u64;
         match self.kind {
-            Kind::Loop => turn(self.size),
-            Kind::Square => turn(self.size * squared / PER_SQUARE),
-            Kind::Alloc => (0..self.size).for_each(|_| allocate()),
-            Kind::Syscall => (0..self.size).for_each(|_| thread::yield_now()),
-            Kind::Hostapd => (0..self.size).for_each(|_| ping(reply.interface)),
+            "loop" => turn(self.size),
+            "square" => turn(self.size * squared / PER_SQUARE),
+            "alloc" => (0..self.size).for_each(|_| allocate()),
+            "syscall" => (0..self.size).for_each(|_| thread::yield_now()),
+            _ => (0..self.size).for_each(|_| ping(reply.interface)),
         }
     }
 }
@@ -130,14 +120,7 @@ fn parse(text: &str) -> Vec<Plant> {
 fn one(text: &str) -> Option<Plant> {
     let (kind, size) = text.split_once(':')?;
     let (size, rounds) = size.split_once('/').unwrap_or((size, "1"));
-    let kind = match kind {
-        "loop" => Kind::Loop,
-        "alloc" => Kind::Alloc,
-        "syscall" => Kind::Syscall,
-        "square" => Kind::Square,
-        "hostapd" => Kind::Hostapd,
-        _ => return None,
-    };
+    let kind = KINDS.into_iter().find(|known| *known == kind)?;
     Some(Plant {
         kind,
         size: size.parse().ok()?,
@@ -152,11 +135,8 @@ mod tests {
     #[test]
     fn plants_are_read_from_one_text() {
         let plant = |kind, size, rounds| Plant { kind, size, rounds };
-        assert_eq!(
-            parse("loop:0000009+alloc:2/15"),
-            [plant(Kind::Loop, 9, 1), plant(Kind::Alloc, 2, 15)]
-        );
-        assert_eq!(parse("square:3"), [plant(Kind::Square, 3, 1)]);
+        assert_eq!(parse("loop:0000009+alloc:2/15"), [plant("loop", 9, 1), plant("alloc", 2, 15)]);
+        assert_eq!(parse("square:3"), [plant("square", 3, 1)]);
         assert_eq!(parse(""), []);
         assert_eq!(parse("loop+loop:x+loop:1/0+spin:1"), []);
     }

@@ -56,6 +56,11 @@ impl Point {
     pub fn number(&self) -> u32 {
         u32::from(self.id) + 1
     }
+
+    /// Its path among the field's objects.
+    pub fn path(&self) -> String {
+        format!("WiFi.AccessPoint.{}.", self.number())
+    }
 }
 
 /// All access points, also those whose interface has gone.
@@ -68,12 +73,12 @@ pub struct Points {
 /// What a new list of interfaces changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PointChanges {
-    /// Points that are new or have come back.
-    pub came: Vec<PointId>,
+    /// Whether points are new or have come back.
+    pub came: bool,
     /// Points whose interface is there no more: their stations have left.
     pub went: Vec<PointId>,
-    /// Names that became others: what each was, and what it is.
-    pub renamed: Vec<(String, String)>,
+    /// Whether names became others.
+    pub renamed: bool,
 }
 
 impl Points {
@@ -106,8 +111,7 @@ impl Points {
         self.points.get(usize::try_from(number.checked_sub(1)?).ok()?)
     }
 
-    /// The one of this interface's name.
-    /// One that is there comes before one that had the name once.
+    /// The one of this interface's name; one that is there comes before one that had the name once.
     pub fn named(&self, name: &str) -> Option<&Point> {
         let named = |point: &&Point| point.name == name;
         self.present().find(named).or_else(|| self.points.iter().find(named))
@@ -138,10 +142,7 @@ impl Points {
             let children = children(interface, interfaces);
             let point = &mut self.points[usize::from(id)];
             if point.name != interface.name {
-                let was = std::mem::replace(&mut point.name, interface.name.clone());
-                if !was.is_empty() {
-                    changes.renamed.push((was, interface.name.clone()));
-                }
+                (point.name, changes.renamed) = (interface.name.clone(), true);
             }
             let ssid = interface.ssid.as_deref();
             point.ssid = ssid.map(|ssid| String::from_utf8_lossy(ssid).into_owned());
@@ -181,7 +182,7 @@ impl Points {
             self.points.push(Point { id, ..Point::default() });
             id
         });
-        changes.came.push(id);
+        changes.came = true;
         id
     }
 }
@@ -197,16 +198,16 @@ fn children(parent: &Interface, interfaces: &[Interface]) -> Vec<u32> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn interface(index: u32, name: &str, kind: InterfaceKind) -> Interface {
+    pub(crate) fn access_point(index: u32, name: &str) -> Interface {
         Interface {
             index,
             name: name.into(),
             wiphy: 0,
-            kind,
-            address: [2, 0, 0, 0, 0, 1],
+            kind: InterfaceKind::AccessPoint,
+            address: [2, 0, 0, 0, 0, index as u8],
             ssid: None,
             four_addresses: false,
             channel: None,
@@ -215,63 +216,10 @@ mod tests {
     }
 
     #[test]
-    fn a_point_keeps_its_number_when_its_interface_comes_back() {
-        let mut points = Points::default();
-        let wlan = |index, name: &str| interface(index, name, InterfaceKind::AccessPoint);
-        points.update(&[wlan(3, "wlan0"), wlan(4, "wlan1")]);
-        let changes = points.update(&[wlan(4, "wlan1")]);
-        assert_eq!((changes.went, changes.came), (vec![0], vec![]));
-        assert_eq!(points.named("wlan0").unwrap().index, None);
-        let changes = points.update(&[wlan(9, "wlan0"), wlan(4, "wlan1")]);
-        assert_eq!((changes.went, changes.came), (vec![], vec![0]));
-        assert_eq!(points.numbered(1).unwrap().index, Some(9));
-        assert_eq!(points.numbered(0), None);
-    }
-
-    #[test]
-    fn a_point_keeps_its_number_when_its_interface_comes_back_under_another_name() {
-        let mut points = Points::default();
-        let wlan = |index, name: &str| interface(index, name, InterfaceKind::AccessPoint);
-        points.update(&[wlan(3, "wlan0")]);
-        points.update(&[]);
-        let changes = points.update(&[wlan(9, "ap24")]);
-        assert_eq!((changes.went, changes.came), (vec![], vec![0]));
-        assert_eq!(changes.renamed, [("wlan0".to_owned(), "ap24".to_owned())]);
-        assert_eq!(points.named("ap24").unwrap().number(), 1);
-    }
-
-    #[test]
     fn a_name_is_that_of_the_point_that_is_there() {
         let mut points = Points::default();
-        let wlan = |index, name: &str, last| Interface {
-            address: [2, 0, 0, 0, 0, last],
-            ..interface(index, name, InterfaceKind::AccessPoint)
-        };
-        points.update(&[wlan(3, "wlan0", 1), wlan(4, "wlan1", 2)]);
-        points.update(&[wlan(4, "wlan0", 2)]);
+        points.update(&[access_point(3, "wlan0"), access_point(4, "wlan1")]);
+        points.update(&[access_point(4, "wlan0")]);
         assert_eq!(points.named("wlan0").unwrap().number(), 2);
-    }
-
-    #[test]
-    fn a_renamed_interface_is_the_same_point() {
-        let mut points = Points::default();
-        points.update(&[interface(3, "wlan0", InterfaceKind::AccessPoint)]);
-        let changes = points.update(&[interface(3, "ap24", InterfaceKind::AccessPoint)]);
-        assert_eq!((changes.came, changes.went), (vec![], vec![]));
-        assert_eq!(changes.renamed, [("wlan0".to_owned(), "ap24".to_owned())]);
-        assert_eq!(points.named("ap24").unwrap().number(), 1);
-    }
-
-    #[test]
-    fn stations_of_vlan_interfaces_are_the_access_points_own() {
-        let mut points = Points::default();
-        points.update(&[
-            interface(3, "wlan0", InterfaceKind::AccessPoint),
-            interface(7, "wlan0.sta1", InterfaceKind::AccessPointVlan),
-            interface(8, "sta0", InterfaceKind::Station),
-        ]);
-        assert_eq!(points.iter().count(), 1);
-        assert_eq!(points.of_interface(7).unwrap().name, "wlan0");
-        assert_eq!(points.of_interface(8), None);
     }
 }

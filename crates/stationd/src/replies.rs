@@ -16,7 +16,7 @@ pub struct Replies {
     station: usize,
     /// Whether values are shown that move while nothing happens, as for how long a station has been idle.
     clocks: bool,
-    entries: Vec<Entry>,
+    entries: Vec<Shared<Inputs>>,
 }
 
 /// Everything that a reply is made of: the table's generation, which every value but clocks and noise moves, the noise,
@@ -28,11 +28,33 @@ struct Inputs {
     read_ns: Option<u64>,
 }
 
-#[derive(Debug, Default)]
-struct Entry {
+/// Bytes that are made of these inputs.
+#[derive(Debug)]
+pub(crate) struct Shared<I> {
     /// `None` before the first.
-    inputs: Option<Inputs>,
+    inputs: Option<I>,
     bytes: Rc<Vec<u8>>,
+}
+
+impl<I> Default for Shared<I> {
+    fn default() -> Self {
+        Self { inputs: None, bytes: Rc::default() }
+    }
+}
+
+impl<I: PartialEq> Shared<I> {
+    /// The bytes, which are made anew where the inputs are others.
+    pub(crate) fn get(&mut self, inputs: I, make: impl FnOnce(&mut Vec<u8>)) -> Rc<Vec<u8>> {
+        if self.inputs.as_ref() != Some(&inputs) {
+            self.inputs = Some(inputs);
+            // Anyone who still sends the last ones keeps them; else their memory is used again.
+            let mut bytes = Rc::try_unwrap(std::mem::take(&mut self.bytes)).unwrap_or_default();
+            bytes.clear();
+            make(&mut bytes);
+            self.bytes = Rc::new(bytes);
+        }
+        Rc::clone(&self.bytes)
+    }
 }
 
 impl Replies {
@@ -55,28 +77,16 @@ impl Replies {
     ) -> Rc<Vec<u8>> {
         let place = usize::from(point.id);
         if self.entries.len() <= place {
-            self.entries.resize_with(place + 1, Entry::default);
+            self.entries.resize_with(place + 1, Shared::default);
         }
-        let entry = &mut self.entries[place];
         let inputs = Inputs {
             generation: table.generation_of(point.id),
             noise_dbm: point.noise_dbm,
             read_ns: point.read_ns.filter(|_| self.clocks),
         };
-        if entry.inputs != Some(inputs) {
-            entry.inputs = Some(inputs);
-            // Anyone who still sends the last reply keeps it; else its memory is used again.
-            let bytes = match Rc::get_mut(&mut entry.bytes) {
-                Some(bytes) => bytes,
-                None => {
-                    entry.bytes = Rc::default();
-                    Rc::make_mut(&mut entry.bytes)
-                }
-            };
-            bytes.clear();
+        self.entries[place].get(inputs, |bytes| {
             bytes.reserve(table.count(point.id) * self.station);
             encode(bytes);
-        }
-        Rc::clone(&entry.bytes)
+        })
     }
 }

@@ -13,20 +13,12 @@ pub enum Reason {
     Unfinished,
     /// Its request was longer than a request may be.
     Oversized,
-    /// More waited for it than may wait.
-    Overfull,
 }
 
 impl Reason {
     /// All of them, in the order of [`Tally::dropped`].
-    pub const ALL: [Self; 6] = [
-        Self::Refused,
-        Self::Displaced,
-        Self::Stalled,
-        Self::Unfinished,
-        Self::Oversized,
-        Self::Overfull,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Refused, Self::Displaced, Self::Stalled, Self::Unfinished, Self::Oversized];
 
     pub fn word(self) -> &'static str {
         match self {
@@ -35,7 +27,6 @@ impl Reason {
             Self::Stalled => "stalled",
             Self::Unfinished => "unfinished",
             Self::Oversized => "oversized",
-            Self::Overfull => "overfull",
         }
     }
 }
@@ -49,23 +40,13 @@ pub struct Tally {
     pub scrapers: usize,
     /// Requests that were answered, faults included.
     pub requests: u64,
-    /// Of them: those that could not be answered as asked.
-    pub faults: u64,
-    /// Notifications that were sent.
-    pub notifications: u64,
-    /// Pages of metrics that were asked for.
-    pub scrapes: u64,
-    dropped: [u64; Reason::ALL.len()],
+    /// In the order of [`Reason::ALL`].
+    pub dropped: [u64; Reason::ALL.len()],
 }
 
 impl Tally {
     /// Counts a consumer that was dropped.
     pub fn drop_for(&mut self, reason: Reason) {
         self.dropped[reason as usize] += 1;
-    }
-
-    /// How many were dropped for a reason.
-    pub fn dropped(&self, reason: Reason) -> u64 {
-        self.dropped[reason as usize]
     }
 }

@@ -44,15 +44,3 @@ fn write_line(
     };
     writeln!(out, "stationd {level}: {part}: {message}")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_is_one_line_with_its_level_and_its_part() {
-        let mut line = Vec::new();
-        write_line(&mut line, "ubus", Level::Info, format_args!("{} of {}", 1, 2)).unwrap();
-        assert_eq!(line, b"stationd info: ubus: 1 of 2\n");
-    }
-}

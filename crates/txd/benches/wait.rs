@@ -8,13 +8,11 @@
 
 use std::io::Write;
 
-use txd::{
-    card::timing::{Random, Spread},
-    wait::{
-        Bound, Busy, Event, Host, Hybrid, Wait,
-        clock::{Clock, thread_cpu_ns},
-        wait_for,
-    },
+use model::random::Random;
+use txd::wait::{
+    Bound, Host, Strategy, Wait,
+    clock::{Clock, thread_cpu_ns},
+    wait_for,
 };
 
 /// Lengths of waits, ns; and how long a length is tried, ns.
@@ -51,7 +49,8 @@ impl Host for Device {
     }
 }
 
-fn measure(strategy: &mut dyn Wait, length: u64, spread: Spread) -> Found {
+/// Waits of a length, with an exponential tail of this many ns on average.
+fn measure(wait: &mut Wait, length: u64, tail: u64) -> Found {
     let mut host = Device { clock: Clock::default(), done_ns: 0 };
     let mut random = Random::seeded(1);
     let times = (TRIED_NS / (length + 5_000)) as usize;
@@ -61,9 +60,11 @@ fn measure(strategy: &mut dyn Wait, length: u64, spread: Spread) -> Found {
         if round == TAUGHT {
             before = thread_cpu_ns();
         }
-        let done = host.now() + spread.draw(length, &mut random);
+        // The inverse of the distribution function; 1 − u is never 0.
+        let behind = -(1.0 - random.unit()).ln() * tail as f64;
+        let done = host.now() + length + behind as u64;
         host.done_ns = done;
-        let waited = wait_for(strategy, &mut host, Bound::of_ms(100), |now| now >= done);
+        let waited = wait_for(wait, &mut host, Bound::of_ms(100), |now| now >= done);
         waited.expect("it is done in time");
         if round >= TAUGHT {
             late.push(host.now().saturating_sub(done));
@@ -88,18 +89,14 @@ fn main() {
         "wait", "spread", "strategy", "CPU a wait", "of busy", "half late", "99 % late"
     ));
     for length in LENGTHS {
-        for (name, spread) in [("none", Spread::Fixed), ("tail", Spread::Tail(length / 4))] {
+        for (name, tail) in [("none", 0), ("tail", length / 4)] {
             let mut busy = 1.0;
-            let all: [(&str, Box<dyn Wait>); 3] = [
-                ("busy", Box::new(Busy)),
-                ("event", Box::<Event>::default()),
-                ("hybrid", Box::<Hybrid>::default()),
-            ];
-            for (strategy, mut wait) in all {
-                let found = measure(wait.as_mut(), length, spread);
-                if strategy == "busy" {
+            for strategy in [Strategy::Busy, Strategy::Event, Strategy::Hybrid] {
+                let found = measure(&mut Wait::new(strategy), length, tail);
+                if strategy == Strategy::Busy {
                     busy = found.cpu_ns;
                 }
+                let strategy = strategy.name();
                 say(format!(
                     "{:>6} µs {name:>8} {strategy:>8}  {:>10.1} µs {:>8.2} {:>7.1} µs {:>7.1} µs",
                     length / 1000,

@@ -59,7 +59,7 @@ pub struct Talk {
 }
 
 /// What a source sends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// Frames a second; 0: as fast as they are taken.
     pub rate: u32,
@@ -95,10 +95,6 @@ impl Flow {
 }
 
 /// Sends frames until it is told to stop.
-///
-/// # Errors
-///
-/// The system's, where the interface has gone.
 pub fn source(socket: &OwnedFd, flow: Flow, talk: &Arc<Talk>) -> io::Result<()> {
     let mut frame = frames::blank(flow.bytes);
     talk.source.store(rustix::thread::gettid().as_raw_nonzero().get() as u32, Ordering::SeqCst);

@@ -10,9 +10,8 @@
 //! | [`wait`] | the ways to wait, for anyone's use |
 //! | [`path`] | a driver and its card between two TAPs, in real time |
 //! | [`frames`], [`ends`] | frames that prove themselves; their source and their sink |
-//! | [`measure`] | one trial: `txd measure` |
-//! | [`run`] | a pair of TAPs for other programs: `txd run` |
-//! | [`options`] | the words of the command line |
+//! | [`measure`], [`task`] | one trial, `txd measure`, and the CPU task that may run with it |
+//! | [`options`], [`text`] | the words of the command line, and figures for people |
 
 pub mod card;
 pub mod driver;
@@ -21,7 +20,6 @@ pub mod frames;
 pub mod measure;
 pub mod options;
 pub mod path;
-pub mod rehearsal;
-pub mod run;
+pub mod task;
 pub mod text;
 pub mod wait;

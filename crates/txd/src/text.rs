@@ -4,9 +4,7 @@ use std::fmt::Write;
 
 use model::completion::{Command, Measured};
 
-use crate::{driver::census::Counters, path::Mark};
-
-/// A trial, in a few lines.
+/// A trial, in a few lines, and its commands in a table.
 pub fn measured(measured: &Measured) -> String {
     let mut text = String::new();
     let window = measured.window_ns.max(1) as f64;
@@ -65,11 +63,15 @@ pub fn measured(measured: &Measured) -> String {
         "sound     {} duplicated, {} reordered, {} damaged, {} missing; {} time-outs, {} resets",
         wrong[0], wrong[1], wrong[2], wrong[3], measured.timeouts, measured.resets
     );
+    text.push_str(&commands(&measured.commands));
     text
 }
 
-/// Commands, in a table.
-pub fn commands(commands: &[Command]) -> String {
+/// Commands, in a table; nothing where there are none.
+fn commands(commands: &[Command]) -> String {
+    if commands.is_empty() {
+        return String::new();
+    }
     let mut text = format!(
         "{:<12} {:>9} {:>7} {:>12} {:>12} {:>12}\n",
         "command", "count", "failed", "mean µs", "least µs", "most µs"
@@ -88,33 +90,6 @@ pub fn commands(commands: &[Command]) -> String {
             us(command.least_ns),
             us(command.most_ns)
         );
-    }
-    text
-}
-
-/// One direction of a path, in a few lines.
-pub fn way(name: &str, mark: &Mark) -> String {
-    let counters = &mark.counters;
-    let mut text = format!(
-        "{name}: {} accepted, {} sent, {} queued; {} interrupts, {} time-outs, {} lost events, {} resets\n",
-        counters.accepted,
-        mark.sent,
-        mark.queued,
-        counters.interrupts,
-        counters.timeouts,
-        counters.lost_events,
-        counters.resets
-    );
-    let beyond = [
-        ("lost-in-the-card".to_owned(), mark.lost),
-        ("second-interface".to_owned(), mark.undelivered),
-    ];
-    let dropped = counters.dropped_since(&Counters::default());
-    for (reason, count) in dropped.into_iter().chain(beyond).filter(|one| one.1 > 0) {
-        let _ = writeln!(text, "  dropped {count} {reason}");
-    }
-    for line in commands(&counters.commands_since(&Counters::default())).lines() {
-        let _ = writeln!(text, "  {line}");
     }
     text
 }

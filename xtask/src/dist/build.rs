@@ -9,7 +9,7 @@ use std::{
 use anyhow::Context;
 
 use super::{Architecture, Release, succeed};
-use crate::check::cargo;
+use crate::cargo;
 
 /// Crates whose programs run on an access point.
 const DEVICE: [&str; 4] = ["agent", "guard", "stationd", "txd"];

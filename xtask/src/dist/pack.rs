@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 use anyhow::{Context, ensure};
 
 use super::{Architecture, Release, output, succeed};
-use crate::check::cargo;
+use crate::cargo;
 
 /// The cargo-deb that the package was tried with.
 const CARGO_DEB: &str = "3.8.0";

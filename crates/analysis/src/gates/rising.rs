@@ -1,19 +1,24 @@
 //! Does the CPU of every working variant rise with its clients? All of it that is counted: a tool is not cheap
 //! because another process pays.
 //!
-//! The ordered test says whether it rises at all; the slopes between neighbouring counts, repetition by
-//! repetition, say whether it falls somewhere on the way.
+//! The line through each repetition says whether it rises at all; the slopes between neighbouring counts, repetition
+//! by repetition, say whether it falls somewhere on the way.
 
 use model::plural::count;
 use model::{study::Variant, trial::Purpose};
 
 use super::{CellId, Evidence, Part, not_asked, nothing, table::STEP, together};
-use crate::{metrics::Metric, ordered, quantity, stats::Estimate, verdicts::Gate};
+use crate::{
+    metrics::Metric,
+    quantity,
+    stats::{Estimate, Line},
+    verdicts::Gate,
+};
 
 const NAME: &str = "monotonic";
 
-/// Error that the ordered test may make.
-const ALPHA: f64 = 0.05;
+/// Two lines have an interval of a single degree of freedom, which says next to nothing.
+const FEWEST: usize = 3;
 
 pub(super) fn gate(evidence: &Evidence, table: &[Metric]) -> Gate {
     let chosen = &evidence.run.study.access_point.clients;
@@ -50,43 +55,44 @@ pub(super) fn gate(evidence: &Evidence, table: &[Metric]) -> Gate {
 fn variant_rises(table: &[Metric], variant: &Variant, counts: &[u32]) -> Part {
     let name = &variant.name;
     let cpu = |clients: &u32| cpu(table, CellId { variant: name, clients: *clients });
-    let groups: Vec<Vec<f64>> = counts.iter().map(cpu).collect();
-    let sizes: Vec<usize> = groups.iter().map(Vec::len).collect();
-    if counts.len() < 2 {
+    let groups: Vec<(f64, Vec<f64>)> =
+        counts.iter().map(|clients| (f64::from(*clients), cpu(clients))).collect();
+    let repetitions = groups.iter().map(|(_, values)| values.len()).min().unwrap_or_default();
+    if groups.len() < 2 {
         return Part::invalid(format!("`{name}` has one client count; a rise needs two"));
     }
-    if sizes.iter().any(|size| *size < 2) {
-        return Part::invalid(format!("`{name}` has one repetition; chance cannot be ruled out"));
-    }
-    if ordered::smallest_p(&sizes) > ALPHA {
+    if repetitions < FEWEST {
+        let few = count(repetitions as u32, "repetition");
         return Part::invalid(format!(
-            "`{name}`: {} values at {} counts cannot rule out chance; take more repetitions",
-            sizes.iter().sum::<usize>(),
-            counts.len()
+            "`{name}` has {few}, which cannot rule out chance; take more"
         ));
     }
     if let Some(fall) = fall(table, name) {
         return Part::fail(fall);
     }
-    let Some(found) = ordered::jonckheere(&groups) else {
+    let line = |repetition: usize| {
+        let points: Vec<_> = groups.iter().map(|(at, values)| (*at, values[repetition])).collect();
+        Line::through(&points).map(|line| line.slope)
+    };
+    let slopes: Vec<f64> = (0..repetitions).filter_map(line).collect();
+    let Some((slope, interval)) =
+        Estimate::of(&slopes).and_then(|slope| Some((slope, slope.interval?)))
+    else {
         return Part::invalid(format!("`{name}` has no values to order"));
     };
-    let ends = [groups.first(), groups.last()].map(|group| group.map_or(0.0, |group| mean(group)));
-    let [low, high] = ends.map(quantity::cpu_short);
+    let [low, high] = [groups.first(), groups.last()]
+        .map(|group| quantity::cpu_short(group.map_or(0.0, |(_, values)| mean(values))));
     let span = format!(
-        "from {low} of CPU a second at {} to {high} at {}",
+        "from {low} of CPU a second at {} to {high} at {}, by {} for each client",
         count(counts.first().unwrap_or(&0), "client"),
-        counts.last().unwrap_or(&0)
+        counts.last().unwrap_or(&0),
+        quantity::cpu(&slope)
     );
-    let p = p_words(found.p);
-    if found.p <= ALPHA {
-        let part =
-            Part::pass(format!("the CPU of `{name}` rises {span} (Jonckheere–Terpstra, {p})"));
-        return Part { used: found.p / ALPHA, ..part };
+    if interval.low > 0.0 {
+        let part = Part::pass(format!("the CPU of `{name}` rises {span}"));
+        return Part { used: 1.0 - interval.low / slope.mean, ..part };
     }
-    Part::fail(format!(
-        "the CPU of `{name}` does not rise with the clients: {span} (Jonckheere–Terpstra, {p})"
-    ))
+    Part::fail(format!("the CPU of `{name}` is not shown to rise with the clients: {span}"))
 }
 
 /// The CPU of every repetition: with what a tool makes another process do, which is a part of what it costs.
@@ -116,9 +122,4 @@ fn fall(table: &[Metric], variant: &str) -> Option<String> {
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// `p = 0.011`, `p < 0.0001`.
-fn p_words(p: f64) -> String {
-    if p < 1e-4 { "p < 0.0001".to_owned() } else { format!("p = {}", quantity::number(p, None)) }
 }

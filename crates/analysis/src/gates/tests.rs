@@ -99,7 +99,7 @@ fn a_rise_needs_two_counts_two_repetitions_and_every_trial() {
         }
     };
     says(one(gates(), keep(|id| id.clients == 18)), Verdict::Invalid, "one client count");
-    says(one(gates(), keep(|id| id.repetition == 1)), Verdict::Invalid, "one repetition");
+    says(one(gates(), keep(|id| id.repetition == 1)), Verdict::Invalid, "has 1 repetition, which");
     let chosen = |run: &mut Run, trials: &mut Vec<Trial>| {
         keep(|id| id.clients == 18)(run, trials);
         run.study.access_point.clients = vec![18];

@@ -1,6 +1,6 @@
 //! What weakens a profile: what it does not know, what was lost, and what its proof did not prove.
 //!
-//! One variant at one client count at a time; the words are in [`crate::doubt`].
+//! One variant at one client count at a time.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,10 @@ use model::{
 };
 
 use crate::{
-    doubt::{Affected, Doubt},
+    doubt::{Doubt, named},
     profiles::{Capture, ProfileFigures},
+    quantity::{count, percent},
+    stacks::profile::Cause,
 };
 
 use super::SeenCapture;
@@ -26,18 +28,27 @@ const MOST_SYNTHESISED: f64 = 0.1;
 /// With fewer samples a share of one half is not known to ± 14 points.
 const FEW: u64 = 50;
 
+/// Half the 95 % interval of a share of one half, times the root of the samples: 1.96 · √(½ · ½).
+const WIDEST_HALF: f64 = 0.98;
+
 /// Everything that weakens one profile.
 pub(super) fn of(profile: &ProfileFigures, seen: &[SeenCapture]) -> Vec<Doubt> {
     let cell = match profile.clients {
         Some(clients) => format!("{}@{clients}", profile.variant),
         None => profile.variant.clone(),
     };
-    let mut doubts: Vec<Doubt> = unknown(profile, &cell).into_iter().collect();
-    doubts.extend(synthesised_share(profile, &cell));
-    doubts.extend(few(profile, &cell));
+    let of_cell = [
+        unknown(profile, &cell),
+        synthesised_share(profile, &cell),
+        few(profile, &cell),
+        odd_files(seen, &cell),
+    ];
+    let [unknown, synthesised, few, odd] =
+        of_cell.map(|doubt| doubt.map(|doubt| doubt.of_variant(&profile.variant)));
+    let mut doubts: Vec<Doubt> = [unknown, synthesised, few].into_iter().flatten().collect();
     doubts.extend(capture_doubts(profile, seen));
-    doubts.extend(file_doubts(seen, &cell));
-    doubts
+    doubts.extend(odd);
+    doubts.into_iter().map(Doubt::of_instruments).collect()
 }
 
 fn unknown(profile: &ProfileFigures, cell: &str) -> Option<Doubt> {
@@ -45,71 +56,138 @@ fn unknown(profile: &ProfileFigures, cell: &str) -> Option<Doubt> {
     let share = found.unknown as f64 / found.samples.max(1) as f64;
     let most = found.by_cause.first()?;
     let module = found.by_module.iter().find(|module| module.module == most.module);
-    (share > UNKNOWN).then(|| Doubt::UnknownFrames {
-        cell: cell.to_owned(),
-        share,
-        cause: most.cause,
-        module: most.module.clone(),
-        build_id: module.and_then(|module| module.build_id.clone()),
-    })
+    let (cause, place) = (most.cause.name(), &most.module);
+    let sentence = format!(
+        "{} of the samples in {cell} have a frame without a name, most of them for “{cause}” in {place}.",
+        percent(share)
+    );
+    let advice = match most.cause {
+        Cause::NoSymbol => where_symbols_are(module.and_then(|module| module.build_id.as_deref())),
+        cause => as_sentence(cause.advice()),
+    };
+    (share > UNKNOWN).then(|| Doubt::new(sentence, advice))
 }
 
 fn synthesised_share(profile: &ProfileFigures, cell: &str) -> Option<Doubt> {
     let found = &profile.unknown;
     let share = found.synthesised as f64 / found.samples.max(1) as f64;
     let most = found.by_module.iter().max_by_key(|module| module.synthesised)?;
-    (share > MOST_SYNTHESISED).then(|| Doubt::SynthesisedNames {
-        cell: cell.to_owned(),
-        share,
-        module: most.module.clone(),
-        build_id: most.build_id.clone(),
-    })
+    let sentence = format!(
+        "{} of the samples in {cell} have a name in them that was made from an address, as `fun_4bf70`, most of them \
+         in {}: its symbols are stripped.",
+        percent(share),
+        most.module
+    );
+    let advice = where_symbols_are(most.build_id.as_deref());
+    (share > MOST_SYNTHESISED).then(|| Doubt::new(sentence, advice))
+}
+
+/// Advice that stands in a table elsewhere, as a sentence.
+fn as_sentence(advice: &str) -> String {
+    let mut letters = advice.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    format!("{}{}.", first.map_or(String::new(), String::from), letters.as_str())
+}
+
+/// How names come to a module without them: by its build's id where it has one.
+fn where_symbols_are(build_id: Option<&str>) -> String {
+    const OWN: &str = "if it is yours, name the folder of the build before it was stripped: `headroom report RUN \
+                       --symbols DIR`";
+    match build_id {
+        Some(id) => format!(
+            "If it is Debian's, fetch its symbols with `DEBUGINFOD_URLS=https://debuginfod.debian.net debuginfod-find \
+             debuginfo {id}` (package `debuginfod`), and make the report again: `headroom report RUN`; {OWN}."
+        ),
+        None => format!("It has no build id to fetch its symbols by; {OWN}."),
+    }
 }
 
 fn few(profile: &ProfileFigures, cell: &str) -> Option<Doubt> {
     let samples = profile.unknown.samples;
-    (1..FEW).contains(&samples).then(|| Doubt::FewSamples { cell: cell.to_owned(), samples })
+    let points = WIDEST_HALF * 100.0 / (samples as f64).sqrt();
+    (1..FEW).contains(&samples).then(|| {
+        Doubt::new(
+            format!(
+                "The profile of {cell} has {}: a share in it is known to ± {points:.0} points at best.",
+                count(samples, "sample")
+            ),
+            "Record more of them: lengthen `window`, raise `frequency` or `repetitions`, or give the subject more to do \
+             (`--window 60s`, `--load COMMAND`).",
+        )
+    })
 }
 
+/// Whether something is so of a capture.
+type IsSo<'a> = &'a dyn Fn(&Capture, &SeenCapture) -> bool;
+
 fn capture_doubts(profile: &ProfileFigures, seen: &[SeenCapture]) -> Vec<Doubt> {
-    let affected = |is: &dyn Fn(&Capture, &SeenCapture) -> bool| {
+    const ELSEWHERE: &str = "Its CPU went where the recorder did not look: see `scope`, and whether the subject is \
+                             started before the window.";
+    let doubt = |is_so: IsSo, sentence: &str, advice: &str| {
         let pairs = profile.captures.iter().zip(seen);
-        let trials: Vec<TrialId> = pairs
-            .filter(|(capture, seen)| is(capture, seen))
-            .map(|(_, seen)| seen.id.clone())
-            .collect();
-        (!trials.is_empty()).then_some(Affected(trials))
+        let pairs = pairs.filter(|(capture, seen)| is_so(capture, seen));
+        let trials: Vec<TrialId> = pairs.map(|(_, seen)| seen.id.clone()).collect();
+        let sentence = format!("{sentence} in {}.", named(&trials));
+        (!trials.is_empty()).then(|| Doubt::new(sentence, advice).of_trials(&trials))
     };
-    let lost = profile.captures.iter().map(|capture| capture.lost).sum();
-    let samples = profile.captures.iter().map(|capture| capture.samples).sum();
+    let sum = |of: fn(&Capture) -> u64| profile.captures.iter().map(of).sum::<u64>();
     let fails = |capture: &Capture, _: &SeenCapture| {
         capture.proof.as_ref().is_some_and(|proof| !proof.holds)
     };
-    let none = |capture: &Capture| capture.samples == 0;
-    let busy = |capture: &Capture, seen: &SeenCapture| {
-        expected(profile, capture, seen).map(|samples| samples >= EXPECTED)
+    let is_empty = |capture: &Capture, seen: &SeenCapture, is_busy: Option<bool>| {
+        let busy = expected(profile, capture, seen).map(|samples| samples >= EXPECTED);
+        capture.samples == 0 && busy == is_busy
     };
-    let without = |is_busy: Option<bool>| {
-        affected(&|capture, seen| none(capture) && busy(capture, seen) == is_busy)
-    };
-    [
-        without(Some(true)).map(|trials| Doubt::NoSamples { measured: true, trials }),
-        without(None).map(|trials| Doubt::NoSamples { measured: false, trials }),
-        without(Some(false)).map(|trials| Doubt::IdleSubject { trials }),
-        affected(&fails).map(|trials| Doubt::ProofFails { trials }),
-        affected(&|capture, _| capture.lost > 0).map(|trials| Doubt::LostSamples {
-            lost,
-            samples,
-            trials,
-        }),
-        affected(&|capture, _| capture.throttled > 0).map(|trials| Doubt::Throttled { trials }),
-        affected(&|_, seen| !seen.folded.faults.is_empty())
-            .zip(seen.iter().find_map(|seen| seen.folded.faults.first()))
-            .map(|(trials, first)| Doubt::FaultyStacks { first: first.clone(), trials }),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let faults = || seen.iter().find_map(|seen| seen.folded.faults.first());
+    let faulty = doubt(
+        &|_, seen| !seen.folded.faults.is_empty(),
+        "Stacks are not whole",
+        "What was read before it is in the figures.",
+    );
+    let faulty = faulty.zip(faults()).map(|(doubt, first)| {
+        let sentence = format!("{}: {first}.", doubt.sentence.trim_end_matches('.'));
+        Doubt { sentence, ..doubt }
+    });
+    let lost = format!(
+        "The kernel lost {} and kept {},",
+        count(sum(|capture| capture.lost), "record"),
+        count(sum(|capture| capture.samples), "sample")
+    );
+    let all = [
+        doubt(
+            &|capture, seen| is_empty(capture, seen, Some(true)),
+            "The subject worked, and no sample of it was taken,",
+            ELSEWHERE,
+        ),
+        doubt(
+            &|capture, seen| is_empty(capture, seen, None),
+            "No sample was taken, and the CPU of what should be sampled was not measured,",
+            ELSEWHERE,
+        ),
+        doubt(
+            &|capture, seen| is_empty(capture, seen, Some(false)),
+            "The subject took too little CPU for a single sample",
+            "There is nothing to see there; raise `frequency` or lengthen `window` to see more.",
+        )
+        .map(Doubt::caveat),
+        doubt(
+            &fails,
+            "The recorder's proof does not hold",
+            "Do not trust these stacks: the recorder did not see what a program that only burns CPU did.",
+        ),
+        doubt(
+            &|capture, _| capture.lost > 0,
+            &lost,
+            "What was lost is not lost evenly: lower `frequency` or `stack-bytes`.",
+        ),
+        doubt(
+            &|capture, _| capture.throttled > 0,
+            "The kernel throttled the sampling",
+            "The busiest moments are thinned out: lower `frequency`, or raise kernel.perf_event_max_sample_rate.",
+        ),
+        faulty,
+    ];
+    all.into_iter().flatten().collect()
 }
 
 /// Samples that the window's CPU should have given, where that CPU was measured.
@@ -119,15 +197,20 @@ fn expected(profile: &ProfileFigures, capture: &Capture, seen: &SeenCapture) -> 
 }
 
 /// Files that were not what their path says by now.
-fn file_doubts(seen: &[SeenCapture], cell: &str) -> Option<Doubt> {
+fn odd_files(seen: &[SeenCapture], cell: &str) -> Option<Doubt> {
     let files =
         seen.iter().filter_map(|seen| seen.stacks).flat_map(|stacks| &stacks.recorded.files);
     let odd = |file: &&MappedFile| {
         matches!(file.oddity, Some(Oddity::Replaced | Oddity::Deleted | Oddity::Unreadable(_)))
     };
     let paths: BTreeSet<_> = files.filter(odd).map(|file| file.path.clone()).collect();
-    (!paths.is_empty())
-        .then(|| Doubt::OddFiles { cell: cell.to_owned(), paths: paths.into_iter().collect() })
+    let listed = paths.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    (!paths.is_empty()).then(|| {
+        Doubt::new(
+            format!("Code in {cell} is from files that were replaced, deleted or cannot be read: {listed}."),
+            "Their names come from what the processes had mapped, where that could be read; record again after a restart.",
+        )
+    })
 }
 
 #[cfg(test)]
@@ -135,8 +218,7 @@ mod tests {
     use super::*;
     use crate::{
         fixture,
-        profiles::{ModuleNames, Unknown},
-        stacks::profile::Cause,
+        profiles::{ModuleNames, Unknown, UnknownPart},
     };
 
     /// What is doubted of a profile of `hostapd` with so many samples, these of them with a made-up name.
@@ -147,7 +229,7 @@ mod tests {
         let build_id = build_id.map(str::to_owned);
         let by_module = vec![ModuleNames { module, build_id, named: 0, synthesised, unknown: 0 }];
         profile.unknown = Unknown { samples, synthesised, by_module, ..Unknown::default() };
-        of(&profile, &[]).iter().map(|doubt| format!("{doubt} {}", doubt.advice())).collect()
+        of(&profile, &[]).iter().map(|doubt| format!("{doubt} {}", doubt.advice)).collect()
     }
 
     #[test]
@@ -174,18 +256,21 @@ mod tests {
     }
 
     #[test]
-    fn frames_without_a_symbol_are_doubted_with_the_command_that_fetches_it() {
-        let doubt = |cause| Doubt::UnknownFrames {
-            cell: "watchdog@18".to_owned(),
-            share: 0.68,
-            cause,
-            module: "/bin/busybox".to_owned(),
-            build_id: Some("0daa1a".to_owned()),
+    fn frames_without_a_name_are_doubted_with_what_their_cause_asks_for() {
+        let advice = |cause| {
+            let mut profile = fixture::profiled().1.profiles.remove(0);
+            let module = "/bin/busybox".to_owned();
+            let build_id = Some("0daa1a".to_owned());
+            let by_cause = vec![UnknownPart { cause, module: module.clone(), samples: 68 }];
+            let by_module =
+                vec![ModuleNames { module, build_id, named: 0, synthesised: 0, unknown: 68 }];
+            profile.unknown =
+                Unknown { samples: 100, unknown: 68, by_cause, by_module, ..Unknown::default() };
+            of(&profile, &[]).remove(0).advice
         };
-        let symbol = doubt(Cause::NoSymbol);
-        assert!(symbol.advice().contains("debuginfod-find debuginfo 0daa1a"), "{symbol:?}");
-        let copy = doubt(Cause::ShortCopy);
-        assert_eq!(copy.advice(), "Copy more of the stack: `stack-bytes` up to 65528.");
+        let symbol = advice(Cause::NoSymbol);
+        assert!(symbol.contains("debuginfod-find debuginfo 0daa1a"), "{symbol}");
+        assert_eq!(advice(Cause::ShortCopy), "Copy more of the stack: `stack-bytes` up to 65528.");
     }
 
     #[test]

@@ -65,40 +65,10 @@ def pairs(case):
     }
 
 
-def statistic(groups):
-    """Jonckheere's: pairs out of two groups that rise, a tie for half."""
-    rise = 0
-    for earlier, later in itertools.combinations(groups, 2):
-        rise += sum((one < other) + (one == other) / 2 for one in earlier for other in later)
-    return rise
-
-
-def splits(values, sizes):
-    """Every way to deal the values out to groups of these sizes."""
-    if not sizes:
-        yield []
-        return
-    for chosen in itertools.combinations(range(len(values)), sizes[0]):
-        rest = [value for at, value in enumerate(values) if at not in chosen]
-        for others in splits(rest, sizes[1:]):
-            yield [[values[at] for at in chosen]] + others
-
-
-def ordered(case):
-    groups = case["groups"]
-    found = statistic(groups)
-    values = [value for group in groups for value in group]
-    dealt = [statistic(other) for other in splits(values, [len(group) for group in groups])]
-    return {"statistic": found, "p": sum(one >= found for one in dealt) / len(dealt)}
-
-
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         cases = json.load(file)
-    results = {
-        "pairs": [pairs(case) for case in cases["pairs"]],
-        "ordered": [ordered(case) for case in cases["ordered"]],
-    }
+    results = {"pairs": [pairs(case) for case in cases["pairs"]]}
     json.dump(results, sys.stdout, indent=1)
     print()
 

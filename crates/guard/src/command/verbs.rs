@@ -138,10 +138,7 @@ pub fn set(flags: &flags::Set) -> Output {
 }
 
 /// `guard reload`.
-///
-/// # Errors
-///
-/// Where no guard answers, or the policy is refused.
+/// Fails where no guard answers, or the policy is refused.
 pub fn reload(flags: &flags::Reload) -> Output {
     ask(&flags.place.state, "reload").map_err(|failure| match failure.code {
         // What is refused is the policy.
@@ -151,10 +148,7 @@ pub fn reload(flags: &flags::Reload) -> Output {
 }
 
 /// `guard restore`.
-///
-/// # Errors
-///
-/// Where a guard runs, or something cannot be put back.
+/// Fails where a guard runs, or something cannot be put back.
 pub fn restore(flags: &flags::Restore) -> Output {
     let report =
         journal::restore(&flags.place.state).map_err(|error| Failure::environment(&error))?;

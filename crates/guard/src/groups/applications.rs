@@ -86,10 +86,7 @@ pub struct Applications {
 
 impl Applications {
     /// Finds them.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where a rule would bound what must never be bounded.
+    /// Fails with [`Refusal`] where a rule would bound what must never be bounded.
     pub fn find(policy: &Policy, hierarchies: &Hierarchies) -> Result<Self, Refusal> {
         let mut applications = Self {
             hierarchies: hierarchies.clone(),

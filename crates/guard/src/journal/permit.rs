@@ -108,10 +108,7 @@ impl Places {
     }
 
     /// Judges a record.
-    ///
-    /// # Errors
-    ///
-    /// [`Refused`] with the record's path and what is wrong.
+    /// Fails with [`Refused`] with the record's path and what is wrong.
     pub fn permit(&self, record: Record) -> Result<Permitted, Refused> {
         let judged = match &record {
             Record::Begin { .. } => Ok(()),

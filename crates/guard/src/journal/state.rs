@@ -31,10 +31,7 @@ pub struct State {
 
 impl State {
     /// Opens it; `None` where there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Folder`], also where somebody else may have written to it.
+    /// Fails with [`Error::Folder`], also where somebody else may have written to it.
     pub(super) fn find(path: &Path) -> Result<Option<Self>, Error> {
         match Folder::open_trusted(path) {
             Ok(folder) => Ok(Some(Self { folder: folder.private() })),
@@ -44,10 +41,7 @@ impl State {
     }
 
     /// Opens it, and makes it where there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Folder`], also where somebody else may have written to it.
+    /// Fails with [`Error::Folder`], also where somebody else may have written to it.
     pub(super) fn make(path: &Path) -> Result<Self, Error> {
         let created = Folder::create_trusted(path, MODE);
         let folder = created.map_err(|source| Error::Folder { path: path.to_owned(), source })?;
@@ -65,10 +59,6 @@ impl State {
     }
 
     /// A journal's text; `None` where there is none.
-    ///
-    /// # Errors
-    ///
-    /// The system's, and where somebody else may have written it.
     pub(super) fn journal(&self, name: &str) -> io::Result<Option<String>> {
         let file = match self.folder.trusted_file(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -84,10 +74,7 @@ impl State {
     }
 
     /// Adds to the end of a file, and has it on the disk.
-    ///
-    /// # Errors
-    ///
-    /// The system's; `NotFound` where it is not there.
+    /// Fails with `NotFound` where it is not there.
     pub(super) fn append(&self, name: &str, text: &str) -> io::Result<()> {
         let file = self.folder.existing(name)?;
         rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::APPEND)?;
@@ -110,10 +97,7 @@ impl State {
     }
 
     /// Takes the lock, which the kernel lets go when guard ends.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Busy`] where another guard has it; [`Error::Folder`].
+    /// Fails with [`Error::Busy`] where another guard has it; [`Error::Folder`].
     pub(super) fn lock(&self) -> Result<Lock, Error> {
         const NAME: &str = "lock";
         let failed = |source| Error::Folder { path: self.path_of(NAME), source };

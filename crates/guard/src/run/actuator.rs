@@ -31,10 +31,7 @@ enum State {
 impl Actuator {
     /// Takes the state folder, puts back what an earlier guard left, and starts the watchdog. A dry run takes the
     /// folder only.
-    ///
-    /// # Errors
-    ///
-    /// Where another guard has the folder, or it cannot be used.
+    /// Fails where another guard has the folder, or it cannot be used.
     pub fn take(
         folder: &Path,
         hierarchies: &Hierarchies,

@@ -54,10 +54,7 @@ pub struct Guard {
 impl Guard {
     /// Reads the policy, finds the applications, puts back what an earlier guard left in this folder, and opens
     /// the senses.
-    ///
-    /// # Errors
-    ///
-    /// One line, and nothing is changed or left behind.
+    /// A failure is one line, and nothing is changed or left behind.
     pub fn begin(
         flags: &flags::Run,
         folder: &std::path::Path,

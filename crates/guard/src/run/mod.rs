@@ -25,10 +25,7 @@ use crate::{
 };
 
 /// `guard run`: begins, lives, and puts everything back.
-///
-/// # Errors
-///
-/// Where it cannot begin, where its senses fail, and where something cannot be put back.
+/// Fails where it cannot begin, where its senses fail, and where something cannot be put back.
 pub fn run(flags: &flags::Run, name: &str) -> Output {
     let signals = Signals::listen().map_err(|error| Failure::environment(&error))?;
     let mut session = Session::begin(flags, signals, name)?;

@@ -43,10 +43,7 @@ pub struct Session {
 
 impl Session {
     /// Begins.
-    ///
-    /// # Errors
-    ///
-    /// One line, and nothing is changed or left behind.
+    /// A failure is one line, and nothing is changed or left behind.
     pub fn begin(flags: &flags::Run, signals: Signals, name: &str) -> Result<Self, Failure> {
         // A dry run keeps its socket apart: it may run beside a guard that acts.
         let state = &flags.place.state;

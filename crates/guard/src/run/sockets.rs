@@ -12,9 +12,7 @@ use std::{
 };
 
 use linux::sockets;
-use listen::{
-    Accepted, Activity, Format, Hosts, ListenError, Occupant, Page, Parsed, Places, Standing,
-};
+use listen::{Accepted, Format, Hosts, ListenError, Page, Parsed};
 use rustix::{
     io::Errno,
     net::{Shutdown, shutdown},
@@ -70,7 +68,8 @@ enum Kind {
 struct Listener {
     kind: Kind,
     socket: listen::Listener,
-    connections: Places<Connection>,
+    /// In the order in which they came.
+    connections: Vec<Connection>,
 }
 
 #[derive(Debug)]
@@ -79,14 +78,7 @@ struct Connection {
     /// Whether what it asks for is done.
     is_allowed: bool,
     said: Vec<u8>,
-    standing: Standing,
     since_ns: u64,
-}
-
-impl Occupant for Connection {
-    fn standing(&self) -> Standing {
-        self.standing
-    }
 }
 
 /// The open sockets and who stands in them.
@@ -112,7 +104,7 @@ impl Sockets {
     /// Everything that is worth waking up for.
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.listeners.iter().flat_map(|listener| {
-            let connections = listener.connections.iter().map(|(_, one)| one.socket.as_fd());
+            let connections = listener.connections.iter().map(|one| one.socket.as_fd());
             [listener.socket.as_fd()].into_iter().chain(connections)
         })
     }
@@ -138,36 +130,29 @@ fn is_ours(socket: &OwnedFd) -> bool {
 
 impl Listener {
     fn new(kind: Kind, socket: listen::Listener) -> Self {
-        Self { kind, socket, connections: Places::new(PLACES) }
+        Self { kind, socket, connections: Vec::new() }
     }
 
     /// Those who are in come first: what they have asked is answered before anybody wants their place.
     fn serve(&mut self, now_ns: u64, responder: &mut Responder<'_>) {
-        for place in 0..PLACES as u32 {
-            if self.connections.get_mut(place).is_some_and(|one| !one.stays(now_ns, responder)) {
-                self.connections.take(place);
-            }
-        }
+        self.connections.retain_mut(|one| one.stays(now_ns, responder));
         for _ in 0..AT_ONCE {
             let Accepted::Connection(socket) = self.socket.accept() else { return };
             let is_allowed = self.kind == Kind::Metrics || is_ours(&socket);
             let mut newcomer = Connection::new(socket, is_allowed, now_ns);
             if newcomer.stays(now_ns, responder) {
-                self.admit(newcomer, now_ns);
+                self.admit(newcomer);
             }
         }
     }
 
-    /// Gives a place to who has not asked yet.
-    fn admit(&mut self, newcomer: Connection, now_ns: u64) {
-        let place = self.connections.free().or_else(|| {
-            let place = self.connections.longest(now_ns, |_| true)?;
-            self.connections.take(place);
-            Some(place)
-        });
-        if let Some(place) = place {
-            self.connections.put(place, newcomer);
+    /// Keeps a connection whose request has not come yet. If all places are taken, the oldest idle one leaves.
+    fn admit(&mut self, newcomer: Connection) {
+        if self.connections.len() == PLACES {
+            let idle = self.connections.iter().position(|one| one.said.is_empty());
+            self.connections.remove(idle.unwrap_or(0));
         }
+        self.connections.push(newcomer);
     }
 }
 
@@ -218,8 +203,7 @@ impl Responder<'_> {
 
 impl Connection {
     fn new(socket: OwnedFd, is_allowed: bool, now_ns: u64) -> Self {
-        let standing = Standing::new(now_ns);
-        Self { socket, is_allowed, said: Vec::new(), standing, since_ns: now_ns }
+        Self { socket, is_allowed, said: Vec::new(), since_ns: now_ns }
     }
 
     /// Whether there is something to wait for still.
@@ -236,8 +220,6 @@ impl Connection {
             self.send(&reply);
             return false;
         }
-        let asks = if self.said.is_empty() { Activity::Idle } else { Activity::Unfinished };
-        self.standing.moved(asks, self.since_ns);
         now_ns.saturating_sub(self.since_ns) < PATIENCE_NS
     }
 

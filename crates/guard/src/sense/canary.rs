@@ -50,10 +50,7 @@ pub(crate) struct Canaries {
 
 impl Canaries {
     /// Starts one on each of these CPUs.
-    ///
-    /// # Errors
-    ///
-    /// The kernel gave no thread; those that were started are stopped again.
+    /// Fails where the kernel gives no thread; those that were started are stopped again.
     pub(crate) fn start(cpus: &[u32]) -> io::Result<Self> {
         let mut canaries = Self::default();
         for &cpu in cpus {

@@ -1,21 +1,77 @@
-//! `headroom manual`: a page of the manual for each verb, made from the same words as `--help`.
+//! `headroom manual`: writes a manual page for each verb, from the words of `--help`.
 
-use std::fs;
+use std::{fs, io, path::Path};
 
-use clap::CommandFactory;
+use clap::Command;
+use clap_mangen::Man;
 
 use crate::{
     failure::{Failure, Verdict},
-    flags::{self, Flags},
+    flags,
 };
+
+const EXIT_STATUS: &str = ".SH \"EXIT STATUS\"
+0 pass, 1 fail, 2 usage, 3 invalid (could not measure), 4 environment, 130 interrupted.
+";
 
 pub(crate) fn write(flags: &flags::Manual) -> Result<Verdict, Failure> {
     let folder = &flags.folder;
-    fs::create_dir_all(folder)
-        .and_then(|()| clap_mangen::generate_to(Flags::command(), folder))
-        .map_err(|error| {
-            let folder = folder.display();
-            Failure::Environment(format!("cannot write the manual into {folder}: {error}"))
-        })?;
-    Ok(Verdict::Pass)
+    let written = fs::create_dir_all(folder).and_then(|()| pages(&flags::command(), folder));
+    written.map(|()| Verdict::Pass).map_err(|error| {
+        let folder = folder.display();
+        Failure::Environment(format!("cannot write the manual into {folder}: {error}"))
+    })
+}
+
+/// Writes the page of a command, and those of its verbs.
+fn pages(command: &Command, folder: &Path) -> io::Result<()> {
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    // The name is a verb's; it never leaves the folder.
+    fs::write(folder.join(format!("{name}.1")), page(command)?)?;
+    command
+        .get_subcommands()
+        .filter(|verb| verb.get_name() != "help")
+        .try_for_each(|verb| pages(verb, folder))
+}
+
+fn page(command: &Command) -> io::Result<Vec<u8>> {
+    let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let (examples, description) = match notes.strip_prefix("Examples:\n") {
+        Some(notes) => notes.split_once("\n\n").unwrap_or((notes, "")),
+        None => ("", notes.as_str()),
+    };
+    let man = Man::new(command.clone());
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    page.extend(format!(".PP\n{}\n", escaped(description)).bytes());
+    man.render_options_section(&mut page)?;
+    if command.get_subcommands().next().is_some() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    page.extend(format!(".SH EXAMPLES\n.nf\n{}\n.fi\n", escaped(examples)).bytes());
+    page.extend(EXIT_STATUS.bytes());
+    page.extend(environment(command).bytes());
+    Ok(page)
+}
+
+fn environment(command: &Command) -> String {
+    let variables = command.get_arguments().filter_map(|arg| {
+        let name = arg.get_env()?.to_string_lossy();
+        let what = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        Some(format!(".TP\n{name}\n{}\n", escaped(&what)))
+    });
+    let variables: String = variables.collect();
+    if variables.is_empty() { variables } else { format!(".SH ENVIRONMENT\n{variables}") }
+}
+
+/// Text as roff takes it: a line of it is no request.
+fn escaped(text: &str) -> String {
+    let lines = text.lines().map(|line| {
+        let line = line.replace('\\', "\\\\").replace('-', "\\-");
+        if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line }
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }

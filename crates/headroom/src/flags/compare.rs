@@ -11,19 +11,15 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   headroom compare station-stats brief bulk                         two variants
   headroom compare station-stats bulk --with stationd=target/new/stationd
-  headroom compare station-stats bulk --other-device ../new/target/device
   headroom compare client-scale iw-dump --rootfs before.tar --other-rootfs after.tar
   headroom compare station-stats bulk --with stationd=FILE --expect same --margin 0.1%
-  headroom compare station-stats brief bulk --pairs 12               no fewer and no more
-  headroom compare station-stats brief bulk --perturb                in other states of the machine, too
+  headroom compare station-stats brief bulk --perturb                in other machine states
   headroom compare station-stats bulk --a-a                          how often this lab is wrong
   headroom compare tx-completion busy event                          two ways to wait for a card
-  headroom compare tx-completion busy hybrid --load task --place host
-  headroom compare tx-completion event batch --expect same --margin 5%
   headroom compare app-contention none guard-50                      which control keeps more Wi-Fi
 
-Both trials of a pair start from one snapshot in one state; states differ from pair to pair. Any other
-difference makes the verdict invalid. Exit codes: 0 pass, 1 fail, 3 invalid or undecided.";
+Both trials of a pair start from one snapshot in one state; states differ from pair to pair.
+Any other difference makes the verdict invalid. Exit codes: 0 pass, 1 fail, 3 invalid or undecided.";
 
 /// Two sides, and what is to be shown.
 #[derive(Args, Debug, Default)]
@@ -31,7 +27,7 @@ difference makes the verdict invalid. Exit codes: 0 pass, 1 fail, 3 invalid or u
 pub(crate) struct Compare {
     /// A built-in study, or a study file
     pub(crate) study: PathBuf,
-    /// The base: a variant, a strategy of a completion study, or a control of a contention study
+    /// The base: a variant, strategy or control
     pub(crate) base: String,
     /// The variant, strategy or control to compare with it
     #[arg(required_unless_present_any = ["with", "other_device", "other_rootfs", "other_kernel", "a_a"], conflicts_with_all = ["with", "other_device", "other_rootfs", "other_kernel", "a_a"])]
@@ -39,7 +35,7 @@ pub(crate) struct Compare {
     /// Compare the base with another build of this program
     #[arg(long, value_name = "PROGRAM=FILE", value_parser = with, conflicts_with_all = ["other_device", "other_rootfs", "other_kernel", "a_a"])]
     pub(crate) with: Option<(String, PathBuf)>,
-    /// Compare the base with an image that has the device programs of this folder
+    /// Compare the base with an image of these device programs
     #[arg(long, value_name = "DIR", conflicts_with = "a_a")]
     pub(crate) other_device: Option<PathBuf>,
     #[command(flatten)]
@@ -52,22 +48,22 @@ pub(crate) struct Compare {
     pub(crate) clients: Option<u32>,
     #[command(flatten)]
     pub(crate) point: Point,
-    /// Measure exactly this many pairs of trials, at least 6 [default: until it is decided; 20 with --a-a]
+    /// Measure exactly this many pairs (6 or more; 20 with --a-a)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=10_000))]
     pub(crate) pairs: Option<u32>,
-    /// Continue until it is decided, for at most this many pairs [default: the study's, or 48; 24 on a device]
+    /// Most pairs while undecided [default: the study's, or 48; 24 on a device]
     #[arg(long, value_name = "N", conflicts_with_all = ["pairs", "a_a"], value_parser = clap::value_parser!(u32).range(6..=10_000))]
     pub(crate) up_to: Option<u32>,
-    /// Ignore differences below this share of the base [default: the study's, or 0.5%; for strategies and controls 1%]
+    /// Ignore smaller differences [default: the study's, or 0.5%; for strategies and controls 1%]
     #[arg(long, value_name = "SHARE")]
     pub(crate) margin: Option<Share>,
     /// What to show [default: no-slower; for strategies and controls faster]
     #[arg(long)]
     pub(crate) expect: Option<ExpectWord>,
-    /// Repeat in these perturbed states (all if none is named); the verdict must be the same in each
+    /// Repeat in these perturbed states (all if none is named); all must agree
     #[arg(long, value_name = "STATE,STATE", value_delimiter = ',', num_args = 0..=1, require_equals = true, default_missing_value = "all", conflicts_with = "a_a")]
     pub(crate) perturb: Vec<StateWord>,
-    /// A function the variant changes; the verdict is invalid if it never runs (repeatable)
+    /// A function the variant changes; invalid if it never runs (repeatable)
     #[arg(long, value_name = "SYMBOL")]
     pub(crate) changes: Vec<String>,
     /// Length of the measured window, instead of the study's
@@ -115,13 +111,13 @@ impl OtherFirmware {
 /// Where a completion study's strategies, or a contention study's controls, are compared.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Point {
-    /// The place of a completion or contention study [default: its first]
+    /// Place of a completion or contention study [default: its first]
     #[arg(long, value_name = "NAME")]
     pub(crate) place: Option<String>,
-    /// The load of a completion study, or the traffic of a contention study [default: of those that have --rate the first of a single rate, or else the first]
+    /// Load of a completion study, or traffic of a contention study [default: the first, of a single rate]
     #[arg(long, value_name = "NAME")]
     pub(crate) load: Option<String>,
-    /// Frames a second of a completion study, one that it has [default: the load's; of several 440, or the first]
+    /// Frames a second of a completion study [default: 440, or the first]
     #[arg(long, value_name = "N")]
     pub(crate) rate: Option<u32>,
 }

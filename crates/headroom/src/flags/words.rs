@@ -3,7 +3,7 @@
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::{
-    CommandFactory, Error, Parser,
+    Error, FromArgMatches,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use model::nearest::nearest;
@@ -32,7 +32,7 @@ impl Flags {
             START.lines().for_each(output::note);
             return Err(ExitCode::from(USAGE));
         }
-        Self::try_parse_from(&words).map_err(|error| {
+        parsed(&words).map_err(|error| {
             let error = with_what_was_meant(error, &words);
             if let Err(error) = error.print() {
                 output::lost(error);
@@ -42,9 +42,15 @@ impl Flags {
     }
 }
 
+fn parsed(words: &[OsString]) -> Result<Flags, Error> {
+    let mut command = super::command();
+    let matches = command.try_get_matches_from_mut(words)?;
+    Flags::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
 /// clap names a verb only where much of it is right.
 fn with_what_was_meant(mut error: Error, words: &[OsString]) -> Error {
-    let command = Flags::command();
+    let command = super::command();
     let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
     // Behind a verb it is a verb of that one's.
     let is_first = !words.iter().any(|word| verbs.iter().any(|verb| word == verb));
@@ -68,7 +74,7 @@ mod tests {
 
     fn said(words: &str) -> String {
         let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
-        with_what_was_meant(Flags::try_parse_from(&words).unwrap_err(), &words).to_string()
+        with_what_was_meant(parsed(&words).unwrap_err(), &words).to_string()
     }
 
     #[test]

@@ -116,7 +116,7 @@ mod tests {
         let meaning = |about| explain(about, None).unwrap().meaning.join("\n");
         assert!(meaning("3").contains("It could not be measured"));
         assert!(meaning("invalid").contains("Never a statement about the subject"));
-        assert!(meaning("`monotonic`").contains("Jonckheere"));
+        assert!(meaning("`monotonic`").contains("slope of a straight line"));
         assert!(meaning("slope").contains("CPU for each client"));
         assert!(explain("nonsense", None).unwrap_err().contains("ask about pass"));
     }

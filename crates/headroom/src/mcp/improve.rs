@@ -5,7 +5,6 @@
 
 use std::{ffi::OsString, io, path::PathBuf};
 
-use clap::CommandFactory;
 use lab::run_folder;
 use linux::folder::Folder;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
@@ -17,14 +16,14 @@ use super::{
     job::{Kind, Wanted},
     start::{Starter, Words},
 };
-use crate::flags::Flags;
+use crate::flags;
 
 /// A longer diff is no change that is proposed but another program, bytes.
 const LONGEST_DIFF: usize = 512 << 10;
 
 /// The tools, where the verb is there.
 pub(super) fn tools(acts: &ToolAnnotations, looks: &ToolAnnotations) -> Vec<Tool> {
-    if Flags::command().find_subcommand("improve").is_none() {
+    if flags::command().find_subcommand("improve").is_none() {
         return Vec::new();
     }
     vec![

@@ -3,22 +3,23 @@
 //! Counted trials share the cores; then come those in real time, one after the other, each after its gate.
 
 pub mod plan;
-mod request;
 mod rounds;
 pub mod study;
 
 use std::time::Duration;
 
 use model::{
-    completion::{Measured, PlannedTrial, Rounds, Study},
+    completion::{Measured, Order, PlannedTrial, Rounds, Study},
     contention::Machine,
     experiment::Completion,
     study::Mode,
+    trial::Outcome,
+    wire::{self, Frame},
 };
 
 use crate::{
     Error,
-    places::{Placed, Wanted},
+    places::{At, Placed, Wanted},
     procedure::{Finished, Site, TrialFiles},
 };
 
@@ -61,6 +62,30 @@ impl Placed for Completion {
             let why = "its task's work is unknown: the task alone could not be measured";
             return Ok(Finished::invalid(why));
         }
-        request::made(site, planned.place, &planned.order, files)
+        made(site, planned.place, &planned.order, files)
     }
+}
+
+/// Makes a trial at a place of the study.
+fn made(
+    site: &Site<'_, Completion>,
+    place: usize,
+    order: &Order,
+    files: &TrialFiles,
+) -> Result<Finished<Measured>, Error> {
+    let Some(place) = site.run.study.places.get(place) else {
+        return Ok(Finished::invalid("the study has no such place"));
+    };
+    let at = At {
+        lab: site.lab,
+        on: place.on,
+        mode: plan::mode_of(place),
+        console_log: &files.console_log,
+        model: None,
+    };
+    let ordered = |_| wire::Order::Completion(Box::new(order.clone()));
+    site.ground.trial(&at, ordered, |frame| match frame {
+        Frame::Completed(measured) => Ok(Outcome::Measured(measured)),
+        frame => Err(frame),
+    })
 }

@@ -9,7 +9,7 @@ use model::{
     trial::Outcome,
 };
 
-use super::{plan, request};
+use super::plan;
 use crate::{
     Error,
     procedure::{Site, TrialFiles},
@@ -56,7 +56,7 @@ fn found(site: &Site<'_, Completion>, place: usize, ms: u32) -> Result<Result<u6
         let order = plan::alone(&site.run.study, rounds);
         let name = format!("rounds-{}-{ms}-{attempt}", site.run.study.places[place].name);
         let files = TrialFiles::of(site.folder, &name);
-        let took_ns = match request::made(site, place, &order, &files)?.outcome {
+        let took_ns = match super::made(site, place, &order, &files)?.outcome {
             Outcome::Invalid { why, .. } => return Ok(Err(why)),
             Outcome::Measured(measured) => measured.task_wall_ns.filter(|took| *took > 0),
         };

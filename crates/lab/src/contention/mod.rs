@@ -5,21 +5,24 @@
 
 pub mod plan;
 mod rates;
-mod request;
 pub mod study;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fs, time::Duration};
 
 use model::{
-    contention::{Machine, PlannedTrial, Rates, Reading, Run, Study},
+    contention::{Machine, Order, Place, PlannedTrial, Rates, Reading, Record, Run, Study},
     experiment::{Contention, Planned},
     study::Mode,
+    trial::Outcome,
+    wire::{self, Frame},
 };
 
 use crate::{
     Error,
-    places::{Placed, Wanted},
+    cache_model::{self, Attached},
+    places::{At, Placed, Wanted},
     procedure::{Finished, Site, TrialFiles},
+    run_folder,
 };
 
 /// How long a trial waits for the machine to be idle; then it goes on, and says how idle it was.
@@ -75,6 +78,49 @@ impl Placed for Contention {
         let Some(place) = cell.and_then(|cell| plan::place_of(&site.run.study, cell)) else {
             return Ok(Finished::invalid("the study has no such place"));
         };
-        request::made(site, place, order, files)
+        made(site, place, order, files)
+    }
+}
+
+/// Makes a trial at a place. Where the place is a virtual access point and the order says so, the study's caches are
+/// modelled there.
+fn made(
+    site: &Site<'_, Contention>,
+    place: &Place,
+    order: &Order,
+    files: &TrialFiles,
+) -> Result<Finished<Reading>, Error> {
+    let is_modelled = place.on == Machine::Vm && order.marks;
+    let counts = files.console_log.with_extension("caches");
+    let geometry = site.run.study.caches.filter(|_| is_modelled);
+    let model = geometry.map(|all| Attached::new(site.lab, all, &counts)).transpose()?;
+    if let Some(model) = &model {
+        // The plugin opens its file by name: what is there must be its own.
+        run_folder::new_file(model.counts())?;
+    }
+    let at = At {
+        lab: site.lab,
+        on: place.on,
+        mode: plan::mode_of(place),
+        console_log: &files.console_log,
+        model: model.as_ref(),
+    };
+    let ordered = |marks| wire::Order::Contention(Box::new(order.clone()), marks);
+    site.ground.trial(&at, ordered, |frame| match frame {
+        Frame::Contended(record) => Ok(read(*record, model.as_ref())),
+        frame => Err(frame),
+    })
+}
+
+/// The record, with what the caches of its window were.
+fn read(record: Record, model: Option<&Attached>) -> Outcome<Reading> {
+    let Some(model) = model else {
+        return Outcome::Measured(Box::new(Reading { record, caches: None }));
+    };
+    let window = cache_model::window(model.counts());
+    let _ = fs::remove_file(model.counts());
+    match window {
+        Ok(window) => Outcome::Measured(Box::new(Reading { record, caches: Some(window) })),
+        Err(unread) => Outcome::invalid(unread.to_string()),
     }
 }

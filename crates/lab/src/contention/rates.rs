@@ -6,10 +6,7 @@ use model::{
     trial::Outcome,
 };
 
-use super::{
-    plan::{self, Pacing},
-    request,
-};
+use super::plan::{self, Pacing};
 use crate::{
     Error,
     procedure::{Site, TrialFiles},
@@ -43,7 +40,7 @@ fn measured(
     let make = |time| {
         let name = format!("rate-{}-{}-{time}", pacing.place, pacing.traffic);
         let files = TrialFiles::of(site.folder, &name);
-        let made = request::made(site, place, &pacing.order, &files)?;
+        let made = super::made(site, place, &pacing.order, &files)?;
         Ok(made.outcome)
     };
     let outcomes: Vec<Outcome<Reading>> =

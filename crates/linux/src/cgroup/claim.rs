@@ -26,10 +26,7 @@ pub struct Claim {
 }
 
 /// Takes a group; `None` where somebody who lives has it.
-///
-/// # Errors
-///
-/// [`Error::Refused`]: there is no such group, or no lock can be had on its file system.
+/// Fails with [`Error::Refused`]: there is no such group, or no lock can be had on its file system.
 pub fn claim(group: &Path) -> Result<Option<Claim>, Error> {
     let folder = File::open(group).map_err(refused("claim", group))?;
     match folder.try_lock() {
@@ -40,10 +37,7 @@ pub fn claim(group: &Path) -> Result<Option<Claim>, Error> {
 }
 
 /// Leaves a note at a group.
-///
-/// # Errors
-///
-/// [`Error::Refused`]: the kernel keeps none for groups, the note is too long, or we are not root.
+/// Fails with [`Error::Refused`]: the kernel keeps none for groups, the note is too long, or we are not root.
 pub fn note(group: &Path, text: &str) -> Result<(), Error> {
     setxattr(group, NOTE, text.as_bytes(), XattrFlags::empty())
         .map_err(|error| refused("leave a note at", group)(error.into()))

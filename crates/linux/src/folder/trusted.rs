@@ -29,10 +29,7 @@ const ON_THE_WAY: Mode = Mode::from_bits_retain(0o755);
 
 impl Folder {
     /// Opens a folder that only root and this user can change.
-    ///
-    /// # Errors
-    ///
-    /// The system's; `PermissionDenied` with the folder or link that somebody else could exchange.
+    /// Fails with `PermissionDenied` with the folder or link that somebody else could exchange.
     pub fn open_trusted(path: impl AsRef<Path>) -> io::Result<Self> {
         Walk::to(path.as_ref(), None)
     }

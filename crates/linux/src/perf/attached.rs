@@ -10,7 +10,7 @@ use std::{
     fs::File,
     io,
     os::fd::{AsFd, AsRawFd, BorrowedFd},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -21,7 +21,7 @@ use super::{
     event::{Event, Reading, Target},
     ring::Ring,
 };
-use crate::system::monotonic_ns;
+use crate::{proc, system::monotonic_ns};
 
 /// A birth is in the ring so long after the thread is in `/proc`, with room to spare.
 const RECORDED: Duration = Duration::from_millis(1);
@@ -81,10 +81,6 @@ pub struct Attached {
 
 impl Attached {
     /// Opens every wanted event on everybody; they stay as their attributes say, disabled or not.
-    ///
-    /// # Errors
-    ///
-    /// The first event or ring that the kernel refused.
     pub fn open(scope: &Scope<'_>, wanted: &[Wanted], rings: &Rings) -> Result<Self, Error> {
         let mut attached = Self {
             rings: rings.open()?,
@@ -286,9 +282,7 @@ fn open(wanted: &Wanted, target: Target, ring: Option<&Ring>) -> Result<Event, E
 
 /// The threads of a process, ascending; none where it has ended.
 pub fn threads_of(pid: u32) -> Vec<u32> {
-    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let mut tids: Vec<u32> =
-        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    let mut tids = proc::numbered(Path::new(&format!("/proc/{pid}/task"))).unwrap_or_default();
     tids.sort_unstable();
     tids
 }

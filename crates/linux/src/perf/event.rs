@@ -92,10 +92,6 @@ pub struct Event {
 
 impl Event {
     /// Opens it; `Target::Thread(0)` is the calling thread.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's number, which means what [`super::error::advice`] says.
     pub fn open(attributes: &Attributes, target: Target) -> io::Result<Self> {
         let whole = attributes.clone().read_format(FORMAT_LOST);
         match open(&whole, target) {
@@ -125,19 +121,13 @@ impl Event {
     }
 
     /// Writes into another event's ring.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` where the two are on different CPUs or clocks.
+    /// Fails with `EINVAL` where the two are on different CPUs or clocks.
     pub fn redirect(&self, to: BorrowedFd<'_>) -> io::Result<()> {
         self.ask(SET_OUTPUT, to.as_raw_fd())
     }
 
     /// Counts only what an expression over the fields of its tracepoint says, as `ret == -14`.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` for a text that is no such expression.
+    /// Fails with `EINVAL` for a text that is no such expression.
     pub fn filter(&self, expression: &str) -> io::Result<()> {
         let text = CString::new(expression)?;
         // SAFETY: the request reads the text up to its end, and the text outlives the call.

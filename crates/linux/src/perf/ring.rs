@@ -47,10 +47,7 @@ pub struct Ring {
 impl Ring {
     /// A ring of `bytes`, a power of two of pages, for events on one CPU. Its reader is woken at the
     /// watermark of the attributes, whose clock must be that of the events.
-    ///
-    /// # Errors
-    ///
-    /// `EPERM` where memory may not be locked, `ENOMEM` where there is none.
+    /// Fails with `EPERM` where memory may not be locked, `ENOMEM` where there is none.
     pub fn new(attributes: &Attributes, cpu: u32, bytes: usize) -> io::Result<Self> {
         let page = usize::try_from(crate::system::page_size()).map_err(|_| Errno::INVAL)?;
         if !bytes.is_power_of_two() || bytes < page {
@@ -66,11 +63,7 @@ impl Ring {
     }
 
     /// Shows every record that is there now, oldest first, and makes room again; what comes meanwhile is
-    /// left for the next time.
-    ///
-    /// # Errors
-    ///
-    /// The first that `see` answers; its record counts as read.
+    /// left for the next time. A record that `see` refuses counts as read.
     pub fn drain<E>(&mut self, mut see: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         self.walk(&mut see, true)
     }

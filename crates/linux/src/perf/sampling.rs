@@ -68,10 +68,7 @@ fn beats(attributes: &Attributes, hertz: u32) -> Vec<Attributes> {
 }
 
 /// Chooses the event for so many samples in a second, with a copy of the user stack of so many bytes.
-///
-/// # Errors
-///
-/// Where not even the last of them can be had.
+/// Fails where not even the last of them can be had.
 pub fn choose(frequency: u32, stack_bytes: u32) -> Result<Choice, Error> {
     let mut refused = Vec::new();
     let mut last = (LADDER[0].0, io::Error::from(Errno::NOSYS));

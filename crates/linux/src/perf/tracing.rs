@@ -90,10 +90,6 @@ pub struct Group {
 
 impl Group {
     /// The calling process's.
-    ///
-    /// # Errors
-    ///
-    /// Where `/proc` is not mounted.
     pub fn own() -> io::Result<Self> {
         let pid = std::process::id();
         Ok(Self { pid, born: birth_of(pid).ok_or(Errno::NOENT)? })
@@ -166,10 +162,7 @@ impl Tracing {
     }
 
     /// An event that the kernel has, by its folder and name.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's, or that the event has no number.
+    /// Fails also where the event has no number.
     pub fn event(&self, name: &str) -> io::Result<Attributes> {
         let number = self.root.read_text(format!("events/{name}/id"), LONGEST)?;
         let number = number.trim().parse().map_err(io::Error::other)?;
@@ -178,20 +171,14 @@ impl Tracing {
 
     /// Where a field lies in what an event records (`PERF_SAMPLE_RAW`): the kernel's own words, because what stands
     /// before it is not the same in each kernel.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's, or that there is no such field.
+    /// Fails also where there is no such field.
     pub fn field(&self, event: &str, name: &str) -> io::Result<Range<usize>> {
         let format = self.root.read_text(format!("events/{event}/format"), LONGEST)?;
         field(&format, name).ok_or(Errno::NOENT.into())
     }
 
     /// Removes a group's lines.
-    ///
-    /// # Errors
-    ///
-    /// `EBUSY` while an event of one is open; the others are removed.
+    /// Fails with `EBUSY` while an event of one is open; the others are removed.
     pub fn remove(&self, group: Group) -> io::Result<()> {
         self.remove_where(|of| of == group)
     }

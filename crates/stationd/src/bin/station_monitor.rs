@@ -11,9 +11,8 @@ use linux::error::chain;
 use stationd::{
     daemon::start,
     monitor::{
-        self, Summary,
+        self,
         flags::{Asks, Flags, HELP},
-        once::{self, Answer},
     },
 };
 
@@ -25,53 +24,38 @@ const USAGE: u8 = 2;
 const ENVIRONMENT: u8 = 4;
 
 fn main() -> ExitCode {
-    let flags = match Flags::parse(std::env::args_os().skip(1)) {
-        Ok(flags) => flags,
-        Err(error) => return complain(&error, USAGE),
-    };
-    if flags.help {
-        return say(HELP, 0);
+    match Flags::parse(std::env::args_os().skip(1)) {
+        Ok(flags) if flags.help => print(HELP, 0),
+        Ok(flags) => run(&flags).unwrap_or_else(|error| complain(&*error, ENVIRONMENT)),
+        Err(error) => complain(&error, USAGE),
     }
-    if flags.asks != Asks::Sense {
-        return match ask(&flags) {
-            Ok(answer) => report(&answer.unwrap_or_default()),
-            Err(error) => complain(&*error, ENVIRONMENT),
-        };
+}
+
+fn run(flags: &Flags) -> Result<ExitCode, Box<dyn Error>> {
+    let signals = start::signals()?;
+    if flags.asks == Asks::Sense {
+        let summary = monitor::run(flags, &signals, &mut io::stderr())?;
+        let code = if summary.faults > 0 { FAULT } else { 0 };
+        return Ok(print(&format!("{}\n", summary.text(flags.json)), code));
     }
-    match run(&flags) {
-        Ok(summary) => {
-            let line = if flags.json { summary.json() } else { summary.words() };
-            say(&format!("{line}\n"), if summary.faults > 0 { FAULT } else { 0 })
+    Ok(match monitor::ask(flags, &signals)? {
+        None => ExitCode::SUCCESS,
+        Some(Ok(text)) => print(&text, 0),
+        Some(Err(faults)) => {
+            for fault in faults {
+                // No one is left to be told where even this fails.
+                let _ = writeln!(io::stderr(), "station-monitor: {fault}");
+            }
+            ExitCode::from(FAULT)
         }
-        Err(error) => complain(&*error, ENVIRONMENT),
-    }
+    })
 }
 
-fn run(flags: &Flags) -> Result<Summary, Box<dyn Error>> {
-    let signals = start::signals()?;
-    Ok(monitor::run(flags, &signals, &mut io::stderr())?)
-}
-
-fn ask(flags: &Flags) -> Result<Option<Answer>, Box<dyn Error>> {
-    let signals = start::signals()?;
-    Ok(once::ask(flags, &signals)?)
-}
-
-/// Half an answer would be taken for a whole one: with a fault there is none.
-fn report(answer: &Answer) -> ExitCode {
-    for fault in &answer.faults {
-        // No one is left to be told where even this fails.
-        let _ = writeln!(io::stderr(), "station-monitor: {fault}");
-    }
-    if answer.faults.is_empty() { say(&answer.text, 0) } else { ExitCode::from(FAULT) }
-}
-
-fn say(text: &str, code: u8) -> ExitCode {
+fn print(text: &str, code: u8) -> ExitCode {
     match io::stdout().write_all(text.as_bytes()) {
-        Ok(()) => ExitCode::from(code),
         // A reader that has left has what it wanted.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(code),
-        Err(error) => complain(&error, ENVIRONMENT),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => complain(&error, ENVIRONMENT),
+        _ => ExitCode::from(code),
     }
 }
 

@@ -31,19 +31,10 @@ enum Failure {
     Daemon(#[from] daemon::Error),
     #[error("cannot read the stations, or print what was found")]
     Once(#[from] io::Error),
-    #[error("{} wrong; the machine was not looked at", are(*.0, "setting"))]
+    #[error("settings that are wrong: {0}; the machine was not looked at")]
     Wrong(usize),
-    #[error("{} missing; {} what to do", are(*.0, "thing"), lines_say(*.0))]
+    #[error("things that are missing: {0}; each line says what to do")]
     Missing(usize),
-}
-
-/// So many of them are so.
-fn are(count: usize, one: &str) -> String {
-    if count == 1 { format!("1 {one} is") } else { format!("{count} {one}s are") }
-}
-
-fn lines_say(count: usize) -> &'static str {
-    if count == 1 { "its line says" } else { "their lines say" }
 }
 
 fn main() -> ExitCode {
@@ -51,12 +42,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             complain(&failure);
-            ExitCode::from(match failure {
-                Failure::Options(_) | Failure::Wrong(_) => USAGE,
-                Failure::Start(_) | Failure::Daemon(_) | Failure::Once(_) | Failure::Missing(_) => {
-                    ENVIRONMENT
-                }
-            })
+            let is_usage = matches!(failure, Failure::Options(_) | Failure::Wrong(_));
+            ExitCode::from(if is_usage { USAGE } else { ENVIRONMENT })
         }
     }
 }

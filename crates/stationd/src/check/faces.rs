@@ -1,8 +1,8 @@
-//! Where stationd would be reached: its socket and its metrics. A place that is taken is asked by whom.
+//! Where stationd would be reached: its socket, its metrics and the broker of ubus. Who has a place that is taken is asked.
 
 use std::{
     fs,
-    io::{self, Read, Write},
+    io::{ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream},
     os::unix::{fs::FileTypeExt, net::UnixStream},
     path::Path,
@@ -21,82 +21,87 @@ use crate::{
     options::{Metrics, Options},
 };
 
-const SOCKET: &str = "socket";
 const METRICS: &str = "metrics";
 /// A stationd that runs answers at once.
 const PATIENCE: Duration = Duration::from_secs(2);
-const QUESTION: &[u8] =
-    b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"getAccessPoints\",\"params\":{}}\n";
-/// How its answer begins, and nobody else's.
-const ANSWER: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[";
+/// What a stationd is asked, and what only a stationd answers.
+type Question = [&'static [u8]; 2];
+const REQUEST: Question = [
+    b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"getAccessPoints\",\"params\":{}}\n",
+    b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[",
+];
 /// The front page, for which nothing is read.
-const PAGE: &[u8] = b"GET / HTTP/1.0\r\n\r\n";
-const FRONT: &[u8] = b"stationd: ";
+const PAGE: Question = [b"GET / HTTP/1.0\r\n\r\n", b"\r\n\r\nstationd: "];
 /// The front page has no more than this.
 const LONGEST: usize = 4096;
 
-/// Whether a stationd has the socket that is set, and what was found.
-pub(super) fn look(options: &Options) -> (bool, Vec<Finding>) {
-    let (is_running, socket) = unix(SOCKET, &options.socket, |stream| {
-        let answer = exchange(stream, QUESTION, ANSWER.len())?;
-        Ok(answer.starts_with(ANSWER))
-    });
+/// What was found of the socket and of the metrics.
+pub(super) fn look(options: &Options) -> [Finding; 2] {
     let metrics = match &options.metrics {
         Metrics::Off => Finding::new(State::Off, METRICS, "metrics=off"),
         Metrics::Tcp(address) => tcp(*address),
-        Metrics::Unix(path) => unix(METRICS, path, is_front).1,
+        Metrics::Unix(path) => unix(METRICS, path, PAGE),
     };
-    (is_running, vec![socket, metrics])
+    [unix("socket", &options.socket, REQUEST), metrics]
 }
 
-/// A path for a socket, and whether a stationd has it, which is asked so.
-fn unix(
-    about: &'static str,
-    path: &Path,
-    is_stationd: impl Fn(UnixStream) -> io::Result<bool>,
-) -> (bool, Finding) {
+/// Whether a broker is there and may be spoken to; whether it takes our objects shows when stationd begins.
+pub(super) fn broker(path: Option<&Path>) -> Finding {
+    let finding = |state, what| Finding::new(state, "ubus", what);
+    let Some(path) = path else { return finding(State::Off, "ubus=off".to_owned()) };
     let shown = path.display();
-    let missing = |what: String| Finding::new(State::Missing, about, what);
-    let there = fs::symlink_metadata(path).map(|there| there.file_type());
-    if there.as_ref().is_ok_and(|kind| !kind.is_socket()) {
-        let finding = missing(format!("{shown} is there and is no socket"));
-        return (false, finding.remedy("remove it, or give another path"));
+    match connected(path) {
+        Ok(_) => finding(State::Works, format!("a broker is at {shown}")),
+        Err(Errno::NOENT | Errno::CONNREFUSED) => {
+            let what = format!("no broker is at {shown}; stationd looks for it every 5 s");
+            finding(State::Absent, what).remedy("start ubusd, or set ubus to its socket or off")
+        }
+        Err(error) => {
+            let what = format!("the broker at {shown} cannot be asked by this user: {error}");
+            finding(State::Missing, what)
+                .remedy("let the user write to the socket, or set ubus=off")
+        }
     }
-    let socket = there.and_then(|_| Ok(connected(path)?));
-    let free = match socket {
+}
+
+/// A path for a socket.
+fn unix(about: &'static str, path: &Path, question: Question) -> Finding {
+    let shown = path.display();
+    let works = |what: String| Finding::new(State::Works, about, what);
+    let missing = |what: String| Finding::new(State::Missing, about, what);
+    let other = "give another path";
+    match fs::symlink_metadata(path) {
+        Ok(there) if !there.file_type().is_socket() => {
+            return missing(format!("{shown} is there and is no socket"))
+                .remedy(format!("remove it, or {other}"));
+        }
+        _ => {}
+    }
+    let free = match connected(path) {
         Ok(socket) => {
             let process = sockets::peer(&socket).ok().and_then(|peer| peer.pid);
             let process = process.map(|pid| format!(" (process {pid})")).unwrap_or_default();
             let stream = UnixStream::from(socket);
-            let waits = stream
-                .set_nonblocking(false)
-                .and_then(|()| stream.set_read_timeout(Some(PATIENCE)))
-                .and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
-            return match waits.and_then(|()| is_stationd(stream)) {
-                Ok(true) => {
-                    let what = format!("{shown} is in use by a running stationd{process}");
-                    (true, Finding::new(State::Works, about, what))
-                }
-                Ok(false) | Err(_) => {
-                    let what = format!("{shown} is in use by another program{process}");
-                    (false, missing(what).remedy("end it, or give another path"))
-                }
+            let is_ready = stream.set_nonblocking(false).is_ok()
+                && stream.set_read_timeout(Some(PATIENCE)).is_ok()
+                && stream.set_write_timeout(Some(PATIENCE)).is_ok();
+            return match is_ready && is_stationd(stream, question) {
+                true => works(format!("{shown} is in use by a running stationd{process}")),
+                false => missing(format!("{shown} is in use by another program{process}"))
+                    .remedy(format!("end it, or {other}")),
             };
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => "is free",
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            "is left from one that has ended, and is made anew"
-        }
+        Err(Errno::NOENT) => "is free",
+        Err(Errno::CONNREFUSED) => "is left from one that has ended, and is made anew",
         Err(error) => {
-            let finding = missing(format!("nobody can say who has {shown}: {error}"));
-            return (false, finding.remedy("check as root, or give another path"));
+            return missing(format!("nobody can say who has {shown}: {error}"))
+                .remedy(format!("check as root, or {other}"));
         }
     };
-    let finding = match unwritable(path) {
+    match unwritable(path) {
         Some((what, how)) => missing(what).remedy(how),
-        None => Finding::new(State::Works, about, format!("{shown} {free}")),
-    };
-    (false, finding)
+        None => works(format!("{shown} {free}")),
+    }
 }
 
 /// An address of this machine. It is bound and never listened on, so that nobody can come by mistake.
@@ -107,24 +112,20 @@ fn tcp(address: SocketAddr) -> Finding {
         sockopt::set_socket_reuseaddr(&s, true)?;
         bind(&s, &address)
     });
+    let works = |what: String| Finding::new(State::Works, METRICS, what);
     let missing = |what: String| Finding::new(State::Missing, METRICS, what);
-    let other = "end it, or give another address";
     match bound {
-        Ok(()) => Finding::new(State::Works, METRICS, format!("{address} is free")),
+        Ok(()) => works(format!("{address} is free")),
         Err(Errno::ADDRINUSE) => {
             let stream = TcpStream::connect_timeout(&address, PATIENCE).and_then(|stream| {
                 stream.set_read_timeout(Some(PATIENCE))?;
                 stream.set_write_timeout(Some(PATIENCE))?;
                 Ok(stream)
             });
-            match stream.and_then(is_front) {
-                Ok(true) => {
-                    let what = format!("{address} is in use by a running stationd");
-                    Finding::new(State::Works, METRICS, what)
-                }
-                Ok(false) | Err(_) => {
-                    missing(format!("{address} is in use by another program")).remedy(other)
-                }
+            match stream.is_ok_and(|stream| is_stationd(stream, PAGE)) {
+                true => works(format!("{address} is in use by a running stationd")),
+                false => missing(format!("{address} is in use by another program"))
+                    .remedy("end it, or give another address"),
             }
         }
         Err(Errno::ACCESS) => missing(format!("{address} may not be taken by this user"))
@@ -134,26 +135,24 @@ fn tcp(address: SocketAddr) -> Finding {
     }
 }
 
-/// Whether a stationd's metrics are at the other end.
-fn is_front(stream: impl Read + Write) -> io::Result<bool> {
-    let answer = exchange(stream, PAGE, LONGEST)?;
-    Ok(answer.windows(FRONT.len()).any(|part| part == FRONT))
-}
-
-/// Asks, and reads so many bytes of the answer, or all of it, or what has come by the end of patience.
-fn exchange(mut stream: impl Read + Write, question: &[u8], most: usize) -> io::Result<Vec<u8>> {
+/// Whether a stationd is at the other end. Somebody who drips is not heard out.
+fn is_stationd(mut stream: impl Read + Write, [question, answer]: Question) -> bool {
     let begin = Instant::now();
-    stream.write_all(question)?;
-    let mut answer = vec![0; most];
-    let mut length = 0;
-    while length < most && begin.elapsed() < PATIENCE {
-        match stream.read(&mut answer[length..])? {
-            0 => break,
-            more => length += more,
+    if stream.write_all(question).is_err() {
+        return false;
+    }
+    let (mut heard, mut some) = (Vec::new(), [0; 512]);
+    while heard.len() < LONGEST && begin.elapsed() < PATIENCE {
+        match stream.read(&mut some) {
+            Ok(length @ 1..) => heard.extend_from_slice(&some[..length]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Ok(0) | Err(_) => return false,
+        }
+        if heard.windows(answer.len()).any(|part| part == answer) {
+            return true;
         }
     }
-    answer.truncate(length);
-    Ok(answer)
+    false
 }
 
 #[cfg(test)]
@@ -166,23 +165,18 @@ mod tests {
 
     use super::*;
 
-    fn socket(path: &Path) -> (bool, Finding) {
-        let (is_running, findings) =
-            look(&Options { socket: path.to_owned(), metrics: Metrics::Off, ..Options::default() });
-        (is_running, findings.into_iter().next().unwrap())
-    }
-
     #[test]
     fn a_free_path_and_a_dead_socket_are_fine_and_stay_as_they_are() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
-        assert!(socket(&path).1.what.ends_with("/s is free"));
+        assert!(unix("socket", &path, REQUEST).what.ends_with("/s is free"));
         assert!(!path.exists());
         drop(UnixListener::bind(&path).unwrap());
-        let (is_running, finding) = socket(&path);
-        assert!(!is_running && finding.state == State::Works);
+        let finding = unix("socket", &path, REQUEST);
+        assert_eq!(finding.state, State::Works);
         assert!(finding.what.ends_with("is left from one that has ended, and is made anew"));
         assert!(path.exists());
+        assert_eq!(broker(Some(&path)).state, State::Absent);
     }
 
     #[test]
@@ -190,21 +184,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (file, path) = (folder.path().join("f"), folder.path().join("s"));
         fs::write(&file, "").unwrap();
-        assert!(socket(&file).1.what.ends_with("/f is there and is no socket"));
-        let listener = UnixListener::bind(&path).unwrap();
-        scope(|scope| {
-            scope.spawn(|| listener.accept().unwrap().0.write_all(b"{\"hello\":1}").unwrap());
-            let (is_running, finding) = socket(&path);
-            assert!(!is_running && finding.state == State::Missing);
-            let process = format!("in use by another program (process {})", std::process::id());
-            assert!(finding.what.ends_with(&process), "{finding:?}");
-        });
-    }
-
-    #[test]
-    fn somebody_who_drips_is_not_heard_out() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("s");
+        assert!(unix("socket", &file, REQUEST).what.ends_with("/f is there and is no socket"));
         let listener = UnixListener::bind(&path).unwrap();
         let begin = Instant::now();
         scope(|scope| {
@@ -214,9 +194,13 @@ mod tests {
                     std::thread::sleep(Duration::from_millis(300));
                 }
             });
-            assert_eq!(socket(&path).1.state, State::Missing);
+            let finding = unix("socket", &path, REQUEST);
+            let process = format!("in use by another program (process {})", std::process::id());
+            assert!(finding.what.ends_with(&process), "{finding:?}");
+            assert_eq!(finding.state, State::Missing);
         });
-        assert!(begin.elapsed() < 3 * PATIENCE);
+        assert!(begin.elapsed() < 3 * PATIENCE, "it drips");
+        assert_eq!(broker(Some(&path)).state, State::Works);
     }
 
     #[test]

@@ -4,8 +4,6 @@
 //! not taken, and a stationd that runs is asked and not disturbed. What can come later by itself is absent; what stays as
 //! it is until somebody repairs it is missing.
 
-#[cfg(feature = "ubus")]
-mod bus;
 mod faces;
 mod wifi;
 
@@ -61,20 +59,9 @@ pub fn all(flags: &Flags) -> Vec<Finding> {
         return findings;
     }
     findings.push(user());
-    let (points, found) = wifi::look(&options, flags.replay.as_deref());
-    findings.extend(found);
-    let (is_running, found) = faces::look(&options);
-    findings.extend(found);
-    match &options.ubus {
-        None => findings.push(Finding::new(State::Off, "ubus", "ubus=off")),
-        #[cfg(feature = "ubus")]
-        Some(path) => {
-            let asked = bus::Asked { path, prefix: options.ubus_names, is_running };
-            findings.push(bus::look(&asked, &points));
-        }
-        #[cfg(not(feature = "ubus"))]
-        Some(_) => drop((points, is_running)),
-    }
+    findings.extend(wifi::look(&options, flags.replay.as_deref()));
+    findings.extend(faces::look(&options));
+    findings.push(faces::broker(options.ubus.as_deref()));
     // Last: from then on this process can do little more than print.
     findings.push(seccomp(&options));
     findings
@@ -89,14 +76,10 @@ fn settings(flags: &Flags, options: &Options, faults: &[Error]) -> Vec<Finding> 
         findings.push(wrong(what).remedy("give one of them another path"));
     }
     if findings.is_empty() {
-        let file = flags.config.as_ref().map(|path| path.display().to_string());
-        let set = match flags.set.len() {
-            0 => None,
-            1 => Some("1 of the command line".to_owned()),
-            many => Some(format!("{many} of the command line")),
+        let what = match &flags.config {
+            Some(path) => path.display().to_string(),
+            None => "the defaults, and the command line's".to_owned(),
         };
-        let from: Vec<_> = file.into_iter().chain(set).collect();
-        let what = if from.is_empty() { "the defaults".to_owned() } else { from.join(", ") };
         findings.push(Finding::new(State::Works, ABOUT, what));
     }
     findings
@@ -200,16 +183,6 @@ mod tests {
     fn a_name_writes_nothing_but_itself() {
         let finding = Finding::new(State::Absent, "access point", "a\u{1b}[2J\nb");
         assert_eq!(printed(&[finding]), "absent   access point  a?[2J?b\n");
-    }
-
-    #[test]
-    fn settings_are_named_by_where_they_are_from() {
-        let of = |words: &[&str]| {
-            let flags = flags(words);
-            settings(&flags, &Options::default(), &[]).remove(0).what
-        };
-        assert_eq!(of(&[]), "the defaults");
-        assert_eq!(of(&["--config", "/c", "--set", "a=b"]), "/c, 1 of the command line");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::{
     engine::{Engine, Settings},
     hostapd,
     options::Options,
-    points::{Point, Points},
+    points::Point,
 };
 
 const POINT: &str = "access point";
@@ -25,19 +25,17 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// A reading that was made for the check itself is not made again.
 const MAX_AGE_NS: u64 = 10_000_000_000;
 
-/// The access points that there are, and what was found of them.
-pub(super) fn look(options: &Options, replay: Option<&Path>) -> (Points, Vec<Finding>) {
+pub(super) fn look(options: &Options, replay: Option<&Path>) -> Vec<Finding> {
     // Nothing is asked of hostapd that the check does not ask itself.
     let settings = Settings { hostapd: None, ..options.settings() };
     let mut engine = match start::engine(settings, replay) {
         Ok(engine) => engine,
         Err(error) => {
             let finding = Finding::new(State::Missing, "kernel", chain(&error));
-            let finding = match replay {
+            return vec![match replay {
                 None => finding.remedy("load the driver of the radio, which brings cfg80211"),
                 Some(_) => finding,
-            };
-            return (Points::default(), vec![finding]);
+            }];
         }
     };
     let source = replay.map(|path| format!("{} is replayed", path.display()));
@@ -45,20 +43,20 @@ pub(super) fn look(options: &Options, replay: Option<&Path>) -> (Points, Vec<Fin
     let mut findings = vec![Finding::new(State::Works, "kernel", answers)];
     let points: Vec<Point> = engine.points().present().cloned().collect();
     findings.extend(points.iter().map(|point| station_finding(point, &mut engine)));
-    let is_there = |name: &&String| points.iter().any(|point| point.name == **name);
-    for name in options.interfaces.iter().filter(|name| !is_there(name)) {
+    let absent = |what: String, how| Finding::new(State::Absent, POINT, what).remedy(how);
+    for name in options.interfaces.iter().filter(|name| points.iter().all(|one| one.name != **name))
+    {
         let what = format!("{name} is no interface in AP mode at present");
-        findings.push(Finding::new(State::Absent, POINT, what).remedy("start it, or name another"));
+        findings.push(absent(what, "start it, or name another"));
     }
     if points.is_empty() && options.interfaces.is_empty() {
-        let what = "no interface is in AP mode at present";
-        findings.push(Finding::new(State::Absent, POINT, what).remedy("start hostapd"));
+        findings.push(absent("no interface is in AP mode at present".to_owned(), "start hostapd"));
     }
     match &options.hostapd {
         None => findings.push(Finding::new(State::Off, HOSTAPD, "hostapd=off")),
         Some(folder) => findings.extend(ask(folder, &points)),
     }
-    (engine.points().clone(), findings)
+    findings
 }
 
 fn station_finding(point: &Point, engine: &mut Engine) -> Finding {
@@ -89,11 +87,11 @@ fn ask(folder: &Path, points: &[Point]) -> Vec<Finding> {
     if points.is_empty() {
         return vec![Finding::new(State::Works, HOSTAPD, format!("{shown} is there"))];
     }
-    points.iter().map(|point| answer(&folder.join(&point.name), ping)).collect()
+    points.iter().map(|point| answer(&folder.join(&point.name))).collect()
 }
 
 /// What a control socket says for itself.
-fn answer(path: &Path, ping: fn(&Path) -> io::Result<()>) -> Finding {
+fn answer(path: &Path) -> Finding {
     let shown = path.display();
     let Err(error) = ping(path) else {
         return Finding::new(State::Works, HOSTAPD, format!("{shown} answers"));
@@ -139,7 +137,7 @@ mod tests {
     fn a_control_socket_is_asked_whether_it_is_alive() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("wlan0");
-        assert_eq!(answer(&path, ping).state, State::Absent);
+        assert_eq!(answer(&path).state, State::Absent);
         let socket = UnixDatagram::bind(&path).unwrap();
         for (says, state) in [("PONG\n", State::Works), ("FAIL\n", State::Missing)] {
             thread::scope(|scope| {
@@ -149,20 +147,12 @@ mod tests {
                     assert_eq!(&question[..length], b"PING");
                     socket.send_to_addr(says.as_bytes(), &from).unwrap();
                 });
-                assert_eq!(answer(&path, ping).state, state, "{says}");
+                assert_eq!(answer(&path).state, state, "{says}");
             });
         }
-        assert!(answer(&path, ping).what.ends_with("does not answer within 1 s"));
+        assert!(answer(&path).what.ends_with("does not answer within 1 s"));
         drop(socket);
-        let finding = answer(&path, ping);
+        let finding = answer(&path);
         assert!(finding.what.ends_with("is a socket that nobody has any more"), "{finding:?}");
-    }
-
-    #[test]
-    fn a_socket_that_may_not_be_asked_wants_a_person() {
-        let finding =
-            answer(Path::new("/run/hostapd/wlan0"), |_| Err(ErrorKind::PermissionDenied.into()));
-        assert_eq!(finding.state, State::Missing);
-        assert!(finding.remedy.unwrap().contains("ctrl_interface_group"));
     }
 }

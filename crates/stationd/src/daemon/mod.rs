@@ -1,6 +1,6 @@
 //! The loop: one thread that waits in one place for everything that can happen.
 //!
-//! Brings together the engine, the faces, the queue of moments and the signals, and knows nothing of
+//! Brings together the engine, the faces and the signals, and knows nothing of
 //! what they say to each other.
 //!
 //! ```text
@@ -16,10 +16,7 @@
 pub mod once;
 pub mod start;
 
-use std::{
-    io,
-    os::fd::{AsFd, OwnedFd},
-};
+use std::{io, os::fd::OwnedFd};
 
 use linux::{
     seccomp::{self, Purpose},
@@ -37,17 +34,13 @@ use crate::{
         Turn,
         poller::{Interest, Poller},
         server::Server,
-        timeouts::Timeouts,
         token::Token,
     },
     options::{Metrics, Options},
-    rpc::{Limits, Rpc},
+    rpc::Rpc,
     tally::Tally,
     trace::Level,
 };
-
-/// A door that could not let anybody in for want of descriptors is tried again after so long.
-const NO_ROOM_NS: u64 = 100_000_000;
 
 /// What the loop needs of the kernel: bytes over what is open, sockets to a hostapd that begins again, memory, clocks,
 /// and to remove its sockets at the end. It opens no file, starts no program and no thread.
@@ -75,7 +68,6 @@ pub enum Error {
 pub struct Daemon {
     engine: Engine,
     poller: Poller,
-    timeouts: Timeouts,
     tally: Tally,
     own: Own,
     rpc: Server<Rpc>,
@@ -113,24 +105,16 @@ impl Daemon {
         };
         // The last one: who waits for it finds the metrics there too.
         let listener = Listener::unix(&options.socket, options.socket_mode)?;
-        let limits = Limits {
-            consumers: options.consumers,
-            request: options.request_limit,
-            max_age_ns: options.max_age.as_nanos() as u64,
-        };
+        let max_age_ns = options.max_age.as_nanos() as u64;
         let daemon = Self {
             engine,
             poller: Poller::new().map_err(wait)?,
-            timeouts: Timeouts::default(),
             tally: Tally::default(),
             own: Own::new(boottime_ns()),
-            rpc: Rpc::server(listener, limits),
-            http: http.map(|(listener, hosts)| Http::server(listener, hosts, limits.max_age_ns)),
+            rpc: Rpc::server(listener, max_age_ns),
+            http: http.map(|(listener, hosts)| Http::server(listener, hosts, max_age_ns)),
             #[cfg(feature = "ubus")]
-            ubus: options
-                .ubus
-                .clone()
-                .map(|path| Ubus::new(path, options.ubus_names, limits.max_age_ns)),
+            ubus: options.ubus.clone().map(|path| Ubus::new(path, options.ubus_names, max_age_ns)),
             signals,
             seccomp: options.seccomp,
             is_settling: true,
@@ -140,15 +124,9 @@ impl Daemon {
     }
 
     fn watch(&self) -> rustix::io::Result<()> {
-        let add = |source: &dyn AsFd, token: Token| {
-            self.poller.add(source.as_fd(), token.number(), Interest::Read)
-        };
-        add(&self.signals, Token::Signal)?;
-        add(self.rpc.listener(), Token::RpcListener)?;
-        match &self.http {
-            Some(http) => add(http.listener(), Token::HttpListener),
-            None => Ok(()),
-        }
+        self.poller.add(&self.signals, Token::Signal.number(), Interest::Read)?;
+        self.rpc.open(&self.poller)?;
+        self.http.as_ref().map_or(Ok(()), |http| http.open(&self.poller))
     }
 
     /// Serves until a signal comes.
@@ -180,25 +158,31 @@ impl Daemon {
 
     fn turn(&mut self) -> rustix::io::Result<Goes> {
         self.watch_engine()?;
-        self.poller.wait(self.patience_ns())?;
+        let due = self.due();
+        self.poller.wait(due.map(|due| due.saturating_sub(boottime_ns())))?;
         let now_ns = boottime_ns();
-        let mut listeners = [false; 2];
-        let mut place = 0;
+        let (mut place, mut doors) = (0, [false; 2]);
         while let Some(number) = self.poller.ready(place) {
             place += 1;
             match Token::of(number) {
                 Some(Token::Signal) => return Ok(Goes::Ends),
-                Some(Token::RpcListener) => listeners[0] = true,
-                Some(Token::HttpListener) => listeners[1] = true,
+                Some(Token::RpcListener) => doors[0] = true,
+                Some(Token::HttpListener) => doors[1] = true,
                 #[cfg(feature = "ubus")]
                 Some(Token::Broker) => self.on_ubus(now_ns, Ubus::ready),
                 Some(token) => self.ready(token, now_ns),
                 None => {}
             }
         }
-        self.moments(now_ns, &mut listeners);
+        self.moments(now_ns)?;
         self.notify(now_ns);
-        self.accept_all(listeners, now_ns)?;
+        let (mut turn, rpc, http) = self.parts(now_ns);
+        if doors[0] {
+            rpc.accept(&mut turn);
+        }
+        if let Some(http) = http.filter(|_| doors[1]) {
+            http.accept(&mut turn);
+        }
         Ok(Goes::On)
     }
 
@@ -214,9 +198,12 @@ impl Daemon {
         Ok(())
     }
 
-    fn patience_ns(&self) -> Option<u64> {
-        let next = self.timeouts.next().into_iter().chain(self.engine.due()).min()?;
-        Some(next.saturating_sub(boottime_ns()))
+    fn due(&self) -> Option<u64> {
+        let (rpc, http) = (self.rpc.due(), self.http.as_ref().and_then(Server::due));
+        let due = self.engine.due().into_iter().chain(rpc).chain(http);
+        #[cfg(feature = "ubus")]
+        let due = due.chain(self.ubus.as_ref().and_then(Ubus::due));
+        due.min()
     }
 
     fn ready(&mut self, token: Token, now_ns: u64) {
@@ -229,25 +216,18 @@ impl Daemon {
         }
     }
 
-    fn moments(&mut self, now_ns: u64, listeners: &mut [bool; 2]) {
+    fn moments(&mut self, now_ns: u64) -> rustix::io::Result<()> {
+        if self.due().is_none_or(|due| due > now_ns) {
+            return Ok(());
+        }
         if self.engine.due().is_some_and(|due| due <= now_ns) {
             self.engine.tick(now_ns);
         }
-        while let Some(number) = self.timeouts.due(now_ns) {
-            #[cfg(feature = "ubus")]
-            if Token::of(number) == Some(Token::Broker) {
-                self.on_ubus(now_ns, Ubus::late);
-                continue;
-            }
-            let (mut turn, rpc, http) = self.parts(now_ns);
-            match (Token::of(number), http) {
-                (Some(Token::Rpc(place)), _) => rpc.late(place, &mut turn),
-                (Some(Token::Http(place)), Some(http)) => http.late(place, &mut turn),
-                (Some(Token::RpcListener), _) => listeners[0] = true,
-                (Some(Token::HttpListener), _) => listeners[1] = true,
-                _ => {}
-            }
-        }
+        #[cfg(feature = "ubus")]
+        self.on_ubus(now_ns, Ubus::late);
+        let (mut turn, rpc, http) = self.parts(now_ns);
+        rpc.late(&mut turn)?;
+        http.map_or(Ok(()), |http| http.late(&mut turn))
     }
 
     /// Tells those who follow the events what has happened.
@@ -261,51 +241,16 @@ impl Daemon {
     /// Something that concerns the bus, where stationd is on it.
     #[cfg(feature = "ubus")]
     fn on_ubus(&mut self, now_ns: u64, happens: fn(&mut Ubus, &mut Turn<'_>)) {
-        // It is out of the daemon while it works with the rest of it.
-        if let Some(mut ubus) = self.ubus.take() {
-            happens(&mut ubus, &mut self.parts(now_ns).0);
-            self.ubus = Some(ubus);
-        }
-    }
-
-    fn accept_all(
-        &mut self,
-        [rpc_listener, http_listener]: [bool; 2],
-        now_ns: u64,
-    ) -> rustix::io::Result<()> {
-        let (mut turn, rpc, http) = self.parts(now_ns);
-        if rpc_listener {
-            let room = rpc.open(&mut turn);
-            rest_listener(rpc.listener(), Token::RpcListener, room, &mut turn)?;
-        }
-        match http {
-            Some(http) if http_listener => {
-                let room = http.open(&mut turn);
-                rest_listener(http.listener(), Token::HttpListener, room, &mut turn)
-            }
-            _ => Ok(()),
+        let Self { engine, poller, tally, own, ubus, .. } = self;
+        if let Some(ubus) = ubus {
+            happens(ubus, &mut Turn { engine, poller, tally, own, now_ns });
         }
     }
 
     fn parts(&mut self, now_ns: u64) -> (Turn<'_>, &mut Server<Rpc>, Option<&mut Server<Http>>) {
-        let Self { engine, poller, timeouts, tally, own, rpc, http, .. } = self;
-        (Turn { engine, poller, timeouts, tally, own, now_ns }, rpc, http.as_mut())
+        let Self { engine, poller, tally, own, rpc, http, .. } = self;
+        (Turn { engine, poller, tally, own, now_ns }, rpc, http.as_mut())
     }
-}
-
-/// A door without room is not waited for: it would be ready at once, again and again.
-fn rest_listener(
-    listener: &Listener,
-    token: Token,
-    room: bool,
-    turn: &mut Turn<'_>,
-) -> rustix::io::Result<()> {
-    if room {
-        return turn.poller.add(listener, token.number(), Interest::Read);
-    }
-    turn.poller.remove(listener);
-    turn.timeouts.add(turn.now_ns + NO_ROOM_NS, token.number());
-    Ok(())
 }
 
 /// Lets the kernel refuse this thread what the loop does not need, to the thread's end.

@@ -8,14 +8,14 @@ use std::{
 };
 
 use linux::system::boottime_ns;
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::{
     address,
-    engine::{Engine, wall_offset_ns},
-    full,
+    engine::Engine,
     net::poller::{Interest, Poller},
     points::Point,
-    rpc::text,
 };
 
 /// hostapd answers within its event loop; more than this is not waited for.
@@ -40,47 +40,43 @@ pub fn settle(engine: &mut Engine) -> io::Result<()> {
     }
 }
 
+/// An access point as it is printed; what is unknown is left out.
+#[derive(Serialize)]
+struct AccessPoint<'a> {
+    name: &'a str,
+    number: u32,
+    path: String,
+    bssid: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ssid: Option<&'a str>,
+    #[serde(rename = "frequencyMHz", skip_serializing_if = "Option::is_none")]
+    frequency_mhz: Option<u32>,
+    #[serde(rename = "noiseDbm", skip_serializing_if = "Option::is_none")]
+    noise_dbm: Option<i8>,
+    stations: &'a RawValue,
+}
+
 /// Writes `{"accessPoints":[{…,"stations":[…]}]}`.
 pub fn print(engine: &mut Engine, out: &mut impl Write) -> io::Result<()> {
     let points: Vec<Point> = engine.points().present().cloned().collect();
     out.write_all(b"{\"accessPoints\":[")?;
     for (place, point) in points.iter().enumerate() {
-        let mut object = Vec::new();
-        head(point, &mut object);
-        let begin = object.len();
-        full::reply(point, engine.table(), wall_offset_ns(), &mut object);
+        let full = engine.full(point.id);
         // The reply is a list of one list; here the stations are an object's member.
-        object.remove(begin);
-        object.pop();
+        let [stations]: [&RawValue; 1] = serde_json::from_slice(&full)?;
         out.write_all(if place == 0 { b"\n" } else { b",\n" })?;
-        out.write_all(&object)?;
-        out.write_all(b"}")?;
+        let point = AccessPoint {
+            name: &point.name,
+            number: point.number(),
+            path: point.path(),
+            bssid: String::from_utf8_lossy(&address::upper(point.address)).into_owned(),
+            ssid: point.ssid.as_deref(),
+            frequency_mhz: point.frequency,
+            noise_dbm: point.noise_dbm,
+            stations,
+        };
+        serde_json::to_writer(&mut *out, &point)?;
     }
     out.write_all(b"\n]}\n")?;
     out.flush()
-}
-
-fn head(point: &Point, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"name\":");
-    text(&point.name, out);
-    let number = point.number();
-    let place =
-        format!(",\"number\":{number},\"path\":\"WiFi.AccessPoint.{number}.\",\"bssid\":\"");
-    out.extend_from_slice(place.as_bytes());
-    out.extend_from_slice(&address::upper(point.address));
-    out.push(b'"');
-    if let Some(ssid) = &point.ssid {
-        out.extend_from_slice(b",\"ssid\":");
-        text(ssid, out);
-    }
-    let numbers = [
-        ("frequencyMHz", point.frequency.map(i64::from)),
-        ("noiseDbm", point.noise_dbm.map(i64::from)),
-    ];
-    for (name, value) in numbers {
-        if let Some(value) = value {
-            out.extend_from_slice(format!(",\"{name}\":{value}").as_bytes());
-        }
-    }
-    out.extend_from_slice(b",\"stations\":");
 }

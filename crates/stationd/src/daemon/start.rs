@@ -15,14 +15,14 @@ use signal_hook::{
     low_level::pipe,
 };
 
-use crate::engine::{Engine, OpenError, Settings};
+use crate::engine::{Engine, Settings};
 
 /// It cannot begin.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The kernel cannot be asked.
-    #[error(transparent)]
-    Open(#[from] OpenError),
+    /// The kernel has no nl80211, or does not let us ask it.
+    #[error("cannot ask nl80211 (is cfg80211 loaded?)")]
+    Kernel(#[from] netlink::Error),
     /// The recording cannot be read.
     #[error("cannot read the recording {path}")]
     File {

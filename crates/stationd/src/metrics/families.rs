@@ -13,13 +13,13 @@ use super::{Samples, Source, text::Number};
 use crate::{
     address,
     points::Point,
-    table::{Counted, Gauge, Row},
+    table::{Counted, Gauge, Station},
     tally::Reason,
 };
 
 /// Whom a metric has samples of.
 pub(super) enum Of {
-    Station(fn(&Row<'_>) -> Option<Number>),
+    Station(fn(&Station) -> Option<Number>),
     Point(fn(&Source<'_>, &Point) -> Option<Number>),
     Free(fn(&Source<'_>, &mut Samples<'_>)),
 }
@@ -33,9 +33,8 @@ const fn family(name: &'static str, kind: Kind, help: &'static str, of: Of) -> F
     Family { about: openmetrics::Family::new(name, kind, help), of }
 }
 
-/// What is told of the stations, and all else, in the order of the page.
-pub(super) const STATIONS: [&[Family]; 2] = [&NODE, &STATION];
-pub(super) const REST: [&[Family]; 3] = [&POINT, &OWN, &KERNEL];
+/// All of them, in the order of the page.
+pub(super) const FAMILIES: [&[Family]; 5] = [&NODE, &STATION, &POINT, &OWN, &KERNEL];
 
 use Kind::{Counter, Gauge as Rises, Info};
 
@@ -50,136 +49,120 @@ const NODE: [Family; 10] = [
         "node_wifi_station_connected_seconds",
         Counter,
         "Time since the station associated.",
-        Of::Station(|row| row.gauge(Gauge::ConnectedS).map(Number::whole)),
+        Of::Station(|station| station.gauge(Gauge::ConnectedS).map(Number::whole)),
     ),
     family(
         "node_wifi_station_inactive_seconds",
         Rises,
         "Time since the station was last heard.",
-        Of::Station(|row| row.gauge(Gauge::InactiveMs).map(Number::from_ms)),
+        Of::Station(|station| station.gauge(Gauge::InactiveMs).map(Number::from_ms)),
     ),
     family(
         "node_wifi_station_receive_bits_per_second",
         Rises,
         "Bit rate of the last frame from the station.",
-        Of::Station(|row| row.rx_rate()?.kbps.map(|kbps| Number::from_kbps(kbps.into()))),
+        Of::Station(|station| station.rx_rate?.kbps.map(|kbps| Number::from_kbps(kbps.into()))),
     ),
     family(
         "node_wifi_station_transmit_bits_per_second",
         Rises,
         "Bit rate of the last frame to the station.",
-        Of::Station(|row| row.tx_rate()?.kbps.map(|kbps| Number::from_kbps(kbps.into()))),
+        Of::Station(|station| station.tx_rate?.kbps.map(|kbps| Number::from_kbps(kbps.into()))),
     ),
     family(
         "node_wifi_station_receive_bytes",
         Counter,
         "Bytes from the station in this association.",
-        Of::Station(|row| row.counter(Counted::RxBytes).map(Number::count)),
+        Of::Station(|station| station.counter(Counted::RxBytes).map(Number::count)),
     ),
     family(
         "node_wifi_station_transmit_bytes",
         Counter,
         "Bytes to the station in this association.",
-        Of::Station(|row| row.counter(Counted::TxBytes).map(Number::count)),
+        Of::Station(|station| station.counter(Counted::TxBytes).map(Number::count)),
     ),
     family(
         "node_wifi_station_signal_dbm",
         Rises,
         "Strength of the last frame from the station.",
-        Of::Station(|row| row.gauge(Gauge::Signal).map(Number::whole)),
+        Of::Station(|station| station.gauge(Gauge::Signal).map(Number::whole)),
     ),
     family(
         "node_wifi_station_transmit_retries",
         Counter,
         "Frames to the station that were sent again.",
-        Of::Station(|row| row.counter(Counted::TxRetries).map(Number::count)),
+        Of::Station(|station| station.counter(Counted::TxRetries).map(Number::count)),
     ),
     family(
         "node_wifi_station_transmit_failed",
         Counter,
         "Frames to the station that were given up.",
-        Of::Station(|row| row.counter(Counted::TxFailed).map(Number::count)),
+        Of::Station(|station| station.counter(Counted::TxFailed).map(Number::count)),
     ),
 ];
 
-const STATION: [Family; 13] = [
+const STATION: [Family; 10] = [
     family(
         "stationd_station_receive_packets",
         Counter,
         "Packets from the station in this association.",
-        Of::Station(|row| row.counter(Counted::RxPackets).map(Number::count)),
+        Of::Station(|station| station.counter(Counted::RxPackets).map(Number::count)),
     ),
     family(
         "stationd_station_transmit_packets",
         Counter,
         "Packets to the station in this association.",
-        Of::Station(|row| row.counter(Counted::TxPackets).map(Number::count)),
+        Of::Station(|station| station.counter(Counted::TxPackets).map(Number::count)),
     ),
     family(
         "stationd_station_receive_dropped",
         Counter,
         "Frames from the station that were dropped for an unspecified reason.",
-        Of::Station(|row| row.counter(Counted::RxDropped).map(Number::count)),
+        Of::Station(|station| station.counter(Counted::RxDropped).map(Number::count)),
     ),
     family(
         "stationd_station_receive_checksum_errors",
         Counter,
         "Frames from the station with a wrong check sum.",
-        Of::Station(|row| row.counter(Counted::FcsErrors).map(Number::count)),
+        Of::Station(|station| station.counter(Counted::FcsErrors).map(Number::count)),
     ),
     family(
         "stationd_station_receive_frames",
         Counter,
         "Frames (MPDUs) from the station, those with a wrong check sum included.",
-        Of::Station(|row| row.counter(Counted::RxMpdus).map(Number::count)),
+        Of::Station(|station| station.counter(Counted::RxMpdus).map(Number::count)),
     ),
     family(
         "stationd_station_receive_airtime_seconds",
         Counter,
         "Airtime that the station used to send.",
-        Of::Station(|row| row.counter(Counted::RxAirtime).map(Number::from_us)),
+        Of::Station(|station| station.counter(Counted::RxAirtime).map(Number::from_us)),
     ),
     family(
         "stationd_station_transmit_airtime_seconds",
         Counter,
         "Airtime that was used to send to the station.",
-        Of::Station(|row| row.counter(Counted::TxAirtime).map(Number::from_us)),
+        Of::Station(|station| station.counter(Counted::TxAirtime).map(Number::from_us)),
     ),
     family(
         "stationd_station_signal_average_dbm",
         Rises,
         "Strength of frames from the station, averaged by the driver.",
-        Of::Station(|row| row.gauge(Gauge::SignalAverage).map(Number::whole)),
-    ),
-    family(
-        "stationd_station_signal_minimum_dbm",
-        Rises,
-        "Weakest strength that was read in this association.",
-        Of::Station(|row| row.signal_history().map(|seen| Number::whole(seen.min.into()))),
-    ),
-    family(
-        "stationd_station_signal_maximum_dbm",
-        Rises,
-        "Greatest strength that was read in this association.",
-        Of::Station(|row| row.signal_history().map(|seen| Number::whole(seen.max.into()))),
-    ),
-    family(
-        "stationd_station_signal_mean_dbm",
-        Rises,
-        "Mean of the strengths that were read in this association.",
-        Of::Station(|row| row.signal_history().map(|seen| Number::whole(seen.mean().into()))),
+        Of::Station(|station| station.gauge(Gauge::SignalAverage).map(Number::whole)),
     ),
     family(
         "stationd_station_acknowledgement_signal_dbm",
         Rises,
         "Strength of the station's acknowledgements.",
-        Of::Station(|row| row.gauge(Gauge::AckSignal).map(Number::whole)),
+        Of::Station(|station| station.gauge(Gauge::AckSignal).map(Number::whole)),
     ),
     family(
         "stationd_station_expected_bytes_per_second",
         Rises,
         "What the rate control expects to get through to the station.",
-        Of::Station(|row| row.gauge(Gauge::ExpectedKbps).map(|kbps| Number::whole(kbps * 125))),
+        Of::Station(|station| {
+            station.gauge(Gauge::ExpectedKbps).map(|kbps| Number::whole(kbps * 125))
+        }),
     ),
 ];
 
@@ -242,7 +225,7 @@ const POINT: [Family; 9] = [
     ),
 ];
 
-const OWN: [Family; 9] = [
+const OWN: [Family; 7] = [
     family("stationd_build", Info, "This program.", Of::Free(build)),
     family(
         "process_cpu_seconds",
@@ -275,18 +258,6 @@ const OWN: [Family; 9] = [
         "Requests over the UNIX socket.",
         Of::Free(|source, out| out.plain(Some(Number::count(source.tally.requests)))),
     ),
-    family(
-        "stationd_request_faults",
-        Counter,
-        "Of the requests over the UNIX socket: those that could not be answered as asked.",
-        Of::Free(|source, out| out.plain(Some(Number::count(source.tally.faults)))),
-    ),
-    family(
-        "stationd_notifications",
-        Counter,
-        "Notifications that were sent to consumers.",
-        Of::Free(|source, out| out.plain(Some(Number::count(source.tally.notifications)))),
-    ),
 ];
 
 /// A counter of the engine's.
@@ -301,15 +272,13 @@ macro_rules! cost {
     };
 }
 
-const KERNEL: [Family; 12] = [
+const KERNEL: [Family; 10] = [
     cost!("stationd_reads", "Readings of an access point that were asked for.", reads),
     cost!("stationd_reads_shared", "Readings that a fresh enough one answered.", shared),
     cost!("stationd_dumps", "Dumps of all stations of an interface.", dumps),
     cost!("stationd_dumps_interrupted", "Dumps that changed while they were read.", interrupted),
     cost!("stationd_surveys", "Surveys of a channel.", surveys),
-    cost!("stationd_netlink_messages", "Netlink messages that came in.", messages),
     cost!("stationd_netlink_receive_bytes", "Bytes of netlink messages that came in.", bytes),
-    cost!("stationd_netlink_receives", "Receive calls on netlink sockets.", receives),
     cost!("stationd_netlink_overruns", "Times that the kernel had to drop messages.", overruns),
     cost!("stationd_hostapd_requests", "Questions to hostapd.", hostapd_requests),
     cost!("stationd_hostapd_timeouts", "Questions that hostapd left open.", hostapd_timeouts),
@@ -324,7 +293,7 @@ const KERNEL: [Family; 12] = [
 /// What all associations have moved; unknown where the driver does not count.
 fn total(source: &Source<'_>, point: &Point, which: Counted, ended: u64) -> Option<Number> {
     let table = source.engine.table();
-    let known = table.rows(point.id).filter_map(|row| row.counter(which));
+    let known = table.stations(point.id).filter_map(|station| station.counter(which));
     let (count, sum) = known.fold((0, ended), |(count, sum), value| (count + 1, sum + value));
     (count > 0 || table.count(point.id) == 0).then(|| Number::count(sum))
 }
@@ -338,9 +307,8 @@ fn access_point_info(source: &Source<'_>, out: &mut Samples<'_>) {
             labels.extend_from_slice(&address::lower(point.address));
             labels.extend_from_slice(b"\",ssid=");
             quoted(point.ssid.as_deref().unwrap_or_default(), labels);
-            labels.extend_from_slice(b",path=\"WiFi.AccessPoint.");
-            Number::count(point.number().into()).write(labels);
-            labels.extend_from_slice(b".\"");
+            labels.extend_from_slice(b",path=");
+            quoted(&point.path(), labels);
         });
     }
 }
@@ -363,8 +331,8 @@ fn consumers(source: &Source<'_>, out: &mut Samples<'_>) {
 }
 
 fn dropped(source: &Source<'_>, out: &mut Samples<'_>) {
-    for reason in Reason::ALL {
-        out.labelled(Number::count(source.tally.dropped(reason)), |labels| {
+    for (reason, count) in Reason::ALL.into_iter().zip(source.tally.dropped) {
+        out.labelled(Number::count(count), |labels| {
             labels.extend_from_slice(b"reason=");
             quoted(reason.word(), labels);
         });

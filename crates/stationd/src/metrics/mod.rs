@@ -1,7 +1,7 @@
 //! The metrics page, in Prometheus' text format and in OpenMetrics.
 //!
-//! Reads what the engine knows at this moment; it asks no one. What is unknown has no sample. What it says of the stations
-//! is written once for each reading and shared by all who scrape; what the daemon says of itself is written for each.
+//! Reads what the engine knows at this moment; it asks no one. What is unknown has no sample. A page is written once for
+//! each reading and shared by all who scrape.
 //!
 //! How either format writes it is `listen`'s.
 
@@ -13,11 +13,11 @@ use std::rc::Rc;
 
 use listen::{
     Format,
-    openmetrics::{self, Kind, quoted},
+    openmetrics::{self, quoted},
 };
 
 use self::{
-    families::{Family, Of, REST, STATIONS},
+    families::{FAMILIES, Family, Of},
     own::Own,
     text::Number,
 };
@@ -25,7 +25,8 @@ use crate::{
     address,
     engine::Engine,
     points::Point,
-    table::{Generation, Row},
+    replies::Shared,
+    table::{Generation, Station},
     tally::Tally,
 };
 
@@ -47,60 +48,52 @@ impl Source<'_> {
     }
 }
 
-/// What pages say of the stations, in each format as it was written last.
+/// The page of each format as it was written last.
 #[derive(Debug, Default)]
 pub struct Pages {
-    entries: [Entry; 2],
+    pages: [Shared<Inputs>; 2],
+    made_ns: [u64; 2],
 }
 
-#[derive(Debug, Default)]
-struct Entry {
-    /// `None` before the first.
-    inputs: Option<Inputs>,
-    bytes: Rc<Vec<u8>>,
-}
-
-/// Everything that it is made of: the table's generation, and for clocks when each access point was read.
+/// What a page says that has to be true: all but the daemon's own CPU time and memory, and how many scrapers there are.
 #[derive(Debug, PartialEq)]
 struct Inputs {
+    made_ns: u64,
     generation: Generation,
+    /// For clocks.
     read_ns: Vec<Option<u64>>,
     wall_offset_ns: i64,
+    tally: Tally,
 }
 
 impl Pages {
-    /// The families of the stations.
-    pub fn stations(&mut self, format: Format, source: &Source<'_>) -> Rc<Vec<u8>> {
-        let entry = &mut self.entries[usize::from(format == Format::OpenMetrics)];
-        let inputs = Some(Inputs {
+    /// The page, which is shared while nothing has changed, and for as long as a reading is.
+    pub fn page(
+        &mut self,
+        format: Format,
+        source: &Source<'_>,
+        [now_ns, max_age_ns]: [u64; 2],
+    ) -> Rc<Vec<u8>> {
+        let place = usize::from(format == Format::OpenMetrics);
+        if now_ns.saturating_sub(self.made_ns[place]) > max_age_ns {
+            self.made_ns[place] = now_ns;
+        }
+        let inputs = Inputs {
+            made_ns: self.made_ns[place],
             generation: source.engine.table().generation(),
             read_ns: source.engine.points().iter().map(|point| point.read_ns).collect(),
             wall_offset_ns: source.wall_offset_ns,
-        });
-        if entry.inputs != inputs {
-            entry.inputs = inputs;
-            // Anyone who still sends the last one keeps it; else its memory is used again.
-            let mut bytes = Rc::try_unwrap(std::mem::take(&mut entry.bytes)).unwrap_or_default();
-            bytes.clear();
-            source.write(&STATIONS, format, &mut bytes);
-            entry.bytes = Rc::new(bytes);
-        }
-        Rc::clone(&entry.bytes)
+            tally: Tally { scrapers: 0, ..*source.tally },
+        };
+        self.pages[place].get(inputs, |out| source.write(format, out))
     }
 }
 
 impl Source<'_> {
-    /// Appends all other families, and the end of the page.
-    pub fn write_rest(&self, format: Format, out: &mut Vec<u8>) {
-        self.write(&REST, format, out);
-        openmetrics::end(format, out);
-    }
-
-    fn write(&self, groups: &[&[Family]], format: Format, out: &mut Vec<u8>) {
-        for family in groups.iter().copied().flatten() {
+    fn write(&self, format: Format, out: &mut Vec<u8>) {
+        for family in FAMILIES.into_iter().flatten() {
             family.about.head(format, out);
-            let mut samples = Samples { family, format, created: Created::No, source: self, out };
-            samples.created = samples.since(self.own.began_ns);
+            let mut samples = Samples { family, source: self, out };
             match family.of {
                 Of::Station(value) => samples.of_stations(value),
                 Of::Point(value) => {
@@ -111,33 +104,18 @@ impl Source<'_> {
                 Of::Free(write) => write(self, &mut samples),
             }
         }
+        openmetrics::end(format, out);
     }
-}
-
-/// When a counter began, for those who want to know.
-#[derive(Clone, Copy)]
-enum Created {
-    No,
-    At(Number),
 }
 
 /// Where samples of one family are written.
 struct Samples<'a> {
     family: &'a Family,
-    format: Format,
-    created: Created,
     source: &'a Source<'a>,
     out: &'a mut Vec<u8>,
 }
 
 impl Samples<'_> {
-    fn since(&self, boot_ns: u64) -> Created {
-        match (self.family.about.kind, self.format) {
-            (Kind::Counter, Format::OpenMetrics) => Created::At(self.source.wall(boot_ns)),
-            _ => Created::No,
-        }
-    }
-
     /// A sample without labels.
     fn plain(&mut self, value: Option<Number>) {
         if let Some(value) = value {
@@ -162,38 +140,28 @@ impl Samples<'_> {
         });
     }
 
-    fn of_stations(&mut self, value: fn(&Row<'_>) -> Option<Number>) {
+    fn of_stations(&mut self, value: fn(&Station) -> Option<Number>) {
         let source = self.source;
         for point in source.engine.points().present() {
-            for row in source.engine.table().rows(point.id) {
-                self.created = self.since(row.session().began_ns());
-                self.of_station(point, &row, value(&row));
+            for station in source.engine.table().stations(point.id) {
+                self.of_station(point, station, value(station));
             }
         }
     }
 
-    fn of_station(&mut self, point: &Point, row: &Row<'_>, value: Option<Number>) {
+    fn of_station(&mut self, point: &Point, station: &Station, value: Option<Number>) {
         let Some(value) = value else { return };
         self.labelled(value, |labels| {
             labels.extend_from_slice(b"device=");
             quoted(&point.name, labels);
             labels.extend_from_slice(b",mac_address=\"");
-            labels.extend_from_slice(&address::lower(row.address()));
+            labels.extend_from_slice(&address::lower(station.address()));
             labels.push(b'"');
         });
     }
 
-    /// One sample, and when its counter began.
     fn sample(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
         self.family.about.sample(self.out);
-        self.rest(value, &labels);
-        if let Created::At(moment) = self.created {
-            self.family.about.created(self.out);
-            self.rest(moment, &labels);
-        }
-    }
-
-    fn rest(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
         labels(self.out);
         self.out.push(b' ');
         value.write(self.out);

@@ -1,10 +1,6 @@
 //! The flags of `station-monitor`'s command line.
 
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use lexopt::{
     Arg::{Long, Short},
@@ -12,45 +8,6 @@ use lexopt::{
 };
 
 use crate::options::{Error, Options, unknown, value};
-
-/// Which reply is asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reply {
-    /// Fourteen values a station.
-    #[default]
-    Brief,
-    Full,
-}
-
-impl Reply {
-    /// The method that gives it.
-    pub fn method(self) -> &'static str {
-        match self {
-            Self::Brief => "getStationStatsBrief",
-            Self::Full => "getStationStats",
-        }
-    }
-}
-
-/// Where stationd is asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Face {
-    Socket(PathBuf),
-    /// At the objects that it has at the broker of this socket.
-    #[cfg(feature = "ubus")]
-    Ubus(PathBuf),
-}
-
-impl Face {
-    /// The socket that is connected to.
-    pub fn path(&self) -> &Path {
-        match self {
-            Self::Socket(path) => path,
-            #[cfg(feature = "ubus")]
-            Self::Ubus(path) => path,
-        }
-    }
-}
 
 /// What is asked of the replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,15 +24,14 @@ pub enum Asks {
 /// What was typed, and what stands for what was not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flags {
-    /// Where stationd is asked.
-    pub face: Face,
+    /// stationd's socket.
+    pub socket: PathBuf,
     /// From one poll of an interface to the next.
     pub every: Duration,
-    /// Which reply is asked for.
-    pub reply: Reply,
-    /// What is asked of it.
+    /// Whether all parameters are asked for, and not the fourteen values of the brief reply.
+    pub full: bool,
     pub asks: Asks,
-    /// The interfaces, or on ubus the objects; empty: stationd is asked which there are.
+    /// Empty: stationd is asked which there are.
     pub interfaces: Vec<String>,
     /// How many consumers are played, each over a connection of its own.
     pub consumers: usize,
@@ -91,9 +47,9 @@ pub struct Flags {
 impl Default for Flags {
     fn default() -> Self {
         Self {
-            face: Face::Socket(Options::default().socket),
+            socket: Options::default().socket,
             every: Duration::from_secs(1),
-            reply: Reply::Brief,
+            full: false,
             asks: Asks::Sense,
             interfaces: Vec::new(),
             consumers: 1,
@@ -109,18 +65,16 @@ impl Flags {
     /// Reads the words behind the program's name.
     pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let (mut flags, mut words) = (Self::default(), Parser::from_args(words));
-        let most = u32::MAX as usize;
+        let number = |text: &str| value::number(text, 0..=u32::MAX as usize);
         while let Some(word) = words.next()? {
             match word {
-                Long("brief") => flags.reply = Reply::Brief,
-                Long("full") => flags.reply = Reply::Full,
+                Long("brief") => flags.full = false,
+                Long("full") => flags.full = true,
                 Long("clients") => flags.asks = Asks::Clients,
                 Long("values") => flags.asks = Asks::Values,
                 Long("json") => flags.json = true,
                 Short('h') | Long("help") => flags.help = true,
-                Long("socket") => flags.face = Face::Socket(words.value()?.into()),
-                #[cfg(feature = "ubus")]
-                Long("ubus") => flags.face = Face::Ubus(words.value()?.into()),
+                Long("socket") => flags.socket = words.value()?.into(),
                 Long("every") => flags.every = read(&mut words, "--every", period)?,
                 Long("interfaces") => {
                     flags.interfaces = read(&mut words, "--interfaces", value::names)?;
@@ -129,22 +83,21 @@ impl Flags {
                     let number = |text: &str| value::number(text, 1..=1000);
                     flags.consumers = read(&mut words, "--consumers", number)?;
                 }
-                Long("expect") => {
-                    let number = |text: &str| value::number(text, 0..=most);
-                    flags.expect = Some(read(&mut words, "--expect", number)?);
-                }
-                Long("count") => {
-                    let number = |text: &str| value::number(text, 1..=most);
-                    flags.count = Some(read(&mut words, "--count", number)? as u64);
-                }
+                Long("expect") => flags.expect = Some(read(&mut words, "--expect", number)?),
+                Long("count") => flags.count = Some(read(&mut words, "--count", number)? as u64),
                 other => {
-                    let known = "--socket --ubus --every --interfaces --consumers --expect --count \
-                                 --brief --full --clients --values --json --help";
+                    let known = "--socket --every --interfaces --consumers --expect --count --brief \
+                                 --full --clients --values --json --help";
                     return Err(unknown(&other, known));
                 }
             }
         }
         Ok(flags)
+    }
+
+    /// The method that is asked.
+    pub fn method(&self) -> &'static str {
+        if self.full { "getStationStats" } else { "getStationStatsBrief" }
     }
 }
 
@@ -172,10 +125,9 @@ station-monitor: polls stationd as a mesh monitor does, and checks what it gets
 Usage: station-monitor [FLAGS]
 
       --socket PATH        stationd's socket [/run/stationd.sock]
-      --ubus PATH          In its place: this broker's socket, where stationd has objects
       --every DURATION     From one poll of an interface to the next [1s]
       --brief | --full     Fourteen values a station, or all parameters [brief]
-      --interfaces NAME,…  These access points, on ubus these objects [those that stationd has]
+      --interfaces NAME,…  These access points [those that stationd has]
       --consumers NUMBER   Connections that each poll everything [1]
       --expect NUMBER      Stations there must be, on all interfaces together
       --count NUMBER       Rounds; without it until SIGTERM
@@ -190,7 +142,6 @@ Examples:
   station-monitor --every 250ms --interfaces wlan0
   station-monitor --full --consumers 10 --count 60 --expect 114 --json
   station-monitor --values --full
-  station-monitor --ubus /var/run/ubus/ubus.sock --consumers 10
 
 Exit codes: 0 no fault was found, 1 a fault was found, 2 usage,
 4 stationd could not be reached.
@@ -207,13 +158,13 @@ mod tests {
     #[test]
     fn every_flag_is_read() {
         let flags = parse(
-            "--socket /s --every 250ms --full --interfaces a,b --consumers 3 --expect 0 --count 9 --json",
+            "--socket /s --every 250ms --full --interfaces a,b --consumers 3 --expect 0 --count 9 --json --values",
         );
-        let message = Flags {
-            face: Face::Socket("/s".into()),
+        let expected = Flags {
+            socket: "/s".into(),
             every: Duration::from_millis(250),
-            reply: Reply::Full,
-            asks: Asks::Sense,
+            full: true,
+            asks: Asks::Values,
             interfaces: vec!["a".into(), "b".into()],
             consumers: 3,
             expect: Some(0),
@@ -221,22 +172,7 @@ mod tests {
             json: true,
             help: false,
         };
-        assert_eq!(flags.unwrap(), message);
-    }
-
-    #[test]
-    fn one_face_is_asked() {
-        let face = |words| parse(words).unwrap().face;
-        assert_eq!(face(""), Face::Socket("/run/stationd.sock".into()));
-        assert_eq!(face("--socket /s --ubus /b"), Face::Ubus("/b".into()));
-        assert_eq!(face("--ubus /b").path(), Path::new("/b"));
-    }
-
-    #[test]
-    fn one_question_is_asked_of_either_reply() {
-        let asks = |words| parse(words).map(|flags| (flags.asks, flags.reply)).unwrap();
-        assert_eq!(asks("--clients"), (Asks::Clients, Reply::Brief));
-        assert_eq!(asks("--values --full"), (Asks::Values, Reply::Full));
+        assert_eq!(flags.unwrap(), expected);
     }
 
     #[test]

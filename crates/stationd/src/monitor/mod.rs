@@ -1,38 +1,40 @@
 //! A consumer as a mesh monitor is one: it polls each access point at a cadence, and checks what it gets.
 //!
-//! Talks to stationd, on its socket or over ubus, and to no one else. All consumers that it plays are connections of
-//! one process; on the socket each asks about all interfaces at once and then takes the answers.
+//! Talks to stationd on its socket, and to no one else. All consumers that it plays are connections of
+//! one process; each asks about all interfaces at once and then takes the answers.
 
-#[cfg(feature = "ubus")]
-mod bus;
 pub mod check;
-mod consumer;
 pub mod flags;
-pub mod once;
 pub mod reply;
 mod socket;
 
 use std::{
     io::{self, Write},
     os::fd::OwnedFd,
+    path::Path,
 };
 
 use linux::system::boottime_ns;
+use serde_json::json;
 
 use self::{
-    consumer::Consumer,
-    flags::{Face, Flags},
-    reply::Got,
+    check::Checker,
+    flags::{Asks, Flags},
+    reply::Object,
+    socket::Socket,
 };
 use crate::net::poller::{Interest, Poller};
 
-/// stationd may be about to begin.
+/// stationd may be about to begin; the one that asks once does not wait for it for long.
 const BEGIN_NS: u64 = 10_000_000_000;
+const BEGIN_ONCE_NS: u64 = 2_000_000_000;
 const AGAIN_NS: u64 = 50_000_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    pub got: Got,
+    pub polls: u64,
+    pub stations: u64,
+    pub bytes: u64,
     pub faults: u64,
     /// Rounds that began late because the one before took longer than the period.
     pub late: u64,
@@ -41,20 +43,17 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// As a line for people.
-    pub fn words(&self) -> String {
-        let Self { got: Got { polls, stations, bytes }, faults, late, returned } = self;
+    /// As a line for people, or as JSON.
+    pub fn text(&self, as_json: bool) -> String {
+        let Self { polls, stations, bytes, faults, late, returned } = self;
+        if as_json {
+            return json!({ "polls": polls, "stations": stations, "bytes": bytes,
+                           "returned": returned, "late": late, "faults": faults })
+            .to_string();
+        }
         format!(
             "{polls} polls, {stations} stations, {bytes} bytes, {returned} returned, \
              {late} late rounds, {faults} faults"
-        )
-    }
-
-    pub fn json(&self) -> String {
-        let Self { got: Got { polls, stations, bytes }, faults, late, returned } = self;
-        format!(
-            "{{\"polls\":{polls},\"stations\":{stations},\"bytes\":{bytes},\
-             \"returned\":{returned},\"late\":{late},\"faults\":{faults}}}"
         )
     }
 }
@@ -62,19 +61,23 @@ impl Summary {
 /// stationd cannot be reached, or not be waited for.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No one answers on the socket.
     #[error("cannot reach stationd on {path}")]
     Reach {
         path: String,
         #[source]
         source: io::Error,
     },
-    /// There is nothing to poll.
     #[error("stationd has no access point: --interfaces names those that are to come")]
     NoInterface,
     /// The kernel does not let us wait.
     #[error("cannot wait")]
     Wait(#[source] io::Error),
+}
+
+/// One consumer: its connection, and what it has seen of each interface.
+struct Consumer {
+    socket: Socket,
+    checkers: Vec<Checker>,
 }
 
 /// Polls until the rounds are over or a signal comes. Faults are told a line each.
@@ -84,24 +87,57 @@ pub enum Error {
 /// [`Error`], at the beginning only: who goes away later is a fault.
 pub fn run(flags: &Flags, signals: &OwnedFd, faults: &mut impl Write) -> Result<Summary, Error> {
     let mut poller = listening(signals)?;
-    let Some(interfaces) = begin(flags, &mut poller, BEGIN_NS)? else {
-        return Ok(Summary::default());
-    };
-    let new = |_| Consumer::new(&flags.face, &interfaces, flags.reply);
-    let mut consumers: Vec<Consumer> = (0..flags.consumers).map(new).collect();
+    let Some(interfaces) = begin(flags, &mut poller)? else { return Ok(Summary::default()) };
+    let mut consumers: Vec<Consumer> = (0..flags.consumers)
+        .map(|_| Consumer {
+            socket: Socket::new(&interfaces, flags.method()),
+            checkers: interfaces.iter().map(|_| Checker::default()).collect(),
+        })
+        .collect();
     let mut summary = Summary::default();
-    let mut next_ns = boottime_ns();
+    let (mut next_ns, every_ns) = (boottime_ns(), flags.every.as_nanos() as u64);
     for _ in 0..flags.count.unwrap_or(u64::MAX) {
         if !wait_until(next_ns, &mut poller)? {
             break;
         }
         round(&mut consumers, flags, &mut summary, faults);
-        let late = boottime_ns().saturating_sub(next_ns) / flags.every.as_nanos() as u64;
+        let late = boottime_ns().saturating_sub(next_ns) / every_ns;
         summary.late += late;
-        next_ns += (late + 1) * flags.every.as_nanos() as u64;
+        next_ns += (late + 1) * every_ns;
     }
-    summary.returned = consumers.iter().map(Consumer::returned).sum();
+    summary.returned = consumers.iter().flat_map(|one| &one.checkers).map(|one| one.returned).sum();
     Ok(summary)
+}
+
+/// Asks once about each interface: how many stations there are, or all that is told of them, a line each. Half an answer
+/// would be taken for a whole one: where a reply has faults they come back instead. `None` where a signal came first.
+///
+/// # Errors
+///
+/// [`Error`] where no one is there to ask.
+pub fn ask(flags: &Flags, signals: &OwnedFd) -> Result<Option<Result<String, Vec<String>>>, Error> {
+    let mut poller = listening(signals)?;
+    let Some(interfaces) = begin(flags, &mut poller)? else { return Ok(None) };
+    let mut socket = Socket::new(&interfaces, flags.method());
+    socket.ask(&flags.socket).map_err(|source| unreachable(&flags.socket, source))?;
+    let (mut stations, mut faults) = (Vec::new(), Vec::new());
+    socket.take(|place, line| match read(line, flags) {
+        Ok(told) => stations.extend(told),
+        Err(wrong) => faults.push(format!("{}: {wrong}", interfaces[place])),
+    });
+    if !faults.is_empty() {
+        return Ok(Some(Err(faults)));
+    }
+    Ok(Some(Ok(match flags.asks {
+        Asks::Values => stations.into_iter().map(|one| format!("{}\n", json!(one))).collect(),
+        Asks::Clients | Asks::Sense => format!("{}\n", stations.len()),
+    })))
+}
+
+/// The stations of a reply, where it came and is one.
+fn read(line: Result<(&[u8], u64), String>, flags: &Flags) -> Result<Vec<Object>, String> {
+    let (line, id) = line?;
+    reply::read(line, id, flags.full)
 }
 
 /// A poller that hears signals.
@@ -111,27 +147,29 @@ fn listening(signals: &OwnedFd) -> Result<Poller, Error> {
     Ok(poller)
 }
 
-/// The interfaces that are polled, once stationd is there, which may take so long; `None` where a signal came
-/// first.
-fn begin(
-    flags: &Flags,
-    poller: &mut Poller,
-    patience_ns: u64,
-) -> Result<Option<Vec<String>>, Error> {
+/// The interfaces that are polled, once stationd is there; `None` where a signal came first.
+fn begin(flags: &Flags, poller: &mut Poller) -> Result<Option<Vec<String>>, Error> {
+    let patience_ns = if flags.asks == Asks::Sense { BEGIN_NS } else { BEGIN_ONCE_NS };
     let end_ns = boottime_ns() + patience_ns;
     loop {
-        match consumer::access_points(&flags.face, &flags.interfaces) {
+        let points = socket::connect(&flags.socket).and_then(|mut stream| {
+            let are_named = !flags.interfaces.is_empty();
+            if are_named { Ok(flags.interfaces.clone()) } else { socket::interfaces(&mut stream) }
+        });
+        match points {
             Ok(points) if points.is_empty() => return Err(Error::NoInterface),
             Ok(points) => return Ok(Some(points)),
-            Err(source) if boottime_ns() >= end_ns => return Err(unreachable(&flags.face, source)),
+            Err(source) if boottime_ns() >= end_ns => {
+                return Err(unreachable(&flags.socket, source));
+            }
             Err(_) if !wait_until(boottime_ns() + AGAIN_NS, poller)? => return Ok(None),
             Err(_) => {}
         }
     }
 }
 
-fn unreachable(face: &Face, source: io::Error) -> Error {
-    Error::Reach { path: face.path().display().to_string(), source }
+fn unreachable(path: &Path, source: io::Error) -> Error {
+    Error::Reach { path: path.display().to_string(), source }
 }
 
 /// Whether the moment came before a signal did.
@@ -155,27 +193,34 @@ fn round(
     summary: &mut Summary,
     faults: &mut impl Write,
 ) {
-    let mut report = |place: usize, fault: String| {
-        summary.faults += 1;
-        // Anyone who closed our standard error does not want to hear.
-        let _ = writeln!(faults, "station-monitor: consumer {place}: {fault}");
-    };
-    let asked: Vec<bool> = (0..)
-        .zip(&mut *consumers)
-        .map(|(place, consumer)| match consumer.ask(flags.face.path()) {
-            Ok(()) => true,
-            Err(error) => {
-                report(place, format!("cannot ask: {error}"));
-                false
-            }
-        })
-        .collect();
-    for (place, consumer) in consumers.iter_mut().enumerate().filter(|(place, _)| asked[*place]) {
-        let before = summary.got.stations;
-        consumer.take(&mut summary.got, |fault| report(place, fault));
-        let stations = (summary.got.stations - before) as usize;
-        if let Some(expected) = flags.expect.filter(|expected| *expected != stations) {
-            report(place, format!("{stations} stations and not {expected}"));
+    let mut found = Vec::new();
+    let mut asked = Vec::new();
+    for (number, consumer) in consumers.iter_mut().enumerate() {
+        match consumer.socket.ask(&flags.socket) {
+            Ok(()) => asked.push((number, consumer)),
+            Err(error) => found.push((number, format!("cannot ask: {error}"))),
         }
+    }
+    for (number, Consumer { socket, checkers }) in asked {
+        let mut stations = 0;
+        summary.bytes += socket.take(|place, line| {
+            summary.polls += u64::from(line.is_ok());
+            match read(line, flags) {
+                Ok(told) => {
+                    stations += told.len();
+                    checkers[place].check(&told, |fault| found.push((number, fault)));
+                }
+                Err(wrong) => found.push((number, wrong)),
+            }
+        });
+        summary.stations += stations as u64;
+        if let Some(expected) = flags.expect.filter(|expected| *expected != stations) {
+            found.push((number, format!("{stations} stations and not {expected}")));
+        }
+    }
+    summary.faults += found.len() as u64;
+    for (number, fault) in found {
+        // Anyone who closed our standard error does not want to hear.
+        let _ = writeln!(faults, "station-monitor: consumer {number}: {fault}");
     }
 }

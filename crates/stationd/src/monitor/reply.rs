@@ -1,17 +1,15 @@
-//! A reply as a monitor understands it: the frame, the nesting, and the values of each station.
+//! A reply as a monitor understands it: the frame, the nesting, and the keys of each station.
 //!
 //! Pure. The brief reply must have exactly its fourteen keys, with `null` for what is unknown; the full
 //! one leaves out what is unknown, and has many more. Whether values make sense from one reply to the next
 //! is [`super::check`]'s to say.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{self, Visitor},
-};
+use serde::Deserialize;
+use serde_json::Value;
 
-/// Counters that only rise within an association, in the order of [`Station::counters`].
+/// Counters that only rise within an association.
 pub const COUNTERS: [&str; 8] = [
     "TxBytes",
     "RxBytes",
@@ -23,56 +21,25 @@ pub const COUNTERS: [&str; 8] = [
     "RxErrors",
 ];
 
-/// What both replies tell of a station.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Station<'a> {
-    /// As it was written.
-    pub address: &'a str,
-    /// Counters that only rise, in the order of [`COUNTERS`].
-    pub counters: [Option<u64>; COUNTERS.len()],
-    /// dBm.
-    pub signal: Option<i64>,
-    /// MHz.
-    pub bandwidth: Option<u64>,
-    /// From the access point, kbit/s.
-    pub downlink_rate: Option<u64>,
-    /// To the access point, kbit/s.
-    pub uplink_rate: Option<u64>,
-    pub signal_noise_ratio: Option<i64>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Got {
-    pub polls: u64,
-    pub stations: u64,
-    pub bytes: u64,
-}
+/// What else the brief reply has of a station.
+const OTHERS: [&str; 6] = [
+    "MACAddress",
+    "LastDataDownlinkRate",
+    "LastDataUplinkRate",
+    "DownlinkBandwidth",
+    "SignalNoiseRatio",
+    "SignalStrength",
+];
 
 /// All that a reply tells of a station, by its keys.
-pub type Object = serde_json::Map<String, serde_json::Value>;
-
-/// Reads a reply: its stations.
-pub fn read<'a, S: Deserialize<'a>>(line: &'a [u8], id: u64) -> Result<Vec<S>, String> {
-    let reply: Reply<'a, S> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-    if reply.jsonrpc != "2.0" {
-        return Err(format!("the reply speaks JSON-RPC {}", reply.jsonrpc));
-    }
-    if reply.id != Some(id) {
-        return Err(format!("the reply is to {:?} and not to {id}", reply.id));
-    }
-    if let Some(error) = reply.error {
-        return Err(format!("stationd says {}: {}", error.code, error.message));
-    }
-    let [list] = reply.result.ok_or("the reply has no result")?;
-    Ok(list)
-}
+pub type Object = serde_json::Map<String, Value>;
 
 #[derive(Deserialize)]
-struct Reply<'a, S> {
+struct Reply<'a> {
     jsonrpc: &'a str,
     id: Option<u64>,
     // One element: the list of the stations.
-    result: Option<[Vec<S>; 1]>,
+    result: Option<[Vec<Object>; 1]>,
     #[serde(borrow)]
     error: Option<ErrorObject<'a>>,
 }
@@ -84,124 +51,61 @@ struct ErrorObject<'a> {
     message: Cow<'a, str>,
 }
 
-/// A value that must be there, though it may be `null`.
-#[derive(Clone, Copy, Debug)]
-struct Known<T>(Option<T>);
+/// Reads the reply to a request: its stations.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub fn read(line: &[u8], id: u64, is_full: bool) -> Result<Vec<Object>, String> {
+    let reply: Reply<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    if reply.jsonrpc != "2.0" {
+        return Err(format!("the reply speaks JSON-RPC {}", reply.jsonrpc));
+    }
+    if reply.id != Some(id) {
+        return Err(format!("the reply is to {:?} and not to {id}", reply.id));
+    }
+    if let Some(error) = reply.error {
+        return Err(format!("stationd says {}: {}", error.code, error.message));
+    }
+    let [stations] = reply.result.ok_or("the reply has no result")?;
+    stations.iter().try_for_each(|station| examine(station, is_full))?;
+    Ok(stations)
+}
 
-/// A station of a reply, by the keys of the brief one.
-macro_rules! station {
-    ($(#[$about:meta])* $name:ident, $value:ident) => {
-        #[derive(Deserialize)]
-        $(#[$about])*
-        #[serde(rename_all = "PascalCase")]
-        #[serde(bound = "'de: 'a")]
-        pub struct $name<'a> {
-            #[serde(rename = "MACAddress")]
-            mac_address: &'a str,
-            tx_bytes: $value<u64>,
-            rx_bytes: $value<u64>,
-            tx_errors: $value<u64>,
-            rx_errors: $value<u64>,
-            tx_packet_count: $value<u64>,
-            rx_packet_count: $value<u64>,
-            tx_unicast_packet_count: $value<u64>,
-            #[serde(rename = "Tx_Retransmissions")]
-            tx_retransmissions: $value<u64>,
-            last_data_downlink_rate: $value<u64>,
-            last_data_uplink_rate: $value<u64>,
-            downlink_bandwidth: $value<u64>,
-            signal_noise_ratio: $value<i64>,
-            signal_strength: $value<i64>,
+fn examine(station: &Object, is_full: bool) -> Result<(), String> {
+    let keys = || COUNTERS.iter().chain(&OTHERS);
+    if !is_full {
+        if let Some(key) = keys().find(|key| !station.contains_key(**key)) {
+            return Err(format!("a station without `{key}`"));
         }
-
-        impl<'a> From<$name<'a>> for Station<'a> {
-            fn from(station: $name<'a>) -> Self {
-                let counters = [
-                    station.tx_bytes,
-                    station.rx_bytes,
-                    station.tx_packet_count,
-                    station.rx_packet_count,
-                    station.tx_unicast_packet_count,
-                    station.tx_retransmissions,
-                    station.tx_errors,
-                    station.rx_errors,
-                ];
-                Self {
-                    address: station.mac_address,
-                    counters: counters.map(Into::into),
-                    signal: station.signal_strength.into(),
-                    bandwidth: station.downlink_bandwidth.into(),
-                    downlink_rate: station.last_data_downlink_rate.into(),
-                    uplink_rate: station.last_data_uplink_rate.into(),
-                    signal_noise_ratio: station.signal_noise_ratio.into(),
-                }
-            }
+        if let Some((key, _)) = station.iter().find(|(key, _)| keys().all(|known| known != key)) {
+            return Err(format!("a station with the unknown key `{key}`"));
         }
+    }
+    let is_wrong = |key: &&&str| match station.get(**key) {
+        None | Some(Value::Null) => false,
+        Some(value) if **key == "MACAddress" => !value.is_string(),
+        Some(value) if key.starts_with("Signal") => !value.is_i64(),
+        Some(value) => !value.is_u64(),
     };
-}
-
-station!(
-    /// One station of the brief reply: these keys and no others.
-    #[serde(deny_unknown_fields)]
-    Brief,
-    Known
-);
-station!(
-    /// One station of the full reply; of its parameters those that the brief one has too.
-    Full,
-    Option
-);
-
-impl<T> From<Known<T>> for Option<T> {
-    fn from(Known(value): Known<T>) -> Self {
-        value
+    match keys().find(is_wrong) {
+        Some(key) => Err(format!("`{key}` is {}", station[*key])),
+        None => Ok(()),
     }
 }
 
-impl<'de, T: TryFrom<i64> + TryFrom<u64>> Deserialize<'de> for Known<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        // Not as an option: serde would take a key that is not there for `null`.
-        from.deserialize_any(KnownVisitor(std::marker::PhantomData))
+/// Reads the reply to `getAccessPoints`: their names.
+pub fn access_points(line: &[u8]) -> serde_json::Result<Vec<String>> {
+    #[derive(Deserialize)]
+    struct AccessPoint {
+        name: String,
     }
-}
-
-struct KnownVisitor<T>(std::marker::PhantomData<T>);
-
-impl<T: TryFrom<i64> + TryFrom<u64>> Visitor<'_> for KnownVisitor<T> {
-    type Value = Known<T>;
-
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("a whole number or null")
-    }
-
-    fn visit_unit<E>(self) -> Result<Known<T>, E> {
-        Ok(Known(None))
-    }
-
-    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Known<T>, E> {
-        let value = T::try_from(value).map_err(|_| E::custom("a number is out of range"))?;
-        Ok(Known(Some(value)))
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Known<T>, E> {
-        let value = T::try_from(value).map_err(|_| E::custom("a number is out of range"))?;
-        Ok(Known(Some(value)))
-    }
-}
-
-/// One access point, as `getAccessPoints` tells it.
-#[derive(Debug, Deserialize)]
-pub struct AccessPoint {
-    pub name: String,
-}
-
-/// Reads the reply to `getAccessPoints`.
-pub fn access_points(line: &[u8]) -> serde_json::Result<Vec<AccessPoint>> {
     #[derive(Deserialize)]
     struct Points {
         result: Vec<AccessPoint>,
     }
-    serde_json::from_slice(line).map(|Points { result }| result)
+    let Points { result } = serde_json::from_slice(line)?;
+    Ok(result.into_iter().map(|point| point.name).collect())
 }
 
 #[cfg(test)]
@@ -215,41 +119,20 @@ mod tests {
     }
 
     fn wrong(line: &str) -> String {
-        read::<Brief>(line.as_bytes(), 7).map(|_| ()).unwrap_err()
-    }
-
-    #[test]
-    fn a_station_is_read() {
-        let line = framed(&format!("[[{STATION}]]"));
-        let [brief] = read::<Brief>(line.as_bytes(), 7).unwrap().try_into().ok().unwrap();
-        let expected = Station {
-            address: "02:00:00:00:01:00",
-            counters: [1, 2, 5, 6, 7, 8, 3, 4].map(Some),
-            signal: Some(-40),
-            bandwidth: Some(20),
-            downlink_rate: Some(9),
-            uplink_rate: Some(10),
-            signal_noise_ratio: None,
-        };
-        assert_eq!(Station::from(brief), expected);
-        let [full] = read::<Full>(line.as_bytes(), 7).unwrap().try_into().ok().unwrap();
-        assert_eq!(Station::from(full), expected);
-        let [whole] = read::<Object>(line.as_bytes(), 7).unwrap().try_into().unwrap();
-        assert_eq!((whole.len(), &whole["SignalStrength"]), (14, &serde_json::json!(-40)));
+        read(line.as_bytes(), 7, false).unwrap_err()
     }
 
     #[test]
     fn the_brief_reply_has_all_its_keys_and_no_others() {
-        let without = STATION.replace(",\"SignalNoiseRatio\":null", "");
-        assert!(
-            wrong(&framed(&format!("[[{without}]]"))).contains("missing field `SignalNoiseRatio`")
-        );
-        let more = STATION.replace("{\"MAC", "{\"Active\":true,\"MAC");
-        assert!(wrong(&framed(&format!("[[{more}]]"))).contains("unknown field `Active`"));
-        let text = STATION.replace("\"TxBytes\":1", "\"TxBytes\":\"1\"");
-        assert!(wrong(&framed(&format!("[[{text}]]"))).contains("expected a whole number or null"));
-        let negative = STATION.replace("\"TxBytes\":1", "\"TxBytes\":-1");
-        assert!(wrong(&framed(&format!("[[{negative}]]"))).contains("out of range"));
+        let of = |from, to| framed(&format!("[[{}]]", STATION.replace(from, to)));
+        assert_eq!(read(of("", "").as_bytes(), 7, false).unwrap()[0].len(), 14);
+        let more = of("{\"MAC", "{\"Active\":true,\"MAC");
+        assert_eq!(read(more.as_bytes(), 7, true).unwrap()[0]["Active"], true);
+        assert_eq!(wrong(&more), "a station with the unknown key `Active`");
+        let without = of(",\"SignalNoiseRatio\":null", "");
+        assert_eq!(wrong(&without), "a station without `SignalNoiseRatio`");
+        assert_eq!(wrong(&of("\"TxBytes\":1", "\"TxBytes\":\"1\"")), "`TxBytes` is \"1\"");
+        assert_eq!(wrong(&of("\"TxBytes\":1", "\"TxBytes\":-1")), "`TxBytes` is -1");
     }
 
     #[test]
@@ -257,7 +140,7 @@ mod tests {
         assert!(wrong(&framed("[]")).contains("array of length 1"));
         assert!(wrong(&framed("[[],[]]")).contains("trailing"));
         assert!(wrong(&framed(&format!("[{STATION}]"))).contains("expected a sequence"));
-        assert!(read::<Brief>(framed("[[]]").as_bytes(), 7).unwrap().is_empty());
+        assert!(read(framed("[[]]").as_bytes(), 7, false).unwrap().is_empty());
     }
 
     #[test]

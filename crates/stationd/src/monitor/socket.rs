@@ -7,10 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    flags::Reply,
-    reply::{self, Brief, Full, Got, Object, Station},
-};
+use super::reply;
 
 /// stationd answers within this, or not at all.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -22,9 +19,7 @@ pub(super) struct Socket {
     stream: Option<UnixStream>,
     /// What each interface's question begins with.
     interfaces: Vec<Vec<u8>>,
-    reply: Reply,
     last_id: u64,
-    questions: Vec<u8>,
     buffer: Vec<u8>,
     /// How much of the buffer has been filled, and how much of that is understood.
     filled: usize,
@@ -40,11 +35,10 @@ pub(super) fn connect(socket: &Path) -> io::Result<UnixStream> {
 
 impl Socket {
     /// One that asks about these interfaces, and is not connected yet.
-    pub(super) fn new(interfaces: &[String], reply: Reply) -> Self {
+    pub(super) fn new(interfaces: &[String], method: &str) -> Self {
         let question = |name: &String| {
             // A name is a string, and strings are always JSON.
             let name = serde_json::Value::from(name.as_str());
-            let method = reply.method();
             let text = format!(
                 r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"interface":{name}}},"id":"#
             );
@@ -53,9 +47,7 @@ impl Socket {
         Self {
             stream: None,
             interfaces: interfaces.iter().map(question).collect(),
-            reply,
             last_id: 0,
-            questions: Vec::new(),
             buffer: vec![0; ROOM],
             filled: 0,
             read: 0,
@@ -68,59 +60,27 @@ impl Socket {
     ///
     /// No one is there, or does not take the questions.
     pub(super) fn ask(&mut self, socket: &Path) -> io::Result<()> {
-        if self.stream.is_none() {
-            self.stream = Some(connect(socket)?);
-            (self.filled, self.read) = (0, 0);
-        }
-        self.questions.clear();
+        let mut questions = Vec::new();
         for (place, question) in (1..).zip(&self.interfaces) {
-            self.questions.extend_from_slice(question);
-            // Writing to memory cannot fail.
-            let _ = writeln!(self.questions, "{}}}", self.last_id + place);
+            questions.extend_from_slice(question);
+            writeln!(questions, "{}}}", self.last_id + place)?;
         }
-        let result = match &mut self.stream {
-            Some(stream) => stream.write_all(&self.questions),
-            None => Ok(()),
+        let stream = match &mut self.stream {
+            Some(stream) => stream,
+            None => {
+                (self.filled, self.read) = (0, 0);
+                self.stream.insert(connect(socket)?)
+            }
         };
-        result.inspect_err(|_| self.stream = None)
+        stream.write_all(&questions).inspect_err(|_| self.stream = None)
     }
 
-    /// Takes the answers: the stations of each interface, by its place, or what is wrong with its reply.
-    /// After an answer that does not come there are no more.
-    pub(super) fn hear(
+    /// Takes the answers: each one's line with its id, or why there is none; behind that there are no more. How many
+    /// bytes came.
+    pub(super) fn take(
         &mut self,
-        got: &mut Got,
-        mut each: impl FnMut(usize, Result<&[Station<'_>], String>),
-    ) {
-        let which = self.reply;
-        let bytes = self.lines(|place, line| {
-            let read = line.and_then(|(line, id)| {
-                got.polls += 1;
-                Ok(match which {
-                    Reply::Brief => in_short(reply::read::<Brief<'_>>(line, id)?),
-                    Reply::Full => in_short(reply::read::<Full<'_>>(line, id)?),
-                })
-            });
-            got.stations += read.as_ref().map_or(0, Vec::len) as u64;
-            each(place, read.as_deref().map_err(Clone::clone));
-        });
-        got.bytes += bytes;
-    }
-
-    /// As [`Self::hear`], but each station with all that was told of it.
-    pub(super) fn hear_whole(
-        &mut self,
-        got: &mut Got,
-        mut each: impl FnMut(usize, Result<Vec<Object>, String>),
-    ) {
-        self.lines(|place, line| {
-            got.polls += 1;
-            each(place, line.and_then(|(line, id)| reply::read::<Object>(line, id)));
-        });
-    }
-
-    /// Each answer's line with its id, or why there is none; behind that there are no more. How many bytes came.
-    fn lines(&mut self, mut each: impl FnMut(usize, Result<(&[u8], u64), String>)) -> u64 {
+        mut each: impl FnMut(usize, Result<(&[u8], u64), String>),
+    ) -> u64 {
         let (mut bytes, asked) = (0, self.interfaces.len());
         for place in 0..asked {
             self.last_id += 1;
@@ -147,28 +107,18 @@ impl Socket {
                 self.read = line.1 + 1;
                 return Ok(line);
             }
-            self.make_room();
+            self.buffer.copy_within(self.read..self.filled, 0);
+            (self.filled, self.read) = (self.filled - self.read, 0);
+            if self.filled == self.buffer.len() {
+                self.buffer.resize(self.filled * 2, 0);
+            }
             searched = self.filled;
-            let Some(stream) = &mut self.stream else {
-                return Err(io::ErrorKind::NotConnected.into());
-            };
+            let stream = self.stream.as_mut().ok_or(io::ErrorKind::NotConnected)?;
             let count = some(stream, &mut self.buffer[self.filled..])?;
             self.filled += count;
             *bytes += count as u64;
         }
     }
-
-    fn make_room(&mut self) {
-        self.buffer.copy_within(self.read..self.filled, 0);
-        (self.filled, self.read) = (self.filled - self.read, 0);
-        if self.filled == self.buffer.len() {
-            self.buffer.resize(self.filled * 2, 0);
-        }
-    }
-}
-
-pub(super) fn in_short<'a, S: Into<Station<'a>>>(stations: Vec<S>) -> Vec<Station<'a>> {
-    stations.into_iter().map(Into::into).collect()
 }
 
 /// Reads some bytes, never none. A signal meanwhile is for the next round to see; and a reading with a time-out is
@@ -196,6 +146,5 @@ pub(super) fn interfaces(stream: &mut UnixStream) -> io::Result<Vec<String>> {
         let count = some(stream, &mut bytes)?;
         line.extend_from_slice(&bytes[..count]);
     }
-    let points = reply::access_points(&line).map_err(io::Error::other)?;
-    Ok(points.into_iter().map(|point| point.name).collect())
+    reply::access_points(&line).map_err(io::Error::other)
 }

@@ -44,10 +44,12 @@ pub enum Next {
 
 /// How far a connection is from its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
+pub enum Ending {
     No,
     /// Nothing more is read; it ends with the last byte that waits.
     Sends,
+    /// The same, but bytes may come that the other end sent before it heard of the end.
+    SendsAndLingers,
     /// Everything is sent; this many bytes more are thrown away.
     Lingers {
         left: usize,
@@ -62,27 +64,25 @@ pub struct Connection {
     /// What came in and has not been understood yet.
     pub input: Vec<u8>,
     outbox: Outbox,
-    interest: Interest,
+    /// What it is waited for, once it is.
+    interest: Option<Interest>,
     ending: Ending,
-    deadline_ns: Option<u64>,
-    /// The moment of ours that stands in the daemon's queue.
-    queued_ns: Option<u64>,
+    /// Something has to happen by this moment, or the connection is dropped; `None`: it may be idle.
+    pub deadline_ns: Option<u64>,
 }
 
 impl Connection {
-    /// A connection that is waited for under this token.
-    pub fn new(socket: OwnedFd, token: Token, turn: &mut Turn<'_>) -> rustix::io::Result<Self> {
-        turn.poller.add(&socket, token.number(), Interest::Read)?;
-        Ok(Self {
+    /// A connection that is waited for under this token, from its first [`Self::rest`] on.
+    pub fn new(socket: OwnedFd, token: Token) -> Self {
+        Self {
             socket,
             token,
             input: Vec::new(),
             outbox: Outbox::default(),
-            interest: Interest::Read,
+            interest: None,
             ending: Ending::No,
             deadline_ns: None,
-            queued_ns: None,
-        })
+        }
     }
 
     pub fn receive(&self, buffer: &mut [u8]) -> Received {
@@ -95,24 +95,26 @@ impl Connection {
     }
 
     /// Sends a letter, and empties it.
-    pub fn send(&mut self, letter: &mut Letter, turn: &mut Turn<'_>) -> Sent {
+    pub fn send(&mut self, letter: &mut Letter, turn: &Turn<'_>) -> Sent {
         if letter.is_empty() {
             return if self.outbox.is_empty() { Sent::All } else { Sent::Waits };
         }
         let waited = !self.outbox.is_empty();
         let sent = self.outbox.send(&self.socket, letter);
         if sent == Sent::Waits && !waited {
-            self.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
+            self.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
         }
         sent
     }
 
     /// Sends what waits.
-    pub fn go_on(&mut self, turn: &mut Turn<'_>) -> Sent {
+    pub fn go_on(&mut self, turn: &Turn<'_>) -> Sent {
         let before = self.outbox.len();
         let sent = self.outbox.go_on(&self.socket);
-        if self.outbox.len() < before {
-            self.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
+        if sent == Sent::All {
+            self.deadline_ns = None;
+        } else if self.outbox.len() < before {
+            self.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
         }
         sent
     }
@@ -126,8 +128,8 @@ impl Connection {
     }
 
     /// Ends the connection once everything is sent.
-    pub fn end(&mut self) {
-        self.ending = Ending::Sends;
+    pub fn end(&mut self, ending: Ending) {
+        self.ending = ending;
     }
 
     /// Whether it is about to end.
@@ -137,12 +139,12 @@ impl Connection {
 
     /// Everything is said. A socket that is closed with bytes unread takes back what the other end has
     /// not read yet (TCP's reset), so some of them are read first.
-    fn linger(&mut self, turn: &mut Turn<'_>) -> Next {
+    fn linger(&mut self, turn: &Turn<'_>) -> Next {
         if shutdown(&self.socket, Shutdown::Write).is_err() {
             return Next::No;
         }
         self.ending = Ending::Lingers { left: LINGER_BYTES };
-        self.expect_by(Some(turn.now_ns + LINGER_NS), turn);
+        self.deadline_ns = Some(turn.now_ns + LINGER_NS);
         self.wait_for(Interest::Read, turn)
     }
 
@@ -159,62 +161,26 @@ impl Connection {
     }
 
     /// The end of a turn: waits for room where something waits, for requests otherwise.
-    pub fn rest(&mut self, sent: Sent, turn: &mut Turn<'_>) -> Next {
+    pub fn rest(&mut self, sent: Sent, turn: &Turn<'_>) -> Next {
         let interest = match sent {
             Sent::Gone => return Next::No,
-            Sent::All if self.ends() => return self.linger(turn),
-            Sent::All => Interest::Read,
+            Sent::All => match self.ending {
+                Ending::No | Ending::Lingers { .. } => Interest::Read,
+                Ending::Sends => return Next::No,
+                Ending::SendsAndLingers => return self.linger(turn),
+            },
             Sent::Waits => Interest::Write,
         };
         self.wait_for(interest, turn)
     }
 
-    fn wait_for(&mut self, interest: Interest, turn: &mut Turn<'_>) -> Next {
-        if interest != self.interest {
-            self.interest = interest;
-            if turn.poller.change(&self.socket, self.token.number(), interest).is_err() {
-                return Next::No;
-            }
-        }
-        Next::Yes
-    }
-
-    /// Something has to happen by this moment, or the connection is dropped; `None`: it may be idle.
-    pub fn expect_by(&mut self, deadline_ns: Option<u64>, turn: &mut Turn<'_>) {
-        self.deadline_ns = deadline_ns;
-        if let Some(at_ns) = deadline_ns
-            && self.queued_ns.is_none_or(|queued| queued > at_ns)
-        {
-            if let Some(later_ns) = self.queued_ns.replace(at_ns) {
-                turn.timeouts.remove(later_ns, self.token.number());
-            }
-            turn.timeouts.add(at_ns, self.token.number());
-        }
-    }
-
-    /// It is about to be dropped: its moment goes from the queue.
-    pub fn leave(&mut self, turn: &mut Turn<'_>) {
-        if let Some(queued_ns) = self.queued_ns.take() {
-            turn.timeouts.remove(queued_ns, self.token.number());
-        }
-    }
-
-    /// Whether something has to happen.
-    pub fn is_expected(&self) -> bool {
-        self.deadline_ns.is_some()
-    }
-
-    /// A moment of the queue has come: whether it is this connection's last.
-    pub fn is_late(&mut self, turn: &mut Turn<'_>) -> bool {
-        if self.queued_ns.is_some_and(|queued| queued <= turn.now_ns) {
-            self.queued_ns = None;
-        }
-        match self.deadline_ns {
-            Some(deadline) if deadline <= turn.now_ns => true,
-            deadline => {
-                self.expect_by(deadline, turn);
-                false
-            }
-        }
+    fn wait_for(&mut self, interest: Interest, turn: &Turn<'_>) -> Next {
+        let (socket, number) = (&self.socket, self.token.number());
+        let watched = match self.interest.replace(interest) {
+            Some(before) if before == interest => return Next::Yes,
+            Some(_) => turn.poller.change(socket, number, interest),
+            None => turn.poller.add(socket, number, interest),
+        };
+        if watched.is_ok() { Next::Yes } else { Next::No }
     }
 }

@@ -1,4 +1,4 @@
-//! What the faces and the loop share: sockets, what waits to be sent, moments, and one turn's means.
+//! What the faces and the loop share: sockets, what waits to be sent, and one turn's means.
 //!
 //! Knows bytes, places and moments; what they say is the faces' to know.
 
@@ -6,15 +6,13 @@ pub mod connection;
 pub mod outbox;
 pub mod poller;
 pub(crate) mod server;
-mod shares;
-pub mod timeouts;
 pub mod token;
 
 use std::{os::fd::OwnedFd, path::Path};
 
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
-use self::{poller::Poller, timeouts::Timeouts};
+use self::poller::Poller;
 use crate::{engine::Engine, metrics::own::Own, tally::Tally};
 
 /// What one turn works with.
@@ -23,8 +21,6 @@ pub struct Turn<'a> {
     pub engine: &'a mut Engine,
     /// Which descriptors are waited for.
     pub poller: &'a Poller,
-    /// What is to happen later.
-    pub timeouts: &'a mut Timeouts,
     pub tally: &'a mut Tally,
     /// The daemon itself.
     pub own: &'a mut Own,

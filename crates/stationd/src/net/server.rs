@@ -1,7 +1,7 @@
 //! One listener and the connections that came through it, whatever they speak: bytes in, requests answered, bytes out.
 //!
-//! It bounds what a connection can make it hold, and drops anyone who goes beyond; others do not notice. What all of them
-//! share is shared fairly: when it runs out, the one that holds most gives way. What the bytes mean is the
+//! It bounds what a connection can make it hold, and drops anyone who goes beyond; others do not notice. Where all places
+//! are taken, the connection that was silent longest makes room for a newcomer. What the bytes mean is the
 //! [`Protocol`]'s to know.
 //!
 //! # Design constraints
@@ -11,31 +11,26 @@
 
 use std::os::fd::OwnedFd;
 
-use linux::{
-    sockets::{self, Peer},
-    system::boottime_ns,
-};
-use listen::{Accepted, Activity, Listener, Occupant, Places, Standing};
+use listen::{Accepted, Listener};
 
 use super::{
     Turn,
-    connection::{Connection, Next, PATIENCE_NS, Received},
+    connection::{Connection, Ending, Next, PATIENCE_NS, Received},
     outbox::{Letter, Outbox, Sent},
-    shares,
+    poller::{Interest, Poller},
     token::Token,
 };
 use crate::tally::{Reason, Tally};
 
 /// Bytes that are received at once.
 const RECEIVE: usize = 16 * 1024;
-/// A letter of this length is sent before the next request is answered.
+/// A letter of this length is sent before the next request is answered: so much and one reply is the most that waits for a
+/// connection.
 const LETTER: usize = 64 * 1024;
-/// The most bytes that all together leave unread: one who takes nothing costs the others no memory.
-const MOST_UNREAD: usize = 8 * 1024 * 1024;
-/// This many are let in before others have their turn.
-const AT_ONCE: usize = 32;
-/// Nobody in particular: without credentials one gives way with others of that kind.
-const ANYBODY: Peer = Peer { uid: u32::MAX, pid: None };
+/// A door that could not let anybody in for want of descriptors is tried again after so long.
+const NO_ROOM_NS: u64 = 100_000_000;
+/// Anyone who is being answered is left alone for so long; no one on the same machine takes longer to read a reply.
+const GRACE_NS: u64 = 1_000_000_000;
 
 /// What became of the bytes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +39,17 @@ pub(crate) enum Answered {
     Whole(usize),
     /// It was, and nothing more is read of this connection.
     Last,
+    /// A request of this length was answered, and it said that it is the last.
+    WholeLast(usize),
     /// There is no whole request yet.
     Partial,
+}
+
+impl Answered {
+    /// A request of this length was answered; the connection is kept or not, as it said.
+    pub(crate) fn after(keep: bool, length: usize) -> Self {
+        if keep { Self::Whole(length) } else { Self::WholeLast(length) }
+    }
 }
 
 /// Who asks, where the answer goes, and the turn in which it is given.
@@ -59,29 +63,33 @@ pub(crate) struct Exchange<'a, 't, S> {
 pub(crate) trait Protocol {
     /// What is kept of each connection.
     type State: Default;
-    /// Whether who is at the other end counts when places run out; else the longest idle leaves.
-    const IS_SHARED: bool;
     /// A connection without a request ends after so long; `None`: it is kept, also before the first.
     const IDLE_NS: Option<u64>;
+    /// The longest request, bytes.
+    const LONGEST: usize;
+
+    /// The listener's token.
+    const DOOR: Token;
 
     fn token(place: u32) -> Token;
     /// How many are connected.
     fn count(tally: &mut Tally) -> &mut usize;
-    /// The longest request, bytes.
-    fn longest(&self) -> usize;
     /// Answers the first request of these bytes.
     fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, Self::State>) -> Answered;
     /// Says that a request is too long.
     fn oversized(&self, letter: &mut Letter);
     /// Says that there is no place.
-    fn refuse(&self, most: usize, letter: &mut Letter);
+    fn refuse(&self, letter: &mut Letter);
 }
 
 #[derive(Debug)]
 pub(crate) struct Server<P: Protocol> {
     listener: Listener,
+    /// When a door that could let nobody in is tried again, ns since boot.
+    closed_until_ns: Option<u64>,
     most: usize,
-    clients: Places<Client<P::State>>,
+    /// A place for each connection that there was at a time.
+    clients: Vec<Option<Client<P::State>>>,
     buffer: Vec<u8>,
     responder: Responder<P>,
 }
@@ -97,26 +105,36 @@ struct Responder<P> {
 #[derive(Debug)]
 struct Client<S> {
     connection: Connection,
-    peer: Peer,
-    standing: Standing,
+    activity: Activity,
+    since_ns: u64,
     state: S,
 }
 
-impl<S> Occupant for Client<S> {
-    fn standing(&self) -> Standing {
-        self.standing
-    }
+/// What a connection does, in the order in which they make room for newcomers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Activity {
+    Idle,
+    /// It has begun to ask.
+    Unfinished,
+    /// It has asked, and has not taken all of its answer.
+    Answered,
 }
 
 impl<S> Client<S> {
-    /// Bytes have come or gone.
+    /// Bytes have come or gone. Half a request, and an answer that is not taken, become no younger by another byte.
     fn moved(&mut self, now_ns: u64) {
         let activity = match (self.connection.waits(), self.connection.input.is_empty()) {
             (true, _) => Activity::Answered,
             (false, false) => Activity::Unfinished,
             (false, true) => Activity::Idle,
         };
-        self.standing.moved(activity, now_ns);
+        if activity != self.activity || activity == Activity::Idle {
+            (self.activity, self.since_ns) = (activity, now_ns);
+        }
+    }
+
+    fn may_leave(&self, now_ns: u64) -> bool {
+        self.activity != Activity::Answered || now_ns.saturating_sub(self.since_ns) >= GRACE_NS
     }
 }
 
@@ -124,71 +142,77 @@ impl<P: Protocol> Server<P> {
     /// Serves anyone who comes through this door, so many at a time.
     pub(crate) fn new(listener: Listener, most: usize, protocol: P) -> Self {
         let responder = Responder { protocol, letter: Letter::default() };
-        let (clients, buffer) = (Places::new(most), vec![0; RECEIVE]);
-        Self { listener, most, clients, buffer, responder }
+        let (clients, buffer) = (Vec::new(), vec![0; RECEIVE]);
+        Self { listener, closed_until_ns: None, most, clients, buffer, responder }
     }
 
-    /// The door, to be waited for.
-    pub(crate) fn listener(&self) -> &Listener {
-        &self.listener
+    /// Waits for who comes.
+    pub(crate) fn open(&self, poller: &Poller) -> rustix::io::Result<()> {
+        poller.add(&self.listener, P::DOOR.number(), Interest::Read)
     }
 
-    /// Lets in who is at the door; whether there is room for more descriptors.
-    pub(crate) fn open(&mut self, turn: &mut Turn<'_>) -> bool {
-        for _ in 0..AT_ONCE {
-            match self.listener.accept() {
-                Accepted::Connection(socket) => {
-                    // Those who come in one turn leave in the order in which they came.
-                    turn.now_ns = boottime_ns();
-                    self.admit(socket, turn);
-                }
-                Accepted::Nothing => return true,
-                Accepted::NoRoom => return false,
+    /// Lets in the first who is at the door; others make the next turn. A door without room is not waited for: it would
+    /// be ready at once, again and again.
+    pub(crate) fn accept(&mut self, turn: &mut Turn<'_>) {
+        match self.listener.accept() {
+            Accepted::Connection(socket) => self.admit(socket, turn),
+            Accepted::Nothing => {}
+            Accepted::NoRoom => {
+                turn.poller.remove(&self.listener);
+                self.closed_until_ns = Some(turn.now_ns + NO_ROOM_NS);
             }
         }
-        true
+    }
+
+    fn place(&mut self, turn: &mut Turn<'_>) -> Option<usize> {
+        if let Some(free) = self.clients.iter().position(Option::is_none) {
+            return Some(free);
+        }
+        if self.clients.len() < self.most {
+            self.clients.push(None);
+            return Some(self.clients.len() - 1);
+        }
+        self.displace(turn)
     }
 
     fn admit(&mut self, socket: OwnedFd, turn: &mut Turn<'_>) {
-        let peer = if P::IS_SHARED { sockets::peer(&socket).unwrap_or(ANYBODY) } else { ANYBODY };
-        let Some(place) = self.clients.free().or_else(|| self.displace_for(peer, turn)) else {
+        let Some(place) = self.place(turn) else {
             turn.tally.drop_for(Reason::Refused);
             let Responder { protocol, letter } = &mut self.responder;
-            protocol.refuse(self.most, letter);
+            protocol.refuse(letter);
             // Anyone who does not take this one line does not get it.
             let _ = Outbox::default().send(socket, letter);
             return;
         };
-        let Ok(mut connection) = Connection::new(socket, P::token(place), turn) else { return };
+        let mut connection = Connection::new(socket, P::token(place as u32));
         if P::IDLE_NS.is_some() {
-            connection.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
+            connection.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
         }
-        let (standing, state) = (Standing::new(turn.now_ns), P::State::default());
-        self.clients.put(place, Client { connection, peer, standing, state });
+        let (activity, since_ns, state) = (Activity::Idle, turn.now_ns, P::State::default());
+        self.clients[place] = Some(Client { connection, activity, since_ns, state });
         *P::count(turn.tally) += 1;
         // Who has asked already is answered before the next one, who may want this place, is let in.
-        if !P::IS_SHARED {
-            self.ready(place, turn);
-        }
+        self.ready(place as u32, turn);
     }
 
-    /// Makes room for a newcomer, where somebody holds more than it would: the place that is free now.
-    fn displace_for(&mut self, newcomer: Peer, turn: &mut Turn<'_>) -> Option<u32> {
-        let giver = if P::IS_SHARED {
-            let holders: Vec<Peer> = self.clients.iter().map(|(_, one)| one.peer).collect();
-            shares::gives_way(newcomer, &holders)?
-        } else {
-            ANYBODY
-        };
-        let place = self.clients.longest(turn.now_ns, |one| one.peer == giver)?;
+    /// Makes room for a newcomer: the idle leave first, then who has not finished its request, then who leaves its
+    /// answer lying; of each, the longest first. The place that is free now; `None` where all are being answered.
+    fn displace(&mut self, turn: &mut Turn<'_>) -> Option<usize> {
+        let may_leave = self.all().filter(|(_, one)| one.may_leave(turn.now_ns));
+        let (place, _) = may_leave.min_by_key(|(_, one)| (one.activity, one.since_ns))?;
         turn.tally.drop_for(Reason::Displaced);
         self.drop(place, turn);
         Some(place)
     }
 
+    fn all(&self) -> impl Iterator<Item = (usize, &Client<P::State>)> {
+        self.clients.iter().enumerate().filter_map(|(place, one)| Some((place, one.as_ref()?)))
+    }
+
     /// Bytes have come, or there is room for bytes that wait.
     pub(crate) fn ready(&mut self, place: u32, turn: &mut Turn<'_>) {
-        let Some(client) = self.clients.get_mut(place) else { return };
+        let place = place as usize;
+        let Some(Some(client)) = self.clients.get_mut(place) else { return };
         if let Some(next) = client.connection.throw_away(&mut self.buffer) {
             if next == Next::No {
                 self.drop(place, turn);
@@ -199,44 +223,35 @@ impl<P: Protocol> Server<P> {
             true => self.responder.go_on(client, turn),
             false => match client.connection.receive(&mut self.buffer) {
                 Received::Bytes(count) => self.responder.take(client, &self.buffer[..count], turn),
-                Received::Nothing => Next::Yes,
+                Received::Nothing => client.connection.rest(Sent::All, turn),
                 Received::Gone => Next::No,
             },
         };
         client.moved(turn.now_ns);
-        self.end_turn(place, next, turn);
-    }
-
-    /// The end of a connection's turn: who leaves bytes unread may have left too many.
-    fn end_turn(&mut self, place: u32, next: Next, turn: &mut Turn<'_>) {
         if next == Next::No {
             self.drop(place, turn);
-        } else if self.clients.get_mut(place).is_some_and(|one| one.connection.waits()) {
-            self.bound_unread(turn);
         }
     }
 
-    /// Drops who leaves most unread, until all together leave no more than they may.
-    fn bound_unread(&mut self, turn: &mut Turn<'_>) {
-        loop {
-            let clients = self.clients.iter();
-            let unread: Vec<_> = clients
-                .map(|(place, one)| (place, one.peer, one.connection.waiting()))
-                .filter(|(_, _, bytes)| *bytes > 0)
-                .collect();
-            if unread.iter().map(|(_, _, bytes)| bytes).sum::<usize>() <= MOST_UNREAD {
-                return;
+    /// When [`Self::late`] wants to be called, ns since boot.
+    pub(crate) fn due(&self) -> Option<u64> {
+        let deadlines = self.all().filter_map(|(_, one)| one.connection.deadline_ns);
+        deadlines.chain(self.closed_until_ns).min()
+    }
+
+    /// A moment has come: connections whose patience, or ours with them, is at its end are dropped.
+    pub(crate) fn late(&mut self, turn: &mut Turn<'_>) -> rustix::io::Result<()> {
+        let now_ns = turn.now_ns;
+        let is_over = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| at_ns <= now_ns);
+        if is_over(self.closed_until_ns) {
+            self.closed_until_ns = None;
+            self.open(turn.poller)?;
+        }
+        for place in 0..self.clients.len() {
+            let Some(client) = &self.clients[place] else { continue };
+            if !is_over(client.connection.deadline_ns) {
+                continue;
             }
-            let Some(place) = shares::leaves_most(&unread) else { return };
-            turn.tally.drop_for(Reason::Overfull);
-            self.drop(place, turn);
-        }
-    }
-
-    /// A connection's patience, or ours with it, may be at its end.
-    pub(crate) fn late(&mut self, place: u32, turn: &mut Turn<'_>) {
-        let Some(client) = self.clients.get_mut(place) else { return };
-        if client.connection.is_late(turn) {
             if client.connection.waits() {
                 turn.tally.drop_for(Reason::Stalled);
             } else if !client.connection.input.is_empty() {
@@ -244,6 +259,7 @@ impl<P: Protocol> Server<P> {
             }
             self.drop(place, turn);
         }
+        Ok(())
     }
 
     /// Sends what no one asked for at this moment to everybody who has taken what came before: what `write` writes for a
@@ -253,8 +269,8 @@ impl<P: Protocol> Server<P> {
         turn: &mut Turn<'_>,
         mut write: impl FnMut(&mut P::State, &mut Letter, &mut Turn<'_>),
     ) {
-        for place in 0..self.clients.end() {
-            let Some(client) = self.clients.get_mut(place) else { continue };
+        for place in 0..self.clients.len() {
+            let Some(client) = &mut self.clients[place] else { continue };
             if client.connection.waits() || client.connection.ends() {
                 continue;
             }
@@ -262,15 +278,15 @@ impl<P: Protocol> Server<P> {
             write(&mut client.state, letter, turn);
             if !letter.is_empty() {
                 let sent = client.connection.send(letter, turn);
-                let next = client.connection.rest(sent, turn);
-                self.end_turn(place, next, turn);
+                if client.connection.rest(sent, turn) == Next::No {
+                    self.drop(place, turn);
+                }
             }
         }
     }
 
-    fn drop(&mut self, place: u32, turn: &mut Turn<'_>) {
-        if let Some(mut client) = self.clients.take(place) {
-            client.connection.leave(turn);
+    fn drop(&mut self, place: usize, turn: &mut Turn<'_>) {
+        if self.clients[place].take().is_some() {
             *P::count(turn.tally) -= 1;
         }
     }
@@ -320,8 +336,13 @@ impl<P: Protocol> Responder<P> {
             match protocol.answer(&bytes[used..], exchange) {
                 Answered::Partial => break,
                 Answered::Whole(length) => used += length,
-                Answered::Last => {
-                    client.connection.end();
+                // Where all that came is read, the socket can be closed as it is.
+                Answered::WholeLast(length) if used + length == bytes.len() => {
+                    client.connection.end(Ending::Sends);
+                    used = bytes.len();
+                }
+                Answered::Last | Answered::WholeLast(_) => {
+                    client.connection.end(Ending::SendsAndLingers);
                     used = bytes.len();
                 }
             }
@@ -332,10 +353,10 @@ impl<P: Protocol> Responder<P> {
                 }
             }
         }
-        if bytes.len() - used > protocol.longest() {
+        if bytes.len() - used > P::LONGEST {
             turn.tally.drop_for(Reason::Oversized);
             protocol.oversized(letter);
-            client.connection.end();
+            client.connection.end(Ending::SendsAndLingers);
             used = bytes.len();
         }
         (used, client.connection.send(letter, turn))
@@ -351,12 +372,10 @@ impl<P: Protocol> Responder<P> {
         let connection = &mut client.connection;
         if sent == Sent::All {
             match connection.input.is_empty() {
-                true => {
-                    connection.expect_by(P::IDLE_NS.map(|idle| turn.now_ns + idle), turn);
-                }
+                true => connection.deadline_ns = P::IDLE_NS.map(|idle| turn.now_ns + idle),
                 // The rest of a request is expected; each whole one begins the wait anew.
-                false if progress || !connection.is_expected() => {
-                    connection.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
+                false if progress || connection.deadline_ns.is_none() => {
+                    connection.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
                 }
                 false => {}
             }

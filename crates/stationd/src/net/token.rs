@@ -46,16 +46,3 @@ impl Token {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_comes_back_as_it_went() {
-        for token in [Token::Signal, Token::RpcListener, Token::Rpc(7), Token::Http(u32::MAX)] {
-            assert_eq!(Token::of(token.number()), Some(token));
-        }
-        assert_eq!(Token::of(u64::MAX), None);
-    }
-}

@@ -112,8 +112,7 @@ Settings:
 const TAIL: &str = "
 Defaults: socket=/run/stationd.sock socket-mode=0660 metrics=127.0.0.1:9810
   hosts=localhost ubus=off ubus-names=own max-age=500ms sample-every=off
-  hostapd=/run/hostapd interfaces=all trace=warning consumers=64
-  request-limit=64KiB seccomp=on
+  hostapd=/run/hostapd interfaces=all trace=warning seccomp=on
 
 Examples:
   stationd --once --set interfaces=wlan0
@@ -130,6 +129,7 @@ Exit codes: 0 ended as asked, 2 usage or a wrong setting, 4 this machine lacks
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::Level;
 
     fn parse(words: &[&str]) -> Result<Flags, Error> {
         Flags::parse(words.iter().map(Into::into))
@@ -147,29 +147,10 @@ mod tests {
     fn the_command_line_counts_after_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("c");
-        std::fs::write(&path, "consumers = 3\nmax-age = 7s\n").unwrap();
-        let flags = parse(&["--set", "consumers=5", "--config", path.to_str().unwrap()]).unwrap();
+        std::fs::write(&path, "trace = none\nmax-age = 7s\n").unwrap();
+        let flags = parse(&["--set", "trace=info", "--config", path.to_str().unwrap()]).unwrap();
         let options = flags.options().unwrap();
-        assert_eq!((options.consumers, options.max_age.as_secs()), (5, 7));
-    }
-
-    #[test]
-    fn everything_that_is_wrong_is_found_at_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("c");
-        std::fs::write(&path, "consumer = 3\nmax-age = 7s\nubus-names = onw\n").unwrap();
-        let flags =
-            parse(&["--check", "--config", path.to_str().unwrap(), "--set", "seccomp=no"]).unwrap();
-        let (options, faults) = flags.examined();
-        let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
-        assert_eq!(faults.len(), 3, "{faults:?}");
-        assert!(faults[0].ends_with("c:1: unknown key \"consumer\": did you mean \"consumers\"?"));
-        assert!(faults[1].ends_with("c:3: ubus-names: unknown \"onw\": did you mean \"own\"?"));
-        assert_eq!(faults[2], "--set: seccomp: unknown \"no\": did you mean \"on\"?");
-        assert_eq!(options.max_age.as_secs(), 7);
-        assert_eq!(flags.options().unwrap_err().to_string(), faults[0]);
-        let both = parse(&["--check", "--once"]).unwrap_err().to_string();
-        assert_eq!(both, "--check: cannot be given with --once: give one of them");
+        assert_eq!((options.trace, options.max_age.as_secs()), (Level::Info, 7));
     }
 
     #[test]
@@ -178,6 +159,8 @@ mod tests {
         assert_eq!(message(&["--onec"]), "--onec: unknown flag: did you mean \"--once\"?");
         let missing = "cannot read the command line (--help shows examples): missing argument for option '--set'";
         assert_eq!(message(&["--set"]), missing);
+        let both = "--check: cannot be given with --once: give one of them";
+        assert_eq!(message(&["--check", "--once"]), both);
         assert_eq!(message(&["--set", "x"]), "--set: \"x\" is not a setting: write KEY=VALUE");
         let flags = parse(&["--set", "ubus-names=onw"]).unwrap();
         let error = flags.options().unwrap_err().to_string();
@@ -186,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_help_names_every_default() {
-        let mut options = Options { consumers: 1, ..Options::default() };
+        let mut options = Options { trace: Level::None, ..Options::default() };
         let defaults = help();
         let defaults = defaults.split("Defaults: ").nth(1).unwrap().split("\n\n").next().unwrap();
         let settings: Vec<_> = defaults.split_whitespace().collect();

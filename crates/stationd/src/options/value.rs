@@ -115,21 +115,3 @@ pub(crate) fn number(text: &str, range: RangeInclusive<usize>) -> Result<usize, 
         format!("{text:?} is not a number from {} to {}", range.start(), range.end())
     })
 }
-
-/// Bytes, with KiB or MiB behind the number.
-pub(super) fn size(text: &str, range: RangeInclusive<usize>) -> Result<usize, String> {
-    let (digits, unit) = match text {
-        _ if text.ends_with("KiB") => (&text[..text.len() - 3], 1 << 10),
-        _ if text.ends_with("MiB") => (&text[..text.len() - 3], 1 << 20),
-        _ => (text, 1),
-    };
-    let number: Option<usize> = digits.trim().parse().ok();
-    let bytes = number.and_then(|number| number.checked_mul(unit));
-    bytes.filter(|bytes| range.contains(bytes)).ok_or_else(|| {
-        format!(
-            "{text:?} is not a size from {}KiB to {}KiB",
-            range.start() >> 10,
-            range.end() >> 10
-        )
-    })
-}

@@ -39,8 +39,6 @@ pub struct Reading<'a> {
     pub interface: Option<Text<'a>>,
     /// How old the values may be, ms.
     pub max_age_ms: Option<u32>,
-    /// Only what has changed since this generation.
-    pub since: Option<u64>,
 }
 
 /// Who came and who left.
@@ -58,17 +56,7 @@ pub struct Events {
 /// A string, borrowed from the line where it has no escapes.
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(transparent)]
-pub struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-impl<'a> Text<'a> {
-    pub fn of(text: &'a str) -> Self {
-        Self(Cow::Borrowed(text))
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
 /// A request that cannot be answered, with JSON-RPC's number for the reason.
 #[derive(Debug, PartialEq)]
@@ -132,18 +120,18 @@ pub fn parse(line: &[u8]) -> Result<Request<'_>, Fault<'_>> {
     }) {
         return Err(fault(None, INVALID_REQUEST, "an id is a string, a number or null"));
     }
-    if envelope.jsonrpc.as_str() != "2.0" {
+    if envelope.jsonrpc.0 != "2.0" {
         return Err(fault(id, INVALID_REQUEST, "\"jsonrpc\" must be \"2.0\""));
     }
     let params = envelope.params.map_or("{}", RawValue::get);
     if !params.starts_with('{') {
         return Err(fault(id, INVALID_PARAMS, "params are an object, by name: {\"…\":…}"));
     }
-    let asked = match envelope.method.as_str() {
-        "getStationStatsBrief" => typed(params).map(Asked::Brief),
-        "getStationStats" => typed(params).map(Asked::Stats),
+    let asked = match &*envelope.method.0 {
+        "getStationStatsBrief" => serde_json::from_str(params).map(Asked::Brief),
+        "getStationStats" => serde_json::from_str(params).map(Asked::Stats),
         "getAccessPoints" => Ok(Asked::AccessPoints),
-        "getEvents" => typed(params).map(Asked::Events),
+        "getEvents" => serde_json::from_str(params).map(Asked::Events),
         unknown => {
             let message = format!("no method \"{unknown}\": there are {METHODS}");
             return Err(fault(id, NO_METHOD, message));
@@ -153,10 +141,6 @@ pub fn parse(line: &[u8]) -> Result<Request<'_>, Fault<'_>> {
         Ok(asked) => Ok(Request { id, asked }),
         Err(error) => Err(fault(id, INVALID_PARAMS, format!("params: {}", without_place(&error)))),
     }
-}
-
-fn typed<'a, T: Deserialize<'a>>(params: &'a str) -> serde_json::Result<T> {
-    serde_json::from_str(params)
 }
 
 /// Serde's words without the place, which would be one within the parameters.
@@ -184,8 +168,6 @@ fn not_a_request(line: &[u8], error: &serde_json::Error) -> Fault<'static> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn text(text: &str) -> Option<Text<'_>> {
@@ -199,11 +181,10 @@ mod tests {
 
     #[test]
     fn a_request_is_read_as_it_stands() {
-        let line = br#"{"jsonrpc":"2.0","id":7,"method":"getStationStatsBrief","params":{"interface":"wlan0","max-age-ms":250,"since":12}}"#;
+        let line = br#"{"jsonrpc":"2.0","id":7,"method":"getStationStatsBrief","params":{"interface":"wlan0","max-age-ms":250}}"#;
         let asked = Asked::Brief(Reading {
             interface: text("wlan0"),
             max_age_ms: Some(250),
-            since: Some(12),
             ..Reading::default()
         });
         assert_eq!(parse(line), Ok(Request { id: Some("7"), asked }));
@@ -238,6 +219,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"method":"getEvents","params":[]}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"getEvents","params":{"path":"WiFi."}}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"getStationStats","params":{"max-age-ms":-1}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"getStationStatsBrief","params":{"since":1}}"#,
         ];
         let messages = messages.map(|line| format!("{:?}", faulty(line)));
         insta::assert_snapshot!(messages.join("\n"), @r#"
@@ -251,6 +233,7 @@ mod tests {
         (-32602, "params are an object, by name: {\"…\":…}")
         (-32602, "params: unknown field `path`, expected `since` or `follow`")
         (-32602, "params: invalid value: integer `-1`, expected u32")
+        (-32602, "params: unknown field `since`, expected one of `path`, `interface`, `max-age-ms`")
         "#);
     }
 
@@ -258,18 +241,5 @@ mod tests {
     fn a_fault_names_the_request_where_it_can() {
         let line = br#"{"jsonrpc":"2.0","id":"x","method":"getEvents","params":{"x":1}}"#;
         assert_eq!(parse(line).unwrap_err().id, Some("\"x\""));
-    }
-
-    proptest! {
-        #[test]
-        fn any_line_is_read_without_panic(line: Vec<u8>) {
-            let _ = parse(&line);
-        }
-
-        #[test]
-        fn any_parameters_are_read_without_panic(method in "getEvents|getStationStats", params: String) {
-            let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
-            let _ = parse(line.as_bytes());
-        }
     }
 }

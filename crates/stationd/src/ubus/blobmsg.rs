@@ -37,13 +37,6 @@ pub struct Writer<'a> {
     out: &'a mut Vec<u8>,
 }
 
-/// A table or list that is not complete.
-#[derive(Debug)]
-#[must_use = "its length is written when it is closed"]
-pub struct Open {
-    at: usize,
-}
-
 impl<'a> Writer<'a> {
     pub fn new(out: &'a mut Vec<u8>) -> Self {
         Self { out }
@@ -67,10 +60,10 @@ impl<'a> Writer<'a> {
     /// A table of what came from a station and what went to it; none where neither is known.
     pub fn pair(&mut self, name: &str, [rx, tx]: [Option<u64>; 2], put: fn(&mut Self, &str, u64)) {
         if rx.is_some() || tx.is_some() {
-            let table = self.table(name);
-            self.known("rx", rx, put);
-            self.known("tx", tx, put);
-            self.close(table);
+            self.table(name, |writer| {
+                writer.known("rx", rx, put);
+                writer.known("tx", tx, put);
+            });
         }
     }
 
@@ -118,23 +111,19 @@ impl<'a> Writer<'a> {
         self.pad(value.len(), 1);
     }
 
-    /// Opens a table; within a list, without a name.
-    pub fn table(&mut self, name: &str) -> Open {
-        self.open(Kind::Table, name)
+    /// A table with what is written into it; within a list, without a name.
+    pub fn table(&mut self, name: &str, write: impl FnOnce(&mut Self)) {
+        self.nest(Kind::Table, name, write);
     }
 
-    pub fn list(&mut self, name: &str) -> Open {
-        self.open(Kind::List, name)
+    pub fn list(&mut self, name: &str, write: impl FnOnce(&mut Self)) {
+        self.nest(Kind::List, name, write);
     }
 
-    fn open(&mut self, kind: Kind, name: &str) -> Open {
+    fn nest(&mut self, kind: Kind, name: &str, write: impl FnOnce(&mut Self)) {
         let at = self.out.len();
         self.head(kind, name, 0);
-        Open { at }
-    }
-
-    /// Closes the table or list that was opened last.
-    pub fn close(&mut self, Open { at }: Open) {
+        write(self);
         let length = (self.out.len() - at) as u32 & LENGTH;
         if let Some(word) = self.out[at..].first_chunk_mut() {
             let kind = u32::from_be_bytes(*word) & !LENGTH;

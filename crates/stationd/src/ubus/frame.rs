@@ -157,13 +157,6 @@ pub(super) fn add_object(seq: u16, path: &str, methods: &[u8], out: &mut Vec<u8>
     });
 }
 
-/// A request for the broker to say whether there is an object of this path.
-pub(super) fn lookup(seq: u16, path: &str, out: &mut Vec<u8>) {
-    frame(Header { version: PROTO_VERSION, ty: MsgType::Lookup, seq, peer: 0 }, out, |out| {
-        attribute(UbusAttr::ObjPath, &[path.as_bytes(), &[0]], out);
-    });
-}
-
 /// A request for the broker to forget one.
 pub(super) fn remove_object(seq: u16, object: u32, out: &mut Vec<u8>) {
     frame(Header { version: PROTO_VERSION, ty: MsgType::RemoveObject, seq, peer: 0 }, out, |out| {
@@ -230,7 +223,6 @@ fn word(number: u32, length: usize) -> [u8; WORD] {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
     use ubus::envelope::find;
 
     use super::*;
@@ -283,12 +275,5 @@ mod tests {
         bytes[HEADER_SIZE] = 0xff;
         bytes[HEADER_SIZE + 1] = 0xff;
         assert!(read(&bytes).is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
-            let _ = read(&bytes);
-        }
     }
 }

@@ -16,7 +16,6 @@ mod frame;
 mod libubox;
 mod objects;
 mod offered;
-pub mod probe;
 mod shapes;
 
 use std::{path::PathBuf, rc::Rc};
@@ -24,12 +23,11 @@ use std::{path::PathBuf, rc::Rc};
 use self::{
     blobmsg::Writer,
     frame::{Call, Caller, MOST_CONTENTS, Said, Status},
-    objects::{Arguments, Method, Subject},
+    objects::{Method, Subject},
     offered::Offered,
 };
 use crate::{
-    engine::{RefreshError, wall_offset_ns},
-    events::Event,
+    engine::RefreshError,
     full,
     net::{
         Turn, connected,
@@ -37,7 +35,7 @@ use crate::{
         outbox::{Letter, Sent},
         token::Token,
     },
-    points::{Point, Points},
+    points::Point,
     replies::Replies,
     table::{PointId, Table},
     trace::Level,
@@ -64,6 +62,8 @@ pub struct Ubus {
     /// Before the names of the field's objects, so that they do not collide with the field's.
     prefix: &'static str,
     pause_ns: u64,
+    /// When the broker is looked for again, ns since boot.
+    again_ns: u64,
     link: Option<Link>,
     server: Server,
 }
@@ -90,30 +90,6 @@ struct Server {
     brief: Replies,
     clients: Replies,
     assoc_list: Replies,
-    associations: Replies,
-}
-
-/// What is answered: the contents of one message, or of the three of prplOS's bus.
-struct Answer {
-    contents: Rc<Vec<u8>>,
-    is_amx: bool,
-}
-
-/// What a call comes to.
-#[derive(Clone, Copy)]
-struct Asked<'a> {
-    method: Method,
-    /// The access point, where it is about one.
-    point: Option<PointId>,
-    arguments: Arguments<'a>,
-}
-
-#[derive(Clone, Copy)]
-enum News<'a> {
-    /// So many events were forgotten before they could be told.
-    Missed(u64),
-    /// Somebody came or went.
-    Event(&'a Event),
 }
 
 impl Ubus {
@@ -127,22 +103,25 @@ impl Ubus {
             brief: Replies::new(shapes::BRIEF),
             clients: Replies::new(shapes::CLIENT),
             assoc_list: Replies::with_clocks(shapes::ASSOC),
-            associations: Replies::with_clocks(shapes::ASSOCIATION),
         };
-        Self { path, prefix, pause_ns: FIRST_PAUSE_NS, link: None, server }
+        Self { path, prefix, pause_ns: FIRST_PAUSE_NS, again_ns: 0, link: None, server }
     }
 
     /// Looks for the broker.
     pub fn connect(&mut self, turn: &mut Turn<'_>) {
-        let connection = connected(&self.path)
-            .and_then(|socket| Connection::new(socket, Token::Broker, turn))
-            .map_err(|error| {
-                let trace = turn.engine.trace();
-                let path = self.path.display();
+        let socket = match connected(&self.path) {
+            Ok(socket) => socket,
+            Err(error) => {
+                let (trace, path) = (turn.engine.trace(), self.path.display());
                 trace.event(ZONE, Level::Info, format_args!("no broker at {path}: {error}"));
-            });
-        let Ok(mut connection) = connection else { return self.wait(turn) };
-        connection.expect_by(Some(turn.now_ns + GREETING_NS), turn);
+                return self.wait(turn);
+            }
+        };
+        let mut connection = Connection::new(socket, Token::Broker);
+        if connection.rest(Sent::All, turn) == Next::No {
+            return self.wait(turn);
+        }
+        connection.deadline_ns = Some(turn.now_ns + GREETING_NS);
         self.link = Some(Link {
             connection,
             is_in: false,
@@ -151,8 +130,8 @@ impl Ubus {
         });
     }
 
-    fn wait(&mut self, turn: &mut Turn<'_>) {
-        turn.timeouts.add(turn.now_ns + self.pause_ns, Token::Broker.number());
+    fn wait(&mut self, turn: &Turn<'_>) {
+        self.again_ns = turn.now_ns + self.pause_ns;
         self.pause_ns = (2 * self.pause_ns).min(LONGEST_PAUSE_NS);
     }
 
@@ -181,21 +160,22 @@ impl Ubus {
         }
     }
 
+    /// When [`Self::late`] wants to be called, ns since boot.
+    pub fn due(&self) -> Option<u64> {
+        self.link.as_ref().map_or(Some(self.again_ns), |link| link.connection.deadline_ns)
+    }
+
     /// A moment has come: to look for the broker, or to leave one that is silent.
     pub fn late(&mut self, turn: &mut Turn<'_>) {
-        match &mut self.link {
-            None => self.connect(turn),
-            Some(link) => {
-                if link.connection.is_late(turn) {
-                    self.leave(turn);
-                }
-            }
+        match self.due() {
+            Some(due) if due <= turn.now_ns && self.link.is_none() => self.connect(turn),
+            Some(due) if due <= turn.now_ns => self.leave(turn),
+            _ => {}
         }
     }
 
-    fn leave(&mut self, turn: &mut Turn<'_>) {
-        let Some(mut link) = self.link.take() else { return };
-        link.connection.leave(turn);
+    fn leave(&mut self, turn: &Turn<'_>) {
+        self.link = None;
         turn.engine.trace().event(ZONE, Level::Info, format_args!("the broker has left"));
         self.wait(turn);
     }
@@ -245,47 +225,36 @@ pub fn understand(bytes: &[u8]) -> Heard {
 impl Link {
     /// Tells subscribers what has happened since they were last told.
     fn notify(&mut self, out: &mut Vec<u8>, turn: &Turn<'_>) {
-        let events = turn.engine.events();
-        let is_heard = self.offered.iter().any(|object| object.has_subscribers);
-        if self.next_event < events.next() && is_heard {
-            let (missed, events) = events.since(self.next_event);
-            let missed = (missed > 0).then_some(News::Missed(missed));
-            for news in missed.into_iter().chain(events.map(News::Event)) {
-                self.notify_all(news, turn.engine.points(), out);
-            }
+        let log = turn.engine.events();
+        let from = std::mem::replace(&mut self.next_event, log.next());
+        if from >= log.next() || !self.offered.iter().any(|object| object.has_subscribers) {
+            return;
         }
-        self.next_event = events.next();
+        let ((missed, events), points) = (log.since(from), turn.engine.points());
+        let mut contents = Vec::new();
+        if missed > 0 {
+            Writer::new(&mut contents).count("missed", missed);
+            self.heard(None).for_each(|id| frame::notify(id, "missed", &contents, out));
+        }
+        for event in events {
+            contents.clear();
+            let fields = event.fields(points);
+            shapes::event(&fields, &mut Writer::new(&mut contents));
+            let heard = self.heard(Some(event.session.point));
+            heard.for_each(|id| frame::notify(id, fields.event, &contents, out));
+        }
     }
 
-    /// Tells the subscribers of stationd, and those of the access point that it is about.
-    fn notify_all(&self, news: News<'_>, points: &Points, out: &mut Vec<u8>) {
-        let mut contents = Vec::new();
-        let mut writer = Writer::new(&mut contents);
-        let kind = match news {
-            News::Missed(count) => {
-                writer.count("missed", count);
-                "missed"
+    /// The objects whose subscribers hear of an access point, or of all: stationd's own and hostapd's.
+    fn heard(&self, about: Option<PointId>) -> impl Iterator<Item = u32> {
+        let heard = self.offered.iter().filter(move |object| match object.subject {
+            Subject::Stationd => object.has_subscribers,
+            Subject::Hostapd(point) => {
+                object.has_subscribers && about.is_none_or(|about| about == point)
             }
-            News::Event(event) => {
-                let fields = event.fields(points);
-                shapes::event(&fields, &mut writer);
-                fields.event
-            }
-        };
-        let is_about = |point| match news {
-            News::Missed(_) => true,
-            News::Event(event) => event.session().point == point,
-        };
-        for object in self.offered.iter().filter(|object| object.has_subscribers) {
-            let is_its = match object.subject {
-                Subject::Stationd => true,
-                Subject::Hostapd(point) => is_about(point),
-                Subject::Point(_) | Subject::Iwinfo | Subject::Usteer => false,
-            };
-            if let Some(id) = object.id.filter(|_| is_its) {
-                frame::notify(id, kind, &contents, out);
-            }
-        }
+            Subject::Point(_) | Subject::Iwinfo => false,
+        });
+        heard.filter_map(|object| object.id)
     }
 
     /// Takes what the broker says of our requests.
@@ -295,7 +264,7 @@ impl Link {
             Said::Hello => {
                 self.is_in = true;
                 trace.event(ZONE, Level::Info, format_args!("the broker has let us in"));
-                self.connection.expect_by(None, turn);
+                self.connection.deadline_ns = None;
             }
             Said::Object { seq, object: Some(id) } => {
                 self.offered.added(seq, id);
@@ -363,28 +332,27 @@ impl Server {
     fn answer(&mut self, link: &Link, call: Call<'_>, turn: &mut Turn<'_>) {
         turn.tally.requests += 1;
         let status = match self.contents(link, &call, turn) {
-            Ok(answer) if answer.contents.len() > MOST_CONTENTS => {
+            Ok((_, contents)) if contents.len() > MOST_CONTENTS => {
                 let (method, most) = (call.method, MOST_CONTENTS / 1024);
                 let what = format_args!("a reply to {method} of more than {most} KiB is not sent");
                 turn.engine.trace().event(ZONE, Level::Warning, what);
                 Status::Unknown
             }
-            Ok(answer) => {
-                self.reply(call.caller, answer);
+            Ok((method, contents)) => {
+                self.reply(call.caller, method, contents);
                 Status::Ok
             }
             Err(status) => status,
         };
-        turn.tally.faults += u64::from(status != Status::Ok);
         if !call.no_reply {
             frame::status(call.caller, status, self.letter.words());
         }
     }
 
-    fn reply(&mut self, caller: Caller, Answer { contents, is_amx }: Answer) {
+    fn reply(&mut self, caller: Caller, method: Method, contents: Rc<Vec<u8>>) {
         frame::data(caller, contents.len(), self.letter.words());
         self.letter.share(contents);
-        if is_amx {
+        if matches!(method, Method::Stats | Method::Brief) {
             // What a method gives back beside its value, and how it ended: amxb's ubus has a message for each.
             frame::data(caller, 0, self.letter.words());
             let mut code = Vec::new();
@@ -394,89 +362,50 @@ impl Server {
         }
     }
 
+    /// The method that is called, and the contents of its reply.
     fn contents(
         &mut self,
         link: &Link,
         call: &Call<'_>,
         turn: &mut Turn<'_>,
-    ) -> Result<Answer, Status> {
+    ) -> Result<(Method, Rc<Vec<u8>>), Status> {
         let subject = link.subject(call.caller.object).ok_or(Status::NotFound)?;
         let method = subject.method(call.method).ok_or(Status::MethodNotFound)?;
         let arguments = objects::arguments(call.arguments).ok_or(Status::InvalidArgument)?;
-        let max_age_ns = arguments.max_age_ms.map_or(self.max_age_ns, |ms| u64::from(ms) * MS);
-        let point = match method {
-            Method::Stats | Method::Brief | Method::Clients => subject.point(),
-            Method::AssocList | Method::Associations => Some(device(arguments, turn)?),
-            Method::SteeredClients => {
-                turn.engine.refresh_all(max_age_ns, turn.now_ns);
-                None
-            }
-            Method::Events => None,
-        };
-        if let Some(point) = point {
-            turn.engine.refresh(point, max_age_ns, turn.now_ns).map_err(refused)?;
-            #[cfg(feature = "planted")]
-            crate::plant::in_reply(point, turn);
-        }
-        let is_amx = matches!(method, Method::Stats | Method::Brief);
-        let contents = self.encoded(Asked { method, point, arguments }, turn)?;
-        Ok(Answer { contents, is_amx })
-    }
-
-    fn encoded(&mut self, asked: Asked<'_>, turn: &Turn<'_>) -> Result<Rc<Vec<u8>>, Status> {
-        let Asked { method, point, arguments } = asked;
-        let engine = &turn.engine;
-        let table = engine.table();
-        let known = || point.and_then(|id| engine.points().get(id)).ok_or(Status::NotFound);
-        let shared = |replies: &mut Replies, encode: fn(&Point, &Table, &mut Vec<u8>)| {
-            let point = known()?;
-            Ok(replies.reply(point, table, |out| encode(point, table, out)))
-        };
         let mut own = Vec::new();
-        match method {
-            Method::Brief => return shared(&mut self.brief, shapes::brief),
-            Method::Clients => return shared(&mut self.clients, shapes::clients),
-            Method::Associations => return shared(&mut self.associations, shapes::associations),
-            Method::AssocList if arguments.station.is_none() => {
-                return shared(&mut self.assoc_list, shapes::assoc_list);
-            }
-            Method::Stats => {
-                let point = known()?;
-                let offset_ns = wall_offset_ns();
-                let encode = |out: &mut Vec<u8>| shapes::stats(point, table, offset_ns, out);
-                return Ok(self.full.reply(point, table, encode));
-            }
-            Method::AssocList => one(point, arguments, turn, &mut own).ok_or(Status::NotFound)?,
-            Method::SteeredClients => {
-                shapes::steered_clients(engine.points(), engine.table(), &mut own);
-            }
+        let points = turn.engine.points();
+        let id = match method {
             Method::Events => {
                 let since = arguments.since.unwrap_or(0);
-                shapes::events(engine.events(), since, engine.points(), &mut own);
+                shapes::events(turn.engine.events(), since, points, &mut own);
+                return Ok((method, Rc::new(own)));
             }
+            Method::AssocList => {
+                let name = arguments.device.ok_or(Status::InvalidArgument)?;
+                points.named(name).map(|point| point.id)
+            }
+            Method::Stats | Method::Brief | Method::Clients => subject.point(),
+        };
+        let id = id.ok_or(Status::NotFound)?;
+        let max_age_ns = arguments.max_age_ms.map_or(self.max_age_ns, |ms| u64::from(ms) * MS);
+        turn.engine.refresh(id, max_age_ns, turn.now_ns).map_err(refused)?;
+        #[cfg(feature = "planted")]
+        crate::plant::in_reply(id, turn);
+        let point = turn.engine.points().get(id).ok_or(Status::NotFound)?;
+        let table = turn.engine.table();
+        if let (Method::AssocList, Some(address)) = (method, arguments.station) {
+            let station = table.find(id, address).ok_or(Status::NotFound)?;
+            shapes::assoc(point, station, &mut Writer::new(&mut own));
+            return Ok((method, Rc::new(own)));
         }
-        Ok(Rc::new(own))
+        let (replies, encode): (_, fn(&Point, &Table, &mut Vec<u8>)) = match method {
+            Method::Brief => (&mut self.brief, shapes::brief),
+            Method::Clients => (&mut self.clients, shapes::clients),
+            Method::AssocList => (&mut self.assoc_list, shapes::assoc_list),
+            Method::Stats | Method::Events => (&mut self.full, shapes::stats),
+        };
+        Ok((method, replies.reply(point, table, |out| encode(point, table, out))))
     }
-}
-
-/// The access point of the interface that a call names.
-fn device(arguments: Arguments<'_>, turn: &Turn<'_>) -> Result<PointId, Status> {
-    let name = arguments.device.ok_or(Status::InvalidArgument)?;
-    turn.engine.points().named(name).map(|point| point.id).ok_or(Status::NotFound)
-}
-
-/// The one station that is asked for.
-fn one(
-    point: Option<PointId>,
-    arguments: Arguments<'_>,
-    turn: &Turn<'_>,
-    out: &mut Vec<u8>,
-) -> Option<()> {
-    let point = turn.engine.points().get(point?)?;
-    let table = turn.engine.table();
-    let row = table.row(table.find(point.id, arguments.station?)?)?;
-    shapes::assoc(point, &row, &mut Writer::new(out));
-    Some(())
 }
 
 fn refused(error: RefreshError) -> Status {

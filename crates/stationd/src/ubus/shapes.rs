@@ -1,18 +1,19 @@
 //! Stations in the shapes that others on the bus have for them.
 //!
-//! Keys, their order and their types are those of prplOS (pwhm over amxb's ubus), OpenWrt's hostapd, rpcd's iwinfo, usteer
-//! and uCentral's `state`. What is unknown is left out, never 0; only `getStationStatsBrief`, whose readers expect fourteen
+//! Keys, their order and their types are those of prplOS (pwhm over amxb's ubus), OpenWrt's hostapd, rpcd's iwinfo.
+//! What is unknown is left out, never 0; only `getStationStatsBrief`, whose readers expect fourteen
 //! keys, has `null`. docs/guide/ubus.md has a table of every key. It asks no one and sends nothing.
 
-use linux::nl80211::{Address, Rate, RateMode};
+use linux::nl80211::{Rate, RateMode};
 
 use super::blobmsg::Writer;
 use crate::{
-    address, derive,
+    address,
+    engine::wall_offset_ns,
     events::{EventFields, Events},
     full::{PARAMETERS, Value},
     points::{Point, Points},
-    table::{Counted, Gauge, Row, Table},
+    table::{Counted, Gauge, Station, Table, kbps, mhz},
     time::rfc3339,
 };
 
@@ -20,52 +21,47 @@ use crate::{
 pub(super) const BRIEF: usize = 440;
 pub(super) const CLIENT: usize = 500;
 pub(super) const ASSOC: usize = 700;
-pub(super) const ASSOCIATION: usize = 500;
 
 /// prplOS: `{"retval":[{…}, …]}`, fourteen values of each station.
 pub(super) fn brief(point: &Point, table: &Table, out: &mut Vec<u8>) {
-    let mut writer = Writer::new(out);
-    let list = writer.list("retval");
-    for row in table.rows(point.id) {
-        let station = writer.table("");
-        brief_station(point, &row, &mut writer);
-        writer.close(station);
-    }
-    writer.close(list);
+    Writer::new(out).list("retval", |writer| {
+        for station in table.stations(point.id) {
+            writer.table("", |writer| brief_station(point, station, writer));
+        }
+    });
 }
 
-fn brief_station(point: &Point, row: &Row<'_>, writer: &mut Writer<'_>) {
-    writer.bytes("MACAddress", &address::upper(row.address()));
-    writer.or_null("TxBytes", derive::tx_bytes(row), Writer::total);
-    writer.or_null("RxBytes", derive::rx_bytes(row), Writer::total);
-    writer.or_null("TxErrors", derive::tx_errors(row), Writer::count);
-    writer.or_null("RxErrors", derive::rx_errors(row), Writer::total);
-    writer.or_null("TxPacketCount", derive::tx_packets(row), Writer::count);
-    writer.or_null("RxPacketCount", derive::rx_packets(row), Writer::count);
-    writer.or_null("TxUnicastPacketCount", derive::tx_unicast_packets(row), Writer::count);
-    writer.or_null("Tx_Retransmissions", derive::tx_retransmissions(row), Writer::count);
-    let wide = |value: Option<u32>| value.map(u64::from);
-    writer.or_null("LastDataDownlinkRate", wide(derive::downlink_rate_kbps(row)), Writer::count);
-    writer.or_null("LastDataUplinkRate", wide(derive::uplink_rate_kbps(row)), Writer::count);
-    writer.or_null("DownlinkBandwidth", wide(derive::downlink_bandwidth_mhz(row)), Writer::count);
-    writer.or_null("SignalNoiseRatio", derive::snr_db(row, point), Writer::level);
-    writer.or_null("SignalStrength", derive::signal_dbm(row), Writer::level);
+fn brief_station(point: &Point, station: &Station, writer: &mut Writer<'_>) {
+    writer.bytes("MACAddress", &address::upper(station.address()));
+    writer.or_null("TxBytes", station.counter(Counted::TxBytes), Writer::total);
+    writer.or_null("RxBytes", station.counter(Counted::RxBytes), Writer::total);
+    writer.or_null("TxErrors", station.counter(Counted::TxFailed), Writer::count);
+    writer.or_null("RxErrors", station.counter(Counted::RxDropped), Writer::total);
+    writer.or_null("TxPacketCount", station.counter(Counted::TxPackets), Writer::count);
+    writer.or_null("RxPacketCount", station.counter(Counted::RxPackets), Writer::count);
+    writer.or_null("TxUnicastPacketCount", station.counter(Counted::TxPackets), Writer::count);
+    writer.or_null("Tx_Retransmissions", station.counter(Counted::TxRetries), Writer::count);
+    writer.or_null("LastDataDownlinkRate", kbps(station.tx_rate), Writer::count);
+    writer.or_null("LastDataUplinkRate", kbps(station.rx_rate), Writer::count);
+    writer.or_null("DownlinkBandwidth", mhz(station.tx_rate), Writer::count);
+    writer.or_null("SignalNoiseRatio", station.snr_db(point), Writer::level);
+    writer.or_null("SignalStrength", station.gauge(Gauge::Signal), Writer::level);
 }
 
 /// prplOS: the same of all parameters that are known.
-pub(super) fn stats(point: &Point, table: &Table, wall_offset_ns: i64, out: &mut Vec<u8>) {
-    let mut writer = Writer::new(out);
-    let list = writer.list("retval");
-    for row in table.rows(point.id) {
-        let station = writer.table("");
-        for parameter in &PARAMETERS {
-            if let Some(value) = parameter.read(&row, point) {
-                write(parameter.name, &value, wall_offset_ns, &mut writer);
-            }
+pub(super) fn stats(point: &Point, table: &Table, out: &mut Vec<u8>) {
+    let wall_offset_ns = wall_offset_ns();
+    Writer::new(out).list("retval", |writer| {
+        for station in table.stations(point.id) {
+            writer.table("", |writer| {
+                for parameter in &PARAMETERS {
+                    if let Some(value) = parameter.read(station, point) {
+                        write(parameter.name, &value, wall_offset_ns, writer);
+                    }
+                }
+            });
         }
-        writer.close(station);
-    }
-    writer.close(list);
+    });
 }
 
 fn write(name: &str, value: &Value, wall_offset_ns: i64, writer: &mut Writer<'_>) {
@@ -85,18 +81,13 @@ fn write(name: &str, value: &Value, wall_offset_ns: i64, writer: &mut Writer<'_>
 pub(super) fn clients(point: &Point, table: &Table, out: &mut Vec<u8>) {
     let mut writer = Writer::new(out);
     writer.known("freq", point.frequency.map(u64::from), Writer::count);
-    let all = writer.table("clients");
-    for row in table.rows(point.id) {
-        let station = named(&mut writer, row.address());
-        client(&row, &mut writer);
-        writer.close(station);
-    }
-    writer.close(all);
-}
-
-/// A table whose name is a station's address, as hostapd and usteer write it.
-fn named(writer: &mut Writer<'_>, station: Address) -> super::blobmsg::Open {
-    writer.table(std::str::from_utf8(&address::lower(station)).unwrap_or_default())
+    writer.table("clients", |writer| {
+        for station in table.stations(point.id) {
+            let address = address::lower(station.address());
+            let name = std::str::from_utf8(&address).unwrap_or_default();
+            writer.table(name, |writer| client(station, writer));
+        }
+    });
 }
 
 /// hostapd's words for a station's state, each with its key.
@@ -114,65 +105,70 @@ const FLAGS: [(&str, &str); 11] = [
     ("mfp", "MFP"),
 ];
 
-fn client(row: &Row<'_>, writer: &mut Writer<'_>) {
-    if let Some(identity) = row.identity() {
+fn client(station: &Station, writer: &mut Writer<'_>) {
+    if let Some(identity) = station.identity.as_deref() {
         for (key, word) in FLAGS {
             writer.flag(key, identity.has(word));
         }
         writer.known("aid", identity.aid.map(u64::from), Writer::count);
     }
-    writer.pair("bytes", [derive::rx_bytes(row), derive::tx_bytes(row)], Writer::total);
-    let airtime = [Counted::RxAirtime, Counted::TxAirtime].map(|which| row.counter(which));
+    writer.pair(
+        "bytes",
+        [station.counter(Counted::RxBytes), station.counter(Counted::TxBytes)],
+        Writer::total,
+    );
+    let airtime = [Counted::RxAirtime, Counted::TxAirtime].map(|which| station.counter(which));
     writer.pair("airtime", airtime, Writer::total);
-    writer.pair("packets", [derive::rx_packets(row), derive::tx_packets(row)], Writer::count);
+    writer.pair(
+        "packets",
+        [station.counter(Counted::RxPackets), station.counter(Counted::TxPackets)],
+        Writer::count,
+    );
     // bit/s, as hostapd has it: its driver's 100 kbit/s times a hundred thousand would not fit, so it is kbit/s.
-    let rates = [derive::uplink_rate_kbps(row), derive::downlink_rate_kbps(row)];
-    writer.pair("rate", rates.map(|rate| rate.map(u64::from)), Writer::count);
-    writer.known("signal", derive::signal_dbm(row), Writer::level);
+    let rates = [kbps(station.rx_rate), kbps(station.tx_rate)];
+    writer.pair("rate", rates, Writer::count);
+    writer.known("signal", station.gauge(Gauge::Signal), Writer::level);
 }
 
 /// iwinfo: `{"results":[{…}, …]}`.
 pub(super) fn assoc_list(point: &Point, table: &Table, out: &mut Vec<u8>) {
-    let mut writer = Writer::new(out);
-    let list = writer.list("results");
-    for row in table.rows(point.id) {
-        let station = writer.table("");
-        assoc(point, &row, &mut writer);
-        writer.close(station);
-    }
-    writer.close(list);
+    Writer::new(out).list("results", |writer| {
+        for station in table.stations(point.id) {
+            writer.table("", |writer| assoc(point, station, writer));
+        }
+    });
 }
 
 /// iwinfo's values of one station.
-pub(super) fn assoc(point: &Point, row: &Row<'_>, writer: &mut Writer<'_>) {
-    let gauge = |which| row.gauge(which);
-    writer.bytes("mac", &address::upper(row.address()));
-    writer.known("signal", derive::signal_dbm(row), Writer::level);
+pub(super) fn assoc(point: &Point, station: &Station, writer: &mut Writer<'_>) {
+    let gauge = |which| station.gauge(which);
+    writer.bytes("mac", &address::upper(station.address()));
+    writer.known("signal", station.gauge(Gauge::Signal), Writer::level);
     writer.known("signal_avg", gauge(Gauge::SignalAverage), Writer::level);
     writer.known("noise", point.noise_dbm.map(i64::from), Writer::level);
     writer.known("inactive", gauge(Gauge::InactiveMs), Writer::level);
     writer.known("connected_time", gauge(Gauge::ConnectedS), Writer::level);
     writer.known("thr", gauge(Gauge::ExpectedKbps), Writer::level);
-    if let Some(flags) = row.flags() {
+    if let Some(flags) = station.flags {
         writer.flag("authorized", flags.authorised());
         writer.flag("authenticated", flags.authenticated());
         writer.text("preamble", if flags.short_preamble() { "short" } else { "long" });
         writer.flag("wme", flags.wme());
         writer.flag("mfp", flags.mfp());
     }
-    let rx = writer.table("rx");
-    writer.known("drop_misc", derive::rx_errors(row), Writer::total);
-    writer.known("packets", derive::rx_packets(row), Writer::count);
-    writer.known("bytes", derive::rx_bytes(row), Writer::total);
-    rate(row.rx_rate(), writer);
-    writer.close(rx);
-    let tx = writer.table("tx");
-    writer.known("failed", derive::tx_errors(row), Writer::count);
-    writer.known("retries", derive::tx_retransmissions(row), Writer::count);
-    writer.known("packets", derive::tx_packets(row), Writer::count);
-    writer.known("bytes", derive::tx_bytes(row), Writer::total);
-    rate(row.tx_rate(), writer);
-    writer.close(tx);
+    writer.table("rx", |writer| {
+        writer.known("drop_misc", station.counter(Counted::RxDropped), Writer::total);
+        writer.known("packets", station.counter(Counted::RxPackets), Writer::count);
+        writer.known("bytes", station.counter(Counted::RxBytes), Writer::total);
+        rate(station.rx_rate, writer);
+    });
+    writer.table("tx", |writer| {
+        writer.known("failed", station.counter(Counted::TxFailed), Writer::count);
+        writer.known("retries", station.counter(Counted::TxRetries), Writer::count);
+        writer.known("packets", station.counter(Counted::TxPackets), Writer::count);
+        writer.known("bytes", station.counter(Counted::TxBytes), Writer::total);
+        rate(station.tx_rate, writer);
+    });
 }
 
 fn rate(rate: Option<Rate>, writer: &mut Writer<'_>) {
@@ -199,81 +195,21 @@ fn rate(rate: Option<Rate>, writer: &mut Writer<'_>) {
     }
 }
 
-/// usteer: `{"aa:…":{"hostapd.wlan0":{…}}}`, of all access points.
-pub(super) fn steered_clients(points: &Points, table: &Table, out: &mut Vec<u8>) {
-    let mut writer = Writer::new(out);
-    for point in points.present() {
-        for row in table.rows(point.id) {
-            let station = named(&mut writer, row.address());
-            let node = writer.table(&format!("hostapd.{}", point.name));
-            writer.flag("connected", true);
-            writer.known("signal", derive::signal_dbm(&row), Writer::level);
-            writer.known("noise", point.noise_dbm.map(i64::from), Writer::level);
-            writer.known("snr", derive::snr_db(&row, point), Writer::level);
-            writer.close(node);
-            writer.close(station);
-        }
-    }
-}
-
-/// uCentral: `{"associations":[{…}, …]}` as in `ssids` of its state.
-pub(super) fn associations(point: &Point, table: &Table, out: &mut Vec<u8>) {
-    let mut writer = Writer::new(out);
-    let list = writer.list("associations");
-    for row in table.rows(point.id) {
-        let station = writer.table("");
-        association(point, &row, &mut writer);
-        writer.close(station);
-    }
-    writer.close(list);
-}
-
-fn association(point: &Point, row: &Row<'_>, writer: &mut Writer<'_>) {
-    writer.bytes("station", &address::lower(row.address()));
-    writer.bytes("bssid", &address::lower(point.address));
-    writer.known("rssi", derive::signal_dbm(row), Writer::level);
-    writer.known("ack_signal", row.gauge(Gauge::AckSignal), Writer::level);
-    writer.known("connected", row.gauge(Gauge::ConnectedS), Writer::level);
-    writer.known("inactive", row.gauge(Gauge::InactiveMs).map(|ms| ms / 1000), Writer::level);
-    writer.known("rx_bytes", derive::rx_bytes(row), Writer::total);
-    writer.known("rx_packets", derive::rx_packets(row), Writer::count);
-    writer.known("tx_bytes", derive::tx_bytes(row), Writer::total);
-    writer.known("tx_packets", derive::tx_packets(row), Writer::count);
-    writer.known("tx_retries", derive::tx_retransmissions(row), Writer::count);
-    writer.known("tx_failed", derive::tx_errors(row), Writer::count);
-    let directions = [
-        ("rx_rate", row.rx_rate(), row.counter(Counted::RxAirtime)),
-        ("tx_rate", row.tx_rate(), row.counter(Counted::TxAirtime)),
-    ];
-    for (name, rate, airtime) in directions {
-        let Some(rate) = rate else { continue };
-        let table = writer.table(name);
-        writer.known("bitrate", rate.kbps.map(u64::from), Writer::count);
-        writer.count("chwidth", u64::from(rate.width.mhz()));
-        writer.known("mcs", rate.mcs.map(u64::from), Writer::count);
-        writer.known("nss", rate.streams.map(u64::from), Writer::count);
-        writer.flag("sgi", rate.short_guard);
-        writer.close(table);
-        let duration = if name == "rx_rate" { "rx_duration" } else { "tx_duration" };
-        writer.known(duration, airtime, Writer::total);
-    }
-}
-
 /// Whoever came and left, with what was counted of those who left.
 pub(super) fn events(log: &Events, since: u64, points: &Points, out: &mut Vec<u8>) {
     let (missed, events) = log.since(since);
     let mut writer = Writer::new(out);
     writer.count("missed", missed);
     writer.count("next", log.next());
-    let list = writer.list("events");
-    for one in events {
-        let table = writer.table("");
-        let fields = one.fields(points);
-        writer.text("event", fields.event);
-        event(&fields, &mut writer);
-        writer.close(table);
-    }
-    writer.close(list);
+    writer.list("events", |writer| {
+        for one in events {
+            let fields = one.fields(points);
+            writer.table("", |writer| {
+                writer.text("event", fields.event);
+                event(&fields, writer);
+            });
+        }
+    });
 }
 
 /// The contents of one event, but what it is called.

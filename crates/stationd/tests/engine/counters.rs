@@ -42,22 +42,6 @@ fn a_64_bit_driver_is_left_alone_while_no_one_asks() {
 }
 
 #[test]
-fn a_narrow_driver_that_is_polled_anyway_costs_nothing_more() {
-    let world = Shared::with_points(1);
-    world.lock().narrow = true;
-    world.lock().arrive(3, 1);
-    let mut setup = Setup::new(&world);
-    setup.poll(0);
-    let dumps = world.lock().asked.dumps;
-    for _ in 0..10 {
-        setup.now_ns += SECOND / 2 + 1;
-        setup.ask(0).unwrap();
-        setup.engine.tick(setup.now_ns);
-    }
-    assert_eq!(world.lock().asked.dumps, dumps + 10);
-}
-
-#[test]
 fn who_wants_samples_has_them_though_no_one_asks_and_none_on_top_of_questions() {
     let world = Shared::with_points(2);
     world.lock().arrive(3, 1);

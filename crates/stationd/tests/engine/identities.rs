@@ -102,20 +102,8 @@ fn of_an_answer_that_was_cut_the_last_line_is_left_out() {
     setup.control.answer(&first, &text[..4096]);
     setup.hear();
     let table = setup.engine.table();
-    let row = table.row(table.find(0, address(1)).unwrap()).unwrap();
-    let identity = row.identity().unwrap();
+    let identity = table.find(0, address(1)).unwrap().identity.as_ref().unwrap();
     assert_eq!((identity.aid, identity.key_management), (Some(1), None));
-}
-
-#[test]
-fn who_left_before_its_identity_came_is_forgotten() {
-    let (world, mut setup, first) = asked(1);
-    world.lock().leave(address(1));
-    setup.hear();
-    setup.control.answer(&first, &known(&first.station, 1));
-    setup.hear();
-    assert_eq!(setup.engine.table().len(), 0);
-    assert!(!setup.engine.is_settling());
 }
 
 #[test]

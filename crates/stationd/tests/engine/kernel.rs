@@ -22,7 +22,6 @@ const FAMILY: u16 = 28;
 const GENL_ID_CTRL: u16 = 0x10;
 const NLM_F_MULTI: u16 = 2;
 const NLM_F_DUMP_INTR: u16 = 0x10;
-const NLM_F_DUMP: u16 = 0x300;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 /// This many stations fit the reader's buffer for sure.
@@ -143,11 +142,9 @@ fn answer(world: &Shared, request: &[u8]) -> Vec<Reply> {
     let world = &mut *world.lock();
     let find = |kind| generic_attributes(&request[16..]).find(kind);
     let interface = find(3).and_then(|attribute| attribute.as_u32());
-    let is_dump = u16::from_ne_bytes([request[6], request[7]]) & NLM_F_DUMP == NLM_F_DUMP;
     let said = match (request[16], interface) {
         (5, _) => lists(world),
-        (17, Some(interface)) if is_dump => dumps(world, interface, number),
-        (17, Some(interface)) => gets(world, interface, find(6).unwrap().payload),
+        (17, Some(interface)) => dumps(world, interface),
         (50, Some(interface)) => surveys(world, interface),
         other => panic!("a request that nobody plays: {other:?}"),
     };
@@ -209,7 +206,7 @@ fn list(world: &World, interface: u32) -> Vec<Datagram> {
     messages.chunks(AT_ONCE).map(|chunk| says(chunk.to_vec())).collect()
 }
 
-fn dumps(world: &mut World, interface: u32, _: u32) -> Vec<Datagram> {
+fn dumps(world: &mut World, interface: u32) -> Vec<Datagram> {
     world.asked.dumps += 1;
     let fault = world.faults.pop_front();
     if let Some(Fault::Refused(errno)) = fault {
@@ -238,18 +235,6 @@ fn dumps(world: &mut World, interface: u32, _: u32) -> Vec<Datagram> {
     };
     said.push(end);
     said
-}
-
-/// Like mac80211, an access point knows the stations of its parts.
-fn gets(world: &mut World, interface: u32, address: &[u8]) -> Vec<Datagram> {
-    world.asked.gets += 1;
-    if !is_there(world, interface) {
-        return refuses(Errno::NODEV);
-    }
-    match world.stations.iter().find(|station| station.address == *address) {
-        Some(station) => vec![says(vec![message(station, world)]), says(vec![refused(0)])],
-        None => refuses(Errno::NOENT),
-    }
 }
 
 fn surveys(world: &mut World, interface: u32) -> Vec<Datagram> {

@@ -20,8 +20,6 @@ mod interfaces;
 #[cfg(test)]
 mod kernel;
 #[cfg(test)]
-mod links;
-#[cfg(test)]
 mod losses;
 #[cfg(test)]
 mod parts;

@@ -90,19 +90,20 @@ impl Setup {
     }
 
     pub(crate) fn stations(&self, point: u16) -> Vec<Address> {
-        let mut found: Vec<_> = self.engine.table().rows(point).map(|row| row.address()).collect();
+        let mut found: Vec<_> =
+            self.engine.table().stations(point).map(|row| row.address()).collect();
         found.sort_unstable();
         found
     }
 
     pub(crate) fn rx_bytes(&self, point: u16, number: u16) -> Option<u64> {
         let table = self.engine.table();
-        table.row(table.find(point, address(number))?)?.counter(Counted::RxBytes)
+        table.find(point, address(number))?.counter(Counted::RxBytes)
     }
 
     pub(crate) fn aid(&self, point: u16, number: u16) -> Option<u16> {
         let table = self.engine.table();
-        table.row(table.find(point, address(number))?)?.identity()?.aid
+        table.find(point, address(number))?.identity.as_ref()?.aid
     }
 
     pub(crate) fn ended(&self, point: u16) -> EndedTotals {

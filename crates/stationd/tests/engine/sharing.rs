@@ -1,9 +1,6 @@
 //! Readings that are shared, and how often the kernel is asked for them.
 
-use stationd::{
-    engine::{RefreshError, Settings},
-    table::PointId,
-};
+use stationd::engine::{RefreshError, Settings};
 
 use crate::{setup::Setup, world::Shared};
 
@@ -29,19 +26,6 @@ fn ten_consumers_within_the_freshness_share_one_dump_and_one_more_is_made_after_
 }
 
 #[test]
-fn ten_access_points_are_read_each_for_itself() {
-    let world = Shared::with_points(10);
-    let mut setup = Setup::new(&world);
-    let dumps = world.lock().asked.dumps;
-    setup.pass(1);
-    for point in 0..10 {
-        (0..10).for_each(|_| setup.ask(point).unwrap());
-    }
-    assert_eq!(world.lock().asked.dumps, dumps + 10);
-    assert_eq!((setup.engine.cost().reads, setup.engine.cost().shared), (100, 90));
-}
-
-#[test]
 fn a_noise_and_a_list_are_asked_for_every_ten_seconds() {
     let world = Shared::with_points(1);
     let mut setup = Setup::new(&world);
@@ -63,16 +47,6 @@ fn a_driver_without_surveys_is_read_without_a_noise() {
         assert!(setup.brief(0)[0]["SignalNoiseRatio"].is_null());
         assert_eq!(setup.brief(0)[0]["SignalStrength"], -40);
     }
-}
-
-#[test]
-fn an_access_point_that_never_was_is_refused_in_words() {
-    let world = Shared::with_points(1);
-    let mut setup = Setup::new(&world);
-    let never: PointId = 9;
-    let error = setup.ask(never).unwrap_err();
-    assert!(matches!(error, RefreshError::NoPoint));
-    assert_eq!(error.to_string(), "no such access point");
 }
 
 #[test]

@@ -56,7 +56,6 @@ pub(crate) enum Fault {
 pub(crate) struct Asked {
     pub(crate) lists: u64,
     pub(crate) dumps: u64,
-    pub(crate) gets: u64,
     pub(crate) surveys: u64,
 }
 

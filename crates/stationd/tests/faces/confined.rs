@@ -1,18 +1,10 @@
-//! stationd with as little as it needs: no privilege, no capability, few system calls.
+//! stationd with the few system calls that it needs.
 
-use std::{
-    fs,
-    os::unix::{
-        fs::{PermissionsExt, chown},
-        net::UnixDatagram,
-    },
-    process::Command,
-    time::Duration,
-};
+use std::{fs, os::unix::net::UnixDatagram, time::Duration};
 
 use serde_json::json;
 
-use crate::program::{Daemon, STATIONS, recording};
+use crate::program::Daemon;
 
 /// `SECCOMP_MODE_FILTER` of the kernel's `include/uapi/linux/seccomp.h`.
 const FILTER: &str = "2";
@@ -56,45 +48,4 @@ fn a_hostapd_that_begins_later_and_again_is_asked_through_the_filter() {
         fs::remove_file(&path).unwrap();
     }
     assert!(daemon.sample("stationd_hostapd_requests_total") >= 2.0);
-}
-
-/// Any user but root, and no member of anything.
-const NOBODY: u32 = 65534;
-
-#[test]
-fn it_serves_as_a_user_without_any_capability() {
-    if !rustix::process::geteuid().is_root() {
-        skip::skip!("only root can become somebody else");
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let run = folder.path().join("run");
-    fs::create_dir(&run).unwrap();
-    chown(&run, Some(NOBODY), Some(NOBODY)).unwrap();
-    // A copy that this user may reach, and the recording with it: this folder may be no one's but ours.
-    let program = folder.path().join("stationd");
-    fs::copy(env!("CARGO_BIN_EXE_stationd"), &program).unwrap();
-    let copy = folder.path().join("recording");
-    fs::copy(recording(), &copy).unwrap();
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs"]);
-    command.args(["--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all"]).arg(program);
-    let settings = [
-        format!("socket={}", run.join("rpc").display()),
-        format!("metrics=unix:{}", run.join("http").display()),
-    ];
-    command.arg("--replay").arg(copy);
-    let mut daemon = Daemon::start_by(command, &settings.each_ref().map(String::as_str));
-    for set in ["CapPrm", "CapEff", "CapBnd", "CapAmb", "CapInh"] {
-        assert_eq!(daemon.status(set), "0000000000000000", "{set}");
-    }
-    assert!(daemon.status("Uid").starts_with("65534\t65534"));
-    assert_eq!((daemon.status("Groups").as_str(), daemon.status("Seccomp").as_str()), ("", FILTER));
-    let points = daemon.client().result("getAccessPoints", json!({}));
-    let stations = points.as_array().unwrap().iter().map(|one| one["stations"].as_u64().unwrap());
-    assert_eq!(stations.sum::<u64>(), STATIONS as u64);
-    assert_eq!(daemon.sample("stationd_access_point_stations{device=\"wlan0\"}"), 13.0);
-    assert!(daemon.end().success());
-    assert_eq!(fs::read_dir(run).unwrap().count(), 0, "its sockets are gone");
 }

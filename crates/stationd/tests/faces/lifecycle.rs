@@ -1,7 +1,6 @@
 //! How stationd begins and ends, and what it says when it cannot.
 
 use std::{
-    fs,
     os::unix::net::UnixListener,
     process::{Command, Output},
 };
@@ -20,15 +19,6 @@ fn on_socket(path: &str) -> (i32, String) {
 }
 
 #[test]
-fn a_signal_ends_it_and_its_sockets_go() {
-    let mut daemon = Daemon::start(&[]);
-    let (rpc, http) = (daemon.rpc_path(), daemon.http_path());
-    assert!(rpc.exists() && http.exists());
-    assert!(daemon.end().success());
-    assert!(!rpc.exists() && !http.exists());
-}
-
-#[test]
 fn a_socket_in_use_is_refused_and_goes_on() {
     let daemon = Daemon::start(&[]);
     let path = daemon.rpc_path().display().to_string();
@@ -38,34 +28,7 @@ fn a_socket_in_use_is_refused_and_goes_on() {
 }
 
 #[test]
-fn what_is_no_socket_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("file");
-    fs::write(&path, "").unwrap();
-    let path = path.display().to_string();
-    let words =
-        format!("stationd: {path} is there and is no socket: remove it, or give another path\n");
-    assert_eq!(on_socket(&path), (4, words));
-}
-
-#[test]
-fn a_dead_socket_is_replaced() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("dead");
-    drop(UnixListener::bind(&path).unwrap());
-    let daemon = Daemon::start(&[&format!("socket={}", path.display())]);
-    daemon.client().result("getAccessPoints", serde_json::json!({}));
-}
-
-#[test]
 fn wrong_words_end_with_a_line_that_says_what_is_right() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("conf");
-    fs::write(&path, "max-age = 1s\nconsumer = 4\n").unwrap();
-    let path = path.display().to_string();
-    let words =
-        format!("stationd: {path}:2: unknown key \"consumer\": did you mean \"consumers\"?\n");
-    assert_eq!(ended(&stationd(&["--config", &path])), (2, words));
     let (code, words) = ended(&stationd(&["--set", "metrics=0.0.0.0:80"]));
     assert_eq!(code, 2);
     assert!(words.contains("can be reached from outside"), "{words}");
@@ -132,4 +95,43 @@ fn unread(program: &str, words: &[&str]) -> Output {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     Command::new(program).args(words).stdout(writer).output().unwrap()
+}
+
+/// Looks with these settings, without hostapd and with a recording for a kernel.
+fn check(settings: &[&str]) -> Output {
+    let recording = recording();
+    let mut words = vec!["--check", "--replay", &recording, "--set", "hostapd=off"];
+    words.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    stationd(&words)
+}
+
+fn code(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+/// What it says about something.
+fn line<'a>(output: &'a Output, about: &str) -> &'a str {
+    let text = std::str::from_utf8(&output.stdout).unwrap();
+    let found = text.lines().find(|line| line.split_whitespace().nth(1) == Some(about));
+    found.unwrap_or_else(|| panic!("nothing about {about} in {output:?}"))
+}
+
+#[test]
+fn what_is_missing_ends_with_its_code_and_a_wrong_setting_with_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let _other = UnixListener::bind(&path).unwrap();
+    // Nobody answers there, and it says so after 2 s.
+    let socket = format!("socket={}", path.display());
+    let output = check(&[&socket, "metrics=off", "ubus=/none/ubus.sock"]);
+    assert_eq!(code(&output), Some(4), "{output:?}");
+    assert!(line(&output, "socket").starts_with("MISSING "), "{output:?}");
+    assert!(line(&output, "metrics").starts_with("off "));
+    assert!(line(&output, "ubus").starts_with("absent "), "a broker may come: {output:?}");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(said, "stationd: things that are missing: 1; each line says what to do\n");
+    let output = check(&["pull=bluk", "seccomp=no"]);
+    assert_eq!((code(&output), output.stdout.split(|byte| *byte == b'\n').count()), (Some(2), 3));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(said, "stationd: settings that are wrong: 2; the machine was not looked at\n");
 }

@@ -4,11 +4,7 @@
 //! (`cfg(test)` tells clippy that all of this is tests, functions that tests share included.)
 
 #[cfg(test)]
-mod check;
-#[cfg(test)]
 mod confined;
-#[cfg(test)]
-mod corpus;
 #[cfg(test)]
 mod failures;
 #[cfg(test)]

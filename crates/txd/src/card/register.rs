@@ -1,7 +1,6 @@
 //! The registers of a Prism2 card (HFA384x), as its host sees them, and what their bits mean.
 //!
 //! Names and numbers are those that the drivers of the time use (Host AP's `hostap_wlan.h`, `hostap_common.h`).
-//! Nothing here does anything.
 
 /// A 16-bit register, by its place in the card's window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -9,37 +8,27 @@
 pub enum Register {
     /// Commands are written here; reads tell whether one is running ([`BUSY`]).
     Command = 0x00,
-    /// First parameter of the next command.
+    /// The parameter of the next command.
     Param0 = 0x02,
-    /// Second parameter.
-    Param1 = 0x04,
-    /// Third parameter.
-    Param2 = 0x06,
     /// The last command's code, and its [`result`].
     Status = 0x08,
-    /// First word of the last command's answer.
-    Resp0 = 0x0a,
-    /// The buffer or record that the access path is set to.
+    /// The buffer that the access path is set to.
     Select0 = 0x18,
-    /// The byte in it; reads tell whether the path is ready ([`BUSY`]) or wrong ([`OFFSET_ERROR`]).
+    /// The byte in it; reads tell whether the path is wrong ([`OFFSET_ERROR`]).
     Offset0 = 0x1c,
-    /// The buffer that was allocated, or came back from the air.
+    /// The buffer that was allocated, or whose frame has left.
     AllocFid = 0x22,
-    /// The buffer whose frame was sent.
-    TxComplFid = 0x24,
     /// What has happened and is not acknowledged.
     EvStat = 0x30,
     /// What of it raises the interrupt.
     IntEn = 0x32,
     /// Acknowledges what is written.
     EvAck = 0x34,
-    /// The next word of what the access path is set to.
-    Data0 = 0x36,
 }
 
-/// Bit of [`Register::Command`] and [`Register::Offset0`]: not done yet.
+/// Bit of [`Register::Command`]: not done yet.
 pub const BUSY: u16 = 0x8000;
-/// Bit of [`Register::Offset0`]: there is no such buffer, record or place in it.
+/// Bit of [`Register::Offset0`]: there is no such buffer or place in it, or it is the card's.
 pub const OFFSET_ERROR: u16 = 0x4000;
 /// What every register of a card reads that is not there any more.
 pub const NO_CARD: u16 = 0xffff;
@@ -48,10 +37,6 @@ pub const NO_CARD: u16 = 0xffff;
 pub const EVENT_ALLOC: u16 = 0x0008;
 /// Event: a command has completed.
 pub const EVENT_COMMAND: u16 = 0x0010;
-/// Event: information that was inquired is there.
-pub const EVENT_INFO: u16 = 0x0080;
-/// Event: a frame was sent whose buffer is not given back.
-pub const EVENT_TX: u16 = 0x0002;
 
 /// Codes of commands, as [`Register::Command`] takes them.
 pub mod command {
@@ -59,19 +44,10 @@ pub mod command {
     pub const INITIALISE: u16 = 0x00;
     /// Lets it send and receive.
     pub const ENABLE: u16 = 0x01;
-    pub const DISABLE: u16 = 0x02;
     /// Gives the host a transmit buffer of `Param0` bytes.
     pub const ALLOCATE: u16 = 0x0a;
-    /// Sends the frame in buffer `Param0`.
+    /// Sends the frame in buffer `Param0`, which then comes back by itself.
     pub const TRANSMIT: u16 = 0x0b;
-    /// Asks for information `Param0`.
-    pub const INQUIRE: u16 = 0x11;
-    /// Reads the record `Param0` into the access path.
-    pub const ACCESS: u16 = 0x21;
-    /// With [`TRANSMIT`]: the buffer comes back by itself once the frame has left.
-    pub const RECLAIM: u16 = 0x0100;
-    /// With [`ACCESS`]: writes the record.
-    pub const WRITE: u16 = 0x0100;
     /// The bits that hold the code.
     pub const CODE: u16 = 0x003f;
 }

@@ -1,4 +1,4 @@
-//! What a path has counted by a moment, as anyone who started it asks for it.
+//! What a path has counted by a moment, as anyone who started it asks for it, and in the parts of a window.
 //!
 //! The path's own thread writes a mark down between two steps, so that everything in it belongs to one moment; anyone who
 //! asks ends its sleeps until it has, within a bound.
@@ -20,6 +20,8 @@ use crate::driver::census::Counters;
 const ANSWERS: Duration = Duration::from_secs(15);
 /// Its sleep is ended again after this, where it had just not begun to sleep.
 const AGAIN: Duration = Duration::from_millis(2);
+/// More periods are not kept: a window has about ten.
+const MOST_PERIODS: usize = 1000;
 
 /// What a path has counted by a moment.
 #[derive(Clone, Debug, Default)]
@@ -38,8 +40,6 @@ pub struct Mark {
     pub sent: u64,
     /// Frames that the second interface did not take.
     pub undelivered: u64,
-    /// Frames that were lost on the air.
-    pub lost: u64,
     /// Frames that are somewhere between the two interfaces.
     pub queued: u64,
     /// Whether the card is up.
@@ -137,4 +137,69 @@ impl Marks {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a path has counted when a part begins.
+#[derive(Clone, Copy, Debug)]
+struct Opened {
+    at_ns: u64,
+    cpu_ns: u64,
+    air_ns: u64,
+    sent: u64,
+    interrupts: u64,
+}
+
+impl Opened {
+    fn of(mark: &Mark) -> Self {
+        let Mark { at_ns, cpu_ns, air_ns, sent, .. } = *mark;
+        Self { at_ns, cpu_ns, air_ns, sent, interrupts: mark.counters.interrupts }
+    }
+
+    fn until(&self, end: &Self) -> Period {
+        let air_ns = end.air_ns.saturating_sub(self.air_ns);
+        Period {
+            window_ns: end.at_ns - self.at_ns,
+            sent: end.sent - self.sent,
+            driver_ns: (end.cpu_ns - self.cpu_ns).saturating_sub(air_ns),
+            air_ns,
+            interrupts: end.interrupts - self.interrupts,
+        }
+    }
+}
+
+/// Parts of a window that are over, and the one that runs. No one wakes the path's thread for that: where a part would
+/// end while it sleeps, nothing is spent until it wakes, and the part ends then.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Periods {
+    every_ns: u64,
+    ends_ns: u64,
+    opened: Option<Opened>,
+    closed: Vec<Period>,
+}
+
+impl Periods {
+    /// A window opens with a mark, and has a part every so many ns; 0: none.
+    pub(super) fn open(&mut self, mark: &Mark, every_ns: u64) {
+        let opened = (every_ns > 0).then(|| Opened::of(mark));
+        *self = Self { every_ns, ends_ns: mark.at_ns + every_ns, opened, closed: Vec::new() };
+    }
+
+    /// Whether the part that runs is over.
+    pub(super) fn is_due(&self, now_ns: u64) -> bool {
+        self.opened.is_some() && now_ns >= self.ends_ns && self.closed.len() < MOST_PERIODS
+    }
+
+    /// The part that runs is over.
+    pub(super) fn close(&mut self, mark: &Mark) {
+        let end = Opened::of(mark);
+        self.closed.extend(self.opened.replace(end).map(|begun| begun.until(&end)));
+        // One that was slept through is a part of the one before.
+        let passed = mark.at_ns.saturating_sub(self.ends_ns) / self.every_ns.max(1);
+        self.ends_ns += (passed + 1) * self.every_ns;
+    }
+
+    /// Those that are over.
+    pub(super) fn closed(&self) -> &[Period] {
+        &self.closed
+    }
 }

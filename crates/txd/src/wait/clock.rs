@@ -52,11 +52,7 @@ impl Clock {
         Self { signal: Some(signal) }
     }
 
-    /// Lets the calling thread's sleeps end as exactly as the kernel can.
-    ///
-    /// # Errors
-    ///
-    /// The system's, on a kernel without the call; sleeps then end up to 50 µs late.
+    /// Lets the calling thread's sleeps end as exactly as the kernel can: without the call up to 50 µs late.
     pub fn precise() -> std::io::Result<()> {
         Ok(set_current_timer_slack(NonZeroU64::new(1))?)
     }

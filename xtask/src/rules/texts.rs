@@ -1,0 +1,167 @@
+//! What may not stand in the code of libraries: texts from outside in paths, and names of studies.
+
+use super::{fault, is_of, line_at, lines};
+use crate::workspace::Source;
+
+/// Where texts from outside arrive: no part of a path is one, because what a device, a run folder or a study file says
+/// is opened below a `linux::folder::Folder`, which nothing leaves.
+const HOST: [&str; 4] = ["analysis", "headroom", "lab", "report"];
+
+/// A call of `join` there takes a literal or a constant of ours. These arguments are ours all the same: the file, the
+/// argument, and where it comes from.
+const OURS: [(&str, &str, &str); 15] = [
+    ("crates/lab/src/host.rs", "program", "the names of programs that headroom drives"),
+    ("crates/lab/src/program.rs", "name", "the names of our programs"),
+    ("crates/lab/src/device_file.rs", "path", "what the user's device file names"),
+    (
+        "crates/lab/src/device_file.rs",
+        "format!(\"{text}.toml\")",
+        "the user's own word, without a separator",
+    ),
+    ("crates/lab/src/clients/images.rs", "image.file", "what the user's study file names"),
+    (
+        "crates/lab/src/image/mod.rs",
+        "name",
+        "the names of our programs, and of an image's two files",
+    ),
+    ("crates/lab/src/cache_model.rs", "name", "the names of the plugin's sources"),
+    ("crates/lab/src/cache.rs", "kind", "a literal of ours, by its type"),
+    ("crates/lab/src/cache.rs", "name", "a literal of ours, by its type"),
+    ("crates/headroom/src/explain.rs", "name", "a trial's name, for a message"),
+    ("crates/headroom/src/options.rs", "folder", "the build's own folders"),
+    ("crates/headroom/src/commands/index.rs", "entry.name", "a name that the folder itself gave"),
+    (
+        "crates/headroom/src/commands/manual.rs",
+        "format!(\"{name}.1\")",
+        "the names of our own verbs",
+    ),
+    ("crates/headroom/src/commands/check.rs", "file", "what the user's study file names"),
+    ("crates/headroom/src/commands/kinds.rs", "file", "the same"),
+];
+
+/// Crates that know no study: only names with a dash are looked for, because `found` and `task` are words as well.
+const LIBRARIES: [&str; 5] = ["analysis", "headroom", "lab", "model", "report"];
+
+/// Names in the studies that are words of study files too.
+const MODES: [&str; 1] = ["real-time"];
+
+/// Calls of `join` with what may come from outside.
+pub(super) fn paths(source: &Source) -> Vec<String> {
+    if !is_of(&HOST, &source.path) {
+        return Vec::new();
+    }
+    let calls = lines(&source.text).flat_map(|(start, line)| {
+        line.match_indices(".join(").map(move |(at, call)| start + at + call.len())
+    });
+    let foreign = calls.filter(|at| !is_ours(&source.path, argument(&source.text[*at..])));
+    foreign
+        .map(|at| {
+            let what = format!("`join({})` may take a text from outside", argument(&source.text[at..]));
+            let remedy =
+                "open it below a `linux::folder::Folder`, or say in xtask/src/rules/texts.rs whose it is";
+            fault(&source.path, line_at(&source.text, at), what, remedy)
+        })
+        .collect()
+}
+
+/// What stands between the brackets.
+fn argument(rest: &str) -> &str {
+    let mut depth = 0;
+    let end = rest.find(|letter| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        depth < 0
+    });
+    rest[..end.unwrap_or(rest.len())].trim()
+}
+
+/// A literal, a constant, nothing (a thread is joined), or one of [`OURS`].
+fn is_ours(path: &str, argument: &str) -> bool {
+    let plain = argument.trim_start_matches('&');
+    let name = plain.rsplit("::").next().unwrap_or_default();
+    let is_constant = !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    plain.is_empty()
+        || plain.starts_with(['"', '\''])
+        || is_constant
+        || OURS.iter().any(|(file, ours, _)| (*file, *ours) == (path, plain))
+}
+
+/// Names of the studies that ship, and of what they compare: values of `name = "…"` in `studies/*.toml`.
+pub(super) fn study_names(studies: &[Source]) -> Vec<String> {
+    let mut names = Vec::new();
+    for study in studies {
+        names.extend(study.path.rsplit('/').next().and_then(|name| name.strip_suffix(".toml")));
+        let values = study.text.lines().filter_map(|line| line.trim().strip_prefix("name = \""));
+        names.extend(values.filter_map(|value| value.split('"').next()));
+    }
+    names.retain(|name| name.contains('-') && !MODES.contains(name));
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// Each such name in a file of a library.
+pub(super) fn studies(source: &Source, names: &[String]) -> Vec<String> {
+    if !is_of(&LIBRARIES, &source.path) {
+        return Vec::new();
+    }
+    let named = |(at, line)| {
+        let in_line = names.iter().filter(move |name| str::contains(line, &format!("\"{name}\"")));
+        in_line.map(move |name| (at, name))
+    };
+    lines(&source.text)
+        .filter(|(_, line)| line.contains('"'))
+        .flat_map(named)
+        .map(|(at, name)| {
+            let what = format!("`{name}` is a name of a shipped study");
+            let remedy = "let the study's file say what it asks";
+            fault(&source.path, line_at(&source.text, at), what, remedy)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(path: &str, text: &str) -> Source {
+        Source { path: path.to_owned(), text: text.to_owned() }
+    }
+
+    #[test]
+    fn a_text_in_a_path_is_found_and_a_literal_is_none() {
+        let lab = "crates/lab/src/objects.rs";
+        for (path, code, faults) in [
+            (lab, "folder.join(sha256)", 1),
+            (lab, "folder.join(format!(\"{id}.log\"))", 1),
+            (lab, "folder.join(\"run.json\"); names.join(\", \"); thread.join()", 0),
+            (lab, "folder.join(run_folder::OBJECTS)", 0),
+            ("crates/agent/src/put.rs", "folder.join(name)", 0),
+            (lab, "x }\n#[cfg(test)]\nmod tests { fn g() { place.join(name); }", 0),
+            (lab, "x\n// folder.join(name)", 0),
+        ] {
+            let found = paths(&source(path, &format!("//! Text.\nfn f() {{ {code} }}\n")));
+            assert_eq!(found.len(), faults, "{code}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_variants_name_in_a_library_is_a_fault_and_one_in_a_test_is_none() {
+        let study = "[[variant]]\nname = \"guard-100\"\n[[variant]]\nname = \"found\"\n";
+        let names = study_names(&[source("studies/app-contention.toml", study)]);
+        assert_eq!(names, ["app-contention", "guard-100"]);
+        let text = "// \"guard-100\"\nf(\"found\", \"guard-100 and more\");\nf(\"guard-100\");\n\
+                    #[cfg(test)]\nmod tests { f(\"guard-100\") }\n";
+        let found = |path: &str| studies(&source(path, text), &names);
+        assert!(
+            found("crates/analysis/src/judge.rs")[0]
+                .starts_with("crates/analysis/src/judge.rs:3: ")
+        );
+        assert_eq!(found("crates/analysis/src/judge.rs").len(), 1);
+        assert!(found("crates/analysis/src/fixture/stations.rs").is_empty());
+        assert!(found("crates/guard/src/policy.rs").is_empty());
+    }
+}
