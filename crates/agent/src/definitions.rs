@@ -4,13 +4,7 @@
 //! is made there is a process that waits for the agent's end, however that comes, and removes them all. Where that
 //! was killed as well, the next agent that counts removes them.
 
-use std::{
-    io::{self, Read, Write},
-    os::unix::net::UnixStream,
-    process::Child,
-    thread::sleep,
-    time::{Duration, Instant},
-};
+use std::io;
 
 use linux::perf::{
     attributes::Attributes,
@@ -18,18 +12,7 @@ use linux::perf::{
     tracing::{End, Group, Place, Probe, Tracing, Use},
 };
 
-use crate::standby;
-
-/// The word that makes the agent one who removes probes, followed by their group.
-pub const WORD: &str = "--remove-probes";
-
-const READY: u8 = b'+';
-
-/// So long the kernel may take to close a killed agent's events.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Between two tries.
-const LOOK: Duration = Duration::from_millis(5);
+use crate::undo::Undo;
 
 /// The probes of a window. Dropping it removes them; their events must be closed by then.
 #[derive(Debug)]
@@ -39,9 +22,7 @@ pub(crate) struct Definitions {
     _using: Use,
     group: Group,
     made: usize,
-    remover: Child,
-    /// Closed before the remover's end is waited for.
-    line: Option<UnixStream>,
+    undo: Undo,
 }
 
 impl Definitions {
@@ -59,10 +40,9 @@ impl Definitions {
             source,
         };
         let group = Group::own().map_err(failed)?;
-        let (remover, line) = standby::start(&[WORD, &group.to_string()]).map_err(failed)?;
-        let made = Self { tracing, _using: using, group, made: 0, remover, line: Some(line) };
-        made.line.as_ref().map_or(Ok(READY), standby::hear).map_err(failed)?;
-        Ok(made)
+        let mut undo = Undo::start(None).map_err(failed)?;
+        undo.note(&format!("probes {group}")).map_err(failed)?;
+        Ok(Self { tracing, _using: using, group, made: 0, undo })
     }
 
     /// Makes a probe: its event, disabled and inherited.
@@ -77,16 +57,7 @@ impl Definitions {
     }
 
     fn close(&mut self) -> io::Result<()> {
-        self.line = None;
-        let until = Instant::now() + 2 * PATIENCE;
-        let status = loop {
-            match self.remover.try_wait()? {
-                Some(status) => break status,
-                None if Instant::now() > until => self.remover.kill()?,
-                None => sleep(LOOK),
-            }
-        };
-        if status.success() {
+        if self.undo.end()? {
             return Ok(());
         }
         self.tracing.remove(self.group)
@@ -97,26 +68,5 @@ impl Drop for Definitions {
     fn drop(&mut self) {
         // The next agent that makes probes removes what could not be removed; it touches nobody until then.
         let _ = self.close();
-    }
-}
-
-/// The whole life of who removes probes.
-///
-/// # Errors
-///
-/// Where its standard input is no socket, or probes stay.
-pub fn run(group: &str) -> io::Result<()> {
-    let group = group.parse()?;
-    let line = linux::standby::stand_by(standby::NAME)?;
-    let tracing = Tracing::open().map_err(io::Error::other)?;
-    (&line).write_all(&[READY])?;
-    // Nothing is ever said: it ends.
-    let _ = (&line).read(&mut [0]);
-    let until = Instant::now() + PATIENCE;
-    loop {
-        match tracing.remove(group) {
-            Err(_) if Instant::now() < until => sleep(LOOK),
-            removed => return removed,
-        }
     }
 }

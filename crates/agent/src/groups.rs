@@ -231,7 +231,7 @@ fn end_all(group: &Path) {
 }
 
 /// Removes a group as soon as those who are leaving it have left.
-fn remove(group: &Path) -> Result<(), Error> {
+pub(crate) fn remove(group: &Path) -> Result<(), Error> {
     let until = Instant::now() + PATIENCE;
     loop {
         match cgroup::remove(group) {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_moved_is_moved_back_on_drop() {
+    fn what_was_moved_is_moved_back_also_on_a_panic() {
         let (_turn, trees) = writable_trees();
         for tree in trees {
             let sleeper = Sleeper::start();
@@ -292,27 +292,13 @@ mod tests {
             assert_eq!(tree.group_of(pid).unwrap(), Some(folder.join("subject")), "{tree:?}");
             assert_eq!(subject, [folder.join("subject")]);
             assert_eq!((groups.meters(&subject).len(), load), (1, Some(folder.join("load"))));
-            drop(groups);
-            assert_eq!(tree.group_of(pid).unwrap(), home, "{tree:?}");
-            assert!(!folder.exists());
-        }
-    }
-
-    #[test]
-    fn what_was_moved_is_moved_back_on_a_panic() {
-        let (_turn, trees) = writable_trees();
-        for tree in trees {
-            let sleeper = Sleeper::start();
-            let pid = sleeper.0.id();
-            let home = tree.group_of(pid).unwrap();
-            let panicked = std::panic::catch_unwind(|| {
-                let mut groups = Groups::of(tree.clone());
-                groups.gather("subject", &[pid]);
-                assert_ne!(tree.group_of(pid).unwrap(), home);
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+                let _dropped_by_the_panic = groups;
                 std::panic::resume_unwind(Box::new("as if it had panicked"));
-            });
+            }));
             assert!(panicked.is_err());
             assert_eq!(tree.group_of(pid).unwrap(), home, "{tree:?}");
+            assert!(!folder.exists());
         }
     }
 

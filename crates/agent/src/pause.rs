@@ -16,7 +16,6 @@
 mod consumer;
 mod decoy;
 mod schedule;
-mod watchdog;
 
 use std::{
     io,
@@ -36,19 +35,15 @@ use model::{
     wire::Refusal,
 };
 
-use crate::{peers, subject};
+use crate::{peers, subject, undo::Undo};
 
-pub(crate) use self::watchdog::Watchdog;
 use self::{
     consumer::{Spared, list_of},
     decoy::Decoy,
     schedule::Schedule,
 };
 
-pub use self::{
-    decoy::{WORD as DECOY, run as sleep_until_asked},
-    watchdog::{WORD as WATCHDOG, run as watch},
-};
+pub use self::decoy::{WORD as DECOY, run as sleep_until_asked};
 
 /// So long somebody may take to be stopped, or to run again.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -84,7 +79,7 @@ pub(crate) struct Pause {
     parents: Vec<(u32, Parent)>,
     // Dropped in this order: the watchdog is the last to go.
     decoy: Option<Decoy>,
-    watchdog: Watchdog,
+    watchdog: Undo,
 }
 
 /// Somebody who may be stopped, and whom the watchdog knows.
@@ -115,7 +110,7 @@ impl Pause {
         let failed = |what: &'static str| {
             move |error: io::Error| refused(format!("cannot start the {what}: {error}"))
         };
-        let watchdog = Watchdog::start(order.longest).map_err(failed("watchdog"))?;
+        let watchdog = Undo::start(Some(order.longest)).map_err(failed("watchdog"))?;
         let decoy = schedule.has(PauseState::Sham).then(|| Decoy::start(mount.as_deref()));
         let decoy = decoy.transpose().map_err(failed("process that is stopped for comparison"))?;
         let helpers = [watchdog.pid()].into_iter().chain(decoy.as_ref().map(Decoy::pid)).collect();
@@ -140,7 +135,7 @@ impl Pause {
     fn guard_decoy(&mut self) -> io::Result<()> {
         let Some(decoy) = &self.decoy else { return Ok(()) };
         if let Some(folder) = decoy.folder() {
-            self.watchdog.sweep(folder)?;
+            self.watchdog.note(&format!("sweep {}", folder.display()))?;
         }
         let (held, pids) = (decoy.held()?, vec![decoy.pid()]);
         let place = self.watchdog.hold(&held)?;
@@ -272,7 +267,7 @@ impl Pause {
     fn try_to_stop(&mut self, whom: Whom) -> Result<(), Refusal> {
         for place in 0..self.side(whom).len() {
             let one = self.side(whom)[place].place;
-            self.watchdog.stops(one).map_err(|error| self.unguarded(&error))?;
+            self.watchdog.note(&format!("stops {one}")).map_err(|error| self.unguarded(&error))?;
             // Also where it fails half-way: to continue somebody who runs does no harm.
             self.side(whom)[place].stopped = true;
             let one = &self.side(whom)[place];
@@ -320,7 +315,9 @@ impl Pause {
                 let one = &mut self.side(whom)[place];
                 if std::mem::take(&mut one.stopped) {
                     let place = one.place;
-                    self.watchdog.runs(place).map_err(|error| self.unguarded(&error))?;
+                    self.watchdog
+                        .note(&format!("runs {place}"))
+                        .map_err(|error| self.unguarded(&error))?;
                 }
             }
         }

@@ -214,22 +214,6 @@ mod tests {
     }
 
     #[test]
-    fn it_may_clean_up_when_it_is_ended() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("clean");
-        let script = format!(
-            "trap 'touch {}; exit 0' TERM; : >&2; while :; do sleep 0.01; done",
-            path.display()
-        );
-        let mut resident = shell(&script, Keep::Errors);
-        // The trap must be set before the signal comes.
-        sleep(Duration::from_millis(300));
-        resident.end();
-        assert_eq!(resident.ended().and_then(|status| status.code()), Some(0));
-        assert!(path.exists());
-    }
-
-    #[test]
     fn what_it_started_ends_with_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pid");
@@ -250,12 +234,5 @@ mod tests {
             })
         });
         assert!(gone);
-    }
-
-    #[test]
-    fn a_program_that_is_not_there_is_the_systems_word() {
-        let words = ["/no/such/daemon".to_owned()];
-        let error = Resident::start(&words, None, Keep::Everything).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

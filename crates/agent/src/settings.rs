@@ -1,35 +1,24 @@
 //! Settings that figures need: set until the stream ends, and then what they were.
 //!
 //! Talks to [`linux::frequency`]. Who kills the agent also kills what would set them back, so before the first one is
-//! changed there is a second process that waits for the agent's end, however that comes ([`crate::standby`]).
+//! changed there is a second process that waits for the agent's end, however that comes ([`crate::undo`]).
 
-use std::{
-    io::{self, BufRead, BufReader, Write},
-    os::unix::net::UnixStream,
-    path::PathBuf,
-    process::Child,
-};
+use std::io;
 
 use linux::frequency::{self, Setting};
 use model::settings::{Set, Settings};
 
-use crate::standby;
-
-/// The word that makes the agent one who sets settings back.
-pub const WORD: &str = "--set-back";
-
-/// It is there; it has taken a line.
-const DONE: u8 = b'+';
+use crate::undo::Undo;
 
 /// What was changed here. Dropping it sets it back.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     changed: Vec<Changed>,
-    standby: Option<Standby>,
+    undo: Option<Undo>,
 }
 
 /// A setting, and what it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Changed {
     setting: Setting,
     was: String,
@@ -61,18 +50,18 @@ impl Held {
 
     /// Tells the second process, which is started first if need be.
     fn note(&mut self, setting: &Setting, was: &str) -> io::Result<()> {
-        let standby = match self.standby.take() {
-            Some(standby) => standby,
-            None => Standby::start()?,
+        let undo = match self.undo.take() {
+            Some(undo) => undo,
+            None => Undo::start(None)?,
         };
-        self.standby.insert(standby).note(setting, was)
+        self.undo.insert(undo).note(&format!("setting {was}\t{}", setting.path.display()))
     }
 
     /// Sets everything back, the last first.
     fn set_back(&mut self) -> Vec<Set> {
         let back = self.changed.drain(..).rev();
         let became = back.map(|Changed { setting, was }| turn(&setting, &was)).collect();
-        self.standby = None;
+        self.undo = None;
         became
     }
 }
@@ -126,69 +115,6 @@ fn turn(setting: &Setting, value: &str) -> Set {
     let why_not =
         why_not.or_else(|| (now != value).then(|| format!("the kernel does not make it {value}")));
     Set { what: setting.what.clone(), was, now, why_not }
-}
-
-/// The second process. Dropping it lets it set back what still is to be, and end.
-#[derive(Debug)]
-struct Standby {
-    child: Child,
-    line: Option<UnixStream>,
-}
-
-impl Standby {
-    fn start() -> io::Result<Self> {
-        let (child, line) = standby::start(&[WORD])?;
-        let standby = Self { child, line: Some(line) };
-        standby.hear()?;
-        Ok(standby)
-    }
-
-    fn note(&self, setting: &Setting, was: &str) -> io::Result<()> {
-        let mut line = self.line.as_ref().ok_or(io::ErrorKind::NotConnected)?;
-        line.write_all(format!("{was}\t{}\n", setting.path.display()).as_bytes())?;
-        self.hear()
-    }
-
-    fn hear(&self) -> io::Result<()> {
-        let line = self.line.as_ref().ok_or(io::ErrorKind::NotConnected)?;
-        match standby::hear(line)? {
-            DONE => Ok(()),
-            _ => Err(io::ErrorKind::InvalidData.into()),
-        }
-    }
-}
-
-impl Drop for Standby {
-    fn drop(&mut self) {
-        self.line = None;
-        let _ = self.child.wait();
-    }
-}
-
-/// The second process's whole life.
-///
-/// # Errors
-///
-/// Where its standard input is no socket: a person has called it.
-pub fn run() -> io::Result<()> {
-    let line = linux::standby::stand_by(standby::NAME)?;
-    let (mut from, mut to) = (BufReader::new(&line), &line);
-    let mut noted: Vec<Changed> = Vec::new();
-    let mut text = String::new();
-    while to.write_all(&[DONE]).is_ok() {
-        text.clear();
-        // Half a line is of an agent that was killed as it wrote; it changed nothing yet.
-        if from.read_line(&mut text).unwrap_or(0) == 0 || !text.ends_with('\n') {
-            break;
-        }
-        let Some((was, path)) = text.trim_end_matches('\n').split_once('\t') else { break };
-        let setting = Setting { what: String::new(), path: PathBuf::from(path) };
-        noted.push(Changed { setting, was: was.to_owned() });
-    }
-    for Changed { setting, was } in noted.iter().rev() {
-        turn(setting, was);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -159,58 +159,28 @@ fn lab_code(error: &lab::Error) -> u8 {
     use lab::Error as E;
     match error {
         E::Study(_)
-        | E::Count { .. }
-        | E::Image(_)
+        | E::Usage(_)
         | E::NoProgram(_)
-        | E::ProgramName(_)
         | E::SameBuild(_)
-        | E::Firmware { .. }
         | E::FirmwareLacks { .. }
-        | E::PackagesInFirmware(_)
         | E::Exists(_)
         | E::NotARun { .. }
-        | E::OtherKind { .. }
-        | E::StrangeAccounts(_) => USAGE,
-        E::Merge(refusal) => merge_code(refusal),
-        E::Machine(_) | E::Changed { .. } => INVALID,
-        E::File { .. }
+        | E::OtherKind { .. } => USAGE,
+        // An image that does not come up is a limit that it did not keep.
+        E::Failed(_) => FAIL,
+        E::Invalid(_) | E::Machine(_) | E::Changed { .. } => INVALID,
+        E::Environment(_)
+        | E::File { .. }
         | E::DiskFull { .. }
         | E::MissingProgram { .. }
         | E::Program { .. }
-        | E::NoDeviceProgram { .. }
-        | E::OtherProcessor { .. }
-        | E::NoAgent { .. }
         | E::ImageLacks(_)
-        | E::FirmwareGone
         | E::Unreachable { .. }
         | E::Lost { .. }
         | E::Gone { .. }
         | E::Held { .. }
-        | E::NotReleased { .. }
-        | E::NoFolder { .. }
         | E::Busy(_) => ENVIRONMENT,
         E::Interrupted => INTERRUPTED,
-        E::Flash(failure) => flash_code(failure),
-    }
-}
-
-/// What was not measured, or not alike, is invalid; what cannot be one run was named by mistake.
-fn merge_code(refusal: &lab::merge::Refusal) -> u8 {
-    use lab::merge::Refusal as R;
-    match refusal {
-        R::Nothing | R::Whole(_) | R::Foreign { .. } => USAGE,
-        R::Canary { .. } | R::NoCanary { .. } | R::Disagree { .. } | R::Missing { .. } => INVALID,
-    }
-}
-
-/// An image that does not come up is a limit that it did not keep.
-fn flash_code(failure: &lab::flash::Failure) -> u8 {
-    use lab::flash::Failure as F;
-    match failure {
-        F::NoWay { .. } | F::NoAddress { .. } => USAGE,
-        F::Refused { .. } | F::NotBack { .. } | F::NoAnswer { .. } => ENVIRONMENT,
-        F::OtherContent { .. } => FAIL,
-        F::After { failure, .. } => flash_code(failure),
     }
 }
 

@@ -63,8 +63,7 @@ impl Brought {
     ///
     /// # Errors
     ///
-    /// [`Error::File`] of one that cannot be read, [`Error::NoDeviceProgram`], [`Error::OtherProcessor`],
-    /// [`Error::ProgramName`].
+    /// [`Error::File`] of one that cannot be read, [`Error::Environment`], [`Error::Usage`].
     pub fn read(
         paths: &[PathBuf],
         processor: Option<Processor>,
@@ -79,7 +78,7 @@ impl Brought {
             let runs = |processor| program::may_run_on(processor, path);
             match processor {
                 Some(processor) if !runs(processor).map_err(Error::file("read", path))? => {
-                    return Err(Error::OtherProcessor { path: path.clone(), processor });
+                    return Err(program::of_other_processor(path, processor));
                 }
                 _ => {}
             }
@@ -145,7 +144,10 @@ impl Brought {
 /// What a program is called on the access point: as its file is here.
 pub fn file_name(path: &Path) -> Result<RelativePath, Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.parse().map_err(|_| Error::ProgramName(path.to_owned()))
+    name.parse().map_err(|_| {
+        let why = "has no name that a program could have: give it one that does not begin with a dot or hyphen";
+        Error::Usage(format!("{} {why}", path.display()))
+    })
 }
 
 /// A program's file, of no more than a device could send.
@@ -222,7 +224,7 @@ mod tests {
         assert!(matches!(read(path("none"), &[]), Err(Error::File { .. })));
         // One of headroom's own is named without a folder.
         assert_eq!(read("broker".into(), &[place.path().to_owned()]).unwrap().own(), sums);
-        assert!(matches!(read("broker".into(), &[]), Err(Error::NoDeviceProgram { .. })));
-        assert!(matches!(file_name(Path::new("/a/.hidden")), Err(Error::ProgramName(_))));
+        assert!(matches!(read("broker".into(), &[]), Err(Error::Environment(_))));
+        assert!(matches!(file_name(Path::new("/a/.hidden")), Err(Error::Usage(_))));
     }
 }

@@ -61,7 +61,7 @@ impl Probes for Found {
 ///
 /// # Errors
 ///
-/// [`Error::Count`] for a function that no variant has; else those of the stream and the disk.
+/// [`Error::Usage`] for a function that no variant has; else those of the stream and the disk.
 pub fn find(
     lab: &Lab,
     device: &mut dyn Device,
@@ -92,7 +92,7 @@ pub fn find(
             });
         } else if !is_somewhere {
             let why = why_not.unwrap_or_else(|| "no variant has the program".to_owned());
-            return Err(Error::Count { function: function.name.clone(), why });
+            return Err(Error::Usage(format!("cannot count calls of `{}`: {why}", function.name)));
         }
     }
     Ok(found)

@@ -48,7 +48,10 @@ impl Hold {
     /// Gives back what is held, if anything is.
     pub fn release(&self) -> Result<(), Error> {
         let Some(Held { device, watchdog }) = self.held().take() else { return Ok(()) };
-        watchdog.release().map_err(|said| Error::NotReleased { what: device, said })
+        watchdog.release().map_err(|said| {
+            let still = "is not released yet, and that is tried for some minutes more";
+            Error::Environment(format!("{device} {still}: {said}"))
+        })
     }
 
     fn held(&self) -> MutexGuard<'_, Option<Held>> {

@@ -30,13 +30,13 @@ const HELD: i32 = 75;
 /// Between two looks at the wish to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// So much of the end of each output is kept, bytes.
-const KEPT: u64 = 64 << 10;
+/// So much of the end of its output is kept, bytes, and of its error output.
+const KEPT: [u64; 2] = [1 << 20, 4 << 10];
 
 /// Runs a program and ends its group when it gets SIGTERM, as the kernel sends it when headroom ends: what the program
-/// started would else outlive it. A second is left to put things right.
-const LEADER: &str =
-    r#"trap 'trap "" TERM; kill -TERM 0; sleep 1; kill -KILL 0' TERM; "$@" & wait "$!""#;
+/// started would else outlive it. A second is left to put things right. What runs behind `&` reads nothing unless it is
+/// told to.
+const LEADER: &str = r#"exec 3<&0; trap 'trap "" TERM; kill -TERM 0; sleep 1; kill -KILL 0' TERM; "$@" <&3 3<&- & wait "$!""#;
 
 /// The leader takes a second from SIGTERM to its end.
 const AFTER_SIGNAL: Duration = Duration::from_secs(3);
@@ -105,6 +105,7 @@ impl<'a> HostCommand<'a> {
 pub(crate) fn in_group(program: impl AsRef<OsStr>) -> Command {
     let mut command = host::bound("TERM");
     command.args(["sh", "-c", LEADER, "sh"]).arg(program).process_group(0);
+    command.stdin(Stdio::null());
     command
 }
 
@@ -133,6 +134,11 @@ impl Ended {
         }
     }
 
+    /// The end of its error output in one line.
+    pub(crate) fn words(&self) -> String {
+        self.said.trim().replace('\n', "; ")
+    }
+
     /// The last line of its error output that says anything.
     pub(crate) fn last_line(&self) -> &str {
         let mut lines = self.said.lines().rev().map(str::trim);
@@ -155,10 +161,10 @@ pub(crate) fn finish(
     let temporary = || tempfile::tempfile().map_err(Error::file("make a file in", env::temp_dir()));
     let (mut output, mut said) = (temporary()?, temporary()?);
     let copy = |file: &File| file.try_clone().map_err(Error::file("write", env::temp_dir()));
-    command.stdin(Stdio::null()).stdout(copy(&output)?).stderr(copy(&said)?);
+    command.stdout(copy(&output)?).stderr(copy(&said)?);
     let mut child = command.spawn().map_err(Error::file("start", "setpriv"))?;
     let status = wait(&mut child, deadline, cancel)?;
-    Ok(Ended { status, output: end_of(&mut output), said: end_of(&mut said) })
+    Ok(Ended { status, output: end_of(&mut output, KEPT[0]), said: end_of(&mut said, KEPT[1]) })
 }
 
 /// `None` where it was ended because its time was over.
@@ -185,12 +191,12 @@ pub(crate) fn end(child: &mut Child) {
 }
 
 /// The end of what a file holds, as text.
-fn end_of(file: &mut File) -> String {
+fn end_of(file: &mut File, most: u64) -> String {
     let mut bytes = Vec::new();
     let length = file.seek(SeekFrom::End(0)).unwrap_or_default();
     // What cannot be read is not said.
-    let _ = file.seek(SeekFrom::Start(length.saturating_sub(KEPT)));
-    let _ = file.take(KEPT).read_to_end(&mut bytes);
+    let _ = file.seek(SeekFrom::Start(length.saturating_sub(most)));
+    let _ = file.take(most).read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

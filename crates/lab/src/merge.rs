@@ -7,7 +7,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     io,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use linux::folder::Folder;
@@ -26,54 +26,6 @@ use crate::{
 
 /// The longest file that a shard brings alongside its trials, bytes: stacks, or what explains them.
 const LONGEST: u64 = 1 << 30;
-
-/// Why these folders are not one run.
-#[derive(Debug, thiserror::Error)]
-pub enum Refusal {
-    /// None was named.
-    #[error("name the folders of a run's shards")]
-    Nothing,
-    /// One holds a whole run.
-    #[error("{} is no shard: it holds a whole run", .0.display())]
-    Whole(PathBuf),
-    /// They are of two runs.
-    #[error("{} is of another run than {}: its {what} is another; shards of one run differ in nothing but their trials", other.display(), one.display())]
-    Foreign {
-        /// The first.
-        one: PathBuf,
-        other: PathBuf,
-        what: &'static str,
-    },
-    /// Their machines do not count alike.
-    #[error("{} and {} disagree about {trial}, which every shard makes: their machines do not count alike, and their figures would not be of one lab", one.display(), other.display())]
-    Canary {
-        /// The first.
-        one: PathBuf,
-        other: PathBuf,
-        trial: String,
-    },
-    /// A shard has no canary.
-    #[error("{} has no valid trial {trial}, which every shard makes; go on with it: `headroom run --resume {}`", shard.display(), shard.display())]
-    NoCanary { shard: PathBuf, trial: String },
-    /// Two have the same trial, with two results.
-    #[error("{} and {} have trial {trial} with different results: one of them is not of this run", one.display(), other.display())]
-    Disagree {
-        /// The first.
-        one: PathBuf,
-        other: PathBuf,
-        trial: String,
-    },
-    #[error("{trials} of {} are missing: {}", count(*of, "trial"), sentence(missing))]
-    Missing { trials: u32, of: u32, missing: Vec<Missing> },
-}
-
-/// A shard of which something is missing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
-    pub shard: Shard,
-    /// Its folder, where it has one.
-    pub folder: Option<PathBuf>,
-}
 
 /// What was made of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,9 +48,9 @@ pub struct Canary {
 ///
 /// # Errors
 ///
-/// [`Refusal`], before anything is written; [`Error`] of a folder.
+/// [`Error::Usage`] and [`Error::Invalid`], before anything is written; those of a folder.
 pub fn merge<K: Dealt>(shards: &[Recorded<K>], path: &Path) -> Result<Merged, Error> {
-    let first = shards.first().ok_or(Refusal::Nothing)?;
+    let first = shards.first().ok_or_else(nothing)?;
     let whole = &part(first)?.whole;
     shards.iter().try_for_each(|other| same_run(first, other))?;
     let canaries = same_canaries(shards, whole)?;
@@ -124,12 +76,18 @@ pub fn merge<K: Dealt>(shards: &[Recorded<K>], path: &Path) -> Result<Merged, Er
     Ok(Merged { folders: shards.len() as u32, trials: trials.len() as u32, canaries: said })
 }
 
-fn part<K: Dealt>(recorded: &Recorded<K>) -> Result<&Part<K::Planned>, Refusal> {
-    recorded.run.part.as_ref().ok_or_else(|| Refusal::Whole(recorded.path.clone()))
+/// That no folder was named.
+pub fn nothing() -> Error {
+    Error::Usage("name the folders of a run's shards".to_owned())
+}
+
+fn part<K: Dealt>(recorded: &Recorded<K>) -> Result<&Part<K::Planned>, Error> {
+    let whole = || format!("{} is no shard: it holds a whole run", recorded.path.display());
+    recorded.run.part.as_ref().ok_or_else(|| Error::Usage(whole()))
 }
 
 /// Whether two shards are of one run: asked the same, planned the same, made of the same.
-fn same_run<K: Dealt>(one: &Recorded<K>, other: &Recorded<K>) -> Result<(), Refusal> {
+fn same_run<K: Dealt>(one: &Recorded<K>, other: &Recorded<K>) -> Result<(), Error> {
     let (ours, theirs) = (part(one)?, part(other)?);
     let (a, b) = (&one.run, &other.run);
     let differences = [
@@ -151,7 +109,11 @@ fn same_run<K: Dealt>(one: &Recorded<K>, other: &Recorded<K>) -> Result<(), Refu
         .chain(others);
     match differences.into_iter().find(|(_, differs)| *differs) {
         Some((what, _)) => {
-            Err(Refusal::Foreign { one: one.path.clone(), other: other.path.clone(), what })
+            let (one, other) = (one.path.display(), other.path.display());
+            Err(Error::Usage(format!(
+                "{other} is of another run than {one}: its {what} is another; shards of one run differ in nothing but \
+                 their trials"
+            )))
         }
         None => Ok(()),
     }
@@ -162,7 +124,7 @@ fn same_run<K: Dealt>(one: &Recorded<K>, other: &Recorded<K>) -> Result<(), Refu
 fn same_canaries<'a, K: Dealt>(
     shards: &'a [Recorded<K>],
     whole: &[K::Planned],
-) -> Result<BTreeMap<String, Found<'a, K>>, Refusal> {
+) -> Result<BTreeMap<String, Found<'a, K>>, Error> {
     let ids: Vec<String> = K::canaries(whole).into_iter().map(Planned::id).collect();
     let mut agreed = BTreeMap::new();
     for trial in &ids {
@@ -170,7 +132,11 @@ fn same_canaries<'a, K: Dealt>(
         for shard in shards {
             let own = shard.trials.iter().find(|own| own.planned.id() == *trial);
             let own = own.filter(|own| own.reading().is_some()).ok_or_else(|| {
-                Refusal::NoCanary { shard: shard.path.clone(), trial: trial.clone() }
+                let shard = shard.path.display();
+                Error::Invalid(format!(
+                    "{shard} has no valid trial {trial}, which every shard makes; go on with it: `headroom run --resume \
+                     {shard}`"
+                ))
             })?;
             all.push((shard, own));
         }
@@ -185,8 +151,11 @@ fn same_canaries<'a, K: Dealt>(
         if let Some((trial, (one, _))) =
             different.first().filter(|_| 2 * different.len() > ids.len())
         {
-            let (one, other) = (one.path.clone(), shard.path.clone());
-            return Err(Refusal::Canary { one, other, trial: (*trial).clone() });
+            let (one, other) = (one.path.display(), shard.path.display());
+            return Err(Error::Invalid(format!(
+                "{one} and {other} disagree about {trial}, which every shard makes: their machines do not count alike, and \
+                 their figures would not be of one lab"
+            )));
         }
     }
     Ok(agreed)
@@ -214,7 +183,7 @@ type Found<'a, K> = (&'a Recorded<K>, &'a TrialOf<K>);
 fn union<'a, K: Dealt>(
     shards: &'a [Recorded<K>],
     canaries: BTreeMap<String, Found<'a, K>>,
-) -> Result<BTreeMap<String, Found<'a, K>>, Refusal> {
+) -> Result<BTreeMap<String, Found<'a, K>>, Error> {
     let is_canary: BTreeSet<String> = canaries.keys().cloned().collect();
     let mut all = canaries;
     for shard in shards {
@@ -226,8 +195,10 @@ fn union<'a, K: Dealt>(
             let before = all.get(&id).and_then(|(one, before)| Some((*one, before.reading()?)));
             match (before, trial.reading()) {
                 (Some((one, before)), Some(reading)) if !K::agree(before, reading) => {
-                    let (one, other) = (one.path.clone(), shard.path.clone());
-                    return Err(Refusal::Disagree { one, other, trial: id });
+                    let (one, other) = (one.path.display(), shard.path.display());
+                    return Err(Error::Invalid(format!(
+                        "{one} and {other} have trial {id} with different results: one of them is not of this run"
+                    )));
                 }
                 (Some(_), _) => {}
                 (None, _) => {
@@ -244,33 +215,28 @@ fn refuse_missing<K: Dealt>(
     shards: &[Recorded<K>],
     Part { shard, whole }: &Part<K::Planned>,
     trials: &BTreeMap<String, Found<'_, K>>,
-) -> Result<(), Refusal> {
+) -> Result<(), Error> {
     let lacking: BTreeSet<String> =
         whole.iter().map(Planned::id).filter(|id| !trials.contains_key(id)).collect();
     if lacking.is_empty() {
         return Ok(());
     }
-    let Some(first) = shards.first() else { return Err(Refusal::Nothing) };
+    let first = shards.first().ok_or_else(nothing)?;
     let parts = shard::parts::<K>(&first.run.study, whole, shard.of());
     let lacks = |part: &Vec<K::Planned>| part.iter().any(|one| lacking.contains(&one.id()));
     let lacking_ones = Shard::all(shard.of()).zip(parts).filter(|(_, part)| lacks(part));
     let missing = lacking_ones.map(|(shard, _)| {
         let own = shards.iter().find(|one| part(one).is_ok_and(|part| part.shard == shard));
-        Missing { shard, folder: own.map(|own| own.path.clone()) }
-    });
-    let (trials, of) = (lacking.len() as u32, whole.len() as u32);
-    Err(Refusal::Missing { trials, of, missing: missing.collect() })
-}
-
-/// `shard 3/8 (run it as the others were, with …), shard 5/8 (go on with it: …)`.
-fn sentence(missing: &[Missing]) -> String {
-    let all = missing.iter().map(|Missing { shard, folder }| match folder {
-        Some(folder) => {
-            format!("shard {shard} (go on with it: `headroom run --resume {}`)", folder.display())
+        match own.map(|own| own.path.display()) {
+            Some(folder) => {
+                format!("shard {shard} (go on with it: `headroom run --resume {folder}`)")
+            }
+            None => format!("shard {shard} (run it as the others were, with `--shard {shard}`)"),
         }
-        None => format!("shard {shard} (run it as the others were, with `--shard {shard}`)"),
     });
-    all.collect::<Vec<_>>().join(", ")
+    let missing = missing.collect::<Vec<_>>().join(", ");
+    let of = count(whole.len() as u32, "trial");
+    Err(Error::Invalid(format!("{} of {of} are missing: {missing}", lacking.len())))
 }
 
 /// What a trial left alongside its reading.

@@ -15,8 +15,7 @@ use crate::Error;
 ///
 /// # Errors
 ///
-/// [`Error::OtherProcessor`] where there are only files for others, [`Error::NoDeviceProgram`] where there are none, and
-/// [`Error::File`] of one that cannot be read.
+/// [`Error::Environment`] where there is none, and [`Error::File`] of one that cannot be read.
 pub(crate) fn find(
     name: &str,
     processor: Processor,
@@ -30,9 +29,35 @@ pub(crate) fn find(
         other.get_or_insert(path);
     }
     Err(match other {
-        Some(path) => Error::OtherProcessor { path, processor },
-        None => Error::NoDeviceProgram { name: name.to_owned(), processor },
+        Some(path) => of_other_processor(&path, processor),
+        None => {
+            let of = if processor.is_own() { String::new() } else { format!(" for {processor}") };
+            Error::Environment(format!(
+                "the device program `{name}`{of} was not found next to headroom; run `make {}`, or name its folder in \
+                 HEADROOM_DEVICE",
+                made_by(processor)
+            ))
+        }
     })
+}
+
+/// That a program is for another processor than it is to run on.
+pub(crate) fn of_other_processor(path: &Path, processor: Processor) -> Error {
+    Error::Environment(format!(
+        "{} is a program for another processor than {processor}; run `make {}`, or name a folder of others in \
+         HEADROOM_DEVICE",
+        path.display(),
+        made_by(processor)
+    ))
+}
+
+/// What makes the programs for a processor.
+fn made_by(processor: Processor) -> &'static str {
+    match processor {
+        Processor::X86_64 => "build",
+        Processor::Arm64 => "arm64",
+        Processor::Armv7 => "armv7",
+    }
 }
 
 /// Whether a file is no program of another processor, by its ELF header; what is none may be a script.

@@ -239,9 +239,9 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// [`Error::NoDeviceProgram`], [`Error::MissingProgram`] where there is no ssh, [`Failure::Start`]; of a
+    /// [`Error::MissingProgram`] where there is no ssh, [`Failure::Start`]; of a
     /// device that does not take the agent what [`Device::frame`] says, and [`Error::Unreachable`] or
-    /// [`Error::NoFolder`].
+    /// [`Error::Environment`].
     pub fn reach(lab: &Lab, address: &Address) -> Result<Self, Error> {
         let mut command = host::bound("TERM");
         match address {
@@ -286,11 +286,13 @@ impl Remote {
     /// Sends the agent that the device's processor runs.
     fn carry(&mut self, settings: &Settings) -> Result<(), Error> {
         let machine = self.channel.line("what the device's processor is")?;
-        let no_agent = || Error::NoAgent {
-            address: self.address.to_string(),
-            machine: inert::line(&machine).into_owned(),
-        };
-        let processor = Processor::of_machine(&machine).ok_or_else(no_agent)?;
+        let processor = Processor::of_machine(&machine).ok_or_else(|| {
+            let (address, machine) = (&self.address, inert::line(&machine));
+            let ours = "the agent runs on x86-64, arm64 and armv7";
+            Error::Environment(format!(
+                "cannot measure on {address}: its processor is {machine}, and {ours}"
+            ))
+        })?;
         let agent = agent_for(settings, processor)?;
         let program = fs::read(&agent).map_err(Error::file("read", &agent))?;
         let announced = [format!("{}\n", program.len()).into_bytes(), program].concat();
@@ -308,7 +310,11 @@ impl Remote {
         match status.strip_prefix("exit status: ").and_then(|code| code.parse().ok()) {
             Some(SSH_FAILED) if is_ssh && self.is_heard => Error::Lost { address, said },
             Some(SSH_FAILED) if is_ssh => Error::Unreachable { address, said },
-            Some(NO_FOLDER) if is_ssh && !self.is_heard => Error::NoFolder { address, said },
+            Some(NO_FOLDER) if is_ssh && !self.is_heard => {
+                let what = "make room in one of them, or mount it without noexec";
+                let why = format!("{address} has no folder for headroom's agent: {said}; {what}");
+                Error::Environment(why)
+            }
             _ => Failure::Ended { status, said }.into(),
         }
     }

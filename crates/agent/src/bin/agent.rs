@@ -8,12 +8,12 @@ use std::{
 };
 
 use agent::{
-    burner, calibrate, contention, definitions, dispatch, groups,
+    burner, calibrate, dispatch, groups,
     init::activity,
     pause,
     session::{Session, Stop},
-    settings,
     stream::{Lost, Stream},
+    undo,
 };
 
 const HELP: &str = "\
@@ -37,17 +37,13 @@ fn main() -> ExitCode {
         ["-V" | "--version"] => say(&version()),
         // For the agent itself, and what carried it here, only, so the help does not tell of it.
         [burner::WORD, cpu_ns] => burn(cpu_ns),
-        [pause::WATCHDOG, longest_ns] => {
-            ended(longest_ns.parse().map_err(io::Error::other).and_then(pause::watch))
-        }
-        [contention::tidy::WORD, ref groups @ ..] => ended(contention::tidy::run(groups)),
+        [undo::WORD] => ended(undo::run(None)),
+        [undo::WORD, longest_ns] => ended(undo::run(Some(longest_ns))),
         [calibrate::WORD] => ended(calibrate::run()),
         [calibrate::BORN] => {
             calibrate::call_once();
             ExitCode::SUCCESS
         }
-        [definitions::WORD, group] => ended(definitions::run(group)),
-        [settings::WORD] => ended(settings::run()),
         [groups::GIVE_BACK] => {
             groups::give_back();
             ExitCode::SUCCESS

@@ -226,7 +226,7 @@ impl Drop for CreatedFolders {
 }
 
 /// Ends whoever is in groups, and removes them.
-pub(super) fn take_away(folders: &[PathBuf]) {
+pub(crate) fn take_away(folders: &[PathBuf]) {
     let until = Instant::now() + PATIENCE;
     for folder in folders {
         // One that is frozen could not end.

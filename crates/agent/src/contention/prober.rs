@@ -132,21 +132,17 @@ impl Drop for Prober {
 /// Where a thread runs.
 struct Seat {
     network: Network,
-    near: Vec<u32>,
     real_time: bool,
 }
 
 impl Seat {
     fn of(network: &Network, real_time: bool) -> Result<Self, Refusal> {
         let network = network.again().map_err(refused("cannot hold a network namespace"))?;
-        Ok(Self { network, near: Vec::new(), real_time })
+        Ok(Self { network, real_time })
     }
 
     fn take(&self) -> io::Result<()> {
         self.network.enter()?;
-        if !self.near.is_empty() {
-            sched::pin(0, &self.near)?;
-        }
         match self.real_time {
             true => sched::round_robin(0, PRIORITY, sched::Children::Normal),
             false => sched::normal(0),

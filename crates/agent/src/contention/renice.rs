@@ -12,7 +12,7 @@ use super::{counting, refused};
 
 /// A thread and its nice value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Nice {
+pub(crate) struct Nice {
     tid: u32,
     value: i32,
 }
@@ -23,7 +23,7 @@ impl Nice {
     /// # Errors
     ///
     /// What the kernel says, as that the thread has ended.
-    pub(super) fn set(self) -> io::Result<()> {
+    pub(crate) fn set(self) -> io::Result<()> {
         Ok(setpriority_process(Some(pid(self.tid)?), self.value)?)
     }
 
@@ -32,7 +32,7 @@ impl Nice {
         format!("{}={}", self.tid, self.value)
     }
 
-    pub(super) fn of_word(word: &str) -> Option<Self> {
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
         let (tid, value) = word.split_once('=')?;
         Some(Self { tid: tid.parse().ok()?, value: value.parse().ok()? })
     }

@@ -7,8 +7,6 @@ use std::{
     io::{self, Read},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
 };
 
 use linux::{
@@ -17,14 +15,10 @@ use linux::{
     process::spawn_in,
 };
 
+use crate::groups;
+
 /// The word that makes the agent a decoy.
 pub const WORD: &str = "--sleep-for-pauses";
-
-/// So long a group may take to be empty.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Between two looks at it.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// A process of our own that sleeps. Dropping it ends it, and removes its group.
 #[derive(Debug)]
@@ -80,11 +74,7 @@ impl Drop for Decoy {
         let _ = self.held().and_then(|held| held.resume());
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let Some(folder) = &self.folder else { return };
-        let until = Instant::now() + PATIENCE;
-        while folder.exists() && cgroup::remove(folder).is_err() && Instant::now() < until {
-            sleep(LOOK);
-        }
+        let _ = self.folder.as_deref().map(groups::remove);
     }
 }
 

@@ -17,9 +17,9 @@ use model::{
 
 use super::{Fault, Repaired};
 use crate::{
-    pause::Watchdog,
     session::{End, Polling, Session},
     subject,
+    undo::Undo,
     words::Words,
 };
 
@@ -37,19 +37,19 @@ const LONGEST: Span = Span::from_secs(24 * 3600);
 #[derive(Debug)]
 pub(super) struct Resting {
     held: Vec<Held>,
-    watchdog: Watchdog,
+    watchdog: Undo,
 }
 
 impl Resting {
     fn new() -> io::Result<Self> {
-        Ok(Self { held: Vec::new(), watchdog: Watchdog::start(LONGEST)? })
+        Ok(Self { held: Vec::new(), watchdog: Undo::start(Some(LONGEST))? })
     }
 
     /// Stops a process. Afterwards it is ours to continue, also where this fails.
     fn stop(&mut self, pid: u32) -> io::Result<()> {
         let held = Held::Process(Process::open(pid, None)?);
         let place = self.watchdog.hold(&held)?;
-        self.watchdog.stops(place)?;
+        self.watchdog.note(&format!("stops {place}"))?;
         self.held.push(held);
         self.held.last().map_or(Ok(()), Held::stop)
     }

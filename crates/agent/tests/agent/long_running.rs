@@ -2,12 +2,9 @@
 
 use std::path::PathBuf;
 
-use model::{
-    sample::Rounds,
-    wire::{Frame, Order, Refusal},
-};
+use model::{sample::Rounds, wire::Refusal};
 
-use crate::dialogue::{Agent, Copied, Subject, eventually, folders_of, staying};
+use crate::dialogue::{Agent, Copied, Subject, folders_of, staying};
 
 fn why(agent: &mut Agent) -> String {
     match agent.refused() {
@@ -65,25 +62,4 @@ fn one_that_cannot_start_is_refused() {
     order.load.as_mut().unwrap().work = model::wire::Work::LongRunning(vec![words]);
     let mut agent = Agent::measuring(order);
     assert!(matches!(agent.refused(), Refusal::Load { .. }));
-}
-
-#[test]
-fn it_ends_with_a_broken_stream_and_a_new_order() {
-    let subject = Subject::idle();
-    let sleep = Copied::of("sleep");
-    let script = format!("{} 600; true", sleep.path().display());
-    let order = Order::measure(staying(&subject.name, 1000, &[&script]));
-    let mut agent = Agent::ordered(&order);
-    agent.begun();
-    // The shell has forked, but its child may not be the program yet.
-    eventually(|| (sleep.running() == 1).then_some(()));
-    agent.order(&Order::Introduce { subject: None });
-    while !matches!(agent.frame(), Frame::Hello { .. }) {}
-    assert_eq!(sleep.running(), 0);
-    agent.census();
-    agent.order(&order);
-    agent.begun();
-    agent.orders = None;
-    assert!(agent.ended().success());
-    assert_eq!(sleep.running(), 0);
 }

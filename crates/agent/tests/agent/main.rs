@@ -21,13 +21,15 @@ mod repair;
 mod stacks;
 mod started;
 
-use std::{fs, process::Command};
+use std::process::Command;
 
-use dialogue::{Agent, Subject, eventually, folders_of, loaded, measure, sha256_of};
+use dialogue::{
+    Agent, Copied, Subject, eventually, folders_of, loaded, measure, sha256_of, starting, staying,
+};
 use model::{
-    facts,
+    instrument::{Instrument, Scope, StacksOrder},
     sample::Sample,
-    wire::{Frame, Order, Refusal},
+    wire::{Frame, Measure, Order, Refusal},
 };
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -35,22 +37,7 @@ fn run_ns(sample: &Sample) -> u64 {
     sample.subject.tasks.iter().filter_map(|task| task.run_ns).sum()
 }
 
-/// Waits until the agent has moved the subject; false, with the reason, where it cannot.
-fn moved(agent: &Agent, facts: &facts::Facts) -> bool {
-    if facts.cgroup == facts::Cgroup::Absent || fs::create_dir(probe()).is_err() {
-        skip::skip!("no control group can be made here, so none can be left behind");
-        return false;
-    }
-    fs::remove_dir(probe()).unwrap();
-    eventually(|| (!folders_of(agent.pid()).is_empty()).then_some(()));
-    true
-}
-
-fn probe() -> std::path::PathBuf {
-    let mounts = linux::cgroup::Mounts::find().unwrap();
-    let top = mounts.counting().map(|tree| tree.mount).unwrap_or("/no/tree".into());
-    top.join(format!("headroom-probe.{:?}", std::thread::current().id()).replace(['(', ')'], ""))
-}
+const SIGNALS: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::HUP];
 
 #[test]
 fn it_introduces_itself_without_being_asked() {
@@ -206,55 +193,65 @@ fn a_load_that_cannot_start_is_refused_with_the_systems_words() {
     assert_eq!(subject.groups(), before);
 }
 
-#[test]
-fn a_new_order_ends_the_one_before() {
-    let subject = Subject::idle();
-    let (mut agent, facts, _) = Agent::start();
-    let before = subject.groups();
-    agent.order(&Order::measure(measure(&subject.name, 1000)));
-    agent.begun();
-    let was_moved = moved(&agent, &facts);
-    agent.order(&Order::Introduce { subject: None });
-    let hello = loop {
-        match agent.frame() {
-            Frame::Sample(_) => {}
-            other => break other,
+/// How a measurement ends before its time.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Order,
+    Stream,
+    Signal(Signal),
+}
+
+/// Has the agent end what it does; it is gone, or has introduced itself again.
+fn end(agent: &mut Agent, end: End) {
+    match end {
+        End::Order => {
+            agent.order(&Order::Introduce { subject: None });
+            while !matches!(agent.frame(), Frame::Hello { .. }) {}
+            agent.census();
         }
-    };
-    assert!(matches!(hello, Frame::Hello { .. }));
-    agent.census();
-    assert!(!was_moved || subject.groups() == before);
-}
-
-#[test]
-fn a_stream_that_ends_in_the_window_leaves_nothing_changed() {
-    let subject = Subject::idle();
-    let before = subject.groups();
-    let (mut agent, facts, _) = Agent::start();
-    agent.order(&Order::measure(loaded(&subject.name, 1000, &["sleep", "600"])));
-    agent.begun();
-    if moved(&agent, &facts) {
-        assert_ne!(subject.groups(), before);
+        End::Stream => {
+            agent.orders = None;
+            while agent.frame_or_end().is_some() {}
+            assert!(agent.ended().success());
+        }
+        End::Signal(signal) => {
+            kill_process(Pid::from_child(&agent.child), signal).unwrap();
+            assert_eq!(agent.ended().code(), Some(128 + signal.as_raw()));
+        }
     }
-    agent.orders = None;
-    assert!(agent.ended().success());
-    assert_eq!(subject.groups(), before);
-    assert_eq!(folders_of(agent.pid()), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]
-fn a_signal_in_the_window_leaves_nothing_changed() {
-    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
-        let subject = Subject::idle();
-        let before = subject.groups();
-        let (mut agent, facts, _) = Agent::start();
-        agent.order(&Order::measure(measure(&subject.name, 1000)));
-        agent.hello();
-        agent.census();
-        moved(&agent, &facts);
-        kill_process(Pid::from_child(&agent.child), signal).unwrap();
-        assert_eq!(agent.ended().code(), Some(128 + signal.as_raw()));
-        assert_eq!(subject.groups(), before);
+fn an_order_a_broken_stream_and_a_signal_end_any_measurement_and_leave_nothing_changed() {
+    let (subject, sleep) = (Subject::idle(), Copied::of("sleep"));
+    let (before, path) = (subject.groups(), sleep.path());
+    let command = [path.to_str().unwrap(), "600"];
+    let script = format!("{}; true", command.join(" "));
+    let stacks = StacksOrder { scope: Scope::Subject, frequency: 499, stack_bytes: 16_384 };
+    let recorded =
+        Measure { instrument: Some(Instrument::Stacks(stacks)), ..measure(&subject.name, 1000) };
+    let orders = [
+        (measure(&subject.name, 1000), 0),
+        (loaded(&subject.name, 1000, &command), 1),
+        (staying(&subject.name, 1000, &[&script]), 1),
+        (starting(&sleep.name, 1000, &command), 1),
+        (recorded, 0),
+    ];
+    let ends =
+        [End::Order, End::Stream].into_iter().chain(SIGNALS.map(End::Signal)).collect::<Vec<_>>();
+    for ((order, programs), how) in
+        orders.iter().flat_map(|order| ends.iter().map(move |how| (order, *how)))
+    {
+        let mut agent = match Agent::opened(&Order::measure(order.clone())) {
+            Ok(agent) => agent,
+            Err(why) => {
+                skip::skip!("{why}");
+                continue;
+            }
+        };
+        eventually(|| (sleep.running() == *programs).then_some(()));
+        end(&mut agent, how);
+        assert_eq!((sleep.running(), subject.groups()), (0, before.clone()), "{order:?} {how:?}");
         assert_eq!(folders_of(agent.pid()), Vec::<std::path::PathBuf>::new());
     }
 }

@@ -23,8 +23,9 @@ use model::{
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
+    End,
     dialogue::{Agent, Copied, Subject, eventually, give_back, measure, staying},
-    run_ns,
+    end, run_ns,
 };
 
 use PauseState::{Runs, Sham, Stopped};
@@ -182,25 +183,14 @@ fn an_agent_that_is_killed_in_a_stopped_span_leaves_no_process_stopped() {
 }
 
 #[test]
-fn a_stream_that_ends_in_a_stopped_span_leaves_no_process_stopped() {
+fn the_end_of_the_stream_a_signal_or_another_order_leaves_no_process_stopped() {
     let pair = Pair::start();
-    let mut agent = pair.stopped();
-    agent.orders = None;
-    pair.runs_within_2_s();
-    assert!(agent.ended().success());
-}
-
-#[test]
-fn a_signal_or_another_order_in_a_stopped_span_leaves_no_process_stopped() {
-    let pair = Pair::start();
-    let mut agent = pair.stopped();
-    agent.order(&Order::Introduce { subject: None });
-    pair.runs_within_2_s();
-    no_helpers_of(agent.pid());
-    let mut agent = pair.stopped();
-    kill_process(Pid::from_child(&agent.child), Signal::TERM).unwrap();
-    pair.runs_within_2_s();
-    agent.ended();
+    for how in [End::Order, End::Stream, End::Signal(Signal::TERM)] {
+        let mut agent = pair.stopped();
+        end(&mut agent, how);
+        assert!(has_run(&pair.consumer), "{how:?}");
+        no_helpers_of(agent.pid());
+    }
 }
 
 #[test]
@@ -563,8 +553,7 @@ fn a_person_who_tries_the_helpers_words_stops_and_continues_no_process() {
         Command::new(agent).args(words).stdin(Stdio::null()).output().unwrap()
     };
     // Without a socket on its input the watchdog does not even begin; the decoy ends with its input.
-    assert_eq!(run(&[agent::pause::WATCHDOG, "1000"]).status.code(), Some(1));
-    assert_eq!(run(&[agent::pause::WATCHDOG, "soon"]).status.code(), Some(1));
-    assert_eq!(run(&[agent::pause::WATCHDOG]).status.code(), Some(2));
+    assert_eq!(run(&[agent::undo::WORD, "1000"]).status.code(), Some(1));
+    assert_eq!(run(&[agent::undo::WORD]).status.code(), Some(1));
     assert_eq!(run(&[agent::pause::DECOY]).status.code(), Some(0));
 }

@@ -8,7 +8,11 @@ use model::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::dialogue::{Agent, Copied, Subject, eventually, give_back, measure};
+use crate::{
+    End,
+    dialogue::{Agent, Copied, Subject, eventually, give_back, measure},
+    end,
+};
 
 /// The state in `/proc/PID/stat`; names of subjects hold no brackets.
 fn state(subject: &Subject) -> char {
@@ -82,19 +86,13 @@ fn a_broken_stream_and_a_new_order_resume_what_rests() {
         window: model::span::Span::from_secs(100),
         ..wanting(&subject, &manager.name, Must::Rest, None)
     };
-    let mut agent = Agent::measuring(long.clone());
-    corrections(&mut agent);
-    assert_eq!(state(&manager), 'T');
-    agent.order(&Order::Introduce { subject: None });
-    while !matches!(agent.frame(), Frame::Hello { .. }) {}
-    assert_ne!(state(&manager), 'T');
-
-    let mut agent = Agent::measuring(long);
-    corrections(&mut agent);
-    assert_eq!(state(&manager), 'T');
-    agent.orders = None;
-    assert!(agent.ended().success());
-    assert_ne!(state(&manager), 'T');
+    for how in [End::Order, End::Stream] {
+        let mut agent = Agent::measuring(long.clone());
+        corrections(&mut agent);
+        assert_eq!(state(&manager), 'T');
+        end(&mut agent, how);
+        assert_ne!(state(&manager), 'T', "{how:?}");
+    }
 }
 
 #[test]

@@ -3,14 +3,14 @@
 use std::process::Command;
 
 use model::{
-    instrument::{Instrument, Oddity, Recorded, Recorder, Scope, StacksOrder},
+    instrument::{Instrument, Recorded, Recorder, Scope, StacksOrder},
     perf_data::file_start,
     sample::Sample,
     wire::{Frame, Measure, Order, Refusal},
 };
 
 use crate::{
-    dialogue::{Agent, Copied, Subject, eventually, measure, sha256_of, starting},
+    dialogue::{Agent, Copied, Subject, eventually, measure, starting},
     run_ns,
 };
 
@@ -197,22 +197,6 @@ fn children_that_come_and_go_are_recorded_with_their_programs() {
 }
 
 #[test]
-fn a_program_that_was_replaced_is_the_one_that_runs() {
-    let subject = Subject::busy();
-    let path = std::fs::read_link(format!("/proc/{}/exe", subject.pid())).unwrap();
-    std::fs::remove_file(&path).unwrap();
-    std::fs::write(&path, "another").unwrap();
-    let Some(capture) = capture(&with(Scope::Subject, measure(&subject.name, 2)), 3) else {
-        return;
-    };
-    let file =
-        capture.recorded.files.iter().find(|file| file.path.contains(&subject.name)).unwrap();
-    assert_eq!(file.oddity, Some(Oddity::Replaced));
-    let original = agent::programs::resolve("sh").unwrap();
-    assert_eq!(file.sha256, Some(sha256_of(original)));
-}
-
-#[test]
 fn the_whole_machine_is_recorded_with_the_agent_in_it() {
     let subject = Subject::busy();
     let Some(capture) = capture(&with(Scope::Machine, measure(&subject.name, 5)), 6) else {
@@ -262,19 +246,4 @@ fn what_cannot_be_recorded_is_refused_with_what_can() {
     let group = Scope::Group("no/such/group".to_owned());
     let refusal = Agent::ordered(&with(group, measure(&subject.name, 2))).refused();
     assert!(refusal.to_string().contains("no/such/group"), "{refusal}");
-}
-
-#[test]
-fn a_new_order_and_a_broken_stream_end_a_recording() {
-    let subject = Subject::busy();
-    let mut agent = Agent::ordered(&with(Scope::Subject, measure(&subject.name, 1000)));
-    while !matches!(agent.frame(), Frame::Sample(_) | Frame::Refused(_)) {}
-    agent.order(&Order::Introduce { subject: None });
-    while !matches!(agent.frame(), Frame::Hello { .. }) {}
-    agent.census();
-    agent.order(&with(Scope::Subject, measure(&subject.name, 1000)));
-    while !matches!(agent.frame(), Frame::Sample(_) | Frame::Refused(_)) {}
-    agent.orders = None;
-    while agent.frame_or_end().is_some() {}
-    assert!(agent.ended().success());
 }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use model::wire::{Measure, Order, Refusal};
-use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
     dialogue::{
@@ -139,32 +138,6 @@ fn its_death_in_the_window_ends_the_measurement() {
     let refusal = agent.refused();
     assert!(matches!(&refusal, Refusal::SubjectDied { name, .. } if *name == shell.name));
     assert_nothing_left(&agent, &shell);
-}
-
-#[test]
-fn it_ends_with_a_broken_stream_a_new_order_and_a_signal() {
-    let sleep = Copied::of("sleep");
-    let order = starting(&sleep.name, 1000, &[sleep.path().to_str().unwrap(), "600"]);
-    let begun = || {
-        let mut agent = Agent::measuring(order.clone());
-        agent.begun();
-        assert_eq!(sleep.running(), 1);
-        agent
-    };
-    let mut broken = begun();
-    broken.orders = None;
-    assert!(broken.ended().success());
-    assert_nothing_left(&broken, &sleep);
-
-    let mut ordered = begun();
-    ordered.order(&Order::Introduce { subject: None });
-    while !matches!(ordered.frame(), model::wire::Frame::Hello { .. }) {}
-    assert_nothing_left(&ordered, &sleep);
-
-    let mut signalled = begun();
-    kill_process(Pid::from_child(&signalled.child), Signal::TERM).unwrap();
-    assert_eq!(signalled.ended().code(), Some(128 + Signal::TERM.as_raw()));
-    assert_nothing_left(&signalled, &sleep);
 }
 
 #[test]

@@ -216,7 +216,7 @@ pub(crate) fn merge(
     folders: &[PathBuf],
     out: Option<&PathBuf>,
 ) -> Result<(PathBuf, Merged), Failure> {
-    let first = folders.first().ok_or(merge::Refusal::Nothing).map_err(lab::Error::from)?;
+    let first = folders.first().ok_or_else(merge::nothing)?;
     let first = run_folder::read_any(first)?;
     of_each!(first, first: K => {
         let shards: Result<Vec<Recorded<K>>, lab::Error> =

@@ -91,7 +91,7 @@ pub(super) fn again(
 ) -> Result<Ground, Error> {
     if run.study.names_images() {
         let why = "a run whose variants have images of their own cannot be resumed: no path in a run's folder is followed";
-        return Err(Error::Image(why.to_owned()));
+        return Err(Error::Usage(why.to_owned()));
     }
     let mut device = OnDevice::open(lab, named)?;
     same_device(folder, run, &device.identity())?;

@@ -47,7 +47,7 @@ impl Images {
     ///
     /// # Errors
     ///
-    /// [`flash::Failure`] where the device takes no image, [`Error::Image`] where only some variants name one,
+    /// [`Error::Usage`] where the device takes no image or only some variants name one,
     /// [`Error::Program`] of a build, or [`Error::File`] of what should have come of it.
     pub(super) fn build(lab: &Lab, named: &DeviceFile, file: &StudyFile) -> Result<Self, Error> {
         let mut images = Self::default();
@@ -55,11 +55,11 @@ impl Images {
             return Ok(images);
         }
         if named.flash.is_none() {
-            return Err(flash::Failure::NoWay { device: named.name.clone() }.into());
+            return Err(flash::no_way(named));
         }
         for variant in &file.study.variants {
             let why = || format!("variant `{}` names no image, and others do", variant.name);
-            let image = variant.image.as_ref().ok_or_else(|| Error::Image(why()))?;
+            let image = variant.image.as_ref().ok_or_else(|| Error::Usage(why()))?;
             if let Some(text) = &image.build {
                 build(lab, &file.folder, variant.name.as_str(), text)?;
             }
@@ -80,7 +80,7 @@ impl Images {
     ///
     /// # Errors
     ///
-    /// As [`flash::flash`]; [`Error::Image`] where the file is not what it was.
+    /// As [`flash::flash`]; [`Error::Usage`] where the file is not what it was.
     pub(super) fn have(
         &mut self,
         lab: &Lab,
@@ -91,7 +91,7 @@ impl Images {
         let now = cache::sum_of_given(path, &lab.cancel)?;
         if now != *sha256 {
             let why = format!("{} was changed while the run went on", path.display());
-            return Err(Error::Image(why));
+            return Err(Error::Usage(why));
         }
         // Whatever comes of it, it is not known any more what the device runs from.
         self.running = None;

@@ -96,7 +96,7 @@ impl Procedure for ClientTrials<'_> {
         match self.target {
             Target::Vm if file.study.names_images() => {
                 let why = "images of variants are for devices: name one that takes them with --on";
-                Err(Error::Image(why.to_owned()))
+                Err(Error::Usage(why.to_owned()))
             }
             Target::Vm => ground::prepare(self, lab, file),
             Target::Device(named) => device::prepare(self, lab, named, file),

@@ -15,7 +15,7 @@ use linux::file;
 use model::{inert, name::Sha256Hex};
 use serde::Serialize;
 
-use super::{Failure, Target};
+use super::Target;
 use crate::{Error, cache, device_file, host_command::HostCommand};
 
 /// The length of each squashfs is `$SIZES`.
@@ -87,7 +87,7 @@ impl Target<'_> {
     ///
     /// # Errors
     ///
-    /// [`Failure::OtherContent`] of another image's, [`Failure::NoAnswer`], and those of the command or of ssh.
+    /// [`Error::Failed`] of another image's, and those of the command or of ssh.
     pub(super) fn proved(&self, parts: &Parts) -> Result<Vec<Sha256Hex>, Error> {
         let flash = self.device.flash.as_ref();
         let (found, is_whole) = match flash.and_then(|flash| flash.content.as_ref()) {
@@ -99,7 +99,8 @@ impl Target<'_> {
         match other.first() {
             // Of a root every length is tried that the image has.
             Some(found) if is_whole || known.is_empty() => {
-                Err(Failure::OtherContent { device: self.name(), found: found.clone() }.into())
+                let what = format!("it runs from {found} (SHA-256), which is no part of the image");
+                Err(Error::Failed(format!("the image did not come up on {}: {what}", self.device)))
             }
             _ => Ok(known),
         }
@@ -111,8 +112,8 @@ impl Target<'_> {
         let sums = output.lines().map(|line| line.split(' ').next().unwrap_or_default().parse());
         let sums: Option<Vec<_>> = sums.map(Result::ok).collect();
         sums.filter(|sums| !sums.is_empty()).ok_or_else(|| {
-            let why = "`[flash] content` prints no SHA-256 at the beginning of a line".to_owned();
-            Failure::NoAnswer { device: self.name(), why }.into()
+            let why = "`[flash] content` prints no SHA-256 at the beginning of a line";
+            Error::Environment(format!("{} does not say what it runs from: {why}", self.device))
         })
     }
 

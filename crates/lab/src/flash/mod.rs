@@ -6,7 +6,6 @@
 
 mod console;
 mod content;
-mod failure;
 mod shell;
 mod sysupgrade;
 
@@ -20,11 +19,8 @@ use std::{
 use model::{event::Event, name::Sha256Hex};
 use serde::Serialize;
 
+pub use self::content::{MOST_FILES, OverlayFile};
 use self::{console::Console, content::Parts, shell::Shell};
-pub use self::{
-    content::{MOST_FILES, OverlayFile},
-    failure::Failure,
-};
 use crate::{
     Error, Lab,
     device_file::{self, DeviceFile, FlashBy},
@@ -70,23 +66,28 @@ struct Target<'a> {
 ///
 /// # Errors
 ///
-/// [`Failure::NoWay`], and [`Error::File`] of the image.
+/// [`Error::Usage`], and [`Error::File`] of the image.
 pub fn check(device: &DeviceFile, image: &Path) -> Result<(), Error> {
     way(device)?;
     absolute(image).map(drop)
 }
 
 /// How an image gets there.
-fn way(device: &DeviceFile) -> Result<&device_file::Flash, Failure> {
-    device.flash.as_ref().ok_or_else(|| Failure::NoWay { device: device.name.clone() })
+fn way(device: &DeviceFile) -> Result<&device_file::Flash, Error> {
+    device.flash.as_ref().ok_or_else(|| no_way(device))
+}
+
+/// That its device file has no table for it.
+pub(crate) fn no_way(device: &DeviceFile) -> Error {
+    let why = "says nothing of how an image gets there; write a table [flash] into its device file";
+    Error::Usage(format!("{device} {why}"))
 }
 
 /// Flashes a device that is at an address, and waits until it runs from the image.
 ///
 /// # Errors
 ///
-/// [`Error::Flash`], those of reaching the device and of a command of its file. [`Failure::After`] alone comes after
-/// something was changed for good.
+/// [`Error::Failed`] where it runs from something else then; those of reaching the device and of a command of its file.
 pub fn flash(
     lab: &Lab,
     device: &DeviceFile,
@@ -96,7 +97,8 @@ pub fn flash(
     let began = Instant::now();
     let flash = way(device)?;
     let Address::Ssh(destination) = address else {
-        return Err(Failure::NoAddress { device: device.name.clone() }.into());
+        let why = "is not reached by ssh, so nothing is flashed there";
+        return Err(Error::Usage(format!("{device} {why}")));
     };
     let shell = Shell { destination, cancel: &lab.cancel };
     let target = Target { lab, device, address, shell };
@@ -108,15 +110,21 @@ pub fn flash(
     };
     let came = target.come_up(before.as_deref(), &parts);
     let (content, overlay) = came.map_err(|error| match error {
-        Error::Flash(failure) => {
-            let console = console.as_ref().map(Console::reasons).unwrap_or_default();
-            let fall_back = flash.fall_back.as_ref().map(|command| command.0.clone());
-            Failure::After { failure: failure.into(), console, fall_back }.into()
-        }
+        Error::Environment(text) => Error::Environment(text + &help(console.as_ref(), flash)),
+        Error::Failed(text) => Error::Failed(text + &help(console.as_ref(), flash)),
         other => other,
     })?;
     lab.emit(Event::DeviceReady { device: target.name() });
     Ok(Flashed { content, overlay, took_ms: began.elapsed().as_millis() as u64 })
+}
+
+/// What the console said, and what gets the image before back.
+fn help(console: Option<&Console>, flash: &device_file::Flash) -> String {
+    let reasons = console.map(Console::reasons).unwrap_or_default();
+    let said = if reasons.is_empty() { "" } else { "; its console: " };
+    let back = flash.fall_back.as_ref();
+    let back = back.map(|command| format!("; back to the image before: `{}`", command.0));
+    format!("{said}{}{}", reasons.join("; "), back.unwrap_or_default())
 }
 
 impl Target<'_> {
@@ -185,7 +193,8 @@ impl Target<'_> {
             }
             self.pause()?;
         }
-        Err(Failure::NotBack { device: self.name(), waited_s: began.elapsed().as_secs() }.into())
+        let waited_s = began.elapsed().as_secs();
+        Err(Error::Environment(format!("{} did not come back within {waited_s} s", self.device)))
     }
 
     fn pause(&self) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use std::{fs::File, path::Path, time::Duration};
 
 use model::inert;
 
-use super::{Failure, Target, shell::Answer};
+use super::Target;
 use crate::{Error, cache};
 
 /// So long copying may take, and so much longer as its bytes take over a slow link, bytes a second.
@@ -46,10 +46,13 @@ pub(super) fn flash(target: Target<'_>, image: &Path) -> Result<String, Error> {
 fn take(target: Target<'_>, file: File, script: String) -> Result<(), Error> {
     let size = file.metadata().map_or(0, |metadata| metadata.len());
     let limit = COPYING + Duration::from_secs(size / SLOWEST);
-    let Answer { code, said, .. } = target.shell.run_with(&script, limit, file)?;
-    if code == 0 {
+    let ended = target.shell.run_with(&script, limit, Some(file))?;
+    if ended.code() == Some(0) {
         return Ok(());
     }
-    let (device, said) = (target.device.name.clone(), inert::line(&said).into_owned());
-    Err(Failure::Refused { device, said }.into())
+    let (device, words) = (target.device, ended.words());
+    let said = inert::line(&words);
+    Err(Error::Environment(format!(
+        "{device} does not take the image: {said}; nothing was flashed"
+    )))
 }

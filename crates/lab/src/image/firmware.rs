@@ -53,7 +53,7 @@ const LONGEST_BASE: u64 = 4 << 30;
 ///
 /// # Errors
 ///
-/// [`Error::Firmware`] of one that cannot be read, [`Error::Interrupted`].
+/// [`Error::Usage`] of one that cannot be read, [`Error::Interrupted`].
 pub(super) fn sums(files: &Files, cancel: &Cancel) -> Result<Sums, Error> {
     let of = |path: &Option<PathBuf>, most| {
         let sum = path.as_ref().map(|path| {
@@ -74,7 +74,7 @@ fn reason(error: io::Error) -> String {
 }
 
 fn refused(path: &Path, why: &str) -> Error {
-    Error::Firmware { path: path.to_owned(), why: why.to_owned() }
+    Error::Usage(format!("{} cannot be used: {why}", path.display()))
 }
 
 fn sum_of_modules(path: &Path, cancel: &Cancel) -> Result<Sha256Hex, Error> {
@@ -197,7 +197,7 @@ impl Maker<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Firmware`] of a file that is none, [`Error::FirmwareLacks`]; those of the disk.
+    /// [`Error::Usage`] of a file that is none, [`Error::FirmwareLacks`]; those of the disk.
     pub(super) fn make(&self) -> Result<(), Error> {
         let step = |step: &str| self.lab.emit(Event::ImageStep { step: step.to_owned() });
         let path = self.debian.join("base.cpio");

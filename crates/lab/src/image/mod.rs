@@ -158,7 +158,7 @@ fn whole_base(lab: &Lab, port: Port, more: &[PackageName]) -> Result<PathBuf, Er
 ///
 /// # Errors
 ///
-/// [`Error::Changed`], or [`Error::Firmware`] of a file that cannot be read.
+/// [`Error::Changed`], or [`Error::Usage`] of a file that cannot be read.
 pub fn same_firmware(run: &Path, files: &Files, then: &Sums, cancel: &Cancel) -> Result<(), Error> {
     let now = firmware::sums(files, cancel)?;
     let text = |sums: &Sums| {
@@ -185,7 +185,7 @@ pub enum Cached {
 ///
 /// # Errors
 ///
-/// [`Error::NoDeviceProgram`], or [`Error::File`] of an entry that cannot be read.
+/// [`Error::Environment`], or [`Error::File`] of an entry that cannot be read.
 pub fn cached(lab: &Lab, more: &[PackageName]) -> Result<Cached, Error> {
     let programs = find_programs(lab)?;
     let found = Origin::of(lab, more)?.find(lab);
@@ -300,7 +300,11 @@ impl Unpacker<'_> {
         let read = || Error::file("read", self.tar);
         let contents = self.index().map_err(read())?;
         if let Some(package) = contents.strange {
-            return Err(Error::StrangeAccounts(package));
+            return Err(Error::Usage(format!(
+                "the package `{package}` makes users or groups when it is installed, and install scripts do not run; \
+                 leave it out, and bring its daemon as a file with the key `programs`, or a root that has both with \
+                 --rootfs"
+            )));
         }
         let kernel = contents.kernel.ok_or_else(|| Error::ImageLacks("kernel".to_owned()))?;
         let mut tar = BufReader::new(File::open(self.tar).map_err(read())?);

@@ -29,9 +29,11 @@ impl Origin<'_> {
         let more = lab.settings.packages_with(more);
         let Some(source) = &lab.settings.firmware else { return Ok(Origin::Packages(more)) };
         if !more.is_empty() {
-            return Err(Error::PackagesInFirmware(
-                more.iter().map(PackageName::to_string).collect(),
-            ));
+            return Err(Error::Usage(format!(
+                "packages ({}) are added to Debian's root, and this access point has firmware of its own; leave one of \
+                 them out",
+                more.join(", ")
+            )));
         }
         Ok(Origin::Firmware(source, source.sums(&lab.cancel)?))
     }
@@ -73,7 +75,12 @@ impl Origin<'_> {
                 let key = self.key(lab).ok_or_else(|| Error::ImageLacks("base".to_owned()))?;
                 let name = Name { kind: FIRMWARE, key: &key };
                 let made = lab.cache.trusting_nothing().obtain(name, |folder| match source {
-                    FirmwareSource::Recorded(_) => Err(Error::FirmwareGone),
+                    FirmwareSource::Recorded(_) => {
+                        let why =
+                            "the firmware that this run was begun on is no longer in the cache";
+                        let files = "name the same files with --rootfs, --kernel and --modules";
+                        Err(Error::Environment(format!("{why}; {files}")))
+                    }
                     FirmwareSource::Files(files) => {
                         firmware::Maker { lab, files, sums, debian: &debian, folder }.make()
                     }
@@ -94,7 +101,7 @@ impl FirmwareSource {
     ///
     /// # Errors
     ///
-    /// [`Error::Firmware`] of one that cannot be read, [`Error::Interrupted`].
+    /// [`Error::Usage`] of one that cannot be read, [`Error::Interrupted`].
     pub(crate) fn sums(&self, cancel: &Cancel) -> Result<Sums, Error> {
         match self {
             Self::Files(files) => firmware::sums(files, cancel),
