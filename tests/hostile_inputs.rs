@@ -250,6 +250,17 @@ fn kernel_symbols_that_never_end_are_a_doubt_of_their_report() {
 }
 
 #[test]
+fn names_of_generated_code_that_never_end_are_not_waited_for() {
+    let place = Place::without_guests();
+    fs::create_dir_all(place.path("root/tmp")).unwrap();
+    pipe(&place, "root/tmp/perf-7.map");
+    let recording = inputs::recording("node", &[inputs::sample_at(0x7000)]);
+    fs::write(place.path("perf.data"), recording).unwrap();
+    let words = ["report", "--perf-data", "perf.data", "--root", "root"];
+    headroom(&place, &words, 0).prints("no mapping");
+}
+
+#[test]
 fn names_from_outside_do_nothing_to_a_terminal_or_a_page() {
     const EVIL: &str = "e\u{1b}]0;t\u{7}\u{9b}2J\u{202e}<img src=x onerror=alert(1)>";
     let place = Place::without_guests();

@@ -1,5 +1,5 @@
 //! Reports of recordings that perf made elsewhere: what they say beside perf's own report, of an event that hardware
-//! counts, of a 32-bit program, in a folder.
+//! counts, of a 32-bit program, of generated code, in a folder.
 //!
 //! The recordings are written here, or by this machine's perf. No guest is raised.
 
@@ -98,6 +98,21 @@ fn a_folder_of_perfs_with_the_kernels_symbols_is_read_with_them() {
     assert_eq!(row(ended.code(0), "nl80211_dump_station").last().unwrap(), "[kernel]");
     row(&ended, "read_table");
     assert!(place.path("perf.data.html").exists());
+}
+
+#[test]
+fn generated_code_has_the_names_that_its_program_wrote() {
+    let place = Place::without_guests();
+    let more = [0x7010, 0x7010, 0x9000].map(inputs::sample_at);
+    fs::write(place.path("perf.data"), inputs::recording("node", &more)).unwrap();
+    fs::create_dir_all(place.path("root/tmp")).unwrap();
+    place.write("root/tmp/perf-7.map", "7000 40 JS:~add_stations\nno line\n");
+    place.write("root/tmp/perf-8.map", "9000 40 of_another_process\n");
+    let ended = reported(&place, "read_table");
+    let cells = row(ended.code(0), "add_stations");
+    assert_eq!(cells[1..3], ["50", "JS:~add_stations"], "{ended}");
+    ended.prints("[generated code]").prints("no mapping");
+    assert!(!ended.stdout.contains("of_another_process"), "{ended}");
 }
 
 #[test]

@@ -100,7 +100,8 @@ impl Cause {
         match self {
             Cause::NoMapping => (
                 "no mapping",
-                "code without a file: generated code, a mapping that was gone before it was read, or a process that was \
+                "code without a file: generated code, which has names only in reports of perf's recordings with \
+                 `--root` (from /tmp/perf-PID.map), a mapping that was gone before it was read, or a process that was \
                  giving its memory back; record again from the process's start",
             ),
             Cause::NoFile => (

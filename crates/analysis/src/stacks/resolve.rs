@@ -6,6 +6,7 @@
 //! [`Resolver::faults`]. Counting stacks is `fold`'s business.
 
 mod code;
+mod generated;
 mod inlined;
 mod loading;
 mod walk;
@@ -159,7 +160,7 @@ impl<'f> Resolver<'f> {
         let registers = sample.registers.filter(|registers| registers.mask != 0);
         let process = process.unwrap_or(&walk::NOTHING_MAPPED);
         let out = &mut self.innermost_first;
-        let at = AddressSpace { process, files: self.space.files() };
+        let at = AddressSpace { pid: sample.pid, process, files: self.space.files() };
         let state = registers.as_ref().and_then(State::of);
         if state.is_some() && !sample.stack.is_empty() {
             let (end, module) = self.known.walk(at, sample, out);

@@ -9,13 +9,13 @@ use analysis::stacks::{
     resolve::Resolver,
 };
 
-/// The kernel's symbols.
+/// Names of code: the kernel's, and what process 5 generated.
 #[derive(Debug)]
 struct Names(&'static str);
 
 impl Files for Names {
-    fn file(&self, _: &FileId) -> Option<Arc<[u8]>> {
-        None
+    fn file(&self, id: &FileId) -> Option<Arc<[u8]>> {
+        (id.path == "/tmp/perf-5.map").then(|| self.0.as_bytes().into())
     }
 
     fn debug(&self, _: DebugKey<'_>) -> Option<Arc<[u8]>> {
@@ -103,6 +103,19 @@ fn code_of_nobody_is_no_mapping() {
     let (names, namings) = resolved(&files, sample);
     assert_eq!(names[1], ("no mapping".to_owned(), "anonymous".to_owned()));
     assert_eq!((names.len(), namings[1]), (2, Naming::Unknown(Cause::NoMapping)));
+}
+
+#[test]
+fn generated_code_is_named_and_its_caller_is_not() {
+    let architecture = Architecture::X86_64;
+    let registers = Some(Registers { values: [0x1000; 64], mask: 1 << 7 | 1 << 8, architecture });
+    let sample = Sample { pid: 5, tid: 5, registers, stack: &[0; 64], ..Sample::default() };
+    let (names, namings) = resolved(&Names("1000 10 JS:poll"), sample);
+    let module = "[generated code]".to_owned();
+    assert_eq!(names[2], ("JS:poll".to_owned(), module.clone()));
+    assert_eq!((&names[1].1, namings[1]), (&module, Naming::Unknown(Cause::NoUnwindInfo)));
+    let (names, _) = resolved(&Names("1000 10 JS:poll"), Sample { pid: 6, tid: 6, ..sample });
+    assert_eq!(names[1].0, "no mapping");
 }
 
 #[test]

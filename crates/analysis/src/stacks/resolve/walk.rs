@@ -8,6 +8,7 @@ use self::bare::VDSO;
 use super::{
     Interned,
     code::{Code, Rules, Site},
+    generated::Generated,
     loading::Loading,
 };
 use crate::stacks::{
@@ -23,6 +24,9 @@ use crate::stacks::{
 /// Deeper than any copy of a stack can be: the smallest frame has 8 bytes, the largest copy 64 KiB.
 const MOST_FRAMES: usize = 10_000;
 
+/// The module of code that a process made, where it wrote down the names.
+const GENERATED: &str = "[generated code]";
+
 /// The module of code that is in no file.
 const ANONYMOUS: &str = "anonymous";
 
@@ -37,6 +41,8 @@ pub(super) struct Known<'f> {
     /// By the files' places in `space`.
     codes: Vec<Slot>,
     pub(super) interned: Interned,
+    /// The names that processes wrote of the code that they made, by process.
+    generated: BTreeMap<u32, Generated>,
     /// The kernel's frames by their addresses.
     kernel: BTreeMap<u64, u32>,
     /// Lines for people; a set, because many samples fail for one reason.
@@ -56,6 +62,7 @@ pub(super) enum Slot {
 /// What a process has mapped, and the files that this is of, by their numbers.
 #[derive(Clone, Copy)]
 pub(super) struct AddressSpace<'a> {
+    pub(super) pid: u32,
     pub(super) process: &'a Process,
     pub(super) files: &'a [MappedFile],
 }
@@ -90,6 +97,7 @@ impl<'f> Known<'f> {
             loading: Loading { files, budget: files.budget(), architecture, ids },
             codes: Vec::new(),
             interned: Interned::default(),
+            generated: BTreeMap::new(),
             kernel: BTreeMap::new(),
             faults: BTreeSet::new(),
         }
@@ -111,7 +119,14 @@ impl<'f> Known<'f> {
         for _ in 0..MOST_FRAMES {
             let (address, file) = match self.locate(at, state.looked_up()) {
                 Ok(found) => found,
-                Err(stop) => return stop,
+                Err(stop) => {
+                    let Some(frame) = self.generated(at.pid, state.looked_up(), stop.1) else {
+                        return stop;
+                    };
+                    out.push(frame);
+                    let module = self.interned.module(GENERATED, false);
+                    return (End::Lost(Cause::NoUnwindInfo), Some(module));
+                }
             };
             let rules = self.frames(file, address, out);
             let place = Place { file, address, rules };
@@ -181,15 +196,35 @@ impl<'f> Known<'f> {
                     self.frames(file, address, out);
                 }
                 Err((End::Lost(cause), module)) => {
-                    let frame = self.unknown_in(cause, module);
+                    let named = self.generated(at.pid, address, module);
+                    let frame = named.unwrap_or_else(|| self.unknown_in(cause, module));
                     // Several unknown ones in a row say no more than one.
-                    if out.last() != Some(&frame) {
+                    if named.is_some() || out.last() != Some(&frame) {
                         out.push(frame);
                     }
                 }
                 Err(_) => {}
             }
         }
+    }
+
+    /// The frame of code that is in no file, where its process wrote down what it is.
+    fn generated(&mut self, pid: u32, address: u64, module: Module) -> Option<u32> {
+        if module.is_some() {
+            return None;
+        }
+        if !self.generated.contains_key(&pid) {
+            let (path, refusals) = (format!("/tmp/perf-{pid}.map"), self.loading.budget.refusals());
+            let text = self.loading.files.file(&self.loading.id(&path, None));
+            let generated = text.map(|text| Generated::parse(&text, &self.loading.budget));
+            if self.loading.budget.refusals() > refusals {
+                self.is_too_large(&path, "");
+            }
+            self.generated.insert(pid, generated.unwrap_or_default());
+        }
+        let name = self.generated.get(&pid)?.at(address)?.to_owned();
+        let module = self.interned.module(GENERATED, false);
+        Some(self.interned.frame(Frame::of(name, Naming::Named, module)))
     }
 
     pub(super) fn unknown_in(&mut self, cause: Cause, module: Module) -> u32 {
@@ -265,14 +300,16 @@ impl<'f> Known<'f> {
         let refusals = self.loading.budget.refusals();
         let slot = self.load(mapped, module);
         if self.loading.budget.refusals() > refusals {
-            self.faults.insert(format!(
-                "debug information of {} was not used, or not all of it: unpacked it is larger than the {} MiB that one \
-                 recording may take",
-                mapped.path,
-                HELD >> 20
-            ));
+            self.is_too_large(&format!("debug information of {}", mapped.path), "unpacked ");
         }
         slot
+    }
+
+    fn is_too_large(&mut self, what: &str, unpacked: &str) {
+        self.faults.insert(format!(
+            "{what} was not used, or not all of it: {unpacked}it is larger than the {} MiB that one recording may take",
+            HELD >> 20
+        ));
     }
 
     fn load(&mut self, mapped: &MappedFile, module: u32) -> Slot {
