@@ -116,7 +116,7 @@ fn a_change_to_code_that_never_runs_has_no_verdict() {
     let place = Place::with_guests();
     place.write("study.toml", &study().text());
     let words = ["compare", "study.toml", "bulk", "often", "--out", "run", "--json"];
-    let changed = ["--changes", "full::reply"];
+    let changed = ["--changes", "full::rate_spec"];
     let analysis = place.headroom(words).words(changed).run().code(3).last_json();
     let message = judgement(&analysis);
     assert_eq!((&message["finding"], &message["verdict"]), (&"no-op".into(), &"invalid".into()));

@@ -158,13 +158,13 @@ fn a_device_that_is_booted_in_the_middle_is_waited_for_and_set_up_again() {
     let set = || (device.file(POLICY).trim() == "performance").then_some(());
     let (running, ()) = running.until("the governor again", set);
     let ended = running.end();
-    ended.code(3).says("is back after").says("it was booted anew");
+    ended.code(3).says("is back after").says("it rebooted");
     assert_eq!((trials(&place), place.run().invalid().len()), (6, 1), "{ended}");
     assert_eq!(std::fs::read_to_string(place.path("brought")).unwrap(), "0\n0\n", "once a boot");
     device.is_left_as_it_was();
     assert_eq!(device.file(POLICY).trim(), "interactive");
     let page = place.headroom(["report", "run"]).run();
-    page.prints("was booted anew");
+    page.prints("rebooted during the run");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn two_images_are_built_flashed_measured_in_turns_and_compared_in_one_command() 
     let ended = place.headroom(["compare"].into_iter().chain(words)).words(["--out", "run"]).run();
     // Its files are as young as the device is, which no image's are after a real boot; so nothing is decided here.
     ended.code(3).prints("12 of 12 planned trials are valid").prints("old to new at 0 clients");
-    ended.prints("old (no load) costs ").prints("new (no load) costs ");
+    ended.prints("old (no load) uses ").prints("new (no load) uses ");
     ended.prints("was written after the kernel booted");
     // In turns in each part of the plan, after which it is asked whether the question is decided.
     let flashed = fs::read_to_string(lab.join("flashed")).unwrap();

@@ -172,7 +172,7 @@ fn cheats_are_caught_by_name_and_honest_changes_are_kept() {
         place.headroom(["improve", "status", &task]).run().code(0).prints("Left: ");
         let page =
             fs::read_to_string(place.path(format!("improve/{task_name}/report.html"))).unwrap();
-        assert!(page.contains("The road so far"));
+        assert!(page.contains("<h2 id=\"road\">Progress</h2>"));
     }
     eprintln!("{} of {tried} are what they are expected to be", tried - missed.len());
     assert!(missed.is_empty() && tried > 0, "{}", missed.join("\n"));

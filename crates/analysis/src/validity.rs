@@ -132,7 +132,7 @@ fn trial_doubts(measured: &Measured) -> Vec<Doubt> {
     let differ = doubt(
         &seen,
         differ,
-        "Programs of the same path have another hash than in an earlier trial in TRIALS.",
+        "A program's file changed during the run (different SHA-256) in TRIALS.",
         "These figures are not of one thing: measure again with one image.",
     );
     let census = doubt(
@@ -198,8 +198,10 @@ fn device_doubts(measured: &Measured, seen: &[Seen]) -> Vec<Doubt> {
         let left = left.join("; ");
         let left = inert::line(&left);
         Doubt::new(
-            format!("The device is not known to be as it was before the run: {left}."),
-            "Look at it, set it right by hand, or boot it.",
+            format!(
+                "headroom could not confirm that everything on the device was restored: {left}."
+            ),
+            "Check it, restore it by hand, or reboot the device.",
         )
     });
     [governor, turbo, clock, warm, booted(measured, seen), left].into_iter().flatten().collect()
@@ -223,8 +225,8 @@ fn booted(measured: &Measured, seen: &[Seen]) -> Option<Doubt> {
     doubt(
         seen,
         |seen| seen.recording.facts.boot != boot,
-        "The device was booted anew within the run: TRIALS are of another boot than the first trial.",
-        "Addresses, caches and clients are others after a boot: where the figures differ, measure again.",
+        "The device rebooted during the run: TRIALS ran after the reboot.",
+        "Addresses, caches and clients change with a reboot: if the figures differ, measure again.",
     )
 }
 

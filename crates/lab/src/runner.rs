@@ -163,7 +163,8 @@ impl<P: Procedure<Kind: Dealt>> Begun<P> {
         let result = make();
         let left = procedure.give_back(lab, &mut ground);
         for what in &left {
-            let text = format!("the device is not known to be as it was before the run: {what}");
+            let text =
+                format!("could not confirm that everything on the device was restored: {what}");
             crew.report(Event::Doubt { text });
         }
         crew.report(crew.ended(&result));

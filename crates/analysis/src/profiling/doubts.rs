@@ -108,7 +108,7 @@ fn few(profile: &ProfileFigures, cell: &str) -> Option<Doubt> {
     (1..FEW).contains(&samples).then(|| {
         Doubt::new(
             format!(
-                "The profile of {cell} has {}: a share in it is known to ± {points:.0} points at best.",
+                "The profile of {cell} has {}: every percentage in it is uncertain by {points:.0} points or more.",
                 count(samples, "sample")
             ),
             "Record more of them: lengthen `window`, raise `frequency` or `repetitions`, or give the subject more to do \
@@ -172,8 +172,8 @@ fn capture_doubts(profile: &ProfileFigures, seen: &[SeenCapture]) -> Vec<Doubt> 
         .map(Doubt::caveat),
         doubt(
             &fails,
-            "The recorder's proof does not hold",
-            "Do not trust these stacks: the recorder did not see what a program that only burns CPU did.",
+            "The profiler failed its self-test",
+            "Do not trust these stacks: it did not see a program that does nothing but use CPU.",
         ),
         doubt(
             &|capture, _| capture.lost > 0,
@@ -244,7 +244,7 @@ mod tests {
             "`DEBUGINFOD_URLS=https://debuginfod.debian.net debuginfod-find debuginfo 4f3ac0`";
         assert!(names.contains(command), "{names}");
         assert!(few.starts_with(
-            "The profile of as-it-runs@18 has 12 samples: a share in it is known to ± 28 points"
+            "The profile of as-it-runs@18 has 12 samples: every percentage in it is uncertain by 28"
         ));
         assert!(few.contains("--window 60s"), "{few}");
     }

@@ -131,7 +131,7 @@ fn a_boot_into_another_variants_image_is_meant_and_its_programs_may_be_others() 
     let doubts = |run: &model::run::Run, trials: &[Trial]| -> usize {
         let of = |doubt: &&Doubt| {
             let is = |words| doubt.sentence.contains(words);
-            is("booted anew") || is("another hash")
+            is("rebooted") || is("different SHA-256")
         };
         analyse(run, trials).doubts.iter().filter(of).count()
     };
@@ -177,7 +177,7 @@ fn variants_may_run_different_programs() {
         recording(trial).facts.programs.push(model::facts::Program { name, path, sha256 });
     }
     let found = analyse(&run, &trials).doubts;
-    let differ = |doubt: &Doubt| doubt.sentence.contains("another hash");
+    let differ = |doubt: &Doubt| doubt.sentence.contains("different SHA-256");
     assert!(!found.iter().any(differ), "{found:#?}");
 }
 

@@ -136,7 +136,7 @@ impl Connection {
     fn welcome(&mut self, lab: &Lab, now: Introduction, took: Duration) {
         if std::mem::take(&mut self.is_lost) {
             let was_booted = self.facts.boot.is_some() && self.facts.boot != now.facts.boot;
-            let booted = if was_booted { ": it was booted anew" } else { "" };
+            let booted = if was_booted { ": it rebooted" } else { "" };
             let (named, took) = (&self.named, took.as_secs());
             lab.emit(Event::Doubt { text: format!("{named} is back after {took} s{booted}") });
         }

@@ -6,9 +6,8 @@
 use std::collections::BTreeMap;
 
 use linux::nl80211::Address;
-use serde_json::Value;
 
-use super::reply::{COUNTERS, Object};
+use super::reply::{COUNTERS, Station};
 use crate::address;
 
 type Counters = [Option<u64>; COUNTERS.len()];
@@ -24,25 +23,22 @@ pub struct Checker {
 
 impl Checker {
     /// Checks the stations of one reply; tells each fault.
-    pub fn check(&mut self, stations: &[Object], mut report: impl FnMut(String)) {
+    pub fn check(&mut self, stations: &[Station<'_>], mut report: impl FnMut(String)) {
         let before = std::mem::take(&mut self.seen);
         for station in stations {
             if let Err(fault) = self.check_station(station, &before) {
-                let name = station.get("MACAddress").and_then(Value::as_str).unwrap_or_default();
-                report(format!("{name}: {fault}"));
+                report(format!("{}: {fault}", station.address().unwrap_or_default()));
             }
         }
     }
 
     fn check_station(
         &mut self,
-        station: &Object,
+        station: &Station<'_>,
         before: &BTreeMap<Address, Counters>,
     ) -> Result<(), String> {
-        let value = |key: &str| station.get(key);
-        let address = value("MACAddress").and_then(Value::as_str).and_then(address::parse);
-        let address = address.ok_or("not an address")?;
-        let now = COUNTERS.map(|key| value(key).and_then(Value::as_u64));
+        let address = station.address().and_then(address::parse).ok_or("not an address")?;
+        let now = COUNTERS.map(|key| station.number(key));
         if self.seen.insert(address, now).is_some() {
             return Err("it is there twice".to_owned());
         }
@@ -63,23 +59,20 @@ impl Checker {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     const A: &str = "02:00:00:00:01:0A";
 
-    fn station(address: &str, counters: [u64; 8]) -> Object {
+    fn station(address: &str, counters: [u64; 8]) -> String {
         let counters = COUNTERS.iter().zip(counters);
-        let mut station: Object =
-            counters.map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
-        station.insert("MACAddress".to_owned(), json!(address));
-        station
+        let counters: String = counters.map(|(key, value)| format!(",\"{key}\":{value}")).collect();
+        format!("{{\"MACAddress\":\"{address}\"{counters}}}")
     }
 
-    fn faults(checker: &mut Checker, stations: &[Object]) -> Vec<String> {
+    fn faults(checker: &mut Checker, stations: &[String]) -> Vec<String> {
+        let stations = stations.iter().map(|text| serde_json::from_str(text).unwrap());
         let mut faults = Vec::new();
-        checker.check(stations, |fault| faults.push(fault));
+        checker.check(&stations.collect::<Vec<_>>(), |fault| faults.push(fault));
         faults
     }
 

@@ -20,7 +20,7 @@ use serde_json::json;
 use self::{
     check::Checker,
     flags::{Asks, Flags},
-    reply::Object,
+    reply::Station,
     socket::Socket,
 };
 use crate::net::poller::{Interest, Poller};
@@ -122,20 +122,23 @@ pub fn ask(flags: &Flags, signals: &OwnedFd) -> Result<Option<Result<String, Vec
     socket.ask(&flags.socket).map_err(|source| unreachable(&flags.socket, source))?;
     let (mut stations, mut faults) = (Vec::new(), Vec::new());
     socket.take(|place, line| match read(line, flags) {
-        Ok(told) => stations.extend(told),
+        Ok(told) => stations.extend(told.iter().map(|one| format!("{}\n", json!(one)))),
         Err(wrong) => faults.push(format!("{}: {wrong}", interfaces[place])),
     });
     if !faults.is_empty() {
         return Ok(Some(Err(faults)));
     }
     Ok(Some(Ok(match flags.asks {
-        Asks::Values => stations.into_iter().map(|one| format!("{}\n", json!(one))).collect(),
+        Asks::Values => stations.concat(),
         Asks::Clients | Asks::Sense => format!("{}\n", stations.len()),
     })))
 }
 
 /// The stations of a reply, where it came and is one.
-fn read(line: Result<(&[u8], u64), String>, flags: &Flags) -> Result<Vec<Object>, String> {
+fn read<'a>(
+    line: Result<(&'a [u8], u64), String>,
+    flags: &Flags,
+) -> Result<Vec<Station<'a>>, String> {
     let (line, id) = line?;
     reply::read(line, id, flags.full)
 }

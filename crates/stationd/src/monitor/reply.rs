@@ -4,10 +4,13 @@
 //! one leaves out what is unknown, and has many more. Whether values make sense from one reply to the next
 //! is [`super::check`]'s to say.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
-use serde::Deserialize;
-use serde_json::Value;
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
 
 /// Counters that only rise within an association.
 pub const COUNTERS: [&str; 8] = [
@@ -31,15 +34,61 @@ const OTHERS: [&str; 6] = [
     "SignalStrength",
 ];
 
-/// All that a reply tells of a station, by its keys.
-pub type Object = serde_json::Map<String, Value>;
+/// A station of a reply: its keys, and their values as they were written.
+#[derive(Debug)]
+pub struct Station<'a>(Vec<(&'a str, &'a RawValue)>);
+
+impl<'a> Station<'a> {
+    /// The JSON of a value; `None` if it is `null` or missing.
+    fn text(&self, key: &str) -> Option<&'a str> {
+        let (_, value) = self.0.iter().find(|(name, _)| *name == key)?;
+        Some(value.get()).filter(|text| *text != "null")
+    }
+
+    pub fn number(&self, key: &str) -> Option<u64> {
+        self.text(key)?.parse().ok()
+    }
+
+    pub fn address(&self) -> Option<&'a str> {
+        self.text("MACAddress")?.strip_prefix('"')?.strip_suffix('"')
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Station<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys;
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Station<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a station")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut keys = Vec::with_capacity(COUNTERS.len() + OTHERS.len());
+                while let Some(entry) = map.next_entry()? {
+                    keys.push(entry);
+                }
+                Ok(Station(keys))
+            }
+        }
+        deserializer.deserialize_map(Keys)
+    }
+}
+
+impl Serialize for Station<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
+}
 
 #[derive(Deserialize)]
 struct Reply<'a> {
     jsonrpc: &'a str,
     id: Option<u64>,
     // One element: the list of the stations.
-    result: Option<[Vec<Object>; 1]>,
+    #[serde(borrow)]
+    result: Option<[Vec<Station<'a>>; 1]>,
     #[serde(borrow)]
     error: Option<ErrorObject<'a>>,
 }
@@ -56,7 +105,7 @@ struct ErrorObject<'a> {
 /// # Errors
 ///
 /// What is wrong with it.
-pub fn read(line: &[u8], id: u64, is_full: bool) -> Result<Vec<Object>, String> {
+pub fn read(line: &[u8], id: u64, is_full: bool) -> Result<Vec<Station<'_>>, String> {
     let reply: Reply<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     if reply.jsonrpc != "2.0" {
         return Err(format!("the reply speaks JSON-RPC {}", reply.jsonrpc));
@@ -72,26 +121,27 @@ pub fn read(line: &[u8], id: u64, is_full: bool) -> Result<Vec<Object>, String> 
     Ok(stations)
 }
 
-fn examine(station: &Object, is_full: bool) -> Result<(), String> {
+fn examine(station: &Station<'_>, is_full: bool) -> Result<(), String> {
     let keys = || COUNTERS.iter().chain(&OTHERS);
     if !is_full {
-        if let Some(key) = keys().find(|key| !station.contains_key(**key)) {
+        let has = |key: &&&str| station.0.iter().any(|(name, _)| name == *key);
+        if let Some(key) = keys().find(|key| !has(key)) {
             return Err(format!("a station without `{key}`"));
         }
-        if let Some((key, _)) = station.iter().find(|(key, _)| keys().all(|known| known != key)) {
+        if let Some((key, _)) = station.0.iter().find(|(key, _)| keys().all(|known| known != key)) {
             return Err(format!("a station with the unknown key `{key}`"));
         }
     }
-    let is_wrong = |key: &&&str| match station.get(**key) {
-        None | Some(Value::Null) => false,
-        Some(value) if **key == "MACAddress" => !value.is_string(),
-        Some(value) if key.starts_with("Signal") => !value.is_i64(),
-        Some(value) => !value.is_u64(),
+    let wrong = |key: &&str| {
+        let text = station.text(key)?;
+        let is_right = match *key {
+            "MACAddress" => text.starts_with('"'),
+            "SignalNoiseRatio" | "SignalStrength" => text.parse::<i64>().is_ok(),
+            _ => text.parse::<u64>().is_ok(),
+        };
+        (!is_right).then(|| format!("`{key}` is {text}"))
     };
-    match keys().find(is_wrong) {
-        Some(key) => Err(format!("`{key}` is {}", station[*key])),
-        None => Ok(()),
-    }
+    keys().find_map(wrong).map_or(Ok(()), Err)
 }
 
 /// Reads the reply to `getAccessPoints`: their names.
@@ -125,9 +175,9 @@ mod tests {
     #[test]
     fn the_brief_reply_has_all_its_keys_and_no_others() {
         let of = |from, to| framed(&format!("[[{}]]", STATION.replace(from, to)));
-        assert_eq!(read(of("", "").as_bytes(), 7, false).unwrap()[0].len(), 14);
+        assert_eq!(read(of("", "").as_bytes(), 7, false).unwrap()[0].0.len(), 14);
         let more = of("{\"MAC", "{\"Active\":true,\"MAC");
-        assert_eq!(read(more.as_bytes(), 7, true).unwrap()[0]["Active"], true);
+        assert_eq!(read(more.as_bytes(), 7, true).unwrap()[0].text("Active"), Some("true"));
         assert_eq!(wrong(&more), "a station with the unknown key `Active`");
         let without = of(",\"SignalNoiseRatio\":null", "");
         assert_eq!(wrong(&without), "a station without `SignalNoiseRatio`");
