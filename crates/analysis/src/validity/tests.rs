@@ -101,7 +101,7 @@ fn what_a_device_is_weakens_its_figures_and_nobody_elses() {
         "above their base",
         "clock was `jiffies`",
         "1 trial (",
-        "another boot",
+        "rebooted during",
         "turbo stays on",
     ];
     let counts =
@@ -161,7 +161,7 @@ fn another_binary_under_the_same_name_is_seen() {
     let mut trials = fixture::trials(&run);
     recording(&mut trials[9]).facts.programs[0].sha256 = Sha256Hex::of(&[0; 32]);
     let id = &trials[9].planned.id;
-    let expected = format!("earlier trial in 1 trial ({id}).");
+    let expected = format!("(different SHA-256) in 1 trial ({id}).");
     let found = analyse(&run, &trials).doubts;
     let found = found.iter().find(|doubt| doubt.sentence.ends_with(&expected)).unwrap();
     assert_eq!(found.variants, [id.variant.as_str()]);
