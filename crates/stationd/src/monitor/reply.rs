@@ -121,27 +121,30 @@ pub fn read(line: &[u8], id: u64, is_full: bool) -> Result<Vec<Station<'_>>, Str
     Ok(stations)
 }
 
+/// One pass over a station's keys: a monitor does this for every station of every reply.
 fn examine(station: &Station<'_>, is_full: bool) -> Result<(), String> {
     let keys = || COUNTERS.iter().chain(&OTHERS);
-    if !is_full {
-        let has = |key: &&&str| station.0.iter().any(|(name, _)| name == *key);
-        if let Some(key) = keys().find(|key| !has(key)) {
-            return Err(format!("a station without `{key}`"));
-        }
-        if let Some((key, _)) = station.0.iter().find(|(key, _)| keys().all(|known| known != key)) {
+    let mut seen = 0_u32;
+    for (key, value) in &station.0 {
+        let Some(place) = keys().position(|known| known == key) else {
+            if is_full {
+                continue;
+            }
             return Err(format!("a station with the unknown key `{key}`"));
-        }
-    }
-    let wrong = |key: &&str| {
-        let text = station.text(key)?;
+        };
+        seen |= 1 << place;
+        let text = value.get();
         let is_right = match *key {
             "MACAddress" => text.starts_with('"'),
             "SignalNoiseRatio" | "SignalStrength" => text.parse::<i64>().is_ok(),
             _ => text.parse::<u64>().is_ok(),
         };
-        (!is_right).then(|| format!("`{key}` is {text}"))
-    };
-    keys().find_map(wrong).map_or(Ok(()), Err)
+        if !is_right && text != "null" {
+            return Err(format!("`{key}` is {text}"));
+        }
+    }
+    let missing = (0..).zip(keys()).find(|(place, _)| !is_full && seen & 1 << place == 0);
+    missing.map_or(Ok(()), |(_, key)| Err(format!("a station without `{key}`")))
 }
 
 /// Reads the reply to `getAccessPoints`: their names.
