@@ -114,7 +114,7 @@ impl Daemon {
             if let Some(found) = look() {
                 return found;
             }
-            assert!(begin.elapsed() < Duration::from_secs(20), "waited in vain until {what}");
+            assert!(begin.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
             sleep(Duration::from_millis(20));
         }
     }
