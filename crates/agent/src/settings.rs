@@ -101,7 +101,7 @@ fn lacking(settings: &Settings) -> Vec<Set> {
 }
 
 /// Sets a setting, and says what became of it.
-fn turn(setting: &Setting, value: &str) -> Set {
+pub(crate) fn turn(setting: &Setting, value: &str) -> Set {
     let was = setting.value();
     let failure = match &was {
         Ok(was) if was == value => None,

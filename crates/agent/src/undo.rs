@@ -1,19 +1,21 @@
-//! Undoes what a killed agent cannot: a second process of this executable, which is told each change before it is made.
+//! Undoes what a killed agent cannot: a second process of this executable, which gets each change as a line before the
+//! agent makes it.
 //!
-//! It is a copy in memory under another name, so that who ends all agents does not end it; a fork would keep all of the
-//! agent's descriptors, and with them the stream. It leads a session of its own and takes no signal but those that nobody
-//! can refuse. It answers each line with a sign, and when its socket ends, however the agent ended, it undoes what the
-//! lines say, the last first:
+//! It runs from a copy in memory under another name, so that `killall` of all agents does not end it; a fork would keep all
+//! of the agent's descriptors, and with them the stream. It leads its own session and ignores every signal that can be
+//! ignored. It acknowledges each line with a byte. When its socket closes, however the agent ended, it undoes the lines in
+//! reverse order:
 //!
 //! ```text
-//! process PID BORN, group FOLDER  takes hold of somebody who may be stopped
-//! stops N, runs N                 … who is about to be stopped, or runs again: is continued, also when that takes too long
-//! sweep FOLDER                    a control group: is removed once it is empty
-//! end FOLDER                      a control group: is removed with whoever is in it
-//! probes GROUP                    probes in tracefs: are removed
-//! setting VALUE⇥FILE              a setting of the kernel: gets this value
-//! nice TID=VALUE                  a thread: gets this nice value
-//! folder                          makes a folder of its own, whose path follows the sign: is removed
+//! process PID BORN, group FOLDER  names a process or group that may be stopped later
+//! stops N, runs N                 the Nth of them is about to be stopped, or runs again; it is continued, also if it is
+//!                                 stopped for too long
+//! sweep FOLDER                    removes a control group once it is empty
+//! end FOLDER                      removes a control group and ends the processes in it
+//! probes GROUP                    removes probes from tracefs
+//! setting VALUE⇥FILE              gives a setting of the kernel this value
+//! nice TID=VALUE                  gives a thread this nice value
+//! folder                          makes a folder, whose path follows the acknowledgement, and removes it
 //! ```
 
 use std::{
@@ -41,9 +43,9 @@ use linux::{
 use model::span::Span;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::{contention::tidy, groups};
+use crate::{contention::tidy, groups, settings};
 
-/// The word that makes the agent this process; the longest time that somebody may be stopped may follow, ns.
+/// The argument that starts this process; the longest time that a process may be stopped may follow, ns.
 pub const WORD: &str = "--undo";
 
 const NAME: &str = "headroom-watch";
@@ -63,7 +65,7 @@ const PATH_MAX: usize = 4096;
 const DONE: u8 = b'+';
 /// It cannot be done.
 const CANNOT: u8 = b'-';
-/// Unasked: somebody has been stopped for too long, and is continued.
+/// Sent unasked: a process was stopped for too long and has been continued.
 const LATE: u8 = b'!';
 
 /// The agent's end. Dropping it has everything undone that is still noted.
@@ -115,7 +117,7 @@ impl Undo {
         self.hear()
     }
 
-    /// Has it take hold of somebody who may be stopped later: the place to name them by.
+    /// Names a process or group that may be stopped later; returns its number in the journal.
     pub(crate) fn hold(&mut self, held: &Held) -> io::Result<usize> {
         self.note(&match held {
             Held::Process(process) => format!("process {} {}", process.pid(), process.born()),
@@ -143,7 +145,7 @@ impl Undo {
         self.line.as_ref().map(AsFd::as_fd)
     }
 
-    /// Whether it has continued somebody because that took too long.
+    /// Whether it has continued a process that was stopped for too long.
     pub(crate) fn was_late(&mut self) -> io::Result<bool> {
         while self.has_news()? {
             self.byte()?;
@@ -211,9 +213,9 @@ pub fn run(longest_ns: Option<&str>) -> io::Result<()> {
 /// What is to be undone.
 #[derive(Debug, Default)]
 struct Journal {
-    /// Whom, and whether they are stopped.
+    /// Processes and groups, and whether each is stopped.
     held: Vec<(Held, bool)>,
-    /// Since when somebody is stopped.
+    /// When the first of them was stopped.
     since: Option<Instant>,
     longest: Option<Duration>,
     changes: Vec<Change>,
@@ -240,7 +242,7 @@ impl Journal {
         }
         loop {
             if self.is_late() {
-                // The word first, so that whoever sees the deed finds the word.
+                // Before it is continued, so that who sees the process run finds the byte.
                 let _ = to.write_all(&[LATE]);
                 self.continue_all();
             }
@@ -265,7 +267,7 @@ impl Journal {
         }
     }
 
-    /// How long somebody may still be stopped.
+    /// How much longer a process may be stopped.
     fn left(&self) -> Option<Duration> {
         self.since.and_then(|since| Some(self.longest?.saturating_sub(since.elapsed())))
     }
@@ -307,11 +309,11 @@ impl Journal {
         Some(answer)
     }
 
-    /// Continues whoever is stopped. They stay marked, and the clock begins anew: an agent that was held up
-    /// itself between its word and its deed might stop them yet.
+    /// Continues what is stopped. It stays marked, and the clock restarts: an agent that was itself delayed between its
+    /// line and the stop might stop it yet.
     fn continue_all(&mut self) {
         for (held, _) in self.held.iter().filter(|(_, stopped)| *stopped) {
-            // Whoever has ended needs nothing.
+            // A process that has ended needs nothing.
             let _ = held.resume();
         }
         self.since = self.since.map(|_| Instant::now());
@@ -320,7 +322,7 @@ impl Journal {
     fn undo(mut self) -> io::Result<()> {
         self.continue_all();
         let mut result = Ok(());
-        // Folders go last: somebody in a group may still write there.
+        // Folders go last: a process in a group may still write there.
         let mut folders = Vec::new();
         let until = Instant::now() + PATIENCE;
         for change in self.changes.into_iter().rev() {
@@ -335,11 +337,7 @@ impl Journal {
                         result = tracing.remove(group);
                     }
                 }
-                Change::Setting(setting, was) => {
-                    if setting.value().is_ok_and(|now| now != was) {
-                        let _ = setting.set(&was);
-                    }
-                }
+                Change::Setting(setting, was) => drop(settings::turn(&setting, &was)),
                 // A thread that has ended needs none.
                 Change::Nice(nice) => drop(nice.set()),
                 Change::Folder(made) => {

@@ -440,7 +440,7 @@ const COUNT_EXAMPLES: &str = "\
 Examples:
   headroom count station-stats --variant found
   headroom count hostapd --kernel-function nl80211_dump_station --clients 60
-  headroom count stationd --on ssh:root@192.168.1.1 --function datamodel::transaction::apply
+  headroom count stationd --on ssh:root@192.168.1.1 --function rpc::methods::answer
   headroom count hostapd --function ioctl --of libc.so.6 --census --argument 1
 
 A function is found by its symbol, by the end of its path, or as 0x and the address of its start.";

@@ -1,5 +1,5 @@
-//! Has taken away what only a kill of the agent could leave behind: the trial's groups, with whoever is in them, its
-//! folder, and other nice values of packet threads than they had.
+//! Restores what a killed agent would leave behind: removes the trial's groups with the processes in them, removes its
+//! folder, and gives packet threads their nice values back.
 //!
 //! [`crate::undo`]'s process makes the folder itself, so that there is no moment at which the folder is there and nobody
 //! removes it. A guard that was killed with the agent left its journal in that folder, which stays until guard's
