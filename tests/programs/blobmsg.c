@@ -3,9 +3,8 @@
  * with the contents that libubox makes of them.
  *
  * An attribute is its type's number, its name, and its value: a number, the bits of a double, a text, bytes for null,
- * attributes and `)` for a table or list. Bytes, names and texts are an `x` and hexadecimal digits. Behind `wrong` the value
- * is bytes, whatever the type. What libubox passes over without a word is `bare` (an attribute that can have no name) and
- * `rest` (bytes at the end). */
+ * attributes and `)` for a table or list. Bytes, names and texts are an `x` and hexadecimal digits. What libubox passes over
+ * without a word is `bare` (an attribute that can have no name) and `rest` (bytes at the end). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,19 +97,18 @@ static void add_number(struct blob_buf *out, int type, const char *name, uint64_
 /* Up to the `)` that ends the table, or to the end. */
 static void add_all(struct blob_buf *out, char **words) {
     for (const char *word; (word = strtok_r(NULL, " ", words)) && *word != ')';) {
-        bool wrong = strcmp(word, "wrong") == 0;
-        int type = atoi(wrong ? strtok_r(NULL, " ", words) : word);
+        int type = atoi(word);
         size_t length;
         char *name = of_hex(strtok_r(NULL, " ", words), &length);
-        if (!wrong && (type == BLOBMSG_TYPE_TABLE || type == BLOBMSG_TYPE_ARRAY)) {
+        if (type == BLOBMSG_TYPE_TABLE || type == BLOBMSG_TYPE_ARRAY) {
             void *cookie = blobmsg_open_nested(out, name, type == BLOBMSG_TYPE_ARRAY);
             add_all(out, words);
             blob_nest_end(out, cookie);
         } else {
             const char *value = strtok_r(NULL, " ", words);
-            if (wrong || type == BLOBMSG_TYPE_UNSPEC || type == BLOBMSG_TYPE_STRING) {
+            if (type == BLOBMSG_TYPE_UNSPEC || type == BLOBMSG_TYPE_STRING) {
                 char *bytes = of_hex(value, &length);
-                if (!wrong && type == BLOBMSG_TYPE_STRING)
+                if (type == BLOBMSG_TYPE_STRING)
                     blobmsg_add_string(out, name, bytes);
                 else
                     blobmsg_add_field(out, type, name, bytes, length);

@@ -4,7 +4,7 @@
 //! says of itself; the archive that was looked at is the one that is built, and the base's is the one that the ledger names.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Read, Seek},
     path::Path,
     process::{Command, Stdio},
@@ -177,13 +177,6 @@ impl TaskFolder {
         }
         let (what, how, log) = ("source.fetch", status.to_string(), self.path_of(SAID));
         Err(Error::Command { what, how, log })
-    }
-
-    /// The base's program, as a candidate for a comparison with itself.
-    pub fn built_base(&self, program: &Sha256Hex) -> Result<Built, Error> {
-        let path = self.program(program)?;
-        let bytes = fs::metadata(&path).map_err(Error::file("read", &path))?.len();
-        Ok(Built { program: program.clone(), bytes, warnings: 0 })
     }
 
     /// Builds a try; else why there is nothing to measure.
