@@ -126,10 +126,7 @@ impl RunFolder {
     /// # Errors
     ///
     /// [`Error::DiskFull`] or [`Error::File`]; earlier trials are untouched.
-    pub fn keep<S, P: Planned<S> + Serialize, R: Serialize>(
-        &self,
-        trial: &Trial<P, R>,
-    ) -> Result<(), Error> {
+    pub fn keep<S, P: Planned<S> + Serialize>(&self, trial: &Trial<P>) -> Result<(), Error> {
         self.0.keep(&trial_name(&trial.planned.id()), trial)
     }
 

@@ -3,10 +3,12 @@
 use model::{
     contention::{
         Application, Arm, Cell, Control, Endpoints, Flow, Machine, NamedApplication, NamedControl,
-        NamedTraffic, Order, Place, PlannedTrial, Reading, Record, Road, RoundTrip, Run, Second,
-        Shape, Study, ThreadTime, Traffic, Trial, Work,
+        NamedTraffic, Place, PlannedTrial, Road, RoundTrip, Run, Second, Shape, Study, ThreadTime,
+        Traffic, TrafficReading, Trial, Work,
     },
     experiment::Kind,
+    order::TrialOrder,
+    reading::Reading,
     run::{Host, LabIdentity},
     share::Share,
     span::Span,
@@ -98,15 +100,13 @@ fn application() -> Application {
 }
 
 pub(super) fn trial(arm: Arm, block: u32, turn: u32, figures: Figures) -> Trial {
-    let order = Order {
-        road: Road::Radio,
+    let order = TrialOrder {
+        road: Some(Road::Radio),
         traffic: Some(traffic()),
         application: Some(application()),
-        control: Control::None,
-        offset: Span::from_secs(0),
         warm_up: Span::from_secs(3),
         window: Span::from_secs(10),
-        marks: false,
+        ..TrialOrder::default()
     };
     Trial {
         planned: PlannedTrial { number: 0, cell: 0, arm, block, turn, order },
@@ -114,11 +114,14 @@ pub(super) fn trial(arm: Arm, block: u32, turn: u32, figures: Figures) -> Trial 
         cost: HostCost::default(),
         idle_before: None,
         same_as: None,
-        outcome: Outcome::Measured(Box::new(Reading { record: record(figures), caches: None })),
+        outcome: Outcome::Measured(Box::new(Reading {
+            traffic: Some(Box::new(record(figures))),
+            ..Reading::default()
+        })),
     }
 }
 
-fn record(figures: Figures) -> Record {
+fn record(figures: Figures) -> TrafficReading {
     let second = Second {
         received_bytes: figures.bytes,
         received_packets: figures.bytes / 1400,
@@ -140,7 +143,7 @@ fn record(figures: Figures) -> Record {
         ran_ns,
         waited_ns: Some(waited_ns),
     };
-    Record {
+    TrafficReading {
         window_ns: 10_000_000_000,
         seconds: vec![second; 10],
         round_trips: vec![RoundTrip { at_ms: 500, took_us: Some(figures.took_us) }; 100],
@@ -151,7 +154,7 @@ fn record(figures: Figures) -> Record {
             thread("receiver", 2_000_000_000, 1_000_000),
         ],
         application: Some(work),
-        ..Record::default()
+        ..TrafficReading::default()
     }
 }
 
