@@ -164,11 +164,11 @@ guides: build ## run the commands of README.md and docs/guide, and say which do 
 
 dist: setup-check ## a Debian package and a tarball for amd64 and arm64, with their sums, in target/dist
 	@scripts/setup dist
-	$(cargo) xtask dist
+	MAKEFLAGS= scripts/dist
 
 dist-test: setup-check packages ## the same built twice to the same bytes, and the package installed in a bare Debian 12 (about half an hour)
 	@scripts/setup dist
-	$(cargo) xtask dist --twice
+	MAKEFLAGS= scripts/dist --twice
 	scripts/dist-test
 
 setup: setup-build packages ## install what a study needs and this machine lacks (packages.txt)

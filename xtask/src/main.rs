@@ -1,12 +1,10 @@
-//! xtask: the developer's commands.
+//! `cargo xtask`: the developer's commands.
 //!
-//! `cargo xtask check` holds the repository against its own rules. What needs no Rust (packages, the
-//! build's order) is in the Makefile; what the user runs is `headroom`.
+//! `cargo xtask check` checks the repository against its own rules. What needs no Rust is in the Makefile and in
+//! `scripts/`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer reads this")]
 
-mod dist;
-mod fuzz;
 mod rules;
 mod workspace;
 
@@ -27,12 +25,9 @@ Commands:
   check          the rules of CONTRIBUTING.md, formatting, lints, and the documentation
   check --rules  the rules alone, in a second
   check --but-lints  all but lints
-  sensitivity [N] what comparisons find, and how often they cry wolf, from N pairs (needs `make build`);
-                 --of RUN: from a run that is there
+  sensitivity    what comparisons find, and how often they raise false alarms, from 10 pairs or --pairs N (needs
+                 `make build`); --of RUN: from a finished run
   site           the documentation as a site in target/site/html, with every link of it followed
-  dist [ARCH…] [--twice]  packages, tarballs and their sums in target/dist, for amd64 and arm64 or those
-                 named; --twice builds a second time and compares
-  fuzz T SECONDS builds the fuzz targets and runs target T (fuzz/fuzz_targets)
   help           this text
 
 Exit codes: 0 in order, 1 not in order, 2 no such command.";
@@ -59,8 +54,6 @@ fn main() -> ExitCode {
         ["check", "--rules"] => check_rules(),
         ["sensitivity", words @ ..] => package("sensitivity", words),
         ["site"] => package("site", &[]),
-        ["dist", words @ ..] => dist::run(&root(), words),
-        ["fuzz", target, seconds] => fuzz::run(&root(), target, seconds),
         _ => {
             eprintln!("xtask: no command `{}`; `cargo xtask help` lists them", words.join(" "));
             return ExitCode::from(2);
@@ -76,14 +69,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Our rules, these tools, the documentation; whether all is in order. All of it runs even where the first part fails,
-/// so that one call reports everything.
+/// Checks our rules, with these tools, and the documentation; returns whether all is in order. Everything runs even if
+/// the first part fails, so that one call reports everything.
 fn check(tools: &[(&str, &[&str], &str)]) -> Result<bool> {
     let mut fine = check_rules()?;
     for (verb, arguments, package) in tools {
-        let mut cargo = cargo(&root());
-        let there = cargo.args([verb, "--version"]).output();
-        if !there.with_context(|| format!("cannot run cargo {verb}"))?.status.success() {
+        let version = cargo(&root()).args([verb, "--version"]).output();
+        if !version.with_context(|| format!("cannot run cargo {verb}"))?.status.success() {
             println!(
                 "check: cargo {verb} skipped: this toolchain has none (rustup component add, or \
                  Debian's package {package})"
@@ -91,14 +83,13 @@ fn check(tools: &[(&str, &[&str], &str)]) -> Result<bool> {
             continue;
         }
         println!("check: cargo {verb}");
-        let status = self::cargo(&root()).arg(verb).args(*arguments).status();
+        let status = cargo(&root()).arg(verb).args(*arguments).status();
         fine &= status.with_context(|| format!("cannot run cargo {verb}"))?.success();
     }
     println!("check: the documentation");
     Ok(fine & package("site", &[])?)
 }
 
-/// Our rules alone; whether all are kept.
 fn check_rules() -> Result<bool> {
     let faults = rules::faults(&Workspace::read(&root())?);
     faults.iter().for_each(|fault| println!("{fault}"));
@@ -110,9 +101,9 @@ fn check_rules() -> Result<bool> {
     Ok(faults.is_empty())
 }
 
-/// A program of its own, because of all that it is made of: the check is built before anything else.
+/// Runs a crate of its own, so that `xtask` is built without what that crate depends on.
 fn package(name: &str, words: &[&str]) -> Result<bool> {
-    // A run is named as it is seen from here.
+    // Paths on the command line are relative to here.
     let mut cargo = cargo(&env::current_dir().context("cannot find the current folder")?);
     cargo.args(["run", "--quiet", "--locked", "--package", name, "--"]).args(words);
     Ok(cargo.status().context("cannot run cargo")?.success())

@@ -1,10 +1,10 @@
-//! The rules of this repository that can be checked: each a pure function of what was read.
+//! Checks the rules of CONTRIBUTING.md: each a pure function of what was read.
 //!
-//! CONTRIBUTING.md has them in words. A fault is a line: where, what, and what to do about it. Comments are told by
-//! how their line begins, and tests within a file by their `mod tests {`; nothing is parsed.
+//! A fault is a line: where, what, and what to do about it. Comments are recognised by how their line begins, and tests
+//! within a file by their `mod tests {`; nothing is parsed.
 
 mod crates;
-mod texts;
+mod paths;
 
 use std::{collections::BTreeMap, fmt::Display};
 
@@ -20,21 +20,18 @@ const BUDGET: &str = "xtask/budget.toml";
 
 /// Every breach, rule by rule.
 pub(crate) fn faults(workspace: &Workspace) -> Vec<String> {
-    let Workspace { packages, files, sources, studies, budget, .. } = workspace;
+    let Workspace { packages, files, sources, budget, .. } = workspace;
     let mut faults = Vec::new();
     faults.extend(packages.iter().flat_map(crates::layers));
     faults.extend(packages.iter().flat_map(crates::device));
     faults.extend(crates::dependencies(workspace));
     faults.extend(files.iter().filter_map(|path| name(path)));
     faults.extend(sources.iter().flat_map(shape));
-    faults.extend(sources.iter().flat_map(texts::paths));
-    let names = texts::study_names(studies);
-    faults.extend(sources.iter().flat_map(|source| texts::studies(source, &names)));
+    faults.extend(sources.iter().flat_map(paths::joins));
     faults.extend(over_budget(sources, budget));
     faults
 }
 
-/// A breach at a place: what is so, and what to do.
 fn fault(path: &str, line: usize, what: impl Display, remedy: impl Display) -> String {
     format!("{path}:{line}: {what}; {remedy}")
 }
@@ -101,18 +98,6 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
         (at - line.len(), line)
     });
     all.filter(|(_, line)| !line.trim_start().starts_with("//"))
-}
-
-/// The line of an offset, from 1.
-fn line_at(text: &str, offset: usize) -> usize {
-    text[..offset].matches('\n').count() + 1
-}
-
-/// Whether a file belongs to what one of these crates ships: no test, no fixture.
-fn is_of(crates: &[&str], path: &str) -> bool {
-    let is_test = ["/tests", "/test_data", "/fixture"].iter().any(|word| path.contains(word));
-    let name = path.strip_prefix("crates/").and_then(|path| path.split_once("/src/"));
-    !is_test && name.is_some_and(|(name, _)| crates.contains(&name))
 }
 
 #[cfg(test)]

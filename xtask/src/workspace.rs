@@ -1,6 +1,6 @@
-//! The repository as values: its crates, its files, its dependency table and the page about it.
+//! Reads the repository: its crates, files, dependency table and the page about them.
 //!
-//! All reading is done here, once; the rules are pure functions of what was read.
+//! The rules are pure functions of what was read here.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,10 +22,6 @@ pub(crate) struct Workspace {
     pub(crate) files: Vec<String>,
     /// The Rust ones.
     pub(crate) sources: Vec<Source>,
-    /// The studies that ship.
-    pub(crate) studies: Vec<Source>,
-    /// The root's `Cargo.toml`.
-    pub(crate) manifest: String,
     /// External dependencies of the workspace table.
     pub(crate) table: BTreeSet<String>,
     /// `xtask/budget.toml`.
@@ -46,8 +42,6 @@ pub(crate) struct Source {
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) folder: String,
-    /// Its `Cargo.toml`.
-    pub(crate) manifest: String,
     /// What it says that it depends on.
     pub(crate) dependencies: Vec<Dependency>,
     /// Every crate that its programs are made of.
@@ -71,24 +65,17 @@ impl Workspace {
             .manifest_path(root.join("Cargo.toml"))
             .exec()
             .context("cannot ask cargo for the workspace")?;
-        let manifest = read(root, "Cargo.toml")?;
         let mut files = Vec::new();
         list(root, "", &mut files)?;
-        let all = |below: &str, extension: &str| {
-            let of = |path: &&String| path.starts_with(below) && path.ends_with(extension);
-            let files = files.iter().filter(of);
-            let read = |path: &String| Ok(Source { path: path.clone(), text: read(root, path)? });
-            files.map(read).collect::<Result<Vec<_>>>()
-        };
+        let rust = files.iter().filter(|path| path.ends_with(".rs"));
+        let sources = rust.map(|path| Ok(Source { path: path.clone(), text: read(root, path)? }));
         Ok(Self {
-            sources: all("", ".rs")?,
-            studies: all("studies/", ".toml")?,
+            sources: sources.collect::<Result<_>>()?,
             budget: read(root, "xtask/budget.toml")?,
-            packages: packages(root, &metadata)?,
-            table: table(&manifest)?,
+            packages: packages(&metadata)?,
+            table: table(&read(root, "Cargo.toml")?)?,
             reasons: read(root, "docs/design/dependencies.md").unwrap_or_default(),
             files,
-            manifest,
         })
     }
 }
@@ -126,7 +113,7 @@ fn table(manifest: &str) -> Result<BTreeSet<String>> {
     Ok(external.map(|(name, _)| name.clone()).collect())
 }
 
-fn packages(root: &Path, metadata: &Metadata) -> Result<Vec<Package>> {
+fn packages(metadata: &Metadata) -> Result<Vec<Package>> {
     let edges = normal_edges(metadata);
     let members = metadata.workspace_packages().into_iter();
     members
@@ -146,7 +133,6 @@ fn packages(root: &Path, metadata: &Metadata) -> Result<Vec<Package>> {
             Ok(Package {
                 name: package.name.to_string(),
                 folder: folder.to_owned(),
-                manifest: read(root, &format!("{folder}/Cargo.toml"))?,
                 dependencies: dependencies.collect(),
                 made_of: seen.into_iter().map(|id| metadata[id].name.to_string()).collect(),
             })

@@ -71,7 +71,6 @@ impl Default for Options {
 /// What the decision is about.
 #[derive(Clone, Copy, Debug)]
 pub struct Targets<'a> {
-    /// The policy's applications.
     pub applications: &'a Applications,
     /// Wi-Fi's threads, of the last reading.
     pub workers: &'a [Worker],

@@ -84,15 +84,12 @@ pub enum Condition {
 /// What is wanted from now on, and why.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
-    /// Wi-Fi's condition.
     pub condition: Condition,
     /// The share of Wi-Fi's work that was kept, smoothed; `None` without demand.
     pub kept: Option<f64>,
-    /// The share that is wanted.
     pub target: f64,
     /// Bounds of each application of the policy, in its order.
     pub bounds: Vec<Bounds>,
-    /// Placement of Wi-Fi's own work.
     pub placement: Placement,
     /// Whether `bounds` or `placement` differ from those of the decision before.
     pub changed: bool,
@@ -234,7 +231,6 @@ impl Controller<'_> {
         }
     }
 
-    /// An application's name.
     fn name(&self, application: usize) -> String {
         self.state.held[application].name.clone()
     }

@@ -6,7 +6,6 @@ use std::{error::Error, fmt, io, path::Path};
 
 use linux::error::chain;
 
-/// Everything was done.
 pub const PASS: u8 = 0;
 /// The command line, the policy or another file is not what it should be.
 pub const USAGE: u8 = 2;

@@ -53,9 +53,15 @@ pub enum Verb {
     /// Change the aggressiveness of the guard that runs
     Set(Set),
     /// Let the guard that runs read its policy again
-    Reload(Reload),
+    #[command(
+        after_help = "Examples:\n  guard reload\n\nA policy that is refused is reported, and the one before holds on."
+    )]
+    Reload(Place),
     /// Put back what a guard left that was killed
-    Restore(Restore),
+    #[command(
+        after_help = "Examples:\n  guard restore\n\nWhat a person changed since is left, and reported. A journal from before the last boot is inert."
+    )]
+    Restore(Place),
 }
 
 /// Where the guard that is meant keeps its files.
@@ -170,28 +176,6 @@ pub struct Set {
     /// How hard Wi-Fi is defended, 0 to 100
     #[arg(value_parser = clap::value_parser!(u8).range(0..=100))]
     pub aggressiveness: u8,
-    /// The folder.
-    #[command(flatten)]
-    pub place: Place,
-}
-
-/// `guard reload`.
-#[derive(Args, Debug)]
-#[command(
-    after_help = "Examples:\n  guard reload\n\nA policy that is refused is reported, and the one before holds on."
-)]
-pub struct Reload {
-    /// The folder.
-    #[command(flatten)]
-    pub place: Place,
-}
-
-/// `guard restore`.
-#[derive(Args, Debug)]
-#[command(
-    after_help = "Examples:\n  guard restore\n\nWhat a person changed since is left, and reported. A journal from before the last boot is inert."
-)]
-pub struct Restore {
     /// The folder.
     #[command(flatten)]
     pub place: Place,

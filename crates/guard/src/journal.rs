@@ -49,19 +49,13 @@ const MOST_HELD: usize = 8192;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("guard runs already as pid {pid} with {}; end that one first, or name another state folder", folder.display())]
-    Busy {
-        /// The other guard.
-        pid: u32,
-        folder: PathBuf,
-    },
-    /// The process that restores when guard dies cannot be started.
+    Busy { pid: u32, folder: PathBuf },
     #[error("cannot start the watchdog, without which guard changes nothing")]
     Watchdog {
         /// The system's reason.
         #[source]
         source: io::Error,
     },
-    /// It holds a journal that somebody else may have written.
     #[error("cannot believe {}, so nothing is put back; look at it, then remove it", path.display())]
     Journal {
         path: PathBuf,
@@ -69,10 +63,8 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// It cannot be used.
     #[error("cannot use {} for the journal; name another state folder", path.display())]
     Folder {
-        /// The folder or file.
         path: PathBuf,
         /// The system's reason.
         #[source]
@@ -182,7 +174,6 @@ impl Journal {
         self.files.as_ref()
     }
 
-    /// The values that are held.
     pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
         self.ledger.values()
     }

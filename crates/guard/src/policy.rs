@@ -88,13 +88,11 @@ impl TryFrom<String> for Target {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Allow {
     pub idle: bool,
-    /// Packing applications onto fewer CPUs.
     pub packing: bool,
     /// Duty cycles by quota.
     pub quota: bool,
     /// `memory.high` of applications.
     pub memory: bool,
-    /// resctrl classes.
     pub cache: bool,
     /// Nice values of Wi-Fi's own threads, and a group of their own.
     pub placement: bool,
@@ -160,14 +158,8 @@ pub fn parse(text: &str, name: &str) -> Result<Policy, Error> {
 /// A policy that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file or folder cannot be read.
     #[error("cannot read the policy {}: {source}", path.display())]
-    Read {
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// Something in it is wrong.
+    Read { path: PathBuf, source: io::Error },
     #[error("{file}:{line}: {why}")]
     Wrong {
         file: String,

@@ -120,6 +120,5 @@ pub struct Application {
     pub waited_ns: Option<u64>,
     /// Time that a quota held it back, ns.
     pub throttled_ns: Option<u64>,
-    /// Memory that it has, KiB.
     pub memory_kib: Option<u64>,
 }

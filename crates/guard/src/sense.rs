@@ -55,11 +55,9 @@ const BUSY_PACKETS: f64 = 100.0;
 /// A failure that leaves guard without senses.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The kernel's files are not where they belong.
     #[error("cannot read {}: mount /proc, or give the root that it is below", path.display())]
     NoKernel {
         path: PathBuf,
-        /// The kernel's reason.
         #[source]
         source: io::Error,
     },
@@ -74,11 +72,9 @@ pub struct Sources {
     pub root: PathBuf,
     /// Whether netlink may be asked: it speaks of the running kernel, whatever the root is.
     pub netlink: bool,
-    /// When canaries run.
     pub canary: CanaryUse,
 }
 
-/// When canaries run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CanaryUse {
     /// Where the kernel has neither PSI nor schedstat.

@@ -1,4 +1,4 @@
-//! A task is begun: the tree fetched, the base built, the seed drawn, and all of it written down before the first try.
+//! Begins a task: fetches the tree, builds the base, draws the seed, and records all of it before the first try.
 
 use std::path::Path;
 
@@ -15,7 +15,6 @@ use crate::{
 pub struct Texts<'a> {
     pub task: &'a str,
     pub study: &'a str,
-    /// The task file's folder.
     pub folder: &'a Path,
 }
 

@@ -25,7 +25,6 @@ use crate::{
     sandbox::{Ended, Job, Limits, PROGRAM, Sandbox, Stop},
 };
 
-/// No program is longer, bytes.
 const LONGEST_PROGRAM: u64 = 512 << 20;
 
 /// No build says more that is looked at, bytes.
@@ -87,7 +86,6 @@ pub struct Candidate<'a> {
 
 /// The base: what it is, and what is built of it for each processor.
 pub(crate) struct Base {
-    /// Its manifest's hash.
     pub(crate) manifest: Sha256Hex,
     /// For the processor that tries are measured on.
     pub(crate) own: BuiltBase,

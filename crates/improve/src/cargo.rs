@@ -13,13 +13,11 @@ use toml::{Table, Value};
 
 use crate::task::Tool;
 
-/// No configuration is longer, bytes.
 const LONGEST: u64 = 1 << 20;
 
 /// What rustup puts beside cargo, each of them itself by another name.
 const PROGRAMS: [&str; 4] = ["bin/cargo", "bin/rustc", "bin/rustdoc", "bin/rustup"];
 
-/// Cargo's folder and rustup's.
 pub(crate) struct Cargo {
     cargo: PathBuf,
     rustup: PathBuf,
@@ -36,7 +34,6 @@ impl Cargo {
         [&self.cargo, &self.rustup]
     }
 
-    /// The folder of its programs.
     pub(crate) fn programs(&self) -> String {
         of(&self.cargo, "bin")
     }

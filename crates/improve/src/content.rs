@@ -1,7 +1,7 @@
-//! Things by what is in them: bytes, and whole trees of files.
+//! Hashes bytes and whole trees of files.
 //!
-//! Reads; changes nothing. A tree is read as an archive, as it goes into the sandbox and comes out of it, so that what is known
-//! of it is known of the bytes that are built. What may differ between two trees is the task's.
+//! A tree is read as an archive, as it goes into the sandbox and comes out of it, so that what is known of it is known of
+//! the bytes that are built.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,6 @@ use model::name::Sha256Hex;
 use sha2::{Digest, Sha256};
 use tar::{Archive, EntryType};
 
-/// SHA-256.
 pub(crate) fn sum(bytes: &[u8]) -> Sha256Hex {
     Sha256Hex::of(&Sha256::digest(bytes).into())
 }
@@ -40,7 +39,6 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    /// Whether it is a file.
     pub(crate) fn is_file(&self) -> bool {
         self.kind == EntryType::Regular.as_byte()
     }

@@ -38,32 +38,23 @@ const SECRET: &str = "secret";
 /// No task or study file is longer, bytes.
 pub const LONGEST_TEXT: u64 = 1 << 20;
 
-/// No diff is longer, bytes.
 pub const LONGEST_DIFF: u64 = 4 << 20;
 
 /// Why a task's folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot {doing} {}: {source}", path.display())]
-    File {
-        doing: &'static str,
-        path: PathBuf,
-        /// The system's words.
-        source: io::Error,
-    },
+    File { doing: &'static str, path: PathBuf, source: io::Error },
     #[error(transparent)]
     Ledger(#[from] Broken),
     #[error("{}: {why}", path.display())]
     Task { path: PathBuf, why: Wrong },
     #[error("{} is in use by another headroom; wait until it has ended", .0.display())]
     Busy(PathBuf),
-    /// What was fixed is no more.
     #[error("{} is not what it was when the task was begun; begin it anew with `headroom improve init`", .0.display())]
     Changed(PathBuf),
-    /// It was not begun to its end.
     #[error("{} holds no task that was begun to its end; remove it and run `headroom improve init` again", .0.display())]
     NotBegun(PathBuf),
-    /// A command of the task's own failed.
     #[error("{what} ended with {how}; what it said is in {}", log.display())]
     Command {
         /// `source.fetch`, or the base's build.
@@ -73,7 +64,6 @@ pub enum Error {
     },
     #[error("the base's build left no program {} below $OUT", .0.display())]
     NoProgram(PathBuf),
-    /// Nothing can be built here.
     #[error("{0}")]
     NoSandbox(String),
     #[error("interrupted")]
@@ -167,12 +157,10 @@ impl TaskFolder {
         self.folder.path_of(name)
     }
 
-    /// Writes a page into it.
     pub fn write_page(&self, name: &'static str, page: &str) -> Result<(), Error> {
         self.replace(name, page.as_bytes())
     }
 
-    /// Whether it has a file.
     pub fn has(&self, name: &str) -> bool {
         self.folder.has_file(name)
     }
@@ -208,12 +196,11 @@ impl TaskFolder {
         Ok(Random::of([word(0), word(16), word(32)]))
     }
 
-    /// A new folder for the run of an acceptance or a canary.
+    /// A new folder for the run of an acceptance.
     pub fn secret_run(&self, id: u32, cell: u32) -> Result<PathBuf, Error> {
         Ok(self.secret()?.path_of(format!("{id}-{cell}")))
     }
 
-    /// The folder of a try.
     pub fn of_try(&self, id: u32) -> Result<Folder, Error> {
         let name = format!("tries/{id}");
         self.folder.make_folder(&name).map_err(Error::file("make", self.path_of(&name)))

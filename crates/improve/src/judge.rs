@@ -25,7 +25,6 @@ const CHARGE_KIB: f64 = 256.0;
 pub struct Rule {
     /// Cheaper by at least this share of the base.
     pub at_least: Share,
-    /// The error that is allowed.
     pub level: f64,
     /// What may not get worse.
     pub gates: Gates,
@@ -52,7 +51,6 @@ pub struct Evidence {
     pub group_kib: [Option<f64>; 2],
     /// Length of the base's and the candidate's program, bytes.
     pub bytes: [Option<u64>; 2],
-    /// New warnings in edited files.
     pub warnings: u32,
     /// What the machine executed more in the candidate's windows than in the base's, as QEMU counted it, µs a second.
     pub outside: Option<Estimate>,

@@ -1,7 +1,7 @@
-//! The books of a task: a file of lines that only grows, each with the hash of the one before it.
+//! Reads and appends the ledger of a task, `ledger.jsonl`: each line has the hash of the one before it.
 //!
-//! Reads and appends `ledger.jsonl` below a [`Folder`]. A line that was cut off in the middle of writing never counted and
-//! goes; whatever else breaks the chain is refused and never repaired. What the lines mean is [`crate::outcome`]'s.
+//! A line that was cut off in the middle of writing never counted and is removed; whatever else breaks the chain is
+//! refused and never repaired.
 
 use std::{
     fs::File,
@@ -48,7 +48,6 @@ pub enum What {
         /// Its number, from 1, over all kinds.
         id: u32,
         kind: Kind,
-        /// SHA-256 of its diff.
         diff: Sha256Hex,
     },
     /// It came to its end.
@@ -64,9 +63,7 @@ pub enum What {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opened {
     pub question: String,
-    /// SHA-256 of the task file.
     pub task: Sha256Hex,
-    /// SHA-256 of the study file.
     pub study: Sha256Hex,
     /// SHA-256 over the tree's manifest.
     pub source: Sha256Hex,
@@ -83,7 +80,6 @@ pub struct Opened {
     pub built_arm64: Option<Sha256Hex>,
     /// SHA-256 of the seed's hexadecimal digits.
     pub seed: Sha256Hex,
-    /// headroom's version.
     pub headroom: String,
 }
 
@@ -94,8 +90,6 @@ pub enum Kind {
     Try,
     /// A diff, in cells that are not.
     Acceptance,
-    /// The base against itself, as an acceptance: it must not win.
-    Canary,
 }
 
 impl Kind {
@@ -104,14 +98,12 @@ impl Kind {
         match self {
             Self::Try => "try",
             Self::Acceptance => "acceptance",
-            Self::Canary => "canary",
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Wall time, s.
     pub wall_s: f64,
     /// Time that passed on access points, s.
     pub device_s: f64,
@@ -126,15 +118,8 @@ pub struct Cost {
 /// A ledger that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
-    /// It cannot be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]
-    File {
-        doing: &'static str,
-        path: PathBuf,
-        /// The system's words.
-        source: io::Error,
-    },
-    /// A line is not what the next one says it is.
+    File { doing: &'static str, path: PathBuf, source: io::Error },
     #[error(
         "line {line} of {} {why}: the ledger was changed, and nothing behind that line can be trusted; begin the task anew", path.display()
     )]
@@ -218,16 +203,17 @@ impl Ledger {
     }
 }
 
-/// A line of a ledger, from 1, and what is wrong with it.
-type Unlinked = (usize, &'static str);
+/// The number of a line, from 1, and what is wrong with it.
+type Fault = (usize, &'static str);
 
-/// The lines of a ledger, and the hash of the last one; else the line that breaks the chain.
-fn chain(bytes: &[u8]) -> Result<(Vec<Entry>, Option<Sha256Hex>), Unlinked> {
+/// Reads the lines of a ledger and the hash of the last one. Fails at the line that breaks the chain.
+fn chain(bytes: &[u8]) -> Result<(Vec<Entry>, Option<Sha256Hex>), Fault> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut head = None;
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let at = entries.len() + 1;
-        let entry: Entry = serde_json::from_slice(line).map_err(|_| (at, "cannot be read"))?;
+        let entry: Entry =
+            serde_json::from_slice(line).map_err(|_| (at, "cannot be read by this headroom"))?;
         if entry.n + 1 != at as u64 {
             return Err((at, "has another number"));
         }
@@ -301,6 +287,6 @@ mod tests {
         assert!(refused(&[&kept, lines[1], lines[2]]).contains("line 2 of"));
         assert!(refused(&[lines[0], lines[2]]).contains("line 2 of"));
         assert!(refused(&[lines[1], lines[0], lines[2]]).contains("line 1 of"));
-        assert!(refused(&["{}", lines[1], lines[2]]).contains("cannot be read"));
+        assert!(refused(&["{}", lines[1], lines[2]]).contains("cannot be read by this headroom"));
     }
 }

@@ -1,4 +1,4 @@
-//! What an agent is asked to make cheaper, its tries, and the books.
+//! Runs tasks that ask an agent to make a program cheaper: builds and judges its tries, and keeps the ledger.
 //!
 //! ```text
 //! task ─► folder (begun: everything fixed by content) ─► build (diff → sandbox → program)

@@ -1,13 +1,11 @@
-//! What becomes of a try, in the words of the ledger.
-//!
-//! Only the shapes. [`crate::judge`] decides.
+//! The outcome of a try as the ledger records it. [`crate::judge`] decides it.
 
 use std::fmt;
 
 use analysis::Estimate;
 use serde::{Deserialize, Serialize};
 
-/// What became of a try, an acceptance or a canary.
+/// What became of a try or an acceptance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -20,7 +18,6 @@ pub enum Outcome {
     NoChange,
     /// It does not apply, edits what it may not, or does not build.
     Failed,
-    /// Its build took too long.
     TimedOut,
     /// It could not be measured. Never a statement about the try.
     Invalid,
@@ -86,9 +83,7 @@ pub enum Reason {
     Latency,
     /// The subject or its control group holds more memory.
     Memory,
-    /// The program is larger.
     Size,
-    /// Edited files have new warnings.
     Warnings,
     Dearer,
     /// It is cheaper, by less than is asked.

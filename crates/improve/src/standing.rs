@@ -1,6 +1,4 @@
-//! Where a task stands, by its books: what was tried, what is best so far, and what is left to spend.
-//!
-//! Pure, but for [`close_interrupted`], which writes down what a killed headroom could not.
+//! Reads from a ledger what was tried, what is best so far, and what is left to spend.
 
 use model::name::Sha256Hex;
 use serde::Serialize;
@@ -11,12 +9,11 @@ use crate::{
     task::Budget,
 };
 
-/// A try, an acceptance or a canary.
+/// A try or an acceptance.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Attempt {
     pub id: u32,
     pub kind: Kind,
-    /// SHA-256 of its diff.
     pub diff: Sha256Hex,
     /// When it began, seconds since 1970.
     pub began: u64,
@@ -28,7 +25,6 @@ pub struct Attempt {
 /// Where a task stands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Standing {
-    /// All attempts, in order.
     pub attempts: Vec<Attempt>,
     /// The number of the cheapest try that was kept.
     pub best: Option<u32>,
@@ -36,9 +32,6 @@ pub struct Standing {
     pub floor_us: Option<f64>,
     /// The number of the acceptance that was passed last.
     pub accepted: Option<u32>,
-    /// Whether a canary won: no acceptance counts any more.
-    pub is_unsound: bool,
-    /// Whether the task is closed.
     pub is_closed: bool,
 }
 
@@ -76,7 +69,6 @@ impl Standing {
         }
         match kind {
             Kind::Acceptance => self.accepted = Some(id),
-            Kind::Canary => self.is_unsound = true,
             Kind::Try if self.change(id) < self.best.map_or(0.0, |best| self.change(best)) => {
                 self.best = Some(id);
             }
@@ -90,7 +82,6 @@ impl Standing {
         change.map_or(0.0, |change| change.mean)
     }
 
-    /// An attempt by its number.
     pub fn attempt(&self, id: u32) -> Option<&Attempt> {
         self.attempts.iter().find(|attempt| attempt.id == id)
     }
@@ -124,13 +115,10 @@ impl Standing {
                 self.device_s()
             )),
             Kind::Try if self.count(kind) >= budget.tries => spent("tries", budget.tries),
-            Kind::Acceptance if self.is_unsound => Some(
-                "a canary was accepted: this judge sees wins where there are none, and accepts nothing more".to_owned(),
-            ),
             Kind::Acceptance if self.count(kind) >= budget.acceptances => {
                 spent("acceptances", budget.acceptances)
             }
-            Kind::Try | Kind::Acceptance | Kind::Canary => None,
+            Kind::Try | Kind::Acceptance => None,
         }
     }
 }
@@ -179,15 +167,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spent_and_what_a_canary_won_ends_it() {
+    fn what_is_spent_ends_it() {
         let budget = Budget { tries: 1, acceptances: 1, ..Budget::default() };
         let tried = Standing::of(&entries(&[(Kind::Try, Outcome::Reverted, 0.1)]));
         assert!(tried.refusal(Kind::Try, &budget).unwrap().contains("all 1 tries"));
         assert_eq!(tried.refusal(Kind::Acceptance, &budget), None);
-        let unsound = Standing::of(&entries(&[(Kind::Canary, Outcome::Win, -0.1)]));
-        assert!(unsound.refusal(Kind::Acceptance, &budget).unwrap().contains("canary"));
-        assert_eq!(unsound.best, None);
         let slow = Budget { device: model::span::Span::from_secs(100), ..budget };
-        assert!(tried.refusal(Kind::Canary, &slow).unwrap().contains("100 s of 100 s"));
+        assert!(tried.refusal(Kind::Acceptance, &slow).unwrap().contains("100 s of 100 s"));
     }
 }

@@ -74,7 +74,6 @@ pub struct OtherBuild {
 /// How a program is built for one processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recipe<'a> {
-    /// The shell command.
     pub(crate) build: &'a str,
     /// What it leaves, below `$OUT`.
     pub(crate) program: &'a RelativePath,
@@ -146,7 +145,6 @@ pub struct Gates {
     pub latency: Share,
     /// Resident memory of the subject.
     pub memory: Share,
-    /// The program's size.
     pub size: Share,
     /// New warnings of the compiler in edited files.
     pub warnings: u32,
@@ -196,10 +194,8 @@ impl Default for Budget {
 /// A task file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Wrong {
-    /// It is no task.
     #[error("{0}")]
     Shape(#[from] toml::de::Error),
-    /// A value of it makes no sense.
     #[error("{key}: {why}")]
     Value {
         /// Where, as `source.edit`.
@@ -210,7 +206,6 @@ pub enum Wrong {
 }
 
 impl Task {
-    /// Reads a task file.
     pub fn read(text: &str) -> Result<Self, Wrong> {
         let task: Self = toml::from_str(text)?;
         task.check()?;

@@ -25,13 +25,10 @@ pub enum Error {
     Refused {
         /// What was tried, as “create”.
         action: &'static str,
-        /// The folder or file.
         path: PathBuf,
-        /// The kernel's reason.
         #[source]
         source: io::Error,
     },
-    /// A file could not be read.
     #[error(transparent)]
     File(#[from] proc::Error),
 }
@@ -226,11 +223,8 @@ fn refused(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error
 /// What a group and everything below it used, processes that have ended included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// User and kernel, ns.
     pub total_ns: u64,
-    /// User, ns.
     pub user_ns: Option<u64>,
-    /// Kernel, ns.
     pub system_ns: Option<u64>,
     /// The most memory that it has held, shared memory and files in memory included, bytes; where the kernel does not say
     /// (before 5.19) what it holds now; `None` where memory is not counted.
@@ -249,7 +243,6 @@ pub enum Meter {
     },
     /// `cpu.stat`, and `memory.peak` or `memory.current`.
     V2 {
-        /// CPU time.
         stat: Reader,
         /// Memory, where its controller is enabled.
         memory: Option<Reader>,

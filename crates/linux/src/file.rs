@@ -82,7 +82,6 @@ pub(crate) fn utf8(mut bytes: Vec<u8>) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
-/// An open regular file.
 pub(crate) struct Regular {
     pub(crate) file: File,
     /// Its length when it was opened, bytes.

@@ -15,14 +15,12 @@ use rustix::{io::Errno, system::finit_module};
 /// A module that could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Its file could not be opened.
     #[error("failed to open the module {}", path.display())]
     Open {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// The parameters hold a NUL.
     #[error("the parameters of {} hold a NUL", path.display())]
     Parameters { path: PathBuf },
     #[error("failed to load the module {}", path.display())]

@@ -105,37 +105,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_loopback_link_is_number_one_everywhere() {
+    fn a_link_is_found_by_its_name_or_absent() {
         let mut links = Links::open().unwrap();
         assert_eq!(links.index("lo").unwrap(), Some(1));
-    }
-
-    #[test]
-    fn a_link_that_does_not_exist_is_absent_and_no_error() {
-        let mut links = Links::open().unwrap();
-        assert_eq!(links.index("headroom-none").unwrap(), None);
-    }
-
-    #[test]
-    fn a_link_is_up_or_down_or_not_there() {
-        let mut links = Links::open().unwrap();
         assert!(links.is_up("lo").unwrap().is_some());
-        assert_eq!(links.is_up("headroom-none").unwrap(), None);
-        assert_eq!(
-            [link_is_up(&link(1, IFF_UP)), link_is_up(&link(1, 0))],
-            [Some(true), Some(false)]
-        );
-        assert_eq!(link_is_up(&[0; 11]), None, "cut in the middle of the flags");
+        let absent = "headroom-none";
+        assert_eq!((links.index(absent).unwrap(), links.is_up(absent).unwrap()), (None, None));
     }
 
     #[test]
-    fn a_link_message_carries_its_number_at_the_place_where_it_is_read() {
-        assert_eq!(link_index(&link(77, IFF_UP)), Some(77));
-        assert_eq!(link_index(&[0; 7]), None, "cut in the middle of the number");
-    }
-
-    #[test]
-    fn an_address_header_names_family_prefix_and_link() {
+    fn a_link_message_is_read_as_it_is_written_and_a_cut_one_is_none() {
+        let messages = [link(77, IFF_UP), link(77, 0)];
+        let read = messages.map(|one| (link_index(&one), link_is_up(&one)));
+        assert_eq!(read, [(Some(77), Some(true)), (Some(77), Some(false))]);
+        assert_eq!((link_index(&[0; 7]), link_is_up(&[0; 11])), (None, None));
         assert_eq!(address_header(1, 16)[..4], [libc::AF_INET as u8, 16, 0, 0]);
         assert_eq!(u32_at(&address_header(300, 16), 4), Some(300));
     }

@@ -11,11 +11,9 @@ use crate::proc;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mapping {
-    /// Its first address.
     pub start: u64,
     /// The first address behind it.
     pub end: u64,
-    /// May be read, written, executed.
     pub may: May,
     /// Whether writes are seen by others.
     pub shared: bool,
@@ -38,9 +36,7 @@ pub struct May {
 /// A file, whatever its path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileId {
-    /// The device's major number.
     pub major: u32,
-    /// The device's minor number.
     pub minor: u32,
     pub inode: u64,
 }

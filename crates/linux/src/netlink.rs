@@ -50,17 +50,14 @@ const CTRL_ATTR_MCAST_GRP_ID: u16 = 2;
 /// A failure to ask the kernel, or its refusal.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The socket could not be made.
     #[error("failed to open a netlink socket")]
     Open(#[source] io::Error),
-    /// The request could not be sent, or no reply could be read.
     #[error("failed to exchange netlink messages for {request}")]
     Exchange {
         request: &'static str,
         #[source]
         source: io::Error,
     },
-    /// Replies were lost because the socket's buffer was full (`ENOBUFS`).
     #[error("netlink replies to {request} were lost: the receive buffer was full")]
     Overrun { request: &'static str },
     #[error("the kernel refused {request}{}", explained(.text))]
@@ -71,14 +68,12 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// The dump changed under each of the attempts to read it.
     #[error("{request} changed while it was read, {attempts} times")]
     Unsettled {
         request: &'static str,
         /// How often it was read.
         attempts: u32,
     },
-    /// The reply is not what the protocol promises.
     #[error("malformed netlink reply to {request}: {what}")]
     Malformed {
         request: &'static str,

@@ -70,7 +70,6 @@ pub type Address = [u8; 6];
 pub struct Wiphy {
     /// Its number, in the order in which the devices were registered.
     pub index: u32,
-    /// Its name, such as `phy0`.
     pub name: String,
 }
 

@@ -40,7 +40,6 @@ const EVENTS: [(&str, u64); 6] = [
 pub struct Events {
     /// Hardware events that can be opened.
     pub present: Vec<&'static str>,
-    /// Hardware events that were refused.
     pub absent: Vec<&'static str>,
     /// Whether the software event `cpu-clock` can be opened for sampling.
     pub cpu_clock: bool,

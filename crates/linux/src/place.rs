@@ -43,7 +43,6 @@ impl Place {
         Ok(self)
     }
 
-    /// In a network namespace.
     pub fn network(mut self, network: &namespace::Network) -> io::Result<Self> {
         self.network = Some(network.as_fd().try_clone_to_owned()?);
         Ok(self)

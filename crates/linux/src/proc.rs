@@ -37,15 +37,12 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 /// A file of `/proc` that could not be read or understood.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The kernel did not give it.
     #[error("cannot read {}", path.display())]
     Read {
         path: PathBuf,
-        /// The kernel's reason.
         #[source]
         source: io::Error,
     },
-    /// It is not in the documented form.
     #[error("{} is not in the form that the kernel documents", path.display())]
     Malformed { path: PathBuf },
 }
@@ -172,7 +169,6 @@ impl TaskList {
     }
 }
 
-/// The ids of all processes.
 pub fn pids() -> Result<Vec<u32>, Error> {
     let mut pids = numbered(Path::new("/proc"))
         .map_err(|source| Error::Read { path: "/proc".into(), source })?;
@@ -204,7 +200,6 @@ pub struct SchedStat {
     pub wait_ns: u64,
 }
 
-/// Parses `schedstat`.
 pub fn schedstat(text: &[u8]) -> Option<SchedStat> {
     let mut fields = words(text).map(number);
     Some(SchedStat { run_ns: fields.next()??, wait_ns: fields.next()?? })
@@ -220,9 +215,7 @@ pub struct Stat<'a> {
     pub parent: u32,
     /// Whether the kernel runs it.
     pub kernel_thread: bool,
-    /// Time in user mode, ticks.
     pub utime: u64,
-    /// Time in the kernel, ticks.
     pub stime: u64,
 }
 
@@ -246,6 +239,13 @@ pub fn stat(text: &[u8]) -> Option<Stat<'_>> {
     let utime = number(rest.nth(4)?)?;
     let stime = number(rest.next()?)?;
     Some(Stat { comm, state, parent, kernel_thread: flags & KERNEL_THREAD != 0, utime, stime })
+}
+
+/// A number of `stat` behind the name, by its place in proc(5): 22 is when the process was born, ticks since boot.
+pub fn stat_field(text: &[u8], place: usize) -> Option<u64> {
+    let closes = text.iter().rposition(|&byte| byte == b')')?;
+    // The first behind the name is the third.
+    number(words(&text[closes + 1..]).nth(place.checked_sub(3)?)?)
 }
 
 /// Context switches, from `/proc/PID/task/TID/status`.
@@ -276,7 +276,6 @@ pub struct Io {
     pub write_calls: u64,
 }
 
-/// Parses `io`.
 pub fn io(text: &[u8]) -> Option<Io> {
     Some(Io {
         read_bytes: labelled(text, b"rchar:")?,
@@ -312,13 +311,11 @@ pub fn children(pid: u32) -> Vec<u32> {
 /// `/proc/PID/smaps_rollup`, which the kernel counts page by page: exact, and expensive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rollup {
-    /// Resident, KiB.
     pub rss_kib: u64,
     /// Resident, shared pages divided among their users, KiB.
     pub pss_kib: u64,
 }
 
-/// Parses `smaps_rollup`.
 pub fn rollup(text: &[u8]) -> Option<Rollup> {
     Some(Rollup { rss_kib: labelled(text, b"Rss:")?, pss_kib: labelled(text, b"Pss:")? })
 }
@@ -335,9 +332,7 @@ pub struct CpuTimes {
     pub busy: u64,
     /// Idle and IO wait.
     pub idle: u64,
-    /// Soft interrupts.
     pub softirq: u64,
-    /// Stolen by a hypervisor.
     pub steal: u64,
 }
 
@@ -390,6 +385,7 @@ mod tests {
         assert_eq!((stat.state, stat.parent, stat.kernel_thread), (b'S', 1, false));
         assert_eq!((stat.utime, stat.stime), (37, 12));
         assert!(!stat.ended());
+        assert_eq!((stat_field(STAT, 22), stat_field(&STAT[..60], 22)), (Some(300), None));
     }
 
     #[test]
@@ -403,7 +399,12 @@ mod tests {
     #[test]
     fn a_stat_line_that_is_cut_or_garbled_is_refused() {
         for bad in [&b""[..], b"812", b"812 (x", b"812 )x(", b"812 (x) S 1 2 3", &STAT[..40]] {
-            assert_eq!(stat(bad), None, "{:?}", String::from_utf8_lossy(bad));
+            assert_eq!(
+                (stat(bad), stat_field(bad, 22)),
+                (None, None),
+                "{:?}",
+                String::from_utf8_lossy(bad)
+            );
         }
         assert_eq!(stat(b"1 (x) S 1 1 1 0 -1 flags 1 0 0 0 37 12"), None);
     }

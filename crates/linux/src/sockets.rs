@@ -24,7 +24,6 @@ use crate::{
 
 const UNIX_SOCKETS: &str = "the list of unix sockets";
 
-/// `SOCK_DIAG_BY_FAMILY`.
 const BY_FAMILY: u16 = 20;
 /// `UDIAG_SHOW_NAME | UDIAG_SHOW_PEER`.
 const SHOW: u32 = 1 | 4;

@@ -63,7 +63,6 @@ impl Tap {
         Ok(Self { fd, name: name.to_owned() })
     }
 
-    /// The interface's name.
     pub fn name(&self) -> &str {
         &self.name
     }

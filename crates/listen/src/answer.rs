@@ -5,7 +5,6 @@
 pub struct Answer<'a> {
     /// The status: one of those that are named below; any other is sent as 400.
     pub code: u16,
-    /// The text's media type.
     pub media_type: &'a str,
     pub text: &'a str,
     /// Whether the text is left out, as after `HEAD`; the headers are the same.

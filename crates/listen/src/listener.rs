@@ -26,14 +26,12 @@ use rustix::{
 pub enum ListenError {
     #[error("{path} is in use by a daemon that runs: give another path")]
     Taken { path: String },
-    /// There is a file of another kind.
     #[error("{path} is there and is no socket: remove it, or give another path")]
     NoSocket { path: String },
     #[error("cannot listen on {place}")]
     Refused {
         /// The path or the address.
         place: String,
-        /// The kernel's words.
         #[source]
         source: io::Error,
     },

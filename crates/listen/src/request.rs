@@ -10,7 +10,6 @@ const HEADERS: usize = 48;
 /// The formats of the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// OpenMetrics 1.0.
     OpenMetrics,
     /// Prometheus' text format 0.0.4.
     Prometheus,
@@ -27,11 +26,8 @@ impl Format {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
-    /// `/metrics`
     Metrics(Format),
-    /// `/`
     Front,
-    /// Another path.
     Missing,
     /// Another method than GET and HEAD.
     NotAllowed,

@@ -13,7 +13,6 @@ use crate::{
 /// What the keys and values of one station take, roughly, bytes.
 pub const STATION: usize = 400;
 
-/// All stations of a point.
 pub fn reply(point: &Point, table: &Table, out: &mut Vec<u8>) {
     out.extend_from_slice(b"[[");
     for (place, station) in table.stations(point.id).enumerate() {

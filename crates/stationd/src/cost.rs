@@ -1,4 +1,4 @@
-//! What the daemon itself does, counted: its own cost, to be shown beside everybody else's.
+//! Counts what stationd itself does, which the metrics show.
 
 /// Counters since the start; each only rises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -66,10 +66,8 @@ pub struct Settings {
 /// A reading that was not to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
-    /// Its interface is not there at present.
     #[error("the access point's interface is not there")]
     NoInterface,
-    /// The kernel's words.
     #[error("cannot read the stations")]
     Kernel(#[source] netlink::Error),
 }
@@ -129,10 +127,7 @@ impl StationEvent {
 
 impl Engine {
     /// Begins: asks for the interfaces, listens for events, and reads who is there.
-    ///
-    /// # Errors
-    ///
-    /// The kernel has no nl80211, or does not let us ask it.
+    /// Fails where the kernel has no nl80211, or does not let us ask it.
     pub fn open(settings: Settings) -> Result<Self, netlink::Error> {
         Self::over(settings, Nl80211::open()?, Some(Mlme::open()?))
     }
@@ -212,10 +207,7 @@ impl Engine {
     }
 
     /// Sees to it that a point's stations are not older than this.
-    ///
-    /// # Errors
-    ///
-    /// [`RefreshError`]; what was known before is still there to be read.
+    /// Where it fails, what was known before is still there to be read.
     pub fn refresh(
         &mut self,
         id: PointId,
@@ -256,12 +248,10 @@ impl Engine {
         &self.table
     }
 
-    /// Who came and who left.
     pub fn events(&self) -> &Events {
         &self.membership
     }
 
-    /// What all this has cost.
     pub fn cost(&self) -> Cost {
         self.cost
     }

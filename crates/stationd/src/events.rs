@@ -35,7 +35,6 @@ pub struct EventFields<'a> {
     /// The access point's interface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ifname: Option<&'a str>,
-    /// The event's number.
     pub number: u64,
     /// The end of the association, where it has ended.
     #[serde(flatten)]
@@ -76,7 +75,6 @@ impl Events {
         self.next += 1;
     }
 
-    /// The number of the next.
     pub fn next(&self) -> u64 {
         self.next
     }

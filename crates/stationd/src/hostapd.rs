@@ -99,7 +99,6 @@ impl Hostapd {
         self.lines.values().filter_map(|line| line.socket.as_ref().map(AsFd::as_fd))
     }
 
-    /// Whether any question is open.
     pub fn is_busy(&self) -> bool {
         self.lines.values().any(|line| line.asked.is_some() || !line.waiting.is_empty())
     }

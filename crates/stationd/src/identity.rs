@@ -12,7 +12,6 @@ const ABOVE_2_4_GHZ: u32 = 3000;
 pub struct Identity {
     /// hostapd's words for the state and the abilities, as `[AUTH][ASSOC][AUTHORIZED][WMM][HT][VHT]`.
     pub flags: Option<Box<str>>,
-    /// Association id.
     pub aid: Option<u16>,
     /// Capability information field.
     pub capability: Option<u16>,

@@ -1,7 +1,6 @@
-//! What stationd is told: every key with its meaning, its default, and how its value is read.
+//! stationd's settings: every key with its meaning, its default, and how its value is read.
 //!
-//! The words of the command line are read by [`flags`], the lines of a configuration file here; both end
-//! in [`Options::set`], so that a key means the same everywhere. It opens nothing but that file.
+//! [`flags`] reads the command line, this file the configuration file; both set a key by [`Options::set`].
 
 pub mod flags;
 pub(crate) mod value;
@@ -20,7 +19,6 @@ use crate::{
     trace::{Level, Trace},
 };
 
-/// Where the metrics are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Metrics {
     /// Nowhere.
@@ -35,7 +33,6 @@ pub struct Options {
     /// The UNIX socket of the requests.
     pub socket: PathBuf,
     pub socket_mode: u32,
-    /// Where the metrics are served.
     pub metrics: Metrics,
     /// The socket of ubus's broker; `None`: stationd is not on ubus.
     pub ubus: Option<PathBuf>,
@@ -102,17 +99,6 @@ macro_rules! words {
     };
 }
 
-/// Keys that stationd had once, and what to do instead.
-const GONE: [(&str, &str); 6] = [
-    ("ask-hostapd", FIELD),
-    ("pull", FIELD),
-    ("trace-check", FIELD),
-    ("write-back", FIELD),
-    ("consumers", "remove it; 64 connections are served, and the longest idle one makes room"),
-    ("request-limit", "remove it; a request has at most 64 KiB"),
-];
-const FIELD: &str = "the field's ways are examples/wld-model's";
-
 /// What the names of the field's objects begin with on ubus, where the field's daemons may have them.
 const OWN_NAMES: &str = "stationd.";
 
@@ -154,15 +140,9 @@ pub(crate) const KEYS: [Key; 12] = [
 
 impl Options {
     /// Sets a key as the file and the command line spell it.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong, and what would be right.
+    /// Fails with what is wrong, and what would be right.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
         let Some(known) = KEYS.iter().find(|known| known.name == key) else {
-            if let Some((_, instead)) = GONE.iter().find(|(gone, _)| *gone == key) {
-                return Err(format!("{key} is gone: {instead}"));
-            }
             return Err(format!("unknown key {key:?}{}", nearest(key, KEYS.map(|key| key.name))));
         };
         (known.set)(self, text).map_err(|wrong| format!("{key}: {wrong}"))
@@ -207,10 +187,8 @@ impl Options {
 /// What is wrong with what stationd was told.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The configuration file cannot be read.
     #[error("cannot read {}", path.display())]
     File { path: PathBuf, source: io::Error },
-    /// A word or a line is not what it should be.
     #[error("{place}: {what}")]
     Wrong {
         /// Which flag, or which file and line.
@@ -218,7 +196,6 @@ pub enum Error {
         /// What is wrong and what would be right.
         what: String,
     },
-    /// The command line cannot be split into flags and values.
     #[error("cannot read the command line (--help shows examples)")]
     Words(#[from] lexopt::Error),
 }
@@ -288,9 +265,6 @@ mod tests {
                 wrong("socket", "run/s"),
                 wrong("socket-mode", "rw"),
                 wrong("ubus-names", "onw"),
-                wrong("pull", "per-station"),
-                wrong("consumers", "8"),
-                wrong("request-limit", "1MiB"),
                 wrong("trace", "*=info"),
                 wrong("interfaces", ""),
                 wrong("hosts", "http://router.lan"),
@@ -307,9 +281,6 @@ mod tests {
         socket: "run/s" is not a path from the root: begin it with /
         socket-mode: "rw" is not a permission: write it in octal, as 0660
         ubus-names: unknown "onw": did you mean "own"?
-        pull is gone: the field's ways are examples/wld-model's
-        consumers is gone: remove it; 64 connections are served, and the longest idle one makes room
-        request-limit is gone: remove it; a request has at most 64 KiB
         trace: unknown "*=info": did you mean "info"?
         interfaces: "" misses a name: write wlan0,wlan1 or all
         hosts: "http://router.lan" is not a list of names: write router.lan,ap.lan

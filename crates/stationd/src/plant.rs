@@ -25,14 +25,12 @@ const HOSTAPD: &str = "/run/hostapd";
 const VARIABLE: &str = "STATIOND_PLANT";
 /// The square of the clients is counted in thousands: that of 114 is dearer than many a whole plant.
 const PER_SQUARE: u64 = 1000;
-/// Bytes of an allocation.
 const BLOCK: usize = 256;
 /// hostapd's longest answer to a PING, and more.
 const LONGEST_PONG: usize = 64;
 
 /// The point whose reply begins a round: the first that was asked for.
 static FIRST: OnceLock<PointId> = OnceLock::new();
-/// Rounds so far.
 static ROUNDS: AtomicU64 = AtomicU64::new(0);
 
 /// The reply that it is done in.

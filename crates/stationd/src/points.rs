@@ -82,12 +82,10 @@ pub struct PointChanges {
 }
 
 impl Points {
-    /// All of them, by number.
     pub fn iter(&self) -> impl Iterator<Item = &Point> {
         self.points.iter()
     }
 
-    /// Those whose interface exists.
     pub fn present(&self) -> impl Iterator<Item = &Point> {
         self.points.iter().filter(|point| point.index.is_some())
     }

@@ -27,10 +27,7 @@ pub struct Source<'a> {
 
 /// Reads all stations of a point into the table. The poll is the caller's to end; there is none where the
 /// list would not hold still, and no one is said to have left because of that.
-///
-/// # Errors
-///
-/// What the kernel said to the dump of the point's own interface. The table then still has whom it had.
+/// Where it fails, the table still has the stations that it had.
 pub fn pull(
     source: &mut Source<'_>,
     table: &mut Table,

@@ -1,4 +1,4 @@
-//! What consumers cost, counted: who came, what was asked, and who was dropped for what.
+//! Counts consumers, their requests, and who was dropped for what.
 
 /// Why a consumer was dropped, or not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What the daemon says of its own work, a line each on standard error, and how much of it.
+//! Logs stationd's own work to standard error.
 
 use std::{
     fmt,
@@ -8,7 +8,6 @@ use std::{
 /// How much a message matters: the higher, the less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Nothing is said.
     None,
     /// Something may be wrong.
     #[default]
@@ -16,12 +15,12 @@ pub enum Level {
     Info,
 }
 
-/// The highest level that is said.
+/// The highest level that is logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trace(pub Level);
 
 impl Trace {
-    /// Says something of a part of the daemon, where its level is wanted.
+    /// Logs an event of a part of the daemon, if its level is wanted.
     #[inline]
     pub fn event(self, part: &str, level: Level, message: fmt::Arguments<'_>) {
         let word = match level {

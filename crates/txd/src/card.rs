@@ -97,7 +97,6 @@ struct Running {
 /// A frame that has left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Departed {
-    /// When, ns.
     pub at_ns: u64,
     pub frame: Vec<u8>,
 }
@@ -390,7 +389,6 @@ impl Card {
         !self.chain.is_empty()
     }
 
-    /// The buffer with this number.
     fn buffer(&mut self, fid: u16) -> Option<&mut Buffer> {
         let distance = fid.checked_sub(FIRST_FID)?;
         self.buffers.get_mut(usize::from(distance / FID_STEP)).filter(|_| distance % FID_STEP == 0)

@@ -134,7 +134,6 @@ impl Driver {
         self.wait.together(usize::from(MOST_BUFFERS)).saturating_sub(self.queue.len())
     }
 
-    /// Whether the card is up.
     pub fn is_running(&self) -> bool {
         self.phase == Phase::Running
     }
@@ -194,7 +193,6 @@ impl Driver {
         Turn::Wait(Step::Look)
     }
 
-    /// The command that runs.
     pub fn underway(&self) -> Option<Kind> {
         self.underway.as_ref().map(|underway| underway.kind)
     }

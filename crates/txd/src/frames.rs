@@ -130,7 +130,6 @@ pub struct Ledger {
     next: u64,
     /// Whole frames that had not come before.
     pub received: u64,
-    /// Frames that came again.
     pub duplicated: u64,
     /// Frames that came after one with a higher number.
     pub reordered: u64,

@@ -60,7 +60,6 @@ pub enum Request {
 pub enum Error {
     #[error("{place}: {what}")]
     Wrong { place: String, what: String },
-    /// The command line cannot be split into flags and values.
     #[error("cannot read the command line (--help shows examples)")]
     Words(#[from] lexopt::Error),
 }

@@ -13,12 +13,10 @@ const STEPS: u32 = 10_000;
 pub struct Done {
     /// From its start to its end, ns.
     pub wall_ns: u64,
-    /// Its own CPU time, ns.
     pub ran_ns: u64,
     pub rounds: u64,
 }
 
-/// Does this many rounds.
 pub fn work(rounds: u64) -> Done {
     let (begun, before) = (monotonic_ns(), thread_cpu_ns());
     let mut state = 1;

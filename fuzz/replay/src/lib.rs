@@ -1,5 +1,5 @@
 //! Stands in for libFuzzer where nothing is fuzzed: each fuzz target is compiled as it is, and is a test over what
-//! `fuzz/corpus` keeps for it. It makes no input of its own; `cargo xtask fuzz` does.
+//! `fuzz/corpus` keeps for it. It makes no input of its own; `scripts/fuzz` does.
 
 use std::{fs, path::Path};
 

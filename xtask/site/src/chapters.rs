@@ -1,4 +1,4 @@
-//! `docs/SUMMARY.md`: which pages the site has, and in which order.
+//! Reads `docs/SUMMARY.md`, which names the site's pages in their order, and copies them for mdBook.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::plain;
 
-/// Where it stands; its links are relative to that.
+/// Its links are relative to its folder.
 const SUMMARY: &str = "docs/SUMMARY.md";
 
 /// The summary as mdBook wants it: at the root of all pages.
@@ -20,11 +20,6 @@ pub(crate) struct Chapters {
 }
 
 impl Chapters {
-    /// Reads it.
-    ///
-    /// # Errors
-    ///
-    /// Where it cannot be read, or a link of it leads out of the repository.
     pub(crate) fn read(root: &Path) -> Result<Self> {
         Self::of(&fs::read_to_string(root.join(SUMMARY)).context(SUMMARY)?)
     }
@@ -71,11 +66,7 @@ impl Chapters {
         Ok(forgotten)
     }
 
-    /// Lays all of it into a folder.
-    ///
-    /// # Errors
-    ///
-    /// Where a page is not there, or cannot be written.
+    /// Copies all of it into a folder.
     pub(crate) fn copy(&self, root: &Path, to: &Path) -> Result<()> {
         for page in &self.pages {
             let target = to.join(page);

@@ -1,4 +1,4 @@
-//! The links of the site that was made, followed one by one: to pages, to headings of pages, to files.
+//! Follows every link of the site: to pages, to headings of pages, to files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,10 +21,6 @@ struct Site<'a> {
 }
 
 /// Links that lead nowhere, a line each. Files of the repository that are linked to are laid into the site.
-///
-/// # Errors
-///
-/// Where the site cannot be read, or a file cannot be copied.
 pub(crate) fn faults(root: &Path, folder: &Path) -> Result<Vec<String>> {
     let site = Site { root, folder, pages: pages(folder)? };
     let mut faults = BTreeSet::new();

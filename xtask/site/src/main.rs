@@ -1,4 +1,4 @@
-//! site: the documentation as a site in `target/site/html`, with every link of it followed.
+//! Builds the documentation as a site in `target/site/html` and follows every link of it.
 //!
 //! Pages stay where they are in the repository; mdBook reads a copy of them, in the same places. A file that a page
 //! links to and that is no page itself (a study, a picture, a license) is laid beside it. It judges no prose, and

@@ -5,9 +5,9 @@
 //! the device. What measures does not judge, what judges does not draw, and only the command line
 //! knows all of them.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Display};
 
-use super::{fault, lines};
+use super::lines;
 use crate::workspace::{Dependency, Package, Source, Workspace};
 
 /// Every crate, and those of ours that it may depend on.
@@ -59,8 +59,11 @@ pub(super) fn layers(package: &Package) -> Vec<String> {
     }
     let Some((_, allowed)) = LAYERS.iter().find(|(layer, _)| *layer == name) else {
         let what = format!("`{name}` has no place among the layers");
-        let remedy = "give it one in xtask/src/rules/crates.rs and in CONTRIBUTING.md";
-        return vec![at(package, "", what, remedy)];
+        return vec![at(
+            package,
+            what,
+            "give it one in xtask/src/rules/crates.rs and in CONTRIBUTING.md",
+        )];
     };
     // A crate may depend on itself for its tests: that is how a test turns on a feature. Every test may be skipped.
     let is_known = |one: &Dependency| {
@@ -71,7 +74,7 @@ pub(super) fn layers(package: &Package) -> Vec<String> {
     ours.map(|one| {
         let may = if allowed.is_empty() { "none of our crates" } else { &allowed.join(", ") };
         let what = format!("`{name}` must not depend on `{}`", one.name);
-        at(package, &one.name, what, format!("it may know {may}"))
+        at(package, what, format!("it may know {may}"))
     })
     .collect()
 }
@@ -84,102 +87,87 @@ pub(super) fn device(package: &Package) -> Vec<String> {
         .filter(|(one, _)| !ADMITTED.contains(&(name, one)))
         .map(|(one, why)| {
             let what = format!("`{one}` is part of `{name}`, which runs on the device");
-            let remedy = format!("do without it: {why} (`cargo tree -i {one}` shows the way in)");
-            at(package, "", what, remedy)
+            at(
+                package,
+                what,
+                format!("do without it: {why} (`cargo tree -i {one}` shows the way in)"),
+            )
         })
         .collect()
 }
 
-/// Dependencies from elsewhere without a reason, outside the workspace's table, or without a use; and the same the other
-/// way round.
+/// Dependencies from elsewhere that have no reason, are missing in the workspace's table or are not used; and reasons and
+/// rows of the table that no dependency has.
 pub(super) fn dependencies(workspace: &Workspace) -> Vec<String> {
-    let Workspace { table, reasons, manifest, packages, sources, .. } = workspace;
-    let in_table = |name: &str, what: String, remedy: String| {
-        fault("Cargo.toml", line_of_key(manifest, name), what, remedy)
-    };
+    let Workspace { table, reasons, packages, sources, .. } = workspace;
     let reasons = justified(reasons);
     let all = packages.iter().flat_map(|package| &package.dependencies);
     let wanted: BTreeSet<&str> = all.map(|one| one.name.as_str()).collect();
     let mut faults = Vec::new();
     for name in table {
-        if !reasons.iter().any(|(_, known)| known == name) {
-            let remedy = format!("give it a line in {PAGE}, or do without it");
-            faults.push(in_table(name, format!("no one says what `{name}` is for"), remedy));
+        if !reasons.contains(&name.as_str()) {
+            faults.push(format!(
+                "Cargo.toml: no one says what `{name}` is for; give it a line in {PAGE}, or do without it"
+            ));
         }
         if !wanted.contains(name.as_str()) {
-            let remedy = format!("remove it here and in {PAGE}");
-            faults.push(in_table(name, format!("no crate depends on `{name}`"), remedy));
+            faults.push(format!(
+                "Cargo.toml: no crate depends on `{name}`; remove it here and in {PAGE}"
+            ));
         }
     }
-    for (line, name) in reasons.into_iter().filter(|(_, name)| !table.contains(*name)) {
-        let what = format!("`{name}` is not in the workspace's table");
-        faults.push(fault(PAGE, line, what, "remove the line"));
+    for name in reasons.into_iter().filter(|name| !table.contains(*name)) {
+        faults.push(format!("{PAGE}: `{name}` is not in the workspace's table; remove the line"));
     }
     for package in packages {
         for one in package.dependencies.iter().filter(|one| one.name != package.name) {
             if !one.ours && !table.contains(&one.name) {
                 let what = format!("`{}` is not in the workspace's table", one.name);
-                let remedy = "put it there and write `.workspace = true` here";
-                faults.push(at(package, &one.name, what, remedy));
+                faults.push(at(package, what, "put it there and write `.workspace = true` here"));
             }
-            if !is_named(one, package, sources) {
+            if !is_used(one, package, sources) {
                 let scope = if one.dev { "" } else { " outside of its tests" };
                 let what = format!("`{}` does not use `{}`{scope}", package.name, one.name);
-                let remedy = "remove it, or move it to the kind of dependency that it is";
-                faults.push(at(package, &one.name, what, remedy));
+                faults.push(at(
+                    package,
+                    what,
+                    "remove it, or move it to the kind of dependency that it is",
+                ));
             }
         }
     }
     faults
 }
 
-/// A breach at a key of a crate's manifest.
-fn at(package: &Package, key: &str, what: String, remedy: impl AsRef<str>) -> String {
-    let line = line_of_key(&package.manifest, key);
-    fault(&format!("{}/Cargo.toml", package.folder), line, what, remedy.as_ref())
+/// A fault of a crate's manifest.
+fn at(package: &Package, what: String, remedy: impl Display) -> String {
+    format!("{}/Cargo.toml: {what}; {remedy}", package.folder)
 }
 
-/// The line of a key in a manifest, from 1; the first line where it is not written so.
-fn line_of_key(manifest: &str, key: &str) -> usize {
-    let is_key = |line: &str| {
-        let rest = line.strip_prefix(key).filter(|_| !key.is_empty());
-        rest.is_some_and(|rest| rest.starts_with([' ', '=', '.']))
-    };
-    manifest.lines().position(is_key).map_or(1, |at| at + 1)
-}
-
-/// The dependencies that the page speaks of, with their lines: the first cell of each table row.
-fn justified(reasons: &str) -> Vec<(usize, &str)> {
-    let rows = (1..).zip(reasons.lines());
-    rows.filter_map(|(line, row)| {
+/// The dependencies that the page gives a reason for: the first cell of each table row.
+fn justified(reasons: &str) -> Vec<&str> {
+    let names = reasons.lines().filter_map(|row| {
         let (name, why) = row.strip_prefix("| `")?.split_once("` |")?;
-        (!why.trim_matches([' ', '|']).is_empty()).then_some((line, name))
-    })
-    .collect()
+        (!why.trim_matches([' ', '|']).is_empty()).then_some(name)
+    });
+    names.collect()
 }
 
 /// Whether the code where the dependency can be seen names it.
-fn is_named(dependency: &Dependency, package: &Package, sources: &[Source]) -> bool {
-    let folder = &package.folder;
+fn is_used(dependency: &Dependency, package: &Package, sources: &[Source]) -> bool {
+    // `replay` compiles the fuzz targets, which lie next to it.
+    let folder = package.folder.strip_suffix("/replay").unwrap_or(&package.folder);
     let scope = if dependency.dev { format!("{folder}/") } else { format!("{folder}/src/") };
     let name = dependency.name.replace('-', "_");
-    let own = || sources.iter().filter(|source| source.path.starts_with(&scope));
-    // A folder from elsewhere is the package's, too, where a `#[path]` takes one of its files in.
-    let is_taken_in = |source: &&Source| {
-        let folder = source.path.rsplit('/').nth(1).unwrap_or_default();
-        let path = format!("/{folder}/");
-        let is_path = |line: &str| line.starts_with("#[path") && line.contains(&path);
-        own().any(|one| one.text.lines().any(is_path))
+    let names = |line: &str| {
+        line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
     };
-    own().chain(sources.iter().filter(is_taken_in)).any(|source| {
-        let text = |line: &str| {
-            line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
-        };
+    sources.iter().filter(|source| source.path.starts_with(&scope)).any(|source| {
         match dependency.dev {
             true => {
-                source.text.lines().filter(|line| !line.trim_start().starts_with("//")).any(text)
+                source.text.lines().filter(|line| !line.trim_start().starts_with("//")).any(names)
             }
-            false => lines(&source.text).any(|(_, line)| text(line)),
+            false => lines(&source.text).any(|(_, line)| names(line)),
         }
     })
 }
@@ -194,7 +182,6 @@ mod tests {
         Package {
             name: name.to_owned(),
             folder: format!("crates/{name}"),
-            manifest: on.iter().map(|name| format!("{name}.workspace = true\n")).collect(),
             dependencies: on.iter().map(dependency).collect(),
             made_of: on.iter().map(|name| (*name).to_owned()).collect(),
         }
@@ -214,7 +201,7 @@ mod tests {
             assert_eq!(layers(&package(name, on, true, true)).len(), faults, "{name}");
         }
         let fault =
-            "crates/lab/Cargo.toml:2: `lab` must not depend on `report`; it may know model, linux";
+            "crates/lab/Cargo.toml: `lab` must not depend on `report`; it may know model, linux";
         assert_eq!(layers(&package("lab", &["model", "report"], true, true)), [fault]);
     }
 
@@ -244,7 +231,6 @@ mod tests {
             let faults = dependencies(&Workspace {
                 table: ["clap", "command-fds", "insta"].map(str::to_owned).into(),
                 reasons: "| `clap` | A line. |\n| `insta` | Snapshots. |\n| `command-fds` |  |\n| `serde` | x |".to_owned(),
-                manifest: "[workspace.dependencies]\ncommand-fds = \"1\"\n".to_owned(),
                 packages: vec![package("lab", &[name], dev, false)],
                 sources: vec![source("crates/lab/src/lib.rs", code), source("crates/lab/tests/a.rs", "rand::x")],
                 ..Workspace::default()
@@ -258,20 +244,20 @@ mod tests {
         };
         assert_eq!(
             found("command-fds", false),
-            ["Cargo.toml:2: no one says what `command-fds` is for"]
+            ["Cargo.toml: no one says what `command-fds` is for"]
         );
-        assert_eq!(found("clap", true), ["crates/lab/Cargo.toml:1: `lab` does not use `clap`"]);
+        assert_eq!(found("clap", true), ["crates/lab/Cargo.toml: `lab` does not use `clap`"]);
         assert_eq!(found("insta", true), [""; 0]);
-        let unused = "crates/lab/Cargo.toml:1: `lab` does not use `insta` outside of its tests";
+        let unused = "crates/lab/Cargo.toml: `lab` does not use `insta` outside of its tests";
         assert_eq!(found("insta", false), [unused]);
-        let outside = "crates/lab/Cargo.toml:1: `rand` is not in the workspace's table";
+        let outside = "crates/lab/Cargo.toml: `rand` is not in the workspace's table";
         assert_eq!(found("rand", true), [outside]);
         assert_eq!(
             found("serde", true)[0],
-            "docs/design/dependencies.md:4: `serde` is not in the workspace's table"
+            "docs/design/dependencies.md: `serde` is not in the workspace's table"
         );
         let all =
             dependencies(&Workspace { table: ["x".to_owned()].into(), ..Workspace::default() });
-        assert!(all[1].starts_with("Cargo.toml:1: no crate depends on `x`"), "{all:?}");
+        assert!(all[1].starts_with("Cargo.toml: no crate depends on `x`"), "{all:?}");
     }
 }

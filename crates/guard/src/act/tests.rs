@@ -8,10 +8,7 @@ use crate::{
     bounds::{Bounds, Placement},
     decide::Lever,
     groups::Applications,
-    journal::{
-        Error,
-        fake::{Fake, Spawned},
-    },
+    journal::fake::{Fake, Spawned},
 };
 
 const CPU: &str = "/sys/fs/cgroup/cpu";
@@ -347,17 +344,6 @@ fn no_more_writes_than_allowed_and_the_rest_later() {
         .sum();
     assert_eq!(first.writes + writes, 5, "shares of two groups, period, quota, cpus");
     assert!(device.is_as_before().left.is_empty());
-}
-
-#[test]
-fn two_guards_at_once_are_one_line() {
-    let device = Device::on(Fake::v1());
-    let options = super::Options { state: device.fake.state(), ..super::Options::default() };
-    let files = Box::new(device.fake.clone());
-    let second = super::Levers::with(files, device.fake.hierarchies(), options);
-    let error = second.map(drop).unwrap_err();
-    assert!(matches!(error, Error::Busy { pid, .. } if pid == std::process::id()));
-    assert!(error.to_string().contains("guard runs already as pid"), "{error}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use linux::error::chain;
-use model::share::Share;
+use model::{plural::count, share::Share};
 use serde::Serialize;
 
 use crate::{
@@ -139,8 +139,8 @@ pub fn set(flags: &flags::Set) -> Output {
 
 /// `guard reload`.
 /// Fails where no guard answers, or the policy is refused.
-pub fn reload(flags: &flags::Reload) -> Output {
-    ask(&flags.place.state, "reload").map_err(|failure| match failure.code {
+pub fn reload(place: &flags::Place) -> Output {
+    ask(&place.state, "reload").map_err(|failure| match failure.code {
         // What is refused is the policy.
         INVALID => Failure::usage(failure.line),
         _ => failure,
@@ -149,19 +149,14 @@ pub fn reload(flags: &flags::Reload) -> Output {
 
 /// `guard restore`.
 /// Fails where a guard runs, or something cannot be put back.
-pub fn restore(flags: &flags::Restore) -> Output {
-    let report =
-        journal::restore(&flags.place.state).map_err(|error| Failure::environment(&error))?;
+pub fn restore(place: &flags::Place) -> Output {
+    let report = journal::restore(&place.state).map_err(|error| Failure::environment(&error))?;
     if !report.failed.is_empty() {
         return Err(Failure {
             code: INVALID,
             line: format!(
                 "{} cannot be put back; the rest is. The journal is left for another try\n{report}",
-                if report.failed.len() == 1 {
-                    "one value".to_owned()
-                } else {
-                    format!("{} values", report.failed.len())
-                }
+                count(report.failed.len(), "value")
             ),
         });
     }
@@ -174,7 +169,7 @@ pub fn restore(flags: &flags::Restore) -> Output {
         return Err(Failure { code: INVALID, line: line.trim_end().to_owned() });
     }
     if report.is_empty() {
-        return Ok(format!("nothing to restore: no journal in {}\n", flags.place.state.display()));
+        return Ok(format!("nothing to restore: no journal in {}\n", place.state.display()));
     }
     Ok(report.to_string())
 }

@@ -37,7 +37,6 @@ pub struct State {
     pub relaxed: Option<Relaxed>,
     /// How long nothing is given back after a change, ns.
     pub cooldown_ns: u64,
-    /// When bounds changed last, ns.
     pub changed_at_ns: u64,
     /// Since when there is no demand, ns.
     pub idle_since_ns: Option<u64>,
@@ -151,7 +150,6 @@ pub struct Relaxed {
     pub application: Option<usize>,
     /// Its bounds before.
     pub before: Bounds,
-    /// When, ns.
     pub at_ns: u64,
 }
 
@@ -161,7 +159,6 @@ pub struct Spent {
     /// The application, or `wifi`.
     pub who: String,
     pub lever: Lever,
-    /// Until when, ns.
     pub until_ns: u64,
     /// Whether the kernel or a person said no, and not a trial.
     pub refused: bool,

@@ -28,7 +28,6 @@ pub(super) fn unknown(span_ns: u64) -> String {
     )
 }
 
-/// A difference of shares.
 pub(super) fn points(difference: f64) -> String {
     format!("{:.1} points", difference * 100.0)
 }
@@ -38,7 +37,6 @@ pub(super) fn seconds(ns: u64) -> String {
     format!("{:.0} s", ns as f64 / 1e9)
 }
 
-/// What a lever is called.
 pub(super) fn lever(lever: Lever) -> &'static str {
     match lever {
         Lever::Weight => "the weight",

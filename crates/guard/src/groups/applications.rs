@@ -26,9 +26,7 @@ use crate::policy::{Policy, Rule};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub controller: Controller,
-    /// The hierarchy's interface.
     pub version: Version,
-    /// The hierarchy's root group.
     pub mount: PathBuf,
     /// The application's groups, the group of guard's own among them once it is there.
     pub groups: Vec<PathBuf>,
@@ -74,7 +72,6 @@ impl Application {
     }
 }
 
-/// The policy's applications.
 #[derive(Clone, Debug)]
 pub struct Applications {
     hierarchies: Hierarchies,
@@ -106,7 +103,6 @@ impl Applications {
         &self.list
     }
 
-    /// The device's hierarchies.
     pub fn hierarchies(&self) -> &Hierarchies {
         &self.hierarchies
     }
@@ -211,7 +207,6 @@ impl Applications {
         self.processes.matching(|process| process.user == Some(user) && !process.kernel)
     }
 
-    /// The number of a user.
     fn user(&self, user: &str) -> Option<u32> {
         if let Ok(number) = user.parse() {
             return Some(number);

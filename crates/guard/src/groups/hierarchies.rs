@@ -29,7 +29,6 @@ impl Controller {
     pub const ALL: [Self; 5] =
         [Self::Cpu, Self::Cpuacct, Self::Cpuset, Self::Memory, Self::Freezer];
 
-    /// Its name in the kernel.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
@@ -49,11 +48,8 @@ impl Controller {
 /// Which interfaces this device has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// No control groups.
     None,
-    /// Version 1 only.
     V1,
-    /// Version 2 only.
     V2,
     /// Controllers in version 1, and a unified tree beside them.
     Hybrid,
@@ -86,7 +82,6 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Whether it has this controller.
     pub fn has(&self, controller: Controller) -> bool {
         (self.version == Version::V2 && controller.is_everywhere())
             || self.names.iter().any(|name| name == controller.name())

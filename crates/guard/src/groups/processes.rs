@@ -132,7 +132,7 @@ fn look(folder: &Path) -> Option<Process> {
         user,
         kernel: stat.kernel_thread,
         realtime: is_realtime_stat(&text),
-        born: field(&text, STARTED)?,
+        born: born(&text)?,
         checks: 0,
     })
 }
@@ -143,19 +143,12 @@ const POLICY: usize = 41;
 
 /// When a process started, from the text of its `stat`: with its id, who it is.
 pub(crate) fn born(stat: &[u8]) -> Option<u64> {
-    field(stat, STARTED)
+    linux::proc::stat_field(stat, STARTED)
 }
 
 /// Whether a process is real-time or has deadlines, from the text of its `stat`.
 pub(crate) fn is_realtime_stat(stat: &[u8]) -> bool {
-    field(stat, POLICY).is_some_and(is_realtime)
-}
-
-/// A number of `stat` behind the name.
-fn field(stat: &[u8], wanted: usize) -> Option<u64> {
-    let closes = stat.iter().rposition(|&byte| byte == b')')?;
-    // The first field behind the name is the third.
-    std::str::from_utf8(&stat[closes + 1..]).ok()?.split_whitespace().nth(wanted - 3)?.parse().ok()
+    linux::proc::stat_field(stat, POLICY).is_some_and(is_realtime)
 }
 
 /// `SCHED_FIFO`, `SCHED_RR` or `SCHED_DEADLINE` (sched(7)).

@@ -61,7 +61,6 @@ struct Failing {
     refused: Vec<(String, Errno)>,
     /// The end of a path: right before the next write to it the watchdog takes over.
     overtaken: Option<String>,
-    /// Changes so far.
     changes: u64,
     boot: String,
     nice: BTreeMap<u32, i32>,
@@ -165,7 +164,6 @@ impl Fake {
         self.failing().refused.push((end.to_owned(), errno));
     }
 
-    /// Nothing is refused any more.
     pub fn allow_all(&self) {
         self.failing().refused.clear();
     }

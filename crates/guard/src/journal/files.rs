@@ -26,7 +26,6 @@ pub struct Origin {
 
 /// What the journal and the levers do to the world.
 pub trait Files: std::fmt::Debug {
-    /// The text of a file.
     fn read(&self, path: &Path) -> io::Result<String>;
 
     /// Writes to a file that exists, in one write, as the kernel's files want it.

@@ -28,12 +28,9 @@ pub(crate) struct Value {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
     Value(Value),
-    /// A group that guard made.
     Group(PathBuf),
-    /// A process that guard moved.
     Move {
         pid: u32,
-        /// When it started.
         born: u64,
         /// The group that it left.
         from: PathBuf,
@@ -122,7 +119,6 @@ impl Ledger {
         self.held = kept;
     }
 
-    /// How many things are held.
     pub(super) fn len(&self) -> usize {
         self.held.len()
     }
@@ -137,7 +133,6 @@ impl Ledger {
         self.held = held;
     }
 
-    /// The values among them.
     pub(super) fn values(&self) -> impl Iterator<Item = &Value> {
         self.held.iter().filter_map(|held| match held {
             Held::Value(value) => Some(value),

@@ -15,7 +15,6 @@ use super::knob::Knob;
 pub enum Record {
     /// The first line.
     Begin {
-        /// The version of these lines.
         version: u32,
         /// The boot in which the rest is true.
         boot: String,

@@ -5,7 +5,6 @@ use std::{collections::BTreeSet, fmt};
 /// What became of everything that guard had changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Put back.
     pub restored: Vec<String>,
     /// Left as it is, because a person has changed it since.
     pub left: Vec<String>,

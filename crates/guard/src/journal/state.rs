@@ -87,7 +87,6 @@ impl State {
         self.folder.replace(name, text.as_bytes())
     }
 
-    /// Gives a file another name.
     pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.folder.rename(from, to)
     }

@@ -49,7 +49,6 @@ impl Actuator {
         Ok((Self { hierarchies, folder, state }, report))
     }
 
-    /// The watchdog's process.
     pub fn watchdog(&self) -> Option<u32> {
         match &self.state {
             State::Acts(levers) => levers.watchdog_pid(),

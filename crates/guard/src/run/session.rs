@@ -27,7 +27,6 @@ use crate::{
 /// The watchdog hears of guard so often, ns.
 const BEAT_NS: u64 = 800_000_000;
 
-/// A guard that runs.
 #[derive(Debug)]
 pub struct Session {
     name: String,

@@ -49,7 +49,6 @@ impl Machine {
         self.softnet.is_some()
     }
 
-    /// ns of a clock tick.
     pub(crate) fn tick_ns(&self) -> u64 {
         self.tick_ns
     }

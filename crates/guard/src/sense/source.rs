@@ -21,9 +21,7 @@ pub(crate) type Buffer = Box<[u8]>;
 pub(crate) struct Tick<'a> {
     /// When it ended, ns of the boot's clock.
     pub(crate) at_ns: u64,
-    /// How long it was, ns.
     pub(crate) span_ns: u64,
-    /// The kernel's clock tick, ns.
     pub(crate) tick_ns: u64,
     /// The machine's CPU, where it has but one.
     pub(crate) only_cpu: Option<u32>,

@@ -1,7 +1,5 @@
 //! Whole readings of recorded trees, with a clock of our own.
 
-use std::{fs, time::Instant};
-
 use proptest::prelude::*;
 
 use super::{
@@ -201,83 +199,4 @@ proptest! {
             senses.read_at(senses.at_ns + 3000 * MS, &watched);
         }
     }
-}
-
-/// A group below the root of version 1's `cpuacct`, removed with what is in it.
-struct Group(PathBuf);
-
-impl Group {
-    fn new() -> Option<Self> {
-        let path = PathBuf::from("/sys/fs/cgroup/cpuacct")
-            .join(format!("headroom-test-{}-sense", std::process::id()));
-        fs::create_dir(&path).ok()?;
-        path.join("cpuacct.usage").exists().then_some(Self(path))
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        // Processes that were killed take a moment to leave.
-        for _ in 0..200 {
-            if fs::remove_dir(&self.0).is_ok() {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-    }
-}
-
-/// A busy process, killed when dropped.
-struct Busy(std::process::Child);
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        // One that has ended already is waited for all the same.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-#[test]
-fn a_busy_loop_is_seen_in_its_own_group_and_in_no_other() {
-    let Some(group) = Group::new() else {
-        skip::skip!("no writable version 1 hierarchy with cpuacct here");
-        return;
-    };
-    let loops =
-        Busy(std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap());
-    let pid = loops.0.id();
-    fs::write(group.0.join("cgroup.procs"), pid.to_string()).unwrap();
-    let mut senses = Senses::open(&policy(&["lo"], &[]), Sources::live()).unwrap();
-    let empty = Watched { name: "empty".into(), ..Watched::default() };
-    let watched = [
-        empty,
-        Watched { name: "loop".into(), folders: vec![group.0.clone()], pids: vec![pid] },
-        Watched { name: "by pid".into(), folders: Vec::new(), pids: vec![pid] },
-    ];
-    senses.read(&watched);
-    let began = Instant::now();
-    // A crowded machine may not run it for a while.
-    let mut sum = [0_u64; 3];
-    let mut span_ns = 0;
-    while (sum[1] < 100 * MS || sum[2] < 20 * MS) && began.elapsed().as_secs() < 30 {
-        std::thread::sleep(std::time::Duration::from_millis(200));
-        let reading = senses.read(&watched);
-        span_ns += reading.span_ns;
-        for (sum, application) in sum.iter_mut().zip(&reading.applications) {
-            *sum += application.charged_ns;
-            assert!(application.ran_ns <= application.charged_ns, "{application:?}");
-            assert!(application.name == "empty" || application.runs);
-        }
-        assert_eq!(reading.cpus.len(), linux::system::cpus().len());
-        assert!(reading.workers.iter().any(|worker| worker.kind == WorkerKind::Ksoftirqd));
-        assert!(reading.own_ns > 0);
-    }
-    assert_eq!(sum[0], 0, "an application without processes uses nothing");
-    assert!(sum[1] >= 100 * MS && sum[1] <= span_ns + 20 * MS, "{sum:?} in {span_ns}");
-    let (counted, by_thread) = (sum[1] as f64, sum[2] as f64);
-    assert!(
-        (by_thread / counted - 1.0).abs() < 0.5,
-        "the group and the thread tell of the same loop"
-    );
 }

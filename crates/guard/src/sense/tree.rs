@@ -19,7 +19,6 @@ impl Tree {
         self.0.path()
     }
 
-    /// A path below the root.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root().join(path)
     }

@@ -20,7 +20,6 @@ pub struct Status {
     /// Version of the guard that runs.
     pub version: String,
     pub pid: u32,
-    /// How long it runs, s.
     pub uptime_s: f64,
     pub policy: String,
     /// Why the policy file as it is now is not the policy that holds; `None` where it is.
@@ -34,13 +33,11 @@ pub struct Status {
     pub condition: Condition,
     /// The share of Wi-Fi's work that was kept; `None` without demand.
     pub kept: Option<f64>,
-    /// The share that is wanted.
     pub target: f64,
     /// Why the bounds are what they are: the reason of the last decision that changed them.
     pub reason: Option<String>,
     /// How long ago that was, s.
     pub reason_age_s: Option<f64>,
-    /// What the last tick said.
     pub now: String,
     pub interfaces: Vec<Interface>,
     /// Applications of the policy, in its order.
@@ -89,7 +86,6 @@ pub struct Application {
     pub cpus: f64,
     /// Its own CPU time since guard began, s.
     pub cpu_s: f64,
-    /// Memory that it has, KiB.
     pub memory_kib: Option<u64>,
 }
 
@@ -101,9 +97,7 @@ pub struct Own {
     pub cpu_s: f64,
     /// The share of one core that it takes, over the last minute.
     pub cpu_share: f64,
-    /// Memory that it holds, KiB.
     pub rss_kib: Option<u64>,
-    /// Ticks since it began.
     pub ticks: u64,
     /// Writes to the kernel since it began.
     pub writes: u64,

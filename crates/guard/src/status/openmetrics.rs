@@ -15,7 +15,6 @@ use listen::openmetrics::{
 use super::{Application, Interface, Status};
 use crate::decide::Condition;
 
-/// All metrics of a status.
 pub fn text(status: &Status, format: Format) -> String {
     let mut page = Page { out: Vec::with_capacity(4096), format };
     page.family(&BUILD, "version", [(status.version.as_str(), 1.0)]);

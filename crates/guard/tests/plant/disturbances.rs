@@ -53,15 +53,16 @@ fn bursts_of_a_second_are_protected_without_a_write_for_each() {
 }
 
 #[test]
-fn a_refused_weight_is_not_asked_for_again_and_another_lever_takes_its_place() {
-    let mut story = Story::new(Machine::new(2, vec![App::new("backup", 4)]), TARGET);
+fn a_refused_weight_is_not_asked_for_again_and_packing_leaves_wifi_its_cpu() {
+    let mut story = Story::new(Machine::new(4, vec![App::new("backup", 8)]), TARGET);
     story.machine.wifi.truncate(1);
     story.refuses.push(Lever::Weight);
     story.run(30.0);
     let asked = story.moments.iter().filter(|one| one.decision.bounds[0].weight < 1024).count();
     assert!(asked <= 3, "{}", story.text());
-    assert!(!story.last().bounds[0].are_none(), "{}", story.text());
+    assert_eq!(story.last().bounds[0].cpus, Some(vec![1, 2, 3]), "{}", story.text());
     assert!(story.kept(10.0, 30.0) >= 0.94, "{}", story.text());
+    assert!(story.ran(0, 10.0, 30.0) > 2.9);
 }
 
 #[test]

@@ -25,18 +25,6 @@ fn a_weight_that_gains_nothing_is_taken_back_and_left_for_a_minute() {
 }
 
 #[test]
-fn packing_leaves_wifi_its_cpu_where_weights_are_refused() {
-    let mut machine = Machine::new(4, vec![App::new("backup", 8)]);
-    machine.wifi.truncate(1);
-    let mut story = Story::new(machine, HARD);
-    story.refuses.push(Lever::Weight);
-    story.run(20.0);
-    let packed = story.last().bounds[0].cpus.clone();
-    assert_eq!(packed, Some(vec![1, 2, 3]), "{}", story.text());
-    assert!(story.ran(0, 10.0, 20.0) > 2.9);
-}
-
-#[test]
 fn one_cpu_is_never_packed_away_and_a_quota_never_goes_below_the_floor() {
     let lines = "aggressiveness = 100\napplication-floor = \"20%\"\nprotect.target = \"99%\"\nallow.idle = false";
     let mut story = Story::new(Machine::new(1, vec![App::new("backup", 4)]), lines);

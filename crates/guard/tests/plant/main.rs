@@ -8,7 +8,6 @@ mod conditions;
 mod disturbances;
 mod ladder;
 mod machine;
-mod regret;
 mod steering;
 mod story;
 mod sweeps;

@@ -29,15 +29,3 @@ fn a_saturated_path_is_brought_to_its_target_within_a_second_and_kept_there() {
         assert!(kept <= target + 0.65 * allowed, "{lines}: {kept}\n{}", story.text());
     }
 }
-
-#[test]
-fn nothing_is_written_while_the_load_stays_the_same() {
-    for cpus in [1, 2, 4] {
-        let apps = vec![App::new("backup", 4), App::new("index", 2)];
-        let mut story = Story::new(Machine::new(cpus, apps), "aggressiveness = 100");
-        story.machine.sensors.noise = 0.02;
-        story.run(240.0);
-        let writes = story.writes(60.0, 240.0);
-        assert!(writes <= 18, "{cpus} CPUs: {writes} writes in three minutes\n{}", story.text());
-    }
-}

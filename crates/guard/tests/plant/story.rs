@@ -26,7 +26,6 @@ pub(crate) struct Story {
     pub policy: Policy,
     pub state: State,
     pub outcome: Outcome,
-    /// Levers that this machine refuses.
     pub refuses: Vec<Lever>,
     pub moments: Vec<Moment>,
     clock: f64,

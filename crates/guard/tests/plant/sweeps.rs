@@ -70,32 +70,6 @@ fn at_constant_load_the_target_is_held_floors_are_kept_and_bounds_settle() {
 }
 
 #[test]
-fn a_floor_of_the_policy_stands_over_the_target() {
-    let strategy = (harmed(), 0.05..0.4f64, any::<bool>());
-    runner(24)
-        .run(&strategy, |(mut machine, floor, threaded)| {
-            // Threads can be made nicer, which takes more from an application than a weight could give back.
-            let kind = if threaded { WorkerKind::Napi } else { WorkerKind::Ksoftirqd };
-            machine.wifi.iter_mut().for_each(|one| one.kind = kind);
-            machine.apps.truncate(1);
-            machine.apps[0].demand = 1.0;
-            machine.apps[0].threads = machine.cpus * 2;
-            machine.endpoints = 0.0;
-            let floor = format!("{:.0}%", floor * 100.0);
-            let mut story = Story::new(
-                machine,
-                &format!("aggressiveness = 100\napplication-floor = \"{floor}\""),
-            );
-            story.run(40.0);
-            let ran = story.ran(0, 10.0, 40.0);
-            let floor: f64 = floor.trim_end_matches('%').parse::<f64>().unwrap() / 100.0;
-            prop_assert!(ran >= 0.9 * floor, "{ran} of {floor}\n{}", story.text());
-            Ok(())
-        })
-        .unwrap();
-}
-
-#[test]
 fn a_harder_knob_never_keeps_less_of_wifi_nor_leaves_applications_more() {
     runner(5)
         .run(&harmed(), |machine| {

@@ -42,7 +42,6 @@ pub(crate) struct Device {
     pub(crate) group: String,
     groups: Vec<PathBuf>,
     actors: Vec<Child>,
-    /// The daemon's name.
     pub(crate) daemon: String,
 }
 
@@ -135,7 +134,6 @@ impl Device {
         )
     }
 
-    /// A file of the device.
     pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, text).unwrap();
@@ -243,7 +241,6 @@ impl Drop for Device {
     }
 }
 
-/// A guard that runs.
 pub(crate) struct Running {
     child: Child,
 }

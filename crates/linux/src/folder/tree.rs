@@ -18,7 +18,6 @@ pub struct Entry {
     pub bytes: u64,
 }
 
-/// A line of a listing.
 struct Listed {
     name: String,
     kind: FileType,

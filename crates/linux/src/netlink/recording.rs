@@ -37,10 +37,8 @@ const REPLY: u8 = 1;
 /// Why bytes are no recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
-    /// The first line is another one.
     #[error("not a netlink recording of this machine's byte order (format 1)")]
     Format,
-    /// A datagram's head or bytes are cut off, or it is neither request nor reply.
     #[error("the recording is damaged at byte {at}")]
     Damaged {
         /// Where the damaged entry begins.
@@ -65,7 +63,6 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads a recording's bytes.
     pub fn read(bytes: &[u8]) -> Result<Self, RecordingError> {
         let mut rest = bytes.strip_prefix(FORMAT).ok_or(RecordingError::Format)?;
         let mut recording = Self::default();

@@ -25,7 +25,6 @@ const IFTYPE_MONITOR: u32 = 6;
 pub struct Interface {
     /// Its number in the network namespace.
     pub index: u32,
-    /// Its name, such as `wlan0`.
     pub name: String,
     /// The device that it belongs to.
     pub wiphy: u32,

@@ -43,7 +43,6 @@ const HT_LAST_EQUAL: u8 = 31;
 pub struct Rate {
     /// In kbit/s, to the kernel's 100 kbit/s.
     pub kbps: Option<u32>,
-    /// The family of modulations.
     pub mode: RateMode,
     /// The modulation and coding scheme; of HT it counts through the streams (0 to 31).
     pub mcs: Option<u8>,
@@ -78,32 +77,21 @@ pub enum RateMode {
 /// How wide a channel is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Width {
-    /// 1 MHz.
     Mhz1,
-    /// 2 MHz.
     Mhz2,
-    /// 4 MHz.
     Mhz4,
-    /// 5 MHz.
     Mhz5,
-    /// 8 MHz.
     Mhz8,
-    /// 10 MHz.
     Mhz10,
-    /// 16 MHz.
     Mhz16,
     /// 20 MHz.
     #[default]
     Mhz20,
-    /// 40 MHz.
     Mhz40,
-    /// 80 MHz.
     Mhz80,
     /// Twice 80 MHz, apart.
     Mhz80Plus80,
-    /// 160 MHz.
     Mhz160,
-    /// 320 MHz.
     Mhz320,
 }
 
@@ -150,11 +138,8 @@ impl Width {
 /// A guard interval between symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Guard {
-    /// 0.8 µs.
     Ns800,
-    /// 1.6 µs.
     Ns1600,
-    /// 3.2 µs.
     Ns3200,
 }
 

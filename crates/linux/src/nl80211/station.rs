@@ -63,7 +63,6 @@ pub struct StationReading {
     pub link_address: Option<Address>,
     /// Since it was last heard, in ms.
     pub inactive_ms: Option<u32>,
-    /// Since it associated, in s.
     pub connected_s: Option<u32>,
     /// When it associated, in ns of the clock that runs from boot and through sleep.
     pub associated_at_boottime_ns: Option<u64>,

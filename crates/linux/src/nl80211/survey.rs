@@ -23,11 +23,9 @@ const TIME_BSS_RX: u16 = 11;
 pub struct SurveyReading {
     /// The interface that was asked for.
     pub interface: u32,
-    /// The channel's frequency in MHz.
     pub frequency_mhz: u32,
     /// Whether the device is on this channel now.
     pub in_use: bool,
-    /// The noise floor in dBm.
     pub noise_dbm: Option<i8>,
     /// Time on the channel.
     pub active_ms: Option<u64>,
@@ -35,11 +33,8 @@ pub struct SurveyReading {
     pub busy_ms: Option<u64>,
     /// Time in which the rest of the channel was busy.
     pub extension_busy_ms: Option<u64>,
-    /// Time spent receiving.
     pub rx_ms: Option<u64>,
-    /// Time spent sending.
     pub tx_ms: Option<u64>,
-    /// Time spent scanning.
     pub scan_ms: Option<u64>,
     /// Time spent receiving frames of the own network.
     pub own_rx_ms: Option<u64>,

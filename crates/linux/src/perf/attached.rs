@@ -105,7 +105,6 @@ impl Attached {
         Ok(attached)
     }
 
-    /// Starts every event.
     pub fn enable(&self) -> io::Result<()> {
         self.events.iter().try_for_each(|(_, event)| event.enable())
     }

@@ -14,9 +14,7 @@ pub const HARDWARE: u32 = 0;
 pub const SOFTWARE: u32 = 1;
 /// Events of tracefs, by number.
 pub(super) const TRACEPOINT: u32 = 2;
-/// `PERF_COUNT_HW_CPU_CYCLES`.
 pub const CPU_CYCLES: u64 = 0;
-/// `PERF_COUNT_SW_CPU_CLOCK`.
 pub const CPU_CLOCK: u64 = 0;
 /// `PERF_COUNT_SW_DUMMY`: never counts, and tells of processes and mappings like any other.
 pub const DUMMY: u64 = 9;
@@ -28,7 +26,6 @@ pub(super) const FORMAT_LOST: u64 = 1 << 4;
 pub mod sample {
     /// Where it was.
     pub const IP: u64 = 1;
-    /// Process and thread.
     pub const TID: u64 = 1 << 1;
     /// When, ns of the event's clock.
     pub const TIME: u64 = 1 << 2;
@@ -56,9 +53,7 @@ pub mod flag {
     /// Children and threads that are born later are counted as well.
     pub const INHERIT: u64 = 1 << 1;
     pub const EXCLUDE_KERNEL: u64 = 1 << 5;
-    /// Not in a hypervisor.
     pub const EXCLUDE_HV: u64 = 1 << 6;
-    /// Not while the CPU idles.
     pub const EXCLUDE_IDLE: u64 = 1 << 7;
     /// Tell of code that is mapped.
     pub const MMAP: u64 = 1 << 8;
@@ -190,7 +185,6 @@ impl Attributes {
         self.words.iter().flat_map(|word| word.to_ne_bytes()).collect()
     }
 
-    /// The words for one call.
     pub(super) fn words(&self) -> [u64; LENGTH / 8] {
         self.words
     }

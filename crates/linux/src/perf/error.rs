@@ -17,9 +17,7 @@ pub enum Purpose {
     KernelProbe,
     /// The file system that probes are made in.
     Tracing,
-    /// A control group's events.
     Group,
-    /// A ring's memory.
     Ring,
 }
 
@@ -31,7 +29,6 @@ pub struct Error {
     pub what: String,
     /// What kind of thing that is.
     pub purpose: Purpose,
-    /// The kernel's reason.
     #[source]
     pub source: io::Error,
 }

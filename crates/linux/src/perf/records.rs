@@ -11,7 +11,6 @@ use crate::maps::FileId;
 pub mod kind {
     /// Code was mapped, without its file.
     pub const MMAP: u32 = 1;
-    /// Records were lost.
     pub const LOST: u32 = 2;
     /// A process has a new name.
     pub const COMM: u32 = 3;
@@ -27,7 +26,6 @@ pub mod kind {
 /// Length of the header: type, what it is about, length.
 pub const HEADER: usize = 8;
 
-/// The type of a record.
 pub fn kind_of(record: &[u8]) -> Option<u32> {
     u32_at(record, 0)
 }
@@ -44,7 +42,6 @@ pub struct Fork {
     pub tid: u32,
     /// The thread that made it.
     pub parent: u32,
-    /// When, ns.
     pub time_ns: u64,
 }
 
@@ -86,12 +83,10 @@ pub fn mapped(record: &[u8]) -> Option<Mapped<'_>> {
     })
 }
 
-/// A number of 32 bits.
 pub fn u32_at(record: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(*record.get(at..)?.first_chunk()?))
 }
 
-/// A number of 64 bits.
 pub fn u64_at(record: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(*record.get(at..)?.first_chunk()?))
 }

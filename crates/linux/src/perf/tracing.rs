@@ -59,7 +59,6 @@ const TRIES: u32 = 500;
 /// At which end of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Where it begins.
     Entry,
     /// Where it has returned to.
     Return,

@@ -256,11 +256,6 @@ fn an_interface_that_lacks_what_every_interface_has_is_none() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
-        let _ = (station(&bytes), survey(&bytes), interface(&bytes));
-    }
-
-    #[test]
     fn any_information_leaves_the_station_its_name(info: Vec<u8>) {
         let reading = station(message(19, 1, &attributes()).attribute(21, &info).body()).unwrap();
         prop_assert_eq!((reading.interface, reading.address), (4, address(1)));

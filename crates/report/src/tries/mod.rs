@@ -16,11 +16,11 @@ use crate::{
 pub struct Attempt {
     /// Its number in the ledger.
     pub id: u32,
-    /// `try`, `acceptance` or `canary`.
+    /// `try` or `acceptance`.
     pub kind: &'static str,
     /// What became of it, in the ledger's word.
     pub outcome: &'static str,
-    /// Whether it came out as it is hoped to: as a win, or, for a canary, as none.
+    /// Whether it came out as it is hoped to: as a win.
     pub is_good: bool,
     /// Why, in a sentence.
     pub sentence: String,

@@ -12,7 +12,7 @@ use stationd::{
     daemon::start,
     monitor::{
         self,
-        flags::{Asks, Flags, HELP},
+        flags::{Flags, HELP, Mode},
     },
 };
 
@@ -20,7 +20,6 @@ use stationd::{
 const FAULT: u8 = 1;
 /// The command line is not what it should be.
 const USAGE: u8 = 2;
-/// stationd cannot be reached.
 const ENVIRONMENT: u8 = 4;
 
 fn main() -> ExitCode {
@@ -33,7 +32,7 @@ fn main() -> ExitCode {
 
 fn run(flags: &Flags) -> Result<ExitCode, Box<dyn Error>> {
     let signals = start::signals()?;
-    if flags.asks == Asks::Sense {
+    if flags.mode == Mode::Sense {
         let summary = monitor::run(flags, &signals, &mut io::stderr())?;
         let code = if summary.faults > 0 { FAULT } else { 0 };
         return Ok(print(&format!("{}\n", summary.text(flags.json)), code));

@@ -1,4 +1,4 @@
-//! `stationd`: reads its words, opens its doors, and serves until a signal comes.
+//! `stationd`: reads the command line, opens its sockets, and serves until a signal comes.
 
 use std::{
     io::{self, Write},
@@ -81,7 +81,7 @@ fn examine(flags: &Flags) -> Result<(), Failure> {
     }
 }
 
-/// How printing ended; a reader that has left has what it wanted.
+/// Ignores a reader that has left: it has what it wanted.
 fn said(printed: io::Result<()>) -> Result<(), Failure> {
     match printed {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

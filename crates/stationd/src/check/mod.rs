@@ -1,8 +1,6 @@
-//! `--check`: what is wrong with the settings, and what this machine lacks for them, before anybody is served.
+//! `stationd --check`: finds what is wrong with the settings, and what this machine lacks for them.
 //!
-//! One finding for each thing; printing comes last. It changes nothing and leaves nothing: what is free is looked at and
-//! not taken, and a stationd that runs is asked and not disturbed. What can come later by itself is absent; what stays as
-//! it is until somebody repairs it is missing.
+//! It changes nothing: what is free is looked at and not taken, and a stationd that runs is asked and not disturbed.
 
 mod faces;
 mod wifi;
@@ -169,11 +167,11 @@ mod tests {
 
     #[test]
     fn every_wrong_setting_has_a_line_and_the_machine_is_left_alone() {
-        let words = ["--set", "pull=bulk", "--set", "seccomp=no", "--set", "socket=/m"];
+        let words = ["--set", "max-aeg=1s", "--set", "seccomp=no", "--set", "socket=/m"];
         let mut words = words.to_vec();
         words.extend(["--set", "metrics=unix:/m"]);
         insta::assert_snapshot!(printed(&all(&flags(&words))), @r#"
-        WRONG    settings      --set: pull is gone: the field's ways are examples/wld-model's
+        WRONG    settings      --set: unknown key "max-aeg": did you mean "max-age"?
         WRONG    settings      --set: seccomp: unknown "no": did you mean "on"?
         WRONG    settings      socket and metrics are both /m → give one of them another path
         "#);

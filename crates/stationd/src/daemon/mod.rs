@@ -1,7 +1,4 @@
-//! The loop: one thread that waits in one place for everything that can happen.
-//!
-//! Brings together the engine, the faces and the signals, and knows nothing of
-//! what they say to each other.
+//! The daemon's loop: one thread that waits for the engine, the faces and the signals.
 //!
 //! ```text
 //! wait ─► events ─► engine.ready, rpc, http ─► moments ─► notifications ─► doors ─► wait
@@ -56,10 +53,8 @@ const PURPOSES: [Purpose; 6] = [
 /// The daemon cannot begin, or cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No one could reach it.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The kernel does not let it wait.
     #[error("cannot wait for descriptors")]
     Wait(#[source] io::Error),
 }
@@ -83,10 +78,6 @@ pub struct Daemon {
 
 impl Daemon {
     /// Opens the doors. `signals` becomes readable when the daemon is to end.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`]: a door that is taken, or a kernel that refuses.
     pub fn open(options: &Options, engine: Engine, signals: OwnedFd) -> Result<Self, Error> {
         let http = match &options.metrics {
             Metrics::Off => None,
@@ -122,7 +113,6 @@ impl Daemon {
         self.http.as_ref().map_or(Ok(()), |http| http.open(&self.poller))
     }
 
-    /// Serves until a signal comes.
     pub fn run(&mut self) -> Result<(), Error> {
         if self.seccomp {
             self.confine();

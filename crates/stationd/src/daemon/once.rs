@@ -1,4 +1,4 @@
-//! `--once`: everything that is known of all stations, as one JSON text.
+//! `stationd --once`: prints everything that is known of all stations as one JSON text.
 //!
 //! It waits a little for what hostapd says of each station; what has not come by then is absent.
 

@@ -1,4 +1,4 @@
-//! How stationd begins: the engine over this machine's kernel or over a recording, and the signals.
+//! Starts the engine, over this machine's kernel or over a recording, and the signals.
 
 use std::{
     error::Error,
@@ -21,13 +21,10 @@ use crate::engine::{Engine, Settings};
 /// It cannot begin.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The kernel has no nl80211, or does not let us ask it.
     #[error("cannot ask nl80211 (is cfg80211 loaded?)")]
     Kernel(#[from] netlink::Error),
-    /// There is no recording, it is none, or not of the conversation that stationd has with the kernel.
     #[error("cannot replay {}", path.display())]
     Replay { path: PathBuf, source: Box<dyn Error + Send + Sync> },
-    /// Signals cannot be heard.
     #[error("cannot listen to signals")]
     Signals(#[source] io::Error),
 }

@@ -20,17 +20,14 @@ impl Number {
         Self::whole(i64::try_from(value).unwrap_or(i64::MAX))
     }
 
-    /// Seconds from ms.
     pub fn from_ms(ms: i64) -> Self {
         Self { digits: ms, decimals: 3 }
     }
 
-    /// Seconds from µs.
     pub fn from_us(us: u64) -> Self {
         Self { decimals: 6, ..Self::count(us) }
     }
 
-    /// Bits a second from kbit/s.
     pub fn from_kbps(kbps: i64) -> Self {
         Self::whole(kbps.saturating_mul(1000))
     }

@@ -1,6 +1,6 @@
-//! Whether what a monitor gets makes sense, from one reply to the next.
+//! Checks that counters do not fall from one reply to the next.
 //!
-//! Pure. A station that leaves and returns begins to count anew, in all its counters at once; a counter
+//! A station that leaves and returns begins to count anew, in all its counters at once; a counter
 //! that falls alone is a fault.
 
 use std::collections::BTreeMap;

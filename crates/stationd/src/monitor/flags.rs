@@ -11,7 +11,7 @@ use crate::options::{Error, Options, unknown, value};
 
 /// What is asked of the replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Asks {
+pub enum Mode {
     /// Whether they make sense, poll after poll.
     #[default]
     Sense,
@@ -24,13 +24,12 @@ pub enum Asks {
 /// What was typed, and what stands for what was not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flags {
-    /// stationd's socket.
     pub socket: PathBuf,
     /// From one poll of an interface to the next.
     pub every: Duration,
     /// Whether all parameters are asked for, and not the fourteen values of the brief reply.
     pub full: bool,
-    pub asks: Asks,
+    pub mode: Mode,
     /// Empty: stationd is asked which there are.
     pub interfaces: Vec<String>,
     /// How many consumers are played, each over a connection of its own.
@@ -40,7 +39,6 @@ pub struct Flags {
     /// Rounds, each of which polls every interface; `None`: until a signal comes.
     pub count: Option<u64>,
     pub json: bool,
-    /// Print the help, and end.
     pub help: bool,
 }
 
@@ -50,7 +48,7 @@ impl Default for Flags {
             socket: Options::default().socket,
             every: Duration::from_secs(1),
             full: false,
-            asks: Asks::Sense,
+            mode: Mode::Sense,
             interfaces: Vec::new(),
             consumers: 1,
             expect: None,
@@ -70,8 +68,8 @@ impl Flags {
             match word {
                 Long("brief") => flags.full = false,
                 Long("full") => flags.full = true,
-                Long("clients") => flags.asks = Asks::Clients,
-                Long("values") => flags.asks = Asks::Values,
+                Long("clients") => flags.mode = Mode::Clients,
+                Long("values") => flags.mode = Mode::Values,
                 Long("json") => flags.json = true,
                 Short('h') | Long("help") => flags.help = true,
                 Long("socket") => flags.socket = words.value()?.into(),
@@ -95,13 +93,11 @@ impl Flags {
         Ok(flags)
     }
 
-    /// The method that is asked.
     pub fn method(&self) -> &'static str {
         if self.full { "getStationStats" } else { "getStationStatsBrief" }
     }
 }
 
-/// A flag's value.
 fn read<T>(
     words: &mut Parser,
     flag: &str,
@@ -164,7 +160,7 @@ mod tests {
             socket: "/s".into(),
             every: Duration::from_millis(250),
             full: true,
-            asks: Asks::Values,
+            mode: Mode::Values,
             interfaces: vec!["a".into(), "b".into()],
             consumers: 3,
             expect: Some(0),

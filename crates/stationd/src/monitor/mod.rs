@@ -1,7 +1,6 @@
-//! A consumer as a mesh monitor is one: it polls each access point at a cadence, and checks what it gets.
+//! Polls stationd at a cadence as a mesh monitor does, and checks the replies.
 //!
-//! Talks to stationd on its socket, and to no one else. All consumers that it plays are connections of
-//! one process; each asks about all interfaces at once and then takes the answers.
+//! All consumers are connections of one process; each asks about all interfaces at once and then takes the answers.
 
 pub mod check;
 pub mod flags;
@@ -19,7 +18,7 @@ use serde_json::json;
 
 use self::{
     check::Checker,
-    flags::{Asks, Flags},
+    flags::{Flags, Mode},
     reply::Station,
     socket::Socket,
 };
@@ -69,7 +68,6 @@ pub enum Error {
     },
     #[error("stationd has no access point: --interfaces names those that are to come")]
     NoInterface,
-    /// The kernel does not let us wait.
     #[error("cannot wait")]
     Wait(#[source] io::Error),
 }
@@ -81,10 +79,7 @@ struct Consumer {
 }
 
 /// Polls until the rounds are over or a signal comes. Faults are told a line each.
-///
-/// # Errors
-///
-/// [`Error`], at the beginning only: who goes away later is a fault.
+/// Fails at the beginning only: a stationd that goes away later is a fault.
 pub fn run(flags: &Flags, signals: &OwnedFd, faults: &mut impl Write) -> Result<Summary, Error> {
     let mut poller = listening(signals)?;
     let Some(interfaces) = begin(flags, &mut poller)? else { return Ok(Summary::default()) };
@@ -111,10 +106,6 @@ pub fn run(flags: &Flags, signals: &OwnedFd, faults: &mut impl Write) -> Result<
 
 /// Asks once about each interface: how many stations there are, or all that is told of them, a line each. Half an answer
 /// would be taken for a whole one: where a reply has faults they come back instead. `None` where a signal came first.
-///
-/// # Errors
-///
-/// [`Error`] where no one is there to ask.
 pub fn ask(flags: &Flags, signals: &OwnedFd) -> Result<Option<Result<String, Vec<String>>>, Error> {
     let mut poller = listening(signals)?;
     let Some(interfaces) = begin(flags, &mut poller)? else { return Ok(None) };
@@ -128,9 +119,9 @@ pub fn ask(flags: &Flags, signals: &OwnedFd) -> Result<Option<Result<String, Vec
     if !faults.is_empty() {
         return Ok(Some(Err(faults)));
     }
-    Ok(Some(Ok(match flags.asks {
-        Asks::Values => stations.concat(),
-        Asks::Clients | Asks::Sense => format!("{}\n", stations.len()),
+    Ok(Some(Ok(match flags.mode {
+        Mode::Values => stations.concat(),
+        Mode::Clients | Mode::Sense => format!("{}\n", stations.len()),
     })))
 }
 
@@ -152,7 +143,7 @@ fn listening(signals: &OwnedFd) -> Result<Poller, Error> {
 
 /// The interfaces that are polled, once stationd is there; `None` where a signal came first.
 fn begin(flags: &Flags, poller: &mut Poller) -> Result<Option<Vec<String>>, Error> {
-    let patience_ns = if flags.asks == Asks::Sense { BEGIN_NS } else { BEGIN_ONCE_NS };
+    let patience_ns = if flags.mode == Mode::Sense { BEGIN_NS } else { BEGIN_ONCE_NS };
     let end_ns = boottime_ns() + patience_ns;
     loop {
         let points = socket::connect(&flags.socket).and_then(|mut stream| {

@@ -1,8 +1,7 @@
-//! A reply as a monitor understands it: the frame, the nesting, and the keys of each station.
+//! Parses stationd's replies: the frame, the nesting, and the keys of each station.
 //!
-//! Pure. The brief reply must have exactly its fourteen keys, with `null` for what is unknown; the full
-//! one leaves out what is unknown, and has many more. Whether values make sense from one reply to the next
-//! is [`super::check`]'s to say.
+//! The brief reply must have exactly its fourteen keys, with `null` for what is unknown; the full
+//! one leaves out what is unknown, and has many more.
 
 use std::{borrow::Cow, fmt};
 
@@ -101,10 +100,7 @@ struct ErrorObject<'a> {
 }
 
 /// Reads the reply to a request: its stations.
-///
-/// # Errors
-///
-/// What is wrong with it.
+/// Fails with what is wrong.
 pub fn read(line: &[u8], id: u64, is_full: bool) -> Result<Vec<Station<'_>>, String> {
     let reply: Reply<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     if reply.jsonrpc != "2.0" {

@@ -1,4 +1,4 @@
-//! stationd's own socket, as a consumer has it: a connection, questions in one write, and their answers.
+//! A consumer's connection to stationd: sends questions in one write and takes their answers.
 
 use std::{
     io::{self, Read, Write},
@@ -55,10 +55,6 @@ impl Socket {
     }
 
     /// Asks about all interfaces, in one write. Connects first where it must.
-    ///
-    /// # Errors
-    ///
-    /// No one is there, or does not take the questions.
     pub(super) fn ask(&mut self, socket: &Path) -> io::Result<()> {
         let mut questions = Vec::new();
         for (place, question) in (1..).zip(&self.interfaces) {
@@ -134,10 +130,6 @@ fn some(stream: &mut UnixStream, buffer: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Asks stationd which interfaces there are.
-///
-/// # Errors
-///
-/// It does not answer, or not with that.
 pub(super) fn interfaces(stream: &mut UnixStream) -> io::Result<Vec<String>> {
     stream.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"getAccessPoints\"}\n")?;
     let mut line = Vec::new();

@@ -26,7 +26,6 @@ const LINGER_BYTES: usize = 64 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// This many bytes.
     Bytes(usize),
     /// None yet.
     Nothing,
@@ -38,7 +37,6 @@ pub enum Received {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     Yes,
-    /// It is to be dropped.
     No,
 }
 

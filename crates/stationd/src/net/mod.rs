@@ -24,7 +24,6 @@ pub struct Turn<'a> {
     pub tally: &'a mut Tally,
     /// The daemon itself.
     pub own: &'a mut Own,
-    /// Now, ns since boot.
     pub now_ns: u64,
 }
 

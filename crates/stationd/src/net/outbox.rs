@@ -104,12 +104,10 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Whether everything has been taken.
     pub fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
 
-    /// Bytes that wait.
     pub fn len(&self) -> usize {
         self.held.iter().map(|held| held.bytes.len() - held.from).sum()
     }

@@ -65,7 +65,6 @@ pub(crate) trait Protocol {
     type State: Default;
     /// A connection without a request ends after so long; `None`: it is kept, also before the first.
     const IDLE_NS: Option<u64>;
-    /// The longest request, bytes.
     const LONGEST: usize;
 
     /// The listener's token.

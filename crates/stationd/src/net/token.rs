@@ -4,7 +4,6 @@
 pub enum Token {
     /// The pipe that signals are told through.
     Signal,
-    /// The engine's descriptors.
     Engine,
     /// The door of the requests.
     RpcListener,

@@ -23,9 +23,7 @@ pub struct Flags {
     pub check: bool,
     /// A recording instead of this machine's kernel.
     pub replay: Option<PathBuf>,
-    /// Print the help, and end.
     pub help: bool,
-    /// Print the version, and end.
     pub version: bool,
 }
 
@@ -55,10 +53,7 @@ impl Flags {
     }
 
     /// The defaults, then the file, then the command line.
-    ///
-    /// # Errors
-    ///
-    /// The first setting that is wrong, with its place.
+    /// Fails with the first setting that is wrong.
     pub fn options(&self) -> Result<Options, Error> {
         let (options, faults) = self.examined();
         faults.into_iter().next().map_or(Ok(options), Err)

@@ -50,7 +50,6 @@ pub(super) fn metrics(text: &str) -> Result<Metrics, String> {
     }
 }
 
-/// A duration with its unit.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text:?} is not a duration: write it as 500ms, 2s or 0");
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
@@ -100,7 +99,6 @@ pub(super) fn hosts(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// One of a few words.
 pub(super) fn word<T: Copy, const N: usize>(
     text: &str,
     known: [(&'static str, T); N],

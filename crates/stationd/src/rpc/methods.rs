@@ -1,12 +1,9 @@
-//! What each method answers, from the engine.
-//!
-//! Everything that a reply holds is the engine's; here are the paths that name an access point, the age
-//! that a reading may have, and the frame around a result.
+//! Answers each method from the engine: finds the access point, refreshes its values, and frames the result.
 
 use linux::error::chain;
 
 use super::request::{
-    Asked, Events, Fault, INVALID_PARAMS, NO_POINT, Reading, Request, UNREADABLE,
+    Events, Fault, INVALID_PARAMS, NO_POINT, Query, Reading, Request, UNREADABLE,
 };
 use crate::{
     engine::RefreshError,
@@ -38,7 +35,7 @@ pub(super) fn answer(request: &Request<'_>, mut call: Call<'_, '_>) {
     let Some(id) = request.id else {
         // A notification of the caller's: what it changes is changed, and the result goes nowhere.
         let letter = &mut Letter::default();
-        let _ = result(&request.asked, &mut Call { letter, ..call });
+        let _ = result(&request.query, &mut Call { letter, ..call });
         return;
     };
     let words = call.letter.words();
@@ -46,7 +43,7 @@ pub(super) fn answer(request: &Request<'_>, mut call: Call<'_, '_>) {
     words.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     words.extend_from_slice(id.as_bytes());
     words.extend_from_slice(b",\"result\":");
-    let result = result(&request.asked, &mut call);
+    let result = result(&request.query, &mut call);
     let words = call.letter.words();
     match result {
         Ok(()) => words.extend_from_slice(b"}\n"),
@@ -68,18 +65,18 @@ pub(super) fn write_fault(fault: &Fault<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"}}\n");
 }
 
-fn result(asked: &Asked<'_>, call: &mut Call<'_, '_>) -> Result<(), Refusal> {
-    match asked {
-        Asked::Brief(reading) => {
+fn result(query: &Query<'_>, call: &mut Call<'_, '_>) -> Result<(), Refusal> {
+    match query {
+        Query::Brief(reading) => {
             let point = refreshed(reading, call)?;
             call.letter.share(call.turn.engine.brief(point));
         }
-        Asked::Stats(reading) => {
+        Query::Stats(reading) => {
             let point = refreshed(reading, call)?;
             call.letter.share(call.turn.engine.full(point));
         }
-        Asked::AccessPoints => access_points(call.letter.words(), call.turn),
-        Asked::Events(asked) => events(*asked, call),
+        Query::AccessPoints => access_points(call.letter.words(), call.turn),
+        Query::Events(asked) => events(*asked, call),
     }
     Ok(())
 }

@@ -1,6 +1,4 @@
-//! Requests over a UNIX socket: JSON-RPC 2.0, one JSON text a line in each direction.
-//!
-//! Talks to the engine for values.
+//! Serves JSON-RPC 2.0 over a UNIX socket, one JSON text a line in each direction.
 
 mod methods;
 pub mod request;
@@ -21,9 +19,7 @@ use crate::{
     tally::Tally,
 };
 
-/// The most connections.
 const CONSUMERS: usize = 64;
-/// The longest request, bytes.
 const LONGEST: usize = 64 * 1024;
 
 #[derive(Debug)]

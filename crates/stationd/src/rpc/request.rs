@@ -1,7 +1,6 @@
-//! What a line asks for: JSON-RPC 2.0, read without a copy.
+//! Parses a request of JSON-RPC 2.0 without copying it.
 //!
-//! Pure, and fuzzed: any bytes are a request or a fault that says what would be right. It looks nothing
-//! up; whether there is such an access point is [`super::methods`]' to know.
+//! Pure, and fuzzed: any bytes are a request or a fault that says what would be right.
 
 use std::borrow::Cow;
 
@@ -12,18 +11,16 @@ use serde_json::value::RawValue;
 pub struct Request<'a> {
     /// The caller's name for it, as it stands there; `None`: no reply is wanted.
     pub id: Option<&'a str>,
-    pub asked: Asked<'a>,
+    pub query: Query<'a>,
 }
 
 #[derive(Debug, PartialEq)]
-pub enum Asked<'a> {
+pub enum Query<'a> {
     /// All parameters of an access point's stations.
     Stats(Reading<'a>),
     /// Fourteen values of each.
     Brief(Reading<'a>),
-    /// Which access points there are.
     AccessPoints,
-    /// Who came and who left.
     Events(Events),
 }
 
@@ -41,7 +38,6 @@ pub struct Reading<'a> {
     pub max_age_ms: Option<u32>,
 }
 
-/// Who came and who left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Events {
@@ -68,11 +64,9 @@ pub struct Fault<'a> {
     pub message: Cow<'static, str>,
 }
 
-/// It is not JSON.
 pub const PARSE_ERROR: i32 = -32700;
 /// It is JSON, and no request.
 pub const INVALID_REQUEST: i32 = -32600;
-/// There is no such method.
 pub const NO_METHOD: i32 = -32601;
 /// The parameters are not the method's.
 pub const INVALID_PARAMS: i32 = -32602;
@@ -102,11 +96,6 @@ fn present<'a, D: serde::Deserializer<'a>>(from: D) -> Result<Option<&'a RawValu
     <&RawValue>::deserialize(from).map(Some)
 }
 
-/// Reads one line.
-///
-/// # Errors
-///
-/// A [`Fault`], to be told to anyone who asked.
 pub fn parse(line: &[u8]) -> Result<Request<'_>, Fault<'_>> {
     // Once for the whole line is cheaper than once for each of its strings.
     let Ok(text) = std::str::from_utf8(line) else {
@@ -127,18 +116,18 @@ pub fn parse(line: &[u8]) -> Result<Request<'_>, Fault<'_>> {
     if !params.starts_with('{') {
         return Err(fault(id, INVALID_PARAMS, "params are an object, by name: {\"…\":…}"));
     }
-    let asked = match &*envelope.method.0 {
-        "getStationStatsBrief" => serde_json::from_str(params).map(Asked::Brief),
-        "getStationStats" => serde_json::from_str(params).map(Asked::Stats),
-        "getAccessPoints" => Ok(Asked::AccessPoints),
-        "getEvents" => serde_json::from_str(params).map(Asked::Events),
+    let query = match &*envelope.method.0 {
+        "getStationStatsBrief" => serde_json::from_str(params).map(Query::Brief),
+        "getStationStats" => serde_json::from_str(params).map(Query::Stats),
+        "getAccessPoints" => Ok(Query::AccessPoints),
+        "getEvents" => serde_json::from_str(params).map(Query::Events),
         unknown => {
             let message = format!("no method \"{unknown}\": there are {METHODS}");
             return Err(fault(id, NO_METHOD, message));
         }
     };
-    match asked {
-        Ok(asked) => Ok(Request { id, asked }),
+    match query {
+        Ok(query) => Ok(Request { id, query }),
         Err(error) => Err(fault(id, INVALID_PARAMS, format!("params: {}", without_place(&error)))),
     }
 }
@@ -182,20 +171,20 @@ mod tests {
     #[test]
     fn a_request_is_read_as_it_stands() {
         let line = br#"{"jsonrpc":"2.0","id":7,"method":"getStationStatsBrief","params":{"interface":"wlan0","max-age-ms":250}}"#;
-        let asked = Asked::Brief(Reading {
+        let query = Query::Brief(Reading {
             interface: text("wlan0"),
             max_age_ms: Some(250),
             ..Reading::default()
         });
-        assert_eq!(parse(line), Ok(Request { id: Some("7"), asked }));
+        assert_eq!(parse(line), Ok(Request { id: Some("7"), query }));
     }
 
     #[test]
     fn escapes_and_other_orders_are_read_as_well() {
         let line = br#" {"params":{"path":"WiFi\u002eAccessPoint.1."},"method":"getStationStats","id":"a","jsonrpc":"2.0"} "#;
-        let asked =
-            Asked::Stats(Reading { path: text("WiFi.AccessPoint.1."), ..Reading::default() });
-        assert_eq!(parse(line), Ok(Request { id: Some("\"a\""), asked }));
+        let query =
+            Query::Stats(Reading { path: text("WiFi.AccessPoint.1."), ..Reading::default() });
+        assert_eq!(parse(line), Ok(Request { id: Some("\"a\""), query }));
     }
 
     #[test]

@@ -91,7 +91,6 @@ impl Pair {
 pub enum Change {
     /// A station has associated; its identity is not known yet. The slot may hold another by now.
     Arrived(Slot, Session),
-    /// An association has ended.
     Left(Ended),
 }
 
@@ -143,7 +142,6 @@ impl Table {
         self.order(point).len()
     }
 
-    /// How many stations there are.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
@@ -181,12 +179,10 @@ impl Table {
         self.points.get(usize::from(point)).map_or(&[], |of| &of.order)
     }
 
-    /// The station of a slot.
     pub fn station(&self, slot: Slot) -> Option<&Station> {
         self.stations.get(slot as usize)?.as_ref()
     }
 
-    /// The station of this address.
     pub fn find(&self, point: PointId, address: Address) -> Option<&Station> {
         self.station(*self.keys.get(&(point, address))?)
     }

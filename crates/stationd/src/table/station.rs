@@ -247,7 +247,6 @@ pub fn kbps(rate: Option<Rate>) -> Option<u64> {
     rate?.kbps.map(u64::from)
 }
 
-/// A rate's channel width.
 pub fn mhz(rate: Option<Rate>) -> Option<u64> {
     rate.map(|rate| rate.width.mhz().into())
 }

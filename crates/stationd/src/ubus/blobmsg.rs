@@ -21,9 +21,7 @@ const BEFORE_NAME: usize = 6;
 pub(super) enum Kind {
     /// JSON's `null`, as `libblobmsg_json` has it.
     Null = 0,
-    /// Values without names.
     List = 1,
-    /// Values with names.
     Table = 2,
     Text = 3,
     Int64 = 4,
@@ -93,7 +91,6 @@ impl<'a> Writer<'a> {
         self.put(Kind::Int32, name, value.to_be_bytes());
     }
 
-    /// Yes or no.
     pub fn flag(&mut self, name: &str, value: bool) {
         self.put(Kind::Bool, name, [u8::from(value)]);
     }
@@ -172,9 +169,6 @@ impl<'a> Reader<'a> {
     }
 
     /// The next one's name, which is empty where it has none, and its value; `None` behind the last.
-    ///
-    /// # Errors
-    ///
     /// What libubox refuses, and what it passes over without a word: bytes behind the last value, and a value that is no
     /// blobmsg. Names and texts are UTF-8.
     pub(crate) fn next(&mut self) -> Result<Option<(&'a str, BlobValue<'a>)>, UbusError> {

@@ -47,7 +47,7 @@ pub(super) struct Call<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Said<'a> {
+pub(super) enum Message<'a> {
     /// We are let in.
     Hello,
     /// A part of a request's result: the number that an object of ours has now.
@@ -73,17 +73,14 @@ pub(super) enum Said<'a> {
 }
 
 /// Reads the first frame: what it says, and its length; `None` where it has not come whole.
-///
-/// # Errors
-///
 /// What follows cannot be read either: the frame's length is in what is wrong.
-pub(super) fn read(bytes: &[u8]) -> Result<Option<(Said<'_>, usize)>, UbusError> {
+pub(super) fn read(bytes: &[u8]) -> Result<Option<(Message<'_>, usize)>, UbusError> {
     // The crate takes a head that comes alone for a whole frame, and a broker sends none.
     if bytes.len() < HEADER_SIZE + WORD {
         return Ok(None);
     }
     match Codec::read_frame_borrowed(bytes) {
-        Ok((frame, length)) => Ok(Some((said(frame), length))),
+        Ok((frame, length)) => Ok(Some((message(frame), length))),
         Err(UbusError::Short { .. }) => Ok(None),
         Err(error) => Err(error),
     }
@@ -122,30 +119,30 @@ impl<'a> Attributes<'a> {
     }
 }
 
-fn said(FrameRef { hdr, payload }: FrameRef<'_>) -> Said<'_> {
+fn message(FrameRef { hdr, payload }: FrameRef<'_>) -> Message<'_> {
     let Attributes { status, object, method, data, active, no_reply } = Attributes::of(payload);
     let Header { seq, peer, .. } = hdr;
     match (hdr.ty, object) {
-        (MsgType::Hello, _) => Said::Hello,
-        (MsgType::Data, _) => Said::Object { seq, object },
+        (MsgType::Hello, _) => Message::Hello,
+        (MsgType::Data, _) => Message::Object { seq, object },
         (MsgType::Status, _) => {
-            Said::Status { seq, status: status.unwrap_or(Status::Unknown as u32) }
+            Message::Status { seq, status: status.unwrap_or(Status::Unknown as u32) }
         }
         (MsgType::Invoke, _) => {
             let caller = Caller { seq, peer, object: object.unwrap_or(0) };
             match method.filter(|_| caller.object != 0) {
                 Some(method) => {
                     let arguments = data.unwrap_or_default();
-                    Said::Call(Call { caller, method, arguments, no_reply })
+                    Message::Call(Call { caller, method, arguments, no_reply })
                 }
-                None => Said::NoCall(caller),
+                None => Message::NoCall(caller),
             }
         }
         (MsgType::Notify, Some(object)) => match active {
-            Some(any) => Said::Subscribers { object, any },
-            None => Said::Other,
+            Some(any) => Message::Subscribers { object, any },
+            None => Message::Other,
         },
-        _ => Said::Other,
+        _ => Message::Other,
     }
 }
 
@@ -244,7 +241,7 @@ mod tests {
             attribute(UbusAttr::Data, &[&[]], out);
         });
         let call = Call { caller: CALLER, method: "get_clients", arguments: &[], no_reply: false };
-        assert_eq!(read(&bytes).unwrap(), Some((Said::Call(call), bytes.len())));
+        assert_eq!(read(&bytes).unwrap(), Some((Message::Call(call), bytes.len())));
         for length in 0..bytes.len() {
             assert_eq!(read(&bytes[..length]).unwrap(), None, "{length}");
         }
@@ -253,7 +250,7 @@ mod tests {
     #[test]
     fn a_call_without_a_method_is_answered_all_the_same() {
         let bytes = invoke(|out| attribute(UbusAttr::ObjId, &[&0x5678_u32.to_be_bytes()], out));
-        assert_eq!(read(&bytes).unwrap(), Some((Said::NoCall(CALLER), bytes.len())));
+        assert_eq!(read(&bytes).unwrap(), Some((Message::NoCall(CALLER), bytes.len())));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use std::{path::PathBuf, rc::Rc};
 
 use self::{
     blobmsg::Writer,
-    frame::{Call, Caller, MOST_CONTENTS, Said, Status},
+    frame::{Call, Caller, MOST_CONTENTS, Message, Status},
     objects::{Method, Subject},
     offered::Offered,
 };
@@ -107,7 +107,6 @@ impl Ubus {
         Self { path, prefix, pause_ns: FIRST_PAUSE_NS, again_ns: 0, link: None, server }
     }
 
-    /// Looks for the broker.
     pub fn connect(&mut self, turn: &mut Turn<'_>) {
         let socket = match connected(&self.path) {
             Ok(socket) => socket,
@@ -198,24 +197,23 @@ impl Ubus {
     }
 }
 
-/// What bytes of a broker's came to.
+/// What [`understand`] found in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct FrameCounts {
     /// Frames that were whole.
     pub frames: usize,
     /// Those of them that were calls with arguments that can be read.
     pub calls: usize,
-    /// Their bytes.
     pub bytes: usize,
 }
 
 /// Reads what a broker could have sent, without a connection: up to the first frame that is not whole or cannot be read.
-pub fn understand(bytes: &[u8]) -> Heard {
-    let mut heard = Heard::default();
+pub fn understand(bytes: &[u8]) -> FrameCounts {
+    let mut heard = FrameCounts::default();
     while let Ok(Some((said, length))) = frame::read(&bytes[heard.bytes..]) {
         heard.frames += 1;
         heard.bytes += length;
-        if let Said::Call(call) = said {
+        if let Message::Call(call) = said {
             heard.calls += usize::from(objects::arguments(call.arguments).is_some());
         }
     }
@@ -258,33 +256,33 @@ impl Link {
     }
 
     /// Takes what the broker says of our requests.
-    fn hear(&mut self, said: Said<'_>, turn: &mut Turn<'_>) {
+    fn hear(&mut self, said: Message<'_>, turn: &mut Turn<'_>) {
         let trace = turn.engine.trace();
         match said {
-            Said::Hello => {
+            Message::Hello => {
                 self.is_in = true;
                 trace.event(ZONE, Level::Info, format_args!("the broker has let us in"));
                 self.connection.deadline_ns = None;
             }
-            Said::Object { seq, object: Some(id) } => {
+            Message::Object { seq, object: Some(id) } => {
                 self.offered.added(seq, id);
             }
-            Said::Status { seq, status } if status != Status::Ok as u32 => {
+            Message::Status { seq, status } if status != Status::Ok as u32 => {
                 if let Some(path) = self.offered.refused(seq) {
                     let why = "somebody else may have it, or its rules forbid it to us";
                     let what = format_args!("the broker refuses `{path}` ({status}): {why}");
                     trace.event(ZONE, Level::Warning, what);
                 }
             }
-            Said::Subscribers { object: id, any } => {
+            Message::Subscribers { object: id, any } => {
                 let of = self.offered.numbered(id);
                 of.into_iter().for_each(|object| object.has_subscribers = any);
             }
-            Said::Object { .. }
-            | Said::Status { .. }
-            | Said::Call(_)
-            | Said::NoCall(_)
-            | Said::Other => {}
+            Message::Object { .. }
+            | Message::Status { .. }
+            | Message::Call(_)
+            | Message::NoCall(_)
+            | Message::Other => {}
         }
     }
 
@@ -310,8 +308,8 @@ impl Server {
             };
             used += length;
             match said {
-                Said::Call(call) => self.answer(link, call, turn),
-                Said::NoCall(caller) => {
+                Message::Call(call) => self.answer(link, call, turn),
+                Message::NoCall(caller) => {
                     frame::status(caller, Status::InvalidArgument, self.letter.words());
                 }
                 said => link.hear(said, turn),

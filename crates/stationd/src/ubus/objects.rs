@@ -30,11 +30,9 @@ pub(super) enum Method {
     Clients,
     /// iwinfo's of an interface.
     AssocList,
-    /// Who came and who left.
     Events,
 }
 
-/// A method of an object.
 struct Offer {
     name: &'static str,
     method: Method,
@@ -74,7 +72,6 @@ impl Subject {
         }
     }
 
-    /// The method of that name.
     pub(super) fn method(self, name: &str) -> Option<Method> {
         self.offers().iter().find(|offer| offer.name == name).map(|offer| offer.method)
     }

@@ -16,7 +16,6 @@ use crate::points::Points;
 pub(super) struct Object {
     pub(super) subject: Subject,
     path: String,
-    /// The request that adds it.
     seq: u16,
     /// Whether the broker has not answered that yet.
     is_pending: bool,

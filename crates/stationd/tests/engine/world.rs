@@ -168,7 +168,6 @@ impl World {
         self.events.push_back(Err(Errno::NOBUFS));
     }
 
-    /// The stations of an interface.
     pub(crate) fn addresses(&self, interface: u32) -> Vec<Address> {
         let on = self.stations.iter().filter(|one| one.interface == interface);
         on.map(|one| one.address).collect()

@@ -43,7 +43,6 @@ struct Router<'a> {
     calls: &'a str,
 }
 
-/// The lines of the script.
 fn procd(router: Router<'_>) -> Vec<Vec<String>> {
     let files = packaging("openwrt/files/etc");
     let mut shell = Command::new("sh");

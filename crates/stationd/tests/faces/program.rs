@@ -136,7 +136,6 @@ impl Drop for Daemon {
     }
 }
 
-/// A consumer of the requests.
 pub(crate) struct Client {
     pub(crate) stream: UnixStream,
     lines: BufReader<UnixStream>,

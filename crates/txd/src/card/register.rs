@@ -62,7 +62,6 @@ pub mod result {
 
 /// A transmit buffer begins with a descriptor; the frame is behind it.
 pub mod descriptor {
-    /// Bytes of the descriptor.
     pub const LENGTH: usize = 14;
     /// Place of the word that names the next buffer of a chain; 0 ends it. The real card keeps it reserved:
     /// chains are the model's own, and only `batch` uses them.

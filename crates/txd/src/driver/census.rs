@@ -29,7 +29,6 @@ impl Kind {
 /// Why a frame was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// The driver's queue was full.
     QueueFull,
     /// It is longer than the card takes.
     TooLong,
@@ -69,7 +68,6 @@ pub struct Tally {
     pub total_ns: u64,
     /// The shortest, ns; `None` before the first.
     pub least_ns: Option<u64>,
-    /// The longest, ns.
     pub most_ns: u64,
     /// Failed: by an error of the card, or not completed in time.
     pub failed: u64,
@@ -100,14 +98,12 @@ pub struct Counters {
     pub dropped: [u64; Reason::ALL.len()],
     /// Commands, by [`Kind::ALL`].
     pub commands: [Tally; Kind::ALL.len()],
-    /// Interrupts that were handled.
     pub interrupts: u64,
     /// Commands whose event never came, and that were found done.
     pub lost_events: u64,
     /// Commands that did not complete in time.
     pub timeouts: u64,
     pub resets: u64,
-    /// Interrupts masked, ns.
     pub masked_ns: u64,
 }
 

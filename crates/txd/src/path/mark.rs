@@ -26,7 +26,6 @@ const MOST_PERIODS: usize = 1000;
 /// What a path has counted by a moment.
 #[derive(Clone, Debug, Default)]
 pub struct Mark {
-    /// The moment, ns.
     pub at_ns: u64,
     /// CPU time of its thread, ns.
     pub cpu_ns: u64,
@@ -42,7 +41,6 @@ pub struct Mark {
     pub undelivered: u64,
     /// Frames that are somewhere between the two interfaces.
     pub queued: u64,
-    /// Whether the card is up.
     pub running: bool,
     /// Parts of the window that are over.
     pub periods: Vec<Period>,

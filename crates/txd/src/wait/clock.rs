@@ -14,17 +14,14 @@ use rustix::{
 
 use super::Host;
 
-/// ns of a time.
 pub(crate) fn ns_of(time: Timespec) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// A time of ns.
 pub(crate) fn timespec(ns: u64) -> Timespec {
     Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ }
 }
 
-/// The monotonic clock, ns.
 pub fn monotonic_ns() -> u64 {
     ns_of(clock_gettime(ClockId::Monotonic))
 }

@@ -177,7 +177,6 @@ impl Quantile {
         self.estimate_ns = self.estimate_ns.map(|estimate| estimate - estimate / (4 * STEP_PART));
     }
 
-    /// Takes a value.
     fn learn(&mut self, value_ns: u64) {
         let Some(estimate) = self.estimate_ns else {
             self.estimate_ns = Some(value_ns);

@@ -42,7 +42,6 @@ impl Fake {
         Self::mounted(HYBRID, &["cpu,cpuacct", "cpuset"], Some(("unified", "memory pids")))
     }
 
-    /// A device without control groups.
     pub fn none() -> Self {
         Self::mounted("22 1 0:21 / /proc rw - proc proc rw\n", &[], None)
     }

@@ -1,6 +1,6 @@
-//! What may not stand in the code of libraries: texts from outside in paths, and names of studies.
+//! Finds calls of `join` on the host that may put a text from outside into a path.
 
-use super::{fault, is_of, line_at, lines};
+use super::{fault, lines};
 use crate::workspace::Source;
 
 /// Where texts from outside arrive: no part of a path is one, because what a device, a run folder or a study file says
@@ -39,15 +39,9 @@ const OURS: [(&str, &str, &str); 15] = [
     ("crates/headroom/src/commands/kinds.rs", "file", "the same"),
 ];
 
-/// Crates that know no study: only names with a dash are looked for, because `found` and `task` are words as well.
-const LIBRARIES: [&str; 5] = ["analysis", "headroom", "lab", "model", "report"];
-
-/// Names in the studies that are words of study files too.
-const MODES: [&str; 1] = ["real-time"];
-
 /// Calls of `join` with what may come from outside.
-pub(super) fn paths(source: &Source) -> Vec<String> {
-    if !is_of(&HOST, &source.path) {
+pub(super) fn joins(source: &Source) -> Vec<String> {
+    if !is_of_host(&source.path) {
         return Vec::new();
     }
     let calls = lines(&source.text).flat_map(|(start, line)| {
@@ -58,10 +52,18 @@ pub(super) fn paths(source: &Source) -> Vec<String> {
         .map(|at| {
             let what = format!("`join({})` may take a text from outside", argument(&source.text[at..]));
             let remedy =
-                "open it below a `linux::folder::Folder`, or say in xtask/src/rules/texts.rs whose it is";
-            fault(&source.path, line_at(&source.text, at), what, remedy)
+                "open it below a `linux::folder::Folder`, or say in xtask/src/rules/paths.rs whose it is";
+            let line = source.text[..at].matches('\n').count() + 1;
+            fault(&source.path, line, what, remedy)
         })
         .collect()
+}
+
+/// Whether a file belongs to what one of these crates ships: no test, no fixture.
+fn is_of_host(path: &str) -> bool {
+    let is_test = ["/tests", "/test_data", "/fixture"].iter().any(|word| path.contains(word));
+    let name = path.strip_prefix("crates/").and_then(|path| path.split_once("/src/"));
+    !is_test && name.is_some_and(|(name, _)| HOST.contains(&name))
 }
 
 /// What stands between the brackets.
@@ -89,40 +91,6 @@ fn is_ours(path: &str, argument: &str) -> bool {
         || OURS.iter().any(|(file, ours, _)| (*file, *ours) == (path, plain))
 }
 
-/// Names of the studies that ship, and of what they compare: values of `name = "…"` in `studies/*.toml`.
-pub(super) fn study_names(studies: &[Source]) -> Vec<String> {
-    let mut names = Vec::new();
-    for study in studies {
-        names.extend(study.path.rsplit('/').next().and_then(|name| name.strip_suffix(".toml")));
-        let values = study.text.lines().filter_map(|line| line.trim().strip_prefix("name = \""));
-        names.extend(values.filter_map(|value| value.split('"').next()));
-    }
-    names.retain(|name| name.contains('-') && !MODES.contains(name));
-    names.sort_unstable();
-    names.dedup();
-    names.into_iter().map(str::to_owned).collect()
-}
-
-/// Each such name in a file of a library.
-pub(super) fn studies(source: &Source, names: &[String]) -> Vec<String> {
-    if !is_of(&LIBRARIES, &source.path) {
-        return Vec::new();
-    }
-    let named = |(at, line)| {
-        let in_line = names.iter().filter(move |name| str::contains(line, &format!("\"{name}\"")));
-        in_line.map(move |name| (at, name))
-    };
-    lines(&source.text)
-        .filter(|(_, line)| line.contains('"'))
-        .flat_map(named)
-        .map(|(at, name)| {
-            let what = format!("`{name}` is a name of a shipped study");
-            let remedy = "let the study's file say what it asks";
-            fault(&source.path, line_at(&source.text, at), what, remedy)
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,25 +111,8 @@ mod tests {
             (lab, "x }\n#[cfg(test)]\nmod tests { fn g() { place.join(name); }", 0),
             (lab, "x\n// folder.join(name)", 0),
         ] {
-            let found = paths(&source(path, &format!("//! Text.\nfn f() {{ {code} }}\n")));
+            let found = joins(&source(path, &format!("//! Text.\nfn f() {{ {code} }}\n")));
             assert_eq!(found.len(), faults, "{code}: {found:?}");
         }
-    }
-
-    #[test]
-    fn a_variants_name_in_a_library_is_a_fault_and_one_in_a_test_is_none() {
-        let study = "[[variant]]\nname = \"guard-100\"\n[[variant]]\nname = \"found\"\n";
-        let names = study_names(&[source("studies/app-contention.toml", study)]);
-        assert_eq!(names, ["app-contention", "guard-100"]);
-        let text = "// \"guard-100\"\nf(\"found\", \"guard-100 and more\");\nf(\"guard-100\");\n\
-                    #[cfg(test)]\nmod tests { f(\"guard-100\") }\n";
-        let found = |path: &str| studies(&source(path, text), &names);
-        assert!(
-            found("crates/analysis/src/judge.rs")[0]
-                .starts_with("crates/analysis/src/judge.rs:3: ")
-        );
-        assert_eq!(found("crates/analysis/src/judge.rs").len(), 1);
-        assert!(found("crates/analysis/src/fixture/stations.rs").is_empty());
-        assert!(found("crates/guard/src/policy.rs").is_empty());
     }
 }
