@@ -178,8 +178,6 @@ resume | trials -> victims                          | 4: trials
 check  | SHA256SUMS -> /dev/zero                    | 0 1 3
 check  | SHA256SUMS is a pipe                       | 0 1 3
 check  | SHA256SUMS has 1 TiB         | 0 1 3
-report | effort.json -> /dev/zero                   | 2: effort.json cannot be read: it is
-report | effort.json is a pipe                      | 2: effort.json cannot be read: it is
 export | -                                          | 2:
 "#;
 

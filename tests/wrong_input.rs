@@ -75,7 +75,7 @@ fn a_folder_without_a_run_cannot_be_gone_on_with() {
     place.folder("empty");
     for (folder, why) in [("empty", "run.json: No such file"), ("nowhere", "No such file")] {
         let ended = place.headroom(["run", "--resume", folder]).run();
-        ended.code(2).says(&format!("{folder} holds no run: {why}")).in_one_line();
+        ended.code(2).says(&format!("{folder} is not a run folder: {why}")).in_one_line();
     }
     assert!(!place.path("nowhere").exists());
     let left: Vec<_> = std::fs::read_dir(place.path("empty")).unwrap().collect();
@@ -87,7 +87,7 @@ fn a_run_of_an_older_format_is_refused_with_what_to_do() {
     let place = Place::without_guests();
     place.folder("run");
     for (text, why) in [
-        ("{}", "holds no run"),
+        ("{}", "is not a run folder"),
         (r#"{ "format": 5, "kind": "clients" }"#, "its format is 5, this headroom reads"),
         (r#"{ "format": 5, "kind": "clients" }"#, "run the study again"),
     ] {

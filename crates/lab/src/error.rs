@@ -118,8 +118,8 @@ pub enum Error {
     /// The folder already holds a run.
     #[error("{} already holds a run; go on with `headroom run --resume {}`, or choose another folder with --out", .0.display(), .0.display())]
     Exists(PathBuf),
-    /// The folder holds no run.
-    #[error("{} holds no run: {why}", path.display())]
+    /// It is no folder of a run.
+    #[error("{} is not a run folder: {why}", path.display())]
     NotARun {
         path: PathBuf,
         /// What is wrong with it.

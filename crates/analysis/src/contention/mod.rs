@@ -19,8 +19,8 @@ mod harm;
 mod headline;
 mod seconds;
 mod table;
-#[cfg(test)]
-mod test_data;
+#[cfg(any(test, feature = "fixture"))]
+pub mod test_data;
 #[cfg(test)]
 mod tests;
 mod versus;

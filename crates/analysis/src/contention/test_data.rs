@@ -16,13 +16,13 @@ use model::{
 
 /// What one trial is to measure: bytes in each second, round trip in µs, operations in the window's ten seconds.
 #[derive(Clone, Copy)]
-pub(super) struct Figures {
-    pub(super) bytes: u64,
-    pub(super) took_us: u32,
-    pub(super) operations: f64,
+pub struct Figures {
+    pub bytes: u64,
+    pub took_us: u32,
+    pub operations: f64,
 }
 
-pub(super) fn run(controls: &[(&str, bool)]) -> Run {
+pub fn run(controls: &[(&str, bool)]) -> Run {
     let traffic = traffic();
     let control = |(name, fixed): &(&str, bool)| NamedControl {
         name: (*name).to_owned(),
@@ -97,7 +97,7 @@ fn application() -> Application {
     Application { stressor: "--stream".to_owned(), words: Vec::new(), workers: 4, swap: None }
 }
 
-pub(super) fn trial(arm: Arm, block: u32, turn: u32, figures: Figures) -> Trial {
+pub fn trial(arm: Arm, block: u32, turn: u32, figures: Figures) -> Trial {
     let order = Order {
         road: Road::Radio,
         traffic: Some(traffic()),
@@ -156,7 +156,7 @@ fn record(figures: Figures) -> Record {
 }
 
 /// A block: alone first and last, the application, and every control with its Wi-Fi and work, of alone.
-pub(super) fn block(number: u32, drift: f64, arms: &[(&str, f64, f64)]) -> Vec<Trial> {
+pub fn block(number: u32, drift: f64, arms: &[(&str, f64, f64)]) -> Vec<Trial> {
     let alone = |bytes: f64| Figures { bytes: bytes as u64, took_us: 1000, operations: 0.0 };
     let last = arms.len() as u32 + 2;
     let mut all = vec![

@@ -4,9 +4,7 @@
 
 use analysis::{
     Analysis, Estimate, Part, fixture,
-    verdicts::{
-        Corrected, Effort, Finding, Gate, Judgement, Ledger, PauseFigures, Ran, RateChange,
-    },
+    verdicts::{Corrected, Finding, Gate, Judgement, Ledger, PauseFigures, Ran, RateChange},
 };
 use model::{
     name::VariantName,
@@ -31,7 +29,6 @@ pub(crate) fn run() -> (Run, Analysis) {
         device_s: 1_518.0,
         stopped_s: 48.0,
         samples: 1_234_567,
-        effort: Some(Effort { hours: Some(3.5), cost: Some("40 EUR".to_owned()) }),
     };
     (run, analysis)
 }
