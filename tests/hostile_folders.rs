@@ -178,8 +178,6 @@ resume | trials -> victims                          | 4: trials
 check  | SHA256SUMS -> /dev/zero                    | 0 1 3
 check  | SHA256SUMS is a pipe                       | 0 1 3
 check  | SHA256SUMS has 1 TiB         | 0 1 3
-report | effort.json -> /dev/zero                   | 2: effort.json cannot be read: it is
-report | effort.json is a pipe                      | 2: effort.json cannot be read: it is
 export | -                                          | 2:
 "#;
 
@@ -261,7 +259,7 @@ check  | transmit.json is a pipe                    | 2: transmit.json is of a f
 resume | run.json is {"format": 5}                  | 2: its format is 5, this headroom reads 10; run the study again
 report | run.json is {"format": 5, "kind": "clients"} | 2: its format is 5, this headroom reads 10; run the study again
 check  | run.json is {"format": 5, "kind": "clients"} | 2: its format is 5, this headroom reads 10; run the study again
-resume | run.json is {}                             | 2: holds no run
+resume | run.json is {}                             | 2: is not a run folder
 index  | transmit.json -> /nowhere                  | 0
 "#;
 

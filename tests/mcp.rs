@@ -303,17 +303,6 @@ fn whatever_ends_the_server_ends_its_jobs_and_their_guests() {
 }
 
 #[test]
-fn http_is_not_served_and_the_refusal_says_what_is() {
-    let place = Place::without_guests();
-    for words in
-        [&["--http", "127.0.0.1:0"][..], &["--http"], &["--token-file", "t", "--http", "0.0.0.0:1"]]
-    {
-        let refused = place.headroom([&["mcp"], words].concat()).run();
-        refused.code(2).says("start `ssh HOST headroom mcp`").in_one_line();
-    }
-}
-
-#[test]
 fn lines_that_are_no_protocol_are_survived() {
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
     let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;

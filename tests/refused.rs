@@ -23,7 +23,7 @@ clients = => cleints = | run study.toml | study.toml:5: unknown key `cleints`; d
 - | run study.toml --variant weather | no variant `weather`; it has idle, dump
 - | run study.toml --cell 1 --dry-run | only contention and completion studies have cells
 - | run nowhere.toml | cannot read the study nowhere.toml
-- | run --resume nowhere | nowhere holds no run: No such file
+- | run --resume nowhere | nowhere is not a run folder: No such file
 - | up --clients 7000 -- true | 3 radios can hold 6021
 - | count hostapd | name a function with --function or --kernel-function
 - | profile hostapd --symbols absent | --symbols absent: & No such file & name a folder
@@ -145,6 +145,6 @@ fn a_folder_without_a_run_cannot_be_gone_on_with() {
     let place = Place::without_guests();
     let empty = place.folder("empty");
     let ended = place.headroom(["run", "--resume", "empty"]).run();
-    ended.code(2).says("empty holds no run: run.json: No such file").in_one_line();
+    ended.code(2).says("empty is not a run folder: run.json: No such file").in_one_line();
     assert_eq!(std::fs::read_dir(empty).unwrap().count(), 0);
 }

@@ -1,4 +1,4 @@
-//! What a run took: wall time, CPU time, trials, device time. What it took of people is theirs to say.
+//! What a run took: wall time, CPU time, trials, device time.
 
 use model::{
     pause::{PauseState, Pauses},
@@ -9,7 +9,7 @@ use model::{
 
 use crate::verdicts::Ledger;
 
-/// Adds up a run. [`Ledger::effort`] is the caller's to fill in.
+/// Adds up a run.
 pub(crate) fn of(run: &Run, trials: &[Trial]) -> Ledger {
     // Whole numbers are added up, so that the order of the trials does not matter.
     let ends_ms = trials
@@ -32,7 +32,6 @@ pub(crate) fn of(run: &Run, trials: &[Trial]) -> Ledger {
         samples: recordings()
             .filter_map(|(_, recording)| recording.stacks.as_ref())
             .fold(0, |sum: u64, stacks| sum.saturating_add(stacks.recorded.samples)),
-        effort: None,
     }
 }
 

@@ -354,14 +354,4 @@ pub struct Ledger {
     pub stopped_s: f64,
     /// Records of stacks, samples.
     pub samples: u64,
-    /// What anyone who ran it said of hours and costs.
-    pub effort: Option<Effort>,
-}
-
-/// What a person says that a run took of theirs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, serde::Deserialize)]
-pub struct Effort {
-    pub hours: Option<f64>,
-    /// Cost, as they wrote it: `40 EUR`.
-    pub cost: Option<String>,
 }

@@ -27,7 +27,7 @@ pub(crate) use self::compare::{
     Bisect, Blame, Compare, OtherFirmware, Outputs, Pause, Point, Spans,
 };
 pub(crate) use self::help::command;
-pub(crate) use self::index::{Effort, Index};
+pub(crate) use self::index::Index;
 pub(crate) use self::mcp::Mcp;
 pub(crate) use self::shards::{Merge, Submit};
 use self::states::StateWord;
@@ -331,7 +331,7 @@ pub(crate) enum PurposeWord {
 
 #[derive(Args, Debug, Default)]
 #[command(
-    after_help = "Examples:\n  headroom report runs/client-scale-20260401-101500\n  headroom report RUN --json | jq '.curves[].slopes'\n  headroom report RUN --hours 3.5 --cost '40 EUR'\n  headroom report --perf-data perf.data --symbols build/unstripped --kallsyms kallsyms"
+    after_help = "Examples:\n  headroom report runs/client-scale-20260401-101500\n  headroom report RUN --json | jq '.curves[].slopes'\n  headroom report --perf-data perf.data --symbols build/unstripped --kallsyms kallsyms"
 )]
 pub(crate) struct Report {
     /// The run's folder
@@ -346,8 +346,6 @@ pub(crate) struct Report {
     /// Open it in a browser
     #[arg(long)]
     pub(crate) open: bool,
-    #[command(flatten)]
-    pub(crate) effort: Effort,
     #[command(flatten)]
     pub(crate) symbols: Symbols,
     /// The device's root folder, or a copy, with the programs and libraries that it ran

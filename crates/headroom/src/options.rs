@@ -26,7 +26,7 @@ use crate::{beneath::Beneath, failure::Failure, flags::Common, progress::Progres
 pub(crate) struct Options {
     pub(crate) json: bool,
     pub(crate) quiet: bool,
-    /// Whether the error output is a terminal: only then are there bars and colours.
+    /// Whether the error output is a terminal: only then is there a line that changes.
     pub(crate) terminal: bool,
     cache: PathBuf,
     arch: Option<Architecture>,
@@ -192,7 +192,7 @@ impl Options {
         match self {
             Self { json: true, .. } => Progress::Json,
             Self { quiet: true, .. } => Progress::Silent,
-            Self { terminal: true, .. } => Progress::Bars,
+            Self { terminal: true, .. } => Progress::Terminal,
             _ => Progress::Lines,
         }
     }

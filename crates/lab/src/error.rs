@@ -89,7 +89,7 @@ pub enum Error {
     #[error(transparent)]
     Machine(#[from] vm::Failure),
     /// The folder holds no run.
-    #[error("{} holds no run: {why}", path.display())]
+    #[error("{} is not a run folder: {why}", path.display())]
     NotARun {
         path: PathBuf,
         /// What is wrong with it.

@@ -467,7 +467,7 @@ mod tests {
     fn what_is_no_run_is_reported() {
         let place = tempfile::tempdir().unwrap();
         let message = read::<Clients>(place.path()).unwrap_err().to_string();
-        assert!(message.contains("holds no run: run.json: No such file"), "{message}");
+        assert!(message.contains("is not a run folder: run.json: No such file"), "{message}");
         fs::write(place.path().join("run.json"), "{}").unwrap();
         assert!(read::<Clients>(place.path()).unwrap_err().to_string().contains("missing field"));
     }

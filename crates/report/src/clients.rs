@@ -3,11 +3,9 @@
 mod ledger;
 mod pictures;
 
-use analysis::{Analysis, Comparison, Doubt, InvalidTrial, Level, core_of, metrics::Target};
+use analysis::{Analysis, Doubt, InvalidTrial, Level, core_of, metrics::Target};
 use analysis::{
-    Stage,
-    profiles::{FunctionCost, ProfileFigures},
-    quantity::{self, Unit, count},
+    quantity::{Unit, count},
     verdicts::{Gate, PauseFigures},
 };
 use model::{run::Run, study::Mode, verdict::Verdict};
@@ -19,15 +17,11 @@ use crate::{
     fix_section, identity,
     overall::{counts, overall},
     page::{self, Given, Section, View},
-    profile_tables,
-    prose::{self, figure, folded, list, note, signed_whole},
+    prose::{self, figure, folded, note},
     stage_tables,
     table::Table,
     tables::{self, summed},
 };
-
-/// Functions that are worth the next look.
-const MOST_FUNCTIONS: usize = 10;
 
 pub(crate) fn html<'a>(
     run: &'a Run,
@@ -41,13 +35,18 @@ pub(crate) fn html<'a>(
     let shown = if has_chain { Vec::new() } else { shown };
     let doubts = analysis.doubts.iter().filter(|one| one.level == Level::Doubt).count();
     page::page(View {
+        study: &run.study_name,
+        began_unix: run.began_unix,
+        headroom: &run.headroom,
+        question: &analysis.question,
+        headline: &analysis.headline,
         overall: (overall.verdict, overall.sentence),
         status: status(run, analysis),
         doubts: doubts_of(analysis, &shown).iter().map(|doubt| prose::html(doubt)).collect(),
         all_doubts: Some(doubts),
         command: again::command(run),
+        given,
         sections: sections(run, analysis, given)?,
-        ..page::limited(run, given, &analysis.question, &analysis.headline)
     })
 }
 
@@ -73,17 +72,10 @@ fn sections(run: &Run, analysis: &Analysis, given: Given<'_>) -> Result<Vec<Sect
             .opened(is_comparison),
         gates(&analysis.gates, run),
         Section::new("corrections", "Repairs", corrections(analysis)),
-        // Two sides are no stages on the way to a bound.
-        Section::new(
-            "left",
-            "What is left",
-            if is_comparison { String::new() } else { left(analysis) },
-        ),
         validity(analysis),
         page::again(&again::commands(run), &same(run)),
         Section::new("ledger", "What it took", ledger::html(&analysis.ledger)),
         Section::new("slope", "What a client costs", slope(run, analysis)),
-        Section::new("comparison", "Pairs", tables::comparisons(analysis).html()),
         Section::new("series", "Second by second", series(analysis)),
         Section::new("detail", "Detail", detail(analysis)),
         page::measured(
@@ -141,19 +133,14 @@ fn chain(run: &Run, analysis: &Analysis) -> String {
 }
 
 fn lab(analysis: &Analysis) -> String {
-    let table = tables::lab(analysis).html();
     let what = "Range: largest minus smallest. Shift: the mean against the trials of the same mode and load that had the \
                 host for themselves, paired by repetition. Speed: seconds of the access point for each second of wall \
                 time. Results: how many different counts there are; 1 is bit-exact. Host load: “stress-ng” is twice as \
                 many busy workers as the host has cores.";
-    if table.is_empty() { table } else { table + &note(what) }
+    tables::lab(analysis).noted(what)
 }
 
 fn stages(run: &Run, analysis: &Analysis) -> String {
-    let table = stage_tables::stages(analysis).html();
-    if table.is_empty() {
-        return table;
-    }
     let sources = stage_tables::sources(analysis).map_or(String::new(), |sources| {
         format!(
             " Published figures are of the subject alone and of a core that is not ours; their source: {sources}."
@@ -165,10 +152,13 @@ fn stages(run: &Run, analysis: &Analysis) -> String {
         }
         None => "",
     };
+    if !analysis.stages.asked {
+        return String::new();
+    }
+    let what = format!("Ratios are taken within repetitions, then averaged.{whose}{sources}");
     figure(&pictures::variants(analysis), &caption(run, analysis))
-        + &table
         + &stage_tables::bases(analysis, false).html()
-        + &note(&format!("Ratios are taken within repetitions, then averaged.{whose}{sources}"))
+        + &note(&what)
 }
 
 /// What stands below the picture of the variants.
@@ -203,12 +193,12 @@ fn curve(run: &Run, analysis: &Analysis) -> String {
         figure(&curve, &what)
     };
     let has_figures = analysis.valid > 0 && analysis.asks_for_cpu();
-    let table = if has_figures { tables::summary(analysis, false).html() } else { String::new() };
     let idle =
         "“Above idle” takes away the idle variant of the same mode, repetition by repetition. ";
     let idle = if tables::has_idle(analysis) { idle } else { "" };
-    let note = note(&format!("{idle}CV: standard deviation over mean."));
-    picture + &if table.is_empty() { table } else { table + &note }
+    let what = format!("{idle}CV: standard deviation over mean.");
+    let table = has_figures.then(|| tables::summary(analysis, false).noted(&what));
+    picture + &table.unwrap_or_default()
 }
 
 /// A pause: who was stopped, and what that showed.
@@ -267,79 +257,8 @@ fn gates(gates: &[Gate], run: &Run) -> Section {
 }
 
 fn corrections(analysis: &Analysis) -> String {
-    let table = tables::corrections(analysis).html();
     let what = "Before every trial the access point is checked against the study. What did not match was repaired.";
-    if table.is_empty() { table } else { table + &note(what) }
-}
-
-/// The cheapest stage, how far it stands above the lower bound, and where its CPU still goes.
-fn left(analysis: &Analysis) -> String {
-    let Some(cheapest) = cheapest(analysis) else { return String::new() };
-    let clients = analysis.stages.clients;
-    let cost = cheapest.cpu.sum.map(|sum| {
-        format!(
-            "The cheapest stage is `{}`: at {} {} together take {}/s, {} % of a core.",
-            cheapest.variant,
-            count(clients, "client"),
-            summed(analysis),
-            quantity::cpu(&sum),
-            quantity::percent_of_core(&sum)
-        )
-    });
-    let distances = cheapest.against.iter().filter_map(|against| distance(cheapest, against));
-    let of_it = |profile: &&ProfileFigures| {
-        profile.variant == cheapest.variant && profile.clients == Some(clients)
-    };
-    let functions = analysis.profiles.iter().find(of_it).map(functions);
-    list(cost.into_iter().chain(distances)) + &functions.map(Table::html).unwrap_or_default()
-}
-
-/// The cheapest variant of the first one's subject, of at least two: a study begins with what was found.
-fn cheapest(analysis: &Analysis) -> Option<&Stage> {
-    let first = &analysis.stages.rows.first()?.subject;
-    let own = || {
-        let rows = analysis.stages.rows.iter().filter(|_| analysis.stages.asked);
-        let rows = rows.filter(|row| row.subject == *first);
-        rows.filter_map(|row| Some((row, row.cpu.sum?.mean)))
-    };
-    own().nth(1)?;
-    own().min_by(|one, other| one.1.total_cmp(&other.1)).map(|(row, _)| row)
-}
-
-/// How far it is to a base of another subject that costs less.
-fn distance(cheapest: &Stage, against: &Comparison) -> Option<String> {
-    let contrast = against.sum.as_ref()?;
-    let is_bound = !against.same_subject() && contrast.difference.mean > 0.0;
-    let ratio = contrast.ratio.as_ref().filter(|_| is_bound)?;
-    let unit = quantity::cpu_unit(contrast.difference.mean);
-    Some(format!(
-        "The lower bound is `{}`, which only asks for the same readings: `{}` costs {} × as much, {}/s of CPU more.",
-        against.base,
-        cheapest.variant,
-        Unit::ONE.with_interval(ratio),
-        signed_whole(unit, &contrast.difference).trim_start_matches('+')
-    ))
-}
-
-/// Where its CPU still goes, by the functions' own code.
-fn functions(profile: &ProfileFigures) -> Table {
-    let mut all: Vec<_> = profile.functions.iter().filter(|each| each.own_share > 0.0).collect();
-    all.sort_by(|one, other| other.own_share.total_cmp(&one.own_share));
-    let unit = profile_tables::unit_for(all.iter().map(|function| function.own));
-    let name = format!("{}/s", unit.name);
-    let caption = format!("Where the CPU of {} still goes, by self cost", profile.variant);
-    let mut table = Table::of(&caption, all.into_iter().take(MOST_FUNCTIONS)).name(
-        "function",
-        "",
-        |function| function.name.clone(),
-    );
-    if profile.cpu_measured() {
-        table = table.estimate(["self", &name], unit, |function: &&FunctionCost| function.own);
-    }
-    table
-        .number("self", "% of samples", |function| profile_tables::percent(function.own_share))
-        .text("module", "", |function| function.module.clone())
-        .table()
+    tables::corrections(analysis).noted(what)
 }
 
 /// Doubts with what to do, caveats, and invalid trials.
@@ -384,11 +303,10 @@ fn slope(run: &Run, analysis: &Analysis) -> String {
     let none = tables::why_no_slope(analysis)
         .filter(|_| analysis.asks_for_cpu() && run.versus.is_none())
         .map_or(String::new(), |why| format!("<p>None: {}.</p>", prose::html(why)));
-    let table = tables::slopes(analysis).html();
     let what = "Least squares over client counts within each repetition, then mean and Student’s t interval over \
                 repetitions. The interval therefore leaves out curvature, which the slopes by segment show. “Core full” is \
                 (10⁶ µs − value at 0 clients) ÷ slope: a straight line, extended far beyond what was measured.";
-    none + &if table.is_empty() { table } else { table + &note(what) }
+    none + &tables::slopes(analysis).noted(what)
 }
 
 fn series(analysis: &Analysis) -> String {
@@ -402,8 +320,7 @@ fn series(analysis: &Analysis) -> String {
 }
 
 fn detail(analysis: &Analysis) -> String {
-    folded("Every part of every cell", &tables::full(analysis).html())
-        + &tables::beyond(analysis).html()
+    tables::beyond(analysis).html()
         + &folded("The subject’s threads", &tables::threads(analysis).html())
         + &folded("Every valid trial", &tables::trials(analysis).html())
 }

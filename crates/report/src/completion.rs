@@ -7,7 +7,6 @@ mod tables;
 
 use analysis::{
     completion::{Completion, Point},
-    metrics,
     quantity::count,
 };
 use model::{
@@ -22,12 +21,11 @@ use crate::{
         lines::{Lines, Mark, Series},
         svg::ticks,
     },
-    fix_section,
-    identity::{self, Fact, code, plain},
-    markdown,
-    page::{self, Given, Section, View, core},
+    identity::{self, Fact, plain},
+    judged,
+    page::{self, Given, Section, View, core, or_none},
     prose::{figure, folded, list, note},
-    text,
+    targets::{self, Limited},
 };
 
 /// Points that the table of the terminal holds; the page has all.
@@ -46,20 +44,17 @@ pub fn page<'a>(
     let given = given.into();
     let command = again::completion(run);
     page::page(View {
-        overall: page::decided(&completion.targets, completion.counted, given),
         status: status(completion, run),
         sections: sections(completion, run, given, &command),
         command,
-        ..page::limited(run, given, &completion.question, &completion.headline)
+        ..Limited::from(completion).view(run, given)
     })
 }
 
 fn sections(completion: &Completion, run: &Run, given: Given<'_>, command: &str) -> Vec<Section> {
-    let repeats = tables::repeats(completion).html();
     let twice = "In counted time the last trial of each load’s first block is made once more, from the same snapshot.";
     let same = "Figures of counted places come out the same wherever image, study and headroom are the same; figures in \
                 real time are of the host named below.";
-    let repeats = if repeats.is_empty() { repeats } else { repeats + &note(twice) };
     let left = completion.left_out.len();
     vec![
         page::answer(&completion.answer),
@@ -69,20 +64,16 @@ fn sections(completion: &Completion, run: &Run, given: Given<'_>, command: &str)
         Section::new("versus", "Comparisons", versus(completion)),
         Section::new("census", "Commands", commands(completion)),
         page::limits(&completion.targets),
-        Section::new("repeats", "Made twice", repeats),
-        page::left_out(completion.counted, left, tables::left_out(completion)),
+        Section::new("repeats", "Made twice", tables::repeats(completion).noted(twice)),
+        targets::left_out(completion.counted, left, tables::left_out(completion)),
         page::again(&[command.to_owned(), "headroom report .".to_owned()], &note(same)),
-        page::measured(
-            vec![tables::places(run), tables::loads(run)],
-            &facts(run),
-            given.study_toml,
-        ),
+        page::measured(Vec::new(), &facts(run), given.study_toml),
     ]
 }
 
 /// How the run was decided on the whole, and why.
 pub fn overall(completion: &Completion) -> (Verdict, String) {
-    metrics::overall(&completion.targets, completion.counted)
+    Limited::from(completion).overall()
 }
 
 /// The run as a terminal shows it at its end: at most thirty lines of a hundred columns.
@@ -91,24 +82,17 @@ pub fn summary(completion: &Completion) -> String {
     let largest = completion.points.iter().map(|point| point.bytes).max().unwrap_or_default();
     let is_shown = |point: &&Point| point.task.is_some() || point.bytes == largest;
     let shown: Vec<_> = completion.points.iter().filter(is_shown).take(MOST_POINTS).collect();
-    let more = completion.points.len() - shown.len();
-    text::limited(&text::Limited {
-        question: &completion.question,
-        headline: &completion.headline,
-        answer: &completion.answer,
-        table: tables::short(&shown, false),
-        more: if more > 0 { count(more as u32, "more point") } else { String::new() },
-        targets: &completion.targets,
-        counted: completion.counted,
-    })
+    let more = match completion.points.len() - shown.len() {
+        0 => String::new(),
+        more => count(more as u32, "more point"),
+    };
+    Limited::from(completion).text(&completion.answer, tables::short(&shown, false), &more)
 }
 
 /// The run for a CI's summary.
 pub fn markdown(completion: &Completion) -> String {
     let points: Vec<_> = completion.points.iter().collect();
-    let head = (overall(completion), &completion.question[..]);
-    let (headline, answer) = (&completion.headline, &completion.answer[..]);
-    markdown::limited(head, (headline, answer), tables::short(&points, true), &completion.targets)
+    Limited::from(completion).markdown(&tables::short(&points, true))
 }
 
 /// Colour, dash and shape of a strategy: the same in every run.
@@ -137,15 +121,11 @@ fn status(completion: &Completion, run: &Run) -> Vec<String> {
 }
 
 fn published(completion: &Completion) -> String {
-    let table = tables::published(completion).html();
     let what = "Jouni Malinen, “TX path CPU usage (busy wait for transmit command)”, hostap mailing list, 7 April 2002: a \
                 Compaq WL100 and a Pentium III at 400 MHz. Ours is a driver in user space in front of a modelled card. \
                 What it waits for is the same whatever the machine; what else a frame costs is not, so ratios of whole \
                 times are not comparable as the waiting is.";
-    match table.is_empty() {
-        true => "<p>None of its figures has been measured yet.</p>".to_owned(),
-        false => table + &note(what),
-    }
+    or_none(tables::published(completion).noted(what), "None of its figures has been measured yet.")
 }
 
 /// Each place with each load.
@@ -179,9 +159,8 @@ fn rates(completion: &Completion, run: &Run) -> String {
     let what = "“Path” is all CPU of the driver’s thread; “waiting” the part in loops that read the card’s registers; “rest” \
                 what else a frame costs; “masked” the time in which the modelled driver has interrupts masked. “Off” is \
                 waiting against frames sent × completion time, for the loop that waits for all of it.";
-    let none = "<p>No curve: no load has been tried at two rates yet.</p>";
-    let pictures = if pictures.is_empty() { none.to_owned() } else { pictures };
-    pictures + &if tables.is_empty() { tables } else { tables + &note(what) }
+    or_none(pictures, "No curve: no load has been tried at two rates yet.")
+        + &if tables.is_empty() { tables } else { tables + &note(what) }
 }
 
 /// CPU against rate. Empty with fewer than two rates.
@@ -280,9 +259,7 @@ fn tasks(completion: &Completion, run: &Run) -> String {
         if drawn.is_empty() { drawn } else { format!("<h3>{title}</h3>{}", figure(&drawn, what)) }
     };
     let pictures: String = each.map(picture).collect();
-    let none = "<p>No task has been tried with frames yet.</p>";
-    let pictures = if pictures.is_empty() { none.to_owned() } else { pictures };
-    pictures + &tables::tasks(completion).html()
+    or_none(pictures, "No task has been tried with frames yet.") + &tables::tasks(completion).html()
 }
 
 /// How long a task takes alone and alongside each strategy, a bar each. Empty where nothing was tried alongside it.
@@ -323,42 +300,27 @@ fn task(completion: &Completion, at: (&str, &str, u32)) -> String {
 }
 
 fn versus(completion: &Completion) -> String {
-    let table = tables::versus(completion).html();
+    let (heads, compared) = (["load, rate", "place", "strategy"], tables::versus(completion));
     let what = "Pairs are of one block; decided as `headroom compare` decides: at least six pairs, the interval of the \
                 differences, the exact test. “pass” is shown to take less.";
+    if compared.is_empty() {
+        return "<p>Nothing to compare: fewer than two strategies have been tried.</p>".to_owned();
+    }
     let sentences =
         completion.versus.iter().map(|one| format!("{}: {}", one.place, one.judgement.sentence));
-    let table = match table.is_empty() {
-        true => table,
-        false => table + &note(what) + &folded("In sentences", &list(sentences)),
-    };
-    let parts = match &completion.comparison {
-        Some(one) => fix_section::parts(&one.judgement).html(),
-        None => tables::parts(completion).html(),
-    };
-    let means = completion.comparison.as_ref().and_then(|one| one.judgement.means_because());
-    let means = means.map_or(String::new(), |means| note(&format!("Means are compared: {means}.")));
-    let all = table + &parts + &means;
-    let none = "<p>Nothing to compare: fewer than two strategies have been tried.</p>";
-    if all.is_empty() { none.to_owned() } else { all }
+    judged::overview(&heads, &compared)
+        + &note(what)
+        + &folded("Steady cost and rare events", &judged::parts(&heads, &compared).html())
+        + &folded("In sentences", &list(sentences))
 }
 
 fn commands(completion: &Completion) -> String {
-    let table = tables::commands(completion).html();
     let what = "The driver’s own counters over the windows of all trials, from a command’s issue until its completion was \
                 seen. “Put off” commands were not waited for, because no frame was queued: their duration is unknown.";
-    match table.is_empty() {
-        true => "<p>No command was counted yet.</p>".to_owned(),
-        false => table + &note(what),
-    }
+    or_none(tables::commands(completion).noted(what), "No command was counted yet.")
 }
 
 fn facts(run: &Run) -> Vec<Fact> {
-    vec![
-        plain("headroom", run.headroom.clone()),
-        code("image", run.lab.image().unwrap_or("none was needed").to_owned()),
-        plain("host", run.host.to_string()),
-        plain("began", identity::utc(run.began_unix)),
-        plain("seed of the orders", run.study.completion.seed.to_string()),
-    ]
+    let seed = run.study.completion.seed.to_string();
+    identity::of_run(run, vec![plain("Seed of the orders", seed)])
 }

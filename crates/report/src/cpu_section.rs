@@ -9,7 +9,6 @@ use analysis::{
 use askama::Template;
 
 use crate::{
-    count_tables,
     flames::{self, Flames, named},
     profile_tables, prose,
 };
@@ -54,21 +53,12 @@ const UNFOLDED: usize = 20;
 
 #[derive(Template)]
 #[template(path = "cpu.html")]
-struct Section {
+struct Section<'a> {
+    of: &'a Material<'a>,
     doubts: Vec<String>,
     flames: Option<Flames>,
     changes: Vec<Folded>,
     functions: Vec<Folded>,
-    waiting: String,
-    charged: String,
-    explained: Vec<String>,
-    unknown: String,
-    modules: String,
-    scopes: Vec<String>,
-    captures: String,
-    counts: String,
-    durations: String,
-    own_counters: String,
 }
 
 /// The section as HTML; empty where there is nothing to say.
@@ -76,43 +66,22 @@ struct Section {
 /// # Errors
 ///
 /// Where the template cannot be filled; no input is known to do that.
-pub(crate) fn html(material: &Material<'_>) -> askama::Result<String> {
-    if material.is_empty() { Ok(String::new()) } else { Section::of(material).render() }
-}
-
-/// Whether a doubt is about what this section shows, and happened in this run.
-fn is_shown(doubt: &Doubt) -> bool {
-    doubt.level == Level::Doubt && doubt.is_about_instruments
-}
-
-fn said(doubt: &Doubt) -> String {
-    prose::html(&doubt.to_string())
-}
-
-impl Section {
-    fn of(material: &Material<'_>) -> Self {
-        let Material { profiles, differences, counts, own_counters, doubts } = material;
-        let has_flames = profiles.iter().any(flames::is_seen) || !differences.is_empty();
-        Self {
-            doubts: doubts.iter().filter(|one| is_shown(one)).map(said).collect(),
-            flames: has_flames.then(|| Flames::of(profiles, differences)),
-            changes: changes(differences),
-            functions: functions(profiles),
-            waiting: profile_tables::waiting(profiles).html(),
-            charged: profile_tables::charged(profiles).html(),
-            explained: profiles
-                .iter()
-                .map(|profile| prose::html(&profile_tables::explained(profile)))
-                .collect(),
-            unknown: profile_tables::unknown(profiles).html(),
-            modules: profile_tables::modules(profiles).html(),
-            scopes: profile_tables::scopes(profiles),
-            captures: profile_tables::captures(profiles).html(),
-            counts: count_tables::counts(counts).html(),
-            durations: count_tables::durations(counts).html(),
-            own_counters: count_tables::own_counters(own_counters).html(),
-        }
+pub(crate) fn html(of: &Material<'_>) -> askama::Result<String> {
+    if of.is_empty() {
+        return Ok(String::new());
     }
+    // Doubts about what this section shows, and that happened in this run.
+    let is_shown = |doubt: &&Doubt| doubt.level == Level::Doubt && doubt.is_about_instruments;
+    let doubts = of.doubts.iter().filter(is_shown).map(|doubt| prose::html(&doubt.to_string()));
+    let has_flames = of.profiles.iter().any(flames::is_seen) || !of.differences.is_empty();
+    Section {
+        of,
+        doubts: doubts.collect(),
+        flames: has_flames.then(|| Flames::of(of.profiles, of.differences)),
+        changes: changes(of.differences),
+        functions: functions(of.profiles),
+    }
+    .render()
 }
 
 /// What changed in each pair; the one whose picture is shown first is unfolded where it is short.
@@ -120,8 +89,7 @@ fn changes(differences: &[Difference]) -> Vec<Folded> {
     let first = flames::largest_change(differences);
     let folded = |(at, difference): (usize, &Difference)| Folded {
         name: format!("Changes, {}", flames::label(difference)),
-        table: profile_tables::elided(difference).html()
-            + &profile_tables::changes(difference).html(),
+        table: profile_tables::changes(difference).html(),
         open: first == Some(at) && difference.functions.len() <= UNFOLDED,
     };
     let all = differences.iter().enumerate().map(folded);

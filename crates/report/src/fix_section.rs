@@ -1,12 +1,12 @@
-//! The section “Fixes”: each comparison that was decided, as a card.
+//! The section “Comparisons” of a study of clients: each comparison that was decided, as a card.
 //!
 //! The effect with its interval, before and after, the pairs as dots, and what happens more seldom. Every figure is the
 //! analysis's; which parts of the profile are gone is in the table of changes.
 
 use analysis::{
     Analysis, Estimate, Part,
-    quantity::{self, ABSENT, Unit},
-    verdicts::{Basis, Deferred, Events, Finding, InState, Judgement, RateChange},
+    quantity::{self, Unit},
+    verdicts::{Deferred, InState, Judgement, RateChange},
 };
 use askama::Template;
 use model::plural::count;
@@ -14,8 +14,9 @@ use model::run::Run;
 
 use crate::{
     drawing::pairs,
+    judged,
     overall::bare,
-    prose::{self, signed, signed_whole},
+    prose::{self, signed_whole},
     table::{Rows, Table},
     tables,
 };
@@ -66,54 +67,15 @@ pub(crate) fn html(run: &Run, analysis: &Analysis) -> askama::Result<String> {
     }
     let cards = judgements.iter().enumerate();
     let cards: Vec<Card> = cards.map(|(at, each)| card(run, analysis, at, each)).collect();
-    let table = if judgements.len() > 1 { overview(run, analysis).html() } else { String::new() };
+    let row = |each: &'_ Judgement| {
+        vec![each.variant.clone(), each.clients.to_string(), whose(run, each)]
+    };
+    let rows: Vec<_> = judgements.iter().map(|each| (row(each), each)).collect();
+    let table = judged::overview(
+        &["variant", "clients", "CPU of"],
+        if rows.len() > 1 { &rows } else { &[] },
+    );
     Section { table, cards }.render()
-}
-
-/// What was found, as a word.
-pub(crate) const fn finding(finding: Finding) -> &'static str {
-    match finding {
-        Finding::Dearer => "dearer",
-        Finding::Cheaper => "cheaper",
-        Finding::Equivalent => "the same",
-        Finding::Undecided => "undecided",
-        Finding::NoOp => "no-op",
-        Finding::NotComparable => "not comparable",
-        Finding::Unstable => "not in every state",
-    }
-}
-
-/// All comparisons, a row each.
-fn overview(run: &Run, analysis: &Analysis) -> Table {
-    let unit = tables::unit_of(analysis);
-    let name = format!("{}/s", unit.name);
-    Table::of("Every comparison, paired by repetition", &analysis.judgements)
-        .head("variant", "", |each| each.variant.clone())
-        .text("against", "", |each| each.base.clone())
-        .number("clients", "", |each| each.clients.to_string())
-        .text("CPU of", "", |each| whose(run, each))
-        .mean(["before", &name], unit, |each| each.before)
-        .mean(["after", &name], unit, |each| each.after)
-        .number("effect", "%", |each| {
-            each.relative
-                .as_ref()
-                .map_or(ABSENT.to_owned(), |effect| signed(Unit::PER_CENT, effect))
-        })
-        .quiet("interval", "%", |each| bracket(each.relative))
-        .number("p", "exact", |each| probability(each.p))
-        .number("detectable", "%", |each| tables::percent(each.detectable))
-        .number("pairs", "", |each| each.pairs.to_string())
-        .text("found", "", |each| finding(each.finding).to_owned())
-        .text("verdict", "", |each| each.verdict.name().to_owned())
-        .table()
-}
-
-fn bracket(effect: Option<Estimate>) -> String {
-    effect.map_or(ABSENT.to_owned(), |effect| Unit::PER_CENT.bracket(&effect))
-}
-
-fn probability(p: Option<f64>) -> String {
-    p.map_or(ABSENT.to_owned(), |p| quantity::number(p, None))
 }
 
 /// Whose CPU is compared: the subject by its name, or everything that is counted.
@@ -146,14 +108,14 @@ fn card(run: &Run, analysis: &Analysis, at: usize, judgement: &Judgement) -> Car
             count(judgement.clients, "client")
         ),
         verdict: judgement.verdict.name(),
-        finding: finding(judgement.finding),
+        finding: judged::finding(judgement, judgement.finding),
         sentence: prose::html(bare(&judgement.sentence)),
         open: analysis.judgements.len() <= STAND_OPEN,
         chart: pairs::draw(judgement),
         figures: figures(run, judgement).into_iter().chain(total(analysis, judgement)).collect(),
         strangers: judgement.strangers.clone(),
         states: states(judgement).html(),
-        parts: parts(judgement).html(),
+        parts: judged::parts(&[], &[(Vec::new(), judgement)]).html(),
         ran: ran(judgement).html(),
         rates: rates(&judgement.rates).html(),
     }
@@ -177,8 +139,11 @@ fn figures(run: &Run, judgement: &Judgement) -> Vec<Figure> {
         ("After", side(judgement.after)),
         ("Absolute", judgement.absolute.as_ref().map(|effect| cpu(effect, ""))),
         ("For each client", judgement.per_client.as_ref().map(per_client)),
-        ("p, exact, two-sided", judgement.p.map(|p| probability(Some(p)))),
-        ("p that they are the same (TOST)", judgement.p_equivalence.map(|p| probability(Some(p)))),
+        ("p, exact, two-sided", judgement.p.map(|p| judged::probability(Some(p)))),
+        (
+            "p that they are the same (TOST)",
+            judgement.p_equivalence.map(|p| judged::probability(Some(p))),
+        ),
         ("Margin", Some(format!("± {}", quantity::percent(judgement.margin)))),
         ("Detectable with these pairs", judgement.detectable.map(quantity::percent)),
         ("Pairs", Some(pairs(judgement))),
@@ -220,38 +185,6 @@ fn pairs(judgement: &Judgement) -> String {
     }
 }
 
-/// The difference as steady cost and rare events, which are the total together.
-pub(crate) fn parts(judgement: &Judgement) -> Table {
-    let rows = judgement.split.iter().flat_map(|split| {
-        let events = |side: &Events| {
-            let size = side.largest_us.map(|us| format!(", up to {}", quantity::cpu_short(us)));
-            format!("{} of {}{}", side.count, split.periods, size.unwrap_or_default())
-        };
-        [
-            ("steady", &split.steady, [ABSENT.to_owned(), ABSENT.to_owned()]),
-            ("rare events", &split.events, [events(&split.base), events(&split.variant)]),
-            ("total", &split.total, [ABSENT.to_owned(), ABSENT.to_owned()]),
-        ]
-    });
-    let decides = match judgement.basis {
-        Basis::Total => "total",
-        _ => "steady",
-    };
-    let most = judgement
-        .split
-        .iter()
-        .flat_map(|split| [split.steady.mean, split.events.mean, split.total.mean]);
-    let unit = quantity::cpu_unit(most.map(f64::abs).fold(0.0, f64::max));
-    Table::of("Steady cost and rare events: what the sides differ by", rows)
-        .head("part", "", |(name, ..)| (*name).to_owned())
-        .number("difference", &format!("{}/s", unit.name), |(_, part, _)| signed(unit, part))
-        .quiet("interval", &format!("{}/s", unit.name), |(_, part, _)| unit.bracket(part))
-        .text("periods with an event", &judgement.base, |(_, _, [base, _])| base.clone())
-        .text("", &judgement.variant, |(_, _, [_, variant])| variant.clone())
-        .text("decides", "", |(name, ..)| if *name == decides { "yes" } else { "" }.to_owned())
-        .table()
-}
-
 /// The same comparison in each state, with what is different in it.
 fn states(judgement: &Judgement) -> Table {
     let different = |each: &&InState| {
@@ -271,18 +204,14 @@ fn in_states(judgement: &Judgement) -> Rows<&InState> {
     let most = states.iter().flat_map(|each| [each.before, each.after]).flatten();
     let unit = quantity::cpu_unit(most.map(|cpu| cpu.mean).fold(0.0, f64::max));
     let name = format!("{}/s", unit.name);
-    let effect = |each: &&InState| {
-        let effect = each.relative.as_ref();
-        effect.map_or(ABSENT.to_owned(), |effect| signed(Unit::PER_CENT, effect))
-    };
     Table::of("The same comparison in each state", states)
         .head("state", "", |each| each.state.clone())
         .mean(["before", &name], unit, |each| each.before)
         .mean(["after", &name], unit, |each| each.after)
-        .number("effect", "%", effect)
-        .quiet("interval", "%", |each| bracket(each.relative))
+        .number("effect", "%", |each| judged::effect(each.relative))
+        .quiet("interval", "%", |each| judged::bracket(each.relative))
         .number("pairs", "", |each| each.pairs.to_string())
-        .text("found", "", |each| finding(each.finding).to_owned())
+        .text("found", "", |each| judged::finding(judgement, each.finding).to_owned())
         .text("verdict", "", |each| each.verdict.name().to_owned())
         .text("holds", "", |each| if each.holds { "yes" } else { "no" }.to_owned())
 }

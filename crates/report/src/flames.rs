@@ -14,7 +14,7 @@ use analysis::{
 use self::encode::{EncodedTree, Flat, Folded};
 
 /// Bytes that all trees of a page may have: with it a page stays below 10 MB.
-const BUDGET: usize = 6_000_000;
+const BUDGET: usize = 8_500_000;
 
 /// All flame graphs of a page.
 pub(crate) struct Flames {

@@ -12,6 +12,7 @@ use model::{
 };
 
 /// A name and its value; `code` is set in fixed width.
+#[derive(Clone)]
 pub(crate) struct Fact {
     pub(crate) name: &'static str,
     pub(crate) value: String,
@@ -49,54 +50,69 @@ pub(crate) fn code(name: &'static str, value: String) -> Fact {
     Fact { name, value, code: true }
 }
 
-/// The facts, without those that are empty.
-pub(crate) fn facts(run: &Run, machine: Option<&Facts>) -> Vec<Fact> {
-    let mut facts = study(run);
-    facts.extend(machine.into_iter().flat_map(access_point));
-    facts.extend(lab(run));
-    facts.extend(host(run));
+/// What is known of a run of any kind, without what is empty; `more` is its kind's.
+pub(crate) fn of_run<S, P>(run: &Run<S, P>, more: Vec<Fact>) -> Vec<Fact> {
+    let (lab, host) = (&run.lab, &run.host);
+    let own = lab.firmware.iter();
+    let sums = own.clone().flat_map(|firmware| firmware.sums.named());
+    let firmware: Vec<_> = sums.map(|(name, sum)| format!("{name} {sum}")).collect();
+    let notes: Vec<_> = own.flat_map(|firmware| firmware.notes.clone()).collect();
+    let perturbed = lab.perturbed.iter().map(|(state, what)| format!("{state}: {what}"));
+    let first = [
+        plain("Study", run.study_name.clone()),
+        code("Study file, SHA-256", run.study_sha256.clone()),
+        plain("Changed on the command line", run.overrides.join("; ")),
+    ];
+    let last = [
+        plain("Began", utc(run.began_unix)),
+        plain("headroom", format!("{} (run format {})", run.headroom, run.format)),
+        plain("Access point's kernel", lab.kernel.clone()),
+        code("Image, SHA-256", lab.image.clone()),
+        code("Agent, SHA-256", lab.agent.clone()),
+        code("Packages", lab.packages.join(" ")),
+        code("Firmware, SHA-256", firmware.join("; ")),
+        plain("Beside the firmware", notes.join("; ")),
+        plain("QEMU", lab.qemu.clone()),
+        code("QEMU arguments, counted", lab.counted_arguments.join(" ")),
+        plain("Accelerator, real-time", lab.accelerator.clone().unwrap_or_default()),
+        code("Perturbed states", perturbed.collect::<Vec<_>>().join("; ")),
+        plain("Host", host.system.clone()),
+        plain("Host kernel", host.kernel.clone()),
+        plain("Host CPU", format!("{}, {} used", host.cpu, count(host.cores, "core"))),
+    ];
+    let mut facts: Vec<Fact> = first.into_iter().chain(more).chain(last).collect();
     facts.retain(|fact| !fact.value.is_empty());
     facts
 }
 
-fn study(run: &Run) -> Vec<Fact> {
-    let shape = &run.study.trial;
-    let counts: Vec<_> = run.study.access_point.clients.iter().map(u32::to_string).collect();
+/// What is known of a run of clients.
+pub(crate) fn facts(run: &Run, machine: Option<&Facts>) -> Vec<Fact> {
+    let (shape, access_point) = (&run.study.trial, &run.study.access_point);
+    let counts: Vec<_> = access_point.clients.iter().map(u32::to_string).collect();
+    let radios = match &access_point.kind {
+        Target::Vm => format!(" over {}", count(access_point.radios, "radio")),
+        Target::Device(_) => String::new(),
+    };
     let perturbed = match shape.perturb {
         Perturb::Start => "each repetition starts at another moment",
         Perturb::Nothing => "every repetition starts from the same machine state",
     };
-    vec![
-        plain("Study", run.study_name.clone()),
-        code("Study file, SHA-256", run.study_sha256.clone()),
-        plain("Changed on the command line", run.overrides.join("; ")),
+    let modes: Vec<_> = modes(run).into_iter().map(Mode::name).collect();
+    let trial = format!(
+        "{} warm-up, {} window, a sample every {}, {}; {perturbed}",
+        shape.warm_up,
+        shape.window,
+        shape.sample_every,
+        count(shape.repetitions, "repetition")
+    );
+    let mut more = vec![
         plain("Subject", subjects(run)),
-        plain(
-            "Clients",
-            match &run.study.access_point.kind {
-                Target::Vm => {
-                    format!(
-                        "{} over {}",
-                        counts.join(", "),
-                        count(run.study.access_point.radios, "radio")
-                    )
-                }
-                Target::Device(_) => counts.join(", "),
-            },
-        ),
-        plain(
-            "Trial",
-            format!(
-                "{} warm-up, {} window, a sample every {}, {}; {perturbed}",
-                shape.warm_up,
-                shape.window,
-                shape.sample_every,
-                count(shape.repetitions, "repetition")
-            ),
-        ),
-        plain("Began", utc(run.began_unix)),
-        plain("headroom", format!("{} (run format {})", run.headroom, run.format)),
-    ]
+        plain("Clients", counts.join(", ") + &radios),
+        plain("Trial", trial),
+        plain("Mode", modes.join(" and ")),
+    ];
+    more.extend(machine.into_iter().flat_map(self::access_point));
+    of_run(run, more)
 }
 
 /// The processes whose CPU is the question, each once.
@@ -129,39 +145,6 @@ fn access_point(machine: &Facts) -> Vec<Fact> {
             ),
         ),
         plain("Access point's PMU", pmu),
-    ]
-}
-
-fn lab(run: &Run) -> Vec<Fact> {
-    let lab = &run.lab;
-    let modes: Vec<_> = modes(run).into_iter().map(Mode::name).collect();
-    let perturbed = lab.perturbed.iter().map(|(state, what)| format!("{state}: {what}"));
-    let perturbed: Vec<_> = perturbed.collect();
-    let own = lab.firmware.iter();
-    let sums = own.clone().flat_map(|firmware| firmware.sums.named());
-    let firmware: Vec<_> = sums.map(|(name, sum)| format!("{name} {sum}")).collect();
-    let notes: Vec<_> = own.flat_map(|firmware| firmware.notes.clone()).collect();
-    vec![
-        plain("Mode", modes.join(" and ")),
-        plain("Access point's kernel", lab.kernel.clone()),
-        code("Image, SHA-256", lab.image.clone()),
-        code("Agent, SHA-256", lab.agent.clone()),
-        code("Packages", lab.packages.join(" ")),
-        code("Firmware, SHA-256", firmware.join("; ")),
-        plain("Beside the firmware", notes.join("; ")),
-        plain("QEMU", lab.qemu.clone()),
-        code("QEMU arguments, counted", lab.counted_arguments.join(" ")),
-        plain("Accelerator, real-time", lab.accelerator.clone().unwrap_or_default()),
-        code("Perturbed states", perturbed.join("; ")),
-    ]
-}
-
-fn host(run: &Run) -> Vec<Fact> {
-    let host = &run.host;
-    vec![
-        plain("Host", host.system.clone()),
-        plain("Host kernel", host.kernel.clone()),
-        plain("Host CPU", format!("{}, {} used", host.cpu, count(host.cores, "core"))),
     ]
 }
 

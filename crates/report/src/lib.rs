@@ -28,6 +28,7 @@ mod fix_section;
 mod flames;
 mod identity;
 pub mod index;
+mod judged;
 pub mod junit;
 pub mod markdown;
 mod overall;

@@ -1,6 +1,6 @@
 //! Verdicts as Markdown, for a CI's summary: `$GITHUB_STEP_SUMMARY`, or a comment on a merge request.
 
-use analysis::{Analysis, headline::Headline, metrics::Target, quantity::count};
+use analysis::{Analysis, quantity::count};
 use model::{inert, run::Run, verdict::Verdict};
 
 use crate::{
@@ -10,33 +10,30 @@ use crate::{
     verdict_lines::{self, Kind, VerdictLine},
 };
 
+/// The summary of a run of clients.
 pub fn summary(run: &Run, analysis: &Analysis) -> String {
     let lines = verdict_lines::all(run, analysis);
     let overall = overall(run, analysis);
-    let mut text = format!(
-        "## {} {}\n\n{}\n\n{}\n",
-        sign(overall.verdict),
-        overall.verdict,
-        cell(&run.study.question),
-        cell(&overall.sentence)
-    );
-    for sentence in sentences(&analysis.headline, &analysis.answer) {
-        text.push_str(&format!("\n- {}", cell(sentence)));
-    }
-    if !analysis.answer.is_empty() {
-        text.push('\n');
-    }
-    text.push_str(&verdicts(&lines).markdown());
+    let sentences = sentences(&analysis.headline, &analysis.answer);
+    let head = head(overall.verdict, &run.study.question, &overall.sentence, &sentences);
     let (done, planned) = analysis.ledger.trials;
-    text + &format!(
-        "\n{done} of {}, {} valid, {:.0} s of wall time; image `{}`, study `{}`, headroom {}\n",
-        count(planned, "trial"),
-        analysis.valid,
-        analysis.ledger.wall_s,
-        cell(short(&run.lab.image)),
-        cell(short(&run.study_sha256)),
-        cell(&run.headroom)
-    )
+    head + &verdicts(&lines).markdown()
+        + &format!(
+            "\n{done} of {}, {} valid, {:.0} s of wall time; image `{}`, study `{}`, headroom {}\n",
+            count(planned, "trial"),
+            analysis.valid,
+            analysis.ledger.wall_s,
+            cell(short(&run.lab.image)),
+            cell(short(&run.study_sha256)),
+            cell(&run.headroom)
+        )
+}
+
+/// The verdict, the question, why it was decided so, and the answer in sentences.
+pub(crate) fn head(verdict: Verdict, question: &str, why: &str, sentences: &[&str]) -> String {
+    let sentences: String = sentences.iter().map(|one| format!("\n- {}", cell(one))).collect();
+    let (sign, question, why) = (sign(verdict), cell(question), cell(why));
+    format!("## {sign} {verdict}\n\n{question}\n\n{why}\n{sentences}\n")
 }
 
 const fn sign(verdict: Verdict) -> &'static str {
@@ -65,30 +62,6 @@ fn verdicts(lines: &[VerdictLine]) -> Table {
         .text("effect", "95 % interval", |line| line.effect.clone().unwrap_or("–".to_owned()))
         .text("why", "", |line| line.sentence.clone())
         .table()
-}
-
-/// A run that its limits decide: verdict and question, headline and answer, its figures, its limits.
-pub(crate) fn limited(
-    ((verdict, why), question): ((Verdict, String), &str),
-    (headline, answer): (&Headline, &[String]),
-    figures: Table,
-    targets: &[Target],
-) -> String {
-    let sentences = sentences(headline, answer).into_iter().map(|one| format!("\n- {}", cell(one)));
-    let limits = Table::of("", targets)
-        .text("verdict", "", |target| target.verdict.name().to_owned())
-        .text("limit", "", |target| target.name.clone())
-        .text("by", "", |target| target.limit.clone())
-        .text("found", "", |target| target.found.clone())
-        .table();
-    format!(
-        "## {} {verdict}\n\n{}\n\n{why}\n{}\n{}{}",
-        sign(verdict),
-        cell(question),
-        sentences.collect::<String>(),
-        figures.markdown(),
-        limits.markdown()
-    )
 }
 
 /// Text that stays in its cell, links nowhere and is no HTML; code spans are kept. Whatever Markdown is put together

@@ -8,18 +8,12 @@
 use analysis::{Analysis, quantity::count, verdicts::PauseFigures};
 use model::{run::Run, verdict::Verdict};
 
-/// The verdict on a run.
+/// The verdict on a run, or one decision in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overall {
     pub verdict: Verdict,
     /// Why: one sentence.
     pub sentence: String,
-}
-
-/// One decision, and what it was about.
-struct Decided {
-    verdict: Verdict,
-    sentence: String,
 }
 
 /// The verdict on a run: one decision that fails fails it, else one that is invalid makes it invalid.
@@ -48,14 +42,14 @@ fn more(others: usize, one: &str, many: &str) -> String {
     if others == 1 { format!("One more {one}") } else { format!("{others} more {many}") }
 }
 
-fn decisions(run: &Run, analysis: &Analysis) -> Vec<Decided> {
+fn decisions(run: &Run, analysis: &Analysis) -> Vec<Overall> {
     let judgements = analysis.judgements.iter().filter(|_| run.versus.is_some());
     let judgements =
-        judgements.map(|each| Decided { verdict: each.verdict, sentence: stopped(&each.sentence) });
+        judgements.map(|each| Overall { verdict: each.verdict, sentence: stopped(&each.sentence) });
     let pauses = analysis.pauses.iter().filter(|pause| counts(run, pause));
     let pauses =
-        pauses.map(|each| Decided { verdict: each.verdict, sentence: stopped(&each.sentence) });
-    let gates = analysis.gates.iter().map(|gate| Decided {
+        pauses.map(|each| Overall { verdict: each.verdict, sentence: stopped(&each.sentence) });
+    let gates = analysis.gates.iter().map(|gate| Overall {
         verdict: gate.verdict,
         sentence: format!("Gate {}: {}", gate.name, stopped(&gate.sentence)),
     });
@@ -71,10 +65,10 @@ pub(crate) fn counts(run: &Run, pause: &PauseFigures) -> bool {
 }
 
 /// Trials that are missing or invalid: what was asked for was not measured in full.
-fn incomplete(run: &Run, analysis: &Analysis) -> Option<Decided> {
+fn incomplete(run: &Run, analysis: &Analysis) -> Option<Overall> {
     // A comparison that was decided early has a shorter plan, and lacks nothing.
     let lacking = (run.plan.len() as u32).saturating_sub(analysis.valid);
-    (lacking > 0).then(|| Decided {
+    (lacking > 0).then(|| Overall {
         verdict: Verdict::Invalid,
         sentence: format!(
             "{lacking} of {} {} missing or invalid, so the run is incomplete.",

@@ -3,18 +3,14 @@
 //! The navigation and the headings are made of the same titles. While a run goes on the page says what is still to
 //! come, calls nothing decided that is not, and asks for itself again.
 
-use analysis::{
-    headline::Headline,
-    metrics::{self, Target},
-    quantity::count,
-};
+use analysis::{headline::Headline, metrics::Target};
 use askama::Template;
-use model::{contention::Machine, run::Run, study::Mode, verdict::Verdict};
+use model::{contention::Machine, study::Mode, verdict::Verdict};
 
 use crate::{
     Error,
     identity::{self, Fact},
-    prose::{self, folded, list, note},
+    prose::{self, note},
     table::Table,
 };
 
@@ -146,14 +142,6 @@ pub(crate) fn page(mut view: View<'_>) -> Result<String, Error> {
     crate::rendered(&page)
 }
 
-/// The verdict on a run that its limits decide. While it goes on, what cannot be decided yet is no verdict.
-pub(crate) fn decided(targets: &[Target], counted: u32, given: Given<'_>) -> (Verdict, String) {
-    let is_decided =
-        |target: &&Target| given.pending.is_none() || target.verdict != Verdict::Invalid;
-    let decided: Vec<_> = targets.iter().filter(is_decided).cloned().collect();
-    metrics::overall(&decided, counted)
-}
-
 /// The answer in sentences.
 pub(crate) fn answer(sentences: &[String]) -> Section {
     let each = sentences.iter().map(|sentence| format!("<li>{}</li>", prose::html(sentence)));
@@ -176,16 +164,6 @@ pub(crate) fn limits(targets: &[Target]) -> Section {
     let what = "“invalid”: this run could not measure it, or not closely enough. It is neither kept nor broken.";
     let html = if targets.is_empty() { none.to_owned() } else { table.html() + &note(what) };
     Section::new("gates", "Limits", html)
-}
-
-/// Trials that do not count.
-pub(crate) fn left_out(counted: u32, left: usize, table: Table) -> Section {
-    let counted = count(counted, "trial");
-    let lead = match left {
-        0 => format!("Nothing: {counted}, all valid."),
-        left => format!("{counted} count; {left} do not, and are excluded from results."),
-    };
-    Section::new("left-out", "Left out", format!("<p>{lead}</p>{}", table.html()))
 }
 
 /// How to run it again, and what has to be the same then.
@@ -223,6 +201,11 @@ pub(crate) fn card(name: &str, found: &str, html: &str, open: bool) -> String {
     )
 }
 
+/// A part of the page, or a paragraph where it is empty.
+pub(crate) fn or_none(html: String, none: &str) -> String {
+    if html.is_empty() { format!("<p>{none}</p>") } else { html }
+}
+
 /// Whose CPU and whose clock a place's figures are of.
 pub(crate) fn core(on: Machine, mode: Mode) -> &'static str {
     match (on, mode) {
@@ -230,45 +213,4 @@ pub(crate) fn core(on: Machine, mode: Mode) -> &'static str {
         (Machine::Vm, Mode::RealTime) => "the virtual access point in real time",
         (Machine::Host, _) => "this host’s cores in real time",
     }
-}
-
-/// A place's machine and time.
-pub(crate) fn machine(on: Machine, mode: Mode) -> &'static str {
-    match (on, mode) {
-        (Machine::Vm, Mode::Counted) => {
-            "the virtual access point, counted: time is executed instructions at 2 ns each, a 500-MIPS core"
-        }
-        (Machine::Vm, Mode::RealTime) => {
-            "the virtual access point, in real time on this host’s cores"
-        }
-        (Machine::Host, _) => "this host itself, in namespaces of its own, real time",
-    }
-}
-
-/// The view of a run that its limits decide, without its sections.
-pub(crate) fn limited<'a, S, P>(
-    run: &'a Run<S, P>,
-    given: Given<'a>,
-    question: &'a str,
-    headline: &'a Headline,
-) -> View<'a> {
-    View {
-        study: &run.study_name,
-        began_unix: run.began_unix,
-        headroom: &run.headroom,
-        question,
-        headline,
-        overall: (Verdict::Measured, String::new()),
-        status: Vec::new(),
-        doubts: Vec::new(),
-        all_doubts: None,
-        command: String::new(),
-        given,
-        sections: Vec::new(),
-    }
-}
-
-/// Sentences that begin with a lead, as a folded list; empty without any.
-pub(crate) fn listed(lead: &str, sentences: Vec<String>) -> String {
-    if sentences.is_empty() { String::new() } else { folded(lead, &list(sentences)) }
 }

@@ -17,10 +17,6 @@ use crate::{
 
 /// Functions that a table lists at most; an export has all.
 const MOST_FUNCTIONS: usize = 200;
-/// Paths that a list of those that came or went has at most.
-const MOST_PATHS: usize = 12;
-/// Innermost frames of a path that are named.
-const FRAMES_OF_PATH: usize = 3;
 
 /// A share as per cent, without the sign; two digits.
 pub(crate) fn percent(share: f64) -> String {
@@ -146,61 +142,6 @@ fn yes(is: bool) -> String {
     if is { "yes" } else { "no" }.to_owned()
 }
 
-/// The dearest paths that are in one of two profiles only: a picture of the other could not show them.
-pub(crate) fn elided(difference: &Difference) -> Table {
-    let sizes = difference.tree.nodes.iter().map(|node| node.before.max(node.after));
-    let (unit, unit_name) = unit_of_difference(difference, sizes);
-    let paths = [("gone", true), ("new", false)].into_iter().flat_map(|(what, gone)| {
-        one_sided(difference, gone).into_iter().map(move |path| (what, path))
-    });
-    Table::of(&format!("Paths in one of the two only: {}", label(difference)), paths)
-        .head("", "", |(what, _)| (*what).to_owned())
-        .name("path", "its innermost calls", |(_, path)| path.name.clone())
-        .number("cost", &unit_name, |(_, path)| unit.plain(path.cost))
-        .text("significant", "", |(_, path)| yes(path.significant))
-        .dim(|(_, path)| !path.significant)
-        .table()
-}
-
-struct OneSided {
-    name: String,
-    cost: f64,
-    significant: bool,
-}
-
-/// Where the paths of one side begin that the other does not have, dearest first.
-fn one_sided(difference: &Difference, gone: bool) -> Vec<OneSided> {
-    let tree = &difference.tree;
-    let mut above: Vec<&str> = Vec::new();
-    let mut inside = None;
-    let mut found: Vec<OneSided> = Vec::new();
-    for node in &tree.nodes {
-        let depth = node.depth as usize;
-        above.truncate(depth);
-        above.push(&tree.frames[node.frame as usize].name);
-        let (here, there) =
-            if gone { (node.before, node.after) } else { (node.after, node.before) };
-        if inside.is_some_and(|at| depth > at) {
-            continue;
-        }
-        let begins = here > 0.0 && there == 0.0;
-        inside = begins.then_some(depth);
-        if begins {
-            let name = tail(&above);
-            found.push(OneSided { name, cost: here, significant: node.significant });
-        }
-    }
-    found.sort_by(|one, other| other.cost.total_cmp(&one.cost));
-    found.truncate(MOST_PATHS);
-    found
-}
-
-fn tail(path: &[&str]) -> String {
-    let from = path.len().saturating_sub(FRAMES_OF_PATH);
-    let more = if from > 0 { "… › " } else { "" };
-    format!("{more}{}", path[from..].join(" › "))
-}
-
 /// What is not known, by cause, and what to do about it.
 pub(crate) fn unknown(profiles: &[ProfileFigures]) -> Table {
     Table::of(
@@ -238,23 +179,6 @@ pub(crate) fn explained(profile: &ProfileFigures) -> String {
         share_of(unknown.synthesised, unknown.samples),
         share_of(unknown.unknown, unknown.samples)
     )
-}
-
-/// How well each module's frames are named.
-pub(crate) fn modules(profiles: &[ProfileFigures]) -> Table {
-    Table::of(
-        "Frames by module, weighted by samples",
-        profiles.iter().flat_map(|profile| {
-            profile.unknown.by_module.iter().map(move |module| (profile, module))
-        }),
-    )
-    .head("variant", "", |(profile, _)| profile.variant.clone())
-    .number("clients", "", |(profile, _)| clients(profile.clients))
-    .text("module", "", |(_, module)| module.module.clone())
-    .number("with a symbol", "", |(_, module)| module.named.to_string())
-    .number("made up", "", |(_, module)| module.synthesised.to_string())
-    .number("unknown", "", |(_, module)| module.unknown.to_string())
-    .table()
 }
 
 /// What waits on the CPU instead of working.
@@ -338,12 +262,6 @@ pub(crate) fn scopes(profiles: &[ProfileFigures]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_long_path_keeps_its_inner_end() {
-        assert_eq!(tail(&["a", "b"]), "a › b");
-        assert_eq!(tail(&["a", "b", "c", "d"]), "… › b › c › d");
-    }
 
     #[test]
     fn shares_have_two_digits_and_no_sign() {

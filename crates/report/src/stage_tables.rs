@@ -1,4 +1,4 @@
-//! The tables of a study of many variants: side by side at the largest count, and against their bases.
+//! The table of a study of many variants against their bases at the largest count, and what belongs to it.
 //!
 //! Reads [`analysis::Stages`], gives [`Table`]s.
 
@@ -8,41 +8,7 @@ use analysis::{
 };
 use model::plural::count;
 
-use crate::{
-    table::Table,
-    tables::{other, unit_of},
-};
-
-/// Each variant at the largest count; without rows where the study is none of stages.
-pub(crate) fn stages(analysis: &Analysis) -> Table {
-    let stages = &analysis.stages;
-    let unit = unit_of(analysis);
-    let name = format!("{}/s", unit.name);
-    let caption = format!("Side by side at {}", count(stages.clients, "client"));
-    let rows = stages.rows.iter().filter(|row| stages.asked && row.cpu.subject.is_some());
-    let mut rows = Table::of(&caption, rows)
-        .head("variant", "", |row| row.variant.clone())
-        .text("process", "the subject", |row| row.subject.clone())
-        .estimate(["subject", &name], unit, |row| row.cpu.subject)
-        .mean(["load", &name], unit, |row| row.cpu.load);
-    for process in &analysis.others {
-        rows = rows.mean([process, &name], unit, |row| other(&row.others, process));
-    }
-    rows = rows
-        .estimate(["sum", &name], unit, |row| row.cpu.sum)
-        .mean(["subject", "% of a core"], Unit::CORE, |row| row.cpu.subject)
-        .mean(["sum", "% of a core"], Unit::CORE, |row| row.cpu.sum);
-    if stages.rows.iter().any(|row| row.published.is_some()) {
-        // Of another core, so no mark on our scale.
-        rows = rows.quiet("published", "% of another core", |row| {
-            row.published.as_ref().map_or(ABSENT.to_owned(), |one| {
-                let before = one.before.map(|before| format!("{before} → ")).unwrap_or_default();
-                format!("{before}{} at {}", one.percent_of_core, count(one.clients, "client"))
-            })
-        });
-    }
-    rows.table()
-}
+use crate::table::Table;
 
 /// Each variant against each of its bases at the largest count. On a terminal [`whose`] has the names of processes.
 pub(crate) fn bases(analysis: &Analysis, is_terminal: bool) -> Table {
@@ -128,6 +94,7 @@ mod tests {
             table.rows.iter().map(|row| &row.cells).find(is).unwrap()[5].clone()
         };
         assert_eq!((left("trace-gate").as_str(), left("found").as_str()), ("0.648", ABSENT));
-        assert!(stages(&analyse(&run, &trials)).plain().contains("43.95 → 28.5 at 114 clients"));
+        let summary = crate::tables::summary(&analyse(&run, &trials), false).plain();
+        assert!(summary.contains("43.95 → 28.5 at 114 clients"), "{summary}");
     }
 }

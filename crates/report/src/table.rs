@@ -208,6 +208,12 @@ impl Table {
         if self.rows.is_empty() { String::new() } else { self.to_string() }
     }
 
+    /// The table for a page with a remark below it; nothing without rows.
+    pub(crate) fn noted(self, what: &str) -> String {
+        let html = self.html();
+        if html.is_empty() { html } else { html + &crate::prose::note(what) }
+    }
+
     /// The table in Markdown; nothing without rows.
     pub(crate) fn markdown(&self) -> String {
         if self.rows.is_empty() {

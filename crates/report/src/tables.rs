@@ -3,8 +3,8 @@
 //! One unit of CPU time holds for a whole page, so that columns can be compared; digits follow each figure's interval.
 
 use analysis::{
-    Analysis, Cell, Comparison, Cpu, Curve, Estimate, Full, Other, Part, Slope, host_load_name,
-    quantity::{self, ABSENT, Unit},
+    Analysis, Cell, Cpu, Curve, Estimate, Full, Other, Part, Slope, host_load_name,
+    quantity::{self, ABSENT, Unit, count},
     verdicts::Corrected,
 };
 use model::{run::Run, study::Subject};
@@ -47,17 +47,23 @@ pub(crate) fn summary(analysis: &Analysis, is_terminal: bool) -> Table {
     let name = format!("{}/s", unit.name);
     let caption = format!("CPU of {} by variant and clients", summed(analysis));
     let cells = analysis.cells.iter().filter(|cell| cell.planned > 0 || cell.valid > 0);
+    let stages = &analysis.stages;
+    let stage = |cell: &&Cell| stages.rows.iter().find(|row| row.variant == cell.variant);
     let mut rows = Table::of(&caption, cells)
         .head("variant", "", |cell| cell.variant.clone())
         .number("clients", "", |cell| cell.clients.to_string());
+    if stages.asked && !is_terminal {
+        let subject = |cell: &&Cell| stage(cell).map_or(String::new(), |row| row.subject.clone());
+        rows = rows.text("process", "the subject", subject);
+    }
     if whole {
         rows = rows.number("trials", "valid", |cell| cell.valid.to_string());
     }
-    rows = rows.mean(["subject", &name], unit, |cell| cell.cpu.subject).mean(
-        ["load", &name],
-        unit,
-        |cell| cell.cpu.load,
-    );
+    rows = match is_terminal {
+        true => rows.mean(["subject", &name], unit, |cell| cell.cpu.subject),
+        false => rows.estimate(["subject", &name], unit, |cell| cell.cpu.subject),
+    };
+    rows = rows.mean(["load", &name], unit, |cell| cell.cpu.load);
     for process in &analysis.others {
         rows = rows.mean([process, &name], unit, |cell| other(&cell.others, process));
     }
@@ -72,48 +78,22 @@ pub(crate) fn summary(analysis: &Analysis, is_terminal: bool) -> Table {
     if has_idle(analysis) {
         rows = rows.mean(["above idle", &name], unit, |cell| cell.minus_idle.as_ref()?.sum);
     }
+    if stages.rows.iter().any(|row| row.published.is_some()) && !is_terminal {
+        // Of another core, so no mark on our scale.
+        rows = rows.quiet("published", "% of another core", |cell| {
+            let at_most = stage(cell).filter(|_| cell.clients == stages.clients);
+            at_most.and_then(|row| row.published.as_ref()).map_or(ABSENT.to_owned(), |one| {
+                let before = one.before.map(|before| format!("{before} → ")).unwrap_or_default();
+                format!("{before}{} at {}", one.percent_of_core, count(one.clients, "client"))
+            })
+        });
+    }
     rows.table()
 }
 
 /// The figure of one process alongside subject and load.
 pub(crate) fn other(others: &[Other], name: &str) -> Option<Estimate> {
     others.iter().find(|other| other.name == name)?.cpu
-}
-
-/// Every part of every cell with all its statistics.
-pub(crate) fn full(analysis: &Analysis) -> Table {
-    let unit = unit_of(analysis);
-    let name = format!("{}/s", unit.name);
-    let cells = analysis.cells.iter().filter(|cell| cell.valid > 0);
-    let rows = cells.flat_map(|cell| {
-        parts(cell).into_iter().map(move |(part, estimate)| (cell, part, estimate))
-    });
-    Table::of("Every part of every cell", rows)
-        .head("variant", "", |(cell, ..)| cell.variant.clone())
-        .head("clients", "", |(cell, ..)| cell.clients.to_string())
-        .text("part", "", |(_, part, _)| (*part).to_owned())
-        .number("n", "", |(.., estimate)| estimate.n.to_string())
-        .estimate(["mean", &name], unit, |(.., estimate)| Some(**estimate))
-        .number("SD", &name, |(.., estimate)| plain(unit, estimate.sd))
-        .number("CV", "%", |(.., estimate)| percent(estimate.cv))
-        .number("smallest", &name, |(.., estimate)| unit.among(estimate.min, estimate))
-        .number("largest", &name, |(.., estimate)| unit.among(estimate.max, estimate))
-        .mean(["of a core", "%"], Unit::CORE, |(.., estimate)| Some(**estimate))
-        .table()
-}
-
-/// Where the subject works alone the sum is the subject, and is not said twice.
-fn parts(cell: &Cell) -> Vec<(&str, &Estimate)> {
-    let cpu = &cell.cpu;
-    let alone = !cell.has_load && cell.others.is_empty();
-    let others = cell.others.iter().map(|other| (&*other.name, &other.cpu));
-    [("subject", &cpu.subject), ("load", &cpu.load)]
-        .into_iter()
-        .chain(others)
-        .chain([("sum", &cpu.sum), ("agent", &cpu.agent)])
-        .filter(|(name, _)| !alone || *name != "sum")
-        .filter_map(|(name, estimate)| Some((name, estimate.as_ref()?)))
-        .collect()
 }
 
 /// Why there is no slope at all, where one reason holds for every variant.
@@ -204,29 +184,6 @@ pub(crate) const fn part_name(part: Part) -> &'static str {
         Part::Agent => "agent",
         Part::Sum => "sum",
     }
-}
-
-/// Variants against each other.
-pub(crate) fn comparisons(analysis: &Analysis) -> Table {
-    let unit = unit_of(analysis);
-    let name = format!("{}/s", unit.name);
-    let both = |each: &'_ Comparison| [("sum", each.sum), ("subject", Some(each.subject))];
-    let rows = analysis.comparisons.iter().flat_map(|each| {
-        both(each).into_iter().filter_map(move |(part, of)| Some((each, part, of?)))
-    });
-    Table::of("Variants against each other, paired by repetition", rows)
-        .head("variant", "", |(each, ..)| each.variant.clone())
-        .text("against", "", |(each, ..)| each.base.clone())
-        .number("clients", "", |(each, ..)| each.clients.to_string())
-        .text("part", "", |(each, part, _)| match *part {
-            "subject" if each.same_subject() => format!("subject {}", each.variant_subject),
-            "subject" => format!("subjects {} and {}", each.variant_subject, each.base_subject),
-            part => part.to_owned(),
-        })
-        .estimate(["difference", &name], unit, |(.., of)| Some(of.difference))
-        .estimate(["ratio", ""], Unit::ONE, |(.., of)| of.ratio)
-        .number("pairs", "", |(.., of)| of.difference.n.to_string())
-        .table()
 }
 
 /// The lab measured by itself; without rows where no one asked.

@@ -6,20 +6,17 @@
 use analysis::{
     Analysis, Doubt, Estimate, Level,
     headline::Headline,
-    metrics::{self, Target},
     profiles::{CountFigures, FunctionCost, OwnCounter, ProfileFigures},
     quantity,
     verdicts::Judgement,
 };
 
-use model::inert;
-
 use crate::{
-    count_tables, fix_section, flames, profile_tables, stage_tables, table::Table, tables, targets,
+    count_tables, fix_section, flames, profile_tables, stage_tables, table::Table, tables,
 };
 
 /// Lines are folded at this many columns.
-const COLUMNS: usize = 100;
+pub(crate) const COLUMNS: usize = 100;
 
 /// Functions of a profile that the terminal shows.
 const FUNCTIONS: usize = 20;
@@ -48,42 +45,6 @@ pub fn table(analysis: &Analysis) -> String {
         text.push_str(&format!("\nNo slope over clients: {why}.\n"));
     }
     text + &doubts(analysis)
-}
-
-/// A run that its limits decide, as a terminal shows it.
-pub(crate) struct Limited<'a> {
-    pub(crate) question: &'a str,
-    pub(crate) headline: &'a Headline,
-    pub(crate) answer: &'a [String],
-    pub(crate) table: Table,
-    /// What the table has no room for; empty where it has all.
-    pub(crate) more: String,
-    pub(crate) targets: &'a [Target],
-    /// Trials that count.
-    pub(crate) counted: u32,
-}
-
-/// Lines of such a run, and of its answer.
-const MOST_LINES: usize = 30;
-const MOST_ANSWER: usize = 10;
-
-/// At most thirty lines of a hundred columns.
-pub(crate) fn limited(run: &Limited<'_>) -> String {
-    let Limited { question, headline, answer, table, more, targets, counted } = run;
-    let all = sentences(headline, answer).into_iter();
-    let answer: String =
-        all.map(|one| fold(&inert::line(one).replace('`', ""), "  ", "    ") + "\n").collect();
-    let mut text = fold(&inert::line(question), "", "") + "\n\n";
-    text += &targets::cut(&answer, MOST_ANSWER);
-    if !table.rows.is_empty() {
-        text += &format!("\n{}", table.clone().plain());
-    }
-    if !more.is_empty() {
-        text += &format!("  … and {more} on the page\n");
-    }
-    text += &format!("\n{}\n", fold(&metrics::overall(targets, *counted).1, "  ", "  "));
-    let room = MOST_LINES.saturating_sub(text.lines().count());
-    text + &targets::text(targets, room)
 }
 
 /// The headline and the answer behind it, which may begin with the same sentence.

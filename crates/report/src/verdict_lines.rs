@@ -166,11 +166,7 @@ fn pause(run: &Run, pause: &PauseFigures) -> VerdictLine {
 /// Verdicts of all kinds, for tests.
 #[cfg(test)]
 pub(crate) fn fixture() -> (model::run::Run, Analysis) {
-    use analysis::{
-        Estimate, Part,
-        verdicts::{Basis, Finding, Gate, NoPeriods},
-    };
-    use model::verdict::{Difference, Expect};
+    use analysis::{Estimate, verdicts::Gate};
 
     let run = analysis::fixture::run();
     let mut analysis = analysis::analyse(&run, &analysis::fixture::trials(&run));
@@ -185,42 +181,16 @@ pub(crate) fn fixture() -> (model::run::Run, Analysis) {
         gate("machine", Verdict::Invalid, "The machine does not report its governor."),
     ];
     analysis.pauses.clear();
+    let stations = analysis::fixture::stations();
+    let judged = analysis::analyse(&stations, &analysis::fixture::trials(&stations)).judgements;
     analysis.judgements = vec![Judgement {
         base: "brief".to_owned(),
         variant: "bulk".to_owned(),
         clients: 114,
-        at: "at 114 clients".to_owned(),
-        quantity: analysis::verdicts::Quantity::Cpu,
-        subject: "stationd".to_owned(),
-        part: Part::Subject,
-        expect: Expect::NoSlower,
-        difference: Difference::Variants,
         verdict: Verdict::Pass,
-        finding: Finding::Cheaper,
         sentence: "`bulk` costs less than `brief`.".to_owned(),
-        pairs: 6,
-        basis: Basis::Mean(NoPeriods::NoRounds),
-        split: None,
-        together: None,
-        witness: None,
-        deferred: None,
-        differences: Vec::new(),
-        before: None,
-        after: None,
-        absolute: None,
         relative: Estimate::of(&[-0.36, -0.362, -0.358]),
-        per_client: None,
-        p: Some(0.03125),
-        p_equivalence: None,
-        margin: 0.005,
-        detectable: None,
-        pairs_needed: None,
-        level: 0.05,
-        look: None,
-        strangers: Vec::new(),
-        ran: Vec::new(),
-        rates: Vec::new(),
-        states: Vec::new(),
+        ..judged[0].clone()
     }];
     (run, analysis)
 }

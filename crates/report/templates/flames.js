@@ -22,9 +22,11 @@
   }
 
   // What is shown.
-  function open(id) {
+  function open(id, isTurned) {
     var block = part(id), of = block.dataset, isDifference = id.charAt(0) === "d";
     var tree = D.tree(block.textContent, Number(of.unit), isDifference, look.frames.all);
+    if (isTurned && !isDifference) { tree = D.turned(tree); }
+    part("turn").setAttribute("aria-pressed", isTurned && !isDifference);
     view = {
       tree: tree, before: of.before, after: of.after, cpu: of.cpu === "true", clients: Number(of.clients) || 0,
       isDifference: isDifference
@@ -42,6 +44,8 @@
     says.textContent = "";
     match();
     zoom(0, true);
+    var first = panes[panes.length - 1];
+    if (!isTurned) { zoom(D.trunk(view.tree, first.width)); }
   }
 
   function pane(title, width) {
@@ -87,10 +91,9 @@
       if (isNew) { each.least = 0; }
       W.draw(each, look);
       // Its height does not jump while somebody looks around.
-      if (isNew) { each.least = Math.min(each.rows.length * W.ROW, each.canvas.parentNode.clientHeight); }
+      if (isNew) { each.least = each.rows.length * W.ROW; }
       var name = node === 0 ? "" : " · " + look.frames.names[view.tree.frame[node]];
       each.caption.textContent = each.title + name + (each.change ? "" : " · " + (each.width[node] > 0 ? cost(each.width[node]) : "not there"));
-      each.canvas.parentNode.scrollTop = Math.max(0, view.tree.depth[node] - 3) * W.ROW;
     });
     part("up").disabled = part("reset").disabled = node === 0;
   }
@@ -111,10 +114,10 @@
     look.focus = node;
     say(node);
     drawAll();
-    var there = W.placeOf(each, node), box = each.canvas.parentNode;
+    var there = W.placeOf(each, node);
     if (!there) { tip.hidden = true; return; }
-    if (there.top < box.scrollTop) { box.scrollTop = there.top; }
-    if (there.top + W.ROW > box.scrollTop + box.clientHeight) { box.scrollTop = there.top + W.ROW - box.clientHeight; }
+    var y = each.canvas.getBoundingClientRect().top + there.top;
+    if (y < 0 || y > window.innerHeight - W.ROW) { window.scrollBy(0, y - window.innerHeight / 2); }
     var on = each.canvas.getBoundingClientRect();
     show(node, on.left + there.left, on.top + there.top + W.ROW / 2);
   }
@@ -244,9 +247,21 @@
 
   function up() { zoom(Math.max(0, view.tree.parent[look.zoom])); }
 
-  home.addEventListener("keydown", function (event) {
-    if (event.key === "/" && event.target !== search) { event.preventDefault(); search.focus(); search.select(); }
-    if (event.key === "Escape" && event.target !== search && event.target.tagName !== "CANVAS") { zoom(0); }
+  function turn() { open(choice.value, part("turn").getAttribute("aria-pressed") !== "true"); }
+
+  // From anywhere on the page, but not while somebody writes or holds another key.
+  document.addEventListener("keydown", function (event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) { return; }
+    var does = {
+      "/": function () { search.focus(); search.select(); },
+      f: function () { panes[0].canvas.focus(); },
+      b: turn,
+      Escape: function () { if (event.target.tagName !== "CANVAS") { zoom(0); } }
+    }[event.key];
+    if (!does) { return; }
+    for (var fold = home.closest("details:not([open])"); fold; fold = fold.parentElement.closest("details:not([open])")) { fold.open = true; }
+    event.preventDefault();
+    does();
   });
   search.addEventListener("keydown", function (event) {
     if (event.key !== "Escape" && event.key !== "Enter") { return; }
@@ -256,6 +271,7 @@
     drawAll();
   });
   search.addEventListener("input", function () { match(); drawAll(); });
+  part("turn").addEventListener("click", turn);
   part("up").addEventListener("click", up);
   part("reset").addEventListener("click", function () { zoom(0); });
   choice.addEventListener("change", function () { open(choice.value); });

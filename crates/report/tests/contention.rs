@@ -32,11 +32,6 @@ fn every_section_of_the_story_is_there_and_in_its_order() {
         "left-out", "again", "measured", "study",
     ];
     laid_out::in_order(&page, &ids);
-}
-
-#[test]
-fn every_link_of_the_contents_leads_somewhere_and_no_id_is_there_twice() {
-    let page = whole();
     laid_out::linked(&page);
 }
 
@@ -47,7 +42,7 @@ fn figures_of_every_section_are_on_the_page() {
     let text = text_of(&page);
     for figure in [
         // Wi-Fi alone, kept without control, restored.
-        "120.06",
+        "80.04",
         "59.8",
         "harm",
         // The field report's published figures.

@@ -123,7 +123,7 @@ fn where_no_cpu_was_measured_functions_and_changes_are_shown_by_their_samples() 
         let (_, from_it) = page.split_once(caption).unwrap();
         from_it.split("</table>").next().unwrap()
     };
-    for caption in ["Functions of found", "Changes of functions", "Paths in one of the two only"] {
+    for caption in ["Functions of found", "Changes of functions"] {
         let table = table(caption);
         assert!(table.contains("samples") && !table.contains("ms/s"), "{caption}: {table}");
     }
@@ -201,7 +201,7 @@ fn the_words_of_the_story() {
         .filter(|text| !text.is_empty())
         .map(|line| format!("{line}\n"))
         .collect();
-    let sections = ["pause", "fixes", "gates", "corrections", "left", "again", "ledger"];
+    let sections = ["pause", "fixes", "gates", "corrections", "again", "ledger"];
     let all = sections.map(|section| format!("── {section}\n{}", words_of(&page, section)));
     insta::assert_snapshot!(top + &all.concat());
 }
@@ -270,33 +270,10 @@ fn a_doubt_stands_with_the_step_that_it_is_about() {
 }
 
 #[test]
-fn the_story_is_reported_in_its_order() {
-    let (run, analysis) = story::run();
-    let page = report::html(&run, &analysis, "").unwrap();
-    let order = [
-        "id=\"verdict\"",
-        "id=\"answer\"",
-        "id=\"curve\"",
-        "id=\"cpu\"",
-        "id=\"pause\"",
-        "id=\"fixes\"",
-        "id=\"gates\"",
-        "id=\"corrections\"",
-        "id=\"left\"",
-        "id=\"validity\"",
-        "id=\"again\"",
-        "id=\"ledger\"",
-        "id=\"measured\"",
-    ];
-    let places: Vec<_> = order.iter().map(|id| page.find(id).expect(id)).collect();
-    assert!(places.is_sorted(), "{places:?}");
-}
-
-#[test]
 fn a_run_without_verdicts_has_no_empty_section() {
     let run = fixture::run();
     let page = report::html(&run, &analyse(&run, &fixture::trials(&run)), "").unwrap();
-    for id in ["pause", "fixes", "gates", "corrections", "left"] {
+    for id in ["pause", "fixes", "gates", "corrections"] {
         assert!(
             !page.contains(&format!("id=\"{id}\"")) && !page.contains(&format!("#{id}\"")),
             "{id}"

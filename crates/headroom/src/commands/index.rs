@@ -1,18 +1,14 @@
 //! `headroom index`: many runs on one page, and one figure from run to run.
 //!
-//! Reads run folders without their stacks, on all cores, which is quick. What cannot be read is listed, and stops no one.
+//! Reads run folders without their stacks, which is quick. What cannot be read is listed, and stops nothing.
 
 use std::{
     collections::BTreeSet,
     fmt::Write as _,
-    mem::ManuallyDrop,
-    panic::resume_unwind,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
-    thread,
 };
 
-use lab::{host, run_folder};
+use lab::run_folder;
 use linux::folder::Folder;
 use report::index::{self, Entry, Index, Place, Unread, Wanted};
 
@@ -42,15 +38,14 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     let wanted = flags.history.clone().unwrap_or_default();
     let symbols = SymbolFolders::of(options, &flags::Symbols::default())?;
     let following = Following { figure: &wanted, symbols: &symbols };
-    // The process ends after it, which gives memory back quicker than string by string.
-    let index = ManuallyDrop::new(gather(folder, &page, &following));
+    let index = gather(folder, &page, &following);
     refuse_unknown(&wanted, &index.runs)?;
     let html = index::html(&index).map_err(Failure::Page)?;
     // The folder may be somebody else's.
     let write = if page == usual { run_folder::write_whole } else { run_folder::write_out };
     write(&page, html.as_bytes())?;
     if options.json {
-        output::json(&*index);
+        output::json(&index);
     } else {
         output::line(format_args!("{}index: {}", lines(&index), page.display()));
     }
@@ -91,32 +86,12 @@ struct Line {
     entry: Result<Entry, String>,
 }
 
-/// The lines of all runs below a folder, on all cores and in no order.
+/// The lines of all runs below a folder.
 fn read(folder: &Path, page: &Path, following: &Following<'_>) -> Vec<Line> {
     // The system is asked once where we are, and not for each run.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let (folder, page) = (absolute(folder), absolute(page));
-    let walk = Walk { folder: &folder, page: &page, following };
-    let itself = walk.below(&folder, 0);
-    if !itself.is_empty() {
-        return itself;
-    }
-    let inside = Folder::open(&folder).map(|folder| folders_in(&folder)).unwrap_or_default();
-    // Whoever is through with one takes the next: a core may have other work, and runs are of many lengths.
-    let next = AtomicUsize::new(0);
-    let one_by_one = || {
-        let own = std::iter::from_fn(|| inside.get(next.fetch_add(1, Ordering::Relaxed)));
-        own.flat_map(|path| walk.below(path, DEEPEST - 1)).collect::<Vec<_>>()
-    };
-    thread::scope(|scope| {
-        let others: Vec<_> = (1..host::cores()).map(|_| scope.spawn(one_by_one)).collect();
-        // This thread reads too: glibc grows the memory of others page by page, with a system call each.
-        let mut all = one_by_one();
-        for other in others {
-            all.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        }
-        all
-    })
+    Walk { folder: &folder, page: &page, following }.below(&folder, DEEPEST)
 }
 
 /// What runs are looked for in, and how they are read.

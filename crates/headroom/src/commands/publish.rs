@@ -1,10 +1,9 @@
-//! The page of a run of clients, its table and its verdicts on the terminal, and what was said of a person's hours.
+//! The page of a run of clients, and its table and its verdicts on the terminal.
 
-use std::{fmt::Display, io::ErrorKind, path::Path};
+use std::path::Path;
 
-use analysis::{Analysis, verdicts::Effort};
+use analysis::Analysis;
 use lab::run_folder::{self, Recorded};
-use linux::{file, folder::Folder};
 
 use super::check;
 use crate::{
@@ -74,8 +73,7 @@ pub(crate) fn publish(
     wanted: &Wanted<'_>,
 ) -> Result<Verdict, Failure> {
     let Wanted { symbols, limits, near, outputs, .. } = *wanted;
-    let mut analysis = check::analysed(recorded, symbols, limits, near)?;
-    analysis.ledger.effort = effort(&recorded.path)?;
+    let analysis = check::analysed(recorded, symbols, limits, near)?;
     let html =
         report::html(&recorded.run, &analysis, &recorded.study_text).map_err(Failure::Page)?;
     wanted.write_page(&recorded.path, &html)?;
@@ -93,37 +91,6 @@ pub(crate) fn publish(
     check::write(&recorded.run, &analysis, outputs)?;
     wanted.say_where(options, &recorded.path);
     Ok(check::verdict_of(&recorded.run, &analysis))
-}
-
-/// What a person said of their hours and costs, in a run's folder.
-const EFFORT: &str = "effort.json";
-
-/// What was said of the run before; `None` where no one said anything.
-fn effort(run: &Path) -> Result<Option<Effort>, Failure> {
-    let file = run.join(EFFORT);
-    let text = Folder::open(run).and_then(|run| run.read(EFFORT, file::WRITTEN));
-    let broken = |error: &dyn Display| {
-        let file = file.display();
-        Failure::Usage(format!(
-            "{file} cannot be read: {error}; remove it, and say --hours and --cost again"
-        ))
-    };
-    match text {
-        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| broken(&error)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(broken(&error)),
-    }
-}
-
-/// Keeps what is said now.
-pub(super) fn keep_effort(run: &Path, said: &flags::Effort) -> Result<(), Failure> {
-    if !said.is_given() {
-        return Ok(());
-    }
-    // What is broken is replaced by what is said now.
-    let before = effort(run).ok().flatten().unwrap_or_default();
-    let text = serde_json::to_string_pretty(&said.over(before)).unwrap_or_default();
-    Ok(run_folder::write_whole(&run.join(EFFORT), format!("{text}\n").as_bytes())?)
 }
 
 /// More profiles than this would push the answer off the terminal.

@@ -6,10 +6,7 @@ use std::path::Path;
 use analysis::profiling;
 use lab::run_folder;
 
-use super::{
-    kinds,
-    publish::{self, Wanted},
-};
+use super::{kinds, publish::Wanted};
 use crate::{
     browser,
     code_files::{CodeFiles, SymbolFolders},
@@ -27,7 +24,6 @@ pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict,
         (Some(run), _) => {
             let recorded = run_folder::read_any(run)?;
             let page = flags.out.clone().unwrap_or_else(|| run.join(PAGE));
-            publish::keep_effort(run, &flags.effort)?;
             let wanted = Wanted { open: flags.open, ..Wanted::of(&page, &symbols) };
             kinds::publish(options, &recorded, &wanted)
         }

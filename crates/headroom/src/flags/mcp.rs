@@ -18,9 +18,6 @@ interrupted, and its finished trials are kept.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Mcp {
-    /// Refused since HTTP is not served any more, with the words that say what to use.
-    #[arg(long, alias = "token-file", hide = true, num_args = 0..=1, default_missing_value = "")]
-    pub(crate) http: Vec<String>,
     /// Folder below which clients may name study files and builds (repeatable) [default: the working folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) allow: Vec<PathBuf>,

@@ -16,7 +16,7 @@ use rmcp::model::JsonObject;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::{
-    io::BufReader,
+    io::{AsyncBufReadExt, BufReader},
     process::{Child, ChildStderr, ChildStdout},
     sync::watch,
     task,
@@ -26,7 +26,6 @@ use tokio::{
 use super::{
     budget::{Budget, Cost},
     job::{End, Job},
-    lines,
 };
 use crate::{answer::Answer, code_files::SymbolFolders, commands::kinds, this_program};
 
@@ -111,9 +110,9 @@ impl Jobs {
 
     /// Takes notice of what a job prints; the last value that is no event is its own.
     async fn events(&self, number: usize, stdout: Option<ChildStdout>) -> Option<JsonObject> {
-        let mut stdout = BufReader::new(stdout?);
+        let mut lines = BufReader::new(stdout?).split(b'\n');
         let mut last = None;
-        while let Some(line) = lines::next(&mut stdout).await {
+        while let Ok(Some(line)) = lines.next_segment().await {
             let Ok(value) = serde_json::from_slice::<JsonObject>(&line) else { continue };
             if !value.contains_key("event") {
                 last = Some(value);
@@ -222,9 +221,9 @@ fn signal(pid: Option<u32>, signal: Signal) {
 
 /// What a program says last.
 async fn last_words(stderr: Option<ChildStderr>) -> Option<String> {
-    let mut stderr = BufReader::new(stderr?);
+    let mut lines = BufReader::new(stderr?).split(b'\n');
     let mut last: Vec<String> = Vec::new();
-    while let Some(line) = lines::next(&mut stderr).await {
+    while let Ok(Some(line)) = lines.next_segment().await {
         last.push(String::from_utf8_lossy(&line).into_owned());
         if last.len() > LAST_LINES {
             last.remove(0);

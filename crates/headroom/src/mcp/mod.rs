@@ -18,7 +18,6 @@ mod described;
 mod improve;
 mod job;
 mod jobs;
-mod lines;
 mod resources;
 mod server;
 mod start;
@@ -47,9 +46,6 @@ use crate::{
 /// A longer message is nobody's who asks for a measurement, bytes.
 const LONGEST_MESSAGE: usize = 1 << 20;
 
-const NO_HTTP: &str = "--http is gone: `headroom mcp` speaks on its standard input and output; from another machine, have the client \
-start `ssh HOST headroom mcp`";
-
 /// Serves until the client leaves or a signal comes; then nothing of it runs any more.
 ///
 /// # Errors
@@ -66,9 +62,6 @@ pub(crate) fn serve(common: &flags::Common, flags: &flags::Mcp) -> Result<Verdic
 }
 
 async fn served(common: &flags::Common, flags: &flags::Mcp) -> Result<(), Failure> {
-    if !flags.http.is_empty() {
-        return Err(Failure::Usage(NO_HTTP.to_owned()));
-    }
     // Removed again at the end where no job was started.
     let folder = RunPath::choose(flags.out.as_ref(), "mcp")?;
     let symbols = SymbolFolders::of(&Options::resolve(common)?, &flags::Symbols::default())?;

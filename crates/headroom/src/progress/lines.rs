@@ -1,5 +1,5 @@
-//! Progress where there is no terminal: a line for each thing worth one, and every 15 s one line on what is being done
-//! and how long that still takes, however long nothing happens.
+//! Prints a line for each thing worth one, and what is being done and how long that still takes, however long nothing
+//! happens: at the foot of a terminal each second, elsewhere in a line every 15 s.
 
 use std::{
     sync::{
@@ -10,8 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use indicatif::HumanDuration;
-use model::{event::Event, plural::count};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+use model::{event::Event, inert, plural::count};
 
 use super::{pace::Pace, readable, sentence};
 use crate::output;
@@ -20,32 +20,57 @@ use crate::output;
 const EVERY: Duration = Duration::from_secs(15);
 
 /// Where lines go.
-type Say = fn(String);
+type Say = Arc<dyn Fn(String) + Send + Sync>;
 
 pub(super) struct Lines {
     state: Arc<Mutex<State>>,
     say: Say,
+    /// Takes what is being done; nothing is empty.
+    tick: Say,
     /// The ticking ends with it.
     _ticking: Sender<()>,
 }
 
 impl Default for Lines {
     fn default() -> Self {
-        Self::with(EVERY, output::note)
+        let tick = |now: String| {
+            if !now.is_empty() {
+                output::note(now);
+            }
+        };
+        Self::with(EVERY, Arc::new(output::note), Arc::new(tick))
     }
 }
 
 impl Lines {
-    fn with(every: Duration, say: Say) -> Self {
+    /// Lines above one that says what is being done.
+    pub(super) fn on_terminal() -> Self {
+        let style = ProgressStyle::with_template("{msg}").unwrap_or(ProgressStyle::default_bar());
+        let foot = ProgressBar::new_spinner().with_style(style);
+        let above = foot.clone();
+        let say = move |line: String| above.suspend(|| output::note(line));
+        let tick = move |now: String| {
+            if now.is_empty() {
+                return foot.finish_and_clear();
+            }
+            if foot.is_finished() {
+                foot.reset();
+            }
+            foot.set_message(inert::line(&now).into_owned());
+        };
+        Self::with(Duration::from_secs(1), Arc::new(say), Arc::new(tick))
+    }
+
+    fn with(every: Duration, say: Say, tick: Say) -> Self {
         let state = Arc::new(Mutex::new(State::default()));
         let (ticking, ended) = mpsc::channel();
-        let seen = Arc::downgrade(&state);
+        let (seen, foot) = (Arc::downgrade(&state), Arc::clone(&tick));
         thread::spawn(move || {
             while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-                now(&seen).into_iter().for_each(say);
+                foot(now(&seen).unwrap_or_default());
             }
         });
-        Self { state, say, _ticking: ticking }
+        Self { state, say, tick, _ticking: ticking }
     }
 
     pub(super) fn show(&mut self, event: Event) {
@@ -57,7 +82,10 @@ impl Lines {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.follow(event, Instant::now());
         let last = state.is_last().then(|| state.trials());
-        line.into_iter().chain(page).chain(last).for_each(self.say);
+        line.into_iter().chain(page).chain(last).for_each(&*self.say);
+        if state.now(Instant::now()).is_none() {
+            (self.tick)(String::new());
+        }
     }
 }
 
@@ -245,8 +273,10 @@ mod tests {
     fn lines_come_though_nothing_happens_and_end_with_the_work() {
         static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
         let said = || SAID.lock().unwrap().len();
-        let mut lines =
-            Lines::with(Duration::from_millis(5), |line| SAID.lock().unwrap().push(line));
+        let say: Say = Arc::new(|line: String| {
+            SAID.lock().unwrap().extend(Some(line).filter(|line| !line.is_empty()));
+        });
+        let mut lines = Lines::with(Duration::from_millis(5), Arc::clone(&say), say);
         lines.show(Event::ImageStep { step: "packages".to_owned() });
         let deadline = Instant::now() + Duration::from_secs(10);
         while said() < 3 && Instant::now() < deadline {

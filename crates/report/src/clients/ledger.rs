@@ -1,4 +1,4 @@
-//! What a run took: wall time, trials, CPU of the access points, and what people say that they spent.
+//! What a run took: wall time, trials, and CPU of the access points
 
 use analysis::verdicts::Ledger;
 
@@ -17,29 +17,21 @@ pub(super) fn html(ledger: &Ledger) -> String {
 
 fn facts(ledger: &Ledger) -> Vec<Fact> {
     let (done, planned) = ledger.trials;
-    let effort = ledger.effort.clone().unwrap_or_default();
-    if planned == 0 && effort == Default::default() {
+    if planned == 0 {
         return Vec::new();
     }
-    let trials = match (done, planned) {
-        (_, 0) => None,
-        (done, planned) if done == planned => Some(done.to_string()),
-        (done, planned) => Some(format!("{done} of {planned}")),
-    };
-    let measured = trials.is_some();
-    let span = |seconds: f64| measured.then(|| time(seconds));
+    let trials = if done == planned { done.to_string() } else { format!("{done} of {planned}") };
+    let span = |seconds: f64| Some(time(seconds));
     let stopped = Some(ledger.stopped_s).filter(|seconds| *seconds > 0.0).and_then(span);
     let samples = Some(ledger.samples).filter(|samples| *samples > 0);
     let all = [
         ("Wall time", span(ledger.wall_s)),
-        ("Trials", trials),
+        ("Trials", Some(trials)),
         ("Trials, added up", span(ledger.trials_s)),
         ("CPU time of the access points", ledger.cpu_s.map(time)),
         ("Time on access points", span(ledger.device_s)),
         ("Time a consumer was stopped", stopped),
         ("Samples of stacks", samples.map(grouped)),
-        ("Hours of people", effort.hours.map(|hours| hours.to_string())),
-        ("Costs", effort.cost),
     ];
     all.into_iter().filter_map(|(name, value)| Some(plain(name, value?))).collect()
 }
@@ -65,8 +57,6 @@ fn grouped(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use analysis::verdicts::Effort;
-
     use super::*;
 
     #[test]
@@ -88,13 +78,11 @@ mod tests {
     #[test]
     fn a_ledger_reports_only_what_is_known() {
         assert!(facts(&Ledger::default()).is_empty());
-        let effort = Some(Effort { hours: Some(3.5), cost: None });
-        let known = Ledger { trials: (3, 54), wall_s: 61.0, effort, ..Ledger::default() };
+        let known = Ledger { trials: (3, 54), wall_s: 61.0, ..Ledger::default() };
         let facts = facts(&known);
         let facts: Vec<_> =
             facts.iter().map(|fact| format!("{}: {}", fact.name, fact.value)).collect();
         assert!(facts.contains(&"Trials: 3 of 54".to_owned()), "{facts:?}");
-        assert!(facts.contains(&"Hours of people: 3.5".to_owned()), "{facts:?}");
         let unknown = |fact: &String| fact.contains("CPU") || fact.contains("Samples");
         assert!(!facts.iter().any(unknown), "{facts:?}");
     }

@@ -3,17 +3,18 @@
 //!
 //! Digits follow the interval, by [`analysis::quantity`]. No arithmetic but units.
 
+use std::slice;
+
 use analysis::{
     Estimate,
-    completion::{Alone, By, Completion, Point, Published, Task, Versus},
+    completion::{Alone, Completion, Point, Published, Task, Versus},
     metrics::Measure,
     quantity::{ABSENT, Unit, percent},
-    verdicts::{Basis, Events, Split},
 };
-use model::completion::{Run, Strategy};
+use model::completion::Strategy;
 
 use crate::{
-    page::machine,
+    judged::Compared,
     table::{Table, fixed},
 };
 
@@ -135,68 +136,14 @@ pub(super) fn tasks(completion: &Completion) -> Table {
         .table()
 }
 
-/// Every comparison: a row for each rate of each load at each place, with every strategy but the first.
-pub(super) fn versus(completion: &Completion) -> Table {
-    let is_variant = |strategy: &Strategy| {
-        completion.versus.iter().any(|one| one.judgement.variant == strategy.name())
+/// Strategies against the first one, with what they are compared at.
+pub(super) fn versus(completion: &Completion) -> Vec<Compared<'_>> {
+    let row = |one: &Versus| {
+        let rate = format!("{} {}", one.load, one.rate);
+        vec![rate, one.place.clone(), one.judgement.variant.clone()]
     };
-    let variants: Vec<Strategy> = Strategy::ALL.into_iter().filter(is_variant).collect();
-    let first = variants.first().map(|one| one.name());
-    let firsts =
-        completion.versus.iter().filter(|one| Some(one.judgement.variant.as_str()) == first);
-    let mut rows = Table::of("", firsts)
-        .head("load, rate", "frames/s", |first| format!("{} {}", first.load, first.rate))
-        .text("place", "", |first| first.place.clone())
-        .text("by", "", |first| match first.by {
-            By::Path => "CPU of the path".to_owned(),
-            By::Task => "time of the task".to_owned(),
-        });
-    for variant in &variants {
-        let of = |first: &Versus| {
-            let is_it = |one: &&Versus| {
-                let ours = (&one.place, &one.load, one.rate);
-                ours == (&first.place, &first.load, first.rate)
-                    && one.judgement.variant == variant.name()
-            };
-            completion.versus.iter().find(is_it)
-        };
-        let ratio = |first: &Versus| of(first).and_then(Versus::ratio);
-        rows = rows.estimate([variant.name(), "×"], Unit::ONE, |first| ratio(first)).text(
-            "",
-            "",
-            |first| of(first).map_or(ABSENT, |one| one.judgement.verdict.name()).to_owned(),
-        );
-    }
-    rows.table()
-}
-
-/// Each comparison as steady cost and rare events, which are the total together, or why its means are compared.
-pub(super) fn parts(completion: &Completion) -> Table {
-    let part = |one: &Versus, of: fn(&Split) -> &Estimate| {
-        one.judgement.split.as_ref().map_or(ABSENT.to_owned(), |split| Unit::MICROS.mean(of(split)))
-    };
-    let events = |one: &Versus, of: fn(&Split) -> &Events| {
-        one.judgement
-            .split
-            .as_ref()
-            .map_or(ABSENT.to_owned(), |split| format!("{} of {}", of(split).count, split.periods))
-    };
-    let title = "Steady cost and rare events: what the sides differ by";
-    Table::of(title, &completion.versus)
-        .head("load, rate", "frames/s", |one| format!("{} {}", one.load, one.rate))
-        .text("place", "", |one| one.place.clone())
-        .text("strategy", "", |one| one.judgement.variant.clone())
-        .number("steady", "µs/s", move |one| part(one, |split| &split.steady))
-        .number("rare events", "µs/s", move |one| part(one, |split| &split.events))
-        .number("total", "µs/s", move |one| part(one, |split| &split.total))
-        .text("periods with an event", "of the first", move |one| events(one, |split| &split.base))
-        .text("", "of the strategy", move |one| events(one, |split| &split.variant))
-        .text("decides", "", |one| match one.judgement.basis {
-            Basis::Steady => "steady".to_owned(),
-            Basis::Total => "total".to_owned(),
-            Basis::Mean(why) => format!("means: {}", why.why()),
-        })
-        .table()
+    let all = completion.comparison.as_ref().map_or(&completion.versus[..], slice::from_ref);
+    all.iter().map(|one| (row(one), &one.judgement)).collect()
 }
 
 pub(super) fn commands(completion: &Completion) -> Table {
@@ -230,33 +177,5 @@ pub(super) fn left_out(completion: &Completion) -> Table {
         .head("trial", "", |one| one.number.to_string())
         .text("what", "", |one| one.name.clone())
         .text("why", "", |one| one.why.clone())
-        .table()
-}
-
-/// Where trials were made.
-pub(super) fn places(run: &Run) -> Table {
-    Table::of("Places", &run.study.places)
-        .head("place", "", |place| place.name.clone())
-        .text("machine and time", "", |place| machine(place.on, place.mode).to_owned())
-        .table()
-}
-
-pub(super) fn loads(run: &Run) -> Table {
-    Table::of("Loads", &run.study.loads)
-        .head("load", "", |load| load.name.clone())
-        .number("frame", "bytes", |load| load.bytes.to_string())
-        .text("frames/s offered", "", |load| {
-            let rate = |rate: &u32| match rate {
-                0 => "as many as the card takes".to_owned(),
-                rate => rate.to_string(),
-            };
-            load.rates.iter().map(rate).collect::<Vec<_>>().join(", ")
-        })
-        .text("with a task of", "", |load| {
-            load.task_ms.map_or(ABSENT.to_owned(), |ms| format!("{ms} ms alone"))
-        })
-        .text("16 bits on the bus", "", |load| {
-            load.bus_word.map_or("as their copy".to_owned(), |word| word.to_string())
-        })
         .table()
 }

@@ -4,12 +4,13 @@ use analysis::{
     Estimate,
     contention::{Arm, Cell, Guarding, Harm},
     quantity::{ABSENT, Unit},
-    verdicts::{Basis, Events, Judgement, Split},
+    verdicts::Judgement,
 };
 use model::{contention::Role, inert};
 
 use super::{NONE, short, short_whole};
 use crate::{
+    judged::Compared,
     table::{Table, fixed, plain},
     text::shortened,
 };
@@ -87,19 +88,6 @@ pub(super) fn arms(cell: &Cell) -> Table {
         .table()
 }
 
-/// Where Wi-Fi under a control was faster than alone: the anomaly that no figure counts as a win.
-pub(super) fn above_alone(cells: &[&Cell]) -> Vec<String> {
-    let above = |cell: &&Cell| {
-        let names = cell.arms.iter().filter_map(|arm| {
-            let uncapped = arm.kept_uncapped.as_ref().filter(|kept| kept.mean > 1.005)?;
-            Some(format!("{} {}", arm.control, short_whole(Some(uncapped))))
-        });
-        let names: Vec<_> = names.collect();
-        (!names.is_empty()).then(|| format!("{}: {}", cell.name, names.join(", ")))
-    };
-    cells.iter().filter_map(above).collect()
-}
-
 /// guard against others, in measured points.
 pub(super) fn contests(cells: &[&Cell]) -> Table {
     let rows = cells.iter().flat_map(|cell| cell.contests.iter().map(move |one| (cell, one)));
@@ -115,35 +103,11 @@ pub(super) fn contests(cells: &[&Cell]) -> Table {
         .table()
 }
 
-/// Controls against each other as steady difference and rare events, or why means are compared.
-pub(super) fn versus(cells: &[&Cell]) -> Table {
-    let rows = cells.iter().flat_map(|cell| cell.versus.iter().map(move |one| (cell, one)));
-    let part = |one: &Judgement, of: fn(&Split) -> &Estimate| {
-        one.split.as_ref().map_or(ABSENT.to_owned(), |split| Unit::ONE.mean(of(split)))
-    };
-    let events = |one: &Judgement, of: fn(&Split) -> &Events| {
-        let of = |split: &Split| format!("{} of {}", of(split).count, split.periods);
-        one.split.as_ref().map_or(ABSENT.to_owned(), of)
-    };
-    Table::of("One control against another: how much more Wi-Fi arrives", rows)
-        .head("cell", "", |(cell, _)| cell.name.clone())
-        .text("against", "", |(_, one)| one.base.clone())
-        .text("control", "", |(_, one)| one.variant.clone())
-        .estimate(["more", "%"], PER_CENT, |(_, one)| one.relative)
-        .number("steady", "Mb/s", move |(_, one)| part(one, |split| &split.steady))
-        .number("rare events", "Mb/s", move |(_, one)| part(one, |split| &split.events))
-        .number("total", "Mb/s", move |(_, one)| part(one, |split| &split.total))
-        .text("periods with an event", "of the first", move |(_, one)| {
-            events(one, |split| &split.base)
-        })
-        .text("", "of the control", move |(_, one)| events(one, |split| &split.variant))
-        .text("decides", "", |(_, one)| match (one.basis, one.means_because()) {
-            (_, Some(why)) => format!("means: {why}"),
-            (Basis::Total, _) => "total".to_owned(),
-            _ => "steady".to_owned(),
-        })
-        .text("", "", |(_, one)| one.verdict.name().to_owned())
-        .table()
+/// Controls against each other, with the cell that they are compared in.
+pub(super) fn versus<'a>(cells: &[&'a Cell]) -> Vec<Compared<'a>> {
+    let row =
+        |cell: &'a Cell, one: &'a Judgement| (vec![cell.name.clone(), one.variant.clone()], one);
+    cells.iter().flat_map(|cell| cell.versus.iter().map(|one| row(cell, one))).collect()
 }
 
 /// Cells in which no other control keeps as much Wi-Fi as guard, with what guard and the next one kept, in words.

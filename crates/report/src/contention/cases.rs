@@ -21,8 +21,6 @@ pub(super) fn html(cases: &FourCases) -> String {
     if cases.cases.is_empty() {
         return "<p>None of its cases has been measured yet.</p>".to_owned();
     }
-    let counters = counters(cases);
-    let no_counters = if counters.rows.is_empty() { NO_PMU } else { "" };
     let geometry = cases.cases.iter().find_map(|case| Some(case.caches?.geometry));
     let geometry = geometry.map_or(NO_CACHES.to_owned(), |geometry| {
         format!(
@@ -38,9 +36,6 @@ pub(super) fn html(cases: &FourCases) -> String {
     let all = [
         levels(cases).html(),
         cpus(cases).html(),
-        note(no_counters),
-        counters.html(),
-        published(cases).html(),
         caches(cases).html(),
         note(&geometry),
         tally(&cases.movements).map_or(String::new(), |tally| format!("<p>{tally}</p>")),
@@ -52,9 +47,6 @@ pub(super) fn html(cases: &FourCases) -> String {
 
 const NO_CACHES: &str =
     "No modelled caches: no trial of this cell ran with the cache model attached.";
-const NO_PMU: &str = "No counters of a PMU: the CPU that this ran on shows none, so instructions per cycle and \
-                      branch misses are absent.";
-
 fn percent(share: Option<f64>, decimals: usize) -> String {
     fixed(share.map(|share| 100.0 * share), decimals)
 }
@@ -113,30 +105,6 @@ fn cpus(cases: &FourCases) -> Table {
     rows.dim(|(_, cpu, _)| cpu == PUBLISHED_CPUS).table()
 }
 
-/// Counters of the PMU, an event a row and a case a column; without rows where no case has one.
-fn counters(cases: &FourCases) -> Table {
-    let mut events: Vec<&str> = Vec::new();
-    for (event, count) in
-        cases.cases.iter().filter_map(|case| case.counters.as_ref()).flat_map(|all| &all.events)
-    {
-        if count.is_some() && !events.contains(&event.as_str()) {
-            events.push(event);
-        }
-    }
-    let count = |case: &Case, event: &str| {
-        let all = &case.counters.as_ref()?.events;
-        all.iter().find(|(name, _)| name == event)?.1
-    };
-    let rows = Table::of("Counters of the PMU, all CPUs, in the window", events);
-    let mut rows = rows.head("event", "", |event| (*event).to_owned());
-    for case in &cases.cases {
-        rows = rows.number(&case.name, "", |event| {
-            count(case, event).map_or(ABSENT.to_owned(), |count| count.to_string())
-        });
-    }
-    rows.table()
-}
-
 /// A share of misses of the modelled counts, and the published one of the same name.
 type Pair = (&'static str, fn(&Counts) -> Accesses, fn(&Published) -> f64);
 
@@ -165,21 +133,6 @@ fn caches(cases: &FourCases) -> Table {
         percent(Some(kernel).filter(|share| share.is_finite()), 1)
     })
     .table()
-}
-
-/// What the field report's PMU counted; its caches too, where ours were not modelled.
-fn published(cases: &FourCases) -> Table {
-    let caption = "Published by the field report: its router’s PMU, per cent as it gives them";
-    let is_modelled = cases.cases.iter().any(|case| case.caches.is_some());
-    let rows = cases.cases.iter().filter_map(|case| Some((case, case.published?)));
-    let mut rows = Table::of(caption, rows)
-        .head("case", "", |(case, _)| case.name.clone())
-        .number("IPC", "%", |(_, one)| format!("{:.2}", one.ipc))
-        .number("branch misses", "%", |(_, one)| format!("{:.2}", one.branch_misses));
-    for (name, _, theirs) in PAIRS.iter().filter(|_| !is_modelled) {
-        rows = rows.number(name, "%", |(_, one)| format!("{:.2}", theirs(one)));
-    }
-    rows.table()
 }
 
 /// Whether modelled shares move as the published ones do.

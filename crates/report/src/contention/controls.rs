@@ -71,28 +71,3 @@ pub(crate) fn family(study: &Study, name: &str) -> Family {
 pub(crate) fn is_published(study: &Study, name: &str) -> bool {
     study.controls.iter().any(|control| control.name == name && control.reported)
 }
-
-/// A control in words: `cpu.weight 256`, as its table explains it.
-pub(crate) fn explained(control: &Control) -> String {
-    match control {
-        Control::None => "nothing is done".to_owned(),
-        Control::Weight(weight) => format!("the application’s group weighs {weight} against 1024"),
-        Control::Idle => "the application’s group is of idle class".to_owned(),
-        Control::Quota(share) => {
-            format!("the application gets at most {share} of all CPUs’ time, in periods of 10 ms")
-        }
-        Control::Headroom(share) => {
-            format!(
-                "each second the application’s quota is set to what leaves {share} of all CPUs idle"
-            )
-        }
-        Control::PacketNice(nice) => {
-            format!("the threads that carry packets, NAPI’s and ksoftirqd, get nice {nice}")
-        }
-        Control::FreezeAbove(packets) => format!(
-            "ten times a second the application is frozen where softirqs took more than {packets} packets a second, and thawed where not"
-        ),
-        Control::Together(parts) => parts.iter().map(explained).collect::<Vec<_>>().join("; "),
-        Control::Guard(_) => "guard runs, with its policy in the study file below".to_owned(),
-    }
-}

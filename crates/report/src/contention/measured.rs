@@ -4,14 +4,13 @@
 
 use analysis::{
     contention::{Cell, Contention, LeftOut},
-    quantity::{ABSENT, count},
+    quantity::count,
 };
-use model::contention::{Application, Endpoints, Flow, Road, Role, Run, Traffic};
+use model::contention::{Role, Run};
 
-use super::controls;
 use crate::{
     identity::{self, Fact, plain},
-    page::{core, machine},
+    page::core,
     table::Table,
 };
 
@@ -31,85 +30,6 @@ pub(super) fn status(contention: &Contention, run: &Run) -> Vec<String> {
             .map(|place| format!("{}: {}", place.name, core(place.on, place.mode))),
     );
     status
-}
-
-/// Where trials were made.
-pub(super) fn places(run: &Run) -> Table {
-    Table::of("Places", &run.study.places)
-        .head("place", "", |place| place.name.clone())
-        .text("machine and time", "", |place| machine(place.on, place.mode).to_owned())
-        .text("the traffic crosses", "", |place| {
-            let road = match place.road {
-                Road::Radio => "WAN namespace, veth, routing, wlan0, the air, a station",
-                Road::Veth => "namespace, veth, a router’s namespace, veth, namespace; no radio",
-            };
-            road.to_owned()
-        })
-        .table()
-}
-
-/// Every traffic of the study.
-pub(super) fn traffics(run: &Run) -> Table {
-    Table::of("Traffic", &run.study.traffics)
-        .head("traffic", "", |named| named.name.clone())
-        .text("what it is", "", |named| traffic(&named.traffic))
-        .table()
-}
-
-fn traffic(traffic: &Traffic) -> String {
-    let mut words = vec![match traffic.flow {
-        Flow::Udp => format!("UDP, {} bytes", traffic.bytes),
-        Flow::Tcp(streams) => format!("TCP, {}", count(streams, "stream")),
-    }];
-    words.push(match (traffic.rate, traffic.paced) {
-        (_, Some(share)) => format!("paced at {share} of what it reaches alone at full rate"),
-        (Some(rate), None) => format!("paced at {} Mb/s", rate as f64 / 1e6),
-        (None, None) => "as fast as it goes".to_owned(),
-    });
-    words.push(match traffic.endpoints {
-        Endpoints::RealTime => "endpoints at SCHED_RR".to_owned(),
-        Endpoints::Normal => "endpoints as any process, so they may starve".to_owned(),
-    });
-    words.extend(traffic.nat.then(|| "addresses translated".to_owned()));
-    words.extend(traffic.threaded.then(|| "receive work in threads (threaded NAPI)".to_owned()));
-    words.extend(traffic.no_offload.then(|| "one packet per buffer".to_owned()));
-    words.extend(
-        traffic.link_limit.map(|limit| format!("the link carries {} Mb/s", limit as f64 / 1e6)),
-    );
-    words.extend(traffic.bursts.map(|(on, off)| format!("on for {on}, off for {off}")));
-    words.push(format!("{} round trips probed a second", traffic.probes));
-    words.join("; ")
-}
-
-/// Every application of the study.
-pub(super) fn applications(run: &Run) -> Table {
-    Table::of("Applications", &run.study.applications)
-        .head("application", "", |named| named.name.clone())
-        .text("what it is", "", |named| application(&named.application))
-        .table()
-}
-
-fn application(application: &Application) -> String {
-    let words = std::iter::once(&application.stressor).chain(&application.words);
-    let command = words.map(String::as_str).collect::<Vec<_>>().join(" ");
-    let workers = count(application.workers, "worker");
-    let swap = application.swap.as_ref().map_or(String::new(), |(other, span)| {
-        let other = if other.is_empty() { "a pause" } else { other };
-        format!("; every {span} in turn with {other}")
-    });
-    format!("stress-ng {command}, {workers} for each CPU{swap}")
-}
-
-/// Every control of the study.
-pub(super) fn controls(run: &Run) -> Table {
-    Table::of("Controls", &run.study.controls)
-        .head("control", "", |named| named.name.clone())
-        .text("what it does", "", |named| controls::explained(&named.control))
-        .text("candidate for best fixed", "", |named| {
-            let fixed = if named.fixed { "yes" } else { "no" };
-            fixed.to_owned()
-        })
-        .table()
 }
 
 /// Every cell, and how much of it counts.
@@ -174,38 +94,16 @@ pub(super) fn left_out(contention: &Contention) -> Table {
 
 pub(super) fn facts(run: &Run) -> Vec<Fact> {
     let shape = &run.study.contention;
-    vec![
-        plain("Began", identity::utc(run.began_unix)),
-        plain("Host", run.host.to_string()),
-        Fact {
-            name: "Image, SHA-256",
-            value: run.lab.image().map_or_else(
-                || format!("{ABSENT} the virtual access point was not used"),
-                str::to_owned,
-            ),
-            code: run.lab.image().is_some(),
-        },
-        plain("headroom", format!("{} (format {})", run.headroom, run.format)),
-        plain(
-            "Trial",
-            format!(
-                "{} warm-up, {} window, seconds counted one by one",
-                shape.warm_up, shape.window
-            ),
-        ),
-        plain(
-            "Blocks",
-            format!(
-                "{}; each has every control once in an order drawn from seed {}, and traffic alone first and last",
-                shape.blocks, shape.seed
-            ),
-        ),
-        plain(
-            "Idle gate",
-            format!(
-                "a trial in real time begins after a second in which the machine was idle for {}",
-                shape.idle_gate
-            ),
-        ),
-    ]
+    let trial =
+        format!("{} warm-up, {} window, seconds counted one by one", shape.warm_up, shape.window);
+    let blocks = format!(
+        "{}; each has every control once in an order drawn from seed {}, and traffic alone first and last",
+        shape.blocks, shape.seed
+    );
+    let idle = format!(
+        "a trial in real time begins after a second in which the machine was idle for {}",
+        shape.idle_gate
+    );
+    let more = [("Trial", trial), ("Blocks", blocks), ("Idle gate", idle)];
+    identity::of_run(run, more.map(|(name, value)| plain(name, value)).to_vec())
 }

@@ -11,7 +11,7 @@ mod measured;
 use analysis::{
     Estimate,
     contention::{Arm, Cell, Contention},
-    metrics::{self, Measure},
+    metrics::Measure,
     quantity::{ABSENT, count},
 };
 use model::{
@@ -28,10 +28,10 @@ use crate::{
         steps::{self, Steps},
         svg::escape,
     },
-    markdown,
-    page::{self, Given, Section, View, card, listed},
+    judged,
+    page::{self, Given, Section, View, card, or_none},
     prose::{self, figure, folded, list, note, sentence},
-    text,
+    targets::{self, Limited},
 };
 
 /// More than this of traffic alone is cut off in a picture of seconds: it is the drain of a queue.
@@ -52,11 +52,10 @@ pub fn page<'a>(
     let given = given.into();
     let command = again::whole(&run.overrides) + &again::firmware(&run.lab);
     page::page(View {
-        overall: page::decided(&contention.targets, contention.counted, given),
         status: measured::status(contention, run),
         sections: sections(contention, run, given, &command),
         command,
-        ..page::limited(run, given, &contention.question, &contention.headline)
+        ..Limited::from(contention).view(run, given)
     })
 }
 
@@ -65,8 +64,6 @@ fn sections(contention: &Contention, run: &Run, given: Given<'_>, command: &str)
     let left = contention.left_out.len();
     let same = "Figures of counted places come out the same wherever image, study and headroom are the same; figures in \
                 real time are of the host named below.";
-    let tables =
-        vec![measured::traffics(run), measured::applications(run), measured::controls(run)];
     vec![
         page::answer(&contention.answer),
         Section::new("where", "Where it was measured", place(contention, run)),
@@ -77,45 +74,34 @@ fn sections(contention: &Contention, run: &Run, given: Given<'_>, command: &str)
         Section::new("others", "Other load", others(contention, run)),
         Section::new("cost", "guard’s own cost", cost(contention)),
         page::limits(&contention.targets),
-        page::left_out(contention.counted, left, measured::left_out(contention)),
+        targets::left_out(contention.counted, left, measured::left_out(contention)),
         page::again(&[command.to_owned(), "headroom report .".to_owned()], &note(same)),
-        page::measured(tables, &measured::facts(run), given.study_toml),
+        page::measured(Vec::new(), &measured::facts(run), given.study_toml),
     ]
 }
 
 /// How the run was decided on the whole, and why.
 pub fn overall(contention: &Contention) -> (Verdict, String) {
-    metrics::overall(&contention.targets, contention.counted)
+    Limited::from(contention).overall()
 }
 
 /// The run as a terminal shows it at its end: at most thirty lines of a hundred columns.
 pub fn summary(contention: &Contention) -> String {
     let candidates = candidates(contention);
     let shown = harmed_or_all(&candidates);
-    let more = count(shown.len().saturating_sub(MOST_CELLS) as u32, "more cell");
-    text::limited(&text::Limited {
-        question: &contention.question,
-        headline: &contention.headline,
-        answer: &[harm_lead(&candidates)],
-        table: arm_tables::harmed(&shown[..shown.len().min(MOST_CELLS)], false),
-        more: if shown.len() > MOST_CELLS { more } else { String::new() },
-        targets: &contention.targets,
-        counted: contention.counted,
-    })
+    let table = arm_tables::harmed(&shown[..shown.len().min(MOST_CELLS)], false);
+    let more = match shown.len().saturating_sub(MOST_CELLS) {
+        0 => String::new(),
+        more => count(more as u32, "more cell"),
+    };
+    Limited::from(contention).text(&[harm_lead(&candidates)], table, &more)
 }
 
 /// The run for a CI's summary.
 pub fn markdown(contention: &Contention) -> String {
-    let harmed: Vec<_> =
-        candidates(contention).into_iter().filter(|cell| cell.is_harmed()).collect();
-    let head = (overall(contention), &contention.question[..]);
-    let (headline, answer) = (&contention.headline, &contention.answer[..]);
-    markdown::limited(
-        head,
-        (headline, answer),
-        arm_tables::harmed(&harmed, true),
-        &contention.targets,
-    )
+    let candidates = candidates(contention).into_iter();
+    let harmed: Vec<_> = candidates.filter(|cell| cell.is_harmed()).collect();
+    Limited::from(contention).markdown(&arm_tables::harmed(&harmed, true))
 }
 
 /// A share as per cent with one decimal, without the sign.
@@ -149,7 +135,7 @@ fn place(contention: &Contention, run: &Run) -> String {
         true => String::new(),
         false => note("Without a figure, and why:") + &list(unmeasured),
     };
-    measured::places(run).html() + &measured::cells(contention).html() + &unmeasured
+    measured::cells(contention).html() + &unmeasured
 }
 
 /// In how many cells harm is shown, and how many are not decided.
@@ -273,7 +259,6 @@ fn cure(study: &Study, candidates: &[&Cell]) -> String {
         more.to_owned(),
         cards(&unharmed, false),
         what,
-        listed("Faster than alone: counted as 100 %", arm_tables::above_alone(drawn)),
     ]
     .concat()
 }
@@ -373,8 +358,6 @@ fn seconds(study: &Study, cell: &Cell) -> Vec<Steps> {
 fn contest(contention: &Contention, candidates: &[&Cell]) -> String {
     let every: Vec<&Cell> = contention.cells.iter().collect();
     let contested = harmed_or_all(candidates);
-    let with =
-        |table: String, what: &str| if table.is_empty() { table } else { table + &note(what) };
     let versus = "Pairs are of one block, compared second by second where a window has four periods or more: at least six \
                   pairs, the interval of the differences, the exact test. “pass” is shown to keep more.";
     let contests = "Of guard’s settings the one that keeps as much Wi-Fi as the other control and leaves most work. 1 is a \
@@ -388,18 +371,18 @@ fn contest(contention: &Contention, candidates: &[&Cell]) -> String {
     let lead = "No regret: no other measured control keeps as much Wi-Fi as guard in these cells.";
     let unmatched =
         if unmatched.is_empty() { String::new() } else { note(lead) + &list(unmatched) };
+    let (heads, compared) = (["cell", "control"], arm_tables::versus(&every));
+    let parts = judged::parts(&heads, &compared).html();
     let all = [
-        with(arm_tables::versus(&every).html(), versus),
-        with(arm_tables::contests(&contested).html(), contests),
-        with(arm_tables::regrets(&contested).html(), regrets),
+        judged::overview(&heads, &compared),
+        note(if compared.is_empty() { "" } else { versus }),
+        folded("Steady differences and rare events", &parts),
+        arm_tables::contests(&contested).noted(contests),
+        arm_tables::regrets(&contested).noted(regrets),
         unmatched,
     ]
     .concat();
-    match all.is_empty() {
-        true => "<p>None: a contest needs guard alongside another control in the same blocks.</p>"
-            .to_owned(),
-        false => all,
-    }
+    or_none(all, "None: a contest needs guard alongside another control in the same blocks.")
 }
 
 /// The cells of each role other than harm.

@@ -10,6 +10,7 @@ use super::{
     marks,
     svg::{self, Scale, escape},
 };
+use crate::text::shortened;
 
 #[derive(Default)]
 pub(crate) struct Bars {
@@ -37,6 +38,8 @@ pub(crate) struct Bar {
 }
 
 const HEIGHT: f64 = 14.0;
+/// Letters of a name that a narrow picture has room for, beside the figure.
+const NARROW_NAME: usize = 36;
 
 struct Frame {
     width: f64,
@@ -154,7 +157,7 @@ fn row(bar: &Bar, frame: &Frame, top: f64) -> String {
             + &text("figure end", frame.width, y, second)
     } else {
         marks::marker(bar.style, 6.0, top + 9.0)
-            + &text("name", 16.0, top + 13.0, name)
+            + &text("name", 16.0, top + 13.0, &shortened(name, NARROW_NAME))
             + &text("figure end", frame.width, top + 13.0, figure)
             + &text("figure", 0.0, top + 47.0, first)
             + &text("figure end", frame.width, top + 47.0, second)

@@ -46,35 +46,10 @@ impl Labels {
 
     /// The name of the mark at a place, as SVG; empty where there is no room.
     pub(super) fn place(&mut self, name: &str, at: Point, class: &str) -> String {
-        self.set(name, around(at, width_of(name)), class)
-    }
-
-    /// The same further away, with a line from the mark: for names that must be there.
-    pub(super) fn place_afar(&mut self, name: &str, at: Point, class: &str) -> String {
-        let Point { x, y } = at;
-        let width = width_of(name);
-        let right_to_left = [24.0, -24.0 - width, 44.0, -44.0 - width, -width / 2.0, 70.0];
-        let near_to_far = [-24.0, 24.0, -38.0, 38.0, 54.0, 70.0, 90.0];
-        let places = near_to_far.iter().flat_map(|down| {
-            right_to_left
-                .iter()
-                .map(move |along| area(Point { x: x + along, y: y + down - LINE / 2.0 }, width))
-        });
-        let text = self.set(name, places.collect(), class);
-        match self.taken.last().filter(|_| !text.is_empty()) {
-            Some(area) => {
-                let to_x = x.clamp(area.0 + GAP, area.2 - GAP);
-                let to_y = y.clamp(area.1, area.3);
-                format!(r#"<path class="leader" d="M{x:.1} {y:.1}L{to_x:.1} {to_y:.1}"/>{text}"#)
-            }
-            None => text,
-        }
-    }
-
-    fn set(&mut self, name: &str, places: Vec<Area>, class: &str) -> String {
         let is_free = |area: &&Area| {
             area.lies_in(&self.frame) && !self.taken.iter().any(|taken| taken.meets(area))
         };
+        let places = around(at, name.chars().count() as f64 * LETTER);
         let Some(area) = places.iter().find(is_free).copied() else { return String::new() };
         self.taken.push(Area(area.0 - GAP, area.1, area.2 + GAP, area.3));
         format!(
@@ -84,10 +59,6 @@ impl Labels {
             escape(name)
         )
     }
-}
-
-fn width_of(name: &str) -> f64 {
-    name.chars().count() as f64 * LETTER
 }
 
 /// The place of a name from its upper left corner.
@@ -132,18 +103,6 @@ mod tests {
         let mut labels = Labels::within(0.0, 0.0, 200.0, 100.0);
         assert!(x_of(&labels.place("ab", Point { x: 50.0, y: 50.0 }, "name")) > 50.0);
         assert!(x_of(&labels.place("abcdef", Point { x: 190.0, y: 20.0 }, "name")) < 190.0);
-    }
-
-    #[test]
-    fn a_name_that_must_be_there_is_led_to_its_mark_from_afar() {
-        let mut labels = Labels::within(0.0, 0.0, 200.0, 100.0);
-        for (x, y) in [(60.0, 50.0), (140.0, 50.0), (100.0, 38.0), (100.0, 62.0)] {
-            labels.mark(Point { x, y });
-        }
-        let middle = Point { x: 100.0, y: 50.0 };
-        let crowded = "a long name of a mark";
-        assert!(labels.place(crowded, middle, "name").is_empty());
-        assert!(labels.place_afar(crowded, middle, "name").contains("class=\"leader\""));
     }
 
     #[test]

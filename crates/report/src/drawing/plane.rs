@@ -225,18 +225,12 @@ impl Plane<'_> {
     }
 
     fn name(&self, arm: &Arm, labels: &mut Labels) -> String {
-        let (at, matters) = (self.at(arm), self.weight(arm) >= 2);
-        let class = if matters { "name" } else { "minor" };
+        let (at, class) = (self.at(arm), if self.weight(arm) >= 2 { "name" } else { "minor" });
         let longer = format!("{} (best other)", arm.control);
         // Where the longer name has no room, the shorter may.
         let longer =
             if self.is_oracle(arm) { labels.place(&longer, at, class) } else { String::new() };
-        let placed = if longer.is_empty() { labels.place(&arm.control, at, class) } else { longer };
-        if placed.is_empty() && matters {
-            labels.place_afar(&arm.control, at, class)
-        } else {
-            placed
-        }
+        if longer.is_empty() { labels.place(&arm.control, at, class) } else { longer }
     }
 
     fn words(&self, arm: &Arm) -> String {

@@ -1,19 +1,16 @@
-//! Trees of calls as the text that a page carries.
+//! Writes trees of calls as the text that a page carries.
 //!
-//! Names stand once for all trees; a node is four small numbers. Where all of it would be too much for a
-//! page, the smallest subtrees are left out, and how much that was is reported. Knows nothing of HTML.
+//! Names stand once for all trees; a node is four whole numbers. Where all of it would be too much for a page, the
+//! smallest subtrees are left out, and how much that was is reported. Knows nothing of HTML.
 //!
 //! # Format
 //!
-//! Bytes in base64 without padding. A number is a varint, seven bits a byte, the lowest first (LEB128).
-//!
-//! - *Names*: the number of texts; each its length and its UTF-8. The number of frames; each the places of
-//!   its name and its module among the texts, and its kind (see [`kind`]).
-//! - *Nodes*: their number; each, first, twice the levels that it stands above a child of the node before
-//!   it, plus 1 where repetitions tell its two values apart; then its frame, and the two values as
+//! - *Names*: a line for each frame: its kind (see [`kind`]), its name and its module, with tabs in between.
+//! - *Nodes*: for each four numbers in decimal, each with a space behind it: twice the levels that it stands above a
+//!   child of the node before it, plus 1 where repetitions tell its two values apart; its frame; and the two values as
 //!   multiples of the tree's units.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write};
 
 use analysis::{
     profiles::{DifferenceTree, Tree, TreeFrame},
@@ -26,8 +23,6 @@ const STEPS_OF_SMALLEST: f64 = 8192.0;
 const MOST_UNITS: f64 = 4e9;
 /// Subtrees below this share of their tree go first; then twice that, and so on.
 const FIRST_CUT: f64 = 1e-6;
-
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// A tree to be carried, of either sort.
 pub(crate) struct Flat<'a> {
@@ -106,31 +101,33 @@ impl<'a> Flat<'a> {
         Self { frames: &tree.frames, paths, units: [unit, unit] }
     }
 
-    fn total(&self) -> f64 {
-        self.paths.iter().filter(|path| path.depth == 0).map(|path| path.weight).sum()
-    }
-
-    /// The nodes that are at least `share` of the tree, with all above them, and what that leaves out.
-    fn kept(&self, share: f64) -> (Vec<Path>, Folded) {
-        let of_cost = self.total();
-        let least = share * of_cost;
+    /// The nodes that are at least `share` of the tree, with all above them; `of` has the frames' numbers.
+    fn encoded(&self, of: &[u32], share: f64) -> EncodedTree {
+        let roots = self.paths.iter().filter(|path| path.depth == 0);
+        let of_cost: f64 = roots.map(|path| path.weight).sum();
         let mut folded = Folded { of_paths: self.paths.len(), of_cost, ..Folded::default() };
         let mut left_out_at = None;
-        let mut kept = Vec::with_capacity(self.paths.len());
+        let (mut nodes, mut below) = (String::new(), 0);
         for path in &self.paths {
             if left_out_at.is_some_and(|depth| path.depth > depth) {
                 folded.paths += 1;
                 continue;
             }
-            left_out_at = (path.weight < least && path.depth > 0).then_some(path.depth);
+            left_out_at = (path.weight < share * of_cost && path.depth > 0).then_some(path.depth);
             if left_out_at.is_some() {
                 folded.paths += 1;
                 folded.cost += path.weight;
-            } else {
-                kept.push(*path);
+                continue;
             }
+            let up = u32::saturating_sub(below, path.depth);
+            let [one, other] = [0, 1].map(|at| (path.values[at] / self.units[at]).round());
+            let frame = of[path.frame as usize];
+            // Writing to a String cannot fail.
+            let _ =
+                write!(nodes, "{} {frame} {one} {other} ", 2 * up + u32::from(path.significant));
+            below = path.depth + 1;
         }
-        (kept, folded)
+        EncodedTree { nodes, units: self.units, folded }
     }
 }
 
@@ -143,87 +140,29 @@ fn unit_of(costs: impl Iterator<Item = f64> + Clone) -> f64 {
 
 /// The trees as texts of together no more than `budget` bytes, if leaving out helps.
 pub(crate) fn encode(trees: &[Flat<'_>], budget: usize) -> Encoded {
-    let places = Places::of(trees);
+    let (mut found, mut names) = (BTreeMap::new(), String::new());
+    let mut place = |frame: &TreeFrame| {
+        let next = found.len() as u32;
+        let [name, module] =
+            [&frame.name, &frame.module].map(|text| text.replace(['\t', '\n'], " "));
+        let line = format!("{}\t{name}\t{module}\n", kind(frame));
+        *found.entry(line).or_insert_with_key(|line| {
+            names.push_str(line);
+            next
+        })
+    };
+    let frames: Vec<Vec<u32>> =
+        trees.iter().map(|tree| tree.frames.iter().map(&mut place).collect()).collect();
     let mut share = 0.0;
     loop {
-        let encoded = encode_above(trees, &places, share);
-        let size: usize = encoded.trees.iter().map(|tree| tree.nodes.len()).sum();
-        if size + encoded.names.len() <= budget || share >= 1.0 {
-            return encoded;
+        let all = trees.iter().zip(&frames);
+        let all: Vec<_> = all.map(|(tree, frames)| tree.encoded(frames, share)).collect();
+        let size: usize = all.iter().map(|tree| tree.nodes.len()).sum();
+        if size + names.len() <= budget || share >= 1.0 {
+            return Encoded { names, trees: all };
         }
         share = if share == 0.0 { FIRST_CUT } else { share * 2.0 };
     }
-}
-
-/// Every frame of all trees, once.
-struct Places<'a> {
-    frames: Vec<&'a TreeFrame>,
-    /// By tree and frame of that tree: a place in `frames`.
-    of: Vec<Vec<u32>>,
-}
-
-impl<'a> Places<'a> {
-    fn of(trees: &[Flat<'a>]) -> Self {
-        let mut found = BTreeMap::new();
-        let mut frames = Vec::new();
-        let mut place = |frame: &'a TreeFrame| {
-            let key = (&*frame.name, &*frame.module, kind(frame));
-            *found.entry(key).or_insert_with(|| {
-                frames.push(frame);
-                frames.len() as u32 - 1
-            })
-        };
-        let of = trees.iter().map(|tree| tree.frames.iter().map(&mut place).collect()).collect();
-        Self { frames, of }
-    }
-}
-
-fn encode_above(trees: &[Flat<'_>], places: &Places<'_>, share: f64) -> Encoded {
-    let kept: Vec<_> = trees.iter().map(|tree| tree.kept(share)).collect();
-    let mut uses = vec![0u32; places.frames.len()];
-    for ((paths, _), of) in kept.iter().zip(&places.of) {
-        paths.iter().for_each(|path| uses[of[path.frame as usize] as usize] += 1);
-    }
-    // The most used frames get the shortest numbers.
-    let mut order: Vec<_> = (0..places.frames.len()).filter(|at| uses[*at] > 0).collect();
-    order.sort_by_key(|at| std::cmp::Reverse(uses[*at]));
-    let mut numbers = vec![0u64; places.frames.len()];
-    for (number, at) in order.iter().enumerate() {
-        numbers[*at] = number as u64;
-    }
-    let frames: Vec<_> = order.iter().map(|at| places.frames[*at]).collect();
-    let tree = |at: usize| {
-        let (Flat { units, .. }, (paths, folded), of) = (&trees[at], &kept[at], &places.of[at]);
-        let number = |path: &Path| numbers[of[path.frame as usize] as usize];
-        EncodedTree { nodes: nodes(paths, *units, number), units: *units, folded: *folded }
-    };
-    Encoded { names: names(&frames), trees: (0..trees.len()).map(tree).collect() }
-}
-
-fn names(frames: &[&TreeFrame]) -> String {
-    let mut texts: Vec<&str> = Vec::new();
-    let mut found = BTreeMap::new();
-    let mut place = |text| {
-        *found.entry(text).or_insert_with(|| {
-            texts.push(text);
-            texts.len() as u64 - 1
-        })
-    };
-    let places: Vec<_> =
-        frames.iter().map(|frame| [place(&*frame.name), place(&*frame.module)]).collect();
-    let mut bytes = Vec::new();
-    put(&mut bytes, texts.len() as u64);
-    for text in texts {
-        put(&mut bytes, text.len() as u64);
-        bytes.extend_from_slice(text.as_bytes());
-    }
-    put(&mut bytes, frames.len() as u64);
-    for (frame, [name, module]) in frames.iter().zip(places) {
-        put(&mut bytes, name);
-        put(&mut bytes, module);
-        put(&mut bytes, kind(frame));
-    }
-    base64(&bytes)
 }
 
 /// 0 process, 1 named, 2 synthesised, 3 unknown; plus 4 in the kernel, 8 inlined, 16 waits.
@@ -238,42 +177,6 @@ pub(crate) fn kind(frame: &TreeFrame) -> u64 {
         + 4 * u64::from(frame.kernel)
         + 8 * u64::from(frame.inlined)
         + 16 * u64::from(frame.waits)
-}
-
-fn nodes(paths: &[Path], units: [f64; 2], number: impl Fn(&Path) -> u64) -> String {
-    let mut bytes = Vec::with_capacity(paths.len() * 8);
-    put(&mut bytes, paths.len() as u64);
-    let mut below = 0;
-    for path in paths {
-        let up = u64::from(below).saturating_sub(u64::from(path.depth));
-        put(&mut bytes, 2 * up + u64::from(path.significant));
-        put(&mut bytes, number(path));
-        for (value, unit) in path.values.iter().zip(units) {
-            put(&mut bytes, (value / unit).round() as u64);
-        }
-        below = path.depth + 1;
-    }
-    base64(&bytes)
-}
-
-fn put(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-}
-
-fn base64(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let at = |place: usize| u32::from(three.get(place).copied().unwrap_or(0));
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        for digit in 0..=three.len() {
-            text.push(char::from(ALPHABET[(bits >> (18 - 6 * digit) & 63) as usize]));
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -329,15 +232,6 @@ mod tests {
         let tree = tree();
         let cut = encode(&[Flat::of_profile(&tree)], 0);
         assert_eq!(cut.trees[0].folded.of_paths - cut.trees[0].folded.paths, 2);
-        assert_eq!(encode(&[Flat::of_profile(&Tree::default())], 0).trees[0].nodes, "AA");
-    }
-
-    #[test]
-    fn base64_is_that_of_rfc_4648() {
-        for (bytes, text) in
-            [("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg")]
-        {
-            assert_eq!(base64(bytes.as_bytes()), text);
-        }
+        assert_eq!(encode(&[Flat::of_profile(&Tree::default())], 0).trees[0].nodes, "");
     }
 }

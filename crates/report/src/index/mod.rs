@@ -19,7 +19,9 @@ pub use self::figure::{Figure, NoFigure, Wanted};
 use crate::{
     Error,
     drawing::lines::{self, Lines, Mark, Series},
-    identity, overall, prose,
+    identity,
+    overall::{Overall, overall},
+    prose,
 };
 
 /// One run of the index.
@@ -95,23 +97,35 @@ pub struct Place<'a> {
 
 /// One line of the index from a run.
 pub fn entry(run: &Run, analysis: &Analysis, wanted: &Wanted, place: Place<'_>) -> Entry {
-    let overall = overall(run, analysis);
+    let Overall { verdict, sentence } = overall(run, analysis);
+    let question = &run.study.question;
+    Entry {
+        question: question.clone(),
+        verdict,
+        sentence,
+        key: key(run, analysis),
+        ..of(run, place)
+    }
+    .following(wanted, &analysis.table, &run.study.known())
+}
+
+/// What is known of a run of any kind.
+fn of<S, P>(run: &Run<S, P>, place: Place<'_>) -> Entry {
     Entry {
         folder: place.folder.to_owned(),
         report: place.report,
         began_unix: run.began_unix,
         study: run.study_name.clone(),
-        question: run.study.question.clone(),
-        verdict: overall.verdict,
-        sentence: overall.sentence,
-        key: key(run, analysis),
+        question: String::new(),
+        verdict: Verdict::Measured,
+        sentence: String::new(),
+        key: None,
         image: run.lab.image.clone(),
         headroom: run.headroom.clone(),
         follows: String::new(),
         figures: Vec::new(),
         known: Vec::new(),
     }
-    .following(wanted, &analysis.table, &run.study.known())
 }
 
 /// A run's question, the limits that answer it, and what they were decided on.
@@ -138,24 +152,9 @@ pub fn by_targets<S, P>(
 ) -> Entry {
     let Limited { question, targets, counted, table, known } = limited;
     let (verdict, sentence) = metrics::overall(targets, counted);
-    let first = targets.first();
-    let key = first.map(|target| format!("{}: {}", target.name, target.found));
-    Entry {
-        folder: place.folder.to_owned(),
-        report: place.report,
-        began_unix: run.began_unix,
-        study: run.study_name.clone(),
-        question: question.to_owned(),
-        verdict,
-        sentence,
-        key,
-        image: run.lab.image.clone(),
-        headroom: run.headroom.clone(),
-        follows: String::new(),
-        figures: Vec::new(),
-        known: Vec::new(),
-    }
-    .following(wanted, table, &known)
+    let key = targets.first().map(|target| format!("{}: {}", target.name, target.found));
+    Entry { question: question.to_owned(), verdict, sentence, key, ..of(run, place) }
+        .following(wanted, table, &known)
 }
 
 /// The figure that says most about a run: the effect of a comparison, the share of a pause, the span of

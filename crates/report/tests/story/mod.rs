@@ -4,16 +4,14 @@
 
 use analysis::{
     Analysis, Estimate, Part, fixture,
-    verdicts::{
-        Corrected, Effort, Finding, Gate, Judgement, Ledger, PauseFigures, Ran, RateChange,
-    },
+    verdicts::{Corrected, Finding, Gate, Judgement, Ledger, PauseFigures, Ran, RateChange},
 };
 use model::{
     name::VariantName,
     run::Run,
     topology::Correction,
     trial::{Purpose, TrialId},
-    verdict::{Difference, Expect, Verdict},
+    verdict::{Expect, Verdict},
 };
 
 /// The profiled fixture with all that is decided about it.
@@ -31,7 +29,6 @@ pub(crate) fn run() -> (Run, Analysis) {
         device_s: 1_518.0,
         stopped_s: 48.0,
         samples: 1_234_567,
-        effort: Some(Effort { hours: Some(3.5), cost: Some("40 EUR".to_owned()) }),
     };
     (run, analysis)
 }
@@ -42,23 +39,21 @@ fn six(mean: f64, spread: f64) -> Estimate {
     Estimate::of(&values).expect("numbers")
 }
 
+/// A comparison that the analysis made, with other figures.
 fn cheaper() -> Judgement {
+    let stations = fixture::stations();
+    let judged =
+        analysis::analyse(&stations, &fixture::trials(&stations)).judgements.swap_remove(0);
     Judgement {
-        states: Vec::new(),
         basis: analysis::verdicts::Basis::Steady,
         split: None,
         together: None,
-        witness: None,
-        deferred: None,
         base: "found".to_owned(),
         variant: "write-on-change".to_owned(),
         clients: 114,
-        at: "at 114 clients".to_owned(),
-        quantity: analysis::verdicts::Quantity::Cpu,
         subject: "stationd".to_owned(),
         part: Part::Subject,
         expect: Expect::Faster,
-        difference: Difference::Variants,
         verdict: Verdict::Pass,
         finding: Finding::Cheaper,
         sentence:
@@ -75,10 +70,7 @@ fn cheaper() -> Judgement {
         p_equivalence: Some(1.0),
         margin: 0.005,
         detectable: Some(0.00052),
-        pairs_needed: None,
         level: 0.05,
-        look: None,
-        strangers: Vec::new(),
         ran: vec![Ran {
             function: "station::stations::Stations::apply".to_owned(),
             calls: Some(2_280),
@@ -87,6 +79,7 @@ fn cheaper() -> Judgement {
             RateChange { function: "transactions".to_owned(), before: 342.0, after: 3.0 },
             RateChange { function: "hash".to_owned(), before: 114.0, after: 0.0 },
         ],
+        ..judged
     }
 }
 

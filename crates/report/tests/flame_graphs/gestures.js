@@ -1,4 +1,4 @@
-// What a person does on a page of flame graphs, for tests/flames.rs: each text that is written is a line
+// What a person does on a page of flame graphs, for flame_graphs/mod.rs: each text that is written is a line
 // of its answer.
 const said = [], q = (name) => document.getElementById("flames-" + name);
 const canvas = (at) => document.querySelectorAll("#flames canvas")[at || 0];
