@@ -22,36 +22,24 @@ fn damage(path: &Path) {
     fs::rename(copy, path).unwrap();
 }
 
-/// A run in a copy of the cache that has been damaged; then another, which finds it repaired.
-fn repaired(place: &Place, cache: &Path, message: &str) {
-    let study = Study::small().idle().repetitions(1);
-    let ended = place.run_study(&study).env("HEADROOM_CACHE", cache).run();
-    ended.code(0).says("note: damaged in the cache, made again: ").says(message);
-    assert_eq!(place.run().recordings().len(), 1);
-    place.write("study.toml", &study.text());
-    let again = place.headroom(["run", "study.toml", "--out", "again"]);
-    let again = again.env("HEADROOM_CACHE", cache).run();
-    again.code(0);
-    assert!(!again.stderr.contains("damaged"), "{again}");
-    assert_eq!(place.left(), []);
-}
-
 #[test]
-fn a_damaged_snapshot_is_made_again() {
+fn a_damaged_image_and_a_damaged_snapshot_are_made_again() {
     let place = Place::with_guests();
     let private = PrivateCache::copy(&place);
     let snapshots = private.snapshots(6);
     assert!(!snapshots.is_empty());
     snapshots.iter().for_each(|entry| damage(&entry.join("memory")));
+    private.entries("image").iter().for_each(|entry| damage(&entry.join("root.cpio")));
     // By a relative path, as a person types it: what is made now is made from there, too.
     std::os::unix::fs::symlink(private.path(), place.path("cache")).unwrap();
-    repaired(&place, Path::new("cache"), "memory is not what was written");
-}
-
-#[test]
-fn a_damaged_image_is_made_again() {
-    let place = Place::with_guests();
-    let private = PrivateCache::copy(&place);
-    private.entries("image").iter().for_each(|entry| damage(&entry.join("root.cpio")));
-    repaired(&place, private.path(), "root.cpio is not what was written");
+    let study = Study::small().idle().repetitions(1);
+    let ended = place.run_study(&study).env("HEADROOM_CACHE", "cache").run();
+    ended.code(0).says("note: damaged in the cache, made again: ");
+    ended.says("memory is not what was written").says("root.cpio is not what was written");
+    assert_eq!(place.run().recordings().len(), 1);
+    let again = place.headroom(["run", "study.toml", "--out", "again"]);
+    let again = again.env("HEADROOM_CACHE", "cache").run();
+    again.code(0);
+    assert!(!again.stderr.contains("damaged"), "{again}");
+    assert_eq!(place.left(), []);
 }

@@ -83,14 +83,17 @@ fn what_every_verb_takes_is_explained_once() {
 }
 
 #[test]
-fn a_manual_page_has_examples_exit_status_and_environment() {
+fn the_manual_has_a_page_for_every_verb_with_examples_exit_status_and_environment() {
     let place = Place::without_guests();
     place.headroom(["manual", "man"]).run().code(0);
-    let page = std::fs::read_to_string(place.path("man/headroom-run.1")).unwrap();
-    for part in
-        [".SH EXAMPLES", "headroom run client\\-scale\n", ".SH \"EXIT STATUS\"", "HEADROOM_CACHE"]
-    {
-        assert!(page.contains(part), "{part}: {page}");
+    let page = |name: &str| std::fs::read_to_string(place.path(format!("man/{name}.1"))).unwrap();
+    for name in ["headroom", "headroom-run", "headroom-studies", "headroom-guard-run"] {
+        let text = page(name);
+        assert!(text.contains(".SH OPTIONS") || text.contains(".SH SUBCOMMANDS"), "{name}");
+    }
+    let (examples, status) = ("headroom run client\\-scale\n", ".SH \"EXIT STATUS\"");
+    for part in [".SH EXAMPLES", examples, status, "HEADROOM_CACHE"] {
+        assert!(page("headroom-run").contains(part), "{part}: {}", page("headroom-run"));
     }
 }
 
@@ -111,6 +114,16 @@ fn the_studies_that_ship_can_be_planned_by_name_where_no_file_is() {
     let place = Place::without_guests();
     for (name, _) in study_files() {
         place.headroom(["run", &name, "--dry-run"]).run().code(0).prints("trials, about");
+    }
+    for words in [
+        "app-contention --variant shares-512",
+        "app-contention --cell 1",
+        "tx-completion --variant event",
+        "tx-completion --cell 1",
+        "station-stats --variant bulk",
+    ] {
+        let words = ["run", "--dry-run"].into_iter().chain(words.split(' '));
+        place.headroom(words).run().code(0).prints("trials, about");
     }
     let place_of = |verb: &str| place.headroom([verb, "client-scale", "--variant", "gone"]).run();
     for verb in ["profile", "count", "blame"] {
@@ -151,16 +164,6 @@ fn without_words_it_says_where_to_begin() {
     ended.code(2).says("headroom doctor").says("headroom run client-scale").says("headroom up");
     let commands = ended.stderr.lines().filter(|line| line.starts_with("  headroom "));
     assert!(commands.count() == 3 && ended.stderr.lines().count() < 10, "{ended}");
-}
-
-#[test]
-fn the_manual_has_a_page_for_every_verb() {
-    let place = Place::without_guests();
-    place.headroom(["manual", "man1"]).run().code(0);
-    for page in ["headroom", "headroom-run", "headroom-studies", "headroom-guard-run"] {
-        let text = std::fs::read_to_string(place.path(format!("man1/{page}.1"))).unwrap();
-        assert!(text.contains(".SH OPTIONS") || text.contains(".SH SUBCOMMANDS"), "{page}");
-    }
 }
 
 #[test]
@@ -223,22 +226,6 @@ fn a_report_ends_with_how_to_see_it_or_is_shown() {
     let shown = place.headroom(["report", "run", "--open"]).env("BROWSER", "no-browser").run();
     shown.says("cannot open run/report.html: no-browser: No such file");
     assert_eq!(shown.exit_code(), ended.exit_code());
-}
-
-#[test]
-fn a_part_of_a_study_that_ships_can_be_planned() {
-    let place = Place::without_guests();
-    for (study, words) in [
-        ("app-contention", ["--variant", "shares-512"]),
-        ("app-contention", ["--cell", "1"]),
-        ("tx-completion", ["--variant", "event"]),
-        ("tx-completion", ["--cell", "1"]),
-        ("station-stats", ["--variant", "bulk"]),
-    ] {
-        let file = format!("{}/../studies/{study}.toml", env!("CARGO_MANIFEST_DIR"));
-        let words = ["run", &file, "--dry-run"].into_iter().chain(words);
-        place.headroom(words).run().code(0).prints("trials, about");
-    }
 }
 
 #[test]

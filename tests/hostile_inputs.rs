@@ -132,6 +132,9 @@ report --perf-data /dev/zero | /dev/zero: it is a device, not a regular file
 report --perf-data pipe | pipe: it is a pipe, not a regular file
 report --perf-data folder | folder: it is a folder, and its file `data` cannot be read:
 report --perf-data zeros | not a recording
+report --perf-data text | text:
+report --perf-data empty | empty:
+report --perf-data absent | cannot read the recording absent: No such file
 export --perf-data pipe | it is a pipe, not a regular file
 ";
 
@@ -141,6 +144,8 @@ fn a_recording_that_is_none_is_refused() {
     pipe(&place, "pipe");
     place.folder("folder");
     fs::write(place.path("zeros"), [0; 4096]).unwrap();
+    place.write("text", "no recording at all, whatever its name says, and long enough");
+    place.write("empty", "");
     refused(&place, 3, RECORDINGS);
 }
 

@@ -119,6 +119,26 @@ fn comparisons_and_profiles_are_jobs_too() {
     mcp.leave();
 }
 
+/// A tool, its words, and what is said of them.
+const WRONG: &str = r#"
+plan | {"study": "client-scle"} | did you mean `client-scale`
+plan | {"study": "../study.toml"} | name a regular file below
+plan | {"study": "/etc/passwd"} | name a regular file below
+plan | {"study": "none.toml"} | name a regular file below
+plan | {"study": "broken.toml"} | broken.toml
+plan | {"study": "client-scale", "variants": ["--on=local"]} | the study has no variant
+plan | {"study": "client-scale", "window": "soon"} | window
+plan | {"study": "client-scale", "on": "local"} | unknown field `on`
+start | {} | missing field `study`
+compare | {"study": "client-scale", "base": "idle", "variant": "idel"} | idel
+compare | {"study": "client-scale", "base": "idle"} | what is `idle` compared with? name a `variant`
+compare | {"study": "client-scale", "base": "idle", "with": "hostapd=/bin/true"} | name a regular file below
+wait | {"handle": "job-1"} | none was begun yet
+wait | {"handle": "../../etc"} | there is no job
+result | {"handle": ""} | there is no job
+cancel | {"handle": "job-99999999999999999999"} | there is no job
+"#;
+
 #[test]
 fn what_a_client_says_wrong_is_answered_with_what_to_do() {
     let place = Place::without_guests();
@@ -133,40 +153,13 @@ fn what_a_client_says_wrong_is_answered_with_what_to_do() {
     assert!(tools.as_array().unwrap().iter().all(|tool| tool["output_schema"]["type"] == "object"));
     let studies = mcp.call("studies", &json!({}));
     assert!(studies.text().contains("client-scale: What does each associated client cost"));
-    let plan = |study: &str| json!({"study": study});
-    assert_eq!(mcp.call("plan", &plan("inside/mine.toml")).value()["trials"], 6);
-    let cases = [
-        ("plan", plan("client-scle"), "did you mean `client-scale`"),
-        ("plan", plan("../study.toml"), "name a regular file below"),
-        ("plan", plan("/etc/passwd"), "name a regular file below"),
-        ("plan", plan("none.toml"), "name a regular file below"),
-        ("plan", plan("broken.toml"), "broken.toml"),
-        (
-            "plan",
-            json!({"study": "client-scale", "variants": ["--on=local"]}),
-            "the study has no variant",
-        ),
-        ("plan", json!({"study": "client-scale", "window": "soon"}), "window"),
-        ("plan", json!({"study": "client-scale", "on": "local"}), "unknown field `on`"),
-        ("start", json!({}), "missing field `study`"),
-        ("compare", json!({"study": "client-scale", "base": "idle", "variant": "idel"}), "idel"),
-        (
-            "compare",
-            json!({"study": "client-scale", "base": "idle"}),
-            "what is `idle` compared with? name a `variant`",
-        ),
-        (
-            "compare",
-            json!({"study": "client-scale", "base": "idle", "with": "hostapd=/bin/true"}),
-            "name a regular file below",
-        ),
-        ("wait", json!({"handle": "job-1"}), "none was begun yet"),
-        ("wait", json!({"handle": "../../etc"}), "there is no job"),
-        ("result", json!({"handle": ""}), "there is no job"),
-        ("cancel", json!({"handle": "job-99999999999999999999"}), "there is no job"),
-    ];
-    for (tool, words, says) in cases {
-        mcp.call(tool, &words).fails(says);
+    let inside = json!({"study": "inside/mine.toml"});
+    assert_eq!(mcp.call("plan", &inside).value()["trials"], 6);
+    for row in WRONG.lines().filter(|row| !row.is_empty()) {
+        let [tool, words, says] = row.splitn(3, " | ").collect::<Vec<_>>()[..] else {
+            panic!("{row}")
+        };
+        mcp.call(tool, &serde_json::from_str(words).unwrap()).fails(says);
     }
     for uri in ["headroom://job-1/report.html", "file:///etc/passwd", "headroom://job-1/../../x"] {
         let said = mcp.request(&json!({"method": "read", "words": {"uri": uri}}));

@@ -198,18 +198,3 @@ fn both_builds_of_a_comparison_have_functions_to_count() {
     assert_eq!(names.iter().filter(|name| name.ends_with(".debug")).count(), 2, "{names:?}");
     assert_eq!(place.left(), []);
 }
-
-#[test]
-fn a_file_that_is_no_recording_is_reported_in_one_line() {
-    let place = Place::without_guests();
-    let refused = |file: &str, message: &str| {
-        let words = ["report", "--perf-data", file, "--out", "page.html"];
-        place.headroom(words).run().code(3).says(message).in_one_line();
-        assert!(!place.path("page.html").exists(), "an empty page is worse than none");
-    };
-    place.write("text", "no recording at all, whatever its name says, and long enough");
-    refused("text", "text: ");
-    place.write("empty", "");
-    refused("empty", "empty: ");
-    refused("absent", "cannot read the recording absent: No such file");
-}

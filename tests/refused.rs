@@ -2,7 +2,7 @@
 
 use crate::{
     command_line::measured,
-    compare, compare_strategies, completion, contention,
+    compare, compare_strategies, completion, contention, devices,
     harness::{Place, Study},
     pause, perturbed,
 };
@@ -23,11 +23,22 @@ clients = => cleints = | run study.toml | study.toml:5: unknown key `cleints`; d
 - | run study.toml --variant weather | no variant `weather`; it has idle, dump
 - | run study.toml --cell 1 --dry-run | only contention and completion studies have cells
 - | run nowhere.toml | cannot read the study nowhere.toml
+- | run app-contention --shard 1/2 --dry-run | is measured in real time
+- | run client-scale --shard 9/8 | 3/8
+- | merge | <DIR>
 - | run --resume nowhere | nowhere is not a run folder: No such file
 - | up --clients 7000 -- true | 3 radios can hold 6021
 - | count hostapd | name a function with --function or --kernel-function
 - | profile hostapd --symbols absent | --symbols absent: & No such file & name a folder
 - | profile hostapd --symbols empty | --symbols empty: & no ELF program or library & name a folder
+"#;
+
+const DEVICE: &str = r#"
+- | run app-contention --on ssh:nobody | none is a device; leave --on out
+- | run tx-completion --on ssh:nobody | none is a device; leave --on out
+- | run study.toml --on ssh:nobody --clients 3 | has the clients that are there
+- | run self-check --on ssh:nobody | which a device does not feel
+- | run study.toml --on ssh:nobody --perturb=image | a device has one CPU and one image
 "#;
 
 /// Of stationd, often and in bulk.
@@ -88,6 +99,7 @@ fn a_study_or_words_that_cannot_be_are_refused_before_anything_is_done() {
     place.folder("empty");
     for (study, table) in [
         (&*small(), SMALL),
+        (&devices::study("nobody", 2, "200ms"), DEVICE),
         (&compare::study().text(), SIDES),
         (compare_strategies::STUDY, STRATEGIES),
         (completion::STUDY, COMPLETION),

@@ -123,15 +123,6 @@ fn sum_of(path: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()[..64].to_owned()
 }
 
-#[test]
-fn what_feels_its_machine_is_no_shard() {
-    let place = Place::without_guests();
-    let words = ["run", "app-contention", "--shard", "1/2", "--dry-run"];
-    place.headroom(words).run().code(2).says("is measured in real time").in_one_line();
-    place.headroom(["run", "client-scale", "--shard", "9/8"]).run().code(2).says("3/8");
-    place.headroom(["merge"]).run().code(2);
-}
-
 /// Nodes are lost so often, or as `HEADROOM_LOST_NODES` says.
 const LOST: u32 = 2;
 

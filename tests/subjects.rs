@@ -61,15 +61,6 @@ fn a_shell_script_is_a_subject() {
 }
 
 #[test]
-fn what_works_in_a_shell_there_works_in_a_study() {
-    let place = Place::with_guests();
-    // `nc`, `awk` and `wget` are no one's but BusyBox's in this image.
-    let study = Study::small().repetitions(1).load("applets", "sh -c 'nc --help; echo 1 | awk 1'");
-    place.run_study(&study).run().code(0);
-    assert_eq!(place.run().recordings()[0].samples.last().unwrap().rounds.failed, 0);
-}
-
-#[test]
 fn a_subject_that_gives_up_is_shown_with_its_words_and_not_asked_for_ever() {
     let place = Place::with_guests();
     let gives_up = r#"subject = { process = "sh", start = "sh -c 'echo no such user: _lldpd >&2; sleep 2; exit 7'" }"#;

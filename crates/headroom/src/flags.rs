@@ -421,8 +421,7 @@ fn place(text: &str) -> Result<On, String> {
     if text == "vm" {
         return Ok(On::Vm);
     }
-    let named = DeviceFile::named(text);
-    named.map(|device| On::Device(Box::new(device))).map_err(|error| error.to_string())
+    DeviceFile::named(text).map(|device| On::Device(Box::new(device)))
 }
 
 #[derive(Args, Debug)]

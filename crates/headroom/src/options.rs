@@ -10,7 +10,7 @@ use std::{
 };
 
 use etcetera::BaseStrategy;
-use lab::{Cancel, FirmwareSource, Lab, Replaced, Settings, hold::Hold, host};
+use lab::{Cancel, FirmwareSource, Lab, Replaced, Settings, host, reservation::Reservation};
 use model::{
     architecture::{Architecture, Processor},
     firmware::Files,
@@ -42,7 +42,7 @@ pub(crate) struct Options {
     patience: Duration,
     pub(crate) workers: usize,
     /// The place of a lab that the command works with.
-    hold: Hold,
+    reservation: Reservation,
     /// Folders in which files must lie that are named, where the words are somebody else's.
     beneath: Option<Arc<Beneath>>,
 }
@@ -70,7 +70,7 @@ impl Options {
             is_resuming: false,
             patience: common.patience,
             workers: common.jobs.map_or_else(host::cores, usize::from),
-            hold: Hold::default(),
+            reservation: Reservation::default(),
             beneath: Beneath::of(&common.beneath)?.map(Arc::new),
         })
     }
@@ -215,7 +215,7 @@ impl Options {
     /// A lab for access points that are there already.
     pub(crate) fn lab_for_devices(&self) -> Result<Lab, Failure> {
         let lab = Lab::for_devices(self.settings(), watched()?, self.progress().into_events())?;
-        Ok(lab.with_hold(self.hold.clone()))
+        Ok(lab.with_reservation(self.reservation.clone()))
     }
 
     /// Gives back what the command has held of a lab.
@@ -224,7 +224,7 @@ impl Options {
     ///
     /// [`Failure::Lab`] where that is not done.
     pub(crate) fn release(&self) -> Result<(), Failure> {
-        Ok(self.hold.release()?)
+        Ok(self.reservation.release()?)
     }
 
     /// A lab that only looks, if there can be one here.

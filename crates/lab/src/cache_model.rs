@@ -10,27 +10,24 @@
 //! heard. It is no part of a snapshot's key: one snapshot serves machines with and
 //! without it. What is modelled and what is not is in `docs/design/cache-model.md`.
 
-mod tried;
-
 use std::{
     fmt,
     fs::{self, File},
-    io::{self, Read},
+    io::Read,
     ops::Range,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    time::Duration,
 };
 
+use model::architecture::Architecture;
 use model::cache::{Accesses, Cache, Counts, Executed, Geometry, Marks, NoCache, Size, Window};
 use rustix::rand::{GetRandomFlags, getrandom};
 
-pub use self::tried::tried;
-
 use crate::{
-    Error, Lab,
+    Cancel, Error, Lab,
     cache::{self, Name},
-    host,
-    vm::{Machine, Start, Surroundings, snapshot::Snapshot},
+    host, host_command,
+    vm::{self, Machine, Platform, Start, Surroundings, snapshot::Snapshot},
 };
 
 /// The plugin, and the part of QEMU's plugin interface that it uses.
@@ -44,6 +41,8 @@ const COMPILER: &str = "cc";
 const COMPILER_PACKAGE: &str = "gcc";
 const FLAGS: [&str; 4] = ["-O2", "-shared", "-fPIC", "-fvisibility=hidden"];
 const LIBRARY: &str = "cache.so";
+const LOADING: Duration = Duration::from_secs(20);
+const COMPILING: Duration = Duration::from_secs(120);
 
 /// The first words of a file of counts: what it is, and the version of its form.
 const FORM: &str = "headroom-cache-model 1";
@@ -193,44 +192,50 @@ fn build(folder: &Path) -> Result<(), Error> {
         let path = folder.join(name);
         fs::write(&path, text).map_err(Error::file("write", path))?;
     }
-    let failed = |status: String, tail: String| Error::Program {
-        program: COMPILER.to_owned(),
-        status,
-        tail,
-    };
-    let built = Command::new(COMPILER)
-        .args(FLAGS)
-        .args(["-o", LIBRARY, SOURCES[0].0])
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|source| failed("it did not start".to_owned(), source.to_string()))?;
-    if built.status.success() {
-        return Ok(());
+    let mut compiler = host_command::in_group(COMPILER);
+    compiler.args(FLAGS).args(["-o", LIBRARY, SOURCES[0].0]).current_dir(folder);
+    let built = host_command::finish(compiler, COMPILING, &Cancel::default())?;
+    let error = |said: &str| said.lines().find(|line| line.contains("error")).map(str::to_owned);
+    match built.code() {
+        Some(0) => Ok(()),
+        _ => Err(built.failure(COMPILER, COMPILING, error(built.said()).unwrap_or_default())),
     }
-    let said = String::from_utf8_lossy(&built.stderr);
-    let first = said.lines().find(|line| line.contains("error")).unwrap_or_default();
-    Err(failed(built.status.to_string(), first.to_owned()))
 }
 
-/// A file of counts that holds no window.
-#[derive(Debug, thiserror::Error)]
-pub enum Unread {
-    /// It could not be read.
-    #[error("cannot read the cache model's counts in {}: {source}", path.display())]
-    File {
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// It is not what the plugin writes, or the guest did not set its marks.
-    #[error("the cache model's counts in {} hold no window: {why}", path.display())]
-    NoWindow {
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
+/// Builds the plugin, and has the QEMU of this machine load it.
+///
+/// # Errors
+///
+/// [`Error::MissingProgram`] without a C compiler or QEMU; [`Error::Program`] with QEMU's words where it does not take the
+/// plugin.
+pub fn try_plugin(architecture: Architecture) -> Result<(), Error> {
+    let platform = Platform::of(architecture);
+    host::require(platform.qemu, platform.package)?;
+    let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
+    build(folder.path())?;
+    load(platform, folder.path(), folder.path().join(LIBRARY))
 }
+
+/// A machine that has nothing loads it and is told to quit.
+fn load(platform: &Platform, folder: &Path, library: PathBuf) -> Result<(), Error> {
+    let (counts, quit) = (folder.join("counts"), folder.join("quit"));
+    fs::write(&quit, "quit\n").map_err(Error::file("write", &quit))?;
+    let quit = File::open(&quit).map_err(Error::file("read", &quit))?;
+    let model = Attached { library, geometry: None, counts, code: None, marks: drawn()? };
+    let mut qemu = host_command::in_group(platform.qemu);
+    qemu.args(["-machine", "none", "-nodefaults", "-display", "none", "-monitor", "stdio"]);
+    qemu.args(vm::plugin(model.library(), &model.words())).stdin(quit);
+    let ended = host_command::finish(qemu, LOADING, &Cancel::default())?;
+    match ended.code() {
+        Some(0) if model.counts.exists() => Ok(()),
+        _ => Err(ended.failure(platform.qemu, LOADING, ended.last_line().to_owned())),
+    }
+}
+
+/// Why a file of counts holds no window.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unread(String);
 
 /// What was counted in the guest's window.
 ///
@@ -266,16 +271,19 @@ pub fn ran(path: &Path) -> Result<bool, Unread> {
 }
 
 fn read<T>(path: &Path, find: impl FnOnce(&str) -> Result<T, String>) -> Result<T, Unread> {
-    let file = |source| Unread::File { path: path.to_owned(), source };
+    let name = path.display();
+    let no_window =
+        |why| Unread(format!("the cache model's counts in {name} hold no window: {why}"));
     let mut text = String::new();
     // One byte more than there may be shows that there is more.
-    let open = File::open(path).map_err(file)?;
-    open.take(LONGEST + 1).read_to_string(&mut text).map_err(file)?;
-    if text.len() as u64 > LONGEST {
-        let why = format!("it is longer than {LONGEST} bytes");
-        return Err(Unread::NoWindow { path: path.to_owned(), why });
+    let read = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
+    read.map_err(|error| {
+        Unread(format!("cannot read the cache model's counts in {name}: {error}"))
+    })?;
+    match text.len() as u64 > LONGEST {
+        true => Err(no_window(format!("it is longer than {LONGEST} bytes"))),
+        false => find(&text).map_err(no_window),
     }
-    find(&text).map_err(|why| Unread::NoWindow { path: path.to_owned(), why })
 }
 
 /// The counters of a mark, as they stood: programs', then the kernel's.
@@ -507,10 +515,29 @@ mod tests {
     }
 
     #[test]
+    fn the_qemu_that_is_installed_loads_the_plugin_and_says_why_it_refuses_another() {
+        let folder = tempfile::tempdir().unwrap();
+        for architecture in Architecture::ALL {
+            match try_plugin(architecture) {
+                Ok(()) => {}
+                Err(Error::MissingProgram { program, .. }) => {
+                    skip::skip!("there is no {program} here");
+                    continue;
+                }
+                Err(error) => panic!("{architecture:?}: {error}"),
+            }
+            let platform = Platform::of(architecture);
+            let none = folder.path().join("none.so");
+            let why = load(platform, folder.path(), none).unwrap_err().to_string();
+            assert!(why.contains("Could not load plugin"), "{why}");
+        }
+    }
+
+    #[test]
     fn the_plugin_is_built_without_a_warning() {
         let folder = tempfile::tempdir().unwrap();
         build(folder.path()).unwrap();
-        let strict = Command::new(COMPILER)
+        let strict = std::process::Command::new(COMPILER)
             .args(FLAGS)
             .args(["-Wall", "-Wextra", "-Werror", "-o", "strict.so", SOURCES[0].0])
             .current_dir(folder.path())

@@ -103,32 +103,6 @@ pub enum FlashBy {
     Sysupgrade,
 }
 
-/// A device file that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The file cannot be read.
-    #[error("cannot read the device file {}: {source}", path.display())]
-    Read {
-        path: PathBuf,
-        /// The system's answer.
-        source: std::io::Error,
-    },
-    /// Something in it is wrong.
-    #[error("{}:{line}: {why}", path.display())]
-    Wrong {
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong, and what would be right.
-        why: String,
-    },
-    /// The words are neither an address nor a device's name.
-    #[error(
-        "`{text}` is not an access point; write vm, local, ssh:USER@HOST, ssh://USER@HOST:PORT, or a device file: its path, or NAME for {FOLDER}/NAME.toml"
-    )]
-    Unknown { text: String },
-}
-
 impl DeviceFile {
     /// A device of which only the address is known.
     pub fn of(address: Address) -> Self {
@@ -146,25 +120,29 @@ impl DeviceFile {
     }
 
     /// What the command line names: an address, a device file's path, or a name for `devices/NAME.toml`.
-    pub fn named(text: &str) -> Result<Self, Error> {
+    pub fn named(text: &str) -> Result<Self, String> {
         if let Ok(address) = text.parse() {
             return Ok(Self::of(address));
         }
-        let path = path_of(text).ok_or_else(|| Error::Unknown { text: text.to_owned() })?;
+        let unknown = || {
+            format!(
+                "`{text}` is not an access point; write vm, local, ssh:USER@HOST, ssh://USER@HOST:PORT, or a device file: its \
+                 path, or NAME for {FOLDER}/NAME.toml"
+            )
+        };
+        let path = path_of(text).ok_or_else(unknown)?;
         match file::text(&path, file::WRITTEN) {
             Ok(text) => Self::read(&path, &text),
             // Whoever wrote a name may have meant an address.
-            Err(_) if path != Path::new(text) && !path.exists() => {
-                Err(Error::Unknown { text: text.to_owned() })
-            }
-            Err(source) => Err(Error::Read { path, source }),
+            Err(_) if path != Path::new(text) && !path.exists() => Err(unknown()),
+            Err(error) => Err(format!("cannot read the device file {}: {error}", path.display())),
         }
     }
 
-    fn read(path: &Path, text: &str) -> Result<Self, Error> {
+    fn read(path: &Path, text: &str) -> Result<Self, String> {
         let folder = folder_of(path).to_owned();
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let wrong = |Fault { line, why }| Error::Wrong { path: path.to_owned(), line, why };
+        let wrong = |Fault { line, why }| format!("{}:{line}: {why}", path.display());
         without_removed_keys(text).map_err(wrong)?;
         let written: Written = toml::from_str(text)
             .map_err(|error| wrong(shape_fault(text, Kind::Clients, &error)))?;
@@ -267,7 +245,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<DeviceFile, String> {
-        DeviceFile::read(Path::new("lab/ap.toml"), text).map_err(|error| error.to_string())
+        DeviceFile::read(Path::new("lab/ap.toml"), text)
     }
 
     #[test]
@@ -328,10 +306,10 @@ mod tests {
         assert_eq!(path_of("lab/board.toml"), Some("lab/board.toml".into()));
         assert_eq!(path_of("board.toml"), Some("board.toml".into()));
         for word in ["", "../x:1", "ssh://-oX", "telnet:ap", "-x", "a b"] {
-            let error = DeviceFile::named(word).unwrap_err().to_string();
+            let error = DeviceFile::named(word).unwrap_err();
             assert!(error.contains("not an access point"), "{word}: {error}");
         }
-        let error = DeviceFile::named("lab/none.toml").unwrap_err().to_string();
+        let error = DeviceFile::named("lab/none.toml").unwrap_err();
         assert!(error.starts_with("cannot read the device file lab/none.toml: "), "{error}");
     }
 }

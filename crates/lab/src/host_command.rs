@@ -91,11 +91,11 @@ impl<'a> HostCommand<'a> {
                 let by = if said.is_empty() { "somebody else" } else { said };
                 Err(Error::Held { what: self.device.to_owned(), by: by.to_owned() })
             }
-            _ => Err(Error::Program {
-                program: format!("`{}` of {}", self.name, self.device),
-                status: ended.how(self.deadline),
-                tail: if said.is_empty() { "it said nothing" } else { said }.to_owned(),
-            }),
+            _ => {
+                let tail = if said.is_empty() { "it said nothing" } else { said }.to_owned();
+                let program = format!("`{}` of {}", self.name, self.device);
+                Err(ended.failure(&program, self.deadline, tail))
+            }
         }
     }
 }
@@ -126,12 +126,18 @@ impl Ended {
         self.status.and_then(|status| status.code())
     }
 
-    /// How it ended, for a message.
-    pub(crate) fn how(&self, deadline: Duration) -> String {
-        match self.status {
+    /// That it failed, with what it said of that.
+    pub(crate) fn failure(&self, program: &str, deadline: Duration, tail: String) -> Error {
+        let status = match self.status {
             Some(status) => status.to_string(),
             None => format!("not done within {} s, so it was ended", deadline.as_secs()),
-        }
+        };
+        Error::Program { program: program.to_owned(), status, tail }
+    }
+
+    /// The end of its error output.
+    pub(crate) fn said(&self) -> &str {
+        &self.said
     }
 
     /// The end of its error output in one line.

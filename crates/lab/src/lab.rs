@@ -21,8 +21,8 @@ use model::{
 use crate::{
     Error,
     cache::{Cache, Entry},
-    hold::Hold,
     host,
+    reservation::Reservation,
     vm::Platform,
 };
 
@@ -102,8 +102,8 @@ pub struct Lab {
     pub qemu: String,
     events: Events,
     onlooker: Option<Onlooker>,
-    /// The place of a lab that is held as long as a command works with it.
-    pub(crate) hold: Hold,
+    /// The device that is reserved as long as a command works with it.
+    pub(crate) reservation: Reservation,
 }
 
 impl fmt::Debug for Lab {
@@ -134,8 +134,8 @@ impl Lab {
         let program = Platform::of(settings.arch).qemu;
         let qemu = host::first_line(program, &["--version"]).unwrap_or_default();
         let cache = Cache::at(&settings.cache);
-        let hold = Hold::default();
-        Ok(Self { settings, cache, cancel, qemu, events, onlooker: None, hold })
+        let reservation = Reservation::default();
+        Ok(Self { settings, cache, cancel, qemu, events, onlooker: None, reservation })
     }
 
     /// The same lab with an onlooker.
@@ -144,10 +144,10 @@ impl Lab {
         Self { onlooker: Some(onlooker), ..self }
     }
 
-    /// The same lab with a place that is held longer than it is there.
+    /// The same lab with a reservation that outlives it.
     #[must_use]
-    pub fn with_hold(self, hold: Hold) -> Self {
-        Self { hold, ..self }
+    pub fn with_reservation(self, reservation: Reservation) -> Self {
+        Self { reservation, ..self }
     }
 
     /// Lets the onlooker see a run's folder.

@@ -50,7 +50,7 @@ pub enum Turn {
 /// answer.
 pub fn on(lab: &Lab, device: &DeviceFile) -> Result<Address, Error> {
     let address = device.address.clone();
-    let lend = |commands| lab.hold.lend(lab, device, commands);
+    let lend = |commands| lab.reservation.lend(lab, device, commands);
     let is_acquired = device.hold.as_ref().map(lend).transpose()?.unwrap_or_default();
     let is_off = device.power.is_some() && no_answer(lab, &address)?.is_some();
     if is_off {

@@ -86,8 +86,7 @@ fn ask<'w>(
     if ended.code() == Some(0) {
         return Ok(ended.output);
     }
-    let (program, status) = (client.to_owned(), ended.how(DEADLINE));
-    Err(Error::Program { program, status, tail: ended.last_line().to_owned() })
+    Err(ended.failure(client, DEADLINE, ended.last_line().to_owned()))
 }
 
 /// Lines as `3 PENDING Resources`; what has no number is no job of an array.

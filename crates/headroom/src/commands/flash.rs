@@ -18,8 +18,7 @@ use crate::{
 const SHOWN: usize = 20;
 
 pub(crate) fn flash(options: &Options, flags: &flags::Flash) -> Result<Verdict, Failure> {
-    let device =
-        DeviceFile::named(&flags.target).map_err(|error| Failure::Usage(error.to_string()))?;
+    let device = DeviceFile::named(&flags.target).map_err(Failure::Usage)?;
     let lab = options.lab_for_devices()?;
     // Before the device is turned on for it.
     flash::check(&device, &flags.image)?;

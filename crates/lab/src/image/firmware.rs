@@ -22,7 +22,7 @@ use model::{
 use super::{
     Base, DESCRIPTION, Modules,
     initramfs::Initramfs,
-    kernel::{self, Kernel, Refusal},
+    kernel::{self, Kernel},
     modules::{self, Index, Place, Source},
     needs,
     packed::{Bounded, Format, Packed},
@@ -75,6 +75,16 @@ fn reason(error: io::Error) -> String {
 
 fn refused(path: &Path, why: &str) -> Error {
     Error::Usage(format!("{} cannot be used: {why}", path.display()))
+}
+
+/// The same of what a program could not unpack.
+fn not_unpacked(path: &Path, error: Error) -> Error {
+    match error {
+        Error::Program { program, tail, .. } => {
+            refused(path, &format!("{program} cannot unpack it: {tail}"))
+        }
+        error => error,
+    }
 }
 
 fn sum_of_modules(path: &Path, cancel: &Cancel) -> Result<Sha256Hex, Error> {
@@ -278,10 +288,7 @@ impl Maker<'_> {
         match done {
             Err(_) if self.lab.cancel.is_stopped() => Err(Error::Interrupted),
             Err(_) if out.out.is_full => Err(Error::disk_full(tar)),
-            Err(Error::Program { program, tail, .. }) => {
-                Err(refused(path, &format!("{program} cannot unpack it: {tail}")))
-            }
-            done => done,
+            done => done.map_err(|error| not_unpacked(path, error)),
         }
     }
 
@@ -298,14 +305,10 @@ impl Maker<'_> {
         };
         let content =
             file::bytes(path, kernel::LONGEST).map_err(|error| refused(path, &reason(error)))?;
-        let kernel =
-            Kernel::of(content, self.lab.settings.arch).map_err(|refusal| match refusal {
-                Refusal::Unfit(why) => refused(path, &why),
-                Refusal::Unpacked(Error::Program { program, tail, .. }) => {
-                    refused(path, &format!("{program} cannot unpack it: {tail}"))
-                }
-                Refusal::Unpacked(error) => error,
-            })?;
+        let kernel = Kernel::of(content, self.lab.settings.arch).map_err(|error| match error {
+            Error::Usage(why) => refused(path, &why),
+            error => not_unpacked(path, error),
+        })?;
         fs::write(&to, &kernel.boots).map_err(Error::file("write", to))?;
         match (self.files.modules.as_deref(), &root.tar) {
             (Some(folder), _) => {

@@ -99,35 +99,20 @@ pub(super) struct Kernel {
     pub(super) release: String,
 }
 
-/// Why a file cannot be the kernel.
-#[derive(Debug)]
-pub(super) enum Refusal {
-    /// What is wrong with it.
-    Unfit(String),
-    /// It could not be unpacked.
-    Unpacked(Error),
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        Self::Unpacked(error)
-    }
-}
-
 impl Kernel {
     /// Reads a kernel for this architecture.
     ///
     /// # Errors
     ///
-    /// What it is, where it is no such kernel.
-    pub(super) fn of(file: Vec<u8>, arch: Architecture) -> Result<Self, Refusal> {
+    /// [`Error::Usage`] with what it is, where it is no such kernel; those of what unpacks it.
+    pub(super) fn of(file: Vec<u8>, arch: Architecture) -> Result<Self, Error> {
         let file = unwrapped(file)?;
-        let is = architecture(&file).ok_or_else(|| Refusal::Unfit(described(&file)))?;
+        let is = architecture(&file).ok_or_else(|| Error::Usage(described(&file)))?;
         if is != arch {
             let why = format!(
                 "it is a kernel for {is}, and this access point has {arch}; say --arch {is}"
             );
-            return Err(Refusal::Unfit(why));
+            return Err(Error::Usage(why));
         }
         let plain = match payload(&file) {
             Some((format, packed)) => Some(unpacked(format, packed)?),
@@ -142,11 +127,11 @@ impl Kernel {
         if boots.starts_with(&elf::ELFMAG) && !has_entry(&boots) {
             let why =
                 "it has no PVH entry by which QEMU could start it (CONFIG_PVH); give the bzImage";
-            return Err(Refusal::Unfit(why.to_owned()));
+            return Err(Error::Usage(why.to_owned()));
         }
         let read = plain.as_ref().unwrap_or(&boots);
         let release = release(read).or_else(|| release_in_header(&boots));
-        let nameless = || Refusal::Unfit("it does not say which Linux it is".to_owned());
+        let nameless = || Error::Usage("it does not say which Linux it is".to_owned());
         Ok(Self { release: release.ok_or_else(nameless)?, boots, plain })
     }
 
@@ -256,10 +241,7 @@ mod tests {
     }
 
     fn refusal(file: &[u8], arch: Architecture) -> String {
-        match Kernel::of(file.to_vec(), arch).map(|_| ()).unwrap_err() {
-            Refusal::Unfit(why) => why,
-            Refusal::Unpacked(error) => error.to_string(),
-        }
+        Kernel::of(file.to_vec(), arch).map(drop).unwrap_err().to_string()
     }
 
     #[test]

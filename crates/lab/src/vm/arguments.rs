@@ -267,16 +267,6 @@ pub(crate) fn plugin(library: &Path, arguments: &[String]) -> Vec<String> {
     words(["-plugin", &all.join(",")])
 }
 
-/// A machine in counted mode that has nothing and needs nothing but a firmware, and ends where that switches it off.
-pub(crate) fn unused_machine(architecture: Architecture) -> Vec<String> {
-    let devices = words(["-nodefaults", "-display", "none", "-no-reboot"]);
-    let exit = match architecture {
-        Architecture::X86_64 => words(["-device", "isa-debug-exit,iobase=0xf4,iosize=1"]),
-        Architecture::Arm64 => Vec::new(),
-    };
-    [counted_arguments(architecture), devices, exit].concat()
-}
-
 /// Agent, console and control, each on a socket that is already connected.
 ///
 /// `ioeventfd=off` makes a write of the guest end in the instruction that made it, instead of at

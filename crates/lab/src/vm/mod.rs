@@ -14,7 +14,7 @@ mod qmp;
 pub mod snapshot;
 
 pub use arguments::{Accelerator, Forward, Shape, counted_arguments};
-pub(crate) use arguments::{difference, plugin, unused_machine};
+pub(crate) use arguments::{difference, plugin};
 pub use failure::Failure;
 pub use machine::{Machine, Start, Surroundings};
 pub use platform::Platform;

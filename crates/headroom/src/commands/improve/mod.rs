@@ -101,7 +101,7 @@ fn init(options: &Options, named: &Named) -> Result<Verdict, Failure> {
     // Where QEMU does not count, no try could be a win.
     let arm64 = task.source.arm64.is_some();
     for arch in Architecture::ALL.into_iter().filter(|arch| arch.is_default() || arm64) {
-        cache_model::tried(arch)?;
+        cache_model::try_plugin(arch)?;
     }
     cell::study(options, &study, &task)?;
     let cancel = options::watched()?;

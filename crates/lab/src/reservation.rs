@@ -1,4 +1,4 @@
-//! What a command holds of a lab: acquired before the first contact with a device, released after the last.
+//! Reserves a device that several people use: acquired before the first contact, released after the last.
 //!
 //! The device file's own commands do it. It is released by a [`crate::watchdog`], however headroom ends.
 
@@ -13,18 +13,18 @@ use crate::{
     watchdog::Watchdog,
 };
 
-/// What is held, once something is. Cloning shares it; it is released with the last of them.
+/// The device that is reserved, once one is. Cloning shares it; it is released with the last of them.
 #[derive(Clone, Debug, Default)]
-pub struct Hold(Arc<Mutex<Option<Held>>>);
+pub struct Reservation(Arc<Mutex<Option<Acquired>>>);
 
 /// What a command of the device file has acquired.
 #[derive(Debug)]
-struct Held {
+struct Acquired {
     device: String,
     watchdog: Watchdog,
 }
 
-impl Hold {
+impl Reservation {
     /// Has a device lent by the commands of its file; whether that was not so before.
     ///
     /// # Errors
@@ -40,26 +40,26 @@ impl Hold {
         let mut held = self.held();
         let is_new = held.is_none();
         if is_new {
-            *held = Some(Held::acquire(lab, device, commands)?);
+            *held = Some(Acquired::acquire(lab, device, commands)?);
         }
         Ok(is_new)
     }
 
     /// Gives back what is held, if anything is.
     pub fn release(&self) -> Result<(), Error> {
-        let Some(Held { device, watchdog }) = self.held().take() else { return Ok(()) };
+        let Some(Acquired { device, watchdog }) = self.held().take() else { return Ok(()) };
         watchdog.release().map_err(|said| {
             let still = "is not released yet, and that is tried for some minutes more";
             Error::Environment(format!("{device} {still}: {said}"))
         })
     }
 
-    fn held(&self) -> MutexGuard<'_, Option<Held>> {
+    fn held(&self) -> MutexGuard<'_, Option<Acquired>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Held {
+impl Acquired {
     fn acquire(
         lab: &Lab,
         device: &DeviceFile,
