@@ -1,6 +1,4 @@
-//! A program that burns a known CPU time: what is recorded of it proves the recorder.
-//!
-//! A [`Twin`] that burns, says how long that took, and ends.
+//! Burns a known CPU time in a [`Twin`]: what is recorded of it proves the recorder.
 
 use std::{hint::black_box, io};
 
@@ -8,46 +6,26 @@ use rustix::time::ClockId;
 
 use crate::twin::{self, Twin};
 
-/// The word that makes the agent a burner, followed by the CPU time, ns.
+/// Makes the agent a burner, followed by the CPU time, ns.
 pub const WORD: &str = "--burn";
 
-/// So many steps between two looks at the clock, which costs a system call.
+/// Steps between two looks at the clock, which costs a system call.
 const STEPS: u32 = 1 << 17;
 
-#[derive(Debug)]
-pub(crate) struct Burner(Twin);
+/// Starts one and waits until it is there.
+pub(crate) fn start(cpu_ns: u64) -> io::Result<Twin> {
+    Twin::start(&[WORD, &cpu_ns.to_string()], None)
+}
 
-impl Burner {
-    /// Starts one and waits until it is there.
-    ///
-    /// # Errors
-    ///
-    /// The system's, or that it said nothing.
-    pub(crate) fn start(cpu_ns: u64) -> io::Result<Self> {
-        Ok(Self(Twin::start(&[WORD, &cpu_ns.to_string()])?))
-    }
-
-    pub(crate) fn pid(&self) -> u32 {
-        self.0.pid()
-    }
-
-    /// Lets it burn: the CPU time that it took by its own clock, ns.
-    ///
-    /// # Errors
-    ///
-    /// The system's, or that it ended without a word.
-    pub(crate) fn burn(&mut self) -> io::Result<u64> {
-        let took_ns = u64::from_le_bytes(self.0.go()?);
-        self.0.end(0)?;
-        Ok(took_ns)
-    }
+/// Lets it burn: the CPU time that it took by its own clock, ns.
+pub(crate) fn burned(burner: &mut Twin) -> io::Result<u64> {
+    let took_ns = u64::from_le_bytes(burner.go()?);
+    burner.end(0)?;
+    Ok(took_ns)
 }
 
 /// The burner's whole life.
-///
-/// # Errors
-///
-/// Where nobody tells it to begin, or hears how long it took.
+/// Fails where nobody tells it to begin, or hears how long it took.
 pub fn run(cpu_ns: u64) -> io::Result<()> {
     twin::stand_ready()?;
     twin::say(&burn(cpu_ns).to_le_bytes())

@@ -174,10 +174,7 @@ impl Bystanders {
     }
 
     /// Nothing has failed so far.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Instrument`] with what has failed, how often, and which processes.
+    /// Fails with [`Refusal::Instrument`] with what has failed, how often, and which processes.
     pub(crate) fn unharmed(&mut self) -> Result<(), Refusal> {
         self.look();
         // Whoever has gone while the rings were read has left its name in one that was read before.

@@ -45,10 +45,7 @@ struct Proof {
 }
 
 /// Proves these probes, and with `user` one on a function of ours: what its hit costs, ns of CPU.
-///
-/// # Errors
-///
-/// [`Refusal::Instrument`] where nothing can be counted without harm.
+/// Fails with [`Refusal::Instrument`] where nothing can be counted without harm.
 pub(crate) fn prove(
     made: &mut Definitions,
     wanted: &[Wanted],
@@ -61,7 +58,7 @@ pub(crate) fn prove(
     };
     let mut all = wanted.to_vec();
     all.extend(if user { Some(on_ours(made)?) } else { None });
-    let mut twin = twin::Twin::start(&[WORD]).map_err(failed)?;
+    let mut twin = twin::Twin::start(&[WORD], None).map_err(failed)?;
     let list = || vec![twin.pid()];
     let attached = Attached::open(&Scope::Processes(&list), &all, rings);
     let attached = attached.map_err(|error| refusal(&error))?;
@@ -119,10 +116,6 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 /// The life of who is probed.
-///
-/// # Errors
-///
-/// What it could not do, which it has told.
 pub fn run() -> io::Result<()> {
     let without_ns = pass();
     twin::stand_ready()?;

@@ -36,10 +36,8 @@ pub(crate) fn waiting(session: &Session) -> Option<Order> {
 }
 
 /// Stops the machine. When this returns, it has been restored and goes on.
-///
-/// # Errors
-///
-/// [`End::Order`] with what lies in the mailbox then; [`Refusal::Machine`] where this is no machine of headroom's.
+/// Fails with [`End::Order`] with what lies in the mailbox then; [`Refusal::Machine`] where this is no machine of
+/// headroom's.
 pub(crate) fn stop(session: &mut Session) -> Result<Option<Frame>, End> {
     let refused = |why: io::Error| Refusal::Machine(format!("cannot stop the machine: {why}"));
     let mut mailbox = mailbox(session).ok_or_else(|| refused(io::ErrorKind::NotFound.into()))?;

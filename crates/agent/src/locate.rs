@@ -1,4 +1,4 @@
-//! Finding programs and libraries by name, as a person would say it.
+//! Finds programs and libraries by name, as a person would say it.
 //!
 //! Talks to the file system and to `/proc/PID/maps`. It reads no ELF: whether a file is the right one is
 //! for the host to see.
@@ -14,10 +14,6 @@ use linux::{maps, proc};
 use model::instrument::Located;
 
 use crate::{mapped_files::mapped_by, programs, subject};
-
-/// Where programs are that a daemon's `PATH` may lack.
-const PROGRAMS: [&str; 6] =
-    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 /// Where libraries are; those of one architecture are in folders below.
 const LIBRARIES: [&str; 6] =
@@ -48,7 +44,8 @@ fn find(name: &str) -> Option<PathBuf> {
     // What runs comes first: a probe is in one file, and a copy elsewhere, the same to the byte, is another.
     mapped(name)
         .or_else(|| programs::resolve(name))
-        .or_else(|| PROGRAMS.iter().find_map(|folder| in_folder(folder.into())))
+        // The agent's `PATH` may be a daemon's, and short.
+        .or_else(|| programs::DEFAULT_PATH.split(':').find_map(|folder| in_folder(folder.into())))
         .or_else(|| LIBRARIES.iter().find_map(|folder| in_folder(folder.into())))
         .or_else(|| LIBRARIES.iter().flat_map(|folder| architectures(folder)).find_map(in_folder))
         .or_else(|| run_as(name))

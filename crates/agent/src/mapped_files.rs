@@ -6,6 +6,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     fs::{self, File, Metadata},
     io,
     os::unix::{
@@ -55,8 +56,7 @@ impl MappedFiles {
     }
 
     fn add(&mut self, file: FileId, name: &[u8]) {
-        let is_file = name.starts_with(b"/") && !name.starts_with(b"//");
-        if !is_file && name != VDSO.as_bytes() {
+        if !is_file(name) && name != VDSO.as_bytes() {
             return;
         }
         let names = self.seen.entry(file).or_default();
@@ -66,10 +66,6 @@ impl MappedFiles {
     }
 
     /// Looks at each file and hashes it, which may take long: before each `go_on` is asked.
-    ///
-    /// # Errors
-    ///
-    /// What `go_on` says.
     pub(crate) fn look<E>(
         &self,
         mut go_on: impl FnMut() -> Result<(), E>,
@@ -128,8 +124,7 @@ fn look_at(id: FileId, name: &[u8], link: Option<&Path>) -> MappedFile {
 }
 
 fn source(id: FileId, name: &[u8], link: Option<&Path>) -> Source {
-    let plain =
-        PathBuf::from(std::ffi::OsStr::from_bytes(name.strip_suffix(DELETED).unwrap_or(name)));
+    let plain = plain(name).to_owned();
     let at_path = fs::metadata(&plain).ok();
     let odd = if at_path.is_some() { Oddity::Replaced } else { Oddity::Deleted };
     let mapped = link.and_then(|link| Some((link, fs::metadata(link).ok()?)));
@@ -153,7 +148,17 @@ fn source(id: FileId, name: &[u8], link: Option<&Path>) -> Source {
     }
 }
 
-fn is_same(one: &Metadata, other: &Metadata) -> bool {
+/// Whether the name of a mapping is a file's.
+pub(crate) fn is_file(name: &[u8]) -> bool {
+    name.starts_with(b"/") && !name.starts_with(b"//")
+}
+
+/// The path in the name of a mapping.
+pub(crate) fn plain(name: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(name.strip_suffix(DELETED).unwrap_or(name)))
+}
+
+pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
@@ -162,7 +167,7 @@ fn root_of(link: &Path) -> Option<PathBuf> {
     Some(link.parent()?.parent()?.join("root"))
 }
 
-fn below(root: &Path, path: &Path) -> PathBuf {
+pub(crate) fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
@@ -187,10 +192,6 @@ fn look_at_vdso() -> MappedFile {
 }
 
 /// The kernel's code in our own memory, which is the same in every process of our architecture.
-///
-/// # Errors
-///
-/// The system's; “not found” where the kernel maps none.
 pub(crate) fn vdso() -> io::Result<Vec<u8>> {
     let mappings = maps::of(std::process::id()).map_err(io::Error::other)?;
     let vdso = mappings.into_iter().find(|mapping| mapping.name == VDSO.as_bytes());

@@ -1,5 +1,4 @@
-//! The attribution experiment on the access point: stops a consumer span by span, and resumes it whatever
-//! happens.
+//! Stops a consumer span by span, to see what it makes the subject spend, and resumes it whatever happens.
 //!
 //! ```text
 //! sample:    0       3         6      9       12
@@ -38,14 +37,14 @@ use model::{
 use crate::{peers, subject, undo::Undo};
 
 use self::{
-    consumer::{Spared, list_of},
+    consumer::{Guarded, Side, Spared, list_of},
     decoy::Decoy,
     schedule::Schedule,
 };
 
 pub use self::decoy::{WORD as DECOY, run as sleep_until_asked};
 
-/// So long somebody may take to be stopped, or to run again.
+/// Somebody may take this long to be stopped, or to run again.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The first wait between two looks, and the longest. On one CPU nobody stops before we sleep.
@@ -67,10 +66,9 @@ pub(crate) struct Pause {
     longest: Span,
     schedule: Schedule,
     spared: Spared,
-    /// Empty until the window opens.
-    consumer: Vec<Guarded>,
-    /// Where there is a sham span.
-    sham: Vec<Guarded>,
+    /// The decoy where there is a sham span, and from the opening of the window on the consumer; in the order in which the
+    /// watchdog got to know them.
+    guarded: Vec<Guarded>,
     /// What happens now, and since when, ns.
     current: Option<(PauseState, u64)>,
     done: Vec<Paused>,
@@ -80,19 +78,6 @@ pub(crate) struct Pause {
     // Dropped in this order: the watchdog is the last to go.
     decoy: Option<Decoy>,
     watchdog: Undo,
-}
-
-/// Somebody who may be stopped, and whom the watchdog knows.
-#[derive(Debug)]
-struct Guarded {
-    held: Held,
-    /// The watchdog's name for it.
-    place: usize,
-    pids: Vec<u32>,
-    /// Whether its end is that of the whole side.
-    vital: bool,
-    /// Whether we have stopped it.
-    stopped: bool,
 }
 
 impl Pause {
@@ -119,8 +104,7 @@ impl Pause {
             longest: order.longest,
             schedule,
             spared: Spared { subject: setting.subject.to_vec(), helpers },
-            consumer: Vec::new(),
-            sham: Vec::new(),
+            guarded: Vec::new(),
             current: None,
             done: Vec::new(),
             opened_ns: monotonic_ns(),
@@ -137,9 +121,9 @@ impl Pause {
         if let Some(folder) = decoy.folder() {
             self.watchdog.note(&format!("sweep {}", folder.display()))?;
         }
-        let (held, pids) = (decoy.held()?, vec![decoy.pid()]);
-        let place = self.watchdog.hold(&held)?;
-        self.sham.push(Guarded { held, place, pids, vital: true, stopped: false });
+        let guarded = Guarded::new(Side::Decoy, decoy.held()?, vec![decoy.pid()]);
+        self.watchdog.hold(&guarded.held)?;
+        self.guarded.push(guarded);
         Ok(())
     }
 
@@ -160,27 +144,27 @@ impl Pause {
     fn find(&mut self) -> Result<(), Refusal> {
         let found = consumer::find(&self.target, &self.spared).map_err(|why| self.refused(&why))?;
         for one in found {
-            let place = match self.watchdog.hold(&one.held) {
-                Ok(place) => place,
+            match self.watchdog.hold(&one.held) {
+                Ok(()) => {}
                 Err(_) if !one.vital && one.held.look().has_ended() => continue,
                 Err(error) => return Err(self.unguarded(&error)),
-            };
-            let (held, pids, vital) = (one.held, one.pids, one.vital);
-            self.parents.extend(pids.iter().filter_map(|pid| Some((*pid, Parent::of(*pid)?))));
-            self.consumer.push(Guarded { held, place, pids, vital, stopped: false });
+            }
+            self.parents.extend(one.pids.iter().filter_map(|pid| Some((*pid, Parent::of(*pid)?))));
+            self.guarded.push(one);
         }
         Ok(())
     }
 
+    fn consumer(&self) -> impl Iterator<Item = &Guarded> {
+        self.guarded.iter().filter(|one| one.side == Side::Consumer)
+    }
+
     /// Sees whether everybody is as we left them: also between two samples, when a waker says so.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::ConsumerEnded`]; [`Refusal::Pause`] where the watchdog is gone or was needed, or somebody
-    /// else continues or stops the consumer.
+    /// Fails with [`Refusal::ConsumerEnded`]; [`Refusal::Pause`] where the watchdog is gone or was needed, or
+    /// somebody else continues or stops the consumer.
     pub(crate) fn look(&mut self) -> Result<(), Refusal> {
-        let sights: Vec<Sight> = self.consumer.iter().map(|one| one.held.look()).collect();
-        let all = || self.consumer.iter().zip(&sights);
+        let sights: Vec<Sight> = self.consumer().map(|one| one.held.look()).collect();
+        let all = || self.consumer().zip(&sights);
         if let Some((one, _)) = all().find(|(one, sight)| one.vital && sight.has_ended()) {
             return Err(self.ended(one));
         }
@@ -189,7 +173,7 @@ impl Pause {
         let stopped = seen().find(|(one, sight)| !one.stopped && sight.stopped > 0);
         // Whoever is killed is seen to run before the end is seen.
         if let Some((one, _)) = continued
-            && wait_for(&one.held, Wanted::Stopped).has_ended()
+            && wait_for(&one.held, Expected::Stopped).has_ended()
             && one.vital
         {
             return Err(self.ended(one));
@@ -219,7 +203,7 @@ impl Pause {
     /// Descriptors that become readable when there is something to see.
     pub(crate) fn wakers(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         // The end of a worker is no news, and would be told for ever.
-        let vital = self.consumer.iter().filter(|one| one.vital);
+        let vital = self.consumer().filter(|one| one.vital);
         let ends = vital.filter_map(|one| match &one.held {
             Held::Process(process) => process.end(),
             Held::Group(_) => None,
@@ -230,76 +214,64 @@ impl Pause {
     /// Ends the span that is, and begins one of this state.
     fn change(&mut self, next: Option<PauseState>) -> Result<(), Refusal> {
         let before = self.current.take();
-        let now = monotonic_ns();
+        let mut now = monotonic_ns();
         if let Some((state, from_ns)) = before {
             self.done.push(Paused { state, from_ns, to_ns: now });
         }
-        let before = before.map(|(state, _)| state);
-        if before == next {
-            self.current = next.map(|state| (state, now));
-            return Ok(());
-        }
-        self.continue_all()?;
-        let whom = match next {
-            Some(PauseState::Stopped) => Whom::Consumer,
-            Some(PauseState::Sham) => Whom::Decoy,
-            Some(PauseState::Runs) | None => {
-                self.current = next.map(|state| (state, monotonic_ns()));
-                return Ok(());
+        if before.map(|(state, _)| state) != next {
+            self.continue_all()?;
+            match next {
+                Some(PauseState::Stopped) => self.stop(Side::Consumer)?,
+                Some(PauseState::Sham) => self.stop(Side::Decoy)?,
+                Some(PauseState::Runs) | None => {}
             }
-        };
-        self.stop(whom)?;
-        self.current = next.map(|state| (state, monotonic_ns()));
+            now = monotonic_ns();
+        }
+        self.current = next.map(|state| (state, now));
         Ok(())
     }
 
     /// Stops one side, and waits until that is seen. Where it is not, everybody runs again.
-    fn stop(&mut self, whom: Whom) -> Result<(), Refusal> {
-        match self.try_to_stop(whom) {
-            Ok(()) => Ok(()),
-            Err(refusal) => {
-                let _ = self.continue_all();
-                Err(refusal)
-            }
+    fn stop(&mut self, side: Side) -> Result<(), Refusal> {
+        let stopped = self.try_to_stop(side);
+        if stopped.is_err() {
+            let _ = self.continue_all();
         }
+        stopped
     }
 
-    fn try_to_stop(&mut self, whom: Whom) -> Result<(), Refusal> {
-        for place in 0..self.side(whom).len() {
-            let one = self.side(whom)[place].place;
-            self.watchdog.note(&format!("stops {one}")).map_err(|error| self.unguarded(&error))?;
+    fn try_to_stop(&mut self, side: Side) -> Result<(), Refusal> {
+        for number in 0..self.guarded.len() {
+            if self.guarded[number].side != side {
+                continue;
+            }
+            let noted = self.watchdog.note(&format!("stops {number}"));
+            noted.map_err(|error| self.unguarded(&error))?;
             // Also where it fails half-way: to continue somebody who runs does no harm.
-            self.side(whom)[place].stopped = true;
-            let one = &self.side(whom)[place];
+            self.guarded[number].stopped = true;
+            let one = &self.guarded[number];
             let Err(error) = one.held.stop() else { continue };
             let ended = one.held.look().has_ended();
             if ended && !one.vital {
                 continue;
             }
             let why = format!("{}: {}", list_of(&one.pids), explained(&error));
-            return Err(match whom {
-                Whom::Consumer if ended => self.ended(&self.consumer[place]),
-                _ => self.refused(&why),
-            });
+            let consumer_ended = ended && side == Side::Consumer;
+            return Err(if consumer_ended { self.ended(one) } else { self.refused(&why) });
         }
-        self.see(whom, Wanted::Stopped)
+        self.see(side, Expected::Stopped)
     }
 
     /// Waits until everybody of a side is seen so.
-    fn see(&mut self, whom: Whom, wanted: Wanted) -> Result<(), Refusal> {
-        let side = match whom {
-            Whom::Consumer => &self.consumer,
-            Whom::Decoy => &self.sham,
-        };
-        for one in side {
-            let sight = wait_for(&one.held, wanted);
-            if wanted.is(sight) || (sight.has_ended() && !one.vital) {
+    fn see(&self, side: Side, expected: Expected) -> Result<(), Refusal> {
+        for one in self.guarded.iter().filter(|one| one.side == side) {
+            let sight = wait_for(&one.held, expected);
+            if expected.is(sight) || (sight.has_ended() && !one.vital) {
                 continue;
             }
-            return Err(match whom {
-                Whom::Consumer if sight.has_ended() => self.ended(one),
-                _ => self.refused(&excuse(&one.pids, sight)),
-            });
+            let consumer_ended = sight.has_ended() && side == Side::Consumer;
+            let refused = || self.refused(&excuse(&one.pids, sight));
+            return Err(if consumer_ended { self.ended(one) } else { refused() });
         }
         Ok(())
     }
@@ -307,34 +279,24 @@ impl Pause {
     /// Continues everybody whom we have stopped, waits until that is seen, and tells the watchdog.
     fn continue_all(&mut self) -> Result<(), Refusal> {
         self.send_continue();
-        for whom in [Whom::Consumer, Whom::Decoy] {
-            if self.side(whom).iter().any(|one| one.stopped) {
-                self.see(whom, Wanted::Running)?;
+        for side in [Side::Consumer, Side::Decoy] {
+            if self.guarded.iter().any(|one| one.side == side && one.stopped) {
+                self.see(side, Expected::Running)?;
             }
-            for place in 0..self.side(whom).len() {
-                let one = &mut self.side(whom)[place];
-                if std::mem::take(&mut one.stopped) {
-                    let place = one.place;
-                    self.watchdog
-                        .note(&format!("runs {place}"))
-                        .map_err(|error| self.unguarded(&error))?;
-                }
+        }
+        for number in 0..self.guarded.len() {
+            if std::mem::take(&mut self.guarded[number].stopped) {
+                let noted = self.watchdog.note(&format!("runs {number}"));
+                noted.map_err(|error| self.unguarded(&error))?;
             }
         }
         Ok(())
     }
 
     fn send_continue(&self) {
-        for one in self.consumer.iter().chain(&self.sham).filter(|one| one.stopped) {
+        for one in self.guarded.iter().filter(|one| one.stopped) {
             // Whoever has ended needs nothing; whoever does not run is seen.
             let _ = one.held.resume();
-        }
-    }
-
-    fn side(&mut self, whom: Whom) -> &mut Vec<Guarded> {
-        match whom {
-            Whom::Consumer => &mut self.consumer,
-            Whom::Decoy => &mut self.sham,
         }
     }
 
@@ -342,7 +304,7 @@ impl Pause {
     pub(crate) fn finish(mut self) -> Result<Pauses, Refusal> {
         self.continue_all()?;
         self.look()?;
-        let mut pids: Vec<u32> = self.consumer.iter().flat_map(|one| &one.pids).copied().collect();
+        let mut pids: Vec<u32> = self.consumer().flat_map(|one| &one.pids).copied().collect();
         pids.sort_unstable();
         // Looked at here, because it would be felt in the window. What serves everybody stays connected.
         let asked = peers::asked(&self.spared.subject, &pids);
@@ -381,7 +343,7 @@ impl Pause {
     /// Whether a process of the consumer's name has been started since the window opened. Whoever starts one needs a moment.
     fn is_back(&self) -> bool {
         let Target::Process(name) = &self.target else { return false };
-        let is_new = |pid: &u32| !self.consumer.iter().any(|one| one.pids.contains(pid));
+        let is_new = |pid: &u32| !self.consumer().any(|one| one.pids.contains(pid));
         let until = Instant::now() + PATIENCE;
         loop {
             if subject::pids_of(name).unwrap_or_default().iter().any(is_new) {
@@ -438,22 +400,15 @@ fn how_it_ended(was_stopped: Option<Span>, is_back: bool, parent: Option<&Parent
     format!("{when}{back}{advice}")
 }
 
-/// A side of the experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whom {
-    Consumer,
-    Decoy,
-}
-
 /// How somebody is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
+enum Expected {
     Stopped,
     /// Or ended: that is told by the next look.
     Running,
 }
 
-impl Wanted {
+impl Expected {
     fn is(self, sight: Sight) -> bool {
         match self {
             Self::Stopped => sight.is_stopped(),
@@ -463,15 +418,15 @@ impl Wanted {
 }
 
 /// Waits until somebody is seen so, has ended, or patience is over: the last sight.
-fn wait_for(held: &Held, wanted: Wanted) -> Sight {
+fn wait_for(held: &Held, expected: Expected) -> Sight {
     let until = Instant::now() + PATIENCE;
     let (mut pause, longest) = POLLS;
     loop {
         let sight = held.look();
-        if wanted.is(sight) || sight.has_ended() || Instant::now() > until {
+        if expected.is(sight) || sight.has_ended() || Instant::now() > until {
             return sight;
         }
-        if wanted == Wanted::Stopped {
+        if expected == Expected::Stopped {
             // Where that fails too, it is seen that nobody stops.
             let _ = held.insist(sight);
         }

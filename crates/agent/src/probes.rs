@@ -78,10 +78,7 @@ struct Named {
 
 impl Probes {
     /// Puts every probe in its place for the scope, not yet counting.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Instrument`] for the first that cannot be.
+    /// Fails with [`Refusal::Instrument`] for the first that cannot be.
     pub(crate) fn prepare(order: &CountsOrder, scope: &Scope) -> Result<Self, Refusal> {
         let rings = Rings { bytes: RING_BYTES, watermark: WATERMARK, trailer: HIT, task_events: 0 };
         let (mut wanted, mut whiches) = (Vec::new(), Vec::new());
@@ -154,10 +151,7 @@ impl Probes {
     }
 
     /// After the window: what was counted.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Instrument`] where the kernel does not say.
+    /// Fails with [`Refusal::Instrument`] where the kernel does not say.
     pub(crate) fn finish(mut self, read: Option<[String; 2]>) -> Result<Counts, Refusal> {
         self.drain();
         self.bystanders.unharmed()?;

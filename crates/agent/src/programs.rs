@@ -16,7 +16,8 @@ use model::{facts::Program, name::Sha256Hex, wire::LoadOrder};
 use sha2::{Digest, Sha256};
 
 /// Where programs are looked for when the environment has no `PATH`.
-const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(crate) const DEFAULT_PATH: &str =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The executables of running processes, each once.
 pub fn running(pids: &[u32]) -> Vec<Program> {

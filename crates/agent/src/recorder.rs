@@ -22,7 +22,7 @@ use model::{
 };
 
 use crate::{
-    burner::Burner,
+    burner,
     bystanders::Bystanders,
     kernel,
     mapped_files::MappedFiles,
@@ -154,10 +154,6 @@ impl Stacks {
     }
 
     /// Sends what is in the rings, and that all of them were emptied.
-    ///
-    /// # Errors
-    ///
-    /// What `send` says.
     pub(crate) fn drain<E>(
         &mut self,
         send: &mut impl FnMut(&[u8]) -> Result<(), E>,
@@ -244,8 +240,8 @@ fn prove(choice: &Choice, frequency: u32) -> Result<Proof, Refusal> {
         why: error.to_string(),
     };
     let cpu_ns = BURN_NS.max(BURN_SAMPLES * 1_000_000_000 / u64::from(frequency));
-    let mut burner = Burner::start(cpu_ns).map_err(failed)?;
-    let mut stacks = Stacks::open(choice, &Scope::Processes(vec![burner.pid()], Vec::new()))?;
+    let mut twin = burner::start(cpu_ns).map_err(failed)?;
+    let mut stacks = Stacks::open(choice, &Scope::Processes(vec![twin.pid()], Vec::new()))?;
     let mut records = Vec::new();
     let mut keep = |batch: &[u8]| -> Result<(), std::convert::Infallible> {
         if records.len() + batch.len() <= LONGEST_PROOF {
@@ -253,10 +249,10 @@ fn prove(choice: &Choice, frequency: u32) -> Result<Proof, Refusal> {
         }
         Ok(())
     };
-    let Ok(()) = stacks.describe(&[burner.pid()], &mut keep);
+    let Ok(()) = stacks.describe(&[twin.pid()], &mut keep);
     let Ok(files) = stacks.files.look(|| Ok::<(), std::convert::Infallible>(()));
     stacks.attached.enable().map_err(failed)?;
-    let cpu_ns = burner.burn().map_err(failed)?;
+    let cpu_ns = burner::burned(&mut twin).map_err(failed)?;
     stacks.attached.disable().map_err(failed)?;
     let Ok(()) = stacks.drain(&mut keep);
     let (samples, lost) = (stacks.tally.samples, stacks.lost());

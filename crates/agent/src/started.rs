@@ -22,10 +22,7 @@ const NAME: Polling = Polling { for_ns: 1_000_000_000, ..READY };
 
 /// Starts the subject in a control group and waits until it is ready: the process, and those of its
 /// processes that have the name.
-///
-/// # Errors
-///
-/// [`Refusal::Start`] where a process of that name runs already, the program cannot be started, ends,
+/// Fails with [`Refusal::Start`] where a process of that name runs already, the program cannot be started, ends,
 /// does not get ready in time, or has another name; [`End`] of an order or a signal meanwhile.
 pub(crate) fn start(
     session: &mut Session,

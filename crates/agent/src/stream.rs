@@ -69,10 +69,7 @@ impl Stream {
     }
 
     /// A stream on any two descriptors.
-    ///
-    /// # Errors
-    ///
-    /// Where the kernel does not say what `input` is.
+    /// Fails where the kernel does not say what `input` is.
     pub fn new(input: OwnedFd, output: OwnedFd) -> io::Result<Self> {
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&input)?.st_mode);
         let port = kind == FileType::CharacterDevice && !rustix::termios::isatty(&input);
@@ -81,10 +78,7 @@ impl Stream {
     }
 
     /// Sends one frame whole.
-    ///
-    /// # Errors
-    ///
-    /// [`Lost`] where the peer is gone or takes nothing.
+    /// Fails with [`Lost`] where the peer is gone or takes nothing.
     pub fn send(&mut self, frame: &Frame) -> Result<(), Lost> {
         self.write(&encode(frame)?)
     }
@@ -124,10 +118,7 @@ impl Stream {
 
     /// Takes what has arrived, and answers the last order that is whole. To be called when
     /// [`Stream::input`] is readable or hung up, else it waits.
-    ///
-    /// # Errors
-    ///
-    /// [`Lost::Ended`] at the stream's end, others where it broke.
+    /// Fails with [`Lost::Ended`] at the stream's end, others where it broke.
     pub fn receive(&mut self) -> Result<Option<Order>, Lost> {
         let mut bytes = [0; 4096];
         match rustix::io::read(&self.input, &mut bytes) {

@@ -1,16 +1,17 @@
-//! A process of this executable that waits for a byte, does one thing, and says what came of it.
+//! Starts a process of this executable that waits for a byte, does one thing, and says what came of it.
 //!
-//! So that instruments can be proved on a program whose deeds are known, and nothing else has to be on the
-//! device. It ends where its input does, so it never outlives the agent.
+//! Instruments are proved on it, because it is known what it does and nothing else has to be on the device; and it is
+//! stopped in the place of a consumer. It ends where its input does, so it never outlives the agent.
 
 use std::{
     io::{self, Read, Write},
+    path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// So long it may take to start, or to answer, s of wall time.
+/// It may take this long to start, or to answer, of wall time.
 const PATIENCE: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
 
 /// One that waits. Dropping it ends it.
@@ -22,18 +23,14 @@ pub(crate) struct Twin {
 }
 
 impl Twin {
-    /// Starts one with these words and waits until it is there.
-    ///
-    /// # Errors
-    ///
-    /// The system's, or that it said nothing.
-    pub(crate) fn start(words: &[&str]) -> io::Result<Self> {
+    /// Starts one with these words in a control group, and waits until it is there.
+    pub(crate) fn start(words: &[&str], group: Option<&Path>) -> io::Result<Self> {
         // The link leads to the executable even where its path has been replaced. Without environment the
         // stack is short, and so is what is sent of it.
         let mut command = Command::new("/proc/self/exe");
         command.args(words).env_clear();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = linux::process::spawn_in(None, command)?;
+        let mut child = linux::process::spawn_in(group, command)?;
         let (Some(go), Some(said)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
@@ -47,10 +44,6 @@ impl Twin {
     }
 
     /// Lets it do what it is there for, and takes its answer.
-    ///
-    /// # Errors
-    ///
-    /// The system's, or that it ended without a word.
     pub(crate) fn go<const N: usize>(&mut self) -> io::Result<[u8; N]> {
         self.go.write_all(&[1])?;
         self.hear()

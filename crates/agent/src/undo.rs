@@ -12,6 +12,7 @@
 //!                                 stopped for too long
 //! sweep FOLDER                    removes a control group once it is empty
 //! end FOLDER                      removes a control group and ends the processes in it
+//! gather GROUP⇥PID HOME⇥PID HOME… moves processes back to their control groups, and removes the group
 //! probes GROUP                    removes probes from tracefs
 //! setting VALUE⇥FILE              gives a setting of the kernel this value
 //! nice TID=VALUE                  gives a thread this nice value
@@ -43,7 +44,11 @@ use linux::{
 use model::span::Span;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::{contention::tidy, groups, settings};
+use crate::{
+    contention::tidy,
+    groups::{self, Gathered},
+    settings,
+};
 
 /// The argument that starts this process; the longest time that a process may be stopped may follow, ns.
 pub const WORD: &str = "--undo";
@@ -74,7 +79,6 @@ pub(crate) struct Undo {
     child: Child,
     /// Closed before the end is waited for.
     line: Option<UnixStream>,
-    held: usize,
     late: bool,
 }
 
@@ -94,7 +98,7 @@ impl Undo {
         command.stdin(Stdio::from(OwnedFd::from(its)));
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let child = spawn_in(None, command)?;
-        let mut undo = Self { child, line: Some(ours), held: 0, late: false };
+        let mut undo = Self { child, line: Some(ours), late: false };
         undo.hear()?;
         Ok(undo)
     }
@@ -103,11 +107,7 @@ impl Undo {
         self.child.id()
     }
 
-    /// Has it take a line.
-    ///
-    /// # Errors
-    ///
-    /// It is gone or cannot undo that: what the line says must not be done then.
+    /// Has it take a line. Where that fails, what the line says must not be done.
     pub(crate) fn note(&mut self, line: &str) -> io::Result<()> {
         if line.contains('\n') {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -117,14 +117,12 @@ impl Undo {
         self.hear()
     }
 
-    /// Names a process or group that may be stopped later; returns its number in the journal.
-    pub(crate) fn hold(&mut self, held: &Held) -> io::Result<usize> {
+    /// Names a process or group that may be stopped later; the first is number 0, and so on.
+    pub(crate) fn hold(&mut self, held: &Held) -> io::Result<()> {
         self.note(&match held {
             Held::Process(process) => format!("process {} {}", process.pid(), process.born()),
             Held::Group(group) => format!("group {}", group.folder().display()),
-        })?;
-        self.held += 1;
-        Ok(self.held - 1)
+        })
     }
 
     /// Has it make a folder that nobody else can enter.
@@ -198,10 +196,7 @@ impl Drop for Undo {
 }
 
 /// The second process's whole life.
-///
-/// # Errors
-///
-/// Where its standard input is no socket (a person has called it), or probes stay.
+/// Fails where its standard input is no socket (a person has called it), or probes stay.
 pub fn run(longest_ns: Option<&str>) -> io::Result<()> {
     let line = stand_by(NAME)?;
     let longest = longest_ns.map(str::parse).transpose().map_err(io::Error::other)?;
@@ -225,6 +220,7 @@ struct Journal {
 enum Change {
     Sweep(PathBuf),
     End(PathBuf),
+    Gather(Gathered),
     Probes(Tracing, tracing::Group),
     Setting(Setting, String),
     Nice(tidy::Nice),
@@ -330,6 +326,7 @@ impl Journal {
                 // Once those in it have seen that the agent is gone.
                 Change::Sweep(folder) => drop(groups::remove(&folder)),
                 Change::End(folder) => tidy::take_away(&[folder]),
+                Change::Gather(gathered) => drop(gathered.give_back()),
                 Change::Probes(tracing, group) => {
                     result = tracing.remove(group);
                     while result.is_err() && Instant::now() < until {
@@ -354,6 +351,7 @@ fn change(word: &str, rest: &str) -> Option<Change> {
     Some(match word {
         "sweep" => Change::Sweep(rest.into()),
         "end" => Change::End(rest.into()),
+        "gather" => Change::Gather(Gathered::of_line(rest)?),
         "probes" => Change::Probes(Tracing::open().ok()?, rest.parse().ok()?),
         "setting" => {
             let (was, path) = rest.split_once('\t')?;

@@ -61,8 +61,7 @@ const OPTIONS: [&str; 4] =
 ///
 /// A small device has a shell and some of BusyBox's tools, so nothing is asked for that one of them may lack. It may have
 /// no room where temporary files go, or run no programs there. So a program as long as the agent's is tried out, in
-/// memory first, since flash wears; and only the first folder that runs it is used. An agent that is killed
-/// restores nothing, so it is started once more for its groups.
+/// memory first, since flash wears; and only the first folder that runs it is used.
 const CARRIED: &str = r#"
 uname -m && read LENGTH && [ "$LENGTH" -gt 0 ] || exit
 try() {
@@ -82,9 +81,6 @@ done
 [ "$found" ] || { echo "${why#; }" >&2; exit $NO_FOLDER; }
 head -c $LENGTH >"$f" && [ "$(wc -c <"$f")" -eq $LENGTH ] || exit
 "$f"
-code=$?
-[ $code -lt 128 ] || "$f" give-back </dev/null
-exit $code
 "#;
 
 /// [`CARRIED`] for once.

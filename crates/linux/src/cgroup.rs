@@ -8,14 +8,11 @@
 //! <https://docs.kernel.org/admin-guide/cgroup-v1/cpuacct.html>. Minimum kernel: 4.15 for the CPU time
 //! of version 2.
 
-mod claim;
-
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
-pub use self::claim::{Claim, claim, note, noted};
 use crate::proc::{self, Reader};
 
 /// A group or a tree of groups that could not be used.

@@ -1,4 +1,4 @@
-//! Starting a program at a place: control groups, a network namespace, a scheduling class, CPUs.
+//! Starts a program at a place: control groups, a network namespace, a session, a scheduling class, CPUs.
 //!
 //! Talks to the system calls of process creation. Everything is prepared before the fork; between fork and
 //! exec only system calls are made. It waits for nothing and decides nothing.
@@ -16,7 +16,9 @@ use std::{
 
 use rustix::{
     io::Errno,
-    process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal},
+    process::{
+        Pid, Signal, getpid, getppid, ioctl_tiocsctty, set_parent_process_death_signal, setsid,
+    },
 };
 
 use crate::{namespace, process, sched};
@@ -27,6 +29,8 @@ pub struct Place {
     entries: Vec<File>,
     network: Option<OwnedFd>,
     own_devices: bool,
+    session: bool,
+    terminal: Option<File>,
     round_robin: Option<u8>,
     cpus: Vec<u32>,
     /// The process that ends it.
@@ -52,6 +56,13 @@ impl Place {
     #[must_use]
     pub fn own_devices(mut self) -> Self {
         self.own_devices = true;
+        self
+    }
+
+    /// In a session of its own, which has this terminal if one is given.
+    #[must_use]
+    pub fn session(mut self, terminal: Option<File>) -> Self {
+        (self.session, self.terminal) = (true, terminal);
         self
     }
 
@@ -96,6 +107,12 @@ impl Place {
         if self.own_devices {
             namespace::see_own_devices()?;
         }
+        if self.session {
+            setsid()?;
+        }
+        if let Some(terminal) = &self.terminal {
+            ioctl_tiocsctty(terminal)?;
+        }
         if !self.cpus.is_empty() {
             sched::pin(0, &self.cpus)?;
         }
@@ -122,12 +139,16 @@ mod tests {
     #[test]
     fn a_program_is_where_it_was_put() {
         let cpus = crate::system::cpus();
-        let place = Place::default().cpus(&cpus[..1]).ends_with_us();
-        let mut command = Command::new("grep");
-        command.args(["Cpus_allowed_list", "/proc/self/status"]).stdout(Stdio::piped());
-        let said = place.start(command).unwrap().wait_with_output().unwrap().stdout;
-        let said = String::from_utf8(said).unwrap();
-        assert_eq!(said.split_whitespace().nth(1), Some(cpus[0].to_string().as_str()));
+        let place = Place::default().cpus(&cpus[..1]).session(None).ends_with_us();
+        let mut command = Command::new("cat");
+        command.args(["/proc/self/status", "/proc/self/stat"]).stdout(Stdio::piped());
+        let child = place.start(command).unwrap();
+        let pid = child.id().to_string();
+        let said = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+        let allowed = said.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        assert_eq!(allowed.map(str::trim), Some(cpus[0].to_string().as_str()));
+        let session = said.rsplit(") ").next().unwrap().split(' ').nth(3);
+        assert_eq!(session, Some(pid.as_str()));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use agent::{
-    burner, calibrate, dispatch, groups,
+    burner, calibrate, dispatch,
     init::activity,
     pause,
     session::{Session, Stop},
@@ -44,14 +44,10 @@ fn main() -> ExitCode {
             calibrate::call_once();
             ExitCode::SUCCESS
         }
-        [groups::GIVE_BACK] => {
-            groups::give_back();
-            ExitCode::SUCCESS
-        }
         [activity::WORD, ref rates @ ..] => match activity::run(rates) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                complain(&error.line());
+                complain(&error.to_string());
                 ExitCode::FAILURE
             }
         },

@@ -5,7 +5,6 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::OsStr,
     fs::{self, Metadata},
     io,
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
@@ -19,7 +18,10 @@ use model::{
 };
 
 use super::{is_ours, mounts::Mounts};
-use crate::programs;
+use crate::{
+    mapped_files::{below, is_file, is_same, plain},
+    programs,
+};
 
 /// A file that a word names is a configuration up to this length, bytes; a longer one is data.
 const LONGEST_NAMED: u64 = 1 << 20;
@@ -28,9 +30,6 @@ const LONGEST_NAMED: u64 = 1 << 20;
 /// files have no times of their own where the kernel does not keep them, and configurations that are made
 /// from others.
 const COMING_UP: i64 = 120;
-
-/// What the kernel puts behind the path of a file that has none any more.
-const DELETED: &[u8] = b" (deleted)";
 
 /// The files of one look.
 #[derive(Debug)]
@@ -64,7 +63,6 @@ impl<'a> Files<'a> {
     /// is another place each time.
     pub(super) fn mapped(&mut self, pid: u32) -> Vec<FileIdentity> {
         let mappings = maps::of(pid).unwrap_or_default();
-        let is_file = |name: &[u8]| name.starts_with(b"/") && !name.starts_with(b"//");
         let mut files = BTreeMap::new();
         for mapping in mappings.iter().filter(|one| one.may.execute && is_file(&one.name)) {
             files.entry(&mapping.name).or_insert_with(|| mapping.link(pid));
@@ -96,7 +94,7 @@ impl<'a> Files<'a> {
 
     /// A file by a link of a process that leads to it, and the name that it had.
     fn through(&mut self, link: &Path, name: &[u8], pid: u32) -> FileIdentity {
-        let plain = Path::new(OsStr::from_bytes(name.strip_suffix(DELETED).unwrap_or(name)));
+        let plain = plain(name);
         let at_path = fs::metadata(below(format!("/proc/{pid}/root").as_ref(), plain));
         match (fs::metadata(link), at_path) {
             (Ok(used), Ok(at_path)) => self.look(link, plain, !is_same(&used, &at_path)),
@@ -190,14 +188,6 @@ fn may_write(info: &str) -> bool {
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| u64::from_str_radix(flags.trim(), 8).ok());
     flags.is_some_and(|flags| flags & 3 != 0)
-}
-
-fn below(root: &Path, path: &Path) -> PathBuf {
-    root.join(path.strip_prefix("/").unwrap_or(path))
-}
-
-fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
 #[cfg(test)]

@@ -57,9 +57,8 @@ impl Rates {
     fn of(words: &[&str]) -> Result<Self, Error> {
         let mut rates = Self::default();
         for word in words {
-            let wrong = || {
-                Error::CommandLine(format!("{word}: write packets=SPAN, roams=SPAN or leaves=SPAN"))
-            };
+            let wrong =
+                || Error::new(format!("{word}: write packets=SPAN, roams=SPAN or leaves=SPAN"));
             let (key, value) = word.split_once('=').ok_or_else(wrong)?;
             let span: Span = value.parse().map_err(|_| wrong())?;
             let span = Some(span).filter(|span| span.as_nanos() > 0);
@@ -115,10 +114,7 @@ struct Clients {
 }
 
 /// Moves clients until SIGTERM.
-///
-/// # Errors
-///
-/// [`Error`]: words that are none, no clients, or somebody who did not come back.
+/// Fails with [`Error`]: words that are none, no clients, or somebody who did not come back.
 pub fn run(words: &[&str]) -> Result<(), Error> {
     let rates = Rates::of(words)?;
     let signals =
@@ -162,8 +158,7 @@ impl Clients {
         for radio in 0..topology.radios {
             let name = format!("wlan{radio}");
             let point = points.iter().find(|(found, _)| *found == name);
-            let (_, point) =
-                point.ok_or_else(|| Error::Unexpected(format!("there is no link {name}")))?;
+            let (_, point) = point.ok_or_else(|| Error::new(format!("there is no link {name}")))?;
             if topology.clients_of(radio).next().is_none() {
                 continue;
             }
@@ -182,7 +177,7 @@ impl Clients {
             radios.push((control, identity::address(*point)));
         }
         match all.is_empty() {
-            true => Err(Error::Unexpected("no client is there to be moved".to_owned())),
+            true => Err(Error::new("no client is there to be moved".to_owned())),
             false => Ok(Self { all, radios, away: Vec::new(), roamed: 0, left: 0 }),
         }
     }
@@ -234,7 +229,7 @@ impl Clients {
             let question = format!("IFNAME={name} STATUS");
             while !self.radios[moved.radio].0.ask(&question).is_ok_and(|status| is_back(&status)) {
                 if Instant::now() > until {
-                    return Err(Error::Unexpected(format!("{name} did not come back")));
+                    return Err(Error::new(format!("{name} did not come back")));
                 }
                 sleep(LOOK);
             }
@@ -298,7 +293,7 @@ mod tests {
         let rates = Rates::of(&["packets=1s", "leaves=500ms"]).unwrap();
         assert_eq!((rates.packets, rates.roams), (Some(Span::from_secs(1)), None));
         for wrong in ["packets", "packets=often", "dances=1s"] {
-            assert!(Rates::of(&[wrong]).unwrap_err().line().contains("write packets=SPAN"));
+            assert!(Rates::of(&[wrong]).unwrap_err().to_string().contains("write packets=SPAN"));
         }
     }
 

@@ -57,7 +57,7 @@ fn hand_over(
     let mut all = network.wireless.wiphys().doing(|| "list the radios".into())?;
     let (planned, found) = (2 * topology.radios, all.len());
     if u32::try_from(found) != Ok(planned) {
-        return Err(Error::Unexpected(format!("{found} radios where {planned} were planned")));
+        return Err(Error::new(format!("{found} radios where {planned} were planned")));
     }
     let theirs = all.split_off(found / 2);
     remove_interfaces(network, &theirs)?;

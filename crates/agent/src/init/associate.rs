@@ -1,6 +1,5 @@
-//! Association: the access point is on the air, the clients join, and everybody agrees that they did.
+//! Waits until the access point is on the air and all clients have joined, by the kernel's count and by hostapd's.
 //!
-//! Gives the supplicants their orders, asks nl80211 and hostapd, and tells the console how far it is.
 //! It starts and ends no service.
 
 use std::{
@@ -9,9 +8,10 @@ use std::{
 };
 
 use super::{
-    airspace::Airspace, console::say, error::Error, hostapd::Hostapd, services::Services,
-    supplicant, topology::Topology,
+    airspace::Airspace, console::say, error::Error, services::Services, supplicant,
+    topology::Topology,
 };
+use crate::hostapd;
 
 /// How often hostapd is asked whether it beacons.
 const BEACON_PACE: Duration = Duration::from_millis(100);
@@ -36,8 +36,9 @@ pub(super) struct Association<'a> {
 
 impl Association<'_> {
     /// Comes back when every radio beacons.
-    pub(super) fn begin(&mut self) -> Result<Vec<Hostapd>, Error> {
-        self.wait_for_beacons(self.deadline())
+    pub(super) fn begin(&mut self) -> Result<(), Error> {
+        let deadline = self.deadline();
+        (0..self.topology.radios).try_for_each(|radio| self.wait_for_beacon(radio, deadline))
     }
 
     fn deadline(&self) -> Instant {
@@ -45,7 +46,7 @@ impl Association<'_> {
     }
 
     /// Comes back when all clients are authorised and have settled.
-    pub(super) fn complete(&mut self, hostapd: &[Hostapd]) -> Result<(), Error> {
+    pub(super) fn complete(&mut self) -> Result<(), Error> {
         let deadline = self.deadline();
         for radio in 0..self.topology.radios {
             if planned(self.topology, radio) > 0 {
@@ -57,7 +58,7 @@ impl Association<'_> {
             self.services.reap_required()?;
             let counts = self.count()?;
             self.report(&mut reported, counts.iter().sum());
-            if self.agree(&counts, hostapd)? && self.stays_so(hostapd)? {
+            if self.agree(&counts) && self.stays_so()? {
                 return Ok(());
             }
             if Instant::now() > deadline {
@@ -67,43 +68,33 @@ impl Association<'_> {
         }
     }
 
-    fn wait_for_beacons(&mut self, deadline: Instant) -> Result<Vec<Hostapd>, Error> {
-        let mut all = Vec::new();
-        for radio in 0..self.topology.radios {
-            all.push(self.wait_for_beacon(radio, deadline)?);
-        }
-        Ok(all)
-    }
-
-    fn wait_for_beacon(&mut self, radio: u32, deadline: Instant) -> Result<Hostapd, Error> {
+    fn wait_for_beacon(&mut self, radio: u32, deadline: Instant) -> Result<(), Error> {
+        let name = format!("wlan{radio}");
         while Instant::now() < deadline {
             self.services.reap_required()?;
-            if let Some(hostapd) = Hostapd::connect(radio)?
-                && hostapd.is_on_air()?
-            {
-                return Ok(hostapd);
+            // It has no socket, or does not answer, until it has come so far.
+            let status = hostapd::status(&name);
+            if status.is_ok_and(|status| status.state() == Some("ENABLED")) {
+                return Ok(());
             }
             thread::sleep(BEACON_PACE);
         }
-        Err(Error::Unexpected(format!("hostapd does not get wlan{radio} on the air")))
+        Err(Error::new(format!("hostapd does not get {name} on the air")))
     }
 
-    /// Who leaves while the others settle is waited for again.
-    fn stays_so(&mut self, hostapd: &[Hostapd]) -> Result<bool, Error> {
+    /// Whether everybody is still there after a while: those who left are waited for again.
+    fn stays_so(&mut self) -> Result<bool, Error> {
         thread::sleep(SETTLING);
         self.services.reap_required()?;
         let counts = self.count()?;
-        self.agree(&counts, hostapd)
+        Ok(self.agree(&counts))
     }
 
-    fn agree(&self, counts: &[u32], hostapd: &[Hostapd]) -> Result<bool, Error> {
-        for (radio, (count, hostapd)) in (0..).zip(counts.iter().zip(hostapd)) {
+    fn agree(&self, counts: &[u32]) -> bool {
+        (0..).zip(counts).all(|(radio, count)| {
             let planned = planned(self.topology, radio);
-            if *count != planned || hostapd.stations()? != planned {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+            *count == planned && hostapd::stations(&format!("wlan{radio}")) == Some(planned)
+        })
     }
 
     fn report(&self, reported: &mut Option<u32>, associated: u32) {
@@ -132,5 +123,5 @@ fn too_late(topology: &Topology, counts: &[u32]) -> Error {
         [] => "hostapd and the kernel do not agree".to_owned(),
         some => some.join(", "),
     };
-    Error::Unexpected(format!("not all clients associated: {missing}"))
+    Error::new(format!("not all clients associated: {missing}"))
 }

@@ -24,7 +24,7 @@ pub fn run() -> ExitCode {
     // A panic of pid 1 would take the machine with it, and the console with the reason.
     match panic::catch_unwind(begin) {
         Ok(Ok(mut machine)) => machine.serve(),
-        Ok(Err(error)) => say(format_args!("failed: {}", error.line())),
+        Ok(Err(error)) => say(format_args!("failed: {}", error)),
         Err(_) => say("failed: headroom-init panicked"),
     }
     loop {
@@ -48,7 +48,7 @@ fn begin() -> Result<Machine, Error> {
     folders::make()?;
     let mut machine = Machine {
         signals: power::signals().doing(|| "ask for signals".into())?,
-        services: Services::new()?,
+        services: Services::default(),
     };
     let topology = plan()?;
     say("booted");
@@ -60,7 +60,7 @@ fn begin() -> Result<Machine, Error> {
 /// Tells the host what failed. The machine stays: it can still be looked at, and turned off.
 fn reported(result: Result<(), Error>) {
     if let Err(error) = result {
-        say(format_args!("failed: {}", error.line()));
+        say(format_args!("failed: {}", error));
     }
 }
 
@@ -78,8 +78,8 @@ impl Machine {
         self.start_network(topology)?;
         let services = &mut self.services;
         let mut association = Association { topology, airspace: &mut airspace, services };
-        let hostapd = association.begin()?;
-        association.complete(&hostapd)?;
+        association.begin()?;
+        association.complete()?;
         say("ready");
         self.start_agent()
     }
@@ -97,11 +97,12 @@ impl Machine {
     fn start_agent(&mut self) -> Result<(), Error> {
         // A machine without the port is one to play with; it has nobody to talk to.
         let Some(port) = port::open()? else { return Ok(()) };
-        let agent = Service::new("agent", AGENT)
-            .environment("PATH", shell::search_path())
-            .output(Output::Port(port))
-            .ending(Ending::StartAgain);
-        self.services.start(agent)
+        self.services.start(Service {
+            environment: vec![("PATH", shell::search_path().into())],
+            output: Output::Port(port),
+            ending: Ending::StartAgain,
+            ..Service::new("agent", AGENT)
+        })
     }
 
     fn start_console(&mut self, mode: ConsoleMode) -> Result<(), Error> {

@@ -1,18 +1,16 @@
-//! hostapd: its configuration, its start, and how many stations it counts.
+//! Writes hostapd's configuration, one file a radio, and says how it is started.
 //!
-//! Writes one file a radio, starts one process for all, and asks its control sockets
-//! (`/run/hostapd/wlanK`, one datagram a question). It decides no channels: [`Topology`] does.
+//! It decides no channels: [`Topology`] does.
 
-use std::{fmt::Write as _, fs, io, path::Path};
+use std::{fmt::Write as _, fs};
 
 use super::{
     error::{Doing, Error},
     mounts::STATE,
-    services::{Output, Service},
+    services::Service,
     shell,
     topology::{Channel, Topology},
 };
-use crate::control::Control;
 
 /// The country whose radio rules hold: it allows 80 MHz at both ends of 5 GHz without radar
 /// detection.
@@ -37,51 +35,8 @@ pub(super) fn prepare(topology: &Topology) -> Result<Service, Error> {
         files.push(path);
     }
     let program = shell::program("hostapd", PROGRAM);
-    Ok(Service::new("hostapd", program).arguments(files).output(Output::Log))
-}
-
-/// A conversation about one radio.
-#[derive(Debug)]
-pub(super) struct Hostapd {
-    radio: u32,
-    control: Control,
-}
-
-impl Hostapd {
-    /// Begins the conversation; `None` as long as hostapd has not come so far.
-    pub(super) fn connect(radio: u32) -> Result<Option<Self>, Error> {
-        let there = Path::new(SOCKETS).join(format!("wlan{radio}"));
-        match Control::connect(format!("{STATE}/ask-wlan{radio}"), &there) {
-            Ok(control) => Ok(Some(Self { radio, control })),
-            Err(error) if is_not_there(&error) => Ok(None),
-            Err(error) => Err(error).doing(|| format!("connect to {}", there.display())),
-        }
-    }
-
-    pub(super) fn is_on_air(&self) -> Result<bool, Error> {
-        Ok(self.status()?.lines().any(|line| line == "state=ENABLED"))
-    }
-
-    /// How many stations hostapd counts on the radio.
-    pub(super) fn stations(&self) -> Result<u32, Error> {
-        counted(&self.status()?).ok_or_else(|| {
-            let line = format!("hostapd does not say how many stations wlan{} has", self.radio);
-            Error::Unexpected(line)
-        })
-    }
-
-    fn status(&self) -> Result<String, Error> {
-        self.control.ask("STATUS").doing(|| format!("ask hostapd about wlan{}", self.radio))
-    }
-}
-
-/// The socket is not made yet, or made and not yet read from.
-fn is_not_there(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
-}
-
-fn counted(status: &str) -> Option<u32> {
-    status.lines().find_map(|line| line.strip_prefix("num_sta[0]="))?.parse().ok()
+    let arguments = files.into_iter().map(Into::into).collect();
+    Ok(Service { arguments, ..Service::new("hostapd", program) })
 }
 
 fn configuration(radio: u32, channel: Channel) -> String {
@@ -186,12 +141,5 @@ mod tests {
         let text = text(8, 5);
         assert!(text.contains("channel=40\n") && text.contains("vht_oper_chwidth=0\n"));
         assert!(!text.contains("HT40"));
-    }
-
-    #[test]
-    fn the_station_count_is_read_from_the_status() {
-        assert_eq!(counted("state=ENABLED\nnum_sta[0]=38\nnum_sta[1]=2\n"), Some(38));
-        assert_eq!(counted("state=COUNTRY_UPDATE\n"), None);
-        assert_eq!(counted("num_sta[0]=\n"), None);
     }
 }

@@ -30,7 +30,6 @@ pub mod console;
 mod error;
 mod folders;
 mod hostapd;
-mod launch;
 mod modules;
 mod mounts;
 mod namespace;
@@ -45,6 +44,5 @@ mod topology;
 
 pub use bringup::run;
 pub use error::Error;
-pub use launch::Launch;
 pub(crate) use namespace::CLIENTS;
 pub use topology::{Channel, ConsoleMode, Topology};

@@ -9,7 +9,7 @@
 
 use std::{fs, path::Path};
 
-use linux::kmod;
+use linux::{error::chain, kmod};
 
 use super::{
     console::say,
@@ -32,7 +32,7 @@ pub(super) fn load(topology: &Topology) -> Result<(), Error> {
     }
     if topology.wan {
         // One that is missing is missed by the trial that needs it, which says so; the others can be run.
-        load_all(WAN_LIST, topology).unwrap_or_else(|error| say(error.line()));
+        load_all(WAN_LIST, topology).unwrap_or_else(say);
     }
     Ok(())
 }
@@ -40,7 +40,8 @@ pub(super) fn load(topology: &Topology) -> Result<(), Error> {
 fn load_all(path: &str, topology: &Topology) -> Result<(), Error> {
     let list = fs::read_to_string(path).doing(|| format!("read {path}"))?;
     for module in list.lines().filter_map(Module::from_line) {
-        kmod::load(Path::new(module.path), &module.parameters(topology))?;
+        let loaded = kmod::load(Path::new(module.path), &module.parameters(topology));
+        loaded.map_err(|error| Error::new(chain(&error)))?;
     }
     Ok(())
 }

@@ -53,7 +53,7 @@ impl Network {
     /// The number of a link that must exist.
     pub(super) fn link(&mut self, name: &str) -> Result<u32, Error> {
         let index = self.links.index(name).doing(|| format!("find {name}"))?;
-        index.ok_or_else(|| Error::Unexpected(format!("there is no link {name}")))
+        index.ok_or_else(|| Error::new(format!("there is no link {name}")))
     }
 }
 
@@ -61,8 +61,7 @@ impl Network {
 pub(super) fn make_clients() -> Result<(Network, File), Error> {
     // Entering is for a thread's whole life, so that the one that does it is not ours.
     let made = thread::spawn(enter_and_bind).join();
-    let network =
-        made.map_err(|_| Error::Unexpected("the namespace's thread panicked".into()))??;
+    let network = made.map_err(|_| Error::new("the namespace's thread panicked"))??;
     let file = File::open(CLIENTS).doing(|| format!("open {CLIENTS}"))?;
     Ok((network, file))
 }

@@ -1,22 +1,18 @@
-//! The services: each started in a control group of its own, watched, and started again if it may.
+//! Starts the services, each in a control group of its own, and starts those again that may end.
 //!
-//! Talks to cgroup2 (makes one folder a service), to [`Launch`] (which becomes the program) and to
-//! `waitpid`. It enables no controllers: [`super::mounts`] does, in a
-//! machine where services are to be limited.
-//!
-//! [`Launch`]: super::launch::Launch
+//! It enables no controllers: [`super::mounts`] does, in a machine where services are to be limited.
 
 use std::{
     collections::BTreeMap,
-    env,
     ffi::OsString,
     fs::{self, File, OpenOptions},
     io,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
+use linux::{namespace::Network, place::Place};
 use rustix::{
     io::Errno,
     process::{WaitOptions, WaitStatus, wait},
@@ -25,7 +21,6 @@ use rustix::{
 use super::{
     console::say,
     error::{Doing, Error},
-    launch::Launch,
     mounts::{GROUPS, STATE},
 };
 
@@ -50,7 +45,7 @@ pub(super) enum Ending {
 pub(super) enum Output {
     /// Writes to `/run/headroom/NAME.log`.
     Log,
-    /// Has a terminal to itself.
+    /// Has this terminal to itself.
     Terminal(PathBuf),
     /// Reads from and writes to this port; its errors go to the console.
     Port(File),
@@ -59,18 +54,19 @@ pub(super) enum Output {
 /// A service, as it is to be started.
 #[derive(Debug)]
 pub(super) struct Service {
-    name: String,
-    program: OsString,
-    arguments: Vec<OsString>,
-    environment: Vec<(&'static str, OsString)>,
-    namespace: Option<PathBuf>,
-    output: Output,
-    ending: Ending,
+    pub(super) name: String,
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) environment: Vec<(&'static str, OsString)>,
+    /// Where its network namespace is bound; `None`: ours.
+    pub(super) namespace: Option<PathBuf>,
+    pub(super) output: Output,
+    pub(super) ending: Ending,
 }
 
 impl Service {
     /// A required service that writes a log.
-    pub(super) fn new(name: impl Into<String>, program: impl Into<OsString>) -> Self {
+    pub(super) fn new(name: impl Into<String>, program: impl Into<PathBuf>) -> Self {
         Self {
             name: name.into(),
             program: program.into(),
@@ -82,74 +78,36 @@ impl Service {
         }
     }
 
-    pub(super) fn arguments(mut self, words: impl IntoIterator<Item: Into<OsString>>) -> Self {
-        self.arguments.extend(words.into_iter().map(Into::into));
-        self
-    }
-
-    /// Sets a variable.
-    pub(super) fn environment(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
-        self.environment.push((name, value.into()));
-        self
-    }
-
-    /// Runs it in the network namespace that is bound there.
-    pub(super) fn namespace(mut self, path: impl Into<PathBuf>) -> Self {
-        self.namespace = Some(path.into());
-        self
-    }
-
-    /// Says where it reads and writes.
-    pub(super) fn output(mut self, output: Output) -> Self {
-        self.output = output;
-        self
-    }
-
-    /// Says what happens when it ends.
-    pub(super) fn ending(mut self, ending: Ending) -> Self {
-        self.ending = ending;
-        self
-    }
-
-    fn launch(&self, group: PathBuf) -> Launch {
-        let terminal = match &self.output {
-            Output::Terminal(path) => Some(path.clone()),
-            Output::Log | Output::Port(_) => None,
-        };
-        Launch {
-            group,
-            namespace: self.namespace.clone(),
-            terminal,
-            program: self.program.clone(),
-            arguments: self.arguments.clone(),
+    fn spawn(&self) -> io::Result<Child> {
+        let group = Path::new(GROUPS).join(&self.name);
+        fs::create_dir_all(&group)?;
+        let mut place = Place::default().groups([group])?;
+        if let Some(namespace) = &self.namespace {
+            place = place.network(&Network::open(namespace)?)?;
         }
-    }
-
-    fn direct(&self, command: &mut Command) -> io::Result<()> {
-        command.stdin(Stdio::null());
-        match &self.output {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).env_clear().stdin(Stdio::null());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        let (output, errors) = match &self.output {
             Output::Log => {
-                let log = log(&self.name)?;
-                command.stdout(log.try_clone()?).stderr(log);
+                let path = format!("{STATE}/{}.log", self.name);
+                let log = OpenOptions::new().create(true).append(true).open(path)?;
+                (log.try_clone()?, log)
             }
             Output::Port(port) => {
-                command.stdin(port.try_clone()?).stdout(port.try_clone()?).stderr(console()?);
+                command.stdin(port.try_clone()?);
+                (port.try_clone()?, OpenOptions::new().write(true).open("/dev/console")?)
             }
-            // The launcher opens the terminal, so that it becomes the session's own.
-            Output::Terminal(_) => {
-                command.stdout(Stdio::null()).stderr(console()?);
+            Output::Terminal(path) => {
+                let terminal = OpenOptions::new().read(true).write(true).open(path)?;
+                command.stdin(terminal.try_clone()?).stdout(terminal.try_clone()?);
+                command.stderr(terminal.try_clone()?);
+                return place.session(Some(terminal)).start(command);
             }
-        }
-        Ok(())
+        };
+        command.stdout(output).stderr(errors);
+        place.session(None).start(command)
     }
-}
-
-fn log(name: &str) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).open(format!("{STATE}/{name}.log"))
-}
-
-fn console() -> io::Result<File> {
-    OpenOptions::new().write(true).open("/dev/console")
 }
 
 #[derive(Debug)]
@@ -160,19 +118,12 @@ struct Running {
 }
 
 /// All services, by process.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Services {
-    ourselves: PathBuf,
     running: BTreeMap<i32, Running>,
 }
 
 impl Services {
-    /// No service yet.
-    pub(super) fn new() -> Result<Self, Error> {
-        let ourselves = env::current_exe().doing(|| "find our own program".into())?;
-        Ok(Self { ourselves, running: BTreeMap::new() })
-    }
-
     pub(super) fn start(&mut self, service: Service) -> Result<(), Error> {
         self.run(service, 0)
     }
@@ -192,7 +143,7 @@ impl Services {
             match self.running.remove(&pid) {
                 Some(ended) if ended.service.ending == Ending::Required => {
                     let line = obituary(&ended.service, status);
-                    return Err(Error::Unexpected(line));
+                    return Err(Error::new(line));
                 }
                 _ => {}
             }
@@ -213,19 +164,12 @@ impl Services {
         if short_lives >= SHORT_LIVES {
             say(format_args!("{} is not started again", ended.service.name));
         } else if let Err(error) = self.run(ended.service, short_lives) {
-            say(error.line());
+            say(error);
         }
     }
 
     fn run(&mut self, service: Service, short_lives: u32) -> Result<(), Error> {
-        let doing = || format!("start {}", service.name);
-        let group = Path::new(GROUPS).join(&service.name);
-        fs::create_dir_all(&group).doing(doing)?;
-        let mut command = Command::new(&self.ourselves);
-        command.args(service.launch(group).words()).env_clear();
-        command.envs(service.environment.iter().map(|(name, value)| (name, value)));
-        service.direct(&mut command).doing(doing)?;
-        let child = command.spawn().doing(doing)?;
+        let child = service.spawn().doing(|| format!("start {}", service.name))?;
         let running = Running { service, since: Instant::now(), short_lives };
         self.running.insert(child.id().cast_signed(), running);
         Ok(())
@@ -261,33 +205,8 @@ fn obituary(service: &Service, status: WaitStatus) -> String {
 fn last_words(name: &str) -> Option<String> {
     let log = fs::read(format!("{STATE}/{name}.log")).ok()?;
     let log = String::from_utf8_lossy(&log);
-    let mut lines: Vec<&str> = log.lines().rev().filter(is_said).take(LAST_WORDS).collect();
+    let mut lines: Vec<&str> =
+        log.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST_WORDS).collect();
     lines.reverse();
     (!lines.is_empty()).then(|| lines.join("; "))
-}
-
-fn is_said(line: &&str) -> bool {
-    !line.trim().is_empty()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_service_says_where_it_is_to_run() {
-        let launch = Service::new("hostapd", "/usr/sbin/hostapd")
-            .arguments(["-s"])
-            .namespace("/run/netns/clients")
-            .launch("/sys/fs/cgroup/hostapd".into());
-        assert_eq!(launch.group, Path::new("/sys/fs/cgroup/hostapd"));
-        assert_eq!(launch.namespace.as_deref(), Some(Path::new("/run/netns/clients")));
-        assert_eq!((launch.terminal, launch.arguments), (None, vec!["-s".into()]));
-    }
-
-    #[test]
-    fn a_terminal_is_left_to_the_launcher() {
-        let service = Service::new("shell", "sh").output(Output::Terminal("/dev/ttyS0".into()));
-        assert_eq!(service.launch("/g".into()).terminal.as_deref(), Some(Path::new("/dev/ttyS0")));
-    }
 }

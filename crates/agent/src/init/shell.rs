@@ -61,20 +61,23 @@ pub(super) fn shell() -> Service {
     } else {
         (busybox(), &["sh"])
     };
-    Service::new("shell", program)
-        .arguments(arguments.iter().copied())
-        .environment("TERM", "vt102")
-        .environment("HOME", "/root")
-        .environment("PATH", search_path())
-        .environment("PS1", "ap# ")
-        .output(Output::Terminal(TERMINAL.into()))
-        .ending(Ending::StartAgain)
+    let environment =
+        [("TERM", "vt102"), ("HOME", "/root"), ("PATH", &search_path()), ("PS1", "ap# ")];
+    Service {
+        arguments: arguments.iter().map(Into::into).collect(),
+        environment: environment.map(|(name, value)| (name, value.into())).to_vec(),
+        output: Output::Terminal(TERMINAL.into()),
+        ending: Ending::StartAgain,
+        ..Service::new("shell", program)
+    }
 }
 
 /// Links to busybox's applets, for the shell and for what a study starts; it ends on its own.
 pub(super) fn applets() -> std::io::Result<Service> {
     std::fs::create_dir_all(APPLETS)?;
-    Ok(Service::new("applets", busybox())
-        .arguments(["--install", "-s", APPLETS])
-        .ending(Ending::Silent))
+    Ok(Service {
+        arguments: ["--install", "-s", APPLETS].map(Into::into).to_vec(),
+        ending: Ending::Silent,
+        ..Service::new("applets", busybox())
+    })
 }

@@ -20,7 +20,7 @@ use super::{
     hostapd::{KEY, network_name},
     mounts::STATE,
     namespace::CLIENTS,
-    services::{Output, Service},
+    services::Service,
     shell,
     topology::{Client, Topology},
 };
@@ -43,12 +43,12 @@ pub(super) fn prepare(topology: &Topology, radio: u32) -> Result<Option<Service>
     fs::write(&path, configuration(topology, radio)).doing(|| format!("write {path}"))?;
     // The clients are devices of other people's, whatever the access point is.
     let program = shell::of_debian("wpa_supplicant", PROGRAM);
-    let service = Service::new(format!("wpa_supplicant-{radio}"), program)
-        .arguments(["-g".to_owned(), global(radio)])
-        .arguments(arguments(&path, &interfaces))
-        .namespace(CLIENTS)
-        .output(Output::Log);
-    Ok(Some(service))
+    let words = ["-g".to_owned(), global(radio)].into_iter().chain(arguments(&path, &interfaces));
+    Ok(Some(Service {
+        arguments: words.map(Into::into).collect(),
+        namespace: Some(CLIENTS.into()),
+        ..Service::new(format!("wpa_supplicant-{radio}"), program)
+    }))
 }
 
 /// The words that give one process these interfaces, all with one configuration.

@@ -19,7 +19,7 @@ const ADDRESSES_A_BLOCK: u32 = 250;
 const CHANNELS: [u32; MOST_RADIOS as usize] = [1, 36, 149, 44, 157, 40, 153, 161];
 
 /// What the access point is to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
     pub clients: u32,
     /// Radios of the access point; the clients have as many of their own.
@@ -37,9 +37,10 @@ pub struct Topology {
 }
 
 /// What the serial console offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConsoleMode {
     /// Only the lines for the host.
+    #[default]
     None,
     Shell,
 }
@@ -58,15 +59,7 @@ pub struct Channel {
 impl Topology {
     /// Reads the kernel command line; words that are missing have defaults: no client, three radios.
     pub fn from_command_line(line: &str) -> Result<Self, Error> {
-        let mut topology = Self {
-            clients: 0,
-            radios: 3,
-            console: ConsoleMode::None,
-            forward: false,
-            wan: false,
-            memory: false,
-            seed: 0,
-        };
+        let mut topology = Self { radios: 3, ..Self::default() };
         for word in line.split_ascii_whitespace() {
             match word.split_once('=') {
                 Some(("headroom.clients", value)) => topology.clients = number(word, value)?,
@@ -86,12 +79,12 @@ impl Topology {
         let Self { clients, radios, .. } = self;
         if !(1..=MOST_RADIOS).contains(&radios) {
             let line = format!("{radios} radios: an access point has 1 to {MOST_RADIOS}");
-            return Err(Error::CommandLine(line));
+            return Err(Error::new(line));
         }
         let most = radios * MOST_CLIENTS_A_RADIO;
         if clients > most {
             let line = format!("{clients} clients: {radios} radios carry at most {most}");
-            return Err(Error::CommandLine(line));
+            return Err(Error::new(line));
         }
         Ok(self)
     }
@@ -177,14 +170,14 @@ pub(super) fn access_point_address(radio: u32) -> Ipv4Addr {
 }
 
 fn number<T: FromStr>(word: &str, value: &str) -> Result<T, Error> {
-    value.parse().map_err(|_| Error::CommandLine(format!("{word}: not a number")))
+    value.parse().map_err(|_| Error::new(format!("{word}: not a number")))
 }
 
 fn console(word: &str, value: &str) -> Result<ConsoleMode, Error> {
     match value {
         "none" => Ok(ConsoleMode::None),
         "shell" => Ok(ConsoleMode::Shell),
-        _ => Err(Error::CommandLine(format!("{word}: a console is none or shell"))),
+        _ => Err(Error::new(format!("{word}: a console is none or shell"))),
     }
 }
 
@@ -199,42 +192,22 @@ mod tests {
     }
 
     fn refusal(line: &str) -> String {
-        Topology::from_command_line(line).unwrap_err().line()
+        Topology::from_command_line(line).unwrap_err().to_string()
     }
 
     #[test]
     fn the_command_line_is_read_among_the_kernels_own_words() {
+        let absent = Topology { clients: 0, radios: 3, ..Topology::default() };
+        assert_eq!(topology("quiet"), absent);
         let read = topology(
             "console=ttyS0 quiet headroom.clients=114 headroom.radios=2 headroom.console=shell \
-             headroom.forward=yes headroom.wan=yes headroom.memory=yes\n",
+             headroom.forward=yes headroom.wan=yes headroom.memory=yes headroom.seed=7\n",
         );
+        let console = ConsoleMode::Shell;
+        let (clients, radios, seed) = (114, 2, 7);
         assert_eq!(
             read,
-            Topology {
-                clients: 114,
-                radios: 2,
-                console: ConsoleMode::Shell,
-                forward: true,
-                wan: true,
-                memory: true,
-                seed: 0,
-            }
-        );
-    }
-
-    #[test]
-    fn words_that_are_missing_have_defaults() {
-        assert_eq!(
-            topology("quiet"),
-            Topology {
-                clients: 0,
-                radios: 3,
-                console: ConsoleMode::None,
-                forward: false,
-                wan: false,
-                memory: false,
-                seed: 0,
-            },
+            Topology { clients, radios, console, forward: true, wan: true, memory: true, seed }
         );
     }
 

@@ -1,29 +1,31 @@
-//! The decoy: a process that sleeps, and is stopped where the consumer seems to be.
+//! Starts the decoy, a process that sleeps and is stopped where the consumer seems to be.
 //!
-//! It is this very executable with a word that no person needs. It ends where its input does, so it never
-//! outlives the agent by more than it takes to continue it.
+//! It outlives the agent by no more than it takes to continue it.
 
 use std::{
-    io::{self, Read},
+    io,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
 };
 
 use linux::{
     cgroup,
     pause::{Group, Held, Process},
-    process::spawn_in,
 };
 
-use crate::groups;
+use crate::{
+    groups,
+    twin::{self, Twin},
+};
 
-/// The word that makes the agent a decoy.
+/// Makes the agent a decoy.
 pub const WORD: &str = "--sleep-for-pauses";
 
 /// A process of our own that sleeps. Dropping it ends it, and removes its group.
 #[derive(Debug)]
 pub(crate) struct Decoy {
-    child: Child,
+    /// Gone before its group is removed.
+    twin: Option<Twin>,
+    pid: u32,
     folder: Option<PathBuf>,
 }
 
@@ -31,20 +33,14 @@ impl Decoy {
     /// Starts one, in a control group of its own below `mount` where groups are frozen.
     pub(crate) fn start(mount: Option<&Path>) -> io::Result<Self> {
         let folder = mount.map(make_folder).transpose()?;
-        let mut command = Command::new("/proc/self/exe");
-        command.arg(WORD).env_clear();
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        match spawn_in(folder.as_deref(), command) {
-            Ok(child) => Ok(Self { child, folder }),
-            Err(error) => {
-                folder.into_iter().for_each(|folder| drop(cgroup::remove(&folder)));
-                Err(error)
-            }
-        }
+        let mut decoy = Self { twin: None, pid: 0, folder };
+        let twin = Twin::start(&[WORD], decoy.folder())?;
+        (decoy.pid, decoy.twin) = (twin.pid(), Some(twin));
+        Ok(decoy)
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.pid
     }
 
     /// Its control group, where it has one of its own.
@@ -52,14 +48,10 @@ impl Decoy {
         self.folder.as_deref()
     }
 
-    /// What is stopped: the process, or its group.
-    ///
-    /// # Errors
-    ///
-    /// That it has ended, or that its group cannot be frozen.
+    /// What is stopped: the process, or its group where that can be frozen.
     pub(crate) fn held(&self) -> io::Result<Held> {
         match &self.folder {
-            None => Ok(Held::Process(Process::open(self.pid(), None)?)),
+            None => Ok(Held::Process(Process::open(self.pid, None)?)),
             Some(folder) => {
                 let group = Group::open(folder);
                 Ok(Held::Group(group.ok_or_else(|| io::Error::other("it has no freezer"))?))
@@ -72,8 +64,7 @@ impl Drop for Decoy {
     fn drop(&mut self) {
         // A process in a frozen group of version 1 does not even end.
         let _ = self.held().and_then(|held| held.resume());
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.twin = None;
         let _ = self.folder.as_deref().map(groups::remove);
     }
 }
@@ -87,5 +78,6 @@ fn make_folder(mount: &Path) -> io::Result<PathBuf> {
 /// The decoy's whole life.
 pub fn run() -> io::Result<()> {
     let _ = rustix::thread::set_name(c"headroom-decoy");
-    io::stdin().read_to_end(&mut Vec::new()).map(drop)
+    // Nobody lets it go on: its input ends.
+    twin::stand_ready().or(Ok(()))
 }

@@ -48,8 +48,8 @@ impl Resting {
     /// Stops a process. Afterwards it is ours to continue, also where this fails.
     fn stop(&mut self, pid: u32) -> io::Result<()> {
         let held = Held::Process(Process::open(pid, None)?);
-        let place = self.watchdog.hold(&held)?;
-        self.watchdog.note(&format!("stops {place}"))?;
+        self.watchdog.hold(&held)?;
+        self.watchdog.note(&format!("stops {}", self.held.len()))?;
         self.held.push(held);
         self.held.last().map_or(Ok(()), Held::stop)
     }

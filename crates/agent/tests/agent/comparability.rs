@@ -34,8 +34,9 @@ fn put(name: &str, bytes: &[u8], first: bool, last: bool) -> Order {
 
 #[test]
 fn subject_load_and_agent_are_known_by_their_files() {
-    let subject = Subject::idle();
-    let reported = identity(loaded(&subject.name, 2, &["sleep", "0.01"]));
+    let (subject, other) = (Subject::idle(), Subject::idle());
+    let others = vec![other.name.clone()];
+    let reported = identity(TrialOrder { others, ..loaded(&subject.name, 2, &["sleep", "0.01"]) });
     let agent = sha256_of(env!("CARGO_BIN_EXE_headroom-agent"));
     assert_eq!(reported.agent, Some(agent));
     let process = of_role(&reported, Role::Subject);
@@ -47,6 +48,8 @@ fn subject_load_and_agent_are_known_by_their_files() {
     assert_eq!(executable.sha256, Some(sha256_of(&executable.path)));
     // It was copied a moment ago.
     assert!(matches!(executable.doubt, Some(FileDoubt::ChangedSinceBoot(_))), "{executable:?}");
+    let process = of_role(&reported, Role::Other);
+    assert_eq!((&process.name, process.files.len()), (&other.name, 1));
     let load = of_role(&reported, Role::Load);
     assert_eq!(load.command, ["sleep", "0.01"]);
     assert_eq!(load.files[0].sha256, executable.sha256, "a copy has the same content");
@@ -79,34 +82,6 @@ fn a_program_that_was_replaced_is_known_by_what_runs() {
 }
 
 #[test]
-fn a_configuration_that_the_words_name_is_part_of_it() {
-    let shell = Copied::of("sh");
-    let config = shell.file("config");
-    fs::write(&config, "interval 1\n").unwrap();
-    let option = format!("--config={}", config.display());
-    let program = shell.path();
-    let words = [program.to_str().unwrap(), "-c", "sleep 60; :", &option];
-    let reported = |interval: &str| {
-        fs::write(&config, interval).unwrap();
-        let reported = identity(starting(&shell.name, 2, &words));
-        let process = of_role(&reported, Role::Subject).clone();
-        process.files.into_iter().find(|file| Path::new(&file.path) == config).unwrap()
-    };
-    let one = reported("interval 1\n");
-    assert_eq!(one.sha256, Some(sha256_of(&config)));
-    assert_ne!(reported("interval 2\n").sha256, one.sha256);
-}
-
-#[test]
-fn others_are_known_by_their_executable() {
-    let (subject, other) = (Subject::idle(), Subject::idle());
-    let order = TrialOrder { others: vec![other.name.clone()], ..measure(&subject.name, 2) };
-    let reported = identity(order);
-    let process = of_role(&reported, Role::Other);
-    assert_eq!((process.name.as_str(), process.files.len()), (other.name.as_str(), 1));
-}
-
-#[test]
 fn a_file_is_put_in_pieces_runs_and_goes_with_the_stream() {
     let name = format!("hrput-{}", std::process::id());
     let path = Path::new(PUT).join(&name);
@@ -124,9 +99,8 @@ fn a_file_is_put_in_pieces_runs_and_goes_with_the_stream() {
     let order =
         TrialOrder { identify: true, ..starting(&name, 2, &[path.to_str().unwrap(), "60"]) };
     agent.order(&Order::trial(order));
-    agent.hello();
-    agent.census();
-    (0..3).for_each(|_| drop(agent.sample()));
+    agent.begun();
+    agent.samples(2);
     let Frame::Part(Part::Identity(reported)) = agent.frame() else { panic!("no identity") };
     let executable = &of_role(&reported, Role::Subject).files[0];
     assert_eq!((&executable.sha256, &executable.doubt), (&Some(sha256_of(&path)), &None));
@@ -188,9 +162,8 @@ fn asked(subject: &Subject, clients: &str, values: &str) -> (Vec<Reading>, Frame
     };
     let instrument = Some(Instrument::Parity(order));
     let mut agent = Agent::measuring(TrialOrder { instrument, ..measure(&subject.name, 2) });
-    agent.hello();
-    agent.census();
-    (0..3).for_each(|_| drop(agent.sample()));
+    agent.begun();
+    agent.samples(2);
     let mut readings = Vec::new();
     loop {
         match agent.frame() {

@@ -8,13 +8,13 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use linux::perf::tracing::Tracing;
+use linux::{cgroup, perf::tracing::Tracing};
 use model::{
     instrument::{Counts, CountsOrder, Detail, Instrument, Place, Probe, Scope},
     wire::{Frame, Order, Part, Refusal, TrialOrder},
 };
 
-use crate::dialogue::{Agent, Subject, eventually, give_back, measure, sha256_of};
+use crate::dialogue::{Agent, Subject, eventually, folders_of, measure, sha256_of};
 
 /// A program of ours with one function whose calls it counts itself; it says how often when it is asked.
 pub(crate) struct Counting {
@@ -300,8 +300,6 @@ fn no_probe_outlives_the_agent_even_where_it_is_killed() {
     agent.child.wait().unwrap();
     eventually(|| (program.first_byte() == original).then_some(()));
     eventually(|| lines_of(agent.pid()).is_empty().then_some(()));
-    drop(program);
-    give_back(agent.pid());
 }
 
 #[test]
@@ -316,10 +314,7 @@ fn what_an_agent_leaves_that_is_killed_with_its_second_process_goes_with_the_nex
     let Some(mut agent) = opened(&order(1000)) else { return };
     let second = agent::subject::pids_of("headroom-watch").unwrap().into_iter();
     let second = second.filter(|&pid| agent::subject::parent(pid) == Some(agent.pid()));
-    for pid in second {
-        let pid = rustix::process::Pid::from_raw(pid as i32).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    }
+    second.for_each(|pid| linux::process::kill(pid).unwrap());
     agent.child.kill().unwrap();
     agent.child.wait().unwrap();
     eventually(|| (program.first_byte() == original).then_some(()));
@@ -330,7 +325,12 @@ fn what_an_agent_leaves_that_is_killed_with_its_second_process_goes_with_the_nex
     });
     assert!(gone, "{:?}", lines_of(agent.pid()));
     drop(program);
-    give_back(agent.pid());
+    // Nobody is left who would remove these.
+    for folder in folders_of(agent.pid()) {
+        let groups = cgroup::below(&folder);
+        eventually(|| groups.iter().all(|group| cgroup::remove(group).is_ok()).then_some(()));
+        cgroup::remove(&folder).unwrap();
+    }
 }
 
 #[test]

@@ -12,7 +12,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use linux::cgroup;
 use model::{
     facts::Facts,
     name::Sha256Hex,
@@ -126,6 +125,11 @@ impl Agent {
         self.hello();
         self.census();
         self.sample()
+    }
+
+    /// Takes these many samples, and answers the last.
+    pub(crate) fn samples(&mut self, count: usize) -> Sample {
+        (0..count).map(|_| self.sample()).last().unwrap()
     }
 
     /// Takes what is said until the order is refused, and answers why.
@@ -317,15 +321,10 @@ pub(crate) fn folders_of(agent: u32) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Removes the control groups of a killed agent, as the next one would, once those in them are gone.
-pub(crate) fn give_back(agent: u32) {
-    for folder in folders_of(agent) {
-        eventually(|| {
-            cgroup::below(&folder).iter().for_each(|inner| drop(cgroup::remove(inner)));
-            // The agent of another test may have been there before.
-            (cgroup::remove(&folder).is_ok() || !folder.exists()).then_some(())
-        });
-    }
+/// The state that `/proc` tells of a process; `Z` where it is gone.
+pub(crate) fn state(pid: u32) -> char {
+    let text = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    linux::proc::stat(&text).map_or('Z', |stat| char::from(stat.state))
 }
 
 /// Waits for what must come to be, at most ten seconds.

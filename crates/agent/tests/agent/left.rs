@@ -1,10 +1,13 @@
-//! What an agent that is killed leaves of its control groups, and who gives it back.
+//! Control groups: who is moved there, and that an agent gives them back however it ends.
 
-use crate::dialogue::{Agent, Subject, folders_of, measure};
+use linux::cgroup::{self, Mounts};
+use model::wire::TrialOrder;
 
-/// An agent that measures a subject until it is ended, from its first sample on; none where it makes no groups.
-fn measuring(subject: &Subject) -> Option<Agent> {
-    let mut agent = Agent::measuring(measure(&subject.name, 1000));
+use crate::dialogue::{Agent, Copied, Subject, eventually, folders_of, loaded, measure};
+
+/// An agent that measures until it is ended, from its first sample on; none where it makes no groups.
+fn measuring(order: TrialOrder) -> Option<Agent> {
+    let mut agent = Agent::measuring(order);
     agent.begun();
     if folders_of(agent.pid()).is_empty() {
         skip::skip!("the agent can make no control group here");
@@ -13,33 +16,63 @@ fn measuring(subject: &Subject) -> Option<Agent> {
     Some(agent)
 }
 
-fn measure_shortly(subject: &Subject) {
-    Agent::measuring(measure(&subject.name, 2)).window(3);
+#[test]
+fn a_killed_agents_groups_are_given_back_and_what_it_started_is_ended() {
+    let (subject, load) = (Subject::idle(), Copied::of("sleep"));
+    let home = subject.groups();
+    let order = loaded(&subject.name, 1000, &[load.path().to_str().unwrap(), "600"]);
+    let Some(mut agent) = measuring(order) else { return };
+    eventually(|| (load.running() == 1).then_some(()));
+    agent.child.kill().unwrap();
+    agent.child.wait().unwrap();
+    eventually(|| folders_of(agent.pid()).is_empty().then_some(()));
+    assert_eq!((subject.groups(), load.running()), (home, 0));
 }
 
 #[test]
-fn whom_a_killed_agent_moved_goes_home_with_the_next_one() {
-    let (subject, another) = (Subject::idle(), Subject::idle());
-    let home = subject.groups();
-    let Some(mut agent) = measuring(&subject) else { return };
-    agent.child.kill().unwrap();
-    agent.child.wait().unwrap();
-    // It is still there, unless the agent of another test has come by.
-    measure_shortly(&another);
-    assert_eq!(subject.groups(), home);
-    assert!(folders_of(agent.pid()).is_empty());
+fn what_a_load_leaves_running_is_ended() {
+    let (subject, load) = (Subject::idle(), Copied::of("sleep"));
+    let script = format!("{} 600 & :", load.path().display());
+    let Some(mut agent) = measuring(loaded(&subject.name, 1000, &["sh", "-c", &script])) else {
+        return;
+    };
+    eventually(|| (load.running() > 0).then_some(()));
+    agent.orders = None;
+    agent.ended();
+    assert_eq!(load.running(), 0);
 }
 
 #[test]
 fn a_running_agent_keeps_its_groups() {
     let (subject, another) = (Subject::idle(), Subject::idle());
     let home = subject.groups();
-    let Some(mut agent) = measuring(&subject) else { return };
+    let Some(mut agent) = measuring(measure(&subject.name, 1000)) else { return };
     let ours = subject.groups();
     assert_ne!(ours, home);
-    measure_shortly(&another);
+    Agent::measuring(measure(&another.name, 2)).window(3);
     assert_eq!(subject.groups(), ours);
     agent.orders = None;
     agent.ended();
     assert_eq!(subject.groups(), home);
+}
+
+#[test]
+fn a_subject_that_is_alone_in_a_group_stays_there() {
+    let subject = Subject::idle();
+    let tree = Mounts::find().unwrap().counting();
+    let group = tree.map(|tree| tree.mount.join(format!("headroom-test.{}", subject.pid())));
+    let Some(group) = group.filter(|group| cgroup::create(group).is_ok()) else {
+        return skip::skip!("no control group can be made here");
+    };
+    cgroup::enter(&group, subject.pid()).unwrap();
+    let home = subject.groups();
+    let mut agent = Agent::measuring(measure(&subject.name, 2));
+    let sample = agent.begun();
+    assert_eq!((subject.groups(), folders_of(agent.pid()).len()), (home.clone(), 0));
+    assert!(sample.subject.group.is_some());
+    agent.orders = None;
+    agent.ended();
+    assert_eq!(subject.groups(), home);
+    drop(subject);
+    eventually(|| cgroup::remove(&group).ok());
 }

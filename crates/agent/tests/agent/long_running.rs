@@ -1,7 +1,5 @@
 //! Loads that stay: one process through warm-up and window, and an end that is a part of the answer.
 
-use std::path::PathBuf;
-
 use model::{sample::Rounds, wire::Refusal};
 
 use crate::dialogue::{Agent, Copied, Subject, folders_of, staying};
@@ -27,7 +25,7 @@ fn it_runs_once_through_the_window_and_ends_after_it() {
         assert!(last.usage_ns > first.usage_ns + 20_000_000, "{first:?} {last:?}");
     }
     assert_eq!(shell.running(), 0);
-    assert_eq!(folders_of(agent.pid()), Vec::<PathBuf>::new());
+    assert!(folders_of(agent.pid()).is_empty());
 }
 
 #[test]
@@ -38,7 +36,7 @@ fn one_that_ends_in_the_window_ends_the_measurement_in_its_own_words() {
     let mut agent = Agent::measuring(staying(&subject.name, 1000, &["sleep 600", script]));
     assert_eq!(why(&mut agent), "exit status: 4: station 02:00 vanished");
     assert_eq!(subject.groups(), before);
-    assert_eq!(folders_of(agent.pid()), Vec::<PathBuf>::new());
+    assert!(folders_of(agent.pid()).is_empty());
 }
 
 #[test]
@@ -46,9 +44,8 @@ fn one_whose_own_checks_failed_makes_the_trial_invalid_at_its_end() {
     let subject = Subject::idle();
     let check = "trap 'echo 3 of 6 clients seen >&2; exit 1' TERM; while :; do sleep 0.01; done";
     let mut agent = Agent::measuring(staying(&subject.name, 3, &[check]));
-    agent.hello();
-    agent.census();
-    (0..4).for_each(|_| drop(agent.sample()));
+    agent.begun();
+    agent.samples(3);
     let why = why(&mut agent);
     // The shell may say of its `sleep` that it was terminated, too.
     assert!(why.starts_with("exit status: 1: ") && why.ends_with("3 of 6 clients seen"), "{why}");

@@ -24,7 +24,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
     End,
-    dialogue::{Agent, Copied, Subject, eventually, give_back, measure, staying},
+    dialogue::{Agent, Copied, Subject, eventually, measure, state, staying},
     end, run_ns,
 };
 
@@ -95,12 +95,6 @@ fn no_longer_than(longest_ms: u64, order: Order) -> Order {
     Order::Trial(order, None)
 }
 
-/// The state that `/proc` tells of a process; `Z` where it is gone.
-fn state(pid: u32) -> char {
-    let text = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-    linux::proc::stat(&text).map_or('Z', |stat| char::from(stat.state))
-}
-
 /// The samples and the pauses of a whole answer.
 fn answer(agent: &mut Agent) -> (Vec<Sample>, Pauses) {
     let (mut samples, mut pauses) = (Vec::new(), None);
@@ -125,15 +119,6 @@ fn why(agent: &mut Agent) -> String {
         }
         refusal => panic!("{refusal:?}"),
     }
-}
-
-/// Ends those whom a killed agent had in its groups, and removes these.
-fn tidy(agent: u32, pair: &mut Pair) {
-    for child in [&mut pair.consumer.child, &mut pair.subject.child] {
-        let _ = child.kill();
-        let _ = child.wait();
-    }
-    give_back(agent);
 }
 
 /// Nobody of the agent's own is left.
@@ -173,13 +158,12 @@ fn the_subject_rests_while_its_consumer_is_stopped_and_works_through_the_sham() 
 
 #[test]
 fn an_agent_that_is_killed_in_a_stopped_span_leaves_no_process_stopped() {
-    let mut pair = Pair::start();
+    let pair = Pair::start();
     let mut agent = pair.stopped();
     agent.child.kill().unwrap();
     pair.runs_within_2_s();
     agent.ended();
     assert!(has_run(&pair.consumer));
-    tidy(agent.pid(), &mut pair);
 }
 
 #[test]
@@ -239,9 +223,11 @@ fn a_consumer_whom_another_program_continues_is_reported() {
 fn a_watchdog_that_is_killed_ends_the_experiment() {
     let pair = Pair::start();
     let mut agent = pair.stopped();
-    let watchdog = agent::subject::pids_of("headroom-watch").unwrap();
-    let ours = |pid: &u32| agent::subject::parent(*pid) == Some(agent.pid());
-    linux::process::kill(watchdog.into_iter().find(ours).unwrap()).unwrap();
+    let watchdogs = agent::subject::pids_of("headroom-watch").unwrap();
+    for pid in watchdogs.into_iter().filter(|pid| agent::subject::parent(*pid) == Some(agent.pid()))
+    {
+        linux::process::kill(pid).unwrap();
+    }
     let why = why(&mut agent);
     assert!(why.contains("watchdog does not answer"), "{why}");
     pair.runs_within_2_s();
@@ -261,9 +247,8 @@ fn workers_are_stopped_with_those_who_started_them_and_may_end() {
     eventually(|| (shell.running() >= 3).then_some(()));
     let target = Target::Process(shell.name.clone());
     let mut agent = Agent::measuring(pausing(&subject.name, target, &[Runs, Stopped, Runs], 5));
-    agent.hello();
-    agent.census();
-    (0..6).for_each(|_| drop(agent.sample()));
+    agent.begun();
+    agent.samples(5);
     let workers = agent::subject::pids_of(&shell.name).unwrap();
     let stopped = workers.iter().filter(|pid| state(**pid) == 'T').count();
     let (_, pauses) = answer(&mut agent);
@@ -350,16 +335,6 @@ fn what_must_not_be_stopped_is_refused() {
 }
 
 #[test]
-fn spans_that_are_not_the_window_are_refused_before_anything_is_done() {
-    let pair = Pair::start();
-    let target = Target::Process(pair.consumer.name.clone());
-    let order = pausing(&pair.subject.name, target, &[Stopped], 5);
-    let mut agent = Agent::measuring(TrialOrder { window: Span::from_secs(30), ..order });
-    let why = why(&mut agent);
-    assert!(why.contains("5 sampling intervals, and the window is 300"), "{why}");
-}
-
-#[test]
 fn a_process_that_was_stopped_before_is_refused_and_stays_as_it_was() {
     let pair = Pair::start();
     kill_process(Pid::from_child(&pair.consumer.child), Signal::STOP).unwrap();
@@ -389,15 +364,13 @@ fn groups(name: &str) -> Vec<PathBuf> {
 struct Frozen {
     folder: PathBuf,
     pair: Pair,
-    /// An agent that is killed in the middle.
-    killed: Option<u32>,
 }
 
 impl Frozen {
     fn start(folder: PathBuf) -> Self {
         let pair = Pair::start();
         cgroup::enter(&folder, pair.consumer.pid()).unwrap();
-        Self { folder, pair, killed: None }
+        Self { folder, pair }
     }
 
     fn path(&self) -> String {
@@ -418,11 +391,7 @@ impl Drop for Frozen {
     fn drop(&mut self) {
         let _ = self.pair.consumer.child.kill();
         let _ = self.pair.consumer.child.wait();
-        let gone = || cgroup::remove(&self.folder).is_ok().then_some(());
-        eventually(gone);
-        if let Some(agent) = self.killed {
-            tidy(agent, &mut self.pair);
-        }
+        eventually(|| cgroup::remove(&self.folder).ok());
     }
 }
 
@@ -433,7 +402,7 @@ fn decoys_of(agent: u32, group: &Path) -> bool {
 #[test]
 fn a_group_is_frozen_as_a_whole_and_thawed_also_when_the_agent_is_killed() {
     for folder in groups("headroom-pause") {
-        let mut frozen = Frozen::start(folder.clone());
+        let frozen = Frozen::start(folder.clone());
         let mut agent = Agent::ordered(&frozen.order(&[Runs, Stopped, Sham, Runs], 6));
         let (samples, pauses) = answer(&mut agent);
         let (stopped, sham) = (settled(&samples, 1), settled(&samples, 2));
@@ -445,7 +414,6 @@ fn a_group_is_frozen_as_a_whole_and_thawed_also_when_the_agent_is_killed() {
         agent.begun();
         assert!(frozen.is_frozen());
         agent.child.kill().unwrap();
-        frozen.killed = Some(agent.pid());
         let from = Instant::now();
         eventually(|| (!frozen.is_frozen()).then_some(()));
         assert!(from.elapsed() < Duration::from_secs(2), "{folder:?}: {:?}", from.elapsed());

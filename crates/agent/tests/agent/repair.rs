@@ -1,7 +1,5 @@
 //! Processes that must run or rest: what is repaired, what is told, what is restored.
 
-use std::fs;
-
 use model::{
     topology::{Correction, Must, TopologyOrder, WantedProcess},
     wire::{Frame, Order, Refusal, TrialOrder},
@@ -10,19 +8,13 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
     End,
-    dialogue::{Agent, Copied, Subject, eventually, give_back, measure},
+    dialogue::{Agent, Copied, Subject, eventually, measure, state},
     end,
 };
 
-/// The state in `/proc/PID/stat`; names of subjects hold no brackets.
-fn state(subject: &Subject) -> char {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", subject.pid())).unwrap();
-    stat.rsplit(") ").next().unwrap().chars().next().unwrap()
-}
-
 fn stop(subject: &Subject) {
     kill_process(Pid::from_child(&subject.child), Signal::STOP).unwrap();
-    eventually(|| (state(subject) == 'T').then_some(()));
+    eventually(|| (state(subject.pid()) == 'T').then_some(()));
 }
 
 /// A short measurement of one process in which another must be so.
@@ -60,7 +52,7 @@ fn a_stopped_process_that_must_run_is_resumed_and_reported() {
     let mut agent = Agent::ordered(&order);
     let reported = corrections(&mut agent);
     assert_eq!(reported, [correction(&manager.name, "was stopped", "resumed")]);
-    assert_ne!(state(&manager), 'T');
+    assert_ne!(state(manager.pid()), 'T');
     finish(&mut agent);
     // Once it is right there is nothing to tell.
     agent.order(&order);
@@ -74,9 +66,9 @@ fn a_process_that_must_rest_is_stopped_for_the_trial_and_resumed_after_it() {
     let mut agent = Agent::measuring(wanting(&subject, &manager.name, Must::Rest, None));
     let reported = corrections(&mut agent);
     assert_eq!(reported, [correction(&manager.name, "was running", "stopped for the trial")]);
-    assert_eq!(state(&manager), 'T');
+    assert_eq!(state(manager.pid()), 'T');
     finish(&mut agent);
-    assert_ne!(state(&manager), 'T');
+    assert_ne!(state(manager.pid()), 'T');
 }
 
 #[test]
@@ -89,9 +81,9 @@ fn a_broken_stream_and_a_new_order_resume_what_rests() {
     for how in [End::Order, End::Stream] {
         let mut agent = Agent::measuring(long.clone());
         corrections(&mut agent);
-        assert_eq!(state(&manager), 'T');
+        assert_eq!(state(manager.pid()), 'T');
         end(&mut agent, how);
-        assert_ne!(state(&manager), 'T', "{how:?}");
+        assert_ne!(state(manager.pid()), 'T', "{how:?}");
     }
 }
 
@@ -100,12 +92,10 @@ fn what_rests_runs_again_where_the_agent_is_killed() {
     let (subject, manager) = (Subject::idle(), Subject::idle());
     let mut agent = Agent::measuring(wanting(&subject, &manager.name, Must::Rest, None));
     corrections(&mut agent);
-    assert_eq!(state(&manager), 'T');
+    assert_eq!(state(manager.pid()), 'T');
     agent.child.kill().unwrap();
     agent.child.wait().unwrap();
-    eventually(|| (state(&manager) != 'T').then_some(()));
-    drop(subject);
-    give_back(agent.pid());
+    eventually(|| (state(manager.pid()) != 'T').then_some(()));
 }
 
 #[test]
@@ -117,7 +107,7 @@ fn a_process_that_is_absent_or_stopped_rests() {
         assert_eq!(corrections(&mut agent), []);
         finish(&mut agent);
     }
-    assert_eq!(state(&manager), 'T', "it was not ours to resume");
+    assert_eq!(state(manager.pid()), 'T', "it was not ours to resume");
 }
 
 #[test]

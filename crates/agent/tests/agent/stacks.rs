@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use linux::perf::records::{kind, kind_of, u32_at, u64_at};
 use model::{
     instrument::{Instrument, Recorded, Recorder, Scope, StacksOrder},
     perf_data::file_start,
@@ -68,24 +69,16 @@ fn records(mut bytes: &[u8]) -> Vec<(u32, &[u8])> {
         let length = usize::from(u16::from_ne_bytes([bytes[6], bytes[7]]));
         assert!(length >= 8 && length.is_multiple_of(8), "a record of {length} bytes");
         let (record, rest) = bytes.split_at(length);
-        records.push((u32_at(record, 0), record));
+        records.push((kind_of(record).unwrap(), record));
         bytes = rest;
     }
     records
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap())
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap())
-}
-
 /// Process and moment of each sample.
 fn samples_of(bytes: &[u8]) -> Vec<(u32, u64)> {
-    let samples = records(bytes).into_iter().filter(|(kind, _)| *kind == 9);
-    samples.map(|(_, record)| (u32_at(record, 16), u64_at(record, 24))).collect()
+    let samples = records(bytes).into_iter().filter(|(kind, _)| *kind == kind::SAMPLE);
+    samples.map(|(_, record)| (u32_at(record, 16).unwrap(), u64_at(record, 24).unwrap())).collect()
 }
 
 /// How near samples come to CPU time on a machine that others use: where a host takes time from a virtual

@@ -1,7 +1,5 @@
 //! Subjects that the agent starts: when they are ready, what is refused, and that nothing is left.
 
-use std::path::PathBuf;
-
 use model::wire::{Order, Refusal, TrialOrder};
 
 use crate::{
@@ -26,7 +24,7 @@ fn why(agent: &mut Agent) -> String {
 /// The subject has ended, and its group with it.
 fn assert_nothing_left(agent: &Agent, subject: &Copied) {
     assert_eq!(subject.running(), 0);
-    assert_eq!(folders_of(agent.pid()), Vec::<PathBuf>::new());
+    assert!(folders_of(agent.pid()).is_empty());
 }
 
 #[test]
@@ -96,7 +94,7 @@ fn one_that_cannot_be_started_is_refused_in_the_systems_words() {
     let Refusal::Start { command, why } = agent.refused() else { panic!("it started") };
     assert_eq!(command, "/no/such/no-such-daemon --set all");
     assert!(why.contains("No such file"), "{why}");
-    assert_eq!(folders_of(agent.pid()), Vec::<PathBuf>::new());
+    assert!(folders_of(agent.pid()).is_empty());
 }
 
 #[test]
