@@ -303,7 +303,7 @@ impl Window {
     /// was checked is said last, so that nothing is sent while anything is counted.
     fn drain_put_off(&mut self, session: &mut Session, drain: Span) -> Result<(), End> {
         let patience = monotonic_ns() + LOAD_PATIENCE_NS;
-        while self.is_rounding_off() && monotonic_ns() < patience {
+        while self.load.as_mut().is_some_and(Load::is_running) && monotonic_ns() < patience {
             self.attend(session, patience)?;
         }
         // Where the load has ended in time, as it has nearly always, this is one moment for both sides of a pair.
@@ -324,11 +324,6 @@ impl Window {
             readings.into_iter().try_for_each(|one| session.send(&Frame::Reading(one)))?;
         }
         Ok(session.send(&Frame::Drained(Box::new(drained)))?)
-    }
-
-    fn is_rounding_off(&mut self) -> bool {
-        let is_busy = self.witness.as_ref().is_some_and(Witness::is_busy);
-        is_busy || self.load.as_mut().is_some_and(Load::is_running)
     }
 
     /// Waits until a moment or until something happens, and sees to it.
@@ -354,10 +349,9 @@ impl Window {
         ended
     }
 
-    /// Takes what the load was answered, and the answers of others.
+    /// Takes what the load was answered.
     fn listen(&mut self) {
         let Some(witness) = &mut self.witness else { return };
-        witness.child_ended();
         if let Some(heard) = self.load.as_mut().and_then(Load::take_heard) {
             witness.round_ended(&heard);
         }

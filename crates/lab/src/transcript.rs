@@ -399,8 +399,8 @@ mod tests {
         let witness = WitnessOrder { rounds: vec![0, 1], ..WitnessOrder::default() };
         let measure = Measure { witness: Some(witness), ..measure() };
         let reading = || {
-            let (source, text) = (model::parity::Source::Iw, "Station".to_owned());
-            Frame::Reading(Reading { source, interface: None, at_ns: 7, text })
+            let answer = model::parity::Answer::Hostapd("freq=2412".to_owned());
+            Frame::Reading(Reading { interface: None, at_ns: 7, answer })
         };
         let census = || Frame::Census(Census::default());
         let sample = || Frame::Sample(Box::default());

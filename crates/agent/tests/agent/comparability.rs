@@ -5,7 +5,7 @@ use std::{fs, io::Write, path::Path};
 use model::{
     identity::{FileDoubt, Identity, ProcessIdentity, Role},
     instrument::Instrument,
-    parity::{ParityOrder, Reading, Source},
+    parity::{ParityOrder, Reading},
     wire::{Frame, Measure, Order, PUT, Put, Refusal, State, encode},
 };
 
@@ -205,8 +205,7 @@ fn the_subject_is_asked_for_its_clients_and_values_after_the_window() {
     let (readings, reported) = asked(&subject, "echo 38", "echo 'b 2'; echo 'a 1'");
     let Frame::Parity(reported) = reported else { panic!("{reported:?}") };
     assert_eq!((reported.before.subject, reported.frames), (Some(Ok(38)), None));
-    let own = readings.iter().filter(|reading| reading.source == Source::Subject);
-    let own: Vec<&str> = own.map(|reading| reading.text.as_str()).collect();
+    let own: Vec<&str> = readings.iter().filter_map(Reading::subject).collect();
     assert_eq!(own, ["b 2\na 1\n", "more\n"], "each command's words as they were said");
     // A machine without an access point has nobody to send away.
     if reported.before.census.interfaces.is_empty() {
