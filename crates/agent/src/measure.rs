@@ -368,10 +368,10 @@ impl Window {
 
     /// The instrument works from the first sample to the last; each time it is switched right before the
     /// counters are read.
-    fn switch(&mut self, session: &mut Session) -> Result<(), End> {
+    fn switch(&mut self) -> Result<(), Refusal> {
         let Some(instrument) = &mut self.instrument else { return Ok(()) };
         if self.taken == 0 {
-            instrument.open(session)?;
+            instrument.open()?;
         }
         instrument.step(self.taken)?;
         if self.taken + 1 == self.times.samples {
@@ -381,7 +381,7 @@ impl Window {
     }
 
     fn sample(&mut self, session: &mut Session) -> Result<(), End> {
-        self.switch(session)?;
+        self.switch()?;
         if let Some(marks) = self.marks.as_ref().filter(|_| self.taken == 0) {
             marks.open();
         }

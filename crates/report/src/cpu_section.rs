@@ -4,7 +4,7 @@
 
 use analysis::{
     Analysis, Doubt, Level,
-    profiles::{CountFigures, Difference, OwnCounter, ProfileFigures},
+    profiles::{CountFigures, Difference, ProfileFigures},
 };
 use askama::Template;
 
@@ -19,7 +19,6 @@ pub(crate) struct Material<'a> {
     pub(crate) profiles: &'a [ProfileFigures],
     pub(crate) differences: &'a [Difference],
     pub(crate) counts: &'a [CountFigures],
-    pub(crate) own_counters: &'a [OwnCounter],
     pub(crate) doubts: &'a [Doubt],
 }
 
@@ -29,16 +28,12 @@ impl<'a> Material<'a> {
             profiles: &analysis.profiles,
             differences: &analysis.differences,
             counts: &analysis.counts,
-            own_counters: &analysis.own_counters,
             doubts: &analysis.doubts,
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.profiles.is_empty()
-            && self.differences.is_empty()
-            && self.counts.is_empty()
-            && self.own_counters.is_empty()
+        self.profiles.is_empty() && self.differences.is_empty() && self.counts.is_empty()
     }
 }
 
@@ -60,7 +55,6 @@ struct Section {
     changes: Vec<Folded>,
     functions: Vec<Folded>,
     waiting: String,
-    charged: String,
     explained: Vec<String>,
     unknown: String,
     modules: String,
@@ -68,7 +62,6 @@ struct Section {
     captures: String,
     counts: String,
     durations: String,
-    own_counters: String,
 }
 
 /// The section as HTML; empty where there is nothing to say.
@@ -91,7 +84,7 @@ fn said(doubt: &Doubt) -> String {
 
 impl Section {
     fn of(material: &Material<'_>) -> Self {
-        let Material { profiles, differences, counts, own_counters, doubts } = material;
+        let Material { profiles, differences, counts, doubts } = material;
         let has_flames = profiles.iter().any(flames::is_seen) || !differences.is_empty();
         Self {
             doubts: doubts.iter().filter(|one| is_shown(one)).map(said).collect(),
@@ -99,7 +92,6 @@ impl Section {
             changes: changes(differences),
             functions: functions(profiles),
             waiting: profile_tables::waiting(profiles).html(),
-            charged: profile_tables::charged(profiles).html(),
             explained: profiles
                 .iter()
                 .map(|profile| prose::html(&profile_tables::explained(profile)))
@@ -110,7 +102,6 @@ impl Section {
             captures: profile_tables::captures(profiles).html(),
             counts: count_tables::counts(counts).html(),
             durations: count_tables::durations(counts).html(),
-            own_counters: count_tables::own_counters(own_counters).html(),
         }
     }
 }
