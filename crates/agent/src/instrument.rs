@@ -8,7 +8,7 @@ use std::os::fd::BorrowedFd;
 use model::{
     instrument::Instrument,
     parity::ParityOrder,
-    wire::{Frame, Refusal},
+    wire::{Frame, Part, Refusal},
 };
 
 use crate::{
@@ -135,11 +135,13 @@ impl InPlace {
     /// The last sample has been taken: says what there is to say.
     pub(crate) fn finish(self, session: &mut Session) -> Result<(), End> {
         let frame = match self {
-            Self::Stacks(stacks) => Frame::Recorded(Box::new(stacks.finish(session)?)),
-            Self::Counts(probes) => Frame::Counts(Box::new(probes.finish()?)),
-            Self::Pause(pause) => Frame::Pauses(Box::new(pause.finish()?)),
-            Self::Parity(order) => Frame::Parity(Box::new(parity::ask(session, &order)?)),
-            Self::Peers(peers) => Frame::Peers(peers.all()),
+            Self::Stacks(stacks) => Frame::Part(Part::Recorded(Box::new(stacks.finish(session)?))),
+            Self::Counts(probes) => Frame::Part(Part::Counts(Box::new(probes.finish()?))),
+            Self::Pause(pause) => Frame::Part(Part::Pauses(Box::new(pause.finish()?))),
+            Self::Parity(order) => {
+                Frame::Part(Part::Parity(Box::new(parity::ask(session, &order)?)))
+            }
+            Self::Peers(peers) => Frame::Part(Part::Peers(peers.all())),
         };
         Ok(session.send(&frame)?)
     }

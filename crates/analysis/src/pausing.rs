@@ -81,7 +81,7 @@ impl Key {
 impl Cell<'_> {
     /// The subject's process.
     fn subject(&self) -> Option<&str> {
-        self.planned.first().map(|planned| planned.measure.subject.process.as_str())
+        self.planned.first().and_then(|planned| planned.order.process())
     }
 }
 
@@ -133,7 +133,7 @@ fn refuse_more_than_all(figures: &mut [PauseFigures]) {
 
 /// Who is paused in a planned trial.
 fn target(planned: &PlannedTrial) -> Option<&Target> {
-    match &planned.measure.instrument {
+    match &planned.order.instrument {
         Some(Instrument::Pause(order)) => Some(&order.target),
         _ => None,
     }

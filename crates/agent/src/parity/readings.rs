@@ -5,7 +5,7 @@
 use linux::system::monotonic_ns;
 use model::{
     parity::{Answer, Reading},
-    wire::Frame,
+    wire::{Frame, Part},
 };
 
 use crate::{
@@ -55,7 +55,8 @@ fn of_interfaces<'a>(
 }
 
 fn send(session: &mut Session, readings: Vec<Reading>) -> Result<(), End> {
-    readings.into_iter().try_for_each(|one| Ok(session.send(&Frame::Reading(one))?))
+    let part = |reading| Frame::Part(Part::Reading(reading));
+    readings.into_iter().try_for_each(|one| Ok(session.send(&part(one))?))
 }
 
 #[cfg(test)]
