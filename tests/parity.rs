@@ -1,4 +1,4 @@
-//! Values of clients, confirmed by the real iw and hostapd in real guests. What is not confirmed is found by `analysis::agreement`.
+//! Values of clients, confirmed by nl80211 and hostapd in real guests. What is not confirmed is found by `analysis::agreement`.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ const BRIEF: &str = "station-monitor --values --interfaces {interface}";
 const FULL: &str = "station-monitor --values --full --interfaces {interface}";
 
 #[test]
-fn iw_and_hostapd_confirm_every_value_of_every_client_after_traffic() {
+fn nl80211_and_hostapd_confirm_every_value_of_every_client_after_traffic() {
     let place = Place::with_guests();
     let node = "sh -c 'prometheus-node-exporter --collector.disable-defaults --collector.wifi \
         --web.listen-address=127.0.0.1:9100 2>/dev/null & sleep 1; busybox wget -q -O - http://127.0.0.1:9100/metrics; kill $!'";
@@ -30,22 +30,21 @@ fn iw_and_hostapd_confirm_every_value_of_every_client_after_traffic() {
     let values: Vec<&str> = [BRIEF, FULL].into_iter().chain(others).collect();
     place.write("study.toml", &study(&values));
     let words = ["run", "study.toml", "--only", "parity", "--out", "run", "--json"];
-    let ended = place.headroom(words).run();
-    let analysis = ended.code(0).last_json();
+    let analysis = place.headroom(words).run().code(0).last_json();
     let gate = &analysis["gates"][0];
     let sentence = gate["sentence"].as_str().unwrap();
-    eprintln!("{sentence}");
     assert_eq!(gate["verdict"], "pass", "{sentence}");
     assert!(sentence.contains(" of 6 clients in "), "{sentence}");
     // Frames made the clients differ: else one client's values could be another's.
-    let recording = place.run().recordings().pop().unwrap();
-    let parity = recording.parity.unwrap();
+    let parity = place.run().recordings().pop().unwrap().parity.unwrap();
     assert!(parity.frames.unwrap() >= 12, "{:?}", parity.frames);
-    let iw = parity.readings.iter().filter(|reading| reading.source == model::parity::Source::Iw);
-    let bytes: BTreeSet<String> = iw
-        .flat_map(|reading| reading.text.lines())
-        .filter(|line| line.contains("rx bytes") || line.contains("tx bytes"))
-        .map(str::to_owned)
+    let kernel = parity.readings.iter().filter_map(|reading| match &reading.answer {
+        model::parity::Answer::Kernel(list) => Some(&list.stations),
+        _ => None,
+    });
+    let bytes: BTreeSet<_> = kernel
+        .flatten()
+        .flat_map(|station| [(false, station.rx_bytes), (true, station.tx_bytes)])
         .collect();
     assert!(bytes.len() > 6, "{bytes:?}");
     assert_eq!(place.left(), []);

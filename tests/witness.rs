@@ -51,7 +51,7 @@ fn an_honest_daemon_and_honest_tools_are_confirmed_in_the_measured_window() {
     // Three interfaces, five rounds, three variants.
     let words = "45 replies of 15 rounds in 3 trials hold ";
     assert!(sentence.starts_with(words), "{sentence}");
-    assert!(sentence.contains(" values that iw confirms, none older than 1."), "{sentence}");
+    assert!(sentence.contains(" values that nl80211 confirms, none older than 1."), "{sentence}");
     for recording in place.run().recordings() {
         assert!(recording.executed.is_some(), "QEMU counts beside a witness");
         let witnessed = recording.witness.unwrap();

@@ -12,7 +12,7 @@ use lab::session::Transcript;
 use libfuzzer_sys::fuzz_target;
 use model::{
     instrument::{CountsOrder, Instrument, Scope, StacksOrder},
-    parity::{ParityOrder, Reading, Source},
+    parity::{Answer, ParityOrder, Reading},
     span::Span,
     wire::{Decoder, Frame, PROTOCOL, Part, SubjectOrder, TrialOrder, encode},
 };
@@ -50,7 +50,7 @@ fn frames() -> Vec<Frame> {
 }
 
 fn reading() -> Reading {
-    Reading { source: Source::Iw, interface: None, at_ns: 1, text: "x".repeat(40) }
+    Reading { interface: None, at_ns: 1, answer: Answer::Hostapd("x".repeat(40)) }
 }
 
 fn order(kind: u8) -> TrialOrder {

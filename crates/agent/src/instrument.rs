@@ -6,7 +6,7 @@
 use std::os::fd::BorrowedFd;
 
 use model::{
-    instrument::{CountsOrder, Instrument},
+    instrument::Instrument,
     parity::ParityOrder,
     wire::{Frame, Part, Refusal},
 };
@@ -16,7 +16,6 @@ use crate::{
     pause::{Pause, Setting},
     peers::Peers,
     probes::Probes,
-    reading,
     recorder::Stacks,
     scope::Scope,
     session::{End, Session},
@@ -26,14 +25,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) enum InPlace {
     Stacks(Box<Stacks>),
-    /// Counts, the subject's own counters, and what these said as the window opened.
-    Counts {
-        probes: Box<Probes>,
-        /// The command that reads the subject's.
-        read: Option<Vec<String>>,
-        /// Its output at the window's ends.
-        said: Vec<String>,
-    },
+    Counts(Box<Probes>),
     /// A consumer that is paused.
     Pause(Box<Pause>),
     /// What is asked once the window has closed.
@@ -58,7 +50,8 @@ impl InPlace {
                 Self::Stacks(Box::new(Stacks::prepare(session, order, &scope)?))
             }
             Instrument::Counts(order) => {
-                Self::counts(order, &Scope::of(&order.scope, pids, groups)?)?
+                let scope = Scope::of(&order.scope, pids, groups)?;
+                Self::Counts(Box::new(Probes::prepare(order, &scope)?))
             }
             Instrument::Pause(order) => {
                 let setting = Setting { subject: pids, intervals };
@@ -69,32 +62,23 @@ impl InPlace {
         })
     }
 
-    fn counts(order: &CountsOrder, scope: &Scope) -> Result<Self, Refusal> {
-        Ok(Self::Counts {
-            probes: Box::new(Probes::prepare(order, scope)?),
-            read: order.read.clone(),
-            said: Vec::new(),
-        })
-    }
-
     /// Descriptors that become readable when something is to be taken, or seen.
     pub(crate) fn wakers(&self) -> Vec<BorrowedFd<'_>> {
         match self {
             Self::Stacks(stacks) => stacks.wakers().collect(),
-            Self::Counts { probes, .. } => probes.wakers().collect(),
+            Self::Counts(probes) => probes.wakers().collect(),
             Self::Pause(pause) => pause.wakers().collect(),
             Self::Parity(_) | Self::Peers(_) => Vec::new(),
         }
     }
 
-    pub(crate) fn open(&mut self, session: &mut Session) -> Result<(), End> {
-        self.ask(session)?;
+    pub(crate) fn open(&mut self) -> Result<(), Refusal> {
         let enabled = match self {
             Self::Stacks(stacks) => stacks.attached().enable(),
-            Self::Counts { probes, .. } => probes.attached().enable(),
+            Self::Counts(probes) => probes.attached().enable(),
             Self::Pause(_) | Self::Parity(_) | Self::Peers(_) => Ok(()),
         };
-        Ok(enabled.map_err(|error| refused("begin", &error))?)
+        enabled.map_err(|error| refused("begin", &error))
     }
 
     /// A sample is about to be taken, the first is 0.
@@ -105,7 +89,7 @@ impl InPlace {
                 peers.look();
                 Ok(())
             }
-            Self::Stacks(_) | Self::Counts { .. } | Self::Parity(_) => Ok(()),
+            Self::Stacks(_) | Self::Counts(_) | Self::Parity(_) => Ok(()),
         }
     }
 
@@ -121,7 +105,7 @@ impl InPlace {
     pub(crate) fn failure(&mut self, pid: u32) -> Option<String> {
         match self {
             Self::Stacks(stacks) => stacks.failure(pid),
-            Self::Counts { probes, .. } => probes.failure(pid),
+            Self::Counts(probes) => probes.failure(pid),
             Self::Pause(_) | Self::Parity(_) | Self::Peers(_) => None,
         }
     }
@@ -129,7 +113,7 @@ impl InPlace {
     pub(crate) fn close(&self) -> Result<(), Refusal> {
         let disabled = match self {
             Self::Stacks(stacks) => stacks.attached().disable(),
-            Self::Counts { probes, .. } => probes.attached().disable(),
+            Self::Counts(probes) => probes.attached().disable(),
             Self::Pause(_) | Self::Parity(_) | Self::Peers(_) => Ok(()),
         };
         disabled.map_err(|error| refused("end", &error))
@@ -141,7 +125,7 @@ impl InPlace {
             Self::Stacks(stacks) => {
                 stacks.drain(&mut |batch: &[u8]| session.send_records(batch))?
             }
-            Self::Counts { probes, .. } => probes.drain(),
+            Self::Counts(probes) => probes.drain(),
             Self::Pause(pause) => pause.look()?,
             Self::Parity(_) | Self::Peers(_) => {}
         }
@@ -149,13 +133,10 @@ impl InPlace {
     }
 
     /// The last sample has been taken: says what there is to say.
-    pub(crate) fn finish(mut self, session: &mut Session) -> Result<(), End> {
-        self.ask(session)?;
+    pub(crate) fn finish(self, session: &mut Session) -> Result<(), End> {
         let frame = match self {
             Self::Stacks(stacks) => Frame::Part(Part::Recorded(Box::new(stacks.finish(session)?))),
-            Self::Counts { probes, said, .. } => {
-                Frame::Part(Part::Counts(Box::new(probes.finish(said.try_into().ok())?)))
-            }
+            Self::Counts(probes) => Frame::Part(Part::Counts(Box::new(probes.finish()?))),
             Self::Pause(pause) => Frame::Part(Part::Pauses(Box::new(pause.finish()?))),
             Self::Parity(order) => {
                 Frame::Part(Part::Parity(Box::new(parity::ask(session, &order)?)))
@@ -163,14 +144,6 @@ impl InPlace {
             Self::Peers(peers) => Frame::Part(Part::Peers(peers.all())),
         };
         Ok(session.send(&frame)?)
-    }
-
-    /// Reads the subject's own counters, where that was ordered.
-    fn ask(&mut self, session: &mut Session) -> Result<(), End> {
-        if let Self::Counts { read: Some(words), said, .. } = self {
-            said.push(reading::output(session, words, reading::COUNTERS)?);
-        }
-        Ok(())
     }
 }
 

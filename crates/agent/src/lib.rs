@@ -68,6 +68,7 @@ pub mod sampler;
 mod scope;
 pub mod session;
 pub mod settings;
+mod sources;
 mod spans;
 mod started;
 mod state;

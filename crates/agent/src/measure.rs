@@ -309,7 +309,7 @@ impl Window {
     /// was checked is said last, so that nothing is sent while anything is counted.
     fn drain_put_off(&mut self, session: &mut Session, drain: Span) -> Result<(), End> {
         let patience = monotonic_ns() + LOAD_PATIENCE_NS;
-        while self.is_rounding_off() && monotonic_ns() < patience {
+        while self.load.as_mut().is_some_and(Load::is_running) && monotonic_ns() < patience {
             self.attend(session, patience)?;
         }
         // Where the load has ended in time, as it has nearly always, this is one moment for both sides of a pair.
@@ -332,11 +332,6 @@ impl Window {
                 .try_for_each(|one| session.send(&Frame::Part(Part::Reading(one))))?;
         }
         Ok(session.send(&Frame::Part(Part::Drained(Box::new(drained))))?)
-    }
-
-    fn is_rounding_off(&mut self) -> bool {
-        let is_busy = self.witness.as_ref().is_some_and(Witness::is_busy);
-        is_busy || self.load.as_mut().is_some_and(Load::is_running)
     }
 
     /// Waits until a moment or until something happens, and sees to it.
@@ -362,10 +357,9 @@ impl Window {
         ended
     }
 
-    /// Takes what the load was answered, and the answers of others.
+    /// Takes what the load was answered.
     fn listen(&mut self) {
         let Some(witness) = &mut self.witness else { return };
-        witness.child_ended();
         if let Some(heard) = self.load.as_mut().and_then(Load::take_heard) {
             witness.round_ended(&heard);
         }
@@ -382,10 +376,10 @@ impl Window {
 
     /// The instrument works from the first sample to the last; each time it is switched right before the
     /// counters are read.
-    fn switch(&mut self, session: &mut Session) -> Result<(), End> {
+    fn switch(&mut self) -> Result<(), Refusal> {
         let Some(instrument) = &mut self.instrument else { return Ok(()) };
         if self.taken == 0 {
-            instrument.open(session)?;
+            instrument.open()?;
         }
         instrument.step(self.taken)?;
         if self.taken + 1 == self.times.samples {
@@ -395,7 +389,7 @@ impl Window {
     }
 
     fn sample(&mut self, session: &mut Session) -> Result<(), End> {
-        self.switch(session)?;
+        self.switch()?;
         if let Some(marks) = self.marks.as_ref().filter(|_| self.taken == 0) {
             marks.open();
         }

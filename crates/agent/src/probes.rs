@@ -152,7 +152,7 @@ impl Probes {
 
     /// After the window: what was counted.
     /// Fails with [`Refusal::Instrument`] where the kernel does not say.
-    pub(crate) fn finish(mut self, read: Option<[String; 2]>) -> Result<Counts, Refusal> {
+    pub(crate) fn finish(mut self) -> Result<Counts, Refusal> {
         self.drain();
         self.bystanders.unharmed()?;
         let readings = self.attached.readings(self.whiches.len());
@@ -175,7 +175,7 @@ impl Probes {
             counted.lost = counted.lost.max(reported) + dropped;
             (counted.spans, counted.unpaired) = (spans, unpaired);
         }
-        Ok(Counts { probes: counted, hit_ns: self.hit_ns, read })
+        Ok(Counts { probes: counted, hit_ns: self.hit_ns })
     }
 }
 

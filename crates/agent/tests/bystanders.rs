@@ -58,7 +58,7 @@ fn counts() -> Instrument {
     let sha256 = sha256_of(&path);
     let place = Place::User { path, sha256, offset: 0x40 };
     let probes = vec![Probe { name: "head".to_owned(), place, detail: Detail::Hits }];
-    Instrument::Counts(CountsOrder { scope: Scope::Subject, probes, read: None })
+    Instrument::Counts(CountsOrder { scope: Scope::Subject, probes })
 }
 
 #[test]

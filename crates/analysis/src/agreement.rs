@@ -1,8 +1,8 @@
-//! Does what a subject says of its clients agree with what `iw` and hostapd say of them, value by value?
+//! Does what a subject says of its clients agree with what nl80211 and hostapd say of them, value by value?
 //!
 //! ```text
-//! readings of a trial ─► station   iw's and hostapd's words, before and after ─┐
-//!                     └► subject   the subject's own, in between ──────────────┴─► table, value ─► agreement
+//! readings of a trial ─► station   nl80211's values and hostapd's words, before and after ─┐
+//!                     └► subject   the subject's own words, in between ────────────────────┴─► table, value ─► agreement
 //! ```
 //!
 //! Pure. Each client that both readings around the subject's have must be there, with every key of its table: a
@@ -21,13 +21,13 @@ mod value;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::parity::{Reading, Source as Reader};
+use model::parity::{Answer, Reading};
 
 use self::{
     past::Past,
     station::Station,
     subject::Said,
-    table::{Entry, Second, Source, Table},
+    table::{Entry, Source, Table},
     value::{Bracket, Rule, Value},
 };
 
@@ -73,27 +73,18 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn readers(self) -> impl Iterator<Item = (Reader, &'static str)> {
-        let hostapd = self.hostapd.then_some((Reader::Hostapd, "hostapd"));
-        std::iter::once((Reader::Iw, "iw")).chain(hostapd)
-    }
-
-    /// Who is asked of a key. Of iw's own words iw is asked as well where the subject is another process of it: inside a
-    /// window it is how old they are that is in question.
-    fn of<'a>(self, entry: &'a Entry, table: &Table) -> impl Iterator<Item = Second<'a>> {
+    fn of(self, entry: &Entry) -> impl Iterator<Item = &'static Source> {
         let is_asked = move |source: &&Source| self.hostapd || !source.of.starts_with("hostapd");
-        let same = self.past.is_some() && *table == table::IW;
-        let same = same.then_some(Second::Same(entry));
-        entry.sources.iter().filter(is_asked).map(Second::Source).chain(same)
+        entry.sources.iter().filter(is_asked)
     }
 }
 
 fn compared(readings: &[Reading], asked: Asked<'_>) -> Result<Agreement, Disagreement> {
     let witnesses = Witnesses::of(readings, asked)?;
     let mut agreement = Agreement::default();
-    let own = readings.iter().filter(|reading| reading.source == Reader::Subject);
-    for reading in own {
-        let said = subject::read(&reading.text).map_err(Disagreement::Unable)?;
+    let own = readings.iter().filter_map(|reading| Some((reading, reading.subject()?)));
+    for (reading, text) in own {
+        let said = subject::read(text).map_err(Disagreement::Unable)?;
         witnesses.confirm(reading, &said, &mut agreement)?;
     }
     if agreement.clients.is_empty() {
@@ -107,7 +98,7 @@ fn compared(readings: &[Reading], asked: Asked<'_>) -> Result<Agreement, Disagre
 /// A client, by its interface and its address in small letters.
 type Client = (String, String);
 
-/// What iw and hostapd said before the subject, and after it.
+/// What nl80211 and hostapd said before the subject, and after it.
 struct Witnesses<'a> {
     asked: Asked<'a>,
     before: BTreeMap<Client, Station>,
@@ -117,18 +108,18 @@ struct Witnesses<'a> {
 
 impl<'a> Witnesses<'a> {
     fn of(readings: &[Reading], asked: Asked<'a>) -> Result<Self, Disagreement> {
-        let is_own = |reading: &Reading| reading.source == Reader::Subject;
-        let first = readings.iter().position(is_own).unwrap_or(readings.len());
-        let (before, rest) = readings.split_at(first);
-        let last = rest.iter().rposition(is_own).map_or(0, |place| place + 1);
-        let after = &rest[last..];
+        let (before, after) = sides(readings);
         for (side, when) in [(before, "before"), (after, "after")] {
-            for (reader, who) in asked.readers() {
-                if !side.iter().any(|reading| reading.source == reader) {
-                    let why = format!("{who} said nothing of the clients {when} the subject did");
-                    return Err(Disagreement::Unable(why));
-                }
-            }
+            let has = |of: fn(&Answer) -> bool| side.iter().any(|reading| of(&reading.answer));
+            let missing = if !has(|answer| matches!(answer, Answer::Kernel(_))) {
+                "nl80211"
+            } else if asked.hostapd && !has(|answer| matches!(answer, Answer::Hostapd(_))) {
+                "hostapd"
+            } else {
+                continue;
+            };
+            let why = format!("{missing} said nothing of the clients {when} the subject did");
+            return Err(Disagreement::Unable(why));
         }
         let span = |side: &[Reading]| {
             (side.first().map_or(0, |one| one.at_ns), side.last().map_or(0, |one| one.at_ns))
@@ -153,7 +144,8 @@ impl<'a> Witnesses<'a> {
         }
         if let Some(stranger) = said.clients.keys().find(|one| !expected.contains_key(one.as_str()))
         {
-            let why = format!("it tells of a client {stranger}, which neither iw nor hostapd has");
+            let why =
+                format!("it tells of a client {stranger}, which neither nl80211 nor hostapd has");
             return Err(Disagreement::Differs(why));
         }
         for (address, client) in expected {
@@ -168,7 +160,8 @@ impl<'a> Witnesses<'a> {
                 }
                 (None, Some(before), Some(after)) if !has_joined_anew(before, after) => {
                     let (interface, address) = client;
-                    let why = format!("it tells nothing of {address} on {interface}, which iw has");
+                    let why =
+                        format!("it tells nothing of {address} on {interface}, which nl80211 has");
                     return Err(Disagreement::Differs(why));
                 }
                 // It came or left in between.
@@ -179,50 +172,45 @@ impl<'a> Witnesses<'a> {
     }
 }
 
+/// The readings before the subject's, and those after them.
+fn sides(readings: &[Reading]) -> (&[Reading], &[Reading]) {
+    let is_own = |reading: &Reading| reading.subject().is_some();
+    let first = readings.iter().position(is_own).unwrap_or(readings.len());
+    let last = readings.iter().rposition(is_own).map_or(readings.len(), |place| place + 1);
+    (&readings[..first], &readings[last..])
+}
+
 /// What one side's readings say of each client.
 fn stations(readings: &[Reading]) -> BTreeMap<Client, Station> {
     let mut all: BTreeMap<Client, Station> = BTreeMap::new();
     for reading in readings {
         let Some(interface) = &reading.interface else { continue };
-        match reading.source {
-            Reader::Iw => {
-                for (address, words) in station::iw(&reading.text) {
-                    entry(&mut all, interface, address).iw = Some(words);
+        let client = |address| (interface.clone(), address);
+        match &reading.answer {
+            Answer::Kernel(list) => {
+                for values in &list.stations {
+                    let station = all.entry(client(values.address.clone())).or_default();
+                    (station.unix_ms, station.noise_dbm) = (list.unix_ms, list.noise_dbm);
+                    station.kernel = Some(values.clone());
                 }
             }
-            Reader::Hostapd => {
-                let (status, stations) = station::hostapd(&reading.text);
+            Answer::Hostapd(text) => {
+                let (status, stations) = station::hostapd(text);
                 for (address, words) in stations {
-                    let station = entry(&mut all, interface, address);
+                    let station = all.entry(client(address)).or_default();
                     (station.hostapd, station.status) = (Some(words), status.clone());
                 }
             }
-            Reader::Subject | Reader::Survey => {}
+            Answer::Subject(_) => {}
         }
-    }
-    for survey in readings.iter().filter(|reading| reading.source == Reader::Survey) {
-        let noise = station::noise(&survey.text);
-        let on = |client: &Client| Some(&client.0) == survey.interface.as_ref();
-        let there = all.iter_mut().filter(|(client, _)| on(client));
-        there.for_each(|(_, station)| station.noise_dbm = noise);
     }
     all
 }
 
 /// Whether a client joined between two readings, or left and joined again: by the moment of its association.
 fn has_joined_anew(before: &Station, after: &Station) -> bool {
-    const MOMENT: &str = "associated at [boottime]";
-    after.iw(MOMENT).is_some_and(|moment| before.iw(MOMENT) != Some(moment))
-}
-
-fn entry<'a>(
-    all: &'a mut BTreeMap<Client, Station>,
-    interface: &str,
-    address: String,
-) -> &'a mut Station {
-    let station = all.entry((interface.to_owned(), address.clone())).or_default();
-    station.address = address;
-    station
+    let moment = |station: &Station| station.kernel.as_ref()?.associated_at_boottime_ns;
+    moment(after).is_some_and(|after| moment(before) != Some(after))
 }
 
 /// One client, as everybody tells of it.
@@ -246,7 +234,7 @@ impl Reported<'_> {
             return Err(Disagreement::Unable(why));
         }
         for entry in table.entries() {
-            let reported = self.entry(entry, table)?;
+            let reported = self.entry(entry)?;
             let keys = match reported {
                 Confirmed::Yes => &mut agreement.confirmed,
                 Confirmed::Alone => &mut agreement.alone,
@@ -262,14 +250,14 @@ impl Reported<'_> {
     }
 
     /// One value: every source that knows it must agree.
-    fn entry(&self, entry: &Entry, table: &Table) -> Result<Confirmed, Disagreement> {
+    fn entry(&self, entry: &Entry) -> Result<Confirmed, Disagreement> {
         let own = match self.values.get(entry.key) {
             Some(value) => Some((entry.own)(value).ok_or_else(|| self.unreadable(entry, value))?),
             None => None,
         };
         let mut confirmed = if own.is_some() { Confirmed::Alone } else { Confirmed::Unreported };
-        for source in self.asked.of(entry, table) {
-            let [before, after] = [self.before, self.after].map(|side| source.read(side));
+        for source in self.asked.of(entry) {
+            let [before, after] = [self.before, self.after].map(|side| (source.read)(side));
             if [&before, &after].contains(&&Some(Value::Unclear)) {
                 continue;
             }
@@ -311,20 +299,20 @@ impl Reported<'_> {
         &self,
         entry: &Entry,
         own: Option<&Value>,
-        reported: (Second<'_>, &Bracket),
+        reported: (&Source, &Bracket),
     ) -> Disagreement {
         let ((interface, address), (source, bracket)) = (self.client, reported);
         let unit = if entry.unit.is_empty() { String::new() } else { format!(" {}", entry.unit) };
         let own = own.map_or_else(|| "unknown".to_owned(), |own| format!("{own}{unit}"));
         let is_known = bracket.before.is_some() || bracket.after.is_some();
         let unit = if is_known { unit } else { String::new() };
-        let (key, of) = (entry.key, source.of());
+        let (key, of) = (entry.key, source.of);
         let why = format!("{key} of {address} on {interface} is {own}, {of} is {bracket}{unit}");
         Disagreement::Differs(why + &self.age(entry, source))
     }
 
     /// How old the subject's value is, where an earlier reading shows it.
-    fn age(&self, entry: &Entry, source: Second<'_>) -> String {
+    fn age(&self, entry: &Entry, source: &Source) -> String {
         let own = self.values.get(entry.key).and_then(entry.own);
         let age = self.asked.past.zip(own).and_then(|(past, own)| {
             past.age(self.client, &past::Late { entry, source, own: &own, at_ns: self.at_ns })

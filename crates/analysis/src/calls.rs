@@ -1,4 +1,4 @@
-//! How often functions are called, how long calls take, and what the subject counts itself.
+//! How often functions are called, and how long calls take.
 //!
 //! From trials for counts. Probes cost CPU, so nothing here is a CPU figure but what the probes
 //! themselves cost.
@@ -17,11 +17,9 @@ use model::{
 use crate::{
     doubt::{self, Doubt},
     measured::Measured,
-    profiles::{Census, CensusGroup, CountFigures, OwnCounter},
+    profiles::{Census, CensusGroup, CountFigures},
     stats::Estimate,
 };
-
-mod own;
 
 /// More groups of a census than this no one reads; those with the most time are kept.
 const MOST_GROUPS: usize = 256;
@@ -189,21 +187,6 @@ pub(crate) fn doubts(measured: &Measured) -> Vec<Doubt> {
     names.into_iter().map(doubt).collect()
 }
 
-/// The subject's own counters that rose, by variant and clients.
-pub(crate) fn own_counters(measured: &Measured) -> Vec<OwnCounter> {
-    let mut found = Vec::new();
-    for (variant, clients, seen) in cells(measured) {
-        let reads: Vec<_> = seen.iter().filter_map(|seen| seen.counts.read.as_ref()).collect();
-        found.extend(own::risen(&reads).into_iter().map(|(name, rose)| OwnCounter {
-            variant: variant.name.to_string(),
-            clients,
-            name,
-            rose,
-        }));
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,13 +250,5 @@ mod tests {
         assert!(!is_partial(&Counted { probed: 1, mapped_by: Some(28), ..whole.clone() }));
         assert!(is_partial(&Counted { probed: 0, mapped_by: Some(28), ..whole.clone() }));
         assert!(is_partial(&Counted { lost: 1, ..whole }));
-    }
-
-    #[test]
-    fn the_subjects_own_counters_are_reported_by_repetition() {
-        let (_, analysis) = fixture::profiled();
-        let found = &analysis.own_counters[0];
-        assert_eq!(found.name, "polls_total{stage=\"found\"}");
-        assert_eq!((found.clients, &found.rose), (114, &vec![20.0, 20.0]));
     }
 }

@@ -132,8 +132,6 @@ pub struct Analysis {
     pub differences: Vec<profiles::Difference>,
     /// Calls that were counted.
     pub counts: Vec<profiles::CountFigures>,
-    /// The subject's own counters in the same windows.
-    pub own_counters: Vec<profiles::OwnCounter>,
     /// Comparisons, decided: the run's own where it is a comparison, else each variant against its bases at
     /// the largest client count.
     pub judgements: Vec<verdicts::Judgement>,
@@ -198,7 +196,6 @@ pub fn unjudged(run: &Run, trials: &[Trial]) -> Analysis {
         profiles: Vec::new(),
         differences: Vec::new(),
         counts: calls::counts(&measured),
-        own_counters: calls::own_counters(&measured),
         judgements: judge::perturbed::judgements(&measured, trials),
         pauses: pausing::all(&measured),
         table: Vec::new(),

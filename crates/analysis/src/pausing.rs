@@ -19,11 +19,12 @@ use model::{
 use self::rhythm::{Rhythm, Shape};
 use crate::{
     figures::{TrialFigures, Window},
+    judge::ERROR,
     measured::Measured,
     quantity::{Unit, count, percent},
     stats::{Estimate, Interval},
     steady::Usual,
-    verdicts::PauseFigures,
+    verdicts::{self, PauseFigures},
 };
 
 /// The beginning of a span that is in no figure, where the study says nothing of it.
@@ -70,10 +71,34 @@ struct Key {
     consumer: String,
 }
 
+impl Key {
+    /// The study's variant: where several consumers are paused in turn, each has a copy of it that has its name.
+    fn of_variant(&self) -> &str {
+        verdicts::without_consumer(&self.variant, &self.consumer)
+    }
+}
+
+impl Cell<'_> {
+    /// The subject's process.
+    fn subject(&self) -> Option<&str> {
+        self.planned.first().and_then(|planned| planned.order.process())
+    }
+}
+
 /// Every consumer that was paused, the largest share first.
 pub(crate) fn all(measured: &Measured) -> Vec<PauseFigures> {
-    let mut figures: Vec<_> =
-        cells(measured).into_iter().map(|(key, cell)| of_cell(measured, key, &cell)).collect();
+    let cells = cells(measured);
+    let mut figures: Vec<_> = cells
+        .iter()
+        .map(|(key, cell)| {
+            // Consumers of one subject are one question each, and share the error.
+            let alike = cells.iter().filter(|(other, one)| {
+                (other.of_variant(), other.clients, one.subject())
+                    == (key.of_variant(), key.clients, cell.subject())
+            });
+            of_cell(measured, key.clone(), cell, ERROR / alike.count() as f64)
+        })
+        .collect();
     figures.sort_by(|a, b| mean_share(b).total_cmp(&mean_share(a)));
     refuse_more_than_all(&mut figures);
     figures
@@ -244,15 +269,14 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-fn of_cell(measured: &Measured, key: Key, cell: &Cell) -> PauseFigures {
+fn of_cell(measured: &Measured, key: Key, cell: &Cell, level: f64) -> PauseFigures {
     let Key { variant, clients, consumer } = key;
     let estimate = |of: fn(&Seen) -> Option<f64>| {
-        Estimate::of(&cell.seen.iter().filter_map(of).collect::<Vec<_>>())
+        Estimate::at(&cell.seen.iter().filter_map(of).collect::<Vec<_>>(), level)
     };
-    let subject =
-        cell.planned.first().and_then(|planned| planned.order.process()).map(str::to_owned);
     let mut figures = PauseFigures {
-        subject: subject.unwrap_or_default(),
+        subject: cell.subject().unwrap_or_default().to_owned(),
+        level,
         variant,
         clients,
         consumer,
@@ -369,7 +393,7 @@ fn verdict(figures: &PauseFigures, cell: &Cell, spans: Option<&Spans>) -> (Verdi
             let why = format!("the control moved too, by {moved}: stopping anything shows there");
             (Verdict::Invalid, own().unwrap_or(why))
         }
-        Some(_) => match beyond_control(cell) {
+        Some(_) => match beyond_control(cell, figures.level) {
             Some(beyond) if share.low > 0.0 && estimate.mean > STILL && beyond.low > 0.0 => {
                 let why = asked(cell).or_else(own);
                 why.map_or_else(|| (Verdict::Pass, String::new()), |why| (Verdict::Invalid, why))
@@ -381,9 +405,9 @@ fn verdict(figures: &PauseFigures, cell: &Cell, spans: Option<&Spans>) -> (Verdi
 }
 
 /// How much more stopping the consumer shows than stopping a process that asks the subject nothing, trial by trial.
-fn beyond_control(cell: &Cell) -> Option<Interval> {
+fn beyond_control(cell: &Cell, level: f64) -> Option<Interval> {
     let beyond: Vec<f64> = cell.seen.iter().filter_map(Seen::beyond_control).collect();
-    Estimate::of(&beyond)?.interval
+    Estimate::at(&beyond, level)?.interval
 }
 
 /// Neither an effect nor that there is none is shown.
@@ -417,7 +441,10 @@ fn sentence(figures: &PauseFigures, verdict: Verdict, why: &str) -> String {
         format!("; control {}", Unit::PER_CENT.with_interval(&sham))
     });
     let at = format!("in `{}` at {}", figures.of_variant(), count(figures.clients, "client"));
-    let trials = count(figures.trials, "trial");
+    let mut trials = count(figures.trials, "trial");
+    if figures.level < ERROR {
+        trials += &format!(", intervals of {:.1} %", (1.0 - figures.level) * 100.0);
+    }
     match verdict {
         Verdict::Pass => format!(
             "`{consumer}` causes {share} of the CPU of `{subject}` {at} ({trials}{control})"

@@ -32,8 +32,6 @@ pub struct ProfileFigures {
     pub functions: Vec<FunctionCost>,
     pub unknown: Unknown,
     pub waiting: Vec<Waiting>,
-    /// The machine's work that it was charged with, most samples first.
-    pub charged: Vec<Charged>,
 }
 
 impl ProfileFigures {
@@ -165,9 +163,7 @@ pub struct Waiting {
     pub module: String,
     /// What called it, most often.
     pub caller: Option<String>,
-    /// Why it counts as waiting.
-    pub why: WhyWaiting,
-    /// The same in a few words.
+    /// Why it counts as waiting, in a few words.
     pub reason: String,
     /// Samples in its own code.
     pub samples: u64,
@@ -175,61 +171,6 @@ pub struct Waiting {
     pub share: f64,
     /// CPU in its own code, µs a second.
     pub cpu: Option<Estimate>,
-}
-
-/// Why CPU time counts as waiting.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WhyWaiting {
-    /// The function is a known delay or spin loop.
-    Known,
-    /// Its cost is the same at these client counts, while the subject's is not: it grows with time and not
-    /// with work.
-    Constant { from: u32, to: u32 },
-}
-
-/// CPU that a process was charged with, and that was not spent for it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Charged {
-    pub what: ChargedFor,
-    pub samples: u64,
-    /// Share of all samples, 0 to 1.
-    pub share: f64,
-    /// Its CPU, µs a second.
-    pub cpu: Option<Estimate>,
-}
-
-/// What an interrupt, or a lack of memory, has the process that runs do for the whole machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ChargedFor {
-    NetworkReceive,
-    NetworkTransmit,
-    Timers,
-    Tasklets,
-    Rcu,
-    Scheduler,
-    Block,
-    Softirqs,
-    Interrupts,
-    Reclaim,
-}
-
-impl ChargedFor {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NetworkReceive => "softirq: packets that arrive",
-            Self::NetworkTransmit => "softirq: packets that leave",
-            Self::Timers => "softirq: timers",
-            Self::Tasklets => "softirq: tasklets",
-            Self::Rcu => "softirq: RCU",
-            Self::Scheduler => "softirq: load balancing",
-            Self::Block => "softirq: block devices",
-            Self::Softirqs => "softirq: not seen which",
-            Self::Interrupts => "interrupt handlers",
-            Self::Reclaim => "memory reclaim",
-        }
-    }
 }
 
 /// Two profiles against each other.
@@ -335,15 +276,4 @@ pub struct CensusGroup {
     pub quantiles_ns: [u64; 5],
     /// Calls by duration: the bucket with place `p` holds 2^p to 2^(p+1) − 1 ns.
     pub histogram: Vec<u64>,
-}
-
-/// The subject's own counters alongside ours.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct OwnCounter {
-    pub variant: String,
-    pub clients: u32,
-    /// The counter as its text names it, labels included.
-    pub name: String,
-    /// By how much it rose in the window, in each repetition.
-    pub rose: Vec<f64>,
 }

@@ -70,7 +70,6 @@ pub fn with_profiles(analysis: &mut Analysis, run: &Run, trials: &[Trial], cells
     for cell in &profiled {
         analysis.profiles.push(cell.figures());
     }
-    add_constant(analysis, &profiled);
     analysis.differences = differences(run, &profiled);
     let found = analysis.profiles.iter().zip(&profiled);
     let mut doubts: Vec<Doubt> =
@@ -226,7 +225,6 @@ impl<'a> ProfiledCell<'a> {
 
     fn side(&self) -> Side<'_> {
         Side {
-            clients: self.cell.clients,
             profile: &self.cell.folded.profile,
             functions: &self.functions,
             costs: &self.costs,
@@ -241,7 +239,6 @@ fn figures_of(profile: &Profile, functions: &Functions, costs: &Costs) -> Profil
         functions: stacks::function_costs(functions, profile, costs),
         unknown: stacks::unknown(profile),
         waiting: stacks::named_waiting(functions, profile, costs),
-        charged: stacks::charged(profile, costs),
         ..ProfileFigures::default()
     }
 }
@@ -283,20 +280,6 @@ fn capture(cell: &FoldedCell, at: usize, seen: &SeenCapture, trial: Option<&Tria
 fn cpu(figures: Option<&TrialFigures>, order: Option<&StacksOrder>) -> Option<f64> {
     let subject = order.is_some_and(|order| order.scope == Scope::Subject);
     figures.filter(|_| subject)?.part(Part::Subject)
-}
-
-/// Waiting that only two client counts show, in the profile with the most clients of each variant.
-fn add_constant(analysis: &mut Analysis, cells: &[ProfiledCell]) {
-    for (at, many) in cells.iter().enumerate() {
-        let of_variant = cells.iter().filter(|one| one.cell.variant == many.cell.variant);
-        let few = of_variant.clone().min_by_key(|one| one.cell.clients);
-        let most = of_variant.map(|one| one.cell.clients).max();
-        let Some(few) = few.filter(|_| most == Some(many.cell.clients)) else { continue };
-        let found = stacks::constant_waiting(&few.side(), &many.side());
-        if let Some(profile) = analysis.profiles.get_mut(at) {
-            profile.waiting.extend(found);
-        }
-    }
 }
 
 /// Each variant against those it names, or against the first of its kind where it names none that is
@@ -355,7 +338,6 @@ mod tests {
     use crate::{
         analyse, fixture,
         judge::test_data::recording,
-        profiles::WhyWaiting,
         stacks::{perf_data::Summary, test_data},
     };
 
@@ -424,22 +406,6 @@ mod tests {
         };
         assert_eq!(differences(&[("stationd;main", &[4])]), 1);
         assert_eq!(differences(&[]), 0);
-    }
-
-    #[test]
-    fn what_does_not_grow_with_clients_is_named_at_the_largest_count_only() {
-        let (_, analysis) = fixture::profiled();
-        let constant = |profile: &ProfileFigures| {
-            let is =
-                |one: &&crate::profiles::Waiting| matches!(one.why, WhyWaiting::Constant { .. });
-            profile.waiting.iter().filter(is).map(|one| one.function.clone()).collect::<Vec<_>>()
-        };
-        let bulk = |clients| {
-            let is = |one: &&ProfileFigures| one.variant == "bulk" && one.clients == Some(clients);
-            analysis.profiles.iter().find(is).map(constant).unwrap()
-        };
-        assert_eq!(bulk(114), ["station::timers::due"]);
-        assert!(bulk(18).is_empty());
     }
 
     /// The doubts of one cell with one capture.

@@ -79,6 +79,12 @@ impl Estimate {
         estimate.is_finite().then_some(estimate)
     }
 
+    /// The same repetitions with an interval of another level, as [`Self::at`] has it.
+    pub(crate) fn at_level(self, level: f64) -> Self {
+        let interval = self.sd.map(|sd| student(self.mean, sd, self.n as usize, level));
+        Self { interval, ..self }
+    }
+
     /// Whether the interval shows that the quantity differs from 0. Without an interval nothing is
     /// shown.
     pub fn differs_from_zero(&self) -> bool {

@@ -295,6 +295,8 @@ pub struct PauseFigures {
     pub consumer: String,
     pub subject: String,
     pub trials: u32,
+    /// The error of its intervals: the consumers that are paused in turn share one.
+    pub level: f64,
     /// The subject's CPU while the consumer runs, µs a second; `None` where no trial gives an answer.
     pub running: Option<Estimate>,
     pub stopped: Option<Estimate>,
@@ -317,9 +319,12 @@ pub struct PauseFigures {
 impl PauseFigures {
     /// The study's variant: where several consumers are paused in turn, each has a copy of it that has its name.
     pub fn of_variant(&self) -> &str {
-        let copied = format!(".{}", self.consumer.to_lowercase());
-        self.variant.strip_suffix(&copied).unwrap_or(&self.variant)
+        without_consumer(&self.variant, &self.consumer)
     }
+}
+
+pub(crate) fn without_consumer<'a>(variant: &'a str, consumer: &str) -> &'a str {
+    variant.strip_suffix(&format!(".{}", consumer.to_lowercase())).unwrap_or(variant)
 }
 
 /// A limit, and whether it was kept.

@@ -116,7 +116,7 @@ fn confirmed(found: &[Found]) -> String {
         keys => format!("; {} told by the subject alone", is_or_are(keys)),
     };
     format!(
-        "{} of {} in {} hold {} that iw confirms, none older than {:.2} s{alone}",
+        "{} of {} in {} hold {} that nl80211 confirms, none older than {:.2} s{alone}",
         counted(sum(|one| one.replies), "reply", "replies"),
         counted(sum(|one| one.rounds), "round", "rounds"),
         count(found.len() as u32, "trial"),
@@ -137,7 +137,7 @@ fn is_or_are(keys: u32) -> String {
 #[cfg(test)]
 mod tests {
     use model::{
-        parity::{Reading, Source},
+        parity::{Answer, Reading, StationList, StationValues},
         span::Span,
         verdict::Expect,
         witness::{CheckedRound, WitnessOrder, Witnessed},
@@ -152,10 +152,20 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn iw(bytes: u64) -> String {
-        format!("Station 02:00:00:00:01:0a (on wlan0)\n\trx bytes:\t{bytes}\n\ttx bytes:\t7\n")
+        format!(
+            "Station 02:00:00:00:01:0a (on wlan0)\n\trx bytes:\t{bytes}\n\ttx bytes:\t7\n\
+             \tcurrent time:\t0 ms\n"
+        )
     }
 
-    /// One checked round, in which the subject says that it is at so many bytes; iw says 100 and then 200.
+    fn kernel(bytes: u64) -> Answer {
+        let address = "02:00:00:00:01:0a".to_owned();
+        let (rx_bytes, tx_bytes) = (Some(bytes), Some(7));
+        let station = StationValues { address, rx_bytes, tx_bytes, ..StationValues::default() };
+        Answer::Kernel(StationList { stations: vec![station], ..StationList::default() })
+    }
+
+    /// One checked round, in which the subject says that it is at so many bytes; nl80211 says 100 and then 200.
     fn check(trial: &mut Trial, own: u64) {
         trial.planned.order.witness = Some(WitnessOrder {
             rounds: vec![3],
@@ -164,16 +174,11 @@ mod tests {
             drain: Span::default(),
             hostapd: false,
         });
-        let said = |source, at_ns, bytes| Reading {
-            source,
-            interface: Some("wlan0".to_owned()),
-            at_ns,
-            text: iw(bytes),
-        };
+        let said = |at_ns, answer| Reading { interface: Some("wlan0".to_owned()), at_ns, answer };
         let readings = vec![
-            said(Source::Iw, 3 * SECOND, 100),
-            said(Source::Subject, 5 * SECOND, own),
-            said(Source::Iw, 6 * SECOND, 200),
+            said(3 * SECOND, kernel(100)),
+            said(5 * SECOND, Answer::Subject(iw(own))),
+            said(6 * SECOND, kernel(200)),
         ];
         let (read_from_ns, started_ns) = (3 * SECOND, Some(9 * SECOND / 2));
         let round = CheckedRound { place: 3, read_from_ns, started_ns, readings };
@@ -197,7 +202,7 @@ mod tests {
         assert_eq!(judgement.verdict, Verdict::Pass, "{}", judgement.sentence);
         let found = judgement.witness.unwrap();
         assert_eq!(found.verdict, Verdict::Pass);
-        let words = "12 replies of 12 rounds in 12 trials hold 24 values that iw confirms, none older than 1.50 s";
+        let words = "12 replies of 12 rounds in 12 trials hold 36 values that nl80211 confirms, none older than 1.50 s";
         assert!(found.sentence.starts_with(words), "{}", found.sentence);
     }
 

@@ -366,9 +366,8 @@ mod tests {
         let witness = WitnessOrder { rounds: vec![0, 1], ..WitnessOrder::default() };
         let order = TrialOrder { witness: Some(witness), ..order() };
         let reading = || {
-            let (source, text) = (parity::Source::Iw, "Station".to_owned());
-            let said = parity::Reading { source, interface: None, at_ns: 7, text };
-            Frame::Part(Part::Reading(said))
+            let answer = parity::Answer::Hostapd("freq=2412".to_owned());
+            Frame::Part(Part::Reading(parity::Reading { interface: None, at_ns: 7, answer }))
         };
         let census = || Frame::Census(Census::default());
         let sample = || Frame::Sample(Box::default());

@@ -200,9 +200,6 @@ pub struct CountsOrder {
     pub scope: Scope,
     /// The functions; each has a name of its own.
     pub probes: Vec<Probe>,
-    /// A command whose output is kept as it is when the window opens and when it closes: the subject's
-    /// own counters, to be set alongside ours.
-    pub read: Option<Vec<String>>,
 }
 
 /// One function whose calls are counted.
@@ -278,6 +275,4 @@ pub struct Counts {
     /// What one hit of a user probe costs here, ns of CPU, as measured before the window on a function of
     /// the agent's; `None` where there was nothing to measure.
     pub hit_ns: Option<u64>,
-    /// Output of [`CountsOrder::read`] as the window opened, and as it closed.
-    pub read: Option<[String; 2]>,
 }

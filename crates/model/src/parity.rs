@@ -29,29 +29,90 @@ pub struct Parity {
     pub left: Option<Left>,
 }
 
-/// What somebody said of the clients, as it was said.
+/// What one source says of the clients. The subject is asked once, the others before and after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
-    pub source: Source,
     /// Of which interface; `None` where all were asked for at once.
     pub interface: Option<String>,
-    /// When it had been said, CLOCK_MONOTONIC, ns.
+    /// When the answer was complete, CLOCK_MONOTONIC, ns.
     pub at_ns: u64,
-    pub text: String,
+    pub answer: Answer,
 }
 
-/// Who is asked for values. The subject is asked once, all others before and after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+impl Reading {
+    /// The words of the subject; `None` where another source was asked.
+    pub fn subject(&self) -> Option<&str> {
+        match &self.answer {
+            Answer::Subject(text) => Some(text),
+            Answer::Kernel(_) | Answer::Hostapd(_) => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Source {
-    /// The subject, by the study's commands.
-    Subject,
-    /// `iw dev INTERFACE station dump`.
-    Iw,
-    /// `iw dev INTERFACE survey dump`.
-    Survey,
-    /// hostapd's `STA-FIRST` and `STA-NEXT`.
-    Hostapd,
+pub enum Answer {
+    /// The output of one of the study's commands.
+    Subject(String),
+    Kernel(StationList),
+    /// hostapd's `STATUS`, then each station as `hostapd_cli all_sta` prints it.
+    Hostapd(String),
+}
+
+/// The stations of an interface and the noise on its channel, by nl80211.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StationList {
+    /// The wall clock when they were read, ms since 1970.
+    pub unix_ms: i64,
+    pub noise_dbm: Option<i8>,
+    pub stations: Vec<StationValues>,
+}
+
+/// A station, by the attributes of `NL80211_STA_INFO_…`; `None` is what the kernel does not report. `tx` is towards the
+/// station.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StationValues {
+    /// In small letters, as `02:00:00:00:01:0a`.
+    pub address: String,
+    pub associated_at_boottime_ns: Option<u64>,
+    /// The same moment by the wall clock, ms since 1970.
+    pub associated_at_unix_ms: Option<i64>,
+    pub connected_s: Option<u32>,
+    pub inactive_ms: Option<u32>,
+    pub rx_bytes: Option<u64>,
+    pub tx_bytes: Option<u64>,
+    pub rx_packets: Option<u32>,
+    pub tx_packets: Option<u32>,
+    pub tx_retries: Option<u32>,
+    pub tx_failed: Option<u32>,
+    pub rx_drop_misc: Option<u64>,
+    pub rx_duration_us: Option<u64>,
+    pub tx_duration_us: Option<u64>,
+    pub signal_dbm: Option<i8>,
+    pub signal_avg_dbm: Option<i8>,
+    pub ack_signal_dbm: Option<i8>,
+    /// By receive chain; empty where the kernel reports none.
+    pub chain_signal_dbm: Vec<i8>,
+    pub rx_rate: Option<BitRate>,
+    pub tx_rate: Option<BitRate>,
+    pub authorized: Option<bool>,
+    pub authenticated: Option<bool>,
+    pub associated: Option<bool>,
+    pub wme: Option<bool>,
+}
+
+/// `NL80211_RATE_INFO_…`, where it holds a bit rate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BitRate {
+    pub kbps: u32,
+    pub width_mhz: u16,
+    /// `legacy`, `ht`, `vht`, `he`, `eht` or `s1g`.
+    pub mode: String,
+    /// Of HT it counts through the streams.
+    pub mcs: Option<u8>,
+    pub streams: Option<u8>,
+    /// The guard interval is the shortest of its mode.
+    pub short_guard: bool,
 }
 
 /// Clients as each party counts them.

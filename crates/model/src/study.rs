@@ -477,9 +477,6 @@ pub struct Count {
     /// Names of the variants that are counted; empty is every one that has something to count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
-    /// A command whose output is kept at both ends of the window: the subject's own counters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub read: Option<String>,
     #[serde(rename = "function")]
     pub functions: Vec<Function>,
 }

@@ -18,7 +18,7 @@ pub struct WitnessOrder {
     pub age: Span,
     /// The subject is still counted for so long after the window and the end of the load.
     pub drain: Span,
-    /// Whether hostapd is asked as well, beside `iw`.
+    /// Whether hostapd is asked as well as nl80211.
     pub hostapd: bool,
 }
 

@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let page = report::html(&run, &analysis, STUDY)?;
     fs::write(folder.join("profiled.html"), page)?;
     let functions: String = analysis.profiles.iter().map(report::text::functions).collect();
-    let counts = report::text::counts(&analysis.counts, &analysis.own_counters);
+    let counts = report::text::counts(&analysis.counts);
     fs::write(folder.join("profiled.txt"), format!("{functions}{counts}"))?;
     let recorded = report::Recorded {
         title: "SYNTHETIC: stationd on its own",

@@ -4,8 +4,8 @@
 
 use analysis::{
     Estimate,
-    profiles::{CountFigures, OwnCounter},
-    quantity::{self, ABSENT, Unit},
+    profiles::CountFigures,
+    quantity::{ABSENT, Unit},
 };
 
 use crate::table::{Rows, Table};
@@ -67,24 +67,6 @@ fn probed(each: &CountFigures) -> String {
         return ABSENT.to_owned();
     }
     each.mapped_by.map_or(each.probed.to_string(), |mapped| format!("{} of {mapped}", each.probed))
-}
-
-/// The subject's own counters in the same windows.
-pub(crate) fn own_counters(own: &[OwnCounter]) -> Table {
-    Table::of("The subject’s own counters in the same windows", own)
-        .head("counter", "", |each| each.name.clone())
-        .text("variant", "", |each| each.variant.clone())
-        .number("clients", "", |each| each.clients.to_string())
-        .text("rose by", "each repetition", |each| {
-            let rose: Vec<_> = each.rose.iter().map(|rose| risen(*rose)).collect();
-            rose.join(", ")
-        })
-        .table()
-}
-
-/// Most counters count; some add up seconds.
-fn risen(rose: f64) -> String {
-    if rose.fract() == 0.0 { format!("{rose:.0}") } else { quantity::number(rose, None) }
 }
 
 /// How long calls took, by argument.

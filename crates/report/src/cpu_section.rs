@@ -4,7 +4,7 @@
 
 use analysis::{
     Analysis, Doubt, Level,
-    profiles::{CountFigures, Difference, OwnCounter, ProfileFigures},
+    profiles::{CountFigures, Difference, ProfileFigures},
 };
 use askama::Template;
 
@@ -18,7 +18,6 @@ pub(crate) struct Material<'a> {
     pub(crate) profiles: &'a [ProfileFigures],
     pub(crate) differences: &'a [Difference],
     pub(crate) counts: &'a [CountFigures],
-    pub(crate) own_counters: &'a [OwnCounter],
     pub(crate) doubts: &'a [Doubt],
 }
 
@@ -28,16 +27,12 @@ impl<'a> Material<'a> {
             profiles: &analysis.profiles,
             differences: &analysis.differences,
             counts: &analysis.counts,
-            own_counters: &analysis.own_counters,
             doubts: &analysis.doubts,
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.profiles.is_empty()
-            && self.differences.is_empty()
-            && self.counts.is_empty()
-            && self.own_counters.is_empty()
+        self.profiles.is_empty() && self.differences.is_empty() && self.counts.is_empty()
     }
 }
 

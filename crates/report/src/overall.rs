@@ -158,6 +158,7 @@ mod tests {
             sham: None,
             share: None,
             sham_share: None,
+            level: 0.05,
             series: Vec::new(),
             verdict,
             sentence: consumer.to_owned(),

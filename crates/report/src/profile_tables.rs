@@ -200,21 +200,6 @@ pub(crate) fn waiting(profiles: &[ProfileFigures]) -> Table {
         .table()
 }
 
-/// What a process was charged with and did not ask for.
-pub(crate) fn charged(profiles: &[ProfileFigures]) -> Table {
-    let rows = listed(profiles, |profile| &profile.charged);
-    let unit = unit_for(rows.clone().map(|(_, each)| each.cpu));
-    let name = format!("{}/s", unit.name);
-    Table::of("CPU that is charged to a process and spent for the machine", rows)
-        .head("variant", "", |(profile, _)| profile.variant.clone())
-        .number("clients", "", |(profile, _)| clients(profile.clients))
-        .name("spent for", "", |(_, each)| each.what.name().to_owned())
-        .estimate(["CPU", &name], unit, |(_, each)| each.cpu)
-        .number("samples", "", |(_, each)| each.samples.to_string())
-        .number("of all", "%", |(_, each)| percent(each.share))
-        .table()
-}
-
 /// Every capture: how much was recorded, what it cost, and what the burner proved.
 pub(crate) fn captures(profiles: &[ProfileFigures]) -> Table {
     let ms = |us: Option<f64>| us.map_or(ABSENT.to_owned(), |us| quantity::number(us / 1e3, None));

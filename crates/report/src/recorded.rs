@@ -42,7 +42,6 @@ pub fn profile_html(recorded: &Recorded<'_>) -> Result<String, Error> {
         profiles: recorded.profiles,
         differences: recorded.differences,
         counts: &[],
-        own_counters: &[],
         doubts: &[],
     };
     let page = Page {

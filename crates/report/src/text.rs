@@ -6,7 +6,7 @@
 use analysis::{
     Analysis, Doubt, Estimate, Level,
     headline::Headline,
-    profiles::{CountFigures, FunctionCost, OwnCounter, ProfileFigures},
+    profiles::{CountFigures, FunctionCost, ProfileFigures},
     quantity,
     verdicts::Judgement,
 };
@@ -148,12 +148,7 @@ pub fn functions(profile: &ProfileFigures) -> String {
         left_out += &format!("  {above} above them all, without work of their own, not shown\n");
     }
     let explained = fold(&profile_tables::explained(profile), "  ", "    ");
-    let text = format!(
-        "{}{left_out}\n{explained}\n{}{}",
-        section(table),
-        waits(profile),
-        charged(profile)
-    );
+    let text = format!("{}{left_out}\n{explained}\n{}", section(table), waits(profile));
     // It stands by itself: the caller parts it from what is above.
     text.trim_start_matches('\n').to_owned()
 }
@@ -174,15 +169,6 @@ fn waits(profile: &ProfileFigures) -> String {
     list("Waiting on the CPU", each)
 }
 
-/// The line about what was charged and spent for the machine.
-fn charged(profile: &ProfileFigures) -> String {
-    let each = profile
-        .charged
-        .iter()
-        .map(|each| format!("{} ({})", each.what.name(), cost(each.cpu.as_ref(), each.share)));
-    list("Charged for the machine’s work", each)
-}
-
 /// CPU, where it is known, and its share of all.
 fn cost(cpu: Option<&Estimate>, share: f64) -> String {
     let cpu = cpu.map_or(String::new(), |cpu| format!("{}/s, ", quantity::cpu(cpu)));
@@ -197,9 +183,9 @@ fn list(what: &str, each: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// Calls that were counted, and the subject's own counters.
-pub fn counts(counts: &[CountFigures], own: &[OwnCounter]) -> String {
-    section(count_tables::counts_short(counts)) + &section(count_tables::own_counters(own))
+/// Calls that were counted.
+pub fn counts(counts: &[CountFigures]) -> String {
+    section(count_tables::counts_short(counts))
 }
 
 /// The last part of a path.

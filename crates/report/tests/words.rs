@@ -83,8 +83,8 @@ fn the_bones_of_the_page_of_a_profiled_run() {
 #[test]
 fn the_terminal_tables_of_a_profile() {
     let (_, analysis) = fixture::profiled();
-    let text = report::text::functions(&analysis.profiles[1])
-        + &report::text::counts(&analysis.counts, &analysis.own_counters);
+    let text =
+        report::text::functions(&analysis.profiles[1]) + &report::text::counts(&analysis.counts);
     assert!(
         text.lines().all(|line| line.chars().count() <= 100),
         "a terminal has 100 columns: {text}"
@@ -103,7 +103,6 @@ fn where_no_cpu_was_measured_functions_and_changes_are_shown_by_their_samples() 
         (function.inclusive, function.own) = (None, None);
     }
     profile.waiting.iter_mut().for_each(|one| one.cpu = None);
-    profile.charged.iter_mut().for_each(|one| one.cpu = None);
     // One function in every sample, as in a recording of one loop.
     let hottest = profile.functions.iter_mut().find(|one| one.name == "station::trace::line");
     let hottest = hottest.expect("the fixture has it");

@@ -1,20 +1,18 @@
-//! What is said of the clients: by the subject once, and by `iw` and hostapd before and after it.
+//! Asks for the values of clients: the subject once, nl80211 and hostapd before and after it.
 //!
-//! Runs commands and asks hostapd's control socket; each answer leaves in a frame of its own, as it was said.
-//! Nothing is parsed: the programs that are asked besides the subject share no code with it or with us, and what
-//! their words mean is the host's. Who does not answer has no reading.
+//! Each answer leaves in a frame of its own, as it was given.
 
 use linux::system::monotonic_ns;
 use model::{
-    parity::{Reading, Source},
+    parity::{Answer, Reading},
     wire::{Frame, Part},
 };
 
 use crate::{
     census,
-    hostapd::Control,
     reading::{self, LONGEST},
     session::{End, Session},
+    sources,
 };
 
 /// A subject may share what it has read within this time, ns: stationd does for half a second. So long passes
@@ -27,57 +25,38 @@ const FRESH_NS: u64 = 1_000_000_000;
 ///
 /// A command of the subject's that fails, or what the session says.
 pub(super) fn take(session: &mut Session, subject: &[Vec<String>]) -> Result<(), End> {
-    let interfaces = census::names();
-    others(session, &interfaces)?;
+    let interfaces = census::access_points_now();
+    send(session, sources::read(&interfaces, true))?;
     session.sleep_until(monotonic_ns() + FRESH_NS)?;
     for command in subject {
-        for (interface, command) in of_interfaces(command, &interfaces) {
-            let text = reading::output(session, &command, LONGEST)?;
-            send(session, Source::Subject, interface, text)?;
+        let names = interfaces.iter().map(|interface| interface.name.as_str());
+        for (interface, command) in of_interfaces(command, names) {
+            let answer = Answer::Subject(reading::output(session, &command, LONGEST)?);
+            send(session, vec![Reading { interface, at_ns: monotonic_ns(), answer }])?;
         }
     }
-    others(session, &interfaces)
+    send(session, sources::read(&interfaces, true))
 }
 
 /// The command for each interface, where it names one.
-fn of_interfaces(command: &[String], interfaces: &[String]) -> Vec<(Option<String>, Vec<String>)> {
+fn of_interfaces<'a>(
+    command: &[String],
+    interfaces: impl Iterator<Item = &'a str>,
+) -> Vec<(Option<String>, Vec<String>)> {
     const EACH: &str = "{interface}";
     if !command.iter().any(|word| word.contains(EACH)) {
         return vec![(None, command.to_vec())];
     }
-    let of = |interface: &String| {
+    let of = |interface: &str| {
         let words = command.iter().map(|word| word.replace(EACH, interface));
-        (Some(interface.clone()), words.collect())
+        (Some(interface.to_owned()), words.collect())
     };
-    interfaces.iter().map(of).collect()
+    interfaces.map(of).collect()
 }
 
-fn others(session: &mut Session, interfaces: &[String]) -> Result<(), End> {
-    for interface in interfaces {
-        for (source, of) in [(Source::Iw, "station"), (Source::Survey, "survey")] {
-            let command = ["iw", "dev", interface, of, "dump"].map(str::to_owned);
-            match reading::output(session, &command, LONGEST) {
-                Ok(text) => send(session, source, Some(interface.clone()), text)?,
-                Err(End::Refused(_)) => {}
-                Err(end) => return Err(end),
-            }
-        }
-        let said = Control::of(interface).and_then(|hostapd| hostapd.all_stations());
-        if let Some(text) = said.ok().filter(|text| text.len() as u64 <= LONGEST) {
-            send(session, Source::Hostapd, Some(interface.clone()), text)?;
-        }
-    }
-    Ok(())
-}
-
-fn send(
-    session: &mut Session,
-    source: Source,
-    interface: Option<String>,
-    text: String,
-) -> Result<(), End> {
-    let at_ns = monotonic_ns();
-    Ok(session.send(&Frame::Part(Part::Reading(Reading { source, interface, at_ns, text })))?)
+fn send(session: &mut Session, readings: Vec<Reading>) -> Result<(), End> {
+    let part = |reading| Frame::Part(Part::Reading(reading));
+    readings.into_iter().try_for_each(|one| Ok(session.send(&part(one))?))
 }
 
 #[cfg(test)]
@@ -87,10 +66,9 @@ mod tests {
     #[test]
     fn a_command_runs_for_each_interface_that_it_asks_for() {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let interfaces = words("wlan0 wlan1");
-        let once = of_interfaces(&words("values --all"), &interfaces);
-        assert_eq!(once, [(None, words("values --all"))]);
-        let each = of_interfaces(&words("iw dev {interface} station dump"), &interfaces);
+        let of = |line: &str| of_interfaces(&words(line), ["wlan0", "wlan1"].into_iter());
+        assert_eq!(of("values --all"), [(None, words("values --all"))]);
+        let each = of("iw dev {interface} station dump");
         assert_eq!(each.len(), 2);
         assert_eq!(each[1], (Some("wlan1".to_owned()), words("iw dev wlan1 station dump")));
     }

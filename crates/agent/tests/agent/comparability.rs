@@ -5,7 +5,7 @@ use std::{fs, io::Write, path::Path};
 use model::{
     identity::{FileDoubt, Identity, ProcessIdentity, Role},
     instrument::Instrument,
-    parity::{ParityOrder, Reading, Source},
+    parity::{ParityOrder, Reading},
     wire::{Frame, Order, PUT, Part, Put, Refusal, State, TrialOrder, encode},
 };
 
@@ -179,8 +179,7 @@ fn the_subject_is_asked_for_its_clients_and_values_after_the_window() {
     let (readings, reported) = asked(&subject, "echo 38", "echo 'b 2'; echo 'a 1'");
     let Frame::Part(Part::Parity(reported)) = reported else { panic!("{reported:?}") };
     assert_eq!((reported.before.subject, reported.frames), (Some(Ok(38)), None));
-    let own = readings.iter().filter(|reading| reading.source == Source::Subject);
-    let own: Vec<&str> = own.map(|reading| reading.text.as_str()).collect();
+    let own: Vec<&str> = readings.iter().filter_map(Reading::subject).collect();
     assert_eq!(own, ["b 2\na 1\n", "more\n"], "each command's words as they were said");
     // A machine without an access point has nobody to send away.
     if reported.before.census.interfaces.is_empty() {
@@ -190,6 +189,12 @@ fn the_subject_is_asked_for_its_clients_and_values_after_the_window() {
     let Frame::Part(Part::Parity(reported)) = reported else { panic!("{reported:?}") };
     let why = reported.before.subject.unwrap().unwrap_err();
     assert!(why.contains("exit status: 4"), "{why}");
-    let (_, refused) = asked(&subject, "echo 38", "exit 4");
-    assert!(matches!(&refused, Frame::Refused(Refusal::Instrument { .. })), "{refused:?}");
+    // A command that fails, and one that says too much.
+    for values in ["exit 4", "yes"] {
+        let (_, refused) = asked(&subject, "echo 38", values);
+        let Frame::Refused(refused @ Refusal::Instrument { .. }) = refused else {
+            panic!("{values}")
+        };
+        assert!(refused.to_string().contains("exit status"), "{refused}");
+    }
 }

@@ -79,7 +79,7 @@ fn under(program: &Counting, order: &Order) -> Option<Outcome> {
 
 fn counting(program: &Counting, detail: Detail, scope: Scope) -> Order {
     let probes = vec![program.probe("calls", detail), program.probe("again", Detail::Hits)];
-    ordered(CountsOrder { scope, probes, read: None }, measure(&program.name, 30))
+    ordered(CountsOrder { scope, probes }, measure(&program.name, 30))
 }
 
 fn instrumented(program: &Counting, instrument: Option<Instrument>) -> Order {
@@ -135,7 +135,7 @@ fn a_subject_that_started_the_agent_is_counted_and_the_load_starts() {
     command.args(["-c", &format!("{}; exit 0", env!("CARGO_BIN_EXE_headroom-agent"))]);
     let Some(program) = Counting::of(BREEDER) else { return };
     let probes = vec![program.probe("calls", Detail::Hits)];
-    let order = CountsOrder { scope: Scope::Subject, probes, read: None };
+    let order = CountsOrder { scope: Scope::Subject, probes };
     let mut agent = Agent::start_as(command).0;
     agent.order(&ordered(order, loaded(&shell.name, 5, &["true"])));
     let mut last = None;
@@ -228,7 +228,7 @@ fn every_login_succeeds_under_every_instrument() {
     let Some(sshd) = Sshd::start() else { return };
     let counts = |detail| {
         let probes = vec![sshd.forks(detail)];
-        Some(Instrument::Counts(CountsOrder { scope: Scope::Subject, probes, read: None }))
+        Some(Instrument::Counts(CountsOrder { scope: Scope::Subject, probes }))
     };
     let stacks = StacksOrder { scope: Scope::Subject, frequency: 499, stack_bytes: 32_768 };
     let instruments = [
@@ -287,7 +287,7 @@ fn returns_of_a_program_of_go_are_not_watched_and_its_calls_are_counted() {
     };
     let order = |detail| {
         let probe = Probe { name: "head".to_owned(), place: place.clone(), detail };
-        let counts = CountsOrder { scope: Scope::Subject, probes: vec![probe], read: None };
+        let counts = CountsOrder { scope: Scope::Subject, probes: vec![probe] };
         ordered(counts, measure(&subject.name, 2))
     };
     let refusal = Agent::ordered(&order(Detail::Spans(None))).refused();

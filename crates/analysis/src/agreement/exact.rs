@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::witness::{CheckedRound, Witnessed};
 
 use super::{
-    Client, Disagreement, Station, rounds,
+    Client, Disagreement, Station, rounds, sides,
     station::as_address,
     stations,
     subject::{Form, address_behind, shortened},
@@ -87,7 +87,7 @@ impl Reply {
                     owner: owner.clone(),
                     entry,
                     value: value.to_owned(),
-                    is_alone: form != Form::Iw && entry.sources.is_empty(),
+                    is_alone: entry.sources.is_empty(),
                 }));
             }
         }
@@ -172,11 +172,11 @@ struct Side<'a> {
 impl<'a> Side<'a> {
     fn of(witnessed: &'a Witnessed) -> Self {
         let rounds = witnessed.rounds.as_slice();
-        let replies = |round| rounds::own(round).map(|one| Reply::read(&one.text)).collect();
+        let replies = |round| rounds::own(round).map(Reply::read).collect();
         let heard: Vec<_> = rounds
             .iter()
             .map(|round| {
-                let (before, after) = rounds::sides(&round.readings);
+                let (before, after) = sides(&round.readings);
                 [stations(before), stations(after)]
             })
             .collect();
@@ -257,7 +257,7 @@ fn settled(readings: &[&BTreeMap<Client, Station>]) -> BTreeSet<String> {
                 && !all.keys().any(|other| other.1 == client.1 && other.0 != client.0)
         })
     };
-    let there = first.iter().filter(|(_, station)| station.iw.is_some());
+    let there = first.iter().filter(|(_, station)| station.kernel.is_some());
     there
         .filter(|(client, station)| stays(client, station))
         .map(|(client, _)| client.1.clone())

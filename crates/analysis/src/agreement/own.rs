@@ -3,7 +3,7 @@
 //! Pure; each function reads what one program writes, and `None` is what it cannot read.
 
 use super::{
-    station::{Rate, as_address, number},
+    station::{self, as_address, number},
     value::Value,
 };
 
@@ -59,7 +59,14 @@ pub(super) fn flag(value: &Value) -> Option<Value> {
 
 /// A bit rate as iw prints it, kbit/s.
 pub(super) fn rate(value: &Value) -> Option<Value> {
-    Rate::read(text(value)?).map(|rate| Value::Whole(rate.kbps))
+    station::kbps(text(value)?).map(Value::Whole)
+}
+
+/// iw's seconds with three digits behind the point, `12.345s`, as ms.
+pub(super) fn milliseconds(value: &Value) -> Option<Value> {
+    let (whole, part) = text(value)?.strip_suffix('s')?.split_once('.')?;
+    let part = part.parse::<u16>().ok().filter(|_| part.len() == 3)?;
+    Some(Value::Whole(i128::from(whole.parse::<u32>().ok()?) * 1000 + i128::from(part)))
 }
 
 /// hostapd's rates are in 100 kbit/s.
@@ -110,6 +117,8 @@ mod tests {
     #[test]
     fn numbers_have_their_units_taken_away() {
         assert_eq!(rate(&"433.3 MBit/s VHT-MCS 9".into()), Some(Value::Whole(433_300)));
+        assert_eq!(milliseconds(&"12.345s".into()), Some(Value::Whole(12_345)));
+        assert_eq!((milliseconds(&"12.3s".into()), milliseconds(&"12s".into())), (None, None));
         assert_eq!(hundreds(&"60".into()), Some(Value::Whole(6000)));
         assert_eq!(thousandth(&"1500 ms".into()), Some(Value::Whole(1)));
         assert_eq!(metric_kbps(&"4.333e+08".into()), Some(Value::Whole(433_300)));
@@ -122,7 +131,7 @@ mod tests {
         fn any_words_are_read_without_a_panic(text: String, like in "[0-9]{0,5}[-:T][0-9]{0,3}[-:]?[0-9]{0,3}T?[0-9:]{0,9}Z?") {
             for value in [Value::Text(text), Value::Text(like)] {
                 let _ = (seconds(&value), small_letters(&value), whole(&value), rate(&value));
-                let _ = (hundreds(&value), thousandth(&value), metric(&value), metric_kbps(&value));
+                let _ = (hundreds(&value), milliseconds(&value), thousandth(&value), metric(&value), metric_kbps(&value));
             }
         }
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Client, Station,
-    table::{Entry, Second},
+    table::{Entry, Source},
     value::{Rule, Value},
 };
 
@@ -17,7 +17,7 @@ pub(super) struct Past(Vec<(u64, BTreeMap<Client, Station>)>);
 /// A value of the subject's that does not lie where it should.
 pub(super) struct Late<'a> {
     pub(super) entry: &'a Entry,
-    pub(super) source: Second<'a>,
+    pub(super) source: &'a Source,
     pub(super) own: &'a Value,
     /// When it had been said, ns.
     pub(super) at_ns: u64,
@@ -32,9 +32,9 @@ impl Past {
 
     /// Whether a level of this client is not always the same in this window: no two readings say then what it was in
     /// between.
-    pub(super) fn swings(&self, client: &Client, entry: &Entry, source: Second<'_>) -> bool {
+    pub(super) fn swings(&self, client: &Client, entry: &Entry, source: &Source) -> bool {
         let values = self.0.iter().filter_map(|(_, stations)| stations.get(client));
-        let mut values = values.map(|station| source.read(station));
+        let mut values = values.map(|station| (source.read)(station));
         let first = values.next();
         entry.rule.is_state() && values.any(|value| Some(value) != first)
     }
@@ -42,7 +42,7 @@ impl Past {
     /// Clients of which some counter of bytes moved from one reading to another.
     pub(super) fn moving(&self) -> BTreeSet<&Client> {
         let counters = |station: &Station| {
-            ["rx bytes", "tx bytes"].map(|name| station.iw(name).map(str::to_owned))
+            station.kernel.as_ref().map(|values| (values.rx_bytes, values.tx_bytes))
         };
         let [(_, first), .., (_, last)] = self.0.as_slice() else { return BTreeSet::new() };
         let moved = |(client, station): &(&Client, &Station)| {
@@ -57,7 +57,7 @@ impl Past {
             .0
             .iter()
             .filter(|(at_ns, _)| *at_ns < late.at_ns)
-            .filter_map(|(at_ns, all)| Some((*at_ns, late.source.read(all.get(client)?)?)))
+            .filter_map(|(at_ns, all)| Some((*at_ns, (late.source.read)(all.get(client)?)?)))
             .collect();
         let seconds = |at_ns: u64| (late.at_ns - at_ns) as f64 / 1e9;
         if let Some((at_ns, _)) = earlier.iter().rev().find(|(_, value)| value == late.own) {

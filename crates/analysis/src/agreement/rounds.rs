@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 
 use model::{
-    parity::{Reading, Source as Reader},
+    parity::Reading,
     witness::{CheckedRound, WitnessOrder, Witnessed},
 };
 
-use super::{Agreement, Asked, Disagreement, compared, past::Past, stations};
+use super::{Agreement, Asked, Disagreement, compared, past::Past, sides, stations};
 
 /// What the checked rounds of one window come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,16 +69,8 @@ fn past(rounds: &[CheckedRound]) -> Past {
     past
 }
 
-/// What others said before and after the subject.
-pub(super) fn sides(readings: &[Reading]) -> (&[Reading], &[Reading]) {
-    let is_own = |reading: &Reading| reading.source == Reader::Subject;
-    let first = readings.iter().position(is_own).unwrap_or(readings.len());
-    let last = readings.iter().rposition(is_own).map_or(readings.len(), |place| place + 1);
-    (&readings[..first], &readings[last..])
-}
-
-pub(super) fn own(round: &CheckedRound) -> impl Iterator<Item = &Reading> {
-    round.readings.iter().filter(|reading| reading.source == Reader::Subject)
+pub(super) fn own(round: &CheckedRound) -> impl Iterator<Item = &str> {
+    round.readings.iter().filter_map(Reading::subject)
 }
 
 fn agreement(

@@ -1,15 +1,13 @@
-//! What `iw` and hostapd say of one client, as they print it: text in, names and words out.
+//! What nl80211 and hostapd say of one client, and how the words of `iw` and hostapd are read.
 //!
-//! Pure, and on its own on purpose: it shares no code with stationd, which reads the same facts from netlink, so
-//! that a mistake of one is not a mistake of the other. Any text is read without a panic; what it does not
-//! understand it leaves out.
+//! Any text is read without a panic; what is not understood is left out.
 //!
-//! Format: `iw dev wlan0 station dump` (iw 5.19, `station.c`, `print_sta_handler`), `iw dev wlan0 survey dump`
-//! (`survey.c`), hostapd's `STATUS` and `STA` (hostapd 2.10, `ctrl_iface_ap.c`).
+//! Format: `iw dev wlan0 station dump` (iw 5.19, `station.c`, `print_sta_handler`), hostapd's `STATUS` and `STA`
+//! (hostapd 2.10, `ctrl_iface_ap.c`).
 
 use std::collections::BTreeMap;
 
-use super::value::Value;
+use model::parity::StationValues;
 
 /// The clients of one interface, by address in small letters.
 pub(super) type Stations = BTreeMap<String, Words>;
@@ -20,24 +18,19 @@ pub(super) type Words = BTreeMap<String, String>;
 /// One client at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Station {
-    /// Its address in small letters.
-    pub(super) address: String,
-    /// By `iw station dump`.
-    pub(super) iw: Option<Words>,
+    /// By nl80211.
+    pub(super) kernel: Option<StationValues>,
+    /// The wall clock when nl80211 was read, ms since 1970.
+    pub(super) unix_ms: i64,
+    /// The noise on the channel in use, dBm.
+    pub(super) noise_dbm: Option<i8>,
     /// By hostapd's `STA`.
     pub(super) hostapd: Option<Words>,
     /// Of its interface, by hostapd's `STATUS`.
     pub(super) status: Words,
-    /// The noise on the channel in use, dBm, by `iw survey dump`.
-    pub(super) noise_dbm: Option<i128>,
 }
 
 impl Station {
-    /// iw's words.
-    pub(super) fn iw(&self, name: &str) -> Option<&str> {
-        self.iw.as_ref()?.get(name).map(String::as_str)
-    }
-
     /// hostapd's words.
     pub(super) fn hostapd(&self, name: &str) -> Option<&str> {
         self.hostapd.as_ref()?.get(name).map(String::as_str)
@@ -86,13 +79,6 @@ pub(super) fn hostapd(text: &str) -> (Words, Stations) {
     (status, stations)
 }
 
-/// Reads `iw survey dump`: the noise of the channel in use, dBm.
-pub(super) fn noise(text: &str) -> Option<i128> {
-    let in_use = text.split("Survey data").find(|channel| channel.contains("[in use]"))?;
-    let noise = in_use.lines().find_map(|line| line.trim().strip_prefix("noise:"))?;
-    number(noise.trim())
-}
-
 /// An address in small letters.
 pub(super) fn as_address(text: &str) -> Option<String> {
     let is_byte = |byte: &str| byte.len() == 2 && byte.bytes().all(|one| one.is_ascii_hexdigit());
@@ -106,72 +92,9 @@ pub(super) fn number(words: &str) -> Option<i128> {
     words.split([' ', '\t']).next()?.parse().ok()
 }
 
-/// The numbers in the brackets of `-30 [-31, -32] dBm`.
-pub(super) fn chains(words: &str) -> Vec<i128> {
-    let inside = words.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-    let numbers = inside.into_iter().flat_map(|(inside, _)| inside.split(','));
-    numbers.filter_map(|one| one.trim().parse().ok()).collect()
-}
-
-/// A rate as iw prints it: `433.3 MBit/s VHT-MCS 9 80MHz short GI VHT-NSS 1`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rate {
-    /// kbit/s.
-    pub(super) kbps: i128,
-    /// MHz.
-    pub(super) width: i128,
-    /// `legacy`, `ht`, `vht`, `he`, `eht`.
-    pub(super) mode: &'static str,
-    /// The scheme; of HT it counts through the streams.
-    pub(super) scheme: Option<i128>,
-    streams: Option<i128>,
-    /// Whether the guard interval is the shortest.
-    pub(super) short_guard: bool,
-}
-
-impl Rate {
-    pub(super) fn read(words: &str) -> Option<Self> {
-        const MODES: [(&str, &str); 4] =
-            [("MCS", "ht"), ("VHT-MCS", "vht"), ("HE-MCS", "he"), ("EHT-MCS", "eht")];
-        let mut rate = Self {
-            kbps: tenths(words.split(' ').next()?)? * 100,
-            width: 20,
-            mode: "legacy",
-            scheme: None,
-            streams: None,
-            short_guard: words.contains("short GI"),
-        };
-        let words: Vec<&str> = words.split(' ').collect();
-        for (word, next) in words.iter().zip(words.iter().skip(1).chain([&""])) {
-            if let Some((_, mode)) = MODES.iter().find(|(name, _)| name == word) {
-                (rate.mode, rate.scheme) = (mode, next.parse().ok());
-            } else if word.ends_with("-NSS") {
-                rate.streams = next.parse().ok();
-            } else if word.ends_with("-GI") {
-                rate.short_guard |= *next == "0";
-            } else if let Some(width) = word.strip_suffix("MHz") {
-                rate.width = if width == "80P80" { 160 } else { width.parse().unwrap_or(20) };
-            }
-        }
-        Some(rate)
-    }
-
-    /// Spatial streams: HT counts eight schemes for each, but for its last one.
-    fn streams(&self) -> Option<i128> {
-        match (self.mode, self.scheme) {
-            ("ht", Some(32)) => Some(1),
-            ("ht", Some(scheme)) => Some(scheme / 8 + 1),
-            _ => self.streams,
-        }
-    }
-
-    /// All of it in the data model's words: `vht 80MHz mcs9 1x sgi`.
-    pub(super) fn in_words(&self) -> Value {
-        let scheme = self.scheme.map(|scheme| format!(" mcs{scheme}")).unwrap_or_default();
-        let streams = self.streams().map(|streams| format!(" {streams}x")).unwrap_or_default();
-        let guard = if self.short_guard { " sgi" } else { "" };
-        Value::Text(format!("{} {}MHz{scheme}{streams}{guard}", self.mode, self.width))
-    }
+/// The bit rate that words of iw begin with, kbit/s: `433.3 MBit/s VHT-MCS 9`.
+pub(super) fn kbps(words: &str) -> Option<i128> {
+    Some(tenths(words.split(' ').next()?)? * 100)
 }
 
 /// Tenths of a number with at most one decimal: `433.3`.
@@ -187,10 +110,9 @@ mod tests {
 
     use super::*;
 
-    pub(super) const DUMP: &str = "Station 02:00:00:00:01:0A (on wlan1)\n\
-        \tinactive time:\t1500 ms\n\trx bytes:\t4321\n\trx packets:\t12\n\ttx bytes:\t987\n\
-        \tsignal:  \t-30 [-31, -32] dBm\n\ttx bitrate:\t433.3 MBit/s VHT-MCS 9 80MHz short GI VHT-NSS 1\n\
-        \tauthorized:\tyes\n\tassociated at [boottime]:\t12.345s\n\tassociated at:\t1790000000500 ms\n\
+    const DUMP: &str = "Station 02:00:00:00:01:0A (on wlan1)\n\
+        \tinactive time:\t1500 ms\n\trx bytes:\t4321\n\tsignal:  \t-30 [-31, -32] dBm\n\
+        \tauthorized:\tyes\n\tassociated at:\t1790000000500 ms\n\
         Station 02:00:00:00:01:0b (on wlan1)\n\trx bytes:\t1\n";
 
     #[test]
@@ -199,10 +121,7 @@ mod tests {
         assert_eq!(stations.len(), 2);
         let first = &stations["02:00:00:00:01:0a"];
         assert_eq!((first["rx bytes"].as_str(), first["authorized"].as_str()), ("4321", "yes"));
-        assert_eq!(
-            (number(&first["signal"]), chains(&first["signal"])),
-            (Some(-30), vec![-31, -32])
-        );
+        assert_eq!(number(&first["signal"]), Some(-30));
         assert_eq!(number(&first["associated at"]), Some(1_790_000_000_500));
         assert_eq!(stations["02:00:00:00:01:0b"].len(), 1);
     }
@@ -218,36 +137,11 @@ mod tests {
         assert_eq!(stations["02:00:00:00:01:0b"]["rx_bytes"], "6");
     }
 
-    #[test]
-    fn noise_is_that_of_the_channel_in_use() {
-        let other = "Survey data from wlan0\n\tfrequency:\t2412 MHz\n\tnoise:\t-90 dBm\n";
-        assert_eq!(noise(other), None);
-        let used = "Survey data from wlan0\n\tfrequency:\t2417 MHz [in use]\n\tnoise:\t-95 dBm\n";
-        assert_eq!(noise(&format!("{other}{used}")), Some(-95));
-    }
-
-    #[test]
-    fn rates_of_every_kind_are_read() {
-        let words = |text: &str| match Rate::read(text).unwrap().in_words() {
-            Value::Text(text) => text,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(words("6.0 MBit/s"), "legacy 20MHz");
-        assert_eq!(words("72.2 MBit/s MCS 7 short GI"), "ht 20MHz mcs7 1x sgi");
-        assert_eq!(words("300.0 MBit/s MCS 15 40MHz short GI"), "ht 40MHz mcs15 2x sgi");
-        let vht = Rate::read("433.3 MBit/s VHT-MCS 9 80MHz short GI VHT-NSS 1").unwrap();
-        assert_eq!((vht.kbps, vht.width, vht.scheme), (433_300, 80, Some(9)));
-        assert_eq!(vht.in_words(), Value::from("vht 80MHz mcs9 1x sgi"));
-        let he = "1201.0 MBit/s 80MHz HE-MCS 11 HE-NSS 2 HE-GI 0 HE-DCM 0";
-        assert_eq!(words(he), "he 80MHz mcs11 2x sgi");
-        assert_eq!(Rate::read("(unknown)"), None);
-    }
-
     proptest! {
         #[test]
         fn any_text_is_read_without_a_panic(text: String, lines in "([0-9a-f:=\\[\\], \\-\n\t.MHzGI]{0,80}\n){0,6}") {
             for text in [text.as_str(), lines.as_str(), &format!("{DUMP}{text}"), &format!("Station {lines}")] {
-                let _ = (iw(text), hostapd(text), noise(text), Rate::read(text), chains(text));
+                let _ = (iw(text), hostapd(text), kbps(text), number(text));
             }
         }
     }

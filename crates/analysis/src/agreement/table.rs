@@ -5,10 +5,12 @@
 //!
 //! The 86 keys are the field's; they mean what they mean there: “Tx” and “downlink” are from the access point.
 
+use model::parity::{BitRate, StationValues};
+
 use super::{
     abilities::{self as can, DOWN, UP},
     own,
-    station::{Rate, Station, chains, number},
+    station::{Station, number},
     value::{
         Rule::{self, Counter, Fixed, Level, Moment, Since, Span},
         Value,
@@ -62,37 +64,10 @@ impl PartialEq for Entry {
 /// A second source of a key.
 #[derive(Debug)]
 pub(super) struct Source {
-    /// Who, and by which name: `iw's “tx bytes”`.
+    /// Who, and by which name: `nl80211's “tx bytes”`.
     pub(super) of: &'static str,
     /// The value of a client.
     pub(super) read: fn(&Station) -> Option<Value>,
-}
-
-/// Whoever else tells a key: a source of the table, or iw itself where the subject gives iw's own words.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Second<'a> {
-    /// Another program's words for it.
-    Source(&'a Source),
-    /// iw's, by the same name.
-    Same(&'a Entry),
-}
-
-impl Second<'_> {
-    /// Who, and by which name.
-    pub(super) fn of(self) -> String {
-        match self {
-            Self::Source(source) => source.of.to_owned(),
-            Self::Same(entry) => format!("iw's “{}”", entry.key),
-        }
-    }
-
-    /// The value of a client.
-    pub(super) fn read(self, station: &Station) -> Option<Value> {
-        match self {
-            Self::Source(source) => (source.read)(station),
-            Self::Same(entry) => (entry.own)(&Value::from(station.iw(entry.key)?)),
-        }
-    }
 }
 
 macro_rules! entry {
@@ -101,9 +76,6 @@ macro_rules! entry {
     };
     ($key:literal, $why:expr) => {
         entry!($key, Fixed, $why)
-    };
-    ($key:literal, $unit:literal, $rule:expr, $own:expr) => {
-        Entry { key: $key, unit: $unit, rule: $rule, own: $own, sources: &[], alone: "iw alone tells it" }
     };
     ($key:literal, $rule:ident, $why:expr) => {
         Entry { key: $key, unit: "", rule: $rule, own: as_is, sources: &[], alone: $why }
@@ -114,106 +86,135 @@ fn as_is(value: &Value) -> Option<Value> {
     Some(value.clone())
 }
 
-/// Words that begin with a number, as the number.
-fn whole(words: Option<&str>) -> Option<Value> {
-    number(words?).map(Value::Whole)
-}
-
+/// A number of hostapd's, in units of `factor`.
 fn times(words: Option<&str>, factor: i128) -> Option<Value> {
     number(words?)?.checked_mul(factor).map(Value::Whole)
 }
 
-fn parts(words: Option<&str>, divisor: i128) -> Option<Value> {
-    Some(Value::Whole(number(words?)?.div_euclid(divisor)))
+fn whole(words: Option<&str>) -> Option<Value> {
+    times(words, 1)
 }
 
-fn flag(words: Option<&str>) -> Option<Value> {
-    Some(Value::Flag(words? == "yes"))
+fn has(station: &Station, flag: &str) -> Option<Value> {
+    Some(Value::Flag(station.hostapd("flags")?.contains(flag)))
 }
 
-/// A rate that iw prints: `tx` or `rx`.
-fn rate(station: &Station, way: &str) -> Option<Rate> {
-    Rate::read(station.iw(way)?)
+/// An attribute of nl80211's that is a number.
+fn told<T: Into<i128>>(station: &Station, of: fn(&StationValues) -> Option<T>) -> Option<Value> {
+    Some(Value::Whole(of(station.kernel.as_ref()?)?.into()))
 }
 
-const TX: &str = "tx bitrate";
-const RX: &str = "rx bitrate";
-
-fn kbps(station: &Station, way: &str) -> Option<Value> {
-    rate(station, way).map(|rate| Value::Whole(rate.kbps))
+/// One that has to be divided, rounded down.
+fn parts<T: Into<i128>>(
+    station: &Station,
+    of: fn(&StationValues) -> Option<T>,
+    divisor: i128,
+) -> Option<Value> {
+    Some(Value::Whole(of(station.kernel.as_ref()?)?.into().div_euclid(divisor)))
 }
 
-fn width(station: &Station, way: &str) -> Option<Value> {
-    rate(station, way).map(|rate| Value::Whole(rate.width))
+fn flag(station: &Station, of: fn(&StationValues) -> Option<bool>) -> Option<Value> {
+    of(station.kernel.as_ref()?).map(Value::Flag)
 }
 
-fn scheme(station: &Station, way: &str) -> Option<Value> {
-    rate(station, way)?.scheme.map(Value::Whole)
+fn tx(station: &Station) -> Option<&BitRate> {
+    station.kernel.as_ref()?.tx_rate.as_ref()
+}
+
+fn rx(station: &Station) -> Option<&BitRate> {
+    station.kernel.as_ref()?.rx_rate.as_ref()
+}
+
+fn kbps(rate: Option<&BitRate>) -> Option<Value> {
+    Some(Value::Whole(rate?.kbps.into()))
+}
+
+fn width(rate: Option<&BitRate>) -> Option<Value> {
+    Some(Value::Whole(rate?.width_mhz.into()))
+}
+
+fn scheme(rate: Option<&BitRate>) -> Option<Value> {
+    Some(Value::Whole(rate?.mcs?.into()))
+}
+
+fn short_guard(rate: Option<&BitRate>) -> Option<Value> {
+    Some(Value::Flag(rate?.short_guard))
+}
+
+/// All of a rate in the data model's words: `vht 80MHz mcs9 1x sgi`.
+fn in_words(rate: Option<&BitRate>) -> Option<Value> {
+    let BitRate { mode, width_mhz, mcs, streams, short_guard, .. } = rate?;
+    let mcs = mcs.map(|mcs| format!(" mcs{mcs}")).unwrap_or_default();
+    let streams = streams.map(|streams| format!(" {streams}x")).unwrap_or_default();
+    let guard = if *short_guard { " sgi" } else { "" };
+    Some(Value::Text(format!("{mode} {width_mhz}MHz{mcs}{streams}{guard}")))
 }
 
 fn link_width(station: &Station) -> Option<Value> {
-    let widths = [TX, RX].into_iter().filter_map(|way| rate(station, way)).map(|rate| rate.width);
-    widths.max().map(|width| Value::Text(format!("{width}MHz")))
+    let widest = [tx(station), rx(station)].into_iter().flatten().map(|rate| rate.width_mhz).max();
+    Some(Value::Text(format!("{}MHz", widest?)))
+}
+
+/// The strength at each receive chain, dBm; `None` where nl80211 tells of no chain.
+fn chains(station: &Station) -> Option<&[i8]> {
+    let chains = station.kernel.as_ref()?.chain_signal_dbm.as_slice();
+    (!chains.is_empty()).then_some(chains)
 }
 
 fn signal_by_chain(station: &Station) -> Option<Value> {
-    let chains = chains(station.iw("signal")?);
-    let words: Vec<String> = chains.iter().map(|dbm| format!("{dbm}.0")).collect();
-    (!words.is_empty()).then(|| Value::Text(words.join(",")))
+    let words = chains(station)?.iter().map(|dbm| format!("{dbm}.0"));
+    Some(Value::Text(words.collect::<Vec<_>>().join(",")))
 }
 
 fn mean_of_chains(station: &Station) -> Option<Value> {
-    let chains = chains(station.iw("signal")?);
-    let mean = chains.iter().sum::<i128>() as f64 / chains.len() as f64;
-    (!chains.is_empty()).then(|| Value::Whole(mean.round() as i128))
-}
-
-fn noise(station: &Station) -> Option<Value> {
-    station.noise_dbm.map(Value::Whole)
+    let chains = chains(station)?;
+    let sum: i32 = chains.iter().map(|dbm| i32::from(*dbm)).sum();
+    Some(Value::Whole((f64::from(sum) / chains.len() as f64).round() as i128))
 }
 
 fn above_noise(station: &Station) -> Option<Value> {
-    let above = number(station.iw("signal")?)? - station.noise_dbm?;
+    let signal = station.kernel.as_ref()?.signal_dbm?;
+    let above = i128::from(signal) - i128::from(station.noise_dbm?);
     (above >= 0).then_some(Value::Whole(above))
 }
 
 fn associated(station: &Station) -> Option<Value> {
-    parts(station.iw("associated at"), 1000)
+    parts(station, |k| k.associated_at_unix_ms, 1000)
 }
 
-const NEITHER: &str = "neither iw 5.19 nor hostapd 2.10 tells it";
+const NEITHER: &str = "neither nl80211 nor hostapd 2.10 tells it";
 const CONSTANT: &str = "a constant of the data model";
 
 /// All of a full reply.
 #[rustfmt::skip]
 static PARAMETERS: [Entry; 86] = [
-    entry!("Active", "", Fixed, as_is, "its being in iw's list" => |s| s.iw.as_ref().map(|_| Value::Flag(true))),
+    entry!("Active", "", Fixed, as_is, "its being in nl80211's list" => |s| s.kernel.as_ref().map(|_| Value::Flag(true))),
     entry!("ActiveNumberOfAffiliatedSta", NEITHER),
-    entry!("AssociationTime", "s since 1970", Moment(1), own::seconds, "iw's “associated at”" => associated),
-    entry!("AuthenticationState", "", Fixed, as_is, "iw's “authorized”" => |s| flag(s.iw("authorized")), "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[AUTHORIZED]")))),
-    entry!("AvgSignalStrength", "dBm", Level, as_is, "iw's “signal avg”" => |s| whole(s.iw("signal avg"))),
-    entry!("AvgSignalStrengthByChain", "dBm", Level, as_is, "iw's “signal”" => mean_of_chains),
+    entry!("AssociationTime", "s since 1970", Moment(1), own::seconds, "nl80211's “associated at”" => associated),
+    entry!("AuthenticationState", "", Fixed, as_is, "nl80211's “authorized”" => |s| flag(s, |k| k.authorized), "hostapd's “flags”" => |s| has(s, "[AUTHORIZED]")),
+    entry!("AvgSignalStrength", "dBm", Level, as_is, "nl80211's “signal avg”" => |s| told(s, |k| k.signal_avg_dbm)),
+    entry!("AvgSignalStrengthByChain", "dBm", Level, as_is, "nl80211's “signal”" => mean_of_chains),
     entry!("Capabilities", "", Fixed, as_is, "hostapd's “capability” and “ext_capab”" => can::abilities),
     entry!("ChargeableUserId", NEITHER),
-    entry!("ConnectionDuration", "s", Counter(32), as_is, "iw's “connected time”" => |s| whole(s.iw("connected time"))),
+    entry!("ConnectionDuration", "s", Counter(32), as_is, "nl80211's “connected time”" => |s| told(s, |k| k.connected_s)),
     entry!("DevicePriority", CONSTANT),
     entry!("DeviceType", CONSTANT),
     entry!("DisassociationTime", "a client that is associated has none"),
-    entry!("DownlinkBandwidth", "MHz", Level, as_is, "iw's “tx bitrate”" => |s| width(s, TX)),
-    entry!("DownlinkMCS", "", Level, as_is, "iw's “tx bitrate”" => |s| scheme(s, TX)),
-    entry!("DownlinkRateSpec", "", Level, as_is, "iw's “tx bitrate”" => |s| Some(rate(s, TX)?.in_words())),
-    entry!("DownlinkShortGuard", "", Level, as_is, "iw's “tx bitrate”" => |s| Some(Value::Flag(rate(s, TX)?.short_guard))),
+    entry!("DownlinkBandwidth", "MHz", Level, as_is, "nl80211's “tx bitrate”" => |s| width(tx(s))),
+    entry!("DownlinkMCS", "", Level, as_is, "nl80211's “tx bitrate”" => |s| scheme(tx(s))),
+    entry!("DownlinkRateSpec", "", Level, as_is, "nl80211's “tx bitrate”" => |s| in_words(tx(s))),
+    entry!("DownlinkShortGuard", "", Level, as_is, "nl80211's “tx bitrate”" => |s| short_guard(tx(s))),
     entry!("EhtCapabilities", NEITHER),
     entry!("EncryptionMode", "", Fixed, as_is, "hostapd's pairwise cipher" => can::encryption),
     entry!("FrequencyCapabilities", "", Fixed, as_is, "hostapd's “freq”" => can::band),
     entry!("HeCapabilities", "", Fixed, as_is, "hostapd's “he_capab”" => can::he),
     entry!("HtCapabilities", "", Fixed, as_is, "hostapd's “ht_caps_info”" => can::ht),
-    entry!("Inactive", "s", Since, as_is, "iw's “inactive time”" => |s| parts(s.iw("inactive time"), 1000)),
-    entry!("LastDataDownlinkRate", "kbit/s", Level, as_is, "iw's “tx bitrate”" => |s| kbps(s, TX), "hostapd's “tx_rate_info”" => |s| times(s.hostapd("tx_rate_info"), 100)),
-    entry!("LastDataUplinkRate", "kbit/s", Level, as_is, "iw's “rx bitrate”" => |s| kbps(s, RX), "hostapd's “rx_rate_info”" => |s| times(s.hostapd("rx_rate_info"), 100)),
-    entry!("LastStateChange", "s since 1970", Moment(1), own::seconds, "iw's “associated at”" => associated),
-    entry!("LinkBandwidth", "", Level, as_is, "iw's two bitrates" => link_width),
-    entry!("MACAddress", "", Fixed, own::small_letters, "iw's list" => |s| s.iw.is_some().then(|| Value::Text(s.address.clone()))),
+    entry!("Inactive", "s", Since, as_is, "nl80211's “inactive time”" => |s| parts(s, |k| k.inactive_ms, 1000)),
+    entry!("LastDataDownlinkRate", "kbit/s", Level, as_is, "nl80211's “tx bitrate”" => |s| kbps(tx(s)), "hostapd's “tx_rate_info”" => |s| times(s.hostapd("tx_rate_info"), 100)),
+    entry!("LastDataUplinkRate", "kbit/s", Level, as_is, "nl80211's “rx bitrate”" => |s| kbps(rx(s)), "hostapd's “rx_rate_info”" => |s| times(s.hostapd("rx_rate_info"), 100)),
+    entry!("LastStateChange", "s since 1970", Moment(1), own::seconds, "nl80211's “associated at”" => associated),
+    entry!("LinkBandwidth", "", Level, as_is, "nl80211's two bitrates" => link_width),
+    entry!("MACAddress", "", Fixed, own::small_letters, "nl80211's list" => |s| s.kernel.as_ref().map(|k| Value::Text(k.address.clone()))),
     entry!("MLOMode", NEITHER),
     entry!("MUGroupId", NEITHER),
     entry!("MUMimoTxPktsCount", NEITHER),
@@ -227,7 +228,7 @@ static PARAMETERS: [Entry; 86] = [
     entry!("MaxUplinkRateReached", NEITHER),
     entry!("MaxUplinkRateSupported", "kbit/s", Fixed, as_is, "hostapd's capabilities" => |s| can::highest_rate(s, UP)),
     entry!("MultipleRetryCount", NEITHER),
-    entry!("Noise", "dBm", Level, as_is, "iw's survey of the channel in use" => noise),
+    entry!("Noise", "dBm", Level, as_is, "nl80211's survey of the channel in use" => |s| Some(Value::Whole(s.noise_dbm?.into()))),
     entry!("NoiseByChain", NEITHER),
     entry!("OperatingStandard", "", Fixed, as_is, "hostapd's “flags”" => can::standard),
     entry!("PowerSave", NEITHER),
@@ -236,10 +237,10 @@ static PARAMETERS: [Entry; 86] = [
     entry!("RrmCapabilities", NEITHER),
     entry!("RrmOffChannelMaxDuration", NEITHER),
     entry!("RrmOnChannelMaxDuration", NEITHER),
-    entry!("RxBytes", "B", Counter(64), as_is, "iw's “rx bytes”" => |s| whole(s.iw("rx bytes")), "hostapd's “rx_bytes”" => |s| whole(s.hostapd("rx_bytes"))),
-    entry!("RxErrors", "", Counter(64), as_is, "iw's “rx drop misc”" => |s| whole(s.iw("rx drop misc"))),
+    entry!("RxBytes", "B", Counter(64), as_is, "nl80211's “rx bytes”" => |s| told(s, |k| k.rx_bytes), "hostapd's “rx_bytes”" => |s| whole(s.hostapd("rx_bytes"))),
+    entry!("RxErrors", "", Counter(64), as_is, "nl80211's “rx drop misc”" => |s| told(s, |k| k.rx_drop_misc)),
     entry!("RxMulticastPacketCount", NEITHER),
-    entry!("RxPacketCount", "", Counter(32), as_is, "iw's “rx packets”" => |s| whole(s.iw("rx packets")), "hostapd's “rx_packets”" => |s| whole(s.hostapd("rx_packets"))),
+    entry!("RxPacketCount", "", Counter(32), as_is, "nl80211's “rx packets”" => |s| told(s, |k| k.rx_packets), "hostapd's “rx_packets”" => |s| whole(s.hostapd("rx_packets"))),
     entry!("RxSupportedHe160MCS", "", Fixed, as_is, "hostapd's “he_capab”" => can::he),
     entry!("RxSupportedHe80x80MCS", "", Fixed, as_is, "hostapd's “he_capab”" => can::he),
     entry!("RxSupportedHeMCS", "", Fixed, as_is, "hostapd's “he_capab”" => can::he),
@@ -248,28 +249,28 @@ static PARAMETERS: [Entry; 86] = [
     entry!("Rx_Retransmissions", NEITHER),
     entry!("Rx_RetransmissionsFailed", NEITHER),
     entry!("SecurityModeEnabled", "", Fixed, as_is, "hostapd's “AKMSuiteSelector”" => can::security),
-    entry!("SignalNoiseRatio", "dB", Level, as_is, "iw's “signal” and survey" => above_noise),
-    entry!("SignalStrength", "dBm", Level, as_is, "iw's “signal”" => |s| whole(s.iw("signal")), "hostapd's “signal”" => |s| whole(s.hostapd("signal"))),
-    entry!("SignalStrengthByChain", "", Level, as_is, "iw's “signal”" => signal_by_chain),
+    entry!("SignalNoiseRatio", "dB", Level, as_is, "nl80211's “signal” and survey" => above_noise),
+    entry!("SignalStrength", "dBm", Level, as_is, "nl80211's “signal”" => |s| told(s, |k| k.signal_dbm), "hostapd's “signal”" => |s| whole(s.hostapd("signal"))),
+    entry!("SignalStrengthByChain", "", Level, as_is, "nl80211's “signal”" => signal_by_chain),
     entry!("SignalStrengthHistory", Level, "a history of the subject's own readings"),
     entry!("SupportedHtMCS", "", Fixed, as_is, "hostapd's “ht_mcs_bitmask”" => can::ht_schemes),
     entry!("SupportedMCS", "", Fixed, as_is, "hostapd's “supported_rates”" => can::legacy_rates),
-    entry!("TxBytes", "B", Counter(64), as_is, "iw's “tx bytes”" => |s| whole(s.iw("tx bytes")), "hostapd's “tx_bytes”" => |s| whole(s.hostapd("tx_bytes"))),
-    entry!("TxErrors", "", Counter(32), as_is, "iw's “tx failed”" => |s| whole(s.iw("tx failed"))),
+    entry!("TxBytes", "B", Counter(64), as_is, "nl80211's “tx bytes”" => |s| told(s, |k| k.tx_bytes), "hostapd's “tx_bytes”" => |s| whole(s.hostapd("tx_bytes"))),
+    entry!("TxErrors", "", Counter(32), as_is, "nl80211's “tx failed”" => |s| told(s, |k| k.tx_failed)),
     entry!("TxMulticastPacketCount", NEITHER),
-    entry!("TxPacketCount", "", Counter(32), as_is, "iw's “tx packets”" => |s| whole(s.iw("tx packets")), "hostapd's “tx_packets”" => |s| whole(s.hostapd("tx_packets"))),
+    entry!("TxPacketCount", "", Counter(32), as_is, "nl80211's “tx packets”" => |s| told(s, |k| k.tx_packets), "hostapd's “tx_packets”" => |s| whole(s.hostapd("tx_packets"))),
     entry!("TxSupportedHe160MCS", "", Fixed, as_is, "hostapd's “he_capab”" => can::he),
     entry!("TxSupportedHe80x80MCS", "", Fixed, as_is, "hostapd's “he_capab”" => can::he),
     entry!("TxSupportedHeMCS", "", Fixed, as_is, "hostapd's “he_capab”" => can::he),
     entry!("TxSupportedVhtMCS", "", Fixed, as_is, "hostapd's “tx_vht_mcs_map”" => |s| can::vht_schemes(s, UP)),
-    entry!("TxUnicastPacketCount", "", Counter(32), as_is, "iw's “tx packets”" => |s| whole(s.iw("tx packets")), "hostapd's “tx_packets”" => |s| whole(s.hostapd("tx_packets"))),
-    entry!("Tx_Retransmissions", "", Counter(32), as_is, "iw's “tx retries”" => |s| whole(s.iw("tx retries"))),
-    entry!("Tx_RetransmissionsFailed", "", Counter(32), as_is, "iw's “tx failed”" => |s| whole(s.iw("tx failed"))),
+    entry!("TxUnicastPacketCount", "", Counter(32), as_is, "nl80211's “tx packets”" => |s| told(s, |k| k.tx_packets), "hostapd's “tx_packets”" => |s| whole(s.hostapd("tx_packets"))),
+    entry!("Tx_Retransmissions", "", Counter(32), as_is, "nl80211's “tx retries”" => |s| told(s, |k| k.tx_retries)),
+    entry!("Tx_RetransmissionsFailed", "", Counter(32), as_is, "nl80211's “tx failed”" => |s| told(s, |k| k.tx_failed)),
     entry!("UNIIBandsCapabilities", NEITHER),
-    entry!("UplinkBandwidth", "MHz", Level, as_is, "iw's “rx bitrate”" => |s| width(s, RX)),
-    entry!("UplinkMCS", "", Level, as_is, "iw's “rx bitrate”" => |s| scheme(s, RX)),
-    entry!("UplinkRateSpec", "", Level, as_is, "iw's “rx bitrate”" => |s| Some(rate(s, RX)?.in_words())),
-    entry!("UplinkShortGuard", "", Level, as_is, "iw's “rx bitrate”" => |s| Some(Value::Flag(rate(s, RX)?.short_guard))),
+    entry!("UplinkBandwidth", "MHz", Level, as_is, "nl80211's “rx bitrate”" => |s| width(rx(s))),
+    entry!("UplinkMCS", "", Level, as_is, "nl80211's “rx bitrate”" => |s| scheme(rx(s))),
+    entry!("UplinkRateSpec", "", Level, as_is, "nl80211's “rx bitrate”" => |s| in_words(rx(s))),
+    entry!("UplinkShortGuard", "", Level, as_is, "nl80211's “rx bitrate”" => |s| short_guard(rx(s))),
     entry!("VendorCapabilities", NEITHER),
     entry!("VendorOUI", NEITHER),
     entry!("VhtCapabilities", "", Fixed, as_is, "hostapd's “vht_caps_info”" => can::vht),
@@ -319,10 +320,10 @@ pub(super) static BRIEF: Table = Table {
     is_whole: true,
 };
 
-/// `iw station dump`, which hostapd confirms.
+/// `iw station dump`, which nl80211 and hostapd confirm.
 pub(super) static IW: Table = Table { name: "iw", all: &OF_IW, reported: &[], is_whole: false };
 
-/// `hostapd_cli all_sta`, which iw confirms.
+/// `hostapd_cli all_sta`, which nl80211 confirms.
 pub(super) static HOSTAPD: Table =
     Table { name: "hostapd_cli", all: &OF_HOSTAPD, reported: &[], is_whole: false };
 
@@ -332,57 +333,57 @@ pub(super) static NODE_EXPORTER: Table =
 
 #[rustfmt::skip]
 static OF_IW: [Entry; 23] = [
-    entry!("associated at", "ms", Moment(1000), own::whole),
-    entry!("associated at [boottime]", "s", Level, as_is),
-    entry!("current time", "ms", Counter(64), own::whole),
-    entry!("rx drop misc", "", Counter(64), own::whole),
-    entry!("rx duration", "us", Counter(64), own::whole),
-    entry!("signal avg", "dBm", Level, own::whole),
-    entry!("tx duration", "us", Counter(64), own::whole),
-    entry!("tx failed", "", Counter(32), own::whole),
-    entry!("tx retries", "", Counter(32), own::whole),
-    entry!("last ack signal", "dBm", Level, own::whole),
-    entry!("WMM/WME", "", Fixed, own::flag, "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[WMM]")))),
-    entry!("associated", "", Fixed, own::flag, "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[ASSOC]")))),
-    entry!("authenticated", "", Fixed, own::flag, "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[AUTH]")))),
-    entry!("authorized", "", Fixed, own::flag, "hostapd's “flags”" => |s| Some(Value::Flag(s.hostapd("flags")?.contains("[AUTHORIZED]")))),
+    entry!("associated at", "ms", Moment(1000), own::whole, "nl80211's “associated at”" => |s| told(s, |k| k.associated_at_unix_ms)),
+    entry!("associated at [boottime]", "ms", Level, own::milliseconds, "nl80211's “associated at [boottime]”" => |s| parts(s, |k| k.associated_at_boottime_ns, 1_000_000)),
+    entry!("current time", "ms", Counter(64), own::whole, "nl80211's “current time”" => |s| s.kernel.as_ref().map(|_| Value::Whole(s.unix_ms.into()))),
+    entry!("rx drop misc", "", Counter(64), own::whole, "nl80211's “rx drop misc”" => |s| told(s, |k| k.rx_drop_misc)),
+    entry!("rx duration", "us", Counter(64), own::whole, "nl80211's “rx duration”" => |s| told(s, |k| k.rx_duration_us)),
+    entry!("signal avg", "dBm", Level, own::whole, "nl80211's “signal avg”" => |s| told(s, |k| k.signal_avg_dbm)),
+    entry!("tx duration", "us", Counter(64), own::whole, "nl80211's “tx duration”" => |s| told(s, |k| k.tx_duration_us)),
+    entry!("tx failed", "", Counter(32), own::whole, "nl80211's “tx failed”" => |s| told(s, |k| k.tx_failed)),
+    entry!("tx retries", "", Counter(32), own::whole, "nl80211's “tx retries”" => |s| told(s, |k| k.tx_retries)),
+    entry!("last ack signal", "dBm", Level, own::whole, "nl80211's “last ack signal”" => |s| told(s, |k| k.ack_signal_dbm)),
+    entry!("WMM/WME", "", Fixed, own::flag, "nl80211's “WMM/WME”" => |s| flag(s, |k| k.wme), "hostapd's “flags”" => |s| has(s, "[WMM]")),
+    entry!("associated", "", Fixed, own::flag, "nl80211's “associated”" => |s| flag(s, |k| k.associated), "hostapd's “flags”" => |s| has(s, "[ASSOC]")),
+    entry!("authenticated", "", Fixed, own::flag, "nl80211's “authenticated”" => |s| flag(s, |k| k.authenticated), "hostapd's “flags”" => |s| has(s, "[AUTH]")),
+    entry!("authorized", "", Fixed, own::flag, "nl80211's “authorized”" => |s| flag(s, |k| k.authorized), "hostapd's “flags”" => |s| has(s, "[AUTHORIZED]")),
     // The kernel's clock starts with the association and hostapd's after the handshake: in whole seconds, of 114 clients
     // each, hostapd's was 0 or 1 behind.
-    entry!("connected time", "s", Span(1), own::whole, "hostapd's “connected_time”" => |s| whole(s.hostapd("connected_time"))),
-    entry!("inactive time", "s", Since, own::thousandth, "hostapd's “inactive_msec”" => |s| parts(s.hostapd("inactive_msec"), 1000)),
-    entry!("rx bitrate", "kbit/s", Level, own::rate, "hostapd's “rx_rate_info”" => |s| times(s.hostapd("rx_rate_info"), 100)),
-    entry!("rx bytes", "B", Counter(64), own::whole, "hostapd's “rx_bytes”" => |s| whole(s.hostapd("rx_bytes"))),
-    entry!("rx packets", "", Counter(32), own::whole, "hostapd's “rx_packets”" => |s| whole(s.hostapd("rx_packets"))),
-    entry!("signal", "dBm", Level, own::whole, "hostapd's “signal”" => |s| whole(s.hostapd("signal"))),
-    entry!("tx bitrate", "kbit/s", Level, own::rate, "hostapd's “tx_rate_info”" => |s| times(s.hostapd("tx_rate_info"), 100)),
-    entry!("tx bytes", "B", Counter(64), own::whole, "hostapd's “tx_bytes”" => |s| whole(s.hostapd("tx_bytes"))),
-    entry!("tx packets", "", Counter(32), own::whole, "hostapd's “tx_packets”" => |s| whole(s.hostapd("tx_packets"))),
+    entry!("connected time", "s", Span(1), own::whole, "nl80211's “connected time”" => |s| told(s, |k| k.connected_s), "hostapd's “connected_time”" => |s| whole(s.hostapd("connected_time"))),
+    entry!("inactive time", "s", Since, own::thousandth, "nl80211's “inactive time”" => |s| parts(s, |k| k.inactive_ms, 1000), "hostapd's “inactive_msec”" => |s| Some(Value::Whole(number(s.hostapd("inactive_msec")?)?.div_euclid(1000)))),
+    entry!("rx bitrate", "kbit/s", Level, own::rate, "nl80211's “rx bitrate”" => |s| kbps(rx(s)), "hostapd's “rx_rate_info”" => |s| times(s.hostapd("rx_rate_info"), 100)),
+    entry!("rx bytes", "B", Counter(64), own::whole, "nl80211's “rx bytes”" => |s| told(s, |k| k.rx_bytes), "hostapd's “rx_bytes”" => |s| whole(s.hostapd("rx_bytes"))),
+    entry!("rx packets", "", Counter(32), own::whole, "nl80211's “rx packets”" => |s| told(s, |k| k.rx_packets), "hostapd's “rx_packets”" => |s| whole(s.hostapd("rx_packets"))),
+    entry!("signal", "dBm", Level, own::whole, "nl80211's “signal”" => |s| told(s, |k| k.signal_dbm), "hostapd's “signal”" => |s| whole(s.hostapd("signal"))),
+    entry!("tx bitrate", "kbit/s", Level, own::rate, "nl80211's “tx bitrate”" => |s| kbps(tx(s)), "hostapd's “tx_rate_info”" => |s| times(s.hostapd("tx_rate_info"), 100)),
+    entry!("tx bytes", "B", Counter(64), own::whole, "nl80211's “tx bytes”" => |s| told(s, |k| k.tx_bytes), "hostapd's “tx_bytes”" => |s| whole(s.hostapd("tx_bytes"))),
+    entry!("tx packets", "", Counter(32), own::whole, "nl80211's “tx packets”" => |s| told(s, |k| k.tx_packets), "hostapd's “tx_packets”" => |s| whole(s.hostapd("tx_packets"))),
 ];
 
 #[rustfmt::skip]
 static OF_HOSTAPD: [Entry; 9] = [
-    entry!("connected_time", "s", Span(1), own::whole, "iw's “connected time”" => |s| whole(s.iw("connected time"))),
-    entry!("inactive_msec", "s", Since, own::thousandth, "iw's “inactive time”" => |s| parts(s.iw("inactive time"), 1000)),
-    entry!("rx_bytes", "B", Counter(64), own::whole, "iw's “rx bytes”" => |s| whole(s.iw("rx bytes"))),
-    entry!("rx_packets", "", Counter(32), own::whole, "iw's “rx packets”" => |s| whole(s.iw("rx packets"))),
-    entry!("rx_rate_info", "kbit/s", Level, own::hundreds, "iw's “rx bitrate”" => |s| kbps(s, RX)),
-    entry!("signal", "dBm", Level, own::whole, "iw's “signal”" => |s| whole(s.iw("signal"))),
-    entry!("tx_bytes", "B", Counter(64), own::whole, "iw's “tx bytes”" => |s| whole(s.iw("tx bytes"))),
-    entry!("tx_packets", "", Counter(32), own::whole, "iw's “tx packets”" => |s| whole(s.iw("tx packets"))),
-    entry!("tx_rate_info", "kbit/s", Level, own::hundreds, "iw's “tx bitrate”" => |s| kbps(s, TX)),
+    entry!("connected_time", "s", Span(1), own::whole, "nl80211's “connected time”" => |s| told(s, |k| k.connected_s)),
+    entry!("inactive_msec", "s", Since, own::thousandth, "nl80211's “inactive time”" => |s| parts(s, |k| k.inactive_ms, 1000)),
+    entry!("rx_bytes", "B", Counter(64), own::whole, "nl80211's “rx bytes”" => |s| told(s, |k| k.rx_bytes)),
+    entry!("rx_packets", "", Counter(32), own::whole, "nl80211's “rx packets”" => |s| told(s, |k| k.rx_packets)),
+    entry!("rx_rate_info", "kbit/s", Level, own::hundreds, "nl80211's “rx bitrate”" => |s| kbps(rx(s))),
+    entry!("signal", "dBm", Level, own::whole, "nl80211's “signal”" => |s| told(s, |k| k.signal_dbm)),
+    entry!("tx_bytes", "B", Counter(64), own::whole, "nl80211's “tx bytes”" => |s| told(s, |k| k.tx_bytes)),
+    entry!("tx_packets", "", Counter(32), own::whole, "nl80211's “tx packets”" => |s| told(s, |k| k.tx_packets)),
+    entry!("tx_rate_info", "kbit/s", Level, own::hundreds, "nl80211's “tx bitrate”" => |s| kbps(tx(s))),
 ];
 
 #[rustfmt::skip]
 static OF_NODE_EXPORTER: [Entry; 11] = [
     entry!("node_scrape_collector_duration_seconds", Level, "it is the subject's own time"),
     entry!("node_wifi_station_beacon_loss_total", "a client tells it of its access point, and no access point of a client"),
-    entry!("node_wifi_station_connected_seconds_total", "s", Counter(32), own::metric, "iw's “connected time”" => |s| whole(s.iw("connected time"))),
-    entry!("node_wifi_station_inactive_seconds", "s", Since, own::metric, "iw's “inactive time”" => |s| parts(s.iw("inactive time"), 1000)),
-    entry!("node_wifi_station_receive_bits_per_second", "kbit/s", Level, own::metric_kbps, "iw's “rx bitrate”" => |s| kbps(s, RX), "hostapd's “rx_rate_info”" => |s| times(s.hostapd("rx_rate_info"), 100)),
-    entry!("node_wifi_station_receive_bytes_total", "B", Counter(64), own::metric, "iw's “rx bytes”" => |s| whole(s.iw("rx bytes")), "hostapd's “rx_bytes”" => |s| whole(s.hostapd("rx_bytes"))),
-    entry!("node_wifi_station_signal_dbm", "dBm", Level, own::metric, "iw's “signal”" => |s| whole(s.iw("signal")), "hostapd's “signal”" => |s| whole(s.hostapd("signal"))),
-    entry!("node_wifi_station_transmit_bits_per_second", "kbit/s", Level, own::metric_kbps, "iw's “tx bitrate”" => |s| kbps(s, TX), "hostapd's “tx_rate_info”" => |s| times(s.hostapd("tx_rate_info"), 100)),
-    entry!("node_wifi_station_transmit_bytes_total", "B", Counter(64), own::metric, "iw's “tx bytes”" => |s| whole(s.iw("tx bytes")), "hostapd's “tx_bytes”" => |s| whole(s.hostapd("tx_bytes"))),
-    entry!("node_wifi_station_transmit_failed_total", "", Counter(32), own::metric, "iw's “tx failed”" => |s| whole(s.iw("tx failed"))),
-    entry!("node_wifi_station_transmit_retries_total", "", Counter(32), own::metric, "iw's “tx retries”" => |s| whole(s.iw("tx retries"))),
+    entry!("node_wifi_station_connected_seconds_total", "s", Counter(32), own::metric, "nl80211's “connected time”" => |s| told(s, |k| k.connected_s)),
+    entry!("node_wifi_station_inactive_seconds", "s", Since, own::metric, "nl80211's “inactive time”" => |s| parts(s, |k| k.inactive_ms, 1000)),
+    entry!("node_wifi_station_receive_bits_per_second", "kbit/s", Level, own::metric_kbps, "nl80211's “rx bitrate”" => |s| kbps(rx(s)), "hostapd's “rx_rate_info”" => |s| times(s.hostapd("rx_rate_info"), 100)),
+    entry!("node_wifi_station_receive_bytes_total", "B", Counter(64), own::metric, "nl80211's “rx bytes”" => |s| told(s, |k| k.rx_bytes), "hostapd's “rx_bytes”" => |s| whole(s.hostapd("rx_bytes"))),
+    entry!("node_wifi_station_signal_dbm", "dBm", Level, own::metric, "nl80211's “signal”" => |s| told(s, |k| k.signal_dbm), "hostapd's “signal”" => |s| whole(s.hostapd("signal"))),
+    entry!("node_wifi_station_transmit_bits_per_second", "kbit/s", Level, own::metric_kbps, "nl80211's “tx bitrate”" => |s| kbps(tx(s)), "hostapd's “tx_rate_info”" => |s| times(s.hostapd("tx_rate_info"), 100)),
+    entry!("node_wifi_station_transmit_bytes_total", "B", Counter(64), own::metric, "nl80211's “tx bytes”" => |s| told(s, |k| k.tx_bytes), "hostapd's “tx_bytes”" => |s| whole(s.hostapd("tx_bytes"))),
+    entry!("node_wifi_station_transmit_failed_total", "", Counter(32), own::metric, "nl80211's “tx failed”" => |s| told(s, |k| k.tx_failed)),
+    entry!("node_wifi_station_transmit_retries_total", "", Counter(32), own::metric, "nl80211's “tx retries”" => |s| told(s, |k| k.tx_retries)),
 ];

@@ -1,5 +1,6 @@
-//! Whole trials: what iw, hostapd and a subject say of two clients, and one thing changed at a time.
+//! Whole trials: what nl80211, hostapd and a subject say of two clients, and one thing changed at a time.
 
+use model::parity::{BitRate, StationList, StationValues};
 use proptest::prelude::*;
 
 use super::*;
@@ -8,8 +9,8 @@ const IW: &str = "Station 02:00:00:00:01:0a (on wlan0)\n\tinactive time:\t1500 m
     \trx packets:\t12\n\ttx bytes:\t987\n\ttx packets:\t7\n\ttx retries:\t1\n\ttx failed:\t0\n\
     \trx drop misc:\t2\n\tsignal:  \t-30 dBm\n\tsignal avg:\t-31 dBm\n\
     \ttx bitrate:\t72.2 MBit/s MCS 7 short GI\n\trx bitrate:\t6.0 MBit/s\n\tauthorized:\tyes\n\tauthenticated:\tyes\n\tassociated:\tyes\n\tWMM/WME:\tyes\n\
-    \tconnected time:\t90 seconds\n\tassociated at:\t1790000000500 ms\n\
-    Station 02:00:00:00:01:0b (on wlan0)\n\trx bytes:\t1\n";
+    \tconnected time:\t90 seconds\n\tassociated at:\t1790000000500 ms\n\tcurrent time:\t1790000090500 ms\n\
+    Station 02:00:00:00:01:0b (on wlan0)\n\trx bytes:\t1\n\tcurrent time:\t1790000090500 ms\n";
 const HOSTAPD: &str = "freq=2412\n02:00:00:00:01:0a\nflags=[AUTH][ASSOC][AUTHORIZED][WMM][HT]\n\
     rx_bytes=4321\ntx_bytes=987\nrx_packets=12\ntx_packets=7\nsignal=-30\ninactive_msec=1500\ntx_rate_info=722 mcs 7\n\
     rx_rate_info=60\nconnected_time=90\n02:00:00:00:01:0b\nrx_bytes=1\n";
@@ -17,28 +18,65 @@ const BRIEF: &str = r#"{"MACAddress":"02:00:00:00:01:0A","TxBytes":987,"RxBytes"
 {"MACAddress":"02:00:00:00:01:0B","TxBytes":null,"RxBytes":1}
 "#;
 
-fn reading(source: Reader, text: &str) -> Reading {
-    let of_all = source == Reader::Subject;
+fn legacy(kbps: u32) -> BitRate {
+    BitRate { kbps, width_mhz: 20, mode: "legacy".to_owned(), ..BitRate::default() }
+}
+
+/// What nl80211 has where [`IW`] and [`HOSTAPD`] are printed.
+fn kernel() -> StationList {
+    let ht = BitRate {
+        kbps: 72_200,
+        mode: "ht".to_owned(),
+        mcs: Some(7),
+        streams: Some(1),
+        ..legacy(0)
+    };
+    let first = StationValues {
+        address: "02:00:00:00:01:0a".to_owned(),
+        associated_at_unix_ms: Some(1_790_000_000_500),
+        connected_s: Some(90),
+        inactive_ms: Some(1500),
+        rx_bytes: Some(4321),
+        tx_bytes: Some(987),
+        rx_packets: Some(12),
+        tx_packets: Some(7),
+        tx_retries: Some(1),
+        tx_failed: Some(0),
+        rx_drop_misc: Some(2),
+        signal_dbm: Some(-30),
+        signal_avg_dbm: Some(-31),
+        tx_rate: Some(BitRate { short_guard: true, ..ht }),
+        rx_rate: Some(legacy(6000)),
+        authorized: Some(true),
+        authenticated: Some(true),
+        associated: Some(true),
+        wme: Some(true),
+        ..StationValues::default()
+    };
+    let address = "02:00:00:00:01:0b".to_owned();
+    let second = StationValues { address, rx_bytes: Some(1), ..StationValues::default() };
+    StationList { unix_ms: 1_790_000_090_500, noise_dbm: None, stations: vec![first, second] }
+}
+
+fn reading(answer: Answer) -> Reading {
+    let of_all = matches!(answer, Answer::Subject(_));
     let interface = (!of_all).then(|| "wlan0".to_owned());
-    Reading { source, interface, at_ns: 0, text: text.to_owned() }
+    Reading { interface, at_ns: 0, answer }
 }
 
 /// The readings around what a subject says.
-fn said(own: &str, after: (&str, &str)) -> Vec<Reading> {
-    let survey = "Survey data from wlan0\n\tfrequency:\t2412 MHz\n";
+fn said(own: &str, after: (StationList, &str)) -> Vec<Reading> {
     vec![
-        reading(Reader::Iw, IW),
-        reading(Reader::Survey, survey),
-        reading(Reader::Hostapd, HOSTAPD),
-        reading(Reader::Subject, own),
-        reading(Reader::Iw, after.0),
-        reading(Reader::Survey, survey),
-        reading(Reader::Hostapd, after.1),
+        reading(Answer::Kernel(kernel())),
+        reading(Answer::Hostapd(HOSTAPD.to_owned())),
+        reading(Answer::Subject(own.to_owned())),
+        reading(Answer::Kernel(after.0)),
+        reading(Answer::Hostapd(after.1.to_owned())),
     ]
 }
 
 fn brief(own: &str) -> Result<Agreement, Disagreement> {
-    of(&said(own, (IW, HOSTAPD)))
+    of(&said(own, (kernel(), HOSTAPD)))
 }
 
 #[track_caller]
@@ -61,42 +99,46 @@ fn one_wrong_value_of_one_client_is_named_with_both_values() {
     let wrong = |from, to| BRIEF.replacen(from, to, 1);
     differs(
         &wrong("\"RxBytes\":4321", "\"RxBytes\":4320"),
-        "RxBytes of 02:00:00:00:01:0a on wlan0 is 4320 B, iw's “rx bytes” is 4321 B",
+        "RxBytes of 02:00:00:00:01:0a on wlan0 is 4320 B, nl80211's “rx bytes” is 4321 B",
     );
     differs(
         &wrong("\"SignalStrength\":-30", "\"SignalStrength\":null"),
-        "SignalStrength of 02:00:00:00:01:0a on wlan0 is unknown, iw's “signal” is -30 dBm",
+        "SignalStrength of 02:00:00:00:01:0a on wlan0 is unknown, nl80211's “signal” is -30 dBm",
     );
     differs(
         &wrong("\"SignalNoiseRatio\":null", "\"SignalNoiseRatio\":0"),
-        "SignalNoiseRatio of 02:00:00:00:01:0a on wlan0 is 0 dB, iw's “signal” and survey is nothing",
+        "SignalNoiseRatio of 02:00:00:00:01:0a on wlan0 is 0 dB, nl80211's “signal” and survey is nothing",
     );
     differs(
         &wrong("\"TxBytes\":null", "\"TxBytes\":0"),
-        "TxBytes of 02:00:00:00:01:0b on wlan0 is 0 B, iw's “tx bytes” is nothing",
+        "TxBytes of 02:00:00:00:01:0b on wlan0 is 0 B, nl80211's “tx bytes” is nothing",
     );
 }
 
 #[test]
 fn every_client_must_be_there_and_no_other() {
     let first = BRIEF.lines().next().unwrap();
-    differs(first, "it tells nothing of 02:00:00:00:01:0b on wlan0, which iw has");
+    differs(first, "it tells nothing of 02:00:00:00:01:0b on wlan0, which nl80211 has");
     let third = format!("{BRIEF}{{\"MACAddress\":\"02:00:00:00:01:0C\"}}\n");
-    differs(&third, "it tells of a client 02:00:00:00:01:0c, which neither iw nor hostapd has");
+    differs(
+        &third,
+        "it tells of a client 02:00:00:00:01:0c, which neither nl80211 nor hostapd has",
+    );
 }
 
 #[test]
 fn a_value_that_moved_lies_between_both_readings() {
-    let after = (&*IW.replace("4321", "4400"), &*HOSTAPD.replace("4321", "4400"));
+    let hostapd = HOSTAPD.replace("4321", "4400");
     for (value, holds) in
         [("4321", true), ("4390", true), ("4400", true), ("4401", false), ("4320", false)]
     {
+        let mut after = kernel();
+        after.stations[0].rx_bytes = Some(4400);
         let own = BRIEF.replace("4321", value);
-        assert_eq!(of(&said(&own, after)).is_ok(), holds, "{value}");
+        assert_eq!(of(&said(&own, (after, &hostapd))).is_ok(), holds, "{value}");
     }
-    let gone = "Station 02:00:00:00:01:0a (on wlan0)\n";
-    let without = IW.split("Station 02:00:00:00:01:0b").next().unwrap();
-    assert!(without.starts_with(gone));
+    let mut without = kernel();
+    without.stations.pop();
     let first = BRIEF.lines().next().unwrap();
     let hostapd = HOSTAPD.split("02:00:00:00:01:0b").next().unwrap();
     assert!(of(&said(first, (without, hostapd))).is_ok(), "who left in between may be missing");
@@ -104,31 +146,35 @@ fn a_value_that_moved_lies_between_both_readings() {
 
 #[test]
 fn a_client_that_joined_anew_in_between_may_be_on_its_way_and_no_other() {
-    let joined = |at: &str| {
-        let line = format!("connected time:\t90 seconds\n\tassociated at [boottime]:\t{at}s");
-        IW.replacen("connected time:\t90 seconds", &line, 1)
+    let joined = |at_ns: u64| {
+        let mut list = kernel();
+        list.stations[0].associated_at_boottime_ns = Some(at_ns);
+        list
     };
     let on_its_way =
         IW.replace("WMM/WME:\tyes", "WMM/WME:\tno").replace("\trx bitrate:\t6.0 MBit/s\n", "");
-    let gone = "Station 02:00:00:00:01:0b (on wlan0)\n\trx bytes:\t1\n";
-    let between = |own: &str, after: &str| {
-        let mut readings = said(own, (&joined(after), HOSTAPD));
-        readings[0].text = joined("12.345");
+    let (_, gone) = IW.split_at(IW.find("Station 02:00:00:00:01:0b").unwrap());
+    let between = |own: &str, after: u64| {
+        let mut readings = said(own, (joined(after), HOSTAPD));
+        readings[0].answer = Answer::Kernel(joined(12_345_000_000));
         of(&readings)
     };
     for own in [on_its_way.as_str(), gone] {
-        between(own, "97.200").unwrap();
-        assert!(matches!(between(own, "12.345"), Err(Disagreement::Differs(_))), "{own}");
+        between(own, 97_200_000_000).unwrap();
+        assert!(matches!(between(own, 12_345_000_000), Err(Disagreement::Differs(_))), "{own}");
     }
     let more = IW.replacen("rx bytes:\t4321", "rx bytes:\t4322", 1);
-    assert!(matches!(between(&more, "97.200"), Err(Disagreement::Differs(_))), "a made-up counter");
+    assert!(
+        matches!(between(&more, 97_200_000_000), Err(Disagreement::Differs(_))),
+        "a made-up counter"
+    );
 }
 
 #[test]
 fn hostapd_alone_can_object() {
     let wrong = HOSTAPD.replace("tx_packets=7", "tx_packets=6");
-    let mut readings = said(BRIEF, (IW, &wrong));
-    readings[2].text = wrong.clone();
+    let mut readings = said(BRIEF, (kernel(), &wrong));
+    readings[1].answer = Answer::Hostapd(wrong.clone());
     let Err(Disagreement::Differs(why)) = of(&readings) else { panic!("it agrees") };
     assert!(why.ends_with("is 7, hostapd's “tx_packets” is 6"), "{why}");
 }
@@ -177,10 +223,10 @@ fn programs_that_report_clients_in_their_own_words_are_confirmed_by_each_other()
 fn the_clocks_of_the_kernel_and_of_hostapd_are_a_second_apart_at_most() {
     for (seconds, holds) in [("89", true), ("91", true), ("92", false), ("88", false)] {
         let iw = IW.replace("time:\t90 s", &format!("time:\t{seconds} s"));
-        assert_eq!(of(&said(&iw, (IW, HOSTAPD))).is_ok(), holds, "iw {seconds}");
+        assert_eq!(of(&said(&iw, (kernel(), HOSTAPD))).is_ok(), holds, "iw {seconds}");
         let hostapd = HOSTAPD.split_once('\n').unwrap().1;
         let hostapd = hostapd.replace("time=90", &format!("time={seconds}"));
-        assert_eq!(of(&said(&hostapd, (IW, HOSTAPD))).is_ok(), holds, "hostapd {seconds}");
+        assert_eq!(of(&said(&hostapd, (kernel(), HOSTAPD))).is_ok(), holds, "hostapd {seconds}");
     }
 }
 
@@ -190,12 +236,15 @@ fn nothing_is_compared_with_nothing() {
         Err(Disagreement::Unable(why)) => why,
         other => panic!("{other:?}"),
     };
-    let all = said(BRIEF, (IW, HOSTAPD));
-    assert_eq!(unable(&all[..4]), "iw said nothing of the clients after the subject did");
-    assert_eq!(unable(&all[2..]), "iw said nothing of the clients before the subject did");
-    assert_eq!(unable(&[]), "iw said nothing of the clients before the subject did");
-    let mut empty = said("\n", ("", ""));
-    empty.iter_mut().for_each(|reading| reading.text.clear());
+    let all = said(BRIEF, (kernel(), HOSTAPD));
+    assert_eq!(unable(&all[..3]), "nl80211 said nothing of the clients after the subject did");
+    assert_eq!(unable(&all[1..]), "nl80211 said nothing of the clients before the subject did");
+    let (_, last) = all.split_last().unwrap();
+    assert_eq!(unable(last), "hostapd said nothing of the clients after the subject did");
+    assert_eq!(unable(&[]), "nl80211 said nothing of the clients before the subject did");
+    let mut empty = said("\n", (StationList::default(), ""));
+    empty[0].answer = Answer::Kernel(StationList::default());
+    empty[1].answer = Answer::Hostapd(String::new());
     assert_eq!(unable(&empty), "no value of any client was reported");
 }
 
@@ -213,8 +262,9 @@ fn each_of_the_86_keys_has_a_second_source_or_a_reason() {
 
 proptest! {
     #[test]
-    fn any_words_of_anyone_are_compared_without_a_panic(own: String, iw: String, hostapd: String) {
-        let _ = of(&said(&own, (&iw, &hostapd)));
-        let _ = of(&said(&format!("{BRIEF}{own}"), (&format!("{IW}{iw}"), &format!("{HOSTAPD}{hostapd}"))));
+    fn any_words_of_anyone_are_compared_without_a_panic(own: String, hostapd: String) {
+        let _ = of(&said(&own, (kernel(), &hostapd)));
+        let _ = of(&said(&format!("{BRIEF}{own}"), (kernel(), &format!("{HOSTAPD}{hostapd}"))));
+        let _ = of(&said(&format!("{IW}{own}"), (kernel(), HOSTAPD)));
     }
 }

@@ -77,7 +77,7 @@ fn confirmed(agreements: &[Agreement]) -> String {
         number => format!("; {} are not reported here", keys(number)),
     };
     format!(
-        " {}{} of {} in {} agree with iw and hostapd{second}{unreported}.",
+        " {}{} of {} in {} agree with nl80211 and hostapd{second}{unreported}.",
         if agreements.iter().any(|one| one.values != least.values) { "At least " } else { "" },
         quantity::count(least.values as u32, "value"),
         quantity::count(least.clients.len() as u32, "client"),
@@ -129,7 +129,7 @@ fn counts(count: &Count, clients: u32, shape: &ParityShape) -> Result<(), Part> 
     }
 }
 
-/// Whether iw and hostapd confirm the values of all clients.
+/// Whether nl80211 and hostapd confirm the values of all clients.
 fn values(
     parity: &Parity,
     clients: u32,

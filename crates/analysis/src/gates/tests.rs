@@ -2,7 +2,7 @@
 
 use model::{
     baseline::Baseline,
-    parity::{self, Count, Left, Parity, Source},
+    parity::{self, Answer, Count, Left, Parity, StationList, StationValues},
     reading::Reading,
     share::Share,
     study::{Gates, ParityShape},
@@ -262,10 +262,15 @@ fn census(clients: u32) -> Census {
     Census { interfaces: vec![each] }
 }
 
-/// 114 clients as iw, hostapd and a subject tell them; the subject alone tells a type.
+/// 114 clients as nl80211, hostapd and a subject tell them; the subject alone tells a type.
 fn readings() -> Vec<parity::Reading> {
     let each = |of: fn(u32) -> String| (0..114).map(of).collect::<String>();
-    let iw = each(|n| format!("Station 02:00:00:00:01:{n:02x} (on wlan0)\n\ttx bytes:\t{n}\n"));
+    let stations = (0..114).map(|n| StationValues {
+        address: format!("02:00:00:00:01:{n:02x}"),
+        tx_bytes: Some(n),
+        ..StationValues::default()
+    });
+    let kernel = StationList { stations: stations.collect(), ..StationList::default() };
     let hostapd = each(|n| format!("02:00:00:00:01:{n:02x}\ntx_bytes={n}\n"));
     let own = each(|n| {
         let address = format!("02:00:00:00:01:{n:02X}");
@@ -273,12 +278,10 @@ fn readings() -> Vec<parity::Reading> {
             "{{\"MACAddress\":\"{address}\",\"TxBytes\":{n},\"Active\":true,\"DeviceType\":\"Data\"}}\n"
         )
     });
-    let reading = |source, text: &str| {
-        let interface = Some("wlan0".to_owned());
-        parity::Reading { source, interface, at_ns: 0, text: text.to_owned() }
-    };
-    let (iw, hostapd) = (reading(Source::Iw, &iw), reading(Source::Hostapd, &hostapd));
-    vec![iw.clone(), hostapd.clone(), reading(Source::Subject, &own), iw, hostapd]
+    let reading =
+        |answer| parity::Reading { interface: Some("wlan0".to_owned()), at_ns: 0, answer };
+    let others = [Answer::Kernel(kernel), Answer::Hostapd(hostapd)].map(reading);
+    [others.to_vec(), vec![reading(Answer::Subject(own))], others.to_vec()].concat()
 }
 
 /// Adds a parity trial of every variant at 114 clients.
@@ -320,7 +323,7 @@ fn a_variant_holds_its_clients_gives_values_that_others_confirm_and_forgets_who_
         one(gates(), with_parity),
         Verdict::Pass,
         "Each of 3 variants holds its clients, and counts one less after one has left. 342 values of 114 clients \
-         in 3 keys agree with iw and hostapd; 1 key has no second source: DeviceType; 82 keys are not reported here.",
+         in 3 keys agree with nl80211 and hostapd; 1 key has no second source: DeviceType; 82 keys are not reported here.",
     );
     let but = |change: fn(&mut Parity)| {
         move |run: &mut Run, trials: &mut Vec<Trial>| {
@@ -330,15 +333,17 @@ fn a_variant_holds_its_clients_gives_values_that_others_confirm_and_forgets_who_
         }
     };
     let values = but(|parity| {
-        let own = &mut parity.readings[2].text;
+        let Answer::Subject(own) = &mut parity.readings[2].answer else {
+            panic!("not the subject")
+        };
         *own = own.replace("\"TxBytes\":99,", "\"TxBytes\":98,");
     });
-    let wrong = "TxBytes of 02:00:00:00:01:63 on wlan0 is 98 B, iw's “tx bytes” is 99 B";
+    let wrong = "TxBytes of 02:00:00:00:01:63 on wlan0 is 98 B, nl80211's “tx bytes” is 99 B";
     says(one(gates(), values), Verdict::Fail, wrong);
     let still = but(|parity| parity.frames = Some(113));
     says(one(gates(), still), Verdict::Invalid, "no frames came from and to every client");
     let alone = but(|parity| parity.readings.truncate(3));
-    says(one(gates(), alone), Verdict::Invalid, "iw said nothing of the clients after");
+    says(one(gates(), alone), Verdict::Invalid, "nl80211 said nothing of the clients after");
     let lost = but(|parity| parity.before.subject = Some(Ok(113)));
     says(one(gates(), lost), Verdict::Fail, "the subject counts 113 clients, 114 were expected");
     let stays = but(|parity| parity.left.as_mut().unwrap().after.subject = Some(Ok(114)));

@@ -141,8 +141,7 @@ pub(crate) fn counted(trials: &[Trial], side: &str, function: &str, hits: u64) -
         .expect("the side has a trial")
         .clone();
     trial.planned.id.purpose = Purpose::Counts;
-    let counts =
-        Counts { probes: vec![fixture::counted(function, hits)], hit_ns: None, read: None };
+    let counts = Counts { probes: vec![fixture::counted(function, hits)], hit_ns: None };
     recording(&mut trial).counts = Some(Box::new(counts));
     trial
 }

@@ -158,7 +158,6 @@ fn what_is_counted_on_both_sides_is_reported_as_rates_and_found_by_its_symbol() 
         repetitions: 1,
         clients: Vec::new(),
         variants: Vec::new(),
-        read: None,
         functions: vec![function],
     });
     for (side, hits) in [("before", 400), ("after", 100)] {

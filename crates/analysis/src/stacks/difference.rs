@@ -20,7 +20,6 @@ use crate::{
 /// What is compared: a variant's profile at one client count.
 #[derive(Clone, Copy)]
 pub(crate) struct Side<'a> {
-    pub(crate) clients: u32,
     pub(crate) profile: &'a Profile,
     pub(crate) functions: &'a Functions,
     pub(crate) costs: &'a Costs,
@@ -187,7 +186,6 @@ mod tests {
             Costs::of(&profile.samples, &cpu)
         });
         let side = |at: usize| Side {
-            clients: 0,
             profile: &profiles[at],
             functions: &functions[at],
             costs: &costs[at],

@@ -10,7 +10,6 @@
 
 pub mod budget;
 pub mod changed;
-mod charged;
 mod cost;
 mod difference;
 pub mod export;
@@ -34,11 +33,10 @@ pub mod unwind;
 mod waiting;
 
 pub(crate) use crate::stacks::{
-    charged::charged,
     cost::Costs,
     difference::{Side, difference},
     functions::{Functions, costs as function_costs},
     tree::tree,
     unknown::unknown,
-    waiting::{constant as constant_waiting, named as named_waiting},
+    waiting::named as named_waiting,
 };

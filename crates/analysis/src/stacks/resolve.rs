@@ -167,7 +167,7 @@ impl<'f> Resolver<'f> {
             let End::Lost(cause) = end else { return None };
             return Some(self.known.unknown_in(cause, module));
         }
-        let pc = [state.map_or(sample.ip, |(_, state)| state.pc)];
+        let pc = [state.map_or(sample.ip, |state| state.pc)];
         let has_user = registers.is_some() || !sample.in_kernel;
         let chain = match sample.chain {
             [] if has_user => &pc,

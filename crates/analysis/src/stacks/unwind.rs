@@ -28,19 +28,6 @@ pub enum End {
     Lost(Cause),
 }
 
-/// A processor, as far as unwinding asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cpu {
-    /// System V ABI for AMD64, figure 3.36 has the register numbers.
-    X86_64,
-    /// DWARF for the Arm 64-bit architecture (AADWARF64), §4.1.
-    Aarch64,
-    /// DWARF for the Arm architecture (AADWARF32), §3.1.
-    Arm,
-    /// System V ABI for Intel386, table 2.14 has the register numbers.
-    I386,
-}
-
 /// perf's order of the general registers (`arch/x86/include/uapi/asm/perf_regs.h`: AX, BX, CX, DX, SI, DI,
 /// BP, SP, IP, then 16 to 23 are R8 to R15), at DWARF's places. The rule of a PLT's stubs asks for the
 /// instruction's address, DWARF's 16.
@@ -71,27 +58,20 @@ struct Numbers {
     code: u64,
 }
 
-impl Cpu {
-    /// The processor whose code a recording holds; `None`: we do not unwind there.
-    pub const fn of(architecture: Architecture) -> Option<Self> {
-        match architecture {
-            Architecture::X86_64 => Some(Cpu::X86_64),
-            Architecture::Aarch64 => Some(Cpu::Aarch64),
-            Architecture::Arm => Some(Cpu::Arm),
-            Architecture::I386 => Some(Cpu::I386),
-            Architecture::Other => None,
-        }
-    }
-
+/// Registers by the numbers of DWARF: System V ABI for AMD64, figure 3.36, and for Intel386, table 2.14; DWARF for the Arm
+/// 64-bit architecture (AADWARF64), §4.1, and for the Arm architecture (AADWARF32), §3.1.
+impl Architecture {
     #[inline]
     const fn numbers(self) -> Numbers {
         let (from_perf, pc, stack_pointer, link, word, code): (&[u8], _, _, _, _, _) = match self {
-            Cpu::X86_64 => (&X86_64_FROM_PERF, 8, 7, None, 8, u64::MAX),
-            Cpu::I386 => (&I386_FROM_PERF, 8, 4, None, 4, 0xffff_ffff),
+            Architecture::X86_64 => (&X86_64_FROM_PERF, 8, 7, None, 8, u64::MAX),
+            Architecture::I386 | Architecture::Other => {
+                (&I386_FROM_PERF, 8, 4, None, 4, 0xffff_ffff)
+            }
             // Return addresses are signed in the bits above the 48 of user addresses.
-            Cpu::Aarch64 => (&ARM_FROM_PERF, AARCH64_PC, 31, Some(30), 8, (1 << 48) - 1),
+            Architecture::Aarch64 => (&ARM_FROM_PERF, AARCH64_PC, 31, Some(30), 8, (1 << 48) - 1),
             // The lowest bit says whether the code is Thumb.
-            Cpu::Arm => (ARM_FROM_PERF.split_at(16).0, 15, 13, Some(14), 4, 0xffff_fffe),
+            Architecture::Arm => (ARM_FROM_PERF.split_at(16).0, 15, 13, Some(14), 4, 0xffff_fffe),
         };
         Numbers { from_perf, pc, stack_pointer, link, word, code }
     }
@@ -145,9 +125,12 @@ impl Default for State {
 }
 
 impl State {
-    /// The innermost frame of a sample, and its processor; `None`: we do not unwind there.
-    pub fn of(registers: &Registers) -> Option<(Cpu, Self)> {
-        let cpu = Cpu::of(registers.architecture)?;
+    /// The innermost frame of a sample; `None`: we do not unwind there.
+    pub fn of(registers: &Registers) -> Option<Self> {
+        let cpu = registers.architecture;
+        if cpu == Architecture::Other {
+            return None;
+        }
         let mut state = State::default();
         let take = |place: usize| {
             let has = registers.mask.checked_shr(place as u32).unwrap_or(0) & 1;
@@ -160,10 +143,10 @@ impl State {
             state.known |= has << number;
         }
         // A 64-bit kernel tells a 32-bit program's address by its own number.
-        let is_narrow = cpu == Cpu::Arm && take(AARCH64_PC).1 == 1;
+        let is_narrow = cpu == Architecture::Arm && take(AARCH64_PC).1 == 1;
         let pc = if is_narrow { AARCH64_PC } else { pc };
         state.pc = cpu.code_address(take(pc).0);
-        Some((cpu, state))
+        Some(state)
     }
 
     /// A register's value, where it is known.
@@ -203,7 +186,7 @@ pub struct Stack<'a> {
 impl Stack<'_> {
     /// A word of the processor's.
     #[inline]
-    pub fn word(&self, cpu: Cpu, address: u64) -> Result<u64, Cause> {
+    pub fn word(&self, cpu: Architecture, address: u64) -> Result<u64, Cause> {
         let width = cpu.word();
         let read = || {
             let at = usize::try_from(address.checked_sub(self.base)?).ok()?;
@@ -245,7 +228,7 @@ mod tests {
     #[test]
     fn a_stack_that_is_gone_is_no_short_copy() {
         let stack = |bytes| Stack { base: 0x1000, bytes, cut: true };
-        let lack = |bytes, address| stack(bytes).word(Cpu::X86_64, address).unwrap_err();
+        let lack = |bytes, address| stack(bytes).word(Architecture::X86_64, address).unwrap_err();
         assert_eq!(lack(&[], 0x1000), Cause::NoMapping);
         assert_eq!(lack(&[0; 16], 0x1010), Cause::ShortCopy);
         assert_eq!(lack(&[0; 16], 0xff8), Cause::Broken);

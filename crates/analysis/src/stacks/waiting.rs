@@ -1,4 +1,4 @@
-//! CPU that is spent waiting: known delays and spin loops, and cost that does not follow the work.
+//! CPU that is spent waiting: known delays and spin loops.
 //!
 //! The table holds functions whose *own* instructions wait: loops of `cpu_relax`, reads of a clock until
 //! it is late enough, polls of a device. Functions that sleep are not in it, because sleeping costs no
@@ -11,14 +11,12 @@
 //! `kernel/{smp,stop_machine}.c`, `drivers/net/virtio_net.c`. User space: the names of the libraries.
 
 use crate::{
-    profiles::{Waiting, WhyWaiting},
+    profiles::Waiting,
     stacks::{
         cost::Costs,
-        difference::Side,
         functions::{Function, Functions},
         profile::Profile,
     },
-    stats::Estimate,
 };
 
 const DELAY: &str = "a delay that counts time in a loop";
@@ -75,14 +73,6 @@ const USER: [(&str, &str); 3] = [
     ),
 ];
 
-/// Below this share of a profile no one asks whether it is waiting.
-const WORTH_SAYING: f64 = 0.01;
-/// Clients, and the subject's cost, must differ by so much before “it does not grow” means anything.
-const CLIENTS_RATIO: f64 = 3.0;
-const SUBJECT_RATIO: f64 = 1.5;
-/// A change of this part of itself is none.
-const SAME: f64 = 0.05;
-
 /// Whether a function is known to wait.
 pub(super) fn is_known(name: &str, kernel: bool) -> bool {
     reason(name, kernel).is_some()
@@ -115,73 +105,21 @@ fn ends(name: &str, known: &str) -> bool {
 /// Functions of a profile that are known to wait, most samples first.
 pub(crate) fn named(functions: &Functions, profile: &Profile, costs: &Costs) -> Vec<Waiting> {
     let known = |function: &Function| {
-        let reason = reason(&function.name, function.kernel)?;
-        let waiting = waiting(function, functions, profile, costs);
-        Some(Waiting { reason: reason.to_owned(), ..waiting }).filter(|one| one.samples > 0)
+        let samples: u64 = function.own.iter().sum();
+        let reason = reason(&function.name, function.kernel).filter(|_| samples > 0)?;
+        Some(Waiting {
+            function: function.name.clone(),
+            module: function.module.clone(),
+            caller: functions.caller(function),
+            reason: reason.to_owned(),
+            samples,
+            share: samples as f64 / profile.samples.iter().sum::<u64>().max(1) as f64,
+            cpu: costs.estimate(&function.own),
+        })
     };
     let mut found: Vec<_> = functions.all.iter().filter_map(known).collect();
     found.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.function.cmp(&b.function)));
     found
-}
-
-fn waiting(
-    function: &Function,
-    functions: &Functions,
-    profile: &Profile,
-    costs: &Costs,
-) -> Waiting {
-    let samples: u64 = function.own.iter().sum();
-    Waiting {
-        function: function.name.clone(),
-        module: function.module.clone(),
-        caller: functions.caller(function),
-        why: WhyWaiting::Known,
-        reason: String::new(),
-        samples,
-        share: samples as f64 / profile.samples.iter().sum::<u64>().max(1) as f64,
-        cpu: costs.estimate(&function.own),
-    }
-}
-
-/// Functions whose own cost is the same at the fewest and at the most clients while the subject's is not.
-/// That may be waiting, or the fixed work of each poll: it grows with time, and not with clients.
-pub(crate) fn constant(few: &Side, many: &Side) -> Vec<Waiting> {
-    let subject = |side: &Side| Some(side.costs.estimate(&side.profile.samples)?.mean);
-    let Some(subject) = subject(few).zip(subject(many)) else { return Vec::new() };
-    let clients = f64::from(many.clients) >= CLIENTS_RATIO * f64::from(few.clients.max(1));
-    if !clients || subject.0 <= 0.0 || subject.1 < SUBJECT_RATIO * subject.0 {
-        return Vec::new();
-    }
-    let of = |function: &Function| {
-        let same = |one: &&Function| one.name == function.name && one.module == function.module;
-        let partner = few.functions.all.iter().find(same)?;
-        let own = [few.costs.estimate(&partner.own)?, many.costs.estimate(&function.own)?];
-        (!is_known(&function.name, function.kernel) && stands_still(own, subject)).then(|| {
-            Waiting {
-                why: WhyWaiting::Constant { from: few.clients, to: many.clients },
-                reason: "costs the same for few clients and for many".to_owned(),
-                ..waiting(function, many.functions, many.profile, many.costs)
-            }
-        })
-    };
-    many.functions.all.iter().filter_map(of).collect()
-}
-
-/// Whether a function's own cost allows no growth, and is worth a word at both counts.
-fn stands_still(own: [Estimate; 2], subject: (f64, f64)) -> bool {
-    let [few, many] = own;
-    if few.mean < WORTH_SAYING * subject.0 || many.mean < WORTH_SAYING * subject.1 {
-        return false;
-    }
-    let change = many.mean - few.mean;
-    if change.abs() <= SAME * few.mean {
-        return true;
-    }
-    let halves = few.interval.zip(many.interval).map(|(a, b)| a.half().hypot(b.half()));
-    // Wide intervals would call everything the same: growth by half as much as the subject's must be
-    // outside of them.
-    let grown = few.mean * (subject.1 / subject.0 - 1.0) / 2.0;
-    halves.is_some_and(|half| change.abs() <= half && change + half < grown)
 }
 
 #[cfg(test)]
@@ -231,42 +169,5 @@ mod tests {
         assert_eq!((found[0].samples, found[0].share), (2, 0.2));
         assert_eq!(found[0].caller.as_deref(), Some("read"));
         assert_eq!((found[0].cpu.unwrap().mean, &*found[0].reason), (20.0, DELAY));
-    }
-
-    fn constant_of(
-        few: &[(&str, &[u64])],
-        many: &[(&str, &[u64])],
-        clients: [u32; 2],
-    ) -> Vec<String> {
-        let profiles = [profile(few), profile(many)];
-        let costs = profiles.each_ref().map(|profile| {
-            let cpu: Vec<_> = profile.samples.iter().map(|all| Some(*all as f64)).collect();
-            Costs::of(&profile.samples, &cpu)
-        });
-        let functions = profiles.each_ref().map(Functions::of);
-        let side = |at: usize| Side {
-            clients: clients[at],
-            functions: &functions[at],
-            profile: &profiles[at],
-            costs: &costs[at],
-            repetitions: &[],
-        };
-        constant(&side(0), &side(1)).into_iter().map(|one| one.function).collect()
-    }
-
-    #[test]
-    fn what_stays_the_same_while_the_subject_grows_is_named() {
-        let few: [(&str, &[u64]); 2] = [("d;work", &[100, 102]), ("d;beat", &[50, 51])];
-        let many: [(&str, &[u64]); 2] = [("d;work", &[600, 604]), ("d;beat", &[51, 50])];
-        assert_eq!(constant_of(&few, &many, [18, 114]), ["beat"]);
-        assert!(constant_of(&few, &many, [60, 114]).is_empty(), "too few clients more");
-        assert!(constant_of(&few, &few, [18, 114]).is_empty(), "the subject did not grow");
-    }
-
-    #[test]
-    fn wide_intervals_do_not_make_growth_the_same() {
-        let few: [(&str, &[u64]); 2] = [("d;work", &[100, 300]), ("d;beat", &[10, 90])];
-        let many: [(&str, &[u64]); 2] = [("d;work", &[400, 900]), ("d;beat", &[20, 190])];
-        assert!(constant_of(&few, &many, [18, 114]).is_empty());
     }
 }

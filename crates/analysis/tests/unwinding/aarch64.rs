@@ -4,7 +4,7 @@ use analysis::stacks::{
     happening::{Architecture, Registers},
     object::Elf,
     profile::Cause,
-    unwind::{Cpu, End, Stack, State, Step, Unusable, Unwinding},
+    unwind::{End, Stack, State, Step, Unusable, Unwinding},
 };
 
 const TEXT: u64 = 0x1_0000;
@@ -68,7 +68,7 @@ fn state(pc: u64, link: u64, pointer: u64) -> State {
     registers.values[30] = link;
     registers.values[31] = pointer;
     registers.values[32] = pc;
-    State::of(&registers).expect("a processor").1
+    State::of(&registers).expect("a processor")
 }
 
 fn caller(pc: u64, words: &[u64], cut: bool) -> Result<State, End> {
@@ -77,7 +77,7 @@ fn caller(pc: u64, words: &[u64], cut: bool) -> Result<State, End> {
     let row = unwinding.row(pc).expect("a row");
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let stack = Stack { base: 0x7000, bytes: &bytes, cut };
-    let step = Step { cpu: Cpu::Aarch64, stack: &stack, bias: 0 };
+    let step = Step { cpu: Architecture::Aarch64, stack: &stack, bias: 0 };
     unwinding.caller(row, &state(pc, 0x00ab_0000_0001_0080, 0x7000), step)
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn bisect(options: &Options, flags: &flags::Bisect) -> Result<Verdict
     let mut known = vec![None; last + 1];
     known[last] = Some(step);
     while let Some(build) = search.next() {
-        let (change, side) = bench.place(build, step.absolute)?;
+        let (change, side) = bench.place(build, step.absolute, &search)?;
         search.see(build, side);
         known[build] = Some(change);
         bench.say(build, side, &change);
@@ -128,7 +128,12 @@ impl Bench<'_> {
     }
 
     /// Where a build is, and what it costs more than the first one.
-    fn place(&mut self, build: usize, step: f64) -> Result<(Change, Side), Failure> {
+    fn place(
+        &mut self,
+        build: usize,
+        step: f64,
+        search: &Search,
+    ) -> Result<(Change, Side), Failure> {
         if self.names[build] == self.names[0] {
             return Ok((Change { absolute: 0.0, relative: None }, Side::Before));
         }
@@ -139,7 +144,7 @@ impl Bench<'_> {
             else {
                 return Err(Failure::Unmeasured(judgement.sentence));
             };
-            let found = side(step, absolute);
+            let found = side(step, absolute, search);
             if found != Side::Unclear || pairs > self.flags.pairs {
                 return Ok((change, found));
             }

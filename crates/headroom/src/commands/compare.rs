@@ -284,7 +284,6 @@ fn counted(known: Vec<Function>, changes: &[String]) -> Option<Count> {
         repetitions: 1,
         clients: Vec::new(),
         variants: Vec::new(),
-        read: None,
         functions,
     })
 }

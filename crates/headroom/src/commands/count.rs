@@ -18,14 +18,8 @@ pub(crate) fn count(options: &Options, flags: &flags::Count) -> Result<Verdict, 
     if !functions.is_empty() {
         let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
         file.overrides.push(format!("count = {}", names.join(", ")));
-        let read = file.study.count.take().and_then(|count| count.read);
-        file.study.count = Some(Count {
-            repetitions: 1,
-            clients: Vec::new(),
-            variants: Vec::new(),
-            read,
-            functions,
-        });
+        file.study.count =
+            Some(Count { repetitions: 1, clients: Vec::new(), variants: Vec::new(), functions });
     }
     file.study.question =
         format!("How often does {} call what is counted?", file.study.subject.process);

@@ -109,6 +109,6 @@ fn report_instruments(analysis: &Analysis) {
         ));
     }
     if !analysis.counts.is_empty() {
-        output::line(report::text::counts(&analysis.counts, &analysis.own_counters));
+        output::line(report::text::counts(&analysis.counts));
     }
 }

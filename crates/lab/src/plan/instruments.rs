@@ -39,11 +39,9 @@ pub(super) fn stacks(study: &Study) -> Vec<PlannedTrial> {
 /// The trials that count calls, of the variants that have something to count.
 pub(super) fn counts(study: &Study, probes: &dyn Probes) -> Vec<PlannedTrial> {
     let Some(count) = &study.count else { return Vec::new() };
-    let read = count.read.as_deref().and_then(shlex::split);
     let order = |variant: &Variant| CountsOrder {
         scope: study.profile.scope.clone(),
         probes: probes.of(variant),
-        read: read.clone(),
     };
     let mut variants = plain(study);
     variants.retain(|variant| study.counts_in(variant));

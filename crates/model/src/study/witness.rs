@@ -17,7 +17,7 @@ pub struct WitnessShape {
     /// What the rounds are drawn from, with the repetition; without one it is made of the study's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Whether hostapd is asked beside `iw`; where hostapd is the subject, that would cost it.
+    /// Whether hostapd is asked as well as nl80211; where hostapd is the subject, that would cost it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hostapd: bool,
 }

@@ -263,6 +263,7 @@ mod tests {
     fn paused(series: &[(f64, f64, &str)]) -> PauseFigures {
         let series = series.iter().map(|(at, cpu, state)| (*at, *cpu, (*state).to_owned()));
         PauseFigures {
+            level: 0.05,
             variant: "found".to_owned(),
             clients: 18,
             consumer: "monitor".to_owned(),

@@ -156,6 +156,7 @@ fn pause() -> PauseFigures {
         sham: Some(six(358_990.0, 130.0)),
         share: Some(six(0.9836, 0.0003)),
         sham_share: Some(six(0.00003, 0.0003)),
+        level: 0.05,
         series: (1..=30).map(|at| (f64::from(at), cpu(at), state(at).to_owned())).collect(),
         verdict: Verdict::Pass,
         sentence: "`station-monitor` causes 98.36 % [98.33, 98.39] of the CPU of `stationd`; stopping another \

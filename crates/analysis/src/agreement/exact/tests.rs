@@ -1,6 +1,6 @@
 //! Pairs of windows in each of the four ways to tell clients: honest candidates, and what dishonest ones leave out.
 
-use model::parity::{Reading, Source as Reader};
+use model::parity::{Answer, Reading, StationList, StationValues};
 
 use super::*;
 
@@ -8,28 +8,31 @@ const SECOND: u64 = 1_000_000_000;
 const A: &str = "02:00:00:00:01:0a";
 const B: &str = "02:00:00:00:01:0b";
 
-/// What iw says of both clients; the second one may have joined anew.
-fn iw(joined: u32) -> String {
-    format!(
-        "Station {A} (on wlan0)\n\tassociated at [boottime]:\t1.0s\nStation {B} (on wlan0)\n\tassociated at [boottime]:\t{joined}.0s\n"
-    )
+/// What nl80211 has of both clients; the second one may have joined anew.
+fn kernel(joined: u32) -> Answer {
+    let station = |address: &str, at_s: u32| StationValues {
+        address: address.to_owned(),
+        associated_at_boottime_ns: Some(u64::from(at_s) * SECOND),
+        ..StationValues::default()
+    };
+    let stations = vec![station(A, 1), station(B, joined)];
+    Answer::Kernel(StationList { stations, ..StationList::default() })
 }
 
 /// A window of rounds whose replies `own` gives, by their number; from `joins` on the second client is a new one.
 fn window(own: impl Fn(u32) -> String, joins: u32) -> Witnessed {
-    let reading =
-        |source, at_ns, text| Reading { source, interface: Some("wlan0".to_owned()), at_ns, text };
+    let reading = |at_ns, answer| Reading { interface: Some("wlan0".to_owned()), at_ns, answer };
     let round = |place: u32| {
         let at = u64::from(place) * SECOND;
-        let others = iw(if place < joins { 1 } else { place.min(joins) + 7 });
+        let others = kernel(if place < joins { 1 } else { place.min(joins) + 7 });
         CheckedRound {
             place,
             read_from_ns: at,
             started_ns: Some(at + 1),
             readings: vec![
-                reading(Reader::Iw, at, others.clone()),
-                reading(Reader::Subject, at + 2, own(place)),
-                reading(Reader::Iw, at + 3, others),
+                reading(at, others.clone()),
+                reading(at + 2, Answer::Subject(own(place))),
+                reading(at + 3, others),
             ],
         }
     };
@@ -145,10 +148,7 @@ fn nothing_to_compare_with_is_no_agreement() {
     assert!(matches!(compared(&empty, &empty), Err(Disagreement::Unable(_))));
     assert!(matches!(compared(&empty, &window(all, NEVER)), Err(Disagreement::Unable(_))));
     let mut silent = window(all, NEVER);
-    silent
-        .rounds
-        .iter_mut()
-        .for_each(|round| round.readings.retain(|one| one.source == Reader::Subject));
+    silent.rounds.iter_mut().for_each(|round| round.readings.retain(|one| one.subject().is_some()));
     assert!(matches!(compared(&window(all, NEVER), &silent), Err(Disagreement::Unable(_))));
 }
 

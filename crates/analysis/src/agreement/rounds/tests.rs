@@ -1,6 +1,9 @@
 //! Windows of two rounds: an honest subject, and what the cheats of this world do to it.
 
-use model::span::Span;
+use model::{
+    parity::{Answer, BitRate, StationList, StationValues},
+    span::Span,
+};
 
 use super::*;
 
@@ -10,12 +13,27 @@ const SECOND: u64 = 1_000_000_000;
 fn iw(bytes: u64, rate: &str) -> String {
     format!(
         "Station 02:00:00:00:01:0a (on wlan0)\n\trx bytes:\t{bytes}\n\ttx bytes:\t{bytes}\n\trx packets:\t7\n\
-         \tsignal:  \t-30 dBm\n\ttx bitrate:\t{rate} MBit/s\n"
+         \tsignal:  \t-30 dBm\n\ttx bitrate:\t{rate} MBit/s\n\tcurrent time:\t0 ms\n"
     )
 }
 
-fn reading(source: Reader, at_ns: u64, text: String) -> Reading {
-    Reading { source, interface: Some("wlan0".to_owned()), at_ns, text }
+/// The same by nl80211.
+fn kernel(bytes: u64, kbps: u32) -> Answer {
+    let rate = BitRate { kbps, width_mhz: 20, ..BitRate::default() };
+    let station = StationValues {
+        address: "02:00:00:00:01:0a".to_owned(),
+        rx_bytes: Some(bytes),
+        tx_bytes: Some(bytes),
+        rx_packets: Some(7),
+        signal_dbm: Some(-30),
+        tx_rate: Some(rate),
+        ..StationValues::default()
+    };
+    Answer::Kernel(StationList { stations: vec![station], ..StationList::default() })
+}
+
+fn reading(at_ns: u64, answer: Answer) -> Reading {
+    Reading { interface: Some("wlan0".to_owned()), at_ns, answer }
 }
 
 /// A client that moves 100 bytes each second, from 0; what the subject says of it at a moment, s.
@@ -31,9 +49,9 @@ fn round(place: u32, at_s: u64, own: String) -> CheckedRound {
         read_from_ns: at - 1_100_000_000,
         started_ns: Some(at),
         readings: vec![
-            reading(Reader::Iw, at - 1_050_000_000, iw(bytes(at_s - 1), "6.0")),
-            reading(Reader::Subject, at + 10_000_000, own),
-            reading(Reader::Iw, at + 20_000_000, iw(bytes(at_s), "6.0")),
+            reading(at - 1_050_000_000, kernel(bytes(at_s - 1), 6000)),
+            reading(at + 10_000_000, Answer::Subject(own)),
+            reading(at + 20_000_000, kernel(bytes(at_s), 6000)),
         ],
     }
 }
@@ -76,18 +94,18 @@ fn unable(witnessed: &Witnessed) -> String {
 }
 
 #[test]
-fn an_honest_subject_is_confirmed_by_iw_alone() {
+fn an_honest_subject_is_confirmed_by_nl80211_alone() {
     let own = "{\"MACAddress\":\"02:00:00:00:01:0A\",\"RxBytes\":1400,\"TxBytes\":1400,\"RxPacketCount\":7,\"SignalStrength\":-30,\
                \"LastDataDownlinkRate\":6000,\"DownlinkBandwidth\":20,\"TxPacketCount\":null}";
     let checked = checked(own.to_owned()).unwrap();
     assert_eq!((checked.replies, checked.rounds, checked.oldest_ns), (3, 3, 1_100_000_000));
-    // Twice what iw says of itself, and six of the brief reply's keys.
+    // Twice the keys of iw, and six of the brief reply's.
     assert!(checked.values >= 6, "{checked:?}");
 }
 
 #[test]
 fn what_only_hostapd_knows_is_the_subjects_alone_where_it_is_not_asked() {
-    // hostapd's own words; those of its keys that iw has are confirmed by iw.
+    // hostapd's own words; those of its keys that nl80211 has are confirmed by it.
     let own = "02:00:00:00:01:0a\nrx_bytes=1400\ntx_bytes=1400\nrx_packets=7\nsignal=-30\ntx_rate_info=60\n";
     let checked = checked(own.to_owned()).unwrap();
     assert!(checked.alone.is_empty() && checked.values > 5, "{checked:?}");
@@ -122,15 +140,18 @@ fn a_value_that_is_no_older_than_allowed_is_confirmed() {
 #[test]
 fn a_client_that_is_left_out_and_silence_are_found() {
     let why = differs(String::new());
-    assert!(why.ends_with("it tells nothing of 02:00:00:00:01:0a on wlan0, which iw has"), "{why}");
+    assert!(
+        why.ends_with("it tells nothing of 02:00:00:00:01:0a on wlan0, which nl80211 has"),
+        "{why}"
+    );
 }
 
 #[test]
 fn a_level_that_swings_in_the_window_proves_nothing_and_one_that_stays_does() {
     let swung = |own: &str| {
         let mut window = window(iw(bytes(14), own));
-        window.rounds[1].readings[2].text = iw(bytes(9), "24.0");
-        window.rounds[1].readings[1].text = iw(bytes(8), "24.0");
+        window.rounds[1].readings[2].answer = kernel(bytes(9), 24_000);
+        window.rounds[1].readings[1].answer = Answer::Subject(iw(bytes(8), "24.0"));
         of(&window, &order(3))
     };
     assert!(swung("54.0").is_ok());
@@ -142,8 +163,9 @@ fn a_level_that_swings_in_the_window_proves_nothing_and_one_that_stays_does() {
 fn nothing_that_did_not_move_is_a_pass() {
     let still = |at_s| round(0, at_s, iw(100, "6.0"));
     let mut rounds = vec![still(5), still(9), still(14)];
-    for reading in rounds.iter_mut().flat_map(|round| &mut round.readings) {
-        reading.text = iw(100, "6.0");
+    for round in &mut rounds {
+        (round.readings[0].answer, round.readings[2].answer) =
+            (kernel(100, 6000), kernel(100, 6000));
     }
     let why = unable(&Witnessed { rounds, drained: None });
     assert!(why.starts_with("no client's counters moved in the window"), "{why}");
@@ -164,7 +186,7 @@ fn what_could_not_be_checked_is_named() {
     let message = with(|round| drop(round.readings.remove(1)));
     assert!(message.contains("a command of the load failed"), "{message}");
     let message = with(|round| drop(round.readings.remove(0)));
-    assert!(message.contains("iw said nothing of the clients before"), "{message}");
+    assert!(message.contains("nl80211 said nothing of the clients before"), "{message}");
     let message = with(|round| round.readings[0].at_ns = 14 * SECOND + 1);
     assert!(message.contains("had not ended when it began"), "{message}");
     let message = unable(&Witnessed { rounds: Vec::new(), drained: None });

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use super::{Interned, inlined::Inlined};
 use crate::stacks::{
+    happening::Architecture,
     names::readable,
     object::Elf,
     profile::{Cause, Frame, Naming},
     symbols::Symbols,
-    unwind::{Cpu, Unusable, Unwinding, bare::is_trampoline},
+    unwind::{Unusable, Unwinding, bare::is_trampoline},
 };
 
 /// Functions that nothing called, by name: glibc's, musl's, the kernel's interface to signals aside.
@@ -34,7 +35,7 @@ pub(super) struct Code {
     pub(super) unwind: Unwinding,
     pub(super) symbols: Symbols,
     inlined: Option<Inlined>,
-    pub(super) cpu: Cpu,
+    pub(super) cpu: Architecture,
     /// A place in the list of modules.
     pub(super) module: u32,
     /// Whether it is the kernel's own code in every process.
@@ -68,10 +69,11 @@ pub(super) enum Rules {
 }
 
 impl Code {
-    pub(super) fn new(elf: Elf, debug: Option<&Elf>, cpu: Cpu, module: u32) -> Self {
+    pub(super) fn new(elf: Elf, debug: Option<&Elf>, module: u32) -> Self {
         let unwind = Unwinding::of(&elf, debug);
         let symbols = Symbols::of(&elf, debug);
         let inlined = Inlined::of(&elf).or_else(|| debug.and_then(Inlined::of));
+        let cpu = elf.class().architecture;
         let (sites, frames) = (BTreeMap::new(), Vec::new());
         Code { elf, unwind, symbols, inlined, cpu, module, is_vdso: false, sites, frames }
     }

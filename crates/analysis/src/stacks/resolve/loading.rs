@@ -10,7 +10,6 @@ use crate::stacks::{
     happening::Architecture,
     object::{Elf, hexadecimal},
     symbols::{debug_file, debug_keys},
-    unwind::Cpu,
 };
 
 /// What is added to the path of a file that was deleted or replaced while it was mapped.
@@ -43,8 +42,7 @@ impl Loading<'_> {
         id
     }
 
-    /// The file and its processor.
-    pub(super) fn load(&self, id: &FileId, faults: &mut BTreeSet<String>) -> Option<(Elf, Cpu)> {
+    pub(super) fn load(&self, id: &FileId, faults: &mut BTreeSet<String>) -> Option<Elf> {
         let path = &id.path;
         let elf = match self.files.file(id) {
             Some(bytes) => match self.checked(id, bytes) {
@@ -62,11 +60,11 @@ impl Loading<'_> {
                 twin
             }
         };
-        let cpu = self.cpu(&elf);
-        if cpu.is_none() {
+        if !self.runs(elf.class().architecture) {
             faults.insert(format!("{path}: for another processor than the recording's"));
+            return None;
         }
-        cpu.map(|cpu| (elf, cpu))
+        Some(elf)
     }
 
     /// A file with more names than this one, of the same build.
@@ -108,11 +106,10 @@ impl Loading<'_> {
         }
     }
 
-    /// A 64-bit kernel runs programs of both widths.
-    fn cpu(&self, elf: &Elf) -> Option<Cpu> {
-        let of = elf.class().architecture;
-        let fits = [self.architecture, self.architecture.of_32_bits()].contains(&of);
-        Cpu::of(of).filter(|_| fits)
+    /// Whether a file's code can run there: a 64-bit kernel runs programs of both widths.
+    fn runs(&self, cpu: Architecture) -> bool {
+        let all = [self.architecture, self.architecture.of_32_bits()];
+        cpu != Architecture::Other && all.contains(&cpu)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::stacks::{
     kernel::Kernel,
     profile::{Cause, Frame, Naming},
     space::{MappedFile, Process},
-    unwind::{Cpu, End, Stack, State, Step},
+    unwind::{End, Stack, State, Step},
 };
 
 /// Deeper than any copy of a stack can be: the smallest frame has 8 bytes, the largest copy 64 KiB.
@@ -78,7 +78,7 @@ fn calls_filter(kernel: &Kernel, address: u64) -> bool {
 /// What all frames of one sample have in common.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
-    pub(super) cpu: Cpu,
+    pub(super) cpu: Architecture,
     pub(super) at: AddressSpace<'a>,
     pub(super) stack: &'a Stack<'a>,
 }
@@ -110,7 +110,8 @@ impl<'f> Known<'f> {
         sample: &Sample<'_>,
         out: &mut Vec<u32>,
     ) -> (End, Module) {
-        let Some((cpu, mut state)) = sample.registers.as_ref().and_then(State::of) else {
+        let first = sample.registers.and_then(|all| Some((all.architecture, State::of(&all)?)));
+        let Some((cpu, mut state)) = first else {
             return (End::Lost(Cause::NoUnwindInfo), None);
         };
         let base = state.get(cpu.stack_pointer()).unwrap_or(0);
@@ -314,12 +315,12 @@ impl<'f> Known<'f> {
 
     fn load(&mut self, mapped: &MappedFile, module: u32) -> Slot {
         let id = self.loading.id(&mapped.path, mapped.build_id.as_deref());
-        let Some((elf, cpu)) = self.loading.load(&id, &mut self.faults) else {
+        let Some(elf) = self.loading.load(&id, &mut self.faults) else {
             return Slot::Missing(module);
         };
         self.interned.identify(module, elf.build_id());
         let debug = self.loading.debug(&elf, &id, &mut self.faults);
-        let mut code = Code::new(elf, debug.as_ref(), cpu, module);
+        let mut code = Code::new(elf, debug.as_ref(), module);
         code.is_vdso = mapped.path == VDSO;
         if let Some(fault) = code.unwind.fault() {
             self.faults.insert(format!("{}: {fault}", mapped.path));

@@ -6,7 +6,7 @@
 use gimli::{Encoding, EvaluationResult, Format, UnwindExpression, Value};
 
 use super::{
-    Cpu, End, Stack, State,
+    Architecture, End, Stack, State,
     table::{Cfa, Source, Unwinding, What},
 };
 use crate::stacks::profile::Cause;
@@ -17,7 +17,7 @@ const MOST_STEPS: u32 = 256;
 /// What one step needs alongside the frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
-    pub cpu: Cpu,
+    pub cpu: Architecture,
     pub stack: &'a Stack<'a>,
     /// What is added to the file's addresses in this process.
     pub bias: u64,
@@ -168,9 +168,9 @@ mod tests {
     #[test]
     fn a_register_whose_place_is_below_the_stack_has_been_popped() {
         let stack = Stack { base: 0x1000, bytes: &[], cut: false };
-        let step = Step { cpu: Cpu::X86_64, stack: &stack, bias: 0 };
+        let step = Step { cpu: Architecture::X86_64, stack: &stack, bias: 0 };
         let mut state = State::default();
-        state.set(Cpu::X86_64.stack_pointer(), Some(0x1000));
+        state.set(Architecture::X86_64.stack_pointer(), Some(0x1000));
         // At `ret` the frame ends one word above the stack pointer, and rbp was below the return address.
         assert!(step.is_popped(What::At(-16), &state, 0x1008));
         assert!(!step.is_popped(What::At(-8), &state, 0x1008));

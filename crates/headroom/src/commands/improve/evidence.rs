@@ -15,7 +15,7 @@ use improve::{
 };
 use lab::run_folder::Recorded;
 use model::{
-    parity::Source,
+    parity::Reading,
     trial::{Outcome, Purpose, Trial},
     witness::CheckedRound,
 };
@@ -57,7 +57,7 @@ fn latency_us(recorded: &Recorded, variant: &str) -> Option<f64> {
     let trials = recorded.trials.iter().filter(|trial| trial.planned.id.variant == *variant);
     let rounds = trials.filter_map(|trial| trial.reading()?.witness.as_deref());
     let waited = |round: &CheckedRound| {
-        let own = round.readings.iter().filter(|reading| reading.source == Source::Subject);
+        let own = round.readings.iter().filter(|reading| reading.subject().is_some());
         own.map(|reading| reading.at_ns).max()?.checked_sub(round.started_ns?)
     };
     let waits: Vec<f64> = rounds
@@ -102,10 +102,7 @@ fn answer(trial: &Trial) -> Answer {
     };
     let round = recording.witness.as_ref().and_then(|witnessed| witnessed.rounds.first());
     let readings = round.into_iter().flat_map(|round| &round.readings);
-    let said: Vec<&str> = readings
-        .filter(|reading| reading.source == Source::Subject)
-        .map(|reading| reading.text.as_str())
-        .collect();
+    let said: Vec<&str> = readings.filter_map(Reading::subject).collect();
     let why = || match &recording.load_failure {
         Some(failure) => without_the_test(trial, &failure.why),
         None => "it has not ended within 60 s".to_owned(),

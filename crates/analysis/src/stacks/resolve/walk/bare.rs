@@ -8,10 +8,11 @@
 
 use super::{AddressSpace, Around, Known, Place};
 use crate::stacks::{
+    happening::Architecture,
     profile::Cause,
     resolve::code::{Code, Rules},
     unwind::{
-        Cpu, End, State,
+        End, State,
         bare::{
             Call, Returning, aarch64_frame, call_before, interrupted, is_thread_end, is_trampoline,
             jumps_to,
@@ -72,9 +73,9 @@ fn proven(
         return Err(End::Whole);
     }
     let found = match around.cpu {
-        Cpu::X86_64 | Cpu::I386 => callee.by_words(),
-        Cpu::Aarch64 => callee.by_instructions(),
-        Cpu::Arm => None,
+        Architecture::X86_64 | Architecture::I386 => callee.by_words(),
+        Architecture::Aarch64 => callee.by_instructions(),
+        Architecture::Arm | Architecture::Other => None,
     };
     found.ok_or(LOST)
 }
@@ -205,7 +206,7 @@ impl<'a> Callee<'a> {
 ///
 /// It may call by a register, or call what then jumps to the function.
 fn likely(known: &mut Known<'_>, around: Around<'_>, place: Place, state: &State) -> Option<State> {
-    if !matches!(around.cpu, Cpu::X86_64 | Cpu::I386) {
+    if !matches!(around.cpu, Architecture::X86_64 | Architecture::I386) {
         return None;
     }
     let caller = Callee::of(known, around, place, state)?.nearest(NEAR, |_| true)?;
