@@ -177,7 +177,7 @@ impl Bystanders {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Instrument`] with what has failed, how often, and which processes.
+    /// [`Refusal`] with what has failed, how often, and which processes.
     pub(crate) fn unharmed(&mut self) -> Result<(), Refusal> {
         self.look();
         // Whoever has gone while the rings were read has left its name in one that was read before.
@@ -187,7 +187,7 @@ impl Bystanders {
             None => Ok(()),
             Some(why) => {
                 let what = "cannot trust this window with an instrument".to_owned();
-                Err(Refusal::Instrument { what, why })
+                Err(Refusal::new(what, why))
             }
         }
     }

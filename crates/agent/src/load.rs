@@ -1,6 +1,6 @@
 //! What makes the subject work: rounds of commands, or programs that stay.
 //!
-//! One face for both, so that [`crate::measure`] need not know which it has. Starts nothing itself.
+//! One face for both, so that [`crate::trial`] need not know which it has. Starts nothing itself.
 
 use std::path::Path;
 
@@ -78,7 +78,7 @@ impl Load {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Load`] where a program cannot be started.
+    /// [`Refusal`] where a program cannot be started.
     pub(crate) fn advance(&mut self, now_ns: u64) -> Result<(), Refusal> {
         match self {
             Self::Rounds(load) => load.advance(now_ns),
@@ -90,7 +90,7 @@ impl Load {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Load`] as [`Load::advance`], or [`Refusal::LoadEnded`].
+    /// [`Refusal`].
     pub(crate) fn child_ended(&mut self) -> Result<(), Refusal> {
         match self {
             Self::Rounds(load) => load.child_ended(),
@@ -102,7 +102,7 @@ impl Load {
     ///
     /// # Errors
     ///
-    /// [`Refusal::LoadEnded`] where a program ended before that, or no command of a round ended well.
+    /// [`Refusal`] where a program ended before that, or no command of a round ended well.
     pub(crate) fn wind_up(&mut self) -> Result<(), Refusal> {
         match self {
             Self::Rounds(load) => load.hopeless(),
@@ -122,7 +122,7 @@ impl Load {
     ///
     /// # Errors
     ///
-    /// [`Refusal::LoadEnded`] where a program that was asked to end complains.
+    /// [`Refusal`] where a program that was asked to end complains.
     pub(crate) fn reap(&mut self) -> Result<(), Refusal> {
         match self {
             Self::Rounds(load) => {
@@ -137,7 +137,7 @@ impl Load {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Machine`] where a program did not end when it was asked to.
+    /// [`Refusal`] where a program did not end when it was asked to.
     pub(crate) fn kill(&mut self) -> Result<(), Refusal> {
         match self {
             Self::Rounds(_) => Ok(()),

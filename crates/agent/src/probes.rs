@@ -81,7 +81,7 @@ impl Probes {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Instrument`] for the first that cannot be.
+    /// [`Refusal`] for the first that cannot be.
     pub(crate) fn prepare(order: &CountsOrder, scope: &Scope) -> Result<Self, Refusal> {
         let rings = Rings { bytes: RING_BYTES, watermark: WATERMARK, trailer: HIT, task_events: 0 };
         let (mut wanted, mut whiches) = (Vec::new(), Vec::new());
@@ -157,7 +157,7 @@ impl Probes {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Instrument`] where the kernel does not say.
+    /// [`Refusal`] where the kernel does not say.
     pub(crate) fn finish(mut self, read: Option<[String; 2]>) -> Result<Counts, Refusal> {
         self.drain();
         self.bystanders.unharmed()?;
@@ -227,8 +227,7 @@ fn has_user(order: &CountsOrder) -> bool {
 fn verify(probe: &Probe) -> Result<Option<File>, Refusal> {
     let Place::User { path, sha256, .. } = &probe.place else { return Ok(None) };
     let what = || format!("cannot count `{}` in {path}", probe.name);
-    let failed =
-        |error: std::io::Error| Refusal::Instrument { what: what(), why: error.to_string() };
+    let failed = |error: std::io::Error| Refusal::new(what(), error);
     let mut file = File::open(path).map_err(failed)?;
     let found = programs::digest_of(&file).map_err(failed)?;
     if found.eq_ignore_ascii_case(sha256) {
@@ -239,10 +238,7 @@ fn verify(probe: &Probe) -> Result<Option<File>, Refusal> {
             None => Ok(Some(file)),
             Some(why) => {
                 let what = format!("cannot record how long calls of `{}` take", probe.name);
-                Err(Refusal::Instrument {
-                    what,
-                    why: format!("{why}; count them without a census"),
-                })
+                Err(Refusal::new(what, format!("{why}; count them without a census")))
             }
         };
     }
@@ -250,7 +246,7 @@ fn verify(probe: &Probe) -> Result<Option<File>, Refusal> {
         "the file there has SHA-256 {found}, and places were looked up in one with {sha256}; look them \
          up again"
     );
-    Err(Refusal::Instrument { what: what(), why })
+    Err(Refusal::new(what(), why))
 }
 
 fn want(
@@ -270,16 +266,17 @@ fn want(
         }
     };
     let what = format!("put the probe `{}` {place}", probe.name);
-    let mut attributes = definitions.add(at_place, at).map_err(|error| Refusal::Instrument {
-        what: format!("cannot {what}"),
-        why: error.why(),
-    })?;
+    let mut attributes = definitions
+        .add(at_place, at)
+        .map_err(|error| Refusal::new(format!("cannot {what}"), error.why()))?;
     if let Detail::Spans(argument) = probe.detail {
         attributes = attributes.monotonic().period(1).sample(HIT);
         if let Some(argument) = argument.filter(|_| at == At::Entry) {
-            let register = registers::argument(argument).ok_or_else(|| Refusal::Instrument {
-                what: format!("cannot record argument {argument} of `{}`", probe.name),
-                why: "it is in no register here; arguments count from 0".to_owned(),
+            let register = registers::argument(argument).ok_or_else(|| {
+                Refusal::new(
+                    format!("cannot record argument {argument} of `{}`", probe.name),
+                    "it is in no register here; arguments count from 0",
+                )
             })?;
             attributes = attributes.sample(HIT | sample::REGS_INTR).registers(register);
         }
@@ -305,12 +302,12 @@ fn hit(record: &[u8], which: impl Fn(u64) -> Option<Which>) -> Option<Hit> {
 }
 
 fn left_behind(error: &std::io::Error) -> Refusal {
-    Refusal::Instrument {
-        what: "cannot remove probes from tracefs".to_owned(),
-        why: format!("{error}; the next count removes them"),
-    }
+    Refusal::new(
+        "cannot remove probes from tracefs",
+        format!("{error}; the next count removes them"),
+    )
 }
 
 fn read_failed(error: &std::io::Error) -> Refusal {
-    Refusal::Instrument { what: "cannot read a probe's count".to_owned(), why: error.to_string() }
+    Refusal::new("cannot read a probe's count", error)
 }

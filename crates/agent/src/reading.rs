@@ -35,13 +35,11 @@ pub(crate) const LONGEST: u64 = LONGEST_FRAME as u64 - 4096;
 ///
 /// # Errors
 ///
-/// [`Refusal::Instrument`] where it cannot be started, fails, says too much or takes too long.
+/// [`Refusal`] where it cannot be started, fails, says too much or takes too long.
 pub(crate) fn output(session: &mut Session, words: &[String], longest: u64) -> Result<String, End> {
     let line = words.join(" ");
-    let refused = |why: String| Refusal::Instrument {
-        what: format!("cannot read what the subject says with `{line}`"),
-        why,
-    };
+    let refused =
+        |why: String| Refusal::new(format!("cannot read what the subject says with `{line}`"), why);
     let mut reading = Reading::start(words, longest).map_err(|error| refused(error.to_string()))?;
     let until = monotonic_ns() + PATIENCE_NS;
     loop {

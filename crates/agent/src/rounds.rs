@@ -102,7 +102,7 @@ impl RoundLoad {
     ///
     /// # Errors
     ///
-    /// [`Refusal::LoadEnded`] with the first failure's status and last words.
+    /// [`Refusal`] with the first failure's status and last words.
     pub(crate) fn hopeless(&self) -> Result<(), Refusal> {
         match &self.failed {
             Some((place, why)) if !self.succeeded && self.rounds.ended > 0 => {
@@ -110,7 +110,10 @@ impl RoundLoad {
                     "each of its {} commands failed, the first with {why}",
                     self.rounds.failed
                 );
-                Err(Refusal::LoadEnded { command: self.commands[*place].line(), why })
+                Err(Refusal::new(
+                    format!("the load `{}` ended by itself", self.commands[*place].line()),
+                    why,
+                ))
             }
             _ => Ok(()),
         }
@@ -141,7 +144,7 @@ impl RoundLoad {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Load`] where a program of the first round cannot be started.
+    /// [`Refusal`] where a program of the first round cannot be started.
     pub(crate) fn advance(&mut self, now_ns: u64) -> Result<(), Refusal> {
         if now_ns < self.due_ns {
             return Ok(());
@@ -237,7 +240,7 @@ impl RoundLoad {
 }
 
 fn refused(words: &Words, error: &std::io::Error) -> Refusal {
-    Refusal::Load { command: words.line(), why: error.to_string() }
+    Refusal::new(format!("cannot start the load `{}`", words.line()), error)
 }
 
 impl Drop for RoundLoad {
@@ -297,9 +300,9 @@ mod tests {
     #[test]
     fn a_program_that_cannot_start_is_refused_in_the_first_round() {
         let mut load = load(&[&["/no/such/program", "-x"]], 100);
-        let Err(Refusal::Load { command, why }) = load.advance(1000) else { panic!("it started") };
-        assert_eq!(command, "/no/such/program -x");
-        assert!(why.contains("No such file"), "{why}");
+        let refusal = load.advance(1000).unwrap_err();
+        assert_eq!(refusal.what, "cannot start the load `/no/such/program -x`");
+        assert!(refusal.why.contains("No such file"), "{refusal}");
     }
 
     #[test]
@@ -310,10 +313,8 @@ mod tests {
             load.advance(now).unwrap();
             until_ended(&mut load);
         }
-        let Err(Refusal::LoadEnded { command, why }) = load.hopeless() else {
-            panic!("it is well")
-        };
-        assert!(command.starts_with("sh -c echo"), "{command}");
+        let Refusal { what, why } = load.hopeless().unwrap_err();
+        assert!(what.starts_with("the load `sh -c echo"), "{what}");
         assert_eq!(why, "each of its 2 commands failed, the first with exit status: 7: no route");
         load.succeeded = true;
         load.hopeless().unwrap();

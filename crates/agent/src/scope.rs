@@ -32,7 +32,7 @@ impl Scope {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Instrument`] where there is no such group.
+    /// [`Refusal`] where there is no such group.
     pub(crate) fn of(
         order: &instrument::Scope,
         pids: &[u32],
@@ -63,7 +63,7 @@ impl Scope {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Instrument`] where they cannot be had.
+    /// [`Refusal`] where they cannot be had.
     pub(crate) fn open(&self, wanted: &[Wanted], rings: &Rings) -> Result<Attached, Refusal> {
         let open = |scope: attached::Scope<'_>| Attached::open(&scope, wanted, rings);
         let attached = match self {
@@ -77,14 +77,12 @@ impl Scope {
 
 /// An event that cannot be had, as the order's end.
 pub(crate) fn refusal(error: &Error) -> Refusal {
-    Refusal::Instrument { what: error.to_string(), why: error.why() }
+    Refusal::new(error.to_string(), error.why())
 }
 
 fn folder_of(path: &str) -> Result<PathBuf, Refusal> {
-    let refused = |why: String| Refusal::Instrument {
-        what: format!("cannot find the control group `{path}`"),
-        why,
-    };
+    let refused =
+        |why: String| Refusal::new(format!("cannot find the control group `{path}`"), why);
     let tree = Mounts::find().unwrap_or_default().of_events();
     let tree = tree.ok_or_else(|| {
         refused("no hierarchy of control groups that has `perf_event` is mounted".to_owned())
@@ -107,7 +105,7 @@ mod tests {
     #[test]
     fn a_group_that_is_not_there_is_refused_with_where_it_was_looked_for() {
         for path in ["no/such/group", "../../etc"] {
-            let Err(Refusal::Instrument { what, why }) = folder_of(path).map(drop) else {
+            let Err(Refusal { what, why }) = folder_of(path).map(drop) else {
                 panic!("{path} was found");
             };
             assert!(what.contains(path) && !why.is_empty());

@@ -26,11 +26,14 @@ impl Subject {
     ///
     /// # Errors
     ///
-    /// [`Refusal::NoSubject`] where there are none, [`Refusal::Machine`] where `/proc` cannot be read.
+    /// [`Refusal`] where there are none, [`Refusal`] where `/proc` cannot be read.
     pub fn find(name: &str) -> Result<Self, Refusal> {
         let pids = pids_of(name)?;
         if pids.is_empty() {
-            return Err(Refusal::NoSubject { name: name.to_owned(), running: running()? });
+            let running = running()?.join(", ");
+            return Err(Refusal::plain(format!(
+                "no process named `{name}` runs on the access point; running are: {running}"
+            )));
         }
         Ok(Self::of(name, pids))
     }
@@ -63,7 +66,7 @@ impl Subject {
 ///
 /// # Errors
 ///
-/// [`Refusal::Machine`] where `/proc` cannot be read.
+/// [`Refusal`] where `/proc` cannot be read.
 pub fn pids_of(name: &str) -> Result<Vec<u32>, Refusal> {
     let mut found = Vec::new();
     visit(|pid, stat| {
@@ -86,7 +89,7 @@ pub struct Other {
 ///
 /// # Errors
 ///
-/// [`Refusal::Machine`] where `/proc` cannot be read.
+/// [`Refusal`] where `/proc` cannot be read.
 pub fn others(names: &[String], subject: &Subject) -> Result<Vec<Other>, Refusal> {
     let mut all: Vec<Other> = Vec::new();
     for name in names {
@@ -163,7 +166,7 @@ fn running() -> Result<Vec<String>, Refusal> {
 
 /// Shows every process; one that ends meanwhile is left out.
 pub(crate) fn visit(mut see: impl FnMut(u32, proc::Stat<'_>)) -> Result<(), Refusal> {
-    let pids = proc::pids().map_err(|error| Refusal::Machine(chain(&error)))?;
+    let pids = proc::pids().map_err(|error| Refusal::plain(chain(&error)))?;
     for pid in pids {
         let Ok(text) = proc::read(format!("/proc/{pid}/stat")) else { continue };
         if let Some(stat) = proc::stat(&text) {
@@ -179,12 +182,13 @@ mod tests {
 
     #[test]
     fn a_name_that_no_process_has_is_refused_with_what_runs() {
-        let Err(Refusal::NoSubject { name, running }) = Subject::find("no-such-daemon") else {
-            panic!("something was found");
-        };
-        assert_eq!(name, "no-such-daemon");
+        let refusal = Subject::find("no-such-daemon").unwrap_err().to_string();
+        let running = refusal.strip_prefix(
+            "no process named `no-such-daemon` runs on the access point; running are: ",
+        );
+        let running: Vec<&str> = running.unwrap().split(", ").collect();
         assert!(running.is_sorted() && !running.is_empty());
-        assert!(!running.iter().any(|name| name == "kthreadd"));
+        assert!(!running.contains(&"kthreadd"));
     }
 
     #[test]

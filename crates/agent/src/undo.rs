@@ -43,7 +43,7 @@ use linux::{
 use model::span::Span;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::{contention::tidy, groups, settings};
+use crate::{groups, settings, trial::tidy};
 
 /// The argument that starts this process; the longest time that a process may be stopped may follow, ns.
 pub const WORD: &str = "--undo";

@@ -16,7 +16,7 @@ use model::{
 };
 use rustix::process::Signal;
 
-use super::{group::Group, refused, road::Road, start};
+use super::{group::Group, refused, road::Road, start_program};
 use crate::{
     companions::Companion,
     session::{End, Polling, Session},
@@ -35,7 +35,7 @@ const LONG: &str = "86400";
 fn endpoint(words: &[String], folder: &Path, place: Place) -> Result<Companion, Refusal> {
     let mut command = Command::new("iperf3");
     command.env("TMPDIR", folder);
-    start(command, words, place)
+    start_program(command, words, place)
 }
 
 /// Both ends at work. Dropping it ends them.
@@ -84,7 +84,7 @@ impl Senders {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Contention`] where iperf3 is not there or complains; [`End`] of an order meanwhile.
+    /// [`Refusal`] where iperf3 is not there or complains; [`End`] of an order meanwhile.
     pub(super) fn start(
         session: &mut Session,
         traffic: &Traffic,
@@ -128,7 +128,7 @@ impl Senders {
     ///
     /// # Errors
     ///
-    /// [`Refusal::Contention`] where it cannot be started anew.
+    /// [`Refusal`] where it cannot be started anew.
     pub(super) fn advance(
         &mut self,
         place: impl FnOnce() -> Result<Place, Refusal>,
@@ -176,7 +176,7 @@ impl Senders {
 }
 
 fn complaint(what: &str, endpoint: &Companion) -> Refusal {
-    Refusal::Contention { what: what.to_owned(), why: endpoint.last_line() }
+    Refusal::new(what, endpoint.last_line())
 }
 
 /// iperf3's words for the sender.

@@ -45,6 +45,6 @@ fn without_ipv6() {
 }
 
 fn apart<T: Send>(work: impl FnOnce() -> Result<T, Refusal> + Send) -> Result<T, Refusal> {
-    let panicked = || Refusal::Machine("a thread of the trial panicked".to_owned());
+    let panicked = || Refusal::plain("a thread of the trial panicked");
     thread::scope(|scope| scope.spawn(work).join().map_err(|_| panicked()))?
 }

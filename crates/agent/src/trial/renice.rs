@@ -56,14 +56,14 @@ pub(super) fn packet_threads() -> Vec<Nice> {
 ///
 /// # Errors
 ///
-/// [`Refusal::Contention`] where there are none, or the kernel says no.
+/// [`Refusal`] where there are none, or the kernel says no.
 pub(super) fn set_all(value: i32) -> Result<(), Refusal> {
     let threads = packet_threads();
     if threads.is_empty() {
-        return Err(Refusal::Contention {
-            what: "cannot make packet threads nicer".to_owned(),
-            why: "this machine has neither ksoftirqd nor NAPI threads".to_owned(),
-        });
+        return Err(Refusal::new(
+            "cannot make packet threads nicer",
+            "this machine has neither ksoftirqd nor NAPI threads",
+        ));
     }
     let set = |one: Nice| Nice { value, ..one }.set();
     let all = threads.into_iter().try_for_each(set);
