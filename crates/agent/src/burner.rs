@@ -19,10 +19,6 @@ pub(crate) struct Burner(Twin);
 
 impl Burner {
     /// Starts one and waits until it is there.
-    ///
-    /// # Errors
-    ///
-    /// The system's, or that it said nothing.
     pub(crate) fn start(cpu_ns: u64) -> io::Result<Self> {
         Ok(Self(Twin::start(&[WORD, &cpu_ns.to_string()])?))
     }
@@ -32,10 +28,6 @@ impl Burner {
     }
 
     /// Lets it burn: the CPU time that it took by its own clock, ns.
-    ///
-    /// # Errors
-    ///
-    /// The system's, or that it ended without a word.
     pub(crate) fn burn(&mut self) -> io::Result<u64> {
         let took_ns = u64::from_le_bytes(self.0.go()?);
         self.0.end(0)?;
@@ -44,10 +36,6 @@ impl Burner {
 }
 
 /// The burner's whole life.
-///
-/// # Errors
-///
-/// Where nobody tells it to begin, or hears how long it took.
 pub fn run(cpu_ns: u64) -> io::Result<()> {
     twin::stand_ready()?;
     twin::say(&burn(cpu_ns).to_le_bytes())

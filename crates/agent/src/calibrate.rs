@@ -45,10 +45,6 @@ struct Proof {
 }
 
 /// Proves these probes, and with `user` one on a function of ours: what its hit costs, ns of CPU.
-///
-/// # Errors
-///
-/// [`Refusal`] where nothing can be counted without harm.
 pub(crate) fn prove(
     made: &mut Definitions,
     wanted: &[Wanted],
@@ -113,10 +109,6 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 /// The life of who is probed.
-///
-/// # Errors
-///
-/// What it could not do, which it has told.
 pub fn run() -> io::Result<()> {
     let without_ns = pass();
     twin::stand_ready()?;

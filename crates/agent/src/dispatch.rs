@@ -23,10 +23,6 @@ const PTRACE_SCOPE: &str = "/proc/sys/kernel/yama/ptrace_scope";
 const NO_ATTACH: &str = "3";
 
 /// Serves until the stream ends or a signal comes; a port whose host left is served again.
-///
-/// # Errors
-///
-/// [`Stop`], always: there is no other way out.
 pub fn run(session: &mut Session) -> Result<(), Stop> {
     loop {
         session.await_host()?;
@@ -41,7 +37,7 @@ pub fn run(session: &mut Session) -> Result<(), Stop> {
 #[derive(Debug, Default)]
 struct Changed {
     files: put::Files,
-    settings: settings::Held,
+    settings: settings::Applied,
 }
 
 /// One conversation. What was put here in it goes with it.

@@ -22,10 +22,6 @@ use crate::{
 const PIECE: u64 = 256 * 1024;
 
 /// Sends what is wanted.
-///
-/// # Errors
-///
-/// [`Refusal`] where it cannot be read, also half-way; or what the session says.
 pub(crate) fn send(session: &mut Session, wanted: &Wanted) -> Result<(), End> {
     let path = match wanted {
         Wanted::File(path) => path.as_str(),

@@ -133,10 +133,6 @@ impl Groups {
 
     /// Moves everything back, ends what we started, and removes what was made; to do it twice does
     /// nothing.
-    ///
-    /// # Errors
-    ///
-    /// The first group that could not be removed.
     pub fn restore(&mut self) -> Result<(), Error> {
         // All of it is done, whatever of it fails.
         let gathered: Vec<_> = self

@@ -44,10 +44,6 @@ impl LongRunning {
     }
 
     /// Starts all programs if they are due.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where one cannot be started.
     pub(crate) fn advance(&mut self, now_ns: u64) -> Result<(), Refusal> {
         if now_ns < self.due_ns {
             return Ok(());
@@ -64,10 +60,6 @@ impl LongRunning {
     }
 
     /// Looks whether one of them has ended that should not have, or not like this.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] with its status and last words.
     pub(crate) fn child_ended(&mut self) -> Result<(), Refusal> {
         let ending = self.ending;
         let failed = self.running.iter_mut().find_map(|program| {

@@ -31,7 +31,7 @@ use crate::programs::digest_of;
 pub(crate) const VDSO: &str = "[vdso]";
 
 /// What the kernel puts behind the path of a file that has none any more.
-const DELETED: &[u8] = b" (deleted)";
+pub(crate) const DELETED: &[u8] = b" (deleted)";
 
 /// Files with code, each once.
 #[derive(Debug, Default)]
@@ -55,8 +55,7 @@ impl MappedFiles {
     }
 
     fn add(&mut self, file: FileId, name: &[u8]) {
-        let is_file = name.starts_with(b"/") && !name.starts_with(b"//");
-        if !is_file && name != VDSO.as_bytes() {
+        if !is_file(name) && name != VDSO.as_bytes() {
             return;
         }
         let names = self.seen.entry(file).or_default();
@@ -66,10 +65,6 @@ impl MappedFiles {
     }
 
     /// Looks at each file and hashes it, which may take long: before each `go_on` is asked.
-    ///
-    /// # Errors
-    ///
-    /// What `go_on` says.
     pub(crate) fn look<E>(
         &self,
         mut go_on: impl FnMut() -> Result<(), E>,
@@ -153,7 +148,12 @@ fn source(id: FileId, name: &[u8], link: Option<&Path>) -> Source {
     }
 }
 
-fn is_same(one: &Metadata, other: &Metadata) -> bool {
+/// Whether a mapping's name is a file's path.
+pub(crate) fn is_file(name: &[u8]) -> bool {
+    name.starts_with(b"/") && !name.starts_with(b"//")
+}
+
+pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
@@ -162,7 +162,7 @@ fn root_of(link: &Path) -> Option<PathBuf> {
     Some(link.parent()?.parent()?.join("root"))
 }
 
-fn below(root: &Path, path: &Path) -> PathBuf {
+pub(crate) fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
@@ -187,10 +187,6 @@ fn look_at_vdso() -> MappedFile {
 }
 
 /// The kernel's code in our own memory, which is the same in every process of our architecture.
-///
-/// # Errors
-///
-/// The system's; “not found” where the kernel maps none.
 pub(crate) fn vdso() -> io::Result<Vec<u8>> {
     let mappings = maps::of(std::process::id()).map_err(io::Error::other)?;
     let vdso = mappings.into_iter().find(|mapping| mapping.name == VDSO.as_bytes());

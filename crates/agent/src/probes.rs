@@ -58,7 +58,7 @@ pub(crate) struct Probes {
     /// Behind the events, which must be closed first.
     definitions: Option<Definitions>,
     bystanders: Bystanders,
-    named: Vec<Named>,
+    named: Vec<MappedProbe>,
     whiches: Vec<Which>,
     /// Numbers of events in records, ascending, with their place in `whiches`.
     ids: Vec<(u64, usize)>,
@@ -70,7 +70,7 @@ pub(crate) struct Probes {
 
 /// A probe, and who has its file.
 #[derive(Debug)]
-struct Named {
+struct MappedProbe {
     name: String,
     mapped_by: Option<u32>,
     probed: u32,
@@ -78,10 +78,6 @@ struct Named {
 
 impl Probes {
     /// Puts every probe in its place for the scope, not yet counting.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] for the first that cannot be.
     pub(crate) fn prepare(order: &CountsOrder, scope: &Scope) -> Result<Self, Refusal> {
         let rings = Rings { bytes: RING_BYTES, watermark: WATERMARK, trailer: HIT, task_events: 0 };
         let (mut wanted, mut whiches) = (Vec::new(), Vec::new());
@@ -105,7 +101,7 @@ impl Probes {
         let scoped = scope.processes();
         Ok(Self {
             ids: attached.ids().map_err(|error| read_failed(&error))?,
-            named: order.probes.iter().map(|probe| Named::of(probe, &scoped)).collect(),
+            named: order.probes.iter().map(|probe| MappedProbe::of(probe, &scoped)).collect(),
             pairing: Pairing::new(order.probes.len()),
             lost: vec![0; order.probes.len()],
             attached,
@@ -154,10 +150,6 @@ impl Probes {
     }
 
     /// After the window: what was counted.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where the kernel does not say.
     pub(crate) fn finish(mut self, read: Option<[String; 2]>) -> Result<Counts, Refusal> {
         self.drain();
         self.bystanders.unharmed()?;
@@ -166,7 +158,7 @@ impl Probes {
         drop(self.attached);
         self.definitions.map_or(Ok(()), Definitions::end).map_err(|error| left_behind(&error))?;
         let calls = self.pairing.finish();
-        let mut counted: Vec<Counted> = self.named.into_iter().map(Named::counted).collect();
+        let mut counted: Vec<Counted> = self.named.into_iter().map(MappedProbe::counted).collect();
         for (which, reading) in self.whiches.iter().zip(&readings) {
             let counted = &mut counted[which.probe];
             if !which.returns {
@@ -185,7 +177,7 @@ impl Probes {
     }
 }
 
-impl Named {
+impl MappedProbe {
     fn of(probe: &Probe, scoped: &[u32]) -> Self {
         let (mapped_by, probed) = match &probe.place {
             Place::User { path, .. } => {

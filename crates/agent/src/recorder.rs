@@ -154,10 +154,6 @@ impl Stacks {
     }
 
     /// Sends what is in the rings, and that all of them were emptied.
-    ///
-    /// # Errors
-    ///
-    /// What `send` says.
     pub(crate) fn drain<E>(
         &mut self,
         send: &mut impl FnMut(&[u8]) -> Result<(), E>,

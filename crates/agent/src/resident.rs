@@ -60,10 +60,6 @@ pub(crate) struct Resident {
 
 impl Resident {
     /// Starts a command in a control group.
-    ///
-    /// # Errors
-    ///
-    /// The system's, of the program or of the group.
     pub(crate) fn start(words: &[String], group: Option<&Path>, keep: Keep) -> io::Result<Self> {
         let said = File::from(memfd_create("said", MemfdFlags::CLOEXEC)?);
         let words = Words::new(words);

@@ -28,7 +28,7 @@ use crate::{
 
 /// What the commands of one round said.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct Replies {
     /// When the round was due, ns.
     pub(crate) due_ns: u64,
     /// When it was started, ns.
@@ -56,11 +56,11 @@ pub(crate) struct RoundLoad {
     succeeded: bool,
     /// What the commands of this round said; `None` where nobody listens. All rounds are listened to alike, so that none
     /// can be known from the others.
-    heard: Option<Heard>,
+    heard: Option<Replies>,
     /// Where the command that runs writes.
     hearing: Option<Output>,
     /// The last round that has ended, where somebody listens.
-    ended: Option<Heard>,
+    ended: Option<Replies>,
 }
 
 impl RoundLoad {
@@ -90,19 +90,15 @@ impl RoundLoad {
 
     /// Listens to what commands say from the next round on.
     pub(crate) fn listen(&mut self) {
-        self.heard = Some(Heard::default());
+        self.heard = Some(Replies::default());
     }
 
     /// What was said in the last round that has ended, once.
-    pub(crate) fn take_heard(&mut self) -> Option<Heard> {
+    pub(crate) fn take_heard(&mut self) -> Option<Replies> {
         self.ended.take()
     }
 
     /// A load of which not one command has ended well made nothing work.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] with the first failure's status and last words.
     pub(crate) fn hopeless(&self) -> Result<(), Refusal> {
         match &self.failed {
             Some((place, why)) if !self.succeeded && self.rounds.ended > 0 => {
@@ -141,10 +137,6 @@ impl RoundLoad {
 
     /// Starts the round that is due at `now_ns`, if one is. Moments that have passed are skipped, and
     /// later ones do not move.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where a program of the first round cannot be started.
     pub(crate) fn advance(&mut self, now_ns: u64) -> Result<(), Refusal> {
         if now_ns < self.due_ns {
             return Ok(());
@@ -159,7 +151,7 @@ impl RoundLoad {
         self.rounds.started += 1;
         if let Some(heard) = &mut self.heard {
             let due_ns = self.due_ns - self.every_ns;
-            *heard = Heard { due_ns, started_ns: now_ns, said: Vec::new() };
+            *heard = Replies { due_ns, started_ns: now_ns, said: Vec::new() };
         }
         self.start_from(0)
     }
@@ -295,14 +287,6 @@ mod tests {
         load.advance(1250).unwrap();
         assert_eq!((load.rounds().started, load.rounds().skipped), (1, 2));
         assert_eq!(load.due_ns(), 1300);
-    }
-
-    #[test]
-    fn a_program_that_cannot_start_is_refused_in_the_first_round() {
-        let mut load = load(&[&["/no/such/program", "-x"]], 100);
-        let refusal = load.advance(1000).unwrap_err();
-        assert_eq!(refusal.what, "cannot start the load `/no/such/program -x`");
-        assert!(refusal.why.contains("No such file"), "{refusal}");
     }
 
     #[test]

@@ -29,10 +29,6 @@ pub(crate) enum Scope {
 
 impl Scope {
     /// The scope that was ordered, for a subject of these processes and groups.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where there is no such group.
     pub(crate) fn of(
         order: &instrument::Scope,
         pids: &[u32],
@@ -60,10 +56,6 @@ impl Scope {
     }
 
     /// Opens events for it.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where they cannot be had.
     pub(crate) fn open(&self, wanted: &[Wanted], rings: &Rings) -> Result<Attached, Refusal> {
         let open = |scope: attached::Scope<'_>| Attached::open(&scope, wanted, rings);
         let attached = match self {

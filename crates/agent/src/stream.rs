@@ -69,10 +69,6 @@ impl Stream {
     }
 
     /// A stream on any two descriptors.
-    ///
-    /// # Errors
-    ///
-    /// Where the kernel does not say what `input` is.
     pub fn new(input: OwnedFd, output: OwnedFd) -> io::Result<Self> {
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&input)?.st_mode);
         let port = kind == FileType::CharacterDevice && !rustix::termios::isatty(&input);
@@ -81,10 +77,6 @@ impl Stream {
     }
 
     /// Sends one frame whole.
-    ///
-    /// # Errors
-    ///
-    /// [`Lost`] where the peer is gone or takes nothing.
     pub fn send(&mut self, frame: &Frame) -> Result<(), Lost> {
         self.write(&encode(frame)?)
     }

@@ -23,10 +23,6 @@ pub(crate) struct Twin {
 
 impl Twin {
     /// Starts one with these words and waits until it is there.
-    ///
-    /// # Errors
-    ///
-    /// The system's, or that it said nothing.
     pub(crate) fn start(words: &[&str]) -> io::Result<Self> {
         // The link leads to the executable even where its path has been replaced. Without environment the
         // stack is short, and so is what is sent of it.
@@ -47,10 +43,6 @@ impl Twin {
     }
 
     /// Lets it do what it is there for, and takes its answer.
-    ///
-    /// # Errors
-    ///
-    /// The system's, or that it ended without a word.
     pub(crate) fn go<const N: usize>(&mut self) -> io::Result<[u8; N]> {
         self.go.write_all(&[1])?;
         self.hear()

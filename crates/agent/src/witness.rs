@@ -21,7 +21,7 @@ use model::{
 use crate::{
     census,
     reading::{LONGEST, Reading},
-    rounds::Heard,
+    rounds::Replies,
 };
 
 /// A reading is begun so long before the moment by which it must have been taken, ns: six short programs.
@@ -143,7 +143,7 @@ impl Witness {
     }
 
     /// A round has ended: what was said in it, and then what others say after it.
-    pub(crate) fn round_ended(&mut self, heard: &Heard) {
+    pub(crate) fn round_ended(&mut self, heard: &Replies) {
         let Some(place) = self.beat.place(heard.due_ns) else { return };
         let interfaces = self.order.interfaces.clone();
         if let Some(round) = self.checked(place) {
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn rounds_that_nobody_asked_for_are_read_around_and_forgotten() {
         let mut witness = witness(&[3]);
-        let heard = Heard { due_ns: 8_000_000_000, started_ns: 8_000_000_001, said: Vec::new() };
+        let heard = Replies { due_ns: 8_000_000_000, started_ns: 8_000_000_001, said: Vec::new() };
         witness.advance(4_900_000_000);
         witness.questions.push_back(question(2, &[&["echo", "seven"]]));
         witness.round_ended(&heard);
@@ -287,7 +287,7 @@ mod tests {
         let mut witness = witness(&[2]);
         let (due_ns, started_ns) = (8_000_000_000, 8_000_100_000);
         let said = vec![(0, 8_050_000_000, Output::new(100).unwrap())];
-        witness.round_ended(&Heard { due_ns, started_ns, said });
+        witness.round_ended(&Replies { due_ns, started_ns, said });
         until_quiet(&mut witness);
         let rounds = witness.take();
         let [reading] = rounds[0].readings.as_slice() else { panic!("{rounds:?}") };

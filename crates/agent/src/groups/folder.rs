@@ -32,10 +32,6 @@ pub(super) struct Folder {
 impl Folder {
     /// Makes ours, at the top of the tree or, where we may not, in our own group; gives back first what
     /// others have left there.
-    ///
-    /// # Errors
-    ///
-    /// That it can be made at neither place.
     pub(super) fn make(tree: &Tree) -> Result<Self, Error> {
         Self::below(&tree.mount).or_else(|error| match tree.group_of(std::process::id())? {
             Some(own) => Self::below(&own),

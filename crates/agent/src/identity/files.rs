@@ -19,7 +19,10 @@ use model::{
 };
 
 use super::{is_ours, mounts::Mounts};
-use crate::programs;
+use crate::{
+    mapped_files::{DELETED, below, is_file, is_same},
+    programs,
+};
 
 /// A file that a word names is a configuration up to this length, bytes; a longer one is data.
 const LONGEST_NAMED: u64 = 1 << 20;
@@ -28,9 +31,6 @@ const LONGEST_NAMED: u64 = 1 << 20;
 /// files have no times of their own where the kernel does not keep them, and configurations that are made
 /// from others.
 const COMING_UP: i64 = 120;
-
-/// What the kernel puts behind the path of a file that has none any more.
-const DELETED: &[u8] = b" (deleted)";
 
 /// The files of one look.
 #[derive(Debug)]
@@ -64,7 +64,6 @@ impl<'a> Files<'a> {
     /// is another place each time.
     pub(super) fn mapped(&mut self, pid: u32) -> Vec<FileIdentity> {
         let mappings = maps::of(pid).unwrap_or_default();
-        let is_file = |name: &[u8]| name.starts_with(b"/") && !name.starts_with(b"//");
         let mut files = BTreeMap::new();
         for mapping in mappings.iter().filter(|one| one.may.execute && is_file(&one.name)) {
             files.entry(&mapping.name).or_insert_with(|| mapping.link(pid));
@@ -192,34 +191,26 @@ fn may_write(info: &str) -> bool {
     flags.is_some_and(|flags| flags & 3 != 0)
 }
 
-fn below(root: &Path, path: &Path) -> PathBuf {
-    root.join(path.strip_prefix("/").unwrap_or(path))
-}
-
-fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_file_is_doubted_that_was_written_after_boot() {
-        let times = |modified, changed| Times { modified, changed };
-        assert_eq!(changed_since(1000, times(900, 950), false), None);
-        assert_eq!(changed_since(1000, times(1007, 1007), false), Some(7));
-        // A copy that kept its original's time.
-        assert_eq!(changed_since(1000, times(900, 1007), false), Some(7));
-    }
-
-    #[test]
-    fn an_unpacked_root_is_no_change_and_what_comes_later_is() {
-        let times = |modified, changed| Times { modified, changed };
-        // With the archive's times, and without.
-        assert_eq!(changed_since(1000, times(0, 1003), true), None);
-        assert_eq!(changed_since(1000, times(1003, 1003), true), None);
-        assert_eq!(changed_since(1000, times(5000, 5000), true), Some(4000));
+        let cases = [
+            (900, 950, false, None),
+            (1007, 1007, false, Some(7)),
+            // A copy that kept its original's time.
+            (900, 1007, false, Some(7)),
+            // An unpacked root, with the archive's times and without; and what comes later.
+            (0, 1003, true, None),
+            (1003, 1003, true, None),
+            (5000, 5000, true, Some(4000)),
+        ];
+        for (modified, changed, in_memory, after) in cases {
+            let times = Times { modified, changed };
+            assert_eq!(changed_since(1000, times, in_memory), after, "{times:?}");
+        }
     }
 
     #[test]

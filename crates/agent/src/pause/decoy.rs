@@ -53,10 +53,6 @@ impl Decoy {
     }
 
     /// What is stopped: the process, or its group.
-    ///
-    /// # Errors
-    ///
-    /// That it has ended, or that its group cannot be frozen.
     pub(crate) fn held(&self) -> io::Result<Held> {
         match &self.folder {
             None => Ok(Held::Process(Process::open(self.pid(), None)?)),

@@ -49,10 +49,6 @@ struct Stressor {
 
 impl Application {
     /// Starts it.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where stress-ng is not there.
     pub(super) fn start(ordered: &Ordered, group: &Group, folder: &Path) -> Result<Self, Refusal> {
         let began_ns = monotonic_ns();
         let every = ordered.swap.as_ref().map(|(_, every)| every.as_nanos().max(1_000_000));

@@ -40,9 +40,6 @@ pub(super) struct Card {
 }
 
 impl Card {
-    /// # Errors
-    ///
-    /// [`Refusal`] where txd cannot be run.
     pub(super) fn start(card: CardOrder, order: &TrialOrder) -> Result<Self, Refusal> {
         const WHAT: &str = "cannot run txd";
         let cannot = |error: io::Error| refused(WHAT, chain(&error));
@@ -65,10 +62,6 @@ impl Card {
     }
 
     /// Whether it has ended.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where it failed, or should have ended by now.
     pub(super) fn has_ended(&mut self) -> Result<bool, Refusal> {
         let status = self.child.try_wait();
         match status.map_err(|error| refused("cannot wait for txd", chain(&error)))? {
@@ -86,10 +79,6 @@ impl Card {
     }
 
     /// What it counted, once it has ended.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where it printed something else.
     pub(super) fn figures(&self) -> Result<CardReading, Refusal> {
         let line = companions::last_line(&text(&self.figures));
         serde_json::from_str(&line)

@@ -81,10 +81,6 @@ pub(super) struct Between<'a> {
 
 impl Senders {
     /// Starts the receiver, waits until it listens, and starts the sender.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where iperf3 is not there or complains; [`End`] of an order meanwhile.
     pub(super) fn start(
         session: &mut Session,
         traffic: &Traffic,
@@ -125,10 +121,6 @@ impl Senders {
     }
 
     /// Stops or continues the sender where that is due.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where it cannot be started anew.
     pub(super) fn advance(
         &mut self,
         place: impl FnOnce() -> Result<Place, Refusal>,

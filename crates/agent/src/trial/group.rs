@@ -65,10 +65,6 @@ pub(super) struct Group {
 
 impl Group {
     /// Makes it.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where no group that counts CPU time can be made.
     pub(super) fn make() -> Result<Self, Refusal> {
         let text =
             proc::read("/proc/self/mountinfo").map_err(refused("cannot find control groups"))?;
@@ -136,10 +132,6 @@ impl Group {
     }
 
     /// A weight against 1024.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where the kernel says no, or bounds nobody's CPU time.
     pub(super) fn set_weight(&self, shares: u32) -> Result<(), Refusal> {
         match self.version {
             Version::V1 => self.write("cpu.shares", &shares.to_string()),
@@ -168,10 +160,6 @@ impl Group {
     }
 
     /// Whether its processes stand still.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where no hierarchy here can freeze it.
     pub(super) fn set_frozen(&self, frozen: bool) -> Result<(), Refusal> {
         let files = [("cgroup.freeze", ["0", "1"]), ("freezer.state", ["THAWED", "FROZEN"])];
         for (name, values) in files {

@@ -62,10 +62,6 @@ pub(super) struct Guarding {
 
 impl Guarding {
     /// Starts it with a policy and waits until it answers.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where its program is nowhere, or refuses the policy.
     pub(super) fn start(
         policy: &str,
         group: Option<&Group>,

@@ -9,10 +9,6 @@ use model::wire::Refusal;
 use super::refused;
 
 /// Does something in a namespace, with a `/sys` that shows its devices.
-///
-/// # Errors
-///
-/// What `work` says, or that the namespace cannot be entered.
 pub(super) fn inside<T: Send>(
     network: &Network,
     work: impl FnOnce() -> Result<T, Refusal> + Send,

@@ -61,10 +61,6 @@ const MOST_SAMPLES: u64 = 100_000;
 
 /// Carries an order out, with marks at the ends of its window where it has them. `Done` is the caller's to say, after
 /// everything here is dropped.
-///
-/// # Errors
-///
-/// [`End`] where the machine refuses, another order comes, or the stream is lost.
 pub(crate) fn carry_out(
     session: &mut Session,
     order: &TrialOrder,

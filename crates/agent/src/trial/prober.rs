@@ -61,10 +61,6 @@ struct Shared {
 
 impl Prober {
     /// Starts probing so many times in a second.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where a thread cannot take its place.
     pub(super) fn start(road: &Road, hertz: u32, real_time: bool) -> Result<Option<Self>, Refusal> {
         if hertz == 0 {
             return Ok(None);

@@ -19,10 +19,6 @@ pub(crate) struct Nice {
 
 impl Nice {
     /// Sets it.
-    ///
-    /// # Errors
-    ///
-    /// What the kernel says, as that the thread has ended.
     pub(crate) fn set(self) -> io::Result<()> {
         Ok(setpriority_process(Some(pid(self.tid)?), self.value)?)
     }
@@ -53,10 +49,6 @@ pub(super) fn packet_threads() -> Vec<Nice> {
 }
 
 /// Gives all of them one nice value.
-///
-/// # Errors
-///
-/// [`Refusal`] where there are none, or the kernel says no.
 pub(super) fn set_all(value: i32) -> Result<(), Refusal> {
     let threads = packet_threads();
     if threads.is_empty() {

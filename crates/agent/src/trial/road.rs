@@ -82,10 +82,6 @@ impl Road {
     }
 
     /// What the sender's link and the receiver's have carried.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where one of them is gone.
     pub(super) fn counters(&mut self) -> Result<(Counters, Counters), Refusal> {
         let Ends { wan, lan, receiving } = &mut self.ends;
         Ok((counted(wan, UP)?, counted(lan, receiving)?))

@@ -15,7 +15,7 @@ use model::{
 use super::{
     application::Application,
     control::Rule,
-    counting::{Asked, Snapshot, carried},
+    counting::{Parties, Snapshot, carried},
     endpoints::{Between, Senders},
     group::Group,
     guard_record::Moments,
@@ -67,10 +67,6 @@ struct Counters {
 
 impl<'a> Traffic<'a> {
     /// Starts everybody but the application, in order.
-    ///
-    /// # Errors
-    ///
-    /// [`End`] where somebody cannot be started.
     pub(super) fn prepare(session: &mut Session, order: &'a TrialOrder) -> Result<Self, End> {
         let group = order.application.as_ref().map(|_| Group::make()).transpose()?;
         let renices = |part: &Control| matches!(part, Control::PacketNice(_));
@@ -113,10 +109,6 @@ impl<'a> Traffic<'a> {
     }
 
     /// Starts the application, under its control.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where it cannot be started or bounded.
     pub(super) fn start_application(&mut self) -> Result<(), Refusal> {
         if let (Some(ordered), Some(group)) = (&self.order.application, &self.group) {
             self.rule = Rule::begin(&self.order.control, group, monotonic_ns())?;
@@ -134,10 +126,6 @@ impl<'a> Traffic<'a> {
     }
 
     /// Counts a second, with marks at the window's ends where they are this one's to set.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal`] where a link is gone.
     pub(super) fn sample(&mut self, marks: Option<&Marks>) -> Result<(), Refusal> {
         let is_first = self.seconds.is_empty();
         let is_last = self.seconds.len() as u64 == self.order.window.as_nanos() / SECOND_NS;
@@ -201,22 +189,22 @@ impl<'a> Traffic<'a> {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let mut asked = Asked::default();
+        let mut parties = Parties::default();
         if let Some(senders) = &self.senders {
             let pids = senders.pids().into_iter().map(|(name, pid)| (name.to_owned(), vec![pid]));
-            asked.processes.extend(pids);
+            parties.processes.extend(pids);
         }
         if let Some(group) = self.group.as_ref().filter(|_| self.application.is_some()) {
-            asked.processes.push(("application".to_owned(), group.members()));
+            parties.processes.push(("application".to_owned(), group.members()));
         }
         if let Some(guarding) = &self.guarding {
-            asked.processes.push(("guard".to_owned(), guarding.pids()));
+            parties.processes.push(("guard".to_owned(), guarding.pids()));
         }
         if let Some(prober) = &self.prober {
             let threads = prober.threads().iter().map(|(name, tid)| ((*name).to_owned(), *tid));
-            asked.threads.extend(threads);
+            parties.threads.extend(threads);
         }
-        let mut snapshot = Snapshot::take(&asked, self.pmu.as_ref());
+        let mut snapshot = Snapshot::take(&parties, self.pmu.as_ref());
         snapshot.used_ns = self.group.as_ref().and_then(Group::used_ns);
         snapshot.throttled_ns = self.group.as_ref().and_then(Group::throttled_ns);
         snapshot
@@ -271,10 +259,6 @@ impl<'a> Traffic<'a> {
     }
 
     /// Ends everybody, whether the window was whole or not; `None` where it was not.
-    ///
-    /// # Errors
-    ///
-    /// [`End`] where the application does not end.
     pub(super) fn end(mut self, session: &mut Session) -> Result<Option<TrafficReading>, End> {
         let window = self.opened.take().zip(self.closed.take());
         let mut reading = window.as_ref().map(|(opened, closed)| self.counted(opened, closed));

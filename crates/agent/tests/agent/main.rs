@@ -159,7 +159,9 @@ fn no_subject_is_refused_with_what_runs() {
     let running = refusal
         .what
         .strip_prefix("no process named `no-such-daemon` runs on the access point; running are: ");
-    assert!(running.unwrap().split(", ").any(|name| name == "headroom-agent"), "{refusal}");
+    let running: Vec<&str> = running.unwrap().split(", ").collect();
+    assert!(running.contains(&"headroom-agent") && running.is_sorted(), "{refusal}");
+    assert!(!running.contains(&"kthreadd"), "{refusal}");
 }
 
 #[test]
