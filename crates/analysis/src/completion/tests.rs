@@ -12,7 +12,10 @@ use model::{
 };
 
 use super::*;
-use crate::verdicts::{Basis, Finding, NoPeriods};
+use crate::{
+    fixture::completion as test_data,
+    verdicts::{Basis, Finding, NoPeriods},
+};
 
 fn analyse(run: &Run, trials: &[Trial]) -> Completion {
     super::analyse(run, trials, &Baselines::new())

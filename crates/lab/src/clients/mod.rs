@@ -31,8 +31,9 @@ use crate::{
     brought::Brought,
     comparison::{Comparing, Decided},
     device_file::DeviceFile,
+    failures,
     functions::{Found, Symbols},
-    hopes, plan,
+    plan,
     procedure::{Batch, Finished, Prepared, Procedure, Site, TrialFiles},
     run_folder::RunFolder,
     session,
@@ -140,7 +141,7 @@ impl Procedure for ClientTrials<'_> {
 
     fn first(&self, rest: &[PlannedTrial]) -> Vec<Vec<PlannedTrial>> {
         match (self.target, self.comparing) {
-            (Target::Vm, None) => plan::first(rest, hopes::FIRST),
+            (Target::Vm, None) => plan::first(rest, failures::GIVE_UP_AFTER),
             // A comparison has one access point, and so has a device.
             _ => Vec::new(),
         }
