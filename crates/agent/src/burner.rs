@@ -25,7 +25,6 @@ pub(crate) fn burned(burner: &mut Twin) -> io::Result<u64> {
 }
 
 /// The burner's whole life.
-/// Fails where nobody tells it to begin, or hears how long it took.
 pub fn run(cpu_ns: u64) -> io::Result<()> {
     twin::stand_ready()?;
     twin::say(&burn(cpu_ns).to_le_bytes())

@@ -80,7 +80,7 @@ enum Harm {
 
 /// A tracepoint, and what is counted and recorded of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Wanted {
+struct Tracepoint {
     /// `None`: it only names the process that a signal is sent to, or that ends.
     harm: Option<Harm>,
     event: String,
@@ -88,7 +88,7 @@ struct Wanted {
     filter: String,
 }
 
-/// An open [`Wanted`].
+/// An open [`Tracepoint`].
 #[derive(Debug)]
 struct Watch {
     harm: Option<Harm>,
@@ -174,7 +174,7 @@ impl Bystanders {
     }
 
     /// Nothing has failed so far.
-    /// Fails with [`Refusal::Instrument`] with what has failed, how often, and which processes.
+    /// Fails with [`Refusal`] with what has failed, how often, and which processes.
     pub(crate) fn unharmed(&mut self) -> Result<(), Refusal> {
         self.look();
         // Whoever has gone while the rings were read has left its name in one that was read before.
@@ -184,20 +184,20 @@ impl Bystanders {
             None => Ok(()),
             Some(why) => {
                 let what = "cannot trust this window with an instrument".to_owned();
-                Err(Refusal::Instrument { what, why })
+                Err(Refusal::new(what, why))
             }
         }
     }
 }
 
 /// Tracepoints, and what is counted of each.
-fn wanted(calls: bool) -> Vec<Wanted> {
+fn wanted(calls: bool) -> Vec<Tracepoint> {
     let any = |field: &str, numbers: &mut dyn Iterator<Item = i32>| {
         let each = numbers.map(|number| format!("{field} == {number}"));
         each.collect::<Vec<_>>().join(" || ")
     };
     let faults = any("sig", &mut FAULTS.iter().map(|(signal, _)| signal.as_raw()));
-    let signal = |harm, event: &str, filter| Wanted { harm, event: event.to_owned(), filter };
+    let signal = |harm, event: &str, filter| Tracepoint { harm, event: event.to_owned(), filter };
     let mut wanted = vec![
         // Without a handler of its own it ends by it.
         signal(
@@ -212,7 +212,7 @@ fn wanted(calls: bool) -> Vec<Wanted> {
         [(Harm::Birth, &BIRTHS, &BIRTH_ERRORS), (Harm::Program, &PROGRAMS, &PROGRAM_ERRORS)];
     for (harm, names, errors) in lists.into_iter().filter(|_| calls) {
         let filter = any("ret", &mut errors.iter().map(|error| -error));
-        wanted.extend(names.iter().map(|call| Wanted {
+        wanted.extend(names.iter().map(|call| Tracepoint {
             harm: Some(harm),
             event: format!("syscalls/sys_exit_{call}"),
             filter: filter.clone(),
@@ -222,7 +222,7 @@ fn wanted(calls: bool) -> Vec<Wanted> {
     wanted
 }
 
-impl Wanted {
+impl Tracepoint {
     /// Opens it on every CPU. An error is the kernel's, as where it has no such tracepoint.
     fn open(&self, tracing: &Tracing, rings: &[Ring]) -> io::Result<Watch> {
         let field = |name| tracing.field(&self.event, name);

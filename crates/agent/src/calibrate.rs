@@ -45,17 +45,13 @@ struct Proof {
 }
 
 /// Proves these probes, and with `user` one on a function of ours: what its hit costs, ns of CPU.
-/// Fails with [`Refusal::Instrument`] where nothing can be counted without harm.
 pub(crate) fn prove(
     made: &mut Definitions,
     wanted: &[Wanted],
     rings: &Rings,
     user: bool,
 ) -> Result<Option<u64>, Refusal> {
-    let failed = |error: io::Error| Refusal::Instrument {
-        what: "cannot prove probes on a program of ours".to_owned(),
-        why: error.to_string(),
-    };
+    let failed = |error: io::Error| Refusal::new("cannot prove probes on a program of ours", error);
     let mut all = wanted.to_vec();
     all.extend(if user { Some(on_ours(made)?) } else { None });
     let mut twin = twin::Twin::start(&[WORD], None).map_err(failed)?;
@@ -76,7 +72,7 @@ pub(crate) fn prove(
 fn judge(proof: &Proof) -> Result<Option<u64>, Refusal> {
     let refused = |why: String| {
         let what = "cannot count calls on this kernel".to_owned();
-        Err(Refusal::Instrument { what, why })
+        Err(Refusal::new(what, why))
     };
     if let Some(failed) = &proof.failed {
         return refused(format!("a program of ours that had the probes could not {failed}"));
@@ -92,10 +88,7 @@ fn judge(proof: &Proof) -> Result<Option<u64>, Refusal> {
 
 fn on_ours(made: &mut Definitions) -> Result<Wanted, Refusal> {
     let what = "put a probe on a function of ours".to_owned();
-    let failed = |error: io::Error| Refusal::Instrument {
-        what: format!("cannot {what}"),
-        why: error.to_string(),
-    };
+    let failed = |error: io::Error| Refusal::new(format!("cannot {what}"), error);
     let offset = offset_of(called as fn(u64) -> u64 as usize as u64).map_err(failed)?;
     let file = File::open("/proc/self/exe").map_err(failed)?;
     let attributes = made.add(Place::User(&file, offset), End::Entry);

@@ -27,7 +27,6 @@ pub(crate) struct Definitions {
 
 impl Definitions {
     /// Starts who removes them; makes none.
-    /// Fails where there is no tracefs, or no second process.
     pub(crate) fn begin() -> Result<Self, Error> {
         let tracing = Tracing::open()?;
         let using = tracing.begin()?;

@@ -12,9 +12,9 @@ use model::{
 };
 
 use crate::{
-    completion, contention, fetch, hold, locate, measure, programs, put,
+    fetch, hold, locate, programs, put,
     session::{End, Session, Stop},
-    settings, subject,
+    settings, subject, trial,
 };
 
 /// Yama's limit on who may attach to whom, and nobody to anybody, which no one can take back (Linux,
@@ -23,10 +23,6 @@ const PTRACE_SCOPE: &str = "/proc/sys/kernel/yama/ptrace_scope";
 const NO_ATTACH: &str = "3";
 
 /// Serves until the stream ends or a signal comes; a port whose host left is served again.
-///
-/// # Errors
-///
-/// [`Stop`], always: there is no other way out.
 pub fn run(session: &mut Session) -> Result<(), Stop> {
     loop {
         session.await_host()?;
@@ -41,7 +37,7 @@ pub fn run(session: &mut Session) -> Result<(), Stop> {
 #[derive(Debug, Default)]
 struct Changed {
     files: put::Files,
-    settings: settings::Held,
+    settings: settings::Applied,
 }
 
 /// One conversation. What was put here in it goes with it.
@@ -81,11 +77,7 @@ fn obey(session: &mut Session, changed: &mut Changed, order: &Order) -> Result<O
             fetch::send(session, wanted)?;
             return Ok(None);
         }
-        Order::Trial(order, marks) if order.subject.is_some() => {
-            measure::measure(session, order, marked(*marks)?)?;
-        }
-        Order::Trial(order, _) if order.card.is_some() => completion::measure(session, order)?,
-        Order::Trial(order, marks) => contention::run(session, order, marked(*marks)?)?,
+        Order::Trial(order, marks) => trial::carry_out(session, order, marked(*marks)?)?,
         Order::Put(piece) => changed.files.take(piece)?,
         Order::Set(settings) => return Ok(Some(Frame::Settings(changed.settings.set(settings)))),
         Order::Hold => return hold::stop(session),
@@ -101,7 +93,7 @@ fn marked(marks: Option<cache::Marks>) -> Result<Option<Marks>, Refusal> {
     let Some(cache::Marks { open, close }) = marks else { return Ok(None) };
     let _ = fs::write(PTRACE_SCOPE, NO_ATTACH);
     let marks = hide_memory().and_then(|()| Marks::new(open, close));
-    marks.map(Some).map_err(|why| Refusal::Machine(format!("cannot mark the window: {why}")))
+    marks.map(Some).map_err(|why| Refusal::plain(format!("cannot mark the window: {why}")))
 }
 
 /// Says how an order ended; answers the order that cut it short, if one did.

@@ -22,7 +22,6 @@ use crate::{
 const PIECE: u64 = 256 * 1024;
 
 /// Sends what is wanted.
-/// Fails with [`Refusal::File`] where it cannot be read, also half-way; or what the session says.
 pub(crate) fn send(session: &mut Session, wanted: &Wanted) -> Result<(), End> {
     let path = match wanted {
         Wanted::File(path) => path.as_str(),
@@ -30,7 +29,7 @@ pub(crate) fn send(session: &mut Session, wanted: &Wanted) -> Result<(), End> {
         Wanted::KernelSymbols => "/proc/kallsyms",
     };
     let refused =
-        |error: io::Error| Refusal::File { path: path.to_owned(), why: error.to_string() };
+        |error: io::Error| Refusal::new(format!("cannot read `{path}` on the access point"), error);
     let mut source: Box<dyn Read> = match path {
         VDSO => Box::new(io::Cursor::new(vdso().map_err(refused)?)),
         // A pipe would never be open, and a device never end.

@@ -16,7 +16,7 @@ use std::{
 
 use linux::cgroup::{self, Error, Meter, Mounts, Tree};
 
-use crate::{contention::tidy, subject, undo::Undo};
+use crate::{subject, trial::tidy, undo::Undo};
 
 /// A killed process may take this long to leave its group, and a group to be removable.
 const PATIENCE: Duration = Duration::from_secs(2);

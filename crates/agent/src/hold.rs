@@ -36,10 +36,10 @@ pub(crate) fn waiting(session: &Session) -> Option<Order> {
 }
 
 /// Stops the machine. When this returns, it has been restored and goes on.
-/// Fails with [`End::Order`] with what lies in the mailbox then; [`Refusal::Machine`] where this is no machine of
+/// Fails with [`End::Order`] with what lies in the mailbox then; [`Refusal`] where this is no machine of
 /// headroom's.
 pub(crate) fn stop(session: &mut Session) -> Result<Option<Frame>, End> {
-    let refused = |why: io::Error| Refusal::Machine(format!("cannot stop the machine: {why}"));
+    let refused = |why: io::Error| Refusal::plain(format!("cannot stop the machine: {why}"));
     let mut mailbox = mailbox(session).ok_or_else(|| refused(io::ErrorKind::NotFound.into()))?;
     session.sleep_until(monotonic_ns() + SETTLED.as_nanos() as u64)?;
     region(PVPANIC, 0, 1).and_then(|mut pvpanic| pvpanic.write_byte(PANICKED)).map_err(refused)?;

@@ -1,6 +1,6 @@
 //! What a window records beside its counters: one face for stacks and for counts of calls.
 //!
-//! So that [`crate::measure`] need not know which it has. It keeps the order of things: proved and in
+//! So that [`crate::trial`] need not know which it has. It keeps the order of things: proved and in
 //! place before the warm-up, at work from the first sample to the last, told after that.
 
 use std::os::fd::BorrowedFd;
@@ -148,5 +148,5 @@ impl InPlace {
 }
 
 fn refused(what: &str, error: &std::io::Error) -> Refusal {
-    Refusal::Instrument { what: format!("cannot {what} recording"), why: error.to_string() }
+    Refusal::new(format!("cannot {what} recording"), error)
 }

@@ -1,16 +1,15 @@
 //! The program on the access point: it takes one order, measures alone, and restores what it changed.
 //!
 //! ```text
-//! dispatch ──Order──► measure ──┬─ subject   which processes are in question
-//!   │                           ├─ started   … where they must be started first
-//!   │                           ├─ groups    a control group for each process set, given back on drop
-//!   │                           ├─ load      what makes the subject work: rounds, or programs that keep running
-//!   │                           ├─ sampler   counters of one moment
-//!   │                           ├─ witness   what others say around the load's rounds, where that is asked for
-//!   │                           └─ instrument
-//!   │                                ├─ recorder   stacks: burner, records, mapped_files, kernel
-//!   │                                └─ probes     calls: definitions, calibrate, bystanders, spans, reading
-//!   ├─► locate, fetch, put, hold, contention, completion
+//! dispatch ──Order──► trial ──┬─ counted    the processes in question: subject, started, groups, sampler
+//!   │                         ├─ load       what makes the subject work: rounds, or programs that keep running
+//!   │                         ├─ traffic    across a road, with an application, under a control or guard
+//!   │                         ├─ card       txd
+//!   │                         ├─ witness    what others say around the load's rounds, where that is ordered
+//!   │                         └─ instrument
+//!   │                              ├─ recorder   stacks: burner, records, mapped_files, kernel
+//!   │                              └─ probes     calls: definitions, calibrate, bystanders, spans, reading
+//!   ├─► locate, fetch, put, hold
 //!   ▼
 //! session   waits for frames, time, signals and children; below all of them, and knows none of them
 //!   ├─ stream        stdin ──Order──►, ◄──Frame── stdout
@@ -32,8 +31,6 @@ mod bystanders;
 pub mod calibrate;
 pub mod census;
 mod companions;
-mod completion;
-pub mod contention;
 mod control;
 mod definitions;
 pub mod dispatch;
@@ -50,7 +47,6 @@ mod load;
 mod locate;
 mod long_running;
 mod mapped_files;
-pub mod measure;
 mod parity;
 pub mod pause;
 mod peers;
@@ -75,6 +71,7 @@ mod state;
 pub mod stream;
 pub mod subject;
 mod topology;
+pub mod trial;
 mod twin;
 pub mod undo;
 mod witness;

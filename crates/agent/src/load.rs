@@ -1,6 +1,6 @@
 //! What makes the subject work: rounds of commands, or programs that stay.
 //!
-//! One face for both, so that [`crate::measure`] need not know which it has. Starts nothing itself.
+//! One face for both, so that [`crate::trial`] need not know which it has. Starts nothing itself.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use model::{
 
 use crate::{
     long_running::LongRunning,
-    rounds::{Heard, RoundLoad},
+    rounds::{Replies, RoundLoad},
 };
 
 /// A load at work. Dropping it ends what runs.
@@ -44,7 +44,7 @@ impl Load {
     }
 
     /// What was said in the last round that has ended, once.
-    pub(crate) fn take_heard(&mut self) -> Option<Heard> {
+    pub(crate) fn take_heard(&mut self) -> Option<Replies> {
         match self {
             Self::Rounds(load) => load.take_heard(),
             Self::LongRunning(_) => None,
@@ -75,10 +75,6 @@ impl Load {
     }
 
     /// Starts what is due at `now_ns`.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Load`] where a program cannot be started.
     pub(crate) fn advance(&mut self, now_ns: u64) -> Result<(), Refusal> {
         match self {
             Self::Rounds(load) => load.advance(now_ns),
@@ -87,10 +83,6 @@ impl Load {
     }
 
     /// A child has ended: the round goes on, or a program that was to stay is missed.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Load`] as [`Load::advance`], or [`Refusal::LoadEnded`].
     pub(crate) fn child_ended(&mut self) -> Result<(), Refusal> {
         match self {
             Self::Rounds(load) => load.child_ended(),
@@ -102,7 +94,7 @@ impl Load {
     ///
     /// # Errors
     ///
-    /// [`Refusal::LoadEnded`] where a program ended before that, or no command of a round ended well.
+    /// [`Refusal`] where a program ended before that, or no command of a round ended well.
     pub(crate) fn wind_up(&mut self) -> Result<(), Refusal> {
         match self {
             Self::Rounds(load) => load.hopeless(),
@@ -119,10 +111,6 @@ impl Load {
     }
 
     /// A child has ended after [`Load::wind_up`]: nothing is started in its place.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::LoadEnded`] where a program that was asked to end complains.
     pub(crate) fn reap(&mut self) -> Result<(), Refusal> {
         match self {
             Self::Rounds(load) => {
@@ -134,10 +122,6 @@ impl Load {
     }
 
     /// Patience is over. A round's command is ended by `Drop`.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Machine`] where a program did not end when it was asked to.
     pub(crate) fn kill(&mut self) -> Result<(), Refusal> {
         match self {
             Self::Rounds(_) => Ok(()),

@@ -44,10 +44,6 @@ impl LongRunning {
     }
 
     /// Starts all programs if they are due.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Load`] where one cannot be started.
     pub(crate) fn advance(&mut self, now_ns: u64) -> Result<(), Refusal> {
         if now_ns < self.due_ns {
             return Ok(());
@@ -55,9 +51,8 @@ impl LongRunning {
         self.due_ns = u64::MAX;
         for words in &self.commands {
             let program = Resident::start(words, self.group.as_deref(), Keep::Errors);
-            let refused = |error: std::io::Error| Refusal::Load {
-                command: words.join(" "),
-                why: error.to_string(),
+            let refused = |error: std::io::Error| {
+                Refusal::new(format!("cannot start the load `{}`", words.join(" ")), error)
             };
             self.running.push(program.map_err(refused)?);
         }
@@ -65,10 +60,6 @@ impl LongRunning {
     }
 
     /// Looks whether one of them has ended that should not have, or not like this.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::LoadEnded`] with its status and last words.
     pub(crate) fn child_ended(&mut self) -> Result<(), Refusal> {
         let ending = self.ending;
         let failed = self.running.iter_mut().find_map(|program| {
@@ -99,7 +90,7 @@ impl LongRunning {
         let Some(command) = left.next() else { return Ok(()) };
         self.running.iter_mut().for_each(Resident::kill);
         let patience = PATIENCE.as_secs();
-        Err(Refusal::Machine(format!(
+        Err(Refusal::plain(format!(
             "the load `{command}` did not end within {patience} s of SIGTERM and was killed"
         )))
     }
@@ -118,7 +109,7 @@ fn is_good(status: ExitStatus) -> bool {
 }
 
 fn obituary(program: &Resident) -> Refusal {
-    Refusal::LoadEnded { command: program.line().to_owned(), why: program.obituary() }
+    Refusal::new(format!("the load `{}` ended by itself", program.line()), program.obituary())
 }
 
 #[cfg(test)]
@@ -160,8 +151,8 @@ mod tests {
             sleep(Duration::from_millis(5));
             programs.child_ended().err()
         });
-        let Some(Refusal::LoadEnded { command, why }) = refusal else { panic!("{refusal:?}") };
-        assert!(command.starts_with("sh -c echo"), "{command}");
+        let Refusal { what, why } = refusal.unwrap();
+        assert!(what.starts_with("the load `sh -c echo"), "{what}");
         assert_eq!(why, "exit status: 0: no more clients");
     }
 
@@ -182,7 +173,7 @@ mod tests {
         sleep(Duration::from_millis(300));
         programs.ask_to_end().unwrap();
         sleep(Duration::from_millis(100));
-        let Err(Refusal::Machine(why)) = programs.kill() else { panic!("it ended") };
+        let why = programs.kill().unwrap_err().to_string();
         assert!(why.contains("SIGTERM") && !programs.is_running(), "{why}");
     }
 }

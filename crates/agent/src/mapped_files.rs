@@ -32,7 +32,7 @@ use crate::programs::digest_of;
 pub(crate) const VDSO: &str = "[vdso]";
 
 /// What the kernel puts behind the path of a file that has none any more.
-const DELETED: &[u8] = b" (deleted)";
+pub(crate) const DELETED: &[u8] = b" (deleted)";
 
 /// Files with code, each once.
 #[derive(Debug, Default)]

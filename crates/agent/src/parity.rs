@@ -37,7 +37,7 @@ const RETURN: Polling = Polling { for_ns: 10_000_000_000, every_ns: LOOK_NS };
 ///
 /// # Errors
 ///
-/// [`Refusal::Instrument`] where a command for values fails, no frame can be sent, or hostapd does not send the
+/// [`Refusal`] where a command for values fails, no frame can be sent, or hostapd does not send the
 /// client away; or what the session says.
 pub(crate) fn ask(session: &mut Session, order: &ParityOrder) -> Result<Parity, End> {
     let clients = order.clients.as_deref();
@@ -51,10 +51,8 @@ pub(crate) fn ask(session: &mut Session, order: &ParityOrder) -> Result<Parity, 
 }
 
 fn traffic() -> Result<u64, Refusal> {
-    traffic::cause().map_err(|error| Refusal::Instrument {
-        what: "cannot send frames from and to the clients".to_owned(),
-        why: error.to_string(),
-    })
+    traffic::cause()
+        .map_err(|error| Refusal::new("cannot send frames from and to the clients", error))
 }
 
 /// Everybody's count at this moment.
@@ -91,9 +89,11 @@ fn leave(
 ) -> Result<Option<Left>, End> {
     let Some((interface, address)) = chosen() else { return Ok(None) };
     let away = Control::of(&interface).and_then(|hostapd| Away::send(hostapd, address));
-    let away = away.map_err(|why| Refusal::Instrument {
-        what: format!("cannot send the client {} of {interface} away", self::address(address)),
-        why: why.to_string(),
+    let away = away.map_err(|why| {
+        Refusal::new(
+            format!("cannot send the client {} of {interface} away", self::address(address)),
+            why,
+        )
     })?;
     let until = monotonic_ns() + PATIENCE_NS;
     let after = loop {

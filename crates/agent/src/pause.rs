@@ -83,7 +83,7 @@ pub(crate) struct Pause {
 impl Pause {
     /// Checks the schedule, and starts the watchdog and the process that is stopped in the consumer's place.
     pub(crate) fn prepare(order: &PauseOrder, setting: Setting<'_>) -> Result<Self, Refusal> {
-        let refused = |why| Refusal::Pause { target: order.target.to_string(), why };
+        let refused = |why: String| Refusal::new(format!("cannot pause `{}`", order.target), why);
         let schedule = Schedule::of(&order.spans, setting.intervals).map_err(refused)?;
         if order.longest.as_nanos() == 0 {
             return Err(refused("no process may stay stopped for longer than 0 s".to_owned()));
@@ -160,7 +160,7 @@ impl Pause {
     }
 
     /// Sees whether everybody is as we left them: also between two samples, when a waker says so.
-    /// Fails with [`Refusal::ConsumerEnded`]; [`Refusal::Pause`] where the watchdog is gone or was needed, or
+    /// Fails with [`Refusal`]; [`Refusal`] where the watchdog is gone or was needed, or
     /// somebody else continues or stops the consumer.
     pub(crate) fn look(&mut self) -> Result<(), Refusal> {
         let sights: Vec<Sight> = self.consumer().map(|one| one.held.look()).collect();
@@ -312,7 +312,7 @@ impl Pause {
     }
 
     fn refused(&self, why: &dyn std::fmt::Display) -> Refusal {
-        Refusal::Pause { target: self.target.to_string(), why: why.to_string() }
+        Refusal::new(format!("cannot pause `{}`", self.target), why)
     }
 
     fn unguarded(&self, error: &io::Error) -> Refusal {
@@ -332,12 +332,12 @@ impl Pause {
             _ => None,
         };
         let parent = self.parents.iter().find(|(of, _)| *of == pid).map(|(_, parent)| parent);
-        Refusal::ConsumerEnded {
-            target: self.target.to_string(),
-            pid,
-            after: since(self.opened_ns),
-            how: how_it_ended(was_stopped, self.is_back(), parent),
-        }
+        let how = how_it_ended(was_stopped, self.is_back(), parent);
+        let after = since(self.opened_ns).rounded();
+        let target = &self.target;
+        Refusal::plain(format!(
+            "`{target}` (pid {pid}) ended {after} after the window opened, {how}"
+        ))
     }
 
     /// Whether a process of the consumer's name has been started since the window opened. Whoever starts one needs a moment.

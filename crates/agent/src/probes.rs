@@ -58,7 +58,7 @@ pub(crate) struct Probes {
     /// Behind the events, which must be closed first.
     definitions: Option<Definitions>,
     bystanders: Bystanders,
-    named: Vec<Named>,
+    named: Vec<MappedProbe>,
     whiches: Vec<Which>,
     /// Numbers of events in records, ascending, with their place in `whiches`.
     ids: Vec<(u64, usize)>,
@@ -70,7 +70,7 @@ pub(crate) struct Probes {
 
 /// A probe, and who has its file.
 #[derive(Debug)]
-struct Named {
+struct MappedProbe {
     name: String,
     mapped_by: Option<u32>,
     probed: u32,
@@ -78,7 +78,6 @@ struct Named {
 
 impl Probes {
     /// Puts every probe in its place for the scope, not yet counting.
-    /// Fails with [`Refusal::Instrument`] for the first that cannot be.
     pub(crate) fn prepare(order: &CountsOrder, scope: &Scope) -> Result<Self, Refusal> {
         let rings = Rings { bytes: RING_BYTES, watermark: WATERMARK, trailer: HIT, task_events: 0 };
         let (mut wanted, mut whiches) = (Vec::new(), Vec::new());
@@ -102,7 +101,7 @@ impl Probes {
         let scoped = scope.processes();
         Ok(Self {
             ids: attached.ids().map_err(|error| read_failed(&error))?,
-            named: order.probes.iter().map(|probe| Named::of(probe, &scoped)).collect(),
+            named: order.probes.iter().map(|probe| MappedProbe::of(probe, &scoped)).collect(),
             pairing: Pairing::new(order.probes.len()),
             lost: vec![0; order.probes.len()],
             attached,
@@ -151,7 +150,6 @@ impl Probes {
     }
 
     /// After the window: what was counted.
-    /// Fails with [`Refusal::Instrument`] where the kernel does not say.
     pub(crate) fn finish(mut self) -> Result<Counts, Refusal> {
         self.drain();
         self.bystanders.unharmed()?;
@@ -160,7 +158,7 @@ impl Probes {
         drop(self.attached);
         self.definitions.map_or(Ok(()), Definitions::end).map_err(|error| left_behind(&error))?;
         let calls = self.pairing.finish();
-        let mut counted: Vec<Counted> = self.named.into_iter().map(Named::counted).collect();
+        let mut counted: Vec<Counted> = self.named.into_iter().map(MappedProbe::counted).collect();
         for (which, reading) in self.whiches.iter().zip(&readings) {
             let counted = &mut counted[which.probe];
             if !which.returns {
@@ -179,7 +177,7 @@ impl Probes {
     }
 }
 
-impl Named {
+impl MappedProbe {
     fn of(probe: &Probe, scoped: &[u32]) -> Self {
         let (mapped_by, probed) = match &probe.place {
             Place::User { path, .. } => {
@@ -221,8 +219,7 @@ fn has_user(order: &CountsOrder) -> bool {
 fn verify(probe: &Probe) -> Result<Option<File>, Refusal> {
     let Place::User { path, sha256, .. } = &probe.place else { return Ok(None) };
     let what = || format!("cannot count `{}` in {path}", probe.name);
-    let failed =
-        |error: std::io::Error| Refusal::Instrument { what: what(), why: error.to_string() };
+    let failed = |error: std::io::Error| Refusal::new(what(), error);
     let mut file = File::open(path).map_err(failed)?;
     let found = programs::digest_of(&file).map_err(failed)?;
     if found.eq_ignore_ascii_case(sha256) {
@@ -233,10 +230,7 @@ fn verify(probe: &Probe) -> Result<Option<File>, Refusal> {
             None => Ok(Some(file)),
             Some(why) => {
                 let what = format!("cannot record how long calls of `{}` take", probe.name);
-                Err(Refusal::Instrument {
-                    what,
-                    why: format!("{why}; count them without a census"),
-                })
+                Err(Refusal::new(what, format!("{why}; count them without a census")))
             }
         };
     }
@@ -244,7 +238,7 @@ fn verify(probe: &Probe) -> Result<Option<File>, Refusal> {
         "the file there has SHA-256 {found}, and places were looked up in one with {sha256}; look them \
          up again"
     );
-    Err(Refusal::Instrument { what: what(), why })
+    Err(Refusal::new(what(), why))
 }
 
 fn want(
@@ -264,16 +258,17 @@ fn want(
         }
     };
     let what = format!("put the probe `{}` {place}", probe.name);
-    let mut attributes = definitions.add(at_place, at).map_err(|error| Refusal::Instrument {
-        what: format!("cannot {what}"),
-        why: error.why(),
-    })?;
+    let mut attributes = definitions
+        .add(at_place, at)
+        .map_err(|error| Refusal::new(format!("cannot {what}"), error.why()))?;
     if let Detail::Spans(argument) = probe.detail {
         attributes = attributes.monotonic().period(1).sample(HIT);
         if let Some(argument) = argument.filter(|_| at == At::Entry) {
-            let register = registers::argument(argument).ok_or_else(|| Refusal::Instrument {
-                what: format!("cannot record argument {argument} of `{}`", probe.name),
-                why: "it is in no register here; arguments count from 0".to_owned(),
+            let register = registers::argument(argument).ok_or_else(|| {
+                Refusal::new(
+                    format!("cannot record argument {argument} of `{}`", probe.name),
+                    "it is in no register here; arguments count from 0",
+                )
             })?;
             attributes = attributes.sample(HIT | sample::REGS_INTR).registers(register);
         }
@@ -299,12 +294,12 @@ fn hit(record: &[u8], which: impl Fn(u64) -> Option<Which>) -> Option<Hit> {
 }
 
 fn left_behind(error: &std::io::Error) -> Refusal {
-    Refusal::Instrument {
-        what: "cannot remove probes from tracefs".to_owned(),
-        why: format!("{error}; the next count removes them"),
-    }
+    Refusal::new(
+        "cannot remove probes from tracefs",
+        format!("{error}; the next count removes them"),
+    )
 }
 
 fn read_failed(error: &std::io::Error) -> Refusal {
-    Refusal::Instrument { what: "cannot read a probe's count".to_owned(), why: error.to_string() }
+    Refusal::new("cannot read a probe's count", error)
 }

@@ -53,17 +53,14 @@ impl Files {
     }
 
     /// Takes a piece.
-    /// Fails with [`Refusal::Machine`] with what is wrong with the name or the order of the pieces, or the system's
+    /// Fails with [`Refusal`] with what is wrong with the name or the order of the pieces, or the system's
     /// words; nothing is left of the file then.
     pub(crate) fn take(&mut self, piece: &Put) -> Result<(), Refusal> {
         let taken = self.add(piece);
         taken.map_err(|error| {
             self.forget();
             let path = self.path.join(&piece.name);
-            Refusal::Machine(format!(
-                "cannot put `{}` on the access point: {error}",
-                path.display()
-            ))
+            Refusal::plain(format!("cannot put `{}` on the access point: {error}", path.display()))
         })
     }
 

@@ -32,16 +32,10 @@ pub(crate) const COUNTERS: u64 = 128 * 1024;
 pub(crate) const LONGEST: u64 = LONGEST_FRAME as u64 - 4096;
 
 /// Runs a command: what it wrote on its standard output, at most so many bytes.
-///
-/// # Errors
-///
-/// [`Refusal::Instrument`] where it cannot be started, fails, says too much or takes too long.
 pub(crate) fn output(session: &mut Session, words: &[String], longest: u64) -> Result<String, End> {
     let line = words.join(" ");
-    let refused = |why: String| Refusal::Instrument {
-        what: format!("cannot read what the subject says with `{line}`"),
-        why,
-    };
+    let refused =
+        |why: String| Refusal::new(format!("cannot read what the subject says with `{line}`"), why);
     let mut reading = Reading::start(words, longest).map_err(|error| refused(error.to_string()))?;
     let until = monotonic_ns() + PATIENCE_NS;
     loop {
@@ -70,10 +64,6 @@ pub(crate) struct Output {
 
 impl Output {
     /// An empty one for at most so many bytes.
-    ///
-    /// # Errors
-    ///
-    /// The system's: a kernel without such files.
     pub(crate) fn new(longest: u64) -> io::Result<Self> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = File::from(memfd_create("read", flags)?);

@@ -89,7 +89,7 @@ impl Stacks {
                 format!("cannot sample {} times a second with {bytes} bytes", order.frequency);
             let why =
                 "a rate above 0 and a multiple of 8 up to 65528 bytes are possible".to_owned();
-            return Err(Refusal::Instrument { what, why }.into());
+            return Err(Refusal::new(what, why).into());
         }
         let choice = sampling::choose(order.frequency, bytes).map_err(|error| refusal(&error))?;
         let proof = prove(&choice, order.frequency)?;
@@ -235,9 +235,8 @@ fn make_room<E>(
 
 /// Records a burner with the same event and rate.
 fn prove(choice: &Choice, frequency: u32) -> Result<Proof, Refusal> {
-    let failed = |error: std::io::Error| Refusal::Instrument {
-        what: "cannot prove the recorder on a program that burns CPU".to_owned(),
-        why: error.to_string(),
+    let failed = |error: std::io::Error| {
+        Refusal::new("cannot prove the recorder on a program that burns CPU", error)
     };
     let cpu_ns = BURN_NS.max(BURN_SAMPLES * 1_000_000_000 / u64::from(frequency));
     let mut twin = burner::start(cpu_ns).map_err(failed)?;

@@ -29,7 +29,6 @@ pub(crate) enum Scope {
 
 impl Scope {
     /// The scope that was ordered, for a subject of these processes and groups.
-    /// Fails with [`Refusal::Instrument`] where there is no such group.
     pub(crate) fn of(
         order: &instrument::Scope,
         pids: &[u32],
@@ -57,7 +56,6 @@ impl Scope {
     }
 
     /// Opens events for it.
-    /// Fails with [`Refusal::Instrument`] where they cannot be had.
     pub(crate) fn open(&self, wanted: &[Wanted], rings: &Rings) -> Result<Attached, Refusal> {
         let open = |scope: attached::Scope<'_>| Attached::open(&scope, wanted, rings);
         let attached = match self {
@@ -71,14 +69,12 @@ impl Scope {
 
 /// An event that cannot be had, as the order's end.
 pub(crate) fn refusal(error: &Error) -> Refusal {
-    Refusal::Instrument { what: error.to_string(), why: error.why() }
+    Refusal::new(error.to_string(), error.why())
 }
 
 fn folder_of(path: &str) -> Result<PathBuf, Refusal> {
-    let refused = |why: String| Refusal::Instrument {
-        what: format!("cannot find the control group `{path}`"),
-        why,
-    };
+    let refused =
+        |why: String| Refusal::new(format!("cannot find the control group `{path}`"), why);
     let tree = Mounts::find().unwrap_or_default().of_events();
     let tree = tree.ok_or_else(|| {
         refused("no hierarchy of control groups that has `perf_event` is mounted".to_owned())
@@ -101,7 +97,7 @@ mod tests {
     #[test]
     fn a_group_that_is_not_there_is_refused_with_where_it_was_looked_for() {
         for path in ["no/such/group", "../../etc"] {
-            let Err(Refusal::Instrument { what, why }) = folder_of(path).map(drop) else {
+            let Err(Refusal { what, why }) = folder_of(path).map(drop) else {
                 panic!("{path} was found");
             };
             assert!(what.contains(path) && !why.is_empty());

@@ -97,10 +97,6 @@ pub struct Session {
 
 impl Session {
     /// Blocks the signals that are from now on read.
-    ///
-    /// # Errors
-    ///
-    /// Where the kernel gives no descriptor for signals or for time.
     pub fn new(stream: Stream) -> io::Result<Self> {
         let [term, int, hup] = ENDING;
         let signals = Signals::block(&[Signal::CHILD, term, int, hup])?;
@@ -110,10 +106,6 @@ impl Session {
     }
 
     /// Waits for a host where the port has none, and begins a conversation.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] where a signal asks for an end.
     pub(crate) fn await_host(&mut self) -> Result<(), Stop> {
         while self.stream.awaits_host() {
             let timeout = timespec(HOST_CHECK_NS);
@@ -136,38 +128,22 @@ impl Session {
     }
 
     /// Says who we are, and what the programs in question are.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] where the stream is lost.
     pub fn hello(&mut self, programs: Vec<model::facts::Program>) -> Result<(), Stop> {
         let facts = Box::new(model::facts::Facts { programs, ..facts::gather() });
         self.send(&Frame::Hello { protocol: PROTOCOL, facts })
     }
 
     /// Says who is associated.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] where the stream is lost.
     pub fn census(&mut self) -> Result<(), Stop> {
         self.send(&Frame::Census(census::take()))
     }
 
     /// Sends a frame.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] where the stream is lost.
     pub fn send(&mut self, frame: &Frame) -> Result<(), Stop> {
         Ok(self.stream.send(frame)?)
     }
 
     /// Sends [`Frame::Records`] with these bytes.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] where the stream is lost.
     pub(crate) fn send_records(&mut self, bytes: &[u8]) -> Result<(), Stop> {
         Ok(self.stream.send_records(bytes)?)
     }

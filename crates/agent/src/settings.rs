@@ -10,9 +10,9 @@ use model::settings::{Set, Settings};
 
 use crate::undo::Undo;
 
-/// What was changed here. Dropping it sets it back.
+/// Settings that were changed. Dropping it restores them.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct Applied {
     changed: Vec<Changed>,
     undo: Option<Undo>,
 }
@@ -24,7 +24,7 @@ struct Changed {
     was: String,
 }
 
-impl Held {
+impl Applied {
     /// Sets what was asked for before back, and then what is asked for now; says what became of each.
     pub(crate) fn set(&mut self, settings: &Settings) -> Vec<Set> {
         let mut became = self.set_back();
@@ -66,7 +66,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Applied {
     fn drop(&mut self) {
         self.set_back();
     }
@@ -147,7 +147,7 @@ mod tests {
             return;
         }
         let wanted = Settings { governor: Some("performance".to_owned()), turbo: None };
-        let became = Held::default().set(&wanted);
+        let became = Applied::default().set(&wanted);
         assert_eq!(became.len(), 1);
         assert_eq!(
             became[0].to_string(),

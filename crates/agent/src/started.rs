@@ -22,7 +22,7 @@ const NAME: Polling = Polling { for_ns: 1_000_000_000, ..READY };
 
 /// Starts the subject in a control group and waits until it is ready: the process, and those of its
 /// processes that have the name.
-/// Fails with [`Refusal::Start`] where a process of that name runs already, the program cannot be started, ends,
+/// Fails with [`Refusal`] where a process of that name runs already, the program cannot be started, ends,
 /// does not get ready in time, or has another name; [`End`] of an order or a signal meanwhile.
 pub(crate) fn start(
     session: &mut Session,
@@ -30,7 +30,8 @@ pub(crate) fn start(
     how: &StartOrder,
     group: Option<&Path>,
 ) -> Result<(Resident, Vec<u32>), End> {
-    let refused = |why| Refusal::Start { command: how.command.join(" "), why };
+    let what = format!("cannot start the subject `{}`", how.command.join(" "));
+    let refused = |why: String| Refusal::new(what.clone(), why);
     if let Some(pid) = subject::pids_of(name)?.first() {
         return Err(refused(format!("`{name}` already runs as pid {pid}")).into());
     }

@@ -69,7 +69,6 @@ impl Stream {
     }
 
     /// A stream on any two descriptors.
-    /// Fails where the kernel does not say what `input` is.
     pub fn new(input: OwnedFd, output: OwnedFd) -> io::Result<Self> {
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&input)?.st_mode);
         let port = kind == FileType::CharacterDevice && !rustix::termios::isatty(&input);
@@ -78,7 +77,6 @@ impl Stream {
     }
 
     /// Sends one frame whole.
-    /// Fails with [`Lost`] where the peer is gone or takes nothing.
     pub fn send(&mut self, frame: &Frame) -> Result<(), Lost> {
         self.write(&encode(frame)?)
     }

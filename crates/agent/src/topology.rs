@@ -61,7 +61,7 @@ impl Fault<'_> {
 
     fn refused(self, why: impl ToString) -> Refusal {
         let Self { what, how } = self;
-        Refusal::Topology { what: what.to_owned(), was: format!("is {how}"), why: why.to_string() }
+        Refusal::new(format!("{what} is {how}, and cannot be repaired"), why)
     }
 }
 

@@ -45,9 +45,9 @@ use model::span::Span;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{
-    contention::tidy,
     groups::{self, Gathered},
     settings,
+    trial::tidy,
 };
 
 /// The argument that starts this process; the longest time that a process may be stopped may follow, ns.

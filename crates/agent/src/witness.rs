@@ -15,7 +15,7 @@ use model::{
     witness::{CheckedRound, WitnessOrder},
 };
 
-use crate::{census, rounds::Heard, sources};
+use crate::{census, rounds::Replies, sources};
 
 /// A reading is begun so long before the moment by which it must have been taken, ns.
 const LEAD_NS: u64 = 100_000_000;
@@ -90,7 +90,7 @@ impl Witness {
     }
 
     /// A round has ended: what was answered in it, and then what the other sources say after it.
-    pub(crate) fn round_ended(&mut self, heard: &Heard) {
+    pub(crate) fn round_ended(&mut self, heard: &Replies) {
         let Some(place) = self.beat.place(heard.due_ns) else { return };
         let interfaces = self.order.interfaces.clone();
         if let Some(round) = self.checked(place) {
@@ -157,7 +157,7 @@ mod tests {
     fn answers_are_kept_with_their_interface_where_their_round_is_checked() {
         let heard = |due_ns| {
             let said = vec![(0, 8_050_000_000, Output::new(100).unwrap())];
-            Heard { due_ns, started_ns: due_ns + 1, said }
+            Replies { due_ns, started_ns: due_ns + 1, said }
         };
         let mut witness = witness(&[2]);
         witness.round_ended(&heard(9_000_000_000));

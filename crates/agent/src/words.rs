@@ -37,7 +37,6 @@ impl Words {
     }
 
     /// Starts the command in a group, reading and writing nothing but what `direct` gives it.
-    /// Fails for no such program, no such group.
     pub(crate) fn start(
         &self,
         group: Option<&Path>,

@@ -358,7 +358,7 @@ fn in_short(refusal: Refusal) -> Refusal {
     if message.len() <= LONGEST_REASON {
         return refusal;
     }
-    Refusal::Machine(format!("{} …", &message[..message.floor_char_boundary(LONGEST_REASON)]))
+    Refusal::plain(format!("{} …", &message[..message.floor_char_boundary(LONGEST_REASON)]))
 }
 
 #[cfg(test)]
@@ -423,9 +423,9 @@ mod tests {
 
     #[test]
     fn a_reason_is_cut_between_letters() {
-        let long = in_short(Refusal::Machine("é".repeat(1 << 18))).to_string();
+        let long = in_short(Refusal::plain("é".repeat(1 << 18))).to_string();
         assert!(long.len() < LONGEST_REASON + 8 && long.ends_with("é …"), "{}", long.len());
-        let short = Refusal::Machine("no".to_owned());
+        let short = Refusal::plain("no");
         assert_eq!(in_short(short.clone()), short);
     }
 }

@@ -134,7 +134,8 @@ fn refused(wanted: &Wanted, why: String) -> Failure {
         Wanted::Vdso => VDSO.to_owned(),
         Wanted::KernelSymbols => "/proc/kallsyms".to_owned(),
     };
-    Failure::Refused(model::wire::Refusal::File { path, why })
+    let what = format!("cannot read `{path}` on the access point");
+    Failure::Refused(model::wire::Refusal::new(what, why))
 }
 
 /// Looks for programs and libraries by name.

@@ -413,8 +413,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_reported_in_its_own_words() {
-        let refusal =
-            Refusal::NoSubject { name: "wld".to_owned(), running: vec!["hostapd".to_owned()] };
+        let refusal = Refusal::plain("no process named `wld` runs on the access point");
         let message = listen(vec![Frame::Refused(refusal)]).unwrap_err().to_string();
         assert!(
             message.starts_with("no process named `wld` runs on the access point"),

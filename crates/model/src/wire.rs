@@ -186,113 +186,25 @@ pub enum Part {
     Card(Box<CardReading>),
 }
 
-/// What somebody said, behind a colon.
-fn shown(said: &Option<String>) -> String {
-    said.as_ref().map(|said| format!(": {said}")).unwrap_or_default()
+/// Why an order was not carried out, for people: what was tried, and the system's words with what to do. Nobody decides by
+/// the words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{what}{}{why}", if why.is_empty() { "" } else { ": " })]
+pub struct Refusal {
+    /// As “cannot sample cpu-clock”.
+    pub what: String,
+    /// Empty where `what` says all.
+    pub why: String,
 }
 
-/// Why an order was not carried out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-pub enum Refusal {
-    /// No process has the subject's name.
-    #[error("no process named `{name}` runs on the access point; running are: {}", running.join(", "))]
-    NoSubject {
-        /// The name that was asked for.
-        name: String,
-        /// What does run, without kernel threads.
-        running: Vec<String>,
-    },
-    /// A process of the subject ended in the window.
-    #[error("`{name}` (pid {pid}) ended {} after the window opened{}", after.rounded(), shown(said))]
-    SubjectDied {
-        name: String,
-        pid: u32,
-        /// From the window's start.
-        after: Span,
-        /// Its status and last words, where it was started for the trial.
-        said: Option<String>,
-    },
-    /// The subject's program cannot be started, or does not get ready.
-    #[error("cannot start the subject `{command}`: {why}")]
-    Start {
-        command: String,
-        /// The system's words.
-        why: String,
-    },
-    /// A program of the load that was to stay ended in the window.
-    #[error("the load `{command}` ended by itself: {why}")]
-    LoadEnded {
-        command: String,
-        /// Its exit status, and the last line that it wrote on its standard error.
-        why: String,
-    },
-    /// The load's program cannot be started.
-    #[error("cannot start the load `{command}`: {why}")]
-    Load {
-        command: String,
-        /// The system's words.
-        why: String,
-    },
-    /// A consumer cannot be stopped or resumed.
-    #[error("cannot pause `{target}`: {why}")]
-    Pause {
-        target: String,
-        /// What happened, and what to do.
-        why: String,
-    },
-    /// A consumer ended while it was paused, or before.
-    #[error("`{target}` (pid {pid}) ended {} after the window opened, {how}", after.rounded())]
-    ConsumerEnded {
-        target: String,
-        pid: u32,
-        /// From the window's start.
-        after: Span,
-        /// What it was in then, and who may have ended it.
-        how: String,
-    },
-    /// The access point is not as it must be, and cannot be repaired.
-    #[error("{what} {was}, and cannot be repaired: {why}")]
-    Topology {
-        /// What: `wlan0`, `steerd`.
-        what: String,
-        was: String,
-        /// The system's words.
-        why: String,
-    },
-    /// Stacks cannot be recorded here, or calls not counted.
-    #[error("{what}: {why}")]
-    Instrument {
-        /// What was tried, as “cannot sample cpu-clock”.
-        what: String,
-        /// The system's words, and what to do.
-        why: String,
-    },
-    /// A file cannot be brought.
-    #[error("cannot read `{path}` on the access point: {why}")]
-    File {
-        path: String,
-        /// The system's words.
-        why: String,
-    },
-    /// A trial cannot be made here.
-    #[error("{what}: {why}")]
-    Contention {
-        /// What was tried, as “cannot make the veth pair”.
-        what: String,
-        /// The system's words, and what to do.
-        why: String,
-    },
-    /// `txd` cannot measure here.
-    #[error("{what}: {why}")]
-    Completion {
-        /// What was tried, as “cannot run txd”.
-        what: String,
-        /// Its last words, and what to do.
-        why: String,
-    },
-    /// The agent could not read what it needs.
-    #[error("{0}")]
-    Machine(String),
+impl Refusal {
+    pub fn new(what: impl Into<String>, why: impl ToString) -> Self {
+        Self { what: what.into(), why: why.to_string() }
+    }
+
+    pub fn plain(what: impl Into<String>) -> Self {
+        Self::new(what, "")
+    }
 }
 
 /// A stream that breaks the format.
@@ -415,10 +327,7 @@ mod tests {
 
     #[test]
     fn a_frame_survives_any_split() {
-        let frame = Frame::Refused(Refusal::NoSubject {
-            name: "wld".to_owned(),
-            running: vec!["hostapd".to_owned()],
-        });
+        let frame = Frame::Refused(Refusal::new("cannot run txd", "no such file"));
         let bytes = encode(&frame).unwrap();
         for cut in 0..bytes.len() {
             let mut decoder = Decoder::default();

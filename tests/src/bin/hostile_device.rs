@@ -143,8 +143,7 @@ const MEASUREMENTS: &[(&str, Attack)] = &[
     ("a-reason-of-a-megabyte", |peer| peer.say(&refusal(&"why ".repeat(250_000)))),
     ("a-reason-that-paints", |peer| peer.say(&refusal("\u{1b}]0;owned\u{7}\u{1b}[2J\r"))),
     ("programs-without-number", |peer| {
-        let running = vec![String::new(); 900_000];
-        peer.say(&Frame::Refused(Refusal::NoSubject { name: "x".into(), running }))
+        peer.say(&Frame::Refused(Refusal::plain(", ".repeat(450_000))))
     }),
 ];
 
@@ -366,7 +365,7 @@ fn piece(length: usize, last: bool) -> Frame {
 }
 
 fn refusal(why: &str) -> Frame {
-    Frame::Refused(Refusal::Machine(why.to_owned()))
+    Frame::Refused(Refusal::plain(why))
 }
 
 fn encoded(frame: &Frame) -> Vec<u8> {

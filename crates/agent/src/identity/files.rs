@@ -196,20 +196,20 @@ mod tests {
 
     #[test]
     fn a_file_is_doubted_that_was_written_after_boot() {
-        let times = |modified, changed| Times { modified, changed };
-        assert_eq!(changed_since(1000, times(900, 950), false), None);
-        assert_eq!(changed_since(1000, times(1007, 1007), false), Some(7));
-        // A copy that kept its original's time.
-        assert_eq!(changed_since(1000, times(900, 1007), false), Some(7));
-    }
-
-    #[test]
-    fn an_unpacked_root_is_no_change_and_what_comes_later_is() {
-        let times = |modified, changed| Times { modified, changed };
-        // With the archive's times, and without.
-        assert_eq!(changed_since(1000, times(0, 1003), true), None);
-        assert_eq!(changed_since(1000, times(1003, 1003), true), None);
-        assert_eq!(changed_since(1000, times(5000, 5000), true), Some(4000));
+        let cases = [
+            (900, 950, false, None),
+            (1007, 1007, false, Some(7)),
+            // A copy that kept its original's time.
+            (900, 1007, false, Some(7)),
+            // An unpacked root, with the archive's times and without; and what comes later.
+            (0, 1003, true, None),
+            (1003, 1003, true, None),
+            (5000, 5000, true, Some(4000)),
+        ];
+        for (modified, changed, in_memory, after) in cases {
+            let times = Times { modified, changed };
+            assert_eq!(changed_since(1000, times, in_memory), after, "{times:?}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::{
     associate::Association,
     console::say,
     error::{Doing, Error},
-    folders, hostapd, modules, mounts, nodes, port, power, scrub,
+    hostapd, modules, mounts, port, power, scrub,
     services::{Ending, Output, Service, Services},
     shell, supplicant,
     topology::{ConsoleMode, Topology},
@@ -45,7 +45,7 @@ struct Machine {
 /// Everything up to the first signal that is waited for.
 fn begin() -> Result<Machine, Error> {
     mounts::prepare()?;
-    folders::make()?;
+    mounts::make_folders()?;
     let mut machine = Machine {
         signals: power::signals().doing(|| "ask for signals".into())?,
         services: Services::default(),
@@ -67,7 +67,7 @@ fn reported(result: Result<(), Error>) {
 impl Machine {
     fn bring_up(&mut self, topology: &Topology) -> Result<(), Error> {
         modules::load(topology)?;
-        nodes::complete()?;
+        mounts::make_nodes()?;
         mounts::let_groups_be_bounded(topology)?;
         scrub::free_memory()?;
         let mut airspace = Airspace::prepare(topology)?;

@@ -13,7 +13,6 @@ const SPARE: usize = 48 << 20;
 const PAGE: usize = 4096;
 
 /// Takes nearly all free memory, which the kernel hands out wiped, and gives it back.
-/// Fails where `/proc/meminfo` cannot be read.
 pub(super) fn free_memory() -> Result<(), Error> {
     let text = fs::read_to_string("/proc/meminfo").doing(|| "read /proc/meminfo".into())?;
     let mut taken = vec![0_u8; free_bytes(&text).saturating_sub(SPARE)];

@@ -20,10 +20,6 @@ use crate::{
 const FRESH_NS: u64 = 1_000_000_000;
 
 /// Asks everybody: these commands are the subject's.
-///
-/// # Errors
-///
-/// A command of the subject's that fails, or what the session says.
 pub(super) fn take(session: &mut Session, subject: &[Vec<String>]) -> Result<(), End> {
     let interfaces = census::access_points_now();
     send(session, sources::read(&interfaces, true))?;

@@ -63,7 +63,7 @@ struct Radio<'a> {
 
 impl Radio<'_> {
     fn assert(mut self, named: Named) -> Result<(), End> {
-        let mut links = Links::open().map_err(|error| Refusal::Machine(chain(&error)))?;
+        let mut links = Links::open().map_err(|error| Refusal::plain(chain(&error)))?;
         self.is_up(&mut links)?;
         // First, because hostapd brings up what it enables.
         self.enable(named)?;
@@ -83,7 +83,7 @@ impl Radio<'_> {
     /// Whether it is up; refused where it is not there.
     fn is_up(&self, links: &mut Links) -> Result<bool, Refusal> {
         let up = links.is_up(&self.order.name);
-        up.map_err(|error| Refusal::Machine(chain(&error)))?
+        up.map_err(|error| Refusal::plain(chain(&error)))?
             .ok_or_else(|| self.fault("not there").refused(others(&census::names())))
     }
 

@@ -9,13 +9,13 @@ use std::{
 use model::{
     card::{CardOrder, CardReading, Strategy},
     span::Span,
-    wire::{Frame, Order, Part, Refusal, TrialOrder},
+    wire::{Frame, Order, Part, TrialOrder},
 };
 
 use super::dialogue::{Agent, eventually};
 
 /// A folder with a copy of the agent and this script as txd.
-fn with_txd(script: &str) -> (tempfile::TempDir, PathBuf) {
+pub(crate) fn with_txd(script: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let agent = folder.path().join("headroom-agent");
     fs::copy(env!("CARGO_BIN_EXE_headroom-agent"), &agent).unwrap();
@@ -52,7 +52,7 @@ fn answered(agent: &Path) -> Vec<Frame> {
 fn refusal(script: &str) -> String {
     let (_folder, agent) = with_txd(script);
     match &answered(&agent)[..] {
-        [Frame::Refused(refusal @ Refusal::Completion { .. })] => refusal.to_string(),
+        [Frame::Refused(refusal)] => refusal.to_string(),
         other => panic!("expected a refusal, got {other:?}"),
     }
 }

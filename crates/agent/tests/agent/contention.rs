@@ -6,12 +6,17 @@
 use std::{fs, process::Command, thread::sleep, time::Duration};
 
 use model::{
+    card::CardOrder,
     contention::{Application, Control, Endpoints, Flow, Road, Traffic, TrafficReading},
+    instrument::{Instrument, Scope, StacksOrder},
     span::Span,
-    wire::{Frame, Order, Part, Refusal, TrialOrder},
+    wire::{Frame, Order, Part, TrialOrder},
 };
 
-use super::dialogue::{Agent, eventually};
+use super::{
+    completion::with_txd,
+    dialogue::{Agent, Subject, eventually, loaded},
+};
 
 pub(crate) fn traffic() -> Traffic {
     Traffic {
@@ -127,14 +132,59 @@ fn traffic_in_bursts_is_off_in_between() {
 }
 
 #[test]
+fn one_trial_has_a_subject_with_its_load_and_stacks_and_traffic_an_application_and_a_card() {
+    const FIGURES: &str = r#"{"window_ns":7,"sent":3}"#;
+    let (_folder, program) = with_txd(&format!("sleep 1; echo '{FIGURES}'"));
+    let (mut agent, ..) = Agent::start_at(&program);
+    let subject = Subject::idle();
+    let stacks = StacksOrder { scope: Scope::Subject, frequency: 99, stack_bytes: 1024 };
+    let second = Span::from_secs(1);
+    let mut counted = loaded(&subject.name, 1, &["true"]);
+    counted.load.as_mut().unwrap().every = second;
+    agent.order(&Order::trial(TrialOrder {
+        sample_every: second,
+        instrument: Some(Instrument::Stacks(stacks)),
+        card: Some(CardOrder::default()),
+        identify: true,
+        subject: counted.subject,
+        load: counted.load,
+        ..ordered(Some(traffic()), Some(application()), Control::Weight(512))
+    }));
+    let mut said = Vec::new();
+    while said.last() != Some(&"done") {
+        said.push(match agent.frame() {
+            Frame::Hello { .. } => "hello",
+            Frame::Census(_) => "census",
+            Frame::Recorder(_) => "recorder",
+            Frame::Records(_) => continue,
+            Frame::Sample(_) => "sample",
+            Frame::Part(Part::Card(card)) if (card.window_ns, card.sent) == (7, 3) => "card",
+            Frame::Part(Part::Recorded(_)) => "stacks",
+            Frame::Part(Part::Identity(_)) => "identity",
+            Frame::Part(Part::Traffic(traffic)) => {
+                assert_eq!(traffic.seconds.len(), 2);
+                assert!(traffic.application.is_some_and(|work| work.operations > 0.0));
+                "traffic"
+            }
+            Frame::Done => "done",
+            Frame::Refused(why) => return skip::skip!("{why}"),
+            other => panic!("{other:?}"),
+        });
+    }
+    let expected = [
+        "hello", "census", "recorder", "sample", "sample", "sample", "card", "stacks", "identity",
+        "traffic", "census", "done",
+    ];
+    assert_eq!(said, expected);
+    assert_eq!(left(&agent), [""; 0].map(std::path::PathBuf::from));
+}
+
+#[test]
 fn what_cannot_be_run_is_refused_with_what_to_do() {
     let (mut agent, ..) = Agent::start();
     let refused = |agent: &mut Agent, order| {
         agent.order(&Order::trial(order));
-        match agent.refused() {
-            Refusal::Contention { what, why } => format!("{what}: {why}"),
-            other => panic!("{other}"),
-        }
+        agent.refused().to_string()
     };
     let nobody = refused(&mut agent, ordered(None, None, Control::None));
     assert!(nobody.contains("neither traffic nor an application"), "{nobody}");

@@ -351,7 +351,7 @@ fn another_file_a_place_outside_and_an_absent_file_are_refused_by_name() {
         let probes = vec![Probe { place, ..good.clone() }];
         let order = CountsOrder { scope: Scope::Subject, probes };
         let refusal = Agent::ordered(&ordered(order, measure(&program.name, 2))).refused();
-        assert!(matches!(refusal, Refusal::Instrument { .. }), "{refusal}");
+        assert!(!refusal.why.is_empty(), "{refusal}");
         let text = refusal.to_string();
         eprintln!("{text}");
         assert!(

@@ -5,10 +5,9 @@ use model::{sample::Rounds, wire::Refusal};
 use crate::dialogue::{Agent, Copied, Subject, folders_of, staying};
 
 fn why(agent: &mut Agent) -> String {
-    match agent.refused() {
-        Refusal::LoadEnded { why, .. } => why,
-        refusal => panic!("{refusal:?}"),
-    }
+    let Refusal { what, why } = agent.refused();
+    assert!(what.ends_with("ended by itself"), "{what}");
+    why
 }
 
 #[test]
@@ -58,5 +57,5 @@ fn one_that_cannot_start_is_refused() {
     let words = vec!["/no/such/monitor".to_owned()];
     order.load.as_mut().unwrap().work = model::wire::Work::LongRunning(vec![words]);
     let mut agent = Agent::measuring(order);
-    assert!(matches!(agent.refused(), Refusal::Load { .. }));
+    assert_eq!(agent.refused().what, "cannot start the load `/no/such/monitor`");
 }

@@ -18,7 +18,7 @@ use model::{
     pause::{PauseOrder, PauseSpan, PauseState, Pauses, Peer, Target},
     sample::Sample,
     span::Span,
-    wire::{Frame, Order, Part, Refusal, TrialOrder},
+    wire::{Frame, Order, Part, TrialOrder},
 };
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -111,14 +111,9 @@ fn answer(agent: &mut Agent) -> (Vec<Sample>, Pauses) {
 
 /// Why the experiment was refused, in one line.
 fn why(agent: &mut Agent) -> String {
-    match agent.refused() {
-        refusal @ Refusal::Pause { .. } => {
-            let line = refusal.to_string();
-            assert!(line.starts_with("cannot pause `") && !line.contains('\n'), "{line}");
-            line
-        }
-        refusal => panic!("{refusal:?}"),
-    }
+    let line = agent.refused().to_string();
+    assert!(line.starts_with("cannot pause `") && !line.contains('\n'), "{line}");
+    line
 }
 
 /// Nobody of the agent's own is left.
@@ -203,11 +198,9 @@ fn a_consumer_that_ends_while_it_is_stopped_ends_the_experiment_at_once() {
     let mut pair = Pair::start();
     let mut agent = pair.stopped();
     pair.consumer.child.kill().unwrap();
-    let Refusal::ConsumerEnded { target, pid, after, .. } = agent.refused() else {
-        panic!("another")
-    };
-    assert_eq!((target, pid), (pair.consumer.name.clone(), pair.consumer.pid()));
-    assert!(after.as_secs_f64() < 30.0, "{after}");
+    let refusal = agent.refused().to_string();
+    let ended = format!("`{}` (pid {}) ended ", pair.consumer.name, pair.consumer.pid());
+    assert!(refusal.starts_with(&ended), "{refusal}");
 }
 
 #[test]
@@ -287,8 +280,8 @@ fn the_load_itself_is_stopped_and_ends_after_the_window() {
     });
     linux::process::kill(consumer).unwrap();
     let refusal = agent.refused();
-    let reported = matches!(refusal, Refusal::ConsumerEnded { pid, .. } if pid == consumer);
-    assert!(reported, "{refusal:?}, where pid {consumer} was killed");
+    let reported = refusal.what.contains(&format!("(pid {consumer}) ended "));
+    assert!(reported, "{refusal}, where pid {consumer} was killed");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use model::{
     instrument::{Instrument, Recorded, Recorder, Scope, StacksOrder},
     perf_data::file_start,
     sample::Sample,
-    wire::{Frame, Order, Part, Refusal, TrialOrder},
+    wire::{Frame, Order, Part, TrialOrder},
 };
 
 use crate::{
@@ -234,7 +234,7 @@ fn what_cannot_be_recorded_is_refused_with_what_can() {
         let instrument = Some(Instrument::Stacks(stacks));
         let order = Order::trial(TrialOrder { instrument, ..measure(&subject.name, 2) });
         let refusal = Agent::ordered(&order).refused();
-        assert!(matches!(refusal, Refusal::Instrument { .. }), "{refusal}");
+        assert!(!refusal.why.is_empty(), "{refusal}");
     }
     let group = Scope::Group("no/such/group".to_owned());
     let refusal = Agent::ordered(&with(group, measure(&subject.name, 2))).refused();

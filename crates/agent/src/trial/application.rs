@@ -17,7 +17,7 @@ use model::{
 };
 use rustix::process::Signal;
 
-use super::{group::Group, refused, start};
+use super::{group::Group, refused, start_program};
 use crate::companions::Companion;
 
 /// The application at work. Dropping it ends it, by its group.
@@ -49,10 +49,6 @@ struct Stressor {
 
 impl Application {
     /// Starts it.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`] where stress-ng is not there.
     pub(super) fn start(ordered: &Ordered, group: &Group, folder: &Path) -> Result<Self, Refusal> {
         let began_ns = monotonic_ns();
         let every = ordered.swap.as_ref().map(|(_, every)| every.as_nanos().max(1_000_000));
@@ -124,10 +120,9 @@ impl Application {
     pub(super) fn look(&mut self) -> Result<(), Refusal> {
         let Some(running) = &mut self.running else { return Ok(()) };
         match running.has_ended() {
-            true => Err(Refusal::Contention {
-                what: "the application ended by itself".to_owned(),
-                why: running.program.last_line(),
-            }),
+            true => {
+                Err(Refusal::new("the application ended by itself", running.program.last_line()))
+            }
             false => Ok(()),
         }
     }
@@ -166,7 +161,7 @@ impl Stressor {
         command.current_dir(folder);
         let what = format!("cannot start `stress-ng {}`", words.join(" "));
         let place = Place::default().groups(groups).map_err(refused(what))?.ends_with_us();
-        Ok(Self { program: start(command, words, place)?, figures, status: None })
+        Ok(Self { program: start_program(command, words, place)?, figures, status: None })
     }
 
     fn has_ended(&mut self) -> bool {

@@ -19,10 +19,6 @@ pub(crate) struct Nice {
 
 impl Nice {
     /// Sets it.
-    ///
-    /// # Errors
-    ///
-    /// What the kernel says, as that the thread has ended.
     pub(crate) fn set(self) -> io::Result<()> {
         Ok(setpriority_process(Some(pid(self.tid)?), self.value)?)
     }
@@ -53,17 +49,13 @@ pub(super) fn packet_threads() -> Vec<Nice> {
 }
 
 /// Gives all of them one nice value.
-///
-/// # Errors
-///
-/// [`Refusal::Contention`] where there are none, or the kernel says no.
 pub(super) fn set_all(value: i32) -> Result<(), Refusal> {
     let threads = packet_threads();
     if threads.is_empty() {
-        return Err(Refusal::Contention {
-            what: "cannot make packet threads nicer".to_owned(),
-            why: "this machine has neither ksoftirqd nor NAPI threads".to_owned(),
-        });
+        return Err(Refusal::new(
+            "cannot make packet threads nicer",
+            "this machine has neither ksoftirqd nor NAPI threads",
+        ));
     }
     let set = |one: Nice| Nice { value, ..one }.set();
     let all = threads.into_iter().try_for_each(set);

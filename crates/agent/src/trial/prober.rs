@@ -61,10 +61,6 @@ struct Shared {
 
 impl Prober {
     /// Starts probing so many times in a second.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`] where a thread cannot take its place.
     pub(super) fn start(road: &Road, hertz: u32, real_time: bool) -> Result<Option<Self>, Refusal> {
         if hertz == 0 {
             return Ok(None);
@@ -176,7 +172,7 @@ fn spawned<T: Send + 'static>(
 }
 
 fn heard(births: &mpsc::Receiver<Result<u32, Refusal>>) -> Result<u32, Refusal> {
-    let gone = |_| Refusal::Machine("the prober's thread ended".to_owned());
+    let gone = |_| Refusal::plain("the prober's thread ended");
     births.recv().map_err(gone)?
 }
 

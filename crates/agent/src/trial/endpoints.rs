@@ -16,7 +16,7 @@ use model::{
 };
 use rustix::process::Signal;
 
-use super::{group::Group, refused, road::Road, start};
+use super::{group::Group, refused, road::Road, start_program};
 use crate::{
     companions::Companion,
     session::{End, Polling, Session},
@@ -35,7 +35,7 @@ const LONG: &str = "86400";
 fn endpoint(words: &[String], folder: &Path, place: Place) -> Result<Companion, Refusal> {
     let mut command = Command::new("iperf3");
     command.env("TMPDIR", folder);
-    start(command, words, place)
+    start_program(command, words, place)
 }
 
 /// Both ends at work. Dropping it ends them.
@@ -81,10 +81,6 @@ pub(super) struct Between<'a> {
 
 impl Senders {
     /// Starts the receiver, waits until it listens, and starts the sender.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`] where iperf3 is not there or complains; [`End`] of an order meanwhile.
     pub(super) fn start(
         session: &mut Session,
         traffic: &Traffic,
@@ -125,10 +121,6 @@ impl Senders {
     }
 
     /// Stops or continues the sender where that is due.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`] where it cannot be started anew.
     pub(super) fn advance(
         &mut self,
         place: impl FnOnce() -> Result<Place, Refusal>,
@@ -176,7 +168,7 @@ impl Senders {
 }
 
 fn complaint(what: &str, endpoint: &Companion) -> Refusal {
-    Refusal::Contention { what: what.to_owned(), why: endpoint.last_line() }
+    Refusal::new(what, endpoint.last_line())
 }
 
 /// iperf3's words for the sender.

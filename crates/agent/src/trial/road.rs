@@ -82,10 +82,6 @@ impl Road {
     }
 
     /// What the sender's link and the receiver's have carried.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`] where one of them is gone.
     pub(super) fn counters(&mut self) -> Result<(Counters, Counters), Refusal> {
         let Ends { wan, lan, receiving } = &mut self.ends;
         Ok((counted(wan, UP)?, counted(lan, receiving)?))
@@ -107,9 +103,11 @@ impl Ends {
 
 fn counted(links: &mut Links, name: &str) -> Result<Counters, Refusal> {
     let found = links.counters(name).map_err(refused("cannot read a link's counters"))?;
-    found.ok_or_else(|| Refusal::Contention {
-        what: format!("the link {name} is gone"),
-        why: "it was removed in the middle of the trial".to_owned(),
+    found.ok_or_else(|| {
+        Refusal::new(
+            format!("the link {name} is gone"),
+            "it was removed in the middle of the trial",
+        )
     })
 }
 
@@ -253,12 +251,10 @@ impl Drop for Undo {
 /// with it; the clients' namespace is pid 1's and gets one route.
 fn over_the_air(traffic: &Traffic) -> Result<Road, Refusal> {
     if !Path::new(CLIENTS).exists() {
-        return Err(Refusal::Contention {
-            what: "there is no station to send to".to_owned(),
-            why: format!(
-                "{CLIENTS} is not there: this road is the virtual access point's; use veth"
-            ),
-        });
+        return Err(Refusal::new(
+            "there is no station to send to",
+            format!("{CLIENTS} is not there: this road is the virtual access point's; use veth"),
+        ));
     }
     let clients = Network::open(Path::new(CLIENTS))
         .map_err(refused("cannot enter the clients' namespace"))?;
@@ -321,10 +317,10 @@ fn station() -> Result<(u8, u32), Refusal> {
             return Ok((radio, index));
         }
     }
-    Err(Refusal::Contention {
-        what: "there is no station to send to".to_owned(),
-        why: "the access point has no clients; give it at least one".to_owned(),
-    })
+    Err(Refusal::new(
+        "there is no station to send to",
+        "the access point has no clients; give it at least one",
+    ))
 }
 
 #[cfg(test)]

@@ -65,10 +65,6 @@ pub(super) struct Group {
 
 impl Group {
     /// Makes it.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`] where no group that counts CPU time can be made.
     pub(super) fn make() -> Result<Self, Refusal> {
         let text =
             proc::read("/proc/self/mountinfo").map_err(refused("cannot find control groups"))?;
@@ -85,11 +81,10 @@ impl Group {
         }
         let counting = roots.counting.and_then(|place| folders.get(place));
         let Some(counting) = counting else {
-            return Err(Refusal::Contention {
-                what: "cannot make the application's group".to_owned(),
-                why: "no control group counts CPU time here: mount cgroup2, or cgroup with cpuacct"
-                    .into(),
-            });
+            return Err(Refusal::new(
+                "cannot make the application's group",
+                "no control group counts CPU time here: mount cgroup2, or cgroup with cpuacct",
+            ));
         };
         let meter = Meter::open(roots.version, counting)
             .map_err(refused("cannot count the application's CPU time"))?;
@@ -137,10 +132,6 @@ impl Group {
     }
 
     /// A weight against 1024.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`] where the kernel says no, or bounds nobody's CPU time.
     pub(super) fn set_weight(&self, shares: u32) -> Result<(), Refusal> {
         match self.version {
             Version::V1 => self.write("cpu.shares", &shares.to_string()),
@@ -169,10 +160,6 @@ impl Group {
     }
 
     /// Whether its processes stand still.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`] where no hierarchy here can freeze it.
     pub(super) fn set_frozen(&self, frozen: bool) -> Result<(), Refusal> {
         let files = [("cgroup.freeze", ["0", "1"]), ("freezer.state", ["THAWED", "FROZEN"])];
         for (name, values) in files {
@@ -183,20 +170,19 @@ impl Group {
             return fs::write(folder.join(name), value)
                 .map_err(refused(format!("cannot write {value} to {name} of the application")));
         }
-        Err(Refusal::Contention {
-            what: "cannot freeze the application".to_owned(),
-            why: "its group has no freezer: mount cgroup2, or cgroup with freezer".to_owned(),
-        })
+        Err(Refusal::new(
+            "cannot freeze the application",
+            "its group has no freezer: mount cgroup2, or cgroup with freezer",
+        ))
     }
 
     fn write(&self, name: &str, value: &str) -> Result<(), Refusal> {
         let Some(cpu) = &self.cpu else {
-            return Err(Refusal::Contention {
-                what: "cannot bound the application".to_owned(),
-                why: "its group has no cpu controller: write +cpu to cgroup.subtree_control of the root \
-                      (the guest does with headroom.wan=yes)"
-                    .to_owned(),
-            });
+            return Err(Refusal::new(
+                "cannot bound the application",
+                "its group has no cpu controller: write +cpu to cgroup.subtree_control of the root \
+                      (the guest does with headroom.wan=yes)",
+            ));
         };
         let file = cpu.join(name);
         fs::write(&file, value)

@@ -39,7 +39,7 @@ pub(super) struct Snapshot {
 
 /// Who is asked after: processes by the set's name, and single threads of the agent's.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct Parties {
     /// A set's processes.
     pub(super) processes: Vec<(String, Vec<u32>)>,
     pub(super) threads: Vec<(String, u32)>,
@@ -47,7 +47,7 @@ pub(super) struct Asked {
 
 impl Snapshot {
     /// Counts now.
-    pub(super) fn take(asked: &Asked, pmu: Option<&Pmu>) -> Self {
+    pub(super) fn take(parties: &Parties, pmu: Option<&Pmu>) -> Self {
         let mut snapshot = Self { at_ns: system::monotonic_ns(), ..Self::default() };
         if let Ok(text) = proc::read("/proc/stat") {
             load::cpus(&text, |cpu| snapshot.cpus.push(cpu));
@@ -56,12 +56,12 @@ impl Snapshot {
             load::softnet(&text, |row| snapshot.softnet.push(row));
         }
         snapshot.pmu = pmu.map(Pmu::read);
-        for (name, pids) in &asked.processes {
+        for (name, pids) in &parties.processes {
             let threads = pids.iter().flat_map(|&pid| threads_of(pid)).collect();
             snapshot.sets.push((name.clone(), threads));
         }
         let own = std::process::id();
-        for (name, tid) in &asked.threads {
+        for (name, tid) in &parties.threads {
             let threads = time_of(own, *tid).map(|time| (*tid, time));
             snapshot.sets.push((name.clone(), threads.into_iter().collect()));
         }

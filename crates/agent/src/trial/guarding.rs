@@ -62,10 +62,6 @@ pub(super) struct Guarding {
 
 impl Guarding {
     /// Starts it with a policy and waits until it answers.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`] where its program is nowhere, or refuses the policy.
     pub(super) fn start(
         policy: &str,
         group: Option<&Group>,
@@ -73,10 +69,8 @@ impl Guarding {
         folder: &Folder,
     ) -> Result<Self, Refusal> {
         let what = "cannot run guard";
-        let program = companions::program("guard").ok_or_else(|| Refusal::Contention {
-            what: what.to_owned(),
-            why: companions::nowhere("guard"),
-        })?;
+        let program = companions::program("guard")
+            .ok_or_else(|| Refusal::new(what, companions::nowhere("guard")))?;
         let path = group.map_or("/headroom-none", Group::path);
         let interface = road.map_or("lo", |road| road.protected.as_str());
         let text = policy.replace("{group}", path).replace("{interface}", interface);
@@ -102,7 +96,7 @@ impl Guarding {
             if ended || Instant::now() > until {
                 let why =
                     if ended { self.running.last_line() } else { "it does not answer".to_owned() };
-                return Err(Refusal::Contention { what: "guard does not run".to_owned(), why });
+                return Err(Refusal::new("guard does not run", why));
             }
             thread::sleep(LOOK);
         }
@@ -113,10 +107,7 @@ impl Guarding {
     pub(super) fn look(&mut self) -> Result<(), Refusal> {
         match self.running.child.try_wait() {
             Ok(None) => Ok(()),
-            _ => Err(Refusal::Contention {
-                what: "guard ended by itself".to_owned(),
-                why: self.running.last_line(),
-            }),
+            _ => Err(Refusal::new("guard ended by itself", self.running.last_line())),
         }
     }
 

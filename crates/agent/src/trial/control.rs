@@ -57,10 +57,6 @@ struct Packets {
 
 impl Rule {
     /// Sets what stays, and begins the rules.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`] where the group cannot be bounded.
     pub(super) fn begin(control: &Control, group: &Group, now: u64) -> Result<Self, Refusal> {
         let mut rule = Self::default();
         control.parts().iter().try_for_each(|part| rule.take(part, group, now))?;
@@ -97,20 +93,12 @@ impl Rule {
     }
 
     /// Decides where that is due.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`] where the group cannot be bounded.
     pub(super) fn advance(&mut self, group: &Group, now: u64) -> Result<(), Refusal> {
         let mut due = self.looks.iter_mut().filter(|look| now >= look.next_ns);
         due.try_for_each(|look| look.decide(group, now))
     }
 
     /// Lets the application go, so that it can end when it is asked to.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Contention`] where the kernel says no.
     pub(super) fn let_go(&mut self, group: &Group) -> Result<(), Refusal> {
         let is_frozen = |look: Look| matches!(look.kind, Kind::Freezer { is_frozen: true, .. });
         if self.looks.drain(..).any(is_frozen) {

@@ -9,10 +9,6 @@ use model::wire::Refusal;
 use super::refused;
 
 /// Does something in a namespace, with a `/sys` that shows its devices.
-///
-/// # Errors
-///
-/// What `work` says, or that the namespace cannot be entered.
 pub(super) fn inside<T: Send>(
     network: &Network,
     work: impl FnOnce() -> Result<T, Refusal> + Send,
@@ -45,6 +41,6 @@ fn without_ipv6() {
 }
 
 fn apart<T: Send>(work: impl FnOnce() -> Result<T, Refusal> + Send) -> Result<T, Refusal> {
-    let panicked = || Refusal::Machine("a thread of the trial panicked".to_owned());
+    let panicked = || Refusal::plain("a thread of the trial panicked");
     thread::scope(|scope| scope.spawn(work).join().map_err(|_| panicked()))?
 }
