@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, fs};
 
 use model::{
-    completion::{Measured, Strategy, Trial},
+    card::CardReading,
+    completion::{Strategy, Trial},
     trial::Outcome,
 };
 
@@ -42,9 +43,9 @@ fn trials(place: &Place) -> BTreeMap<u32, Trial> {
     files.map(read).map(|trial| (trial.planned.number, trial)).collect()
 }
 
-fn measured(trial: &Trial) -> &Measured {
+fn measured(trial: &Trial) -> &CardReading {
     match &trial.outcome {
-        Outcome::Measured(measured) => measured,
+        Outcome::Measured(reading) => reading.card.as_deref().unwrap(),
         Outcome::Invalid { why, .. } => {
             panic!("{:?} could not be measured: {why}", trial.planned.order)
         }
@@ -60,7 +61,7 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     let trials = trials(&place);
     assert_eq!(trials.len(), 3, "two strategies, and one of them once more");
     let of = |strategy| {
-        trials.values().find(|one| one.planned.order.strategy == Some(strategy)).unwrap()
+        trials.values().find(|one| one.planned.card().strategy == Some(strategy)).unwrap()
     };
     let (busy, event) = (measured(of(Strategy::Busy)), measured(of(Strategy::Event)));
     let waited = busy.spun_ns as f64 / (busy.sent as f64 * 150_000.0);

@@ -141,10 +141,7 @@ impl RunFolder {
     /// # Errors
     ///
     /// Those of the disk; earlier trials are untouched.
-    pub fn keep<S, P: Planned<S> + Serialize, R: Serialize>(
-        &self,
-        trial: &Trial<P, R>,
-    ) -> Result<(), Error> {
+    pub fn keep<S, P: Planned<S> + Serialize>(&self, trial: &Trial<P>) -> Result<(), Error> {
         let (name, bytes) = (trial_name(&trial.planned.id()), json(trial));
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         sums.keep(&self.folder, &name, &bytes)?;

@@ -20,7 +20,7 @@ use model::{
     pause::Peer,
     run::Run,
     study::{Target as Recorded, Variant},
-    trial::{Outcome, PlannedTrial, Recording, Trial},
+    trial::{Outcome, PlannedTrial, Trial},
 };
 
 pub use self::device::{Look, look};
@@ -208,7 +208,7 @@ impl Procedure for ClientTrials<'_> {
         site: &Site<'_, Self>,
         planned: &PlannedTrial,
         files: &TrialFiles,
-    ) -> Result<Finished<Recording>, Error> {
+    ) -> Result<Finished, Error> {
         match site.ground {
             Ground::Virtual(ground) => match ground.snapshot_of(planned)? {
                 Ok(snapshot) => session::trial(site.lab, snapshot, planned, files),
