@@ -4,9 +4,9 @@ use std::{fs, path::Path, process::Command};
 
 use super::{Place, cache, programs_of};
 use lab::{
-    Cancel, Lab, Settings, brought, image,
+    Cancel, Lab, Settings, image,
     procedure::TrialFiles,
-    session,
+    session, uploads,
     vm::{
         Machine, Shape, Start, Surroundings,
         snapshot::{self, Snapshot},
@@ -81,7 +81,7 @@ pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snaps
     let bytes = fs::read(path).unwrap();
     let key = lab::cache::key([program.name, &fs::read_to_string(program.source()).unwrap()]);
     snapshot::after(lab, &snapshot, &key, |machine| {
-        brought::put(machine, &program.name.parse().unwrap(), &bytes)
+        uploads::put(machine, &program.name.parse().unwrap(), &bytes)
     })
     .unwrap()
 }

@@ -287,7 +287,7 @@ fn read<T>(path: &Path, find: impl FnOnce(&str) -> Result<T, String>) -> Result<
 }
 
 /// The counters of a mark, as they stood: programs', then the kernel's.
-type Standing = [[u64; COLUMNS]; 2];
+type Counters = [[u64; COLUMNS]; 2];
 
 /// What programs and the kernel did in the one window that there is.
 fn the_window(text: &str) -> Result<[Counts; 2], String> {
@@ -304,7 +304,7 @@ fn the_window(text: &str) -> Result<[Counts; 2], String> {
         }
         let (mark, counters) = line.split_once(' ').ok_or_else(|| unclear(line))?;
         match mark {
-            "open" | "close" => marks.push((mark, standing(counters)?)),
+            "open" | "close" => marks.push((mark, counters_of(counters)?)),
             // QEMU's end, in good order, is no mark of the guest.
             "end" => {}
             _ => return Err(unclear(line)),
@@ -353,18 +353,18 @@ fn cache_of(text: &str) -> Option<Result<Cache, NoCache>> {
 }
 
 /// The number of a mark and the counters behind it.
-fn standing(text: &str) -> Result<Standing, String> {
+fn counters_of(text: &str) -> Result<Counters, String> {
     let numbers: Option<Vec<u64>> =
         text.split(' ').take(2 * COLUMNS + 2).map(|word| word.parse().ok()).collect();
     let numbers =
         numbers.filter(|all| all.len() == 1 + 2 * COLUMNS).ok_or_else(|| unclear(text))?;
-    let mut standing = [[0; COLUMNS]; 2];
-    standing.as_flattened_mut().copy_from_slice(&numbers[1..]);
-    Ok(standing)
+    let mut all = [[0; COLUMNS]; 2];
+    all.as_flattened_mut().copy_from_slice(&numbers[1..]);
+    Ok(all)
 }
 
 /// How much further the counters stand; what the second level was asked for is what the first missed.
-fn between(from: Standing, to: Standing) -> Result<[Counts; 2], String> {
+fn between(from: Counters, to: Counters) -> Result<[Counts; 2], String> {
     let mut grown = [[0; COLUMNS]; 2];
     for (grown, (to, from)) in
         grown.as_flattened_mut().iter_mut().zip(to.as_flattened().iter().zip(from.as_flattened()))

@@ -15,12 +15,11 @@ use model::{
 };
 
 use crate::{
-    Error, Lab,
-    brought::{self, Sums},
-    cache,
+    Error, Lab, cache,
     device::Device,
     image::{self, Stripped},
     objects,
+    uploads::{self, Sums},
 };
 
 /// What is compared, and until when.
@@ -75,9 +74,9 @@ impl Builds {
     /// [`Error`] of the file here, or of the stream; [`Error::Usage`] where the access point lacks it or has the one that
     /// is given.
     pub fn of(lab: &Lab, device: &mut dyn Device, program: &Program) -> Result<Self, Error> {
-        let given = Stripped::of(brought::read(&program.path)?);
+        let given = Stripped::of(uploads::read(&program.path)?);
         let there = match &program.base {
-            Some(base) => Stripped::of(brought::read(base)?),
+            Some(base) => Stripped::of(uploads::read(base)?),
             None => Stripped { file: Self::there(lab, device, program)?, debug: None },
         };
         let name = program.name.rsplit('/').next().unwrap_or_default().to_owned();
@@ -98,7 +97,7 @@ impl Builds {
         let located = objects::locate(device, std::slice::from_ref(&program.name))?;
         let content = located.first().map(|one| objects::bring_located(lab, device, one));
         let content = content.transpose()?.flatten().ok_or_else(|| program.absent())?;
-        brought::read(&content)
+        uploads::read(&content)
     }
 
     /// What differs, by content.
@@ -120,7 +119,7 @@ impl Builds {
 
 /// What a build of a program is known by: its content without symbols.
 pub fn identity(build: &Path) -> Result<Sha256Hex, Error> {
-    Ok(cache::sum(&image::stripped(brought::read(build)?)))
+    Ok(cache::sum(&image::stripped(uploads::read(build)?)))
 }
 
 /// What was in both builds, where builds are compared.

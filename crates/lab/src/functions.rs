@@ -15,8 +15,8 @@ use model::{
 };
 
 use crate::{
-    Error, Lab, brought::Brought, device::Device, fetch, objects, plan::Probes,
-    study_file::StudyFile,
+    Error, Lab, device::Device, fetch, objects, plan::Probes, study_file::StudyFile,
+    uploads::UploadedPrograms,
 };
 
 /// Knows where functions begin in files of code.
@@ -44,7 +44,7 @@ pub struct Program<'a> {
 #[derive(Clone, Copy)]
 pub struct SymbolSources<'a> {
     pub symbols: &'a dyn Symbols,
-    pub brought: &'a Brought,
+    pub brought: &'a UploadedPrograms,
 }
 
 /// The probes of every variant.
@@ -222,7 +222,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let files = files(&folder);
         let place = |keys: &str, subject: &str| {
-            let brought = Brought::default();
+            let brought = UploadedPrograms::default();
             let symbols = SymbolSources { symbols: &OnlyApply, brought: &brought };
             let probe = files.probe(&function(keys), subject, symbols);
             probe.map(|probe| probe.map(|probe| probe.place))

@@ -111,7 +111,7 @@ pub(crate) fn in_group(program: impl AsRef<OsStr>) -> Command {
 
 /// How a program came to its end.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct Exit {
     /// `None`: it was ended, because its time was over.
     status: Option<ExitStatus>,
     /// The end of its output.
@@ -120,7 +120,7 @@ pub(crate) struct Ended {
     said: String,
 }
 
-impl Ended {
+impl Exit {
     /// Its exit code; `None` where it has none.
     pub(crate) fn code(&self) -> Option<i32> {
         self.status.and_then(|status| status.code())
@@ -161,7 +161,7 @@ pub(crate) fn finish(
     mut command: Command,
     deadline: Duration,
     cancel: &Cancel,
-) -> Result<Ended, Error> {
+) -> Result<Exit, Error> {
     cancel.check()?;
     // Files rather than pipes: what it leaves in the background may go on writing.
     let temporary = || tempfile::tempfile().map_err(Error::file("make a file in", env::temp_dir()));
@@ -170,7 +170,7 @@ pub(crate) fn finish(
     command.stdout(copy(&output)?).stderr(copy(&said)?);
     let mut child = command.spawn().map_err(Error::file("start", "setpriv"))?;
     let status = wait(&mut child, deadline, cancel)?;
-    Ok(Ended { status, output: end_of(&mut output, KEPT[0]), said: end_of(&mut said, KEPT[1]) })
+    Ok(Exit { status, output: end_of(&mut output, KEPT[0]), said: end_of(&mut said, KEPT[1]) })
 }
 
 /// `None` where it was ended because its time was over.

@@ -18,7 +18,6 @@
 //! - Emits [`model::event::Event`]s, prints nothing, judges nothing.
 //! - Links neither `linux` nor `analysis`: the agent measures, `analysis` concludes.
 
-pub mod brought;
 pub mod cache;
 pub mod cache_model;
 mod channel;
@@ -58,6 +57,7 @@ pub mod slurm;
 mod stack_file;
 pub mod study_file;
 mod transcript;
+pub mod uploads;
 pub mod vm;
 mod watchdog;
 

@@ -25,7 +25,7 @@ use toml::de::DeTable;
 use self::lines::Lines;
 pub(crate) use self::load::folder_of;
 pub use self::load::{AnyStudyFile, Error, StudyFile, StudyText, load};
-use crate::{brought, plan};
+use crate::{plan, uploads};
 
 /// Stations that one access-point interface can hold: association ids end at 2007 (IEEE 802.11).
 pub const STATIONS_A_RADIO: u32 = 2007;
@@ -171,7 +171,7 @@ impl Rules<'_> {
     fn programs(&self) -> Result<(), Fault> {
         let mut names = BTreeSet::new();
         for path in &self.study.access_point.programs {
-            let name = brought::file_name(path).map_err(|error| error.to_string());
+            let name = uploads::file_name(path).map_err(|error| error.to_string());
             let twice =
                 |name| format!("two programs are called `{name}`; name one of them otherwise");
             let result =

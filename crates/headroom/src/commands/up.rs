@@ -16,8 +16,9 @@ use std::{
 };
 
 use lab::{
-    Lab, brought, image,
+    Lab, image,
     study_file::{MOST_RADIOS, STATIONS_A_RADIO},
+    uploads,
     vm::{self, Forward, Machine, Shape, Start, Surroundings, snapshot},
 };
 use model::{name::RelativePath, plural::count, study::Mode};
@@ -77,7 +78,7 @@ fn read(named: &(String, PathBuf)) -> Result<(RelativePath, Vec<u8>), Failure> {
             "--with {name}: a program's name is a path below /run/headroom/put, without .."
         ))
     };
-    Ok((name.parse().map_err(wrong)?, brought::read(path)?))
+    Ok((name.parse().map_err(wrong)?, uploads::read(path)?))
 }
 
 /// What is wanted of the access point.
@@ -120,7 +121,7 @@ fn converse(lab: &Lab, mut machine: Machine, wish: Wish<'_>) -> Result<Verdict, 
     let console = machine.tap_console().map_err(lost)?;
     machine.go()?;
     for (name, content) in &programs {
-        brought::put(&mut machine, name, content)?;
+        uploads::put(&mut machine, name, content)?;
     }
     if command.is_empty() && io::stdin().is_terminal() {
         if !quiet {

@@ -26,7 +26,6 @@ use super::{
 };
 use crate::{
     Error, Lab,
-    brought::Brought,
     comparison::{self, Builds, Comparing},
     device::Device,
     device_file::DeviceFile,
@@ -38,6 +37,7 @@ use crate::{
     runner::unchanged,
     session::{self, Destination},
     study_file::StudyFile,
+    uploads::UploadedPrograms,
     vm::Failure,
 };
 
@@ -49,7 +49,7 @@ const FORETASTE: Span = Span::from_secs(10);
 pub struct OnDevice {
     connection: Connection,
     /// The study's own programs, and both builds of one that is compared.
-    pub(super) brought: Brought,
+    pub(super) brought: UploadedPrograms,
     population: Population,
     settings: DeviceSettings,
     images: Images,
@@ -99,7 +99,7 @@ pub(super) fn again(
     let builds = run.versus.as_ref().map(|versus| comparison::sums(&versus.difference));
     let mut sums = run.lab.programs.clone();
     sums.extend(builds.unwrap_or_default());
-    device.brought = Brought::kept(&folder.objects()?, sums)?;
+    device.brought = UploadedPrograms::kept(&folder.objects()?, sums)?;
     device.put_all(lab)?;
     Ok(device.into_ground())
 }
@@ -241,7 +241,7 @@ impl OnDevice {
     fn bring_programs(&mut self, lab: &Lab, file: &StudyFile) -> Result<(), Error> {
         let processor = Processor::of_machine(&self.connection.facts.machine);
         let programs = &file.study.access_point.programs;
-        self.brought = Brought::read(programs, processor, &lab.settings.device)?;
+        self.brought = UploadedPrograms::read(programs, processor, &lab.settings.device)?;
         self.put_all(lab)
     }
 

@@ -20,7 +20,6 @@ use model::{
 use super::{ClientTrials, Ground};
 use crate::{
     Error, Lab,
-    brought::Brought,
     comparison::{self, Builds},
     functions::{self, Found, SymbolSources},
     image::{self, Image},
@@ -30,6 +29,7 @@ use crate::{
     runner::{same_lab, side_by_side, take_all},
     session,
     study_file::StudyFile,
+    uploads::UploadedPrograms,
     vm::{
         self, Machine, Shape,
         snapshot::{self, Snapshot},
@@ -44,7 +44,7 @@ pub struct Virtual {
     /// The variant's image, where images are compared.
     other: Option<(String, Image)>,
     /// The study's own programs, and both builds of one that is compared.
-    pub(super) brought: Brought,
+    pub(super) brought: UploadedPrograms,
     /// The question, with what is known of both sides.
     versus: Option<Versus>,
     /// The other build of the image, where the run asks for that state.
@@ -107,7 +107,7 @@ impl Virtual {
         let objects = folder.objects()?;
         let mut sums = run.lab.programs.clone();
         sums.extend(difference.map(comparison::sums).unwrap_or_default());
-        let brought = Brought::kept(&objects, sums)?;
+        let brought = UploadedPrograms::kept(&objects, sums)?;
         let rebuilt = rebuilt(lab, &image, &run.study)?;
         let radios = run.study.access_point.radios;
         let (other, raised) = (None, Vec::new());
@@ -137,7 +137,7 @@ impl Virtual {
         let image = image::obtain(lab, &access_point.packages)?;
         let rebuilt = rebuilt(lab, &image, &file.study)?;
         let (processor, folders) = (lab.settings.arch.processor(), &lab.settings.device);
-        let brought = Brought::read(&access_point.programs, Some(processor), folders)?;
+        let brought = UploadedPrograms::read(&access_point.programs, Some(processor), folders)?;
         let radios = access_point.radios;
         let (other, versus, raised) = (None, None, Vec::new());
         Ok(Self { image, radios, other, brought, versus, rebuilt, raised })

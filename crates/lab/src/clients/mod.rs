@@ -28,7 +28,6 @@ pub(crate) use self::ground::identity;
 use self::{device::OnDevice, ground::Virtual};
 use crate::{
     Error, Lab,
-    brought::Brought,
     comparison::{Comparing, Decided},
     device_file::DeviceFile,
     failures,
@@ -38,6 +37,7 @@ use crate::{
     run_folder::RunFolder,
     session,
     study_file::StudyFile,
+    uploads::UploadedPrograms,
     vm::Failure,
 };
 
@@ -127,7 +127,7 @@ impl Procedure for ClientTrials<'_> {
     }
 
     fn keep(&self, ground: &Ground, folder: &RunFolder) -> Result<(), Error> {
-        let keep = |brought: &Brought| match brought.is_empty() {
+        let keep = |brought: &UploadedPrograms| match brought.is_empty() {
             true => Ok(()),
             false => brought.keep(&folder.objects()?),
         };

@@ -4,7 +4,7 @@ use std::{fs::File, time::Duration};
 
 use crate::{
     Cancel, Error, host,
-    host_command::{self, Ended},
+    host_command::{self, Exit},
     remote::Destination,
 };
 
@@ -29,7 +29,7 @@ impl Shell<'_> {
     /// # Errors
     ///
     /// [`Error::Unreachable`], also where it is not done in time; [`Error::Interrupted`].
-    pub(super) fn run(&self, script: &str, limit: Duration) -> Result<Ended, Error> {
+    pub(super) fn run(&self, script: &str, limit: Duration) -> Result<Exit, Error> {
         self.run_with(script, limit, None)
     }
 
@@ -39,7 +39,7 @@ impl Shell<'_> {
         script: &str,
         limit: Duration,
         input: Option<File>,
-    ) -> Result<Ended, Error> {
+    ) -> Result<Exit, Error> {
         host::require("ssh", "openssh-client")?;
         let mut command = host_command::in_group("sh");
         command.args(["-c", SSH, "ssh"]).args(self.destination.arguments()).arg(script);

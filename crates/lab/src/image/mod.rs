@@ -277,7 +277,7 @@ impl BaseMaker<'_> {
         step("packages");
         packages::fetch(
             &self.tar,
-            packages::Wanted { port: self.port, more: self.more },
+            packages::Selection { port: self.port, more: self.more },
             self.lab,
         )?;
         step("root");

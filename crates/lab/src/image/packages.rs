@@ -31,7 +31,7 @@ pub(super) const LIST_FILE: &str = "headroom-packages";
 pub(super) const SCRIPT_FOLDER: &str = "headroom-scripts/";
 
 #[derive(Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct Selection<'a> {
     /// The recipe's packages.
     pub(super) port: Port,
     pub(super) more: &'a [PackageName],
@@ -42,8 +42,8 @@ pub(super) struct Wanted<'a> {
 /// # Errors
 ///
 /// [`Error::MissingProgram`], or [`Error::Program`] with the end of what mmdebstrap said.
-pub(super) fn fetch(tar: &Path, wanted: Wanted<'_>, lab: &Lab) -> Result<(), Error> {
-    let Wanted { port, more } = wanted;
+pub(super) fn fetch(tar: &Path, selection: Selection<'_>, lab: &Lab) -> Result<(), Error> {
+    let Selection { port, more } = selection;
     host::require("mmdebstrap", "mmdebstrap")?;
     let mode = if rustix::process::geteuid().is_root() { "root" } else { "unshare" };
     if mode == "unshare" {

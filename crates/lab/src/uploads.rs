@@ -1,9 +1,8 @@
-//! Programs that a run brings to its access points: those that its study names, and both builds where builds are
-//! compared.
+//! Programs that a run puts on its access points: those that its study names, and both builds where builds are compared.
 //!
-//! They are read once, before the first trial; the run's folder has a copy of each, so that a resumed run has the same, and
-//! beside it the symbols that it lost, so that its stacks have names wherever a report is made.
-//! What the access point has already is [`crate::image`]'s.
+//! They are read once, before the first trial. The run's folder keeps a copy of each, so that a resumed run has the same,
+//! and the symbols that it lost, so that its stacks have names wherever a report is made. What the access point has
+//! already is [`crate::image`]'s.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +26,7 @@ const PIECE: usize = 256 * 1024;
 /// Programs by their paths below [`model::wire::PUT`]. A study's own have a name alone, builds that are compared a folder
 /// before it.
 #[derive(Clone, Debug, Default)]
-pub struct Brought(BTreeMap<RelativePath, Program>);
+pub struct UploadedPrograms(BTreeMap<RelativePath, Program>);
 
 #[derive(Clone, Debug)]
 struct Program {
@@ -43,13 +42,13 @@ impl From<Stripped> for Program {
 
 pub type Sums = BTreeMap<RelativePath, Sha256Hex>;
 
-impl Extend<(RelativePath, Stripped)> for Brought {
+impl Extend<(RelativePath, Stripped)> for UploadedPrograms {
     fn extend<T: IntoIterator<Item = (RelativePath, Stripped)>>(&mut self, others: T) {
         self.0.extend(others.into_iter().map(|(name, content)| (name, content.into())));
     }
 }
 
-impl FromIterator<(RelativePath, Stripped)> for Brought {
+impl FromIterator<(RelativePath, Stripped)> for UploadedPrograms {
     fn from_iter<T: IntoIterator<Item = (RelativePath, Stripped)>>(programs: T) -> Self {
         let mut brought = Self::default();
         brought.extend(programs);
@@ -57,7 +56,7 @@ impl FromIterator<(RelativePath, Stripped)> for Brought {
     }
 }
 
-impl Brought {
+impl UploadedPrograms {
     /// A study's own programs, without symbols, as the image's are, for this processor where it is known. Each is called as
     /// its file is. One without a folder is looked for in those of the device's programs.
     ///
@@ -195,14 +194,15 @@ mod tests {
     fn what_a_program_lost_is_kept_by_what_is_left_of_it() {
         let place = tempfile::tempdir().unwrap();
         let objects = Folder::open(place.path()).unwrap();
-        let brought = Brought::read(&[std::env::current_exe().unwrap()], None, &[]).unwrap();
+        let brought =
+            UploadedPrograms::read(&[std::env::current_exe().unwrap()], None, &[]).unwrap();
         brought.keep(&objects).unwrap();
         let sums = brought.own();
         let sum = sums.values().next().unwrap();
         let debug = objects.read(objects::debug_name(sum), fetch::LONGEST).unwrap();
         assert_eq!(brought.debug_of(sum), Some(&*debug));
         // A run that is resumed sends the same file, and has its symbols in its folder.
-        let again = Brought::kept(&objects, sums.clone()).unwrap();
+        let again = UploadedPrograms::kept(&objects, sums.clone()).unwrap();
         assert_eq!((again.own(), again.debug_of(sum)), (sums, None));
         again.keep(&objects).unwrap();
         assert_eq!(objects.entries().unwrap().len(), 2);
@@ -213,14 +213,15 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = |name: &str| place.path().join(name);
         std::fs::write(path("broker"), "#!/bin/sh").unwrap();
-        let brought = Brought::read(&[path("broker")], Some(X86_64), &[]).unwrap();
+        let brought = UploadedPrograms::read(&[path("broker")], Some(X86_64), &[]).unwrap();
         let sums = brought.own();
         assert_eq!(sums.keys().map(|name| &**name).collect::<Vec<_>>(), ["broker"]);
         let objects = Folder::open(place.path()).unwrap();
         brought.keep(&objects).unwrap();
-        assert_eq!(Brought::kept(&objects, sums.clone()).unwrap().own(), sums);
-        assert_eq!((brought.key().is_some(), Brought::default().key()), (true, None));
-        let read = |path, folders: &[PathBuf]| Brought::read(&[path], Some(X86_64), folders);
+        assert_eq!(UploadedPrograms::kept(&objects, sums.clone()).unwrap().own(), sums);
+        assert_eq!((brought.key().is_some(), UploadedPrograms::default().key()), (true, None));
+        let read =
+            |path, folders: &[PathBuf]| UploadedPrograms::read(&[path], Some(X86_64), folders);
         assert!(matches!(read(path("none"), &[]), Err(Error::File { .. })));
         // One of headroom's own is named without a folder.
         assert_eq!(read("broker".into(), &[place.path().to_owned()]).unwrap().own(), sums);
