@@ -8,8 +8,6 @@ mod planned;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::known::FIGURES;
-
 use crate::{
     architecture::Architecture,
     cache::{Geometry, Window},

@@ -107,9 +107,8 @@ fn point(groups: &Groups<'_>, setting: Setting, strategy: Strategy) -> Option<Po
     let blocks = groups.blocks(setting, Some(strategy))?;
     let bytes = groups.run.study.loads[load].bytes;
     let completes_s = groups.run.study.completion.completes_in.as_secs_f64();
-    let each = |of: &dyn Fn(&Measured) -> Option<f64>| {
-        Estimate::of(&blocks.values().filter_map(|one| of(one)).collect::<Vec<_>>())
-    };
+    let all: Vec<&Measured> = blocks.values().copied().collect();
+    let each = |of: &dyn Fn(&Measured) -> Option<f64>| each(&all, of);
     let share = |of: fn(&Measured) -> u64| each(&|one| Some(of(one) as f64 / one.window_ns as f64));
     let a_frame =
         |of: fn(&Measured) -> f64| each(&|one| (one.sent > 0).then(|| of(one) / one.sent as f64));
