@@ -8,12 +8,13 @@ use model::{
     experiment::Kind,
     facts::{Cgroup, Facts, Program},
     name::Sha256Hex,
+    reading::Reading,
     run::{FORMAT, Host, LabIdentity, Run},
     sample::{Account, Group, Io, Machine, Memory, Other, Rounds, Sample, Task},
     span::Span,
     study::{HostLoad, Load, Mode, Perturb, Study, Variant},
-    trial::{HostCost, Outcome, PlannedTrial, Purpose, Recording, Trial, TrialId},
-    wire::{Census, InterfaceCensus, LoadOrder, Measure, StartOrder, SubjectOrder, Work},
+    trial::{HostCost, Outcome, PlannedTrial, Purpose, Trial, TrialId},
+    wire::{Census, InterfaceCensus, LoadOrder, StartOrder, SubjectOrder, TrialOrder, Work},
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -60,7 +61,7 @@ fn begun<S, P>(kind: Kind, study: S, lab: LabIdentity, host: Host) -> model::run
 }
 
 /// A trial that took no time of the host's.
-fn ended<P, R>(planned: P, reading: R) -> model::trial::Trial<P, R> {
+fn ended<P>(planned: P, reading: Reading) -> model::trial::Trial<P> {
     model::trial::Trial {
         planned,
         began_unix: 1_790_000_060,
@@ -178,24 +179,19 @@ fn planned_trial(study: &Study, variant: &Variant, id: TrialId) -> PlannedTrial 
     PlannedTrial {
         mode: study.mode_of(variant),
         host_load: variant.host_load,
-        measure: Measure {
-            subject: SubjectOrder {
+        order: TrialOrder {
+            subject: Some(SubjectOrder {
                 process: subject.process.clone(),
                 start: start
                     .map(|run| StartOrder { command: words(run), ready: subject.ready.clone() }),
-            },
+            }),
             others: subject.others.clone(),
             load: study.load_of(variant).map(load_order),
-            background: None,
             offset: Span::from_nanos(u64::from(id.repetition) * 1_000_000),
             warm_up: study.trial.warm_up,
             window: study.trial.window,
             sample_every: study.trial.sample_every,
-            instrument: None,
-            topology: None,
-            identify: false,
-            state: None,
-            witness: None,
+            ..TrialOrder::default()
         },
         id,
     }
@@ -235,9 +231,10 @@ pub fn troubled(run: &Run) -> Vec<Trial> {
     trials
 }
 
-fn trouble(at: usize, recording: &mut Recording) {
+fn trouble(at: usize, recording: &mut Reading) {
     if at == 4 {
-        recording.after.interfaces[0].hostapd = Some(5);
+        let after = recording.census.as_mut().map(|[_, after]| after);
+        after.into_iter().for_each(|census| census.interfaces[0].hostapd = Some(5));
     }
     let Some(last) = recording.samples.last_mut() else { return };
     if at % 9 == 7 {
@@ -252,8 +249,8 @@ fn trial(planned: PlannedTrial) -> Trial {
     let census = census(planned.id.clients);
     let samples: Vec<Sample> = (0..SAMPLES).map(|second| sample(&planned, second)).collect();
     let facts = facts(&planned.id.variant);
-    let recording: Recording =
-        read(json!({"facts": facts, "before": census, "after": census, "samples": samples}));
+    let recording: Reading =
+        read(json!({"facts": facts, "census": [census, census], "samples": samples}));
     let window_ms = match (planned.mode, planned.host_load) {
         (Mode::Counted, HostLoad::Stress) => 9_100,
         (Mode::Counted, _) => 3_300,
@@ -341,13 +338,13 @@ fn self_check_rates(planned: &PlannedTrial, noise: u64) -> [u64; 2] {
 
 fn sample(planned: &PlannedTrial, second: u64) -> Sample {
     let [subject, load, other] = rates(planned).map(|rate| rate * second);
-    let order = &planned.measure;
+    let order = &planned.order;
     let works = |load: &LoadOrder| matches!(load.work, Work::Rounds(_));
     let rounds = if order.load.as_ref().is_some_and(works) { 5 + second } else { 0 };
     let group_of = |spent_ns| Account { group: Some(group(spent_ns)), ..Account::default() };
     Sample {
         at_ns: 80_000_000_000 + noise(&planned.id) * 1_000 + second * 1_000_000_000,
-        subject: account(&order.subject.process, subject, second),
+        subject: account(order.process().unwrap_or_default(), subject, second),
         load: order.load.as_ref().map(|_| group_of(40_000_000 + load)),
         others: order
             .others

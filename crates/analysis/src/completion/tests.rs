@@ -1,7 +1,8 @@
 //! A made-up run whose figures are known.
 
 use model::{
-    completion::{Measured, Period, Strategy},
+    card::CardReading,
+    completion::{Period, Strategy},
     limit::Limits,
     share::Share,
     span::Span,
@@ -79,19 +80,19 @@ fn question() -> crate::judge::Question {
 
 /// Six pairs, part by part: `[base, variant]` of each pair's ten parts, ns of CPU in 50 ms.
 fn by_parts(parts: impl Fn(u64, u64) -> [u64; 2]) -> crate::verdicts::Judgement {
-    let trial = |parts: Vec<u64>| Measured {
+    let trial = |parts: Vec<u64>| CardReading {
         window_ns: 500_000_000,
         driver_ns: parts.iter().sum(),
         periods: parts
             .into_iter()
             .map(|driver_ns| Period { window_ns: 50_000_000, driver_ns, ..Period::default() })
             .collect(),
-        ..Measured::default()
+        ..CardReading::default()
     };
     let pair = |pair: u64| {
         [0, 1].map(|side: usize| trial((0..10).map(|part| parts(pair, part)[side]).collect()))
     };
-    let pairs: Vec<[Measured; 2]> = (0..6).map(pair).collect();
+    let pairs: Vec<[CardReading; 2]> = (0..6).map(pair).collect();
     ASKED.judge(&question(), &pairs.iter().map(|pair| pair.each_ref()).collect::<Vec<_>>())
 }
 
@@ -114,15 +115,15 @@ fn windows_are_compared_part_by_part_and_a_rare_interrupt_is_no_difference() {
 
 #[test]
 fn where_parts_cannot_be_compared_means_are_and_it_says_why() {
-    let means = |change: &dyn Fn(&mut judge::Asked, &mut Measured)| {
+    let means = |change: &dyn Fn(&mut judge::Asked, &mut CardReading)| {
         let mut asked = ASKED;
         let period = Period { window_ns: 50_000_000, driver_ns: 5_000_000, ..Period::default() };
-        let mut one = Measured {
+        let mut one = CardReading {
             window_ns: 500_000_000,
             driver_ns: 50_000_000,
             periods: vec![period; 10],
             task_wall_ns: Some(1),
-            ..Measured::default()
+            ..CardReading::default()
         };
         let base = one.clone();
         change(&mut asked, &mut one);
@@ -168,7 +169,7 @@ fn limits_are_decided_by_bounds_and_a_miss_has_its_cause() {
 #[test]
 fn frames_that_are_not_accounted_for_fail_and_repeats_that_differ_do_too() {
     let mut trials = test_data::trials();
-    let Outcome::Measured(first) = &mut trials[0].outcome else { panic!() };
+    let first = card(&mut trials[0]);
     first.accepted += 3;
     first.driver_ns += first.driver_ns / 100;
     let completion = analyse(&test_data::run(), &trials);
@@ -238,9 +239,8 @@ fn a_task_over_a_slow_bus_is_another_point() {
     let also: Vec<_> = trials.iter().filter(|trial| trial.planned.load == 2).cloned().collect();
     for mut trial in also {
         (trial.planned.load, trial.planned.number) = (3, trials.len() as u32 + 1);
-        if let (Outcome::Measured(one), Some(_)) =
-            (&mut trial.outcome, trial.planned.order.strategy)
-        {
+        if trial.planned.card().strategy.is_some() {
+            let one = card(&mut trial);
             one.task_wall_ns = one.task_wall_ns.map(|wall| 2 * wall);
         }
         trials.push(trial);
@@ -263,10 +263,10 @@ fn compared(base: Strategy, variant: Option<Strategy>, load: usize) -> (Run, Vec
     let is_asked = |trial: &Trial| {
         let one = &trial.planned;
         one.load == load
-            && one.order.rate == rate
+            && one.card().rate == rate
             && one.repeats.is_none()
-            && (one.order.strategy == Some(base) || one.order.strategy == variant)
-            && one.order.strategy.is_some()
+            && (one.card().strategy == Some(base) || one.card().strategy == variant)
+            && one.card().strategy.is_some()
     };
     let mut trials: Vec<Trial> = test_data::trials().into_iter().filter(is_asked).collect();
     let again = if variant.is_none() { trials.clone() } else { vec![trials[0].clone()] };
@@ -280,10 +280,15 @@ fn compared(base: Strategy, variant: Option<Strategy>, load: usize) -> (Run, Vec
     (run, trials)
 }
 
+fn card(trial: &mut Trial) -> &mut CardReading {
+    let Outcome::Measured(reading) = &mut trial.outcome else { panic!() };
+    reading.card.as_mut().unwrap()
+}
+
 /// More time of the driver in these trials.
 fn dearer(trials: &mut [Trial], which: impl Fn(&PlannedTrial) -> bool, share: f64) {
     for trial in trials.iter_mut().filter(|trial| which(&trial.planned)) {
-        let Outcome::Measured(measured) = &mut trial.outcome else { panic!() };
+        let measured = card(trial);
         let more = |ns: &mut u64| *ns = (*ns as f64 * (1.0 + share)) as u64;
         more(&mut measured.driver_ns);
         measured.periods.iter_mut().for_each(|period| more(&mut period.driver_ns));
@@ -343,7 +348,7 @@ fn the_same_twice_is_the_same_and_one_that_is_not_is_found_out() {
 fn two_strategies_may_be_asked_to_be_the_same_or_no_slower_within_a_margin() {
     let asked = |expect, margin: f64| {
         let (mut run, mut trials) = compared(Strategy::Event, Some(Strategy::Batch), 1);
-        dearer(&mut trials, |planned| planned.order.strategy == Some(Strategy::Batch), 0.03);
+        dearer(&mut trials, |planned| planned.card().strategy == Some(Strategy::Batch), 0.03);
         let shape = &mut run.study.completion;
         (shape.expect, shape.margin) = (Some(expect), Some(Share::of(margin)));
         analyse(&run, &trials).targets.remove(0)
@@ -362,7 +367,7 @@ fn two_strategies_may_be_asked_to_be_the_same_or_no_slower_within_a_margin() {
 #[test]
 fn what_is_missing_or_forgotten_speaks_against_any_verdict() {
     let (run, mut trials) = compared(Strategy::Busy, Some(Strategy::Event), 1);
-    let Outcome::Measured(measured) = &mut trials[0].outcome else { panic!() };
+    let measured = card(&mut trials[0]);
     measured.missing = 7;
     let (found, completion) = answered(&run, &trials);
     let faults = completion.targets.iter().find(|one| one.name == "faults <= 0").unwrap();
