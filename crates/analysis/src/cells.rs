@@ -18,9 +18,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Parts {
     pub subject: Option<Estimate>,
-    /// The load's programs.
     pub load: Option<Estimate>,
-    /// Other processes together.
     pub others: Option<Estimate>,
     /// headroom's agent; in no sum.
     pub agent: Option<Estimate>,
@@ -61,9 +59,7 @@ pub struct Thread {
     pub ordinal: u32,
     /// CPU, µs/s.
     pub cpu: Option<Estimate>,
-    /// Mean context switches that it asked for, each second.
     pub voluntary_per_second: f64,
-    /// Mean context switches that it suffered, each second.
     pub involuntary_per_second: f64,
 }
 
@@ -72,25 +68,17 @@ pub struct Thread {
 pub struct Beyond {
     /// Resident at the first sample, KiB.
     pub rss_start_kib: Option<f64>,
-    /// Resident at the last sample, KiB.
     pub rss_end_kib: Option<f64>,
     /// The most that the control group held, shared memory and files in memory included, KiB.
     pub group_kib: Option<f64>,
-    /// Growth of the resident size within a window, KiB.
     pub rss_growth_kib: Option<f64>,
-    /// Proportional at the first sample, KiB.
     pub pss_start_kib: Option<f64>,
-    /// Proportional at the last sample, KiB.
     pub pss_end_kib: Option<f64>,
-    /// Read and write calls, each second.
     pub io_calls_per_second: Option<f64>,
-    /// Bytes read, each second.
     pub read_bytes_per_second: Option<f64>,
-    /// Bytes written, each second.
     pub write_bytes_per_second: Option<f64>,
     /// Context switches asked for, each second.
     pub voluntary_per_second: Option<f64>,
-    /// Context switches suffered, each second.
     pub involuntary_per_second: Option<f64>,
     /// The load's rounds that ended within a window; `None` where it has none, or is long-running.
     pub rounds_ended: Option<f64>,
@@ -112,19 +100,14 @@ pub struct Series {
 /// One variant at one client count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// The variant's name.
     pub variant: String,
     pub clients: u32,
     pub mode: Mode,
-    /// What the host does alongside it.
     pub host_load: HostLoad,
-    /// The process whose CPU is the question.
     pub subject: String,
-    /// Whether it has a load.
     pub has_load: bool,
     /// Whether nothing was made to work: no load, and a subject that runs anyway.
     pub idle: bool,
-    /// Trials that were planned.
     pub planned: u32,
     /// Valid trials: what the estimates rest on.
     pub valid: u32,
@@ -136,9 +119,7 @@ pub struct Cell {
     /// CPU without what the idle variant takes, µs/s, paired by repetition; `None` without one that
     /// counts the same processes.
     pub minus_idle: Option<Parts>,
-    /// The subject's threads.
     pub threads: Vec<Thread>,
-    /// Memory, IO, switches.
     pub beyond: Beyond,
     /// Second by second, each repetition.
     pub series: Vec<Series>,

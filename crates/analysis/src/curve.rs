@@ -73,11 +73,9 @@ pub enum Full {
 /// One variant's curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
-    /// The variant's name.
     pub variant: String,
     /// What the study says of it.
     pub about: Option<String>,
-    /// The process whose CPU is the question.
     pub subject: String,
     /// Its load, as text; `None` where it has none.
     pub load: Option<String>,

@@ -106,7 +106,6 @@ pub struct ThreadFigures {
     pub us_per_second: Option<f64>,
     /// Context switches that it asked for, each second.
     pub voluntary_per_second: f64,
-    /// Context switches that it suffered, each second.
     pub involuntary_per_second: f64,
 }
 
@@ -148,7 +147,6 @@ pub struct RoundFigures {
 pub struct Step {
     /// From the window's opening to the end of this step, s.
     pub at_s: f64,
-    /// Length, s.
     pub length_s: f64,
     pub subject: f64,
     /// Load, where it is counted.
@@ -196,23 +194,17 @@ pub struct TrialFigures {
     /// What the subject spent between the window's end and the end of the drain, µs; `None` where none was ordered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub put_off_us: Option<f64>,
-    /// The subject by every counter.
     pub readings: Readings,
-    /// The subject's threads.
     pub threads: Vec<ThreadFigures>,
-    /// The subject's memory.
     pub memory: Option<MemoryFigures>,
-    /// The subject's IO.
     pub io: Option<IoFigures>,
     /// Context switches of the subject's threads that they asked for, each second.
     pub voluntary_per_second: f64,
     /// Context switches of the subject's threads that they suffered, each second.
     pub involuntary_per_second: f64,
-    /// The load's rounds.
     pub rounds: RoundFigures,
     /// Share of the machine's CPU time that was not idle.
     pub machine_busy: Option<f64>,
-    /// Second by second.
     pub series: Vec<Step>,
     /// Wall time that the host took.
     pub cost: HostCost,
@@ -242,7 +234,6 @@ impl TrialFigures {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InvalidTrial {
     pub id: TrialId,
-    /// The reason, one line.
     pub why: String,
     /// The end of the access point's console.
     pub console: Vec<String>,

@@ -12,7 +12,6 @@ mod memory;
 mod parity;
 mod rising;
 mod table;
-mod witness;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -37,6 +36,7 @@ use crate::{
     },
     quantity::count,
     verdicts::Gate,
+    witness,
 };
 
 /// The figures of a run, for limits.
@@ -82,10 +82,30 @@ fn all(evidence: &Evidence, table: &[Metric], baselines: &Baselines) -> Vec<Gate
         gates.push(parity::gate(evidence));
     }
     if asked.witness {
-        gates.push(witness::gate(evidence));
+        gates.push(replies(evidence));
     }
     gates.extend(asked.limits.iter().map(|text| limits.gate(text)));
     gates
+}
+
+/// Whether the replies that the load is given inside the measured windows are what the kernel says, and none is too old.
+fn replies(evidence: &Evidence) -> Gate {
+    let name = "witness";
+    let ids: Vec<_> = evidence
+        .working()
+        .flat_map(|variant| evidence.planned(Purpose::Cpu, &variant.name))
+        .filter(|id| id.clients > 0)
+        .collect();
+    let trials: Vec<_> = ids.iter().filter_map(|id| evidence.trials.get(*id).copied()).collect();
+    let Some(found) = witness::of_trials(&trials) else {
+        return nothing(name, "no round of any trial was checked");
+    };
+    // A reply that is not true fails, whatever else is missing.
+    if let Some(fault) = evidence.fault(&ids).filter(|_| found.verdict != Verdict::Fail) {
+        return together(name, "trial", vec![Part::invalid(fault)]);
+    }
+    let sentence = format!("{}.", capitalised(&found.sentence));
+    Gate { name: name.to_owned(), verdict: found.verdict, sentence }
 }
 
 /// Limits on figures, decided on the table.

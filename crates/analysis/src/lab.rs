@@ -24,11 +24,9 @@ pub struct Lab {
 /// One variant at one count, as a measurement of the lab.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The variant's name.
     pub variant: String,
     pub clients: u32,
     pub mode: Mode,
-    /// What the host does alongside it.
     pub host_load: HostLoad,
     /// Subject, load and others, µs of CPU a second. Its `cv` is the repeatability.
     pub sum: Estimate,

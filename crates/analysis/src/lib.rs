@@ -95,13 +95,9 @@ pub use crate::{
 /// Everything that a run says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
-    /// The study's question.
     pub question: String,
-    /// The run in one line, with one figure.
     pub headline: headline::Headline,
-    /// The answer, in sentences.
     pub answer: Vec<String>,
-    /// Trials of the plan.
     pub planned: u32,
     /// Valid trials: what all figures rest on.
     pub valid: u32,
@@ -111,15 +107,12 @@ pub struct Analysis {
     pub cells: Vec<Cell>,
     /// One variant over all client counts, each.
     pub curves: Vec<Curve>,
-    /// Variants against each other.
     pub comparisons: Vec<Comparison>,
     /// The variants that work, side by side at the largest client count.
     pub stages: Stages,
-    /// The lab measured by itself.
     pub lab: Lab,
     /// What the access point said of itself in the first valid trial.
     pub machine: Option<Facts>,
-    /// The programs that the figures speak of.
     pub programs: Vec<UsedProgram>,
     /// Valid trials of the state as the study has it, by variant, clients and repetition. What was measured in
     /// perturbed states is in the judgements.
@@ -128,18 +121,14 @@ pub struct Analysis {
     pub invalid: Vec<InvalidTrial>,
     /// Where the CPU goes, by variant and clients.
     pub profiles: Vec<profiles::ProfileFigures>,
-    /// Profiles against each other.
     pub differences: Vec<profiles::Difference>,
-    /// Calls that were counted.
     pub counts: Vec<profiles::CountFigures>,
     /// Comparisons, decided: the run's own where it is a comparison, else each variant against its bases at
     /// the largest client count.
     pub judgements: Vec<verdicts::Judgement>,
-    /// Consumers that were paused.
     pub pauses: Vec<verdicts::PauseFigures>,
     /// Every figure, as limits read it.
     pub table: Vec<metrics::Metric>,
-    /// Limits, and whether they were kept.
     pub gates: Vec<verdicts::Gate>,
     /// What had to be repaired on the access point.
     pub corrections: Vec<verdicts::Corrected>,

@@ -6,19 +6,18 @@
 //! one number decides.
 
 pub mod baseline;
-mod target;
 mod welch;
 
+pub use model::figure::Measure;
 use model::{
+    figure::Figure,
     limit::{self, Asked, Known, Limit, Over, Selection, Side},
     plural::count,
     verdict::Verdict,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use self::baseline::Earlier;
-pub use self::target::Target;
-pub(crate) use self::target::missing;
 use crate::{
     quantity::{ABSENT, Unit, cpu_unit, percent_of_core},
     stats::{Estimate, Interval, median, nearest_rank},
@@ -71,121 +70,39 @@ impl Absent {
     }
 }
 
-/// What a figure is measured in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Measure {
-    /// A share of 1.
-    Share,
-    Ratio,
-    Seconds,
-    /// KiB.
-    Kib,
-    /// A number of things.
-    Count,
-    /// CPU, µs a second.
-    Cpu,
-    /// Times a second.
-    Rate,
-}
-
-impl Measure {
-    /// A value in words: `97.1 %`, `1.25 ×`, `180 µs`.
-    pub fn words(self, value: f64) -> String {
-        let (number, unit) = self.parts(value);
-        match self {
-            Self::Cpu => {
-                format!("{number}{unit}, {} % of a core", tidy(Unit::CORE.scale(value)))
-            }
-            _ => format!("{number}{unit}"),
-        }
-    }
-
-    /// The unit of a picture whose largest value this is.
-    pub fn unit(self, largest: f64) -> Unit {
-        match self {
-            Self::Share => Unit::PER_CENT,
-            Self::Cpu => cpu_unit(largest),
-            Self::Ratio => Unit::TIMES,
-            Self::Seconds => cpu_unit(1e6 * largest).times(1e6),
-            Self::Kib if largest < 1024.0 => Unit::KIB,
-            Self::Kib => Unit::MIB,
-            Self::Count | Self::Rate => Unit::ONE,
-        }
-    }
-
-    /// What stands behind the unit where it is a rate: `/s`.
-    pub const fn per(self) -> &'static str {
-        if matches!(self, Self::Cpu | Self::Rate) { "/s" } else { "" }
-    }
-
-    /// A number, and its unit with the space before it.
-    fn parts(self, value: f64) -> (String, &'static str) {
-        let (number, unit) = match self {
-            Self::Share if value.abs() < 0.01 => (format!("{:.2}", 100.0 * value), " %"),
-            Self::Share => (format!("{:.1}", 100.0 * value), " %"),
-            Self::Ratio => (format!("{value:.3}"), " ×"),
-            Self::Seconds if value.is_infinite() => ("never".to_owned(), ""),
-            Self::Seconds if value.abs() < 1e-3 => (format!("{:.0}", 1e6 * value), " µs"),
-            Self::Seconds if value.abs() < 1.0 => (format!("{:.0}", 1e3 * value), " ms"),
-            Self::Seconds => (format!("{value:.2}"), " s"),
-            Self::Kib if value.abs() < 1024.0 => (format!("{value:.1}"), " KiB"),
-            Self::Kib => (format!("{:.1}", value / 1024.0), " MiB"),
-            Self::Cpu if value.abs() < 1e3 => (tidy(value), " µs"),
-            Self::Cpu if value.abs() < 1e6 => (tidy(value / 1e3), " ms"),
-            Self::Cpu => (tidy(value / 1e6), " s"),
-            Self::Rate => (tidy(value), "/s"),
-            Self::Count if value == value.trunc() => (format!("{value:.0}"), ""),
-            Self::Count => (format!("{value:.1}"), ""),
-        };
-        let is_zero = number.trim_start_matches('-').chars().all(|digit| "0.".contains(digit));
-        let number = if is_zero { number.trim_start_matches('-') } else { &number };
-        (number.replace('-', "−"), unit)
-    }
-
-    /// A mean with its interval: `97.1 % [96.8, 97.4]`.
-    fn with_interval(self, mean: f64, Interval { low, high }: Interval) -> String {
-        let (low, high) = (self.parts(low), self.parts(high));
-        let ends = match (self.parts(mean).1, low.1, high.1) {
-            (unit, one, other) if unit == one && one == other => format!("{}, {}", low.0, high.0),
-            _ => format!("{}{}, {}{}", low.0, low.1, high.0, high.1),
-        };
-        format!("{} [{ends}]", self.words(mean))
-    }
-}
-
 impl Metric {
-    /// A figure over blocks.
-    pub(crate) fn over(at: &Point, name: &str, unit: Measure, estimate: Option<Estimate>) -> Self {
+    /// A figure over blocks or trials.
+    pub(crate) fn over(at: &Point, figure: Figure, estimate: Option<Estimate>) -> Self {
+        Self::named(at, figure.name(), figure.unit(), estimate)
+    }
+
+    /// A figure that only some studies have.
+    pub(crate) fn named(at: &Point, name: &str, unit: Measure, estimate: Option<Estimate>) -> Self {
         let Point { name: point, places, clients, variant } = at.clone();
-        let name = name.to_owned();
-        let (values, is_exact) = (Vec::new(), false);
-        let (cause, absent) = (None, None);
         Self {
             point,
             places,
             clients,
             variant,
-            name,
+            name: name.to_owned(),
             unit,
-            values,
+            values: Vec::new(),
             estimate,
-            is_exact,
-            cause,
-            absent,
+            is_exact: false,
+            cause: None,
+            absent: None,
         }
     }
 
     /// A figure over its values.
-    pub(crate) fn of_values(at: &Point, name: &str, unit: Measure, values: Vec<f64>) -> Self {
-        Self::over(at, name, unit, Estimate::of(&values)).with_values(values)
+    pub(crate) fn of_values(at: &Point, figure: Figure, values: Vec<f64>) -> Self {
+        Self::over(at, figure, Estimate::of(&values)).with_values(values)
     }
 
     /// A figure that is no sample.
-    pub(crate) fn exact(at: &Point, name: &str, unit: Measure, value: Option<f64>) -> Self {
-        let values: Vec<f64> = value.into_iter().collect();
-        let estimate = Estimate::of(&values);
-        Self { estimate, values, is_exact: true, ..Self::over(at, name, unit, None) }
+    pub(crate) fn exact(at: &Point, figure: Figure, value: Option<f64>) -> Self {
+        let values = value.into_iter().collect();
+        Self { is_exact: true, ..Self::of_values(at, figure, values) }
     }
 
     /// With its values, by block or by trial.
@@ -232,7 +149,7 @@ impl Metric {
             Some(_) if self.unit == Measure::Rate => {
                 format!("{}/s", Unit::ONE.with_interval(estimate))
             }
-            Some(interval) => self.unit.with_interval(estimate.mean, interval),
+            Some(Interval { low, high }) => self.unit.with_interval(estimate.mean, [low, high]),
             None => self.unit.words(estimate.mean),
         }
     }
@@ -438,10 +355,45 @@ impl Bound {
     }
 }
 
-/// A number that a person wrote, without the digits that calculating adds.
-fn tidy(value: f64) -> String {
-    let digits = format!("{value:.6}");
-    digits.trim_end_matches('0').trim_end_matches('.').to_owned()
+/// What was to be shown, and whether it was.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Target {
+    pub name: String,
+    /// What decides, in words.
+    pub limit: String,
+    pub found: String,
+    pub verdict: Verdict,
+    /// The cause, where it was missed or cannot be decided.
+    pub cause: Option<String>,
+}
+
+impl Target {
+    /// A limit on what the command line left out decides nothing.
+    fn not_asked(limit: &str) -> Self {
+        let found = "not asked: what it is on was left out of this run".to_owned();
+        Self { verdict: Verdict::Measured, ..Self::invalid(limit, found) }
+    }
+
+    pub(crate) fn invalid(limit: &str, why: String) -> Self {
+        let name = limit.to_owned();
+        Self { name, limit: String::new(), found: why, verdict: Verdict::Invalid, cause: None }
+    }
+
+    /// The figure and what it was to be, as one sentence.
+    pub fn sentence(&self) -> String {
+        let Self { limit, found, cause, .. } = self;
+        let limit = if limit.is_empty() { String::new() } else { format!(" ({limit})") };
+        let cause = cause.as_ref().map(|cause| format!("; {cause}")).unwrap_or_default();
+        format!("{found}{limit}{cause}.")
+    }
+}
+
+/// Trials of a plan that were not made, where there are some: without them nothing passes.
+pub(crate) fn missing<P: PartialEq>(plan: &[P], made: &[&P]) -> Option<Target> {
+    let missing = plan.iter().filter(|planned| !made.contains(planned)).count();
+    let (name, all) = ("every trial is made", count(plan.len() as u32, "trial"));
+    let found = format!("{missing} of {all} {} missing", if missing == 1 { "is" } else { "are" });
+    (missing > 0).then(|| Target::invalid(name, found))
 }
 
 /// The verdict on all limits, and why: invalid where nothing counts. Where nothing was asked it is measured.
@@ -473,7 +425,7 @@ mod tests {
     fn known() -> Known {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         Known {
-            figures: words(&["kept", "protect", "cells"]),
+            figures: words(&["kept", "protect", "faults"]),
             variants: words(&["none", "guard"]),
             points: limit::Points::Places(words(&["harmed", "ap", "host"])),
             ..Known::default()
@@ -484,7 +436,7 @@ mod tests {
         let places = vec![place.to_owned(), "harmed".to_owned()];
         let (name, variant) = (format!("full, {place}"), variant.to_owned());
         let point = Point { name, places, variant, ..Point::default() };
-        Metric::of_values(&point, "kept", Measure::Share, values.to_vec())
+        Metric::of_values(&point, Figure::Kept, values.to_vec())
     }
 
     fn decided(text: &str, table: &[Metric]) -> Target {
@@ -537,11 +489,11 @@ mod tests {
     #[test]
     fn a_count_is_no_sample_and_what_is_absent_is_never_a_pass() {
         let point = Point::default();
-        let six = [Metric::exact(&point, "cells", Measure::Count, Some(6.0))];
-        assert_eq!(decided("cells >= 6", &six).verdict, Verdict::Pass);
-        assert_eq!(decided("cells >= 7", &six).verdict, Verdict::Fail);
-        let none = [Metric::exact(&point, "cells", Measure::Count, None)];
-        assert_eq!(decided("cells >= 0", &none).verdict, Verdict::Invalid);
+        let six = [Metric::exact(&point, Figure::Faults, Some(6.0))];
+        assert_eq!(decided("faults >= 6", &six).verdict, Verdict::Pass);
+        assert_eq!(decided("faults >= 7", &six).verdict, Verdict::Fail);
+        let none = [Metric::exact(&point, Figure::Faults, None)];
+        assert_eq!(decided("faults >= 0", &none).verdict, Verdict::Invalid);
         assert_eq!(decided("protect <= 1s", &six).verdict, Verdict::Invalid);
         assert!(decided("kpet >= 1", &six).found.contains("unknown figure `kpet`"));
     }
@@ -550,8 +502,7 @@ mod tests {
     fn never_is_longer_than_any_time() {
         let point = Point::default();
         let values = vec![0.2, 0.4, f64::INFINITY];
-        let row = Metric::over(&point, "protect", Measure::Seconds, Estimate::of(&[0.3]))
-            .with_values(values);
+        let row = Metric::over(&point, Figure::Protect, Estimate::of(&[0.3])).with_values(values);
         let target = decided("p90 protect <= 1s", &[row]);
         assert_eq!((target.verdict, target.found.as_str()), (Verdict::Fail, "never"));
     }

@@ -28,9 +28,7 @@ pub struct Paired {
     pub differences: Vec<f64>,
     /// The same as a share of the base; empty where a base is not above 0.
     pub ratios: Vec<f64>,
-    /// Mean of the base.
     pub before: Estimate,
-    /// Mean of the variant.
     pub after: Estimate,
     /// Mean difference with the interval at the level.
     pub absolute: Estimate,

@@ -5,6 +5,8 @@
 
 pub use model::plural::count;
 
+use model::figure::Measure;
+
 use crate::stats::{Estimate, Interval};
 
 /// What stands where there is no figure.
@@ -69,6 +71,19 @@ pub struct Unit {
     /// Digits after the point are cut to so many.
     most_decimals: usize,
     pub name: &'static str,
+}
+
+/// The unit of a picture whose largest value this is.
+pub fn unit_of(measure: Measure, largest: f64) -> Unit {
+    match measure {
+        Measure::Share => Unit::PER_CENT,
+        Measure::Cpu => cpu_unit(largest),
+        Measure::Ratio => Unit::TIMES,
+        Measure::Seconds => cpu_unit(1e6 * largest).times(1e6),
+        Measure::Kib if largest < 1024.0 => Unit::KIB,
+        Measure::Kib => Unit::MIB,
+        Measure::Count | Measure::Rate => Unit::ONE,
+    }
 }
 
 /// CPU time each second: µs, ms or s of it, so that the number is below 1000.

@@ -35,16 +35,13 @@ pub struct Stages {
 /// One variant at the largest client count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stage {
-    /// The variant's name.
     pub variant: String,
     pub mode: Mode,
-    /// The process whose CPU is the question.
     pub subject: String,
     /// CPU, µs/s.
     pub cpu: Parts,
     /// Other processes, one by one, µs/s.
     pub others: Vec<Other>,
-    /// Against each of its bases.
     pub against: Vec<Comparison>,
     /// What somebody else published of the same thing, where this run has the same client count.
     pub published: Option<Elsewhere>,
@@ -53,7 +50,6 @@ pub struct Stage {
 /// A published figure, and ours of the subject alone at the same count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Elsewhere {
-    /// At how many clients it was measured.
     pub clients: u32,
     /// Share of a core that is not ours, %.
     pub percent_of_core: f64,

@@ -21,7 +21,6 @@ pub const CONFIDENCE: f64 = 0.95;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     pub low: f64,
-    /// Upper end.
     pub high: f64,
 }
 
@@ -93,42 +92,34 @@ impl Estimate {
 
     /// The same in another unit; `factor` is above 0.
     pub fn scaled(self, factor: f64) -> Self {
-        let interval = |Interval { low, high }| Interval { low: low * factor, high: high * factor };
-        Self {
-            n: self.n,
-            mean: self.mean * factor,
-            sd: self.sd.map(|sd| sd * factor),
-            cv: self.cv,
-            interval: self.interval.map(interval),
-            min: self.min * factor,
-            max: self.max * factor,
-        }
-    }
-
-    /// The same quantity counted the other way round.
-    pub(crate) fn turned(self) -> Self {
-        let turn = |ends: Interval| Interval { low: -ends.high, high: -ends.low };
-        Self {
-            mean: -self.mean,
-            interval: self.interval.map(turn),
-            min: -self.max,
-            max: -self.min,
-            ..self
-        }
+        Self { cv: self.cv, ..self.moved(factor, 0.0) }
     }
 
     /// The same from another zero.
     pub(crate) fn shifted(self, by: f64) -> Self {
-        let interval = |Interval { low, high }| Interval { low: low + by, high: high + by };
-        let mean = self.mean + by;
+        self.moved(1.0, by)
+    }
+
+    /// The same quantity counted the other way round.
+    pub(crate) fn turned(self) -> Self {
+        let Self { sd, cv, .. } = self;
+        let turned = self.moved(-1.0, 0.0);
+        let turn = |Interval { low, high }| Interval { low: high, high: low };
+        let (min, max) = (turned.max, turned.min);
+        Self { sd, cv, interval: turned.interval.map(turn), min, max, ..turned }
+    }
+
+    fn moved(self, factor: f64, by: f64) -> Self {
+        let of = |value: f64| value * factor + by;
+        let sd = self.sd.map(|sd| sd * factor);
         Self {
             n: self.n,
-            mean,
-            sd: self.sd,
-            cv: self.sd.filter(|_| mean != 0.0).map(|sd| sd / mean.abs()),
-            interval: self.interval.map(interval),
-            min: self.min + by,
-            max: self.max + by,
+            mean: of(self.mean),
+            sd,
+            cv: sd.filter(|_| of(self.mean) != 0.0).map(|sd| sd / of(self.mean).abs()),
+            interval: self.interval.map(|it| Interval { low: of(it.low), high: of(it.high) }),
+            min: of(self.min),
+            max: of(self.max),
         }
     }
 
@@ -177,9 +168,7 @@ pub(crate) fn t_above(freedom: usize, t: f64) -> f64 {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Line {
-    /// Value at 0.
     pub intercept: f64,
-    /// Rise for each unit.
     pub slope: f64,
 }
 

@@ -38,7 +38,6 @@ pub struct Events {
     pub count: u32,
     /// What one of them adds on average, µs of CPU; `None` where there is none.
     pub mean_us: Option<f64>,
-    /// The largest, µs of CPU.
     pub largest_us: Option<f64>,
 }
 
@@ -52,11 +51,8 @@ pub struct Split {
     /// What most periods differ by.
     pub steady: Estimate,
     pub events: Estimate,
-    /// The whole windows.
     pub total: Estimate,
-    /// The variant's events.
     pub variant: Events,
-    /// The base's events.
     pub base: Events,
     /// The smallest p of three tests whether events differ: in what they add to each pair, in their number, and in their
     /// sizes by rank.
@@ -149,7 +145,6 @@ pub struct InState {
     pub changes: String,
     /// How the question is decided by this state alone.
     pub verdict: Verdict,
-    /// What was found in it.
     pub finding: Finding,
     pub pairs: u32,
     /// The base, µs of CPU a second.
@@ -188,11 +183,9 @@ pub struct Judgement {
     /// Where they are compared, as its sentence has it: `at 60 clients`; empty where that is said elsewhere.
     pub at: String,
     pub quantity: Quantity,
-    /// Whose CPU or time it is.
     pub subject: String,
     /// Whose CPU: the subject's, or the sum where the subjects are different programs.
     pub part: Part,
-    /// What was to be shown.
     pub expect: Expect,
     pub difference: Difference,
     pub verdict: Verdict,
@@ -200,7 +193,6 @@ pub struct Judgement {
     /// The verdict and its reason, one sentence.
     pub sentence: String,
     pub pairs: u32,
-    /// Which difference decides.
     pub basis: Basis,
     /// The difference as steady cost and events; `None` where means are compared.
     pub split: Option<Split>,
@@ -216,7 +208,6 @@ pub struct Judgement {
     pub differences: Vec<f64>,
     /// Means of both sides.
     pub before: Option<Estimate>,
-    /// The variant's.
     pub after: Option<Estimate>,
     /// The difference that decides, with the interval at the level of this look.
     pub absolute: Option<Estimate>,
@@ -272,7 +263,6 @@ impl Judgement {
 /// A function that a variant changes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ran {
-    /// Its name in the study.
     pub function: String,
     /// Its calls in one window; `None` where it could not be counted.
     pub calls: Option<u64>,
@@ -281,7 +271,6 @@ pub struct Ran {
 /// Calls of one function on both sides, each second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateChange {
-    /// The function's name.
     pub function: String,
     pub before: f64,
     pub after: f64,

@@ -11,6 +11,7 @@ pub use crate::card::{Command, Latency, Period, Strategy};
 use crate::{
     architecture::Architecture,
     card::CardOrder,
+    figure::{Figure, Part},
     kind::Planned,
     limit::{Key, Known, Limits, Points, Side},
     order::TrialOrder,
@@ -66,39 +67,16 @@ impl Study {
         let places = self.places.iter().map(|place| place.name.clone());
         let loads = self.loads.iter().map(|load| load.name.clone());
         Known {
-            figures: FIGURES.iter().map(|(name, _)| owned(name)).collect(),
+            figures: Part::Frames.figures().map(owned).collect(),
             variants: Strategy::ALL.iter().map(|strategy| owned(strategy.name())).collect(),
             points: Points::Places(
                 places.chain(loads).chain(rates.iter().map(|rate| format!("{rate}/s"))).collect(),
             ),
-            key: Some(Key { figure: "path", side: Side::AtMost }),
+            key: Some(Key { figure: Figure::Path.name(), side: Side::AtMost }),
             ..Known::default()
         }
     }
 }
-
-/// The figures that limits can be put on, each with what it is.
-pub const FIGURES: [(&str, &str); 13] = [
-    ("path", "CPU of the transmit path, of one core"),
-    ("waiting", "of it, in loops that wait"),
-    (
-        "waiting-error",
-        "waiting, of rate × completion time, less 1; where all frames are carried and no task runs",
-    ),
-    ("path-ratio", "CPU of the transmit path, of the first strategy's"),
-    ("task-ratio", "the task's time, as a share of that with the first strategy"),
-    ("slowdown", "the task's time, of the task alone"),
-    ("p50", "median latency of a frame"),
-    ("p99", "99th percentile of it"),
-    ("p50-ratio", "median latency, of the first strategy's"),
-    ("full-rate", "frames a second at which waiting alone would fill the core"),
-    ("saturation-error", "frames a second that come out at most, of 1 ÷ completion time, less 1"),
-    ("faults", "frames lost, doubled, out of order, damaged or forgotten"),
-    (
-        "repeat-error",
-        "the most that a figure of a counted trial differs when it is made again; of the whole run",
-    ),
-];
 
 /// How long a trial is and how often each is repeated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,8 +7,6 @@ mod planned;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::known::FIGURES;
-
 use crate::{
     architecture::Architecture, cache::Geometry, limit::Limits, order::TrialOrder, share::Share,
     span::Span, study::Mode, trial::Outcome, verdict::Expect,

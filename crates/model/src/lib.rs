@@ -31,6 +31,7 @@ pub mod contention;
 pub mod event;
 pub mod experiment;
 pub mod facts;
+pub mod figure;
 pub mod firmware;
 pub mod identity;
 pub mod inert;

@@ -17,7 +17,12 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use self::selection::{Selection, selection};
-use crate::{nearest, purpose::Purpose, share::Share};
+use crate::{
+    figure::{Figure, Measure, Part},
+    nearest,
+    purpose::Purpose,
+    share::Share,
+};
 
 /// A limit that a run must keep.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,49 +89,22 @@ impl Asked {
     /// The trials that give the figure.
     pub const fn purpose(&self) -> Purpose {
         match self {
-            Asked::Bound { metric: Metric::UnknownFrames, .. } => Purpose::Stacks,
+            Asked::Bound { metric: Metric::Figure(Figure::UnknownFrames), .. } => Purpose::Stacks,
             Asked::Bound { metric: Metric::Rate(_), .. } => Purpose::Counts,
             Asked::Bound { .. } | Asked::NoSlower { .. } => Purpose::Cpu,
         }
     }
 }
 
-/// A figure that a limit can be put on.
+/// What a limit can be put on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Metric {
-    /// The subject's CPU, µs a second.
-    Cpu,
-    /// The load's CPU, µs a second.
-    Load,
-    /// CPU of subject, load and others together, µs a second.
-    Sum,
-    /// The subject's CPU for each client, µs a second.
-    Slope,
-    /// The subject's memory at the end of the window, KiB.
-    Memory,
-    /// The subject's memory for each client, KiB.
-    MemoryPerClient,
-    /// What the subject's memory grows by, KiB a minute.
-    MemoryGrowth,
-    /// Samples that are not explained to their root, share of 1.
-    UnknownFrames,
+    Figure(Figure),
     /// Calls of a function that the study counts, a second.
     Rate(String),
-    /// A figure of contention or completion studies, by its name: shares and ratios of 1, seconds, KiB, or a count.
-    Figure(String),
+    /// What only some studies have, by its name: `work-over-NAME`, or nothing at all.
+    Other(String),
 }
-
-/// The names of the metrics that every study of clients has.
-pub const METRICS: [&str; 8] = [
-    "cpu",
-    "load",
-    "sum",
-    "slope",
-    "memory",
-    "memory-per-client",
-    "memory-growth",
-    "unknown-frames",
-];
 
 /// A side of a value, the value included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,72 +130,63 @@ const CORE: f64 = 1e6;
 
 impl Metric {
     fn of(word: &str) -> Self {
-        match word {
-            "cpu" => Metric::Cpu,
-            "load" => Metric::Load,
-            "sum" => Metric::Sum,
-            "slope" => Metric::Slope,
-            "memory" => Metric::Memory,
-            "memory-per-client" => Metric::MemoryPerClient,
-            "memory-growth" => Metric::MemoryGrowth,
-            "unknown-frames" => Metric::UnknownFrames,
-            name => Metric::Figure(name.to_owned()),
+        Figure::named(word).map_or_else(|| Metric::Other(word.to_owned()), Metric::Figure)
+    }
+
+    /// A figure whose values have a unit of their own, which a study of a subject has.
+    fn of_subject(&self) -> Option<Figure> {
+        match self {
+            Metric::Figure(figure) => Some(*figure).filter(|one| one.needs(Part::Subject)),
+            _ => None,
         }
     }
 
-    /// Whether it is one figure over all client counts.
     fn is_over_counts(&self) -> bool {
-        matches!(self, Metric::Slope | Metric::MemoryPerClient)
+        self.of_subject().is_some_and(Figure::is_over_counts)
     }
 
     /// What its values say that it is: calls of a function have a rate.
     fn with_value(self, value: &str) -> Self {
-        match self {
-            Metric::Figure(name) if value.ends_with("/s") => Metric::Rate(name),
-            metric => metric,
+        if value.ends_with("/s") && self.of_subject().is_none() {
+            Metric::Rate(self.to_string())
+        } else {
+            self
         }
     }
 
-    /// What a value must look like.
-    const fn example(&self) -> &'static str {
-        match self {
-            Metric::Cpu | Metric::Load | Metric::Sum => "2% of a core, or 900us of CPU a second",
-            Metric::Slope => "60us of CPU a second for each client",
-            Metric::Memory | Metric::MemoryPerClient | Metric::MemoryGrowth => "12MiB or 900KiB",
-            Metric::UnknownFrames => "0.1%",
-            Metric::Rate(_) => "1/s",
-            Metric::Figure(_) => "95%, 1.25x, 10ms, 4MiB or a number",
-        }
-    }
-
-    /// The units of its values, each with what one of it is in the metric's unit.
-    const fn units(&self) -> &'static [(&'static str, f64)] {
-        match self {
-            Metric::Cpu | Metric::Load | Metric::Sum | Metric::Slope => &[
-                ("ns", 1e-3),
-                ("us", 1.0),
-                ("µs", 1.0),
-                ("ms", 1e3),
-                ("s", CORE),
-                ("%", CORE / 100.0),
-            ],
-            Metric::Memory | Metric::MemoryPerClient | Metric::MemoryGrowth => {
-                &[("KiB", 1.0), ("MiB", 1024.0), ("GiB", 1_048_576.0)]
-            }
-            Metric::UnknownFrames => &[("%", 0.01), ("", 1.0)],
-            Metric::Rate(_) => &[("/s", 1.0)],
-            Metric::Figure(_) => &[
-                ("%", 0.01),
-                ("x", 1.0),
-                ("×", 1.0),
-                ("", 1.0),
-                ("us", 1e-6),
-                ("µs", 1e-6),
-                ("ms", 1e-3),
-                ("s", 1.0),
-                ("KiB", 1.0),
-                ("MiB", 1024.0),
-            ],
+    /// What a value must look like, and the units that it may have, each with what one of it is in the figure's unit.
+    fn units(&self) -> (&'static str, &'static [(&'static str, f64)]) {
+        let cpu = &[
+            ("ns", 1e-3),
+            ("us", 1.0),
+            ("µs", 1.0),
+            ("ms", 1e3),
+            ("s", CORE),
+            ("%", CORE / 100.0),
+        ];
+        let lenient = &[
+            ("%", 0.01),
+            ("x", 1.0),
+            ("×", 1.0),
+            ("", 1.0),
+            ("us", 1e-6),
+            ("µs", 1e-6),
+            ("ms", 1e-3),
+            ("s", 1.0),
+            ("KiB", 1.0),
+            ("MiB", 1024.0),
+        ];
+        match (self.of_subject(), self) {
+            (_, Metric::Rate(_)) => ("1/s", &[("/s", 1.0)]),
+            (Some(Figure::Slope), _) => ("60us of CPU a second for each client", cpu),
+            (Some(figure), _) => match figure.unit() {
+                Measure::Cpu => ("2% of a core, or 900us of CPU a second", cpu),
+                Measure::Kib => {
+                    ("12MiB or 900KiB", &[("KiB", 1.0), ("MiB", 1024.0), ("GiB", 1_048_576.0)])
+                }
+                _ => ("0.1%", &[("%", 0.01), ("", 1.0)]),
+            },
+            (None, _) => ("95%, 1.25x, 10ms, 4MiB or a number", lenient),
         }
     }
 }
@@ -225,15 +194,8 @@ impl Metric {
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Metric::Cpu => METRICS[0],
-            Metric::Load => METRICS[1],
-            Metric::Sum => METRICS[2],
-            Metric::Slope => METRICS[3],
-            Metric::Memory => METRICS[4],
-            Metric::MemoryPerClient => METRICS[5],
-            Metric::MemoryGrowth => METRICS[6],
-            Metric::UnknownFrames => METRICS[7],
-            Metric::Rate(name) | Metric::Figure(name) => name,
+            Metric::Figure(figure) => figure.name(),
+            Metric::Rate(name) | Metric::Other(name) => name,
         })
     }
 }
@@ -292,7 +254,8 @@ fn bound(rest: &str) -> Result<(At, Asked), String> {
         .ok_or("no <= and no >= in it; write for instance `cpu at 114 clients <= 2%`")?;
     let (metric, at) = at(figure)?;
     if metric.is_empty() || metric.contains(char::is_whitespace) {
-        return Err(format!("`{metric}` is not a figure; known are {}", METRICS.join(", ")));
+        let known: Vec<&str> = Part::Subject.figures().collect();
+        return Err(format!("`{metric}` is not a figure; known are {}", known.join(", ")));
     }
     let metric = Metric::of(metric).with_value(value.trim());
     if at.clients.is_some() && metric.is_over_counts() {
@@ -322,9 +285,9 @@ fn at(text: &str) -> Result<(&str, At), String> {
 }
 
 fn value_of(metric: &Metric, text: &str) -> Result<f64, String> {
-    let wrong =
-        || format!("`{text}` is not a value for {metric}; write for instance {}", metric.example());
-    let signed = matches!(metric, Metric::Figure(_));
+    let (example, units) = metric.units();
+    let wrong = || format!("`{text}` is not a value for {metric}; write for instance {example}");
+    let signed = metric.of_subject().is_none() && !matches!(metric, Metric::Rate(_));
     let (sign, text) = match text.strip_prefix(['-', '−']).filter(|_| signed) {
         Some(rest) => (-1.0, rest),
         None => (1.0, text),
@@ -332,7 +295,7 @@ fn value_of(metric: &Metric, text: &str) -> Result<f64, String> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let number: f64 = number.parse().map_err(|_| wrong())?;
-    let factor = metric.units().iter().find(|(name, _)| *name == unit.trim());
+    let factor = units.iter().find(|(name, _)| *name == unit.trim());
     let factor = factor.ok_or_else(wrong)?.1;
     // 95 % is 0.95 and not the nearest number to 95 × 0.01.
     let value = sign * if factor < 1.0 { number / (1.0 / factor).round() } else { number * factor };
@@ -475,17 +438,24 @@ mod tests {
     #[test]
     fn a_limit_is_read_as_people_say_it() {
         let bulk = Some("bulk".to_owned());
+        let figure = Metric::Figure;
         let rate = |name: &str| Metric::Rate(name.to_owned());
         let cases = [
             (
                 "bulk: cpu at 114 clients <= 2%",
-                (bulk.clone(), Some(114), Metric::Cpu, Side::AtMost, 2e4),
+                (bulk.clone(), Some(114), figure(Figure::Cpu), Side::AtMost, 2e4),
             ),
-            ("cpu≤2 %", (None, None, Metric::Cpu, Side::AtMost, 2e4)),
-            ("sum at 1 client >= 1.5ms", (None, Some(1), Metric::Sum, Side::AtLeast, 1500.0)),
-            (" slope <= 60us ", (None, None, Metric::Slope, Side::AtMost, 60.0)),
-            ("memory ≤ 12MiB", (None, None, Metric::Memory, Side::AtMost, 12_288.0)),
-            ("unknown-frames <= 0.5", (None, None, Metric::UnknownFrames, Side::AtMost, 0.5)),
+            ("cpu≤2 %", (None, None, figure(Figure::Cpu), Side::AtMost, 2e4)),
+            (
+                "sum at 1 client >= 1.5ms",
+                (None, Some(1), figure(Figure::Sum), Side::AtLeast, 1500.0),
+            ),
+            (" slope <= 60us ", (None, None, figure(Figure::Slope), Side::AtMost, 60.0)),
+            ("memory ≤ 12MiB", (None, None, figure(Figure::Memory), Side::AtMost, 12_288.0)),
+            (
+                "unknown-frames <= 0.5",
+                (None, None, figure(Figure::UnknownFrames), Side::AtMost, 0.5),
+            ),
             ("bulk: transactions <= 1/s", (bulk, None, rate("transactions"), Side::AtMost, 1.0)),
             ("a::b ≥ 3 /s", (None, None, rate("a::b"), Side::AtLeast, 3.0)),
         ];
@@ -507,7 +477,7 @@ mod tests {
         let limit = parse("guard-100: median kept at harmed cells and ap >= 95%").unwrap();
         assert_eq!((limit.variant.as_deref(), limit.over), (Some("guard-100"), Over::Median));
         assert_eq!(limit.places, ["harmed", "ap"]);
-        let figure = |name: &str| Metric::Figure(name.to_owned());
+        let figure = Metric::of;
         let value = |text: &str| match parse(text).unwrap().asked {
             Asked::Bound { metric, side, value } => (metric, side, value),
             Asked::NoSlower { .. } => panic!("{text}"),

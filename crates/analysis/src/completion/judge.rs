@@ -9,7 +9,6 @@ use model::{
     card::CardReading,
     completion::{Period, Run, Strategy, Trial},
     share::Share,
-    study::Mode,
     verdict::{Difference, Expect},
 };
 
@@ -19,7 +18,7 @@ use super::{
 };
 use crate::{
     figures::Part,
-    judge::{self, Evidence, InStep, Look, PairValues},
+    judge::{self, Evidence, InStep, Look, PairValues, Question},
     steady::{FEWEST_PERIODS, Periods},
     verdicts::{Judgement, NoPeriods, Quantity},
 };
@@ -64,66 +63,64 @@ fn versus(
     [bases, variants]: [&BTreeMap<u32, &CardReading>; 2],
 ) -> Versus {
     let pairs = variants.iter().filter_map(|(block, one)| Some([*bases.get(block)?, *one]));
-    let question = Question::of(run, at, sides);
-    let judgement = judge(&question, &pairs.collect::<Vec<_>>());
-    Versus {
-        place: run.study.places[at.place].name.clone(),
-        load: question.load,
-        rate: question.rate,
-        by: question.by,
-        judgement,
+    let load = &run.study.loads[at.load];
+    let asked = Asked {
+        by: load.task_ms.map_or(By::Path, |_| By::Task),
+        is_counted: points::is_counted(run, at.place),
+        planned: run.study.completion.blocks,
+    };
+    let judgement = asked.judge(&question(run, at, sides), &pairs.collect::<Vec<_>>());
+    let place = run.study.places[at.place].name.clone();
+    Versus { place, load: load.name.clone(), rate: at.rate, by: asked.by, judgement }
+}
+
+/// What a study asks of two strategies at one point. A strategy against itself is to be the same.
+fn question(run: &Run, at: Setting, [base, variant]: [Strategy; 2]) -> Question {
+    let (load, shape) = (&run.study.loads[at.load], &run.study.completion);
+    let is_twice = base == variant;
+    let again = if is_twice { "-again" } else { "" };
+    let subject = if load.task_ms.is_some() { "the task" } else { "the transmit path" };
+    Question {
+        base: base.name().to_owned(),
+        variant: format!("{}{again}", variant.name()),
+        clients: 0,
+        at: format!("at {} frames/s of {}", at.rate, load.name),
+        subject: subject.to_owned(),
+        part: Part::Subject,
+        expect: if is_twice { Expect::Same } else { shape.expect.unwrap_or(Expect::Faster) },
+        difference: if is_twice { Difference::Nothing } else { Difference::Variants },
+        margin: shape.margin.map_or(MARGIN, Share::get),
+        pairs: None,
+        changes: Vec::new(),
     }
 }
 
-/// What is asked of two sides at one point.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Question {
-    pub(super) base: String,
-    pub(super) variant: String,
-    /// By what; less is better.
+/// How two sides are compared at one point.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    /// Less is better.
     pub(super) by: By,
-    /// The load's name.
-    pub(super) load: String,
-    /// Frames a second that were offered.
-    pub(super) rate: u32,
-    pub(super) mode: Mode,
-    /// What the sides may differ in: [`Difference::Nothing`] where they are one strategy.
-    pub(super) difference: Difference,
-    /// What is to be shown.
-    pub(super) expect: Expect,
-    /// Differences below this share of the base do not matter.
-    pub(super) margin: f64,
+    pub(super) is_counted: bool,
     /// Pairs of the plan.
     pub(super) planned: u32,
 }
 
-impl Question {
-    /// What a study asks of two strategies at one point. A strategy against itself is to be the same.
-    fn of(
-        run: &Run,
-        Setting { place, load, rate }: Setting,
-        [base, variant]: [Strategy; 2],
-    ) -> Self {
-        let (load, shape) = (&run.study.loads[load], &run.study.completion);
-        let is_twice = base == variant;
-        let again = if is_twice { "-again" } else { "" };
-        let counted = points::is_counted(run, place);
-        Self {
-            base: base.name().to_owned(),
-            variant: format!("{}{again}", variant.name()),
-            by: load.task_ms.map_or(By::Path, |_| By::Task),
-            load: load.name.clone(),
-            rate,
-            mode: if counted { Mode::Counted } else { Mode::RealTime },
-            expect: if is_twice { Expect::Same } else { shape.expect.unwrap_or(Expect::Faster) },
-            difference: if is_twice { Difference::Nothing } else { Difference::Variants },
-            margin: shape.margin.map_or(MARGIN, Share::get),
-            planned: shape.blocks,
-        }
+impl Asked {
+    /// Decides on pairs of `[base, variant]`, in the order of their blocks; a pair that lacks the figure is none.
+    pub(super) fn judge(self, question: &Question, pairs: &[[&CardReading; 2]]) -> Judgement {
+        let whole = pairs.iter().copied().filter_map(|sides| {
+            let [base, variant] = sides.map(|side| self.value(side));
+            Some((sides, (variant?, base?)))
+        });
+        let (sides, whole): (Vec<_>, Vec<_>) = whole.unzip();
+        let quantity = if self.by == By::Path { Quantity::Cpu } else { Quantity::Time };
+        let judged = PairValues { whole, quantity, periods: self.in_step(&sides) };
+        let evidence = Evidence::of_pairs(judged, self.planned);
+        judge::judge(question, &evidence, Look::only(evidence.judged.whole.len()))
     }
 
     /// What is compared of one trial: µs of CPU a second, or seconds; `None` where it has no such figure.
-    fn value(&self, measured: &CardReading) -> Option<f64> {
+    fn value(self, measured: &CardReading) -> Option<f64> {
         match self.by {
             By::Path => us_a_second(measured.driver_ns, measured.window_ns),
             By::Task => wall_s(measured),
@@ -131,14 +128,15 @@ impl Question {
     }
 
     /// The pairs part by part of their windows, or why they are compared whole.
-    fn in_step(&self, pairs: &[[&CardReading; 2]]) -> Result<InStep, NoPeriods> {
+    fn in_step(self, pairs: &[[&CardReading; 2]]) -> Result<InStep, NoPeriods> {
         let trials = || pairs.iter().flatten();
-        if self.mode == Mode::RealTime {
+        if !self.is_counted {
             return Err(NoPeriods::RealTime);
         }
         if self.by == By::Task || trials().all(|trial| trial.periods.is_empty()) {
             return Err(NoPeriods::NoRounds);
         }
+        let rate = |period: &Period| us_a_second(period.driver_ns, period.window_ns);
         let cut = |[base, variant]: &[&CardReading; 2]| {
             let (before, after) = (&base.periods, &variant.periods);
             let rates = after.iter().zip(before);
@@ -160,40 +158,6 @@ impl Question {
     }
 }
 
-/// CPU of the transmit path in a part of a window, µs a second.
-fn rate(period: &Period) -> Option<f64> {
-    us_a_second(period.driver_ns, period.window_ns)
-}
-
 fn us_a_second(ns: u64, window_ns: u64) -> Option<f64> {
     (window_ns > 0).then(|| ns as f64 / window_ns as f64 * 1e6)
-}
-
-/// Decides on pairs of `[base, variant]`, in the order of their blocks; a pair that lacks the figure is none.
-pub(super) fn judge(question: &Question, pairs: &[[&CardReading; 2]]) -> Judgement {
-    let whole = pairs.iter().copied().filter_map(|sides| {
-        let [base, variant] = sides.map(|side| question.value(side));
-        Some((sides, (variant?, base?)))
-    });
-    let (sides, whole): (Vec<_>, Vec<_>) = whole.unzip();
-    let (quantity, subject) = match question.by {
-        By::Path => (Quantity::Cpu, "the transmit path"),
-        By::Task => (Quantity::Time, "the task"),
-    };
-    let asked = judge::Question {
-        base: question.base.clone(),
-        variant: question.variant.clone(),
-        clients: 0,
-        at: format!("at {} frames/s of {}", question.rate, question.load),
-        subject: subject.to_owned(),
-        part: Part::Subject,
-        expect: question.expect,
-        difference: question.difference.clone(),
-        margin: question.margin,
-        pairs: None,
-        changes: Vec::new(),
-    };
-    let judged = PairValues { whole, quantity, periods: question.in_step(&sides) };
-    let evidence = Evidence::of_pairs(judged, question.planned);
-    judge::judge(&asked, &evidence, Look::only(evidence.judged.whole.len()))
 }

@@ -11,9 +11,7 @@
 //!       ──(repeats)──► does counted time repeat?   ──(commands)──► the census   ──(table)──► limits, verdicts, answer
 //! ```
 
-mod answer;
 mod commands;
-mod headline;
 mod judge;
 mod points;
 mod published;
@@ -21,6 +19,7 @@ mod repeats;
 mod table;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use model::{
     completion::{PlannedTrial, Run, Strategy, Trial},
@@ -42,11 +41,8 @@ use crate::{
 /// Everything that a completion run says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Completion {
-    /// The study's question.
     pub question: String,
-    /// The run in one line, with one figure.
     pub headline: Headline,
-    /// The answer, in sentences.
     pub answer: Vec<String>,
     /// How long a transmit command takes, µs.
     pub completes_us: f64,
@@ -62,17 +58,13 @@ pub struct Completion {
     pub comparison: Option<Versus>,
     /// Where the first strategy fills its core, at each place.
     pub saturations: Vec<Saturation>,
-    /// Commands by name, of each strategy at each place.
     pub commands: Vec<Command>,
     /// Trials that were made twice in counted time.
     pub repeats: Vec<Repeat>,
     /// The field report's figures alongside ours.
     pub published: Vec<Published>,
-    /// The same as one table.
     pub table: Vec<Metric>,
-    /// What was to be shown, and whether it was.
     pub targets: Vec<Target>,
-    /// Trials that could not be made, and why.
     pub left_out: Vec<LeftOut>,
     pub counted: u32,
 }
@@ -110,11 +102,9 @@ impl Completion {
 /// One strategy at one rate of one load at one place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// The place's name.
     pub place: String,
     /// Whether its time is counted instructions.
     pub is_counted: bool,
-    /// The load's name.
     pub load: String,
     pub bytes: u32,
     /// Frames a second that were offered; 0: as many as the card took.
@@ -133,7 +123,6 @@ pub struct Point {
     pub harness: Estimate,
     /// Frames a second that came out.
     pub sent: Estimate,
-    /// Megabits a second that came out.
     pub megabits: Estimate,
     /// Frames a second that were dropped.
     pub dropped: Estimate,
@@ -141,7 +130,6 @@ pub struct Point {
     pub interrupts: Option<Estimate>,
     /// Median latency of a frame, µs.
     pub p50_us: Option<Estimate>,
-    /// 99th percentile, µs.
     pub p99_us: Option<Estimate>,
     /// The longest of all blocks, µs.
     pub longest_us: Option<f64>,
@@ -167,9 +155,7 @@ pub struct Task {
 /// What a sound path has none of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Faults {
-    /// Frames that came out twice.
     pub duplicated: u64,
-    /// Frames that came out of order.
     pub reordered: u64,
     /// Frames whose sum was wrong.
     pub damaged: u64,
@@ -189,9 +175,7 @@ impl Faults {
 /// A task without any frames.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Alone {
-    /// The place's name.
     pub place: String,
-    /// The load's name.
     pub load: String,
     /// From its start to its end, s.
     pub wall_s: Estimate,
@@ -210,9 +194,7 @@ pub enum By {
 /// One strategy against the study's first one, in the same blocks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Versus {
-    /// The place's name.
     pub place: String,
-    /// The load's name.
     pub load: String,
     /// Frames a second that were offered.
     pub rate: u32,
@@ -232,9 +214,7 @@ impl Versus {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Saturation {
     pub strategy: Strategy,
-    /// The place's name.
     pub place: String,
-    /// The load's name.
     pub load: String,
     /// Frames a second that were offered.
     pub offered: u32,
@@ -252,7 +232,6 @@ pub struct Saturation {
 /// A kind of command, over all trials of a strategy at a place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Command {
-    /// The place's name.
     pub place: String,
     pub strategy: Strategy,
     /// `transmit`, `allocate`, …
@@ -262,9 +241,7 @@ pub struct Command {
     pub deferred: u64,
     /// From its issue until its completion was seen, µs, of the others: mean, shortest, longest.
     pub mean_us: Option<f64>,
-    /// See `mean_us`.
     pub least_us: Option<f64>,
-    /// See `mean_us`.
     pub most_us: Option<f64>,
     pub failed: u64,
 }
@@ -282,9 +259,7 @@ pub struct Repeat {
 /// A trial that does not count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeftOut {
-    /// Its number in the plan.
     pub number: u32,
-    /// What was tried, in words.
     pub name: String,
     pub why: String,
 }
@@ -332,11 +307,11 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion
     completion.targets = own.into_iter().chain(limits).chain(missing).collect();
     completion.answer = match &completion.comparison {
         Some(one) => vec![one.judgement.sentence.clone()],
-        None => answer::of(run, &completion),
+        None => words::answer(run, &completion),
     };
     completion.headline = match &completion.comparison {
         Some(one) => Headline::plain(one.judgement.sentence.clone()),
-        None => headline::of(run, &completion),
+        None => words::headline(run, &completion),
     };
     completion
 }

@@ -110,9 +110,8 @@ fn point(groups: &Groups<'_>, setting: Setting, strategy: Strategy) -> Option<Po
     let blocks = groups.blocks(setting, Some(strategy))?;
     let bytes = groups.run.study.loads[load].bytes;
     let completes_s = groups.run.study.completion.completes_in.as_secs_f64();
-    let each = |of: &dyn Fn(&CardReading) -> Option<f64>| {
-        Estimate::of(&blocks.values().filter_map(|one| of(one)).collect::<Vec<_>>())
-    };
+    let all: Vec<&CardReading> = blocks.values().copied().collect();
+    let each = |of: &dyn Fn(&CardReading) -> Option<f64>| each(&all, of);
     let share =
         |of: fn(&CardReading) -> u64| each(&|one| Some(of(one) as f64 / one.window_ns as f64));
     let a_frame = |of: fn(&CardReading) -> f64| {

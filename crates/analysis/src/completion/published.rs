@@ -4,7 +4,7 @@
 
 use model::{
     completion::{Published as Asked, Study},
-    limit::{self, Asked as Limited, Metric as Asks},
+    limit::{self, Asked as Limited},
 };
 use serde::Serialize;
 
@@ -39,11 +39,10 @@ pub(super) fn all(study: &Study, table: &[Metric]) -> Vec<Published> {
 /// `None` for an entry that names no figure, which its reader has refused.
 fn one(asked: &Asked, place: &str, table: &[Metric]) -> Option<Published> {
     let limit = limit::parse(&format!("{} <= {}", asked.ours, asked.value)).ok()?;
-    let Limited::Bound { metric: Asks::Figure(figure), value, .. } = &limit.asked else {
-        return None;
-    };
+    let Limited::Bound { metric, value, .. } = &limit.asked else { return None };
     let here = |row: &&Metric| {
-        row.is_among(&limit.selection(figure)) && row.places.iter().any(|one| one == place)
+        row.is_among(&limit.selection(&metric.to_string()))
+            && row.places.iter().any(|one| one == place)
     };
     let row = table.iter().find(here)?;
     Some(Published {

@@ -1,9 +1,11 @@
 //! The figures of a completion run as one table.
 
+use model::figure::Figure;
+
 use super::{Completion, Point as Tried, Saturation};
 use crate::{
     Estimate,
-    metrics::{Measure, Metric, Point},
+    metrics::{Metric, Point},
     quantity::percent,
     stats::Interval,
 };
@@ -27,7 +29,7 @@ fn at(point: &Tried) -> Point {
 
 fn of_point(completion: &Completion, point: &Tried) -> Vec<Metric> {
     let at = at(point);
-    let over = |name: &str, unit, estimate| Metric::over(&at, name, unit, estimate);
+    let over = |figure, estimate| Metric::over(&at, figure, estimate);
     let us = |estimate: Option<Estimate>| estimate.map(|one| one.scaled(1e-6));
     let base = completion.base_of(point);
     let versus = completion.versus_of(point);
@@ -42,16 +44,16 @@ fn of_point(completion: &Completion, point: &Tried) -> Vec<Metric> {
     );
     let slowdown = point.task.as_ref().and_then(|task| task.slowdown);
     vec![
-        over("path", Measure::Share, Some(point.path)),
-        over("waiting", Measure::Share, Some(point.waiting)),
-        over("waiting-error", Measure::Share, point.error.filter(|_| carried)),
-        over("path-ratio", Measure::Share, by(super::By::Path)).because(rest(completion, point)),
-        over("task-ratio", Measure::Ratio, by(super::By::Task)),
-        over("slowdown", Measure::Ratio, slowdown).because(slowed(point)),
-        over("p50", Measure::Seconds, us(point.p50_us)),
-        over("p99", Measure::Seconds, us(point.p99_us)),
-        over("p50-ratio", Measure::Ratio, base.and_then(|base| ratio(point.p50_us?, base.p50_us?))),
-        Metric::exact(&at, "faults", Measure::Count, Some(sum as f64)).because(Some(fault_words)),
+        over(Figure::Path, Some(point.path)),
+        over(Figure::Waiting, Some(point.waiting)),
+        over(Figure::WaitingError, point.error.filter(|_| carried)),
+        over(Figure::PathRatio, by(super::By::Path)).because(rest(completion, point)),
+        over(Figure::TaskRatio, by(super::By::Task)),
+        over(Figure::Slowdown, slowdown).because(slowed(point)),
+        over(Figure::P50, us(point.p50_us)),
+        over(Figure::P99, us(point.p99_us)),
+        over(Figure::P50Ratio, base.and_then(|base| ratio(point.p50_us?, base.p50_us?))),
+        Metric::exact(&at, Figure::Faults, Some(sum as f64)).because(Some(fault_words)),
     ]
 }
 
@@ -83,8 +85,8 @@ fn of_saturation(completion: &Completion, one: &Saturation) -> Vec<Metric> {
         )
     });
     vec![
-        Metric::over(&at, "full-rate", Measure::Count, Some(one.by_waiting)),
-        Metric::over(&at, "saturation-error", Measure::Share, Some(error)).because(cause),
+        Metric::over(&at, Figure::FullRate, Some(one.by_waiting)),
+        Metric::over(&at, Figure::SaturationError, Some(error)).because(cause),
     ]
 }
 
@@ -118,5 +120,5 @@ fn repeats(completion: &Completion) -> Metric {
         completion.repeats.iter().max_by(|one, two| one.difference.total_cmp(&two.difference));
     let cause = worst.map(|worst| format!("{} of {}", worst.figure, worst.name));
     let value = worst.map(|worst| worst.difference);
-    Metric::exact(&Point::default(), "repeat-error", Measure::Share, value).because(cause)
+    Metric::exact(&Point::default(), Figure::RepeatError, value).because(cause)
 }

@@ -6,7 +6,6 @@ use model::{
     limit::Limits,
     share::Share,
     span::Span,
-    study::Mode,
     trial::Outcome,
     verdict::{Difference, Expect, Verdict},
 };
@@ -60,24 +59,27 @@ fn a_strategy_that_takes_less_is_shown_to_and_one_that_is_not_tried_often_enough
     assert!(sentence.contains("a verdict needs at least 6"), "{sentence}");
 }
 
-fn question(expect: Expect) -> judge::Question {
-    judge::Question {
+const ASKED: judge::Asked = judge::Asked { by: By::Path, is_counted: true, planned: 6 };
+
+/// Whether two sides are the same.
+fn question() -> crate::judge::Question {
+    crate::judge::Question {
         base: "old".to_owned(),
         variant: "new".to_owned(),
-        by: By::Path,
-        load: "full".to_owned(),
-        rate: 440,
+        clients: 0,
+        at: "at 440 frames/s of full".to_owned(),
+        subject: "the transmit path".to_owned(),
+        part: crate::Part::Subject,
+        expect: Expect::Same,
         difference: Difference::Variants,
-        expect,
-        mode: Mode::Counted,
         margin: judge::MARGIN,
-        planned: 6,
+        pairs: None,
+        changes: Vec::new(),
     }
 }
 
 /// Six pairs, part by part: `[base, variant]` of each pair's ten parts, ns of CPU in 50 ms.
-fn by_parts(expect: Expect, parts: impl Fn(u64, u64) -> [u64; 2]) -> crate::verdicts::Judgement {
-    let question = judge::Question { planned: 6, ..question(expect) };
+fn by_parts(parts: impl Fn(u64, u64) -> [u64; 2]) -> crate::verdicts::Judgement {
     let trial = |parts: Vec<u64>| CardReading {
         window_ns: 500_000_000,
         driver_ns: parts.iter().sum(),
@@ -91,7 +93,7 @@ fn by_parts(expect: Expect, parts: impl Fn(u64, u64) -> [u64; 2]) -> crate::verd
         [0, 1].map(|side: usize| trial((0..10).map(|part| parts(pair, part)[side]).collect()))
     };
     let pairs: Vec<[CardReading; 2]> = (0..6).map(pair).collect();
-    judge::judge(&question, &pairs.iter().map(|pair| pair.each_ref()).collect::<Vec<_>>())
+    ASKED.judge(&question(), &pairs.iter().map(|pair| pair.each_ref()).collect::<Vec<_>>())
 }
 
 #[test]
@@ -101,7 +103,7 @@ fn windows_are_compared_part_by_part_and_a_rare_interrupt_is_no_difference() {
         let base = 350_000 + 100 * pair + part;
         [base, base + if (pair, part) == (2, 3) { 40_000 } else { 0 }]
     };
-    let found = by_parts(Expect::Same, parts);
+    let found = by_parts(parts);
     assert_eq!((found.verdict, found.basis), (Verdict::Pass, Basis::Steady), "{}", found.sentence);
     let split = found.split.unwrap();
     assert_eq!((split.periods, split.variant.count, split.base.count), (60, 1, 0));
@@ -113,8 +115,8 @@ fn windows_are_compared_part_by_part_and_a_rare_interrupt_is_no_difference() {
 
 #[test]
 fn where_parts_cannot_be_compared_means_are_and_it_says_why() {
-    let means = |change: &dyn Fn(&mut judge::Question, &mut CardReading)| {
-        let mut question = question(Expect::Same);
+    let means = |change: &dyn Fn(&mut judge::Asked, &mut CardReading)| {
+        let mut asked = ASKED;
         let period = Period { window_ns: 50_000_000, driver_ns: 5_000_000, ..Period::default() };
         let mut one = CardReading {
             window_ns: 500_000_000,
@@ -124,24 +126,14 @@ fn where_parts_cannot_be_compared_means_are_and_it_says_why() {
             ..CardReading::default()
         };
         let base = one.clone();
-        change(&mut question, &mut one);
-        judge::judge(&question, &[[&base, &one]]).basis
+        change(&mut asked, &mut one);
+        asked.judge(&question(), &[[&base, &one]]).basis
     };
     let why = |why| Basis::Mean(why);
     assert_eq!(means(&|_, _| ()), Basis::Steady);
-    assert_eq!(means(&|one, _| one.mode = Mode::RealTime), why(NoPeriods::RealTime));
+    assert_eq!(means(&|one, _| one.is_counted = false), why(NoPeriods::RealTime));
     assert_eq!(means(&|one, _| one.by = By::Task), why(NoPeriods::NoRounds));
     assert_eq!(means(&|_, one| one.periods.truncate(9)), why(NoPeriods::OutOfStep));
-}
-
-#[test]
-fn a_study_may_say_what_its_comparisons_show_and_within_what() {
-    let mut run = test_data::run();
-    (run.study.completion.expect, run.study.completion.margin) =
-        (Some(Expect::Same), Some(Share::of(0.99)));
-    let event = &analyse(&run, &test_data::trials()).versus[0].judgement;
-    assert_eq!((event.variant.as_str(), event.verdict), ("event", Verdict::Pass));
-    assert!(event.sentence.contains("less than the margin of 99"), "{}", event.sentence);
 }
 
 #[test]
@@ -256,25 +248,6 @@ fn a_task_over_a_slow_bus_is_another_point() {
     let completion = analyse(&run, &trials);
     assert_eq!(completion.targets[0].verdict, Verdict::Pass);
     assert!(completion.answer.iter().any(|one| one.contains("1.50 µs for 16 bits")));
-}
-
-#[test]
-fn an_interval_across_the_limit_is_neither_kept_nor_missed() {
-    let mut trials = test_data::trials();
-    for trial in &mut trials {
-        // Every other block has a task alongside event that another process slowed.
-        let is_slowed =
-            trial.planned.card().strategy == Some(Strategy::Event) && trial.planned.block % 2 == 0;
-        if is_slowed {
-            let measured = card(trial);
-            measured.task_wall_ns = measured.task_wall_ns.map(|wall| wall + wall / 4);
-        }
-    }
-    let completion = analyse(&test_data::run(), &trials);
-    let verdict =
-        |name: &str| completion.targets.iter().find(|one| one.name == name).unwrap().verdict;
-    assert_eq!(verdict("event: slowdown at task <= 1.15x"), Verdict::Invalid);
-    assert_eq!(verdict("hybrid: slowdown at task <= 1.08x"), Verdict::Pass);
 }
 
 /// A comparison at one rate of one load, with the made-up trials of it: of one strategy each trial twice.

@@ -14,15 +14,12 @@ use super::{Cell, FourCases, Movement, arms::NONE, seconds};
 pub struct Case {
     /// `application alone`, `Wi-Fi alone`, `both`, `both, shares-512`, `both, guard-100`.
     pub name: String,
-    /// Megabits in a second that arrived.
     pub megabits: Option<f64>,
     /// Round trips, µs: median and 99th percentile.
     pub p50_us: Option<f64>,
-    /// The 99th percentile.
     pub p99_us: Option<f64>,
     /// Operations of the application in a second.
     pub operations: Option<f64>,
-    /// Each CPU's time.
     pub cpus: Vec<CpuShare>,
     pub counters: Option<Counters>,
     pub caches: Option<Window>,
@@ -40,7 +37,6 @@ pub struct CpuShare {
     pub softirq: f64,
     /// Idle and waiting for IO.
     pub idle: f64,
-    /// Taken by the hypervisor.
     pub steal: f64,
 }
 
@@ -48,7 +44,6 @@ pub struct CpuShare {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Published {
     pub name: &'static str,
-    /// Gigabits in a second.
     pub gigabits: Option<f64>,
     /// All CPUs: user, system, idle.
     pub cpu: (f64, f64, f64),
@@ -59,7 +54,6 @@ pub struct Published {
     pub l1i: f64,
     /// L1 data-cache load misses.
     pub l1d: f64,
-    /// L2 load misses.
     pub l2: f64,
 }
 

@@ -10,18 +10,17 @@
 //!        ──(harm)──► Gate 0 and the mechanism ──(frontier)──► contest, oracle, regret ──(table)──► limits, verdicts
 //! ```
 
-mod answer;
 mod arms;
 mod blocks;
 mod cases;
 mod frontier;
 mod harm;
-mod headline;
 mod seconds;
 mod table;
 #[cfg(test)]
 mod tests;
 mod versus;
+mod words;
 
 use model::{
     contention::{Cell as Shape, Role, Run, Study, Trial},
@@ -46,9 +45,7 @@ use crate::{
 /// Everything that a contention run says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Contention {
-    /// The study's question.
     pub question: String,
-    /// The run in one line, with one figure.
     pub headline: Headline,
     /// The answer, in sentences: harm first, then the cure, then what it cost.
     pub answer: Vec<String>,
@@ -56,9 +53,7 @@ pub struct Contention {
     pub cells: Vec<Cell>,
     /// The four cases, of each cell that asks for them.
     pub cases: Vec<FourCases>,
-    /// The same as one table.
     pub table: Vec<Metric>,
-    /// What was to be shown, and whether it was.
     pub targets: Vec<Target>,
     /// Trials that could not be trials or do not count, and why.
     pub left_out: Vec<LeftOut>,
@@ -75,11 +70,8 @@ pub struct Cell {
     pub number: u32,
     /// `saturated alongside stream ×4, virtual`.
     pub name: String,
-    /// The place's name.
     pub place: String,
-    /// The traffic's name.
     pub traffic: Option<String>,
-    /// The application's name.
     pub application: Option<String>,
     pub role: Role,
     pub blocks: u32,
@@ -90,7 +82,6 @@ pub struct Cell {
     pub arms: Vec<Arm>,
     /// Controls against each other, second by second: each against none, or the two of a comparison.
     pub versus: Vec<Judgement>,
-    /// Gate 0: whether there is harm at all.
     pub harm: Option<Harm>,
     /// The best other control that keeps as much Wi-Fi as guard did; `None` where no measured one does.
     pub oracle: Option<Oracle>,
@@ -132,13 +123,10 @@ impl Cell {
 /// Traffic alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Level {
-    /// Megabits in a second that arrived.
     pub megabits: Estimate,
-    /// Packets in a second that arrived.
     pub packets: Estimate,
     /// Median round trip, µs.
     pub p50_us: Option<Estimate>,
-    /// 99th percentile of round trips, µs.
     pub p99_us: Option<Estimate>,
     /// Share of all CPUs that was in use.
     pub cpu: Estimate,
@@ -147,7 +135,6 @@ pub struct Level {
 /// What became of both under one control. Shares are of the same block's `alone` and `application`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Arm {
-    /// The control's name.
     pub control: String,
     /// Whether it is a fixed setting, a candidate of the oracle.
     pub fixed: bool,
@@ -156,7 +143,6 @@ pub struct Arm {
     pub is_guard: bool,
     /// Whether it is the first of the study's controls that are guard: the one that the page speaks of.
     pub is_cure: bool,
-    /// Megabits in a second that arrived.
     pub megabits: Option<Estimate>,
     /// Wi-Fi kept, each block capped at 1.
     pub kept: Option<Estimate>,
@@ -170,7 +156,6 @@ pub struct Arm {
     pub restored: Option<Estimate>,
     /// Median round trip, µs.
     pub p50_us: Option<Estimate>,
-    /// 99th percentile of round trips, µs.
     pub p99_us: Option<Estimate>,
     /// The 99th percentile against alone.
     pub p99_ratio: Option<Estimate>,
@@ -178,7 +163,6 @@ pub struct Arm {
     pub work: Option<Estimate>,
     /// Share of all CPUs that was in use.
     pub cpu: Option<Estimate>,
-    /// guard's own figures, where it was the control.
     pub guard: Option<Guarding>,
 }
 
@@ -189,7 +173,6 @@ pub struct Guarding {
     pub core: Estimate,
     /// Its resident memory, the most, KiB.
     pub resident_kib: u64,
-    /// Writes in a minute of the window.
     pub writes_a_minute: Estimate,
     /// From the beginning of contention until the target was held, ms, each trial; those in which it never was
     /// are `None`.
@@ -237,7 +220,6 @@ pub struct Oracle {
 /// are measured points.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Contest {
-    /// The other control.
     pub against: String,
     /// The Wi-Fi that the other keeps, and guard's setting at least.
     pub kept: f64,
@@ -280,9 +262,7 @@ pub struct Movement {
 /// A trial that does not count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeftOut {
-    /// The cell's name.
     pub cell: String,
-    /// The arm's name.
     pub arm: String,
     pub block: u32,
     pub why: String,
@@ -315,10 +295,10 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Contention
     let targets: Vec<Target> = own.chain(targets).chain(missing).collect();
     Contention {
         question: run.study.question.clone(),
-        headline: headline::of(&cells, counted),
+        headline: words::headline(&cells, counted),
         answer: match &comparison {
             Some(comparison) => vec![comparison.sentence.clone()],
-            None => answer::of(&cells, &targets),
+            None => words::answer(&cells, &targets),
         },
         comparison,
         cells,

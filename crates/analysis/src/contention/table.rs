@@ -1,6 +1,9 @@
 //! The figures of a contention run as one table.
 
-use model::contention::Study;
+use model::{
+    contention::{Role, Study},
+    figure::Figure,
+};
 
 use super::{Arm, Cell, FourCases, Guarding};
 use crate::{
@@ -42,11 +45,10 @@ pub(super) fn words(cell: &model::contention::Cell) -> [String; 4] {
 
 /// Cells in which harm is shown: no more than with all of those that are not decided.
 fn harmed(cells: &[Cell]) -> Metric {
-    use model::contention::Role;
     let candidates = || cells.iter().filter(|cell| cell.role == Role::Harm);
     let harmed = candidates().filter(|cell| cell.is_harmed()).count() as f64;
     let undecided = candidates().filter(|cell| cell.is_undecided()).count() as f64;
-    let row = Metric::exact(&Point::default(), "harmed-cells", Measure::Count, Some(harmed));
+    let row = Metric::exact(&Point::default(), Figure::HarmedCells, Some(harmed));
     let high = harmed + undecided;
     let estimate =
         row.estimate.map(|one| Estimate { interval: Some(Interval { low: harmed, high }), ..one });
@@ -66,26 +68,23 @@ fn agreement(cases: &[FourCases]) -> Metric {
             against.join("; ")
         )
     });
-    Metric::exact(&Point::default(), "agreement", Measure::Share, value).because(cause)
+    Metric::exact(&Point::default(), Figure::Agreement, value).because(cause)
 }
 
 fn of_arm(at: &Point, arm: &Arm) -> Vec<Metric> {
-    let us = |estimate: Option<_>| estimate.map(|one: Estimate| one.scaled(1e-6));
-    let mut rows: Vec<Metric> = [
-        ("kept", Measure::Share, arm.kept),
-        ("kept-uncapped", Measure::Share, arm.kept_uncapped),
-        ("restored", Measure::Share, arm.restored),
-        ("p50", Measure::Seconds, us(arm.p50_us)),
-        ("p99", Measure::Seconds, us(arm.p99_us)),
-        ("p99-ratio", Measure::Ratio, arm.p99_ratio),
-        ("work", Measure::Share, arm.work),
-        ("cpu-use", Measure::Share, arm.cpu),
-    ]
-    .into_iter()
-    .map(|(name, unit, estimate)| Metric::over(at, name, unit, estimate))
-    .collect();
-    rows.push(Metric::exact(at, "kept-p01", Measure::Share, arm.kept_p01));
-    rows
+    let us = |estimate: Option<Estimate>| estimate.map(|one| one.scaled(1e-6));
+    let rows = [
+        (Figure::Kept, arm.kept),
+        (Figure::KeptUncapped, arm.kept_uncapped),
+        (Figure::Restored, arm.restored),
+        (Figure::P50, us(arm.p50_us)),
+        (Figure::P99, us(arm.p99_us)),
+        (Figure::P99Ratio, arm.p99_ratio),
+        (Figure::Work, arm.work),
+        (Figure::CpuUse, arm.cpu),
+    ];
+    let rows = rows.map(|(figure, estimate)| Metric::over(at, figure, estimate));
+    rows.into_iter().chain([Metric::exact(at, Figure::KeptP01, arm.kept_p01)]).collect()
 }
 
 fn of_guard(at: &Point, guard: &Guarding) -> Vec<Metric> {
@@ -99,12 +98,12 @@ fn of_guard(at: &Point, guard: &Guarding) -> Vec<Metric> {
         format!("after {} s: {reason}", *at as f64 / 1e3).replace("after -", "after −")
     });
     vec![
-        Metric::over(at, "guard-cpu", Measure::Share, Some(guard.core)),
-        Metric::exact(at, "guard-memory", Measure::Kib, Some(guard.resident_kib as f64)),
-        Metric::over(at, "guard-writes", Measure::Count, Some(guard.writes_a_minute)),
-        Metric::over(at, "protect", Measure::Seconds, mean).with_values(protect),
-        Metric::exact(at, "guard-restored", Measure::Share, Some(restored)),
-        Metric::exact(at, "guard-decisions", Measure::Count, Some(guard.decisions.len() as f64))
+        Metric::over(at, Figure::GuardCpu, Some(guard.core)),
+        Metric::exact(at, Figure::GuardMemory, Some(guard.resident_kib as f64)),
+        Metric::over(at, Figure::GuardWrites, Some(guard.writes_a_minute)),
+        Metric::over(at, Figure::Protect, mean).with_values(protect),
+        Metric::exact(at, Figure::GuardRestored, Some(restored)),
+        Metric::exact(at, Figure::GuardDecisions, Some(guard.decisions.len() as f64))
             .because(decisions),
     ]
 }
@@ -121,19 +120,20 @@ fn against(at: &Point, cell: &Cell, arm: &Arm) -> Vec<Metric> {
     if arm.is_cure {
         for contest in &cell.contests {
             let name = format!("work-against-{}", contest.against);
-            let row = Metric::over(at, &name, Measure::Ratio, contest.ratio);
+            let row = Metric::named(at, &name, Measure::Ratio, contest.ratio);
             let cause = if contest.setting.is_some() { WORK } else { NO_SETTING };
             rows.push(row.because(Some(cause.to_owned())));
         }
         let regret = cell.oracle.as_ref().and_then(|oracle| oracle.regret);
         let cause = cell.oracle.is_none().then(|| NO_OTHER.to_owned());
-        rows.push(Metric::over(at, "regret", Measure::Share, regret).because(cause));
+        rows.push(Metric::over(at, Figure::Regret, regret).because(cause));
     }
     for other in cell.arms.iter().filter(|other| other.control != arm.control) {
         let ratio = arm.work.zip(other.work).map(|(own, other)| own.mean / other.mean);
-        let ratio = ratio.filter(|ratio| ratio.is_finite());
+        let ratio: Vec<f64> = ratio.filter(|ratio| ratio.is_finite()).into_iter().collect();
         let name = format!("work-over-{}", other.control);
-        let row = Metric::exact(at, &name, Measure::Ratio, ratio);
+        let row = Metric::named(at, &name, Measure::Ratio, Estimate::of(&ratio));
+        let row = Metric { is_exact: true, ..row.with_values(ratio) };
         rows.push(row.because(Some(OVER.to_owned())));
     }
     rows

@@ -104,17 +104,22 @@ fn subject(evidence: &Evidence, id: &TrialId, recording: &Reading) -> Part {
     if parity.is_none_or(|parity| parity.clients.is_none()) {
         return Part::pass(String::new());
     }
-    match recording.parity.as_ref().and_then(|parity| parity.before.subject.as_ref()) {
-        Some(Ok(clients)) if *clients == id.clients => Part::pass(String::new()),
-        Some(Ok(clients)) => Part::fail(format!(
-            "in `{id}` the subject counts {clients}, {} were planned",
-            id.clients,
-            clients = count(clients, "client")
-        )),
-        Some(Err(text)) => Part::invalid(format!(
-            "in `{id}` the subject's count is not a number: `{}`",
-            text.trim()
-        )),
-        None => Part::invalid(format!("in `{id}` the subject was not asked for its clients")),
+    let count = recording.parity.as_ref().and_then(|parity| parity.before.subject.as_ref());
+    let in_trial = |part: Part| Part { sentence: format!("in `{id}` {}", part.sentence), ..part };
+    counts(count, id.clients).map_or_else(in_trial, |()| Part::pass(String::new()))
+}
+
+/// Whether the subject counts so many clients.
+pub(super) fn counts(subject: Option<&Result<u32, String>>, clients: u32) -> Result<(), Part> {
+    match subject {
+        Some(Ok(own)) if *own == clients => Ok(()),
+        Some(Ok(own)) => {
+            let own = count(own, "client");
+            Err(Part::fail(format!("the subject counts {own}, {clients} were expected")))
+        }
+        Some(Err(text)) => {
+            Err(Part::invalid(format!("the subject's count is not a number: `{}`", text.trim())))
+        }
+        None => Err(Part::invalid("the subject was not asked for its clients".to_owned())),
     }
 }

@@ -116,17 +116,7 @@ fn counts(count: &Count, clients: u32, shape: &ParityShape) -> Result<(), Part> 
     if shape.clients.is_none() {
         return Ok(());
     }
-    match &count.subject {
-        Some(Ok(own)) if *own == clients => Ok(()),
-        Some(Ok(own)) => {
-            let own = plural::count(own, "client");
-            Err(Part::fail(format!("the subject counts {own}, {clients} were expected")))
-        }
-        Some(Err(text)) => {
-            Err(Part::invalid(format!("the subject's count is not a number: `{}`", text.trim())))
-        }
-        None => Err(Part::invalid("the subject was not asked for its clients".to_owned())),
-    }
+    census::counts(count.subject.as_ref(), clients)
 }
 
 /// Whether nl80211 and hostapd confirm the values of all clients.

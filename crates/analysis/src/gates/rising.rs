@@ -4,10 +4,9 @@
 //! The line through each repetition says whether it rises at all; the slopes between neighbouring counts, repetition
 //! by repetition, say whether it falls somewhere on the way.
 
-use model::plural::count;
-use model::{study::Variant, trial::Purpose};
+use model::{figure::Figure, plural::count, study::Variant, trial::Purpose};
 
-use super::{CellId, Evidence, Part, not_asked, nothing, table::STEP, together};
+use super::{CellId, Evidence, Part, not_asked, nothing, together};
 use crate::{
     metrics::Metric,
     quantity,
@@ -97,19 +96,21 @@ fn variant_rises(table: &[Metric], variant: &Variant, counts: &[u32]) -> Part {
 
 /// The CPU of every repetition: with what a tool makes another process do, which is a part of what it costs.
 fn cpu(table: &[Metric], cell: CellId<'_>) -> Vec<f64> {
-    let values = |figure: &str| {
+    let values = |figure: Figure| {
         let is_here = |row: &&Metric| {
-            row.name == figure && row.clients.is_some_and(|clients| cell.is(&row.variant, clients))
+            row.name == figure.name()
+                && row.clients.is_some_and(|clients| cell.is(&row.variant, clients))
         };
         table.iter().find(is_here).map(|row| row.values.clone()).unwrap_or_default()
     };
-    let (own, sum) = (values("cpu"), values("sum"));
+    let (own, sum) = (values(Figure::Cpu), values(Figure::Sum));
     if sum.len() == own.len() { sum } else { own }
 }
 
 /// The first fall between neighbours whose interval excludes 0.
 fn fall(table: &[Metric], variant: &str) -> Option<String> {
-    let steps = table.iter().filter(|row| row.name == STEP && row.variant == variant);
+    let steps =
+        table.iter().filter(|row| row.name == Figure::Step.name() && row.variant == variant);
     let mut each = steps.filter_map(|row| Some((row, row.estimate.as_ref()?)));
     let falls = |estimate: &Estimate| estimate.interval.is_some_and(|one| one.high < 0.0);
     let (row, per_client) = each.find(|(_, estimate)| falls(estimate))?;

@@ -4,12 +4,13 @@
 //! no value.
 
 use model::{
+    figure::Figure,
     plural::count,
     study::Variant,
     trial::{Purpose, TrialId},
 };
 
-use super::{CellId, Evidence, memory};
+use super::{CellId, Evidence, memory::Memory};
 use crate::{
     Part,
     figures::TrialFigures,
@@ -41,14 +42,9 @@ struct Here<'a> {
 
 impl Here<'_> {
     /// A figure of each valid CPU trial.
-    fn each(
-        &self,
-        name: &str,
-        unit: Measure,
-        of: impl Fn(&TrialFigures) -> Option<f64>,
-    ) -> Option<Metric> {
+    fn each(&self, figure: Figure, of: impl Fn(&TrialFigures) -> Option<f64>) -> Option<Metric> {
         let values = self.evidence.values(self.cell, of);
-        let row = Metric::of_values(&self.at, name, unit, values).unless(self.fault.clone());
+        let row = Metric::of_values(&self.at, figure, values).unless(self.fault.clone());
         (row.estimate.is_some() || row.absent.is_some()).then_some(row)
     }
 }
@@ -77,13 +73,14 @@ fn rows(
 }
 
 fn of_cpu(here: &Here) -> Vec<Metric> {
-    let parts = [("cpu", Part::Subject), ("load", Part::Load), ("sum", Part::Sum)];
-    let cpu = parts.map(|(name, part)| here.each(name, Measure::Cpu, |trial| trial.part(part)));
-    let kind = memory::Kind::of(&memory::trials(here.evidence, here.cell.variant));
-    let memory = here.each("memory", Measure::Kib, |trial| Some(kind.end(trial)? as f64));
-    let growth = here.each("memory-growth", Measure::Kib, |trial| kind.growth_a_minute(trial));
-    let memory = [memory, growth].map(|row| row.map(|row| row.because(Some(kind.words()))));
-    cpu.into_iter().chain(memory).flatten().collect()
+    let parts =
+        [(Figure::Cpu, Part::Subject), (Figure::Load, Part::Load), (Figure::Sum, Part::Sum)];
+    let cpu = parts.map(|(figure, part)| here.each(figure, |trial| trial.part(part)));
+    let memory = Memory::of(here.evidence, here.cell.variant);
+    let end = here.each(Figure::Memory, |trial| memory.end(trial));
+    let growth = here.each(Figure::MemoryGrowth, |trial| memory.growth_a_minute(trial));
+    let both = [end, growth].map(|row| row.map(|row| row.because(Some(memory.words()))));
+    cpu.into_iter().chain(both).flatten().collect()
 }
 
 fn of_stacks(here: &Here) -> Vec<Metric> {
@@ -105,7 +102,7 @@ fn of_stacks(here: &Here) -> Vec<Metric> {
         let all = count(all as u32, "sample");
         format!("{unknown} of {all} are not explained to their root")
     });
-    let row = Metric::exact(&here.at, "unknown-frames", Measure::Share, share).because(words);
+    let row = Metric::exact(&here.at, Figure::UnknownFrames, share).because(words);
     vec![row.unless(here.fault.clone().or(absent))]
 }
 
@@ -122,7 +119,7 @@ fn of_counts(here: &Here) -> Vec<Metric> {
         let none = || Absent::Fault(format!("`{name}` in {} was not counted", here.cell));
         let absent = here.fault.clone().or_else(|| found.is_none().then(none));
         let rate = found.map(|found| found.per_second);
-        Metric::over(&here.at, name, Measure::Rate, rate).unless(absent)
+        Metric::named(&here.at, name, Measure::Rate, rate).unless(absent)
     };
     functions.map(|function| row(&function.name)).collect()
 }
@@ -135,29 +132,28 @@ fn over_counts(evidence: &Evidence, variant: &Variant) -> Vec<Metric> {
     }
     let fault = evidence.fault(&ids).map(Absent::Fault);
     let at = Point { variant: variant.name.to_string(), ..Point::default() };
-    let memory = match memory::slopes(evidence, &variant.name) {
-        Ok(slopes) => Metric::of_values(&at, "memory-per-client", Measure::Kib, slopes.values)
-            .because(Some(slopes.kind.words())),
-        Err(why) => Metric::over(&at, "memory-per-client", Measure::Kib, None)
-            .unless(Some(Absent::Fault(why))),
+    let memory = Memory::of(evidence, &variant.name);
+    let memory = match memory.slopes(&variant.name) {
+        Ok(slopes) => {
+            Metric::of_values(&at, Figure::MemoryPerClient, slopes).because(Some(memory.words()))
+        }
+        Err(why) => {
+            Metric::over(&at, Figure::MemoryPerClient, None).unless(Some(Absent::Fault(why)))
+        }
     };
     let mut rows = vec![memory];
     let curve = evidence.analysis.curves.iter().find(|curve| variant.name == curve.variant);
     if let Some(curve) = curve {
         let slope = curve.slope(Part::Subject);
-        let row =
-            Metric::over(&at, "slope", Measure::Cpu, slope.as_ref().map(|one| one.per_client));
+        let row = Metric::over(&at, Figure::Slope, slope.as_ref().map(|one| one.per_client));
         let why = curve.why_none.as_deref().unwrap_or("there is no line");
         let none = || Absent::Fault(format!("`{}` has no slope: {why}", variant.name));
         rows.push(row.unless(slope.is_none().then(none)));
         for step in slope.iter().flat_map(|slope| &slope.segments) {
             let name = format!("{} to {}", step.from, count(step.to, "client"));
             let at = Point { name, ..at.clone() };
-            rows.push(Metric::over(&at, STEP, Measure::Cpu, Some(step.per_client)));
+            rows.push(Metric::over(&at, Figure::Step, Some(step.per_client)));
         }
     }
     rows.into_iter().map(|row| row.unless(fault.clone())).collect()
 }
-
-/// The figure of what each client adds between two neighbouring counts. Limits do not speak of it.
-pub(super) const STEP: &str = "step";

@@ -34,46 +34,21 @@ impl From<&Estimate> for Sample {
     }
 }
 
-/// What a figure may be, next to an earlier one.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Allowed {
-    /// On which side of it.
-    pub(super) side: Side,
-    /// How much worse all the same, as a share of it.
-    pub(super) by: f64,
-}
-
-/// What became of a figure.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Change {
-    /// Invalid where it was not measured closely enough.
-    pub(super) verdict: Verdict,
-    /// By what share of the earlier one it is worse at most, with 95 % confidence.
-    pub(super) at_most: f64,
-}
-
-impl Allowed {
-    /// `None` without repetitions on both sides, and where the earlier figure is not above 0.
-    pub(super) fn judge(self, now: Sample, then: Sample) -> Option<Change> {
-        let factor = match self.side {
-            Side::AtMost => 1.0 + self.by,
-            Side::AtLeast => 1.0 - self.by,
-        };
-        let (low, high) = bounds(now, then, factor).filter(|_| then.mean > 0.0)?;
-        // Worse is upwards from here.
-        let (low, high) = match self.side {
-            Side::AtMost => (low, high),
-            Side::AtLeast => (-high, -low),
-        };
-        let verdict = if high <= 0.0 {
-            Verdict::Pass
-        } else if low > 0.0 {
-            Verdict::Fail
-        } else {
-            Verdict::Invalid
-        };
-        Some(Change { verdict, at_most: self.by + high / then.mean })
-    }
+/// Whether a figure is worse than an earlier one by more than a share `by` of it; invalid where it was not measured closely
+/// enough. With the share that it is worse by at most, with 95 % confidence. `None` without repetitions on both sides, and
+/// where the earlier figure is not above 0.
+pub(super) fn judge(side: Side, by: f64, now: Sample, then: Sample) -> Option<(Verdict, f64)> {
+    let is_less_better = side == Side::AtMost;
+    let factor = if is_less_better { 1.0 + by } else { 1.0 - by };
+    let (low, high) = bounds(now, then, factor).filter(|_| then.mean > 0.0)?;
+    // Worse is upwards from here.
+    let (low, high) = if is_less_better { (low, high) } else { (-high, -low) };
+    let verdict = match (low > 0.0, high <= 0.0) {
+        (_, true) => Verdict::Pass,
+        (true, _) => Verdict::Fail,
+        _ => Verdict::Invalid,
+    };
+    Some((verdict, by + high / then.mean))
 }
 
 /// One-sided bounds of `now − factor × then`, lower and upper; `None` without repetitions on both sides.

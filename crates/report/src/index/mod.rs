@@ -8,8 +8,7 @@ mod figure;
 use analysis::{
     Analysis, Stage,
     metrics::{self, Measure, Metric, Target},
-    quantity,
-    quantity::Unit,
+    quantity::{self, Unit, unit_of},
 };
 use askama::Template;
 use model::{limit::Known, run::Run, verdict::Verdict};
@@ -293,11 +292,11 @@ fn chart(runs: &[&Entry], names: &[&str]) -> String {
     let measure = figures().map(|figure| figure.unit).next().unwrap_or(Measure::Count);
     let (most, lowest) = (means().fold(0.0, f64::max), means().fold(0.0, f64::min));
     let least = means().filter(|mean| *mean > 0.0).fold(most, f64::min);
-    let unit = measure.unit(most.max(-lowest));
+    let unit = unit_of(measure, most.max(-lowest));
     let line = |(style, name): (usize, &&str)| {
         let mark = |(at, run): (usize, &&Entry)| {
             let figure = run.figures.iter().find(|figure| figure.line == **name)?;
-            let value = figure.unit.unit(figure.estimate.mean).with_interval(&figure.estimate);
+            let value = unit_of(figure.unit, figure.estimate.mean).with_interval(&figure.estimate);
             let (began, per) = (identity::utc(run.began_unix), measure.per());
             Some(Mark {
                 x: at as f64,

@@ -1,27 +1,27 @@
-//! The headline of a contention run: what Wi-Fi keeps alongside an application, without control and under guard.
+//! A contention run in words: the headline, and the answer in sentences: harm, cure, price.
 
 use model::contention::Role;
 
 use super::{Arm, Cell, arms::NONE};
 use crate::{
     headline::{Bar, Headline},
-    metrics::Measure,
+    metrics::{self, Measure, Target},
     quantity::count,
-    stats::median,
+    stats::{Estimate, median},
 };
 
+fn percent(share: f64) -> String {
+    Measure::Share.words(share)
+}
+
 /// What is said while no harm is shown and some may be there.
-fn open(undecided: &[&Cell], all: &str) -> String {
+fn undecided_so_far(undecided: &[&Cell], all: &str) -> String {
     let kept = |cell: &&Cell| Some((cell.arm(NONE)?.kept?.mean, cell.blocks));
     let least = undecided.iter().filter_map(kept).min_by(|one, other| one.0.total_cmp(&other.0));
     let so_far = least.map_or_else(
         || "no block is complete".to_owned(),
         |(kept, blocks)| {
-            format!(
-                "Wi-Fi keeps {} of its traffic in {}",
-                Measure::Share.words(kept),
-                count(blocks, "block")
-            )
+            format!("Wi-Fi keeps {} of its traffic in {}", percent(kept), count(blocks, "block"))
         },
     );
     format!(
@@ -31,7 +31,7 @@ fn open(undecided: &[&Cell], all: &str) -> String {
 }
 
 /// Of the cells in which harm was shown, the one in the middle.
-pub(super) fn of(cells: &[Cell], counted: u32) -> Headline {
+pub(super) fn headline(cells: &[Cell], counted: u32) -> Headline {
     if counted == 0 {
         return Headline::plain("No result yet: no trial that counts is done.".to_owned());
     }
@@ -41,7 +41,7 @@ pub(super) fn of(cells: &[Cell], counted: u32) -> Headline {
     let undecided: Vec<&Cell> =
         candidates.iter().copied().filter(|cell| cell.is_undecided()).collect();
     if harmed.is_empty() && !undecided.is_empty() {
-        return Headline::plain(open(&undecided, &cells(&candidates)));
+        return Headline::plain(undecided_so_far(&undecided, &cells(&candidates)));
     }
     if harmed.is_empty() {
         return Headline::plain(format!(
@@ -53,7 +53,6 @@ pub(super) fn of(cells: &[Cell], counted: u32) -> Headline {
         let kept = harmed.iter().filter_map(|cell| Some(arm(cell)?.kept?.mean));
         median(kept.collect())
     };
-    let percent = |share: f64| Measure::Share.words(share);
     let none = middle(&|cell| cell.arm(NONE));
     let guard = middle(&|cell| cell.cure());
     let side = |name: &str, share: f64| Bar::new(name, share, percent(share));
@@ -86,4 +85,59 @@ pub(super) fn of(cells: &[Cell], counted: u32) -> Headline {
             cells(&candidates)
         )),
     }
+}
+
+/// One of a cell's arms.
+type ArmOf = fn(&Cell) -> Option<&Arm>;
+/// One of an arm's figures.
+type FigureOf = fn(&Arm) -> Option<Estimate>;
+
+/// The answer: harm, cure, price.
+pub(super) fn answer(cells: &[Cell], targets: &[Target]) -> Vec<String> {
+    let harmed: Vec<&Cell> =
+        cells.iter().filter(|cell| cell.role == Role::Harm && cell.is_harmed()).collect();
+    let candidates = cells.iter().filter(|cell| cell.role == Role::Harm).count();
+    let mut answer = vec![format!(
+        "{} of {candidates} candidates show harm: without control an application takes at least a quarter of Wi-Fi, \
+         or half as much again of its round trips' 99th percentile, from endpoints that cannot starve.",
+        harmed.len()
+    )];
+    let undecided = cells.iter().filter(|cell| cell.role == Role::Harm && cell.is_undecided());
+    match undecided.count() {
+        0 => {}
+        1 => answer.push("1 candidate is not decided.".to_owned()),
+        more => answer.push(format!("{more} candidates are not decided.")),
+    }
+    let middle = |arm: ArmOf, of: FigureOf| {
+        let values = harmed.iter().filter_map(|cell| Some(of(arm(cell)?)?.mean));
+        median(values.collect())
+    };
+    let [none, reported, cure]: [ArmOf; 3] = [|cell| cell.arm(NONE), Cell::reported, Cell::cure];
+    let name = |arm: ArmOf| harmed.iter().find_map(|cell| Some(arm(cell)?.control.clone()));
+    if let (Some(without), Some(shares), Some(guard), Some(name)) = (
+        middle(none, |arm| arm.kept),
+        middle(reported, |arm| arm.kept),
+        middle(cure, |arm| arm.kept),
+        name(reported),
+    ) {
+        answer.push(format!(
+            "In the median harm cell Wi-Fi keeps {} without control, {} with the field report's {name}, and {} \
+             under guard.",
+            percent(without),
+            percent(shares),
+            percent(guard)
+        ));
+    }
+    if let (Some(none), Some(guard)) = (middle(none, |arm| arm.work), middle(cure, |arm| arm.work))
+    {
+        answer.push(format!(
+            "The application pays for it: it keeps {} of what it does alone without control, {} under guard.",
+            percent(none),
+            percent(guard)
+        ));
+    }
+    if !targets.is_empty() {
+        answer.push(metrics::overall(targets, u32::MAX).1);
+    }
+    answer
 }

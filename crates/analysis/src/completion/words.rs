@@ -1,12 +1,55 @@
-//! The answer of a completion run in sentences: what waiting costs, what it does to others, what frames pay.
+//! A completion run in words: the headline, and the answer in sentences: what waiting costs, what it does to others, what
+//! frames pay.
 
 use model::completion::{Run, Strategy};
 
 use super::{Completion, Point};
-use crate::{metrics::Measure, quantity::percent};
+use crate::{
+    headline::{Bar, Headline, against},
+    metrics::Measure,
+    quantity::{percent, rounded},
+};
+
+/// At the study's first place, with its largest frames at the lowest rate.
+pub(super) fn headline(run: &Run, completion: &Completion) -> Headline {
+    let nothing = || Headline::plain("No result yet: no trial that counts is done.".to_owned());
+    let Some(place) = run.study.places.first() else { return nothing() };
+    let base = run.study.completion.strategies.first().copied().unwrap_or(Strategy::Busy);
+    let point = |strategy| heaviest(completion, &place.name, strategy);
+    let others = || Strategy::ALL.into_iter().filter(move |one| *one != base).filter_map(point);
+    let percent = |point: &Point| format!("{} %", rounded(100.0 * point.path.mean));
+    let at = |point: &Point| format!("at {} frames/s of {} bytes", point.rate, point.bytes);
+    let cheapest = others().min_by(|a, b| a.path.mean.total_cmp(&b.path.mean));
+    let side = |point: &Point| {
+        Bar::new(point.strategy.name(), point.path.mean, format!("{} of a core", percent(point)))
+    };
+    if let Some((base, other)) = point(base).zip(cheapest)
+        && let Some(less) = against(other.path.mean, base.path.mean, "CPU")
+    {
+        return Headline {
+            sentence: format!(
+                "Transmitting with `{}` uses {less} `{}` {} ({} against {} of a core).",
+                other.strategy.name(),
+                base.strategy.name(),
+                at(other),
+                percent(other),
+                percent(base)
+            ),
+            of: format!("CPU of the transmit path {}", at(base)),
+            bars: vec![side(base), side(other)],
+        };
+    }
+    let Some(one) = point(base).or(cheapest) else { return nothing() };
+    Headline::plain(format!(
+        "Transmitting with `{}` uses {} of a core {}.",
+        one.strategy.name(),
+        percent(one),
+        at(one)
+    ))
+}
 
 /// Of the study's first place.
-pub(super) fn of(run: &Run, completion: &Completion) -> Vec<String> {
+pub(super) fn answer(run: &Run, completion: &Completion) -> Vec<String> {
     let Some(place) = run.study.places.first() else { return Vec::new() };
     let place = place.name.as_str();
     let base = run.study.completion.strategies.first().copied().unwrap_or(Strategy::Busy);
@@ -52,11 +95,7 @@ fn of_frames(completion: &Completion, place: &str, base: Strategy) -> Option<Str
 }
 
 /// The point without a task whose frames are the largest, at the lowest of its rates.
-pub(super) fn heaviest<'a>(
-    completion: &'a Completion,
-    place: &str,
-    strategy: Strategy,
-) -> Option<&'a Point> {
+fn heaviest<'a>(completion: &'a Completion, place: &str, strategy: Strategy) -> Option<&'a Point> {
     let is_it =
         |point: &&Point| point.place == place && point.strategy == strategy && point.task.is_none();
     let all = completion.points.iter().filter(is_it);

@@ -1,0 +1,256 @@
+//! Every figure that a limit, a baseline, an index or a page speaks of, in one table. What a figure comes to in a run is
+//! `analysis`'s to say.
+
+use serde::{Deserialize, Serialize};
+
+/// A figure of a run, by the name that limits have for it. Beside these there are calls of counted functions and, for
+/// every control of a contention study, `work-against-NAME` and `work-over-NAME`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Figure {
+    /// The subject's CPU.
+    Cpu,
+    /// The load's CPU.
+    Load,
+    /// CPU of subject, load and others together.
+    Sum,
+    /// The subject's CPU for each client.
+    Slope,
+    /// The subject's memory at the end of the window.
+    Memory,
+    MemoryPerClient,
+    /// What the subject's memory grows by, KiB a minute.
+    MemoryGrowth,
+    /// Samples that are not explained to their root.
+    UnknownFrames,
+    /// What each client adds between two neighbouring counts. Limits do not speak of it.
+    Step,
+    /// CPU of the transmit path, of one core.
+    Path,
+    /// Of it, in loops that wait.
+    Waiting,
+    /// Waiting, of rate × completion time, less 1; where all frames are carried and no task runs.
+    WaitingError,
+    /// CPU of the transmit path, of the first strategy's.
+    PathRatio,
+    /// The task's time, of that with the first strategy.
+    TaskRatio,
+    /// The task's time, of the task alone.
+    Slowdown,
+    /// Cells in which harm is shown, of the whole run.
+    HarmedCells,
+    /// Wi-Fi kept, of traffic alone; at most 1 in each block.
+    Kept,
+    /// The same, above 1 too.
+    KeptUncapped,
+    /// The first percentile of all seconds of Wi-Fi kept.
+    KeptP01,
+    /// The share of the loss without control that is back.
+    Restored,
+    /// Median round trip, or latency of a frame.
+    P50,
+    /// 99th percentile of it.
+    P99,
+    /// The same, of traffic alone's.
+    P99Ratio,
+    /// Application work kept, of the application alone.
+    Work,
+    /// Share of all CPUs that was in use.
+    CpuUse,
+    /// Work that guard left less than the best other control that keeps as much Wi-Fi, of that one's.
+    Regret,
+    /// CPU of guard and its watchdog, of one core.
+    GuardCpu,
+    /// guard's resident memory, the most.
+    GuardMemory,
+    /// guard's writes in a minute.
+    GuardWrites,
+    /// From the start of contention until guard held its target for a second; never is infinite.
+    Protect,
+    /// Trials after which everything was as before, of all with guard.
+    GuardRestored,
+    /// guard's decisions that changed something, in the first block.
+    GuardDecisions,
+    /// Pairs of cases whose modelled cache misses move as the field report's, of all.
+    Agreement,
+    /// Median latency, of the first strategy's.
+    P50Ratio,
+    /// Frames a second at which waiting alone would fill the core.
+    FullRate,
+    /// Frames a second that come out at most, of 1 ÷ completion time, less 1.
+    SaturationError,
+    /// Frames lost, doubled, out of order, damaged or forgotten.
+    Faults,
+    /// The most that a figure of a counted trial differs when it is made again, of the whole run.
+    RepeatError,
+}
+
+/// What a study must have for a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Subject,
+    Traffic,
+    Frames,
+}
+
+/// Each figure's name, unit and what it needs, in the order in which messages list them.
+const TABLE: [(Figure, &str, Measure, &[Part]); 38] = {
+    use Figure::*;
+    use Measure::*;
+    use Part::*;
+    [
+        (Figure::Cpu, "cpu", Measure::Cpu, &[Subject]),
+        (Load, "load", Measure::Cpu, &[Subject]),
+        (Sum, "sum", Measure::Cpu, &[Subject]),
+        (Slope, "slope", Measure::Cpu, &[Subject]),
+        (Memory, "memory", Kib, &[Subject]),
+        (MemoryPerClient, "memory-per-client", Kib, &[Subject]),
+        (MemoryGrowth, "memory-growth", Kib, &[Subject]),
+        (UnknownFrames, "unknown-frames", Share, &[Subject]),
+        (Step, "step", Measure::Cpu, &[]),
+        (Path, "path", Share, &[Frames]),
+        (Waiting, "waiting", Share, &[Frames]),
+        (WaitingError, "waiting-error", Share, &[Frames]),
+        (PathRatio, "path-ratio", Share, &[Frames]),
+        (TaskRatio, "task-ratio", Ratio, &[Frames]),
+        (Slowdown, "slowdown", Ratio, &[Frames]),
+        (HarmedCells, "harmed-cells", Count, &[Traffic]),
+        (Kept, "kept", Share, &[Traffic]),
+        (KeptUncapped, "kept-uncapped", Share, &[Traffic]),
+        (KeptP01, "kept-p01", Share, &[Traffic]),
+        (Restored, "restored", Share, &[Traffic]),
+        (P50, "p50", Seconds, &[Traffic, Frames]),
+        (P99, "p99", Seconds, &[Traffic, Frames]),
+        (P99Ratio, "p99-ratio", Ratio, &[Traffic]),
+        (Work, "work", Share, &[Traffic]),
+        (CpuUse, "cpu-use", Share, &[Traffic]),
+        (Regret, "regret", Share, &[Traffic]),
+        (GuardCpu, "guard-cpu", Share, &[Traffic]),
+        (GuardMemory, "guard-memory", Kib, &[Traffic]),
+        (GuardWrites, "guard-writes", Count, &[Traffic]),
+        (Protect, "protect", Seconds, &[Traffic]),
+        (GuardRestored, "guard-restored", Share, &[Traffic]),
+        (GuardDecisions, "guard-decisions", Count, &[Traffic]),
+        (Agreement, "agreement", Share, &[Traffic]),
+        (P50Ratio, "p50-ratio", Ratio, &[Frames]),
+        (FullRate, "full-rate", Count, &[Frames]),
+        (SaturationError, "saturation-error", Share, &[Frames]),
+        (Faults, "faults", Count, &[Frames]),
+        (RepeatError, "repeat-error", Share, &[Frames]),
+    ]
+};
+
+impl Figure {
+    pub const fn name(self) -> &'static str {
+        TABLE[self as usize].1
+    }
+
+    pub const fn unit(self) -> Measure {
+        TABLE[self as usize].2
+    }
+
+    pub fn needs(self, part: Part) -> bool {
+        TABLE[self as usize].3.contains(&part)
+    }
+
+    /// The figure of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        TABLE.iter().find(|row| row.1 == name).map(|row| row.0)
+    }
+
+    /// Whether it is one figure over all client counts.
+    pub const fn is_over_counts(self) -> bool {
+        matches!(self, Self::Slope | Self::MemoryPerClient)
+    }
+}
+
+impl Part {
+    /// The names of the figures that a study with this part has.
+    pub fn figures(self) -> impl Iterator<Item = &'static str> {
+        TABLE.iter().filter(move |row| row.3.contains(&self)).map(|row| row.1)
+    }
+}
+
+/// What a figure is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// A share of 1.
+    Share,
+    Ratio,
+    Seconds,
+    Kib,
+    /// A number of things.
+    Count,
+    /// CPU, µs a second.
+    Cpu,
+    /// Times a second.
+    Rate,
+}
+
+impl Measure {
+    /// A value in words: `97.1 %`, `1.25 ×`, `180 µs`.
+    pub fn words(self, value: f64) -> String {
+        let (number, unit) = self.parts(value);
+        match self {
+            Self::Cpu => format!("{number}{unit}, {} % of a core", tidy(value / 1e4)),
+            _ => format!("{number}{unit}"),
+        }
+    }
+
+    /// What stands behind the unit where it is a rate: `/s`.
+    pub const fn per(self) -> &'static str {
+        if matches!(self, Self::Cpu | Self::Rate) { "/s" } else { "" }
+    }
+
+    /// A number, and its unit with the space before it.
+    fn parts(self, value: f64) -> (String, &'static str) {
+        let (number, unit) = match self {
+            Self::Share if value.abs() < 0.01 => (format!("{:.2}", 100.0 * value), " %"),
+            Self::Share => (format!("{:.1}", 100.0 * value), " %"),
+            Self::Ratio => (format!("{value:.3}"), " ×"),
+            Self::Seconds if value.is_infinite() => ("never".to_owned(), ""),
+            Self::Seconds if value.abs() < 1e-3 => (format!("{:.0}", 1e6 * value), " µs"),
+            Self::Seconds if value.abs() < 1.0 => (format!("{:.0}", 1e3 * value), " ms"),
+            Self::Seconds => (format!("{value:.2}"), " s"),
+            Self::Kib if value.abs() < 1024.0 => (format!("{value:.1}"), " KiB"),
+            Self::Kib => (format!("{:.1}", value / 1024.0), " MiB"),
+            Self::Cpu if value.abs() < 1e3 => (tidy(value), " µs"),
+            Self::Cpu if value.abs() < 1e6 => (tidy(value / 1e3), " ms"),
+            Self::Cpu => (tidy(value / 1e6), " s"),
+            Self::Rate => (tidy(value), "/s"),
+            Self::Count if value == value.trunc() => (format!("{value:.0}"), ""),
+            Self::Count => (format!("{value:.1}"), ""),
+        };
+        let is_zero = number.trim_start_matches('-').chars().all(|digit| "0.".contains(digit));
+        let number = if is_zero { number.trim_start_matches('-') } else { &number };
+        (number.replace('-', "−"), unit)
+    }
+
+    /// A mean with the ends of its interval: `97.1 % [96.8, 97.4]`.
+    pub fn with_interval(self, mean: f64, [low, high]: [f64; 2]) -> String {
+        let (low, high) = (self.parts(low), self.parts(high));
+        let ends = match (self.parts(mean).1, low.1, high.1) {
+            (unit, one, other) if unit == one && one == other => format!("{}, {}", low.0, high.0),
+            _ => format!("{}{}, {}{}", low.0, low.1, high.0, high.1),
+        };
+        format!("{} [{ends}]", self.words(mean))
+    }
+}
+
+/// A number that a person wrote, without the digits that calculating adds.
+fn tidy(value: f64) -> String {
+    let digits = format!("{value:.6}");
+    digits.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_stands_at_its_figure() {
+        for (at, (figure, name, ..)) in TABLE.iter().enumerate() {
+            assert_eq!((*figure as usize, Figure::named(name)), (at, Some(*figure)));
+        }
+    }
+}
