@@ -4,14 +4,13 @@
 //! Skips, saying why, where there is no Chromium.
 
 mod chromium;
-mod contended;
 mod flame_graphs;
 mod offline;
 mod story;
 
 use analysis::{
     Analysis,
-    completion::{analyse, test_data},
+    completion::analyse,
     fixture,
     metrics::baseline::Baselines,
     profiles::{Difference, DifferenceNode},
@@ -202,9 +201,9 @@ fn every_page() -> Vec<(&'static str, String)> {
     let of = |trials: &[Trial]| {
         report::html(&scale, &analysis::analyse(&scale, trials), "").expect("it is laid out")
     };
-    let (contention, figures) = contended::analysed(4);
-    let completion = test_data::run();
-    let waits = analyse(&completion, &test_data::trials(), &Baselines::new());
+    let (contention, figures) = fixture::contention::analysed(4);
+    let completion = fixture::completion::run();
+    let waits = analyse(&completion, &fixture::completion::trials(), &Baselines::new());
     let mut pages = pages();
     pages.extend([
         ("trouble", of(&fixture::troubled(&scale))),

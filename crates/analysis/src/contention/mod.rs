@@ -19,8 +19,6 @@ mod harm;
 mod headline;
 mod seconds;
 mod table;
-#[cfg(any(test, feature = "fixture"))]
-pub mod test_data;
 #[cfg(test)]
 mod tests;
 mod versus;
