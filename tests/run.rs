@@ -21,7 +21,7 @@ fn a_small_study_gives_a_whole_folder_and_a_report_that_can_be_made_again_and_re
     let study = Study::small().idle().load("dump", DUMP);
     let ended = place.run_study(&study).run();
     ended.code(0).prints("report: run/report.html").prints(Study::QUESTION);
-    ended.says("report: run/report.html, readable from now on");
+    ended.says("report: run/report.html (updated as trials finish)");
     let run = place.run();
     assert_eq!(run.text("study.toml"), std::fs::read_to_string(place.path("study.toml")).unwrap());
     let whole = run.trial_files();
