@@ -1,4 +1,4 @@
-//! Whether the kernel's symbols can be fetched, and what names them.
+//! Says whether the kernel's symbols can be fetched, and names them.
 //!
 //! Talks to `/proc/kallsyms`, `/proc/modules` and `/proc/version`. Addresses are the same wherever the same
 //! build of the kernel lies at the same place with the same modules at theirs, so that is what names them.

@@ -1,4 +1,4 @@
-//! Proof of what was measured: the SHA-256 of executables.
+//! Hashes executables, as proof of what was measured.
 //!
 //! Talks to `/proc/PID/exe`, which leads to the file that a process has open even where the path has
 //! been replaced since, and to the files that `PATH` leads to. A file that cannot be read is left

@@ -1,4 +1,4 @@
-//! Files that headroom puts on the access point, as another build of the subject; gone with the session.
+//! Keeps files that headroom puts on the access point, as another build of the subject, until the session ends.
 //!
 //! Writes below one folder and nowhere else. What the files are for is the next orders' business.
 
@@ -18,7 +18,7 @@ use rustix::fs::{StatVfsMountFlags, fstatvfs};
 
 const LONGEST_NAME: usize = 64;
 
-/// Whoever may run programs may run these.
+/// Everybody who may run programs may run these.
 const MODE: u32 = 0o755;
 
 /// The files that are there. Dropping it removes them.

@@ -1,4 +1,4 @@
-//! Settings that figures need: set until the stream ends, and then what they were.
+//! Changes settings that figures need until the stream ends, and then sets them back.
 //!
 //! Talks to [`linux::frequency`]. Who kills the agent also kills what would set them back, so before the first one is
 //! changed there is a second process that waits for the agent's end, however that comes ([`crate::undo`]).
@@ -12,7 +12,7 @@ use crate::undo::Undo;
 
 /// What was changed here. Dropping it sets it back.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct ChangedSettings {
     changed: Vec<Changed>,
     undo: Option<Undo>,
 }
@@ -24,7 +24,7 @@ struct Changed {
     was: String,
 }
 
-impl Held {
+impl ChangedSettings {
     /// Sets what was asked for before back, and then what is asked for now; says what became of each.
     pub(crate) fn set(&mut self, settings: &Settings) -> Vec<Set> {
         let mut became = self.set_back();
@@ -66,7 +66,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for ChangedSettings {
     fn drop(&mut self) {
         self.set_back();
     }
@@ -147,7 +147,7 @@ mod tests {
             return;
         }
         let wanted = Settings { governor: Some("performance".to_owned()), turbo: None };
-        let became = Held::default().set(&wanted);
+        let became = ChangedSettings::default().set(&wanted);
         assert_eq!(became.len(), 1);
         assert_eq!(
             became[0].to_string(),

@@ -1,14 +1,13 @@
-//! Calls, from the moments at which functions began and returned.
+//! Pairs the last beginning of a thread with its next return, which is a call.
 //!
-//! Pure: it is given hits as the rings give them, and pairs the last beginning of a thread with its next
-//! return. Each CPU has a ring of its own and a thread may change its CPU within a call, so hits are put
+//! Pure: it is given hits as the rings give them. Each CPU has a ring of its own and a thread may change its CPU within a call, so hits are put
 //! in order of time before they are paired.
 
 use std::collections::BTreeMap;
 
 use model::instrument::CallSpan;
 
-/// So many calls of one probe are kept; more are counted only.
+/// Calls of one probe that are kept; further ones are counted only.
 pub(crate) const MOST_SPANS: usize = 200_000;
 
 /// A probe's end.

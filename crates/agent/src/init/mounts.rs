@@ -1,8 +1,7 @@
-//! The file systems that an access point has, and its name.
+//! Mounts the file systems that an access point has, and names the machine.
 //!
-//! Talks to `mount`, `sethostname` and, where applications are to be bounded, to the root group. It makes the mount points that are missing; the root stays
-//! the unpacked initramfs. A kernel of somebody's own may lack a file system by which only instruments work: that is
-//! said, and they say themselves what they miss.
+//! The root stays the unpacked initramfs. A kernel of somebody's own may lack a file system that only instruments need:
+//! that is printed, and they report what they miss.
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
