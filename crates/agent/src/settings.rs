@@ -13,13 +13,13 @@ use crate::undo::Undo;
 /// What was changed here. Dropping it sets it back.
 #[derive(Debug, Default)]
 pub(crate) struct ChangedSettings {
-    changed: Vec<Changed>,
+    changed: Vec<Change>,
     undo: Option<Undo>,
 }
 
 /// A setting, and what it was.
 #[derive(Debug)]
-struct Changed {
+struct Change {
     setting: Setting,
     was: String,
 }
@@ -43,7 +43,7 @@ impl ChangedSettings {
                     Some(format!("nobody could set it back if the agent were killed: {error}"));
                 return Set { what: setting.what, now: was.clone(), was, why_not };
             }
-            self.changed.push(Changed { setting: setting.clone(), was });
+            self.changed.push(Change { setting: setting.clone(), was });
         }
         turn(&setting, value)
     }
@@ -60,7 +60,7 @@ impl ChangedSettings {
     /// Sets everything back, the last first.
     fn set_back(&mut self) -> Vec<Set> {
         let back = self.changed.drain(..).rev();
-        let became = back.map(|Changed { setting, was }| turn(&setting, &was)).collect();
+        let became = back.map(|Change { setting, was }| turn(&setting, &was)).collect();
         self.undo = None;
         became
     }

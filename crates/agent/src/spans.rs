@@ -33,7 +33,7 @@ pub(crate) struct Hit {
 
 /// A call that has begun.
 #[derive(Clone, Copy, Debug)]
-struct Begun {
+struct OpenCall {
     time_ns: u64,
     argument: Option<u64>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Calls {
 #[derive(Debug)]
 pub(crate) struct Pairing {
     waiting: Vec<Hit>,
-    begun: BTreeMap<(usize, u32), Vec<Begun>>,
+    begun: BTreeMap<(usize, u32), Vec<OpenCall>>,
     calls: Vec<Calls>,
 }
 
@@ -83,7 +83,7 @@ impl Pairing {
             if hit.which.returns {
                 calls.end(&hit, stack.pop());
             } else {
-                stack.push(Begun { time_ns: hit.time_ns, argument: hit.argument });
+                stack.push(OpenCall { time_ns: hit.time_ns, argument: hit.argument });
             }
         }
     }
@@ -101,7 +101,7 @@ impl Pairing {
 }
 
 impl Calls {
-    fn end(&mut self, hit: &Hit, begun: Option<Begun>) {
+    fn end(&mut self, hit: &Hit, begun: Option<OpenCall>) {
         let Some(begun) = begun else {
             self.unpaired += 1;
             return;

@@ -15,7 +15,7 @@ use model::{
     wire::Refusal,
 };
 
-use self::processes::Resting;
+use self::processes::StoppedProcesses;
 use crate::session::{End, Session};
 
 /// What was changed that is to be changed back. Dropping it does so.
@@ -24,7 +24,7 @@ pub(crate) struct Repaired {
     /// What had to be repaired.
     pub(crate) corrections: Vec<Correction>,
     /// Processes that are stopped until this is dropped.
-    resting: Vec<Resting>,
+    resting: Vec<StoppedProcesses>,
     /// Commands that were run and may run still: what must run is left running.
     started: Vec<Child>,
 }

@@ -95,7 +95,7 @@ impl Repeated {
 
 /// A client, and its way onto the air.
 #[derive(Debug)]
-struct Moved {
+struct MovedClient {
     client: Client,
     radio: usize,
     socket: OwnedFd,
@@ -104,7 +104,7 @@ struct Moved {
 
 /// All clients, and the supplicants that give them orders.
 struct Clients {
-    all: Vec<Moved>,
+    all: Vec<MovedClient>,
     /// The supplicant of each radio, and the address of its access point.
     radios: Vec<(Control, String)>,
     /// Clients that are away, and until when, ns.
@@ -172,7 +172,7 @@ impl Clients {
                     links.index(&name).doing(|| format!("find {name}"))?.unwrap_or_default();
                 let socket = packet::open(index, None).doing(|| format!("send from {name}"))?;
                 let packet = echo_request(client, *point, access_point_address(radio));
-                all.push(Moved { client, radio: radios.len(), socket, packet });
+                all.push(MovedClient { client, radio: radios.len(), socket, packet });
             }
             radios.push((control, identity::address(*point)));
         }

@@ -1,7 +1,7 @@
 //! Brings manager processes into the wanted state, running or at rest, by signals and by the commands that were ordered.
 //!
 //! A process that was stopped here is
-//! resumed when its [`Resting`] is dropped, and by a watchdog where the agent is killed; what was started stays.
+//! resumed when its [`StoppedProcesses`] is dropped, and by a watchdog where the agent is killed; what was started stays.
 
 use std::io;
 
@@ -35,12 +35,12 @@ const LONGEST: Span = Span::from_secs(24 * 3600);
 
 /// Processes that are stopped until this is dropped, and a watchdog that continues them where we cannot.
 #[derive(Debug)]
-pub(super) struct Resting {
+pub(super) struct StoppedProcesses {
     held: Vec<Held>,
     watchdog: Undo,
 }
 
-impl Resting {
+impl StoppedProcesses {
     fn new() -> io::Result<Self> {
         Ok(Self { held: Vec::new(), watchdog: Undo::start(Some(LONGEST))? })
     }
@@ -55,7 +55,7 @@ impl Resting {
     }
 }
 
-impl Drop for Resting {
+impl Drop for StoppedProcesses {
     fn drop(&mut self) {
         for held in &self.held {
             // Whoever has ended meanwhile needs no signal; the watchdog tries again as it goes.
@@ -154,7 +154,7 @@ impl Repair<'_> {
         if let Some(why) = unstoppable(running) {
             return Err(self.fault(HOW).refused(why).into());
         }
-        let mut resting = Resting::new().map_err(|error| {
+        let mut resting = StoppedProcesses::new().map_err(|error| {
             self.fault(HOW).refused(format!("cannot start the watchdog: {error}"))
         })?;
         let stopped = running.iter().try_for_each(|&pid| resting.stop(pid));
@@ -181,7 +181,7 @@ fn unstoppable(pids: &[u32]) -> Option<&'static str> {
 
 /// A process as `/proc` shows it.
 #[derive(Debug)]
-struct Listed {
+struct ProcessState {
     pid: u32,
     comm: Vec<u8>,
     stopped: bool,
@@ -195,10 +195,10 @@ struct State {
 }
 
 impl State {
-    fn of(name: &str, all: &[Listed]) -> Self {
+    fn of(name: &str, all: &[ProcessState]) -> Self {
         let named = all.iter().filter(|seen| proc::comm_is(&seen.comm, name));
         let (stopped, running): (Vec<_>, Vec<_>) = named.partition(|seen| seen.stopped);
-        let pids = |seen: Vec<&Listed>| seen.iter().map(|seen| seen.pid).collect();
+        let pids = |seen: Vec<&ProcessState>| seen.iter().map(|seen| seen.pid).collect();
         Self { running: pids(running), stopped: pids(stopped) }
     }
 
@@ -213,13 +213,13 @@ fn now(name: &str) -> Option<State> {
 }
 
 /// Every live process that is not the kernel's own, which nobody stops.
-fn all() -> Result<Vec<Listed>, Refusal> {
+fn all() -> Result<Vec<ProcessState>, Refusal> {
     let mut all = Vec::new();
     subject::visit(|pid, stat| {
         if !stat.ended() && !stat.kernel_thread {
             // Also one that a debugger has stopped.
             let stopped = matches!(stat.state, b'T' | b't');
-            all.push(Listed { pid, comm: stat.comm.to_vec(), stopped });
+            all.push(ProcessState { pid, comm: stat.comm.to_vec(), stopped });
         }
     })?;
     Ok(all)
@@ -229,8 +229,8 @@ fn all() -> Result<Vec<Listed>, Refusal> {
 mod tests {
     use super::*;
 
-    fn seen(pid: u32, comm: &str, stopped: bool) -> Listed {
-        Listed { pid, comm: comm.as_bytes().to_vec(), stopped }
+    fn seen(pid: u32, comm: &str, stopped: bool) -> ProcessState {
+        ProcessState { pid, comm: comm.as_bytes().to_vec(), stopped }
     }
 
     #[test]
