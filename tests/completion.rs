@@ -3,14 +3,15 @@
 use std::{collections::BTreeMap, fs};
 
 use model::{
-    completion::{Measured, Strategy, Trial},
+    card::CardReading,
+    completion::{Strategy, Trial},
     trial::Outcome,
 };
 
 use crate::harness::Place;
 
 /// Full frames at 5 Mb/s; the second load is a task.
-const STUDY: &str = r#"question = "What does the harness wait for?"
+pub(crate) const STUDY: &str = r#"question = "What does the harness wait for?"
 
 [completion]
 warm-up = "200ms"
@@ -42,9 +43,9 @@ fn trials(place: &Place) -> BTreeMap<u32, Trial> {
     files.map(read).map(|trial| (trial.planned.number, trial)).collect()
 }
 
-fn measured(trial: &Trial) -> &Measured {
+fn measured(trial: &Trial) -> &CardReading {
     match &trial.outcome {
-        Outcome::Measured(measured) => measured,
+        Outcome::Measured(reading) => reading.card.as_deref().unwrap(),
         Outcome::Invalid { why, .. } => {
             panic!("{:?} could not be measured: {why}", trial.planned.order)
         }
@@ -60,7 +61,7 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     let trials = trials(&place);
     assert_eq!(trials.len(), 3, "two strategies, and one of them once more");
     let of = |strategy| {
-        trials.values().find(|one| one.planned.order.strategy == Some(strategy)).unwrap()
+        trials.values().find(|one| one.planned.card().strategy == Some(strategy)).unwrap()
     };
     let (busy, event) = (measured(of(Strategy::Busy)), measured(of(Strategy::Event)));
     let waited = busy.spun_ns as f64 / (busy.sent as f64 * 150_000.0);
@@ -116,31 +117,4 @@ fn the_plan_of_a_completion_study_is_printed_and_nothing_done() {
     let ended = place.headroom(["run", "study.toml", "--dry-run", "--repetitions", "2"]).run();
     ended.code(0).prints("440/s event of full at ap, block 2").prints("12 trials, about");
     assert!(!place.path("runs").exists());
-}
-
-#[test]
-fn what_is_wrong_with_a_completion_study_is_one_line_and_nothing_is_done() {
-    let place = Place::without_guests();
-    let with = |from: &str, to: &str| {
-        assert!(STUDY.contains(from), "{from:?}");
-        STUDY.replacen(from, to, 1)
-    };
-    place.refuses(
-        &with("rates =", "rats ="),
-        &[],
-        "study.toml:15: unknown key `rats`; did you mean `rates`?",
-    );
-    place.refuses(&with("\"event\"", "\"evnet\""), &[], "did you mean `event`?");
-    place.refuses(
-        &with("blocks = 1", "completes-in = \"0s\""),
-        &[],
-        "a command that completes in 0s",
-    );
-    place.refuses(STUDY, &["--cell", "3"], "the study has no load 3; it has 1 to 2");
-    place.refuses(
-        STUDY,
-        &["--variant", "hybrid"],
-        "the study has no strategy `hybrid`; it has busy, event",
-    );
-    place.refuses(STUDY, &["--clients", "18"], "--clients means nothing to a completion study");
 }

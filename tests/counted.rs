@@ -1,7 +1,7 @@
 //! How far a counted figure can be trusted: the same trial over and over, on an idle and on a loaded
 //! host. The limits are exact, because nothing of the host is in a counted figure.
 
-use model::trial::Recording;
+use model::reading::Reading;
 use serde_json::Value;
 
 use crate::harness::{Place, Study, number};
@@ -59,7 +59,7 @@ fn a_counted_figure_repeats_and_does_not_feel_the_host() {
     // One trial of fifty may be an instruction off. While orders came at a moment of the host's time, every second was.
     let recordings = place.run().recordings();
     let like =
-        |one: &Recording| recordings.iter().filter(|other| other.samples == one.samples).count();
+        |one: &Reading| recordings.iter().filter(|other| other.samples == one.samples).count();
     let alike = recordings.iter().map(like).max();
     assert!(
         alike >= Some(2 * trials - 1),
@@ -80,7 +80,7 @@ fn every_trial_of_a_run_has_exactly_the_clients_of_its_plan() {
     // Seven on three radios: an uneven spread must come out as planned, too.
     place.run_study(&study).words(["--clients", "7"]).run().code(0);
     let recording = place.run().recordings().remove(0);
-    for census in [&recording.before, &recording.after] {
+    for census in recording.census.iter().flatten() {
         let counts: Vec<_> =
             census.interfaces.iter().map(|one| (one.kernel, one.hostapd)).collect();
         assert_eq!(counts, [3, 2, 2].map(|count| (Some(count), Some(count))));

@@ -98,8 +98,11 @@ fn a_busybox_root_on_another_releases_kernel_is_measured_and_known_by_its_conten
     assert!(cell("dump") > 2.0 * cell("idle"), "{} {}", cell("dump"), cell("idle"));
     let run = place.run();
     for recording in run.recordings() {
-        let census = recording.before.interfaces.iter().map(|one| (one.kernel, one.hostapd));
-        assert!(census.eq([(Some(2), Some(2)); 3]), "{:?}", recording.before);
+        let census = recording.census.as_ref().unwrap()[0]
+            .interfaces
+            .iter()
+            .map(|one| (one.kernel, one.hostapd));
+        assert!(census.eq([(Some(2), Some(2)); 3]), "{:?}", recording.census);
         assert_eq!(file.rsplit_once("vmlinuz-").unwrap().1, recording.facts.kernel);
     }
     let firmware = run.run().lab.firmware.unwrap();
@@ -182,10 +185,8 @@ fn what_cannot_be_an_access_point_is_refused_and_nothing_is_left_of_it() {
     {
         ended.says(what);
     }
-    let key = "[access-point]\nclients = [6]\nfirmware = { modules = \"good\" }\n";
-    let text =
-        Study::small().idle().text().replace("[access-point]\nradios = 3\nclients = [6]\n", key);
-    place.refuses(&text, &[], "modules are of a kernel; name it as well");
+    let modules = r#"clients = [6] => clients = [6]\nfirmware = { modules = "good" } | run study.toml | modules are of a kernel; name it as well"#;
+    place.refuses(&Study::small().idle().text(), modules);
 
     assert_eq!(cache.entries("firmware"), Vec::<PathBuf>::new());
     let left = fs::read_dir(cache.path().join("firmware")).unwrap().flatten();

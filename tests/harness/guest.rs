@@ -8,16 +8,17 @@ use lab::{
     procedure::TrialFiles,
     session,
     vm::{
-        Accelerator, Machine, Shape, Start, Surroundings,
+        Machine, Shape, Start, Surroundings,
         snapshot::{self, Snapshot},
     },
 };
 use model::{
     architecture::Architecture,
     cache::Marks,
+    reading::Reading,
     study::Mode,
-    trial::{HostCost, Recording},
-    wire::{Measure, Order, PUT},
+    trial::HostCost,
+    wire::{Order, PUT, TrialOrder},
 };
 
 /// A program of `tests/programs`, and how the compiler makes it.
@@ -73,19 +74,7 @@ pub(crate) fn lab_of(arch: Architecture) -> Lab {
 
 /// A small access point that has the program; the program itself is in the place, too.
 pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snapshot {
-    let shape = Shape {
-        arch: lab.settings.arch,
-        mode: Mode::Counted,
-        accelerator: Accelerator::Tcg,
-        radios: 3,
-        clients: 6,
-        shell: false,
-        wan: false,
-        memory: false,
-        forward: None,
-        root_mib: 0,
-        perturbed: None,
-    };
+    let shape = Shape::new(lab.settings.arch, Mode::Counted, 3, 6);
     let snapshot = snapshot::obtain(lab, &image::obtain(lab, &[]).unwrap(), &shape).unwrap();
     let path = place.path(program.name);
     program.compile(lab.settings.arch, &path);
@@ -119,24 +108,24 @@ impl Guest {
         Self { machine: restore(folder.path()).unwrap(), folder }
     }
 
-    pub(crate) fn measure(&mut self, order: &Measure, cost: &mut HostCost) -> Recording {
+    pub(crate) fn measure(&mut self, order: &TrialOrder, cost: &mut HostCost) -> Reading {
         self.measure_marked(order, None, cost)
     }
 
     /// The same with marks at its ends.
     pub(crate) fn measure_marked(
         &mut self,
-        order: &Measure,
+        order: &TrialOrder,
         marks: Option<Marks>,
         cost: &mut HostCost,
-    ) -> Recording {
+    ) -> Reading {
         let below = |name: &str| self.folder.path().join(name);
         let files = TrialFiles {
             console_log: below("console.log"),
             stacks: below("stacks"),
             objects: self.folder.path().to_owned(),
         };
-        self.machine.begin(&Order::Measure(Box::new(order.clone()), marks)).unwrap();
+        self.machine.begin(&Order::Trial(Box::new(order.clone()), marks)).unwrap();
         session::listen(&mut self.machine, order, &files, cost).unwrap()
     }
 }

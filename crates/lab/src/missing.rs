@@ -39,17 +39,8 @@ impl Needs {
         let radios = study.access_point.radios;
         let arch = study.access_point.arch;
         let shape = |Start { clients, mode, perturbed }| Shape {
-            arch,
-            mode,
-            accelerator: Accelerator::Tcg,
-            radios,
-            clients,
-            shell: false,
-            wan: false,
-            memory: false,
-            forward: None,
-            root_mib: 0,
             perturbed,
+            ..Shape::new(arch, mode, radios, clients)
         };
         let access_points = plan::snapshots(trials).into_iter().map(shape).collect();
         Self { packages: study.access_point.packages.clone(), access_points }

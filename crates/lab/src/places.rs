@@ -3,34 +3,34 @@
 
 use std::{
     collections::BTreeMap,
-    path::Path,
+    fs,
     time::{Duration, Instant},
 };
 
 use model::{
     architecture::Architecture,
-    cache::Marks,
     contention::Machine as On,
     experiment::{Experiment, RunOf},
+    order::TrialOrder,
     run::LabIdentity,
     share::Share,
     study::Mode,
     trial::{HostCost, Outcome},
-    wire::{Frame, Order},
+    wire::Order,
 };
 
 use crate::{
     Error, Lab,
-    cache_model::Attached,
+    cache_model::{self, Attached},
     clients::identity,
     device::Device,
-    exchange::{Preamble, unexpected},
     idle,
     image::{self, Image},
     procedure::{Batch, Finished, Prepared, Procedure, Site, TrialFiles, counted_first},
     remote::{Address, Remote},
     run_folder::RunFolder,
     runner::same_lab,
+    session::listen,
     shard::Dealt,
     study_file::StudyFile,
     vm::{
@@ -70,7 +70,7 @@ pub trait Placed: Experiment {
         site: &Site<'_, Self>,
         planned: &Self::Planned,
         files: &TrialFiles,
-    ) -> Result<Finished<Self::Reading>, Error>;
+    ) -> Result<Finished, Error>;
 }
 
 /// Whether a study needs virtual access points.
@@ -144,7 +144,7 @@ impl<K: Placed> Procedure for K {
         site: &Site<'_, Self>,
         planned: &K::Planned,
         files: &TrialFiles,
-    ) -> Result<Finished<K::Reading>, Error> {
+    ) -> Result<Finished, Error> {
         K::made(site, planned, files)
     }
 }
@@ -166,8 +166,8 @@ pub(crate) struct At<'a> {
     pub(crate) lab: &'a Lab,
     pub(crate) on: On,
     pub(crate) mode: Mode,
-    /// Where the console of its access point goes.
-    pub(crate) console_log: &'a Path,
+    /// Where what it says goes.
+    pub(crate) files: &'a TrialFiles,
     /// The caches of its access point, where they are modelled.
     pub(crate) model: Option<&'a Attached>,
 }
@@ -176,18 +176,10 @@ impl Places {
     /// Makes one trial: on an access point of its own, restored for it, or on this machine with an agent of its own. What
     /// goes wrong with the access point makes the trial invalid.
     ///
-    /// `order` is given the marks of a window that is counted from outside; `read` returns the answer, or the frame that is
-    /// not it.
-    ///
     /// # Errors
     ///
     /// [`Error`] of the host.
-    pub(crate) fn trial<R>(
-        &self,
-        at: &At<'_>,
-        order: impl FnOnce(Option<Marks>) -> Order,
-        read: impl Fn(Frame) -> Result<Outcome<R>, Frame>,
-    ) -> Result<Finished<R>, Error> {
+    pub(crate) fn trial(&self, at: &At<'_>, order: &TrialOrder) -> Result<Finished, Error> {
         let (lab, began) = (at.lab, Instant::now());
         if at.on == On::Host && !rustix::process::geteuid().is_root() {
             const WHY: &str =
@@ -198,10 +190,13 @@ impl Places {
             Mode::RealTime => idle::gate(self.idle_gate, self.patience, &lab.cancel)?,
             Mode::Counted => None,
         };
+        let mut cost = HostCost::default();
+        let marks = at.model.map(Attached::marks);
+        let given = Order::Trial(Box::new(order.clone()), marks);
         let ended = match at.on {
             On::Host => Remote::reach(lab, &Address::Local).and_then(|mut device| {
-                device.order(&order(None))?;
-                listen(&mut device, read)
+                device.order(&given)?;
+                listen(&mut device, order, at.files, &mut cost)
             }),
             On::Vm => {
                 let Some(snapshot) = self.snapshots.iter().find(|one| one.shape.mode == at.mode)
@@ -211,42 +206,28 @@ impl Places {
                 let memory = &snapshot.memory;
                 let start =
                     at.model.map_or(Start::Restore(memory), |one| Start::Modelled(memory, one));
-                let around = Surroundings::of(lab, at.console_log);
+                let around = Surroundings::of(lab, &at.files.console_log);
                 Machine::start(&snapshot.shape, start, around).and_then(|mut machine| {
-                    machine.begin(&order(at.model.map(Attached::marks)))?;
-                    listen(&mut machine, read)
+                    machine.begin(&given)?;
+                    listen(&mut machine, order, at.files, &mut cost)
                 })
             }
         };
+        let ended = ended.and_then(|mut reading| {
+            if let Some(model) = at.model {
+                let window = cache_model::window(model.counts());
+                let _ = fs::remove_file(model.counts());
+                reading.caches = Some(window.map_err(Failure::from)?);
+            }
+            Ok(reading)
+        });
         let outcome = match ended {
-            Ok(outcome) => outcome,
+            Ok(reading) => Outcome::Measured(Box::new(reading)),
             Err(Error::Machine(failure)) => Outcome::invalid(failure.to_string()),
             Err(error) => return Err(error),
         };
-        let measure_ms = began.elapsed().as_millis() as u64;
-        let cost = HostCost { measure_ms, ..HostCost::default() };
+        cost.measure_ms = began.elapsed().as_millis() as u64;
         Ok(Finished { outcome, cost, idle_before })
-    }
-}
-
-/// The answer, when the agent has said its last word.
-fn listen<R>(
-    device: &mut dyn Device,
-    read: impl Fn(Frame) -> Result<R, Frame>,
-) -> Result<R, Error> {
-    const ANSWER: &str = "the figures of the trial";
-    const LAST: &str = "the agent's last word";
-    let mut preamble = Preamble::default();
-    let answer = loop {
-        match read(device.frame(ANSWER)?) {
-            Ok(answer) => break answer,
-            Err(Frame::Done) => return Err(Failure::Lacks("figures of the trial").into()),
-            Err(frame) => preamble.take(&frame, ANSWER)?,
-        }
-    };
-    match device.frame(LAST)? {
-        Frame::Done => Ok(answer),
-        frame => Err(unexpected(&frame, LAST).into()),
     }
 }
 
@@ -334,44 +315,7 @@ impl Wanted {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
-
     use super::*;
-
-    struct Scripted(VecDeque<Frame>);
-
-    impl Device for Scripted {
-        fn order(&mut self, _: &Order) -> Result<(), Error> {
-            Ok(())
-        }
-
-        fn frame(&mut self, _: &'static str) -> Result<Frame, Error> {
-            self.0.pop_front().ok_or_else(|| Failure::Lacks("frames").into())
-        }
-    }
-
-    fn heard(frames: impl IntoIterator<Item = Frame>) -> Result<usize, String> {
-        let read = |frame| match frame {
-            Frame::Located(found) => Ok(found.len()),
-            frame => Err(frame),
-        };
-        let mut device = Scripted(frames.into_iter().collect());
-        listen(&mut device, read).map_err(|why| why.to_string())
-    }
-
-    #[test]
-    fn an_answer_is_whole_when_the_agent_has_said_its_last_word() {
-        let answer = || Frame::Located(Vec::new());
-        let hello = || Frame::Hello { protocol: model::wire::PROTOCOL, facts: Box::default() };
-        assert_eq!(heard([hello(), answer(), Frame::Done]), Ok(0));
-        heard([answer()]).unwrap_err();
-        assert!(
-            heard([hello(), Frame::Done]).unwrap_err().ends_with("holds no figures of the trial")
-        );
-        let twice = heard([answer(), answer(), Frame::Done]).unwrap_err();
-        assert!(twice.starts_with("the agent sent where programs are while"), "{twice}");
-        heard([Frame::Peers(Vec::new()), answer(), Frame::Done]).unwrap_err();
-    }
 
     #[test]
     fn time_on_a_host_is_real_whatever_is_asked() {

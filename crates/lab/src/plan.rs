@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use model::{
     instrument::{Detail, Place, Probe},
+    order::TrialOrder,
     perturbation::Perturbation,
     span::Span,
     study::{
@@ -23,7 +24,7 @@ use model::{
     topology::TopologyOrder,
     trial::{PlannedTrial, Purpose, TrialId},
     verdict::Versus,
-    wire::{LoadOrder, Measure, StartOrder, State, SubjectOrder, Work, encode},
+    wire::{LoadOrder, StartOrder, State, SubjectOrder, Work, encode},
 };
 
 pub(crate) use self::{first::first, instruments::is_paused, pairs::is_turned, witness::rounds_in};
@@ -139,8 +140,8 @@ fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> P
         },
         mode: study.mode_of(variant),
         host_load: variant.host_load,
-        measure: Measure {
-            subject: subject_order(subject),
+        order: TrialOrder {
+            subject: Some(subject_order(subject)),
             others: others(subject),
             load: study.load_of(variant).map(|load| load_order(load, &study.access_point)),
             background: variant.background.as_deref().and_then(shlex::split),
@@ -148,7 +149,6 @@ fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> P
             warm_up: shape.warm_up,
             window: shape.window,
             sample_every: shape.sample_every,
-            instrument: None,
             topology: topology(study),
             // Every repetition starts from one snapshot; hashing all files each time would cost more than
             // the windows do. A comparison asks every time.
@@ -157,6 +157,7 @@ fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> P
             witness: study
                 .load_of(variant)
                 .and_then(|load| witness::order(study, load, repetition)),
+            ..TrialOrder::default()
         },
     }
 }
@@ -305,7 +306,7 @@ pub struct FirstGuess;
 
 impl Pace for FirstGuess {
     fn of(&self, trial: &PlannedTrial) -> Duration {
-        let measure = &trial.measure;
+        let measure = &trial.order;
         let guest = (measure.warm_up.as_nanos() + measure.window.as_nanos()) as f64 / 1e9;
         let share = match trial.mode {
             Mode::RealTime => 1.0,
@@ -386,10 +387,7 @@ mod tests {
         let plan = cpu(&study("repetitions = 1", &["name = \"a\"", own]));
         assert_eq!(names(&plan), ["a@60#1", "b@60#1", "a@18#1"]);
         let sleep = ["sleep", "60"].map(str::to_owned).to_vec();
-        assert_eq!(
-            (&plan[0].measure.background, &plan[1].measure.background),
-            (&None, &Some(sleep))
-        );
+        assert_eq!((&plan[0].order.background, &plan[1].order.background), (&None, &Some(sleep)));
     }
 
     #[test]
@@ -446,7 +444,7 @@ mod tests {
             "",
             &["name = \"a\"\nload = { run = \"iw dev {interface} station dump\" }"],
         ));
-        let load = plan[0].measure.load.as_ref().unwrap();
+        let load = plan[0].order.load.as_ref().unwrap();
         let Work::Rounds(round) = &load.work else { panic!("{load:?}") };
         assert_eq!(round.len(), 3);
         assert_eq!(round[2], ["iw", "dev", "wlan2", "station", "dump"]);
@@ -457,7 +455,7 @@ mod tests {
         let run = "watch 'a b' {interface}";
         let load = format!("name = \"a\"\nload = {{ run = \"{run}\", long-running = true }}");
         let plan = cpu(&study("", &[&load]));
-        let load = plan[0].measure.load.as_ref().unwrap();
+        let load = plan[0].order.load.as_ref().unwrap();
         let Work::LongRunning(commands) = &load.work else { panic!("{load:?}") };
         assert_eq!(commands.len(), 3);
         assert_eq!(commands[1], ["watch", "a b", "wlan1"]);
@@ -468,9 +466,10 @@ mod tests {
         let subject = "{ process = \"d\", start = \"d --set 'a b'\", ready = \"/run/d\", others = [\"hostapd\", \"d\"] }";
         let own = format!("name = \"own\"\nsubject = {subject}");
         let plan = cpu(&study("", &["name = \"a\"", &own]));
-        let (found, started) = (&plan[0].measure, &plan[1].measure);
-        assert_eq!((found.subject.process.as_str(), &found.subject.start), ("hostapd", &None));
-        let start = started.subject.start.as_ref().unwrap();
+        let (found, started) = (&plan[0].order, &plan[1].order);
+        let start = |order: &TrialOrder| order.subject.as_ref().unwrap().start.clone();
+        assert_eq!((found.process(), start(found)), (Some("hostapd"), None));
+        let start = start(started).unwrap();
         assert_eq!(start.command, ["d", "--set", "a b"]);
         assert_eq!(start.ready.as_deref(), Some("/run/d"));
         assert_eq!(started.others, ["hostapd"]);
@@ -482,11 +481,11 @@ mod tests {
         for one in &plan {
             for other in &plan {
                 let same = one.id.repetition == other.id.repetition;
-                assert_eq!(same, one.measure.offset == other.measure.offset);
+                assert_eq!(same, one.order.offset == other.order.offset);
             }
         }
         let still = cpu(&study("perturb = \"nothing\"", &["name = \"a\""]));
-        assert!(still.iter().all(|trial| trial.measure.offset == Span::default()));
+        assert!(still.iter().all(|trial| trial.order.offset == Span::default()));
     }
 
     #[test]
@@ -515,8 +514,8 @@ mod tests {
                 "a@60#2.stacks"
             ]
         );
-        assert!(plan[..4].iter().all(|trial| trial.measure.instrument.is_none()));
-        assert!(matches!(plan[7].measure.instrument, Some(Instrument::Stacks(_))));
+        assert!(plan[..4].iter().all(|trial| trial.order.instrument.is_none()));
+        assert!(matches!(plan[7].order.instrument, Some(Instrument::Stacks(_))));
         let none = Study { count: None, ..study };
         assert!(!trials(&none, &Unlocated(&none)).iter().any(|t| t.id.purpose == Purpose::Counts));
     }
@@ -531,7 +530,7 @@ mod tests {
         let plan = trials(&study, &Unlocated(&study));
         let asked = plan.iter().filter(|trial| trial.id.purpose == Purpose::Parity);
         let windows: Vec<(&str, Span)> =
-            asked.map(|trial| (trial.id.variant.as_str(), trial.measure.window)).collect();
+            asked.map(|trial| (trial.id.variant.as_str(), trial.order.window)).collect();
         // The monitor may have asked right before the window opened.
         let windows_s = [("slow", 6), ("quick", 3), ("idle", 3)];
         assert_eq!(windows, windows_s.map(|(variant, s)| (variant, Span::from_secs(s))));

@@ -137,7 +137,7 @@ pub trait Procedure: Sync {
         site: &Site<'_, Self>,
         planned: &PlannedOf<Self>,
         files: &TrialFiles,
-    ) -> Result<Finished<ReadingOf<Self>>, Error>;
+    ) -> Result<Finished, Error>;
 }
 
 /// A procedure's study file.
@@ -146,8 +146,6 @@ pub type FileOf<P> = StudyFile<StudyOf<P>>;
 pub type StudyOf<P> = <<P as Procedure>::Kind as Experiment>::Study;
 /// A procedure's planned trials.
 pub type PlannedOf<P> = <<P as Procedure>::Kind as Experiment>::Planned;
-/// What a procedure's trials read.
-pub type ReadingOf<P> = <<P as Procedure>::Kind as Experiment>::Reading;
 /// What a procedure measures before it can plan.
 pub type CalibrationOf<P> = <<P as Procedure>::Kind as Experiment>::Calibration;
 
@@ -177,22 +175,22 @@ pub struct Site<'a, P: Procedure + ?Sized> {
 }
 
 #[derive(Clone, Debug)]
-pub struct Finished<R> {
-    pub outcome: Outcome<R>,
+pub struct Finished {
+    pub outcome: Outcome,
     /// What the host took for it.
     pub cost: HostCost,
     /// How idle the machine was before it, where its time is real and the machine is shared.
     pub idle_before: Option<Share>,
 }
 
-impl<R> Finished<R> {
+impl Finished {
     /// It was not made.
     pub(crate) fn invalid(why: impl Into<String>) -> Self {
         Self { outcome: Outcome::invalid(why), cost: HostCost::default(), idle_before: None }
     }
 }
 
-/// Where what a trial says is kept, alongside its reading.
+/// Where what a trial says is kept, with its reading.
 #[derive(Clone, Debug)]
 pub struct TrialFiles {
     /// The console's log.

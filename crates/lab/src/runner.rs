@@ -25,7 +25,7 @@ use model::{
 
 use crate::{
     Error, Lab,
-    hopes::Hopes,
+    failures::FailureStreaks,
     host,
     procedure::{
         Batch, FileOf, Finished, PlannedOf, Prepared, Procedure, Site, StudyOf, TrialFiles,
@@ -149,13 +149,17 @@ impl<P: Procedure<Kind: Dealt>> Begun<P> {
         let mut make = || {
             crew.copy_what_is_done(&run.study, &copies)?;
             for mut first in procedure.first(&rest) {
-                first.retain(|planned| crew.hope_of(planned, Hopes::is_well) == Some(false));
+                first.retain(|planned| {
+                    crew.streak_of(planned, FailureStreaks::has_succeeded) == Some(false)
+                });
                 procedure.raise(lab, &mut ground, &first)?;
                 rest.retain(|planned| !first.contains(planned));
                 let site = Site { lab, folder: &folder, run: &run, ground: &ground };
                 crew.one_by_one(&site, first, &copies)?;
             }
-            rest.retain(|planned| crew.hope_of(planned, Hopes::is_lost) != Some(true));
+            rest.retain(|planned| {
+                crew.streak_of(planned, FailureStreaks::is_given_up) != Some(true)
+            });
             procedure.raise(lab, &mut ground, &rest)?;
             let site = Site { lab, folder: &folder, run: &run, ground: &ground };
             crew.all(&site, std::mem::take(&mut rest), &copies)
@@ -239,7 +243,7 @@ struct Crew<'a, P: Procedure> {
     procedure: &'a P,
     folder: &'a RunFolder,
     done: Mutex<ById<TrialOf<P::Kind>>>,
-    hopes: Mutex<Hopes>,
+    streaks: Mutex<FailureStreaks>,
 }
 
 impl<'a, P: Procedure> Crew<'a, P> {
@@ -249,7 +253,7 @@ impl<'a, P: Procedure> Crew<'a, P> {
         folder: &'a RunFolder,
         done: ById<TrialOf<P::Kind>>,
     ) -> Self {
-        Self { lab, procedure, folder, done: Mutex::new(done), hopes: Mutex::default() }
+        Self { lab, procedure, folder, done: Mutex::new(done), streaks: Mutex::default() }
     }
 
     /// Trials that were on disk and whose copies are not.
@@ -337,7 +341,7 @@ impl<'a, P: Procedure> Crew<'a, P> {
         planned: &PlannedOf<P>,
     ) -> Result<Option<TrialOf<P::Kind>>, Error> {
         self.lab.cancel.check()?;
-        if self.hope_of(planned, Hopes::is_lost) == Some(true) {
+        if self.streak_of(planned, FailureStreaks::is_given_up) == Some(true) {
             return Ok(None);
         }
         let variant = self.procedure.variant(planned);
@@ -353,7 +357,7 @@ impl<'a, P: Procedure> Crew<'a, P> {
         let took_ms = began.elapsed().as_millis() as u64;
         let device_ms = planned.passes().as_millis() as u64;
         self.keep(&site.run.study, &trial, Took { took_ms, device_ms })?;
-        let doubt = variant.and_then(|variant| self.hopes().see(variant, trial.why_invalid()));
+        let doubt = variant.and_then(|variant| self.streaks().record(variant, trial.why_invalid()));
         if let Some(text) = doubt {
             self.report(Event::Doubt { text });
         }
@@ -399,20 +403,20 @@ impl<'a, P: Procedure> Crew<'a, P> {
     }
 
     /// What is known of a trial's variant; `None` where nothing is.
-    fn hope_of(
+    fn streak_of(
         &self,
         planned: &PlannedOf<P>,
-        of: impl Fn(&Hopes, &VariantName) -> bool,
+        of: impl Fn(&FailureStreaks, &VariantName) -> bool,
     ) -> Option<bool> {
-        self.procedure.variant(planned).map(|variant| of(&self.hopes(), variant))
+        self.procedure.variant(planned).map(|variant| of(&self.streaks(), variant))
     }
 
     fn done(&self) -> MutexGuard<'_, ById<TrialOf<P::Kind>>> {
         self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hopes(&self) -> MutexGuard<'_, Hopes> {
-        self.hopes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn streaks(&self) -> MutexGuard<'_, FailureStreaks> {
+        self.streaks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn report(&self, event: Event) {

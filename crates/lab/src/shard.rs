@@ -11,6 +11,7 @@ use std::{
 
 use model::{
     experiment::{Experiment, Planned},
+    reading::Reading,
     shard::Shard,
 };
 
@@ -33,7 +34,7 @@ pub trait Dealt: Experiment {
     }
 
     /// Whether two readings of one trial are the same in everything that figures are made of.
-    fn agree(one: &Self::Reading, other: &Self::Reading) -> bool {
+    fn agree(one: &Reading, other: &Reading) -> bool {
         one == other
     }
 }

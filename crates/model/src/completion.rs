@@ -1,17 +1,19 @@
 //! Transmit completion: what waiting for a card's transmit command costs, as one trial of `txd measure`.
 //!
-//! An [`Order`] says what is tried, a [`Measured`] what was counted; both are plain values, and JSON is how they
-//! leave and enter `txd`. The study that plans orders is [`Study`]. Raw counters only: shares, slowdowns and
-//! verdicts are `analysis`'.
+//! The study that plans orders is [`Study`]; what they say of a card is in [`crate::card`].
 
 use std::{collections::BTreeSet, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::card::{Command, Latency, Period, Strategy};
+
 use crate::{
     architecture::Architecture,
+    card::CardOrder,
     kind::Planned,
     limit::{Key, Known, Limits, Points, Side},
+    order::TrialOrder,
     place::Machine,
     share::Share,
     span::Span,
@@ -145,7 +147,7 @@ impl Versus {
     /// either, by the Thue–Morse sequence.
     pub fn is_base(&self, trial: &PlannedTrial) -> bool {
         match self.variant {
-            Some(_) => trial.order.strategy == Some(self.base),
+            Some(_) => trial.card().strategy == Some(self.base),
             None => trial.repeats.is_some() == (trial.block.count_ones() % 2 == 1),
         }
     }
@@ -202,162 +204,6 @@ pub struct Load {
     pub bus_word: Option<Span>,
 }
 
-/// A way to wait for a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// Reads the command register until its busy bit is gone, interrupts masked meanwhile.
-    Busy,
-    /// Returns, and goes on at the card's command event.
-    Event,
-    /// Sleeps for the learnt short side of the completion time and spins for the rest, within a bound.
-    Hybrid,
-    /// One event for several frames where the queue is deep.
-    Batch,
-}
-
-impl Strategy {
-    /// All of them, in the order in which they are reported.
-    pub const ALL: [Self; 4] = [Self::Busy, Self::Event, Self::Hybrid, Self::Batch];
-
-    /// Its name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Busy => "busy",
-            Self::Event => "event",
-            Self::Hybrid => "hybrid",
-            Self::Batch => "batch",
-        }
-    }
-}
-
-/// What is tried: the words of `txd measure`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Order {
-    /// How the driver waits; `None`: no driver runs, the task is alone.
-    pub strategy: Option<Strategy>,
-    /// Frames a second; 0 with a strategy: as fast as the card takes them.
-    pub rate: u32,
-    /// Bytes of a frame, with its Ethernet header.
-    pub bytes: u32,
-    /// How long the card takes to complete a transmit command, ns.
-    pub completes_in_ns: u64,
-    /// How long a word of 16 bits takes on the bus to the card, ns.
-    pub bus_word_ns: u64,
-    /// Before anything counts, ns.
-    pub warm_up_ns: u64,
-    /// The measured span, ns; with a task it ends with the task.
-    pub window_ns: u64,
-    /// The agent waits this long before it starts `txd`, ns: the block's phase. `txd` never hears of it.
-    #[serde(default)]
-    pub offset_ns: u64,
-    /// Work of a CPU task with it, in rounds of `txd measure`'s own loop.
-    pub task_rounds: Option<u64>,
-}
-
-/// What was counted in the window of one trial. Absent is `None`, never 0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Measured {
-    /// The measured span, ns.
-    pub window_ns: u64,
-    /// Frames that the source made; what the interface's own queue could not hold never gets to the driver.
-    pub offered: u64,
-    /// Frames that the driver took from the TAP: accepted + queued_before = sent + dropped + queued.
-    pub accepted: u64,
-    /// Frames that came out of the second TAP.
-    pub sent: u64,
-    /// Frames that were dropped, by reason.
-    pub dropped: Vec<(String, u64)>,
-    /// Frames still queued when the window closed.
-    pub queued: u64,
-    /// Frames queued already when it opened.
-    pub queued_before: u64,
-    /// Frames that came out of the second TAP and that the sink never saw, of the whole trial: 0 in a sound path.
-    pub missing: u64,
-    /// Frames that came out twice, or out of order, or damaged: 0 each in a sound path.
-    pub duplicated: u64,
-    /// See `duplicated`.
-    pub reordered: u64,
-    /// See `duplicated`.
-    pub damaged: u64,
-    /// CPU time of the driver's thread, ns: the transmit path.
-    pub driver_ns: u64,
-    /// Of it, in loops that read the command register, ns.
-    pub spun_ns: u64,
-    /// Time in which the modelled driver has interrupts masked, ns.
-    pub masked_ns: u64,
-    /// CPU time of the thread that stands for the air, ns: the model's, no driver has it.
-    pub air_ns: u64,
-    /// CPU time of the thread that makes the frames, ns.
-    pub source_ns: u64,
-    /// Interrupts that the driver handled.
-    pub interrupts: u64,
-    /// Equal parts of the window, one after the other; none with a task. What is left at the end is in none.
-    pub periods: Vec<Period>,
-    /// From the frame's creation until it came out of the second TAP, ns: quantiles.
-    pub latency: Option<Latency>,
-    pub commands: Vec<Command>,
-    /// The CPU task: from its start to its end, ns.
-    pub task_wall_ns: Option<u64>,
-    /// The CPU task's own CPU time, ns.
-    pub task_ran_ns: Option<u64>,
-    /// The rounds that the task did.
-    pub task_rounds: Option<u64>,
-    /// Times that the card's model was asked in vain for more than its bound: lost events, resets.
-    pub resets: u64,
-    /// Time-outs of commands.
-    pub timeouts: u64,
-}
-
-/// A part of a window. A driver that sleeps where it would end ends it when it wakes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Period {
-    /// How long it was, ns.
-    pub window_ns: u64,
-    /// Frames that came out of the second TAP.
-    pub sent: u64,
-    /// CPU time of the driver's thread, ns.
-    pub driver_ns: u64,
-    /// CPU time of that thread for what stands for the air, ns: not in `driver_ns`.
-    pub air_ns: u64,
-    /// Interrupts that the driver handled.
-    pub interrupts: u64,
-}
-
-/// The window is cut into so many periods, and a few more where a frame's interval does not divide them.
-pub const PERIODS: u64 = 10;
-
-/// Latencies of frames, ns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Latency {
-    pub frames: u64,
-    /// Half are at most so long.
-    pub p50_ns: u64,
-    /// 99 of 100 are.
-    pub p99_ns: u64,
-    pub longest_ns: u64,
-}
-
-/// A kind of command, as the driver counts it: from its issue until its completion was seen.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Command {
-    /// `transmit`, `allocate`, `initialise` or `enable`.
-    pub name: String,
-    pub count: u64,
-    /// Of them, those whose end no one awaited: how long they took is not known, and in none of the times.
-    #[serde(default)]
-    pub deferred: u64,
-    /// Total time, ns.
-    pub total_ns: u64,
-    /// Shortest, ns.
-    pub least_ns: u64,
-    /// Longest, ns.
-    pub most_ns: u64,
-    /// How many failed: by an error of the card, or by a time-out.
-    pub failed: u64,
-}
-
 /// A trial that is to be made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedTrial {
@@ -373,7 +219,7 @@ pub struct PlannedTrial {
     /// The block, from 0.
     pub block: u32,
     /// The order. A task whose work is not known yet has no rounds.
-    pub order: Order,
+    pub order: TrialOrder,
 }
 
 impl Planned<Study> for PlannedTrial {
@@ -392,18 +238,23 @@ impl Planned<Study> for PlannedTrial {
     }
 
     fn passes(&self) -> Duration {
-        Duration::from_nanos(self.order.warm_up_ns) + Duration::from_nanos(self.order.window_ns)
+        Duration::from(self.order.warm_up) + Duration::from(self.order.window)
     }
 }
 
 impl PlannedTrial {
+    /// What its card is ordered.
+    pub fn card(&self) -> CardOrder {
+        self.order.card.unwrap_or_default()
+    }
+
     /// What is tried, as `440/s busy of small at ap`.
     pub fn what(&self, study: &Study) -> String {
         let load = study.loads.get(self.load).map_or("?", |load| &load.name);
         let place = study.places.get(self.place).map_or("?", |place| &place.name);
-        match self.order.strategy {
+        match self.card().strategy {
             Some(strategy) => {
-                format!("{}/s {} of {load} at {place}", self.order.rate, strategy.name())
+                format!("{}/s {} of {load} at {place}", self.card().rate, strategy.name())
             }
             None => format!("the task alone of {load} at {place}"),
         }
@@ -412,7 +263,7 @@ impl PlannedTrial {
 
 pub type Run = crate::run::Run<Study, PlannedTrial>;
 
-pub type Trial = crate::trial::Trial<PlannedTrial, Measured>;
+pub type Trial = crate::trial::Trial<PlannedTrial>;
 
 /// What is known of tasks: the rounds of `txd`'s own loop that take the wanted time alone at a place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

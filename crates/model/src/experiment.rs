@@ -1,6 +1,6 @@
 //! The kinds of experiment, and what differs between them as data.
 //!
-//! Every kind has a study, planned trials, what a trial reads, and what must be found before its trials can be
+//! Every kind has a study, planned trials, and what must be found before its trials can be
 //! planned. Everything else is one: [`Run`](crate::run::Run), [`Trial`](crate::trial::Trial),
 //! [`Outcome`](crate::trial::Outcome), the run folder and what is done with it.
 
@@ -12,7 +12,7 @@ use crate::{
     completion, contention,
     run::Run,
     study::{self, HostLoad},
-    trial::{PlannedTrial, Purpose, Recording, Trial, TrialId},
+    trial::{PlannedTrial, Purpose, Trial, TrialId},
 };
 
 pub use crate::kind::{Kind, Planned};
@@ -32,7 +32,6 @@ pub trait Experiment: fmt::Debug + Clone + Copy + Send + Sync + 'static {
     type Study: Data;
     /// A trial that is to be made.
     type Planned: Data + Planned<Self::Study>;
-    type Reading: Data;
     /// What is measured before the trials can be planned.
     type Calibration: Data + Default;
 }
@@ -41,7 +40,7 @@ pub trait Experiment: fmt::Debug + Clone + Copy + Send + Sync + 'static {
 pub type RunOf<K> = Run<<K as Experiment>::Study, <K as Experiment>::Planned>;
 
 /// A trial of a kind.
-pub type TrialOf<K> = Trial<<K as Experiment>::Planned, <K as Experiment>::Reading>;
+pub type TrialOf<K> = Trial<<K as Experiment>::Planned>;
 
 /// Studies of clients and subjects.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +50,6 @@ impl Experiment for Clients {
     const KIND: Kind = Kind::Clients;
     type Study = study::Study;
     type Planned = PlannedTrial;
-    type Reading = Recording;
     type Calibration = ();
 }
 
@@ -79,7 +77,7 @@ impl Planned<study::Study> for PlannedTrial {
     }
 
     fn passes(&self) -> Duration {
-        Duration::from(self.measure.warm_up) + Duration::from(self.measure.window)
+        Duration::from(self.order.warm_up) + Duration::from(self.order.window)
     }
 }
 
@@ -90,7 +88,6 @@ impl Experiment for Contention {
     const KIND: Kind = Kind::Contention;
     type Study = contention::Study;
     type Planned = contention::PlannedTrial;
-    type Reading = contention::Reading;
     type Calibration = contention::Rates;
 }
 
@@ -101,7 +98,6 @@ impl Experiment for Completion {
     const KIND: Kind = Kind::Completion;
     type Study = completion::Study;
     type Planned = completion::PlannedTrial;
-    type Reading = completion::Measured;
     type Calibration = completion::Rounds;
 }
 

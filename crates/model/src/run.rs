@@ -24,6 +24,7 @@
 //! | 7 | parity keeps what the subject, iw and hostapd said; a study has lists of `values`, and `traffic` |
 //! | 8 | a completion trial has `periods`, parts of its window; `versus` of a contention study |
 //! | 9 | trials in perturbed states |
+//! | 10 | one order and one reading for trials of every kind |
 
 use std::{collections::BTreeMap, fmt};
 
@@ -42,7 +43,7 @@ use crate::{
 };
 
 /// The version of the folder's files.
-pub const FORMAT: u32 = 9;
+pub const FORMAT: u32 = 10;
 
 /// What a run is, fixed when it begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

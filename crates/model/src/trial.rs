@@ -5,21 +5,12 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cache::Executed,
-    census::Census,
-    facts::Facts,
-    identity::Identity,
-    instrument::{Counts, Recorded, Recorder},
-    measure::Measure,
     name::VariantName,
-    parity::Parity,
-    pause::{Pauses, Peer},
+    order::TrialOrder,
     perturbation::Perturbation,
-    sample::{LoadFailure, Sample},
+    reading::Reading,
     share::Share,
     study::{HostLoad, Mode},
-    topology::Correction,
-    witness::Witnessed,
 };
 
 pub use crate::purpose::Purpose;
@@ -67,12 +58,12 @@ pub struct PlannedTrial {
     /// What else the host does.
     pub host_load: HostLoad,
     /// What the agent is ordered.
-    pub measure: Measure,
+    pub order: TrialOrder,
 }
 
 /// A trial that was done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Trial<P = PlannedTrial, R = Recording> {
+pub struct Trial<P = PlannedTrial> {
     pub planned: P,
     /// When it began, seconds since 1970 on the host.
     pub began_unix: u64,
@@ -86,12 +77,12 @@ pub struct Trial<P = PlannedTrial, R = Recording> {
     /// instruction, and so was not given again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<String>,
-    pub outcome: Outcome<R>,
+    pub outcome: Outcome,
 }
 
-impl<P, R> Trial<P, R> {
+impl<P> Trial<P> {
     /// What it read; `None` where it could not.
-    pub fn reading(&self) -> Option<&R> {
+    pub fn reading(&self) -> Option<&Reading> {
         match &self.outcome {
             Outcome::Measured(reading) => Some(reading),
             Outcome::Invalid { .. } => None,
@@ -124,8 +115,8 @@ pub struct HostCost {
 /// What came of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome<R = Recording> {
-    Measured(Box<R>),
+pub enum Outcome {
+    Measured(Box<Reading>),
     /// It could not measure. Not a failure of the subject.
     Invalid {
         /// What happened, and what to do, in one line.
@@ -135,62 +126,9 @@ pub enum Outcome<R = Recording> {
     },
 }
 
-impl<R> Outcome<R> {
+impl Outcome {
     /// It could not measure, and nothing more is known than this line.
     pub fn invalid(why: impl Into<String>) -> Self {
         Self::Invalid { why: why.into(), console: Vec::new() }
     }
-}
-
-/// All that the agent said in a trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Recording {
-    pub facts: Facts,
-    /// Clients before the warm-up.
-    pub before: Census,
-    /// Clients after the window.
-    pub after: Census,
-    /// The samples, first to last; at least two.
-    pub samples: Vec<Sample>,
-    /// How stacks were recorded; the records are in a file of their own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stacks: Option<Box<Stacks>>,
-    /// Calls that were counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub counts: Option<Box<Counts>>,
-    /// What the figures are of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub identity: Option<Box<Identity>>,
-    /// What had to be repaired before.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub corrections: Vec<Correction>,
-    /// What was paused, and when.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pauses: Option<Box<Pauses>>,
-    /// Whether the job is still done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parity: Option<Box<Parity>>,
-    /// Who talks to the subject.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub peers: Vec<Peer>,
-    /// The first command of the load that failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub load_failure: Option<LoadFailure>,
-    /// What the whole machine executed in the window, as QEMU counted it from outside, where that was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub executed: Option<Executed>,
-    /// Whether any code ran that QEMU looked out for, from the trial's begin to its end; `None` where it looked for none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ran: Option<bool>,
-    /// What was checked inside the window, and what was put off until after it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub witnessed: Option<Box<Witnessed>>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Stacks {
-    /// How the recorder works, and its proof.
-    pub recorder: Recorder,
-    /// What it said after the window.
-    pub recorded: Recorded,
 }

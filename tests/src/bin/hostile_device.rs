@@ -19,7 +19,7 @@ use model::{
     instrument::{Piece, Recorder, Records},
     sample::Sample,
     topology::Correction,
-    wire::{Census, Decoder, Frame, InterfaceCensus, Order, PROTOCOL, Refusal, encode},
+    wire::{Census, Decoder, Frame, InterfaceCensus, Order, PROTOCOL, Part, Refusal, encode},
 };
 use serde::Serialize;
 
@@ -125,7 +125,7 @@ const MEASUREMENTS: &[(&str, Attack)] = &[
     }),
     ("contention-not-ordered", |peer| {
         peer.window()?;
-        peer.say(&Frame::Contended(Box::default()))
+        peer.say(&Frame::Part(Part::Traffic(Box::default())))
     }),
     ("programs-not-asked-for", |peer| {
         peer.window()?;

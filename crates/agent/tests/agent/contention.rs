@@ -11,11 +11,9 @@ use std::{
 };
 
 use model::{
-    contention::{
-        Application, Control, Endpoints, Flow, Order as Contended, Record, Road, Traffic,
-    },
+    contention::{Application, Control, Endpoints, Flow, Road, Traffic, TrafficReading},
     span::Span,
-    wire::{Frame, Order, Refusal},
+    wire::{Frame, Order, Part, Refusal, TrialOrder},
 };
 
 use super::dialogue::{Agent, eventually};
@@ -45,33 +43,33 @@ pub(crate) fn ordered(
     traffic: Option<Traffic>,
     application: Option<Application>,
     control: Control,
-) -> Contended {
-    Contended {
-        road: Road::Veth,
+) -> TrialOrder {
+    TrialOrder {
+        road: Some(Road::Veth),
         traffic,
         application,
         control,
-        offset: Span::default(),
         warm_up: Span::from_nanos(300_000_000),
         window: Span::from_secs(2),
         marks: true,
+        ..TrialOrder::default()
     }
 }
 
 /// Fights it; `None`, with the reason, where this machine cannot.
-fn made(agent: &mut Agent, order: Contended) -> Option<Record> {
-    agent.order(&Order::Contention(Box::new(order), None));
+fn made(agent: &mut Agent, order: TrialOrder) -> Option<TrafficReading> {
+    agent.order(&Order::trial(order));
     agent.hello();
     match agent.frame() {
-        Frame::Contended(record) => {
+        Frame::Part(Part::Traffic(traffic)) => {
             assert_eq!(agent.frame(), Frame::Done);
-            Some(*record)
+            Some(*traffic)
         }
         Frame::Refused(why) => {
             skip::skip!("{why}");
             None
         }
-        other => panic!("expected a record, got {other:?}"),
+        other => panic!("expected a reading, got {other:?}"),
     }
 }
 
@@ -137,7 +135,7 @@ fn traffic_in_bursts_is_off_in_between() {
 fn what_cannot_be_run_is_refused_with_what_to_do() {
     let (mut agent, ..) = Agent::start();
     let refused = |agent: &mut Agent, order| {
-        agent.order(&Order::Contention(Box::new(order), None));
+        agent.order(&Order::trial(order));
         match agent.refused() {
             Refusal::Contention { what, why } => format!("{what}: {why}"),
             other => panic!("{other}"),
@@ -147,7 +145,7 @@ fn what_cannot_be_run_is_refused_with_what_to_do() {
     assert!(nobody.contains("neither traffic nor an application"), "{nobody}");
     if !Path::new("/run/netns/clients").exists() {
         let radio =
-            Contended { road: Road::Radio, ..ordered(Some(traffic()), None, Control::None) };
+            TrialOrder { road: Some(Road::Radio), ..ordered(Some(traffic()), None, Control::None) };
         let radio = refused(&mut agent, radio);
         assert!(radio.contains("use veth") || radio.contains("run as root"), "{radio}");
     }
@@ -196,7 +194,7 @@ fn packet_threads_are_nicer_for_the_trial_only_whoever_ends_it() {
     let before = packet_threads();
     let control = Control::Together(vec![Control::Weight(64), Control::PacketNice(-10)]);
     let (mut agent, ..) = Agent::start();
-    let long = Contended {
+    let long = TrialOrder {
         window: Span::from_secs(60),
         ..ordered(None, Some(application()), control.clone())
     };
@@ -204,7 +202,7 @@ fn packet_threads_are_nicer_for_the_trial_only_whoever_ends_it() {
         return;
     }
     assert_eq!(packet_threads(), before, "after the trial");
-    agent.order(&Order::Contention(Box::new(long), None));
+    agent.order(&Order::trial(long));
     agent.hello();
     eventually(|| packet_threads().iter().all(|nice| nice == "-10").then_some(()));
     agent.child.kill().unwrap();
@@ -227,11 +225,11 @@ fn an_application_is_frozen_while_packets_pass_and_ends_as_any_other() {
 fn an_agent_that_is_killed_or_left_leaves_nothing() {
     for kill in [true, false] {
         let (mut agent, ..) = Agent::start();
-        let ordered = Contended {
+        let ordered = TrialOrder {
             window: Span::from_secs(60),
             ..ordered(Some(traffic()), Some(application()), Control::None)
         };
-        agent.order(&Order::Contention(Box::new(ordered), None));
+        agent.order(&Order::trial(ordered));
         agent.hello();
         let stressed = || {
             let group = format!("headroom-trial-{}/cgroup.procs", agent.pid());

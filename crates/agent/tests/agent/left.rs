@@ -1,12 +1,12 @@
 //! Control groups: who is moved there, and that an agent gives them back however it ends.
 
 use linux::cgroup::{self, Mounts};
-use model::wire::Measure;
+use model::wire::TrialOrder;
 
 use crate::dialogue::{Agent, Copied, Subject, eventually, folders_of, loaded, measure};
 
 /// An agent that measures until it is ended, from its first sample on; none where it makes no groups.
-fn measuring(order: Measure) -> Option<Agent> {
+fn measuring(order: TrialOrder) -> Option<Agent> {
     let mut agent = Agent::measuring(order);
     agent.begun();
     if folders_of(agent.pid()).is_empty() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::completion::{Measured, Strategy};
+use model::{card::CardReading, completion::Strategy};
 
 use super::{
     Command,
@@ -49,7 +49,7 @@ fn of(groups: &Groups<'_>, place: usize, strategy: Strategy) -> Vec<Command> {
     commands
 }
 
-fn add<'a>(sums: &mut BTreeMap<&'a str, model::completion::Command>, measured: &'a Measured) {
+fn add<'a>(sums: &mut BTreeMap<&'a str, model::completion::Command>, measured: &'a CardReading) {
     for one in measured.commands.iter().filter(|one| one.count + one.failed > 0) {
         let sum = sums.entry(&one.name).or_insert_with(|| model::completion::Command {
             name: one.name.clone(),

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    completion::{Measured, Period, Run, Strategy, Trial},
+    card::CardReading,
+    completion::{Period, Run, Strategy, Trial},
     share::Share,
     study::Mode,
     verdict::{Difference, Expect},
@@ -45,10 +46,12 @@ pub(super) fn comparison(run: &Run, trials: &[Trial]) -> Option<Versus> {
     study.places.first()?;
     // What only proves that counted time repeats is in no pair.
     let counts = |trial: &&Trial| sides.variant.is_none() || trial.planned.repeats.is_none();
-    let side = |wanted: bool| -> BTreeMap<u32, &Measured> {
+    let side = |wanted: bool| -> BTreeMap<u32, &CardReading> {
         let trials = trials.iter().filter(counts);
         let trials = trials.filter(|trial| sides.is_base(&trial.planned) == wanted);
-        trials.filter_map(|trial| Some((trial.planned.block, trial.reading()?))).collect()
+        trials
+            .filter_map(|trial| Some((trial.planned.block, trial.reading()?.card.as_deref()?)))
+            .collect()
     };
     let both = [sides.base, sides.variant.unwrap_or(sides.base)];
     Some(versus(run, Setting { place: 0, load: 0, rate }, both, [&side(true), &side(false)]))
@@ -58,7 +61,7 @@ fn versus(
     run: &Run,
     at: Setting,
     sides: [Strategy; 2],
-    [bases, variants]: [&BTreeMap<u32, &Measured>; 2],
+    [bases, variants]: [&BTreeMap<u32, &CardReading>; 2],
 ) -> Versus {
     let pairs = variants.iter().filter_map(|(block, one)| Some([*bases.get(block)?, *one]));
     let question = Question::of(run, at, sides);
@@ -120,7 +123,7 @@ impl Question {
     }
 
     /// What is compared of one trial: µs of CPU a second, or seconds; `None` where it has no such figure.
-    fn value(&self, measured: &Measured) -> Option<f64> {
+    fn value(&self, measured: &CardReading) -> Option<f64> {
         match self.by {
             By::Path => us_a_second(measured.driver_ns, measured.window_ns),
             By::Task => wall_s(measured),
@@ -128,7 +131,7 @@ impl Question {
     }
 
     /// The pairs part by part of their windows, or why they are compared whole.
-    fn in_step(&self, pairs: &[[&Measured; 2]]) -> Result<InStep, NoPeriods> {
+    fn in_step(&self, pairs: &[[&CardReading; 2]]) -> Result<InStep, NoPeriods> {
         let trials = || pairs.iter().flatten();
         if self.mode == Mode::RealTime {
             return Err(NoPeriods::RealTime);
@@ -136,7 +139,7 @@ impl Question {
         if self.by == By::Task || trials().all(|trial| trial.periods.is_empty()) {
             return Err(NoPeriods::NoRounds);
         }
-        let cut = |[base, variant]: &[&Measured; 2]| {
+        let cut = |[base, variant]: &[&CardReading; 2]| {
             let (before, after) = (&base.periods, &variant.periods);
             let rates = after.iter().zip(before);
             let rates = rates.map(|(after, before)| Some((rate(after)?, rate(before)?)));
@@ -167,7 +170,7 @@ fn us_a_second(ns: u64, window_ns: u64) -> Option<f64> {
 }
 
 /// Decides on pairs of `[base, variant]`, in the order of their blocks; a pair that lacks the figure is none.
-pub(super) fn judge(question: &Question, pairs: &[[&Measured; 2]]) -> Judgement {
+pub(super) fn judge(question: &Question, pairs: &[[&CardReading; 2]]) -> Judgement {
     let whole = pairs.iter().copied().filter_map(|sides| {
         let [base, variant] = sides.map(|side| question.value(side));
         Some((sides, (variant?, base?)))

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    completion::{Measured, PlannedTrial, Run, Strategy, Trial},
+    card::CardReading,
+    completion::{PlannedTrial, Run, Strategy, Trial},
     contention::Machine,
     span::Span,
     study::Mode,
@@ -31,17 +32,19 @@ pub(super) struct Group {
 /// trial are not in it: they prove, and would count twice.
 pub(super) struct Groups<'a> {
     pub(super) run: &'a Run,
-    pub(super) measured: BTreeMap<Group, BTreeMap<u32, &'a Measured>>,
+    pub(super) measured: BTreeMap<Group, BTreeMap<u32, &'a CardReading>>,
 }
 
 impl<'a> Groups<'a> {
     pub(super) fn of(run: &'a Run, trials: &'a [Trial]) -> Self {
         let mut groups = Self { run, measured: BTreeMap::new() };
         for trial in trials.iter().filter(|trial| trial.planned.repeats.is_none()) {
-            let Some(measured) = trial.reading().filter(|measured| measured.window_ns > 0) else {
+            let card = trial.reading().and_then(|reading| reading.card.as_deref());
+            let Some(measured) = card.filter(|card| card.window_ns > 0) else {
                 continue;
             };
-            let PlannedTrial { place, load, block, order, .. } = &trial.planned;
+            let PlannedTrial { place, load, block, .. } = &trial.planned;
+            let order = trial.planned.card();
             if *place < run.study.places.len() && *load < run.study.loads.len() {
                 let setting = Setting { place: *place, load: *load, rate: order.rate };
                 let group = Group { setting, strategy: order.strategy };
@@ -55,7 +58,7 @@ impl<'a> Groups<'a> {
         &self,
         setting: Setting,
         strategy: Option<Strategy>,
-    ) -> Option<&BTreeMap<u32, &'a Measured>> {
+    ) -> Option<&BTreeMap<u32, &'a CardReading>> {
         self.measured.get(&Group { setting, strategy })
     }
 
@@ -107,16 +110,18 @@ fn point(groups: &Groups<'_>, setting: Setting, strategy: Strategy) -> Option<Po
     let blocks = groups.blocks(setting, Some(strategy))?;
     let bytes = groups.run.study.loads[load].bytes;
     let completes_s = groups.run.study.completion.completes_in.as_secs_f64();
-    let each = |of: &dyn Fn(&Measured) -> Option<f64>| {
+    let each = |of: &dyn Fn(&CardReading) -> Option<f64>| {
         Estimate::of(&blocks.values().filter_map(|one| of(one)).collect::<Vec<_>>())
     };
-    let share = |of: fn(&Measured) -> u64| each(&|one| Some(of(one) as f64 / one.window_ns as f64));
-    let a_frame =
-        |of: fn(&Measured) -> f64| each(&|one| (one.sent > 0).then(|| of(one) / one.sent as f64));
+    let share =
+        |of: fn(&CardReading) -> u64| each(&|one| Some(of(one) as f64 / one.window_ns as f64));
+    let a_frame = |of: fn(&CardReading) -> f64| {
+        each(&|one| (one.sent > 0).then(|| of(one) / one.sent as f64))
+    };
     let latency = |of: fn(&model::completion::Latency) -> u64| {
         each(&|one| Some(of(one.latency.as_ref()?) as f64 / 1e3))
     };
-    let error = |one: &Measured| {
+    let error = |one: &CardReading| {
         let waits_ns = one.sent as f64 * completes_s * 1e9;
         (waits_ns > 0.0).then(|| one.spun_ns as f64 / waits_ns - 1.0)
     };
@@ -158,23 +163,23 @@ pub(super) fn is_carried(rate: u32, sent: f64) -> bool {
 }
 
 /// A figure over blocks.
-fn each(blocks: &[&Measured], of: &dyn Fn(&Measured) -> Option<f64>) -> Option<Estimate> {
+fn each(blocks: &[&CardReading], of: &dyn Fn(&CardReading) -> Option<f64>) -> Option<Estimate> {
     Estimate::of(&blocks.iter().filter_map(|one| of(one)).collect::<Vec<_>>())
 }
 
-fn sent_a_second(measured: &Measured) -> Option<f64> {
+fn sent_a_second(measured: &CardReading) -> Option<f64> {
     Some(a_second(measured, measured.sent))
 }
 
-fn a_second(measured: &Measured, count: u64) -> f64 {
+fn a_second(measured: &CardReading, count: u64) -> f64 {
     count as f64 / (measured.window_ns as f64 / 1e9)
 }
 
-fn dropped(measured: &Measured) -> u64 {
+fn dropped(measured: &CardReading) -> u64 {
     measured.dropped.iter().map(|(_, count)| count).sum()
 }
 
-fn added(all: Faults, one: &Measured) -> Faults {
+fn added(all: Faults, one: &CardReading) -> Faults {
     let known = one.sent + dropped(one) + one.queued;
     Faults {
         duplicated: all.duplicated + one.duplicated,
@@ -186,7 +191,11 @@ fn added(all: Faults, one: &Measured) -> Faults {
 }
 
 /// How long the task took alongside it, and against the task alone in the same block.
-fn task(groups: &Groups<'_>, setting: Setting, blocks: &BTreeMap<u32, &Measured>) -> Option<Task> {
+fn task(
+    groups: &Groups<'_>,
+    setting: Setting,
+    blocks: &BTreeMap<u32, &CardReading>,
+) -> Option<Task> {
     let walls: Vec<(u32, f64)> =
         blocks.iter().filter_map(|(block, one)| Some((*block, wall_s(one)?))).collect();
     let alone = groups.blocks(Setting { rate: 0, ..setting }, None);
@@ -197,13 +206,13 @@ fn task(groups: &Groups<'_>, setting: Setting, blocks: &BTreeMap<u32, &Measured>
 }
 
 /// From the task's start to its end, s.
-pub(super) fn wall_s(measured: &Measured) -> Option<f64> {
+pub(super) fn wall_s(measured: &CardReading) -> Option<f64> {
     measured.task_wall_ns.filter(|wall| *wall > 0).map(|wall| wall as f64 / 1e9)
 }
 
 /// The tasks without frames.
 pub(super) fn alone(groups: &Groups<'_>) -> Vec<Alone> {
-    let of = |(Group { setting, strategy }, blocks): (&Group, &BTreeMap<u32, &Measured>)| {
+    let of = |(Group { setting, strategy }, blocks): (&Group, &BTreeMap<u32, &CardReading>)| {
         let walls: Vec<f64> = blocks.values().filter_map(|one| wall_s(one)).collect();
         let wall_s = Estimate::of(&walls).filter(|_| strategy.is_none())?;
         let (place, load) = (groups.place(setting.place), groups.load(setting.load));
@@ -229,10 +238,10 @@ pub(super) fn saturations(groups: &Groups<'_>) -> Vec<Saturation> {
     let of = |(place, load): (usize, usize)| {
         let offered = most(&study.loads[load])?;
         let blocks = |rate| groups.blocks(Setting { place, load, rate }, Some(*first));
-        let full: Vec<&Measured> = blocks(offered)?.values().copied().collect();
+        let full: Vec<&CardReading> = blocks(offered)?.values().copied().collect();
         let rates = study.loads[load].rates.iter().copied();
         let carried = rates.filter(|rate| *rate > 0).filter_map(|rate| {
-            let all: Vec<&Measured> = blocks(rate)?.values().copied().collect();
+            let all: Vec<&CardReading> = blocks(rate)?.values().copied().collect();
             is_carried(rate, each(&all, &sent_a_second)?.mean).then_some((rate, all))
         });
         let (_, carried) = carried.max_by_key(|(rate, _)| *rate)?;

@@ -1,6 +1,9 @@
 //! Whether counted time repeats: trials that were made twice, figure by figure.
 
-use model::completion::{Measured, Run, Trial};
+use model::{
+    card::CardReading,
+    completion::{Run, Trial},
+};
 
 use super::Repeat;
 
@@ -11,7 +14,8 @@ pub(super) fn all(run: &Run, trials: &[Trial]) -> Vec<Repeat> {
     let pair = |again: &Trial| {
         let first =
             trials.iter().find(|trial| Some(trial.planned.number) == again.planned.repeats)?;
-        let (figure, difference) = furthest(first.reading()?, again.reading()?);
+        let (figure, difference) =
+            furthest(first.reading()?.card.as_deref()?, again.reading()?.card.as_deref()?);
         Some(Repeat { name: again.planned.what(&run.study), figure: figure.to_owned(), difference })
     };
     trials.iter().filter_map(pair).collect()
@@ -19,8 +23,8 @@ pub(super) fn all(run: &Run, trials: &[Trial]) -> Vec<Repeat> {
 
 /// The figure that differs most, and by which share. Waiting is a part of the path's CPU and is held against all of
 /// it: of a strategy that hardly waits it would be next to nothing, against next to nothing.
-fn furthest(first: &Measured, again: &Measured) -> (&'static str, f64) {
-    type Figure = fn(&Measured) -> u64;
+fn furthest(first: &CardReading, again: &CardReading) -> (&'static str, f64) {
+    type Figure = fn(&CardReading) -> u64;
     let path: Figure = |one| one.driver_ns;
     let median: Figure = |one| one.latency.map_or(0, |latency| latency.p50_ns);
     let task: Figure = |one| one.task_wall_ns.unwrap_or_default();

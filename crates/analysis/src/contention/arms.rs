@@ -1,6 +1,6 @@
 //! What became of Wi-Fi and application under each control, from ratios inside blocks.
 
-use model::contention::{Control, NamedControl, Record, Run};
+use model::contention::{Control, NamedControl, Run, TrafficReading};
 
 use super::{Arm, Guarding, Level, blocks::Block, seconds};
 use crate::stats::{Estimate, nearest_rank};
@@ -10,9 +10,9 @@ pub(super) const NONE: &str = "none";
 
 /// Traffic alone, over the baselines of all blocks.
 pub(super) fn alone(blocks: &[Block<'_>]) -> Option<Level> {
-    let records: Vec<&Record> =
+    let records: Vec<&TrafficReading> =
         blocks.iter().flat_map(|block| block.alone.iter().map(|(_, record)| *record)).collect();
-    let each = |of: &dyn Fn(&Record) -> Option<f64>| {
+    let each = |of: &dyn Fn(&TrafficReading) -> Option<f64>| {
         let values: Vec<f64> = records.iter().filter_map(|record| of(record)).collect();
         Estimate::of(&values)
     };
@@ -61,8 +61,9 @@ fn arm(control: &str, blocks: &[Block<'_>]) -> Arm {
     let each = |of: &dyn Fn(&Block<'_>) -> Option<f64>| {
         Estimate::of(&blocks.iter().filter_map(of).collect::<Vec<_>>())
     };
-    let of_record =
-        |of: &dyn Fn(&Record) -> Option<f64>| each(&|block: &Block<'_>| of(block.under(control)?));
+    let of_record = |of: &dyn Fn(&TrafficReading) -> Option<f64>| {
+        each(&|block: &Block<'_>| of(block.under(control)?))
+    };
     let seconds = kept_seconds(control, blocks);
     Arm {
         control: control.to_owned(),
@@ -112,13 +113,14 @@ fn restored(block: &Block<'_>, control: &str) -> Option<f64> {
 }
 
 fn guarding(control: &str, blocks: &[Block<'_>]) -> Option<Guarding> {
-    let records: Vec<&Record> = blocks.iter().filter_map(|block| block.under(control)).collect();
+    let records: Vec<&TrafficReading> =
+        blocks.iter().filter_map(|block| block.under(control)).collect();
     let of: Vec<_> =
         records.iter().filter_map(|record| Some((record, record.guard.as_ref()?))).collect();
-    let each = |value: &dyn Fn(&Record, &model::contention::Guarding) -> f64| {
+    let each = |value: &dyn Fn(&TrafficReading, &model::contention::Guarding) -> f64| {
         Estimate::of(&of.iter().map(|(record, guard)| value(record, guard)).collect::<Vec<_>>())
     };
-    let minutes = |record: &Record| record.window_ns.max(1) as f64 / 60e9;
+    let minutes = |record: &TrafficReading| record.window_ns.max(1) as f64 / 60e9;
     Some(Guarding {
         core: each(&|record, guard| guard.ran_ns as f64 / record.window_ns.max(1) as f64)?,
         resident_kib: of.iter().map(|(_, guard)| guard.resident_kib).max()?,

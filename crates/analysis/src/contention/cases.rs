@@ -2,7 +2,8 @@
 
 use model::{
     cache::Window,
-    contention::{Arm, Counters, Reading, Record, Run, Trial},
+    contention::{Arm, Counters, Run, TrafficReading, Trial},
+    reading::Reading,
 };
 use serde::Serialize;
 
@@ -161,7 +162,8 @@ fn case(
     let of_arm = || trials.iter().filter(|(trial, _)| trial.planned.arm == *arm);
     // Figures come from a trial without the model, where there is one; counts of caches from one with it.
     let plain = of_arm().find(|(_, reading)| reading.caches.is_none());
-    let (_, Reading { record, .. }) = plain.or_else(|| of_arm().next())?;
+    let (_, reading) = plain.or_else(|| of_arm().next())?;
+    let record = reading.traffic.as_deref()?;
     let has_traffic = *arm != Arm::Application;
     Some(Case {
         megabits: seconds::received(record).filter(|_| has_traffic).map(|bytes| bytes * 8.0 / 1e6),
@@ -176,7 +178,7 @@ fn case(
     })
 }
 
-fn cpus(record: &Record) -> Vec<CpuShare> {
+fn cpus(record: &TrafficReading) -> Vec<CpuShare> {
     let of = |cpu: &model::contention::CpuTime| {
         let interrupts = cpu.irq_ns + cpu.softirq_ns;
         let all = cpu.user_ns + cpu.system_ns + interrupts + cpu.idle_ns + cpu.steal_ns;
@@ -255,7 +257,7 @@ fn model_check(cell: &Cell, trials: &[Trial]) -> Option<String> {
             reading.caches.is_none() && planned.arm == *arm && planned.order.offset == offset
         };
         let (_, plain) = all.iter().find(same)?;
-        let (left, right) = (used(&reading.record), used(&plain.record));
+        let (left, right) = (used(reading.traffic.as_deref()?), used(plain.traffic.as_deref()?));
         (right > 0).then(|| left.abs_diff(right) as f64 / right as f64)
     };
     let differences: Vec<f64> = modelled.filter_map(|trial| apart(&trial)).collect();
@@ -270,6 +272,6 @@ fn model_check(cell: &Cell, trials: &[Trial]) -> Option<String> {
     ))
 }
 
-fn used(record: &Record) -> u64 {
+fn used(record: &TrafficReading) -> u64 {
     record.cpus.iter().map(|cpu| cpu.user_ns + cpu.system_ns + cpu.irq_ns + cpu.softirq_ns).sum()
 }

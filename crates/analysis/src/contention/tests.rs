@@ -7,17 +7,14 @@ use model::{
     verdict::Verdict,
 };
 
-use super::{
-    Contention, Target,
-    test_data::{Figures, block, run, trial},
-};
+use super::{Contention, Target};
 use crate::{
+    fixture::contention::{Shares, block, one_cell as run, trial},
     metrics::baseline::Baselines,
     verdicts::{Basis, Finding, Judgement, NoPeriods},
 };
 
-const CONTROLS: [(&str, bool); 4] =
-    [("shares-512", true), ("weight-2", true), ("guard-100", false), ("quota-20", true)];
+const CONTROLS: [&str; 4] = ["shares-512", "weight-2", "guard-100", "quota-20"];
 
 /// Three blocks that differ a little, as phases do.
 fn three(arms: &[(&str, f64, f64)]) -> Vec<Trial> {
@@ -70,7 +67,7 @@ fn kept_restored_and_work_are_ratios_inside_blocks() {
     assert!(close(guard.kept.unwrap().mean, 0.971));
     assert!(close(guard.restored.unwrap().mean, (0.971 - 0.601) / (1.0 - 0.601)));
     assert!(close(guard.work.unwrap().mean, 0.03));
-    assert_eq!(cell.alone.as_ref().unwrap().megabits.mean, 80.0);
+    assert_eq!(cell.alone.as_ref().unwrap().megabits.mean, 120.0);
 }
 
 #[test]
@@ -142,8 +139,10 @@ fn a_loss_of_endpoints_that_waited_is_no_harm() {
     let mut trials = usual();
     for trial in trials.iter_mut().filter(|trial| trial.planned.arm != Arm::Alone) {
         let Outcome::Measured(reading) = &mut trial.outcome else { continue };
-        let record = &mut reading.record;
-        record.threads[1].waited_ns = Some(2_000_000_000);
+        let record = reading.traffic.as_mut().unwrap();
+        if let Some(sender) = record.threads.get_mut(1) {
+            sender.waited_ns = Some(2_000_000_000);
+        }
     }
     let harm = analyse(&run(&CONTROLS), &trials).cells[0].harm.clone().unwrap();
     assert_eq!(harm.shown, None);
@@ -273,8 +272,7 @@ fn the_baseline_of_a_turn_lies_on_the_line_between_both_ends() {
 #[test]
 fn a_trial_that_failed_is_named() {
     let mut trials = usual();
-    let figures = Figures { bytes: 1, took_us: 1, operations: 1.0 };
-    let mut failed = trial(Arm::Control("none".to_owned()), 7, 2, figures);
+    let mut failed = trial(0, Arm::Control("none".to_owned()), [7, 2], &Shares::default());
     failed.outcome = Outcome::invalid("no veth");
     trials.push(failed);
     let analysis = analyse(&run(&CONTROLS), &trials);
@@ -290,7 +288,7 @@ fn load_that_comes_and_goes_is_judged_over_whole_rounds() {
     let mut trials = usual();
     for trial in &mut trials {
         let Outcome::Measured(reading) = &mut trial.outcome else { continue };
-        let record = &mut reading.record;
+        let record = reading.traffic.as_mut().unwrap();
         for second in record.seconds.iter_mut().step_by(2) {
             second.busy = false;
             second.received_bytes = 0;
@@ -314,7 +312,7 @@ fn by_seconds(window: u64, megabits: impl Fn(u32, usize) -> [f64; 2]) -> Judgeme
                 _ => continue,
             };
             let Outcome::Measured(reading) = &mut trial.outcome else { panic!() };
-            let seconds = &mut reading.record.seconds;
+            let seconds = &mut reading.traffic.as_mut().unwrap().seconds;
             seconds.truncate(window as usize);
             for (at, second) in seconds.iter_mut().enumerate() {
                 second.received_bytes = (megabits(number, at)[side] * 1e6 / 8.0) as u64;

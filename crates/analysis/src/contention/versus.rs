@@ -4,7 +4,7 @@
 //! second in which a side carried far less than its pair's others is an event of that side.
 
 use model::{
-    contention::{Record, Run},
+    contention::{Run, TrafficReading},
     share::Share,
     verdict::{Difference, Expect},
 };
@@ -41,13 +41,13 @@ pub(super) fn all(run: &Run, blocks: &[Block<'_>], number: usize) -> Vec<Judgeme
             let [base, variant] = sides.map(|side| block.under(side));
             Some([base?, variant?])
         });
-        let pairs: Vec<[&Record; 2]> = pairs.collect();
+        let pairs: Vec<[&TrafficReading; 2]> = pairs.collect();
         (!pairs.is_empty() || asked.is_some()).then(|| versus(run, number, sides, &pairs))
     };
     sides.into_iter().filter_map(of).collect()
 }
 
-fn versus(run: &Run, number: usize, sides: [&str; 2], pairs: &[[&Record; 2]]) -> Judgement {
+fn versus(run: &Run, number: usize, sides: [&str; 2], pairs: &[[&TrafficReading; 2]]) -> Judgement {
     let shape = &run.study.contention;
     let [base, variant] = sides;
     let question = judge::Question {
@@ -63,7 +63,7 @@ fn versus(run: &Run, number: usize, sides: [&str; 2], pairs: &[[&Record; 2]]) ->
         pairs: None,
         changes: Vec::new(),
     };
-    let rate = |record: &Record| seconds::received(record).map(kilobits);
+    let rate = |record: &TrafficReading| seconds::received(record).map(kilobits);
     let whole = pairs.iter().copied().filter_map(|pair| {
         let [base, variant] = pair.map(rate);
         Some((pair, (variant?, base?)))
@@ -82,13 +82,13 @@ fn kilobits(bytes: f64) -> f64 {
 
 /// The pairs second by second, or round by round of bursts; or why they are compared whole. Periods are of what did not
 /// arrive, so that less is better.
-fn in_step(run: &Run, number: usize, pairs: &[[&Record; 2]]) -> Result<InStep, NoPeriods> {
+fn in_step(run: &Run, number: usize, pairs: &[[&TrafficReading; 2]]) -> Result<InStep, NoPeriods> {
     if blocks::is_real_time(run, number) {
         return Err(NoPeriods::RealTime);
     }
     let steps = steps(run, number).ok_or(NoPeriods::OutOfStep)?;
-    let cut = |[base, variant]: &[&Record; 2]| {
-        let periods = |record: &Record| -> Vec<f64> {
+    let cut = |[base, variant]: &[&TrafficReading; 2]| {
+        let periods = |record: &TrafficReading| -> Vec<f64> {
             let period = |seconds: &[model::contention::Second]| {
                 let bytes: u64 = seconds.iter().map(|second| second.received_bytes).sum();
                 -kilobits(bytes as f64 / seconds.len() as f64)

@@ -2,7 +2,8 @@
 
 use model::{
     baseline::Baseline,
-    parity::{Count, Left, Parity, Reading, Source},
+    parity::{self, Count, Left, Parity, Source},
+    reading::Reading,
     share::Share,
     study::{Gates, ParityShape},
     trial::Outcome,
@@ -32,7 +33,7 @@ fn limit(text: &str) -> Gate {
     one(Gates { limits: vec![text.to_owned()], ..Gates::default() }, |_, _| {})
 }
 
-fn recordings(trials: &mut [Trial]) -> impl Iterator<Item = (&TrialId, &mut Recording)> {
+fn recordings(trials: &mut [Trial]) -> impl Iterator<Item = (&TrialId, &mut Reading)> {
     trials.iter_mut().filter_map(|trial| match &mut trial.outcome {
         Outcome::Measured(recording) => Some((&trial.planned.id, recording.as_mut())),
         Outcome::Invalid { .. } => None,
@@ -69,9 +70,9 @@ fn cpu_that_rises_with_its_clients_passes() {
     let reversed = |run: &mut Run, trials: &mut Vec<Trial>| {
         only("hostapd-cli")(run, trials);
         // Anyone who had 114 clients had 18, and the other way round.
-        let swap = |id: &mut TrialId, census: Option<&mut Recording>| {
+        let swap = |id: &mut TrialId, census: Option<&mut Reading>| {
             id.clients = 132 - id.clients;
-            for each in census.into_iter().flat_map(|it| [&mut it.before, &mut it.after]) {
+            for each in census.into_iter().flat_map(|it| &mut it.census).flatten() {
                 let clients = id.clients / 3;
                 each.interfaces.iter_mut().for_each(|one| {
                     (one.kernel, one.hostapd) = (Some(clients), Some(clients));
@@ -191,7 +192,7 @@ fn clients_that_two_processes_count_differently_fail_and_a_silent_process_is_inv
     let change = |to: Option<u32>| {
         move |_: &mut Run, trials: &mut Vec<Trial>| {
             let (_, recording) = recordings(trials).nth(3).unwrap();
-            recording.after.interfaces[1].hostapd = to;
+            recording.census.as_mut().unwrap()[1].interfaces[1].hostapd = to;
         }
     };
     says(one(gates(), change(Some(1))), Verdict::Fail, "on wlan1, hostapd 1");
@@ -262,7 +263,7 @@ fn census(clients: u32) -> Census {
 }
 
 /// 114 clients as iw, hostapd and a subject tell them; the subject alone tells a type.
-fn readings() -> Vec<Reading> {
+fn readings() -> Vec<parity::Reading> {
     let each = |of: fn(u32) -> String| (0..114).map(of).collect::<String>();
     let iw = each(|n| format!("Station 02:00:00:00:01:{n:02x} (on wlan0)\n\ttx bytes:\t{n}\n"));
     let hostapd = each(|n| format!("02:00:00:00:01:{n:02x}\ntx_bytes={n}\n"));
@@ -274,7 +275,7 @@ fn readings() -> Vec<Reading> {
     });
     let reading = |source, text: &str| {
         let interface = Some("wlan0".to_owned());
-        Reading { source, interface, at_ns: 0, text: text.to_owned() }
+        parity::Reading { source, interface, at_ns: 0, text: text.to_owned() }
     };
     let (iw, hostapd) = (reading(Source::Iw, &iw), reading(Source::Hostapd, &hostapd));
     vec![iw.clone(), hostapd.clone(), reading(Source::Subject, &own), iw, hostapd]

@@ -33,7 +33,7 @@ fn paused(rates: &[[f64; 3]]) -> (Run, Vec<Trial>) {
 fn make(trial: &mut Trial, [runs, stopped, sham]: [f64; 3]) {
     trial.planned.id.purpose = Purpose::Pause;
     let span = |state| PauseSpan { state, intervals: SPAN as u32 };
-    trial.planned.measure.instrument = Some(Instrument::Pause(PauseOrder {
+    trial.planned.order.instrument = Some(Instrument::Pause(PauseOrder {
         target: Target::Process("monitor".to_owned()),
         spans: STATES.map(span).to_vec(),
         longest: Span::from_secs(2 * SPAN),
@@ -208,7 +208,8 @@ fn clients_that_left_or_a_missing_trial_make_it_invalid() {
     let found = only(&run, &trials[..2]);
     assert_eq!(found.verdict, Verdict::Invalid);
     assert!(found.sentence.contains("before@60#3.pause: is not done"), "{}", found.sentence);
-    for interface in &mut recording(&mut trials[1]).after.interfaces {
+    let [_, after] = recording(&mut trials[1]).census.as_mut().unwrap();
+    for interface in &mut after.interfaces {
         interface.kernel = Some(0);
         interface.hostapd = Some(0);
     }
@@ -291,7 +292,7 @@ fn blamed(monitor: &[[f64; 3]], exporter: &[[f64; 3]]) -> Vec<PauseFigures> {
     let (_, mut trials) = paused(monitor);
     for trial in &mut all {
         trial.planned.id.variant = VariantName::literal("before.exporter");
-        if let Some(Instrument::Pause(order)) = &mut trial.planned.measure.instrument {
+        if let Some(Instrument::Pause(order)) = &mut trial.planned.order.instrument {
             order.target = Target::Process("exporter".to_owned());
         }
     }

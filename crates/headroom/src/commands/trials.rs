@@ -21,7 +21,7 @@ use model::{
     experiment::Clients,
     study::{Mode, Study, Target as Kind, Variant},
     trial::{PlannedTrial, Purpose, Trial},
-    wire::Measure,
+    wire::{SubjectOrder, TrialOrder},
 };
 use serde_json::json;
 
@@ -48,7 +48,7 @@ pub(super) fn foretold(
     let window = study.trial.window;
     move |trial: &Trial| {
         let share = power::foretold(trial, pairs, window.as_secs_f64())?;
-        let seconds = trial.planned.measure.window;
+        let seconds = trial.planned.order.window;
         Some(format!(
             "by its noise within {seconds} before the run, {} of {window} will not see a difference below {}; changes that are \
              slower than that come on top",
@@ -208,7 +208,7 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
         format!("access point  {}, {}{state}", count(*clients, "client"), mode.name())
     };
     let trial = |one: &PlannedTrial| {
-        format!("trial         {:<28} {}", one.id.to_string(), work_of(&one.measure))
+        format!("trial         {:<28} {}", one.id.to_string(), work_of(&one.order))
     };
     let counts = snapshots.iter().map(|Start { clients, mode, perturbed }| {
         let mut one = json!({"clients": clients, "mode": mode});
@@ -243,12 +243,12 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
 }
 
 /// What a trial starts, by the names of its programs.
-fn work_of(measure: &Measure) -> String {
+fn work_of(order: &TrialOrder) -> String {
     let program = |words: &[String]| words.first().cloned().unwrap_or_default();
-    let load = measure.load.as_ref().and_then(|load| load.work.commands().first());
+    let load = order.load.as_ref().and_then(|load| load.work.commands().first());
     let load = load.map_or_else(|| "no load".to_owned(), |words| program(words));
-    match &measure.subject.start {
-        Some(_) => format!("{load} on a started {}", measure.subject.process),
-        None => load,
+    match &order.subject {
+        Some(SubjectOrder { process, start: Some(_) }) => format!("{load} on a started {process}"),
+        _ => load,
     }
 }

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use model::{
     experiment::Clients,
+    reading::Reading,
     sample::Account,
     study::{Mode, Study, Target},
-    trial::{PlannedTrial, Purpose, Recording, TrialId},
+    trial::{PlannedTrial, Purpose, TrialId},
 };
 
 use crate::{
@@ -32,7 +33,7 @@ impl Dealt for Clients {
     /// that does not count alike shows it there, and least happens there that is not the same each time.
     fn canaries(plan: &[PlannedTrial]) -> Vec<&PlannedTrial> {
         let plain = || plan.iter().filter(|planned| planned.id.purpose == Purpose::Cpu);
-        let loaded = plain().filter(|planned| planned.measure.load.is_some());
+        let loaded = plain().filter(|planned| planned.order.load.is_some());
         let first = loaded.min_by_key(|planned| planned.id.clients).or(plain().next());
         let Some(TrialId { variant, clients, .. }) = first.map(|planned| &planned.id) else {
             return plan.first().into_iter().collect();
@@ -46,7 +47,7 @@ impl Dealt for Clients {
 
     /// What subject and load took in the window. When the window began is some nanoseconds off each time, because the
     /// agent takes its order in when QEMU's timer lets it.
-    fn agree(one: &Recording, other: &Recording) -> bool {
+    fn agree(one: &Reading, other: &Reading) -> bool {
         match (window(one), window(other)) {
             (Some((own, load)), Some((other_own, other_load))) => {
                 own == other_own && is_near(load, other_load)
@@ -60,8 +61,8 @@ impl Dealt for Clients {
 const CANARIES: usize = 3;
 
 /// The subject's time in the window, task by task where they stay and else of its group, ns; and the load's.
-fn window(recording: &Recording) -> Option<(Vec<u64>, Option<u64>)> {
-    let (first, last) = (recording.samples.first()?, recording.samples.last()?);
+fn window(reading: &Reading) -> Option<(Vec<u64>, Option<u64>)> {
+    let (first, last) = (reading.samples.first()?, reading.samples.last()?);
     let load = first.load.as_ref().zip(last.load.as_ref());
     Some((
         grown(&first.subject, &last.subject),

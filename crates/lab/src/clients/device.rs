@@ -8,10 +8,11 @@ use model::{
     instrument::Located,
     name::VariantName,
     plural::count,
+    reading::Reading,
     run::{DeviceIdentity, LabIdentity, Run},
     span::Span,
     study::{Mode, Study, Target as Recorded, Variant},
-    trial::{HostCost, Outcome, PlannedTrial, Purpose, Recording, Trial},
+    trial::{HostCost, Outcome, PlannedTrial, Purpose, Trial},
     verdict::Difference,
     wire::Order,
 };
@@ -290,7 +291,7 @@ impl OnDevice {
             |trial: &&PlannedTrial| trial.id.purpose == Purpose::Cpu && trial.id.repetition > 1;
         let Some(planned) = rest.iter().find(is_repeated) else { return Ok(()) };
         let mut planned = planned.clone();
-        let measure = &mut planned.measure;
+        let measure = &mut planned.order;
         let most = FORETASTE.as_nanos() / measure.sample_every.as_nanos().max(1);
         let longest = Span::from_nanos(most * measure.sample_every.as_nanos());
         measure.window = measure.window.min(longest);
@@ -327,10 +328,10 @@ impl OnDevice {
         lab: &Lab,
         planned: &PlannedTrial,
         files: &TrialFiles,
-    ) -> Result<Finished<Recording>, Error> {
+    ) -> Result<Finished, Error> {
         let mut cost = HostCost::default();
         let outcome = match self.measure(lab, planned, Destination { files, cost: &mut cost }) {
-            Ok(recording) => Outcome::Measured(Box::new(recording)),
+            Ok(reading) => Outcome::Measured(Box::new(reading)),
             // A refusal leaves the agent where it was; a stream that ended does not.
             Err(Error::Machine(Failure::Refused(refusal))) => Outcome::invalid(refusal.to_string()),
             Err(error) if is_of_device(&error) => {
@@ -347,18 +348,18 @@ impl OnDevice {
         lab: &Lab,
         planned: &PlannedTrial,
         Destination { files, cost }: Destination<'_>,
-    ) -> Result<Recording, Error> {
+    ) -> Result<Reading, Error> {
         self.run_from(lab, &planned.id.variant)?;
         self.agent(lab)?;
         let Self { connection, population, .. } = self;
         let agent = connection.agent(lab, |_| Ok(()))?;
         population.have(lab, agent, planned.id.clients)?;
-        agent.order(&Order::measure(planned.measure.clone()))?;
-        let recording = session::listen(agent, &planned.measure, files, cost)?;
-        if let Some(stacks) = &recording.stacks {
+        agent.order(&Order::trial(planned.order.clone()))?;
+        let reading = session::listen(agent, &planned.order, files, cost)?;
+        if let Some(stacks) = &reading.stacks {
             objects::bring_all(lab, agent, stacks, &files.objects()?)?;
         }
-        Ok(recording)
+        Ok(reading)
     }
 }
 

@@ -20,7 +20,7 @@ use model::{
     pause::Peer,
     run::Run,
     study::{Target as Recorded, Variant},
-    trial::{Outcome, PlannedTrial, Recording, Trial},
+    trial::{Outcome, PlannedTrial, Trial},
 };
 
 pub use self::device::{Look, look};
@@ -31,8 +31,9 @@ use crate::{
     brought::Brought,
     comparison::{Comparing, Decided},
     device_file::DeviceFile,
+    failures,
     functions::{Found, Symbols},
-    hopes, plan,
+    plan,
     procedure::{Batch, Finished, Prepared, Procedure, Site, TrialFiles},
     run_folder::RunFolder,
     session,
@@ -140,7 +141,7 @@ impl Procedure for ClientTrials<'_> {
 
     fn first(&self, rest: &[PlannedTrial]) -> Vec<Vec<PlannedTrial>> {
         match (self.target, self.comparing) {
-            (Target::Vm, None) => plan::first(rest, hopes::FIRST),
+            (Target::Vm, None) => plan::first(rest, failures::GIVE_UP_AFTER),
             // A comparison has one access point, and so has a device.
             _ => Vec::new(),
         }
@@ -207,7 +208,7 @@ impl Procedure for ClientTrials<'_> {
         site: &Site<'_, Self>,
         planned: &PlannedTrial,
         files: &TrialFiles,
-    ) -> Result<Finished<Recording>, Error> {
+    ) -> Result<Finished, Error> {
         match site.ground {
             Ground::Virtual(ground) => match ground.snapshot_of(planned)? {
                 Ok(snapshot) => session::trial(site.lab, snapshot, planned, files),

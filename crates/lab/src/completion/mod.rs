@@ -9,12 +9,11 @@ pub mod study;
 use std::time::Duration;
 
 use model::{
-    completion::{Measured, Order, PlannedTrial, Rounds, Study},
+    completion::{PlannedTrial, Rounds, Study},
     contention::Machine,
     experiment::Completion,
+    order::TrialOrder,
     study::Mode,
-    trial::Outcome,
-    wire::{self, Frame},
 };
 
 use crate::{
@@ -57,7 +56,7 @@ impl Placed for Completion {
         site: &Site<'_, Self>,
         planned: &PlannedTrial,
         files: &TrialFiles,
-    ) -> Result<Finished<Measured>, Error> {
+    ) -> Result<Finished, Error> {
         if plan::lacks_rounds(&site.run.study, planned) {
             let why = "its task's work is unknown: the task alone could not be measured";
             return Ok(Finished::invalid(why));
@@ -70,22 +69,12 @@ impl Placed for Completion {
 fn made(
     site: &Site<'_, Completion>,
     place: usize,
-    order: &Order,
+    order: &TrialOrder,
     files: &TrialFiles,
-) -> Result<Finished<Measured>, Error> {
+) -> Result<Finished, Error> {
     let Some(place) = site.run.study.places.get(place) else {
         return Ok(Finished::invalid("the study has no such place"));
     };
-    let at = At {
-        lab: site.lab,
-        on: place.on,
-        mode: plan::mode_of(place),
-        console_log: &files.console_log,
-        model: None,
-    };
-    let ordered = |_| wire::Order::Completion(Box::new(order.clone()));
-    site.ground.trial(&at, ordered, |frame| match frame {
-        Frame::Completed(measured) => Ok(Outcome::Measured(measured)),
-        frame => Err(frame),
-    })
+    let at = At { lab: site.lab, on: place.on, mode: plan::mode_of(place), files, model: None };
+    site.ground.trial(&at, order)
 }

@@ -11,7 +11,9 @@ use model::random::Random;
 use std::time::Duration;
 
 use model::{
-    completion::{Load, Order, Place, PlannedTrial, Rounds, Strategy, Study},
+    card::CardOrder,
+    completion::{Load, Place, PlannedTrial, Rounds, Strategy, Study},
+    order::TrialOrder,
     span::Span,
     study::Mode,
 };
@@ -33,7 +35,7 @@ const SMALLEST: u32 = 66;
 /// Whether the work of a trial's task is not known.
 pub fn lacks_rounds(study: &Study, planned: &PlannedTrial) -> bool {
     let has_task = study.loads.get(planned.load).is_some_and(|load| load.task_ms.is_some());
-    has_task && planned.order.task_rounds.is_none()
+    has_task && planned.card().task_rounds.is_none()
 }
 
 /// How time passes at a place.
@@ -51,19 +53,15 @@ pub fn tasks(study: &Study) -> Vec<(usize, u32)> {
 }
 
 /// The order that a task of so many rounds is alone.
-pub(super) fn alone(study: &Study, rounds: u64) -> Order {
+pub(super) fn alone(study: &Study, rounds: u64) -> TrialOrder {
     let shape = &study.completion;
-    Order {
-        strategy: None,
-        rate: 0,
+    let card = CardOrder {
         bytes: SMALLEST,
-        completes_in_ns: shape.completes_in.as_nanos(),
-        bus_word_ns: 0,
-        warm_up_ns: 0,
-        window_ns: shape.window.as_nanos(),
-        offset_ns: 0,
+        completes_in: shape.completes_in,
         task_rounds: Some(rounds),
-    }
+        ..CardOrder::default()
+    };
+    TrialOrder { card: Some(card), window: shape.window, ..TrialOrder::default() }
 }
 
 /// All trials of a study, in the order in which they start.
@@ -101,26 +99,29 @@ struct Drawn<'a> {
 
 impl Drawn<'_> {
     /// Its orders, in an order of the block's own.
-    fn orders(&self) -> Vec<Order> {
+    fn orders(&self) -> Vec<TrialOrder> {
         let Self { study, rounds, place, load: at, block } = *self;
         let (shape, load) = (&study.completion, &study.loads[at]);
-        let offset_ns = match mode_of(&study.places[place]) {
-            Mode::Counted => phase(block).as_nanos(),
-            Mode::RealTime => 0,
+        let offset = match mode_of(&study.places[place]) {
+            Mode::Counted => phase(block),
+            Mode::RealTime => Span::default(),
         };
         let task_rounds = load.task_ms.and_then(|ms| rounds.of(&study.places[place].name, ms));
-        let of = |(strategy, rate): (Option<Strategy>, u32)| Order {
-            strategy,
-            rate,
-            bytes: load.bytes,
-            completes_in_ns: shape.completes_in.as_nanos(),
-            bus_word_ns: load.bus_word.map_or(0, Span::as_nanos),
-            warm_up_ns: shape.warm_up.as_nanos(),
-            window_ns: shape.window.as_nanos(),
-            offset_ns,
-            task_rounds,
+        let of = |(strategy, rate): (Option<Strategy>, u32)| TrialOrder {
+            card: Some(CardOrder {
+                strategy,
+                rate,
+                bytes: load.bytes,
+                completes_in: shape.completes_in,
+                bus_word: load.bus_word.unwrap_or_default(),
+                task_rounds,
+            }),
+            offset,
+            warm_up: shape.warm_up,
+            window: shape.window,
+            ..TrialOrder::default()
         };
-        let mut orders: Vec<Order> = tried(study, load).into_iter().map(of).collect();
+        let mut orders: Vec<TrialOrder> = tried(study, load).into_iter().map(of).collect();
         let which = (place as u64) << 32 | at as u64;
         match shape.versus {
             None => Random::of([shape.seed, which, u64::from(block)]).shuffle(&mut orders),
@@ -152,8 +153,8 @@ pub fn is_alone(study: &Study, trial: &PlannedTrial) -> bool {
 pub fn estimate(study: &Study, plan: &[PlannedTrial], cores: usize) -> Duration {
     let of = |trial: &PlannedTrial| {
         let task = study.loads.get(trial.load).and_then(|load| load.task_ms).unwrap_or_default();
-        let window = Span::from_nanos(trial.order.window_ns).as_secs_f64();
-        let guest = Span::from_nanos(trial.order.warm_up_ns).as_secs_f64()
+        let window = trial.order.window.as_secs_f64();
+        let guest = trial.order.warm_up.as_secs_f64()
             + if task > 0 { f64::from(task) / 1e3 } else { window };
         AROUND + guest * if is_alone(study, trial) { 1.0 } else { COUNTED_COST }
     };

@@ -58,7 +58,9 @@ fn found(site: &Site<'_, Completion>, place: usize, ms: u32) -> Result<Result<u6
         let files = TrialFiles::of(site.folder, &name);
         let took_ns = match super::made(site, place, &order, &files)?.outcome {
             Outcome::Invalid { why, .. } => return Ok(Err(why)),
-            Outcome::Measured(measured) => measured.task_wall_ns.filter(|took| *took > 0),
+            Outcome::Measured(reading) => {
+                reading.card.and_then(|card| card.task_wall_ns).filter(|took| *took > 0)
+            }
         };
         let Some(took_ns) = took_ns else {
             return Ok(Err("txd did not say how long the task took".to_owned()));

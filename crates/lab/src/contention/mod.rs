@@ -7,19 +7,18 @@ pub mod plan;
 mod rates;
 pub mod study;
 
-use std::{collections::BTreeMap, fs, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use model::{
-    contention::{Machine, Order, Place, PlannedTrial, Rates, Reading, Record, Run, Study},
+    contention::{Machine, Place, PlannedTrial, Rates, Run, Study},
     experiment::{Contention, Planned},
+    order::TrialOrder,
     study::Mode,
-    trial::Outcome,
-    wire::{self, Frame},
 };
 
 use crate::{
     Error,
-    cache_model::{self, Attached},
+    cache_model::Attached,
     places::{At, Placed, Wanted},
     procedure::{Finished, Site, TrialFiles},
     run_folder,
@@ -67,7 +66,7 @@ impl Placed for Contention {
         site: &Site<'_, Self>,
         planned: &PlannedTrial,
         files: &TrialFiles,
-    ) -> Result<Finished<Reading>, Error> {
+    ) -> Result<Finished, Error> {
         let order = &planned.order;
         // Its traffic has a share of a rate that was not found.
         if order.traffic.as_ref().is_some_and(|traffic| traffic.paced.is_some()) {
@@ -87,9 +86,9 @@ impl Placed for Contention {
 fn made(
     site: &Site<'_, Contention>,
     place: &Place,
-    order: &Order,
+    order: &TrialOrder,
     files: &TrialFiles,
-) -> Result<Finished<Reading>, Error> {
+) -> Result<Finished, Error> {
     let is_modelled = place.on == Machine::Vm && order.marks;
     let counts = files.console_log.with_extension("caches");
     let geometry = site.run.study.caches.filter(|_| is_modelled);
@@ -102,25 +101,8 @@ fn made(
         lab: site.lab,
         on: place.on,
         mode: plan::mode_of(place),
-        console_log: &files.console_log,
+        files,
         model: model.as_ref(),
     };
-    let ordered = |marks| wire::Order::Contention(Box::new(order.clone()), marks);
-    site.ground.trial(&at, ordered, |frame| match frame {
-        Frame::Contended(record) => Ok(read(*record, model.as_ref())),
-        frame => Err(frame),
-    })
-}
-
-/// The record, with what the caches of its window were.
-fn read(record: Record, model: Option<&Attached>) -> Outcome<Reading> {
-    let Some(model) = model else {
-        return Outcome::Measured(Box::new(Reading { record, caches: None }));
-    };
-    let window = cache_model::window(model.counts());
-    let _ = fs::remove_file(model.counts());
-    match window {
-        Ok(window) => Outcome::Measured(Box::new(Reading { record, caches: Some(window) })),
-        Err(unread) => Outcome::invalid(unread.to_string()),
-    }
+    site.ground.trial(&at, order)
 }

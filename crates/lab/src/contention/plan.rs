@@ -13,9 +13,10 @@ use std::time::Duration;
 
 use model::{
     contention::{
-        Application, Arm, Cell, Control, Flow, Machine, NamedControl, Order, Place, PlannedTrial,
-        Rates, Study, Traffic,
+        Application, Arm, Cell, Control, Flow, Machine, NamedControl, Place, PlannedTrial, Rates,
+        Study, Traffic,
     },
+    order::TrialOrder,
     share::Share,
     span::Span,
     study::Mode,
@@ -49,7 +50,7 @@ pub struct Pacing {
     /// The traffic's name.
     pub traffic: String,
     /// What finds the rate: the traffic alone, as fast as it can.
-    pub order: Order,
+    pub order: TrialOrder,
     /// How often that is made.
     pub times: u32,
     /// The share that is wanted.
@@ -86,15 +87,12 @@ pub fn pacings(study: &Study) -> Vec<Pacing> {
         all.push(Pacing {
             place: place.name.clone(),
             traffic: name.to_owned(),
-            order: Order {
-                road: place.road,
+            order: TrialOrder {
+                road: Some(place.road),
                 traffic: Some(full),
-                application: None,
-                control: Control::None,
-                offset: Span::default(),
                 warm_up: study.contention.warm_up,
                 window: PACING_WINDOW,
-                marks: false,
+                ..TrialOrder::default()
             },
             times: if mode_of(place) == Mode::Counted { 1 } else { PACINGS },
             share,
@@ -261,8 +259,8 @@ impl Draft<'_> {
             Mode::Counted => phase(self.block),
             Mode::RealTime => Span::default(),
         };
-        let order = Order {
-            road: place.road,
+        let order = TrialOrder {
+            road: Some(place.road),
             traffic: traffic.map(paced),
             application: application.cloned(),
             control: control.clone(),
@@ -270,6 +268,7 @@ impl Draft<'_> {
             warm_up: shape.warm_up,
             window: shape.window,
             marks: self.marks,
+            ..TrialOrder::default()
         };
         let Self { at: cell, arm, block, turn, .. } = self;
         Some(PlannedTrial { number, cell, arm, block, turn, order })

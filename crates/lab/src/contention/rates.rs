@@ -1,7 +1,7 @@
 //! The rates of paced traffic: full rate alone at its place first, then the share of it that is ordered.
 
 use model::{
-    contention::{FullRate, Place, Rates, Reading, Record},
+    contention::{FullRate, Place, Rates, TrafficReading},
     experiment::Contention,
     trial::Outcome,
 };
@@ -43,8 +43,7 @@ fn measured(
         let made = super::made(site, place, &pacing.order, &files)?;
         Ok(made.outcome)
     };
-    let outcomes: Vec<Outcome<Reading>> =
-        (1..=pacing.times).map(make).collect::<Result<_, Error>>()?;
+    let outcomes: Vec<Outcome> = (1..=pacing.times).map(make).collect::<Result<_, Error>>()?;
     let mut received: Vec<f64> = outcomes.iter().filter_map(received).collect();
     received.sort_by(f64::total_cmp);
     // Of three trials the middle one: one that a neighbour slowed does not set the pace.
@@ -55,16 +54,16 @@ fn measured(
 }
 
 /// Bytes that came through in a second, over the window.
-fn received(outcome: &Outcome<Reading>) -> Option<f64> {
+fn received(outcome: &Outcome) -> Option<f64> {
     let Outcome::Measured(reading) = outcome else { return None };
-    let Record { window_ns, seconds, .. } = &reading.record;
+    let TrafficReading { window_ns, seconds, .. } = reading.traffic.as_deref()?;
     let bytes: u64 = seconds.iter().map(|second| second.received_bytes).sum();
     (*window_ns > 0 && bytes > 0).then(|| bytes as f64 / (*window_ns as f64 / 1e9))
 }
 
 #[cfg(test)]
 mod tests {
-    use model::contention::Second;
+    use model::{contention::Second, reading::Reading};
 
     use super::*;
 
@@ -72,10 +71,14 @@ mod tests {
     fn a_rate_is_of_the_whole_window_and_of_silence_there_is_none() {
         let second = |received_bytes| Second { received_bytes, ..Second::default() };
         let seconds = vec![second(1000), second(3000)];
-        let record = Record { window_ns: 2_000_000_000, seconds, ..Record::default() };
-        let measured = |record| Outcome::Measured(Box::new(Reading { record, caches: None }));
-        assert_eq!(received(&measured(record)), Some(2000.0));
-        assert_eq!(received(&measured(Record::default())), None);
+        let traffic =
+            TrafficReading { window_ns: 2_000_000_000, seconds, ..TrafficReading::default() };
+        let measured = |traffic| {
+            let traffic = Some(Box::new(traffic));
+            Outcome::Measured(Box::new(Reading { traffic, ..Reading::default() }))
+        };
+        assert_eq!(received(&measured(traffic)), Some(2000.0));
+        assert_eq!(received(&measured(TrafficReading::default())), None);
         assert_eq!(received(&Outcome::invalid("no")), None);
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn pause(study: &Study) -> Vec<PlannedTrial> {
         let own = variant.pause.clone().map(Target::Process);
         let target = own.or_else(|| pause.target())?;
         let mut trial = planned(study, variant, clients, repetition);
-        trial.measure.window = Span::from_nanos(pause.span.as_nanos() * u64::from(PAUSE_SPANS));
+        trial.order.window = Span::from_nanos(pause.span.as_nanos() * u64::from(PAUSE_SPANS));
         let spans = pause_spans(study, pause, repetition);
         // One span more than is planned: then something is wrong, and the consumer runs again.
         let longest = Span::from_nanos(pause.span.as_nanos() * 2);
@@ -121,10 +121,10 @@ pub(super) fn parity(study: &Study) -> Vec<PlannedTrial> {
 /// A trial whose window only lets the subject work for a while: so long that a load which asks rarely has
 /// asked, whatever it does as the window opens.
 fn short(mut trial: PlannedTrial) -> PlannedTrial {
-    let sample = trial.measure.sample_every.as_nanos().max(1);
-    let round = trial.measure.load.as_ref().map_or(0, |load| load.every.as_nanos());
+    let sample = trial.order.sample_every.as_nanos().max(1);
+    let round = trial.order.load.as_ref().map_or(0, |load| load.every.as_nanos());
     let samples = round.div_ceil(sample).saturating_add(1).max(SHORT_SAMPLES);
-    trial.measure.window = Span::from_nanos(samples.saturating_mul(sample));
+    trial.order.window = Span::from_nanos(samples.saturating_mul(sample));
     trial
 }
 
@@ -142,9 +142,9 @@ fn with(mut trial: PlannedTrial, instrument: Instrument) -> PlannedTrial {
         Instrument::Parity(_) => Purpose::Parity,
         Instrument::Peers => Purpose::Peers,
     };
-    trial.measure.instrument = Some(instrument);
+    trial.order.instrument = Some(instrument);
     // Its CPU is no figure, and what is read around its rounds would be in what it records.
-    trial.measure.witness = None;
+    trial.order.witness = None;
     trial
 }
 

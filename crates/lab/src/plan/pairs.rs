@@ -22,7 +22,7 @@ pub(super) fn all(study: &Study, versus: &Versus) -> Vec<PlannedTrial> {
         .flat_map(|repetition| pair(repetition).map(|side| (repetition, side)))
         .map(|(repetition, side)| {
             let mut trial = planned(study, side, versus.clients, repetition);
-            trial.measure.identify = true;
+            trial.order.identify = true;
             trial
         })
         .collect()
@@ -66,9 +66,9 @@ mod tests {
         let plan = all(&parse(text).unwrap(), &versus);
         let order: String = plan.iter().map(|trial| trial.id.variant.as_str()).collect();
         assert_eq!(order, "abbabaabbaababba");
-        let states: Vec<_> = plan.iter().map(|trial| trial.measure.state.unwrap()).collect();
+        let states: Vec<_> = plan.iter().map(|trial| trial.order.state.unwrap()).collect();
         assert!(states.chunks(2).all(|pair| pair[0] == pair[1]));
         assert!(states.chunks(2).zip(states.chunks(2).skip(1)).all(|(one, next)| one != next));
-        assert!(plan.iter().all(|trial| trial.measure.identify));
+        assert!(plan.iter().all(|trial| trial.order.identify));
     }
 }

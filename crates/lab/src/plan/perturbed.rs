@@ -54,7 +54,7 @@ pub(super) fn all(study: &Study, trials: &[PlannedTrial]) -> Vec<PlannedTrial> {
 fn perturbed(trial: &PlannedTrial, state: Perturbation) -> PlannedTrial {
     let mut trial = trial.clone();
     trial.id.perturbed = Some(state);
-    let measure = &mut trial.measure;
+    let measure = &mut trial.order;
     match state {
         Perturbation::Phase => {
             let later = measure.offset.as_nanos() + LATER.as_nanos();
@@ -112,7 +112,7 @@ mod tests {
         let all = plan("\"phase\", \"seed\", \"layout\"");
         let of_a = all.iter().filter(|trial| trial.id.variant == "a" && trial.id.clients == 18);
         let drawn = |trial: &PlannedTrial| {
-            let measure = &trial.measure;
+            let measure = &trial.order;
             format!("{:?} {:?} {:?}", measure.offset, measure.warm_up, measure.state)
         };
         let drawn: BTreeSet<_> = of_a.map(drawn).collect();
@@ -130,7 +130,7 @@ mod tests {
             };
             for other in all.iter().filter(is_partner) {
                 let of = |trial: &PlannedTrial| {
-                    (trial.measure.offset, trial.measure.warm_up, trial.measure.state)
+                    (trial.order.offset, trial.order.warm_up, trial.order.state)
                 };
                 assert_eq!(of(one), of(other));
             }
@@ -141,7 +141,7 @@ mod tests {
     fn a_shifted_window_opens_within_a_round_and_still_holds_whole_ones() {
         let all = plan("\"phase\"");
         let shifted = all.iter().find(|trial| trial.id.perturbed.is_some()).unwrap();
-        let measure = &shifted.measure;
+        let measure = &shifted.order;
         assert_eq!(measure.warm_up, Span::from_nanos(5_750_000_000));
         assert_eq!((measure.window, measure.offset), (Span::from_secs(20), LATER));
     }

@@ -57,13 +57,16 @@ impl<K: Experiment> Recorded<K> {
 ///
 /// # Errors
 ///
-/// [`Error::NotARun`]; [`Error::OtherKind`] for a run of another kind.
+/// [`Error::NotARun`]; [`Error::Usage`] for a run of another kind.
 pub fn read<K: Experiment>(path: &Path) -> Result<Recorded<K>, Error> {
     let folder = opened(path)?;
     let text = run_json(&folder)?;
     let kind = kind_of(&text).map_err(|why| no_run(path, why))?;
     if kind != K::KIND {
-        return Err(Error::OtherKind { path: path.to_owned(), kind, wanted: K::KIND });
+        let (path, wanted) = (path.display(), K::KIND);
+        return Err(Error::Usage(format!(
+            "{path} holds a {kind} run, and this is for {wanted} runs"
+        )));
     }
     read_as::<K>(&folder, &text)
 }

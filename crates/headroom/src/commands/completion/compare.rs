@@ -223,7 +223,7 @@ mod tests {
             "busy event --expect no-slower --margin 2%",
         ] {
             let study = asked(words).unwrap();
-            let run = Run { study: study.clone(), ..analysis::completion::test_data::run() };
+            let run = Run { study: study.clone(), ..analysis::fixture::completion::run() };
             let analysed = analysis::completion::analyse(
                 &run,
                 &[],

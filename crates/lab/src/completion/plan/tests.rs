@@ -44,7 +44,7 @@ fn known() -> Rounds {
 
 /// What a trial tries, without its block.
 fn tried(trial: &PlannedTrial) -> (usize, usize, u32, Option<Strategy>) {
-    (trial.place, trial.load, trial.order.rate, trial.order.strategy)
+    (trial.place, trial.load, trial.card().rate, trial.card().strategy)
 }
 
 #[test]
@@ -89,13 +89,16 @@ fn counted_blocks_have_their_phase_and_real_ones_have_none() {
     let plan = trials(&study, &known());
     let phases = |place: usize, block: u32| {
         let ours = plan.iter().filter(move |one| one.place == place && one.block == block);
-        let mut phases: Vec<u64> = ours.map(|one| one.order.offset_ns).collect();
+        let mut phases: Vec<Span> = ours.map(|one| one.order.offset).collect();
         phases.dedup();
         phases
     };
-    assert_eq!((phases(0, 0), phases(1, 2)), (vec![0], vec![0]));
+    assert_eq!((phases(0, 0), phases(1, 2)), (vec![Span::default()], vec![Span::default()]));
     let [one, two] = [1, 2].map(|block| phases(0, block));
-    assert!(one.len() == 1 && two.len() == 1 && one != two && one[0] > 0, "{one:?} {two:?}");
+    assert!(
+        one.len() == 1 && two.len() == 1 && one != two && one[0] > Span::default(),
+        "{one:?} {two:?}"
+    );
 }
 
 #[test]
@@ -106,7 +109,7 @@ fn a_task_has_the_work_of_its_place_or_is_reported_to_lack_it() {
         let mut all: Vec<_> = plan
             .iter()
             .filter(|one| one.place == place && one.load == 1)
-            .map(|one| (one.order.task_rounds, lacks_rounds(&study, one)))
+            .map(|one| (one.card().task_rounds, lacks_rounds(&study, one)))
             .collect();
         all.dedup();
         all
@@ -136,10 +139,10 @@ fn the_pairs_of_a_comparison_are_turned_over_by_thue_and_morse_and_have_one_stat
     let pairs: Vec<_> = plan.iter().filter(|one| one.repeats.is_none()).collect();
     let order: String = pairs
         .iter()
-        .map(|one| if one.order.strategy == Some(Strategy::Event) { 'a' } else { 'b' })
+        .map(|one| if one.card().strategy == Some(Strategy::Event) { 'a' } else { 'b' })
         .collect();
     assert_eq!(order, "abbabaab", "without the task alone");
-    assert!(pairs.chunks(2).all(|pair| pair[0].order.offset_ns == pair[1].order.offset_ns));
+    assert!(pairs.chunks(2).all(|pair| pair[0].order.offset == pair[1].order.offset));
     assert_eq!(plan.len(), 9, "one is made once more");
 }
 

@@ -143,7 +143,7 @@ fn every_trial_of_a_block_has_its_phase_and_time_that_is_real_has_none() {
 fn an_arm_has_what_its_name_says() {
     let plan = trials(&study(), &Rates::default());
     for planned in block(&plan, 0, 0) {
-        let Order { traffic, application, control: given, .. } = &planned.order;
+        let TrialOrder { traffic, application, control: given, .. } = &planned.order;
         assert_eq!(traffic.is_some(), planned.arm != Arm::Application, "{:?}", planned.arm);
         assert_eq!(application.is_some(), planned.arm != Arm::Alone, "{:?}", planned.arm);
         let expected = match &planned.arm {
