@@ -1,5 +1,5 @@
-//! Whether anything on the machine failed while an instrument was on, as programs fail that an instrument
-//! harms: a fork, a thread or a program that cannot be started, or an end by a fault. And which process it was.
+//! Watches whether a process of the machine fails while an instrument is on, as programs fail that an instrument harms:
+//! a fork, a thread or a program that cannot be started, or an end by a fault.
 //!
 //! Talks to the kernel's own tracepoints, counted on every CPU with a filter, so nothing is slowed down but by
 //! those of system calls: these are watched beside probes only, whose windows give no CPU time. A kernel
@@ -59,7 +59,7 @@ const FIELDS: usize = HEADER + 8 + 8 + 4;
 /// One CPU's ring, bytes: failures are few.
 const RING_BYTES: usize = 64 << 10;
 
-/// So many failures are named in one line.
+/// The most failures that are named in one line.
 const MOST_NAMED: usize = 5;
 
 /// Every process of the machine, from now on.
@@ -142,9 +142,9 @@ impl Bystanders {
             .watermark(1);
         let ring = |cpu| Ring::new(&silent, cpu, RING_BYTES).ok();
         let rings: Vec<Ring> = system::cpus().into_iter().filter_map(ring).collect();
-        let watches =
-            wanted(calls).into_iter().filter_map(|wanted| wanted.open(&tracing, &rings).ok());
-        Self { watches: watches.collect(), rings, failures: Failures::default() }
+        let opened = |tracepoint: Tracepoint| tracepoint.open(&tracing, &rings).ok();
+        let watches = tracepoints(calls).into_iter().filter_map(opened).collect();
+        Self { watches, rings, failures: Failures::default() }
     }
 
     /// Descriptors that become readable when something has failed.
@@ -191,14 +191,14 @@ impl Bystanders {
 }
 
 /// Tracepoints, and what is counted of each.
-fn wanted(calls: bool) -> Vec<Tracepoint> {
+fn tracepoints(calls: bool) -> Vec<Tracepoint> {
     let any = |field: &str, numbers: &mut dyn Iterator<Item = i32>| {
         let each = numbers.map(|number| format!("{field} == {number}"));
         each.collect::<Vec<_>>().join(" || ")
     };
     let faults = any("sig", &mut FAULTS.iter().map(|(signal, _)| signal.as_raw()));
     let signal = |harm, event: &str, filter| Tracepoint { harm, event: event.to_owned(), filter };
-    let mut wanted = vec![
+    let mut all = vec![
         // Without a handler of its own it ends by it.
         signal(
             Some(Harm::Fault),
@@ -212,14 +212,14 @@ fn wanted(calls: bool) -> Vec<Tracepoint> {
         [(Harm::Birth, &BIRTHS, &BIRTH_ERRORS), (Harm::Program, &PROGRAMS, &PROGRAM_ERRORS)];
     for (harm, names, errors) in lists.into_iter().filter(|_| calls) {
         let filter = any("ret", &mut errors.iter().map(|error| -error));
-        wanted.extend(names.iter().map(|call| Tracepoint {
+        all.extend(names.iter().map(|call| Tracepoint {
             harm: Some(harm),
             event: format!("syscalls/sys_exit_{call}"),
             filter: filter.clone(),
         }));
     }
-    wanted.extend(calls.then(ends));
-    wanted
+    all.extend(calls.then(ends));
+    all
 }
 
 impl Tracepoint {
@@ -334,14 +334,18 @@ fn failure(harm: Harm, call: &str, number: i64, who: &str) -> String {
 
 /// What has failed, for people.
 fn reason(counted: &[(Harm, u64)], failures: &[String]) -> Option<String> {
-    let of = |harm| counted.iter().filter(|(of, _)| *of == harm).map(|(_, count)| count).sum();
+    let counted_of =
+        |harm| counted.iter().filter(|(of, _)| *of == harm).map(|(_, count)| count).sum::<u64>();
     let failed = [
-        (of(Harm::Birth), "forks or threads failed"),
-        (of(Harm::Program), "programs could not be started"),
-        (of(Harm::Fault), "processes ended by a fault"),
+        (Harm::Birth, "forks or threads failed"),
+        (Harm::Program, "programs could not be started"),
+        (Harm::Fault, "processes ended by a fault"),
     ];
-    let failed = failed.into_iter().filter(|(count, _): &(u64, _)| *count > 0);
-    let failed: Vec<String> = failed.map(|(count, what)| format!("{what}: {count}")).collect();
+    let failed = failed.map(|(harm, what)| (counted_of(harm), what)).into_iter();
+    let failed: Vec<String> = failed
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{what}: {count}"))
+        .collect();
     let who = match failures {
         [] => "; `dmesg` may say which".to_owned(),
         all if all.len() > MOST_NAMED => {
@@ -416,12 +420,11 @@ mod tests {
     #[test]
     fn system_calls_are_watched_only_where_that_is_asked_for() {
         let signals = ["signal/signal_deliver", "signal/signal_generate"];
-        let names =
-            |calls| wanted(calls).into_iter().map(|wanted| wanted.event).collect::<Vec<_>>();
+        let names = |calls| tracepoints(calls).into_iter().map(|one| one.event).collect::<Vec<_>>();
         assert_eq!(names(false), signals);
         assert_eq!(names(true).len(), 9);
         assert_eq!(names(true)[8], "sched/sched_process_exit", "names come with the end");
-        let births = &wanted(true)[2];
+        let births = &tracepoints(true)[2];
         assert!(
             births.event.ends_with("sys_exit_clone") && births.filter.starts_with("ret == -14 || ")
         );

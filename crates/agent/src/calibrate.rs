@@ -20,9 +20,9 @@ use rustix::time::ClockId;
 
 use crate::{definitions::Definitions, scope::refusal, twin};
 
-/// The words that make the agent who is probed, and what that one starts.
+/// Makes the agent the program that is probed.
 pub const WORD: &str = "--prove-probes";
-/// See [`WORD`].
+/// Makes it the program that this one starts.
 pub const BORN: &str = "--born-to-prove-probes";
 
 const CALLS: u64 = 2_000;
@@ -33,7 +33,7 @@ const BORN_CALLS: u64 = 2;
 /// The longest complaint that is read, bytes.
 const COMPLAINT: u64 = 256;
 
-/// What a program that was probed has told, and what was counted of it.
+/// What a program that was probed reported, and what was counted of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Proof {
     without_ns: u64,

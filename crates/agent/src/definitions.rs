@@ -1,4 +1,4 @@
-//! Probes in tracefs, and who takes them away: the agent, or the second process beside it if the agent is killed.
+//! Makes probes in tracefs, and removes them: by itself, or by the second process if the agent is killed.
 //!
 //! Talks to [`linux::perf::tracing`]. A line in tracefs stays until somebody removes it, so before the first one
 //! is made there is a process that waits for the agent's end, however that comes, and removes them all. Where that

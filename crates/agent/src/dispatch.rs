@@ -37,7 +37,7 @@ pub fn run(session: &mut Session) -> Result<(), Stop> {
 #[derive(Debug, Default)]
 struct Changed {
     files: put::Files,
-    settings: settings::Applied,
+    settings: settings::ChangedSettings,
 }
 
 /// One conversation. What was put here in it goes with it.

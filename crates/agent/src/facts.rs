@@ -1,4 +1,4 @@
-//! What the machine says of itself, gathered once for each `Hello`.
+//! Gathers what the machine says of itself, once for each `Hello`.
 //!
 //! Talks to `/proc`, `/sys`, `perf_event_open` and nl80211 through `linux`. What is absent stays absent.
 

@@ -1,4 +1,4 @@
-//! Bringing a file to the host, piece by piece.
+//! Brings a file to the host, piece by piece.
 //!
 //! Reads the file, or the kernel's code from our own memory, and writes frames. Nothing is kept.
 

@@ -122,7 +122,7 @@ impl Groups {
     }
 
     fn make_folder(&mut self, parent: &Path) -> Result<PathBuf, Error> {
-        let path = parent.join(format!("headroom.{}", std::process::id()));
+        let path = parent.join(format!("headroom-agent.{}", std::process::id()));
         if self.note(&format!("sweep {}", path.display())).is_none() {
             let source = ErrorKind::NotConnected.into();
             return Err(Error::Refused { action: "guard", path, source });

@@ -1,4 +1,4 @@
-//! Orders that lie in a virtual machine's mailbox, and stopping the machine where its snapshot is taken.
+//! Takes orders from a virtual machine's mailbox, and stops the machine where its snapshot is taken.
 //!
 //! Both take no moment of the host's time. Bytes of the stream come in when QEMU's main loop reads them, a few
 //! instructions sooner or later; the mailbox is memory, written while the machine stands still. A stop that the host

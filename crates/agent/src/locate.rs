@@ -109,34 +109,21 @@ mod tests {
     }
 
     #[test]
-    fn of_two_copies_the_one_that_runs_is_found() {
+    fn a_copy_that_runs_is_found_before_another_also_by_its_cut_name() {
         let folder = tempfile::tempdir().unwrap();
-        // One that nobody else runs, and that waits for its input.
-        let copy = folder.path().join("nl");
-        fs::copy(programs::resolve("nl").unwrap(), &copy).unwrap();
-        let mut running = Command::new(&copy).stdin(Stdio::piped()).spawn().unwrap();
-        let found = (0..1000).find_map(|_| {
-            thread::sleep(Duration::from_millis(1));
-            find("nl").filter(|path| *path == copy)
-        });
-        running.kill().unwrap();
-        running.wait().unwrap();
-        assert_eq!(found, Some(copy));
-    }
-
-    #[test]
-    fn a_program_is_found_by_the_cut_name_of_its_process() {
-        let folder = tempfile::tempdir().unwrap();
-        let copy = folder.path().join("nl-with-a-name-that-is-cut");
-        fs::copy(programs::resolve("nl").unwrap(), &copy).unwrap();
-        let mut running = Command::new(&copy).stdin(Stdio::piped()).spawn().unwrap();
-        let found = (0..1000).find_map(|_| {
-            thread::sleep(Duration::from_millis(1));
-            find("nl-with-a-name-")
-        });
-        running.kill().unwrap();
-        running.wait().unwrap();
-        assert_eq!(found, Some(copy));
+        for (file, name) in [("nl", "nl"), ("nl-with-a-name-that-is-cut", "nl-with-a-name-")] {
+            // One that nobody else runs, and that waits for its input.
+            let copy = folder.path().join(file);
+            fs::copy(programs::resolve("nl").unwrap(), &copy).unwrap();
+            let mut running = Command::new(&copy).stdin(Stdio::piped()).spawn().unwrap();
+            let found = (0..1000).find_map(|_| {
+                thread::sleep(Duration::from_millis(1));
+                find(name).filter(|path| *path == copy)
+            });
+            running.kill().unwrap();
+            running.wait().unwrap();
+            assert_eq!(found, Some(copy));
+        }
     }
 
     #[test]

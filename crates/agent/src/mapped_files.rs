@@ -1,4 +1,4 @@
-//! The files whose code is executed in a scope: which, where they can be read, and what they hold.
+//! Finds the files whose code is executed in a scope, where they can be read, and what they hold.
 //!
 //! Talks to `/proc/PID/maps` and `/proc/PID/map_files`, which leads to what is mapped even where its path
 //! has another file by now. A program may have come and gone: then its path is all that is left, and the

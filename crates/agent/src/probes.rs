@@ -58,7 +58,7 @@ pub(crate) struct Probes {
     /// Behind the events, which must be closed first.
     definitions: Option<Definitions>,
     bystanders: Bystanders,
-    named: Vec<MappedProbe>,
+    named: Vec<NamedProbe>,
     whiches: Vec<Which>,
     /// Numbers of events in records, ascending, with their place in `whiches`.
     ids: Vec<(u64, usize)>,
@@ -70,7 +70,7 @@ pub(crate) struct Probes {
 
 /// A probe, and who has its file.
 #[derive(Debug)]
-struct MappedProbe {
+struct NamedProbe {
     name: String,
     mapped_by: Option<u32>,
     probed: u32,
@@ -101,7 +101,7 @@ impl Probes {
         let scoped = scope.processes();
         Ok(Self {
             ids: attached.ids().map_err(|error| read_failed(&error))?,
-            named: order.probes.iter().map(|probe| MappedProbe::of(probe, &scoped)).collect(),
+            named: order.probes.iter().map(|probe| NamedProbe::of(probe, &scoped)).collect(),
             pairing: Pairing::new(order.probes.len()),
             lost: vec![0; order.probes.len()],
             attached,
@@ -158,7 +158,7 @@ impl Probes {
         drop(self.attached);
         self.definitions.map_or(Ok(()), Definitions::end).map_err(|error| left_behind(&error))?;
         let calls = self.pairing.finish();
-        let mut counted: Vec<Counted> = self.named.into_iter().map(MappedProbe::counted).collect();
+        let mut counted: Vec<Counted> = self.named.into_iter().map(NamedProbe::counted).collect();
         for (which, reading) in self.whiches.iter().zip(&readings) {
             let counted = &mut counted[which.probe];
             if !which.returns {
@@ -177,7 +177,7 @@ impl Probes {
     }
 }
 
-impl MappedProbe {
+impl NamedProbe {
     fn of(probe: &Probe, scoped: &[u32]) -> Self {
         let (mapped_by, probed) = match &probe.place {
             Place::User { path, .. } => {

@@ -1,8 +1,7 @@
-//! The counters of one process set of the measurement: threads, control groups, IO and memory.
+//! Reads the counters of a process set: threads, control groups, IO and memory.
 //!
-//! Talks to files of `/proc` and of control groups that it keeps open. It finds no process and decides
-//! nothing; threads that come are taken in at the next reading, those that end keep their last counters,
-//! so that what a set has spent never falls.
+//! Keeps the files open. Threads that come are taken in at the next reading, and those that end keep their last
+//! counters, so that what a set has spent never falls.
 
 use linux::{
     cgroup::{self, Meter},
@@ -112,14 +111,12 @@ impl Process {
             return;
         }
         for &tid in tids.iter() {
-            let known = self.threads.iter().position(|thread| thread.last.tid == tid);
-            match known {
-                Some(place) if self.threads[place].files.is_some() => {}
-                Some(place) if !self.threads[place].waits_for_parent => {
-                    self.threads[place] = Thread::open(self.pid, tid);
+            match self.threads.iter_mut().find(|thread| thread.last.tid == tid) {
+                None => self.threads.push(Thread::open(self.pid, tid)),
+                Some(thread) if thread.files.is_none() && !thread.waits_for_parent => {
+                    *thread = Thread::open(self.pid, tid);
                 }
                 Some(_) => {}
-                None => self.threads.push(Thread::open(self.pid, tid)),
             }
         }
     }
@@ -174,25 +171,16 @@ impl Thread {
     /// Reads the counters; the last ones stay where the thread has ended.
     fn read(&mut self, bytes: &mut Vec<u8>) {
         let Some(files) = &self.files else { return };
-        match files.read(&mut self.last, bytes) {
-            Some(ThreadState::Running) => {}
-            Some(ThreadState::Zombie) => {
-                self.waits_for_parent = true;
-                self.files = None;
-            }
-            None => self.files = None,
+        let runs = files.read(&mut self.last, bytes);
+        if runs != Some(true) {
+            (self.waits_for_parent, self.files) = (runs.is_some(), None);
         }
     }
 }
 
-enum ThreadState {
-    Running,
-    Zombie,
-}
-
 impl Files {
-    /// Reads them into what is recorded of the thread; `None` where it is gone.
-    fn read(&self, task: &mut Task, bytes: &mut Vec<u8>) -> Option<ThreadState> {
+    /// Reads them into what is recorded of the thread. Returns whether it runs; `None` where it is gone.
+    fn read(&self, task: &mut Task, bytes: &mut Vec<u8>) -> Option<bool> {
         // The finest counter first: it is the one that verdicts rest on.
         if let Some(file) = &self.schedstat {
             let times = file.parse(bytes, proc::schedstat).ok()?;
@@ -203,11 +191,11 @@ impl Files {
         if task.comm.as_bytes() != stat.comm {
             task.comm = String::from_utf8_lossy(stat.comm).into_owned();
         }
-        let state = if stat.ended() { ThreadState::Zombie } else { ThreadState::Running };
+        let runs = !stat.ended();
         if let Ok(switches) = self.status.parse(bytes, proc::switches) {
             (task.voluntary, task.involuntary) = (switches.voluntary, switches.involuntary);
         }
-        Some(state)
+        Some(runs)
     }
 }
 

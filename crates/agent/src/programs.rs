@@ -1,11 +1,11 @@
-//! Proof of what was measured: the SHA-256 of executables.
+//! Hashes executables, as proof of what was measured.
 //!
 //! Talks to `/proc/PID/exe`, which leads to the file that a process has open even where the path has
 //! been replaced since, and to the files that `PATH` leads to. A file that cannot be read is left
 //! out: absent is not guessed.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
@@ -37,12 +37,9 @@ pub fn running(pids: &[u32]) -> Vec<Program> {
 /// The programs of a load, each once.
 pub fn of_load(load: &LoadOrder) -> Vec<Program> {
     let names = load.work.commands().iter().filter_map(|command| command.first());
-    let paths: BTreeMap<PathBuf, String> =
-        names.filter_map(|name| resolve(name)).map(|path| (path.clone(), name_of(&path))).collect();
-    paths
-        .into_iter()
-        .filter_map(|(path, name)| Some(program(name, &path, digest(&path).ok()?)))
-        .collect()
+    let paths: BTreeSet<PathBuf> = names.filter_map(|name| resolve(name)).collect();
+    let proved = |path: &PathBuf| Some(program(name_of(path), path, digest(path).ok()?));
+    paths.iter().filter_map(proved).collect()
 }
 
 /// The file that a command's first word means.

@@ -1,4 +1,4 @@
-//! Files that headroom puts on the access point, as another build of the subject; gone with the session.
+//! Keeps files that headroom puts on the access point, as another build of the subject, until the session ends.
 //!
 //! Writes below one folder and nowhere else. What the files are for is the next orders' business.
 
@@ -18,7 +18,7 @@ use rustix::fs::{StatVfsMountFlags, fstatvfs};
 
 const LONGEST_NAME: usize = 64;
 
-/// Whoever may run programs may run these.
+/// Everybody who may run programs may run these.
 const MODE: u32 = 0o755;
 
 /// The files that are there. Dropping it removes them.
@@ -29,12 +29,12 @@ pub(crate) struct Files {
     folder: Option<Folder>,
     /// The names of whole files.
     there: Vec<RelativePath>,
-    under_way: Option<UnderWay>,
+    upload: Option<Upload>,
 }
 
 /// A file whose pieces arrive.
 #[derive(Debug)]
-struct UnderWay {
+struct Upload {
     name: RelativePath,
     /// Its name until it is whole.
     partial: String,
@@ -49,7 +49,7 @@ impl Default for Files {
 
 impl Files {
     fn below(folder: impl Into<PathBuf>) -> Self {
-        Self { path: folder.into(), folder: None, there: Vec::new(), under_way: None }
+        Self { path: folder.into(), folder: None, there: Vec::new(), upload: None }
     }
 
     /// Takes a piece.
@@ -68,11 +68,11 @@ impl Files {
         if piece.first {
             self.begin(&piece.name)?;
         }
-        let under_way = self.under_way.as_mut().filter(|begun| begun.name == piece.name);
-        let under_way = under_way.ok_or_else(|| {
+        let upload = self.upload.as_mut().filter(|begun| begun.name == piece.name);
+        let upload = upload.ok_or_else(|| {
             io::Error::other("a piece came whose beginning was not sent; put the file anew")
         })?;
-        under_way.file.write_all(&piece.bytes)?;
+        upload.file.write_all(&piece.bytes)?;
         if piece.last { self.end() } else { Ok(()) }
     }
 
@@ -98,21 +98,21 @@ impl Files {
         // Whatever the mask is.
         file.set_permissions(fs::Permissions::from_mode(MODE))?;
         self.folder = Some(folder);
-        self.under_way = Some(UnderWay { name: name.clone(), partial, file });
+        self.upload = Some(Upload { name: name.clone(), partial, file });
         Ok(())
     }
 
     /// The file gets its name when it is whole.
     fn end(&mut self) -> io::Result<()> {
-        let (Some(folder), Some(whole)) = (&self.folder, &self.under_way) else { return Ok(()) };
+        let (Some(folder), Some(whole)) = (&self.folder, &self.upload) else { return Ok(()) };
         folder.rename(&whole.partial, &whole.name)?;
-        self.there.extend(self.under_way.take().map(|whole| whole.name));
+        self.there.extend(self.upload.take().map(|whole| whole.name));
         Ok(())
     }
 
     /// What is under way goes.
     fn forget(&mut self) {
-        if let (Some(folder), Some(begun)) = (&self.folder, self.under_way.take()) {
+        if let (Some(folder), Some(begun)) = (&self.folder, self.upload.take()) {
             let _ = folder.remove_file(begun.partial);
         }
     }

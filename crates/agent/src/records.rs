@@ -1,5 +1,5 @@
-//! What is sent of the kernel's records: samples without the empty part of their stack, and records of
-//! what was mapped before anybody listened.
+//! Cuts the empty part of their stack from the kernel's samples, and writes records of what was mapped before anybody
+//! listened.
 //!
 //! Pure bytes, in the kernel's own form, so that whatever reads perf's files reads ours. The kernel
 //! leaves room in each sample for the most that a stack may be; what it did not fill is cut here, which is
@@ -13,7 +13,7 @@ use linux::{
     perf::records::{HEADER, kind, kind_of, u64_at},
 };
 
-/// So much is sent at once, bytes.
+/// The most that is sent at once, bytes.
 pub(crate) const LONGEST_BATCH: usize = 256 * 1024;
 
 /// `PERF_RECORD_FINISHED_ROUND`: all rings have been emptied once, so what follows is not older than what

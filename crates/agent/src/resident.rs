@@ -1,7 +1,6 @@
-//! A program that is started once and runs until it is ended: a started subject, a load that stays.
+//! Starts a program that runs until it is ended, a started subject or a load that stays, and keeps what it says.
 //!
-//! Starts it, keeps what it says in a file without a name, hears of its end, and ends it. It judges
-//! nothing: whether an end is a failure is the caller's to say.
+//! Whether an end is a failure is the caller's to say.
 
 use std::{
     fs::File,
@@ -22,19 +21,19 @@ use rustix::{
 
 use crate::words::{self, Words};
 
-/// So long a program may take to end after SIGTERM, before it is killed.
+/// A program may take this long to end after SIGTERM before it is killed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Between two looks at a program that is to end.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Of what a program has said, its end is read, bytes.
+/// The end of what a program has said that is read, bytes.
 const TAIL: u64 = 4096;
 
-/// Of a line so much is told, characters.
+/// What is reported of a line, characters.
 const LONGEST_LINE: usize = 300;
 
-/// So many of its last lines are told: a daemon that gives up often ends with a line that says no more than that.
+/// Last lines that are reported: a daemon that gives up often ends with a line that says no more than that.
 const LAST_LINES: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

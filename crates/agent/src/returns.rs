@@ -1,4 +1,4 @@
-//! Where a call's return cannot be watched without harm.
+//! Says where a call's return cannot be watched without harm.
 //!
 //! To see a function return the kernel puts an address of its own in place of the caller's. Programs that look
 //! at their own stacks trip over it, and so do sandboxes on kernels where it leads to a system call. Such a

@@ -1,4 +1,4 @@
-//! Settings that figures need: set until the stream ends, and then what they were.
+//! Changes settings that figures need until the stream ends, and then sets them back.
 //!
 //! Talks to [`linux::frequency`]. Who kills the agent also kills what would set them back, so before the first one is
 //! changed there is a second process that waits for the agent's end, however that comes ([`crate::undo`]).
@@ -12,19 +12,19 @@ use crate::undo::Undo;
 
 /// Settings that were changed. Dropping it restores them.
 #[derive(Debug, Default)]
-pub(crate) struct Applied {
-    changed: Vec<Changed>,
+pub(crate) struct ChangedSettings {
+    changed: Vec<Change>,
     undo: Option<Undo>,
 }
 
 /// A setting, and what it was.
 #[derive(Debug)]
-struct Changed {
+struct Change {
     setting: Setting,
     was: String,
 }
 
-impl Applied {
+impl ChangedSettings {
     /// Sets what was asked for before back, and then what is asked for now; says what became of each.
     pub(crate) fn set(&mut self, settings: &Settings) -> Vec<Set> {
         let mut became = self.set_back();
@@ -43,7 +43,7 @@ impl Applied {
                     Some(format!("nobody could set it back if the agent were killed: {error}"));
                 return Set { what: setting.what, now: was.clone(), was, why_not };
             }
-            self.changed.push(Changed { setting: setting.clone(), was });
+            self.changed.push(Change { setting: setting.clone(), was });
         }
         turn(&setting, value)
     }
@@ -60,13 +60,13 @@ impl Applied {
     /// Sets everything back, the last first.
     fn set_back(&mut self) -> Vec<Set> {
         let back = self.changed.drain(..).rev();
-        let became = back.map(|Changed { setting, was }| turn(&setting, &was)).collect();
+        let became = back.map(|Change { setting, was }| turn(&setting, &was)).collect();
         self.undo = None;
         became
     }
 }
 
-impl Drop for Applied {
+impl Drop for ChangedSettings {
     fn drop(&mut self) {
         self.set_back();
     }
@@ -147,7 +147,7 @@ mod tests {
             return;
         }
         let wanted = Settings { governor: Some("performance".to_owned()), turbo: None };
-        let became = Applied::default().set(&wanted);
+        let became = ChangedSettings::default().set(&wanted);
         assert_eq!(became.len(), 1);
         assert_eq!(
             became[0].to_string(),

@@ -1,14 +1,13 @@
-//! Calls, from the moments at which functions began and returned.
+//! Pairs the last beginning of a thread with its next return, which is a call.
 //!
-//! Pure: it is given hits as the rings give them, and pairs the last beginning of a thread with its next
-//! return. Each CPU has a ring of its own and a thread may change its CPU within a call, so hits are put
+//! Pure: it is given hits as the rings give them. Each CPU has a ring of its own and a thread may change its CPU within a call, so hits are put
 //! in order of time before they are paired.
 
 use std::collections::BTreeMap;
 
 use model::instrument::CallSpan;
 
-/// So many calls of one probe are kept; more are counted only.
+/// Calls of one probe that are kept; further ones are counted only.
 pub(crate) const MOST_SPANS: usize = 200_000;
 
 /// A probe's end.
@@ -34,7 +33,7 @@ pub(crate) struct Hit {
 
 /// A call that has begun.
 #[derive(Clone, Copy, Debug)]
-struct Begun {
+struct OpenCall {
     time_ns: u64,
     argument: Option<u64>,
 }
@@ -54,7 +53,7 @@ pub(crate) struct Calls {
 #[derive(Debug)]
 pub(crate) struct Pairing {
     waiting: Vec<Hit>,
-    begun: BTreeMap<(usize, u32), Vec<Begun>>,
+    begun: BTreeMap<(usize, u32), Vec<OpenCall>>,
     calls: Vec<Calls>,
 }
 
@@ -84,7 +83,7 @@ impl Pairing {
             if hit.which.returns {
                 calls.end(&hit, stack.pop());
             } else {
-                stack.push(Begun { time_ns: hit.time_ns, argument: hit.argument });
+                stack.push(OpenCall { time_ns: hit.time_ns, argument: hit.argument });
             }
         }
     }
@@ -102,7 +101,7 @@ impl Pairing {
 }
 
 impl Calls {
-    fn end(&mut self, hit: &Hit, begun: Option<Begun>) {
+    fn end(&mut self, hit: &Hit, begun: Option<OpenCall>) {
         let Some(begun) = begun else {
             self.unpaired += 1;
             return;

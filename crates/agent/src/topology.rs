@@ -1,5 +1,5 @@
-//! The access point as it must be before a trial: radios up, channels pinned, access points enabled, managers
-//! in the wanted state. What is not is repaired and told; what cannot be repaired is refused.
+//! Repairs the access point before a trial: radios up, channels pinned, access points enabled, managers in the wanted
+//! state. What was repaired is reported; what cannot be is refused.
 //!
 //! Where everything is right, nothing is done but looking: a `STATUS` of hostapd for each interface, and one
 //! pass over `/proc` if processes are ordered.
@@ -15,7 +15,7 @@ use model::{
     wire::Refusal,
 };
 
-use self::processes::Resting;
+use self::processes::StoppedProcesses;
 use crate::session::{End, Session};
 
 /// What was changed that is to be changed back. Dropping it does so.
@@ -24,7 +24,7 @@ pub(crate) struct Repaired {
     /// What had to be repaired.
     pub(crate) corrections: Vec<Correction>,
     /// Processes that are stopped until this is dropped.
-    resting: Vec<Resting>,
+    resting: Vec<StoppedProcesses>,
     /// Commands that were run and may run still: what must run is left running.
     started: Vec<Child>,
 }
@@ -62,20 +62,5 @@ impl Fault<'_> {
     fn refused(self, why: impl ToString) -> Refusal {
         let Self { what, how } = self;
         Refusal::new(format!("{what} is {how}, and cannot be repaired"), why)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fault_reads_well_repaired_and_refused() {
-        let fault = Fault { what: "wlan0", how: "down" };
-        let repaired = fault.repaired("set up");
-        assert_eq!((repaired.was.as_str(), repaired.done.as_str()), ("was down", "set up"));
-        let refused = fault.refused("Operation not permitted").to_string();
-        assert!(refused.starts_with("wlan0 is down, and cannot be "), "{refused}");
-        assert!(refused.ends_with(": Operation not permitted"), "{refused}");
     }
 }

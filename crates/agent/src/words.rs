@@ -1,4 +1,4 @@
-//! A command's words, and the process that they start.
+//! Starts a command in a control group, as the leader of a process group.
 //!
 //! Talks to `linux::process`, which puts the process into its control group before its first
 //! instruction. Every command leads a process group of its own, so that what it starts can be ended

@@ -1,4 +1,4 @@
-//! Clients that do something: they send, roam, leave and join, at fixed moments, until they are asked to be still.
+//! Makes clients send, roam, leave and join at fixed moments, until they are asked to be still.
 //!
 //! A program of its own, for windows of measurement on the virtual access point: `headroom-agent --move-clients`.
 //! Each client sends a small packet to its access point, which answers, so that every counter moves both ways; one
@@ -36,12 +36,12 @@ use crate::{control::Control, identity};
 /// The word that makes the agent this program.
 pub const WORD: &str = "--move-clients";
 
-/// Everybody may take so long to be back at the end.
+/// All clients must be back within this at the end.
 const PATIENCE: Duration = Duration::from_secs(8);
 const LOOK: Duration = Duration::from_millis(50);
 /// Where in a second packets are sent, clients roam, leave and return, ns: polls are at its beginning.
 const MOMENTS_NS: [u64; 4] = [250_000_000, 500_000_000, 600_000_000, 700_000_000];
-/// One who leaves is away for so long, ns.
+/// A client that leaves is away for this long, ns.
 const AWAY_NS: u64 = 2_000_000_000;
 
 /// How often each thing happens; `None` never does.
@@ -95,26 +95,26 @@ impl Repeated {
 
 /// A client, and its way onto the air.
 #[derive(Debug)]
-struct Moved {
+struct MovedClient {
     client: Client,
     radio: usize,
     socket: OwnedFd,
     packet: Vec<u8>,
 }
 
-/// All clients, and those who give them orders.
+/// All clients, and the supplicants that give them orders.
 struct Clients {
-    all: Vec<Moved>,
+    all: Vec<MovedClient>,
     /// The supplicant of each radio, and the address of its access point.
     radios: Vec<(Control, String)>,
-    /// Who is away, and until when, ns.
+    /// Clients that are away, and until when, ns.
     away: Vec<(usize, u64)>,
     roamed: usize,
     left: usize,
 }
 
 /// Moves clients until SIGTERM.
-/// Fails with [`Error`]: words that are none, no clients, or somebody who did not come back.
+/// Fails for words that are none, without clients, and where a client did not come back.
 pub fn run(words: &[&str]) -> Result<(), Error> {
     let rates = Rates::of(words)?;
     let signals =
@@ -172,7 +172,7 @@ impl Clients {
                     links.index(&name).doing(|| format!("find {name}"))?.unwrap_or_default();
                 let socket = packet::open(index, None).doing(|| format!("send from {name}"))?;
                 let packet = echo_request(client, *point, access_point_address(radio));
-                all.push(Moved { client, radio: radios.len(), socket, packet });
+                all.push(MovedClient { client, radio: radios.len(), socket, packet });
             }
             radios.push((control, identity::address(*point)));
         }
@@ -208,7 +208,7 @@ impl Clients {
         self.order(place, "DISCONNECT")
     }
 
-    /// Who has been away for long enough joins again.
+    /// Those that have been away for long enough join again.
     fn bring_back(&mut self, now_ns: u64) -> Result<(), Error> {
         let (back, away): (Vec<_>, Vec<_>) =
             self.away.iter().copied().partition(|(_, until)| *until <= now_ns);

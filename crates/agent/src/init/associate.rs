@@ -24,7 +24,7 @@ const SETTLING: Duration = Duration::from_secs(10);
 const START: Duration = Duration::from_secs(120);
 const SHARE: Duration = Duration::from_secs(2);
 
-/// Everybody who has to agree before the access point is ready.
+/// What has to agree before the access point is ready.
 #[derive(Debug)]
 pub(super) struct Association<'a> {
     pub(super) topology: &'a Topology,

@@ -1,6 +1,4 @@
-//! Pid 1's machine: bring the access point up, then serve.
-//!
-//! The order of the phases, and nothing else; each phase is a module of its own.
+//! Brings the access point up, phase by phase, and then serves its signals. Each phase is a module of its own.
 
 use std::{fs, panic, process::ExitCode, thread};
 
@@ -115,8 +113,8 @@ impl Machine {
     fn serve(&mut self) {
         // What ended before the signals are waited for is seen off first.
         self.services.reap();
-        for wish in power::wishes(&mut self.signals) {
-            wish.grant();
+        for request in power::requests(&mut self.signals) {
+            request.carry_out();
             self.services.reap();
         }
     }

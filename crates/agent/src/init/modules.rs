@@ -78,28 +78,16 @@ impl<'a> Module<'a> {
 mod tests {
     use super::*;
 
-    fn topology() -> Topology {
-        Topology::from_command_line("headroom.radios=3 headroom.clients=6").unwrap()
-    }
-
-    fn parameters(line: &str) -> String {
-        Module::from_line(line).unwrap().parameters(&topology())
-    }
-
     #[test]
-    fn an_empty_line_names_no_module() {
+    fn a_module_gets_the_parameters_of_its_line_and_of_the_plan() {
+        let topology = Topology::from_command_line("headroom.radios=3").unwrap();
+        for (line, expected) in [
+            ("/lib/modules/6/ccm.ko", ""),
+            ("/lib/modules/6/ccm.ko a=1 b=2", "a=1 b=2"),
+            ("/lib/mac80211_hwsim.ko channels=1", "channels=1 radios=6 support_p2p_device=0"),
+        ] {
+            assert_eq!(Module::from_line(line).unwrap().parameters(&topology), expected);
+        }
         assert_eq!(Module::from_line("  "), None);
-    }
-
-    #[test]
-    fn a_plain_module_gets_the_parameters_of_its_line() {
-        assert_eq!(parameters("/lib/modules/6/ccm.ko"), "");
-        assert_eq!(parameters("/lib/modules/6/ccm.ko a=1 b=2"), "a=1 b=2");
-    }
-
-    #[test]
-    fn hwsim_gets_two_radios_for_each_of_the_access_point() {
-        let got = parameters("/lib/mac80211_hwsim.ko channels=1");
-        assert_eq!(got, "channels=1 radios=6 support_p2p_device=0");
     }
 }

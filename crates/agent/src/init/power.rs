@@ -18,7 +18,7 @@ use super::console::say;
 
 /// What a signal asks of pid 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum Request {
     /// A child ended.
     Reap,
     /// Start the machine again.
@@ -26,7 +26,7 @@ pub(super) enum Wish {
     PowerOff,
 }
 
-impl Wish {
+impl Request {
     fn from_signal(signal: i32) -> Self {
         match signal {
             SIGTERM => Self::Restart,
@@ -35,8 +35,8 @@ impl Wish {
         }
     }
 
-    /// Ends the machine, if that is the wish.
-    pub(super) fn grant(self) {
+    /// Ends the machine, if that is asked for.
+    pub(super) fn carry_out(self) {
         let command = match self {
             Self::Reap => return,
             Self::Restart => RebootCommand::Restart,
@@ -54,9 +54,9 @@ pub(super) fn signals() -> io::Result<Signals> {
     Signals::new([SIGCHLD, SIGTERM, SIGUSR1, SIGUSR2])
 }
 
-/// The wishes as they come; the iterator sleeps between them and never ends.
-pub(super) fn wishes(signals: &mut Signals) -> impl Iterator<Item = Wish> {
-    signals.forever().map(Wish::from_signal)
+/// The requests as they come; the iterator sleeps between them and never ends.
+pub(super) fn requests(signals: &mut Signals) -> impl Iterator<Item = Request> {
+    signals.forever().map(Request::from_signal)
 }
 
 #[cfg(test)]
@@ -65,9 +65,9 @@ mod tests {
 
     #[test]
     fn busyboxes_signals_mean_what_busybox_means() {
-        assert_eq!(Wish::from_signal(SIGTERM), Wish::Restart);
-        assert_eq!(Wish::from_signal(SIGUSR1), Wish::PowerOff);
-        assert_eq!(Wish::from_signal(SIGUSR2), Wish::PowerOff);
-        assert_eq!(Wish::from_signal(SIGCHLD), Wish::Reap);
+        assert_eq!(Request::from_signal(SIGTERM), Request::Restart);
+        assert_eq!(Request::from_signal(SIGUSR1), Request::PowerOff);
+        assert_eq!(Request::from_signal(SIGUSR2), Request::PowerOff);
+        assert_eq!(Request::from_signal(SIGCHLD), Request::Reap);
     }
 }

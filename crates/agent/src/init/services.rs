@@ -26,9 +26,9 @@ use super::{
 
 /// A life shorter than this is a failure to start.
 const SHORT_LIFE: Duration = Duration::from_secs(1);
-/// So many short lives in a row, and the service is left alone.
+/// After this many short lives in a row a service is left alone.
 const SHORT_LIVES: u32 = 5;
-/// So many lines of a log say why a service gave up.
+/// Lines of a log that are printed when a service ends.
 const LAST_WORDS: usize = 3;
 
 /// What happens when a service ends.

@@ -141,17 +141,4 @@ mod tests {
         let words = arguments("/c", &["sta1".to_owned(), "sta4".to_owned()]);
         assert_eq!(words, ["-ista1", "-c/c", "-Dnl80211", "-N", "-ista4", "-c/c", "-Dnl80211"]);
     }
-
-    #[test]
-    fn the_configuration_is_what_images_were_made_with() {
-        let topology = Topology::from_command_line("headroom.clients=6").unwrap();
-        let text = configuration(&topology, 2);
-        assert_eq!(
-            text,
-            "ctrl_interface=/run/wpa_supplicant\nupdate_config=0\nap_scan=1\np2p_disabled=1\nfilter_ssids=1\n\
-             network={\n\tdisabled=1\n\tssid=\"headroom-2\"\n\tkey_mgmt=WPA-PSK\n\tproto=RSN\n\tpairwise=CCMP\n\
-             \tgroup=CCMP\n\tpsk=68656164726f6f6d2d6e6574776f726b68656164726f6f6d2d6e6574776f726b\n\
-             \tscan_freq=5745\n\tfreq_list=5745\n}\n"
-        );
-    }
 }

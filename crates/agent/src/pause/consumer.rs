@@ -21,7 +21,7 @@ use crate::subject;
 /// A child that is to become another program has done so after this.
 const SETTLING: Duration = Duration::from_millis(20);
 
-/// Those who are in the middle of the measurement, and are not stopped for it.
+/// Processes that the measurement itself needs, which are not stopped for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spared {
     /// The subject's processes.

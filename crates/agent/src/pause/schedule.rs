@@ -1,4 +1,4 @@
-//! When which span begins, in samples. Pure.
+//! Says when which span begins, in samples. Pure.
 
 use model::pause::{PauseSpan, PauseState};
 

@@ -38,15 +38,6 @@ fn length(record: &[u8]) -> usize {
 }
 
 #[test]
-fn a_sample_keeps_what_is_in_it_and_loses_the_empty_part_of_its_stack() {
-    for chain in [0, 1, 5] {
-        let kept = trimmed(&sample(chain, true, 1024, 40));
-        // As if the kernel had been asked for 40 bytes.
-        assert_eq!(kept, sample(chain, true, 40, 40));
-    }
-}
-
-#[test]
 fn every_sample_stands_for_the_same_time_whichever_clock_took_it() {
     let mut batch = Batch::new();
     let record = sample(2, true, 1024, 40);
@@ -70,11 +61,6 @@ fn a_sample_without_registers_or_stack_stays_as_it_is() {
     for record in [sample(3, false, 0, 0), sample(3, true, 0, 0), sample(0, true, 64, 64)] {
         assert_eq!(trimmed(&record), record);
     }
-}
-
-#[test]
-fn a_stack_of_which_nothing_was_filled_is_none() {
-    assert_eq!(trimmed(&sample(1, true, 64, 0)), sample(1, true, 0, 0));
 }
 
 #[test]

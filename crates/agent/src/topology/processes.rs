@@ -1,9 +1,9 @@
-//! Manager processes in the wanted state: running, or at rest.
+//! Brings manager processes into the wanted state, running or at rest, by signals and by the commands that were ordered.
 //!
-//! Talks to `/proc`, sends signals, and runs the commands that were ordered. A process that was stopped here is
-//! resumed when its [`Resting`] is dropped, and by a watchdog where the agent is killed; what was started stays.
+//! A process that was stopped here is
+//! resumed when its [`StoppedProcesses`] is dropped, and by a watchdog where the agent is killed; what was started stays.
 
-use std::{io, process::Child};
+use std::io;
 
 use linux::{
     pause::{Held, Process},
@@ -35,12 +35,12 @@ const LONGEST: Span = Span::from_secs(24 * 3600);
 
 /// Processes that are stopped until this is dropped, and a watchdog that continues them where we cannot.
 #[derive(Debug)]
-pub(super) struct Resting {
+pub(super) struct StoppedProcesses {
     held: Vec<Held>,
     watchdog: Undo,
 }
 
-impl Resting {
+impl StoppedProcesses {
     fn new() -> io::Result<Self> {
         Ok(Self { held: Vec::new(), watchdog: Undo::start(Some(LONGEST))? })
     }
@@ -55,7 +55,7 @@ impl Resting {
     }
 }
 
-impl Drop for Resting {
+impl Drop for StoppedProcesses {
     fn drop(&mut self) {
         for held in &self.held {
             // Whoever has ended meanwhile needs no signal; the watchdog tries again as it goes.
@@ -80,9 +80,11 @@ pub(super) fn assert(
         match process.must {
             Must::Run if !running.is_empty() => {}
             Must::Run if !stopped.is_empty() => repair.resume(&stopped)?,
-            Must::Run => repair.start()?,
+            Must::Run => repair.run("not running", "started", State::runs)?,
             Must::Rest if running.is_empty() => {}
-            Must::Rest if process.command.is_some() => repair.end()?,
+            Must::Rest if process.command.is_some() => {
+                repair.run("running", "ended", |state| !state.runs())?;
+            }
             Must::Rest => repair.stop(&running)?,
         }
     }
@@ -120,33 +122,20 @@ impl Repair<'_> {
         Ok(())
     }
 
-    fn start(&mut self) -> Result<(), End> {
-        const HOW: &str = "not running";
-        let Some(command) = &self.process.command else {
-            let why = "no `command` says how to start it";
-            return Err(self.fault(HOW).refused(why).into());
-        };
-        self.run(command, HOW, State::runs)?;
-        self.done(HOW, format!("started with `{command}`"));
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<(), End> {
-        const HOW: &str = "running";
-        let Some(command) = &self.process.command else { return Ok(()) };
-        self.run(command, HOW, |state| !state.runs())?;
-        self.done(HOW, format!("ended with `{command}`"));
-        Ok(())
-    }
-
-    /// Runs a command and waits until the process is as it must be.
-    fn run(&mut self, command: &str, how: &str, is_right: fn(&State) -> bool) -> Result<(), End> {
+    /// Runs its command and waits until the process is as it must be.
+    fn run(&mut self, how: &str, done: &str, is_right: fn(&State) -> bool) -> Result<(), End> {
         let refused = |why: String| self.fault(how).refused(why);
-        let child = begin(command).map_err(|error| refused(format!("`{command}`: {error}")))?;
-        let name = self.process.name.as_str();
+        let Some(command) = &self.process.command else {
+            return Err(refused("no `command` says how to start it".to_owned()).into());
+        };
+        // A shell splits the line, so that it may hold what a person would type.
+        let words = Words::new(&["sh", "-c", command].map(str::to_owned));
+        let child = words.start(None, |_| Ok(()));
+        let child = child.map_err(|error| refused(format!("`{command}`: {error}")))?;
         self.repaired.started.push(child);
-        let is_right = || now(name).filter(is_right);
-        if self.session.until(COMMANDED, is_right)?.is_some() {
+        let name = self.process.name.as_str();
+        if self.session.until(COMMANDED, || now(name).filter(is_right))?.is_some() {
+            self.done(how, format!("{done} with `{command}`"));
             return Ok(());
         }
         let patience = COMMANDED.for_ns / 1_000_000_000;
@@ -165,7 +154,7 @@ impl Repair<'_> {
         if let Some(why) = unstoppable(running) {
             return Err(self.fault(HOW).refused(why).into());
         }
-        let mut resting = Resting::new().map_err(|error| {
+        let mut resting = StoppedProcesses::new().map_err(|error| {
             self.fault(HOW).refused(format!("cannot start the watchdog: {error}"))
         })?;
         let stopped = running.iter().try_for_each(|&pid| resting.stop(pid));
@@ -190,14 +179,9 @@ fn unstoppable(pids: &[u32]) -> Option<&'static str> {
     }
 }
 
-/// A shell splits the line, so that it may hold what a person would type.
-fn begin(command: &str) -> io::Result<Child> {
-    Words::new(&["sh", "-c", command].map(str::to_owned)).start(None, |_| Ok(()))
-}
-
 /// A process as `/proc` shows it.
 #[derive(Debug)]
-struct Seen {
+struct ProcessState {
     pid: u32,
     comm: Vec<u8>,
     stopped: bool,
@@ -211,10 +195,10 @@ struct State {
 }
 
 impl State {
-    fn of(name: &str, all: &[Seen]) -> Self {
+    fn of(name: &str, all: &[ProcessState]) -> Self {
         let named = all.iter().filter(|seen| proc::comm_is(&seen.comm, name));
         let (stopped, running): (Vec<_>, Vec<_>) = named.partition(|seen| seen.stopped);
-        let pids = |seen: Vec<&Seen>| seen.iter().map(|seen| seen.pid).collect();
+        let pids = |seen: Vec<&ProcessState>| seen.iter().map(|seen| seen.pid).collect();
         Self { running: pids(running), stopped: pids(stopped) }
     }
 
@@ -229,13 +213,13 @@ fn now(name: &str) -> Option<State> {
 }
 
 /// Every live process that is not the kernel's own, which nobody stops.
-fn all() -> Result<Vec<Seen>, Refusal> {
+fn all() -> Result<Vec<ProcessState>, Refusal> {
     let mut all = Vec::new();
     subject::visit(|pid, stat| {
         if !stat.ended() && !stat.kernel_thread {
             // Also one that a debugger has stopped.
             let stopped = matches!(stat.state, b'T' | b't');
-            all.push(Seen { pid, comm: stat.comm.to_vec(), stopped });
+            all.push(ProcessState { pid, comm: stat.comm.to_vec(), stopped });
         }
     })?;
     Ok(all)
@@ -245,8 +229,8 @@ fn all() -> Result<Vec<Seen>, Refusal> {
 mod tests {
     use super::*;
 
-    fn seen(pid: u32, comm: &str, stopped: bool) -> Seen {
-        Seen { pid, comm: comm.as_bytes().to_vec(), stopped }
+    fn seen(pid: u32, comm: &str, stopped: bool) -> ProcessState {
+        ProcessState { pid, comm: comm.as_bytes().to_vec(), stopped }
     }
 
     #[test]

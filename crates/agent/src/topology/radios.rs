@@ -1,4 +1,4 @@
-//! Access-point interfaces: there, enabled in hostapd, up, and on their channel.
+//! Sees to it that access-point interfaces are there, enabled in hostapd, up, and on their channel.
 //!
 //! Talks to rtnetlink, nl80211 and hostapd's control socket. It makes no interface and writes no configuration.
 
@@ -38,35 +38,30 @@ pub(super) fn assert(
     if orders.is_empty() {
         for name in census::names() {
             let order = InterfaceOrder { name, megahertz: None };
-            Radio { session, order: &order, corrections }.assert(Named::No)?;
+            Radio { session, order: &order, corrections, is_named: false }.assert()?;
         }
     }
     for order in orders {
-        Radio { session, order, corrections }.assert(Named::Yes)?;
+        Radio { session, order, corrections, is_named: true }.assert()?;
     }
     Ok(())
 }
 
-/// Whether somebody asked for this very interface: hostapd must then answer for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Named {
-    Yes,
-    No,
-}
-
-/// One interface under the eye.
+/// An interface that is looked at and repaired.
 struct Radio<'a> {
     session: &'a mut Session,
     order: &'a InterfaceOrder,
     corrections: &'a mut Vec<Correction>,
+    /// Whether somebody asked for this very interface: hostapd must then answer for it.
+    is_named: bool,
 }
 
 impl Radio<'_> {
-    fn assert(mut self, named: Named) -> Result<(), End> {
+    fn assert(mut self) -> Result<(), End> {
         let mut links = Links::open().map_err(|error| Refusal::plain(chain(&error)))?;
         self.is_up(&mut links)?;
         // First, because hostapd brings up what it enables.
-        self.enable(named)?;
+        self.enable()?;
         self.bring_up(&mut links)?;
         self.pin()
     }
@@ -87,27 +82,33 @@ impl Radio<'_> {
             .ok_or_else(|| self.fault("not there").refused(others(&census::names())))
     }
 
-    fn enable(&mut self, named: Named) -> Result<(), End> {
+    fn enable(&mut self) -> Result<(), End> {
         let name = self.order.name.as_str();
         let status = match hostapd::status(name) {
             Ok(status) => status,
-            Err(error) if named == Named::Yes => {
+            Err(error) if self.is_named => {
                 return Err(self.fault("without an answer of hostapd").refused(error).into());
             }
             Err(_) => return Ok(()),
         };
-        let Some(how) = not_enabled(status.state()) else { return Ok(()) };
-        if how.must_be_enabled {
-            let enabled = Control::of(name).and_then(|hostapd| hostapd.order("ENABLE"));
-            enabled.map_err(|why| self.fault(&how.words).refused(why))?;
+        let state = status.state().unwrap_or("without a state");
+        if state == "ENABLED" {
+            return Ok(());
         }
-        let enabled = || hostapd::status(name).ok().filter(|status| is_enabled(status.state()));
+        let (how, is_off) = (format!("{state} in hostapd"), is_off(state));
+        if is_off {
+            let enabled = Control::of(name).and_then(|hostapd| hostapd.order("ENABLE"));
+            enabled.map_err(|why| self.fault(&how).refused(why))?;
+        }
+        let enabled = || {
+            let status = hostapd::status(name).ok()?;
+            (status.state() == Some("ENABLED")).then_some(())
+        };
         if self.session.until(ENABLED, enabled)?.is_none() {
             let why = format!("it is not enabled after {} s", ENABLED.for_ns / 1_000_000_000);
-            return Err(self.fault(&how.words).refused(why).into());
+            return Err(self.fault(&how).refused(why).into());
         }
-        let done = if how.must_be_enabled { "enabled" } else { "waited for" };
-        self.repaired(&how.words, done);
+        self.repaired(&how, if is_off { "enabled" } else { "waited for" });
         Ok(())
     }
 
@@ -159,28 +160,9 @@ impl Radio<'_> {
     }
 }
 
-/// A state of hostapd that is not the wanted one.
-#[derive(Debug, PartialEq, Eq)]
-struct NotEnabled {
-    words: String,
-    /// It stays so until it is told otherwise; others are on the way.
-    must_be_enabled: bool,
-}
-
-fn is_enabled(state: Option<&str>) -> bool {
-    state == Some("ENABLED")
-}
-
-/// What is wrong with a state; `None`: nothing.
-fn not_enabled(state: Option<&str>) -> Option<NotEnabled> {
-    if is_enabled(state) {
-        return None;
-    }
-    let state = state.unwrap_or("without a state");
-    Some(NotEnabled {
-        words: format!("{state} in hostapd"),
-        must_be_enabled: matches!(state, "DISABLED" | "UNINITIALIZED"),
-    })
+/// Whether hostapd stays in a state until it is told otherwise; it leaves others by itself.
+fn is_off(state: &str) -> bool {
+    matches!(state, "DISABLED" | "UNINITIALIZED")
 }
 
 /// The primary channel and the width of an interface, MHz, while it is on the air.
@@ -210,15 +192,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_is_right_on_the_way_or_waits_to_be_enabled() {
-        assert_eq!(not_enabled(Some("ENABLED")), None);
-        assert!(not_enabled(Some("DISABLED")).unwrap().must_be_enabled);
-        let on_the_way = not_enabled(Some("COUNTRY_UPDATE")).unwrap();
-        assert_eq!(
-            (on_the_way.words.as_str(), on_the_way.must_be_enabled),
-            ("COUNTRY_UPDATE in hostapd", false)
-        );
-        assert!(!not_enabled(None).unwrap().must_be_enabled);
+    fn what_hostapd_does_not_leave_by_itself_is_enabled() {
+        let states = ["DISABLED", "UNINITIALIZED", "COUNTRY_UPDATE", "without a state"];
+        assert_eq!(states.map(is_off), [true, true, false, false]);
     }
 
     #[test]

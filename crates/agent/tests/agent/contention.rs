@@ -3,7 +3,12 @@
 //! A machine without one of them skips with the reason. How fast anything was is judged nowhere here: the
 //! machine may be busy.
 
-use std::{fs, process::Command, thread::sleep, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    thread::sleep,
+    time::Duration,
+};
 
 use model::{
     card::CardOrder,
@@ -74,11 +79,11 @@ fn made(agent: &mut Agent, order: TrialOrder) -> Option<TrafficReading> {
 }
 
 /// Groups of this agent's trials that are there now. `hostile` looks after folders.
-fn left(agent: &Agent) -> Vec<std::path::PathBuf> {
+fn left(agent: &Agent) -> Vec<PathBuf> {
     let name = format!("headroom-trial-{}", agent.pid());
     let hierarchies = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
     let mut places: Vec<_> = hierarchies.map(|entry| entry.path().join(&name)).collect();
-    places.push(std::path::Path::new("/sys/fs/cgroup").join(&name));
+    places.push(Path::new("/sys/fs/cgroup").join(&name));
     places.retain(|place| place.exists());
     places
 }
@@ -103,7 +108,7 @@ fn a_trial_counts_both_sides_and_leaves_nothing() {
     for name in ["sender", "receiver", "prober", "echo", "application"] {
         assert!(record.threads.iter().any(|thread| thread.name == name), "{name}");
     }
-    assert_eq!(left(&agent), [""; 0].map(std::path::PathBuf::from));
+    assert!(left(&agent).is_empty());
 }
 
 #[test]
@@ -188,7 +193,7 @@ fn what_cannot_be_run_is_refused_with_what_to_do() {
     };
     let nobody = refused(&mut agent, ordered(None, None, Control::None));
     assert!(nobody.contains("neither traffic nor an application"), "{nobody}");
-    if !std::path::Path::new("/run/netns/clients").exists() {
+    if !Path::new("/run/netns/clients").exists() {
         let radio =
             TrialOrder { road: Some(Road::Radio), ..ordered(Some(traffic()), None, Control::None) };
         let radio = refused(&mut agent, radio);
@@ -197,13 +202,12 @@ fn what_cannot_be_run_is_refused_with_what_to_do() {
     let unknown = Application { stressor: "--no-such-stressor".to_owned(), ..application() };
     let unknown = refused(&mut agent, ordered(None, Some(unknown), Control::None));
     assert!(unknown.contains("stress-ng") || unknown.contains("control group"), "{unknown}");
-    assert_eq!(left(&agent), [""; 0].map(std::path::PathBuf::from));
+    assert!(left(&agent).is_empty());
 }
 
 /// Where guard's program is: beside the agent, if it has been built.
 fn guard_is_built() -> bool {
-    let sibling =
-        std::path::Path::new(env!("CARGO_BIN_EXE_headroom-agent")).with_file_name("guard");
+    let sibling = Path::new(env!("CARGO_BIN_EXE_headroom-agent")).with_file_name("guard");
     let built = sibling.is_file();
     if !built {
         skip::skip!("{} is not built: cargo build --package guard", sibling.display());
@@ -223,7 +227,7 @@ fn guard_is_a_control_that_reports_what_it_did_and_leaves_the_group_as_it_was() 
     let Some(record) = made(&mut agent, ordered) else { return };
     let guard = record.guard.unwrap();
     assert!(guard.restored && guard.resident_kib > 0 && guard.ran_ns > 0, "{guard:?}");
-    assert_eq!(left(&agent), [""; 0].map(std::path::PathBuf::from));
+    assert!(left(&agent).is_empty());
 }
 
 /// Nice values of ksoftirqd: the 19th field of its stat.
@@ -251,9 +255,7 @@ fn packet_threads_are_nicer_for_the_trial_only_whoever_ends_it() {
     agent.order(&Order::trial(long));
     agent.hello();
     eventually(|| packet_threads().iter().all(|nice| nice == "-10").then_some(()));
-    assert!(
-        Command::new("kill").args(["-9", &agent.pid().to_string()]).status().unwrap().success()
-    );
+    agent.child.kill().unwrap();
     agent.ended();
     eventually(|| (packet_threads() == before).then_some(()));
 }
@@ -266,7 +268,7 @@ fn an_application_is_frozen_while_packets_pass_and_ends_as_any_other() {
     let work = record.application.unwrap();
     // 20 Mb/s are far more than 200 packets a second: nothing ran in the window, and some before it.
     assert!(work.ran_ns < 20_000_000 && work.life_ran_ns > work.ran_ns, "{work:?}");
-    assert_eq!(left(&agent), [""; 0].map(std::path::PathBuf::from));
+    assert!(left(&agent).is_empty());
 }
 
 #[test]
@@ -283,7 +285,7 @@ fn an_agent_that_is_killed_or_left_leaves_nothing() {
             let group = format!("headroom-trial-{}/cgroup.procs", agent.pid());
             let trees = ["cpuacct", "cpu,cpuacct", "cpu", "unified", ""];
             let members = |tree: &str| {
-                fs::read_to_string(std::path::Path::new("/sys/fs/cgroup").join(tree).join(&group))
+                fs::read_to_string(Path::new("/sys/fs/cgroup").join(tree).join(&group))
             };
             trees.iter().any(|tree| members(tree).is_ok_and(|text| !text.is_empty()))
         };
@@ -296,13 +298,7 @@ fn an_agent_that_is_killed_or_left_leaves_nothing() {
             return;
         }
         if kill {
-            assert!(
-                Command::new("kill")
-                    .args(["-9", &agent.pid().to_string()])
-                    .status()
-                    .unwrap()
-                    .success()
-            );
+            agent.child.kill().unwrap();
         } else {
             agent.orders = None;
         }

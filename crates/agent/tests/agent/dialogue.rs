@@ -316,7 +316,7 @@ pub(crate) fn folders_of(agent: u32) -> Vec<PathBuf> {
     });
     let folders = trees.filter_map(|line| line.split(' ').nth(1));
     folders
-        .map(|tree| PathBuf::from(tree).join(format!("headroom.{agent}")))
+        .map(|tree| PathBuf::from(tree).join(format!("headroom-agent.{agent}")))
         .filter(|folder| folder.exists())
         .collect()
 }
