@@ -38,7 +38,7 @@ fn a_study_is_carried_out_on_arm64() {
     for recording in run.recordings() {
         assert_eq!(recording.facts.machine, "aarch64");
         // QEMU counts from outside where replies are checked, and what it counts is more than what the load is said to take.
-        if recording.witnessed.is_some() {
+        if recording.witness.is_some() {
             let [first, last] = [&recording.samples[0], recording.samples.last().unwrap()];
             let usage = |sample: &Sample| sample.load.as_ref().unwrap().group.unwrap().usage_ns;
             let executed = recording.executed.unwrap().total();

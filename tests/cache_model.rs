@@ -13,10 +13,11 @@ use lab::{
 use model::{
     architecture::Architecture,
     cache::{Cache, Geometry, Marks, Size, Window},
+    reading::Reading,
     sample::Sample,
     span::Span,
-    trial::{HostCost, Recording},
-    wire::{LoadOrder, Measure, SubjectOrder, Work},
+    trial::HostCost,
+    wire::{LoadOrder, SubjectOrder, TrialOrder, Work},
 };
 
 use crate::harness::{
@@ -57,23 +58,16 @@ fn geometry() -> Geometry {
 }
 
 /// A command runs in a window of the model, again and again for five seconds, of which four are measured.
-fn measure(program: Program, command: &str, every: Span) -> Measure {
+fn measure(program: Program, command: &str, every: Span) -> TrialOrder {
     let words = format!("{} {command}", program.path());
     let words = words.split(' ').map(str::to_owned).collect();
-    Measure {
-        subject: SubjectOrder { process: "hostapd".to_owned(), start: None },
-        others: Vec::new(),
+    TrialOrder {
+        subject: Some(SubjectOrder { process: "hostapd".to_owned(), start: None }),
         load: Some(LoadOrder { work: Work::Rounds(vec![words]), every }),
-        background: None,
-        offset: Span::default(),
         warm_up: Span::from_secs(1),
         window: Span::from_secs(4),
         sample_every: Span::from_secs(1),
-        instrument: None,
-        topology: None,
-        identify: false,
-        state: None,
-        witness: None,
+        ..TrialOrder::default()
     }
 }
 
@@ -81,9 +75,9 @@ fn measure(program: Program, command: &str, every: Span) -> Measure {
 fn trial(
     lab: &Lab,
     snapshot: &Snapshot,
-    order: &Measure,
+    order: &TrialOrder,
     model: Option<&Attached>,
-) -> (Recording, Option<Window>) {
+) -> (Reading, Option<Window>) {
     let mut guest = match model {
         Some(model) => Guest::restored(|folder| {
             cache_model::restore(lab, snapshot, &folder.join("console.log"), model)

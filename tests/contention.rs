@@ -139,7 +139,7 @@ fn trials(place: &Place) -> BTreeMap<String, Trial> {
 fn record<'a>(trials: &'a BTreeMap<String, Trial>, arm: &Arm) -> &'a Record {
     let trial = trials.values().find(|trial| trial.planned.arm == *arm).unwrap();
     match &trial.outcome {
-        Outcome::Measured(reading) => &reading.record,
+        Outcome::Measured(reading) => reading.traffic.as_deref().unwrap(),
         Outcome::Invalid { why, .. } => panic!("{arm:?} could not be measured: {why}"),
     }
 }

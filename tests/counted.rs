@@ -1,7 +1,7 @@
 //! How far a counted figure can be trusted: the same trial over and over, on an idle and on a loaded
 //! host. The limits are exact, because nothing of the host is in a counted figure.
 
-use model::trial::Recording;
+use model::reading::Reading;
 use serde_json::Value;
 
 use crate::harness::{Place, Study, number};
@@ -59,7 +59,7 @@ fn a_counted_figure_repeats_and_does_not_feel_the_host() {
     // One trial of fifty may be an instruction off. While orders came at a moment of the host's time, every second was.
     let recordings = place.run().recordings();
     let like =
-        |one: &Recording| recordings.iter().filter(|other| other.samples == one.samples).count();
+        |one: &Reading| recordings.iter().filter(|other| other.samples == one.samples).count();
     let alike = recordings.iter().map(like).max();
     assert!(
         alike >= Some(2 * trials - 1),

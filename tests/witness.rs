@@ -54,7 +54,7 @@ fn an_honest_daemon_and_honest_tools_are_confirmed_in_the_measured_window() {
     assert!(sentence.contains(" values that iw confirms, none older than 1."), "{sentence}");
     for recording in place.run().recordings() {
         assert!(recording.executed.is_some(), "QEMU counts beside a witness");
-        let witnessed = recording.witnessed.unwrap();
+        let witnessed = recording.witness.unwrap();
         let last = recording.samples.last().unwrap();
         let drained = witnessed.drained.unwrap();
         // The last sample is the window's end, and the load has ended by then. Each of the two may be late by a little,

@@ -14,7 +14,7 @@ use model::{
     instrument::{CountsOrder, Instrument, Scope, StacksOrder},
     parity::{ParityOrder, Reading, Source},
     span::Span,
-    wire::{Decoder, Frame, Measure, PROTOCOL, SubjectOrder, encode},
+    wire::{Decoder, Frame, PROTOCOL, SubjectOrder, TrialOrder, encode},
 };
 
 /// Samples that every order asks for.
@@ -53,7 +53,7 @@ fn reading() -> Reading {
     Reading { source: Source::Iw, interface: None, at_ns: 1, text: "x".repeat(40) }
 }
 
-fn order(kind: u8) -> Measure {
+fn order(kind: u8) -> TrialOrder {
     let scope = Scope::Subject;
     let asks = ParityOrder { values: vec![Vec::new()], ..ParityOrder::default() };
     let instrument = match kind % 5 {
@@ -63,7 +63,7 @@ fn order(kind: u8) -> Measure {
         3 => Some(Instrument::Parity(asks)),
         _ => Some(Instrument::Peers),
     };
-    Measure {
+    TrialOrder {
         background: None,
         subject: SubjectOrder::default(),
         others: Vec::new(),
@@ -144,7 +144,7 @@ fuzz_target!(|input: &[u8]| {
 });
 
 /// A recording has everything once.
-fn judge(transcript: Transcript, order: &Measure, came: &Came) {
+fn judge(transcript: Transcript, order: &TrialOrder, came: &Came) {
     if let Ok(recording) = transcript.recording() {
         assert_eq!(recording.samples.len(), SAMPLES);
         assert_eq!(came.samples, SAMPLES);

@@ -15,9 +15,10 @@ use lab::{
 use model::{
     architecture::Architecture,
     cache::Marks,
+    reading::Reading,
     study::Mode,
-    trial::{HostCost, Recording},
-    wire::{Measure, Order, PUT},
+    trial::HostCost,
+    wire::{Order, PUT, TrialOrder},
 };
 
 /// A program of `tests/programs`, and how the compiler makes it.
@@ -119,24 +120,24 @@ impl Guest {
         Self { machine: restore(folder.path()).unwrap(), folder }
     }
 
-    pub(crate) fn measure(&mut self, order: &Measure, cost: &mut HostCost) -> Recording {
+    pub(crate) fn measure(&mut self, order: &TrialOrder, cost: &mut HostCost) -> Reading {
         self.measure_marked(order, None, cost)
     }
 
     /// The same with marks at its ends.
     pub(crate) fn measure_marked(
         &mut self,
-        order: &Measure,
+        order: &TrialOrder,
         marks: Option<Marks>,
         cost: &mut HostCost,
-    ) -> Recording {
+    ) -> Reading {
         let below = |name: &str| self.folder.path().join(name);
         let files = TrialFiles {
             console_log: below("console.log"),
             stacks: below("stacks"),
             objects: self.folder.path().to_owned(),
         };
-        self.machine.begin(&Order::Measure(Box::new(order.clone()), marks)).unwrap();
+        self.machine.begin(&Order::Trial(Box::new(order.clone()), marks)).unwrap();
         session::listen(&mut self.machine, order, &files, cost).unwrap()
     }
 }

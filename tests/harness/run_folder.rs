@@ -8,8 +8,9 @@ use std::{
 
 use model::{
     event::Event,
+    reading::Reading,
     run::Run,
-    trial::{Outcome, Recording, Trial},
+    trial::{Outcome, Trial},
 };
 use serde_json::Value;
 
@@ -49,7 +50,7 @@ impl RunFolder {
     }
 
     /// What the valid trials recorded.
-    pub(crate) fn recordings(&self) -> Vec<Recording> {
+    pub(crate) fn recordings(&self) -> Vec<Reading> {
         let recorded = self.trials().into_iter().filter_map(|trial| match trial.outcome {
             Outcome::Measured(recording) => Some(*recording),
             Outcome::Invalid { .. } => None,

@@ -14,9 +14,10 @@ use std::{
 
 use linux::{error::chain, place::Place, process, system::monotonic_ns};
 use model::{
-    completion::{Measured, Order},
+    card::{CardOrder, CardReading},
+    order::TrialOrder,
     span::Span,
-    wire::{Frame, Refusal},
+    wire::{Frame, Part, Refusal},
 };
 use rustix::fs::{MemfdFlags, memfd_create};
 
@@ -39,37 +40,38 @@ const PATIENCE: (u64, u64) = (20, 60_000_000_000);
 /// # Errors
 ///
 /// [`End`] where it cannot be run, says no figures, another order comes, or the stream is lost.
-pub(crate) fn measure(session: &mut Session, order: &Order) -> Result<(), End> {
+pub(crate) fn measure(session: &mut Session, order: &TrialOrder) -> Result<(), End> {
     let begun = monotonic_ns();
     session.hello(Vec::new())?;
     let program = companions::program(PROGRAM)
         .ok_or_else(|| refused("cannot run txd", companions::nowhere(PROGRAM)))?;
-    session.sleep_until(begun + order.offset_ns)?;
+    session.sleep_until(begun + order.offset.as_nanos())?;
     let mut running = Running::start(&program, order)?;
-    let patience = (order.warm_up_ns + order.window_ns).saturating_mul(PATIENCE.0) + PATIENCE.1;
+    let patience = (order.warm_up.as_nanos() + order.window.as_nanos()).saturating_mul(PATIENCE.0)
+        + PATIENCE.1;
     running.ended(session, monotonic_ns() + patience)?;
-    let measured = running.figures()?;
-    Ok(session.send(&Frame::Completed(Box::new(measured)))?)
+    let card = running.figures()?;
+    Ok(session.send(&Frame::Part(Part::Card(Box::new(card))))?)
 }
 
 /// The words that mean an order.
-fn words(order: &Order) -> Vec<String> {
-    let span = |nanos| Span::from_nanos(nanos).to_string();
-    let strategy = order.strategy.map_or("none", |strategy| strategy.name());
+fn words(order: &TrialOrder) -> Vec<String> {
+    let card: CardOrder = order.card.unwrap_or_default();
+    let strategy = card.strategy.map_or("none", |strategy| strategy.name());
     let pairs = [
         ("--strategy", strategy.to_owned()),
-        ("--rate", order.rate.to_string()),
-        ("--bytes", order.bytes.to_string()),
-        ("--completes-in", span(order.completes_in_ns)),
-        ("--warm-up", span(order.warm_up_ns)),
-        ("--window", span(order.window_ns)),
+        ("--rate", card.rate.to_string()),
+        ("--bytes", card.bytes.to_string()),
+        ("--completes-in", card.completes_in.to_string()),
+        ("--warm-up", order.warm_up.to_string()),
+        ("--window", order.window.to_string()),
     ];
     let mut words = vec!["measure".to_owned()];
     words.extend(pairs.into_iter().flat_map(|(word, value)| [word.to_owned(), value]));
-    if order.bus_word_ns > 0 {
-        words.extend(["--bus-word".to_owned(), span(order.bus_word_ns)]);
+    if card.bus_word > Span::default() {
+        words.extend(["--bus-word".to_owned(), card.bus_word.to_string()]);
     }
-    if let Some(rounds) = order.task_rounds {
+    if let Some(rounds) = card.task_rounds {
         words.extend(["--task-rounds".to_owned(), rounds.to_string()]);
     }
     words.push("--json".to_owned());
@@ -86,7 +88,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(program: &Path, order: &Order) -> Result<Self, Refusal> {
+    fn start(program: &Path, order: &TrialOrder) -> Result<Self, Refusal> {
         let cannot = |error: io::Error| refused("cannot run txd", chain(&error));
         let (figures, said) = (kept().map_err(cannot)?, kept().map_err(cannot)?);
         let mut command = Command::new(program);
@@ -117,7 +119,7 @@ impl Running {
         }
     }
 
-    fn figures(&self) -> Result<Measured, Refusal> {
+    fn figures(&self) -> Result<CardReading, Refusal> {
         let said = text(&self.figures);
         let line = companions::last_line(&said);
         serde_json::from_str(&line)
@@ -160,21 +162,17 @@ fn refused(what: &str, why: String) -> Refusal {
 
 #[cfg(test)]
 mod tests {
-    use model::completion::Strategy;
+    use model::card::Strategy;
 
     use super::*;
 
-    fn order() -> Order {
-        Order {
-            strategy: Some(Strategy::Hybrid),
-            rate: 440,
-            bytes: 1500,
-            completes_in_ns: 150_000,
-            bus_word_ns: 0,
-            warm_up_ns: 500_000_000,
-            window_ns: 2_000_000_000,
-            offset_ns: 618_000_000,
-            task_rounds: None,
+    fn order(card: CardOrder) -> TrialOrder {
+        TrialOrder {
+            card: Some(card),
+            warm_up: Span::from_nanos(500_000_000),
+            window: Span::from_secs(2),
+            offset: Span::from_nanos(618_000_000),
+            ..TrialOrder::default()
         }
     }
 
@@ -182,11 +180,19 @@ mod tests {
     fn an_order_is_the_words_of_txd_and_its_phase_is_none_of_them() {
         let said = "measure --strategy hybrid --rate 440 --bytes 1500 --completes-in 150us \
                     --warm-up 500ms --window 2s --json";
-        assert_eq!(words(&order()).join(" "), said);
-        let slow = Order { bus_word_ns: 600, ..order() };
+        let hybrid = CardOrder {
+            strategy: Some(Strategy::Hybrid),
+            rate: 440,
+            bytes: 1500,
+            completes_in: Span::from_nanos(150_000),
+            ..CardOrder::default()
+        };
+        assert_eq!(words(&order(hybrid)).join(" "), said);
+        let slow = order(CardOrder { bus_word: Span::from_nanos(600), ..hybrid });
         assert!(words(&slow).join(" ").ends_with("--window 2s --bus-word 600ns --json"));
-        let alone = Order { strategy: None, rate: 0, task_rounds: Some(7), ..order() };
-        assert!(words(&alone).join(" ").starts_with("measure --strategy none --rate 0 --bytes"));
-        assert!(words(&alone).join(" ").ends_with("--window 2s --task-rounds 7 --json"));
+        let alone = CardOrder { strategy: None, rate: 0, task_rounds: Some(7), ..hybrid };
+        let words = words(&order(alone)).join(" ");
+        assert!(words.starts_with("measure --strategy none --rate 0 --bytes"));
+        assert!(words.ends_with("--window 2s --task-rounds 7 --json"));
     }
 }

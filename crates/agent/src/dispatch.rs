@@ -81,11 +81,13 @@ fn obey(session: &mut Session, changed: &mut Changed, order: &Order) -> Result<O
             fetch::send(session, wanted)?;
             return Ok(None);
         }
-        Order::Measure(shape, marks) => measure::measure(session, shape, marked(*marks)?)?,
+        Order::Trial(order, marks) if order.subject.is_some() => {
+            measure::measure(session, order, marked(*marks)?)?;
+        }
+        Order::Trial(order, _) if order.card.is_some() => completion::measure(session, order)?,
+        Order::Trial(order, marks) => contention::run(session, order, marked(*marks)?)?,
         Order::Put(piece) => changed.files.take(piece)?,
         Order::Set(settings) => return Ok(Some(Frame::Settings(changed.settings.set(settings)))),
-        Order::Contention(order, marks) => contention::run(session, order, marked(*marks)?)?,
-        Order::Completion(order) => completion::measure(session, order)?,
         Order::Hold => return hold::stop(session),
         // The stream takes it; it is no order to anybody else.
         Order::Alive(_) => return Ok(None),

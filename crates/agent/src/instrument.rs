@@ -8,7 +8,7 @@ use std::os::fd::BorrowedFd;
 use model::{
     instrument::{CountsOrder, Instrument},
     parity::ParityOrder,
-    wire::{Frame, Refusal},
+    wire::{Frame, Part, Refusal},
 };
 
 use crate::{
@@ -152,13 +152,15 @@ impl InPlace {
     pub(crate) fn finish(mut self, session: &mut Session) -> Result<(), End> {
         self.ask(session)?;
         let frame = match self {
-            Self::Stacks(stacks) => Frame::Recorded(Box::new(stacks.finish(session)?)),
+            Self::Stacks(stacks) => Frame::Part(Part::Recorded(Box::new(stacks.finish(session)?))),
             Self::Counts { probes, said, .. } => {
-                Frame::Counts(Box::new(probes.finish(said.try_into().ok())?))
+                Frame::Part(Part::Counts(Box::new(probes.finish(said.try_into().ok())?)))
             }
-            Self::Pause(pause) => Frame::Pauses(Box::new(pause.finish()?)),
-            Self::Parity(order) => Frame::Parity(Box::new(parity::ask(session, &order)?)),
-            Self::Peers(peers) => Frame::Peers(peers.all()),
+            Self::Pause(pause) => Frame::Part(Part::Pauses(Box::new(pause.finish()?))),
+            Self::Parity(order) => {
+                Frame::Part(Part::Parity(Box::new(parity::ask(session, &order)?)))
+            }
+            Self::Peers(peers) => Frame::Part(Part::Peers(peers.all())),
         };
         Ok(session.send(&frame)?)
     }

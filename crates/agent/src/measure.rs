@@ -17,7 +17,7 @@ use linux::{error::chain, mark::Marks, system::monotonic_ns};
 use model::{
     sample::Rounds,
     span::Span,
-    wire::{Frame, LoadOrder, Measure, Refusal, Work},
+    wire::{Frame, LoadOrder, Part, Refusal, SubjectOrder, TrialOrder, Work},
 };
 
 use crate::{
@@ -44,7 +44,7 @@ const MOST_SAMPLES: u64 = 100_000;
 
 /// Carries an order out, with marks at the ends of its window where it has them. `Done` is the caller's to say, after
 /// everything here is dropped.
-pub fn measure(session: &mut Session, order: &Measure, marks: Option<Marks>) -> Result<(), End> {
+pub fn measure(session: &mut Session, order: &TrialOrder, marks: Option<Marks>) -> Result<(), End> {
     let begun = monotonic_ns();
     check(order)?;
     session.sleep_until(begun + order.offset.as_nanos())?;
@@ -90,11 +90,11 @@ pub fn measure(session: &mut Session, order: &Measure, marks: Option<Marks>) -> 
         // After the window, in which it leaves no trace; everybody in question still runs.
         let load = order.load.as_ref();
         let processes = identity::Processes { subject: &pids, others: &others, load };
-        session.send(&Frame::Identity(Box::new(identity::of(processes))))?;
+        session.send(&Frame::Part(Part::Identity(Box::new(identity::of(processes)))))?;
     }
     window.stop(session)?;
     if let Some(failure) = window.load.as_ref().and_then(Load::failure) {
-        session.send(&Frame::LoadFailure(failure))?;
+        session.send(&Frame::Part(Part::LoadFailure(failure)))?;
     }
     drop(window);
     drop(repaired);
@@ -103,21 +103,21 @@ pub fn measure(session: &mut Session, order: &Measure, marks: Option<Marks>) -> 
 }
 
 /// What goes on around the subject: in a room of its own, which nobody counts.
-fn background(order: &Measure, from_ns: u64, groups: &mut Groups) -> Option<Load> {
+fn background(order: &TrialOrder, from_ns: u64, groups: &mut Groups) -> Option<Load> {
     let command = order.background.clone()?;
     let work = LoadOrder { work: Work::LongRunning(vec![command]), every: order.sample_every };
     Some(Load::new(&work, from_ns, groups.make_room("background").as_deref()))
 }
 
 /// What is read around the rounds of the load, which is then listened to.
-fn witness(order: &Measure, load: Option<&mut Load>, beat: Option<Beat>) -> Option<Witness> {
+fn witness(order: &TrialOrder, load: Option<&mut Load>, beat: Option<Beat>) -> Option<Witness> {
     let (witness, load, beat) = (order.witness.as_ref()?, load?, beat?);
     load.listen();
     Some(Witness::new(witness, beat))
 }
 
 /// Brings the access point into the state that is ordered, and tells what that took.
-fn repair(session: &mut Session, order: &Measure) -> Result<Option<Repaired>, End> {
+fn repair(session: &mut Session, order: &TrialOrder) -> Result<Option<Repaired>, End> {
     let Some(topology) = &order.topology else { return Ok(None) };
     let repaired = topology::assert(session, topology)?;
     if !repaired.corrections.is_empty() {
@@ -127,7 +127,7 @@ fn repair(session: &mut Session, order: &Measure) -> Result<Option<Repaired>, En
 }
 
 /// Refuses what has no meaning, before anything is touched.
-fn check(order: &Measure) -> Result<(), Refusal> {
+fn check(order: &TrialOrder) -> Result<(), Refusal> {
     let every = order.sample_every.as_nanos();
     if every == 0 || order.load.as_ref().is_some_and(|load| load.every.as_nanos() == 0) {
         return Err(Refusal::Machine("a period of 0 s was ordered".to_owned()));
@@ -152,9 +152,11 @@ struct Found {
 
 impl Found {
     /// Starts the subject or finds it, and finds the others.
-    fn of(session: &mut Session, order: &Measure, groups: &mut Groups) -> Result<Self, End> {
-        let name = order.subject.process.as_str();
-        let (subject, started, room) = match &order.subject.start {
+    fn of(session: &mut Session, order: &TrialOrder, groups: &mut Groups) -> Result<Self, End> {
+        let Some(SubjectOrder { process: name, start }) = &order.subject else {
+            return Err(Refusal::Machine("no subject was ordered".to_owned()).into());
+        };
+        let (subject, started, room) = match start {
             Some(how) => {
                 let room = groups.make_room("subject");
                 let (started, pids) = started::start(session, name, how, room.as_deref())?;
@@ -166,7 +168,7 @@ impl Found {
         Ok(Self { subject, others, started, room: room.into_iter().collect() })
     }
 
-    fn introduce(&self, session: &mut Session, order: &Measure) -> Result<(), Stop> {
+    fn introduce(&self, session: &mut Session, order: &TrialOrder) -> Result<(), Stop> {
         let load = order.load.as_ref();
         let others: Vec<u32> = self.others.iter().flat_map(|other| &other.pids).copied().collect();
         let pids: Vec<u32> = self.subject.pids.iter().chain(&others).copied().collect();
@@ -182,7 +184,11 @@ impl Found {
     }
 
     /// Puts the instrument in place, where there is one.
-    fn instrument(&self, session: &mut Session, order: &Measure) -> Result<Option<InPlace>, End> {
+    fn instrument(
+        &self,
+        session: &mut Session,
+        order: &TrialOrder,
+    ) -> Result<Option<InPlace>, End> {
         let subject = (self.subject.pids.as_slice(), self.room.as_slice());
         let ordered = order.instrument.as_ref();
         let intervals = order.window.as_nanos() / order.sample_every.as_nanos();
@@ -190,7 +196,7 @@ impl Found {
     }
 
     /// Gives each process set its groups and opens its counters; and the room for the load.
-    fn count(&self, order: &Measure, groups: &mut Groups) -> (Sampler, Option<PathBuf>) {
+    fn count(&self, order: &TrialOrder, groups: &mut Groups) -> (Sampler, Option<PathBuf>) {
         let subject = match &self.started {
             Some(_) => self.room.clone(),
             None => groups.gather("subject", &self.subject.pids),
@@ -222,7 +228,7 @@ struct Times {
 }
 
 impl Times {
-    fn of(order: &Measure, from_ns: u64) -> Self {
+    fn of(order: &TrialOrder, from_ns: u64) -> Self {
         let half = order.load.as_ref().map_or(0, |load| load.every.as_nanos() / 2);
         let every_ns = order.sample_every.as_nanos();
         Self {
@@ -242,7 +248,7 @@ impl Times {
     }
 
     /// The rounds of the load that begin in the window; `None` without a load.
-    fn beat(&self, order: &Measure, from_ns: u64) -> Option<Beat> {
+    fn beat(&self, order: &TrialOrder, from_ns: u64) -> Option<Beat> {
         let every_ns = order.load.as_ref()?.every.as_nanos().max(1);
         let before = (self.opens_ns - from_ns).div_ceil(every_ns);
         let first_ns = from_ns + before * every_ns;
@@ -320,10 +326,12 @@ impl Window {
         let drained = self.sampler.sample(rounds, Depth::Whole);
         for mut round in self.witness.as_mut().map(Witness::take).unwrap_or_default() {
             let readings = std::mem::take(&mut round.readings);
-            session.send(&Frame::Checked(round))?;
-            readings.into_iter().try_for_each(|one| session.send(&Frame::Reading(one)))?;
+            session.send(&Frame::Part(Part::Checked(round)))?;
+            readings
+                .into_iter()
+                .try_for_each(|one| session.send(&Frame::Part(Part::Reading(one))))?;
         }
-        Ok(session.send(&Frame::Drained(Box::new(drained)))?)
+        Ok(session.send(&Frame::Part(Part::Drained(Box::new(drained))))?)
     }
 
     fn is_rounding_off(&mut self) -> bool {
@@ -444,25 +452,18 @@ mod tests {
 
     use super::*;
 
-    fn order(load: Option<u64>) -> Measure {
+    fn order(load: Option<u64>) -> TrialOrder {
         let load = load.map(|every| LoadOrder {
             work: Work::Rounds(Vec::new()),
             every: Span::from_nanos(every),
         });
-        Measure {
-            subject: SubjectOrder { process: "wld".to_owned(), start: None },
-            others: Vec::new(),
+        TrialOrder {
+            subject: Some(SubjectOrder { process: "wld".to_owned(), start: None }),
             load,
-            background: None,
-            offset: Span::default(),
             warm_up: Span::from_nanos(500),
             window: Span::from_nanos(2000),
             sample_every: Span::from_nanos(100),
-            instrument: None,
-            topology: None,
-            identify: false,
-            state: None,
-            witness: None,
+            ..TrialOrder::default()
         }
     }
 
@@ -496,8 +497,9 @@ mod tests {
     fn a_window_of_nothing_and_one_without_end_are_refused() {
         assert!(check(&order(Some(100))).is_ok());
         assert!(check(&order(Some(0))).is_err());
-        assert!(check(&Measure { sample_every: Span::default(), ..order(None) }).is_err());
-        let endless = Measure { window: Span::from_secs(u64::MAX / 1_000_000_000), ..order(None) };
+        assert!(check(&TrialOrder { sample_every: Span::default(), ..order(None) }).is_err());
+        let endless =
+            TrialOrder { window: Span::from_secs(u64::MAX / 1_000_000_000), ..order(None) };
         assert!(check(&endless).is_err());
     }
 }

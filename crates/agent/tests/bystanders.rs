@@ -21,7 +21,7 @@ use dialogue::{Agent, Subject, measure, sha256_of};
 use linux::perf::tracing::Tracing;
 use model::{
     instrument::{CountsOrder, Detail, Instrument, Place, Probe, Scope, StacksOrder},
-    wire::{Measure, Order},
+    wire::{Order, TrialOrder},
 };
 
 /// What a fork that is harmed answers: a call with arguments that lead nowhere, from Python.
@@ -43,8 +43,8 @@ fn refused(instrument: Instrument, script: &str) -> Option<String> {
         return None;
     }
     let subject = Subject::idle();
-    let measure = Measure { instrument: Some(instrument), ..measure(&subject.name, 10) };
-    let mut agent = Agent::opened(&Order::measure(measure))
+    let measure = TrialOrder { instrument: Some(instrument), ..measure(&subject.name, 10) };
+    let mut agent = Agent::opened(&Order::trial(measure))
         .inspect_err(|refusal| skip::skip!("{refusal}"))
         .ok()?;
     let _ = Command::new("python3").args(["-c", script]).status().unwrap();
@@ -76,8 +76,8 @@ fn a_fork_that_fails_while_probes_are_on_ends_the_trial() {
 fn a_subject_that_dies_by_a_fault_is_reported_with_its_signal() {
     let _turn = turn();
     let subject = Subject::idle();
-    let measure = Measure { instrument: Some(counts()), ..measure(&subject.name, 100) };
-    let Ok(mut agent) = Agent::opened(&Order::measure(measure)) else {
+    let measure = TrialOrder { instrument: Some(counts()), ..measure(&subject.name, 100) };
+    let Ok(mut agent) = Agent::opened(&Order::trial(measure)) else {
         return skip::skip!("nothing can be probed here");
     };
     let pid = subject.pid();

@@ -45,7 +45,7 @@ impl Seen<'_> {
     }
 
     fn spans_ordered(&self, name: &str) -> bool {
-        match &self.trial.planned.measure.instrument {
+        match &self.trial.planned.order.instrument {
             Some(Instrument::Counts(order)) => order
                 .probes
                 .iter()

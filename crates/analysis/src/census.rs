@@ -5,27 +5,32 @@
 
 use model::plural::count;
 use model::{
-    trial::Recording,
+    reading::Reading,
     wire::{Census, InterfaceCensus},
 };
 
 /// `Ok` where every party that counts agrees with the plan at both ends.
-pub(crate) fn check(planned: u32, recording: &Recording) -> Result<(), String> {
-    agree(planned, &recording.before, "before the warm-up")?;
-    agree(planned, &recording.after, "after the window")?;
+pub(crate) fn check(planned: u32, recording: &Reading) -> Result<(), String> {
+    let Some([before, after]) = &recording.census else {
+        return Err("nobody counted its clients".to_owned());
+    };
+    agree(planned, before, "before the warm-up")?;
+    agree(planned, after, "after the window")?;
     let of = |census: &Census| -> Vec<_> {
         census.interfaces.iter().map(|each| (each.name.clone(), clients_of(each))).collect()
     };
-    if of(&recording.before) != of(&recording.after) {
+    if of(before) != of(after) {
         return Err("clients moved between interfaces within the trial".to_owned());
     }
     Ok(())
 }
 
 /// Whether some interface's clients were counted by one party only.
-pub(crate) fn one_sided(recording: &Recording) -> bool {
-    [&recording.before, &recording.after]
-        .into_iter()
+pub(crate) fn one_sided(recording: &Reading) -> bool {
+    recording
+        .census
+        .iter()
+        .flatten()
         .flat_map(|census| &census.interfaces)
         .any(|each| each.kernel.is_none() != each.hostapd.is_none())
 }

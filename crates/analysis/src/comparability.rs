@@ -13,7 +13,8 @@ use model::{
         FileDoubt, FileIdentity, Identity, InterfaceIdentity, Overlay, ProcessIdentity, Role,
     },
     name::Sha256Hex,
-    trial::{Recording, Trial},
+    reading::Reading,
+    trial::Trial,
     verdict::Difference,
     wire::{PUT, SIDES, Work},
 };
@@ -109,7 +110,7 @@ impl<'a> Sides<'a> {
     fn plans(&mut self) {
         let [base, variant] = self.trials;
         let planned = [&base.planned, &variant.planned];
-        let orders = planned.map(|planned| &planned.measure);
+        let orders = planned.map(|planned| &planned.order);
         self.same("the clock's mode", planned.map(|one| &one.mode), |mode| mode.name().to_owned());
         self.same("the window", orders.map(|order| &order.window), ToString::to_string);
         self.same("the warm-up", orders.map(|order| &order.warm_up), ToString::to_string);
@@ -137,10 +138,10 @@ impl<'a> Sides<'a> {
     }
 
     /// What speaks against one side by itself.
-    fn doubts(&mut self, trial: &Trial, recording: &Recording) {
+    fn doubts(&mut self, trial: &Trial, recording: &Reading) {
         let name = &trial.planned.id.variant;
         let Some(identity) = &recording.identity else {
-            if trial.planned.measure.identify {
+            if trial.planned.order.identify {
                 self.stranger(format!("the agent did not say what it measured in `{name}`"));
             }
             return;
@@ -270,13 +271,13 @@ impl<'a> Sides<'a> {
 
     /// Whether the sides' plans have other processes of that role.
     fn plan_differs(&self, role: Role) -> bool {
-        let [one, other] = self.trials.map(|trial| &trial.planned.measure);
+        let [one, other] = self.trials.map(|trial| &trial.planned.order);
         let programs = |work: Option<&Work>| -> Vec<String> {
             let commands = work.map_or(&[][..], Work::commands);
             commands.iter().filter_map(|words| words.first().cloned()).collect()
         };
         match role {
-            Role::Subject => one.subject.process != other.subject.process,
+            Role::Subject => one.process() != other.process(),
             Role::Other => one.others != other.others,
             Role::Load => {
                 let [one, other] =

@@ -13,8 +13,9 @@
 mod window;
 
 use model::{
+    reading::Reading,
     study::{HostLoad, Mode},
-    trial::{HostCost, Outcome, Recording, Trial, TrialId},
+    trial::{HostCost, Outcome, Trial, TrialId},
 };
 use serde::Serialize;
 
@@ -264,7 +265,7 @@ pub(crate) fn of(trial: &Trial) -> Result<TrialFigures, InvalidTrial> {
     }
 }
 
-fn measured(trial: &Trial, recording: &Recording) -> Result<TrialFigures, String> {
+fn measured(trial: &Trial, recording: &Reading) -> Result<TrialFigures, String> {
     census::check(trial.planned.id.clients, recording)?;
     let window = Window::of(trial, recording)?;
     let spent = window.spent()?;
@@ -375,7 +376,7 @@ mod tests {
         let run = fixture::run();
         let mut trial = fixture::trials(&run)
             .into_iter()
-            .find(|trial| trial.planned.measure.load.is_some())
+            .find(|trial| trial.planned.order.load.is_some())
             .unwrap();
         recording(&mut trial).samples.last_mut().unwrap().rounds.failed += 1_000;
         assert!(of(&trial).unwrap_err().why.contains("the load failed"));

@@ -7,6 +7,7 @@
 use model::{
     facts::{Cgroup, Facts, Program},
     name::{Sha256Hex, VariantName},
+    reading::Reading,
     run::{FORMAT, Host, LabIdentity, Run},
     sample::{Account, Group, Io, Machine, Memory, Other, Rounds, Sample, Task},
     span::Span,
@@ -14,8 +15,8 @@ use model::{
         AccessPoint, HostLoad, Load, Mode, Perturb, Profile, Study, Subject, Target, TrialShape,
         Variant, VariantLoad,
     },
-    trial::{HostCost, Outcome, PlannedTrial, Purpose, Recording, Trial, TrialId},
-    wire::{Census, InterfaceCensus, LoadOrder, Measure, StartOrder, SubjectOrder, Work},
+    trial::{HostCost, Outcome, PlannedTrial, Purpose, Trial, TrialId},
+    wire::{Census, InterfaceCensus, LoadOrder, StartOrder, SubjectOrder, TrialOrder, Work},
 };
 
 mod profiled;
@@ -193,24 +194,19 @@ fn planned_trial(study: &Study, variant: &Variant, id: TrialId) -> PlannedTrial 
     PlannedTrial {
         mode: study.mode_of(variant),
         host_load: variant.host_load,
-        measure: Measure {
-            subject: SubjectOrder {
+        order: TrialOrder {
+            subject: Some(SubjectOrder {
                 process: subject.process.clone(),
                 start: start
                     .map(|run| StartOrder { command: words(run), ready: subject.ready.clone() }),
-            },
+            }),
             others: subject.others.clone(),
             load: study.load_of(variant).map(load_order),
-            background: None,
             offset: Span::from_nanos(u64::from(id.repetition) * 1_000_000),
             warm_up: study.trial.warm_up,
             window: study.trial.window,
             sample_every: study.trial.sample_every,
-            instrument: None,
-            topology: None,
-            identify: false,
-            state: None,
-            witness: None,
+            ..TrialOrder::default()
         },
         id,
     }
@@ -250,9 +246,9 @@ pub fn troubled(run: &Run) -> Vec<Trial> {
     trials
 }
 
-fn trouble(at: usize, recording: &mut Recording) {
+fn trouble(at: usize, recording: &mut Reading) {
     if at == 4 {
-        recording.after.interfaces[0].hostapd = Some(5);
+        recording.census.as_mut().unwrap()[1].interfaces[0].hostapd = Some(5);
     }
     let Some(last) = recording.samples.last_mut() else { return };
     if at % 9 == 7 {
@@ -264,22 +260,11 @@ fn trouble(at: usize, recording: &mut Recording) {
 }
 
 fn trial(planned: PlannedTrial) -> Trial {
-    let recording = Recording {
+    let recording = Reading {
         facts: facts(&planned.id.variant),
-        before: census(planned.id.clients),
-        after: census(planned.id.clients),
+        census: Some([census(planned.id.clients), census(planned.id.clients)]),
         samples: (0..SAMPLES).map(|second| sample(&planned, second)).collect(),
-        stacks: None,
-        counts: None,
-        identity: None,
-        corrections: Vec::new(),
-        pauses: None,
-        parity: None,
-        peers: Vec::new(),
-        load_failure: None,
-        executed: None,
-        ran: None,
-        witnessed: None,
+        ..Reading::default()
     };
     let window_ms = if planned.mode == Mode::Counted { 3_300 } else { 20_000 };
     let window_ms = if planned.host_load == HostLoad::Stress && planned.mode == Mode::Counted {
@@ -375,13 +360,13 @@ fn self_check_rates(planned: &PlannedTrial, noise: u64) -> [u64; 2] {
 
 fn sample(planned: &PlannedTrial, second: u64) -> Sample {
     let [subject, load, other] = rates(planned).map(|rate| rate * second);
-    let order = &planned.measure;
+    let order = &planned.order;
     let works = |load: &LoadOrder| matches!(load.work, Work::Rounds(_));
     let rounds = if order.load.as_ref().is_some_and(works) { 5 + second } else { 0 };
     let group_of = |spent_ns| Account { group: Some(group(spent_ns)), ..Account::default() };
     Sample {
         at_ns: 80_000_000_000 + noise(&planned.id) * 1_000 + second * 1_000_000_000,
-        subject: account(&order.subject.process, subject, second),
+        subject: account(order.process().unwrap_or_default(), subject, second),
         load: order.load.as_ref().map(|_| group_of(40_000_000 + load)),
         others: order
             .others

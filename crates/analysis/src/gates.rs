@@ -21,9 +21,10 @@ use std::{
 
 use model::{
     limit::{self, Asked, Limit},
+    reading::Reading,
     run::Run,
     study::Variant,
-    trial::{Purpose, Recording, Trial, TrialId},
+    trial::{Purpose, Trial, TrialId},
     verdict::Verdict,
 };
 
@@ -196,7 +197,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// What a trial recorded, valid or not; `None` where it is missing or could not measure.
-    fn recording(&self, id: &TrialId) -> Option<&'a Recording> {
+    fn recording(&self, id: &TrialId) -> Option<&'a Reading> {
         self.trials.get(id)?.reading()
     }
 

@@ -2,8 +2,9 @@
 
 use model::{
     pause::{PauseState, Pauses},
+    reading::Reading,
     run::Run,
-    trial::{Recording, Trial},
+    trial::Trial,
 };
 
 use crate::verdicts::Ledger;
@@ -44,8 +45,8 @@ fn total(each: impl Iterator<Item = u64>) -> f64 {
 }
 
 /// Offset and warm-up as ordered, the window as the samples' clock saw it.
-fn device_ns(trial: &Trial, recording: &Recording) -> u64 {
-    let measure = &trial.planned.measure;
+fn device_ns(trial: &Trial, recording: &Reading) -> u64 {
+    let measure = &trial.planned.order;
     let ends = [recording.samples.first(), recording.samples.last()];
     let window_ns = match ends.map(|sample| sample.map(|sample| sample.at_ns)) {
         [Some(first), Some(last)] => last.saturating_sub(first),

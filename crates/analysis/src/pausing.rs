@@ -108,7 +108,7 @@ fn refuse_more_than_all(figures: &mut [PauseFigures]) {
 
 /// Who is paused in a planned trial.
 fn target(planned: &PlannedTrial) -> Option<&Target> {
-    match &planned.measure.instrument {
+    match &planned.order.instrument {
         Some(Instrument::Pause(order)) => Some(&order.target),
         _ => None,
     }
@@ -249,7 +249,8 @@ fn of_cell(measured: &Measured, key: Key, cell: &Cell) -> PauseFigures {
     let estimate = |of: fn(&Seen) -> Option<f64>| {
         Estimate::of(&cell.seen.iter().filter_map(of).collect::<Vec<_>>())
     };
-    let subject = cell.planned.first().map(|planned| planned.measure.subject.process.clone());
+    let subject =
+        cell.planned.first().and_then(|planned| planned.order.process()).map(str::to_owned);
     let mut figures = PauseFigures {
         subject: subject.unwrap_or_default(),
         variant,

@@ -8,9 +8,10 @@ mod doubts;
 use model::{
     instrument::{Instrument, Proof, Scope, StacksOrder},
     name::VariantName,
+    reading::Stacks,
     run::Run,
     study::Variant,
-    trial::{Purpose, Stacks, Trial, TrialId},
+    trial::{Purpose, Trial, TrialId},
 };
 
 use crate::{
@@ -184,8 +185,7 @@ impl<'a> ProfiledCell<'a> {
                 };
                 // Of two trials with one identity the later one counts, as everywhere.
                 let trial = trials.iter().rev().find(|trial| trial.planned.id == id);
-                let window_s =
-                    trial.map_or(0.0, |trial| trial.planned.measure.window.as_secs_f64());
+                let window_s = trial.map_or(0.0, |trial| trial.planned.order.window.as_secs_f64());
                 let seen = SeenCapture { id, stacks: trial.and_then(stacks_of), folded, window_s };
                 (seen, trial)
             })
@@ -251,7 +251,7 @@ fn stacks_of(trial: &Trial) -> Option<&Stacks> {
 }
 
 fn ordered(trial: &Trial) -> Option<&StacksOrder> {
-    match trial.planned.measure.instrument.as_ref()? {
+    match trial.planned.order.instrument.as_ref()? {
         Instrument::Stacks(order) => Some(order),
         _ => None,
     }

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{
     facts::{Facts, Program},
     inert,
+    reading::Reading,
     sample::LoadFailure,
     study::{Mode, Perturb, Target},
-    trial::{Recording, Trial, TrialId},
+    trial::{Trial, TrialId},
 };
 
 use crate::{
@@ -112,7 +113,7 @@ fn name(cell: &Cell) -> String {
 /// A trial seen from both sides: what it recorded, and what became of it.
 struct Seen<'a> {
     trial: &'a Trial,
-    recording: &'a Recording,
+    recording: &'a Reading,
     figures: &'a TrialFigures,
 }
 
@@ -292,14 +293,14 @@ fn sample_doubts(seen: &[Seen]) -> Vec<Doubt> {
 }
 
 fn samples_missing(seen: &Seen) -> bool {
-    let order = &seen.trial.planned.measure;
+    let order = &seen.trial.planned.order;
     let steps = order.window.as_nanos().checked_div(order.sample_every.as_nanos()).unwrap_or(0);
     (seen.recording.samples.len() as u64) < steps.saturating_add(1)
 }
 
 /// The largest departure of a step from the planned one, relative to it.
 fn unevenness(seen: &Seen) -> Option<f64> {
-    let planned = seen.trial.planned.measure.sample_every.as_secs_f64();
+    let planned = seen.trial.planned.order.sample_every.as_secs_f64();
     let off = |length: f64| (length / planned - 1.0).abs();
     let worst = seen.figures.series.iter().map(|step| off(step.length_s)).fold(0.0, f64::max);
     (planned > 0.0).then_some(worst)
@@ -332,7 +333,7 @@ fn counter_doubts(seen: &[Seen]) -> Vec<Doubt> {
     );
     let uncounted = doubt(
         seen,
-        |seen| seen.trial.planned.measure.load.is_some() && seen.figures.load.is_none(),
+        |seen| seen.trial.planned.order.load.is_some() && seen.figures.load.is_none(),
         "Nothing counted the CPU time of the load in TRIALS.",
         "The sum is the subject alone there; enable control groups on the access point.",
     );

@@ -70,12 +70,12 @@ pub fn word_for_word(pairs: &[(&Trial, &Trial)]) -> WitnessFinding {
 }
 
 fn replies(trial: &Trial) -> Option<&Witnessed> {
-    trial.reading()?.witnessed.as_deref()
+    trial.reading()?.witness.as_deref()
 }
 
 /// Whether a trial's replies are checked: without a client there is nothing to say.
 pub(crate) fn is_checked(trial: &Trial) -> bool {
-    trial.planned.measure.witness.is_some() && trial.planned.id.clients > 0
+    trial.planned.order.witness.is_some() && trial.planned.id.clients > 0
 }
 
 struct Found {
@@ -99,9 +99,9 @@ fn checked(trial: &Trial) -> Result<rounds::Checked, Disagreement> {
         Outcome::Measured(recording) => recording,
         Outcome::Invalid { why, .. } => return Err(Disagreement::Unable(why.clone())),
     };
-    let order = trial.planned.measure.witness.as_ref();
+    let order = trial.planned.order.witness.as_ref();
     let order = order.ok_or_else(|| unable("no round was to be checked"))?;
-    let witnessed = recording.witnessed.as_deref();
+    let witnessed = recording.witness.as_deref();
     rounds::of(witnessed.ok_or_else(|| unable("no round was checked"))?, order)
 }
 
@@ -157,7 +157,7 @@ mod tests {
 
     /// One checked round, in which the subject says that it is at so many bytes; iw says 100 and then 200.
     fn check(trial: &mut Trial, own: u64) {
-        trial.planned.measure.witness = Some(WitnessOrder {
+        trial.planned.order.witness = Some(WitnessOrder {
             rounds: vec![3],
             interfaces: vec![Some("wlan0".to_owned())],
             age: Span::from_secs(1),
@@ -178,7 +178,7 @@ mod tests {
         let (read_from_ns, started_ns) = (3 * SECOND, Some(9 * SECOND / 2));
         let round = CheckedRound { place: 3, read_from_ns, started_ns, readings };
         let witnessed = Witnessed { rounds: vec![round], drained: None };
-        recording(trial).witnessed = Some(Box::new(witnessed));
+        recording(trial).witness = Some(Box::new(witnessed));
     }
 
     /// A comparison whose sides say this in every trial.
@@ -223,7 +223,7 @@ mod tests {
         let (_, mut trials) = compared(&pairs(2, 0.0, 0.0, 1));
         assert_eq!(of_trials(&trials.iter().collect::<Vec<_>>()), None);
         trials.iter_mut().for_each(|trial| check(trial, 150));
-        recording(&mut trials[1]).witnessed = None;
+        recording(&mut trials[1]).witness = None;
         let found = of_trials(&trials.iter().collect::<Vec<_>>()).unwrap();
         assert_eq!(found.verdict, Verdict::Invalid);
         assert!(found.sentence.ends_with("no round was checked"), "{}", found.sentence);

@@ -2,8 +2,6 @@
 
 use std::{io, path::PathBuf, time::Duration};
 
-use model::experiment::Kind;
-
 use crate::{study_file, vm};
 
 /// A failure of the lab. Never a statement about the subject.
@@ -125,9 +123,6 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// The folder holds a run of another kind than is asked for.
-    #[error("{} holds a {kind} run, and this is for {wanted} runs", path.display())]
-    OtherKind { path: PathBuf, kind: Kind, wanted: Kind },
     /// What the run was begun with is not what is here now.
     #[error("the run in {} was begun with another {what} ({then}, now {now}); start a new run", path.display())]
     Changed { path: PathBuf, what: &'static str, then: String, now: String },

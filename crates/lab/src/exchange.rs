@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use model::{
     instrument::Instrument,
-    wire::{Frame, Measure, Order},
+    order::TrialOrder,
+    wire::{Frame, Order, Part},
 };
 
 use crate::vm::Failure;
@@ -49,18 +50,7 @@ impl Allowance {
     /// What this order may take.
     pub(crate) fn of(order: &Order) -> Self {
         match order {
-            Order::Measure(measure, _) => Self::measure(measure),
-            Order::Contention(order, _) => {
-                Self::silent([order.offset, order.warm_up, order.window].map(Duration::from))
-            }
-            Order::Completion(order) => {
-                // A task alongside frames ends later than alone.
-                const LONGEST_TASK: Duration = Duration::from_secs(60);
-                let task = order.task_rounds.map_or(Duration::ZERO, |_| LONGEST_TASK);
-                let spans = [order.offset_ns, order.warm_up_ns, order.window_ns];
-                let [offset, warm_up, window] = spans.map(Duration::from_nanos);
-                Self::silent([offset, warm_up, window.saturating_add(task)])
-            }
+            Order::Trial(order, _) => Self::trial(order),
             Order::Introduce { .. }
             | Order::Locate(_)
             | Order::Fetch(_)
@@ -81,31 +71,31 @@ impl Allowance {
         Self { span: Duration::from_secs(30 + u64::from(clients)), ..Self::bulk() }
     }
 
-    fn measure(measure: &Measure) -> Self {
-        let half = measure.load.as_ref().map_or(0, |load| load.every.as_nanos() / 2);
-        let spans = [measure.offset, measure.warm_up, measure.window].map(Duration::from);
-        let span = sum([spans[0], spans[1], spans[2], Duration::from_nanos(half)]);
-        let asked = match &measure.instrument {
+    fn trial(order: &TrialOrder) -> Self {
+        // A task with frames ends later than alone.
+        const LONGEST_TASK: Duration = Duration::from_secs(60);
+        let half = order.load.as_ref().map_or(0, |load| load.every.as_nanos() / 2);
+        let has_task = order.card.is_some_and(|card| card.task_rounds.is_some());
+        let task = if has_task { LONGEST_TASK } else { Duration::ZERO };
+        let [offset, warm_up, window] =
+            [order.offset, order.warm_up, order.window].map(Duration::from);
+        let witness = order.witness.as_ref();
+        // Work that was put off has its time after the last sample.
+        let drain = witness.map_or(Duration::ZERO, |witness| witness.drain.into());
+        let span = sum([offset, warm_up, window, Duration::from_nanos(half), task, drain]);
+        let asked = match &order.instrument {
             Some(Instrument::Parity(order)) if !order.values.is_empty() => HELD_READINGS,
             _ => 0,
         };
-        let witness = measure.witness.as_ref();
         let rounds = witness.map_or(0, |witness| witness.rounds.len() as u64);
-        // Work that was put off has its time after the last sample, and nothing is said meanwhile.
-        let silence = witness.map_or(Duration::ZERO, |witness| witness.drain.into());
         Self {
-            span: span.saturating_add(silence),
-            silence,
-            samples: samples(measure) as u64,
+            span,
+            // What is sent in the window takes CPU from what is measured there.
+            silence: if order.contends() { span } else { drain },
+            samples: samples(order) as u64,
             readings: asked.saturating_add(rounds.saturating_mul(HELD_ROUND)),
             ..Self::default()
         }
-    }
-
-    /// Nothing is heard until the end.
-    fn silent<const N: usize>(spans: [Duration; N]) -> Self {
-        let span = sum(spans);
-        Self { span, silence: span, ..Self::default() }
     }
 
     fn held(&self) -> u64 {
@@ -113,8 +103,10 @@ impl Allowance {
     }
 }
 
-pub(crate) fn samples(measure: &Measure) -> usize {
-    (measure.window.as_nanos() / measure.sample_every.as_nanos().max(1)) as usize + 1
+/// Samples of the subject that an order is answered with.
+pub(crate) fn samples(order: &TrialOrder) -> usize {
+    let intervals = order.window.as_nanos() / order.sample_every.as_nanos().max(1);
+    if order.subject.is_some() { intervals as usize + 1 } else { 0 }
 }
 
 fn sum<const N: usize>(spans: [Duration; N]) -> Duration {
@@ -238,24 +230,26 @@ fn name_of(frame: &Frame) -> &'static str {
         Frame::Sample(_) => "a sample",
         Frame::Recorder(_) => "how stacks are recorded",
         Frame::Records(_) => "stacks",
-        Frame::Recorded(_) => "the end of a recording",
-        Frame::Counts(_) => "counts of calls",
         Frame::Located(_) => "where programs are",
         Frame::Piece(_) => "a piece of a file",
         Frame::Done => "its last word",
         Frame::Refused(_) => "a refusal",
         Frame::Corrections(_) => "corrections",
-        Frame::Identity(_) => "an identity",
-        Frame::Pauses(_) => "pauses",
-        Frame::Parity(_) => "parity",
-        Frame::Reading(_) => "a reading",
-        Frame::Checked(_) => "a checked round",
-        Frame::Drained(_) => "counters after the window",
         Frame::Settings(_) => "what became of settings",
-        Frame::Peers(_) => "peers",
-        Frame::Contended(_) => "a record of contention",
-        Frame::Completed(_) => "counters of transmission",
-        Frame::LoadFailure(_) => "how the load failed",
+        Frame::Part(part) => match part {
+            Part::Recorded(_) => "the end of a recording",
+            Part::Counts(_) => "counts of calls",
+            Part::Pauses(_) => "pauses",
+            Part::Reading(_) => "a reading",
+            Part::Parity(_) => "parity",
+            Part::Peers(_) => "peers",
+            Part::Identity(_) => "an identity",
+            Part::Checked(_) => "a checked round",
+            Part::Drained(_) => "counters after the window",
+            Part::LoadFailure(_) => "how the load failed",
+            Part::Traffic(_) => "counters of traffic",
+            Part::Card(_) => "counters of a card",
+        },
     }
 }
 

@@ -14,10 +14,7 @@ use model::{
     study::{Function, Study, Subject, Variant},
 };
 
-use crate::{
-    Error, Lab, brought::Brought, device::Device, fetch, objects, plan::Probes,
-    study_file::StudyFile,
-};
+use crate::{Error, Lab, brought::Brought, device::Device, fetch, objects, study_file::StudyFile};
 
 /// Knows where functions begin in files of code.
 pub trait Symbols: Sync {
@@ -51,8 +48,9 @@ pub struct SymbolSources<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Found(BTreeMap<VariantName, Vec<Probe>>);
 
-impl Probes for Found {
-    fn of(&self, variant: &Variant) -> Vec<Probe> {
+impl Found {
+    /// The probes of a variant; none where it has no such function.
+    pub fn of(&self, variant: &Variant) -> Vec<Probe> {
         self.0.get(&variant.name).cloned().unwrap_or_default()
     }
 }

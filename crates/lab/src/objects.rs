@@ -11,7 +11,7 @@ use model::{
     event::Event,
     instrument::{KernelSymbols, Located, MappedFile, Wanted},
     name::{BootId, Sha256Hex},
-    trial::Stacks,
+    reading::Stacks,
     wire::{Frame, Order},
 };
 

@@ -18,13 +18,12 @@ use std::{
 use linux::folder::{self, Folder};
 use model::{
     event::Event,
-    experiment::{Any, Experiment, Planned},
     run::Run,
     trial::{Trial, TrialId},
 };
 use serde::Serialize;
 
-pub use self::recorded::{AnyRecorded, Recorded, read, read_any, read_any_in};
+pub use self::recorded::{Recorded, read, read_in};
 use self::whole_files::WholeFiles;
 use crate::{Error, stack_file::proof_of};
 
@@ -56,11 +55,7 @@ impl RunFolder {
     /// # Errors
     ///
     /// [`Error::Exists`] if it holds one already, [`Error::Busy`] if another headroom is at it.
-    pub fn create<S: Serialize, P: Serialize>(
-        path: &Path,
-        run: &Run<S, P>,
-        study_text: &str,
-    ) -> Result<Self, Error> {
+    pub fn create(path: &Path, run: &Run, study_text: &str) -> Result<Self, Error> {
         let folder = Self::open(path)?;
         if is_one(path) {
             return Err(Error::Exists(path.to_owned()));
@@ -80,9 +75,9 @@ impl RunFolder {
     }
 
     /// Opens a folder that holds a run, to go on with it.
-    pub fn resume<K: Experiment>(path: &Path) -> Result<(Self, Recorded<K>), Error> {
+    pub fn resume(path: &Path) -> Result<(Self, Recorded), Error> {
         // What is no run is left as it is.
-        let recorded = read::<K>(path)?;
+        let recorded = read(path)?;
         let folder = Self::open(path)?;
         Ok((folder, recorded))
     }
@@ -112,7 +107,7 @@ impl RunFolder {
     }
 
     /// Keeps another plan: one that is known now, or a shorter one of a comparison that was decided early.
-    pub fn plan_again<S: Serialize, P: Serialize>(&self, run: &Run<S, P>) -> Result<(), Error> {
+    pub fn plan_again(&self, run: &Run) -> Result<(), Error> {
         self.0.write(RUN, run)
     }
 
@@ -126,11 +121,8 @@ impl RunFolder {
     /// # Errors
     ///
     /// [`Error::DiskFull`] or [`Error::File`]; earlier trials are untouched.
-    pub fn keep<S, P: Planned<S> + Serialize, R: Serialize>(
-        &self,
-        trial: &Trial<P, R>,
-    ) -> Result<(), Error> {
-        self.0.keep(&trial_name(&trial.planned.id()), trial)
+    pub fn keep(&self, trial: &Trial) -> Result<(), Error> {
+        self.0.keep(&trial_name(&trial.planned.id.to_string()), trial)
     }
 
     /// Keeps a file of another run's folder that is not here yet.
@@ -187,10 +179,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    fn of<K: Experiment>(recorded: &Recorded<K>) -> Self {
-        Self { made: recorded.trials.len(), planned: recorded.run.plan.len() }
-    }
-
     pub fn is_whole(&self) -> bool {
         self.made == self.planned
     }
@@ -198,11 +186,8 @@ impl Progress {
 
 /// How far the run in a folder is; `None` where there is none. Reads every trial.
 pub fn progress(path: &Path) -> Option<Progress> {
-    Some(match read_any(path).ok()? {
-        Any::Clients(recorded) => Progress::of(&recorded),
-        Any::Contention(recorded) => Progress::of(&recorded),
-        Any::Completion(recorded) => Progress::of(&recorded),
-    })
+    let recorded = read(path).ok()?;
+    Some(Progress { made: recorded.trials.len(), planned: recorded.run.plan.len() })
 }
 
 /// When a trial came to a run last; `None` where there is no run.
@@ -252,7 +237,6 @@ mod tests {
     use std::fs;
 
     use model::{
-        experiment::{Clients, Kind},
         run::{FORMAT, Host, LabIdentity},
         trial::{HostCost, Outcome},
     };
@@ -265,10 +249,9 @@ mod tests {
         let study = study_file::parse(text).unwrap();
         let run = Run {
             format: FORMAT,
-            kind: Kind::Clients,
             headroom: "0".to_owned(),
             began_unix: 0,
-            plan: plan::trials(&study, &plan::Unlocated(&study)),
+            plan: plan::shown(&study, None),
             study,
             overrides: Vec::new(),
             study_name: "s".to_owned(),
@@ -300,10 +283,10 @@ mod tests {
         let (run, text) = run();
         let folder = RunFolder::create(&path, &run, text).unwrap();
         for done in 0..3 {
-            assert_eq!(read::<Clients>(&path).unwrap().trials.len(), done);
+            assert_eq!(read(&path).unwrap().trials.len(), done);
             folder.keep(&trial(&run, done)).unwrap();
         }
-        assert_eq!(read::<Clients>(&path).unwrap().run, run);
+        assert_eq!(read(&path).unwrap().run, run);
     }
 
     #[test]
@@ -312,10 +295,10 @@ mod tests {
         let (run, text) = run();
         let folder = RunFolder::create(place.path(), &run, text).unwrap();
         assert!(matches!(RunFolder::create(place.path(), &run, text), Err(Error::Busy(_))));
-        assert!(matches!(RunFolder::resume::<Clients>(place.path()), Err(Error::Busy(_))));
+        assert!(matches!(RunFolder::resume(place.path()), Err(Error::Busy(_))));
         drop(folder);
         assert!(matches!(RunFolder::create(place.path(), &run, text), Err(Error::Exists(_))));
-        assert!(RunFolder::resume::<Clients>(place.path()).is_ok());
+        assert!(RunFolder::resume(place.path()).is_ok());
     }
 
     #[test]
@@ -324,8 +307,8 @@ mod tests {
         let (run, text) = run();
         let folder = RunFolder::create(place.path(), &run, text).unwrap();
         folder.keep(&trial(&run, 0)).unwrap();
-        fs::write(place.path().join(trial_name(&run.plan[1].id())), "{\"plan").unwrap();
-        assert_eq!(read::<Clients>(place.path()).unwrap().trials.len(), 1);
+        fs::write(place.path().join(trial_name(&run.plan[1].id.to_string())), "{\"plan").unwrap();
+        assert_eq!(read(place.path()).unwrap().trials.len(), 1);
     }
 
     #[test]
@@ -338,10 +321,10 @@ mod tests {
         }
         // Kept once more, as after `--resume`.
         folder.keep(&trial(&run, 2)).unwrap();
-        let file = place.path().join(trial_name(&run.plan[1].id()));
+        let file = place.path().join(trial_name(&run.plan[1].id.to_string()));
         let edited = fs::read_to_string(&file).unwrap().replace("test", "tent");
         fs::write(&file, edited).unwrap();
-        let found = read::<Clients>(place.path()).unwrap();
+        let found = read(place.path()).unwrap();
         assert_eq!(found.edited, [run.plan[1].id.to_string()]);
         let whys: Vec<_> = found
             .trials
@@ -353,7 +336,7 @@ mod tests {
             .collect();
         assert_eq!(whys, [false, true, false]);
         folder.keep(&trial(&run, 1)).unwrap();
-        assert!(read::<Clients>(place.path()).unwrap().edited.is_empty(), "measured again");
+        assert!(read(place.path()).unwrap().edited.is_empty(), "measured again");
     }
 
     #[test]
@@ -402,9 +385,9 @@ mod tests {
     #[test]
     fn what_is_no_run_is_reported() {
         let place = tempfile::tempdir().unwrap();
-        let message = read::<Clients>(place.path()).unwrap_err().to_string();
+        let message = read(place.path()).unwrap_err().to_string();
         assert!(message.contains("holds no run: run.json: No such file"), "{message}");
         fs::write(place.path().join("run.json"), "{}").unwrap();
-        assert!(read::<Clients>(place.path()).unwrap_err().to_string().contains("missing field"));
+        assert!(read(place.path()).unwrap_err().to_string().contains("missing field"));
     }
 }

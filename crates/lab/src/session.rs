@@ -13,9 +13,10 @@ use std::{
 };
 
 use model::{
-    study::Mode,
-    trial::{HostCost, Outcome, PlannedTrial, Recording},
-    wire::{Frame, Measure, Order},
+    order::TrialOrder,
+    reading::Reading,
+    trial::{HostCost, Outcome, PlannedTrial},
+    wire::{Frame, Order},
 };
 
 pub use crate::transcript::Transcript;
@@ -25,7 +26,8 @@ use crate::{
     cache_model::{self, Attached},
     device::Device,
     objects,
-    procedure::{Finished, TrialFiles},
+    remote::{Address, Remote},
+    runner::{Finished, TrialFiles},
     stack_file::StackFile,
     vm::{
         Failure,
@@ -42,11 +44,31 @@ pub fn trial(
     lab: &Lab,
     snapshot: &Snapshot,
     planned: &PlannedTrial,
+    model: Option<Attached>,
     files: &TrialFiles,
-) -> Result<Finished<Recording>, Error> {
+) -> Result<Finished, Error> {
     let mut cost = HostCost::default();
-    let outcome = match measure(lab, snapshot, planned, Destination { files, cost: &mut cost }) {
-        Ok(recording) => Outcome::Measured(Box::new(recording)),
+    let kept = Destination { files, cost: &mut cost };
+    finished(measure(lab, snapshot, planned, model.as_ref(), kept), cost)
+}
+
+/// Does one trial on this machine, with an agent of its own.
+pub(crate) fn on_host(
+    lab: &Lab,
+    planned: &PlannedTrial,
+    files: &TrialFiles,
+) -> Result<Finished, Error> {
+    let mut cost = HostCost::default();
+    let reading = Remote::reach(lab, &Address::Local).and_then(|mut device| {
+        device.order(&Order::Trial(Box::new(planned.order.clone()), None))?;
+        listen(&mut device, &planned.order, files, &mut cost)
+    });
+    finished(reading, cost)
+}
+
+fn finished(reading: Result<Reading, Error>, cost: HostCost) -> Result<Finished, Error> {
+    let outcome = match reading {
+        Ok(reading) => Outcome::Measured(Box::new(reading)),
         Err(Error::Machine(failure)) => {
             Outcome::Invalid { why: failure.to_string(), console: failure.console().to_vec() }
         }
@@ -55,7 +77,7 @@ pub fn trial(
     Ok(Finished { outcome, cost, idle_before: None })
 }
 
-/// Where a trial puts what it learns alongside the recording.
+/// Where a trial puts what it learns with the reading.
 pub(crate) struct Destination<'a> {
     pub(crate) files: &'a TrialFiles,
     pub(crate) cost: &'a mut HostCost,
@@ -65,69 +87,62 @@ fn measure(
     lab: &Lab,
     snapshot: &Snapshot,
     planned: &PlannedTrial,
+    model: Option<&Attached>,
     kept: Destination<'_>,
-) -> Result<Recording, Error> {
+) -> Result<Reading, Error> {
     let began = Instant::now();
-    let counter = counter(lab, planned, kept.files)?;
-    let mut machine = match &counter {
-        Some(counter) => cache_model::restore(lab, snapshot, &kept.files.console_log, counter)?,
+    let mut machine = match model {
+        Some(model) => cache_model::restore(lab, snapshot, &kept.files.console_log, model)?,
         None => snapshot.restore(lab, &kept.files.console_log)?,
     };
-    let marks = counter.as_ref().map(Attached::marks);
-    machine.begin(&Order::Measure(Box::new(planned.measure.clone()), marks))?;
+    let marks = model.map(Attached::marks);
+    machine.begin(&Order::Trial(Box::new(planned.order.clone()), marks))?;
     kept.cost.restore_ms = millis(began.elapsed());
-    let mut recording = listen(&mut machine, &planned.measure, kept.files, kept.cost)?;
-    if let Some(counter) = &counter {
-        read(counter, &mut recording)?;
+    let mut reading = listen(&mut machine, &planned.order, kept.files, kept.cost)?;
+    match model {
+        Some(model) if planned.order.marks => reading.caches = Some(caches(model)?),
+        Some(model) => read(model, &mut reading)?,
+        None => {}
     }
-    snapshot::check_clients(&recording.before, &snapshot.shape)?;
-    snapshot::check_clients(&recording.after, &snapshot.shape)?;
-    if let Some(stacks) = &recording.stacks {
+    for census in reading.census.iter().flatten() {
+        snapshot::check_clients(census, &snapshot.shape)?;
+    }
+    if let Some(stacks) = &reading.stacks {
         objects::bring_all(lab, &mut machine, stacks, &kept.files.objects()?)?;
     }
     kept.cost.cpu_ms = machine.cpu_ms();
-    Ok(recording)
+    Ok(reading)
 }
 
-/// A counter of all that the machine executes, where a witness stands beside the window. It is absent where nothing here
-/// compiles it, and in real time, whose figures are no instructions.
-fn counter(
-    lab: &Lab,
-    planned: &PlannedTrial,
-    files: &TrialFiles,
-) -> Result<Option<Attached>, Error> {
-    if planned.measure.witness.is_none() || planned.mode != Mode::Counted {
-        return Ok(None);
-    }
-    match Attached::counter(lab, &files.console_log.with_extension("counts")) {
-        Ok(counter) => Ok(Some(counter)),
-        Err(Error::MissingProgram { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
+/// Reads what the model of the caches counted; its file is needed no more.
+fn caches(model: &Attached) -> Result<model::cache::Window, Failure> {
+    let window = cache_model::window(model.counts());
+    let _ = fs::remove_file(model.counts());
+    Ok(window?)
 }
 
 /// Reads what it counted and saw; its file is needed no more.
-fn read(counter: &Attached, recording: &mut Recording) -> Result<(), Failure> {
+fn read(counter: &Attached, reading: &mut Reading) -> Result<(), Failure> {
     let executed = cache_model::instructions(counter.counts());
     let ran = counter.looks_out().then(|| cache_model::ran(counter.counts())).transpose();
     let _ = fs::remove_file(counter.counts());
-    (recording.executed, recording.ran) = (Some(executed?), ran?);
+    (reading.executed, reading.ran) = (Some(executed?), ran?);
     Ok(())
 }
 
-/// Listens to the answer to a measurement that has been ordered.
+/// Listens to the answer to a trial that has been ordered.
 ///
 /// # Errors
 ///
 /// [`Error`] of the stream, of the agent's answer, or of the disk.
 pub fn listen(
     device: &mut dyn Device,
-    measure: &Measure,
+    order: &TrialOrder,
     files: &TrialFiles,
     cost: &mut HostCost,
-) -> Result<Recording, Error> {
+) -> Result<Reading, Error> {
     let ordered = Instant::now();
-    let mut transcript = Transcript::new(measure);
+    let mut transcript = Transcript::new(order);
     let mut file: Option<StackFile> = None;
     let (mut first, mut last) = (ordered, ordered);
     loop {
@@ -154,9 +169,9 @@ pub fn listen(
     }
     cost.measure_ms = millis(ordered.elapsed());
     cost.window_ms = millis(last - first);
-    let recording = transcript.recording()?;
+    let reading = transcript.reading()?;
     file.map_or(Ok(()), StackFile::finish)?;
-    Ok(recording)
+    Ok(reading)
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -1,26 +1,27 @@
-//! What an agent says in answer to a measurement: which frame may come when, and what they make together.
+//! Checks what an agent sends in answer to a trial: which frame may come when, and the reading that they make together.
 //!
 //! ```text
-//! (Hello Census)? Corrections? Hello Census Recorder? ─► Sample × ordered ─► answer of the instrument
-//!                                            Records… may come ─────────┘      Identity? Census Done
-//!                                                       Reading… come before the answer of parity
-//!                                                       (Checked Reading…)… Drained, where they are ordered
+//! (Hello Census)? Corrections? Hello Census Recorder? ─► Sample × ordered ─► parts ─► Census ─► Done
+//!                                                  Records… may come ───────┘
 //! ```
 //!
-//! An agent may say hello when it is greeted, and once more when it takes the order. Everything else has one
-//! place. Knows nothing of QEMU, of clocks and of files.
+//! An agent may say hello when it is greeted, and once more when it takes the order. Censuses and samples are of trials
+//! with a subject. A part of the reading may come once, after the last sample, if it was ordered; only checked rounds, and
+//! what somebody said of the clients, come more often. Knows nothing of QEMU, of clocks and of files.
+
+use std::{
+    collections::HashMap,
+    mem::{Discriminant, discriminant},
+};
 
 use model::{
-    facts::Facts,
-    identity::Identity,
-    instrument::{Counts, Instrument, Recorded, Recorder, StacksOrder},
-    parity::{Parity, Reading},
-    pause::{Pauses, Peer},
-    sample::{LoadFailure, Sample},
-    topology::Correction,
-    trial::{Recording, Stacks},
-    wire::{Census, Frame, Measure},
-    witness::{WitnessOrder, Witnessed},
+    instrument::{Instrument, Recorder, StacksOrder},
+    order::TrialOrder,
+    parity,
+    reading::{Reading, Stacks},
+    sample::Sample,
+    wire::{Census, Frame, Part},
+    witness::Witnessed,
 };
 
 use crate::{
@@ -34,7 +35,7 @@ const LONGEST_RECORDING: u64 = 4 << 30;
 /// Of a recording so much may be mappings and names of processes, bytes.
 const MAPPINGS: u64 = 64 << 20;
 
-/// A stack's head alongside its copy: registers, the kernel's own frames, times; bytes.
+/// A stack's head with its copy: registers, the kernel's own frames, times; bytes.
 const STACK_HEAD: u64 = 4096;
 
 /// CPUs that an access point may have, whatever it says.
@@ -43,74 +44,57 @@ const MOST_CPUS: u32 = 1024;
 /// What the agent has said so far in answer to an order.
 #[derive(Debug)]
 pub struct Transcript {
+    order: TrialOrder,
     expected: usize,
-    instrument: Option<Instrument>,
-    identifies: bool,
-    /// The window, whole seconds.
-    seconds: u64,
     /// Whether what was said first was a greeting, and the answer to the order came after it.
     greeted: bool,
-    facts: Option<Facts>,
+    is_introduced: bool,
     censuses: Vec<Census>,
-    samples: Vec<Sample>,
     recorder: Option<Recorder>,
     /// Bytes of records so far.
     records: u64,
-    recorded: Option<Recorded>,
-    counts: Option<Box<Counts>>,
-    identity: Option<Box<Identity>>,
-    corrections: Option<Vec<Correction>>,
-    pauses: Option<Box<Pauses>>,
-    readings: Vec<Reading>,
-    parity: Option<Box<Parity>>,
-    peers: Option<Vec<Peer>>,
-    load_failure: Option<LoadFailure>,
-    witness: Option<WitnessOrder>,
-    witnessed: Witnessed,
+    /// How often each part has come.
+    parts: HashMap<Discriminant<Part>, usize>,
+    witness: Witnessed,
+    /// What somebody said of the clients, for parity.
+    readings: Vec<parity::Reading>,
+    reading: Reading,
 }
 
 impl Transcript {
     /// Listens to the answer to this order.
-    pub fn new(measure: &Measure) -> Self {
+    pub fn new(order: &TrialOrder) -> Self {
         Self {
-            expected: exchange::samples(measure),
-            instrument: measure.instrument.clone(),
-            identifies: measure.identify,
-            seconds: measure.window.as_nanos().div_ceil(1_000_000_000),
+            order: order.clone(),
+            expected: exchange::samples(order),
             greeted: false,
-            facts: None,
+            is_introduced: false,
             censuses: Vec::new(),
-            samples: Vec::new(),
             recorder: None,
             records: 0,
-            recorded: None,
-            counts: None,
-            identity: None,
-            corrections: None,
-            pauses: None,
+            parts: HashMap::new(),
+            witness: Witnessed::default(),
             readings: Vec::new(),
-            parity: None,
-            peers: None,
-            load_failure: None,
-            witness: measure.witness.clone(),
-            witnessed: Witnessed::default(),
+            reading: Reading::default(),
         }
     }
 
     /// The samples so far.
     pub(crate) fn samples(&self) -> &[Sample] {
-        &self.samples
+        &self.reading.samples
     }
 
     /// What should come next, for a message when it does not.
     pub fn awaits(&self) -> &'static str {
-        match (&self.facts, self.censuses.len(), self.samples.len()) {
-            (None, ..) => "the agent's hello",
-            (_, 0, _) => "the census before the window",
-            (_, _, 0) => "the window to open",
+        let has_subject = self.order.subject.is_some();
+        match (self.is_introduced, self.censuses.len(), self.samples().len()) {
+            (false, ..) => "the agent's hello",
+            (_, 0, _) if has_subject => "the census before the window",
+            (_, _, 0) if has_subject => "the window to open",
             (_, _, n) if n < self.expected => "the next sample",
-            (_, 1, _) if !self.is_answered() => "what was recorded",
-            (_, 1, _) => "the census after the window",
+            _ if self.lacks().is_some() && !has_subject => "the figures of the trial",
+            (_, 1, _) if self.lacks().is_some() => "what was recorded",
+            (_, 1, _) if has_subject => "the census after the window",
             _ => "the agent's last word",
         }
     }
@@ -133,8 +117,8 @@ impl Transcript {
     pub(crate) fn admit(&mut self, frame: &Frame) -> Result<(), Failure> {
         self.forget_greeting(frame);
         let may_come = match frame {
-            Frame::Hello { .. } => self.facts.is_none(),
-            Frame::Corrections(_) => self.facts.is_none() && self.corrections.is_none(),
+            Frame::Hello { .. } => !self.is_introduced,
+            Frame::Corrections(_) => !self.is_introduced && self.reading.corrections.is_empty(),
             Frame::Census(_) => return self.admit_census(frame),
             Frame::Recorder(_) => {
                 self.stacks().is_some() && self.is_ready() && self.recorder.is_none()
@@ -144,26 +128,10 @@ impl Transcript {
                 return self.admit_records(frame);
             }
             Frame::Sample(sample) => self.may_sample(sample),
-            Frame::Identity(_) => self.is_closed() && self.identifies && self.identity.is_none(),
-            Frame::LoadFailure(_) => self.is_closed() && self.load_failure.is_none(),
-            Frame::Reading(_) => self.is_closed() && (self.may_be_asked() || self.may_be_checked()),
-            Frame::Checked(_) => {
-                let ordered = self.witness.as_ref().map_or(0, |witness| witness.rounds.len());
-                self.is_closed() && self.witnesses() && self.witnessed.rounds.len() < ordered
-            }
-            Frame::Drained(_) => self.is_closed() && self.witnesses(),
-            Frame::Recorded(_)
-            | Frame::Counts(_)
-            | Frame::Pauses(_)
-            | Frame::Parity(_)
-            | Frame::Peers(_) => self.is_closed() && !self.is_answered() && self.is_answer(frame),
+            Frame::Part(part) => self.is_closed() && self.came(part) < self.most(part),
             Frame::Refused(_) | Frame::Done => true,
             // They answer other orders.
-            Frame::Located(_)
-            | Frame::Piece(_)
-            | Frame::Contended(_)
-            | Frame::Completed(_)
-            | Frame::Settings(_) => false,
+            Frame::Located(_) | Frame::Piece(_) | Frame::Settings(_) => false,
         };
         if may_come { Ok(()) } else { Err(unexpected(frame, self.awaits())) }
     }
@@ -171,50 +139,62 @@ impl Transcript {
     /// Keeps a frame that may come; true when it was the last one. Records are kept elsewhere.
     pub(crate) fn keep(&mut self, frame: Frame) -> Result<bool, Failure> {
         match frame {
-            Frame::Hello { facts, .. } => self.facts = Some(*facts),
+            Frame::Hello { facts, .. } => {
+                (self.is_introduced, self.reading.facts) = (true, *facts);
+            }
             Frame::Census(census) => self.censuses.push(census),
-            Frame::Sample(sample) => self.samples.push(*sample),
+            Frame::Sample(sample) => self.reading.samples.push(*sample),
             Frame::Recorder(recorder) => self.recorder = Some(*recorder),
-            Frame::Recorded(recorded) => self.recorded = Some(*recorded),
-            Frame::Counts(counts) => self.counts = Some(counts),
-            Frame::Identity(identity) => self.identity = Some(identity),
-            Frame::Corrections(corrections) => self.corrections = Some(corrections),
-            Frame::Pauses(pauses) => self.pauses = Some(pauses),
-            Frame::Reading(reading) => match self.witnessed.rounds.last_mut() {
-                Some(round) => round.readings.push(reading),
-                None => self.readings.push(reading),
-            },
-            Frame::Checked(round) => self.witnessed.rounds.push(round),
-            Frame::Drained(sample) => self.witnessed.drained = Some(sample),
-            Frame::Parity(parity) => self.parity = Some(parity),
-            Frame::Peers(peers) => self.peers = Some(peers),
-            Frame::LoadFailure(failure) => self.load_failure = Some(failure),
+            Frame::Corrections(corrections) => self.reading.corrections = corrections,
+            Frame::Part(part) => self.keep_part(part),
             Frame::Refused(refusal) => return Err(Failure::Refused(refusal)),
             Frame::Done => return Ok(true),
-            Frame::Records(_)
-            | Frame::Located(_)
-            | Frame::Piece(_)
-            | Frame::Contended(_)
-            | Frame::Completed(_)
-            | Frame::Settings(_) => {}
+            Frame::Records(_) | Frame::Located(_) | Frame::Piece(_) | Frame::Settings(_) => {}
         }
         Ok(false)
+    }
+
+    fn keep_part(&mut self, part: Part) {
+        *self.parts.entry(discriminant(&part)).or_default() += 1;
+        let reading = &mut self.reading;
+        match part {
+            Part::Recorded(recorded) => {
+                let recorder = self.recorder.take().unwrap_or_default();
+                reading.stacks = Some(Box::new(Stacks { recorder, recorded: *recorded }));
+            }
+            Part::Counts(counts) => reading.counts = Some(counts),
+            Part::Pauses(pauses) => reading.pauses = Some(pauses),
+            Part::Reading(said) => match self.witness.rounds.last_mut() {
+                Some(round) => round.readings.push(said),
+                None => self.readings.push(said),
+            },
+            Part::Parity(parity) => {
+                reading.parity = Some(parity);
+            }
+            Part::Peers(peers) => reading.peers = peers,
+            Part::Identity(identity) => reading.identity = Some(identity),
+            Part::Checked(round) => self.witness.rounds.push(round),
+            Part::Drained(sample) => self.witness.drained = Some(sample),
+            Part::LoadFailure(failure) => reading.load_failure = Some(failure),
+            Part::Traffic(traffic) => reading.traffic = Some(traffic),
+            Part::Card(card) => reading.card = Some(card),
+        }
     }
 
     /// The first hello and census may have been said before the order was read.
     fn forget_greeting(&mut self, next: &Frame) {
         let is_answer = matches!(next, Frame::Hello { .. } | Frame::Corrections(_));
-        if is_answer && !self.greeted && self.is_ready() && self.corrections.is_none() {
+        if is_answer && !self.greeted && self.is_ready() && self.reading.corrections.is_empty() {
             self.greeted = true;
-            self.facts = None;
+            self.is_introduced = false;
             self.censuses.clear();
         }
     }
 
     fn admit_census(&self, frame: &Frame) -> Result<(), Failure> {
-        let (came, expected) = (self.samples.len(), self.expected);
+        let (came, expected) = (self.samples().len(), self.expected);
         match self.censuses.len() {
-            0 if self.facts.is_some() => Ok(()),
+            0 if self.is_introduced && self.parts.is_empty() => Ok(()),
             1 if 0 < came && came < expected => Err(Failure::Incomplete { came, expected }),
             1 if self.is_closed() => self.lacks().map_or(Ok(()), |what| Err(Failure::Lacks(what))),
             _ => Err(unexpected(frame, self.awaits())),
@@ -224,35 +204,35 @@ impl Transcript {
     fn admit_records(&self, frame: &Frame) -> Result<(), Failure> {
         let most = self.longest_recording();
         match self.recorder {
-            Some(_) if self.recorded.is_none() && self.records <= most => Ok(()),
-            Some(_) if self.recorded.is_none() => {
-                Err(Failure::Excess(format!("more than {} MiB of stacks", most >> 20)))
-            }
-            _ => Err(unexpected(frame, self.awaits())),
+            Some(_) if self.records <= most => Ok(()),
+            Some(_) => Err(Failure::Excess(format!("more than {} MiB of stacks", most >> 20))),
+            None => Err(unexpected(frame, self.awaits())),
         }
     }
 
     fn may_sample(&self, sample: &Sample) -> bool {
-        let goes_on = self.samples.last().is_none_or(|last| last.at_ns <= sample.at_ns);
+        let goes_on = self.samples().last().is_none_or(|last| last.at_ns <= sample.at_ns);
         let has_recorder = self.stacks().is_none() || self.recorder.is_some();
-        self.censuses.len() == 1 && self.samples.len() < self.expected && goes_on && has_recorder
+        self.censuses.len() == 1 && self.samples().len() < self.expected && goes_on && has_recorder
     }
 
     /// Said hello and counted, and nothing since.
     fn is_ready(&self) -> bool {
-        self.facts.is_some()
+        self.is_introduced
             && self.censuses.len() == 1
-            && self.samples.is_empty()
+            && self.samples().is_empty()
             && self.recorder.is_none()
     }
 
     /// The window has closed, and not everything has been said.
     fn is_closed(&self) -> bool {
-        self.censuses.len() == 1 && self.samples.len() == self.expected
+        self.is_introduced
+            && self.censuses.len() == usize::from(self.order.subject.is_some())
+            && self.samples().len() == self.expected
     }
 
     fn stacks(&self) -> Option<&StacksOrder> {
-        match &self.instrument {
+        match &self.order.instrument {
             Some(Instrument::Stacks(order)) => Some(order),
             _ => None,
         }
@@ -262,155 +242,143 @@ impl Transcript {
     /// twice that, because a kernel may keep a rate on average only.
     fn longest_recording(&self) -> u64 {
         let Some(order) = self.stacks() else { return 0 };
-        let cpus = self.facts.as_ref().map_or(1, |facts| facts.cpus.clamp(1, MOST_CPUS));
+        let seconds = self.order.window.as_nanos().div_ceil(1_000_000_000);
+        let cpus = self.reading.facts.cpus.clamp(1, MOST_CPUS);
         let sample = u64::from(order.stack_bytes) + STACK_HEAD;
         let a_second = 2 * u64::from(order.frequency) * u64::from(cpus);
-        let most = a_second.saturating_mul(self.seconds).saturating_mul(sample);
+        let most = a_second.saturating_mul(seconds).saturating_mul(sample);
         most.saturating_add(MAPPINGS).min(LONGEST_RECORDING)
     }
 
-    /// Whether counters after the window are still to come, and checked rounds with them.
-    fn witnesses(&self) -> bool {
-        self.witness.is_some() && self.witnessed.drained.is_none()
+    fn came(&self, part: &Part) -> usize {
+        self.parts.get(&discriminant(part)).copied().unwrap_or_default()
     }
 
-    /// Whether a reading of the last checked round may come.
-    fn may_be_checked(&self) -> bool {
-        self.witnesses() && !self.witnessed.rounds.is_empty()
+    /// How often a part may come: once where it was ordered, and never where it was not.
+    fn most(&self, part: &Part) -> usize {
+        let (order, reading) = (&self.order, &self.reading);
+        let is_checked = order.witness.is_some() && self.witness.drained.is_none();
+        let is_ordered = match (part, &order.instrument) {
+            (Part::Recorded(_), _) => self.recorder.is_some(),
+            (Part::Counts(_), Some(Instrument::Counts(_)))
+            | (Part::Pauses(_), Some(Instrument::Pause(_)))
+            | (Part::Parity(_), Some(Instrument::Parity(_)))
+            | (Part::Peers(_), Some(Instrument::Peers)) => true,
+            (Part::Reading(_), instrument) => {
+                let asks = matches!(instrument, Some(Instrument::Parity(order)) if !order.values.is_empty());
+                let is_asked = asks && reading.parity.is_none();
+                let is_read = is_asked || is_checked && !self.witness.rounds.is_empty();
+                return if is_read { usize::MAX } else { 0 };
+            }
+            (Part::Checked(_), _) if is_checked => {
+                return order.witness.as_ref().map_or(0, |witness| witness.rounds.len());
+            }
+            (Part::Drained(_), _) => is_checked,
+            (Part::Identity(_), _) => order.identify,
+            (Part::LoadFailure(_), _) => order.load.is_some(),
+            (Part::Traffic(_), _) => order.traffic.is_some() || order.application.is_some(),
+            (Part::Card(_), _) => order.card.is_some(),
+            _ => false,
+        };
+        usize::from(is_ordered)
     }
 
-    /// Whether a reading of parity may come.
-    fn may_be_asked(&self) -> bool {
-        !self.is_answered() && self.instrument_reads()
-    }
-
-    /// Whether the subject is asked for values.
-    fn instrument_reads(&self) -> bool {
-        matches!(&self.instrument, Some(Instrument::Parity(order)) if !order.values.is_empty())
-    }
-
-    /// Whether a frame is what the instrument answers.
-    fn is_answer(&self, frame: &Frame) -> bool {
-        matches!(
-            (&self.instrument, frame),
-            (Some(Instrument::Stacks(_)), Frame::Recorded(_))
-                | (Some(Instrument::Counts(_)), Frame::Counts(_))
-                | (Some(Instrument::Pause(_)), Frame::Pauses(_))
-                | (Some(Instrument::Parity(_)), Frame::Parity(_))
-                | (Some(Instrument::Peers), Frame::Peers(_))
-        )
-    }
-
-    fn is_answered(&self) -> bool {
-        self.lacks().is_none()
-    }
-
-    /// What the instrument has not answered.
+    /// A part that was ordered and has not come, whatever happened.
     fn lacks(&self) -> Option<&'static str> {
-        match self.instrument {
-            Some(Instrument::Stacks(_)) if self.recorded.is_none() => Some("stacks"),
-            Some(Instrument::Counts(_)) if self.counts.is_none() => Some("counts"),
-            Some(Instrument::Pause(_)) if self.pauses.is_none() => Some("pauses"),
-            Some(Instrument::Parity(_)) if self.parity.is_none() => Some("parity"),
-            Some(Instrument::Peers) if self.peers.is_none() => Some("peers"),
-            _ if self.witnesses() => Some("counters after the window"),
+        let (order, reading) = (&self.order, &self.reading);
+        let traffic = order.traffic.is_some() || order.application.is_some();
+        match order.instrument {
+            Some(Instrument::Stacks(_)) if reading.stacks.is_none() => Some("stacks"),
+            Some(Instrument::Counts(_)) if reading.counts.is_none() => Some("counts"),
+            Some(Instrument::Pause(_)) if reading.pauses.is_none() => Some("pauses"),
+            Some(Instrument::Parity(_)) if reading.parity.is_none() => Some("parity"),
+            Some(Instrument::Peers) if self.came(&Part::Peers(Vec::new())) == 0 => Some("peers"),
+            _ if order.witness.is_some() && self.witness.drained.is_none() => {
+                Some("counters after the window")
+            }
+            _ if traffic && reading.traffic.is_none()
+                || order.card.is_some() && reading.card.is_none() =>
+            {
+                Some("figures of the trial")
+            }
             _ => None,
         }
     }
 
-    /// The whole answer.
+    /// The whole reading.
     ///
     /// # Errors
     ///
     /// [`Failure::Incomplete`] where something is missing.
-    pub fn recording(self) -> Result<Recording, Failure> {
-        let (expected, came) = (self.expected, self.samples.len());
+    pub fn reading(self) -> Result<Reading, Failure> {
+        let (expected, came) = (self.expected, self.samples().len());
         if let Some(what) = self.lacks().filter(|_| came == expected) {
             return Err(Failure::Lacks(what));
         }
-        let stacks = self.recorder.zip(self.recorded);
-        let stacks = stacks.map(|(recorder, recorded)| Box::new(Stacks { recorder, recorded }));
-        let mut censuses = self.censuses.into_iter();
-        match (self.facts, censuses.next(), censuses.next()) {
-            (Some(facts), Some(before), Some(after)) if came == expected => Ok(Recording {
-                executed: None,
-                ran: None,
-                facts,
-                before,
-                after,
-                samples: self.samples,
-                stacks,
-                counts: self.counts,
-                identity: self.identity,
-                corrections: self.corrections.unwrap_or_default(),
-                pauses: self.pauses,
-                parity: self
-                    .parity
-                    .map(|parity| Box::new(Parity { readings: self.readings, ..*parity })),
-                peers: self.peers.unwrap_or_default(),
-                load_failure: self.load_failure,
-                witnessed: self.witness.is_some().then(|| Box::new(self.witnessed)),
-            }),
-            _ => Err(Failure::Incomplete { came, expected }),
+        let mut reading = self.reading;
+        if self.order.subject.is_some() {
+            let censuses = self.censuses.try_into().ok().filter(|_| came == expected);
+            reading.census = Some(censuses.ok_or(Failure::Incomplete { came, expected })?);
+        } else if !self.is_introduced {
+            return Err(Failure::Lacks("hello"));
         }
+        if let Some(parity) = &mut reading.parity {
+            parity.readings = self.readings;
+        }
+        reading.witness = self.order.witness.is_some().then(|| Box::new(self.witness));
+        Ok(reading)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use model::{
+        card::CardOrder,
         span::Span,
-        wire::{Refusal, SubjectOrder},
-        witness::CheckedRound,
+        wire::{PROTOCOL, Refusal, SubjectOrder},
+        witness::{CheckedRound, WitnessOrder},
     };
 
     use super::*;
 
-    fn measure() -> Measure {
-        Measure {
-            subject: SubjectOrder { process: "hostapd".to_owned(), start: None },
-            others: Vec::new(),
-            load: None,
-            background: None,
-            offset: Span::default(),
+    fn order() -> TrialOrder {
+        TrialOrder {
+            subject: Some(SubjectOrder { process: "hostapd".to_owned(), start: None }),
             warm_up: Span::from_secs(1),
             window: Span::from_secs(2),
             sample_every: Span::from_secs(1),
-            instrument: None,
-            topology: None,
-            identify: false,
-            state: None,
-            witness: None,
+            ..TrialOrder::default()
         }
     }
 
-    fn listen_to(measure: &Measure, frames: Vec<Frame>) -> Result<Recording, Failure> {
-        let mut transcript = Transcript::new(measure);
+    fn listen_to(order: &TrialOrder, frames: Vec<Frame>) -> Result<Reading, Failure> {
+        let mut transcript = Transcript::new(order);
         for frame in frames {
             if transcript.take(frame)? {
                 break;
             }
         }
-        transcript.recording()
+        transcript.reading()
     }
 
     #[test]
     fn checked_rounds_have_their_readings_and_end_with_counters() {
         let witness = WitnessOrder { rounds: vec![0, 1], ..WitnessOrder::default() };
-        let measure = Measure { witness: Some(witness), ..measure() };
+        let order = TrialOrder { witness: Some(witness), ..order() };
         let reading = || {
-            let (source, text) = (model::parity::Source::Iw, "Station".to_owned());
-            Frame::Reading(Reading { source, interface: None, at_ns: 7, text })
+            let (source, text) = (parity::Source::Iw, "Station".to_owned());
+            let said = parity::Reading { source, interface: None, at_ns: 7, text };
+            Frame::Part(Part::Reading(said))
         };
         let census = || Frame::Census(Census::default());
         let sample = || Frame::Sample(Box::default());
         let head = || vec![hello(), census(), sample(), sample(), sample()];
-        let checked = || Frame::Checked(CheckedRound::default());
-        let drained = || Frame::Drained(Box::default());
-        let with = |rest: Vec<Frame>| listen_to(&measure, head().into_iter().chain(rest).collect());
+        let checked = || Frame::Part(Part::Checked(CheckedRound::default()));
+        let drained = || Frame::Part(Part::Drained(Box::default()));
+        let with = |rest: Vec<Frame>| listen_to(&order, head().into_iter().chain(rest).collect());
         let end = || [census(), Frame::Done];
         let all = vec![checked(), reading(), reading(), checked(), reading(), drained()];
-        let witnessed = with(all.into_iter().chain(end()).collect()).unwrap().witnessed.unwrap();
+        let witnessed = with(all.into_iter().chain(end()).collect()).unwrap().witness.unwrap();
         let of_each: Vec<_> = witnessed.rounds.iter().map(|one| one.readings.len()).collect();
         assert_eq!(of_each, [2, 1]);
         assert!(witnessed.drained.is_some());
@@ -424,15 +392,15 @@ mod tests {
     }
 
     fn hello() -> Frame {
-        Frame::Hello { protocol: model::wire::PROTOCOL, facts: Box::default() }
+        Frame::Hello { protocol: PROTOCOL, facts: Box::default() }
     }
 
-    fn listen(frames: Vec<Frame>) -> Result<Recording, Failure> {
-        listen_to(&measure(), frames)
+    fn listen(frames: Vec<Frame>) -> Result<Reading, Failure> {
+        listen_to(&order(), frames)
     }
 
     #[test]
-    fn a_whole_answer_is_a_recording() {
+    fn a_whole_answer_is_a_reading() {
         let census = || Frame::Census(Census::default());
         let sample = || Frame::Sample(Box::default());
         let all = vec![hello(), census(), sample(), sample(), sample(), census(), Frame::Done];
@@ -453,5 +421,40 @@ mod tests {
             message.starts_with("no process named `wld` runs on the access point"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn a_part_comes_once_if_it_was_ordered_and_after_the_last_sample() {
+        let card = || Frame::Part(Part::Card(Box::default()));
+        let identity = || Frame::Part(Part::Identity(Box::default()));
+        let census = || Frame::Census(Census::default());
+        let alone = TrialOrder { card: Some(CardOrder::default()), ..TrialOrder::default() };
+        let heard = |frames: Vec<Frame>| {
+            listen_to(&alone, frames)
+                .map(|reading| reading.card.is_some())
+                .map_err(|why| why.to_string())
+        };
+        assert_eq!(heard(vec![hello(), card(), Frame::Done]), Ok(true));
+        assert_eq!(heard(vec![hello(), census(), hello(), card(), Frame::Done]), Ok(true));
+        let none = heard(vec![hello(), Frame::Done]).unwrap_err();
+        assert!(none.ends_with("holds no figures of the trial"), "{none}");
+        let twice = heard(vec![hello(), card(), card()]).unwrap_err();
+        assert!(twice.starts_with("the agent sent counters of a card while"), "{twice}");
+        for early_or_not_ordered in [
+            vec![card()],
+            vec![hello(), census(), card()],
+            vec![hello(), identity()],
+            vec![hello(), card(), census()],
+        ] {
+            heard(early_or_not_ordered).unwrap_err();
+        }
+        // With a subject it waits for its samples.
+        let both = TrialOrder { card: alone.card, ..order() };
+        let sample = || Frame::Sample(Box::default());
+        let head = || vec![hello(), census(), sample(), sample()];
+        let early = listen_to(&both, [head(), vec![card()]].concat()).unwrap_err();
+        assert!(matches!(early, Failure::Unexpected { .. }), "{early}");
+        let all = [head(), vec![sample(), card(), census(), Frame::Done]].concat();
+        assert!(listen_to(&both, all).unwrap().card.is_some());
     }
 }

@@ -22,13 +22,13 @@
 //! | 14 | a mailbox for orders beside the stream, and an order to hold |
 //! | 15 | whether the subject is a client of whoever is paused, and how a consumer ended; marks of a window that are drawn for it; memory of control groups |
 //! | 16 | clients that the agent makes are gone |
+//! | 17 | one order for trials of every kind, and parts of one reading |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     cache::Marks,
-    completion,
-    contention::{self, Record},
+    card::CardReading,
     facts::Facts,
     identity::Identity,
     instrument::{Counts, Located, Piece, Recorded, Recorder, Records, Wanted},
@@ -39,16 +39,17 @@ use crate::{
     settings::{Set, Settings},
     span::Span,
     topology::Correction,
+    traffic::TrafficReading,
     witness::CheckedRound,
 };
 
 pub use crate::{
     census::{Census, InterfaceCensus},
-    measure::{LoadOrder, Measure, StartOrder, State, SubjectOrder, Work},
+    order::{LoadOrder, StartOrder, State, SubjectOrder, TrialOrder, Work},
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 16;
+pub const PROTOCOL: u16 = 17;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
@@ -65,11 +66,10 @@ pub enum Order {
         /// The subject's name: its executable is hashed.
         subject: Option<String>,
     },
-    /// Measure one window: answered by `Hello`, `Census`, a `Sample` for each sampling point (window
-    /// ÷ interval + 1 of them), a second `Census`, and `Done`. An instrument adds its own: `Recorder`
-    /// before the first sample, `Records` at any time from then on, `Recorded` after the last sample; or
-    /// one `Counts` after the last sample. The window is marked where QEMU counts it.
-    Measure(Box<Measure>, Option<Marks>),
+    /// Make one trial: answered by `Hello`; with a subject by a `Census`, a `Sample` for each sampling point (window ÷
+    /// interval + 1 of them) and a second `Census`; and by `Done`. Stacks add `Recorder` before the first sample and
+    /// `Records` from then on. Every part of the reading follows the last sample. The window is marked where QEMU counts it.
+    Trial(Box<TrialOrder>, Option<Marks>),
     /// Look for programs and libraries by name: answered by [`Frame::Located`].
     Locate(Vec<String>),
     /// Bring a file: answered by [`Frame::Piece`]s, or [`Frame::Refused`].
@@ -77,10 +77,6 @@ pub enum Order {
     /// Keep a file on the access point until the stream ends; pieces come in order, each answered by
     /// [`Frame::Done`] or [`Frame::Refused`].
     Put(Put),
-    /// Make one trial of contention: answered by `Hello`, `Contended` and `Done`.
-    Contention(Box<contention::Order>, Option<Marks>),
-    /// Let `txd` measure one trial: answered by `Hello`, `Completed` and `Done`.
-    Completion(Box<completion::Order>),
     /// The host is there. It ends no order and has no answer. An agent that has heard it once ends as if the stream had
     /// ended where nothing more is heard for this long.
     Alive(Span),
@@ -92,9 +88,9 @@ pub enum Order {
 }
 
 impl Order {
-    /// The order to measure one window.
-    pub fn measure(measure: Measure) -> Self {
-        Self::Measure(Box::new(measure), None)
+    /// The order to make one trial whose window nobody marks.
+    pub fn trial(order: TrialOrder) -> Self {
+        Self::Trial(Box::new(order), None)
     }
 }
 
@@ -147,10 +143,6 @@ pub enum Frame {
     Recorder(Box<Recorder>),
     /// Stacks, as the kernel gave them.
     Records(Records),
-    /// Nothing more is recorded.
-    Recorded(Box<Recorded>),
-    /// Calls that were counted.
-    Counts(Box<Counts>),
     Located(Vec<Located>),
     /// A piece of a file.
     Piece(Piece),
@@ -160,27 +152,38 @@ pub enum Frame {
     Refused(Refusal),
     /// What had to be repaired; sent where something had to be.
     Corrections(Vec<Correction>),
-    /// What is measured, by content.
-    Identity(Box<Identity>),
-    /// What was paused, after the last sample.
-    Pauses(Box<Pauses>),
-    /// Whether the job is still done, after the last sample.
-    Parity(Box<Parity>),
-    /// Who talks to the subject, after the last sample.
-    Peers(Vec<Peer>),
-    Contended(Box<Record>),
-    /// What a trial of `txd` counted.
-    Completed(Box<completion::Measured>),
-    /// The first command of the load that failed, after the last sample; sent where one did.
-    LoadFailure(LoadFailure),
-    /// What somebody said of the clients, before [`Frame::Parity`], which has none then, or behind its [`Frame::Checked`].
-    Reading(Reading),
     /// What became of each setting.
     Settings(Vec<Set>),
-    /// A round that was checked, after the last sample; its readings follow.
+    /// A part of the reading, after the last sample.
+    Part(Part),
+}
+
+/// A part of the reading. Each comes once, where it was ordered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Part {
+    /// What the recorder of stacks counted; no records follow it.
+    Recorded(Box<Recorded>),
+    /// Calls that were counted.
+    Counts(Box<Counts>),
+    /// What was paused.
+    Pauses(Box<Pauses>),
+    /// What somebody said of the clients, before [`Part::Parity`], which has none then, or behind its [`Part::Checked`].
+    /// It comes as often as somebody is asked.
+    Reading(Reading),
+    /// Whether the job is still done.
+    Parity(Box<Parity>),
+    /// Processes that talk to the subject.
+    Peers(Vec<Peer>),
+    /// What is measured, by content.
+    Identity(Box<Identity>),
+    /// A round that was checked; its readings follow. It comes once for each round that was ordered.
     Checked(CheckedRound),
-    /// Counters once put-off work has had its time, after the last sample.
+    /// Counters once put-off work has had its time.
     Drained(Box<Sample>),
+    /// The first command of the load that failed; sent where one did.
+    LoadFailure(LoadFailure),
+    Traffic(Box<TrafficReading>),
+    Card(Box<CardReading>),
 }
 
 /// What somebody said, behind a colon.

@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use model::completion::PERIODS;
+use model::card::PERIODS;
 use rustix::{
     io::Errno,
     net::{RecvFlags, SendFlags, recv, send, sockopt::set_socket_recv_buffer_size_force},

@@ -21,7 +21,7 @@ use linux::{
     sched::{self, Children},
     tap::Tap,
 };
-use model::completion::{Latency, Measured, Strategy};
+use model::card::{CardReading, Latency, Strategy};
 
 use crate::{
     card::{self, Card},
@@ -99,7 +99,7 @@ fn advice(source: &io::Error) -> &'static str {
     }
 }
 
-pub fn measure(trial: &Trial) -> Result<Measured, Error> {
+pub fn measure(trial: &Trial) -> Result<CardReading, Error> {
     if trial.task_rounds.is_some()
         && let Some(cpu) = linux::system::cpus().pop()
     {
@@ -112,7 +112,7 @@ pub fn measure(trial: &Trial) -> Result<Measured, Error> {
             let begun = monotonic_ns();
             let done = spend(trial)?;
             let mut measured =
-                Measured { window_ns: monotonic_ns() - begun, ..Measured::default() };
+                CardReading { window_ns: monotonic_ns() - begun, ..CardReading::default() };
             record_task(&mut measured, done);
             Ok(measured)
         }
@@ -129,7 +129,7 @@ fn spend(trial: &Trial) -> Result<Option<Done>, Error> {
     Ok(work.map_err(Error::Thread)?.join().ok())
 }
 
-fn record_task(measured: &mut Measured, done: Option<Done>) {
+fn record_task(measured: &mut CardReading, done: Option<Done>) {
     measured.task_wall_ns = done.map(|done| done.wall_ns);
     measured.task_ran_ns = done.map(|done| done.ran_ns);
     measured.task_rounds = done.map(|done| done.rounds);
@@ -168,7 +168,7 @@ impl Stage {
         Ok(Self { marks, talk, latencies, driver, sink, socket: side.socket })
     }
 
-    fn play(self, trial: &Trial) -> Result<Measured, Error> {
+    fn play(self, trial: &Trial) -> Result<CardReading, Error> {
         until(|| self.marks.ask().is_none_or(|mark| mark.running));
         let (flow, talk) = (trial.flow, Arc::clone(&self.talk));
         let socket = self.socket.try_clone().map_err(Error::Descriptor)?;
@@ -233,14 +233,14 @@ fn observer(talk: &Arc<Talk>, latencies: &Latencies) -> Observer {
 }
 
 /// What was counted between two marks.
-fn between(before: &Mark, after: &Mark) -> Measured {
+fn between(before: &Mark, after: &Mark) -> CardReading {
     let (then, now) = (&before.counters, &after.counters);
     let mut dropped = now.dropped_since(then);
     let undelivered = after.undelivered - before.undelivered;
     dropped.extend((undelivered > 0).then(|| ("second-interface".to_owned(), undelivered)));
     // Estimates from every sixteenth frame: a longer one may come out below a shorter one.
     let air_ns = after.air_ns.saturating_sub(before.air_ns);
-    Measured {
+    CardReading {
         window_ns: after.at_ns - before.at_ns,
         accepted: now.accepted - then.accepted,
         sent: after.sent - before.sent,
@@ -256,7 +256,7 @@ fn between(before: &Mark, after: &Mark) -> Measured {
         commands: now.commands_since(then),
         resets: now.resets - then.resets,
         timeouts: (now.timeouts - then.timeouts) + (now.lost_events - then.lost_events),
-        ..Measured::default()
+        ..CardReading::default()
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use model::completion::{Command, Measured};
+use model::card::{CardReading, Command};
 
 /// A trial, in a few lines, and its commands in a table.
-pub fn measured(measured: &Measured) -> String {
+pub fn measured(measured: &CardReading) -> String {
     let mut text = String::new();
     let window = measured.window_ns.max(1) as f64;
     let share = |ns: u64| 100.0 * ns as f64 / window;

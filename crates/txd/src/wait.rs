@@ -28,7 +28,7 @@ mod hybrid;
 #[cfg(test)]
 mod tests;
 
-pub use model::completion::Strategy;
+pub use model::card::Strategy;
 
 use self::hybrid::Hybrid;
 

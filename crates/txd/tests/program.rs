@@ -8,7 +8,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use model::completion::{Measured, Strategy};
+use model::card::{CardReading, Strategy};
 
 fn txd() -> Command {
     Command::new(env!("CARGO_BIN_EXE_txd"))
@@ -106,7 +106,7 @@ fn has_taps() -> bool {
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// A trial in which every frame is accounted for, whole and in order.
-fn measure(strategy: &str, words: &str) -> Measured {
+fn measure(strategy: &str, words: &str) -> CardReading {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut all = vec!["measure", "--json", "--warm-up", "100ms", "--strategy", strategy];
     all.extend(words.split_whitespace());
@@ -114,7 +114,7 @@ fn measure(strategy: &str, words: &str) -> Measured {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert_eq!(text.lines().count(), 1);
-    let measured: Measured = serde_json::from_str(&text).expect("one Measured");
+    let measured: CardReading = serde_json::from_str(&text).expect("one CardReading");
     let wrong = [measured.duplicated, measured.reordered, measured.damaged, measured.missing];
     let dropped: u64 = measured.dropped.iter().map(|one| one.1).sum();
     let fates = measured.sent + dropped + measured.queued;

@@ -125,7 +125,7 @@ const MEASUREMENTS: &[(&str, Attack)] = &[
     }),
     ("contention-not-ordered", |peer| {
         peer.window()?;
-        peer.say(&Frame::Contended(Box::default()))
+        peer.say(&Frame::Part(Part::Traffic(Box::default())))
     }),
     ("programs-not-asked-for", |peer| {
         peer.window()?;

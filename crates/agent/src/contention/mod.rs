@@ -29,8 +29,9 @@ use std::{io, process::Command};
 
 use linux::{error::chain, mark::Marks, place::Place, sched, system::monotonic_ns};
 use model::{
-    contention::{Control, Endpoints, Flow, Order, Traffic},
-    wire::{Frame, Refusal},
+    contention::{Control, Endpoints, Flow, Road as Crossed, Traffic, TrafficReading},
+    order::TrialOrder,
+    wire::{Frame, Part, Refusal},
 };
 
 use self::{
@@ -52,21 +53,25 @@ const PRIORITY: u8 = 3;
 /// # Errors
 ///
 /// [`End`] where the machine refuses, another order comes, or the stream is lost.
-pub(crate) fn run(session: &mut Session, order: &Order, marks: Option<Marks>) -> Result<(), End> {
+pub(crate) fn run(
+    session: &mut Session,
+    order: &TrialOrder,
+    marks: Option<Marks>,
+) -> Result<(), End> {
     let begun = monotonic_ns();
     check(order)?;
     session.hello(Vec::new())?;
     session.sleep_until(begun + order.offset.as_nanos())?;
-    let record = record(session, order, marks.as_ref())?;
-    Ok(session.send(&Frame::Contended(Box::new(record)))?)
+    let traffic = record(session, order, marks.as_ref())?;
+    Ok(session.send(&Frame::Part(Part::Traffic(Box::new(traffic))))?)
 }
 
 /// Everything is gone again when this returns.
 fn record(
     session: &mut Session,
-    order: &Order,
+    order: &TrialOrder,
     marks: Option<&Marks>,
-) -> Result<model::contention::Record, End> {
+) -> Result<TrafficReading, End> {
     let group = order.application.as_ref().map(|_| Group::make()).transpose()?;
     let renices = |part: &Control| matches!(part, Control::PacketNice(_));
     let as_they_are = order.control.parts().iter().any(renices).then(renice::packet_threads);
@@ -76,7 +81,9 @@ fn record(
     // guard protects a road also where nobody is on it.
     let guarded = matches!(order.control, Control::Guard(_)).then(nobody);
     let crossed = order.traffic.as_ref().or(guarded.as_ref());
-    let road = crossed.map(|traffic| Road::make(order.road, traffic)).transpose()?;
+    let road = crossed
+        .map(|traffic| Road::make(order.road.unwrap_or(Crossed::Veth), traffic))
+        .transpose()?;
     let mut trial =
         Trial::prepare(session, order, Prepared { group, road, folder: tidier.folder() })?;
     let record = trial.make(session, marks);
@@ -88,7 +95,7 @@ fn record(
 }
 
 /// Refuses what has no meaning, before anything is touched.
-fn check(order: &Order) -> Result<(), Refusal> {
+fn check(order: &TrialOrder) -> Result<(), Refusal> {
     let window = order.window.as_nanos();
     let refused = |why: &str| Err(no_trial(why));
     if window == 0 || !window.is_multiple_of(1_000_000_000) || window > 3_600_000_000_000 {
@@ -153,7 +160,7 @@ fn start(mut command: Command, words: &[String], place: Place) -> Result<Compani
 struct Urgent;
 
 impl Urgent {
-    fn take(order: &Order) -> Result<Option<Self>, Refusal> {
+    fn take(order: &TrialOrder) -> Result<Option<Self>, Refusal> {
         let Some(traffic) = &order.traffic else { return Ok(None) };
         match sched::round_robin(0, PRIORITY, sched::Children::Normal) {
             Ok(()) => Ok(Some(Self)),
@@ -177,36 +184,28 @@ impl Drop for Urgent {
 
 #[cfg(test)]
 mod tests {
-    use model::{
-        contention::{Application, Road as Crossed},
-        span::Span,
-    };
+    use model::{contention::Application, span::Span};
 
     use super::*;
 
-    fn order() -> Order {
-        Order {
-            road: Crossed::Veth,
-            traffic: None,
+    fn order() -> TrialOrder {
+        TrialOrder {
             application: Some(Application {
                 stressor: "--cache".to_owned(),
                 words: Vec::new(),
                 workers: 1,
                 swap: None,
             }),
-            control: Control::None,
-            offset: Span::default(),
-            warm_up: Span::default(),
             window: Span::from_secs(2),
-            marks: false,
+            ..TrialOrder::default()
         }
     }
 
     #[test]
     fn a_trial_of_nothing_or_of_half_a_second_is_refused() {
         assert!(check(&order()).is_ok());
-        assert!(check(&Order { application: None, ..order() }).is_err());
-        assert!(check(&Order { window: Span::from_nanos(500_000_000), ..order() }).is_err());
-        assert!(check(&Order { window: Span::default(), ..order() }).is_err());
+        assert!(check(&TrialOrder { application: None, ..order() }).is_err());
+        assert!(check(&TrialOrder { window: Span::from_nanos(500_000_000), ..order() }).is_err());
+        assert!(check(&TrialOrder { window: Span::default(), ..order() }).is_err());
     }
 }

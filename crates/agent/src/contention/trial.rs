@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use linux::{folder::Folder, mark::Marks, system::monotonic_ns};
 use model::{
-    contention::{Control, Endpoints, Order, Record, RoundTrip, Second, Work},
+    contention::{Control, Endpoints, RoundTrip, Second, TrafficReading, Work},
+    order::TrialOrder,
     wire::Refusal,
 };
 
@@ -29,7 +30,7 @@ const ENDS: Polling = Polling { for_ns: 20 * SECOND_NS, every_ns: 5_000_000 };
 
 /// A trial under way. What is in it is ended in this order.
 pub(super) struct Trial<'a> {
-    order: &'a Order,
+    order: &'a TrialOrder,
     prober: Option<Prober>,
     senders: Option<Senders>,
     application: Option<Application>,
@@ -61,13 +62,13 @@ pub(super) struct Ended {
 
 impl Ended {
     /// Adds it to what was counted.
-    pub(super) fn complete(self, record: &mut Record) {
-        record.round_trips = self.round_trips;
-        record.guard = self.guarding.map(|reported| model::contention::Guarding {
-            ran_ns: record.guard.as_ref().map(|guard| guard.ran_ns).unwrap_or_default(),
+    pub(super) fn complete(self, counted: &mut TrafficReading) {
+        counted.round_trips = self.round_trips;
+        counted.guard = self.guarding.map(|reported| model::contention::Guarding {
+            ran_ns: counted.guard.as_ref().map(|guard| guard.ran_ns).unwrap_or_default(),
             ..reported
         });
-        if let (Some(work), Some(ended)) = (&mut record.application, self.work) {
+        if let (Some(work), Some(ended)) = (&mut counted.application, self.work) {
             work.operations = ended.operations;
             work.life_ns = ended.life_ns;
             work.life_ran_ns = ended.life_ran_ns;
@@ -91,7 +92,7 @@ impl<'a> Trial<'a> {
     /// [`End`] where somebody cannot be started.
     pub(super) fn prepare(
         session: &mut Session,
-        order: &'a Order,
+        order: &'a TrialOrder,
         place: Prepared<'_>,
     ) -> Result<Self, End> {
         let Prepared { group, road, folder } = place;
@@ -135,7 +136,7 @@ impl<'a> Trial<'a> {
         &mut self,
         session: &mut Session,
         marks: Option<&Marks>,
-    ) -> Result<Record, End> {
+    ) -> Result<TrafficReading, End> {
         let opens_ns = monotonic_ns() + self.order.warm_up.as_nanos();
         let seconds = self.order.window.as_nanos() / SECOND_NS;
         let mut opened = None;
@@ -233,7 +234,7 @@ impl<'a> Trial<'a> {
         snapshot
     }
 
-    fn record(&self, opened: &Snapshot, closed: &Snapshot) -> Record {
+    fn record(&self, opened: &Snapshot, closed: &Snapshot) -> TrafficReading {
         let cpus = closed.cpus_since(opened);
         let threads = closed.threads_since(opened);
         let of = |name: &str| threads.iter().find(|thread| thread.name == name);
@@ -250,7 +251,7 @@ impl<'a> Trial<'a> {
             ran_ns: thread.ran_ns,
             ..model::contention::Guarding::default()
         });
-        Record {
+        TrafficReading {
             window_ns: closed.at_ns.saturating_sub(opened.at_ns),
             seconds: self.seconds(opened.at_ns),
             round_trips: Vec::new(),

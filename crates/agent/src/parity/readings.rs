@@ -7,7 +7,7 @@
 use linux::system::monotonic_ns;
 use model::{
     parity::{Reading, Source},
-    wire::Frame,
+    wire::{Frame, Part},
 };
 
 use crate::{
@@ -77,7 +77,7 @@ fn send(
     text: String,
 ) -> Result<(), End> {
     let at_ns = monotonic_ns();
-    Ok(session.send(&Frame::Reading(Reading { source, interface, at_ns, text }))?)
+    Ok(session.send(&Frame::Part(Part::Reading(Reading { source, interface, at_ns, text })))?)
 }
 
 #[cfg(test)]

@@ -6,18 +6,18 @@ use model::{
     identity::{FileDoubt, Identity, ProcessIdentity, Role},
     instrument::Instrument,
     parity::{ParityOrder, Reading, Source},
-    wire::{Frame, Measure, Order, PUT, Put, Refusal, State, encode},
+    wire::{Frame, Order, PUT, Part, Put, Refusal, State, TrialOrder, encode},
 };
 
 use crate::dialogue::{Agent, Copied, Subject, eventually, loaded, measure, sha256_of, starting};
 
 /// The identity that a measurement tells, after its last sample.
-fn identity(order: Measure) -> Identity {
-    let mut agent = Agent::measuring(Measure { identify: true, ..order });
+fn identity(order: TrialOrder) -> Identity {
+    let mut agent = Agent::measuring(TrialOrder { identify: true, ..order });
     agent.hello();
     loop {
         match agent.frame() {
-            Frame::Identity(identity) => return *identity,
+            Frame::Part(Part::Identity(identity)) => return *identity,
             Frame::Census(_) | Frame::Sample(_) => {}
             other => panic!("expected an identity, got {other:?}"),
         }
@@ -100,7 +100,7 @@ fn a_configuration_that_the_words_name_is_part_of_it() {
 #[test]
 fn others_are_known_by_their_executable() {
     let (subject, other) = (Subject::idle(), Subject::idle());
-    let order = Measure { others: vec![other.name.clone()], ..measure(&subject.name, 2) };
+    let order = TrialOrder { others: vec![other.name.clone()], ..measure(&subject.name, 2) };
     let reported = identity(order);
     let process = of_role(&reported, Role::Other);
     assert_eq!((process.name.as_str(), process.files.len()), (other.name.as_str(), 1));
@@ -121,12 +121,13 @@ fn a_file_is_put_in_pieces_runs_and_goes_with_the_stream() {
     assert_eq!(fs::read(&path).unwrap(), program);
 
     // It outlives orders, runs as the subject, and its newness is no doubt: we know what we sent.
-    let order = Measure { identify: true, ..starting(&name, 2, &[path.to_str().unwrap(), "60"]) };
-    agent.order(&Order::measure(order));
+    let order =
+        TrialOrder { identify: true, ..starting(&name, 2, &[path.to_str().unwrap(), "60"]) };
+    agent.order(&Order::trial(order));
     agent.hello();
     agent.census();
     (0..3).for_each(|_| drop(agent.sample()));
-    let Frame::Identity(reported) = agent.frame() else { panic!("no identity") };
+    let Frame::Part(Part::Identity(reported)) = agent.frame() else { panic!("no identity") };
     let executable = &of_role(&reported, Role::Subject).files[0];
     assert_eq!((&executable.sha256, &executable.doubt), (&Some(sha256_of(&path)), &None));
     agent.census();
@@ -157,7 +158,7 @@ fn a_started_subject_has_the_states_padding_and_the_next_has_none() {
     let order = starting(&shell.name, 2, &[shell.path().to_str().unwrap(), "-c", script]);
     let mut agent = Agent::start().0;
     let mut length = |state| {
-        agent.order(&Order::measure(Measure { state, ..order.clone() }));
+        agent.order(&Order::trial(TrialOrder { state, ..order.clone() }));
         agent.hello();
         agent.census();
         agent.sample();
@@ -186,14 +187,14 @@ fn asked(subject: &Subject, clients: &str, values: &str) -> (Vec<Reading>, Frame
         leave: true,
     };
     let instrument = Some(Instrument::Parity(order));
-    let mut agent = Agent::measuring(Measure { instrument, ..measure(&subject.name, 2) });
+    let mut agent = Agent::measuring(TrialOrder { instrument, ..measure(&subject.name, 2) });
     agent.hello();
     agent.census();
     (0..3).for_each(|_| drop(agent.sample()));
     let mut readings = Vec::new();
     loop {
         match agent.frame() {
-            Frame::Reading(reading) => readings.push(reading),
+            Frame::Part(Part::Reading(reading)) => readings.push(reading),
             other => return (readings, other),
         }
     }
@@ -203,7 +204,7 @@ fn asked(subject: &Subject, clients: &str, values: &str) -> (Vec<Reading>, Frame
 fn the_subject_is_asked_for_its_clients_and_values_after_the_window() {
     let subject = Subject::idle();
     let (readings, reported) = asked(&subject, "echo 38", "echo 'b 2'; echo 'a 1'");
-    let Frame::Parity(reported) = reported else { panic!("{reported:?}") };
+    let Frame::Part(Part::Parity(reported)) = reported else { panic!("{reported:?}") };
     assert_eq!((reported.before.subject, reported.frames), (Some(Ok(38)), None));
     let own = readings.iter().filter(|reading| reading.source == Source::Subject);
     let own: Vec<&str> = own.map(|reading| reading.text.as_str()).collect();
@@ -213,7 +214,7 @@ fn the_subject_is_asked_for_its_clients_and_values_after_the_window() {
         assert_eq!((reported.left, readings.len()), (None, 2));
     }
     let (_, reported) = asked(&subject, "exit 4", "true");
-    let Frame::Parity(reported) = reported else { panic!("{reported:?}") };
+    let Frame::Part(Part::Parity(reported)) = reported else { panic!("{reported:?}") };
     let why = reported.before.subject.unwrap().unwrap_err();
     assert!(why.contains("exit status: 4"), "{why}");
     let (_, refused) = asked(&subject, "echo 38", "exit 4");

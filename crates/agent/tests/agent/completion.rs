@@ -7,8 +7,9 @@ use std::{
 };
 
 use model::{
-    completion::{Measured, Order as Ordered, Strategy},
-    wire::{Frame, Order, Refusal},
+    card::{CardOrder, CardReading, Strategy},
+    span::Span,
+    wire::{Frame, Order, Part, Refusal, TrialOrder},
 };
 
 use super::dialogue::{Agent, eventually};
@@ -25,17 +26,15 @@ fn with_txd(script: &str) -> (tempfile::TempDir, PathBuf) {
 }
 
 fn order() -> Order {
-    Order::Completion(Box::new(Ordered {
+    let card = CardOrder {
         strategy: Some(Strategy::Busy),
         rate: 440,
         bytes: 1500,
-        completes_in_ns: 150_000,
-        bus_word_ns: 0,
-        warm_up_ns: 0,
-        window_ns: 1_000_000,
-        offset_ns: 1_000_000,
-        task_rounds: None,
-    }))
+        completes_in: Span::from_nanos(150_000),
+        ..CardOrder::default()
+    };
+    let [window, offset] = [Span::from_nanos(1_000_000); 2];
+    Order::trial(TrialOrder { card: Some(card), window, offset, ..TrialOrder::default() })
 }
 
 /// What comes back, after the agent has said who it is.
@@ -44,7 +43,7 @@ fn answered(agent: &Path) -> Vec<Frame> {
     agent.order(&order());
     agent.hello();
     let mut frames = vec![agent.frame()];
-    if matches!(frames[0], Frame::Completed(_)) {
+    if matches!(frames[0], Frame::Part(Part::Card(_))) {
         frames.push(agent.frame());
     }
     frames
@@ -62,8 +61,8 @@ fn refusal(script: &str) -> String {
 fn the_line_of_figures_comes_back_as_it_was_said() {
     let (folder, agent) =
         with_txd("echo \"$@\" >${0%/*}/words; echo '{\"sent\": 7, \"window_ns\": 9}'");
-    let expected = Measured { sent: 7, window_ns: 9, ..Measured::default() };
-    assert_eq!(answered(&agent), [Frame::Completed(Box::new(expected)), Frame::Done]);
+    let expected = CardReading { sent: 7, window_ns: 9, ..CardReading::default() };
+    assert_eq!(answered(&agent), [Frame::Part(Part::Card(Box::new(expected))), Frame::Done]);
     let words = fs::read_to_string(folder.path().join("words")).unwrap();
     assert_eq!(
         words.trim(),

@@ -6,11 +6,9 @@
 use std::{fs, process::Command, thread::sleep, time::Duration};
 
 use model::{
-    contention::{
-        Application, Control, Endpoints, Flow, Order as Contended, Record, Road, Traffic,
-    },
+    contention::{Application, Control, Endpoints, Flow, Road, Traffic, TrafficReading},
     span::Span,
-    wire::{Frame, Order, Refusal},
+    wire::{Frame, Order, Part, Refusal, TrialOrder},
 };
 
 use super::dialogue::{Agent, eventually};
@@ -40,33 +38,33 @@ pub(crate) fn ordered(
     traffic: Option<Traffic>,
     application: Option<Application>,
     control: Control,
-) -> Contended {
-    Contended {
-        road: Road::Veth,
+) -> TrialOrder {
+    TrialOrder {
+        road: Some(Road::Veth),
         traffic,
         application,
         control,
-        offset: Span::default(),
         warm_up: Span::from_nanos(300_000_000),
         window: Span::from_secs(2),
         marks: true,
+        ..TrialOrder::default()
     }
 }
 
 /// Fights it; `None`, with the reason, where this machine cannot.
-fn made(agent: &mut Agent, order: Contended) -> Option<Record> {
-    agent.order(&Order::Contention(Box::new(order), None));
+fn made(agent: &mut Agent, order: TrialOrder) -> Option<TrafficReading> {
+    agent.order(&Order::trial(order));
     agent.hello();
     match agent.frame() {
-        Frame::Contended(record) => {
+        Frame::Part(Part::Traffic(traffic)) => {
             assert_eq!(agent.frame(), Frame::Done);
-            Some(*record)
+            Some(*traffic)
         }
         Frame::Refused(why) => {
             skip::skip!("{why}");
             None
         }
-        other => panic!("expected a record, got {other:?}"),
+        other => panic!("expected a reading, got {other:?}"),
     }
 }
 

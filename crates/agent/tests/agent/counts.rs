@@ -11,7 +11,7 @@ use std::{
 use linux::perf::tracing::Tracing;
 use model::{
     instrument::{Counts, CountsOrder, Detail, Instrument, Place, Probe, Scope},
-    wire::{Frame, Measure, Order, Refusal},
+    wire::{Frame, Order, Part, Refusal, TrialOrder},
 };
 
 use crate::dialogue::{Agent, Subject, eventually, give_back, measure, sha256_of};
@@ -172,8 +172,8 @@ impl Drop for Counting {
     }
 }
 
-pub(crate) fn ordered(counts: CountsOrder, measure: Measure) -> Order {
-    Order::measure(Measure { instrument: Some(Instrument::Counts(counts)), ..measure })
+pub(crate) fn ordered(counts: CountsOrder, measure: TrialOrder) -> Order {
+    Order::trial(TrialOrder { instrument: Some(Instrument::Counts(counts)), ..measure })
 }
 
 /// Says that nothing can be probed here; another refusal is a failure.
@@ -192,7 +192,7 @@ pub(crate) fn counted(order: &Order) -> Option<Counts> {
     loop {
         match agent.frame() {
             Frame::Sample(_) => {}
-            Frame::Counts(counts) => {
+            Frame::Part(Part::Counts(counts)) => {
                 agent.census();
                 assert_eq!(agent.frame(), Frame::Done);
                 return Some(*counts);
@@ -268,7 +268,7 @@ fn a_known_number_of_calls_is_counted_exactly() {
     let counts = loop {
         match agent.frame() {
             Frame::Sample(_) => {}
-            Frame::Counts(counts) => break *counts,
+            Frame::Part(Part::Counts(counts)) => break *counts,
             other => panic!("unexpected {other:?}"),
         }
     };

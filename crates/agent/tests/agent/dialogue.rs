@@ -19,8 +19,8 @@ use model::{
     sample::Sample,
     span::Span,
     wire::{
-        Census, Decoder, Frame, LoadOrder, Measure, Order, PROTOCOL, Refusal, StartOrder,
-        SubjectOrder, Work, encode,
+        Census, Decoder, Frame, LoadOrder, Order, PROTOCOL, Refusal, StartOrder, SubjectOrder,
+        TrialOrder, Work, encode,
     },
 };
 
@@ -59,8 +59,8 @@ impl Agent {
     }
 
     /// Starts it and orders a measurement.
-    pub(crate) fn measuring(measure: Measure) -> Self {
-        Self::ordered(&Order::measure(measure))
+    pub(crate) fn measuring(measure: TrialOrder) -> Self {
+        Self::ordered(&Order::trial(measure))
     }
 
     /// Starts it, gives it one order, and waits until the window is open.
@@ -259,35 +259,27 @@ pub(crate) fn sha256_of(path: impl AsRef<Path>) -> Sha256Hex {
 }
 
 /// 100 ms samples, `windows` of them, without load.
-pub(crate) fn measure(subject: &str, intervals: u64) -> Measure {
-    Measure {
-        subject: SubjectOrder { process: subject.to_owned(), start: None },
-        others: Vec::new(),
-        load: None,
-        background: None,
-        offset: Span::default(),
+pub(crate) fn measure(subject: &str, intervals: u64) -> TrialOrder {
+    TrialOrder {
+        subject: Some(SubjectOrder { process: subject.to_owned(), start: None }),
         warm_up: Span::from_nanos(50_000_000),
         window: Span::from_nanos(intervals * 100_000_000),
         sample_every: Span::from_nanos(100_000_000),
-        instrument: None,
-        topology: None,
-        identify: false,
-        state: None,
-        witness: None,
+        ..TrialOrder::default()
     }
 }
 
 /// The same with a load of one command, every 100 ms.
-pub(crate) fn loaded(subject: &str, intervals: u64, command: &[&str]) -> Measure {
+pub(crate) fn loaded(subject: &str, intervals: u64, command: &[&str]) -> TrialOrder {
     let work = Work::Rounds(vec![words(command)]);
-    Measure { load: Some(load(work)), ..measure(subject, intervals) }
+    TrialOrder { load: Some(load(work)), ..measure(subject, intervals) }
 }
 
 /// The same with shells that stay, each with a script.
-pub(crate) fn staying(subject: &str, intervals: u64, scripts: &[&str]) -> Measure {
+pub(crate) fn staying(subject: &str, intervals: u64, scripts: &[&str]) -> TrialOrder {
     let work =
         Work::LongRunning(scripts.iter().map(|script| words(&["sh", "-c", script])).collect());
-    Measure { load: Some(load(work)), ..measure(subject, intervals) }
+    TrialOrder { load: Some(load(work)), ..measure(subject, intervals) }
 }
 
 fn load(work: Work) -> LoadOrder {
@@ -295,16 +287,16 @@ fn load(work: Work) -> LoadOrder {
 }
 
 /// The same with a subject that a command starts.
-pub(crate) fn starting(subject: &str, intervals: u64, command: &[&str]) -> Measure {
+pub(crate) fn starting(subject: &str, intervals: u64, command: &[&str]) -> TrialOrder {
     let start = Some(StartOrder { command: words(command), ready: None });
     let subject = SubjectOrder { process: subject.to_owned(), start };
-    Measure { subject, ..measure("", intervals) }
+    TrialOrder { subject: Some(subject), ..measure("", intervals) }
 }
 
 /// The same, ready once a path exists.
-pub(crate) fn ready_at(path: &Path, mut order: Measure) -> Measure {
-    let start = order.subject.start.as_mut().unwrap();
-    start.ready = Some(path.to_str().unwrap().to_owned());
+pub(crate) fn ready_at(path: &Path, mut order: TrialOrder) -> TrialOrder {
+    let start = order.subject.as_mut().and_then(|subject| subject.start.as_mut());
+    start.unwrap().ready = Some(path.to_str().unwrap().to_owned());
     order
 }
 

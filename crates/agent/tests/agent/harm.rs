@@ -11,7 +11,7 @@ use model::{
     instrument::{Counts, CountsOrder, Detail, Instrument, Place, Probe, Scope, StacksOrder},
     pause::{PauseOrder, PauseSpan, PauseState, Target},
     span::Span,
-    wire::{Frame, Measure, Order},
+    wire::{Frame, Order, Part, TrialOrder},
 };
 
 use crate::{
@@ -65,7 +65,7 @@ fn under(program: &Counting, order: &Order) -> Option<Outcome> {
     }
     loop {
         match agent.frame() {
-            Frame::Counts(all) => counts = Some(*all),
+            Frame::Part(Part::Counts(all)) => counts = Some(*all),
             Frame::Refused(refusal) => panic!("{refusal}"),
             Frame::Done => break,
             _ => {}
@@ -83,8 +83,8 @@ fn counting(program: &Counting, detail: Detail, scope: Scope) -> Order {
 }
 
 fn instrumented(program: &Counting, instrument: Option<Instrument>) -> Order {
-    let measure = Measure { instrument, identify: true, ..measure(&program.name, 30) };
-    Order::measure(measure)
+    let measure = TrialOrder { instrument, identify: true, ..measure(&program.name, 30) };
+    Order::trial(measure)
 }
 
 #[test]
@@ -244,8 +244,8 @@ fn every_login_succeeds_under_every_instrument() {
     while let Some(instrument) = left.pop() {
         let reported = format!("{instrument:?}");
         let same = instrument.clone();
-        let measure = Measure { instrument, ..measure(&sshd.copy.name, 40) };
-        let mut agent = match Agent::opened(&Order::measure(measure)) {
+        let measure = TrialOrder { instrument, ..measure(&sshd.copy.name, 40) };
+        let mut agent = match Agent::opened(&Order::trial(measure)) {
             Ok(agent) => agent,
             Err(refusal) => return assert!(skipped::<()>(&refusal).is_none()),
         };
@@ -253,7 +253,7 @@ fn every_login_succeeds_under_every_instrument() {
         assert_eq!(succeeded, LOGINS, "{reported}");
         let counted = loop {
             match agent.frame() {
-                Frame::Counts(counts) => break Some(counts.probes[0].hits),
+                Frame::Part(Part::Counts(counts)) => break Some(counts.probes[0].hits),
                 Frame::Refused(refusal)
                     if again > 0 && refusal.to_string().contains("cannot trust this window") =>
                 {
@@ -310,5 +310,5 @@ fn a_consumer_that_is_stopped_and_resumed_loses_none_of_its_children() {
         longest: Span::from_secs(60),
     };
     let instrument = Some(Instrument::Pause(order));
-    under(&program, &Order::measure(Measure { instrument, ..measure(&subject.name, 20) }));
+    under(&program, &Order::trial(TrialOrder { instrument, ..measure(&subject.name, 20) }));
 }

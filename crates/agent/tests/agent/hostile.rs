@@ -17,7 +17,7 @@ use std::{
 
 use model::{
     contention::Control,
-    wire::{Frame, Order},
+    wire::{Frame, Order, Part},
 };
 
 use super::{
@@ -84,7 +84,7 @@ impl Scene {
 /// One that runs guard, with a policy that nobody is bounded by.
 fn guarded() -> Order {
     let policy = "[protect]\ninterfaces = [\"{interface}\"]\n".to_owned();
-    Order::Contention(Box::new(ordered(Some(traffic()), None, Control::Guard(policy))), None)
+    Order::trial(ordered(Some(traffic()), None, Control::Guard(policy)))
 }
 
 #[test]
@@ -107,7 +107,9 @@ fn a_folder_that_another_user_foresaw_is_not_taken() {
         sleep(Duration::from_millis(5));
     }
     match agent.frame() {
-        Frame::Contended(record) => assert!(record.guard.is_some_and(|guard| guard.restored)),
+        Frame::Part(Part::Traffic(traffic)) => {
+            assert!(traffic.guard.is_some_and(|guard| guard.restored));
+        }
         Frame::Refused(why) => eprintln!("not every step was taken: {why}"),
         other => panic!("{other:?}"),
     }

@@ -29,7 +29,7 @@ use dialogue::{
 use model::{
     instrument::{Instrument, Scope, StacksOrder},
     sample::Sample,
-    wire::{Frame, Measure, Order, Refusal},
+    wire::{Frame, Order, Part, Refusal, TrialOrder},
 };
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -124,7 +124,9 @@ fn a_load_that_fails_now_and_then_is_counted_and_says_how() {
     agent.hello();
     agent.census();
     let rounds = (0..4).map(|_| agent.sample()).last().unwrap().rounds;
-    let Frame::LoadFailure(failure) = agent.frame() else { panic!("it does not say how") };
+    let Frame::Part(Part::LoadFailure(failure)) = agent.frame() else {
+        panic!("it does not say how")
+    };
     assert!(failure.command.starts_with("sh -c mkdir"), "{failure:?}");
     assert_eq!(failure.why, "exit status: 1: it was there");
     agent.census();
@@ -229,7 +231,7 @@ fn an_order_a_broken_stream_and_a_signal_end_any_measurement_and_leave_nothing_c
     let script = format!("{}; true", command.join(" "));
     let stacks = StacksOrder { scope: Scope::Subject, frequency: 499, stack_bytes: 16_384 };
     let recorded =
-        Measure { instrument: Some(Instrument::Stacks(stacks)), ..measure(&subject.name, 1000) };
+        TrialOrder { instrument: Some(Instrument::Stacks(stacks)), ..measure(&subject.name, 1000) };
     let orders = [
         (measure(&subject.name, 1000), 0),
         (loaded(&subject.name, 1000, &command), 1),
@@ -242,7 +244,7 @@ fn an_order_a_broken_stream_and_a_signal_end_any_measurement_and_leave_nothing_c
     for ((order, programs), how) in
         orders.iter().flat_map(|order| ends.iter().map(move |how| (order, *how)))
     {
-        let mut agent = match Agent::opened(&Order::measure(order.clone())) {
+        let mut agent = match Agent::opened(&Order::trial(order.clone())) {
             Ok(agent) => agent,
             Err(why) => {
                 skip::skip!("{why}");
@@ -284,10 +286,10 @@ fn an_order_without_meaning_is_refused_and_the_next_is_obeyed() {
     let subject = Subject::idle();
     let order = measure(&subject.name, 2);
     let (mut agent, ..) = Agent::start();
-    let senseless = model::wire::Measure { sample_every: Default::default(), ..order.clone() };
-    agent.order(&Order::measure(senseless));
+    let senseless = model::wire::TrialOrder { sample_every: Default::default(), ..order.clone() };
+    agent.order(&Order::trial(senseless));
     assert!(matches!(agent.frame(), Frame::Refused(Refusal::Machine(_))));
-    agent.order(&Order::measure(order));
+    agent.order(&Order::trial(order));
     assert_eq!(agent.window(3).1.len(), 3);
 }
 

@@ -18,7 +18,7 @@ use model::{
     pause::{PauseOrder, PauseSpan, PauseState, Pauses, Peer, Target},
     sample::Sample,
     span::Span,
-    wire::{Frame, Measure, Order, Refusal},
+    wire::{Frame, Order, Part, Refusal, TrialOrder},
 };
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -55,7 +55,7 @@ impl Pair {
     /// An order whose spans take `intervals` of 100 ms each.
     fn order(&self, states: &[PauseState], intervals: u32) -> Order {
         let target = Target::Process(self.consumer.name.clone());
-        Order::measure(pausing(&self.subject.name, target, states, intervals))
+        Order::trial(pausing(&self.subject.name, target, states, intervals))
     }
 
     /// Has the consumer stopped for half a minute; the agent that did it.
@@ -79,20 +79,20 @@ fn has_run(subject: &Subject) -> bool {
     !matches!(state(subject.pid()), 'T' | 'Z')
 }
 
-fn pausing(subject: &str, target: Target, states: &[PauseState], each: u32) -> Measure {
+fn pausing(subject: &str, target: Target, states: &[PauseState], each: u32) -> TrialOrder {
     let spans: Vec<PauseSpan> =
         states.iter().map(|&state| PauseSpan { state, intervals: each }).collect();
     let intervals = u64::from(each) * spans.len() as u64;
     let order = PauseOrder { target, spans, longest: Span::from_secs(60) };
-    Measure { instrument: Some(Instrument::Pause(order)), ..measure(subject, intervals) }
+    TrialOrder { instrument: Some(Instrument::Pause(order)), ..measure(subject, intervals) }
 }
 
 /// The same with another limit.
 fn no_longer_than(longest_ms: u64, order: Order) -> Order {
-    let Order::Measure(mut order, None) = order else { panic!("{order:?}") };
+    let Order::Trial(mut order, None) = order else { panic!("{order:?}") };
     let Some(Instrument::Pause(pause)) = &mut order.instrument else { panic!("{order:?}") };
     pause.longest = Span::from_nanos(longest_ms * 1_000_000);
-    Order::Measure(order, None)
+    Order::Trial(order, None)
 }
 
 /// The state that `/proc` tells of a process; `Z` where it is gone.
@@ -107,7 +107,7 @@ fn answer(agent: &mut Agent) -> (Vec<Sample>, Pauses) {
     loop {
         match agent.frame() {
             Frame::Sample(sample) => samples.push(*sample),
-            Frame::Pauses(reported) => pauses = Some(*reported),
+            Frame::Part(Part::Pauses(reported)) => pauses = Some(*reported),
             Frame::Done => return (samples, pauses.expect("pauses are told")),
             Frame::Refused(refusal) => panic!("{refusal}"),
             _ => {}
@@ -284,13 +284,13 @@ fn the_load_itself_is_stopped_and_ends_after_the_window() {
     let states = [Runs, Stopped, Runs, Stopped];
     let target = Target::Process(shell.name.clone());
     let pause = pausing(&subject.name, target, &states, 2).instrument;
-    let order = Measure { instrument: pause, ..staying(&subject.name, 8, &[&script]) };
+    let order = TrialOrder { instrument: pause, ..staying(&subject.name, 8, &[&script]) };
     let mut agent = Agent::measuring(order.clone());
     let (_, pauses) = answer(&mut agent);
     assert_eq!((pauses.spans.len(), pauses.pids.len(), shell.running()), (4, 1, 0));
 
     // It is the consumer's end that is told, not that of a load.
-    agent.order(&Order::measure(Measure {
+    agent.order(&Order::trial(TrialOrder {
         instrument: pausing(&subject.name, Target::Process(shell.name.clone()), &[Stopped], 300)
             .instrument,
         window: Span::from_secs(30),
@@ -313,8 +313,10 @@ fn a_stopped_load_does_not_hold_up_the_end_of_a_broken_stream() {
     let script = format!("exec {} -c 'while :; do sleep 0.01; done'", shell.path().display());
     let target = Target::Process(shell.name.clone());
     let pause = pausing(&subject.name, target, &[Stopped], 300).instrument;
-    let mut agent =
-        Agent::measuring(Measure { instrument: pause, ..staying(&subject.name, 300, &[&script]) });
+    let mut agent = Agent::measuring(TrialOrder {
+        instrument: pause,
+        ..staying(&subject.name, 300, &[&script])
+    });
     eventually(|| {
         let pid = *agent::subject::pids_of(&shell.name).unwrap().first()?;
         (state(pid) == 'T').then_some(())
@@ -340,7 +342,7 @@ fn what_must_not_be_stopped_is_refused() {
     }
     for (name, reason) in cases {
         let target = Target::Process(name.clone());
-        agent.order(&Order::measure(pausing(&subject.name, target, &[Runs, Stopped], 1)));
+        agent.order(&Order::trial(pausing(&subject.name, target, &[Runs, Stopped], 1)));
         let why = why(&mut agent);
         assert!(why.contains(reason), "{name}: {why}");
     }
@@ -352,7 +354,7 @@ fn spans_that_are_not_the_window_are_refused_before_anything_is_done() {
     let pair = Pair::start();
     let target = Target::Process(pair.consumer.name.clone());
     let order = pausing(&pair.subject.name, target, &[Stopped], 5);
-    let mut agent = Agent::measuring(Measure { window: Span::from_secs(30), ..order });
+    let mut agent = Agent::measuring(TrialOrder { window: Span::from_secs(30), ..order });
     let why = why(&mut agent);
     assert!(why.contains("5 sampling intervals, and the window is 300"), "{why}");
 }
@@ -408,7 +410,7 @@ impl Frozen {
 
     fn order(&self, states: &[PauseState], intervals: u32) -> Order {
         let target = Target::Group(self.path());
-        Order::measure(pausing(&self.pair.subject.name, target, states, intervals))
+        Order::trial(pausing(&self.pair.subject.name, target, states, intervals))
     }
 }
 
@@ -489,7 +491,7 @@ fn an_empty_group_and_one_that_is_not_there_are_refused() {
     }
     for (path, reason) in cases {
         let target = Target::Group(path.clone());
-        agent.order(&Order::measure(pausing(&subject.name, target, &[Runs, Stopped], 1)));
+        agent.order(&Order::trial(pausing(&subject.name, target, &[Runs, Stopped], 1)));
         let why = why(&mut agent);
         assert!(why.contains(reason), "{path}: {why}");
     }
@@ -520,11 +522,13 @@ fn what_talks_to_the_subject_is_named_with_the_way() {
     let ends = [unix.accept().unwrap().0.into(), tcp.accept().unwrap().0.into(), server.into()];
     let mut child = with_sockets(&copy, ends);
 
-    let mut agent =
-        Agent::measuring(Measure { instrument: Some(Instrument::Peers), ..measure(&copy.name, 2) });
+    let mut agent = Agent::measuring(TrialOrder {
+        instrument: Some(Instrument::Peers),
+        ..measure(&copy.name, 2)
+    });
     let peers = loop {
         match agent.frame() {
-            Frame::Peers(peers) => break peers,
+            Frame::Part(Part::Peers(peers)) => break peers,
             Frame::Refused(refusal) => panic!("{refusal}"),
             _ => {}
         }

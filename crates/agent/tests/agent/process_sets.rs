@@ -1,12 +1,12 @@
 //! Processes beside subject and load: counted in the same window, each under its own name.
 
-use model::wire::Measure;
+use model::wire::TrialOrder;
 
 use crate::dialogue::{Agent, Subject, measure};
 
-fn with_others(subject: &Subject, others: &[&str]) -> Measure {
+fn with_others(subject: &Subject, others: &[&str]) -> TrialOrder {
     let others = others.iter().map(|&name| name.to_owned()).collect();
-    Measure { others, ..measure(&subject.name, 5) }
+    TrialOrder { others, ..measure(&subject.name, 5) }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 
 use model::{
     topology::{Correction, Must, TopologyOrder, WantedProcess},
-    wire::{Frame, Measure, Order, Refusal},
+    wire::{Frame, Order, Refusal, TrialOrder},
 };
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -26,10 +26,10 @@ fn stop(subject: &Subject) {
 }
 
 /// A short measurement of one process in which another must be so.
-fn wanting(subject: &Subject, name: &str, must: Must, command: Option<String>) -> Measure {
+fn wanting(subject: &Subject, name: &str, must: Must, command: Option<String>) -> TrialOrder {
     let wanted = WantedProcess { name: name.to_owned(), must, command };
     let topology = TopologyOrder { interfaces: Vec::new(), processes: vec![wanted] };
-    Measure { topology: Some(topology), ..measure(&subject.name, 2) }
+    TrialOrder { topology: Some(topology), ..measure(&subject.name, 2) }
 }
 
 /// What had to be repaired; nothing where the first frame is the hello.
@@ -56,7 +56,7 @@ fn correction(what: &str, was: &str, done: &str) -> Correction {
 fn a_stopped_process_that_must_run_is_resumed_and_reported() {
     let (subject, manager) = (Subject::idle(), Subject::idle());
     stop(&manager);
-    let order = Order::measure(wanting(&subject, &manager.name, Must::Run, None));
+    let order = Order::trial(wanting(&subject, &manager.name, Must::Run, None));
     let mut agent = Agent::ordered(&order);
     let reported = corrections(&mut agent);
     assert_eq!(reported, [correction(&manager.name, "was stopped", "resumed")]);
@@ -82,7 +82,7 @@ fn a_process_that_must_rest_is_stopped_for_the_trial_and_resumed_after_it() {
 #[test]
 fn a_broken_stream_and_a_new_order_resume_what_rests() {
     let (subject, manager) = (Subject::idle(), Subject::idle());
-    let long = Measure {
+    let long = TrialOrder {
         window: model::span::Span::from_secs(100),
         ..wanting(&subject, &manager.name, Must::Rest, None)
     };
@@ -137,7 +137,7 @@ fn a_command_starts_and_ends_a_manager() {
     let pid = agent::subject::pids_of(&manager.name).unwrap()[0];
     let command = format!("kill {pid}");
     let order = wanting(&subject, &manager.name, Must::Rest, Some(command.clone()));
-    agent.order(&Order::measure(order));
+    agent.order(&Order::trial(order));
     let done = format!("ended with `{command}`");
     assert_eq!(corrections(&mut agent), [correction(&manager.name, "was running", &done)]);
     finish(&mut agent);
@@ -149,7 +149,7 @@ fn what_cannot_be_repaired_is_refused() {
     let subject = Subject::idle();
     let mut agent = Agent::start().0;
     let mut refused = |order| {
-        agent.order(&Order::measure(order));
+        agent.order(&Order::trial(order));
         match agent.refused() {
             refusal @ Refusal::Topology { .. } => refusal.to_string(),
             other => panic!("{other}"),
@@ -163,6 +163,6 @@ fn what_cannot_be_repaired_is_refused() {
     let interfaces =
         vec![model::topology::InterfaceOrder { name: "headroom-none".to_owned(), megahertz: None }];
     let topology = Some(TopologyOrder { interfaces, processes: Vec::new() });
-    let reported = refused(Measure { topology, ..measure(&subject.name, 2) });
+    let reported = refused(TrialOrder { topology, ..measure(&subject.name, 2) });
     assert!(reported.starts_with("headroom-none is not there, and cannot be "), "{reported}");
 }

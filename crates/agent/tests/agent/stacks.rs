@@ -6,7 +6,7 @@ use model::{
     instrument::{Instrument, Recorded, Recorder, Scope, StacksOrder},
     perf_data::file_start,
     sample::Sample,
-    wire::{Frame, Measure, Order, Refusal},
+    wire::{Frame, Order, Part, Refusal, TrialOrder},
 };
 
 use crate::{
@@ -25,9 +25,9 @@ struct Capture {
     recorded: Recorded,
 }
 
-fn with(scope: Scope, measure: Measure) -> Order {
+fn with(scope: Scope, measure: TrialOrder) -> Order {
     let stacks = StacksOrder { scope, frequency: FREQUENCY, stack_bytes: STACK };
-    Order::measure(Measure { instrument: Some(Instrument::Stacks(stacks)), ..measure })
+    Order::trial(TrialOrder { instrument: Some(Instrument::Stacks(stacks)), ..measure })
 }
 
 /// Carries out the order; `None`, with the reason, where this machine does not let anybody record.
@@ -51,7 +51,7 @@ fn capture(order: &Order, samples: usize) -> Option<Capture> {
                 assert!(piece.bytes.len() <= 256 * 1024, "{} bytes", piece.bytes.len());
                 records.extend(piece.bytes);
             }
-            Frame::Recorded(recorded) => break *recorded,
+            Frame::Part(Part::Recorded(recorded)) => break *recorded,
             other => panic!("unexpected {other:?}"),
         }
     };
@@ -239,7 +239,7 @@ fn what_cannot_be_recorded_is_refused_with_what_can() {
     for (frequency, stack_bytes) in [(0, 8192), (99, 8191), (99, 65_536), (10_000_000, 8192)] {
         let stacks = StacksOrder { scope: Scope::Subject, frequency, stack_bytes };
         let instrument = Some(Instrument::Stacks(stacks));
-        let order = Order::measure(Measure { instrument, ..measure(&subject.name, 2) });
+        let order = Order::trial(TrialOrder { instrument, ..measure(&subject.name, 2) });
         let refusal = Agent::ordered(&order).refused();
         assert!(matches!(refusal, Refusal::Instrument { .. }), "{refusal}");
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use model::wire::{Measure, Order, Refusal};
+use model::wire::{Order, Refusal, TrialOrder};
 
 use crate::{
     dialogue::{
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A shell's copy with a script, as a subject to start.
-fn scripted(shell: &Copied, intervals: u64, script: &str) -> Measure {
+fn scripted(shell: &Copied, intervals: u64, script: &str) -> TrialOrder {
     starting(&shell.name, intervals, &[shell.path().to_str().unwrap(), "-c", script])
 }
 
@@ -55,7 +55,7 @@ fn it_is_not_measured_before_its_path_is_there_and_the_path_stays() {
     let order = ready_at(&socket, scripted(&shell, 2, &script));
     let mut agent = Agent::start().0;
     let ordered = std::time::Instant::now();
-    agent.order(&Order::measure(order));
+    agent.order(&Order::trial(order));
     agent.hello();
     assert!(ordered.elapsed().as_millis() >= 700);
     agent.census();
@@ -146,7 +146,7 @@ fn an_order_that_comes_before_it_is_ready_ends_it() {
     let order = ready_at(&shell.file("never"), scripted(&shell, 3, "while :; do sleep 0.1; done"));
     let mut agent = Agent::measuring(order);
     eventually(|| (shell.running() > 0).then_some(()));
-    agent.order(&Order::measure(measure("no-such-daemon", 3)));
+    agent.order(&Order::trial(measure("no-such-daemon", 3)));
     assert!(matches!(agent.refused(), Refusal::NoSubject { .. }));
     assert_nothing_left(&agent, &shell);
 }

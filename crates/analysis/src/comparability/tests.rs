@@ -58,7 +58,7 @@ fn twins() -> [Trial; 2] {
     let (_, trials) = compared(&pairs(1, 0.0, 0.0, 1));
     let mut trials: [Trial; 2] = trials.try_into().unwrap();
     for trial in &mut trials {
-        trial.planned.measure.identify = true;
+        trial.planned.order.identify = true;
         recording(trial).identity = Some(Box::new(identity()));
     }
     trials
@@ -212,8 +212,8 @@ fn overlays_that_differ_and_files_that_changed_speak_against_a_side_but_for_our_
 #[test]
 fn plans_and_facts_are_compared_too() {
     let [base, mut variant] = twins();
-    variant.planned.measure.warm_up = Span::from_secs(9);
-    variant.planned.measure.state = None;
+    variant.planned.order.warm_up = Span::from_secs(9);
+    variant.planned.order.state = None;
     recording(&mut variant).facts.clk_tck = 250;
     let found = strangers(&base, &variant, &Difference::Variants);
     assert_eq!(found[0], "the warm-up: 5s in `before`, 9s in `after`");
@@ -228,7 +228,7 @@ fn an_identity_is_missed_only_where_it_was_asked_for() {
     recording(&mut variant).identity = None;
     let found = strangers(&base, &variant, &Difference::Nothing);
     assert_eq!(found, ["the agent did not say what it measured in `after`"]);
-    variant.planned.measure.identify = false;
+    variant.planned.order.identify = false;
     assert_eq!(strangers(&base, &variant, &Difference::Nothing), [""; 0]);
 }
 

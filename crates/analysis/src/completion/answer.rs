@@ -1,15 +1,16 @@
 //! The answer of a completion run in sentences: what waiting costs, what it does to others, what frames pay.
 
-use model::completion::{Run, Strategy};
+use model::{card::Strategy, run::Run};
 
 use super::{Completion, Point};
 use crate::{metrics::Measure, quantity::percent};
 
 /// Of the study's first place.
 pub(super) fn of(run: &Run, completion: &Completion) -> Vec<String> {
-    let Some(place) = run.study.places.first() else { return Vec::new() };
+    let places = super::places(&run.study);
+    let Some(place) = places.first() else { return Vec::new() };
     let place = place.name.as_str();
-    let base = run.study.completion.strategies.first().copied().unwrap_or(Strategy::Busy);
+    let base = super::strategies(&run.study).first().copied().unwrap_or(Strategy::Busy);
     let mut answer = Vec::new();
     answer.extend(of_frames(completion, place, base));
     answer.extend(of_task(completion, place));

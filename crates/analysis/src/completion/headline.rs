@@ -1,6 +1,6 @@
 //! The headline of a completion run: what the first strategy takes of a core, and what the cheapest other one does.
 
-use model::completion::{Run, Strategy};
+use model::{card::Strategy, run::Run};
 
 use super::{Completion, Point, answer::heaviest};
 use crate::{
@@ -11,8 +11,9 @@ use crate::{
 /// At the study's first place, with its largest frames at the lowest rate.
 pub(super) fn of(run: &Run, completion: &Completion) -> Headline {
     let nothing = || Headline::plain("No result yet: no trial that counts is done.".to_owned());
-    let Some(place) = run.study.places.first() else { return nothing() };
-    let base = run.study.completion.strategies.first().copied().unwrap_or(Strategy::Busy);
+    let places = super::places(&run.study);
+    let Some(place) = places.first() else { return nothing() };
+    let base = super::strategies(&run.study).first().copied().unwrap_or(Strategy::Busy);
     let point = |strategy| heaviest(completion, &place.name, strategy);
     let others = || Strategy::ALL.into_iter().filter(move |one| *one != base).filter_map(point);
     let percent = |point: &Point| format!("{} %", rounded(100.0 * point.path.mean));

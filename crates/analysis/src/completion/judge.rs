@@ -6,15 +6,16 @@
 use std::collections::BTreeMap;
 
 use model::{
-    completion::{Measured, Period, Run, Strategy, Trial},
-    share::Share,
+    card::{CardReading, Period, Strategy},
+    run::Run,
     study::Mode,
+    trial::{Trial, Turn},
     verdict::{Difference, Expect},
 };
 
 use super::{
     By, Versus,
-    points::{self, Groups, Setting, wall_s},
+    points::{Groups, Setting, wall_s},
 };
 use crate::{
     figures::Part,
@@ -23,15 +24,12 @@ use crate::{
     verdicts::{Judgement, NoPeriods, Quantity},
 };
 
-/// Differences below this share of the base do not matter, where nothing else is said.
-pub(super) const MARGIN: f64 = 0.01;
-
 /// Each strategy against the first, at each point that was tried.
 pub(super) fn all(groups: &Groups<'_>) -> Vec<Versus> {
     let Some((base, others)) = groups.strategies().split_first() else { return Vec::new() };
     let of = |at: Setting, variant: &Strategy| {
         let side = |strategy| groups.blocks(at, Some(strategy));
-        Some(versus(groups.run, at, [*base, *variant], [side(*base)?, side(*variant)?]))
+        Some(versus(groups, at, [*base, *variant], [side(*base)?, side(*variant)?]))
     };
     let settings = groups.settings().into_iter();
     settings.flat_map(|at| others.iter().filter_map(move |variant| of(at, variant))).collect()
@@ -39,32 +37,33 @@ pub(super) fn all(groups: &Groups<'_>) -> Vec<Versus> {
 
 /// What a run of one question came to; `None` where the run is a whole study.
 pub(super) fn comparison(run: &Run, trials: &[Trial]) -> Option<Versus> {
-    let study = &run.study;
-    let sides = study.completion.versus?;
-    let rate = *study.loads.first()?.rates.first()?;
-    study.places.first()?;
-    // What only proves that counted time repeats is in no pair.
-    let counts = |trial: &&Trial| sides.variant.is_none() || trial.planned.repeats.is_none();
-    let side = |wanted: bool| -> BTreeMap<u32, &Measured> {
+    let asked = run.versus.as_ref()?;
+    let groups = Groups::of(run, trials);
+    let at = groups.setting(&run.study.cell(&asked.cell)?)?;
+    let strategy = |name: &str| run.study.variant(name)?.strategy;
+    let both = [strategy(&asked.base)?, strategy(&asked.variant)?];
+    let side = |name: &str| -> BTreeMap<u32, &CardReading> {
+        let counts = |trial: &&Trial| {
+            trial.planned.id.variant == *name && trial.planned.id.turn == Turn::Only
+        };
+        let of = |trial: &'_ Trial| trial.planned.id.repetition - 1;
         let trials = trials.iter().filter(counts);
-        let trials = trials.filter(|trial| sides.is_base(&trial.planned) == wanted);
-        trials.filter_map(|trial| Some((trial.planned.block, trial.reading()?))).collect()
+        trials.filter_map(|trial| Some((of(trial), trial.reading()?.card.as_deref()?))).collect()
     };
-    let both = [sides.base, sides.variant.unwrap_or(sides.base)];
-    Some(versus(run, Setting { place: 0, load: 0, rate }, both, [&side(true), &side(false)]))
+    Some(versus(&groups, at, both, [&side(&asked.base), &side(&asked.variant)]))
 }
 
 fn versus(
-    run: &Run,
+    groups: &Groups<'_>,
     at: Setting,
     sides: [Strategy; 2],
-    [bases, variants]: [&BTreeMap<u32, &Measured>; 2],
+    [bases, variants]: [&BTreeMap<u32, &CardReading>; 2],
 ) -> Versus {
     let pairs = variants.iter().filter_map(|(block, one)| Some([*bases.get(block)?, *one]));
-    let question = Question::of(run, at, sides);
+    let question = Question::of(groups, at, sides);
     let judgement = judge(&question, &pairs.collect::<Vec<_>>());
     Versus {
-        place: run.study.places[at.place].name.clone(),
+        place: groups.place(at.place),
         load: question.load,
         rate: question.rate,
         by: question.by,
@@ -97,30 +96,34 @@ pub(super) struct Question {
 impl Question {
     /// What a study asks of two strategies at one point. A strategy against itself is to be the same.
     fn of(
-        run: &Run,
+        groups: &Groups<'_>,
         Setting { place, load, rate }: Setting,
         [base, variant]: [Strategy; 2],
     ) -> Self {
-        let (load, shape) = (&run.study.loads[load], &run.study.completion);
+        let (load, study) = (&groups.loads[load], &groups.run.study);
         let is_twice = base == variant;
         let again = if is_twice { "-again" } else { "" };
-        let counted = points::is_counted(run, place);
+        let counted = groups.places[place].is_counted;
         Self {
             base: base.name().to_owned(),
             variant: format!("{}{again}", variant.name()),
-            by: load.task_ms.map_or(By::Path, |_| By::Task),
+            by: load.task.map_or(By::Path, |_| By::Task),
             load: load.name.clone(),
             rate,
             mode: if counted { Mode::Counted } else { Mode::RealTime },
-            expect: if is_twice { Expect::Same } else { shape.expect.unwrap_or(Expect::Faster) },
+            expect: if is_twice { Expect::Same } else { study.expect() },
             difference: if is_twice { Difference::Nothing } else { Difference::Variants },
-            margin: shape.margin.map_or(MARGIN, Share::get),
-            planned: shape.blocks,
+            margin: study.margin().get(),
+            planned: groups
+                .run
+                .versus
+                .as_ref()
+                .map_or(study.trial.repetitions, |asked| asked.pairs.most()),
         }
     }
 
     /// What is compared of one trial: µs of CPU a second, or seconds; `None` where it has no such figure.
-    fn value(&self, measured: &Measured) -> Option<f64> {
+    fn value(&self, measured: &CardReading) -> Option<f64> {
         match self.by {
             By::Path => us_a_second(measured.driver_ns, measured.window_ns),
             By::Task => wall_s(measured),
@@ -128,7 +131,7 @@ impl Question {
     }
 
     /// The pairs part by part of their windows, or why they are compared whole.
-    fn in_step(&self, pairs: &[[&Measured; 2]]) -> Result<InStep, NoPeriods> {
+    fn in_step(&self, pairs: &[[&CardReading; 2]]) -> Result<InStep, NoPeriods> {
         let trials = || pairs.iter().flatten();
         if self.mode == Mode::RealTime {
             return Err(NoPeriods::RealTime);
@@ -136,7 +139,7 @@ impl Question {
         if self.by == By::Task || trials().all(|trial| trial.periods.is_empty()) {
             return Err(NoPeriods::NoRounds);
         }
-        let cut = |[base, variant]: &[&Measured; 2]| {
+        let cut = |[base, variant]: &[&CardReading; 2]| {
             let (before, after) = (&base.periods, &variant.periods);
             let rates = after.iter().zip(before);
             let rates = rates.map(|(after, before)| Some((rate(after)?, rate(before)?)));
@@ -167,7 +170,7 @@ fn us_a_second(ns: u64, window_ns: u64) -> Option<f64> {
 }
 
 /// Decides on pairs of `[base, variant]`, in the order of their blocks; a pair that lacks the figure is none.
-pub(super) fn judge(question: &Question, pairs: &[[&Measured; 2]]) -> Judgement {
+pub(super) fn judge(question: &Question, pairs: &[[&CardReading; 2]]) -> Judgement {
     let whole = pairs.iter().copied().filter_map(|sides| {
         let [base, variant] = sides.map(|side| question.value(side));
         Some((sides, (variant?, base?)))

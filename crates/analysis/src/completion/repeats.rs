@@ -1,26 +1,31 @@
 //! Whether counted time repeats: trials that were made twice, figure by figure.
 
-use model::completion::{Measured, Run, Trial};
+use model::{
+    card::CardReading,
+    trial::{Trial, TrialId, Turn},
+};
 
 use super::Repeat;
 
 /// Two trials are the same where no figure differs by more than this share.
 pub const SAME: f64 = 0.001;
 
-pub(super) fn all(run: &Run, trials: &[Trial]) -> Vec<Repeat> {
+pub(super) fn all(trials: &[Trial]) -> Vec<Repeat> {
     let pair = |again: &Trial| {
-        let first =
-            trials.iter().find(|trial| Some(trial.planned.number) == again.planned.repeats)?;
-        let (figure, difference) = furthest(first.reading()?, again.reading()?);
-        Some(Repeat { name: again.planned.what(&run.study), figure: figure.to_owned(), difference })
+        let id = &again.planned.id;
+        let of = TrialId { turn: Turn::Only, ..id.clone() };
+        let first = trials.iter().find(|trial| id.turn == Turn::Again && trial.planned.id == of)?;
+        let (figure, difference) =
+            furthest(first.reading()?.card.as_deref()?, again.reading()?.card.as_deref()?);
+        Some(Repeat { name: of.to_string(), figure: figure.to_owned(), difference })
     };
     trials.iter().filter_map(pair).collect()
 }
 
 /// The figure that differs most, and by which share. Waiting is a part of the path's CPU and is held against all of
 /// it: of a strategy that hardly waits it would be next to nothing, against next to nothing.
-fn furthest(first: &Measured, again: &Measured) -> (&'static str, f64) {
-    type Figure = fn(&Measured) -> u64;
+fn furthest(first: &CardReading, again: &CardReading) -> (&'static str, f64) {
+    type Figure = fn(&CardReading) -> u64;
     let path: Figure = |one| one.driver_ns;
     let median: Figure = |one| one.latency.map_or(0, |latency| latency.p50_ns);
     let task: Figure = |one| one.task_wall_ns.unwrap_or_default();

@@ -2,14 +2,18 @@
 //! **Synthetic: nothing here was measured.** Compiled for tests only, or with the feature `fixture`.
 
 use model::{
+    card::{CardOrder, CardReading, PERIODS},
     completion::{
-        Command, Latency, Load, Measured, Order, PERIODS, Period, Place, PlannedTrial, Published,
-        Run, Shape, Strategy, Study, Trial,
+        Command, Latency, Load, Period, Place, PlannedTrial, Published, Run, Shape, Strategy,
+        Study, Trial,
     },
     contention::Machine,
     experiment::Kind,
     limit::Limits,
+    order::TrialOrder,
+    reading::Reading,
     run::{FORMAT, Host, LabIdentity},
+    span::Span,
     study::Mode,
     trial::{HostCost, Outcome},
 };
@@ -111,38 +115,41 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-fn order(strategy: Option<Strategy>, rate: u32, load: &Load) -> Order {
-    Order {
-        strategy,
-        rate,
-        bytes: load.bytes,
-        completes_in_ns: 150_000,
-        bus_word_ns: 0,
-        warm_up_ns: 500_000_000,
-        window_ns: 2_000_000_000,
-        offset_ns: 0,
-        task_rounds: load.task_ms.map(|_| 1_000_000),
+fn order(strategy: Option<Strategy>, rate: u32, load: &Load) -> TrialOrder {
+    TrialOrder {
+        card: Some(CardOrder {
+            strategy,
+            rate,
+            bytes: load.bytes,
+            completes_in: Span::from_nanos(150_000),
+            task_rounds: load.task_ms.map(|_| 1_000_000),
+            ..CardOrder::default()
+        }),
+        warm_up: Span::from_nanos(500_000_000),
+        window: Span::from_secs(2),
+        ..TrialOrder::default()
     }
 }
 
-fn trial(load: usize, block: u32, order: Order, measured: Measured) -> Trial {
+fn trial(load: usize, block: u32, order: TrialOrder, card: CardReading) -> Trial {
+    let card = Some(Box::new(card));
     Trial {
         planned: PlannedTrial { number: 0, repeats: None, place: 0, load, block, order },
         began_unix: 1_700_000_000,
         cost: HostCost::default(),
         idle_before: None,
         same_as: None,
-        outcome: Outcome::Measured(Box::new(measured)),
+        outcome: Outcome::Measured(Box::new(Reading { card, ..Reading::default() })),
     }
 }
 
-fn alone(ms: u32) -> Measured {
+fn alone(ms: u32) -> CardReading {
     let wall = u64::from(ms) * 1_000_000;
-    Measured {
+    CardReading {
         window_ns: wall,
         task_wall_ns: Some(wall),
         task_ran_ns: Some(wall),
-        ..Measured::default()
+        ..CardReading::default()
     }
 }
 
@@ -160,7 +167,7 @@ fn spins(strategy: Strategy) -> u64 {
     }
 }
 
-fn measured(strategy: Strategy, rate: u32, load: &Load, block: u32) -> Measured {
+fn measured(strategy: Strategy, rate: u32, load: &Load, block: u32) -> CardReading {
     let window_ns = 2_000_000_000u64;
     let a_frame = 150_000 + rest(block);
     let sent = (u64::from(rate) * 2).min(window_ns / a_frame);
@@ -185,7 +192,7 @@ fn measured(strategy: Strategy, rate: u32, load: &Load, block: u32) -> Measured 
         driver_ns: driver_ns / PERIODS,
         ..Period::default()
     };
-    Measured {
+    CardReading {
         periods: load.task_ms.map_or(vec![period; PERIODS as usize], |_| Vec::new()),
         window_ns,
         accepted: sent,
@@ -202,6 +209,6 @@ fn measured(strategy: Strategy, rate: u32, load: &Load, block: u32) -> Measured 
         }),
         commands: vec![transmits],
         task_wall_ns,
-        ..Measured::default()
+        ..CardReading::default()
     }
 }

@@ -1,7 +1,8 @@
 //! A made-up run whose figures are known.
 
 use model::{
-    completion::{Measured, Period, Strategy},
+    card::CardReading,
+    completion::{Period, Strategy},
     limit::Limits,
     share::Share,
     span::Span,
@@ -74,19 +75,19 @@ fn question(expect: Expect) -> judge::Question {
 /// Six pairs, part by part: `[base, variant]` of each pair's ten parts, ns of CPU in 50 ms.
 fn by_parts(expect: Expect, parts: impl Fn(u64, u64) -> [u64; 2]) -> crate::verdicts::Judgement {
     let question = judge::Question { planned: 6, ..question(expect) };
-    let trial = |parts: Vec<u64>| Measured {
+    let trial = |parts: Vec<u64>| CardReading {
         window_ns: 500_000_000,
         driver_ns: parts.iter().sum(),
         periods: parts
             .into_iter()
             .map(|driver_ns| Period { window_ns: 50_000_000, driver_ns, ..Period::default() })
             .collect(),
-        ..Measured::default()
+        ..CardReading::default()
     };
     let pair = |pair: u64| {
         [0, 1].map(|side: usize| trial((0..10).map(|part| parts(pair, part)[side]).collect()))
     };
-    let pairs: Vec<[Measured; 2]> = (0..6).map(pair).collect();
+    let pairs: Vec<[CardReading; 2]> = (0..6).map(pair).collect();
     judge::judge(&question, &pairs.iter().map(|pair| pair.each_ref()).collect::<Vec<_>>())
 }
 
@@ -109,15 +110,15 @@ fn windows_are_compared_part_by_part_and_a_rare_interrupt_is_no_difference() {
 
 #[test]
 fn where_parts_cannot_be_compared_means_are_and_it_says_why() {
-    let means = |change: &dyn Fn(&mut judge::Question, &mut Measured)| {
+    let means = |change: &dyn Fn(&mut judge::Question, &mut CardReading)| {
         let mut question = question(Expect::Same);
         let period = Period { window_ns: 50_000_000, driver_ns: 5_000_000, ..Period::default() };
-        let mut one = Measured {
+        let mut one = CardReading {
             window_ns: 500_000_000,
             driver_ns: 50_000_000,
             periods: vec![period; 10],
             task_wall_ns: Some(1),
-            ..Measured::default()
+            ..CardReading::default()
         };
         let base = one.clone();
         change(&mut question, &mut one);
@@ -244,7 +245,7 @@ fn a_task_over_a_slow_bus_is_another_point() {
     for mut trial in also {
         (trial.planned.load, trial.planned.number) = (3, trials.len() as u32 + 1);
         if let (Outcome::Measured(one), Some(_)) =
-            (&mut trial.outcome, trial.planned.order.strategy)
+            (&mut trial.outcome, trial.planned.card().strategy)
         {
             one.task_wall_ns = one.task_wall_ns.map(|wall| 2 * wall);
         }
@@ -262,7 +263,7 @@ fn an_interval_across_the_limit_is_neither_kept_nor_missed() {
         let Outcome::Measured(measured) = &mut trial.outcome else { continue };
         // Every other block has a task alongside event that another process slowed.
         let is_slowed =
-            trial.planned.order.strategy == Some(Strategy::Event) && trial.planned.block % 2 == 0;
+            trial.planned.card().strategy == Some(Strategy::Event) && trial.planned.block % 2 == 0;
         if is_slowed {
             measured.task_wall_ns = measured.task_wall_ns.map(|wall| wall + wall / 4);
         }
@@ -287,10 +288,10 @@ fn compared(base: Strategy, variant: Option<Strategy>, load: usize) -> (Run, Vec
     let is_asked = |trial: &Trial| {
         let one = &trial.planned;
         one.load == load
-            && one.order.rate == rate
+            && one.card().rate == rate
             && one.repeats.is_none()
-            && (one.order.strategy == Some(base) || one.order.strategy == variant)
-            && one.order.strategy.is_some()
+            && (one.card().strategy == Some(base) || one.card().strategy == variant)
+            && one.card().strategy.is_some()
     };
     let mut trials: Vec<Trial> = test_data::trials().into_iter().filter(is_asked).collect();
     let again = if variant.is_none() { trials.clone() } else { vec![trials[0].clone()] };
@@ -367,7 +368,7 @@ fn the_same_twice_is_the_same_and_one_that_is_not_is_found_out() {
 fn two_strategies_may_be_asked_to_be_the_same_or_no_slower_within_a_margin() {
     let asked = |expect, margin: f64| {
         let (mut run, mut trials) = compared(Strategy::Event, Some(Strategy::Batch), 1);
-        dearer(&mut trials, |planned| planned.order.strategy == Some(Strategy::Batch), 0.03);
+        dearer(&mut trials, |planned| planned.card().strategy == Some(Strategy::Batch), 0.03);
         let shape = &mut run.study.completion;
         (shape.expect, shape.margin) = (Some(expect), Some(Share::of(margin)));
         analyse(&run, &trials).targets.remove(0)

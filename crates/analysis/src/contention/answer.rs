@@ -1,6 +1,6 @@
 //! The answer of a contention run in sentences: harm, cure, price.
 
-use model::contention::Role;
+use model::cell::Role;
 
 use super::{Arm, Cell, arms::NONE};
 use crate::{

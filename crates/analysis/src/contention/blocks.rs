@@ -5,8 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use model::contention::{Arm, Machine, Record, Run, Trial};
 use model::study::Mode;
+use model::{
+    cell::Cell,
+    traffic::TrafficReading,
+    trial::{ALONE, APPLICATION, Trial, TrialId},
+};
 
 use super::{LeftOut, seconds};
 
@@ -19,22 +23,26 @@ const STOLEN: f64 = 0.02;
 #[derive(Debug)]
 pub(super) struct Block<'a> {
     /// Traffic alone, by turn.
-    pub(super) alone: Vec<(u32, &'a Record)>,
-    pub(super) application: Option<&'a Record>,
+    pub(super) alone: Vec<(u32, &'a TrafficReading)>,
+    pub(super) application: Option<&'a TrafficReading>,
     /// Both, by control, with the turn.
-    pub(super) controlled: BTreeMap<&'a str, (u32, &'a Record)>,
+    pub(super) controlled: BTreeMap<&'a str, (u32, &'a TrafficReading)>,
 }
 
 impl<'a> Block<'a> {
     /// Both under a control.
-    pub(super) fn under(&self, control: &str) -> Option<&'a Record> {
+    pub(super) fn under(&self, control: &str) -> Option<&'a TrafficReading> {
         self.controlled.get(control).map(|(_, record)| *record)
     }
 
     /// What a quantity of traffic alone would have been at this turn: on the line between the baselines around
     /// it.
-    pub(super) fn baseline(&self, turn: u32, of: impl Fn(&Record) -> Option<f64>) -> Option<f64> {
-        let value = |at: &(u32, &Record)| of(at.1).map(|value| (f64::from(at.0), value));
+    pub(super) fn baseline(
+        &self,
+        turn: u32,
+        of: impl Fn(&TrafficReading) -> Option<f64>,
+    ) -> Option<f64> {
+        let value = |at: &(u32, &TrafficReading)| of(at.1).map(|value| (f64::from(at.0), value));
         let (first, last) = (value(self.alone.first()?)?, value(self.alone.last()?)?);
         let width = last.0 - first.0;
         let along = if width > 0.0 { (f64::from(turn) - first.0) / width } else { 0.0 };
@@ -42,7 +50,11 @@ impl<'a> Block<'a> {
     }
 
     /// A quantity under a control against the baseline at its turn.
-    pub(super) fn ratio(&self, control: &str, of: impl Fn(&Record) -> Option<f64>) -> Option<f64> {
+    pub(super) fn ratio(
+        &self,
+        control: &str,
+        of: impl Fn(&TrafficReading) -> Option<f64>,
+    ) -> Option<f64> {
         let (turn, record) = self.controlled.get(control)?;
         let ratio = of(record)? / self.baseline(*turn, &of)?;
         ratio.is_finite().then_some(ratio)
@@ -64,21 +76,20 @@ impl<'a> Block<'a> {
 
 /// The blocks of a cell that count, and the trials that do not.
 pub(super) fn of<'a>(
-    run: &Run,
+    cell: &Cell,
     trials: &'a [Trial],
-    number: usize,
     name: &str,
 ) -> (Vec<Block<'a>>, Vec<LeftOut>) {
-    let real_time = is_real_time(run, number);
+    let real_time = !cell.is_counted();
     let mut left_out = Vec::new();
-    let mut blocks: BTreeMap<u32, Vec<(&Trial, &Record)>> = BTreeMap::new();
-    let here = |trial: &&Trial| trial.planned.cell as usize == number && !is_modelled(trial);
+    let mut blocks: BTreeMap<u32, Vec<(&Trial, &TrafficReading)>> = BTreeMap::new();
+    let here = |trial: &&Trial| trial.planned.id.cell == cell.name && !is_modelled(trial);
     for trial in trials.iter().filter(here) {
-        let record = trial.reading().map(|reading| &reading.record);
+        let record = trial.reading().and_then(|reading| reading.traffic.as_deref());
         let why = trial.why_invalid().map(str::to_owned);
         match (record, why.or_else(|| disturbed(record?, real_time))) {
             (Some(record), None) => {
-                blocks.entry(trial.planned.block).or_default().push((trial, record));
+                blocks.entry(trial.planned.id.repetition - 1).or_default().push((trial, record));
             }
             (_, why) => left_out.push(left(name, trial, why.unwrap_or_default())),
         }
@@ -102,19 +113,13 @@ pub(super) fn is_modelled(trial: &Trial) -> bool {
     trial.reading().is_some_and(|reading| reading.caches.is_some())
 }
 
-pub(super) fn is_real_time(run: &Run, number: usize) -> bool {
-    let place = &run.study.cells[number].place;
-    let place = run.study.places.iter().find(|known| known.name == *place);
-    place.is_none_or(|place| place.on == Machine::Host || place.mode == Mode::RealTime)
-}
-
-fn gathered<'a>(trials: &[(&'a Trial, &'a Record)]) -> Block<'a> {
+fn gathered<'a>(trials: &[(&'a Trial, &'a TrafficReading)]) -> Block<'a> {
     let mut block = Block { alone: Vec::new(), application: None, controlled: BTreeMap::new() };
     for (trial, record) in trials.iter().copied() {
-        match &trial.planned.arm {
-            Arm::Alone => block.alone.push((trial.planned.turn, record)),
-            Arm::Application => block.application = Some(record),
-            Arm::Control(name) => {
+        match trial.planned.id.variant.as_str() {
+            ALONE => block.alone.push((trial.planned.turn, record)),
+            APPLICATION => block.application = Some(record),
+            name => {
                 block.controlled.insert(name, (trial.planned.turn, record));
             }
         }
@@ -123,7 +128,7 @@ fn gathered<'a>(trials: &[(&'a Trial, &'a Record)]) -> Block<'a> {
 }
 
 /// Why a trial of real time does not count.
-fn disturbed(record: &Record, real_time: bool) -> Option<String> {
+fn disturbed(record: &TrafficReading, real_time: bool) -> Option<String> {
     let stolen = seconds::stolen(record);
     (real_time && stolen > STOLEN)
         .then(|| format!("the hypervisor took {:.1} % of the CPUs meanwhile", 100.0 * stolen))
@@ -140,6 +145,7 @@ fn drifted(block: &Block<'_>) -> Option<String> {
 }
 
 fn left(name: &str, trial: &Trial, why: String) -> LeftOut {
-    let model::contention::PlannedTrial { arm, block, .. } = &trial.planned;
-    LeftOut { cell: name.to_owned(), arm: arm.name().to_owned(), block: *block, why }
+    let TrialId { variant, repetition, .. } = &trial.planned.id;
+    let arm = variant.to_string();
+    LeftOut { cell: name.to_owned(), arm, block: repetition - 1, why }
 }

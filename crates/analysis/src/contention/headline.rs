@@ -1,6 +1,6 @@
 //! The headline of a contention run: what Wi-Fi keeps alongside an application, without control and under guard.
 
-use model::contention::Role;
+use model::cell::Role;
 
 use super::{Arm, Cell, arms::NONE};
 use crate::{

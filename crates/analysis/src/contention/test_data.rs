@@ -3,10 +3,12 @@
 use model::{
     contention::{
         Application, Arm, Cell, Control, Endpoints, Flow, Machine, NamedApplication, NamedControl,
-        NamedTraffic, Order, Place, PlannedTrial, Reading, Record, Road, RoundTrip, Run, Second,
-        Shape, Study, ThreadTime, Traffic, Trial, Work,
+        NamedTraffic, Place, PlannedTrial, Road, RoundTrip, Run, Second, Shape, Study, ThreadTime,
+        Traffic, TrafficReading, Trial, Work,
     },
     experiment::Kind,
+    order::TrialOrder,
+    reading::Reading,
     run::{Host, LabIdentity},
     share::Share,
     span::Span,
@@ -47,7 +49,7 @@ pub(super) fn run(controls: &[(&str, bool)]) -> Run {
                 name: "virtual".to_owned(),
                 on: Machine::Vm,
                 mode: Mode::Counted,
-                road: Road::Radio,
+                road: Some(Road::Radio),
             }],
             traffics: vec![NamedTraffic { name: "saturated".to_owned(), traffic }],
             applications: vec![NamedApplication {
@@ -61,7 +63,7 @@ pub(super) fn run(controls: &[(&str, bool)]) -> Run {
                 application: Some("stream".to_owned()),
                 controls: Vec::new(),
                 four_cases: false,
-                role: model::contention::Role::Harm,
+                role: model::cell::Role::Harm,
             }],
             gates: None,
         },
@@ -98,15 +100,13 @@ fn application() -> Application {
 }
 
 pub(super) fn trial(arm: Arm, block: u32, turn: u32, figures: Figures) -> Trial {
-    let order = Order {
-        road: Road::Radio,
+    let order = TrialOrder {
+        road: Some(Road::Radio),
         traffic: Some(traffic()),
         application: Some(application()),
-        control: Control::None,
-        offset: Span::from_secs(0),
         warm_up: Span::from_secs(3),
         window: Span::from_secs(10),
-        marks: false,
+        ..TrialOrder::default()
     };
     Trial {
         planned: PlannedTrial { number: 0, cell: 0, arm, block, turn, order },
@@ -114,11 +114,14 @@ pub(super) fn trial(arm: Arm, block: u32, turn: u32, figures: Figures) -> Trial 
         cost: HostCost::default(),
         idle_before: None,
         same_as: None,
-        outcome: Outcome::Measured(Box::new(Reading { record: record(figures), caches: None })),
+        outcome: Outcome::Measured(Box::new(TrafficReading {
+            record: record(figures),
+            caches: None,
+        })),
     }
 }
 
-fn record(figures: Figures) -> Record {
+fn record(figures: Figures) -> TrafficReading {
     let second = Second {
         received_bytes: figures.bytes,
         received_packets: figures.bytes / 1400,
@@ -140,18 +143,18 @@ fn record(figures: Figures) -> Record {
         ran_ns,
         waited_ns: Some(waited_ns),
     };
-    Record {
+    TrafficReading {
         window_ns: 10_000_000_000,
         seconds: vec![second; 10],
         round_trips: vec![RoundTrip { at_ms: 500, took_us: Some(figures.took_us) }; 100],
-        cpus: vec![model::contention::CpuTime { user_ns: 5, idle_ns: 5, ..Default::default() }],
+        cpus: vec![model::traffic::CpuTime { user_ns: 5, idle_ns: 5, ..Default::default() }],
         threads: vec![
             thread("ksoftirqd/0", 3_000_000_000, 4_000_000_000),
             thread("sender", 2_000_000_000, 1_000_000),
             thread("receiver", 2_000_000_000, 1_000_000),
         ],
         application: Some(work),
-        ..Record::default()
+        ..TrafficReading::default()
     }
 }
 

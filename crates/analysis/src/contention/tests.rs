@@ -142,7 +142,7 @@ fn a_loss_of_endpoints_that_waited_is_no_harm() {
     let mut trials = usual();
     for trial in trials.iter_mut().filter(|trial| trial.planned.arm != Arm::Alone) {
         let Outcome::Measured(reading) = &mut trial.outcome else { continue };
-        let record = &mut reading.record;
+        let record = reading.traffic.as_mut().unwrap();
         record.threads[1].waited_ns = Some(2_000_000_000);
     }
     let harm = analyse(&run(&CONTROLS), &trials).cells[0].harm.clone().unwrap();
@@ -290,7 +290,7 @@ fn load_that_comes_and_goes_is_judged_over_whole_rounds() {
     let mut trials = usual();
     for trial in &mut trials {
         let Outcome::Measured(reading) = &mut trial.outcome else { continue };
-        let record = &mut reading.record;
+        let record = reading.traffic.as_mut().unwrap();
         for second in record.seconds.iter_mut().step_by(2) {
             second.busy = false;
             second.received_bytes = 0;
@@ -314,7 +314,7 @@ fn by_seconds(window: u64, megabits: impl Fn(u32, usize) -> [f64; 2]) -> Judgeme
                 _ => continue,
             };
             let Outcome::Measured(reading) = &mut trial.outcome else { panic!() };
-            let seconds = &mut reading.record.seconds;
+            let seconds = &mut reading.traffic.as_mut().unwrap().seconds;
             seconds.truncate(window as usize);
             for (at, second) in seconds.iter_mut().enumerate() {
                 second.received_bytes = (megabits(number, at)[side] * 1e6 / 8.0) as u64;

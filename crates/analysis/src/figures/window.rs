@@ -5,10 +5,11 @@
 
 use model::plural::count;
 use model::{
+    reading::Reading,
     sample::{Account, Group, Sample},
     study::Mode,
-    trial::{Recording, Trial},
-    wire::{Measure, Work},
+    trial::Trial,
+    wire::{TrialOrder, Work},
 };
 
 use super::{
@@ -19,8 +20,8 @@ use crate::counters::{self, Source};
 
 /// A recording's samples with the time between them.
 pub(crate) struct Window<'a> {
-    recording: &'a Recording,
-    order: &'a Measure,
+    recording: &'a Reading,
+    order: &'a TrialOrder,
     first: &'a Sample,
     last: &'a Sample,
     mode: Mode,
@@ -40,7 +41,7 @@ pub(crate) struct Spent {
 }
 
 impl<'a> Window<'a> {
-    pub(crate) fn of(trial: &'a Trial, recording: &'a Recording) -> Result<Self, String> {
+    pub(crate) fn of(trial: &'a Trial, recording: &'a Reading) -> Result<Self, String> {
         let [first, .., last] = recording.samples.as_slice() else {
             return Err(format!("no window: {}", count(recording.samples.len(), "sample")));
         };
@@ -49,7 +50,7 @@ impl<'a> Window<'a> {
         }
         Ok(Self {
             recording,
-            order: &trial.planned.measure,
+            order: &trial.planned.order,
             first,
             last,
             mode: trial.planned.mode,
@@ -154,7 +155,7 @@ impl<'a> Window<'a> {
 
     /// What the subject spent from the last sample to the drained one, µs, by the counter that counts its window.
     pub(crate) fn put_off_us(&self, source: Source) -> Option<f64> {
-        let drained = self.recording.witnessed.as_ref()?.drained.as_deref()?;
+        let drained = self.recording.witness.as_ref()?.drained.as_deref()?;
         let accounts = [&self.last.subject, &drained.subject];
         Some(counters::spent(source, &accounts, self.ticks())? as f64 / 1e3)
     }

@@ -5,7 +5,8 @@
 
 use model::plural::count;
 use model::{
-    trial::{Purpose, Recording, TrialId},
+    reading::Reading,
+    trial::{Purpose, TrialId},
     wire::Census,
 };
 
@@ -42,7 +43,7 @@ fn part(evidence: &Evidence, id: &TrialId) -> Part {
         let why = evidence.fault(&[id]).unwrap_or_else(|| format!("`{id}` recorded nothing"));
         return Part::invalid(why);
     };
-    let sides = [(&recording.before, "before the warm-up"), (&recording.after, "after the window")];
+    let sides = recording.census.iter().flatten().zip(["before the warm-up", "after the window"]);
     for (census, when) in sides {
         let reported = |why: String| format!("in `{id}`, {when}, {why}");
         match agrees(census, id.clients) {
@@ -96,7 +97,7 @@ pub(super) fn agrees(census: &Census, clients: u32) -> Result<(), Disagreement> 
 }
 
 /// Whether the subject itself counts what was planned, where it is asked.
-fn subject(evidence: &Evidence, id: &TrialId, recording: &Recording) -> Part {
+fn subject(evidence: &Evidence, id: &TrialId, recording: &Reading) -> Part {
     let study = &evidence.run.study;
     let variant = study.variants.iter().find(|variant| id.variant == variant.name);
     let parity = study.parity.as_ref().zip(variant).map(|(parity, variant)| parity.of(variant));

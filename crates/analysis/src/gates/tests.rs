@@ -32,7 +32,7 @@ fn limit(text: &str) -> Gate {
     one(Gates { limits: vec![text.to_owned()], ..Gates::default() }, |_, _| {})
 }
 
-fn recordings(trials: &mut [Trial]) -> impl Iterator<Item = (&TrialId, &mut Recording)> {
+fn recordings(trials: &mut [Trial]) -> impl Iterator<Item = (&TrialId, &mut Reading)> {
     trials.iter_mut().filter_map(|trial| match &mut trial.outcome {
         Outcome::Measured(recording) => Some((&trial.planned.id, recording.as_mut())),
         Outcome::Invalid { .. } => None,
@@ -69,9 +69,9 @@ fn cpu_that_rises_with_its_clients_passes() {
     let reversed = |run: &mut Run, trials: &mut Vec<Trial>| {
         only("hostapd-cli")(run, trials);
         // Anyone who had 114 clients had 18, and the other way round.
-        let swap = |id: &mut TrialId, census: Option<&mut Recording>| {
+        let swap = |id: &mut TrialId, census: Option<&mut Reading>| {
             id.clients = 132 - id.clients;
-            for each in census.into_iter().flat_map(|it| [&mut it.before, &mut it.after]) {
+            for each in census.into_iter().flat_map(|it| &mut it.census).flatten() {
                 let clients = id.clients / 3;
                 each.interfaces.iter_mut().for_each(|one| {
                     (one.kernel, one.hostapd) = (Some(clients), Some(clients));
@@ -191,7 +191,7 @@ fn clients_that_two_processes_count_differently_fail_and_a_silent_process_is_inv
     let change = |to: Option<u32>| {
         move |_: &mut Run, trials: &mut Vec<Trial>| {
             let (_, recording) = recordings(trials).nth(3).unwrap();
-            recording.after.interfaces[1].hostapd = to;
+            recording.census.as_mut().unwrap()[1].interfaces[1].hostapd = to;
         }
     };
     says(one(gates(), change(Some(1))), Verdict::Fail, "on wlan1, hostapd 1");

@@ -55,7 +55,7 @@ impl Cut {
     /// none. `None` where the trial is not recorded, or a round is no multiple of a sample nor the other way round.
     fn of(measured: &Measured, id: &TrialId) -> Option<Self> {
         let record = measured.records.iter().find(|record| record.planned.id == *id)?;
-        let measure = &record.planned.measure;
+        let measure = &record.planned.order;
         let sample_ns = Some(measure.sample_every.as_nanos()).filter(|ns| *ns > 0)?;
         let round_ns = measure.load.as_ref().map_or(sample_ns, |load| load.every.as_nanos());
         let steps = match round_ns {

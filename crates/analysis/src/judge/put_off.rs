@@ -99,7 +99,7 @@ mod tests {
         let usage_ns = drained.subject.group.unwrap_or_default().usage_ns + (spent_us * 1e3) as u64;
         drained.subject.group = Some(Group { usage_ns, ..Group::default() });
         let drained = Some(Box::new(drained));
-        recording.witnessed = Some(Box::new(Witnessed { rounds: Vec::new(), drained }));
+        recording.witness = Some(Box::new(Witnessed { rounds: Vec::new(), drained }));
     }
 
     fn only(run: &Run, trials: &[Trial]) -> Judgement {

@@ -3,11 +3,12 @@
 use model::{
     instrument::Counts,
     name::VariantName,
+    reading::Reading,
     run::Run,
     sample::Group,
     share::Share,
     span::Span,
-    trial::{Outcome, PlannedTrial, Purpose, Recording, Trial},
+    trial::{Outcome, PlannedTrial, Purpose, Trial},
     verdict::{Difference, Expect, Pairs, Versus},
     wire::State,
 };
@@ -70,9 +71,9 @@ fn trial(template: &Trial, variant: VariantName, repetition: u32, seconds: &[f64
     let planned = &mut trial.planned;
     planned.id.variant = variant;
     planned.id.repetition = repetition;
-    planned.measure.offset = Span::from_nanos(u64::from(repetition) * 1_000);
-    planned.measure.state = Some(State { seed: u64::from(repetition), padding: 0 });
-    planned.measure.window = Span::from_secs(seconds.len() as u64);
+    planned.order.offset = Span::from_nanos(u64::from(repetition) * 1_000);
+    planned.order.state = Some(State { seed: u64::from(repetition), padding: 0 });
+    planned.order.window = Span::from_secs(seconds.len() as u64);
     let samples = &mut recording(&mut trial).samples;
     let last = samples.last().expect("it has samples").clone();
     samples.resize(seconds.len() + 1, last);
@@ -108,7 +109,7 @@ impl Evidence {
     }
 }
 
-pub(crate) fn recording(trial: &mut Trial) -> &mut Recording {
+pub(crate) fn recording(trial: &mut Trial) -> &mut Reading {
     match &mut trial.outcome {
         Outcome::Measured(recording) => recording,
         Outcome::Invalid { .. } => panic!("it is valid"),

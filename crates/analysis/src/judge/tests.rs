@@ -404,7 +404,7 @@ fn where_time_is_real_means_are_compared_and_it_is_said() {
 fn loads_of_different_rounds_are_compared_by_means() {
     let (run, mut trials) = compared(&pairs(6, 0.02, 0.001, 2));
     for trial in trials.iter_mut().filter(|trial| trial.planned.id.variant == "after") {
-        trial.planned.measure.load.as_mut().unwrap().every = model::span::Span::from_secs(5);
+        trial.planned.order.load.as_mut().unwrap().every = model::span::Span::from_secs(5);
     }
     assert_eq!(judged(&run, &trials).basis, Basis::Mean(NoPeriods::OutOfStep));
 }

@@ -33,7 +33,7 @@ fn paused(rates: &[[f64; 3]]) -> (Run, Vec<Trial>) {
 fn make(trial: &mut Trial, [runs, stopped, sham]: [f64; 3]) {
     trial.planned.id.purpose = Purpose::Pause;
     let span = |state| PauseSpan { state, intervals: SPAN as u32 };
-    trial.planned.measure.instrument = Some(Instrument::Pause(PauseOrder {
+    trial.planned.order.instrument = Some(Instrument::Pause(PauseOrder {
         target: Target::Process("monitor".to_owned()),
         spans: STATES.map(span).to_vec(),
         longest: Span::from_secs(2 * SPAN),
@@ -291,7 +291,7 @@ fn blamed(monitor: &[[f64; 3]], exporter: &[[f64; 3]]) -> Vec<PauseFigures> {
     let (_, mut trials) = paused(monitor);
     for trial in &mut all {
         trial.planned.id.variant = VariantName::literal("before.exporter");
-        if let Some(Instrument::Pause(order)) = &mut trial.planned.measure.instrument {
+        if let Some(Instrument::Pause(order)) = &mut trial.planned.order.instrument {
             order.target = Target::Process("exporter".to_owned());
         }
     }

@@ -6,7 +6,7 @@ use super::*;
 use crate::{analyse, fixture, judge::test_data::recording};
 
 /// The doubts of the fixture after one change to every trial's record.
-fn doubts_after(change: impl Fn(&mut Recording)) -> Vec<Doubt> {
+fn doubts_after(change: impl Fn(&mut Reading)) -> Vec<Doubt> {
     let run = fixture::run();
     let mut trials = fixture::trials(&run);
     trials.iter_mut().for_each(|trial| change(recording(trial)));
@@ -31,7 +31,7 @@ fn the_fixture_bends_and_has_no_other_doubt() {
 
 #[test]
 fn each_thing_that_goes_wrong_is_said() {
-    type Change = fn(&mut Recording);
+    type Change = fn(&mut Reading);
     let cases: [(&str, Change); 7] = [
         ("rounds of the load were left out", |recording| last(recording).rounds.skipped += 2),
         ("and 51 more); the first was `sh -c x`, exit status: 7: no route.", |recording| {
@@ -48,7 +48,7 @@ fn each_thing_that_goes_wrong_is_said() {
             last(recording).subject.tasks[0].run_ns = Some(1_000_000_000_000);
         }),
         ("did not count the clients", |recording| {
-            recording.before.interfaces[0].hostapd = None;
+            recording.census.as_mut().unwrap()[0].interfaces[0].hostapd = None;
         }),
     ];
     for (expected, change) in cases {
@@ -59,7 +59,7 @@ fn each_thing_that_goes_wrong_is_said() {
 
 #[test]
 fn what_is_amiss_with_another_process_is_said() {
-    type Change = fn(&mut Recording);
+    type Change = fn(&mut Reading);
     let cases: [(&str, Change); 3] = [
         ("did not run in", |recording| {
             recording.samples.iter_mut().for_each(|sample| sample.others.clear());
@@ -140,7 +140,7 @@ fn a_boot_into_another_variants_image_is_meant_and_its_programs_may_be_others() 
     assert_eq!(doubts(&run, &trials), 1);
 }
 
-fn last(recording: &mut Recording) -> &mut model::sample::Sample {
+fn last(recording: &mut Reading) -> &mut model::sample::Sample {
     recording.samples.last_mut().unwrap()
 }
 
@@ -148,7 +148,7 @@ fn last(recording: &mut Recording) -> &mut model::sample::Sample {
 fn a_wrong_census_makes_the_trial_invalid() {
     let run = fixture::run();
     let mut trials = fixture::trials(&run);
-    recording(&mut trials[0]).after.interfaces[1].hostapd = Some(0);
+    recording(&mut trials[0]).census.as_mut().unwrap()[1].interfaces[1].hostapd = Some(0);
     let analysis = analyse(&run, &trials);
     assert_eq!(analysis.invalid.len(), 1);
     assert!(analysis.invalid[0].why.contains("hostapd 0"), "{:?}", analysis.invalid);

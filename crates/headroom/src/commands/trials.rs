@@ -48,7 +48,7 @@ pub(super) fn foretold(
     let window = study.trial.window;
     move |trial: &Trial| {
         let share = power::foretold(trial, pairs, window.as_secs_f64())?;
-        let seconds = trial.planned.measure.window;
+        let seconds = trial.planned.order.window;
         Some(format!(
             "by its noise within {seconds} before the run, {} of {window} will not see a difference below {}; changes that are \
              slower than that come on top",
@@ -208,7 +208,7 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
         format!("access point  {}, {}{state}", count(*clients, "client"), mode.name())
     };
     let trial = |one: &PlannedTrial| {
-        format!("trial         {:<28} {}", one.id.to_string(), work_of(&one.measure))
+        format!("trial         {:<28} {}", one.id.to_string(), work_of(&one.order))
     };
     let counts = snapshots.iter().map(|Start { clients, mode, perturbed }| {
         let mut one = json!({"clients": clients, "mode": mode});

@@ -11,11 +11,13 @@ use model::{
     cache::{Accesses, Counts, Geometry, Window},
     contention::{
         Application, Arm, Cell, Control, Counters, CpuTime, Endpoints, Flow, Guarding, Machine,
-        NamedApplication, NamedControl, NamedTraffic, Order, Place, PlannedTrial, Reading, Record,
-        Road, Role, RoundTrip, Run, Second, Shape, Study, ThreadTime, Traffic, Trial, Work,
+        NamedApplication, NamedControl, NamedTraffic, Place, PlannedTrial, Road, Role, RoundTrip,
+        Run, Second, Shape, Study, ThreadTime, Traffic, TrafficReading, Trial, Work,
     },
     experiment::Kind,
     limit::Limits,
+    order::TrialOrder,
+    reading::Reading,
     run::{FORMAT, Host, LabIdentity},
     share::Share,
     span::Span,
@@ -205,18 +207,19 @@ struct Turn {
 fn trial(cell: u32, turn: &Turn, measured: &Shares, modelled: bool) -> Trial {
     let Turn { arm, block, turn } = turn.clone();
     let (traffic_name, application_name, place, ..) = CELLS[cell as usize];
-    let order = Order {
-        road: if place == "host" { Road::Veth } else { Road::Radio },
+    let order = TrialOrder {
+        road: Some(if place == "host" { Road::Veth } else { Road::Radio }),
         traffic: measured.kept.map(|_| traffic(traffic_name)),
         application: measured.work.map(|_| application(application_name)),
-        control: Control::None,
         offset: Span::from_secs(u64::from(block)),
         warm_up: Span::from_secs(3),
         window: Span::from_secs(WINDOW_S),
         marks: modelled,
+        ..TrialOrder::default()
     };
     let caches = modelled.then(|| window(measured));
-    let reading = Reading { record: record(traffic_name == "bursts", measured), caches };
+    let traffic = Some(Box::new(record(traffic_name == "bursts", measured)));
+    let reading = Reading { traffic, caches, ..Reading::default() };
     Trial {
         planned: PlannedTrial { number: 0, cell, arm, block, turn, order },
         began_unix: 1_790_000_000,
@@ -227,7 +230,7 @@ fn trial(cell: u32, turn: &Turn, measured: &Shares, modelled: bool) -> Trial {
     }
 }
 
-fn record(bursts: bool, measured: &Shares) -> Record {
+fn record(bursts: bool, measured: &Shares) -> TrafficReading {
     let kept = measured.kept.unwrap_or(0.0);
     let [cell, arm, block] = measured.seed;
     let second = |at: u32| {
@@ -258,7 +261,7 @@ fn record(bursts: bool, measured: &Shares) -> Record {
         }
     };
     let (user, softirq) = (0.8 * work, 0.55 * kept);
-    Record {
+    TrafficReading {
         window_ns: ns,
         seconds: (0..WINDOW_S as u32).map(second).collect(),
         round_trips: if measured.kept.is_some() {

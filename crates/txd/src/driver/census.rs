@@ -2,7 +2,7 @@
 //!
 //! Plain numbers that only grow; a difference of two of them is a window.
 
-use model::completion::Command;
+use model::card::Command;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {

@@ -12,7 +12,7 @@ use std::{
 };
 
 use linux::interrupt::{self, Interruptible};
-use model::completion::Period;
+use model::card::Period;
 
 use crate::driver::census::Counters;
 

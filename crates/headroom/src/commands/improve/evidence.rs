@@ -55,7 +55,7 @@ pub(super) fn of(
 /// What the load waited for the end of the rounds that were checked, mean, µs; `None` where none was.
 fn latency_us(recorded: &Recorded, variant: &str) -> Option<f64> {
     let trials = recorded.trials.iter().filter(|trial| trial.planned.id.variant == *variant);
-    let rounds = trials.filter_map(|trial| trial.reading()?.witnessed.as_deref());
+    let rounds = trials.filter_map(|trial| trial.reading()?.witness.as_deref());
     let waited = |round: &CheckedRound| {
         let own = round.readings.iter().filter(|reading| reading.source == Source::Subject);
         own.map(|reading| reading.at_ns).max()?.checked_sub(round.started_ns?)
@@ -100,7 +100,7 @@ fn answer(trial: &Trial) -> Answer {
         Outcome::Measured(recording) => recording,
         Outcome::Invalid { why, .. } => return Err(without_the_test(trial, why)),
     };
-    let round = recording.witnessed.as_ref().and_then(|witnessed| witnessed.rounds.first());
+    let round = recording.witness.as_ref().and_then(|witnessed| witnessed.rounds.first());
     let readings = round.into_iter().flat_map(|round| &round.readings);
     let said: Vec<&str> = readings
         .filter(|reading| reading.source == Source::Subject)
@@ -115,7 +115,7 @@ fn answer(trial: &Trial) -> Answer {
 
 /// A reason without the text of the test, which is long and known.
 fn without_the_test(trial: &Trial, why: &str) -> String {
-    let commands = trial.planned.measure.load.iter().flat_map(|load| load.work.commands());
+    let commands = trial.planned.order.load.iter().flat_map(|load| load.work.commands());
     commands.fold(why.to_owned(), |why, command| why.replace(&command.join(" "), "test"))
 }
 
@@ -131,7 +131,7 @@ fn outside(recorded: &Recorded, judgement: &Judgement) -> Option<Estimate> {
         measured
             .map(|(planned, reading)| {
                 let ns = reading.executed?.total() as f64 * NANOSECONDS_PER_INSTRUCTION;
-                Some((planned.id.repetition, ns / 1e3 / planned.measure.window.as_secs_f64()))
+                Some((planned.id.repetition, ns / 1e3 / planned.order.window.as_secs_f64()))
             })
             .collect()
     };

@@ -1,4 +1,12 @@
 //! Trials on an access point that is there already, one after the other.
+//!
+//! The same orders, the same folder and the same page as on the virtual one. No access point is raised or put back to a
+//! snapshot, and its clients are those that it has.
+
+mod connection;
+mod images;
+mod population;
+mod set;
 
 use model::{
     architecture::Processor,
@@ -6,18 +14,19 @@ use model::{
     event::Event,
     facts::Facts,
     instrument::Located,
-    name::VariantName,
+    name::{CellName, VariantName},
     plural::count,
+    reading::Reading,
     run::{DeviceIdentity, LabIdentity, Run},
     span::Span,
     study::{Mode, Study, Target as Recorded, Variant},
-    trial::{HostCost, Outcome, PlannedTrial, Purpose, Recording, Trial},
+    trial::{HostCost, Outcome, PlannedTrial, Purpose, Trial},
     verdict::Difference,
     wire::Order,
 };
 
-use super::{
-    ClientTrials, Foretell, Ground,
+pub(crate) use self::images::in_turns;
+use self::{
     connection::{Connection, is_of_device},
     images::Images,
     population::Population,
@@ -31,11 +40,11 @@ use crate::{
     device_file::DeviceFile,
     functions::{self, Found, SymbolSources},
     host, objects, plan,
-    procedure::{Finished, Prepared, TrialFiles},
     remote::Remote,
     run_folder::RunFolder,
-    runner::unchanged,
+    runner::{Finished, TrialFiles, unchanged},
     session::{self, Destination},
+    setup::{Execution, Foretell, Prepared, Setup},
     study_file::StudyFile,
     vm::Failure,
 };
@@ -54,13 +63,13 @@ pub struct OnDevice {
     images: Images,
 }
 
-/// A new run.
-pub(super) fn prepare<'a>(
-    trials: &ClientTrials<'a>,
+/// What a new run starts from.
+pub(super) fn prepare(
+    how: &Execution<'_>,
     lab: &Lab,
     named: &DeviceFile,
     file: &StudyFile,
-) -> Result<Prepared<ClientTrials<'a>>, Error> {
+) -> Result<Prepared, Error> {
     let images = Images::build(lab, named, file)?;
     let mut device = OnDevice { images, ..OnDevice::open(lab, named)? };
     // Functions are looked for, and the device known, as the first variant has them.
@@ -69,17 +78,11 @@ pub(super) fn prepare<'a>(
     }
     let file = device.on_device(lab, file, named)?;
     device.bring_programs(lab, &file)?;
-    let mut comparing = trials.comparing.cloned();
+    let mut comparing = how.comparing.cloned();
     comparing.as_mut().map_or(Ok(()), |comparing| device.put(lab, comparing))?;
-    let found = device.probes(trials, lab, &file)?;
-    let plan = ClientTrials { comparing: comparing.as_ref(), ..*trials }.plan_of(&file, &found);
-    Ok(Prepared {
-        lab: device.identity(),
-        ground: device.into_ground(),
-        study: file.study,
-        plan,
-        versus: comparing.map(|comparing| comparing.versus),
-    })
+    let found = device.probes(how, lab, &file)?;
+    let versus = comparing.map(|comparing| comparing.versus);
+    Ok(Prepared { setup: device.into_setup(), study: file.study, found, versus })
 }
 
 /// A run that is gone on with, on the device that the command line names.
@@ -88,7 +91,7 @@ pub(super) fn again(
     named: &DeviceFile,
     folder: &RunFolder,
     run: &Run,
-) -> Result<Ground, Error> {
+) -> Result<Setup, Error> {
     if run.study.names_images() {
         let why = "a run whose variants have images of their own cannot be resumed: no path in a run's folder is followed";
         return Err(Error::Usage(why.to_owned()));
@@ -100,7 +103,7 @@ pub(super) fn again(
     sums.extend(builds.unwrap_or_default());
     device.brought = Brought::kept(&folder.objects()?, sums)?;
     device.put_all(lab)?;
-    Ok(device.into_ground())
+    Ok(device.into_setup())
 }
 
 /// Refuses to go on with a run on a device that is another one, or has another system now. That it was booted meanwhile
@@ -158,12 +161,12 @@ impl OnDevice {
         Ok(Self { connection, brought, population, settings, images })
     }
 
-    fn into_ground(self) -> Ground {
-        Ground::Device(Box::new(self.into()))
+    fn into_setup(self) -> Setup {
+        Setup::Device(Box::new(self.into()))
     }
 
     /// What the run is made on, by content.
-    fn identity(&self) -> LabIdentity {
+    pub(super) fn identity(&self) -> LabIdentity {
         let facts = &self.connection.facts;
         LabIdentity {
             kernel: facts.kernel.clone(),
@@ -210,6 +213,7 @@ impl OnDevice {
     fn put(&mut self, lab: &Lab, comparing: &mut Comparing<'_>) -> Result<(), Error> {
         if !self.population.can_change() {
             comparing.versus.clients = self.connection.census.clients();
+            comparing.versus.cell = CellName::of(&comparing.versus.clients.to_string());
         }
         let versus = &mut comparing.versus;
         let sum = |name: &str| self.images.sum(name).map(ToString::to_string);
@@ -224,16 +228,11 @@ impl OnDevice {
     }
 
     /// The places of the functions that a study counts.
-    fn probes(
-        &mut self,
-        trials: &ClientTrials<'_>,
-        lab: &Lab,
-        file: &StudyFile,
-    ) -> Result<Found, Error> {
+    fn probes(&mut self, how: &Execution<'_>, lab: &Lab, file: &StudyFile) -> Result<Found, Error> {
         self.agent(lab)?;
         let Self { connection, brought, .. } = self;
         let agent = connection.agent(lab, |_| Ok(()))?;
-        functions::find(lab, agent, file, SymbolSources { symbols: trials.symbols, brought })
+        functions::find(lab, agent, file, SymbolSources { symbols: how.symbols, brought })
     }
 
     /// Puts the study's own programs there.
@@ -290,7 +289,7 @@ impl OnDevice {
             |trial: &&PlannedTrial| trial.id.purpose == Purpose::Cpu && trial.id.repetition > 1;
         let Some(planned) = rest.iter().find(is_repeated) else { return Ok(()) };
         let mut planned = planned.clone();
-        let measure = &mut planned.measure;
+        let measure = &mut planned.order;
         let most = FORETASTE.as_nanos() / measure.sample_every.as_nanos().max(1);
         let longest = Span::from_nanos(most * measure.sample_every.as_nanos());
         measure.window = measure.window.min(longest);
@@ -327,10 +326,10 @@ impl OnDevice {
         lab: &Lab,
         planned: &PlannedTrial,
         files: &TrialFiles,
-    ) -> Result<Finished<Recording>, Error> {
+    ) -> Result<Finished, Error> {
         let mut cost = HostCost::default();
         let outcome = match self.measure(lab, planned, Destination { files, cost: &mut cost }) {
-            Ok(recording) => Outcome::Measured(Box::new(recording)),
+            Ok(reading) => Outcome::Measured(Box::new(reading)),
             // A refusal leaves the agent where it was; a stream that ended does not.
             Err(Error::Machine(Failure::Refused(refusal))) => Outcome::invalid(refusal.to_string()),
             Err(error) if is_of_device(&error) => {
@@ -347,18 +346,18 @@ impl OnDevice {
         lab: &Lab,
         planned: &PlannedTrial,
         Destination { files, cost }: Destination<'_>,
-    ) -> Result<Recording, Error> {
+    ) -> Result<Reading, Error> {
         self.run_from(lab, &planned.id.variant)?;
         self.agent(lab)?;
         let Self { connection, population, .. } = self;
         let agent = connection.agent(lab, |_| Ok(()))?;
         population.have(lab, agent, planned.id.clients)?;
-        agent.order(&Order::measure(planned.measure.clone()))?;
-        let recording = session::listen(agent, &planned.measure, files, cost)?;
-        if let Some(stacks) = &recording.stacks {
+        agent.order(&Order::trial(planned.order.clone()))?;
+        let reading = session::listen(agent, &planned.order, files, cost)?;
+        if let Some(stacks) = &reading.stacks {
             objects::bring_all(lab, agent, stacks, &files.objects()?)?;
         }
-        Ok(recording)
+        Ok(reading)
     }
 }
 

@@ -117,7 +117,7 @@ fn build(lab: &Lab, folder: &Path, variant: &str, text: &str) -> Result<(), Erro
 
 /// The same trials with as few changes of image as a drift allows: the first half of each image's trials in the order of
 /// the images, then the other halves backwards (A B B A). To flash takes longer than a trial.
-pub(super) fn in_turns(part: Vec<PlannedTrial>) -> Vec<PlannedTrial> {
+pub(crate) fn in_turns(part: Vec<PlannedTrial>) -> Vec<PlannedTrial> {
     let mut images: Vec<(VariantName, Vec<PlannedTrial>)> = Vec::new();
     for trial in part {
         let variant = trial.id.variant.clone();

@@ -1,24 +1,12 @@
-//! The rules of a contention study that its types cannot say.
-
-use std::collections::BTreeSet;
+//! The rules of traffic, applications and controls that their types cannot say. Pure.
 
 use model::{
-    contention::{
-        Application, Cell, Control, Flow, Machine, NamedControl, Place, Road, Role, Study, Traffic,
-    },
-    nearest,
     span::Span,
+    traffic::{Application, Control, Flow, Traffic},
 };
 use toml::de::DeTable;
 
-use crate::study_file::{
-    Fault,
-    lines::{Checked, Lines},
-    maxima,
-};
-
-/// Words that arms have already.
-const TAKEN: [&str; 3] = ["none", "alone", "application"];
+use super::lines::Checked;
 
 /// The smallest and the largest payload of a datagram that crosses the road in one packet, bytes: iperf3's own
 /// header, and an Ethernet packet without those of IPv4 and UDP.
@@ -33,138 +21,10 @@ const WEIGHTS: std::ops::RangeInclusive<u32> = 2..=262_144;
 /// Applications with more workers for each CPU measure the scheduler and nothing else.
 const MOST_WORKERS: u32 = 64;
 
-/// An agent is silent from its order to its record, and one that is silent for long counts as hung.
-const LONGEST: Span = Span::from_secs(60);
-
 /// Round trips in a second beyond which the probes are traffic themselves.
 const MOST_PROBES: u32 = 1000;
 
-pub(super) struct Rules<'a> {
-    /// Empty for a study that has no lines any more.
-    pub(super) text: &'a str,
-    pub(super) study: &'a Study,
-}
-
-impl Rules<'_> {
-    pub(super) fn check(&self) -> Result<(), Fault> {
-        let (study, lines) = (self.study, Lines(self.text));
-        self.shape().or_else(|(key, why)| lines.fault(&["contention", key], why))?;
-        maxima::contention(study, lines)?;
-        let places = study.places.iter().map(|one| (&*one.name, one));
-        lines.each("place", places, |at, place| {
-            road(place).and_then(|()| lines.place(at, place.on, place.mode))
-        })?;
-        let window = study.contention.window;
-        let rule = |one: &Traffic| traffic(one).and_then(|()| bursts(one, window));
-        let traffics = study.traffics.iter().map(|one| (&*one.name, &one.traffic));
-        lines.each("traffic", traffics, |_, traffic| rule(traffic))?;
-        let applications = study.applications.iter().map(|one| (&*one.name, &one.application));
-        lines.each("application", applications, |_, one| application(one))?;
-        if let Some(at) = study.controls.iter().position(|one| TAKEN.contains(&&*one.name)) {
-            let why =
-                format!("`{}` needs no entry: every cell has it already", study.controls[at].name);
-            return lines.entry_fault("control", at, ("name", why));
-        }
-        let controls = study.controls.iter().map(|one| (&*one.name, one));
-        lines.each("control", controls, |_, one| control(one))?;
-        if study.cells.is_empty() {
-            let why = "no [[cell]]; a contention study tries at least one";
-            return lines.fault(&[], why.to_owned());
-        }
-        for (at, cell) in study.cells.iter().enumerate() {
-            self.cell(cell).or_else(|fault| lines.entry_fault("cell", at, fault))?;
-        }
-        lines.limits(study.gates.as_ref().map_or(&[], |gates| &gates.limits), &study.known())
-    }
-
-    fn shape(&self) -> Checked {
-        let shape = &self.study.contention;
-        let whole = |span: Span| span.as_nanos().is_multiple_of(1_000_000_000);
-        if shape.versus.is_some() && !self.text.is_empty() {
-            let why = "headroom compare writes this key; leave it out, and say `headroom compare STUDY none CONTROL`";
-            return Err(("versus", why.to_owned()));
-        }
-        if shape.window.as_nanos() == 0 || !whole(shape.window) {
-            let why = format!("a window of {} is not a whole number of seconds", shape.window);
-            return Err(("window", why));
-        }
-        for (key, span) in [("window", shape.window), ("warm-up", shape.warm_up)] {
-            if span > LONGEST {
-                return Err((key, format!("{span} of one trial; write at most {LONGEST}")));
-            }
-        }
-        if shape.blocks == 0 {
-            return Err(("blocks", "at least 1 block".to_owned()));
-        }
-        if shape.sweep_blocks == Some(0) {
-            let why = "the candidates of the best fixed control would never be tried; at least 1";
-            return Err(("sweep-blocks", why.to_owned()));
-        }
-        if shape.idle_gate.get() >= 1.0 {
-            let why =
-                format!("no machine is ever idle for {}; write for instance 94%", shape.idle_gate);
-            return Err(("idle-gate", why));
-        }
-        Ok(())
-    }
-
-    fn cell(&self, cell: &Cell) -> Checked {
-        let study = self.study;
-        let places: Vec<&str> = study.places.iter().map(|place| place.name.as_str()).collect();
-        let traffics: Vec<&str> = study.traffics.iter().map(|one| one.name.as_str()).collect();
-        let applications: Vec<&str> =
-            study.applications.iter().map(|one| one.name.as_str()).collect();
-        let controls: Vec<&str> = study.controls.iter().map(|one| one.name.as_str()).collect();
-        known("place", &cell.place, &places)?;
-        cell.traffic.as_ref().map_or(Ok(()), |name| known("traffic", name, &traffics))?;
-        cell.application
-            .as_ref()
-            .map_or(Ok(()), |name| known("application", name, &applications))?;
-        let mut seen = BTreeSet::new();
-        for name in &cell.controls {
-            if name != "none" {
-                known("control", name, &controls).map_err(|(_, why)| ("controls", why))?;
-            }
-            if !seen.insert(name) {
-                return Err(("controls", format!("control `{name}` stands there twice")));
-            }
-        }
-        let is_both = cell.traffic.is_some() && cell.application.is_some();
-        if cell.traffic.is_none() && cell.application.is_none() {
-            let why = "a cell without traffic and without an application; name at least one";
-            return Err(("place", why.to_owned()));
-        }
-        if cell.four_cases && !is_both {
-            let why = "four cases need both, traffic and an application";
-            return Err(("four-cases", why.to_owned()));
-        }
-        if !is_both && cell.role != Role::NoHarm {
-            let why = "only a negative control has traffic or an application alone; write role = \"no-harm\"";
-            return Err(("role", why.to_owned()));
-        }
-        Ok(())
-    }
-}
-
-/// Only a virtual access point has radios.
-fn road(place: &Place) -> Checked {
-    if place.on == Machine::Host && place.road == Road::Radio {
-        let why = "this machine has no radios of its own; write road = \"veth\"";
-        return Err(("road", why.to_owned()));
-    }
-    Ok(())
-}
-
-fn known(what: &'static str, name: &str, all: &[&str]) -> Checked {
-    if all.contains(&name) {
-        return Ok(());
-    }
-    let meant = nearest::or_all(name, all, "there are:");
-    let why = format!("no [[{what}]] is named `{name}`; {meant}");
-    Err((what, why))
-}
-
-fn traffic(traffic: &Traffic) -> Checked {
+pub(super) fn traffic(traffic: &Traffic, window: Span) -> Checked {
     let is_udp = traffic.flow == Flow::Udp;
     if traffic.rate.is_some() && traffic.paced.is_some() {
         let why = "`rate` and `paced` both say how fast; leave one out";
@@ -200,7 +60,7 @@ fn traffic(traffic: &Traffic) -> Checked {
         let why = format!("{} probes in a second; at most {MOST_PROBES}", traffic.probes);
         return Err(("probes", why));
     }
-    Ok(())
+    bursts(traffic, window)
 }
 
 /// A window that ends in the middle of a burst would lose what a control only made later.
@@ -218,7 +78,7 @@ fn bursts(traffic: &Traffic, window: Span) -> Checked {
     Ok(())
 }
 
-fn application(application: &Application) -> Checked {
+pub(super) fn application(application: &Application) -> Checked {
     stressor("stressor", &application.stressor)?;
     if !(1..=MOST_WORKERS).contains(&application.workers) {
         let why =
@@ -249,8 +109,9 @@ fn stressor(key: &'static str, word: &str) -> Checked {
     }
 }
 
-fn control(named: &NamedControl) -> Checked {
-    match &named.control {
+pub(super) fn control(control: &Control) -> Checked {
+    match control {
+        Control::None => Ok(()),
         Control::Together(parts) => together(parts),
         alone => control_alone(alone),
     }
@@ -281,7 +142,6 @@ fn together(parts: &[Control]) -> Checked {
 fn control_alone(control: &Control) -> Checked {
     let wrong = |why: String| Err(("control", why));
     match control {
-        Control::None => wrong("no control needs no entry: every cell has it already".to_owned()),
         Control::Weight(weight) if !WEIGHTS.contains(weight) => {
             wrong(format!("a weight of {weight}; the kernel has 2 to 262144, 1024 is the default"))
         }

@@ -1,39 +1,67 @@
-//! The measurement of one window, as headroom orders it. How it is carried out is the agent's.
+//! What the agent is ordered to do in one trial. How it is carried out is the agent's.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{instrument::Instrument, span::Span, topology::TopologyOrder, witness::WitnessOrder};
+use crate::{
+    card::CardOrder,
+    instrument::Instrument,
+    span::Span,
+    topology::TopologyOrder,
+    traffic::{Application, Control, Road, Traffic},
+    witness::WitnessOrder,
+};
 
-/// One window's measurement.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measure {
-    /// Whose CPU is the question.
-    pub subject: SubjectOrder,
-    /// Names of other processes whose CPU is counted alongside it. One that does not run is absent.
+/// One trial. Every part that is there is made at the same time as the others, and has its own part of the answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrialOrder {
+    /// Wait this long before anything else: the repetition's phase.
+    pub offset: Span,
+    /// Everything runs this long before the window opens.
+    pub warm_up: Span,
+    /// The measured span: from the first sample to the last.
+    pub window: Span,
+    /// From one sample of the subject to the next.
+    pub sample_every: Span,
+    /// Varied from pair to pair, so that a claim is not about one machine state.
+    pub state: Option<State>,
+    /// How the access point must look; repaired before anything else, reported by [`Frame::Corrections`](crate::wire::Frame::Corrections).
+    pub topology: Option<TopologyOrder>,
+    /// Identify by content what is measured.
+    pub identify: bool,
+    /// The window's caches are modelled where it is made on a virtual access point.
+    pub marks: bool,
+    /// Whose CPU is the question; `None` in a trial of traffic or of a card alone.
+    pub subject: Option<SubjectOrder>,
+    /// Names of other processes whose CPU is counted with it. One that does not run is absent.
     pub others: Vec<String>,
     /// What to run, and how often.
     pub load: Option<LoadOrder>,
     /// A program that runs from the warm-up until the window has closed, and is in no figure.
     pub background: Option<Vec<String>>,
-    /// Wait this long before anything else: the repetition's phase.
-    pub offset: Span,
-    /// The load runs this long before the first sample.
-    pub warm_up: Span,
-    /// From the first sample to the last.
-    pub window: Span,
-    /// From one sample to the next.
-    pub sample_every: Span,
-    /// What is recorded alongside counters; `None` for a window whose CPU is the figure.
+    /// What packets cross; it is made where there is traffic, or guard to protect it.
+    pub road: Option<Road>,
+    /// Its rate is in bits a second.
+    pub traffic: Option<Traffic>,
+    pub application: Option<Application>,
+    /// What is done about the application.
+    pub control: Control,
+    pub card: Option<CardOrder>,
+    /// What is recorded with the counters; `None` for a window whose CPU is the figure.
     pub instrument: Option<Instrument>,
-    /// How the access point must look; repaired before anything else, reported by [`Frame::Corrections`](crate::wire::Frame::Corrections).
-    pub topology: Option<TopologyOrder>,
-    /// Say by content what is measured: [`Frame::Identity`](crate::wire::Frame::Identity) after the last sample.
-    pub identify: bool,
-    /// What is varied from pair to pair, so that a claim is not about one machine state.
-    pub state: Option<State>,
-    /// What the load hears is checked in some rounds, and put-off work counted; `None` where neither is asked for.
-    #[serde(default)]
+    /// What the load hears is checked in some rounds, and put-off work counted.
     pub witness: Option<WitnessOrder>,
+}
+
+impl TrialOrder {
+    /// Name of the subject's process.
+    pub fn process(&self) -> Option<&str> {
+        self.subject.as_ref().map(|subject| subject.process.as_str())
+    }
+
+    /// Whether something in it takes the CPU that the rest needs, so that nothing is sent while the window is open.
+    pub fn contends(&self) -> bool {
+        self.traffic.is_some() || self.application.is_some() || self.card.is_some()
+    }
 }
 
 /// A machine state that differs from the others in what should not matter. Both sides of a pair have the
