@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs};
 
 use model::{
-    contention::{Arm, Record, Trial},
+    contention::{Arm, TrafficReading, Trial},
     trial::Outcome,
 };
 
@@ -136,7 +136,7 @@ fn trials(place: &Place) -> BTreeMap<String, Trial> {
 }
 
 /// What was counted under an arm; the first of them in the block.
-fn record<'a>(trials: &'a BTreeMap<String, Trial>, arm: &Arm) -> &'a Record {
+fn record<'a>(trials: &'a BTreeMap<String, Trial>, arm: &Arm) -> &'a TrafficReading {
     let trial = trials.values().find(|trial| trial.planned.arm == *arm).unwrap();
     match &trial.outcome {
         Outcome::Measured(reading) => reading.traffic.as_deref().unwrap(),
@@ -144,7 +144,7 @@ fn record<'a>(trials: &'a BTreeMap<String, Trial>, arm: &Arm) -> &'a Record {
     }
 }
 
-fn received(record: &Record) -> u64 {
+fn received(record: &TrafficReading) -> u64 {
     record.seconds.iter().map(|second| second.received_bytes).sum()
 }
 

@@ -80,7 +80,7 @@ fn every_trial_of_a_run_has_exactly_the_clients_of_its_plan() {
     // Seven on three radios: an uneven spread must come out as planned, too.
     place.run_study(&study).words(["--clients", "7"]).run().code(0);
     let recording = place.run().recordings().remove(0);
-    for census in [&recording.before, &recording.after] {
+    for census in recording.census.iter().flatten() {
         let counts: Vec<_> =
             census.interfaces.iter().map(|one| (one.kernel, one.hostapd)).collect();
         assert_eq!(counts, [3, 2, 2].map(|count| (Some(count), Some(count))));

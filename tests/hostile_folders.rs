@@ -256,9 +256,9 @@ fn folders_of_the_other_kinds_are_read_as_carefully() {
 }
 
 const OLD: &str = r#"
-report | contention.json is {}                      | 2: contention.json is of a format before 9; run the study again
-check  | transmit.json is a pipe                    | 2: transmit.json is of a format before 9; run the study again
-resume | run.json is {"format": 5}                  | 2: its format is 5, this headroom reads 9; run the study again
+report | contention.json is {}                      | 2: contention.json is of a format before 10; run the study again
+check  | transmit.json is a pipe                    | 2: transmit.json is of a format before 10; run the study again
+resume | run.json is {"format": 5}                  | 2: its format is 5, this headroom reads 10; run the study again
 index  | transmit.json -> /nowhere                  | 0
 "#;
 

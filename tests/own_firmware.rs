@@ -98,8 +98,11 @@ fn a_busybox_root_on_another_releases_kernel_is_measured_and_known_by_its_conten
     assert!(cell("dump") > 2.0 * cell("idle"), "{} {}", cell("dump"), cell("idle"));
     let run = place.run();
     for recording in run.recordings() {
-        let census = recording.before.interfaces.iter().map(|one| (one.kernel, one.hostapd));
-        assert!(census.eq([(Some(2), Some(2)); 3]), "{:?}", recording.before);
+        let census = recording.census.as_ref().unwrap()[0]
+            .interfaces
+            .iter()
+            .map(|one| (one.kernel, one.hostapd));
+        assert!(census.eq([(Some(2), Some(2)); 3]), "{:?}", recording.census);
         assert_eq!(file.rsplit_once("vmlinuz-").unwrap().1, recording.facts.kernel);
     }
     let firmware = run.run().lab.firmware.unwrap();

@@ -2,7 +2,7 @@
 //! some with a byte changed, in answer to a measurement.
 //!
 //! Two bytes make one step: which frame, and what is done to it. Whatever
-//! comes, the transcript ends or refuses, keeps no more than was ordered, and a recording comes only of an
+//! comes, the transcript ends or refuses, keeps no more than was ordered, and a reading comes only of an
 //! answer with everything in its place. How to build and run is said in `netlink.rs`; the program is
 //! `exchange`, its corpus `fuzz/corpus/exchange`.
 
@@ -14,7 +14,7 @@ use model::{
     instrument::{CountsOrder, Instrument, Scope, StacksOrder},
     parity::{ParityOrder, Reading, Source},
     span::Span,
-    wire::{Decoder, Frame, PROTOCOL, SubjectOrder, TrialOrder, encode},
+    wire::{Decoder, Frame, PROTOCOL, Part, SubjectOrder, TrialOrder, encode},
 };
 
 /// Samples that every order asks for.
@@ -27,21 +27,21 @@ fn frames() -> Vec<Frame> {
         Frame::Census(Default::default()),
         Frame::Sample(Box::default()),
         Frame::Recorder(Box::default()),
-        Frame::Recorded(Box::default()),
-        Frame::Counts(Box::default()),
-        Frame::Identity(Box::default()),
+        Frame::Part(Part::Recorded(Box::default())),
+        Frame::Part(Part::Counts(Box::default())),
+        Frame::Part(Part::Identity(Box::default())),
         Frame::Corrections(Vec::new()),
-        Frame::Pauses(Box::default()),
-        Frame::Parity(Box::default()),
-        Frame::Peers(Vec::new()),
-        Frame::Reading(reading()),
+        Frame::Part(Part::Pauses(Box::default())),
+        Frame::Part(Part::Parity(Box::default())),
+        Frame::Part(Part::Peers(Vec::new())),
+        Frame::Part(Part::Reading(reading())),
         Frame::Located(Vec::new()),
-        Frame::Contended(Box::default()),
-        Frame::Completed(Box::default()),
-        Frame::LoadFailure(model::sample::LoadFailure {
+        Frame::Part(Part::Traffic(Box::default())),
+        Frame::Part(Part::Card(Box::default())),
+        Frame::Part(Part::LoadFailure(model::sample::LoadFailure {
             command: String::new(),
             why: String::new(),
-        }),
+        })),
         Frame::Done,
     ];
     frames.push(Frame::Records(model::instrument::Records { bytes: vec![7; 40] }));
@@ -64,19 +64,12 @@ fn order(kind: u8) -> TrialOrder {
         _ => Some(Instrument::Peers),
     };
     TrialOrder {
-        background: None,
-        subject: SubjectOrder::default(),
-        others: Vec::new(),
-        load: None,
-        offset: Span::default(),
-        warm_up: Span::default(),
+        subject: Some(SubjectOrder::default()),
         window: Span::from_secs(SAMPLES as u64 - 1),
         sample_every: Span::from_secs(1),
         instrument,
-        topology: None,
         identify: kind & 4 != 0,
-        state: None,
-        witness: None,
+        ..TrialOrder::default()
     }
 }
 
@@ -97,8 +90,8 @@ impl Came {
             Frame::Hello { .. } => self.hellos += 1,
             Frame::Census(_) => self.censuses += 1,
             Frame::Sample(_) => self.samples += 1,
-            Frame::Recorded(_) | Frame::Counts(_) | Frame::Peers(_) | Frame::Parity(_) => {
-                self.answers += 1;
+            Frame::Part(Part::Recorded(_) | Part::Counts(_) | Part::Peers(_) | Part::Parity(_)) => {
+                self.answers += 1
             }
             _ => {}
         }
@@ -128,7 +121,8 @@ fuzz_target!(|input: &[u8]| {
                 };
                 came.count(&frame);
                 // Records and readings alone may come without number.
-                let is_counted = !matches!(frame, Frame::Records(_) | Frame::Reading(_));
+                let is_counted =
+                    !matches!(frame, Frame::Records(_) | Frame::Part(Part::Reading(_)));
                 match transcript.take(frame) {
                     Err(_) => return,
                     Ok(true) => return judge(transcript, &order, &came),
@@ -143,13 +137,13 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
-/// A recording has everything once.
+/// A reading has everything once.
 fn judge(transcript: Transcript, order: &TrialOrder, came: &Came) {
-    if let Ok(recording) = transcript.recording() {
-        assert_eq!(recording.samples.len(), SAMPLES);
+    if let Ok(reading) = transcript.reading() {
+        assert_eq!(reading.samples.len(), SAMPLES);
         assert_eq!(came.samples, SAMPLES);
         assert!((1..=2).contains(&came.hellos) && came.censuses <= 3);
         assert_eq!(came.answers, usize::from(order.instrument.is_some()));
-        assert!(recording.samples.is_sorted_by_key(|sample| sample.at_ns));
+        assert!(reading.samples.is_sorted_by_key(|sample| sample.at_ns));
     }
 }

@@ -79,52 +79,18 @@ fn hostapd() -> Subject {
 }
 
 fn variant(name: &str, about: &str, load: Option<VariantLoad>) -> Variant {
-    Variant {
-        parity: None,
-        name: VariantName::literal(name),
-        about: Some(about.to_owned()),
-        subject: None,
-        load,
-        background: None,
-        image: None,
-        clients: Vec::new(),
-        mode: None,
-        host_load: HostLoad::Anything,
-        against: Vec::new(),
-        changes: Vec::new(),
-        pause: None,
-        published: None,
-    }
+    Variant { about: Some(about.to_owned()), load, ..Variant::named(VariantName::literal(name)) }
 }
 
 fn study(question: &str, variants: Vec<Variant>) -> Study {
     Study {
         question: question.to_owned(),
-        access_point: AccessPoint {
-            firmware: None,
-            arch: model::architecture::Architecture::default(),
-            kind: Target::Vm,
-            radios: 3,
-            clients: vec![18, 60, 114],
-            packages: Vec::new(),
-            programs: Vec::new(),
-            mode: Mode::Counted,
-            interfaces: Vec::new(),
-            processes: Vec::new(),
-            names: Vec::new(),
-        },
-        subject: hostapd(),
-        load: None,
-        trial: TrialShape::default(),
+        access_point: AccessPoint { clients: vec![18, 60, 114], ..AccessPoint::default() },
+        subject: Some(hostapd()),
         // The runs of this file have neither stacks nor counts; `profiled` has.
         profile: Profile { repetitions: 0, ..Profile::default() },
-        count: None,
-        pause: None,
-        parity: None,
-        witness: None,
-        compare: Default::default(),
-        gates: None,
         variants,
+        ..Study::default()
     }
 }
 
@@ -133,20 +99,13 @@ fn planned(study: Study) -> Run {
     for repetition in 1..=study.trial.repetitions {
         for clients in &study.access_point.clients {
             for variant in &study.variants {
-                let id = TrialId {
-                    variant: variant.name.clone(),
-                    clients: *clients,
-                    repetition,
-                    purpose: Purpose::Cpu,
-                    perturbed: None,
-                };
+                let id = TrialId::at(variant.name.clone(), *clients, repetition);
                 plan.push(planned_trial(&study, variant, id));
             }
         }
     }
     Run {
         format: FORMAT,
-        kind: model::experiment::Kind::Clients,
         headroom: "0.1.0".to_owned(),
         began_unix: 1_790_000_000,
         study,
@@ -192,6 +151,8 @@ fn planned_trial(study: &Study, variant: &Variant, id: TrialId) -> PlannedTrial 
     let subject = study.subject_of(variant);
     let start = subject.start.as_deref();
     PlannedTrial {
+        target: Target::Vm,
+        turn: 0,
         mode: study.mode_of(variant),
         host_load: variant.host_load,
         order: TrialOrder {
@@ -248,7 +209,8 @@ pub fn troubled(run: &Run) -> Vec<Trial> {
 
 fn trouble(at: usize, recording: &mut Reading) {
     if at == 4 {
-        recording.census.as_mut().unwrap()[1].interfaces[0].hostapd = Some(5);
+        let after = recording.census.as_mut().map(|[_, after]| after);
+        after.into_iter().for_each(|census| census.interfaces[0].hostapd = Some(5));
     }
     let Some(last) = recording.samples.last_mut() else { return };
     if at % 9 == 7 {

@@ -68,7 +68,7 @@ fn trial(run: &Run) -> impl Strategy<Value = Trial> + use<> {
             if let Outcome::Measured(recording) = &mut trial.outcome {
                 recording.samples = samples;
                 if !counted {
-                    recording.before = Census::default();
+                    recording.census = Some([Census::default(), Census::default()]);
                 }
             }
             trial

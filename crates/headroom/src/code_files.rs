@@ -353,7 +353,7 @@ impl Files for CodeFiles<'_> {
 pub(crate) fn stack_trials<'a>(
     run: &Run,
     trials: &'a [Trial],
-) -> Vec<(&'a Trial, &'a model::trial::Stacks)> {
+) -> Vec<(&'a Trial, &'a model::reading::Stacks)> {
     let planned = |trial: &&Trial| run.plan.iter().any(|planned| planned.id == trial.planned.id);
     let with_stacks = trials.iter().filter(planned).filter_map(|trial| match &trial.outcome {
         Outcome::Measured(recording) => recording.stacks.as_deref().map(|stacks| (trial, stacks)),

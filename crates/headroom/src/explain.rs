@@ -22,10 +22,7 @@ use analysis::{
 };
 use lab::run_folder::{self, Recorded};
 use linux::{file, folder};
-use model::{
-    instrument::MappedFile,
-    trial::{Stacks, Trial},
-};
+use model::{instrument::MappedFile, reading::Stacks, trial::Trial};
 
 use crate::{
     code_files::{CodeFiles, SymbolFolders, stack_trials},

@@ -164,8 +164,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::SameBuild(_)
         | E::FirmwareLacks { .. }
         | E::Exists(_)
-        | E::NotARun { .. }
-        | E::OtherKind { .. } => USAGE,
+        | E::NotARun { .. } => USAGE,
         // An image that does not come up is a limit that it did not keep.
         E::Failed(_) => FAIL,
         E::Invalid(_) | E::Machine(_) | E::Changed { .. } => INVALID,

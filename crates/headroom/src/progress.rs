@@ -170,7 +170,7 @@ impl Bars {
                 self.say(&readable(&folder));
                 self.start_run(trials, done);
             }
-            Event::TrialEnded { name, invalid, .. } => {
+            Event::TrialEnded { id: name, invalid, .. } => {
                 invalid.into_iter().for_each(|why| self.say(&format!("invalid: {name}: {why}")));
                 self.step_run();
             }

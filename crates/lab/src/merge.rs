@@ -70,7 +70,7 @@ pub fn merge(shards: &[Recorded], path: &Path) -> Result<Merged, Error> {
         let source = run_folder::opened(&shard.path)?;
         for (id, (_, trial)) in trials.iter().filter(|(_, (of, _))| of.path == shard.path) {
             bring(&source, &folder, &id.to_string())?;
-            folder.keep(*trial)?;
+            folder.keep(trial)?;
         }
         bring_objects(&source, &folder)?;
     }

@@ -210,7 +210,7 @@ fn planned(
         ..TrialOrder::default()
     };
     if cell.has_parts() {
-        parts::order(study, cell, variant, calibrated, &mut order);
+        parts::order((study, calibrated), cell, variant, &mut order);
     } else {
         of_subject(study, variant, repetition, &mut order);
     }

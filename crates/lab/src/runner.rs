@@ -36,7 +36,7 @@ use crate::{
         calibration::{self, Next},
     },
     run_folder::{self, OBJECTS, Recorded, RunFolder},
-    setup::{Execution, Prepared, Setup},
+    setup::{Execution, Prepared, Setup, Site},
     shard,
     study_file::StudyFile,
 };
@@ -193,9 +193,8 @@ struct Begun {
 impl Begun {
     /// Makes what is not there yet.
     fn execute(self, lab: &Lab, how: &Execution<'_>) -> Result<Recorded, Error> {
-        let Self { folder, mut setup, recorded } = self;
-        let Recorded { mut run, trials, calibration, .. } = recorded;
-        calibrate(lab, how, &mut setup, &folder, &mut run, calibration)?;
+        let Self { folder, mut setup, recorded } = self.calibrated(lab, how)?;
+        let Recorded { run, trials, .. } = recorded;
         let work = Work::of(&run, trials);
         let crew = Crew {
             lab,
@@ -242,66 +241,53 @@ impl Begun {
         result?;
         recorded
     }
-}
 
-/// Measures what is not known yet of what the plan needs, keeps it as it comes, and plans with it. What cannot be measured
-/// stays unknown, and is no error; it is tried again by `--resume`.
-fn calibrate(
-    lab: &Lab,
-    how: &Execution<'_>,
-    setup: &mut Setup,
-    folder: &RunFolder,
-    run: &mut Run,
-    mut known: Vec<Calibrated>,
-) -> Result<(), Error> {
-    let needs = calibration::needs(&run.study);
-    if needs.is_empty() {
-        return Ok(());
+    /// Measures what is not known yet of what the plan needs, keeps it as it comes, and plans with it. What cannot be measured
+    /// stays unknown, and is no error; it is tried again by `--resume`.
+    fn calibrated(mut self, lab: &Lab, how: &Execution<'_>) -> Result<Self, Error> {
+        let needs = calibration::needs(&self.recorded.run.study);
+        if needs.is_empty() {
+            return Ok(self);
+        }
+        let mut known = std::mem::take(&mut self.recorded.calibration);
+        known.retain(|one| one.value.is_some());
+        let is_unknown = |what: &Calibration| value_of(&known, what).is_none();
+        let unknown: Vec<_> = needs.into_iter().filter(is_unknown).collect();
+        let study = &self.recorded.run.study;
+        let own: Vec<_> = unknown.iter().filter_map(|what| attempt(study, what, &[])).collect();
+        self.setup.raise(lab, how, &own)?;
+        for what in unknown {
+            known.push(self.found(lab, what)?);
+            self.folder.keep_calibration(&known)?;
+        }
+        let run = &mut self.recorded.run;
+        let known = Known { probes: &|_| Vec::new(), calibrated: &known };
+        let whole = plan::plan(&run.study, run.versus.as_ref(), known);
+        let shard = run.part.as_ref().map(|part| part.shard);
+        let plan = shard::own(&run.study, whole.clone(), shard);
+        if plan != run.plan {
+            run.part = shard.map(|shard| Part { shard, whole });
+            run.plan = plan;
+            self.folder.plan_again(run)?;
+        }
+        Ok(self)
     }
-    known.retain(|one| one.value.is_some());
-    let unknown: Vec<_> =
-        needs.into_iter().filter(|what| value_of(&known, what).is_none()).collect();
-    let own: Vec<PlannedTrial> =
-        unknown.iter().filter_map(|what| attempt(&run.study, what, &[])).collect();
-    setup.raise(lab, how, &own)?;
-    for what in unknown {
-        known.push(found(lab, setup, folder, &run.study, what)?);
-        folder.keep_calibration(&known)?;
-    }
-    let known = Known { probes: &|_| Vec::new(), calibrated: &known };
-    let whole = plan::plan(&run.study, run.versus.as_ref(), known);
-    let shard = run.part.as_ref().map(|part| part.shard);
-    let plan = shard::own(&run.study, whole.clone(), shard);
-    if plan != run.plan {
-        run.part = shard.map(|shard| Part { shard, whole });
-        run.plan = plan;
-        folder.plan_again(run)?;
-    }
-    Ok(())
-}
 
-/// Finds one value, trial by trial.
-fn found(
-    lab: &Lab,
-    setup: &Setup,
-    folder: &RunFolder,
-    study: &Study,
-    what: Calibration,
-) -> Result<Calibrated, Error> {
-    let mut outcomes = Vec::new();
-    loop {
-        if let Some(planned) = attempt(study, &what, &outcomes) {
+    /// Finds one value, trial by trial.
+    fn found(&self, lab: &Lab, what: Calibration) -> Result<Calibrated, Error> {
+        let study = &self.recorded.run.study;
+        let mut outcomes = Vec::new();
+        while let Some(planned) = attempt(study, &what, &outcomes) {
             lab.cancel.check()?;
-            let files = TrialFiles::of(folder, &planned.id.to_string());
-            outcomes.push(setup.trial(lab, study, &planned, &files)?.outcome);
-            continue;
+            let files = TrialFiles::of(&self.folder, &planned.id.to_string());
+            outcomes.push(self.setup.trial(Site { lab, study }, &planned, &files)?.outcome);
         }
         let (value, why) = match calibration::next(study, &what, &outcomes) {
             Next::Found(value) => (Some(value), None),
             Next::Failed(why) => (None, Some(why)),
             Next::Try(_) => (None, None),
         };
-        return Ok(Calibrated { what, value, why, outcomes });
+        Ok(Calibrated { what, value, why, outcomes })
     }
 }
 
@@ -479,7 +465,8 @@ impl Crew<'_> {
         self.report(Event::TrialStarted { id: id.clone() });
         let (began_unix, began) = (host::unix_now(), Instant::now());
         let files = TrialFiles::of(self.folder, &id);
-        let finished = setup.trial(self.lab, &self.run.study, planned, &files)?;
+        let finished =
+            setup.trial(Site { lab: self.lab, study: &self.run.study }, planned, &files)?;
         let Finished { outcome, cost, idle_before } = finished;
         let (planned, same_as) = (planned.clone(), None);
         let trial = Trial { planned, began_unix, cost, idle_before, same_as, outcome };

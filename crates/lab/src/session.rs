@@ -35,21 +35,26 @@ use crate::{
     },
 };
 
+/// What a trial on a virtual access point is restored from, and what counts from outside while it runs.
+pub(crate) struct Restore<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) model: Option<Attached>,
+}
+
 /// Does one trial. What goes wrong with the access point makes the trial invalid, and is no error.
 ///
 /// # Errors
 ///
 /// [`Error`] of the host: interrupted, a full disk, no QEMU.
-pub fn trial(
+pub(crate) fn trial(
     lab: &Lab,
-    snapshot: &Snapshot,
+    from: &Restore<'_>,
     planned: &PlannedTrial,
-    model: Option<Attached>,
     files: &TrialFiles,
 ) -> Result<Finished, Error> {
     let mut cost = HostCost::default();
     let kept = Destination { files, cost: &mut cost };
-    finished(measure(lab, snapshot, planned, model.as_ref(), kept), cost)
+    finished(measure(lab, from, planned, kept), cost)
 }
 
 /// Does one trial on this machine, with an agent of its own.
@@ -85,9 +90,8 @@ pub(crate) struct Destination<'a> {
 
 fn measure(
     lab: &Lab,
-    snapshot: &Snapshot,
+    Restore { snapshot, model }: &Restore<'_>,
     planned: &PlannedTrial,
-    model: Option<&Attached>,
     kept: Destination<'_>,
 ) -> Result<Reading, Error> {
     let began = Instant::now();
@@ -95,7 +99,7 @@ fn measure(
         Some(model) => cache_model::restore(lab, snapshot, &kept.files.console_log, model)?,
         None => snapshot.restore(lab, &kept.files.console_log)?,
     };
-    let marks = model.map(Attached::marks);
+    let marks = model.as_ref().map(Attached::marks);
     machine.begin(&Order::Trial(Box::new(planned.order.clone()), marks))?;
     kept.cost.restore_ms = millis(began.elapsed());
     let mut reading = listen(&mut machine, &planned.order, kept.files, kept.cost)?;

@@ -33,7 +33,7 @@ use crate::{
     plan::{self, Start},
     run_folder::{self, RunFolder},
     runner::{Finished, TrialFiles, same_lab, side_by_side, take_all},
-    session,
+    session::{self, Restore},
     study_file::StudyFile,
     vm::{
         self, Failure, Machine, Shape,
@@ -58,6 +58,13 @@ pub struct Execution<'a> {
 
 /// What is to be said of a short trial before the first one counts, where anything is.
 pub type Foretell = dyn Fn(&Trial) -> Option<String> + Sync;
+
+/// What a trial is made with, whichever it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Site<'a> {
+    pub(crate) lab: &'a Lab,
+    pub(crate) study: &'a Study,
+}
 
 /// A run that can begin.
 #[derive(Debug)]
@@ -200,12 +207,12 @@ impl Setup {
     /// [`Error`] of the host: interrupted, a full disk, no QEMU.
     pub(crate) fn trial(
         &self,
-        lab: &Lab,
-        study: &Study,
+        site: Site<'_>,
         planned: &PlannedTrial,
         files: &TrialFiles,
     ) -> Result<Finished, Error> {
-        if let Some(why) = plan::lacks(study, planned) {
+        let lab = site.lab;
+        if let Some(why) = plan::lacks(site.study, planned) {
             return Ok(Finished::invalid(why));
         }
         match (&planned.target, self) {
@@ -214,7 +221,7 @@ impl Setup {
                 Ok(Finished::invalid(WHY))
             }
             (Target::Host, _) => {
-                let idle_before = idle_before(lab, study, planned)?;
+                let idle_before = idle_before(site, planned)?;
                 Ok(Finished { idle_before, ..session::on_host(lab, planned, files)? })
             }
             (_, Self::Device(device)) => {
@@ -223,9 +230,10 @@ impl Setup {
             }
             (_, Self::Virtual(setup)) => match setup.snapshot_of(planned)? {
                 Ok(snapshot) => {
-                    let idle_before = idle_before(lab, study, planned)?;
-                    let model = model(lab, study, planned, files)?;
-                    let finished = session::trial(lab, snapshot, planned, model, files)?;
+                    let idle_before = idle_before(site, planned)?;
+                    let model = model(site, planned, files)?;
+                    let finished =
+                        session::trial(lab, &Restore { snapshot, model }, planned, files)?;
                     Ok(Finished { idle_before, ..finished })
                 }
                 Err(why) => Ok(Finished::invalid(why)),
@@ -241,7 +249,10 @@ pub fn needs_vm(study: &Study) -> bool {
 }
 
 /// How idle this machine was before a trial in real time that is to find it so; it is waited for, but not for ever.
-fn idle_before(lab: &Lab, study: &Study, planned: &PlannedTrial) -> Result<Option<Share>, Error> {
+fn idle_before(
+    Site { lab, study }: Site<'_>,
+    planned: &PlannedTrial,
+) -> Result<Option<Share>, Error> {
     if !planned.order.contends() || planned.mode == Mode::Counted {
         return Ok(None);
     }
@@ -255,8 +266,7 @@ fn idle_before(lab: &Lab, study: &Study, planned: &PlannedTrial) -> Result<Optio
 /// stands beside the window. The counter is absent where nothing here compiles it, and in real time, whose figures are no
 /// instructions.
 fn model(
-    lab: &Lab,
-    study: &Study,
+    Site { lab, study }: Site<'_>,
     planned: &PlannedTrial,
     files: &TrialFiles,
 ) -> Result<Option<Attached>, Error> {
@@ -517,7 +527,10 @@ fn virtual_peers(lab: &Lab, file: &StudyFile, variant: &Variant) -> Result<Optio
     let snapshot = Virtual::plain(lab, file)?.start(lab, None, Start::of(&planned))?;
     let folder = scratch()?;
     let files = TrialFiles::below(folder.path());
-    Ok(Some(session::trial(lab, &snapshot, &planned, None, &files)?.outcome))
+    Ok(Some(
+        session::trial(lab, &Restore { snapshot: &snapshot, model: None }, &planned, &files)?
+            .outcome,
+    ))
 }
 
 /// What the virtual access points of these trials are made of.

@@ -171,7 +171,9 @@ impl Study {
         if self.entries.is_empty() {
             return self.of_entry(&CellEntry::default());
         }
-        self.entries.iter().flat_map(|entry| self.of_entry(entry)).collect()
+        let all = self.entries.iter().flat_map(|entry| self.of_entry(entry));
+        let is_chosen = |cell: &Cell| self.chosen.is_empty() || self.chosen.contains(&cell.name);
+        all.filter(is_chosen).collect()
     }
 
     pub fn cell(&self, name: &str) -> Option<Cell> {

@@ -26,7 +26,7 @@ use crate::{
     firmware,
     instrument::Scope,
     limit,
-    name::PackageName,
+    name::{CellName, PackageName},
     pause,
     perturbation::Perturbation,
     purpose::Purpose,
@@ -40,7 +40,7 @@ use crate::{
 pub use crate::target::Target;
 
 /// A study file, read and checked for shape.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Study {
     /// The question that the report opens with.
@@ -64,6 +64,9 @@ pub struct Study {
     /// The cells as they are written; without any there is one for each client count.
     #[serde(default, rename = "cell", skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<CellEntry>,
+    /// Of these cells only the named ones; empty is all. The command line writes it.
+    #[serde(default, rename = "cells", skip_serializing_if = "Vec::is_empty")]
+    pub chosen: Vec<CellName>,
     /// How long and how often.
     #[serde(default)]
     pub trial: TrialShape,
@@ -591,6 +594,11 @@ impl Study {
         static NONE: Subject =
             Subject { process: String::new(), start: None, ready: None, others: Vec::new() };
         variant.subject.as_ref().or(self.subject.as_ref()).unwrap_or(&NONE)
+    }
+
+    /// The process whose CPU is the question where a variant does not say otherwise; empty for none.
+    pub fn process(&self) -> &str {
+        self.subject.as_ref().map_or("", |subject| &subject.process)
     }
 
     /// The mode that a variant runs in, in cells that do not say otherwise.

@@ -5,14 +5,13 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use model::wire::{Decoder, Frame, PROTOCOL};
+use model::wire::{Decoder, Frame, PROTOCOL, Part};
 
 /// Every kind there is. One that is new does not compile below, and belongs into this list and the corpus.
 const ALL: [&str; 23] = [
+    "Card",
     "Census",
     "Checked",
-    "Completed",
-    "Contended",
     "Corrections",
     "Counts",
     "Done",
@@ -32,34 +31,35 @@ const ALL: [&str; 23] = [
     "Refused",
     "Sample",
     "Settings",
+    "Traffic",
 ];
 
-/// The name of a frame's kind.
+/// The name of a frame's kind, or of its part's.
 fn kind(frame: &Frame) -> &'static str {
     match frame {
         Frame::Census(_) => "Census",
-        Frame::Checked(_) => "Checked",
-        Frame::Contended(_) => "Contended",
         Frame::Corrections(_) => "Corrections",
-        Frame::Counts(_) => "Counts",
         Frame::Done => "Done",
-        Frame::Drained(_) => "Drained",
         Frame::Hello { .. } => "Hello",
-        Frame::Identity(_) => "Identity",
-        Frame::LoadFailure(_) => "LoadFailure",
         Frame::Located(_) => "Located",
-        Frame::Parity(_) => "Parity",
-        Frame::Pauses(_) => "Pauses",
-        Frame::Peers(_) => "Peers",
         Frame::Piece(_) => "Piece",
-        Frame::Reading(_) => "Reading",
-        Frame::Recorded(_) => "Recorded",
         Frame::Recorder(_) => "Recorder",
         Frame::Records(_) => "Records",
         Frame::Refused(_) => "Refused",
         Frame::Sample(_) => "Sample",
         Frame::Settings(_) => "Settings",
-        Frame::Completed(_) => "Completed",
+        Frame::Part(Part::Card(_)) => "Card",
+        Frame::Part(Part::Checked(_)) => "Checked",
+        Frame::Part(Part::Counts(_)) => "Counts",
+        Frame::Part(Part::Drained(_)) => "Drained",
+        Frame::Part(Part::Identity(_)) => "Identity",
+        Frame::Part(Part::LoadFailure(_)) => "LoadFailure",
+        Frame::Part(Part::Parity(_)) => "Parity",
+        Frame::Part(Part::Pauses(_)) => "Pauses",
+        Frame::Part(Part::Peers(_)) => "Peers",
+        Frame::Part(Part::Reading(_)) => "Reading",
+        Frame::Part(Part::Recorded(_)) => "Recorded",
+        Frame::Part(Part::Traffic(_)) => "Traffic",
     }
 }
 

@@ -4,9 +4,8 @@
 //! for the run's folder, which has the study file as it was given.
 
 use model::{
-    completion,
     run::{LabIdentity, Run},
-    verdict::{Difference, Expect, Pairs, Versus},
+    verdict::{Difference, Pairs, Versus},
 };
 
 use crate::identity::Fact;
@@ -104,14 +103,14 @@ fn compare(run: &Run, versus: &Versus) -> String {
         Pairs::Fixed(pairs) => format!("--pairs {pairs}"),
         Pairs::UpTo(pairs) => format!("--up-to {pairs}"),
     };
-    let mut words = vec![
-        "headroom compare study.toml".to_owned(),
-        quoted(&versus.base),
-        variant,
-        format!("--clients {} --margin {}", versus.clients, versus.margin),
-        pairs,
-    ];
-    if versus.expect != Expect::NoSlower {
+    let mut words = vec!["headroom compare study.toml".to_owned(), quoted(&versus.base), variant];
+    words.push(match run.study.is_of_clients() {
+        true => format!("--clients {}", versus.clients),
+        false => format!("--cell {}", quoted(&versus.cell)),
+    });
+    words.push(format!("--margin {}", versus.margin));
+    words.push(pairs);
+    if versus.expect != run.study.expect() || !run.study.is_of_clients() {
         words.push(format!("--expect {}", versus.expect.name()));
     }
     words.extend(versus.changes.iter().map(|symbol| format!("--changes {}", quoted(symbol))));
@@ -119,24 +118,6 @@ fn compare(run: &Run, versus: &Versus) -> String {
         ["window = ", "packages = ", "perturb = "].iter().any(|key| each.starts_with(key))
     };
     words.extend(run.overrides.iter().filter(kept).filter_map(|each| flag(each)));
-    words.join(" ")
-}
-
-/// The command of a completion run. Of a comparison every word is said that decides what is compared, whether or not it
-/// was said then: the defaults may be others by the time somebody types it.
-pub(crate) fn completion(run: &completion::Run) -> String {
-    let (study, shape) = (&run.study, &run.study.completion);
-    let Some(versus) = &shape.versus else { return whole(&run.overrides) };
-    let mut words = vec!["headroom compare study.toml".to_owned(), versus.base.name().to_owned()];
-    words.push(versus.variant.map_or("--a-a", |variant| variant.name()).to_owned());
-    words.extend(study.places.first().map(|place| format!("--place {}", quoted(&place.name))));
-    if let Some(load) = study.loads.first() {
-        words.push(format!("--load {}", quoted(&load.name)));
-        words.extend(load.rates.first().map(|rate| format!("--rate {rate}")));
-    }
-    words.push(format!("--pairs {} --window {}", shape.blocks, shape.window));
-    words.extend(shape.margin.map(|margin| format!("--margin {margin}")));
-    words.extend(shape.expect.map(|expect| format!("--expect {}", expect.name())));
     words.join(" ")
 }
 

@@ -74,14 +74,14 @@ fn study(run: &Run) -> Vec<Fact> {
         plain(
             "Clients",
             match &run.study.access_point.kind {
-                Target::Vm => {
+                Target::Device(_) => counts.join(", "),
+                _ => {
                     format!(
                         "{} over {}",
                         counts.join(", "),
                         count(run.study.access_point.radios, "radio")
                     )
                 }
-                Target::Device(_) => counts.join(", "),
             },
         ),
         plain(

@@ -3,13 +3,15 @@
 //! The navigation and the headings are made of the same titles. While a run goes on the page says what is still to
 //! come, calls nothing decided that is not, and asks for itself again.
 
+use std::collections::BTreeSet;
+
 use analysis::{
     headline::Headline,
     metrics::{self, Target},
     quantity::count,
 };
 use askama::Template;
-use model::{contention::Machine, run::Run, study::Mode, verdict::Verdict};
+use model::{cell::Cell, run::Run, study::Mode, verdict::Verdict};
 
 use crate::{
     Error,
@@ -223,31 +225,37 @@ pub(crate) fn card(name: &str, found: &str, html: &str, open: bool) -> String {
     )
 }
 
+/// A cell of each place that a run has.
+pub(crate) fn places(run: &Run) -> Vec<Cell> {
+    let mut cells = run.study.cells();
+    let mut seen = BTreeSet::new();
+    cells.retain(|cell| seen.insert(cell.place().to_owned()));
+    cells
+}
+
 /// Whose CPU and whose clock a place's figures are of.
-pub(crate) fn core(on: Machine, mode: Mode) -> &'static str {
-    match (on, mode) {
-        (Machine::Vm, Mode::Counted) => "a 500-MIPS core, counted",
-        (Machine::Vm, Mode::RealTime) => "the virtual access point in real time",
-        (Machine::Host, _) => "this host’s cores in real time",
+pub(crate) fn core(cell: &Cell) -> &'static str {
+    match (&cell.target, cell.mode) {
+        (model::target::Target::Host, _) => "this host’s cores in real time",
+        (_, Mode::Counted) => "a 500-MIPS core, counted",
+        (_, Mode::RealTime) => "the virtual access point in real time",
     }
 }
 
 /// A place's machine and time.
-pub(crate) fn machine(on: Machine, mode: Mode) -> &'static str {
-    match (on, mode) {
-        (Machine::Vm, Mode::Counted) => {
+pub(crate) fn machine(cell: &Cell) -> &'static str {
+    match (&cell.target, cell.mode) {
+        (model::target::Target::Host, _) => "this host itself, in namespaces of its own, real time",
+        (_, Mode::Counted) => {
             "the virtual access point, counted: time is executed instructions at 2 ns each, a 500-MIPS core"
         }
-        (Machine::Vm, Mode::RealTime) => {
-            "the virtual access point, in real time on this host’s cores"
-        }
-        (Machine::Host, _) => "this host itself, in namespaces of its own, real time",
+        (_, Mode::RealTime) => "the virtual access point, in real time on this host’s cores",
     }
 }
 
 /// The view of a run that its limits decide, without its sections.
-pub(crate) fn limited<'a, S, P>(
-    run: &'a Run<S, P>,
+pub(crate) fn limited<'a>(
+    run: &'a Run,
     given: Given<'a>,
     question: &'a str,
     headline: &'a Headline,

@@ -19,7 +19,7 @@ use model::{
     instrument::{Piece, Recorder, Records},
     sample::Sample,
     topology::Correction,
-    wire::{Census, Decoder, Frame, InterfaceCensus, Order, PROTOCOL, Refusal, encode},
+    wire::{Census, Decoder, Frame, InterfaceCensus, Order, PROTOCOL, Part, Refusal, encode},
 };
 use serde::Serialize;
 

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use lab::run_folder;
-use model::{experiment::Clients, run::Run, trial::Trial};
+use model::{run::Run, trial::Trial};
 
 use super::matrix::{self, Arm};
 
@@ -88,7 +88,7 @@ impl Bench {
 
 /// A run that is there, whole or cut short.
 pub(super) fn read(folder: &Path) -> Result<Recorded> {
-    let recorded = run_folder::read::<Clients>(folder).context("cannot read the run")?;
+    let recorded = run_folder::read(folder).context("cannot read the run")?;
     Ok(Recorded { run: recorded.run, trials: recorded.trials })
 }
 

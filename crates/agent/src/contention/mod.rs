@@ -29,8 +29,8 @@ use std::{io, process::Command};
 
 use linux::{error::chain, mark::Marks, place::Place, sched, system::monotonic_ns};
 use model::{
-    contention::{Control, Endpoints, Flow, Road as Crossed, Traffic, TrafficReading},
     order::TrialOrder,
+    traffic::{Control, Endpoints, Flow, Road as Crossed, Traffic, TrafficReading},
     wire::{Frame, Part, Refusal},
 };
 
@@ -120,6 +120,7 @@ fn check(order: &TrialOrder) -> Result<(), Refusal> {
 /// The traffic of a road that nobody is on.
 fn nobody() -> Traffic {
     Traffic {
+        name: String::new(),
         flow: Flow::Udp,
         bytes: 0,
         rate: None,
@@ -184,13 +185,14 @@ impl Drop for Urgent {
 
 #[cfg(test)]
 mod tests {
-    use model::{contention::Application, span::Span};
+    use model::{span::Span, traffic::Application};
 
     use super::*;
 
     fn order() -> TrialOrder {
         TrialOrder {
             application: Some(Application {
+                name: "cache".to_owned(),
                 stressor: "--cache".to_owned(),
                 words: Vec::new(),
                 workers: 1,

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use linux::{folder::Folder, mark::Marks, system::monotonic_ns};
 use model::{
-    contention::{Control, Endpoints, RoundTrip, Second, TrafficReading, Work},
     order::TrialOrder,
+    traffic::{Control, Endpoints, RoundTrip, Second, TrafficReading, Work},
     wire::Refusal,
 };
 
@@ -57,14 +57,14 @@ struct Raw {
 pub(super) struct Ended {
     round_trips: Vec<RoundTrip>,
     work: Option<Work>,
-    guarding: Option<model::contention::Guarding>,
+    guarding: Option<model::traffic::Guarding>,
 }
 
 impl Ended {
     /// Adds it to what was counted.
     pub(super) fn complete(self, counted: &mut TrafficReading) {
         counted.round_trips = self.round_trips;
-        counted.guard = self.guarding.map(|reported| model::contention::Guarding {
+        counted.guard = self.guarding.map(|reported| model::traffic::Guarding {
             ran_ns: counted.guard.as_ref().map(|guard| guard.ran_ns).unwrap_or_default(),
             ..reported
         });
@@ -247,9 +247,9 @@ impl<'a> Trial<'a> {
                 .map(|(after, before)| after.saturating_sub(before)),
             ..Work::default()
         });
-        let guard = of("guard").map(|thread| model::contention::Guarding {
+        let guard = of("guard").map(|thread| model::traffic::Guarding {
             ran_ns: thread.ran_ns,
-            ..model::contention::Guarding::default()
+            ..model::traffic::Guarding::default()
         });
         TrafficReading {
             window_ns: closed.at_ns.saturating_sub(opened.at_ns),

@@ -6,8 +6,8 @@
 use std::{fs, process::Command, thread::sleep, time::Duration};
 
 use model::{
-    contention::{Application, Control, Endpoints, Flow, Road, Traffic, TrafficReading},
     span::Span,
+    traffic::{Application, Control, Endpoints, Flow, Road, Traffic, TrafficReading},
     wire::{Frame, Order, Part, Refusal, TrialOrder},
 };
 
@@ -15,6 +15,7 @@ use super::dialogue::{Agent, eventually};
 
 pub(crate) fn traffic() -> Traffic {
     Traffic {
+        name: "full".to_owned(),
         flow: Flow::Udp,
         bytes: 1400,
         rate: Some(20_000_000),
@@ -31,7 +32,8 @@ pub(crate) fn traffic() -> Traffic {
 
 fn application() -> Application {
     let words = ["--cache-level", "1"].map(str::to_owned).to_vec();
-    Application { stressor: "--cache".to_owned(), words, workers: 1, swap: None }
+    let name = "cache".to_owned();
+    Application { name, stressor: "--cache".to_owned(), words, workers: 1, swap: None }
 }
 
 pub(crate) fn ordered(
@@ -130,7 +132,7 @@ fn traffic_in_bursts_is_off_in_between() {
 fn what_cannot_be_run_is_refused_with_what_to_do() {
     let (mut agent, ..) = Agent::start();
     let refused = |agent: &mut Agent, order| {
-        agent.order(&Order::Contention(Box::new(order), None));
+        agent.order(&Order::trial(order));
         match agent.refused() {
             Refusal::Contention { what, why } => format!("{what}: {why}"),
             other => panic!("{other}"),
@@ -140,7 +142,7 @@ fn what_cannot_be_run_is_refused_with_what_to_do() {
     assert!(nobody.contains("neither traffic nor an application"), "{nobody}");
     if !std::path::Path::new("/run/netns/clients").exists() {
         let radio =
-            Contended { road: Road::Radio, ..ordered(Some(traffic()), None, Control::None) };
+            TrialOrder { road: Some(Road::Radio), ..ordered(Some(traffic()), None, Control::None) };
         let radio = refused(&mut agent, radio);
         assert!(radio.contains("use veth") || radio.contains("run as root"), "{radio}");
     }
@@ -190,7 +192,7 @@ fn packet_threads_are_nicer_for_the_trial_only_whoever_ends_it() {
     let before = packet_threads();
     let control = Control::Together(vec![Control::Weight(64), Control::PacketNice(-10)]);
     let (mut agent, ..) = Agent::start();
-    let long = Contended {
+    let long = TrialOrder {
         window: Span::from_secs(60),
         ..ordered(None, Some(application()), control.clone())
     };
@@ -198,7 +200,7 @@ fn packet_threads_are_nicer_for_the_trial_only_whoever_ends_it() {
         return;
     }
     assert_eq!(packet_threads(), before, "after the trial");
-    agent.order(&Order::Contention(Box::new(long), None));
+    agent.order(&Order::trial(long));
     agent.hello();
     eventually(|| packet_threads().iter().all(|nice| nice == "-10").then_some(()));
     assert!(
@@ -223,11 +225,11 @@ fn an_application_is_frozen_while_packets_pass_and_ends_as_any_other() {
 fn an_agent_that_is_killed_or_left_leaves_nothing() {
     for kill in [true, false] {
         let (mut agent, ..) = Agent::start();
-        let ordered = Contended {
+        let ordered = TrialOrder {
             window: Span::from_secs(60),
             ..ordered(Some(traffic()), Some(application()), Control::None)
         };
-        agent.order(&Order::Contention(Box::new(ordered), None));
+        agent.order(&Order::trial(ordered));
         agent.hello();
         let stressed = || {
             let group = format!("headroom-trial-{}/cgroup.procs", agent.pid());

@@ -2,45 +2,55 @@
 //! **Synthetic: nothing here was measured.** Compiled for tests only, or with the feature `fixture`.
 
 use model::{
-    card::{CardOrder, CardReading, PERIODS},
-    completion::{
-        Command, Latency, Load, Period, Place, PlannedTrial, Published, Run, Shape, Strategy,
-        Study, Trial,
-    },
-    contention::Machine,
-    experiment::Kind,
-    limit::Limits,
+    card::{CardOrder, CardReading, Command, Latency, PERIODS, Period, Strategy},
+    cell::{CardEntry, Cell, CellEntry, Several},
+    name::{CellName, VariantName},
     order::TrialOrder,
     reading::Reading,
-    run::{FORMAT, Host, LabIdentity},
+    run::{FORMAT, Host, LabIdentity, Run},
     span::Span,
-    study::Mode,
-    trial::{HostCost, Outcome},
+    study::{AccessPoint, Gates, HostLoad, PublishedFigure, Study, TrialShape, Variant},
+    trial::{HostCost, Outcome, PlannedTrial, TASK_ALONE, Trial, TrialId, Turn},
 };
 
 /// Blocks: as many as a comparison needs.
 pub const BLOCKS: u32 = 6;
 
-/// The study: one counted place, two loads of frames and one alongside a task.
+/// The study: two loads of frames and one with a task, counted.
 pub fn study() -> Study {
-    let load = |name: &str, rates: &[u32], bytes: u32, task_ms: Option<u32>| Load {
-        name: name.to_owned(),
-        rates: rates.to_vec(),
-        bytes,
-        task_ms,
-        bus_word: None,
+    let cell = |name: &str, rates: &[u32], bytes: u32, task: Option<Span>| CellEntry {
+        name: Some(CellName::literal(name)),
+        card: Some(CardEntry {
+            rate: Several(rates.to_vec()),
+            bytes: Some(bytes),
+            task,
+            ..CardEntry::default()
+        }),
+        ..CellEntry::default()
     };
+    let variant = |strategy: Strategy| Variant {
+        strategy: Some(strategy),
+        ..Variant::named(VariantName::literal(strategy.name()))
+    };
+    let warm_up = Span::from_nanos(500_000_000);
     Study {
         question: "What does waiting cost?".to_owned(),
-        completion: Shape { blocks: BLOCKS, ..Shape::default() },
-        places: vec![Place { name: "ap".to_owned(), on: Machine::Vm, mode: Mode::Counted }],
-        loads: vec![
-            load("small", &[440, 7000], 60, None),
-            load("full", &[440], 1500, None),
-            load("task", &[990], 60, Some(2000)),
+        access_point: AccessPoint { radios: 1, clients: vec![1], ..AccessPoint::default() },
+        trial: TrialShape {
+            warm_up,
+            window: Span::from_secs(2),
+            repetitions: BLOCKS,
+            ..TrialShape::default()
+        },
+        entries: vec![
+            cell("small", &[440, 7000], 60, None),
+            cell("full", &[440], 1500, None),
+            cell("task", &[990], 60, Some(Span::from_secs(2))),
         ],
-        gates: Some(Limits { limits: LIMITS.map(str::to_owned).to_vec() }),
+        variants: Strategy::ALL.map(variant).to_vec(),
+        gates: Some(Gates { limits: LIMITS.map(str::to_owned).to_vec(), ..Gates::default() }),
         published: PUBLISHED.map(published).to_vec(),
+        ..Study::default()
     }
 }
 
@@ -52,9 +62,9 @@ const PUBLISHED: [[&str; 4]; 4] = [
     ["a task alongside busy", "busy: slowdown at task", "2.2051x", "7.8 s → 17.2 s"],
 ];
 
-fn published([what, ours, value, words]: [&str; 4]) -> Published {
+fn published([what, ours, value, words]: [&str; 4]) -> PublishedFigure {
     let [what, ours, value, words] = [what, ours, value, words].map(str::to_owned);
-    Published { what, ours, value, words: Some(words) }
+    PublishedFigure { what, ours, value, words: Some(words) }
 }
 
 /// What the study asks of its figures.
@@ -75,7 +85,6 @@ pub const LIMITS: [&str; 10] = [
 pub fn run() -> Run {
     Run {
         format: FORMAT,
-        kind: Kind::Completion,
         headroom: "0".to_owned(),
         began_unix: 1_700_000_000,
         study: study(),
@@ -93,58 +102,58 @@ pub fn run() -> Run {
 
 /// Every trial of the run, and one once more.
 pub fn trials() -> Vec<Trial> {
-    let study = study();
+    trials_of(&study())
+}
+
+pub fn trials_of(study: &Study) -> Vec<Trial> {
     let mut trials = Vec::new();
     for block in 0..BLOCKS {
-        for (load, one) in study.loads.iter().enumerate() {
-            if let Some(ms) = one.task_ms {
-                trials.push(trial(load, block, order(None, 0, one), alone(ms)));
+        for cell in study.cells() {
+            if let Some(task) = cell.card.and_then(|card| card.task) {
+                trials.push(trial(&cell, block, None, alone(task)));
             }
-            for rate in &one.rates {
-                for strategy in Strategy::ALL {
-                    let measured = measured(strategy, *rate, one, block);
-                    trials.push(trial(load, block, order(Some(strategy), *rate, one), measured));
-                }
+            for strategy in study.variants.iter().filter_map(|variant| variant.strategy) {
+                trials.push(trial(&cell, block, Some(strategy), measured(strategy, &cell, block)));
             }
         }
     }
-    (1..).zip(&mut trials).for_each(|(number, trial)| trial.planned.number = number);
     let mut again = trials[0].clone();
-    (again.planned.number, again.planned.repeats) = (trials.len() as u32 + 1, Some(1));
+    again.planned.id.turn = Turn::Again;
     trials.push(again);
     trials
 }
 
-fn order(strategy: Option<Strategy>, rate: u32, load: &Load) -> TrialOrder {
-    TrialOrder {
+fn trial(cell: &Cell, block: u32, strategy: Option<Strategy>, reading: CardReading) -> Trial {
+    let Some(card) = cell.card else { panic!("{cell:?}") };
+    let order = TrialOrder {
         card: Some(CardOrder {
             strategy,
-            rate,
-            bytes: load.bytes,
-            completes_in: Span::from_nanos(150_000),
-            task_rounds: load.task_ms.map(|_| 1_000_000),
+            rate: strategy.map_or(0, |_| card.rate),
+            bytes: card.bytes,
+            completes_in: card.completes_in,
+            task_rounds: card.task.map(|_| 1_000_000),
             ..CardOrder::default()
         }),
         warm_up: Span::from_nanos(500_000_000),
         window: Span::from_secs(2),
         ..TrialOrder::default()
-    }
-}
-
-fn trial(load: usize, block: u32, order: TrialOrder, card: CardReading) -> Trial {
-    let card = Some(Box::new(card));
+    };
+    let name = VariantName::literal(strategy.map_or(TASK_ALONE, Strategy::name));
+    let id = TrialId { cell: cell.name.clone(), ..TrialId::at(name, cell.clients, block + 1) };
+    let (target, mode, host_load) = (cell.target.clone(), cell.mode, HostLoad::Anything);
+    let reading = Reading { card: Some(Box::new(reading)), ..Reading::default() };
     Trial {
-        planned: PlannedTrial { number: 0, repeats: None, place: 0, load, block, order },
+        planned: PlannedTrial { id, target, mode, host_load, turn: 0, order },
         began_unix: 1_700_000_000,
         cost: HostCost::default(),
         idle_before: None,
         same_as: None,
-        outcome: Outcome::Measured(Box::new(Reading { card, ..Reading::default() })),
+        outcome: Outcome::Measured(Box::new(reading)),
     }
 }
 
-fn alone(ms: u32) -> CardReading {
-    let wall = u64::from(ms) * 1_000_000;
+fn alone(task: Span) -> CardReading {
+    let wall = task.as_nanos();
     CardReading {
         window_ns: wall,
         task_wall_ns: Some(wall),
@@ -167,7 +176,8 @@ fn spins(strategy: Strategy) -> u64 {
     }
 }
 
-fn measured(strategy: Strategy, rate: u32, load: &Load, block: u32) -> CardReading {
+fn measured(strategy: Strategy, cell: &Cell, block: u32) -> CardReading {
+    let (rate, task) = cell.card.map_or((0, None), |card| (card.rate, card.task));
     let window_ns = 2_000_000_000u64;
     let a_frame = 150_000 + rest(block);
     let sent = (u64::from(rate) * 2).min(window_ns / a_frame);
@@ -175,7 +185,7 @@ fn measured(strategy: Strategy, rate: u32, load: &Load, block: u32) -> CardReadi
     let driver_ns = spun_ns + sent * rest(block);
     let share = driver_ns as f64 / window_ns as f64;
     let task_wall_ns =
-        load.task_ms.map(|ms| (f64::from(ms) * 1e6 / (1.0 - share)) as u64 + u64::from(block));
+        task.map(|task| (task.as_nanos() as f64 / (1.0 - share)) as u64 + u64::from(block));
     let late = if strategy == Strategy::Event { 30_000 } else { 2_000 };
     let transmits = Command {
         name: "transmit".to_owned(),
@@ -193,7 +203,7 @@ fn measured(strategy: Strategy, rate: u32, load: &Load, block: u32) -> CardReadi
         ..Period::default()
     };
     CardReading {
-        periods: load.task_ms.map_or(vec![period; PERIODS as usize], |_| Vec::new()),
+        periods: task.map_or(vec![period; PERIODS as usize], |_| Vec::new()),
         window_ns,
         accepted: sent,
         sent,

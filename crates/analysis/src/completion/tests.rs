@@ -174,7 +174,7 @@ fn limits_are_decided_by_bounds_and_a_miss_has_its_cause() {
 #[test]
 fn frames_that_are_not_accounted_for_fail_and_repeats_that_differ_do_too() {
     let mut trials = test_data::trials();
-    let Outcome::Measured(first) = &mut trials[0].outcome else { panic!() };
+    let first = card(&mut trials[0]);
     first.accepted += 3;
     first.driver_ns += first.driver_ns / 100;
     let completion = analyse(&test_data::run(), &trials);
@@ -244,9 +244,8 @@ fn a_task_over_a_slow_bus_is_another_point() {
     let also: Vec<_> = trials.iter().filter(|trial| trial.planned.load == 2).cloned().collect();
     for mut trial in also {
         (trial.planned.load, trial.planned.number) = (3, trials.len() as u32 + 1);
-        if let (Outcome::Measured(one), Some(_)) =
-            (&mut trial.outcome, trial.planned.card().strategy)
-        {
+        if trial.planned.card().strategy.is_some() {
+            let one = card(&mut trial);
             one.task_wall_ns = one.task_wall_ns.map(|wall| 2 * wall);
         }
         trials.push(trial);
@@ -260,11 +259,11 @@ fn a_task_over_a_slow_bus_is_another_point() {
 fn an_interval_across_the_limit_is_neither_kept_nor_missed() {
     let mut trials = test_data::trials();
     for trial in &mut trials {
-        let Outcome::Measured(measured) = &mut trial.outcome else { continue };
         // Every other block has a task alongside event that another process slowed.
         let is_slowed =
             trial.planned.card().strategy == Some(Strategy::Event) && trial.planned.block % 2 == 0;
         if is_slowed {
+            let measured = card(trial);
             measured.task_wall_ns = measured.task_wall_ns.map(|wall| wall + wall / 4);
         }
     }
@@ -305,10 +304,15 @@ fn compared(base: Strategy, variant: Option<Strategy>, load: usize) -> (Run, Vec
     (run, trials)
 }
 
+fn card(trial: &mut Trial) -> &mut CardReading {
+    let Outcome::Measured(reading) = &mut trial.outcome else { panic!() };
+    reading.card.as_mut().unwrap()
+}
+
 /// More time of the driver in these trials.
 fn dearer(trials: &mut [Trial], which: impl Fn(&PlannedTrial) -> bool, share: f64) {
     for trial in trials.iter_mut().filter(|trial| which(&trial.planned)) {
-        let Outcome::Measured(measured) = &mut trial.outcome else { panic!() };
+        let measured = card(trial);
         let more = |ns: &mut u64| *ns = (*ns as f64 * (1.0 + share)) as u64;
         more(&mut measured.driver_ns);
         measured.periods.iter_mut().for_each(|period| more(&mut period.driver_ns));
@@ -387,7 +391,7 @@ fn two_strategies_may_be_asked_to_be_the_same_or_no_slower_within_a_margin() {
 #[test]
 fn what_is_missing_or_forgotten_speaks_against_any_verdict() {
     let (run, mut trials) = compared(Strategy::Busy, Some(Strategy::Event), 1);
-    let Outcome::Measured(measured) = &mut trials[0].outcome else { panic!() };
+    let measured = card(&mut trials[0]);
     measured.missing = 7;
     let (found, completion) = answered(&run, &trials);
     let faults = completion.targets.iter().find(|one| one.name == "faults <= 0").unwrap();

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use model::study::Mode;
 use model::{
     cell::Cell,
     traffic::TrafficReading,

@@ -1,19 +1,20 @@
 //! A made-up contention run for tests: one harm cell, whose figures are chosen.
 
 use model::{
-    contention::{
-        Application, Arm, Cell, Control, Endpoints, Flow, Machine, NamedApplication, NamedControl,
-        NamedTraffic, Place, PlannedTrial, Road, RoundTrip, Run, Second, Shape, Study, ThreadTime,
-        Traffic, TrafficReading, Trial, Work,
-    },
-    experiment::Kind,
+    cell::{CellEntry, Several},
+    name::{CellName, VariantName},
     order::TrialOrder,
     reading::Reading,
-    run::{Host, LabIdentity},
+    run::{Host, LabIdentity, Run},
     share::Share,
     span::Span,
-    study::Mode,
-    trial::{HostCost, Outcome},
+    study::{AccessPoint, HostLoad, Mode, Study, TrialShape, Variant},
+    target::Target,
+    traffic::{
+        Application, Control, Endpoints, Flow, Road, RoundTrip, Second, ThreadTime, Traffic,
+        TrafficReading, Work,
+    },
+    trial::{ALONE, APPLICATION, HostCost, Outcome, PlannedTrial, Trial, TrialId, Turn},
 };
 
 /// What one trial is to measure: bytes in each second, round trip in µs, operations in the window's ten seconds.
@@ -25,47 +26,37 @@ pub(super) struct Figures {
 }
 
 pub(super) fn run(controls: &[(&str, bool)]) -> Run {
-    let traffic = traffic();
-    let control = |(name, fixed): &(&str, bool)| NamedControl {
-        name: (*name).to_owned(),
+    let control = |(name, candidate): &(&str, bool)| Variant {
         control: match name.split('-').next() {
             Some("guard") => Control::Guard(String::new()),
             Some("quota") => Control::Quota(Share::of(0.2)),
             _ => Control::Weight(512),
         },
-        fixed: *fixed,
+        candidate: *candidate,
         reported: *name == "shares-512",
+        ..Variant::named(VariantName::literal(name))
     };
     Run {
         format: model::run::FORMAT,
-        kind: Kind::Contention,
         headroom: "0".to_owned(),
         began_unix: 0,
         study: Study {
             question: "Why?".to_owned(),
-            contention: Shape::default(),
-            caches: None,
-            places: vec![Place {
-                name: "virtual".to_owned(),
-                on: Machine::Vm,
-                mode: Mode::Counted,
-                road: Some(Road::Radio),
+            access_point: AccessPoint { radios: 2, clients: vec![2], ..AccessPoint::default() },
+            trial: TrialShape {
+                window: Span::from_secs(10),
+                repetitions: 8,
+                ..TrialShape::default()
+            },
+            traffics: vec![traffic()],
+            applications: vec![application()],
+            variants: controls.iter().map(control).collect(),
+            entries: vec![CellEntry {
+                traffic: Several(vec!["saturated".to_owned()]),
+                application: Several(vec!["stream".to_owned()]),
+                ..CellEntry::default()
             }],
-            traffics: vec![NamedTraffic { name: "saturated".to_owned(), traffic }],
-            applications: vec![NamedApplication {
-                name: "stream".to_owned(),
-                application: application(),
-            }],
-            controls: controls.iter().map(control).collect(),
-            cells: vec![Cell {
-                place: "virtual".to_owned(),
-                traffic: Some("saturated".to_owned()),
-                application: Some("stream".to_owned()),
-                controls: Vec::new(),
-                four_cases: false,
-                role: model::cell::Role::Harm,
-            }],
-            gates: None,
+            ..Study::default()
         },
         overrides: Vec::new(),
         study_name: "contention".to_owned(),
@@ -81,6 +72,7 @@ pub(super) fn run(controls: &[(&str, bool)]) -> Run {
 
 fn traffic() -> Traffic {
     Traffic {
+        name: "saturated".to_owned(),
         flow: Flow::Udp,
         bytes: 1400,
         rate: None,
@@ -96,10 +88,11 @@ fn traffic() -> Traffic {
 }
 
 fn application() -> Application {
-    Application { stressor: "--stream".to_owned(), words: Vec::new(), workers: 4, swap: None }
+    let (name, words) = ("stream".to_owned(), Vec::new());
+    Application { name, stressor: "--stream".to_owned(), words, workers: 4, swap: None }
 }
 
-pub(super) fn trial(arm: Arm, block: u32, turn: u32, figures: Figures) -> Trial {
+pub(super) fn trial(variant: &str, block: u32, turn: u32, figures: Figures) -> Trial {
     let order = TrialOrder {
         road: Some(Road::Radio),
         traffic: Some(traffic()),
@@ -108,15 +101,28 @@ pub(super) fn trial(arm: Arm, block: u32, turn: u32, figures: Figures) -> Trial 
         window: Span::from_secs(10),
         ..TrialOrder::default()
     };
+    let (cell, which) = (
+        CellName::literal("saturated+stream"),
+        if turn > 1 && variant == ALONE { Turn::Last } else { Turn::Only },
+    );
+    let id =
+        TrialId { cell, turn: which, ..TrialId::at(VariantName::literal(variant), 2, block + 1) };
     Trial {
-        planned: PlannedTrial { number: 0, cell: 0, arm, block, turn, order },
+        planned: PlannedTrial {
+            id,
+            target: Target::Vm,
+            mode: Mode::Counted,
+            host_load: HostLoad::Anything,
+            turn,
+            order,
+        },
         began_unix: 0,
         cost: HostCost::default(),
         idle_before: None,
         same_as: None,
-        outcome: Outcome::Measured(Box::new(TrafficReading {
-            record: record(figures),
-            caches: None,
+        outcome: Outcome::Measured(Box::new(Reading {
+            traffic: Some(Box::new(record(figures))),
+            ..Reading::default()
         })),
     }
 }
@@ -163,9 +169,9 @@ pub(super) fn block(number: u32, drift: f64, arms: &[(&str, f64, f64)]) -> Vec<T
     let alone = |bytes: f64| Figures { bytes: bytes as u64, took_us: 1000, operations: 0.0 };
     let last = arms.len() as u32 + 2;
     let mut all = vec![
-        trial(Arm::Alone, number, 0, alone(1e7)),
-        trial(Arm::Alone, number, last, alone(1e7 * (1.0 + drift))),
-        trial(Arm::Application, number, 1, Figures { bytes: 0, took_us: 1, operations: 1000.0 }),
+        trial(ALONE, number, 0, alone(1e7)),
+        trial(ALONE, number, last, alone(1e7 * (1.0 + drift))),
+        trial(APPLICATION, number, 1, Figures { bytes: 0, took_us: 1, operations: 1000.0 }),
     ];
     for (turn, (name, kept, work)) in (2..).zip(arms) {
         let figures = Figures {
@@ -173,7 +179,7 @@ pub(super) fn block(number: u32, drift: f64, arms: &[(&str, f64, f64)]) -> Vec<T
             took_us: (1000.0 / kept) as u32,
             operations: 1000.0 * work,
         };
-        all.push(trial(Arm::Control((*name).to_owned()), number, turn, figures));
+        all.push(trial(name, number, turn, figures));
     }
     all
 }

@@ -2,7 +2,8 @@
 
 use model::{
     baseline::Baseline,
-    parity::{Count, Left, Parity, Reading, Source},
+    parity::{self, Count, Left, Parity, Source},
+    reading::Reading,
     share::Share,
     study::{Gates, ParityShape},
     trial::Outcome,
@@ -262,7 +263,7 @@ fn census(clients: u32) -> Census {
 }
 
 /// 114 clients as iw, hostapd and a subject tell them; the subject alone tells a type.
-fn readings() -> Vec<Reading> {
+fn readings() -> Vec<parity::Reading> {
     let each = |of: fn(u32) -> String| (0..114).map(of).collect::<String>();
     let iw = each(|n| format!("Station 02:00:00:00:01:{n:02x} (on wlan0)\n\ttx bytes:\t{n}\n"));
     let hostapd = each(|n| format!("02:00:00:00:01:{n:02x}\ntx_bytes={n}\n"));
@@ -274,7 +275,7 @@ fn readings() -> Vec<Reading> {
     });
     let reading = |source, text: &str| {
         let interface = Some("wlan0".to_owned());
-        Reading { source, interface, at_ns: 0, text: text.to_owned() }
+        parity::Reading { source, interface, at_ns: 0, text: text.to_owned() }
     };
     let (iw, hostapd) = (reading(Source::Iw, &iw), reading(Source::Hostapd, &hostapd));
     vec![iw.clone(), hostapd.clone(), reading(Source::Subject, &own), iw, hostapd]

@@ -208,7 +208,8 @@ fn clients_that_left_or_a_missing_trial_make_it_invalid() {
     let found = only(&run, &trials[..2]);
     assert_eq!(found.verdict, Verdict::Invalid);
     assert!(found.sentence.contains("before@60#3.pause: is not done"), "{}", found.sentence);
-    for interface in &mut recording(&mut trials[1]).after.interfaces {
+    let [_, after] = recording(&mut trials[1]).census.as_mut().unwrap();
+    for interface in &mut after.interfaces {
         interface.kernel = Some(0);
         interface.hostapd = Some(0);
     }

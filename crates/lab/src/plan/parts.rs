@@ -91,10 +91,9 @@ pub(super) fn modelled(study: &Study, calibrated: &[Calibrated]) -> Vec<PlannedT
 
 /// Orders what the cell has, as the variant has it.
 pub(super) fn order(
-    study: &Study,
+    (study, calibrated): (&Study, &[Calibrated]),
     cell: &Cell,
     variant: &Variant,
-    calibrated: &[Calibrated],
     order: &mut TrialOrder,
 ) {
     let name = variant.name.as_str();

@@ -10,10 +10,10 @@ use analysis::{
     quantity::{ABSENT, Unit, percent},
     verdicts::{Basis, Events, Split},
 };
-use model::completion::{Run, Strategy};
+use model::{card::Strategy, run::Run};
 
 use crate::{
-    page::machine,
+    page::{self, machine},
     table::{Table, fixed},
 };
 
@@ -227,22 +227,21 @@ pub(super) fn repeats(completion: &Completion) -> Table {
 /// Trials that do not count.
 pub(super) fn left_out(completion: &Completion) -> Table {
     Table::of("", &completion.left_out)
-        .head("trial", "", |one| one.number.to_string())
-        .text("what", "", |one| one.name.clone())
+        .head("trial", "", |one| one.name.clone())
         .text("why", "", |one| one.why.clone())
         .table()
 }
 
 /// Where trials were made.
 pub(super) fn places(run: &Run) -> Table {
-    Table::of("Places", &run.study.places)
-        .head("place", "", |place| place.name.clone())
-        .text("machine and time", "", |place| machine(place.on, place.mode).to_owned())
+    Table::of("Places", page::places(run))
+        .head("place", "", |cell| cell.place().to_owned())
+        .text("machine and time", "", |cell| machine(cell).to_owned())
         .table()
 }
 
 pub(super) fn loads(run: &Run) -> Table {
-    Table::of("Loads", &run.study.loads)
+    Table::of("Loads", analysis::completion::loads(&run.study))
         .head("load", "", |load| load.name.clone())
         .number("frame", "bytes", |load| load.bytes.to_string())
         .text("frames/s offered", "", |load| {
@@ -253,7 +252,7 @@ pub(super) fn loads(run: &Run) -> Table {
             load.rates.iter().map(rate).collect::<Vec<_>>().join(", ")
         })
         .text("with a task of", "", |load| {
-            load.task_ms.map_or(ABSENT.to_owned(), |ms| format!("{ms} ms alone"))
+            load.task.map_or(ABSENT.to_owned(), |task| format!("{task} alone"))
         })
         .text("16 bits on the bus", "", |load| {
             load.bus_word.map_or("as their copy".to_owned(), |word| word.to_string())

@@ -6,40 +6,39 @@ use analysis::{
     contention::{Cell, Contention, LeftOut},
     quantity::{ABSENT, count},
 };
-use model::contention::{Application, Endpoints, Flow, Road, Role, Run, Traffic};
+use model::{
+    cell::Role,
+    run::Run,
+    traffic::{Application, Endpoints, Flow, Road, Traffic},
+};
 
 use super::controls;
 use crate::{
     identity::{self, Fact, plain},
-    page::{core, machine},
+    page::{self, core, machine},
     table::Table,
 };
 
 /// The line under the title.
 pub(super) fn status(contention: &Contention, run: &Run) -> Vec<String> {
-    let shape = &run.study.contention;
+    let shape = &run.study.trial;
     let blocks = contention.cells.iter().map(|cell| cell.blocks).max().unwrap_or(0);
     let mut status = vec![
         format!("{}", count(contention.counted, "valid trial")),
-        format!("{blocks} of {} at most", count(shape.blocks, "block")),
+        format!("{blocks} of {} at most", count(shape.repetitions, "block")),
         format!("{} window", shape.window),
     ];
-    status.extend(
-        run.study
-            .places
-            .iter()
-            .map(|place| format!("{}: {}", place.name, core(place.on, place.mode))),
-    );
+    status.extend(page::places(run).iter().map(|cell| format!("{}: {}", cell.place(), core(cell))));
     status
 }
 
 /// Where trials were made.
 pub(super) fn places(run: &Run) -> Table {
-    Table::of("Places", &run.study.places)
-        .head("place", "", |place| place.name.clone())
-        .text("machine and time", "", |place| machine(place.on, place.mode).to_owned())
-        .text("the traffic crosses", "", |place| {
-            let road = match place.road {
+    Table::of("Places", page::places(run))
+        .head("place", "", |cell| cell.place().to_owned())
+        .text("machine and time", "", |cell| machine(cell).to_owned())
+        .text("the traffic crosses", "", |cell| {
+            let road = match cell.road() {
                 Road::Radio => "WAN namespace, veth, routing, wlan0, the air, a station",
                 Road::Veth => "namespace, veth, a router’s namespace, veth, namespace; no radio",
             };
@@ -52,7 +51,7 @@ pub(super) fn places(run: &Run) -> Table {
 pub(super) fn traffics(run: &Run) -> Table {
     Table::of("Traffic", &run.study.traffics)
         .head("traffic", "", |named| named.name.clone())
-        .text("what it is", "", |named| traffic(&named.traffic))
+        .text("what it is", "", |named| traffic(named))
         .table()
 }
 
@@ -85,7 +84,7 @@ fn traffic(traffic: &Traffic) -> String {
 pub(super) fn applications(run: &Run) -> Table {
     Table::of("Applications", &run.study.applications)
         .head("application", "", |named| named.name.clone())
-        .text("what it is", "", |named| application(&named.application))
+        .text("what it is", "", |named| application(named))
         .table()
 }
 
@@ -102,11 +101,11 @@ fn application(application: &Application) -> String {
 
 /// Every control of the study.
 pub(super) fn controls(run: &Run) -> Table {
-    Table::of("Controls", &run.study.controls)
-        .head("control", "", |named| named.name.clone())
+    Table::of("Controls", &run.study.variants)
+        .head("control", "", |named| named.name.to_string())
         .text("what it does", "", |named| controls::explained(&named.control))
         .text("candidate for best fixed", "", |named| {
-            let fixed = if named.fixed { "yes" } else { "no" };
+            let fixed = if named.candidate { "yes" } else { "no" };
             fixed.to_owned()
         })
         .table()
@@ -132,10 +131,13 @@ pub(super) fn cells(contention: &Contention) -> Table {
 
 /// Cells without a figure, each with the reason: the run does not have them, or their trials do not count.
 pub(super) fn unmeasured(contention: &Contention, run: &Run) -> Vec<String> {
+    let shapes = run.study.cells();
     let empty = contention.cells.iter().filter(|cell| cell.blocks == 0);
     let why = |cell: &Cell| {
         let first = contention.left_out.iter().find(|trial| trial.cell == cell.name);
-        let is_planned = run.plan.iter().any(|planned| planned.cell == cell.number);
+        let shape = shapes.get(cell.number as usize);
+        let is_planned =
+            run.plan.iter().any(|planned| shape.is_some_and(|shape| planned.id.cell == shape.name));
         match first {
             Some(trial) => {
                 format!("{}: none of its trials counts; the first: {}", cell.name, trial.why)
@@ -173,7 +175,7 @@ pub(super) fn left_out(contention: &Contention) -> Table {
 }
 
 pub(super) fn facts(run: &Run) -> Vec<Fact> {
-    let shape = &run.study.contention;
+    let shape = &run.study.trial;
     vec![
         plain("Began", identity::utc(run.began_unix)),
         plain("Host", run.host.to_string()),
@@ -197,14 +199,14 @@ pub(super) fn facts(run: &Run) -> Vec<Fact> {
             "Blocks",
             format!(
                 "{}; each has every control once in an order drawn from seed {}, and traffic alone first and last",
-                shape.blocks, shape.seed
+                shape.repetitions, shape.seed
             ),
         ),
         plain(
             "Idle gate",
             format!(
                 "a trial in real time begins after a second in which the machine was idle for {}",
-                shape.idle_gate
+                shape.idle_gate.map_or("94%".to_owned(), |gate| gate.to_string())
             ),
         ),
     ]

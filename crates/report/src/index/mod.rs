@@ -130,12 +130,7 @@ pub struct Limited<'a> {
 }
 
 /// One line of the index from a run that is decided by its limits alone; its key figure is the first one's.
-pub fn by_targets<S, P>(
-    run: &Run<S, P>,
-    limited: Limited<'_>,
-    wanted: &Wanted,
-    place: Place<'_>,
-) -> Entry {
+pub fn by_targets(run: &Run, limited: Limited<'_>, wanted: &Wanted, place: Place<'_>) -> Entry {
     let Limited { question, targets, counted, table, known } = limited;
     let (verdict, sentence) = metrics::overall(targets, counted);
     let first = targets.first();
