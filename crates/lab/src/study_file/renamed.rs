@@ -49,17 +49,27 @@ pub(super) fn refuse(text: &str) -> Result<(), Fault> {
     {
         return Ok(());
     }
-    let mut found: Vec<(usize, String)> = Vec::new();
+    let mut found: Vec<(Vec<usize>, String)> = Vec::new();
     for (path, now) in RENAMED {
         let [.., key] = path else { continue };
         let shown = if path.len() == 1 { format!("[{key}]") } else { format!("`{key}`") };
         let lines = offsets(document, path).into_iter().map(|offset| line_at(text, offset));
-        found.extend(lines.map(|line| (line, format!("{shown} is {now} now"))));
+        let lines: Vec<usize> = lines.collect();
+        if !lines.is_empty() {
+            found.push((lines, format!("{shown} is {now} now")));
+        }
     }
     found.sort();
-    let Some(((line, first), rest)) = found.split_first() else { return Ok(()) };
-    let rest = rest.iter().map(|(line, what)| format!("\n  line {line}: {what}"));
-    Err(Fault { line: *line, why: format!("{first}{}", rest.collect::<String>()) })
+    let Some((first, _)) = found.first() else { return Ok(()) };
+    let line = first[0];
+    let each = found.iter().map(|(lines, what)| format!("{what} ({})", in_words(lines)));
+    Err(Fault { line, why: each.collect::<Vec<_>>().join("; ") })
+}
+
+/// As `line 7`, or `lines 7, 9, 12`.
+fn in_words(lines: &[usize]) -> String {
+    let all: Vec<String> = lines.iter().map(usize::to_string).collect();
+    format!("{} {}", if lines.len() == 1 { "line" } else { "lines" }, all.join(", "))
 }
 
 /// Where a key is written down: in a table once, in an array of tables in any entry.
@@ -87,13 +97,16 @@ mod tests {
                     [[load]]\nname = \"small\"\nrates = [1]\n[[load]]\nname = \"full\"\nrates = [2]\n";
         let Fault { line, why } = refuse(text).unwrap_err();
         assert_eq!(line, 2);
-        let lines: Vec<&str> = why.lines().collect();
-        assert_eq!(
-            lines[..2],
-            ["[completion] is [trial] now", "  line 3: `blocks` is repetitions now"]
+        assert!(
+            why.starts_with(
+                "[completion] is [trial] now (line 2); `blocks` is repetitions now (line 3); "
+            ),
+            "{why}"
         );
-        assert_eq!(lines.len(), 7, "{why}");
-        assert!(lines[6].starts_with("  line 12: `rates` is card = { rate"), "{why}");
+        assert!(
+            why.ends_with("`rates` is card = { rate = […] } of [[cell]] now (lines 9, 12)"),
+            "{why}"
+        );
         refuse("question = \"?\"\n[load]\nrun = \"true\"\n").unwrap();
     }
 }
