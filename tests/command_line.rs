@@ -145,26 +145,6 @@ fn the_studies_that_ship_are_listed_and_their_files_printed() {
 }
 
 #[test]
-fn a_misspelt_word_is_answered_with_what_was_meant() {
-    let place = Place::without_guests();
-    let said = |words: &[&str], expected: &str| {
-        place.headroom(words.iter().copied()).run().code(2).says(expected);
-    };
-    said(&["rn", "client-scale"], "a similar subcommand exists: 'run'");
-    said(&["run", "client-scle"], "there is no study client-scle; did you mean `client-scale`");
-    said(
-        &["run", "studies/client-scale.toml"],
-        "did you mean `client-scale`, which headroom brings?",
-    );
-    let bluk = "the study has no variant `bluk`; did you mean `bulk`?";
-    said(&["run", "station-stats", "--variant", "bluk", "--dry-run"], bluk);
-    said(&["compare", "station-stats", "brief", "bluk"], bluk);
-    said(&["profile", "station-stats", "--variant", "bluk"], bluk);
-    let bluk = "unknown variant `bluk`; did you mean `bulk`?";
-    said(&["run", "station-stats", "--gate", "bluk: cpu <= 1%", "--dry-run"], bluk);
-}
-
-#[test]
 fn without_words_it_says_where_to_begin() {
     let place = Place::without_guests();
     let ended = place.headroom([]).run();
@@ -203,7 +183,7 @@ fn colours_are_for_terminals_and_for_people_who_want_them() {
 }
 
 /// A folder with a run in it, of made-up trials.
-fn measured(place: &Place) {
+pub(crate) fn measured(place: &Place) {
     use analysis::fixture;
     let mut run = fixture::run();
     let limits = vec!["iw-dump: cpu <= 2%".to_owned()];
@@ -226,28 +206,6 @@ fn a_run_with_an_edited_or_a_missing_trial_is_invalid() {
     ended.code(3).prints_words("iw-dump@18#1 is not valid: its file was edited since");
     std::fs::remove_file(&trial).unwrap();
     place.headroom(["check", "run"]).run().code(3);
-}
-
-#[test]
-fn what_is_wrong_with_a_limit_or_a_baseline_is_reported_in_one_line() {
-    let place = Place::without_guests();
-    measured(&place);
-    place.write("later.json", "{\"format\": 9, \"news\": 1}");
-    for (flag, value, says) in [
-        ("--gate", "cpu", "no <= and no >= in it"),
-        (
-            "--gate",
-            "bulk: cpu <= 2%",
-            "unknown variant `bulk`; known are idle, iw-dump, hostapd-cli",
-        ),
-        ("--gate", "cpu at 7 clients <= 2%", "7 clients are not among the study's"),
-        ("--gate", "transactions <= 1/s", "unknown figure `transactions`; known are cpu"),
-        ("--baseline", "gone.json", "cannot read the baseline gone.json: No such file"),
-        ("--baseline", "later.json", "has format 9, this headroom reads 3; save it again"),
-        ("--baseline", "run/run.json", "run.json"),
-    ] {
-        place.headroom(["check", "run", flag, value]).run().code(2).says(says);
-    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::harness::{Place, Study, number, stationd};
 const STARTED: &str = "process = \"stationd\", ready = \"/run/stationd.sock\"";
 
 /// stationd that reads ten times a second although no one asks, and as it is.
-fn study() -> Study {
+pub(crate) fn study() -> Study {
     let variant = |flags: &str| {
         format!(
             "subject = {{ {STARTED}, start = \"stationd{flags}\" }}\n\
@@ -124,21 +124,4 @@ fn a_change_to_code_that_never_runs_has_no_verdict() {
         message["sentence"].as_str().unwrap().contains("this code never ran here"),
         "{message:#}"
     );
-}
-
-#[test]
-fn what_cannot_be_compared_is_reported_before_anything_is_done() {
-    let place = Place::without_guests();
-    place.write("study.toml", &study().text());
-    let refused = |words: &[&str], message: &str| {
-        let all = ["compare", "study.toml"].iter().chain(words).copied();
-        place.headroom(all).words(["--out", "run"]).run().code(2).says(message);
-        assert!(!place.path("run").exists());
-    };
-    refused(&["bulk", "bulk"], "compared with itself");
-    refused(&["bulk", "no-such"], "the study has no variant `no-such`; it has often, bulk");
-    refused(&["bulk", "often", "--pairs", "5"], "5 is not in 6..=10000");
-    refused(&["bulk", "--with", "hostapd=/bin/true"], "starts no program `hostapd`");
-    refused(&["bulk", "often", "--margin=-1%"], "`-1%` is not a share");
-    refused(&["bulk", "--other-device", "nowhere"], "nowhere is not a folder of device programs");
 }

@@ -5,7 +5,7 @@ use std::fs;
 use crate::harness::{Place, number};
 
 /// Full frames at 5 Mb/s, as the field report has them; a sweep of smaller ones; and this machine.
-const STUDY: &str = r#"question = "Which way to wait is cheaper here?"
+pub(crate) const STUDY: &str = r#"question = "Which way to wait is cheaper here?"
 
 [access-point]
 radios = 1
@@ -102,30 +102,4 @@ fn one_strategy_twice_is_the_same_in_counted_time() {
     assert!(page.contains("Steady cost and rare events"));
     assert_eq!(trials(&place, "run"), 12);
     assert_eq!(place.left(), []);
-}
-
-#[test]
-fn what_cannot_be_compared_is_one_line_and_nothing_is_done() {
-    let place = Place::without_guests();
-    place.write("study.toml", STUDY);
-    let refused = |words: &[&str], message: &str| {
-        let all = ["compare", "study.toml"].iter().chain(words).copied();
-        place.headroom(all).words(["--out", "run"]).run().code(2).says(message).in_one_line();
-        assert!(!place.path("run").exists(), "a folder was made");
-    };
-    refused(&["busy", "busy"], "compared with itself");
-    refused(&["busy", "hybrid"], "the study has no variant `hybrid`; it has busy, event");
-    refused(&["busy", "event", "--cell", "full-99"], "the study has no cell `full-99`");
-    refused(
-        &["busy", "event", "--clients", "18"],
-        "--clients means nothing to a study of traffic or of a card",
-    );
-    refused(
-        &["busy", "--with", "txd=txd"],
-        "--with means nothing to a study of traffic or of a card",
-    );
-    refused(
-        &["busy", "event", "--up-to", "30"],
-        "--up-to means nothing to a study of traffic or of a card",
-    );
 }

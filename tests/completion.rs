@@ -10,7 +10,7 @@ use model::{
 use crate::harness::Place;
 
 /// Full frames at 5 Mb/s; the second load is a task.
-const STUDY: &str = r#"question = "What does the harness wait for?"
+pub(crate) const STUDY: &str = r#"question = "What does the harness wait for?"
 
 [access-point]
 radios = 1
@@ -122,39 +122,4 @@ fn the_plan_of_a_study_of_cards_is_printed_and_nothing_done() {
     let ended = place.headroom(["run", "study.toml", "--dry-run", "--repetitions", "2"]).run();
     ended.code(0).prints("event@full-440#2").prints("12 trials, about");
     assert!(!place.path("runs").exists());
-}
-
-#[test]
-fn what_is_wrong_with_a_study_of_cards_is_one_line_and_nothing_is_done() {
-    let place = Place::without_guests();
-    let with = |from: &str, to: &str| {
-        assert!(STUDY.contains(from), "{from:?}");
-        STUDY.replacen(from, to, 1)
-    };
-    place.refuses(
-        &with("{ rate =", "{ rats ="),
-        &[],
-        "study.toml:22: unknown key `rats`; did you mean `rate`?",
-    );
-    place.refuses(
-        &with("strategy = \"event\"", "strategy = \"evnet\""),
-        &[],
-        "did you mean `event`?",
-    );
-    place.refuses(
-        &with("bytes = 1500", "bytes = 1500, completes-in = \"0s\""),
-        &[],
-        "a command that completes in 0s",
-    );
-    place.refuses(STUDY, &["--cell", "3"], "the study has no cell 3; it has 1 to 2");
-    place.refuses(
-        STUDY,
-        &["--variant", "hybrid"],
-        "the study has no variant `hybrid`; it has busy, event",
-    );
-    place.refuses(
-        STUDY,
-        &["--clients", "18"],
-        "--clients means nothing to a study of traffic or of a card",
-    );
 }

@@ -55,7 +55,7 @@ fn two_controls_are_compared_second_by_second_and_the_page_shows_both_parts() {
 }
 
 /// One harm cell under few arms; the second cell is the application alone under guard.
-const STUDY: &str = r#"question = "What does the harness ask?"
+pub(crate) const STUDY: &str = r#"question = "What does the harness ask?"
 
 [access-point]
 radios = 2
@@ -215,50 +215,4 @@ fn the_plan_is_printed_and_nothing_done() {
     let ended = place.headroom(["run", "study.toml", "--dry-run", "--repetitions", "2"]).run();
     ended.code(0).prints("guard-100@saturated+stream#2").prints("32 trials, about");
     assert!(!place.path("runs").exists());
-}
-
-#[test]
-fn what_is_wrong_is_one_line_and_nothing_is_done() {
-    let place = Place::without_guests();
-    let with = |from: &str, to: &str| {
-        assert!(STUDY.contains(from), "{from:?}");
-        STUDY.replacen(from, to, 1)
-    };
-    place.refuses(
-        &with("flow =", "folw ="),
-        &[],
-        "study.toml:14: unknown key `folw`; did you mean `flow`?",
-    );
-    place.refuses(&with("\"2s\"", "\"2500ms\""), &[], "study.toml:9: a window of 2500ms");
-    place.refuses(&with("weight = 2", "weight = 1"), &[], "variant `shares-2`: a weight of 1");
-    place.refuses(STUDY, &["--cell", "3"], "the study has no cell 3; it has 1 to 2");
-    place.refuses(STUDY, &["--variant", "shares-3"], "the study has no variant `shares-3`");
-    place.refuses(
-        STUDY,
-        &["--window", "500ms"],
-        "a window of 500ms is not a whole number of seconds",
-    );
-    place.refuses(
-        STUDY,
-        &["--clients", "18"],
-        "--clients means nothing to a study of traffic or of a card",
-    );
-}
-
-#[test]
-fn a_study_without_cells_has_none_to_choose_from() {
-    let place = Place::without_guests();
-    let text = crate::harness::Study::small().idle().text();
-    place.write("study.toml", &text);
-    let ended = place.headroom(["run", "study.toml", "--cell", "1", "--dry-run"]).run();
-    ended.code(2).says("the study has no [[cell]]").in_one_line();
-}
-
-#[test]
-fn a_policy_that_guard_would_refuse_is_reported_before_anything_is_done() {
-    let place = Place::without_guests();
-    place.write("study.toml", &STUDY.replacen("aggressiveness = 100", "aggressivenes = 100", 1));
-    let ended = place.headroom(["run", "study.toml", "--out", "run"]).run();
-    ended.code(2).says("variant `guard-100`").in_one_line();
-    assert!(!place.path("run").exists());
 }

@@ -83,10 +83,3 @@ fn a_function_that_is_not_there_is_reported_with_those_that_are_like_it() {
     let words = ["count", "no-such-daemon", "--clients", "6", "--function", "f", "--out", "run"];
     place.headroom(words).run().code(2).says("`no-such-daemon` was not found").in_one_line();
 }
-
-#[test]
-fn nothing_to_count_is_reported_before_anything_is_done() {
-    let place = Place::without_guests();
-    let ended = place.headroom(["count", "hostapd", "--out", "run"]).run();
-    ended.code(2).says("name a function with --function or --kernel-function").in_one_line();
-}

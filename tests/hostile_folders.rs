@@ -245,6 +245,9 @@ const OLD: &str = r#"
 report | contention.json is {}                      | 2: contention.json is of a format before 10; run the study again
 check  | transmit.json is a pipe                    | 2: transmit.json is of a format before 10; run the study again
 resume | run.json is {"format": 5}                  | 2: its format is 5, this headroom reads 10; run the study again
+report | run.json is {"format": 5, "kind": "clients"} | 2: its format is 5, this headroom reads 10; run the study again
+check  | run.json is {"format": 5, "kind": "clients"} | 2: its format is 5, this headroom reads 10; run the study again
+resume | run.json is {}                             | 2: holds no run
 index  | transmit.json -> /nowhere                  | 0
 "#;
 

@@ -27,11 +27,11 @@ fn names(folder: &Path) -> BTreeSet<String> {
     entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Every input, the words and what is said of it, ends in one line with this code, and leaves the folder as it was.
-fn refused(place: &Place, code: i32, cases: &[(&str, &str)]) {
+/// Every row of a table, the words and what is said of it, ends in one line with this code, and leaves the folder as it was.
+fn refused(place: &Place, code: i32, table: &str) {
     let folder = place.path("");
     let before = names(&folder);
-    for (words, says) in cases {
+    for (words, says) in table.lines().filter_map(|row| row.split_once(" | ")) {
         let words: Vec<&str> = words.split(' ').collect();
         let ended = headroom(place, &words, code);
         ended.says(says).in_one_line();
@@ -44,6 +44,32 @@ fn pipe(place: &Place, name: &str) {
     let at = place.path(name);
     rustix::fs::mkfifoat(rustix::fs::CWD, &at, rustix::fs::Mode::RUSR).unwrap();
 }
+
+const STUDIES: &str = "
+run /dev/zero | cannot read the study /dev/zero: it is a device, not a regular file
+run pipe | cannot read the study pipe: it is a pipe, not a regular file
+run socket | it is a socket, not a regular file
+run folder | it is a folder, not a regular file
+run large.toml | cannot read the study large.toml: it is larger than 1 MiB
+run bytes.toml | it is not UTF-8 text
+run repetitions.toml | repetitions.toml:7: `repetitions`: 4294967295; a study has at most 1000
+run repetitions.toml --dry-run | a study has at most 1000
+run window.toml | window.toml:7: `window`: 100000h; a study has at most 24h
+run samples.toml | 7200000 samples of 10ms in a trial; a study has at most 100000
+run profile.toml | `repetitions`: 4294967295; a study has at most 1000
+run pause.toml | `repetitions`: 4294967295; a study has at most 1000
+run pairs.toml | `pairs`: 4294967295; a study has at most 1000
+run product.toml | a study has at most 10000
+run words.toml | a plan has at most 2097152
+run variants.toml | `variant`: 10001 entries; a study has at most 256
+run key.toml | unknown key `xxx
+run deep.toml | deep.toml:6:
+run contention.toml | `blocks`: 4294967295; a study has at most 1000
+run completion.toml | `blocks`: 4294967295; a study has at most 1000
+run good.toml --repetitions 4294967295 | 4294967295; a study has at most 1000
+run good.toml --window 100000h | 100000h; a study has at most 24h
+profile good.toml --repetitions 4294967295 | 4294967295; a study has at most 1000
+";
 
 #[test]
 fn a_study_that_would_fill_or_hang_this_machine_is_refused() {
@@ -68,42 +94,19 @@ fn a_study_that_would_fill_or_hang_this_machine_is_refused() {
     fs::write(place.path("bytes.toml"), [0xff; 100]).unwrap();
     place.write("contention.toml", inputs::CONTENTION);
     place.write("completion.toml", inputs::COMPLETION);
-    refused(
-        &place,
-        2,
-        &[
-            (
-                "run /dev/zero",
-                "cannot read the study /dev/zero: it is a device, not a regular file",
-            ),
-            ("run pipe", "cannot read the study pipe: it is a pipe, not a regular file"),
-            ("run socket", "it is a socket, not a regular file"),
-            ("run folder", "it is a folder, not a regular file"),
-            ("run large.toml", "cannot read the study large.toml: it is larger than 1 MiB"),
-            ("run bytes.toml", "it is not UTF-8 text"),
-            (
-                "run repetitions.toml",
-                "repetitions.toml:7: `repetitions`: 4294967295; a study has at most 1000",
-            ),
-            ("run repetitions.toml --dry-run", "a study has at most 1000"),
-            ("run window.toml", "window.toml:7: `window`: 100000h; a study has at most 24h"),
-            ("run samples.toml", "7200000 samples of 10ms in a trial; a study has at most 100000"),
-            ("run profile.toml", "`repetitions`: 4294967295; a study has at most 1000"),
-            ("run pause.toml", "`repetitions`: 4294967295; a study has at most 1000"),
-            ("run pairs.toml", "`pairs`: 4294967295; a study has at most 1000"),
-            ("run product.toml", "a study has at most 10000"),
-            ("run words.toml", "a plan has at most 2097152"),
-            ("run variants.toml", "`variant`: 10001 entries; a study has at most 256"),
-            ("run key.toml", "unknown key `xxx"),
-            ("run deep.toml", "deep.toml:6: "),
-            ("run contention.toml", "`blocks`: 4294967295; a study has at most 1000"),
-            ("run completion.toml", "`blocks`: 4294967295; a study has at most 1000"),
-            ("run good.toml --repetitions 4294967295", "4294967295; a study has at most 1000"),
-            ("run good.toml --window 100000h", "100000h; a study has at most 24h"),
-            ("profile good.toml --repetitions 4294967295", "4294967295; a study has at most 1000"),
-        ],
-    );
+    refused(&place, 2, STUDIES);
 }
+
+const POLICIES: &str = "
+guard check /dev/zero | the policy /dev/zero: it is a device, not a regular file
+guard check pipe | the policy pipe: it is a pipe, not a regular file
+guard check large.toml | it is larger than 1 MiB
+guard check many.toml | 300 applications; at most 256
+guard check deep.toml | deep.toml:1:
+guard check key.toml | unknown key `xxx
+guard check alongside.toml | alongside.d/one.toml: it is a pipe, not a regular file
+guard check files.toml | 64 files of policy; at most 63
+";
 
 #[test]
 fn a_policy_that_would_fill_or_hang_this_machine_is_refused() {
@@ -121,24 +124,16 @@ fn a_policy_that_would_fill_or_hang_this_machine_is_refused() {
     place.folder("files.d");
     (0..64).for_each(|at| drop(place.write(&format!("files.d/{at}.toml"), "")));
     fs::write(place.path("zeros"), vec![0; 8 << 20]).unwrap();
-    refused(
-        &place,
-        2,
-        &[
-            ("guard check /dev/zero", "the policy /dev/zero: it is a device, not a regular file"),
-            ("guard check pipe", "the policy pipe: it is a pipe, not a regular file"),
-            ("guard check large.toml", "it is larger than 1 MiB"),
-            ("guard check many.toml", "300 applications; at most 256"),
-            ("guard check deep.toml", "deep.toml:1: "),
-            ("guard check key.toml", "unknown key `xxx"),
-            (
-                "guard check alongside.toml",
-                "alongside.d/one.toml: it is a pipe, not a regular file",
-            ),
-            ("guard check files.toml", "64 files of policy; at most 63"),
-        ],
-    );
+    refused(&place, 2, POLICIES);
 }
+
+const RECORDINGS: &str = "
+report --perf-data /dev/zero | /dev/zero: it is a device, not a regular file
+report --perf-data pipe | pipe: it is a pipe, not a regular file
+report --perf-data folder | folder: it is a folder, and its file `data` cannot be read:
+report --perf-data zeros | not a recording
+export --perf-data pipe | it is a pipe, not a regular file
+";
 
 #[test]
 fn a_recording_that_is_none_is_refused() {
@@ -146,21 +141,16 @@ fn a_recording_that_is_none_is_refused() {
     pipe(&place, "pipe");
     place.folder("folder");
     fs::write(place.path("zeros"), [0; 4096]).unwrap();
-    refused(
-        &place,
-        3,
-        &[
-            ("report --perf-data /dev/zero", "/dev/zero: it is a device, not a regular file"),
-            ("report --perf-data pipe", "pipe: it is a pipe, not a regular file"),
-            (
-                "report --perf-data folder",
-                "folder: it is a folder, and its file `data` cannot be read: ",
-            ),
-            ("report --perf-data zeros", "not a recording"),
-            ("export --perf-data pipe", "it is a pipe, not a regular file"),
-        ],
-    );
+    refused(&place, 3, RECORDINGS);
 }
+
+const FIRMWARE: &str = "
+image --rootfs sparse | sparse cannot be used: it cannot be read: it is larger than 4 GiB
+image --kernel sparse | it cannot be read: it is larger than 256 MiB
+image --rootfs pipe | it is a pipe, not a regular file
+image --kernel /dev/zero | it is a device, not a regular file
+image --kernel sparse --modules modules | it is larger than 256 MiB
+";
 
 #[test]
 fn firmware_that_would_fill_or_hang_this_machine_is_refused() {
@@ -172,20 +162,7 @@ fn firmware_that_would_fill_or_hang_this_machine_is_refused() {
         let module = fs::File::create(place.path("modules").join(name)).unwrap();
         module.set_len(1 << 40).unwrap();
     }
-    refused(
-        &place,
-        2,
-        &[
-            (
-                "image --rootfs sparse",
-                "sparse cannot be used: it cannot be read: it is larger than 4 GiB",
-            ),
-            ("image --kernel sparse", "it cannot be read: it is larger than 256 MiB"),
-            ("image --rootfs pipe", "it is a pipe, not a regular file"),
-            ("image --kernel /dev/zero", "it is a device, not a regular file"),
-            ("image --kernel sparse --modules modules", "it is larger than 256 MiB"),
-        ],
-    );
+    refused(&place, 2, FIRMWARE);
 }
 
 /// The report of a recording whose one sample is in `/bomb`, of this content.
@@ -299,5 +276,5 @@ fn a_question_does_nothing_to_a_terminal() {
         message.stdout
     );
     place.write("key.toml", &inputs::study("\"\\u001b[2J\\nheadroom: all is well\" = 1"));
-    refused(&place, 2, &[("run key.toml", "unknown key `\\u{1b}[2J\\u{a}headroom: all is well`")]);
+    refused(&place, 2, r"run key.toml | unknown key `\u{1b}[2J\u{a}headroom: all is well`");
 }

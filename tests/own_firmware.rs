@@ -185,10 +185,8 @@ fn what_cannot_be_an_access_point_is_refused_and_nothing_is_left_of_it() {
     {
         ended.says(what);
     }
-    let key = "[access-point]\nclients = [6]\nfirmware = { modules = \"good\" }\n";
-    let text =
-        Study::small().idle().text().replace("[access-point]\nradios = 3\nclients = [6]\n", key);
-    place.refuses(&text, &[], "modules are of a kernel; name it as well");
+    let modules = r#"clients = [6] => clients = [6]\nfirmware = { modules = "good" } | run study.toml | modules are of a kernel; name it as well"#;
+    place.refuses(&Study::small().idle().text(), modules);
 
     assert_eq!(cache.entries("firmware"), Vec::<PathBuf>::new());
     let left = fs::read_dir(cache.path().join("firmware")).unwrap().flatten();

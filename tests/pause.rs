@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::harness::{Busy, Place, Study, eventually, number};
 
-fn study() -> Study {
+pub(crate) fn study() -> Study {
     Study::small().process("stationd").variant(
         "polled",
         "subject = { process = \"stationd\", ready = \"/run/stationd.sock\", start = \"stationd\" }\n\
@@ -72,22 +72,6 @@ fn a_consumer_runs_again_within_two_seconds_of_the_end_of_headroom() {
         assert_eq!(place.left(), [], "{signal:?}");
         assert!(subject.is_running());
     }
-}
-
-#[test]
-fn spans_that_can_give_no_answer_are_refused_before_anything_is_measured() {
-    let place = Place::without_guests();
-    place.write("study.toml", &study().text());
-    let pause = |span: &str, settle: &str| {
-        let words = ["pause", "station-monitor", "study.toml", "--span", span, "--settle", settle];
-        place.headroom(words).run()
-    };
-    pause("3s", "2s").code(2).says("the shortest that gives an answer is 5s").in_one_line();
-    place.write(
-        "study.toml",
-        &study().text().replace("--every 1s\"", "--every 1s\", every = \"2s\""),
-    );
-    pause("5s", "1s").code(2).says("no whole number of load rounds of 2s; 6s does").in_one_line();
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::harness::{Place, Study, is_long};
 
 /// Two programs of one name that burn CPU every second, the variant so many rounds where `is` holds and so many
 /// elsewhere, and the base always 3,000. Two seconds decide it, and there are 96 windows.
-fn burners(is: &str, there: u32, elsewhere: u32) -> Study {
+pub(crate) fn burners(is: &str, there: u32, elsewhere: u32) -> Study {
     let program = |rounds: &str| {
         let burn = format!(
             "{rounds}; while :; do i=0; while [ $i -lt $n ]; do i=$((i+1)); done; sleep 1; done"
@@ -92,35 +92,4 @@ fn a_conclusion_that_a_state_contradicts_is_none_and_each_such_state_is_named() 
     let expected: Vec<_> = cheaper.chain(contrary.iter().copied().map(dearer)).collect();
     assert_eq!(states(&judgement), expected);
     assert_eq!(place.left(), []);
-}
-
-#[test]
-fn states_that_cannot_be_are_refused_before_anything_is_done() {
-    let place = Place::without_guests();
-    place.write("study.toml", &burners("true", 1, 1).text());
-    let refused = |words: &[&str], message: &str| {
-        let all = ["compare", "study.toml", "plain"].iter().chain(words).copied();
-        place.headroom(all).words(["--out", "run"]).run().code(2).says(message);
-        assert!(!place.path("run").exists());
-    };
-    refused(&["own", "--perturb=sed"], "invalid value 'sed'");
-    refused(&["--a-a", "--perturb"], "cannot be used with");
-    refused(
-        &["own", "--on", "local", "--perturb"],
-        "the state `cpu` is the virtual access point's alone; say --perturb=phase,seed,layout",
-    );
-    let study = burners("true", 1, 1).text();
-    let study = |states: &str| {
-        study.replace("[trial]", &format!("[compare]\nperturb = [{states}]\n[trial]"))
-    };
-    place.write("study.toml", &study("\"seed\", \"seed\""));
-    refused(&["own"], "the state `seed` stands there twice");
-    place.write("study.toml", &burners("true", 1, 1).text());
-    place
-        .headroom(["run", "study.toml", "--out", "run", "--perturb"])
-        .run()
-        .code(2)
-        .says("no variant that is measured names another");
-    place.write("study.toml", &study("\"sed\""));
-    refused(&["own"], "unknown value `sed`; did you mean `seed`?");
 }

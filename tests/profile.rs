@@ -200,19 +200,6 @@ fn both_builds_of_a_comparison_have_functions_to_count() {
 }
 
 #[test]
-fn symbols_that_are_nowhere_are_refused_in_one_line() {
-    let place = Place::without_guests();
-    place.folder("empty");
-    for (path, why) in [("absent", "No such file"), ("empty", "no ELF program or library")] {
-        let words = ["profile", "hostapd", "--symbols", path, "--out", "run"];
-        let ended = place.headroom(words).run();
-        let beginning = format!("--symbols {path}: ");
-        ended.code(2).says(&beginning).says(why).says("name a folder").in_one_line();
-        assert!(!place.path("run").exists());
-    }
-}
-
-#[test]
 fn a_file_that_is_no_recording_is_reported_in_one_line() {
     let place = Place::without_guests();
     let refused = |file: &str, message: &str| {

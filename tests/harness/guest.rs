@@ -8,7 +8,7 @@ use lab::{
     procedure::TrialFiles,
     session,
     vm::{
-        Accelerator, Machine, Shape, Start, Surroundings,
+        Machine, Shape, Start, Surroundings,
         snapshot::{self, Snapshot},
     },
 };
@@ -74,19 +74,7 @@ pub(crate) fn lab_of(arch: Architecture) -> Lab {
 
 /// A small access point that has the program; the program itself is in the place, too.
 pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snapshot {
-    let shape = Shape {
-        arch: lab.settings.arch,
-        mode: Mode::Counted,
-        accelerator: Accelerator::Tcg,
-        radios: 3,
-        clients: 6,
-        shell: false,
-        wan: false,
-        memory: false,
-        forward: None,
-        root_mib: 0,
-        perturbed: None,
-    };
+    let shape = Shape::new(lab.settings.arch, Mode::Counted, 3, 6);
     let snapshot = snapshot::obtain(lab, &image::obtain(lab, &[]).unwrap(), &shape).unwrap();
     let path = place.path(program.name);
     program.compile(lab.settings.arch, &path);

@@ -101,12 +101,28 @@ impl Place {
         self.headroom(["run", "study.toml", "--out", "run"])
     }
 
-    /// `headroom run` refuses this study with these words in one line, and does nothing.
-    pub(crate) fn refuses(&self, study: &str, words: &[&str], message: &str) {
-        self.write("study.toml", study);
-        let all = ["run", "study.toml", "--out", "run"].into_iter().chain(words.iter().copied());
-        self.headroom(all).run().code(2).says(message).in_one_line();
-        assert!(!self.path("run").exists(), "a folder was made");
+    /// Asserts that headroom refuses each row of a table in one line with code 2, and does nothing: what is changed in the
+    /// study, `FROM => TO` or `-`; the words; and what is said, `ONE & OTHER`.
+    pub(crate) fn refuses(&self, study: &str, table: &str) {
+        for row in table.lines().filter(|row| !row.is_empty()) {
+            let [change, words, says] = row.splitn(3, " | ").map(str::trim).collect::<Vec<_>>()[..]
+            else {
+                panic!("{row}");
+            };
+            let (from, to) = change.split_once(" => ").unwrap_or_default();
+            let text = study.replacen(from, &to.replace("\\n", "\n"), 1);
+            assert!(text != study || change == "-", "{row} changes nothing");
+            self.write("study.toml", &text);
+            let words = shlex::split(words).unwrap();
+            let ended = self.headroom(words.iter().map(String::as_str)).run();
+            says.split(" & ").fold(ended.code(2), |ended, text| ended.says(text));
+            // What is wrong with the words themselves has the usage below it.
+            if !ended.stderr.starts_with("error: ") {
+                ended.in_one_line();
+            }
+            let left = ["runs", "none"].map(|folder| self.path(folder).exists());
+            assert_eq!(left, [false; 2], "a folder was made: {row}");
+        }
     }
 
     /// `headroom run --resume` of the folder `run`.

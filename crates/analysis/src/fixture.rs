@@ -1,24 +1,25 @@
-//! A made-up run for tests. **Synthetic: nothing here was measured, and none of it may be shipped as a
-//! result.** Compiled for tests only, or with the feature `fixture`.
+//! Made-up runs for tests, of every kind of study. **Synthetic: nothing here was measured, and none of it may be shipped
+//! as a result.** Compiled for tests only, or with the feature `fixture`.
 //!
-//! Counters follow a plain formula plus a few nanoseconds that depend on the trial's name, so that
-//! intervals are narrow but not empty. Talks to `model` only.
+//! Studies are read from the words of study files. Counters follow a plain formula plus a few nanoseconds that depend on
+//! the trial's name, so that intervals are narrow but not empty.
 
 use model::{
     facts::{Cgroup, Facts, Program},
-    name::{Sha256Hex, VariantName},
+    name::Sha256Hex,
     reading::Reading,
     run::{FORMAT, Host, LabIdentity, Run},
     sample::{Account, Group, Io, Machine, Memory, Other, Rounds, Sample, Task},
     span::Span,
-    study::{
-        AccessPoint, HostLoad, Load, Mode, Perturb, Profile, Study, Subject, Target, TrialShape,
-        Variant, VariantLoad,
-    },
+    study::{HostLoad, Load, Mode, Perturb, Study, Variant},
     trial::{HostCost, Outcome, PlannedTrial, Purpose, Trial, TrialId},
     wire::{Census, InterfaceCensus, LoadOrder, StartOrder, SubjectOrder, TrialOrder, Work},
 };
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
+pub mod completion;
+pub mod contention;
 mod profiled;
 mod stations;
 
@@ -33,65 +34,94 @@ pub const IW_DUMP_SLOPE: f64 = 201.0;
 /// Samples of a trial: a window of 20 s at 1 Hz, both ends included.
 const SAMPLES: u64 = 21;
 
+/// Reads what a file would hold.
+fn read<T: DeserializeOwned>(words: Value) -> T {
+    serde_json::from_value(words).expect("the fixture is well-formed")
+}
+
+/// A run of a study that has just begun, without a plan.
+fn begun(name: &str, study: Study, lab: LabIdentity, host: Host) -> Run {
+    Run {
+        format: FORMAT,
+        headroom: "0.1.0".to_owned(),
+        began_unix: 1_790_000_000,
+        study,
+        overrides: Vec::new(),
+        study_name: name.to_owned(),
+        study_sha256: String::new(),
+        plan: Vec::new(),
+        lab,
+        host,
+        versus: None,
+        part: None,
+        left: Vec::new(),
+    }
+}
+
+/// A trial that took no time of the host's.
+fn ended(planned: PlannedTrial, reading: Reading) -> Trial {
+    Trial {
+        planned,
+        began_unix: 1_790_000_060,
+        cost: HostCost::default(),
+        idle_before: None,
+        same_as: None,
+        outcome: Outcome::Measured(Box::new(reading)),
+    }
+}
+
 /// A study of three variants at three client counts, six repetitions, counted.
 pub fn run() -> Run {
-    let load = |run: &str| Some(VariantLoad::With(rounds(run)));
-    let variants = vec![
-        variant("idle", "No load: what hostapd takes by itself.", Some(VariantLoad::None)),
-        variant("iw-dump", "All stations over nl80211.", load("iw dev {interface} station dump")),
-        variant(
-            "hostapd-cli",
-            "All stations over hostapd's control socket.",
-            load("hostapd_cli -i {interface} all_sta"),
-        ),
-    ];
-    let question = "SYNTHETIC FIXTURE, not a result: what does polling station statistics cost as clients join?";
-    planned(study(question, variants))
+    let load = |run: &str| json!({"run": run, "every": "1s"});
+    planned(study(
+        "SYNTHETIC FIXTURE, not a result: what does polling station statistics cost as clients join?",
+        json!([
+            {"name": "idle", "about": "No load: what hostapd takes by itself.", "load": "none"},
+            {
+                "name": "iw-dump",
+                "about": "All stations over nl80211.",
+                "load": load("iw dev {interface} station dump"),
+            },
+            {
+                "name": "hostapd-cli",
+                "about": "All stations over hostapd's control socket.",
+                "load": load("hostapd_cli -i {interface} all_sta"),
+            },
+        ]),
+    ))
 }
 
 /// A study of the lab itself, counted and in real time, idle and disturbed.
 pub fn self_check() -> Run {
-    let of = |name: &str, mode, host_load| Variant {
-        mode: Some(mode),
-        host_load,
-        ..variant(name, "The same trial over and over.", None)
+    let of = |name: &str, mode: &str, host_load: &str| {
+        let about = "The same trial over and over.";
+        json!({"name": name, "about": about, "mode": mode, "host-load": host_load})
     };
-    let variants = vec![
-        of("counted-idle", Mode::Counted, HostLoad::Nothing),
-        of("counted-pair", Mode::Counted, HostLoad::Trial),
-        of("counted-stress", Mode::Counted, HostLoad::Stress),
-        of("real-time-idle", Mode::RealTime, HostLoad::Nothing),
-        of("real-time-stress", Mode::RealTime, HostLoad::Stress),
-    ];
-    let mut study = study("SYNTHETIC FIXTURE, not a result: does the lab repeat itself?", variants);
+    let mut study = study(
+        "SYNTHETIC FIXTURE, not a result: does the lab repeat itself?",
+        json!([
+            of("counted-idle", "counted", "nothing"),
+            of("counted-pair", "counted", "trial"),
+            of("counted-stress", "counted", "stress"),
+            of("real-time-idle", "real-time", "nothing"),
+            of("real-time-stress", "real-time", "stress"),
+        ]),
+    );
     study.access_point.clients = vec![114];
     study.trial.perturb = Perturb::Nothing;
-    study.load = Some(rounds("iw dev {interface} station dump"));
+    study.load = Some(read(json!({"run": "iw dev {interface} station dump", "every": "1s"})));
     planned(study)
 }
 
-fn rounds(run: &str) -> Load {
-    Load { run: run.to_owned(), every: Span::from_secs(1), long_running: false }
-}
-
-fn hostapd() -> Subject {
-    Subject { process: "hostapd".to_owned(), start: None, ready: None, others: Vec::new() }
-}
-
-fn variant(name: &str, about: &str, load: Option<VariantLoad>) -> Variant {
-    Variant { about: Some(about.to_owned()), load, ..Variant::named(VariantName::literal(name)) }
-}
-
-fn study(question: &str, variants: Vec<Variant>) -> Study {
-    Study {
-        question: question.to_owned(),
-        access_point: AccessPoint { clients: vec![18, 60, 114], ..AccessPoint::default() },
-        subject: Some(hostapd()),
-        // The runs of this file have neither stacks nor counts; `profiled` has.
-        profile: Profile { repetitions: 0, ..Profile::default() },
-        variants,
-        ..Study::default()
-    }
+/// Runs of it have neither stacks nor counts; `profiled` has.
+fn study(question: &str, variants: Value) -> Study {
+    read(json!({
+        "question": question,
+        "access-point": {"clients": [18, 60, 114]},
+        "subject": {"process": "hostapd"},
+        "profile": {"repetitions": 0},
+        "variant": variants,
+    }))
 }
 
 fn planned(study: Study) -> Run {
@@ -104,25 +134,17 @@ fn planned(study: Study) -> Run {
             }
         }
     }
+    let host = Host {
+        system: "Debian GNU/Linux 12 (bookworm)".to_owned(),
+        kernel: "6.1.0-18-amd64".to_owned(),
+        cpu: "Synthetic CPU @ 2.50GHz".to_owned(),
+        cores: 2,
+    };
     Run {
-        format: FORMAT,
-        headroom: "0.1.0".to_owned(),
-        began_unix: 1_790_000_000,
-        study,
-        overrides: Vec::new(),
         study_name: "synthetic.toml".to_owned(),
         study_sha256: "5e".repeat(32),
         plan,
-        lab: lab(),
-        host: Host {
-            system: "Debian GNU/Linux 12 (bookworm)".to_owned(),
-            kernel: "6.1.0-18-amd64".to_owned(),
-            cpu: "Synthetic CPU @ 2.50GHz".to_owned(),
-            cores: 2,
-        },
-        versus: None,
-        part: None,
-        left: Vec::new(),
+        ..begun("clients", study, lab(), host)
     }
 }
 
@@ -139,11 +161,7 @@ fn lab() -> LabIdentity {
         counted_arguments: words(
             "-nodefaults -cpu max,-rdrand,-rdseed -smp 1 -m 768 -icount shift=1,sleep=off",
         ),
-        firmware: None,
-        programs: Default::default(),
-        accelerator: None,
-        perturbed: Default::default(),
-        device: None,
+        ..LabIdentity::default()
     }
 }
 
@@ -222,27 +240,19 @@ fn trouble(at: usize, recording: &mut Reading) {
 }
 
 fn trial(planned: PlannedTrial) -> Trial {
-    let recording = Reading {
-        facts: facts(&planned.id.variant),
-        census: Some([census(planned.id.clients), census(planned.id.clients)]),
-        samples: (0..SAMPLES).map(|second| sample(&planned, second)).collect(),
-        ..Reading::default()
-    };
-    let window_ms = if planned.mode == Mode::Counted { 3_300 } else { 20_000 };
-    let window_ms = if planned.host_load == HostLoad::Stress && planned.mode == Mode::Counted {
-        9_100
-    } else {
-        window_ms
+    let census = census(planned.id.clients);
+    let samples: Vec<Sample> = (0..SAMPLES).map(|second| sample(&planned, second)).collect();
+    let facts = facts(&planned.id.variant);
+    let recording: Reading =
+        read(json!({"facts": facts, "census": [census, census], "samples": samples}));
+    let window_ms = match (planned.mode, planned.host_load) {
+        (Mode::Counted, HostLoad::Stress) => 9_100,
+        (Mode::Counted, _) => 3_300,
+        (Mode::RealTime, _) => 20_000,
     };
     let restore_ms = 180 + noise(&planned.id) % 90;
-    Trial {
-        planned,
-        began_unix: 1_790_000_060,
-        cost: HostCost { restore_ms, measure_ms: window_ms + 900, window_ms, cpu_ms: None },
-        idle_before: None,
-        same_as: None,
-        outcome: Outcome::Measured(Box::new(recording)),
-    }
+    let cost = HostCost { restore_ms, measure_ms: window_ms + 900, window_ms, cpu_ms: None };
+    Trial { cost, ..ended(planned, recording) }
 }
 
 fn facts(variant: &str) -> Facts {

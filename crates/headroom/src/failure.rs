@@ -158,27 +158,18 @@ impl Failure {
 fn lab_code(error: &lab::Error) -> u8 {
     use lab::Error as E;
     match error {
-        E::Study(_)
-        | E::Usage(_)
-        | E::NoProgram(_)
-        | E::SameBuild(_)
-        | E::FirmwareLacks { .. }
-        | E::Exists(_)
-        | E::NotARun { .. } => USAGE,
+        E::Study(_) | E::Usage(_) | E::FirmwareLacks { .. } | E::NotARun { .. } => USAGE,
         // An image that does not come up is a limit that it did not keep.
         E::Failed(_) => FAIL,
         E::Invalid(_) | E::Machine(_) | E::Changed { .. } => INVALID,
         E::Environment(_)
         | E::File { .. }
-        | E::DiskFull { .. }
         | E::MissingProgram { .. }
         | E::Program { .. }
         | E::ImageLacks(_)
         | E::Unreachable { .. }
         | E::Lost { .. }
-        | E::Gone { .. }
-        | E::Held { .. }
-        | E::Busy(_) => ENVIRONMENT,
+        | E::Held { .. } => ENVIRONMENT,
         E::Interrupted => INTERRUPTED,
     }
 }

@@ -9,7 +9,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
+    fs::{self, File},
     io::{self, ErrorKind, Read},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -19,6 +19,7 @@ use std::{
 
 use linux::{file, folder::Folder};
 use model::name::Sha256Hex;
+use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
 use crate::{Cancel, Error};
@@ -30,7 +31,7 @@ const SUMS: &str = "sums.json";
 const LONGEST_SUMS: u64 = 64 << 10;
 
 /// The longest description of an entry's content, bytes: JSON that its maker put alongside it.
-pub(crate) const LONGEST_DESCRIPTION: u64 = 16 << 20;
+const LONGEST_DESCRIPTION: u64 = 16 << 20;
 
 /// The endings of what stands alongside an entry while it is made or used.
 const LOCK: &str = ".lock";
@@ -290,6 +291,20 @@ fn with_ending(key: &str, ending: &str) -> String {
 
 fn is_read_only(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+}
+
+/// Writes JSON that describes an entry's content, into the folder in which it is made.
+pub(crate) fn describe(folder: &Path, name: &str, value: &impl Serialize) -> Result<(), Error> {
+    let path = folder.join(name);
+    let text = serde_json::to_vec_pretty(value).unwrap_or_default();
+    fs::write(&path, text).map_err(Error::file("write", path))
+}
+
+/// Reads it again.
+pub(crate) fn description<T: DeserializeOwned>(entry: &Path, name: &str) -> Result<T, Error> {
+    let path = entry.join(name);
+    let text = file::bytes(&path, LONGEST_DESCRIPTION).map_err(Error::file("read", &path))?;
+    serde_json::from_slice(&text).map_err(|error| Error::file("read", path)(error.into()))
 }
 
 /// The key of everything that goes into an entry: SHA-256, cut to 32 hexadecimal digits, of the parts

@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// How often a wait looks for bad news.
-const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// How often a peer that a link leads to is told that we are there.
 const BEAT: Duration = Duration::from_secs(1);
@@ -257,7 +257,7 @@ impl<P: Peer> Channel<P> {
             fds.push(PollFd::from_borrowed_fd(input.as_fd(), PollFlags::OUT));
         }
         // A signal ends the glance early, which does no harm.
-        let _ = poll(&mut fds, Some(&GLANCE));
+        let _ = poll(&mut fds, Some(&POLL_INTERVAL));
         let is_ready = |place: usize| fds.get(place).is_some_and(|fd| !fd.revents().is_empty());
         (reads && is_ready(0), is_ready(1))
     }

@@ -53,6 +53,13 @@ pub struct Program {
     pub base: Option<PathBuf>,
 }
 
+impl Program {
+    fn absent(&self) -> Error {
+        let what = "to compare another build with";
+        Error::Usage(format!("the access point has no program `{}` {what}", self.name))
+    }
+}
+
 /// Both builds of a program, as the access point gets them.
 #[derive(Clone, Debug)]
 pub struct Builds {
@@ -65,8 +72,8 @@ impl Builds {
     ///
     /// # Errors
     ///
-    /// [`Error`] of the file here, or of the stream; [`Error::NoProgram`] where the access point lacks it;
-    /// [`Error::SameBuild`] where the access point has the one that is given.
+    /// [`Error`] of the file here, or of the stream; [`Error::Usage`] where the access point lacks it or has the one that
+    /// is given.
     pub fn of(lab: &Lab, device: &mut dyn Device, program: &Program) -> Result<Self, Error> {
         let given = Stripped::of(brought::read(&program.path)?);
         let there = match &program.base {
@@ -74,12 +81,14 @@ impl Builds {
             None => Stripped { file: Self::there(lab, device, program)?, debug: None },
         };
         let name = program.name.rsplit('/').next().unwrap_or_default().to_owned();
-        side_of(SIDES[0], &name).ok_or_else(|| Error::NoProgram(program.name.clone()))?;
+        side_of(SIDES[0], &name).ok_or_else(|| program.absent())?;
         let builds = Self { name, files: [there, given] };
         let [ours, theirs] = builds.sums();
         // Whoever brings both may mean one of them twice.
         if ours == theirs && program.base.is_none() {
-            return Err(Error::SameBuild(program.path.clone()));
+            let why =
+                "is the build that the access point has already, symbols aside: nothing differs";
+            return Err(Error::Usage(format!("{} {why}", program.path.display())));
         }
         Ok(builds)
     }
@@ -88,8 +97,7 @@ impl Builds {
     fn there(lab: &Lab, device: &mut dyn Device, program: &Program) -> Result<Vec<u8>, Error> {
         let located = objects::locate(device, std::slice::from_ref(&program.name))?;
         let content = located.first().map(|one| objects::bring_located(lab, device, one));
-        let absent = || Error::NoProgram(program.name.clone());
-        let content = content.transpose()?.flatten().ok_or_else(absent)?;
+        let content = content.transpose()?.flatten().ok_or_else(|| program.absent())?;
         brought::read(&content)
     }
 

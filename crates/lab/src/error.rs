@@ -1,6 +1,9 @@
 //! Everything that can keep the lab from measuring, each in one line: what, where, what to do.
 
-use std::{io, path::PathBuf, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use crate::{study_file, vm};
 
@@ -22,12 +25,6 @@ pub enum Error {
     /// A device does not do what it was given an image for.
     #[error("{0}")]
     Failed(String),
-    /// A program of which another build is compared is not there.
-    #[error("the access point has no program `{0}` to compare another build with")]
-    NoProgram(String),
-    /// A build that is to be compared is the one that is there.
-    #[error("{} is the build that the access point has already, symbols aside: nothing differs", .0.display())]
-    SameBuild(PathBuf),
     /// A file or folder could not be read or written.
     #[error("cannot {verb} {}: {source}", path.display())]
     File {
@@ -36,12 +33,6 @@ pub enum Error {
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
-    },
-    /// No room was left where a run or the cache is written.
-    #[error("the disk is full: cannot write {}; free some space and try again (a run goes on with `headroom run --resume`)", path.display())]
-    DiskFull {
-        /// The file that could not be written.
-        path: PathBuf,
     },
     /// A program that headroom drives is not installed.
     #[error("`{program}` is not installed; install it with `apt-get install {package}`")]
@@ -94,28 +85,9 @@ pub enum Error {
         /// The end of what ssh said.
         said: String,
     },
-    /// A device that was lost does not come back.
-    #[error(
-        "{address} did not come back within {} s: {why}; what is finished is kept, and `headroom run --resume RUN --on DEVICE` \
-         goes on once it is there", waited.as_secs()
-    )]
-    Gone {
-        /// The device, as ssh calls it.
-        address: String,
-        /// How long it was waited for.
-        waited: Duration,
-        /// How the last try failed.
-        why: String,
-    },
     /// The virtual access point failed.
     #[error(transparent)]
     Machine(#[from] vm::Failure),
-    /// Another headroom works in the same folder.
-    #[error("another headroom is running in {}; wait for it, or choose another folder with --out", .0.display())]
-    Busy(PathBuf),
-    /// The folder already holds a run.
-    #[error("{} already holds a run; go on with `headroom run --resume {}`, or choose another folder with --out", .0.display(), .0.display())]
-    Exists(PathBuf),
     /// The folder holds no run.
     #[error("{} holds no run: {why}", path.display())]
     NotARun {
@@ -143,8 +115,16 @@ impl Error {
     ) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::DiskFull { path },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::disk_full(&path),
             _ => Error::File { verb, path, source },
         }
+    }
+
+    /// No room was left for this file of a run or of the cache.
+    pub(crate) fn disk_full(path: &Path) -> Self {
+        Error::Environment(format!(
+            "the disk is full: cannot write {}; free some space and try again (a run goes on with `headroom run --resume`)",
+            path.display()
+        ))
     }
 }

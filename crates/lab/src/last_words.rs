@@ -28,19 +28,30 @@ pub(crate) struct LastWords {
 
 impl LastWords {
     /// Of this source.
-    pub(crate) fn of(mut source: impl Read + Send + 'static) -> Self {
+    pub(crate) fn of(source: impl Read + Send + 'static) -> Self {
+        Self::kept(KEPT, source)
+    }
+
+    /// The same, of which so many bytes are kept.
+    pub(crate) fn kept(most: usize, mut source: impl Read + Send + 'static) -> Self {
         let kept = Arc::new(Mutex::new(VecDeque::new()));
         let shared = Arc::clone(&kept);
         let reader = thread::spawn(move || {
-            let mut buffer = [0; KEPT];
+            let mut buffer = [0; 4096];
             while let Ok(length @ 1..) = source.read(&mut buffer) {
                 let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 kept.extend(&buffer[..length]);
-                let more = kept.len().saturating_sub(KEPT);
+                let more = kept.len().saturating_sub(most);
                 kept.drain(..more);
             }
         });
         Self { kept, reader }
+    }
+
+    /// What is kept of all that it has said so far.
+    pub(crate) fn text(&self) -> String {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept.iter().copied().collect::<Vec<u8>>()).into_owned()
     }
 
     /// The last lines in one; the program must have ended.
@@ -49,9 +60,7 @@ impl LastWords {
         while !self.reader.is_finished() && Instant::now() < until {
             thread::sleep(Duration::from_millis(5));
         }
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes: Vec<u8> = kept.iter().copied().collect();
-        let text = String::from_utf8_lossy(&bytes);
+        let text = self.text();
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         lines[lines.len().saturating_sub(LINES)..].join("; ")
     }

@@ -5,13 +5,13 @@
 
 mod recorded;
 pub(crate) mod sums;
-pub(crate) mod whole_files;
 
 use std::{
     ffi::OsStr,
-    fs::File,
-    io::{self, ErrorKind},
+    fs::{File, TryLockError},
+    io::{self, ErrorKind, Write},
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
     time::SystemTime,
 };
 
@@ -24,7 +24,7 @@ use model::{
 use serde::Serialize;
 
 pub use self::recorded::{Recorded, read, read_in};
-use self::whole_files::WholeFiles;
+use self::sums::Sums;
 use crate::{Error, stack_file::proof_of};
 
 /// The folder of files that explain stacks.
@@ -45,23 +45,31 @@ pub(crate) const LONGEST: u64 = 64 << 20;
 /// The longest that all trials of a run are together, bytes.
 const LONGEST_TRIALS: u64 = 256 << 20;
 
+const EVENTS: &str = "events.jsonl";
+const LOCK: &str = "lock";
+
 /// A run folder that this process alone writes to.
 #[derive(Debug)]
-pub struct RunFolder(WholeFiles);
+pub struct RunFolder {
+    folder: Folder,
+    events: Mutex<File>,
+    sums: Mutex<Sums>,
+    lock: File,
+}
 
 impl RunFolder {
     /// Makes a folder for a new run.
     ///
     /// # Errors
     ///
-    /// [`Error::Exists`] if it holds one already, [`Error::Busy`] if another headroom is at it.
+    /// [`Error::Usage`] if it holds one already, [`Error::Environment`] if another headroom is at it.
     pub fn create(path: &Path, run: &Run, study_text: &str) -> Result<Self, Error> {
         let folder = Self::open(path)?;
         if is_one(path) {
-            return Err(Error::Exists(path.to_owned()));
+            return Err(exists(path));
         }
-        folder.0.write_bytes(STUDY, study_text.as_bytes())?;
-        folder.0.write(RUN, run)?;
+        folder.write_bytes(STUDY, study_text.as_bytes())?;
+        folder.write(RUN, run)?;
         Ok(folder)
     }
 
@@ -71,7 +79,7 @@ impl RunFolder {
             return Ok(());
         }
         Self::open(path)?;
-        Err(Error::Exists(path.to_owned()))
+        Err(exists(path))
     }
 
     /// Opens a folder that holds a run, to go on with it.
@@ -83,62 +91,115 @@ impl RunFolder {
     }
 
     fn open(path: &Path) -> Result<Self, Error> {
-        WholeFiles::open(path, &[TRIALS, "stacks", OBJECTS, "consoles"]).map(Self)
+        let folder = Folder::create(path).map_err(Error::file("make", path))?;
+        let lock = lock(&folder)?;
+        for name in [TRIALS, "stacks", OBJECTS, "consoles"] {
+            folder.make_folder(name).map_err(Error::file("make", folder.path_of(name)))?;
+        }
+        let log = folder.append(EVENTS).map_err(Error::file("write", folder.path_of(EVENTS)))?;
+        let sums = Mutex::new(Sums::read(&folder));
+        Ok(Self { folder, events: Mutex::new(log), sums, lock })
     }
 
     pub fn path(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
     }
 
     /// Where the console of a trial is kept, by the stem of its file's name.
     pub fn console(&self, id: &str) -> PathBuf {
-        self.0.path_of(&format!("consoles/{id}.log"))
+        self.folder.path_of(format!("consoles/{id}.log"))
     }
 
     /// Where the stacks of a trial are kept, by the stem of its file's name.
     pub fn stacks(&self, id: &str) -> PathBuf {
-        self.0.path_of(&stacks_name(id))
+        self.folder.path_of(stacks_name(id))
     }
 
     /// Where the files are kept that explain stacks.
     pub fn objects(&self) -> Result<Folder, Error> {
-        let objects = self.0.folder().folder(OBJECTS);
-        objects.map_err(Error::file("open", self.0.path_of(OBJECTS)))
+        let objects = self.folder.folder(OBJECTS);
+        objects.map_err(Error::file("open", self.folder.path_of(OBJECTS)))
     }
 
     /// Keeps another plan: one that is known now, or a shorter one of a comparison that was decided early.
     pub fn plan_again(&self, run: &Run) -> Result<(), Error> {
-        self.0.write(RUN, run)
+        self.write(RUN, run)
     }
 
     /// Keeps what was measured before the trials can be planned.
     pub fn keep_calibration(&self, calibration: &impl Serialize) -> Result<(), Error> {
-        self.0.write(CALIBRATION, calibration)
+        self.write(CALIBRATION, calibration)
     }
 
-    /// Keeps a trial.
+    /// Keeps a trial, with its sum.
     ///
     /// # Errors
     ///
-    /// [`Error::DiskFull`] or [`Error::File`]; earlier trials are untouched.
+    /// Those of the disk; earlier trials are untouched.
     pub fn keep(&self, trial: &Trial) -> Result<(), Error> {
-        self.0.keep(&trial_name(&trial.planned.id.to_string()), trial)
+        let (name, bytes) = (trial_name(&trial.planned.id.to_string()), json(trial));
+        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        sums.keep(&self.folder, &name, &bytes)?;
+        drop(sums);
+        self.write_bytes(&name, &bytes)
+    }
+
+    fn write(&self, name: &str, value: &impl Serialize) -> Result<(), Error> {
+        self.write_bytes(name, &json(value))
+    }
+
+    /// Writes a file whole or not at all.
+    fn write_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.folder.replace(name, bytes).map_err(Error::file("write", self.folder.path_of(name)))
     }
 
     /// Keeps a file of another run's folder that is not here yet.
     pub(crate) fn bring(&self, name: &str, mut from: &File) -> Result<(), Error> {
-        let folder = self.0.folder();
-        if folder.has(name) {
+        if self.folder.has(name) {
             return Ok(());
         }
-        let written = folder.replace_with(name, |file| io::copy(&mut from, file).map(drop));
-        written.map_err(Error::file("write", self.0.path_of(name)))
+        let written = self.folder.replace_with(name, |file| io::copy(&mut from, file).map(drop));
+        written.map_err(Error::file("write", self.folder.path_of(name)))
     }
 
     /// Keeps an event. The log is a convenience: a full disk is reported by what matters more.
     pub fn log(&self, event: &Event) {
-        self.0.log(event);
+        let Ok(mut line) = serde_json::to_vec(event) else { return };
+        line.push(b'\n');
+        let mut log = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = log.write_all(&line);
     }
+}
+
+impl Drop for RunFolder {
+    /// The lock is the open file's: a child that another thread has just forked has that file too, until it executes
+    /// its program. So it is given back, not only closed.
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
+    }
+}
+
+/// Takes a run's folder for this process, for as long as the file lives.
+fn lock(folder: &Folder) -> Result<File, Error> {
+    let failed = || Error::file("lock", folder.path_of(LOCK));
+    let file = folder.lock_file(LOCK).map_err(failed())?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let what = "wait for it, or choose another folder with --out";
+            let path = folder.path().display();
+            Err(Error::Environment(format!("another headroom is running in {path}; {what}")))
+        }
+        Err(TryLockError::Error(error)) => Err(failed()(error)),
+    }
+}
+
+/// That a folder holds a run already.
+fn exists(path: &Path) -> Error {
+    let path = path.display();
+    Error::Usage(format!(
+        "{path} already holds a run; go on with `headroom run --resume {path}`, or choose another folder with --out"
+    ))
 }
 
 /// Whether a folder holds a run, of whatever format.
@@ -293,12 +354,18 @@ mod tests {
     fn a_folder_has_one_user_and_one_run() {
         let place = tempfile::tempdir().unwrap();
         let (run, text) = run();
-        let folder = RunFolder::create(place.path(), &run, text).unwrap();
-        assert!(matches!(RunFolder::create(place.path(), &run, text), Err(Error::Busy(_))));
-        assert!(matches!(RunFolder::resume(place.path()), Err(Error::Busy(_))));
+        let create =
+            || RunFolder::create(place.path(), &run, text).map_err(|error| error.to_string());
+        let resume = || RunFolder::resume(place.path());
+        let folder = create().unwrap();
+        // A child that has its files does not keep it.
+        let of_a_child = folder.lock.try_clone().unwrap();
+        assert!(create().unwrap_err().starts_with("another headroom is running in "));
+        assert!(resume().unwrap_err().to_string().starts_with("another headroom is running in "));
         drop(folder);
-        assert!(matches!(RunFolder::create(place.path(), &run, text), Err(Error::Exists(_))));
-        assert!(RunFolder::resume(place.path()).is_ok());
+        assert!(create().unwrap_err().contains(" already holds a run; go on with "));
+        assert!(resume().is_ok());
+        drop(of_a_child);
     }
 
     #[test]

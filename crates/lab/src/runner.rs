@@ -29,7 +29,7 @@ use model::{
 use crate::{
     Error, Lab,
     device_file::On,
-    hopes::{self, Hopes},
+    failures::{self, FailureStreaks},
     host, on_device,
     plan::{
         self, Known,
@@ -202,7 +202,7 @@ impl Begun {
             folder: &folder,
             run: &run,
             done: Mutex::new(work.done),
-            hopes: Mutex::default(),
+            streaks: Mutex::default(),
             copies: work.copies,
         };
         crew.report(Event::RunStarted {
@@ -215,12 +215,12 @@ impl Begun {
         let mut make = || {
             crew.copy_what_is_done()?;
             for mut first in first(how, &rest) {
-                first.retain(|planned| crew.hope_of(planned, Hopes::is_well) == Some(false));
+                first.retain(|planned| crew.streak_of(planned, FailureStreaks::has_succeeded) == Some(false));
                 setup.raise(lab, how, &first)?;
                 rest.retain(|planned| !first.contains(planned));
                 crew.one_by_one(&setup, first)?;
             }
-            rest.retain(|planned| crew.hope_of(planned, Hopes::is_lost) != Some(true));
+            rest.retain(|planned| crew.streak_of(planned, FailureStreaks::is_given_up) != Some(true));
             setup.raise(lab, how, &rest)?;
             crew.all(&setup, std::mem::take(&mut rest))
         };
@@ -308,7 +308,7 @@ fn attempt(study: &Study, what: &Calibration, outcomes: &[Outcome]) -> Option<Pl
 /// one is for variants whose trials failed. A comparison has one access point, and so has a device.
 fn first(how: &Execution<'_>, rest: &[PlannedTrial]) -> Vec<Vec<PlannedTrial>> {
     match (how.on, how.comparing) {
-        (On::Vm, None) => plan::first(rest, hopes::FIRST),
+        (On::Vm, None) => plan::first(rest, failures::GIVE_UP_AFTER),
         _ => Vec::new(),
     }
 }
@@ -392,7 +392,7 @@ struct Crew<'a> {
     folder: &'a RunFolder,
     run: &'a Run,
     done: Mutex<Trials>,
-    hopes: Mutex<Hopes>,
+    streaks: Mutex<FailureStreaks>,
     copies: BTreeMap<TrialId, Vec<PlannedTrial>>,
 }
 
@@ -458,7 +458,7 @@ impl Crew<'_> {
     /// One trial from its beginning to the disk; `None` where its variant is measured no further.
     fn trial(&self, setup: &Setup, planned: &PlannedTrial) -> Result<Option<Trial>, Error> {
         self.lab.cancel.check()?;
-        if self.hope_of(planned, Hopes::is_lost) == Some(true) {
+        if self.streak_of(planned, FailureStreaks::is_given_up) == Some(true) {
             return Ok(None);
         }
         let id = planned.id.to_string();
@@ -474,7 +474,7 @@ impl Crew<'_> {
         let device_ms = trial.planned.passes().as_millis() as u64;
         self.keep(&trial, Took { took_ms, device_ms })?;
         let doubt =
-            variant(&trial.planned).and_then(|name| self.hopes().see(name, trial.why_invalid()));
+            variant(&trial.planned).and_then(|name| self.streaks().record(name, trial.why_invalid()));
         if let Some(text) = doubt {
             self.report(Event::Doubt { text });
         }
@@ -509,20 +509,20 @@ impl Crew<'_> {
     }
 
     /// What is known of a trial's variant; `None` where nothing is.
-    fn hope_of(
+    fn streak_of(
         &self,
         planned: &PlannedTrial,
-        of: impl Fn(&Hopes, &VariantName) -> bool,
+        of: impl Fn(&FailureStreaks, &VariantName) -> bool,
     ) -> Option<bool> {
-        variant(planned).map(|variant| of(&self.hopes(), variant))
+        variant(planned).map(|variant| of(&self.streaks(), variant))
     }
 
     fn done(&self) -> MutexGuard<'_, Trials> {
         self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hopes(&self) -> MutexGuard<'_, Hopes> {
-        self.hopes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn streaks(&self) -> MutexGuard<'_, FailureStreaks> {
+        self.streaks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn report(&self, event: Event) {

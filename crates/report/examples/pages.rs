@@ -1,17 +1,11 @@
 //! Writes the fixture's pages into a folder, for people to look at: `cargo run -p report --example pages -- DIR`.
 
-#[path = "../tests/contended/mod.rs"]
-mod contended;
 #[path = "../tests/story/mod.rs"]
 mod story;
 
 use std::{env, error::Error, fs, path::PathBuf};
 
-use analysis::{
-    completion::{analyse, test_data},
-    fixture,
-    metrics::baseline::Baselines,
-};
+use analysis::{completion::analyse, fixture, metrics::baseline::Baselines};
 
 const STUDY: &str =
     "question = \"SYNTHETIC\"\n\n[access-point]\nkind = \"vm\"\nclients = [18, 60, 114]\n";
@@ -51,10 +45,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         notes: &["Recorded with `perf record`; no counter was read alongside it.".to_owned()],
     };
     fs::write(folder.join("recorded.html"), report::profile_html(&recorded)?)?;
-    let (run, contention) = contended::analysed(4);
+    let (run, contention) = fixture::contention::analysed(4);
     fs::write(folder.join("contention.html"), report::contention::page(&contention, &run, STUDY)?)?;
-    let run = test_data::run();
-    let completion = analyse(&run, &test_data::trials(), &Baselines::new());
+    let run = fixture::completion::run();
+    let completion = analyse(&run, &fixture::completion::trials(), &Baselines::new());
     fs::write(folder.join("completion.html"), report::completion::page(&completion, &run, STUDY)?)?;
     Ok(())
 }

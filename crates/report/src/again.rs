@@ -132,7 +132,7 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use analysis::{completion::test_data, fixture};
+    use analysis::fixture;
     use model::completion::Strategy;
 
     use super::*;
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_comparison_is_made_again_as_one_and_a_whole_study_as_a_whole() {
-        let mut run = test_data::run();
+        let mut run = fixture::completion::run();
         assert_eq!(self::completion(&run), "headroom run study.toml");
         run.overrides =
             ["cell = [1, 3]", "window = 5s", "variants = busy, event"].map(str::to_owned).to_vec();

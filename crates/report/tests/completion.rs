@@ -6,7 +6,8 @@ mod laid_out;
 mod offline;
 
 use analysis::{
-    completion::{Completion, analyse, test_data},
+    completion::{Completion, analyse},
+    fixture::completion as test_data,
     metrics::baseline::Baselines,
 };
 use model::{

@@ -1,16 +1,15 @@
 //! The page, the terminal's text and the Markdown of a contention run, whole, partial and empty.
 
-mod contended;
 mod followed;
 mod keys;
 mod laid_out;
 
 use analysis::{
     contention::{Cell, Contention},
+    fixture::contention::{analysed, run, trials},
     metrics::Target,
     quantity::Unit,
 };
-use contended::{analysed, run, trials};
 use model::{contention::Role, verdict::Verdict};
 use report::{
     contention::{markdown, page, summary},

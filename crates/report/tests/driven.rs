@@ -3,7 +3,6 @@
 //!
 //! Skips, saying why, where there is no Chromium.
 
-mod contended;
 #[path = "chromium/driven.rs"]
 mod driven;
 #[path = "chromium/installed.rs"]
@@ -14,7 +13,7 @@ mod tree;
 
 use analysis::{
     Analysis,
-    completion::{analyse, test_data},
+    completion::analyse,
     fixture,
     metrics::baseline::Baselines,
     profiles::{Difference, DifferenceNode},
@@ -209,9 +208,9 @@ fn every_page() -> Vec<(&'static str, String)> {
     let of = |trials: &[Trial]| {
         report::html(&scale, &analysis::analyse(&scale, trials), "").expect("it is laid out")
     };
-    let (contention, figures) = contended::analysed(4);
-    let completion = test_data::run();
-    let waits = analyse(&completion, &test_data::trials(), &Baselines::new());
+    let (contention, figures) = fixture::contention::analysed(4);
+    let completion = fixture::completion::run();
+    let waits = analyse(&completion, &fixture::completion::trials(), &Baselines::new());
     let mut pages = pages();
     pages.extend([
         ("trouble", of(&fixture::troubled(&scale))),

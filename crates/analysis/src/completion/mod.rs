@@ -19,8 +19,6 @@ mod points;
 mod published;
 mod repeats;
 mod table;
-#[cfg(any(test, feature = "fixture"))]
-pub mod test_data;
 #[cfg(test)]
 mod tests;
 

@@ -20,8 +20,6 @@ mod headline;
 mod seconds;
 mod table;
 #[cfg(test)]
-mod test_data;
-#[cfg(test)]
 mod tests;
 mod versus;
 

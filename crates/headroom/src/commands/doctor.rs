@@ -257,19 +257,7 @@ fn cache(options: &Options) -> Finding {
 fn look_at_access_point(options: &Options) -> Result<Vec<Finding>, Failure> {
     let lab: Lab = options.lab_apart_from_output()?;
     let image = image::obtain(&lab, &[])?;
-    let shape = Shape {
-        arch: lab.settings.arch,
-        mode: Mode::Counted,
-        accelerator: Accelerator::Tcg,
-        radios: 3,
-        clients: 18,
-        shell: false,
-        wan: false,
-        memory: false,
-        forward: None,
-        root_mib: 0,
-        perturbed: None,
-    };
+    let shape = Shape::new(lab.settings.arch, Mode::Counted, 3, 18);
     let snapshot = snapshot::obtain(&lab, &image, &shape)?;
     let mut all = facts(&snapshot.born.facts);
     let associated: u32 = snapshot.born.census.interfaces.iter().filter_map(|one| one.kernel).sum();

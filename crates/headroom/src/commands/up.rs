@@ -49,17 +49,10 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
         ModeWord::RealTime => Mode::RealTime,
     };
     let shape = Shape {
-        arch: lab.settings.arch,
-        mode,
         accelerator: vm::accelerator(&lab, &image, mode),
-        radios: flags.radios,
-        clients: flags.clients,
         shell: true,
-        wan: false,
-        memory: false,
         forward: flags.forward,
-        root_mib: 0,
-        perturbed: None,
+        ..Shape::new(lab.settings.arch, mode, flags.radios, flags.clients)
     };
     let snapshot = snapshot::obtain(&lab, &image, &shape)?;
     let folder = tempfile::tempdir().map_err(|error| {

@@ -1,13 +1,8 @@
 //! What a device's serial console says while nobody can reach the device otherwise.
 
-use std::{
-    io::Read,
-    process::{Child, Stdio},
-    sync::{Arc, Mutex, PoisonError},
-    thread,
-};
+use std::process::{Child, Stdio};
 
-use crate::{device_file::DeviceFile, host_command};
+use crate::{device_file::DeviceFile, host_command, last_words::LastWords};
 
 /// So much of its end is kept, bytes.
 const KEPT: usize = 64 << 10;
@@ -23,7 +18,7 @@ const MARKS: [&str; 4] =
 #[derive(Debug)]
 pub(super) struct Console {
     command: Child,
-    shown: Arc<Mutex<Vec<u8>>>,
+    shown: LastWords,
 }
 
 impl Console {
@@ -34,24 +29,13 @@ impl Console {
         command.args(["-c", &console.command.0]).current_dir(&device.folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut command = command.spawn().ok()?;
-        let mut output = command.stdout.take()?;
-        let shown = Arc::new(Mutex::new(Vec::new()));
-        let shared = Arc::clone(&shown);
-        thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            while let Ok(length @ 1..) = output.read(&mut buffer) {
-                let mut shown = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                shown.extend_from_slice(&buffer[..length]);
-                let more = shown.len().saturating_sub(KEPT);
-                shown.drain(..more);
-            }
-        });
+        let shown = LastWords::kept(KEPT, command.stdout.take()?);
         Some(Self { command, shown })
     }
 
     /// The lines that say why a device did not start, the last ones.
     pub(super) fn reasons(&self) -> Vec<String> {
-        reasons(&self.shown.lock().unwrap_or_else(PoisonError::into_inner))
+        reasons(&self.shown.text())
     }
 }
 
@@ -61,13 +45,12 @@ impl Drop for Console {
     }
 }
 
-fn reasons(shown: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(shown);
+fn reasons(shown: &str) -> Vec<String> {
     let reason = |line: &str| {
         let at = MARKS.iter().find_map(|mark| line.find(mark))?;
         Some(model::inert::line(line[at..].trim()).into_owned())
     };
-    let mut lines: Vec<String> = text.lines().filter_map(reason).collect();
+    let mut lines: Vec<String> = shown.lines().filter_map(reason).collect();
     lines.dedup();
     lines.split_off(lines.len().saturating_sub(LINES))
 }
@@ -78,7 +61,7 @@ mod tests {
 
     #[test]
     fn reasons_are_the_lines_that_say_why_a_device_did_not_start() {
-        let shown = b"U-Boot 2023.01\r\n   sha256 Bad hash in FIT image!\r\nERROR: can't get kernel image!\r\n\
+        let shown = "U-Boot 2023.01\r\n   sha256 Bad hash in FIT image!\r\nERROR: can't get kernel image!\r\n\
             [    2.1] Kernel panic - not syncing: VFS: Unable to mount root fs\r\nready\r\n";
         let expected = [
             "Bad hash in FIT image!",

@@ -20,7 +20,7 @@ use model::{
 };
 
 use super::{
-    Base, Modules,
+    Base, DESCRIPTION, Modules,
     initramfs::Initramfs,
     kernel::{self, Kernel, Refusal},
     modules::{self, Index, Place, Source},
@@ -235,7 +235,7 @@ impl Maker<'_> {
         let theirs =
             theirs.filter(|place| root.tree.at(place).is_some()).map(str::to_owned).collect();
         let firmware = Some(Firmware { sums: self.sums.clone(), notes });
-        Base { release, packages, firmware, theirs }.write(self.folder)
+        cache::describe(self.folder, DESCRIPTION, &Base { release, packages, firmware, theirs })
     }
 
     /// The root that was given, else Debian's.
@@ -277,7 +277,7 @@ impl Maker<'_> {
         let done = done.and_then(|()| out.flush().map_err(Error::file("write", tar)));
         match done {
             Err(_) if self.lab.cancel.is_stopped() => Err(Error::Interrupted),
-            Err(_) if out.out.is_full => Err(Error::DiskFull { path: tar.to_owned() }),
+            Err(_) if out.out.is_full => Err(Error::disk_full(tar)),
             Err(Error::Program { program, tail, .. }) => {
                 Err(refused(path, &format!("{program} cannot unpack it: {tail}")))
             }

@@ -122,15 +122,8 @@ mod tests {
         };
         let bytes = write();
         assert_eq!(bytes, write());
-        let (mut rest, mut names) = (bytes.as_slice(), Vec::new());
-        loop {
-            let reader = newc::Reader::new(rest).unwrap();
-            if reader.entry().is_trailer() {
-                break;
-            }
-            names.push((reader.entry().name().to_owned(), reader.entry().mode()));
-            rest = reader.finish().unwrap();
-        }
+        let names: Vec<_> =
+            entries(&bytes).unwrap().into_iter().map(|entry| (entry.name, entry.mode)).collect();
         let expected = [
             ("etc", 0o040_755),
             ("dev/console", 0o020_600),

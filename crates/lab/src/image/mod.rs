@@ -26,7 +26,6 @@ use std::{
     time::Instant,
 };
 
-use linux::file;
 use model::{
     architecture::Architecture,
     event::Event,
@@ -45,7 +44,7 @@ use self::{
 };
 use crate::{
     Cancel, Error, Lab, Replaced,
-    cache::{self, LONGEST_DESCRIPTION, Name},
+    cache::{self, Name},
     program,
 };
 
@@ -93,13 +92,8 @@ struct Base {
     theirs: Vec<String>,
 }
 
-impl Base {
-    fn write(&self, folder: &Path) -> Result<(), Error> {
-        let path = folder.join("base.json");
-        let text = serde_json::to_string_pretty(self).unwrap_or_default();
-        fs::write(&path, text).map_err(Error::file("write", path))
-    }
-}
+/// The file of it.
+const DESCRIPTION: &str = "base.json";
 
 /// Finds the image in the cache, or makes it: with the packages that the command line names, and these.
 ///
@@ -149,7 +143,10 @@ fn whole_base(lab: &Lab, port: Port, more: &[PackageName]) -> Result<PathBuf, Er
     let cache = lab.cache.trusting_nothing();
     let key = base_key(lab, port, more);
     let name = Name { kind: BASE, key: &key };
-    let base = cache.obtain(name, |folder| BaseMaker { lab, folder, more, port }.make())?;
+    let base = cache.obtain(name, |folder| {
+        let tar = folder.join("packages.tar");
+        BaseMaker { lab, folder, more, port, tar }.make()
+    })?;
     lab.report_damage(&base);
     Ok(base.path)
 }
@@ -225,9 +222,7 @@ fn open(entry: &Path, programs: &[Program]) -> Result<Image, Error> {
 }
 
 fn read_base(folder: &Path) -> Result<Base, Error> {
-    let path = folder.join("base.json");
-    let text = file::bytes(&path, LONGEST_DESCRIPTION).map_err(Error::file("read", &path))?;
-    serde_json::from_slice(&text).map_err(|error| Error::file("read", path)(error.into()))
+    cache::description(folder, DESCRIPTION)
 }
 
 /// A program that lies over the base: one of ours as the build left it, or another build of one of the base's.
@@ -265,39 +260,33 @@ fn identity(programs: &[Program]) -> String {
         .collect()
 }
 
-/// Makes the base of packages.
-#[derive(Clone, Copy)]
+/// Makes the base of packages, in a folder.
 struct BaseMaker<'a> {
     lab: &'a Lab,
     folder: &'a Path,
     /// Packages beyond the recipe's, which may need what its own do not.
     more: &'a [PackageName],
     port: Port,
+    /// All packages unpacked, while it is made.
+    tar: PathBuf,
 }
 
 impl BaseMaker<'_> {
-    fn make(self) -> Result<(), Error> {
-        let Self { lab, folder, more, port } = self;
-        lab.emit(Event::ImageStep { step: "packages".to_owned() });
-        let tar = folder.join("packages.tar");
-        packages::fetch(&tar, packages::Wanted { port, more }, lab)?;
-        lab.emit(Event::ImageStep { step: "root".to_owned() });
-        Unpacker { tar: &tar, folder, more, port }.unpack()?;
-        fs::remove_file(&tar).map_err(Error::file("remove", tar))
+    fn make(&self) -> Result<(), Error> {
+        let step = |step: &str| self.lab.emit(Event::ImageStep { step: step.to_owned() });
+        step("packages");
+        packages::fetch(
+            &self.tar,
+            packages::Wanted { port: self.port, more: self.more },
+            self.lab,
+        )?;
+        step("root");
+        self.unpack()?;
+        fs::remove_file(&self.tar).map_err(Error::file("remove", &self.tar))
     }
-}
 
-/// Turns the packages' tar into the base.
-struct Unpacker<'a> {
-    tar: &'a Path,
-    folder: &'a Path,
-    more: &'a [PackageName],
-    port: Port,
-}
-
-impl Unpacker<'_> {
     fn unpack(&self) -> Result<(), Error> {
-        let read = || Error::file("read", self.tar);
+        let read = || Error::file("read", &self.tar);
         let contents = self.index().map_err(read())?;
         if let Some(package) = contents.strange {
             return Err(Error::Usage(format!(
@@ -307,15 +296,18 @@ impl Unpacker<'_> {
             )));
         }
         let kernel = contents.kernel.ok_or_else(|| Error::ImageLacks("kernel".to_owned()))?;
-        let mut tar = BufReader::new(File::open(self.tar).map_err(read())?);
+        let mut tar = BufReader::new(File::open(&self.tar).map_err(read())?);
         let modules = Modules::find(&self.port.modules(), &contents.modules, &mut tar)?;
         self.copy_kernel(&kernel, &mut tar)?;
         self.write_root(&modules).map_err(Error::file("write", self.folder.join("base.cpio")))?;
-        self.write_facts(&kernel, contents.packages)
+        let release = kernel.path.trim_start_matches("boot/vmlinuz-").to_owned();
+        let (packages, firmware) = (contents.packages, None);
+        let base = Base { release, packages, firmware, theirs: Vec::new() };
+        cache::describe(self.folder, DESCRIPTION, &base)
     }
 
     fn archive(&self) -> io::Result<tar::Archive<BufReader<File>>> {
-        Ok(tar::Archive::new(BufReader::new(File::open(self.tar)?)))
+        Ok(tar::Archive::new(BufReader::new(File::open(&self.tar)?)))
     }
 
     /// One pass over the tar, reading only the headers and the package list.
@@ -352,7 +344,7 @@ impl Unpacker<'_> {
         let mut packed = vec![0; kernel.size as usize];
         tar.seek(io::SeekFrom::Start(kernel.offset))
             .and_then(|_| tar.read_exact(&mut packed))
-            .map_err(Error::file("read", self.tar))?;
+            .map_err(Error::file("read", &self.tar))?;
         fs::write(&path, kernel::unpack(packed)?).map_err(Error::file("write", path))
     }
 
@@ -383,11 +375,6 @@ impl Unpacker<'_> {
         }
         write_modules(&mut root, modules)?;
         io::Write::flush(&mut root.finish()?)
-    }
-
-    fn write_facts(&self, kernel: &Place, packages: Vec<String>) -> Result<(), Error> {
-        let release = kernel.path.trim_start_matches("boot/vmlinuz-").to_owned();
-        Base { release, packages, firmware: None, theirs: Vec::new() }.write(self.folder)
     }
 }
 
@@ -503,7 +490,7 @@ fn write_modules(root: &mut Initramfs<impl io::Write>, modules: &Modules) -> io:
 /// The base with our programs on top: the kernel unpacks archives one after the other.
 fn make_image(lab: &Lab, base: &Path, programs: &[Program], folder: &Path) -> Result<(), Error> {
     lab.emit(Event::ImageStep { step: "programs".to_owned() });
-    for name in ["kernel", "base.json"] {
+    for name in ["kernel", DESCRIPTION] {
         let to = folder.join(name);
         fs::copy(base.join(name), &to).map_err(Error::file("write", to))?;
     }

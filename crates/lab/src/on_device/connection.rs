@@ -61,7 +61,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`Error::Gone`] where it does not come back; that of `again`.
+    /// [`Error::Environment`] where it does not come back; that of `again`.
     pub(super) fn agent(
         &mut self,
         lab: &Lab,
@@ -124,8 +124,11 @@ impl Connection {
                 Err(error) => return Err(error),
             };
             if began.elapsed() + pause > patience {
-                let address = self.named.to_string();
-                return Err(Error::Gone { address, waited: began.elapsed(), why: why.to_string() });
+                let (device, waited_s) = (&self.named, began.elapsed().as_secs());
+                return Err(Error::Environment(format!(
+                    "{device} did not come back within {waited_s} s: {why}; what is finished is kept, and `headroom run \
+                     --resume RUN --on DEVICE` goes on once it is there"
+                )));
             }
             sleep(lab, pause)?;
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -181,11 +184,11 @@ fn introduced(agent: &mut dyn Device) -> Result<Introduction, Error> {
 
 /// Waits, and hears a wish to stop meanwhile.
 fn sleep(lab: &Lab, pause: Duration) -> Result<(), Error> {
-    const GLANCE: Duration = Duration::from_millis(50);
+    const POLL_INTERVAL: Duration = Duration::from_millis(50);
     let until = Instant::now() + pause;
     while Instant::now() < until {
         lab.cancel.check()?;
-        thread::sleep(GLANCE);
+        thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }

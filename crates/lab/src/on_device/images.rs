@@ -143,7 +143,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::{functions::Found, plan, study_file::parse};
+    use crate::{plan, study_file::parse};
 
     const STUDY: &str = "question = \"?\"\n[access-point]\nclients = [18]\n[subject]\nprocess = \"hostapd\"\n\
                          [[variant]]\nname = \"a\"\nimage = { file = \"a.img\" }\n\
@@ -154,6 +154,7 @@ mod tests {
         let versus = Versus {
             base: "a".to_owned(),
             variant: "b".to_owned(),
+            cell: model::name::CellName::literal("18"),
             clients: 18,
             difference: Difference::Variants,
             expect: Expect::NoSlower,
@@ -163,7 +164,7 @@ mod tests {
         };
         let study = parse(STUDY).unwrap();
         assert!(study.names_images());
-        let plan = plan::comparison(&study, &versus, &Found::default());
+        let plan = plan::shown(&study, Some(&versus));
         let turns = in_turns(plan.clone());
         let order: String = turns.iter().map(|trial| trial.id.variant.as_str()).collect();
         assert_eq!(order, "aaabbbbbbaaa");

@@ -42,21 +42,8 @@ impl Shape {
     /// The machine that trials with this start need, by the accelerator that every host has.
     pub(crate) fn of(arch: Architecture, radios: u32, start: Start) -> Self {
         let Start { clients, mode, wan, perturbed } = start;
-        let (accelerator, forward) = (Accelerator::Tcg, None);
-        let (shell, memory, root_mib) = (false, false, 0);
-        Self {
-            arch,
-            mode,
-            accelerator,
-            radios,
-            clients,
-            shell,
-            wan,
-            memory,
-            forward,
-            root_mib,
-            perturbed,
-        }
+        Self { wan, perturbed, ..Self::new(arch, mode, radios, clients) }
+    }
     }
 }
 
@@ -106,6 +93,23 @@ impl Accelerator {
 }
 
 impl Shape {
+    /// An access point with clients and nothing else, emulated.
+    pub const fn new(arch: Architecture, mode: Mode, radios: u32, clients: u32) -> Self {
+        Self {
+            arch,
+            mode,
+            accelerator: Accelerator::Tcg,
+            radios,
+            clients,
+            shell: false,
+            wan: false,
+            memory: false,
+            forward: None,
+            root_mib: 0,
+            perturbed: None,
+        }
+    }
+
     /// Memory of the guest, MiB: the in-memory root twice while it is unpacked, the kernel, and what
     /// each client's supplicant and mac80211 take.
     pub fn memory_mib(&self) -> u32 {
@@ -333,19 +337,7 @@ mod tests {
     use super::*;
 
     fn shape(clients: u32, mode: Mode) -> Shape {
-        Shape {
-            arch: Architecture::X86_64,
-            mode,
-            accelerator: Accelerator::Tcg,
-            radios: 3,
-            clients,
-            shell: false,
-            wan: false,
-            memory: false,
-            forward: None,
-            root_mib: 0,
-            perturbed: None,
-        }
+        Shape::new(Architecture::X86_64, mode, 3, clients)
     }
 
     fn forwarded(host: u16) -> Shape {

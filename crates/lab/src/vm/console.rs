@@ -23,38 +23,10 @@ const LONGEST_LINE: usize = 4096;
 /// So much of a console is kept in its file, bytes: a hundred times what a guest with 500 clients says.
 const LONGEST_LOG: u64 = 64 << 20;
 
-/// What a line of the console means.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Mark {
-    /// Pid 1 runs.
-    Booted,
-    /// So many clients have joined, of so many.
-    Associated(u32, u32),
-    /// The access point is as planned.
-    Ready,
-    /// Pid 1 could not raise the access point.
-    Failed(String),
-    /// The kernel panicked.
-    Panic(String),
-}
-
-/// Reads the meaning of a line, if it has one.
-fn mark(line: &str) -> Option<Mark> {
-    if let Some(at) = line.find("Kernel panic - not syncing") {
-        return Some(Mark::Panic(line[at..].trim().to_owned()));
-    }
-    let said = line.split_once("headroom-init: ")?.1.trim();
-    match said {
-        "booted" => Some(Mark::Booted),
-        "ready" => Some(Mark::Ready),
-        _ => associated(said)
-            .or_else(|| said.strip_prefix("failed: ").map(|why| Mark::Failed(why.to_owned()))),
-    }
-}
-
-fn associated(said: &str) -> Option<Mark> {
+/// How many clients have joined, of how many, where pid 1 says so.
+fn associated(said: &str) -> Option<(u32, u32)> {
     let (now, of) = said.strip_prefix("associated ")?.split_once('/')?;
-    Some(Mark::Associated(now.parse().ok()?, of.parse().ok()?))
+    Some((now.parse().ok()?, of.parse().ok()?))
 }
 
 /// What the console has shown so far.
@@ -90,11 +62,12 @@ impl Shown {
 
     fn line(&mut self, line: &str) {
         self.keep(line);
-        match mark(line) {
-            Some(Mark::Panic(what)) => self.panic = Some(what),
-            Some(Mark::Failed(why)) => self.failed = Some(why),
-            Some(Mark::Associated(now, of)) => self.associated = Some((now, of)),
-            Some(Mark::Booted | Mark::Ready) | None => {}
+        if let Some(at) = line.find("Kernel panic - not syncing") {
+            self.panic = Some(line[at..].trim().to_owned());
+        } else if let Some((_, said)) = line.split_once("headroom-init: ") {
+            self.associated = associated(said.trim()).or(self.associated);
+            let failed = said.trim().strip_prefix("failed: ").map(str::to_owned);
+            self.failed = failed.or(self.failed.take());
         }
     }
 
@@ -190,20 +163,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_are_read_and_other_lines_are_not() {
-        assert_eq!(mark("headroom-init: booted\r"), Some(Mark::Booted));
-        assert_eq!(
-            mark("[ 3.1] headroom-init: associated 57/114"),
-            Some(Mark::Associated(57, 114))
-        );
-        assert_eq!(mark("headroom-init: failed: no radio"), Some(Mark::Failed("no radio".into())));
-        let panic = "[    4.2] Kernel panic - not syncing: sysrq triggered crash";
-        assert_eq!(
-            mark(panic),
-            Some(Mark::Panic("Kernel panic - not syncing: sysrq triggered crash".into()))
-        );
-        assert_eq!(mark("hostapd: ready"), None);
-        assert_eq!(mark("headroom-init: associated 5"), None);
+    fn what_pid_1_and_the_kernel_say_is_read_and_other_lines_are_not() {
+        let read = |line: &str| {
+            let mut shown = Shown::default();
+            shown.line(line);
+            (shown.associated, shown.failed, shown.panic)
+        };
+        let nothing = (None, None, None);
+        for line in ["headroom-init: booted\r", "hostapd: ready", "headroom-init: associated 5"] {
+            assert_eq!(read(line), nothing, "{line}");
+        }
+        assert_eq!(read("[ 3.1] headroom-init: associated 57/114").0, Some((57, 114)));
+        assert_eq!(read("headroom-init: failed: no radio").1.unwrap(), "no radio");
+        let panic = "Kernel panic - not syncing: sysrq triggered crash";
+        assert_eq!(read(&format!("[    4.2] {panic}")).2.unwrap(), panic);
     }
 
     #[test]

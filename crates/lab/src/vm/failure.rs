@@ -1,4 +1,4 @@
-//! What can happen to a virtual access point, and the sentence that says so.
+//! What can happen to an access point, and the sentence that says so.
 
 use std::{io, time::Duration};
 
@@ -6,98 +6,59 @@ use model::wire::{Broken, Refusal};
 
 use crate::cache_model::Unread;
 
-/// The virtual access point did not do what was asked. Carries the console's end where that tells
-/// more.
+/// An access point did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// QEMU could not be started.
     #[error("cannot start QEMU: {0}")]
     Start(#[source] io::Error),
-    /// QEMU ended before its work was done.
-    #[error("QEMU ended unasked ({status}){}", said_by(stderr))]
-    Died {
-        status: String,
-        /// The end of what it said.
-        stderr: String,
-        /// The console's end.
-        console: Vec<String>,
-    },
-    /// The agent on a device that is there already ended.
-    #[error("the agent ended unasked ({status}){}", said_by(said))]
-    Ended {
-        status: String,
-        /// The end of what it said, or ssh did.
-        said: String,
-    },
-    /// The guest's kernel panicked.
-    #[error("the access point's kernel panicked: {what}")]
-    Panic {
-        /// The kernel's own line.
+    /// The virtual access point is of no further use: QEMU ended, its kernel panicked, or pid 1 could not raise it.
+    #[error("{what}")]
+    Guest {
         what: String,
         /// The console's end.
         console: Vec<String>,
     },
+    /// The agent on a device ended, or ssh did.
+    #[error("the agent ended unasked ({status}){}", said_by(said))]
+    Ended {
+        status: String,
+        /// The end of what it said.
+        said: String,
+    },
     /// Nothing was heard for too long.
     #[error("the access point was silent for {} s while waiting for {awaited}", waited.as_secs())]
-    Hang {
-        awaited: &'static str,
-        /// How long it did not.
-        waited: Duration,
-        /// The console's end.
-        console: Vec<String>,
-    },
+    Hang { awaited: &'static str, waited: Duration, console: Vec<String> },
     /// It is not silent, but gets nowhere.
     #[error(
         "{} s were not enough for {awaited}; give a slow access point more with --patience",
         took.as_secs()
     )]
-    Late {
-        awaited: &'static str,
-        /// How long it did not.
-        took: Duration,
-    },
+    Late { awaited: &'static str, took: Duration },
     /// The agent said what cannot come now.
     #[error("the agent sent {got} while {awaited} was awaited")]
-    Unexpected {
-        /// What came, in words.
-        got: &'static str,
-        awaited: &'static str,
-    },
+    Unexpected { got: &'static str, awaited: &'static str },
     /// The agent said more than the order can be answered with.
     #[error("the agent sent more than was ordered: {0}")]
     Excess(String),
-    /// An order that an access point could not take in while it stands still.
+    /// An order of so many bytes, which an access point could not take in while it stands still.
     #[error(
         "an order of {} KiB; the longest is {} KiB: shorten the load's commands, or put them into a file there",
         .0.div_ceil(1024),
         model::wire::LONGEST_ORDER / 1024
     )]
     LongOrder(usize),
-    /// Pid 1 could not raise the access point.
-    #[error("the access point did not come up: {why}")]
-    BringUp {
-        /// Pid 1's own words.
-        why: String,
-        /// The console's end.
-        console: Vec<String>,
-    },
     /// The clients are not as planned.
     #[error("the access point does not have its clients: {0}")]
     Clients(String),
     /// The agent cannot do what it was asked.
     #[error("{0}")]
     Refused(#[source] Refusal),
-    /// The agent's answer lacks something.
+    /// The agent's answer lacks samples.
     #[error("the agent's answer is incomplete: {came} samples of {expected}")]
-    Incomplete {
-        came: usize,
-        /// Samples that were asked for.
-        expected: usize,
-    },
+    Incomplete { came: usize, expected: usize },
     /// The agent was asked for something and sent none of it.
     #[error("the agent's answer holds no {0}")]
     Lacks(&'static str),
-    /// The stream from the agent is broken.
     #[error("the agent's stream is broken: {0}")]
     Stream(#[source] Broken),
     /// The agent is another version.
@@ -111,7 +72,8 @@ pub enum Failure {
     Control { command: String, why: String },
 }
 
-fn said_by(text: &str) -> String {
+/// What a program said before it ended, behind a colon.
+pub(super) fn said_by(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }
 
@@ -119,10 +81,7 @@ impl Failure {
     /// The end of the access point's console, where it belongs to the story.
     pub fn console(&self) -> &[String] {
         match self {
-            Failure::Died { console, .. }
-            | Failure::Panic { console, .. }
-            | Failure::Hang { console, .. }
-            | Failure::BringUp { console, .. } => console,
+            Failure::Guest { console, .. } | Failure::Hang { console, .. } => console,
             _ => &[],
         }
     }

@@ -22,7 +22,7 @@ use model::wire::{self, Frame, Order};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::json;
 
-use super::{Failure, Platform, Shape, arguments, console::Console, qmp::Qmp};
+use super::{Failure, Platform, Shape, arguments, console::Console, failure::said_by, qmp::Qmp};
 use crate::{
     Cancel, Error, Lab,
     cache_model::Attached,
@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// So long QEMU may take to end over what it was asked.
-const GLANCE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What a machine starts from.
 #[derive(Clone, Copy, Debug)]
@@ -233,7 +233,7 @@ impl Machine {
         command: impl FnOnce(&mut Qmp) -> Result<T, Error>,
     ) -> Result<T, Error> {
         command(&mut self.qmp).map_err(|refusal| {
-            thread::sleep(GLANCE);
+            thread::sleep(POLL_INTERVAL);
             let guest = &mut self.channel.peer;
             if guest.has_ended() { guest.death().into() } else { refusal }
         })
@@ -241,13 +241,23 @@ impl Machine {
 }
 
 impl Guest {
+    fn failure(&self, what: String) -> Failure {
+        Failure::Guest { what, console: self.console.tail() }
+    }
+
+    /// That its kernel panicked, in the kernel's own line.
+    fn panic(&self) -> Option<Failure> {
+        let what = self.console.panic()?;
+        Some(self.failure(format!("the access point's kernel panicked: {what}")))
+    }
+
     fn has_ended(&mut self) -> bool {
         matches!(self.qemu.try_wait(), Ok(Some(_)))
     }
 
     /// QEMU ended before it could be greeted.
     fn early_death(mut self, error: Error) -> Error {
-        thread::sleep(GLANCE);
+        thread::sleep(POLL_INTERVAL);
         if self.has_ended() { self.death().into() } else { error }
     }
 }
@@ -260,26 +270,21 @@ impl Peer for Guest {
         let _ = self.qemu.kill();
         let _ = self.qemu.wait();
         self.console.drain();
-        let console = self.console.tail();
-        if let Some(what) = self.console.panic() {
-            return Failure::Panic { what, console };
-        }
-        let stderr = self.said.as_ref().map(LastWords::message).unwrap_or_default();
-        Failure::Died { status, stderr, console }
+        self.panic().unwrap_or_else(|| {
+            let said = self.said.as_ref().map(LastWords::message).unwrap_or_default();
+            self.failure(format!("QEMU ended unasked ({status}){}", said_by(&said)))
+        })
     }
 
     fn bad_news(&mut self) -> Result<(), Failure> {
         if self.has_ended() {
             return Err(self.death());
         }
-        let console = || self.console.tail();
-        if let Some(what) = self.console.panic() {
-            return Err(Failure::Panic { what, console: console() });
-        }
-        if let Some(why) = self.console.failed() {
-            return Err(Failure::BringUp { why, console: console() });
-        }
-        Ok(())
+        let not_raised = || {
+            let why = self.console.failed()?;
+            Some(self.failure(format!("the access point did not come up: {why}")))
+        };
+        self.panic().or_else(not_raised).map_or(Ok(()), Err)
     }
 
     fn life(&self) -> u64 {

@@ -4,10 +4,7 @@
 
 use std::{
     fs::{self, File},
-    os::unix::process::CommandExt,
-    process::Stdio,
     sync::OnceLock,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -18,7 +15,7 @@ use super::{Accelerator, Platform};
 use crate::{
     Error, Lab,
     cache::{self, Name},
-    host,
+    host_command,
     image::Image,
 };
 
@@ -47,7 +44,7 @@ fn found(lab: &Lab, image: &Image) -> Accelerator {
         return Accelerator::Tcg;
     }
     // A cache that cannot keep the result costs the time of another try, and nothing else.
-    remembered(lab, image).unwrap_or_else(|_| tried(lab, image))
+    remembered(lab, image).or_else(|_| tried(lab, image)).unwrap_or(Accelerator::Tcg)
 }
 
 /// What a try found since this machine was booted, tried now where none was made.
@@ -56,7 +53,7 @@ fn remembered(lab: &Lab, image: &Image) -> Result<Accelerator, Error> {
     let key = cache::key([boot.trim(), &lab.qemu, &image.release]);
     let entry = lab.cache.obtain(Name { kind: KIND, key: &key }, |folder| {
         let path = folder.join(FOUND);
-        fs::write(&path, tried(lab, image).name()).map_err(Error::file("write", path))
+        fs::write(&path, tried(lab, image)?.name()).map_err(Error::file("write", path))
     })?;
     let path = entry.path.join(FOUND);
     let name = file::bytes(&path, LONGEST).map_err(Error::file("read", &path))?;
@@ -64,38 +61,21 @@ fn remembered(lab: &Lab, image: &Image) -> Result<Accelerator, Error> {
     Ok(if is_kvm { Accelerator::Kvm } else { Accelerator::Tcg })
 }
 
-fn tried(lab: &Lab, image: &Image) -> Accelerator {
+fn tried(lab: &Lab, image: &Image) -> Result<Accelerator, Error> {
     let began = Instant::now();
     lab.emit(Event::KvmStarted);
-    let works = guest_ends_by_itself(Platform::of(lab.settings.arch), image).unwrap_or(false);
+    let works = guest_ends_by_itself(lab, image)?;
     lab.emit(Event::KvmTried { works, took_ms: began.elapsed().as_millis() as u64 });
-    if works { Accelerator::Kvm } else { Accelerator::Tcg }
+    Ok(if works { Accelerator::Kvm } else { Accelerator::Tcg })
 }
 
 /// Boots the kernel without a root: it must come to its panic, which ends QEMU.
-fn guest_ends_by_itself(platform: &Platform, image: &Image) -> std::io::Result<bool> {
-    let mut qemu = host::bound("KILL")
-        .args([platform.qemu, "-machine", platform.machine, "-nodefaults", "-no-user-config"])
-        .args(["-display", "none", "-no-reboot", "-accel", "kvm", "-cpu", "host", "-m", "256"])
-        .arg("-kernel")
+fn guest_ends_by_itself(lab: &Lab, image: &Image) -> Result<bool, Error> {
+    let platform = Platform::of(lab.settings.arch);
+    let mut qemu = host_command::in_group(platform.qemu);
+    qemu.args(["-machine", platform.machine, "-nodefaults", "-no-user-config", "-display", "none"])
+        .args(["-no-reboot", "-accel", "kvm", "-cpu", "host", "-m", "256", "-kernel"])
         .arg(&image.kernel)
-        .args(["-append", "quiet panic=-1"])
-        .process_group(0)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
-    let began = Instant::now();
-    let ended = loop {
-        if let Some(status) = qemu.try_wait()? {
-            break status.success();
-        }
-        if began.elapsed() > PATIENCE {
-            break false;
-        }
-        thread::sleep(Duration::from_millis(20));
-    };
-    let _ = qemu.kill();
-    let _ = qemu.wait();
-    Ok(ended)
+        .args(["-append", "quiet panic=-1"]);
+    Ok(host_command::finish(qemu, PATIENCE, &lab.cancel)?.code() == Some(0))
 }

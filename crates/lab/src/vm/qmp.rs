@@ -16,7 +16,7 @@ use crate::{Cancel, Error};
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// How often a wait looks for the wish to stop.
-const GLANCE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// QEMU's longest answer to what we ask has some hundred bytes.
 const LONGEST_LINE: usize = 1 << 20;
@@ -33,14 +33,14 @@ pub(super) struct Qmp {
     cancel: Cancel,
 }
 
-/// One exchange: what is asked, and until when an answer is waited for, whatever else comes.
+/// One query, and until when its answer is waited for, whatever else comes.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct Query<'a> {
     what: &'a str,
     until: Instant,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Query<'a> {
     fn now(what: &'a str) -> Self {
         Self { what, until: Instant::now() + PATIENCE }
     }
@@ -58,8 +58,8 @@ impl Qmp {
     /// [`Failure::Control`] if it does not answer; it may have ended. [`Error::Interrupted`].
     pub(super) fn open(socket: UnixStream, cancel: Cancel) -> Result<Self, Error> {
         const HELLO: &str = "qmp_capabilities";
-        let refused = |why: std::io::Error| Asked::now(HELLO).refused(&why.to_string());
-        socket.set_read_timeout(Some(GLANCE)).map_err(refused)?;
+        let refused = |why: std::io::Error| Query::now(HELLO).refused(&why.to_string());
+        socket.set_read_timeout(Some(POLL_INTERVAL)).map_err(refused)?;
         // A command is a line; a socket that has no room for it belongs to a QEMU that hangs.
         socket.set_write_timeout(Some(PATIENCE)).map_err(refused)?;
         let answers = BufReader::new(socket.try_clone().map_err(refused)?);
@@ -69,7 +69,7 @@ impl Qmp {
     }
 
     pub(super) fn command(&mut self, name: &str, arguments: Value) -> Result<Value, Error> {
-        let asked = Asked::now(name);
+        let asked = Query::now(name);
         let line = format!("{}\n", json!({ "execute": name, "arguments": arguments }));
         self.socket
             .write_all(line.as_bytes())
@@ -92,7 +92,7 @@ impl Qmp {
     ///
     /// As [`Qmp::open`], when it does not come.
     pub(super) fn wait_for(&mut self, name: &str) -> Result<(), Error> {
-        let asked = Asked::now(name);
+        let asked = Query::now(name);
         while !self.events.iter().any(|event| event == name) {
             let line = self.line(asked)?;
             self.keep(&line);
@@ -105,7 +105,7 @@ impl Qmp {
         self.events.extend(event);
     }
 
-    fn line(&mut self, asked: Asked<'_>) -> Result<Value, Error> {
+    fn line(&mut self, asked: Query<'_>) -> Result<Value, Error> {
         loop {
             self.cancel.check()?;
             let room = (LONGEST_LINE - self.partial.len()) as u64;
@@ -134,7 +134,7 @@ impl Qmp {
     ///
     /// As [`Qmp::open`], of the query, or when it takes too long.
     pub(super) fn wait_while(&mut self, query: &str, passing: &[&str]) -> Result<Value, Error> {
-        let asked = Asked::now(query);
+        let asked = Query::now(query);
         loop {
             let answer = self.command(query, json!({}))?;
             let status = answer["status"].as_str().unwrap_or("none");
@@ -185,7 +185,7 @@ mod tests {
         let events = b"{\"event\":\"STOP\"}\n{\"event\":\"STOP\"}\n{\"ret";
         let (mut qmp, mut theirs) = saying(events, &Cancel::default());
         let late = thread::spawn(move || {
-            thread::sleep(GLANCE * 3);
+            thread::sleep(POLL_INTERVAL * 3);
             theirs.write_all(b"urn\":7}\n").unwrap();
             theirs
         });

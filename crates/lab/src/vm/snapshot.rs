@@ -9,7 +9,6 @@ use std::{
     time::Instant,
 };
 
-use linux::file;
 use model::{
     event::Event,
     facts::Facts,
@@ -21,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::{Failure, Machine, Shape, Start, Surroundings};
 use crate::{
     Error, Lab,
-    cache::{self, Entry, InUse, LONGEST_DESCRIPTION, Name},
+    cache::{self, Entry, InUse, Name},
     device::Device,
     image::Image,
 };
@@ -68,7 +67,7 @@ pub fn obtain(lab: &Lab, image: &Image, shape: &Shape) -> Result<Snapshot, Error
     let name = Name { kind: KIND, key: &key };
     let entry = obtain_entry(lab, name, |folder| make(lab, image, shape, folder))?;
     let memory = entry.path.join(MEMORY);
-    let born: Born = read_born(&entry.path)?;
+    let born: Born = cache::description(&entry.path, BORN)?;
     let bytes = fs::metadata(&memory).map_err(Error::file("read", &memory))?.len();
     lab.emit(Event::SnapshotReady {
         clients: shape.clients,
@@ -131,9 +130,9 @@ pub fn after(
         done(&mut machine)?;
         machine.hold_again()?;
         machine.write_snapshot(MEMORY).map_err(|error| unwritten(folder, error))?;
-        write_born(folder, &born)
+        cache::describe(folder, BORN, &born)
     })?;
-    let born = read_born(&entry.path)?;
+    let born = cache::description(&entry.path, BORN)?;
     let memory = entry.path.join(MEMORY);
     Ok(Snapshot { memory, shape: snapshot.shape.clone(), born, _in_use: entry.in_use })
 }
@@ -147,18 +146,6 @@ impl Snapshot {
             Surroundings::of(lab, console_log),
         )
     }
-}
-
-fn write_born(folder: &Path, born: &Born) -> Result<(), Error> {
-    let path = folder.join(BORN);
-    fs::write(&path, serde_json::to_string_pretty(born).unwrap_or_default())
-        .map_err(Error::file("write", path))
-}
-
-fn read_born(folder: &Path) -> Result<Born, Error> {
-    let path = folder.join(BORN);
-    let text = file::bytes(&path, LONGEST_DESCRIPTION).map_err(Error::file("read", &path))?;
-    serde_json::from_slice(&text).map_err(|error| Error::file("read", path)(error.into()))
 }
 
 fn make(lab: &Lab, image: &Image, shape: &Shape, folder: &Path) -> Result<(), Error> {
@@ -176,13 +163,13 @@ fn make(lab: &Lab, image: &Image, shape: &Shape, folder: &Path) -> Result<(), Er
     check_clients(&born.census, shape)?;
     machine.hold()?;
     machine.write_snapshot(MEMORY).map_err(|error| unwritten(folder, error))?;
-    write_born(folder, &born)
+    cache::describe(folder, BORN, &born)
 }
 
 /// QEMU writes through a pipe and so does not learn of a full disk: the disk itself is asked.
 fn unwritten(folder: &Path, error: Error) -> Error {
     match rustix::fs::statvfs(folder) {
-        Ok(disk) if disk.f_bavail == 0 => Error::DiskFull { path: folder.join(MEMORY) },
+        Ok(disk) if disk.f_bavail == 0 => Error::disk_full(&folder.join(MEMORY)),
         _ => error,
     }
 }
@@ -235,7 +222,6 @@ mod tests {
     use model::{architecture::Architecture, study::Mode, wire::InterfaceCensus};
 
     use super::*;
-    use crate::vm::Accelerator;
 
     fn census(counts: &[(u32, Option<u32>)]) -> Census {
         let interface =
@@ -248,19 +234,7 @@ mod tests {
     }
 
     fn check(counts: &[(u32, Option<u32>)], clients: u32) -> Result<(), String> {
-        let shape = Shape {
-            arch: Architecture::X86_64,
-            mode: Mode::Counted,
-            accelerator: Accelerator::Tcg,
-            radios: 3,
-            clients,
-            shell: false,
-            wan: false,
-            memory: false,
-            forward: None,
-            root_mib: 0,
-            perturbed: None,
-        };
+        let shape = Shape::new(Architecture::X86_64, Mode::Counted, 3, clients);
         check_clients(&census(counts), &shape).map_err(|failure| failure.to_string())
     }
 

@@ -1,0 +1,150 @@
+//! Words and study files that cannot be carried out: one clear line, code 2, and nothing done.
+
+use crate::{
+    command_line::measured,
+    compare, compare_strategies, completion, contention,
+    harness::{Place, Study},
+    pause, perturbed,
+};
+
+/// A study with and without a load.
+fn small() -> String {
+    Study::small().idle().load("dump", "iw dev {interface} station dump").text()
+}
+
+const SMALL: &str = r#"
+clients = => cleints = | run study.toml | study.toml:5: unknown key `cleints`; did you mean `clients`?
+"hostapd" => "d"\nstart = "d 'x" | run study.toml | study.toml:9: the subject's command line is empty or
+"hostapd" => "d"\nready = "/run/d" | run study.toml | study.toml:9: `ready` without `start`
+"hostapd" => "d"\nstart = "d"\nready = "run/d" | run study.toml | study.toml:10: `ready` is a path that begins with /, not `run/d`
+"hostapd" => "d"\nstrat = "d" | run study.toml | study.toml:9: unknown key `strat`; did you mean `start`?
+[6] => [7000] | run study.toml | study.toml:5: 7000 clients; 3 radios can hold 6021
+[subject] => [[cell]]\ntraffic = "full"\n\n[subject] | run study.toml | `cell` is a key of contention studies, and [access-point] makes this a clients study; leave it out
+- | run study.toml --variant weather | no variant `weather`; it has idle, dump
+- | run study.toml --cell 1 --dry-run | only contention and completion studies have cells
+- | run nowhere.toml | cannot read the study nowhere.toml
+- | run --resume nowhere | nowhere holds no run: No such file
+- | up --clients 7000 -- true | 3 radios can hold 6021
+- | count hostapd | name a function with --function or --kernel-function
+- | profile hostapd --symbols absent | --symbols absent: & No such file & name a folder
+- | profile hostapd --symbols empty | --symbols empty: & no ELF program or library & name a folder
+"#;
+
+/// Of stationd, often and in bulk.
+const SIDES: &str = r#"
+- | compare study.toml bulk bulk | compared with itself
+- | compare study.toml bulk no-such | the study has no variant `no-such`; it has often, bulk
+- | compare study.toml bulk --with hostapd=/bin/true | starts no program `hostapd`
+- | compare study.toml bulk --other-device nowhere | nowhere is not a folder of device programs
+"#;
+
+const STRATEGIES: &str = r#"
+- | compare study.toml busy busy | compared with itself
+- | compare study.toml busy hybrid | the study has no strategy `hybrid`; it has busy, event
+- | compare study.toml busy event --place here | the study has no place `here`; it has ap, host
+- | compare study.toml busy event --load task | the study has no load `task`
+- | compare study.toml busy event --rate 99 | offers no 99 frames/s; it has 100, 440, 1000
+- | compare study.toml busy event --clients 18 | --clients means nothing to a completion study
+- | compare study.toml busy --with txd=txd | --with means nothing to a completion study
+- | compare study.toml busy event --up-to 30 | --up-to means nothing to a completion study
+blocks => versus = { base = "busy" }\nblocks | compare study.toml busy event | headroom compare writes this key
+"#;
+
+const COMPLETION: &str = r#"
+rates = => rats = | run study.toml | study.toml:15: unknown key `rats`; did you mean `rates`?
+"event" => "evnet" | run study.toml | did you mean `event`?
+blocks = 1 => completes-in = "0s" | run study.toml | a command that completes in 0s
+- | run study.toml --cell 3 | the study has no load 3; it has 1 to 2
+- | run study.toml --variant hybrid | the study has no strategy `hybrid`; it has busy, event
+- | run study.toml --clients 18 | --clients means nothing to a completion study
+"#;
+
+const CONTENTION: &str = r#"
+flow = => folw = | run study.toml | study.toml:15: unknown key `folw`; did you mean `flow`?
+"2s" => "2500ms" | run study.toml | study.toml:5: a window of 2500ms
+weight = 2 => weight = 1 | run study.toml | control `shares-2`: a weight of 1
+aggressiveness => aggressivenes | run study.toml | control `guard-100`
+- | run study.toml --cell 3 | the study has no cell 3; it has 1 to 2
+- | run study.toml --variant shares-3 | the study has no control `shares-3`
+- | run study.toml --window 500ms | a window of 500ms is not a whole number of seconds
+- | run study.toml --clients 18 | --clients means nothing to a contention study
+"#;
+
+const STATES: &str = r#"
+- | compare study.toml plain own --on local --perturb | the state `cpu` is the virtual access point's alone; say --perturb=phase,seed,layout
+- | run study.toml --perturb | no variant that is measured names another
+[trial] => [compare]\nperturb = ["seed", "seed"]\n[trial] | compare study.toml plain own | the state `seed` stands there twice
+[trial] => [compare]\nperturb = ["sed"]\n[trial] | compare study.toml plain own | unknown value `sed`; did you mean `seed`?
+"#;
+
+const PAUSES: &str = r#"
+- | pause station-monitor study.toml --span 3s --settle 2s | the shortest that gives an answer is 5s
+--every 1s" => --every 1s", every = "2s" | pause station-monitor study.toml --span 5s --settle 1s | no whole number of load rounds of 2s; 6s does
+"#;
+
+#[test]
+fn a_study_or_words_that_cannot_be_are_refused_before_anything_is_done() {
+    let place = Place::without_guests();
+    place.folder("empty");
+    for (study, table) in [
+        (&*small(), SMALL),
+        (&compare::study().text(), SIDES),
+        (compare_strategies::STUDY, STRATEGIES),
+        (completion::STUDY, COMPLETION),
+        (contention::STUDY, CONTENTION),
+        (&perturbed::burners("true", 1, 1).text(), STATES),
+        (&pause::study().text(), PAUSES),
+    ] {
+        place.refuses(study, table);
+    }
+}
+
+const MISSPELT: &str = r#"
+- | rnu | unrecognized subcommand 'rnu'
+- | rn client-scale | a similar subcommand exists: 'run'
+- | run | <STUDY>
+- | run a.toml --resume b | cannot be used with
+- | up --patience long | long
+- | compare study.toml bulk often --pairs 5 | 5 is not in 6..=10000
+- | compare study.toml bulk often --margin=-1% | `-1%` is not a share
+- | compare study.toml plain own --perturb=sed | invalid value 'sed'
+- | compare study.toml plain --a-a --perturb | cannot be used with
+- | run client-scle | there is no study client-scle; did you mean `client-scale`
+- | run studies/client-scale.toml | did you mean `client-scale`, which headroom brings?
+- | run station-stats --variant bluk --dry-run | the study has no variant `bluk`; did you mean `bulk`?
+- | compare station-stats brief bluk | the study has no variant `bluk`; did you mean `bulk`?
+- | profile station-stats --variant bluk | the study has no variant `bluk`; did you mean `bulk`?
+- | run station-stats --gate 'bluk: cpu <= 1%' --dry-run | unknown variant `bluk`; did you mean `bulk`?
+- | check run --gate cpu | no <= and no >= in it
+- | check run --gate 'bulk: cpu <= 2%' | unknown variant `bulk`; known are idle, iw-dump, hostapd-cli
+- | check run --gate 'cpu at 7 clients <= 2%' | 7 clients are not among the study's
+- | check run --gate 'transactions <= 1/s' | unknown figure `transactions`; known are cpu
+- | check run --baseline gone.json | cannot read the baseline gone.json: No such file
+- | check run --baseline later.json | has format 9, this headroom reads 3; save it again
+- | check run --baseline run/run.json | run.json
+"#;
+
+#[test]
+fn a_misspelt_word_name_or_limit_is_answered_with_what_was_meant() {
+    let place = Place::without_guests();
+    measured(&place);
+    place.write("later.json", "{\"format\": 9, \"news\": 1}");
+    place.refuses("", MISSPELT);
+}
+
+#[test]
+fn variants_that_are_left_out_are_compared_with_by_nobody() {
+    let place = Place::without_guests();
+    let study = small().replace("name = \"dump\"", "name = \"dump\"\nagainst = [\"idle\"]");
+    place.write("study.toml", &study);
+    place.headroom(["run", "study.toml", "--variant", "dump", "--dry-run"]).run().code(0);
+}
+
+#[test]
+fn a_folder_without_a_run_cannot_be_gone_on_with() {
+    let place = Place::without_guests();
+    let empty = place.folder("empty");
+    let ended = place.headroom(["run", "--resume", "empty"]).run();
+    ended.code(2).says("empty holds no run: run.json: No such file").in_one_line();
+    assert_eq!(std::fs::read_dir(empty).unwrap().count(), 0);
+}
