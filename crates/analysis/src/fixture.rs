@@ -12,7 +12,7 @@ use model::{
     sample::{Account, Group, Io, Machine, Memory, Other, Rounds, Sample, Task},
     span::Span,
     study::{HostLoad, Load, Mode, Perturb, Study, Variant},
-    trial::{HostCost, Outcome, PlannedTrial, Purpose, Trial, TrialId},
+    trial::{HostCost, Outcome, PlannedTrial, Trial, TrialId},
     wire::{Census, InterfaceCensus, LoadOrder, StartOrder, SubjectOrder, TrialOrder, Work},
 };
 use serde::de::DeserializeOwned;
@@ -169,7 +169,7 @@ fn planned_trial(study: &Study, variant: &Variant, id: TrialId) -> PlannedTrial 
     let subject = study.subject_of(variant);
     let start = subject.start.as_deref();
     PlannedTrial {
-        target: Target::Vm,
+        target: model::target::Target::Vm,
         turn: 0,
         mode: study.mode_of(variant),
         host_load: variant.host_load,

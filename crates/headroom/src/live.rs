@@ -164,8 +164,6 @@ fn stage(planned: &PlannedTrial) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use model::experiment::Clients;
-
     use super::*;
 
     #[test]

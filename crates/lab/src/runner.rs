@@ -215,12 +215,16 @@ impl Begun {
         let mut make = || {
             crew.copy_what_is_done()?;
             for mut first in first(how, &rest) {
-                first.retain(|planned| crew.streak_of(planned, FailureStreaks::has_succeeded) == Some(false));
+                first.retain(|planned| {
+                    crew.streak_of(planned, FailureStreaks::has_succeeded) == Some(false)
+                });
                 setup.raise(lab, how, &first)?;
                 rest.retain(|planned| !first.contains(planned));
                 crew.one_by_one(&setup, first)?;
             }
-            rest.retain(|planned| crew.streak_of(planned, FailureStreaks::is_given_up) != Some(true));
+            rest.retain(|planned| {
+                crew.streak_of(planned, FailureStreaks::is_given_up) != Some(true)
+            });
             setup.raise(lab, how, &rest)?;
             crew.all(&setup, std::mem::take(&mut rest))
         };
@@ -473,8 +477,8 @@ impl Crew<'_> {
         let took_ms = began.elapsed().as_millis() as u64;
         let device_ms = trial.planned.passes().as_millis() as u64;
         self.keep(&trial, Took { took_ms, device_ms })?;
-        let doubt =
-            variant(&trial.planned).and_then(|name| self.streaks().record(name, trial.why_invalid()));
+        let doubt = variant(&trial.planned)
+            .and_then(|name| self.streaks().record(name, trial.why_invalid()));
         if let Some(text) = doubt {
             self.report(Event::Doubt { text });
         }

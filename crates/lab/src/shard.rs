@@ -174,11 +174,7 @@ mod tests {
                 assert!(canaries.iter().all(|canary| own.contains(canary)), "{shard}");
                 assert_eq!(own, part(&study, &plan, shard));
                 for planned in own.iter().filter(|planned| !canaries.contains(planned)) {
-                    assert!(
-                        seen.insert(planned.id.to_string()),
-                        "{} twice",
-                        planned.id.to_string()
-                    );
+                    assert!(seen.insert(planned.id.to_string()), "{} twice", planned.id);
                 }
             }
             assert_eq!(seen.len(), plan.len() - canaries.len(), "{of} shards");

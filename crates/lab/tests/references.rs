@@ -57,7 +57,9 @@ fn planted(study: &str, header: &str) -> String {
 
 /// Compares the keys of these tables of a study.
 fn compare(study: &str, is_meant: impl Fn(&str) -> bool) {
-    for (header, documented) in documented("## Keys of a study").into_iter().filter(|(header, _)| is_meant(header)) {
+    for (header, documented) in
+        documented("## Keys of a study").into_iter().filter(|(header, _)| is_meant(header))
+    {
         let why = study_file::parse(&planted(study, &header)).expect_err("a strange key").why;
         let known = why.split_once("known here: ").map(|(_, known)| known);
         let known = known.unwrap_or_else(|| panic!("{header}: {why}"));
@@ -79,7 +81,11 @@ fn the_reference_has_the_keys_of_a_study() {
     // Its loads run all the time, and have no rounds to check.
     let study = study + "[witness]\n";
     // The keys of caches are those of its three caches, which are inline tables.
-    let is_other = |header: &str| OF_TRAFFIC.contains(&header) || OF_CARDS.contains(&header) || header == "[access-point.caches]";
+    let is_other = |header: &str| {
+        OF_TRAFFIC.contains(&header)
+            || OF_CARDS.contains(&header)
+            || header == "[access-point.caches]"
+    };
     compare(&study, |header| !is_other(header));
     compare(TRAFFIC, |header| OF_TRAFFIC.contains(&header));
     compare(CARDS, |header| OF_CARDS.contains(&header));

@@ -136,3 +136,6 @@ pub(crate) fn lacks(study: &Study, planned: &PlannedTrial) -> Option<&'static st
     let has_task = cell.card.is_some_and(|card| card.task.is_some()) || card.strategy.is_none();
     has_task.then_some("its task's work is unknown: the task alone could not be measured")
 }
+
+#[cfg(test)]
+mod tests;

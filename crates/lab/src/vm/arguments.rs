@@ -44,7 +44,6 @@ impl Shape {
         let Start { clients, mode, wan, perturbed } = start;
         Self { wan, perturbed, ..Self::new(arch, mode, radios, clients) }
     }
-    }
 }
 
 /// A TCP port of the host, on its loopback only, that leads to one of the guest.

@@ -58,11 +58,13 @@ fn a_study_of_clients_may_ask_for_so_much_and_no_more() {
 
 #[test]
 fn a_study_of_cells_may_ask_for_so_much_and_no_more() {
-    let with = |study: &str, keys: &str| message(study_file::parse(&format!("{study}[trial]\n{keys}")));
+    let with =
+        |study: &str, keys: &str| message(study_file::parse(&format!("{study}[trial]\n{keys}")));
     let numbers = |many: u32| (0..many).map(|rate| format!("{rate},")).collect::<String>();
     let cell = "[[cell]]\ntraffic = \"t\"\nrole = \"no-harm\"\nname = ";
     let cells = |many: u32| (0..many).map(|at| format!("{cell}\"c{at}\"\n")).collect::<String>();
-    let rates = |many: u32| format!("[[cell]]\ncard = {{ rate = [{}], bytes = 66 }}\n", numbers(many));
+    let rates =
+        |many: u32| format!("[[cell]]\ncard = {{ rate = [{}], bytes = 66 }}\n", numbers(many));
     let faults = [
         with(TRAFFIC, "repetitions = 1000"),
         with(TRAFFIC, "repetitions = 1001"),
