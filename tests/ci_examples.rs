@@ -54,7 +54,7 @@ impl Job {
         let mut run = fixture::run();
         run.study.gates = Some(Gates { limits: vec![limit.to_owned()], ..Gates::default() });
         // The made-up subjects do little, and so vary much.
-        run.study.compare.margin = Share::of(0.1);
+        run.study.compare.margin = Some(Share::of(0.1));
         let kept = RunFolder::create(&folder.path().join("headroom-run"), &run, "").unwrap();
         fixture::trials(&run).iter().for_each(|trial| kept.keep(trial).unwrap());
         Self { folder, set: Vec::new() }

@@ -7,29 +7,32 @@ use crate::harness::{Place, number};
 /// Full frames at 5 Mb/s, as the field report has them; a sweep of smaller ones; and this machine.
 pub(crate) const STUDY: &str = r#"question = "Which way to wait is cheaper here?"
 
-[completion]
+[access-point]
+radios = 1
+clients = [1]
+
+[trial]
 warm-up = "100ms"
 window = "500ms"
-blocks = 1
-strategies = ["busy", "event"]
+repetitions = 1
 
-[[place]]
-name = "ap"
-on = "vm"
+[[variant]]
+name = "busy"
+strategy = "busy"
 
-[[place]]
-name = "host"
-on = "host"
+[[variant]]
+name = "event"
+strategy = "event"
 
-[[load]]
+[[cell]]
 name = "small"
-rates = [100, 1000]
-bytes = 66
+on = ["vm", "host"]
+card = { rate = [100, 1000], bytes = 66 }
 
-[[load]]
+[[cell]]
 name = "full"
-rates = [440]
-bytes = 1500
+on = ["vm", "host"]
+card = { rate = 440, bytes = 1500 }
 "#;
 
 fn trials(place: &Place, run: &str) -> usize {
@@ -46,7 +49,7 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
     let message = &message["comparison"];
     assert_eq!((&message["verdict"], &message["finding"]), (&"pass".into(), &"cheaper".into()));
     let point = (&message["place"], &message["load"], &message["rate"]);
-    assert_eq!(point, (&"ap".into(), &"full".into(), &440.into()));
+    assert_eq!(point, (&"vm".into(), &"full".into(), &440.into()));
     assert_eq!(
         (&message["pairs"], number(message, "/p")),
         (&6.into(), 2.0 / 64.0),
@@ -61,20 +64,19 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
     let part = |name: &str| number(split, &format!("/{name}/mean"));
     assert!((part("steady") + part("events") - part("total")).abs() < 0.001, "{split:#}");
     assert!(part("steady") < -10_000.0, "µs of CPU a second: {split:#}");
-    // Six pairs, and one trial once more.
-    assert_eq!(trials(&place, "run"), 13);
+    assert_eq!(trials(&place, "run"), 12);
     assert!(fs::read_to_string(place.path("summary.md")).unwrap().contains("event costs less"));
 
     // The same run read again says the same, and is gone on with where a trial is missing.
     let again = place.headroom(["report", "run", "--json"]).run().code(0).last_json();
     assert_eq!(&again["comparison"], message);
     place.headroom(["check", "run"]).run().code(0).prints("pass     busy to event at 440/s");
-    fs::remove_file(place.path("run/trials/0004.json")).unwrap();
+    fs::remove_file(place.path("run/trials/event@full-440#2.json")).unwrap();
     let lacking = place.headroom(["check", "run"]).run();
     lacking.code(3).prints("5 of 6 planned pairs are valid").prints("every trial is made");
     let whole = place.resume().run();
     whole.code(0).prints("event costs less than busy at 440 frames/s of full");
-    assert_eq!(trials(&place, "run"), 13);
+    assert_eq!(trials(&place, "run"), 12);
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("event costs less than busy"));
     let asked = |gate: &str| place.headroom(["check", "run", "--gate", gate]).run();
@@ -90,7 +92,7 @@ fn one_strategy_twice_is_the_same_in_counted_time() {
     place.write("study.toml", STUDY);
     let words = "compare study.toml event --a-a --pairs 6 --out run";
     let message = place.headroom(words.split(' ')).run();
-    message.code(0).prints("event to event-again at 440/s of full, ap").prints("costs the same");
+    message.code(0).prints("event to event-again at 440/s of full, vm").prints("costs the same");
     message.code(0).prints_words("rare events in 60 periods of 0.048 s each");
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("Steady cost and rare events"));

@@ -3,9 +3,8 @@
 use std::{collections::BTreeMap, fs};
 
 use model::{
-    card::CardReading,
-    completion::{Strategy, Trial},
-    trial::Outcome,
+    card::{CardReading, Strategy},
+    trial::{Outcome, Trial, TrialId, Turn},
 };
 
 use crate::harness::Place;
@@ -13,34 +12,38 @@ use crate::harness::Place;
 /// Full frames at 5 Mb/s; the second load is a task.
 pub(crate) const STUDY: &str = r#"question = "What does the harness wait for?"
 
-[completion]
+[access-point]
+radios = 1
+clients = [1]
+
+[trial]
 warm-up = "200ms"
 window = "1s"
-blocks = 1
-strategies = ["busy", "event"]
+repetitions = 1
 
-[[place]]
-name = "ap"
-on = "vm"
+[[variant]]
+name = "busy"
+strategy = "busy"
 
-[[load]]
+[[variant]]
+name = "event"
+strategy = "event"
+
+[[cell]]
 name = "full"
-rates = [440]
-bytes = 1500
+card = { rate = 440, bytes = 1500 }
 
-[[load]]
+[[cell]]
 name = "task"
-rates = [990]
-bytes = 66
-task-ms = 500
+card = { rate = 990, bytes = 66, task = "500ms" }
 "#;
 
-fn trials(place: &Place) -> BTreeMap<u32, Trial> {
+fn trials(place: &Place) -> BTreeMap<TrialId, Trial> {
     let files = fs::read_dir(place.path("run/trials")).unwrap().flatten();
     let read = |file: fs::DirEntry| -> Trial {
         serde_json::from_slice(&fs::read(file.path()).unwrap()).unwrap()
     };
-    files.map(read).map(|trial| (trial.planned.number, trial)).collect()
+    files.map(read).map(|trial| (trial.planned.id.clone(), trial)).collect()
 }
 
 fn measured(trial: &Trial) -> &CardReading {
@@ -61,7 +64,8 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     let trials = trials(&place);
     assert_eq!(trials.len(), 3, "two strategies, and one of them once more");
     let of = |strategy| {
-        trials.values().find(|one| one.planned.card().strategy == Some(strategy)).unwrap()
+        let has = |trial: &&Trial| trial.planned.order.card.unwrap().strategy == Some(strategy);
+        trials.values().find(has).unwrap()
     };
     let (busy, event) = (measured(of(Strategy::Busy)), measured(of(Strategy::Event)));
     let waited = busy.spun_ns as f64 / (busy.sent as f64 * 150_000.0);
@@ -77,8 +81,9 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
         assert_eq!(one.accepted + one.queued_before, one.sent + dropped + one.queued);
         assert_eq!((one.duplicated, one.reordered, one.damaged), (0, 0, 0));
     }
-    let again = trials.values().find(|trial| trial.planned.repeats.is_some()).unwrap();
-    let first = measured(&trials[&again.planned.repeats.unwrap()]);
+    let is_again = |trial: &&Trial| trial.planned.id.turn == Turn::Again;
+    let again = trials.values().find(is_again).unwrap();
+    let first = measured(&trials[&TrialId { turn: Turn::Only, ..again.planned.id.clone() }]);
     let off = measured(again).driver_ns as f64 / first.driver_ns as f64 - 1.0;
     assert!(off.abs() < 0.001, "a counted order that was given twice took {off} more");
 
@@ -89,7 +94,7 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
 
     // Everything is there: going on measures nothing but what is missing, and the page is made again.
     fs::remove_file(place.path("run/report.html")).unwrap();
-    fs::remove_file(place.path("run/trials/0003.json")).unwrap();
+    fs::remove_file(place.path("run/trials/event@full-440#1.json")).unwrap();
     place.resume().run().calmly();
     assert_eq!(fs::read_dir(place.path("run/trials")).unwrap().count(), 3);
     assert!(place.path("run/report.html").is_file());
@@ -99,7 +104,7 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     let asked = |gate: &str| place.headroom(["check", "run", "--gate", gate]).run();
     asked("repeat-error <= 1%").code(0).prints("pass     repeat-error <= 1%");
     let unsure = asked("busy: waiting <= 3%");
-    unsure.code(3).prints("invalid  busy: waiting <= 3%").prints("busy, 440/s of full, ap");
+    unsure.code(3).prints("invalid  busy: waiting <= 3%").prints("busy, 440/s of full, vm");
     asked("busy: wating <= 3%").code(2).says("unknown figure `wating`").in_one_line();
     place.headroom(["check", "run", "--save-baseline", "earlier.json"]).run().code(0);
     let against = place.headroom(["check", "run", "--baseline", "earlier.json"]).run();
@@ -111,10 +116,10 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
 }
 
 #[test]
-fn the_plan_of_a_completion_study_is_printed_and_nothing_done() {
+fn the_plan_of_a_study_of_cards_is_printed_and_nothing_done() {
     let place = Place::without_guests();
     place.write("study.toml", STUDY);
     let ended = place.headroom(["run", "study.toml", "--dry-run", "--repetitions", "2"]).run();
-    ended.code(0).prints("440/s event of full at ap, block 2").prints("12 trials, about");
+    ended.code(0).prints("event@full-440#2").prints("12 trials, about");
     assert!(!place.path("runs").exists());
 }

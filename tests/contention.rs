@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, fs};
 
 use model::{
-    contention::{Arm, TrafficReading, Trial},
-    trial::Outcome,
+    traffic::TrafficReading,
+    trial::{ALONE, APPLICATION, NONE, Outcome, Trial},
 };
 
 use crate::harness::Place;
@@ -12,14 +12,13 @@ use crate::harness::Place;
 /// One cell and one control: a question that `headroom compare` asks.
 const QUESTION: &str = r#"question = "Which?"
 
-[contention]
+[access-point]
+radios = 2
+clients = [2]
+
+[trial]
 warm-up = "300ms"
 window = "3s"
-
-[[place]]
-name = "ap"
-on = "vm"
-road = "radio"
 
 [[traffic]]
 name = "saturated"
@@ -30,12 +29,11 @@ name = "stream"
 stressor = "--stream"
 workers = 4
 
-[[control]]
+[[variant]]
 name = "shares-2"
 control = { weight = 2 }
 
 [[cell]]
-place = "ap"
 traffic = "saturated"
 application = "stream"
 "#;
@@ -59,15 +57,14 @@ fn two_controls_are_compared_second_by_second_and_the_page_shows_both_parts() {
 /// One harm cell under few arms; the second cell is the application alone under guard.
 pub(crate) const STUDY: &str = r#"question = "What does the harness ask?"
 
-[contention]
+[access-point]
+radios = 2
+clients = [2]
+
+[trial]
 warm-up = "1s"
 window = "2s"
-blocks = 1
-
-[[place]]
-name = "ap"
-on = "vm"
-road = "radio"
+repetitions = 1
 
 [[traffic]]
 name = "saturated"
@@ -78,12 +75,12 @@ name = "stream"
 stressor = "--stream"
 workers = 4
 
-[[control]]
+[[variant]]
 name = "shares-2"
 control = { weight = 2 }
-fixed = true
+candidate = true
 
-[[control]]
+[[variant]]
 name = "guard-100"
 control.guard = """
 aggressiveness = 100
@@ -94,7 +91,7 @@ name = "application"
 group = "{group}"
 """
 
-[[control]]
+[[variant]]
 name = "guard-floor"
 control.guard = """
 aggressiveness = 100
@@ -106,21 +103,19 @@ name = "application"
 group = "{group}"
 """
 
-[[control]]
+[[variant]]
 name = "weight-64-nice"
 control = { together = [{ weight = 64 }, { packet-nice = -10 }] }
 
-[[control]]
+[[variant]]
 name = "freeze-while-busy"
 control = { freeze-above = 3000 }
 
 [[cell]]
-place = "ap"
 traffic = "saturated"
 application = "stream"
 
 [[cell]]
-place = "ap"
 application = "stream"
 role = "no-harm"
 "#;
@@ -136,11 +131,11 @@ fn trials(place: &Place) -> BTreeMap<String, Trial> {
 }
 
 /// What was counted under an arm; the first of them in the block.
-fn record<'a>(trials: &'a BTreeMap<String, Trial>, arm: &Arm) -> &'a TrafficReading {
-    let trial = trials.values().find(|trial| trial.planned.arm == *arm).unwrap();
+fn record<'a>(trials: &'a BTreeMap<String, Trial>, variant: &str) -> &'a TrafficReading {
+    let trial = trials.values().find(|trial| trial.planned.id.variant == *variant).unwrap();
     match &trial.outcome {
         Outcome::Measured(reading) => reading.traffic.as_deref().unwrap(),
-        Outcome::Invalid { why, .. } => panic!("{arm:?} could not be measured: {why}"),
+        Outcome::Invalid { why, .. } => panic!("{variant} could not be measured: {why}"),
     }
 }
 
@@ -156,9 +151,8 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     ended.says("plan: ").says(" trials, about ").calmly();
     let trials = trials(&place);
     assert_eq!(trials.len(), 9);
-    let control = |name: &str| Arm::Control(name.to_owned());
-    let (alone, none) = (record(&trials, &Arm::Alone), record(&trials, &control("none")));
-    let low = record(&trials, &control("shares-2"));
+    let (alone, none) = (record(&trials, ALONE), record(&trials, NONE));
+    let low = record(&trials, "shares-2");
     assert_eq!(alone.seconds.len(), 2);
     assert!(received(alone) > 0 && received(none) > 0, "nothing arrived");
     assert!(!alone.round_trips.is_empty() && !alone.cpus.is_empty());
@@ -166,19 +160,19 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     // Counted: the same on every host, so figures may be compared and not only looked at.
     assert!(received(none) < received(alone), "the application took nothing");
     assert!(received(low) > received(none), "a weight of 2 gave nothing back");
-    let work = |arm: &Arm| record(&trials, arm).application.as_ref().unwrap().ran_ns;
-    assert!(work(&Arm::Application) > work(&control("shares-2")));
-    let guarded = record(&trials, &control("guard-100")).guard.as_ref().unwrap();
+    let work = |variant: &str| record(&trials, variant).application.as_ref().unwrap().ran_ns;
+    assert!(work(APPLICATION) > work("shares-2"));
+    let guarded = record(&trials, "guard-100").guard.as_ref().unwrap();
     assert!(!guarded.decisions.is_empty(), "{guarded:?}");
     // The path is busy for the whole window, so that the application stands still.
-    assert_eq!(work(&control("freeze-while-busy")), 0);
-    assert!(received(record(&trials, &control("freeze-while-busy"))) > received(none));
-    assert!(received(record(&trials, &control("weight-64-nice"))) > received(none));
+    assert_eq!(work("freeze-while-busy"), 0);
+    assert!(received(record(&trials, "freeze-while-busy")) > received(none));
+    assert!(received(record(&trials, "weight-64-nice")) > received(none));
     // A tenth of a CPU for two seconds, where guard without a floor leaves less.
-    assert!(work(&control("guard-floor")) > 180_000_000, "{}", work(&control("guard-floor")));
-    assert!(work(&control("guard-100")) < 180_000_000, "{}", work(&control("guard-100")));
-    let (first, last) = (&trials["0001.json"], &trials["0009.json"]);
-    assert_eq!((&first.planned.arm, &last.planned.arm), (&Arm::Alone, &Arm::Alone));
+    assert!(work("guard-floor") > 180_000_000, "{}", work("guard-floor"));
+    assert!(work("guard-100") < 180_000_000, "{}", work("guard-100"));
+    let (first, last) =
+        (&trials["alone@saturated+stream#1.json"], &trials["alone@saturated+stream#1.last.json"]);
     assert_eq!(first.outcome, last.outcome, "a counted order that was given twice ended otherwise");
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("What does the harness ask?"));
@@ -186,7 +180,7 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     // Everything is there: going on measures nothing, and the page is made again.
     let files = || fs::read_dir(place.path("run/trials")).unwrap().count();
     fs::remove_file(place.path("run/report.html")).unwrap();
-    fs::remove_file(place.path("run/trials/0009.json")).unwrap();
+    fs::remove_file(place.path("run/trials/alone@saturated+stream#1.last.json")).unwrap();
     place.resume().run().calmly();
     assert_eq!(files(), 9);
     assert!(place.path("run/report.html").is_file());
@@ -211,7 +205,7 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     place.headroom(words).run().code(0);
     let junit = fs::read_to_string(place.path("run.xml")).unwrap();
     assert!(junit.contains("tests=\"1\" failures=\"0\" errors=\"0\""), "{junit}");
-    place.headroom(["export", "run"]).run().code(2).says("holds a contention run").in_one_line();
+    place.headroom(["export", "run"]).run().code(2).in_one_line();
 }
 
 #[test]
@@ -219,6 +213,6 @@ fn the_plan_is_printed_and_nothing_done() {
     let place = Place::without_guests();
     place.write("study.toml", STUDY);
     let ended = place.headroom(["run", "study.toml", "--dry-run", "--repetitions", "2"]).run();
-    ended.code(0).prints("cell 1 guard-100, block 2").prints("32 trials, about");
+    ended.code(0).prints("guard-100@saturated+stream#2").prints("32 trials, about");
     assert!(!place.path("runs").exists());
 }

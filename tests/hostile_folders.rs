@@ -206,28 +206,16 @@ fn what_is_written_is_never_written_through_a_link() {
     try_all(clients, WRITTEN);
 }
 
-/// A contention run of which nothing is done yet.
-fn contention(path: &Path) {
-    let study = "question = \"?\"\n[contention]\n[[place]]\nname = \"here\"\non = \"host\"\nroad = \"veth\"\n\
-                 [[traffic]]\nname = \"full\"\nflow = \"udp\"\n[[application]]\nname = \"stream\"\n\
-                 stressor = \"--stream\"\nworkers = 1\n[[control]]\nname = \"idle\"\ncontrol = \"idle\"\n\
-                 [[cell]]\nplace = \"here\"\ntraffic = \"full\"\napplication = \"stream\"\n";
-    let of = fixture::run();
-    let run: model::contention::Run = model::run::Run {
-        format: of.format,
-        kind: model::experiment::Kind::Contention,
-        headroom: of.headroom,
-        began_unix: of.began_unix,
-        study: lab::contention::study::parse(study).unwrap(),
-        overrides: Vec::new(),
-        study_name: of.study_name,
-        study_sha256: of.study_sha256,
+/// A run of traffic of which nothing is done yet.
+fn traffic(path: &Path) {
+    let study = "question = \"?\"\n[access-point]\nclients = [2]\n[[traffic]]\nname = \"full\"\nflow = \"udp\"\n\
+                 [[application]]\nname = \"stream\"\nstressor = \"--stream\"\nworkers = 1\n\
+                 [[variant]]\nname = \"idle\"\ncontrol = \"idle\"\n\
+                 [[cell]]\non = \"host\"\ntraffic = \"full\"\napplication = \"stream\"\n";
+    let run = model::run::Run {
+        study: lab::study_file::parse(study).unwrap(),
         plan: Vec::new(),
-        lab: of.lab,
-        host: of.host,
-        versus: None,
-        part: None,
-        left: Vec::new(),
+        ..fixture::run()
     };
     RunFolder::create(path, &run, study).unwrap();
 }
@@ -238,19 +226,17 @@ fn old(path: &Path) {
     fs::write(path.join("study.toml"), "question = \"?\"\n").unwrap();
 }
 
-const OTHER_KINDS: &str = r#"
+const CALIBRATED: &str = r#"
 report | calibration.json -> /dev/zero              | 0 1 3
 check  | calibration.json is a pipe                 | 0 1 3
 report | calibration.json has 1 TiB   | 0 1 3
 report | calibration.json is 1048576 times [        | 0 1 3
-report | run.json: "contention" => "contenton"      | 2: unknown kind `contenton`; known are clients, contention, completion
-check  | run.json: "contention" => "completion"     | 2: run.json:
-export | -                                          | 2: holds a contention run, and this is for clients runs
+check  | run.json: "traffic" => "trafic"            | 2: run.json:
 "#;
 
 #[test]
-fn folders_of_the_other_kinds_are_read_as_carefully() {
-    try_all(contention, OTHER_KINDS);
+fn folders_of_traffic_are_read_as_carefully() {
+    try_all(traffic, CALIBRATED);
 }
 
 const OLD: &str = r#"

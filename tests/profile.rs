@@ -108,7 +108,7 @@ fn a_process_that_runs_is_profiled_without_a_study() {
         ["profile", "hostapd", "--clients", "6", "--window", "4s", "--load", load, "--out", "run"];
     place.headroom(words).run().code(0).prints("hostapd");
     let run = place.run().run();
-    assert_eq!(run.study.subject.process, "hostapd");
+    assert_eq!(run.study.process(), "hostapd");
     assert_eq!(run.overrides, ["only = stacks"]);
     // The study that it was can be carried out again.
     place.headroom(["run", "run/study.toml", "--dry-run"]).run().code(0);

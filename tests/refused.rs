@@ -19,9 +19,9 @@ clients = => cleints = | run study.toml | study.toml:5: unknown key `cleints`; d
 "hostapd" => "d"\nstart = "d"\nready = "run/d" | run study.toml | study.toml:10: `ready` is a path that begins with /, not `run/d`
 "hostapd" => "d"\nstrat = "d" | run study.toml | study.toml:9: unknown key `strat`; did you mean `start`?
 [6] => [7000] | run study.toml | study.toml:5: 7000 clients; 3 radios can hold 6021
-[subject] => [[cell]]\ntraffic = "full"\n\n[subject] | run study.toml | `cell` is a key of contention studies, and [access-point] makes this a clients study; leave it out
+[subject] => [[cell]]\ntraffic = "full"\n\n[subject] | run study.toml | no [[traffic]] is named `full`
 - | run study.toml --variant weather | no variant `weather`; it has idle, dump
-- | run study.toml --cell 1 --dry-run | only contention and completion studies have cells
+- | run study.toml --cell 1 --dry-run | the study has no [[cell]]
 - | run nowhere.toml | cannot read the study nowhere.toml
 - | run app-contention --shard 1/2 --dry-run | is measured in real time
 - | run client-scale --shard 9/8 | 3/8
@@ -51,34 +51,32 @@ const SIDES: &str = r#"
 
 const STRATEGIES: &str = r#"
 - | compare study.toml busy busy | compared with itself
-- | compare study.toml busy hybrid | the study has no strategy `hybrid`; it has busy, event
-- | compare study.toml busy event --place here | the study has no place `here`; it has ap, host
-- | compare study.toml busy event --load task | the study has no load `task`
-- | compare study.toml busy event --rate 99 | offers no 99 frames/s; it has 100, 440, 1000
-- | compare study.toml busy event --clients 18 | --clients means nothing to a completion study
-- | compare study.toml busy --with txd=txd | --with means nothing to a completion study
-- | compare study.toml busy event --up-to 30 | --up-to means nothing to a completion study
-blocks => versus = { base = "busy" }\nblocks | compare study.toml busy event | headroom compare writes this key
+- | compare study.toml busy hybrid | the study has no variant `hybrid`; it has busy, event
+- | compare study.toml busy event --cell full-99 | the study has no cell `full-99`
+- | compare study.toml busy event --clients 18 | --clients means nothing to a study of traffic or of a card
+- | compare study.toml busy --with txd=txd | --with means nothing to a study of traffic or of a card
+- | compare study.toml busy event --up-to 30 | --up-to means nothing to a study of traffic or of a card
 "#;
 
 const COMPLETION: &str = r#"
-rates = => rats = | run study.toml | study.toml:15: unknown key `rats`; did you mean `rates`?
-"event" => "evnet" | run study.toml | did you mean `event`?
-blocks = 1 => completes-in = "0s" | run study.toml | a command that completes in 0s
-- | run study.toml --cell 3 | the study has no load 3; it has 1 to 2
-- | run study.toml --variant hybrid | the study has no strategy `hybrid`; it has busy, event
-- | run study.toml --clients 18 | --clients means nothing to a completion study
+rate = => rats = | run study.toml | unknown key `rats`; did you mean `rate`?
+strategy = "event" => strategy = "evnet" | run study.toml | did you mean `event`?
+bytes = 1500 => bytes = 1500, completes-in = "0s" | run study.toml | a command that completes in 0s
+- | run study.toml --cell 3 | the study has no cell 3; it has 1 to 2
+- | run study.toml --variant hybrid | the study has no variant `hybrid`; it has busy, event
+- | run study.toml --clients 18 | --clients means nothing to a study of traffic or of a card
+[trial] => [completion] | run study.toml | [completion] is [trial] now
 "#;
 
 const CONTENTION: &str = r#"
-flow = => folw = | run study.toml | study.toml:15: unknown key `folw`; did you mean `flow`?
-"2s" => "2500ms" | run study.toml | study.toml:5: a window of 2500ms
-weight = 2 => weight = 1 | run study.toml | control `shares-2`: a weight of 1
-aggressiveness => aggressivenes | run study.toml | control `guard-100`
+flow = => folw = | run study.toml | unknown key `folw`; did you mean `flow`?
+"2s" => "2500ms" | run study.toml | a window of 2500ms
+weight = 2 => weight = 1 | run study.toml | variant `shares-2`: a weight of 1
+aggressiveness => aggressivenes | run study.toml | variant `guard-100`
 - | run study.toml --cell 3 | the study has no cell 3; it has 1 to 2
-- | run study.toml --variant shares-3 | the study has no control `shares-3`
+- | run study.toml --variant shares-3 | the study has no variant `shares-3`
 - | run study.toml --window 500ms | a window of 500ms is not a whole number of seconds
-- | run study.toml --clients 18 | --clients means nothing to a contention study
+- | run study.toml --clients 18 | --clients means nothing to a study of traffic or of a card
 "#;
 
 const STATES: &str = r#"

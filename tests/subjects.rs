@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use model::{experiment::Any, trial::Outcome};
+use model::trial::Outcome;
 
 use crate::harness::{PACKAGES, Place, Study};
 
@@ -35,7 +35,7 @@ fn runs_short(name: &str, packages: &[&str]) {
         assert_eq!(last.rounds.failed, 0, "{name}: its load failed");
     }
     ended.code(0);
-    let Any::Clients(file) = lab::study_file::load(&file).unwrap() else { panic!("{name}") };
+    let file = lab::study_file::load(&file).unwrap();
     place.run().report_on(&file.study.question);
     assert_eq!(place.left(), []);
 }

@@ -10,7 +10,6 @@ use std::{fs, path::Path, sync::LazyLock};
 
 use lab::run_folder;
 use libfuzzer_sys::fuzz_target;
-use model::experiment::Clients;
 use sha2::{Digest, Sha256};
 
 /// The files of the folder, as `fuzz/corpus/run_folder` has them behind their first byte.
@@ -41,7 +40,7 @@ fuzz_target!(|input: &[u8]| {
         let sum: String = Sha256::digest(trial).iter().map(|byte| format!("{byte:02x}")).collect();
         write(folder, FILES[2], format!("{sum}  {}\n", FILES[1]).as_bytes());
     }
-    let Ok(recorded) = run_folder::read::<Clients>(folder) else { return };
+    let Ok(recorded) = run_folder::read(folder) else { return };
     // What a report would be made of; its numbers are the fuzzer's.
     let _ = analysis::analyse(&recorded.run, &recorded.trials);
 });

@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 use super::{Place, cache, programs_of};
 use lab::{
     Cancel, Lab, Settings, image,
-    procedure::TrialFiles,
+    runner::TrialFiles,
     session, uploads,
     vm::{
         Machine, Shape, Start, Surroundings,

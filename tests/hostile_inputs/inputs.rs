@@ -6,12 +6,12 @@ use std::io::Write;
 
 use model::perf_data::file_start;
 
-pub(crate) const CONTENTION: &str = "question = \"?\"\n[contention]\nblocks = 4294967295\n[[place]]\nname = \"h\"\non = \"host\"\nroad = \"veth\"\n\
+pub(crate) const CONTENTION: &str = "question = \"?\"\n[access-point]\nclients = [2]\n[trial]\nrepetitions = 4294967295\n\
     [[traffic]]\nname = \"t\"\nflow = \"udp\"\n[[application]]\nname = \"a\"\nstressor = \"--cpu\"\nworkers = 1\n\
-    [[control]]\nname = \"w\"\ncontrol = \"idle\"\n[[cell]]\nplace = \"h\"\ntraffic = \"t\"\napplication = \"a\"\n";
+    [[variant]]\nname = \"w\"\ncontrol = \"idle\"\n[[cell]]\non = \"host\"\ntraffic = \"t\"\napplication = \"a\"\n";
 
-pub(crate) const COMPLETION: &str = "question = \"?\"\n[completion]\nblocks = 4294967295\n[[place]]\nname = \"h\"\non = \"host\"\n\
-    [[load]]\nname = \"l\"\nbytes = 66\nrates = [1]\n";
+pub(crate) const COMPLETION: &str = "question = \"?\"\n[access-point]\nclients = [1]\n[trial]\nrepetitions = 4294967295\n\
+    [[variant]]\nname = \"busy\"\nstrategy = \"busy\"\n[[cell]]\non = \"host\"\ncard = { rate = 1, bytes = 66 }\n";
 
 /// A study with these keys from line 6 on.
 pub(crate) fn study(keys: &str) -> String {

@@ -101,7 +101,7 @@ mod tests {
     fn a_variant_that_changes_nothing_of_the_studys_own_is_where_the_chain_ends() {
         let mut run = fixture::stations();
         let bulk = run.study.variants[4].clone();
-        run.study.subject = bulk.subject.unwrap();
+        run.study.subject = bulk.subject;
         run.study.variants[4].subject = None;
         run.study.variants[4].load = None;
         let cures = analyse(&run, &fixture::trials(&run)).stages.cures.unwrap();

@@ -5,7 +5,6 @@
 //! the trial's name, so that intervals are narrow but not empty.
 
 use model::{
-    experiment::Kind,
     facts::{Cgroup, Facts, Program},
     name::Sha256Hex,
     reading::Reading,
@@ -13,7 +12,7 @@ use model::{
     sample::{Account, Group, Io, Machine, Memory, Other, Rounds, Sample, Task},
     span::Span,
     study::{HostLoad, Load, Mode, Perturb, Study, Variant},
-    trial::{HostCost, Outcome, PlannedTrial, Purpose, Trial, TrialId},
+    trial::{HostCost, Outcome, PlannedTrial, Trial, TrialId},
     wire::{Census, InterfaceCensus, LoadOrder, StartOrder, SubjectOrder, TrialOrder, Work},
 };
 use serde::de::DeserializeOwned;
@@ -41,15 +40,14 @@ fn read<T: DeserializeOwned>(words: Value) -> T {
 }
 
 /// A run of a study that has just begun, without a plan.
-fn begun<S, P>(kind: Kind, study: S, lab: LabIdentity, host: Host) -> model::run::Run<S, P> {
-    model::run::Run {
+fn begun(name: &str, study: Study, lab: LabIdentity, host: Host) -> Run {
+    Run {
         format: FORMAT,
-        kind,
         headroom: "0.1.0".to_owned(),
         began_unix: 1_790_000_000,
         study,
         overrides: Vec::new(),
-        study_name: kind.name().to_owned(),
+        study_name: name.to_owned(),
         study_sha256: String::new(),
         plan: Vec::new(),
         lab,
@@ -61,8 +59,8 @@ fn begun<S, P>(kind: Kind, study: S, lab: LabIdentity, host: Host) -> model::run
 }
 
 /// A trial that took no time of the host's.
-fn ended<P>(planned: P, reading: Reading) -> model::trial::Trial<P> {
-    model::trial::Trial {
+fn ended(planned: PlannedTrial, reading: Reading) -> Trial {
+    Trial {
         planned,
         began_unix: 1_790_000_060,
         cost: HostCost::default(),
@@ -131,13 +129,7 @@ fn planned(study: Study) -> Run {
     for repetition in 1..=study.trial.repetitions {
         for clients in &study.access_point.clients {
             for variant in &study.variants {
-                let id = TrialId {
-                    variant: variant.name.clone(),
-                    clients: *clients,
-                    repetition,
-                    purpose: Purpose::Cpu,
-                    perturbed: None,
-                };
+                let id = TrialId::at(variant.name.clone(), *clients, repetition);
                 plan.push(planned_trial(&study, variant, id));
             }
         }
@@ -152,7 +144,7 @@ fn planned(study: Study) -> Run {
         study_name: "synthetic.toml".to_owned(),
         study_sha256: "5e".repeat(32),
         plan,
-        ..begun(Kind::Clients, study, lab(), host)
+        ..begun("clients", study, lab(), host)
     }
 }
 
@@ -177,6 +169,8 @@ fn planned_trial(study: &Study, variant: &Variant, id: TrialId) -> PlannedTrial 
     let subject = study.subject_of(variant);
     let start = subject.start.as_deref();
     PlannedTrial {
+        target: model::target::Target::Vm,
+        turn: 0,
         mode: study.mode_of(variant),
         host_load: variant.host_load,
         order: TrialOrder {

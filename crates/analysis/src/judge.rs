@@ -112,7 +112,7 @@ impl Question {
             part: sides.map_or(Part::Subject, |sides| part(measured, sides)),
             expect: Expect::NoSlower,
             difference: Difference::Variants,
-            margin: measured.run.study.compare.margin.get(),
+            margin: measured.run.study.margin().get(),
             pairs: None,
             changes: own.map(|one| one.changes.clone()).unwrap_or_default(),
         }

@@ -175,13 +175,8 @@ impl<'a> ProfiledCell<'a> {
         let folded = cell.folded.captures.iter().zip(&cell.repetitions);
         let pairs: Vec<_> = folded
             .map(|(folded, repetition)| {
-                let id = TrialId {
-                    variant: cell.variant.clone(),
-                    clients: cell.clients,
-                    repetition: *repetition,
-                    purpose: Purpose::Stacks,
-                    perturbed: None,
-                };
+                let of_cpu = TrialId::at(cell.variant.clone(), cell.clients, *repetition);
+                let id = TrialId { purpose: Purpose::Stacks, ..of_cpu };
                 // Of two trials with one identity the later one counts, as everywhere.
                 let trial = trials.iter().rev().find(|trial| trial.planned.id == id);
                 let window_s = trial.map_or(0.0, |trial| trial.planned.order.window.as_secs_f64());

@@ -23,9 +23,7 @@ use model::{
 pub(crate) use self::check::{Check, Limits};
 #[cfg(feature = "mcp")]
 pub(crate) use self::compare::ExpectWord;
-pub(crate) use self::compare::{
-    Bisect, Blame, Compare, OtherFirmware, Outputs, Pause, Point, Spans,
-};
+pub(crate) use self::compare::{Bisect, Blame, Compare, OtherFirmware, Outputs, Pause, Spans};
 pub(crate) use self::help::command;
 pub(crate) use self::index::Index;
 pub(crate) use self::mcp::Mcp;
@@ -244,7 +242,7 @@ pub(crate) struct Run {
     pub(crate) variant: Vec<String>,
     /// Only these cells of a contention study, counted from 1
     #[arg(long, value_name = "N,N", value_delimiter = ',', conflicts_with = "resume")]
-    pub(crate) cell: Vec<u32>,
+    pub(crate) cell: Vec<String>,
     /// Trials of every variant at every client count, or blocks, instead of the study's
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     pub(crate) repetitions: Option<u32>,
@@ -276,7 +274,7 @@ impl Run {
     pub(crate) fn changes(&self) -> Vec<String> {
         let only: Vec<_> = self.only.iter().map(|word| Purpose::from(*word).name()).collect();
         let clients = (!self.clients.is_empty()).then(|| format!("clients = {:?}", self.clients));
-        let cells = (!self.cell.is_empty()).then(|| format!("cell = {:?}", self.cell));
+        let cells = (!self.cell.is_empty()).then(|| format!("cell = {}", self.cell.join(", ")));
         let named =
             |what: &str, names: String| (!names.is_empty()).then(|| format!("{what} = {names}"));
         let changes = [
@@ -415,7 +413,7 @@ pub(crate) struct Place {
 
 use lab::device_file::DeviceFile;
 
-pub(crate) use lab::clients::Target as On;
+pub(crate) use lab::device_file::On;
 
 fn place(text: &str) -> Result<On, String> {
     if text == "vm" {

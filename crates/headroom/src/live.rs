@@ -18,12 +18,12 @@ use lab::{
 };
 use model::{
     event::Event,
-    experiment::{Planned, TrialOf},
+    trial::{PlannedTrial, Purpose, Trial},
 };
 use report::Pending;
 
 use crate::{
-    commands::kinds::{SoFar, Verbs},
+    commands::{analysed::Analysed, study::estimate},
     options::Options,
     run_path::PAGE,
 };
@@ -44,7 +44,7 @@ struct Before {
 }
 
 /// A lab whose runs of this kind can be read while they go on.
-pub(crate) fn shown<K: Verbs>(lab: Lab, options: &Options) -> Lab {
+pub(crate) fn shown(lab: Lab, options: &Options) -> Lab {
     let (options, before) = (options.clone(), Mutex::new(Before::default()));
     lab.with_onlooker(Box::new(move |folder| {
         // Whoever finds it being written goes on with the trials.
@@ -54,7 +54,7 @@ pub(crate) fn shown<K: Verbs>(lab: Lab, options: &Options) -> Lab {
             return None;
         }
         // The page at the end is written whatever became of this one.
-        let headline = write::<K>(&options, folder);
+        let headline = write(&options, folder);
         before.due = Some(Instant::now() + EVERY.max(began.elapsed() * SHARE));
         let headline = headline.filter(|headline| before.has_other_words(headline))?;
         Some(Event::SoFar { headline })
@@ -62,12 +62,13 @@ pub(crate) fn shown<K: Verbs>(lab: Lab, options: &Options) -> Lab {
 }
 
 /// Takes what is still to come from the page of a run that ends here, whole or not.
-pub(crate) fn ended<K: Verbs>(folder: &Path) {
-    if let Ok(recorded) = run_folder::read::<K>(folder)
-        && let Ok(so_far) = K::so_far(&recorded, None)
+pub(crate) fn ended(folder: &Path) {
+    if let Ok(recorded) = run_folder::read(folder)
+        && let Ok(page) =
+            Analysed::so_far(&recorded, None).and_then(|so_far| so_far.page(&recorded, None))
     {
         // A run that failed says so itself; its page can be made again.
-        let _ = run_folder::write_whole(&folder.join(PAGE), so_far.page.as_bytes());
+        let _ = run_folder::write_whole(&folder.join(PAGE), page.as_bytes());
     }
 }
 
@@ -82,27 +83,28 @@ impl Before {
 }
 
 /// Writes the page; its headline, once a trial has ended.
-fn write<K: Verbs>(options: &Options, folder: &Path) -> Option<String> {
-    let mut recorded = run_folder::read::<K>(folder).ok()?;
+fn write(options: &Options, folder: &Path) -> Option<String> {
+    let mut recorded = run_folder::read(folder).ok()?;
     let pending = pending(options, &recorded);
     // What is there is all that was asked so far, and lacks nothing.
-    let done: Vec<String> = recorded.trials.iter().map(|trial| trial.planned.id()).collect();
-    recorded.run.plan.retain(|planned| done.contains(&planned.id()));
-    let SoFar { page, headline } = K::so_far(&recorded, Some(&pending)).ok()?;
+    let done: Vec<_> = recorded.trials.iter().map(|trial| trial.planned.id.clone()).collect();
+    recorded.run.plan.retain(|planned| done.contains(&planned.id));
+    let so_far = Analysed::so_far(&recorded, Some(&pending)).ok()?;
+    let page = so_far.page(&recorded, Some(&pending)).ok()?;
     run_folder::write_whole(&folder.join(PAGE), page.as_bytes()).ok()?;
-    (!recorded.trials.is_empty()).then_some(headline)
+    (!recorded.trials.is_empty()).then(|| so_far.headline().to_owned())
 }
 
-fn pending<K: Verbs>(options: &Options, recorded: &Recorded<K>) -> Pending {
+fn pending(options: &Options, recorded: &Recorded) -> Pending {
     let left = runner::left(recorded);
     let planned = recorded.run.plan.len();
-    let time = |trials: &[K::Planned]| K::estimate(options, &recorded.run.study, trials).trials();
+    let time = |trials: &[PlannedTrial]| estimate(options, &recorded.run.study, trials).trials();
     let made = || recorded.trials.iter().filter(|trial| trial.same_as.is_none());
-    let done: Vec<K::Planned> = made().map(|trial| trial.planned.clone()).collect();
-    let time = paced(time(&left), time(&done), under_way::<K>(made()));
+    let done: Vec<PlannedTrial> = made().map(|trial| trial.planned.clone()).collect();
+    let time = paced(time(&left), time(&done), under_way(made()));
     Pending {
         trials: ((planned - left.len()) as u32, planned as u32),
-        to_come: to_come::<K>(&left),
+        to_come: to_come(&left),
         left: (!left.is_empty()).then(|| format!("about {}", HumanDuration(time))),
     }
 }
@@ -116,7 +118,7 @@ fn paced(left: Duration, done: Duration, took: Duration) -> Duration {
 }
 
 /// The time in which at least one of these trials was under way: between them access points come up, or nothing happens.
-fn under_way<'a, K: Verbs>(trials: impl Iterator<Item = &'a TrialOf<K>>) -> Duration {
+fn under_way<'a>(trials: impl Iterator<Item = &'a Trial>) -> Duration {
     let mut spans: Vec<(u64, u64)> = trials
         .map(|trial| {
             let began_ms = trial.began_unix * 1_000;
@@ -134,9 +136,11 @@ fn under_way<'a, K: Verbs>(trials: impl Iterator<Item = &'a TrialOf<K>>) -> Dura
 }
 
 /// Trials by what they are for, in their order.
-fn to_come<K: Verbs>(left: &[K::Planned]) -> Vec<String> {
+fn to_come(left: &[PlannedTrial]) -> Vec<String> {
     let mut stages: Vec<(&'static str, u32)> = Vec::new();
-    for stage in left.iter().filter_map(K::stage) {
+    // A study that has trials for figures alone names no stage.
+    let has_one = left.iter().all(|planned| planned.order.contends());
+    for stage in left.iter().filter(|_| !has_one).map(stage) {
         match stages.iter_mut().find(|(name, _)| *name == stage) {
             Some((_, trials)) => *trials += 1,
             None => stages.push((stage, 1)),
@@ -145,10 +149,21 @@ fn to_come<K: Verbs>(left: &[K::Planned]) -> Vec<String> {
     stages.into_iter().map(|(stage, trials)| format!("{trials} {stage}")).collect()
 }
 
+/// What a trial is for.
+fn stage(planned: &PlannedTrial) -> &'static str {
+    match planned.id.purpose {
+        Purpose::Cpu => "for CPU figures",
+        Purpose::Counts => "that count calls",
+        Purpose::Stacks => "that record stacks",
+        Purpose::Pause => "that pause a consumer",
+        Purpose::Parity => "that check whether the job is still done",
+        Purpose::Peers => "that look which processes talk to each other",
+        Purpose::Caches => "with modelled caches",
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use model::experiment::Clients;
-
     use super::*;
 
     #[test]
@@ -169,7 +184,7 @@ mod tests {
             trial.began_unix = began_unix;
             (trial.cost.restore_ms, trial.cost.measure_ms) = (1_000, 9_000);
         }
-        assert_eq!(under_way::<Clients>(trials.iter()), Duration::from_secs(20));
+        assert_eq!(under_way(trials.iter()), Duration::from_secs(20));
     }
 
     #[test]

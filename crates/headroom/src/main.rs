@@ -29,7 +29,7 @@ use std::{env, process::ExitCode};
 
 use crate::{
     commands::{
-        bisect, count, doctor, export, flash, guard, image, improve, index, kinds, manual,
+        bisect, check, compare, count, doctor, export, flash, guard, image, improve, index, manual,
         mcp as served, merge, pause, profile, report, run, studies, submit, up,
     },
     failure::{Failure, Verdict},
@@ -75,8 +75,8 @@ fn carry_out(options: &Options, verb: Verb) -> Result<Verdict, Failure> {
     match verb {
         Verb::Bisect(flags) => bisect::bisect(options, &flags),
         Verb::Blame(flags) => pause::blame(options, &flags),
-        Verb::Check(flags) => kinds::check(options, &flags),
-        Verb::Compare(flags) => kinds::compare(options, &flags),
+        Verb::Check(flags) => check::check(options, &flags),
+        Verb::Compare(flags) => compare::compare(options, &flags),
         Verb::Completions(flags) => manual::completions(&flags),
         Verb::Count(flags) => count::count(options, &flags),
         Verb::Doctor(flags) => doctor::examine(options, &flags),

@@ -10,7 +10,6 @@ use std::{
 };
 
 use linux::file;
-use model::experiment::Kind;
 pub use model::settings::Settings;
 use serde::Deserialize;
 
@@ -144,10 +143,20 @@ impl DeviceFile {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let wrong = |Fault { line, why }| format!("{}:{line}: {why}", path.display());
         without_removed_keys(text).map_err(wrong)?;
-        let written: Written = toml::from_str(text)
-            .map_err(|error| wrong(shape_fault(text, Kind::Clients, &error)))?;
+        let written: Written =
+            toml::from_str(text).map_err(|error| wrong(shape_fault(text, &error)))?;
         written.checked(text, name, folder).map_err(wrong)
     }
+}
+
+/// What trials are made on that are made on an access point, with how to reach it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum On {
+    /// A virtual one, raised for the run.
+    #[default]
+    Vm,
+    /// One that is there already: this machine, or a device over ssh.
+    Device(Box<DeviceFile>),
 }
 
 impl fmt::Display for DeviceFile {

@@ -15,8 +15,7 @@ use model::{
 };
 
 use crate::{
-    Error, Lab, device::Device, fetch, objects, plan::Probes, study_file::StudyFile,
-    uploads::UploadedPrograms,
+    Error, Lab, device::Device, fetch, objects, study_file::StudyFile, uploads::UploadedPrograms,
 };
 
 /// Knows where functions begin in files of code.
@@ -51,8 +50,9 @@ pub struct SymbolSources<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Found(BTreeMap<VariantName, Vec<Probe>>);
 
-impl Probes for Found {
-    fn of(&self, variant: &Variant) -> Vec<Probe> {
+impl Found {
+    /// The probes of a variant; none where it has no such function.
+    pub fn of(&self, variant: &Variant) -> Vec<Probe> {
         self.0.get(&variant.name).cloned().unwrap_or_default()
     }
 }

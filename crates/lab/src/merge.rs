@@ -12,15 +12,16 @@ use std::{
 
 use linux::folder::Folder;
 use model::{
-    experiment::{Planned, RunOf, TrialOf},
     plural::count,
+    run::Run,
     shard::{Part, Shard},
+    trial::{PlannedTrial, Trial, TrialId},
 };
 
 use crate::{
     Error,
     run_folder::{self, OBJECTS, Recorded, RunFolder},
-    shard::{self, Dealt},
+    shard,
     stack_file::proof_of,
 };
 
@@ -49,7 +50,7 @@ pub struct Canary {
 /// # Errors
 ///
 /// [`Error::Usage`] and [`Error::Invalid`], before anything is written; those of a folder.
-pub fn merge<K: Dealt>(shards: &[Recorded<K>], path: &Path) -> Result<Merged, Error> {
+pub fn merge(shards: &[Recorded], path: &Path) -> Result<Merged, Error> {
     let first = shards.first().ok_or_else(nothing)?;
     let whole = &part(first)?.whole;
     shards.iter().try_for_each(|other| same_run(first, other))?;
@@ -57,7 +58,7 @@ pub fn merge<K: Dealt>(shards: &[Recorded<K>], path: &Path) -> Result<Merged, Er
     let said = canaries.iter().map(|(trial, agreed)| how_alike(shards, trial, agreed)).collect();
     let trials = union(shards, canaries)?;
     refuse_missing(shards, part(first)?, &trials)?;
-    let run = RunOf::<K> {
+    let run = Run {
         plan: whole.clone(),
         part: None,
         began_unix: shards.iter().map(|shard| shard.run.began_unix).min().unwrap_or_default(),
@@ -68,8 +69,8 @@ pub fn merge<K: Dealt>(shards: &[Recorded<K>], path: &Path) -> Result<Merged, Er
     for shard in shards {
         let source = run_folder::opened(&shard.path)?;
         for (id, (_, trial)) in trials.iter().filter(|(_, (of, _))| of.path == shard.path) {
-            bring(&source, &folder, id)?;
-            folder.keep(*trial)?;
+            bring(&source, &folder, &id.to_string())?;
+            folder.keep(trial)?;
         }
         bring_objects(&source, &folder)?;
     }
@@ -81,13 +82,13 @@ pub fn nothing() -> Error {
     Error::Usage("name the folders of a run's shards".to_owned())
 }
 
-fn part<K: Dealt>(recorded: &Recorded<K>) -> Result<&Part<K::Planned>, Error> {
+fn part(recorded: &Recorded) -> Result<&Part, Error> {
     let whole = || format!("{} is no shard: it holds a whole run", recorded.path.display());
     recorded.run.part.as_ref().ok_or_else(|| Error::Usage(whole()))
 }
 
 /// Whether two shards are of one run: asked the same, planned the same, made of the same.
-fn same_run<K: Dealt>(one: &Recorded<K>, other: &Recorded<K>) -> Result<(), Error> {
+fn same_run(one: &Recorded, other: &Recorded) -> Result<(), Error> {
     let (ours, theirs) = (part(one)?, part(other)?);
     let (a, b) = (&one.run, &other.run);
     let differences = [
@@ -121,16 +122,16 @@ fn same_run<K: Dealt>(one: &Recorded<K>, other: &Recorded<K>) -> Result<(), Erro
 
 /// The trials that every shard made, once it is known that all of them read the same in most: of each, what most shards
 /// read is what it is.
-fn same_canaries<'a, K: Dealt>(
-    shards: &'a [Recorded<K>],
-    whole: &[K::Planned],
-) -> Result<BTreeMap<String, Found<'a, K>>, Error> {
-    let ids: Vec<String> = K::canaries(whole).into_iter().map(Planned::id).collect();
+fn same_canaries<'a>(
+    shards: &'a [Recorded],
+    whole: &[PlannedTrial],
+) -> Result<BTreeMap<TrialId, Found<'a>>, Error> {
+    let ids: Vec<TrialId> = shard::canaries(whole).into_iter().map(|one| one.id.clone()).collect();
     let mut agreed = BTreeMap::new();
     for trial in &ids {
         let mut all = Vec::new();
         for shard in shards {
-            let own = shard.trials.iter().find(|own| own.planned.id() == *trial);
+            let own = shard.trials.iter().find(|own| own.planned.id == *trial);
             let own = own.filter(|own| own.reading().is_some()).ok_or_else(|| {
                 let shard = shard.path.display();
                 Error::Invalid(format!(
@@ -140,13 +141,12 @@ fn same_canaries<'a, K: Dealt>(
             })?;
             all.push((shard, own));
         }
-        let alike =
-            |(_, one): &Found<'a, K>| all.iter().filter(|(_, own)| same::<K>(one, own)).count();
+        let alike = |(_, one): &Found<'a>| all.iter().filter(|(_, own)| same(one, own)).count();
         let most = all.iter().rev().max_by_key(|found| alike(found)).copied();
         agreed.extend(most.map(|found| (trial.clone(), found)));
     }
     for shard in shards {
-        let differs = |(trial, agreed): &(&String, &Found<'a, K>)| !reads(shard, trial, agreed.1);
+        let differs = |(trial, agreed): &(&TrialId, &Found<'a>)| !reads(shard, trial, agreed.1);
         let different: Vec<_> = agreed.iter().filter(differs).collect();
         if let Some((trial, (one, _))) =
             different.first().filter(|_| 2 * different.len() > ids.len())
@@ -162,39 +162,39 @@ fn same_canaries<'a, K: Dealt>(
 }
 
 /// Whether a shard read of a trial what most did.
-fn reads<K: Dealt>(shard: &Recorded<K>, trial: &str, agreed: &TrialOf<K>) -> bool {
-    let own = shard.trials.iter().find(|own| own.planned.id() == *trial);
-    own.is_some_and(|own| same::<K>(own, agreed))
+fn reads(shard: &Recorded, trial: &TrialId, agreed: &Trial) -> bool {
+    let own = shard.trials.iter().find(|own| own.planned.id == *trial);
+    own.is_some_and(|own| same(own, agreed))
 }
 
-fn how_alike<K: Dealt>(shards: &[Recorded<K>], trial: &str, agreed: &Found<'_, K>) -> Canary {
+fn how_alike(shards: &[Recorded], trial: &TrialId, agreed: &Found<'_>) -> Canary {
     let alike = shards.iter().filter(|shard| reads(shard, trial, agreed.1)).count() as u32;
-    Canary { trial: trial.to_owned(), alike }
+    Canary { trial: trial.to_string(), alike }
 }
 
-fn same<K: Dealt>(one: &TrialOf<K>, other: &TrialOf<K>) -> bool {
-    matches!((one.reading(), other.reading()), (Some(one), Some(other)) if K::agree(one, other))
+fn same(one: &Trial, other: &Trial) -> bool {
+    matches!((one.reading(), other.reading()), (Some(one), Some(other)) if shard::alike(one, other))
 }
 
 /// A trial, and the shard that it is of.
-type Found<'a, K> = (&'a Recorded<K>, &'a TrialOf<K>);
+type Found<'a> = (&'a Recorded, &'a Trial);
 
 /// Every trial once: the valid one where a shard has made it again.
-fn union<'a, K: Dealt>(
-    shards: &'a [Recorded<K>],
-    canaries: BTreeMap<String, Found<'a, K>>,
-) -> Result<BTreeMap<String, Found<'a, K>>, Error> {
-    let is_canary: BTreeSet<String> = canaries.keys().cloned().collect();
+fn union<'a>(
+    shards: &'a [Recorded],
+    canaries: BTreeMap<TrialId, Found<'a>>,
+) -> Result<BTreeMap<TrialId, Found<'a>>, Error> {
+    let is_canary: BTreeSet<TrialId> = canaries.keys().cloned().collect();
     let mut all = canaries;
     for shard in shards {
         for trial in &shard.trials {
-            let id = trial.planned.id();
+            let id = trial.planned.id.clone();
             if is_canary.contains(&id) {
                 continue;
             }
             let before = all.get(&id).and_then(|(one, before)| Some((*one, before.reading()?)));
             match (before, trial.reading()) {
-                (Some((one, before)), Some(reading)) if !K::agree(before, reading) => {
+                (Some((one, before)), Some(reading)) if !shard::alike(before, reading) => {
                     let (one, other) = (one.path.display(), shard.path.display());
                     return Err(Error::Invalid(format!(
                         "{one} and {other} have trial {id} with different results: one of them is not of this run"
@@ -211,19 +211,19 @@ fn union<'a, K: Dealt>(
 }
 
 /// Refuses a run that would lack trials. One that could not measure is there: it is what its shard found.
-fn refuse_missing<K: Dealt>(
-    shards: &[Recorded<K>],
-    Part { shard, whole }: &Part<K::Planned>,
-    trials: &BTreeMap<String, Found<'_, K>>,
+fn refuse_missing(
+    shards: &[Recorded],
+    Part { shard, whole }: &Part,
+    trials: &BTreeMap<TrialId, Found<'_>>,
 ) -> Result<(), Error> {
-    let lacking: BTreeSet<String> =
-        whole.iter().map(Planned::id).filter(|id| !trials.contains_key(id)).collect();
+    let lacking: BTreeSet<&TrialId> =
+        whole.iter().map(|one| &one.id).filter(|id| !trials.contains_key(id)).collect();
     if lacking.is_empty() {
         return Ok(());
     }
     let first = shards.first().ok_or_else(nothing)?;
-    let parts = shard::parts::<K>(&first.run.study, whole, shard.of());
-    let lacks = |part: &Vec<K::Planned>| part.iter().any(|one| lacking.contains(&one.id()));
+    let parts = shard::parts(&first.run.study, whole, shard.of());
+    let lacks = |part: &Vec<PlannedTrial>| part.iter().any(|one| lacking.contains(&one.id));
     let lacking_ones = Shard::all(shard.of()).zip(parts).filter(|(_, part)| lacks(part));
     let missing = lacking_ones.map(|(shard, _)| {
         let own = shards.iter().find(|one| part(one).is_ok_and(|part| part.shard == shard));

@@ -7,15 +7,14 @@ use std::time::Duration;
 use model::{
     name::PackageName,
     perturbation::Perturbation,
-    study::{Mode, Study, Target},
+    study::{AccessPoint, Mode, Study},
     trial::PlannedTrial,
 };
 
 use crate::{
     Lab,
     image::{self, Cached},
-    places::{self, Placed},
-    plan::{self, Start},
+    plan,
     vm::{Accelerator, Shape, snapshot},
 };
 
@@ -31,24 +30,12 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Of trials with clients. A device needs nothing to be made.
+    /// Of a study's trials. A device and this machine need nothing to be made.
     pub fn of_trials(study: &Study, trials: &[PlannedTrial]) -> Self {
-        if study.access_point.kind != Target::Vm {
-            return Self::default();
-        }
-        let radios = study.access_point.radios;
-        let arch = study.access_point.arch;
-        let shape = |Start { clients, mode, perturbed }| Shape {
-            perturbed,
-            ..Shape::new(arch, mode, radios, clients)
-        };
+        let AccessPoint { arch, radios, packages, .. } = &study.access_point;
+        let shape = |start| Shape::of(*arch, *radios, start);
         let access_points = plan::snapshots(trials).into_iter().map(shape).collect();
-        Self { packages: study.access_point.packages.clone(), access_points }
-    }
-
-    /// Of a study whose trials are made at places.
-    pub fn of_places<K: Placed>(study: &K::Study) -> Self {
-        Self { packages: Vec::new(), access_points: places::access_points::<K>(study) }
+        Self { packages: packages.clone(), access_points }
     }
 }
 

@@ -1,34 +1,38 @@
 //! The plan: which trials a study means, in which order, and how long they will take.
 //!
-//! Pure. The order is interleaved: every repetition goes once through all client counts and variants
-//! before the next begins, and every second repetition goes through the variants backwards (ABBA), so
-//! that a drift of the host falls on all of them alike. Trials with an instrument come behind those for
-//! CPU figures, so that an interrupted run has its figures first.
+//! Pure. A block is one cell in one repetition; all cells are gone through before the next repetition begins, so that an
+//! interrupted run has whole blocks of every cell. A block's variants come in an order drawn for it, and where a cell has
+//! traffic or an application that alone comes first and last: a drift of the host falls on all of them alike. Trials with
+//! an instrument come after those for figures, so that an interrupted run has its figures first.
+//!
+//! In a comparison a block is a pair: its two sides and nothing else.
 
+pub mod calibration;
 mod first;
 mod instruments;
-mod pairs;
+mod parts;
 mod perturbed;
 mod witness;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use model::{
+    calibration::Calibrated,
+    cell::Cell,
     instrument::{Detail, Place, Probe},
-    order::TrialOrder,
+    order::{LoadOrder, StartOrder, State, SubjectOrder, TrialOrder, Work},
     perturbation::Perturbation,
+    random::Random,
     span::Span,
-    study::{
-        AccessPoint, Function, HostLoad, Load, Mode, Perturb, Study, Subject, Target, Variant,
-    },
+    study::{AccessPoint, Function, HostLoad, Load, Mode, Perturb, Study, Subject, Variant},
     topology::TopologyOrder,
-    trial::{PlannedTrial, Purpose, TrialId},
+    trial::{BASELINES, PlannedTrial, Purpose, TrialId, Turn},
     verdict::Versus,
-    wire::{LoadOrder, StartOrder, State, SubjectOrder, Work, encode},
+    wire::encode,
 };
 
-pub(crate) use self::{first::first, instruments::is_paused, pairs::is_turned, witness::rounds_in};
-use crate::procedure::Batch;
+pub(crate) use self::{first::first, instruments::is_paused, parts::lacks, witness::rounds_in};
+use crate::runner::Batch;
 
 /// The fraction of a turn that spreads any number of repetitions most evenly: the golden ratio's.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
@@ -36,89 +40,149 @@ const GOLDEN: f64 = 0.618_033_988_749_894_9;
 /// What stands for each interface in a load.
 const INTERFACE: &str = "{interface}";
 
-/// The functions whose calls one variant's trials count, each with its place.
-pub trait Probes {
-    /// The probes of a variant; none where it has no such function.
-    fn of(&self, variant: &Variant) -> Vec<Probe>;
+/// What a plan needs that a study does not say.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// The functions that a variant's trials count, each with its place; none where it has no such function.
+    pub probes: &'a dyn Fn(&Variant) -> Vec<Probe>,
+    pub calibrated: &'a [Calibrated],
 }
 
-/// Every function in every variant, at no place: for a plan that is only shown.
-#[derive(Clone, Copy, Debug)]
-pub struct Unlocated<'a>(pub &'a Study);
-
-impl Probes for Unlocated<'_> {
-    fn of(&self, _: &Variant) -> Vec<Probe> {
-        let functions = self.0.count.iter().flat_map(|count| &count.functions);
-        let probe = |function: &Function| Probe {
-            name: function.name.clone(),
-            place: Place::Kernel(String::new()),
-            detail: Detail::Hits,
-        };
-        functions.map(probe).collect()
+impl std::fmt::Debug for Known<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Known").field("calibrated", &self.calibrated).finish_non_exhaustive()
     }
 }
 
-/// All trials of a study, in the order in which they start.
-pub fn trials(study: &Study, probes: &dyn Probes) -> Vec<PlannedTrial> {
-    let mut trials = cpu(study);
+/// Every function of a study at no place: for a plan that is only shown.
+pub fn unlocated(study: &Study) -> impl Fn(&Variant) -> Vec<Probe> {
+    let functions = study.count.iter().flat_map(|count| &count.functions);
+    let probe = |function: &Function| Probe {
+        name: function.name.clone(),
+        place: Place::Kernel(String::new()),
+        detail: Detail::Hits,
+    };
+    let all: Vec<Probe> = functions.map(probe).collect();
+    move |_| all.clone()
+}
+
+/// The plan of a study, or of one question of it, as far as it is known before anything was looked at or measured.
+pub fn shown(study: &Study, versus: Option<&Versus>) -> Vec<PlannedTrial> {
+    plan(study, versus, Known { probes: &unlocated(study), calibrated: &[] })
+}
+
+/// All trials of a study, or of one question of it, in the order in which they start.
+pub fn plan(study: &Study, versus: Option<&Versus>, known: Known<'_>) -> Vec<PlannedTrial> {
+    match versus {
+        Some(versus) => comparison(study, versus, known),
+        None => trials(study, known),
+    }
+}
+
+fn trials(study: &Study, known: Known<'_>) -> Vec<PlannedTrial> {
+    let mut trials = figures(study, known.calibrated);
     let perturbed = perturbed::judged(study, &trials);
-    trials.extend(instruments::counts(study, probes));
-    trials.extend(instruments::parity(study));
-    trials.extend(instruments::pause(study));
-    trials.extend(instruments::stacks(study));
+    if study.is_of_clients() {
+        trials.extend(instruments::counts(study, known));
+        trials.extend(instruments::parity(study));
+        trials.extend(instruments::pause(study));
+        trials.extend(instruments::stacks(study));
+    }
     trials.extend(perturbed);
+    trials.extend(parts::modelled(study, known.calibrated));
     trials
 }
 
 /// All trials of a comparison: those that count what the variant changes, then every pair, then the pairs in
 /// perturbed states.
-pub fn comparison(study: &Study, versus: &Versus, probes: &dyn Probes) -> Vec<PlannedTrial> {
-    let pairs = pairs::all(study, versus);
+fn comparison(study: &Study, versus: &Versus, known: Known<'_>) -> Vec<PlannedTrial> {
+    let pairs = pairs(study, versus, known.calibrated);
     let perturbed = perturbed::all(study, &pairs);
-    instruments::counts(study, probes).into_iter().chain(pairs).chain(perturbed).collect()
+    instruments::counts(study, known).into_iter().chain(pairs).chain(perturbed).collect()
 }
 
-/// The one trial that sees who talks to a variant's subject, at the fewest clients.
+/// Every pair, up to the most that the comparison may take. Both sides start from the same snapshot in the same state;
+/// which comes first follows the Thue–Morse sequence, which cancels drifts of every low order.
+fn pairs(study: &Study, versus: &Versus, calibrated: &[Calibrated]) -> Vec<PlannedTrial> {
+    let Some(cell) = study.cell(&versus.cell) else { return Vec::new() };
+    let own = parts::others(study, &cell);
+    let side = |name: &str| own.iter().find(|variant| variant.name == *name);
+    let (Some(base), Some(variant)) = (side(&versus.base), side(&versus.variant)) else {
+        return Vec::new();
+    };
+    let pair = |repetition: u32| {
+        let mut sides = [base, variant];
+        if is_turned(repetition - 1) {
+            sides.reverse();
+        }
+        (0..).zip(sides).map(move |(turn, side)| (repetition, turn, side)).collect::<Vec<_>>()
+    };
+    let trial = |(repetition, turn, side)| {
+        let slot = Slot { cell: &cell, repetition, turn, which: Turn::Only };
+        let mut trial = planned(study, side, slot, calibrated);
+        trial.order.identify = !cell.has_parts();
+        trial
+    };
+    (1..=versus.pairs.most()).flat_map(pair).map(trial).collect()
+}
+
+/// Whether the side in question comes first in the pair with this number, from 0. The Thue–Morse sequence is the
+/// parity of the bits of a number.
+fn is_turned(pair: u32) -> bool {
+    pair.count_ones() % 2 == 1
+}
+
+/// The one trial that sees which processes talk to a variant's subject, at the fewest clients.
 pub fn peers(study: &Study, variant: &Variant) -> Option<PlannedTrial> {
     instruments::peers(study, variant)
 }
 
-/// The trials for CPU figures. The first repetition begins at the most clients: what a report opens with is known
-/// first.
-fn cpu(study: &Study) -> Vec<PlannedTrial> {
-    let variants: Vec<&Variant> = study.variants.iter().collect();
-    let mut clients = study.access_point.clients.clone();
-    clients.sort_unstable_by_key(|clients| std::cmp::Reverse(*clients));
-    let slots = slots(&variants, &clients, study.trial.repetitions);
-    slots
-        .into_iter()
-        .flat_map(|(slot, clients, variant)| {
-            repetitions_of(variant, slot)
-                .map(move |repetition| planned(study, variant, clients, repetition))
-        })
+/// A trial's place in the plan.
+#[derive(Clone, Copy, Debug)]
+struct Slot<'a> {
+    cell: &'a Cell,
+    repetition: u32,
+    /// Its place in its block, from 0.
+    turn: u32,
+    which: Turn,
+}
+
+/// The trials for figures. The cells with the most clients come first: what a report opens with is known first.
+fn figures(study: &Study, calibrated: &[Calibrated]) -> Vec<PlannedTrial> {
+    let repetitions = 1..=study.trial.repetitions;
+    let cells = ordered(study);
+    let of_block = |repetition, (at, cell): &(usize, Cell)| {
+        let drawn = match cell.has_parts() {
+            true => parts::drawn(study, (*at, cell), repetition),
+            false => drawn(study, (*at, cell), repetition),
+        };
+        let slots = (0..).zip(drawn).flat_map(|(turn, (variant, which))| {
+            repetitions_of(&variant, repetition)
+                .map(move |repetition| (turn, variant.clone(), which, repetition))
+        });
+        let trial = |(turn, variant, which, repetition)| {
+            planned(study, &variant, Slot { cell, repetition, turn, which }, calibrated)
+        };
+        slots.map(trial).collect::<Vec<_>>()
+    };
+    repetitions
+        .flat_map(|repetition| cells.iter().flat_map(move |cell| of_block(repetition, cell)))
         .collect()
 }
 
-/// Every repetition of every variant at every count, back and forth.
-fn slots<'a>(
-    variants: &[&'a Variant],
-    clients: &[u32],
-    repetitions: u32,
-) -> Vec<(u32, u32, &'a Variant)> {
-    let all = (1..=repetitions).flat_map(|repetition| {
-        let mut slots: Vec<(u32, u32, &Variant)> = clients
-            .iter()
-            .flat_map(|clients| {
-                let here = variants.iter().filter(|variant| variant.is_at(*clients));
-                here.map(move |variant| (repetition, *clients, *variant))
-            })
-            .collect();
-        if repetition.is_multiple_of(2) {
-            slots.reverse();
-        }
-        slots
-    });
-    all.collect()
+/// The cells, those with the most clients first.
+fn ordered(study: &Study) -> Vec<(usize, Cell)> {
+    let mut cells: Vec<(usize, Cell)> = study.cells().into_iter().enumerate().collect();
+    cells.sort_by_key(|(_, cell)| std::cmp::Reverse(cell.clients));
+    cells
+}
+
+/// The variants of a cell in an order that is drawn for each repetition.
+fn drawn(study: &Study, (at, cell): (usize, &Cell), repetition: u32) -> Vec<(Variant, Turn)> {
+    let mut variants: Vec<_> =
+        study.variants_of(cell).map(|one| (one.clone(), Turn::Only)).collect();
+    Random::of([study.trial.seed, at as u64, u64::from(repetition) - 1]).shuffle(&mut variants);
+    variants
 }
 
 /// The repetitions that one slot holds: paired trials come two at a time, in the odd slots.
@@ -128,38 +192,61 @@ fn repetitions_of(variant: &Variant, slot: u32) -> impl Iterator<Item = u32> + u
     first.into_iter().chain((paired && !slot.is_multiple_of(2)).then_some(slot + 1))
 }
 
-fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> PlannedTrial {
-    let (shape, subject) = (&study.trial, study.subject_of(variant));
+fn planned(
+    study: &Study,
+    variant: &Variant,
+    slot: Slot<'_>,
+    calibrated: &[Calibrated],
+) -> PlannedTrial {
+    let Slot { cell, repetition, turn, which } = slot;
+    let shape = &study.trial;
+    let mode = if cell.target.is_vm() { variant.mode.unwrap_or(cell.mode) } else { cell.mode };
+    // In real time the clock has no phase that a trial of traffic or a card could be moved against.
+    let has_phase = !cell.has_parts() || mode == Mode::Counted;
+    let mut order = TrialOrder {
+        offset: if has_phase { offset(shape.perturb, repetition) } else { Span::default() },
+        warm_up: shape.warm_up,
+        window: shape.window,
+        ..TrialOrder::default()
+    };
+    if cell.has_parts() {
+        parts::order((study, calibrated), cell, variant, &mut order);
+    } else {
+        of_subject(study, variant, repetition, &mut order);
+    }
     PlannedTrial {
         id: TrialId {
             variant: variant.name.clone(),
-            clients,
+            cell: cell.name.clone(),
+            clients: cell.clients,
             repetition,
             purpose: Purpose::Cpu,
             perturbed: None,
+            turn: which,
         },
-        mode: study.mode_of(variant),
+        target: cell.target.clone(),
+        mode,
         host_load: variant.host_load,
-        order: TrialOrder {
-            subject: Some(subject_order(subject)),
-            others: others(subject),
-            load: study.load_of(variant).map(|load| load_order(load, &study.access_point)),
-            background: variant.background.as_deref().and_then(shlex::split),
-            offset: offset(shape.perturb, repetition),
-            warm_up: shape.warm_up,
-            window: shape.window,
-            sample_every: shape.sample_every,
-            topology: topology(study),
-            // Every repetition starts from one snapshot; hashing all files each time would cost more than
-            // the windows do. A comparison asks every time.
-            identify: repetition == 1,
-            state: state(shape.perturb, repetition),
-            witness: study
-                .load_of(variant)
-                .and_then(|load| witness::order(study, load, repetition)),
-            ..TrialOrder::default()
-        },
+        turn,
+        order,
     }
+}
+
+/// Orders what a trial of a subject has.
+fn of_subject(study: &Study, variant: &Variant, repetition: u32, order: &mut TrialOrder) {
+    let (shape, subject) = (&study.trial, study.subject_of(variant));
+    let load = study.load_of(variant);
+    order.sample_every = shape.sample_every;
+    order.subject = Some(subject_order(subject));
+    order.others = others(subject);
+    order.load = load.map(|load| load_order(load, &study.access_point));
+    order.background = variant.background.as_deref().and_then(shlex::split);
+    order.topology = topology(study);
+    // Every repetition starts from one snapshot; hashing all files each time would cost more than the windows do. A
+    // comparison asks every time.
+    order.identify = repetition == 1;
+    order.state = state(shape.perturb, repetition);
+    order.witness = load.and_then(|load| witness::order(study, load, repetition));
 }
 
 /// The phase of a repetition: spread over one second, the period of the slowest timer that the
@@ -172,7 +259,7 @@ fn offset(perturb: Perturb, repetition: u32) -> Span {
 }
 
 /// The phase of the repetition after so many others.
-pub(crate) fn phase(before: u32) -> Span {
+fn phase(before: u32) -> Span {
     let turn = (f64::from(before) * GOLDEN).fract();
     Span::from_nanos((turn * 1e6) as u64 * 1_000)
 }
@@ -199,7 +286,7 @@ fn state(perturb: Perturb, repetition: u32) -> Option<State> {
 fn topology(study: &Study) -> Option<TopologyOrder> {
     let place = &study.access_point;
     let named = !place.interfaces.is_empty() || !place.processes.is_empty();
-    (named || place.kind == Target::Vm).then(|| TopologyOrder {
+    (named || place.kind.is_vm()).then(|| TopologyOrder {
         interfaces: place.interfaces.clone(),
         processes: place.processes.clone(),
     })
@@ -241,82 +328,98 @@ pub(crate) fn load_bytes(load: &Load, place: &AccessPoint) -> usize {
     encode(&load_order(load, place)).map_or(usize::MAX, |bytes| bytes.len())
 }
 
-/// The batches of a plan, in order. Trials that may run alongside anything share one batch as long as
-/// they follow each other.
-pub fn batches(plan: impl IntoIterator<Item = PlannedTrial>) -> Vec<Batch<PlannedTrial>> {
-    let mut batches: Vec<Batch<PlannedTrial>> = Vec::new();
-    for trial in plan {
+/// The trials that are not made, each with the one that would end the same, instruction for instruction: counted trials
+/// of a baseline with the same order in the same place.
+///
+/// The baseline at the end of each cell's first block is made all the same: that it ends as the one at the beginning did
+/// is what all others rest on, and then is seen in every run. Other trials are repeated on purpose.
+pub fn copies(plan: &[PlannedTrial]) -> BTreeMap<TrialId, TrialId> {
+    let is_baseline = |trial: &&PlannedTrial| BASELINES.contains(&trial.id.variant.as_str());
+    let mut firsts: Vec<&PlannedTrial> = Vec::new();
+    let mut copies = BTreeMap::new();
+    for planned in plan.iter().filter(|trial| trial.is_counted()).filter(is_baseline) {
+        let is_proof = planned.id.repetition == 1 && planned.id.turn == Turn::Last;
+        let same = |first: &&&PlannedTrial| {
+            Start::of(first) == Start::of(planned) && first.order == planned.order
+        };
+        match firsts.iter().find(same) {
+            Some(first) if !is_proof => drop(copies.insert(planned.id.clone(), first.id.clone())),
+            Some(_) => {}
+            None => firsts.push(planned),
+        }
+    }
+    copies
+}
+
+/// The batches of a plan, in order: counted trials that may run with anything share the cores, and the others follow.
+pub fn batches(plan: impl IntoIterator<Item = PlannedTrial>) -> Vec<Batch> {
+    let (together, alone): (Vec<_>, Vec<_>) = plan.into_iter().partition(runs_with_anything);
+    let mut batches = vec![Batch { trials: together, at_once: None, stress: false }];
+    batches.retain(|batch| !batch.trials.is_empty());
+    for trial in alone {
         match batches.last_mut() {
-            Some(batch) if takes(batch, &trial) => batch.trials.push(trial),
+            Some(batch) if batch.at_once == Some(2) && is_partner(&batch.trials, &trial) => {
+                batch.trials.push(trial)
+            }
             _ => batches.push(batch_of(trial)),
         }
     }
     batches
 }
 
-fn batch_of(trial: PlannedTrial) -> Batch<PlannedTrial> {
-    let at_once = match trial.host_load {
-        HostLoad::Anything if trial.mode == Mode::Counted => None,
-        HostLoad::Trial => Some(2),
-        // Real time feels its neighbours, so it never has any that the study did not ask for.
-        HostLoad::Anything | HostLoad::Nothing | HostLoad::Stress => Some(1),
-    };
+/// Real time feels its neighbours, so it never has any that the study did not ask for.
+fn runs_with_anything(trial: &PlannedTrial) -> bool {
+    trial.host_load == HostLoad::Anything && trial.is_counted()
+}
+
+fn batch_of(trial: PlannedTrial) -> Batch {
+    let at_once = if trial.host_load == HostLoad::Trial { 2 } else { 1 };
     let stress = trial.host_load == HostLoad::Stress;
-    Batch { trials: vec![trial], at_once, stress }
+    Batch { trials: vec![trial], at_once: Some(at_once), stress }
 }
 
-fn takes(batch: &Batch<PlannedTrial>, trial: &PlannedTrial) -> bool {
-    let same_kind = batch_of(trial.clone());
-    let last = &batch.trials[batch.trials.len() - 1];
-    match batch.at_once {
-        None => same_kind.at_once.is_none(),
-        Some(2) => batch.trials.len() == 1 && partners(last, trial),
-        Some(_) => false,
-    }
-}
-
-fn partners(one: &PlannedTrial, other: &PlannedTrial) -> bool {
+fn is_partner(trials: &[PlannedTrial], other: &PlannedTrial) -> bool {
+    let [one] = trials else { return false };
     other.host_load == HostLoad::Trial
-        && one.id.variant == other.id.variant
-        && one.id.clients == other.id.clients
+        && (&one.id.variant, &one.id.cell) == (&other.id.variant, &other.id.cell)
 }
 
-/// What is known about the wall time of a trial, for estimates.
-pub trait Pace {
-    /// Wall time of one trial that runs alone on a core.
-    fn of(&self, trial: &PlannedTrial) -> Duration;
-}
-
-/// The wall time that a plan will take on so many cores.
-pub fn estimate(plan: &[PlannedTrial], cores: usize, pace: &dyn Pace) -> Duration {
-    let batch_time = |batch: Batch<PlannedTrial>| {
+/// Estimates the wall time of a plan on so many cores.
+pub fn estimate(study: &Study, plan: &[PlannedTrial], cores: usize) -> Duration {
+    let copies = copies(plan);
+    let batch_time = |batch: Batch| {
         let workers = batch.at_once.unwrap_or(cores).min(batch.trials.len()).max(1);
-        let work: Duration = batch.trials.iter().map(|trial| pace.of(trial)).sum();
+        let work: Duration = batch.trials.iter().map(|trial| trial_time(study, trial)).sum();
         // Twice as many busy processes as cores leave each about a third of its core.
         let slowed = if batch.stress { work * 3 } else { work };
         slowed / workers as u32
     };
-    batches(plan.iter().cloned()).into_iter().map(batch_time).sum()
+    let made = plan.iter().filter(|trial| !copies.contains_key(&trial.id)).cloned();
+    batches(made).into_iter().map(batch_time).sum()
 }
 
-/// A first guess at the wall time of a trial, rounded up from runs of `client-scale` on a 2-core
-/// machine without KVM, where 54 trials took 77 s and this says 2 minutes.
-#[derive(Clone, Copy, Debug)]
-pub struct FirstGuess;
-
-impl Pace for FirstGuess {
-    fn of(&self, trial: &PlannedTrial) -> Duration {
-        let measure = &trial.order;
-        let guest = (measure.warm_up.as_nanos() + measure.window.as_nanos()) as f64 / 1e9;
-        let share = match trial.mode {
-            Mode::RealTime => 1.0,
-            Mode::Counted => 0.05 + 0.0012 * f64::from(trial.id.clients),
-        };
-        Duration::from_secs_f64(0.8 + guest * share)
-    }
+/// Estimates the wall time of one trial that runs alone on a core, rounded up from runs on a 2-core machine without
+/// KVM: client-scale's 54 trials took 77 s, and this says 2 minutes.
+pub fn trial_time(study: &Study, trial: &PlannedTrial) -> Duration {
+    let order = &trial.order;
+    let cell = study.cell(&trial.id.cell);
+    let task = cell.and_then(|cell| cell.card?.task).filter(|_| order.card.is_some());
+    let window = task.unwrap_or(order.window);
+    let guest: f64 = [order.warm_up, window].into_iter().map(Span::as_secs_f64).sum();
+    // Restoring, setting up and taking down, and in real time the gate.
+    let around = if order.contends() { 2.0 } else { 0.8 };
+    let host_per_guest_second = match order {
+        _ if !trial.is_counted() => 1.0,
+        // A model of caches is about five times as slow.
+        TrialOrder { marks: true, .. } => 13.0,
+        // A saturated guest: 500 million instructions a second, translated.
+        order if order.contends() => 2.6,
+        _ => 0.05 + 0.0012 * f64::from(trial.id.clients),
+    };
+    Duration::from_secs_f64(around + guest * host_per_guest_second)
 }
 
-/// A first guess at the wall time until an access point with so many clients is up and its snapshot made, without KVM.
+/// Estimates the wall time until an access point with so many clients is up and its snapshot made, without KVM.
 pub fn raising(clients: u32) -> Duration {
     /// Without clients, and for each: measured 17 s at 1 client, 24 s at 60, 28 s at 114, 85 to 94 s at 500.
     const BOOT: Duration = Duration::from_secs(17);
@@ -325,11 +428,13 @@ pub fn raising(clients: u32) -> Duration {
 }
 
 /// What trials start from that can start from one snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Start {
     /// Clients of the access point.
     pub clients: u32,
     pub mode: Mode,
+    /// Whether it has a WAN side: the modules of a wire, and the kernel's TAP interfaces.
+    pub wan: bool,
     /// The perturbed state, where that is another access point from its boot on.
     pub perturbed: Option<Perturbation>,
 }
@@ -338,14 +443,14 @@ impl Start {
     /// What this trial starts from.
     pub fn of(trial: &PlannedTrial) -> Self {
         let perturbed = trial.id.perturbed.filter(|state| state.has_own_snapshot());
-        Self { clients: trial.id.clients, mode: trial.mode, perturbed }
+        Self { clients: trial.id.clients, mode: trial.mode, wan: trial.order.contends(), perturbed }
     }
 }
 
 /// Every start that a plan needs a snapshot of, first use first.
 pub fn snapshots(plan: &[PlannedTrial]) -> Vec<Start> {
     let mut needed = Vec::new();
-    for start in plan.iter().map(Start::of) {
+    for start in plan.iter().filter(|trial| trial.target.is_vm()).map(Start::of) {
         if !needed.contains(&start) {
             needed.push(start);
         }
@@ -355,7 +460,12 @@ pub fn snapshots(plan: &[PlannedTrial]) -> Vec<Start> {
 
 #[cfg(test)]
 mod tests {
-    use model::instrument::Instrument;
+    use model::{
+        instrument::Instrument,
+        name::CellName,
+        share::Share,
+        verdict::{Difference, Expect, Pairs},
+    };
 
     use super::*;
     use crate::study_file::parse;
@@ -368,26 +478,71 @@ mod tests {
         parse(&text).unwrap()
     }
 
-    fn names(plan: &[PlannedTrial]) -> Vec<String> {
-        plan.iter().map(|trial| trial.id.to_string()).collect()
+    fn sorted(plan: &[PlannedTrial]) -> Vec<String> {
+        let mut names: Vec<String> = plan.iter().map(|trial| trial.id.to_string()).collect();
+        names.sort();
+        names
+    }
+
+    fn cpu(study: &Study) -> Vec<PlannedTrial> {
+        figures(study, &[])
+    }
+
+    /// The order of the first trial of a variant.
+    fn order_of<'a>(plan: &'a [PlannedTrial], variant: &str) -> &'a TrialOrder {
+        &plan.iter().find(|trial| trial.id.variant == *variant).unwrap().order
     }
 
     #[test]
-    fn repetitions_are_interleaved_and_go_back_and_forth() {
-        let plan = cpu(&study("repetitions = 2", &["name = \"a\"", "name = \"b\""]));
+    fn blocks_are_interleaved_and_their_orders_are_drawn() {
+        let plan =
+            cpu(&study("repetitions = 8", &["name = \"a\"", "name = \"b\"", "name = \"c\""]));
+        let blocks: Vec<String> = plan.chunks(3).map(|block| block[0].block()).collect();
+        assert_eq!(blocks[..4], ["60#1", "18#1", "60#2", "18#2"]);
+        let mut orders: Vec<Vec<&str>> = plan
+            .chunks(3)
+            .map(|block| block.iter().map(|one| &*one.id.variant).collect())
+            .collect();
+        orders.sort();
+        orders.dedup();
+        assert!(orders.len() > 3, "{orders:?}");
         assert_eq!(
-            names(&plan),
-            ["a@60#1", "b@60#1", "a@18#1", "b@18#1", "b@18#2", "a@18#2", "b@60#2", "a@60#2"]
+            cpu(&study("repetitions = 8", &["name = \"a\"", "name = \"b\"", "name = \"c\""])),
+            plan
         );
+    }
+
+    #[test]
+    fn both_sides_of_a_pair_have_one_state_and_their_order_is_thue_and_morses() {
+        let study = study("", &["name = \"a\"", "name = \"b\""]);
+        let versus = Versus {
+            base: "a".to_owned(),
+            variant: "b".to_owned(),
+            cell: CellName::literal("18"),
+            clients: 18,
+            difference: Difference::Variants,
+            expect: Expect::NoSlower,
+            margin: Share::of(0.01),
+            pairs: Pairs::Fixed(8),
+            changes: Vec::new(),
+        };
+        let plan = shown(&study, Some(&versus));
+        let order: String = plan.iter().map(|trial| trial.id.variant.as_str()).collect();
+        assert_eq!(order, "abbabaabbaababba");
+        let states: Vec<_> = plan.iter().map(|trial| trial.order.state.unwrap()).collect();
+        assert!(states.chunks(2).all(|pair| pair[0] == pair[1]));
+        assert!(states.chunks(2).zip(states.chunks(2).skip(1)).all(|(one, next)| one != next));
+        assert!(plan.iter().all(|trial| trial.order.identify));
     }
 
     #[test]
     fn a_variant_is_measured_at_its_own_counts_with_what_is_in_its_background() {
         let own = "name = \"b\"\nclients = [60]\nbackground = \"sleep 60\"";
         let plan = cpu(&study("repetitions = 1", &["name = \"a\"", own]));
-        assert_eq!(names(&plan), ["a@60#1", "b@60#1", "a@18#1"]);
+        assert_eq!(sorted(&plan), ["a@18#1", "a@60#1", "b@60#1"]);
         let sleep = ["sleep", "60"].map(str::to_owned).to_vec();
-        assert_eq!((&plan[0].order.background, &plan[1].order.background), (&None, &Some(sleep)));
+        let background = |name| &order_of(&plan, name).background;
+        assert_eq!((background("a"), background("b")), (&None, &Some(sleep)));
     }
 
     #[test]
@@ -466,10 +621,9 @@ mod tests {
         let subject = "{ process = \"d\", start = \"d --set 'a b'\", ready = \"/run/d\", others = [\"hostapd\", \"d\"] }";
         let own = format!("name = \"own\"\nsubject = {subject}");
         let plan = cpu(&study("", &["name = \"a\"", &own]));
-        let (found, started) = (&plan[0].order, &plan[1].order);
-        let start = |order: &TrialOrder| order.subject.as_ref().unwrap().start.clone();
-        assert_eq!((found.process(), start(found)), (Some("hostapd"), None));
-        let start = start(started).unwrap();
+        let subject = |name| order_of(&plan, name).subject.as_ref().unwrap();
+        assert_eq!((subject("a").process.as_str(), &subject("a").start), ("hostapd", &None));
+        let (started, start) = (order_of(&plan, "own"), subject("own").start.as_ref().unwrap());
         assert_eq!(start.command, ["d", "--set", "a b"]);
         assert_eq!(start.ready.as_deref(), Some("/run/d"));
         assert_eq!(started.others, ["hostapd"]);
@@ -490,34 +644,25 @@ mod tests {
 
     #[test]
     fn estimates_grow_with_work_and_shrink_with_cores() {
-        let plan = cpu(&study("", &["name = \"a\"", "name = \"b\""]));
-        let (one, two) = (estimate(&plan, 1, &FirstGuess), estimate(&plan, 2, &FirstGuess));
+        let study = study("", &["name = \"a\"", "name = \"b\""]);
+        let plan = cpu(&study);
+        let (one, two) = (estimate(&study, &plan, 1), estimate(&study, &plan, 2));
         assert_eq!(one, two * 2);
-        assert!(estimate(&plan[..1], 2, &FirstGuess) < two);
+        assert!(estimate(&study, &plan[..1], 2) < two);
     }
 
     #[test]
     fn trials_with_an_instrument_come_last_and_at_the_largest_count() {
         let keys = "repetitions = 1\n[profile]\nrepetitions = 2\n[[count.function]]\nname = \"f\"\nsymbol = \"f\"";
         let study = study(keys, &["name = \"a\"", "name = \"b\"\nhost-load = \"nothing\""]);
-        let plan = trials(&study, &Unlocated(&study));
-        assert_eq!(
-            names(&plan),
-            [
-                "a@60#1",
-                "b@60#1",
-                "a@18#1",
-                "b@18#1",
-                "a@60#1.counts",
-                "a@60#2.counts",
-                "a@60#1.stacks",
-                "a@60#2.stacks"
-            ]
-        );
+        let plan = shown(&study, None);
+        assert_eq!(sorted(&plan[..4]), ["a@18#1", "a@60#1", "b@18#1", "b@60#1"]);
+        let more: Vec<String> = plan[4..].iter().map(|trial| trial.id.to_string()).collect();
+        assert_eq!(more, ["a@60#1.counts", "a@60#2.counts", "a@60#1.stacks", "a@60#2.stacks"]);
         assert!(plan[..4].iter().all(|trial| trial.order.instrument.is_none()));
         assert!(matches!(plan[7].order.instrument, Some(Instrument::Stacks(_))));
         let none = Study { count: None, ..study };
-        assert!(!trials(&none, &Unlocated(&none)).iter().any(|t| t.id.purpose == Purpose::Counts));
+        assert!(!shown(&none, None).iter().any(|t| t.id.purpose == Purpose::Counts));
     }
 
     #[test]
@@ -527,20 +672,20 @@ mod tests {
         let quick = "name = \"quick\"\nload = { run = \"monitor\", every = \"500ms\", long-running = true }";
         let parity = "warm-up = \"2s\"\nwindow = \"20s\"\n[parity]\nleave = true";
         let study = study(parity, &[slow, quick, "name = \"idle\""]);
-        let plan = trials(&study, &Unlocated(&study));
+        let plan = shown(&study, None);
         let asked = plan.iter().filter(|trial| trial.id.purpose == Purpose::Parity);
-        let windows: Vec<(&str, Span)> =
+        let mut windows: Vec<(&str, Span)> =
             asked.map(|trial| (trial.id.variant.as_str(), trial.order.window)).collect();
+        windows.sort();
         // The monitor may have asked right before the window opened.
-        let windows_s = [("slow", 6), ("quick", 3), ("idle", 3)];
+        let windows_s = [("idle", 3), ("quick", 3), ("slow", 6)];
         assert_eq!(windows, windows_s.map(|(variant, s)| (variant, Span::from_secs(s))));
     }
 
     #[test]
     fn every_trial_comes_once() {
         let plan = cpu(&study("", &["name = \"a\"", "name = \"p\"\nhost-load = \"trial\""]));
-        let mut seen = names(&plan);
-        seen.sort();
+        let mut seen = sorted(&plan);
         seen.dedup();
         assert_eq!((seen.len(), plan.len()), (2 * 2 * 6, 2 * 2 * 6));
         let batched: usize = batches(plan.iter().cloned()).iter().map(|b| b.trials.len()).sum();

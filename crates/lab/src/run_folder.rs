@@ -18,13 +18,12 @@ use std::{
 use linux::folder::{self, Folder};
 use model::{
     event::Event,
-    experiment::{Any, Experiment, Planned},
     run::Run,
     trial::{Trial, TrialId},
 };
 use serde::Serialize;
 
-pub use self::recorded::{AnyRecorded, Recorded, read, read_any, read_any_in};
+pub use self::recorded::{Recorded, read, read_in};
 use self::sums::Sums;
 use crate::{Error, stack_file::proof_of};
 
@@ -64,11 +63,7 @@ impl RunFolder {
     /// # Errors
     ///
     /// [`Error::Usage`] if it holds one already, [`Error::Environment`] if another headroom is at it.
-    pub fn create<S: Serialize, P: Serialize>(
-        path: &Path,
-        run: &Run<S, P>,
-        study_text: &str,
-    ) -> Result<Self, Error> {
+    pub fn create(path: &Path, run: &Run, study_text: &str) -> Result<Self, Error> {
         let folder = Self::open(path)?;
         if is_one(path) {
             return Err(exists(path));
@@ -88,9 +83,9 @@ impl RunFolder {
     }
 
     /// Opens a folder that holds a run, to go on with it.
-    pub fn resume<K: Experiment>(path: &Path) -> Result<(Self, Recorded<K>), Error> {
+    pub fn resume(path: &Path) -> Result<(Self, Recorded), Error> {
         // What is no run is left as it is.
-        let recorded = read::<K>(path)?;
+        let recorded = read(path)?;
         let folder = Self::open(path)?;
         Ok((folder, recorded))
     }
@@ -127,7 +122,7 @@ impl RunFolder {
     }
 
     /// Keeps another plan: one that is known now, or a shorter one of a comparison that was decided early.
-    pub fn plan_again<S: Serialize, P: Serialize>(&self, run: &Run<S, P>) -> Result<(), Error> {
+    pub fn plan_again(&self, run: &Run) -> Result<(), Error> {
         self.write(RUN, run)
     }
 
@@ -141,8 +136,8 @@ impl RunFolder {
     /// # Errors
     ///
     /// Those of the disk; earlier trials are untouched.
-    pub fn keep<S, P: Planned<S> + Serialize>(&self, trial: &Trial<P>) -> Result<(), Error> {
-        let (name, bytes) = (trial_name(&trial.planned.id()), json(trial));
+    pub fn keep(&self, trial: &Trial) -> Result<(), Error> {
+        let (name, bytes) = (trial_name(&trial.planned.id.to_string()), json(trial));
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         sums.keep(&self.folder, &name, &bytes)?;
         drop(sums);
@@ -245,10 +240,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    fn of<K: Experiment>(recorded: &Recorded<K>) -> Self {
-        Self { made: recorded.trials.len(), planned: recorded.run.plan.len() }
-    }
-
     pub fn is_whole(&self) -> bool {
         self.made == self.planned
     }
@@ -256,11 +247,8 @@ impl Progress {
 
 /// How far the run in a folder is; `None` where there is none. Reads every trial.
 pub fn progress(path: &Path) -> Option<Progress> {
-    Some(match read_any(path).ok()? {
-        Any::Clients(recorded) => Progress::of(&recorded),
-        Any::Contention(recorded) => Progress::of(&recorded),
-        Any::Completion(recorded) => Progress::of(&recorded),
-    })
+    let recorded = read(path).ok()?;
+    Some(Progress { made: recorded.trials.len(), planned: recorded.run.plan.len() })
 }
 
 /// When a trial came to a run last; `None` where there is no run.
@@ -310,7 +298,6 @@ mod tests {
     use std::fs;
 
     use model::{
-        experiment::{Clients, Kind},
         run::{FORMAT, Host, LabIdentity},
         trial::{HostCost, Outcome},
     };
@@ -323,10 +310,9 @@ mod tests {
         let study = study_file::parse(text).unwrap();
         let run = Run {
             format: FORMAT,
-            kind: Kind::Clients,
             headroom: "0".to_owned(),
             began_unix: 0,
-            plan: plan::trials(&study, &plan::Unlocated(&study)),
+            plan: plan::shown(&study, None),
             study,
             overrides: Vec::new(),
             study_name: "s".to_owned(),
@@ -358,10 +344,10 @@ mod tests {
         let (run, text) = run();
         let folder = RunFolder::create(&path, &run, text).unwrap();
         for done in 0..3 {
-            assert_eq!(read::<Clients>(&path).unwrap().trials.len(), done);
+            assert_eq!(read(&path).unwrap().trials.len(), done);
             folder.keep(&trial(&run, done)).unwrap();
         }
-        assert_eq!(read::<Clients>(&path).unwrap().run, run);
+        assert_eq!(read(&path).unwrap().run, run);
     }
 
     #[test]
@@ -370,7 +356,7 @@ mod tests {
         let (run, text) = run();
         let create =
             || RunFolder::create(place.path(), &run, text).map_err(|error| error.to_string());
-        let resume = || RunFolder::resume::<Clients>(place.path());
+        let resume = || RunFolder::resume(place.path());
         let folder = create().unwrap();
         // A child that has its files does not keep it.
         let of_a_child = folder.lock.try_clone().unwrap();
@@ -388,8 +374,8 @@ mod tests {
         let (run, text) = run();
         let folder = RunFolder::create(place.path(), &run, text).unwrap();
         folder.keep(&trial(&run, 0)).unwrap();
-        fs::write(place.path().join(trial_name(&run.plan[1].id())), "{\"plan").unwrap();
-        assert_eq!(read::<Clients>(place.path()).unwrap().trials.len(), 1);
+        fs::write(place.path().join(trial_name(&run.plan[1].id.to_string())), "{\"plan").unwrap();
+        assert_eq!(read(place.path()).unwrap().trials.len(), 1);
     }
 
     #[test]
@@ -402,10 +388,10 @@ mod tests {
         }
         // Kept once more, as after `--resume`.
         folder.keep(&trial(&run, 2)).unwrap();
-        let file = place.path().join(trial_name(&run.plan[1].id()));
+        let file = place.path().join(trial_name(&run.plan[1].id.to_string()));
         let edited = fs::read_to_string(&file).unwrap().replace("test", "tent");
         fs::write(&file, edited).unwrap();
-        let found = read::<Clients>(place.path()).unwrap();
+        let found = read(place.path()).unwrap();
         assert_eq!(found.edited, [run.plan[1].id.to_string()]);
         let whys: Vec<_> = found
             .trials
@@ -417,7 +403,7 @@ mod tests {
             .collect();
         assert_eq!(whys, [false, true, false]);
         folder.keep(&trial(&run, 1)).unwrap();
-        assert!(read::<Clients>(place.path()).unwrap().edited.is_empty(), "measured again");
+        assert!(read(place.path()).unwrap().edited.is_empty(), "measured again");
     }
 
     #[test]
@@ -466,9 +452,9 @@ mod tests {
     #[test]
     fn what_is_no_run_is_reported() {
         let place = tempfile::tempdir().unwrap();
-        let message = read::<Clients>(place.path()).unwrap_err().to_string();
+        let message = read(place.path()).unwrap_err().to_string();
         assert!(message.contains("is not a run folder: run.json: No such file"), "{message}");
         fs::write(place.path().join("run.json"), "{}").unwrap();
-        assert!(read::<Clients>(place.path()).unwrap_err().to_string().contains("missing field"));
+        assert!(read(place.path()).unwrap_err().to_string().contains("missing field"));
     }
 }

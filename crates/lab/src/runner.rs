@@ -1,4 +1,4 @@
-//! A run of any kind: what its trials start from, then all trials of the plan on all cores, each kept as soon as it
+//! Carries a run out: what its trials start from, then all trials of the plan on all cores, each kept as soon as it
 //! ends.
 //!
 //! Trials of one batch run at the same time; batches run one after the other. A trial that fails is kept as invalid
@@ -7,31 +7,38 @@
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     os::unix::process::CommandExt,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::Instant,
 };
 
+use linux::folder::Folder;
 use model::{
+    calibration::{Calibrated, Calibration, value_of},
     event::Event,
-    experiment::{Experiment, Planned, RunOf, TrialOf},
-    name::VariantName,
+    name::{CellName, VariantName},
     run::{FORMAT, LabIdentity, Run},
     shard::Part,
-    trial::Trial,
+    share::Share,
+    study::{HostLoad, Study},
+    trial::{HostCost, Outcome, PlannedTrial, Trial, TrialId},
 };
 
 use crate::{
     Error, Lab,
-    failures::FailureStreaks,
-    host,
-    procedure::{
-        Batch, FileOf, Finished, PlannedOf, Prepared, Procedure, Site, StudyOf, TrialFiles,
+    device_file::On,
+    failures::{self, FailureStreaks},
+    host, on_device,
+    plan::{
+        self, Known,
+        calibration::{self, Next},
     },
-    run_folder::{self, Recorded, RunFolder},
-    shard::{self, Dealt},
+    run_folder::{self, OBJECTS, Recorded, RunFolder},
+    setup::{Execution, Prepared, Setup, Site},
+    shard,
+    study_file::StudyFile,
 };
 
 /// Executes a study from its beginning.
@@ -39,37 +46,40 @@ use crate::{
 /// # Errors
 ///
 /// [`Error`]; what was finished before it is in the folder.
-pub fn run<P: Procedure<Kind: Dealt>>(
+pub fn run(
     lab: &Lab,
-    procedure: &P,
-    file: &FileOf<P>,
+    how: &Execution<'_>,
+    file: &StudyFile,
     path: &Path,
-) -> Result<Recorded<P::Kind>, Error> {
+) -> Result<Recorded, Error> {
     // A folder that is taken is refused before the image is made.
     RunFolder::check_free(path)?;
-    let Prepared { ground, study, plan, lab: identity, versus } = procedure.prepare(lab, file)?;
-    let part = file.shard.map(|shard| Part { shard, whole: plan.clone() });
-    let plan = shard::own::<P::Kind>(&study, plan, file.shard);
+    let Prepared { setup, study, found, versus } = Setup::prepare(lab, how, file)?;
+    let probes = |variant: &_| found.of(variant);
+    let known = Known { probes: &probes, calibrated: &[] };
+    let mut whole = plan::plan(&study, versus.as_ref(), known);
+    whole.retain(|trial| versus.is_some() || file.takes(trial.id.purpose));
+    let part = file.shard.map(|shard| Part { shard, whole: whole.clone() });
+    let plan = shard::own(&study, whole, file.shard);
     let run = Run {
         format: FORMAT,
-        kind: P::Kind::KIND,
         headroom: env!("CARGO_PKG_VERSION").to_owned(),
         began_unix: host::unix_now(),
+        lab: setup.identity(lab, &plan),
         study,
         overrides: file.overrides.iter().cloned().chain(lab.settings.change()).collect(),
         study_name: file.name.clone(),
         study_sha256: file.sha256.to_string(),
         plan,
-        lab: identity,
         host: host::describe(),
         part,
         versus,
         left: Vec::new(),
     };
     let folder = RunFolder::create(path, &run, &file.text)?;
-    procedure.keep(&ground, &folder)?;
+    setup.keep(&folder)?;
     let recorded = Recorded::begun(path, run, file.text.clone());
-    Begun { folder, ground, recorded }.execute(lab, procedure)
+    Begun { folder, setup, recorded }.execute(lab, how)
 }
 
 /// Goes on with a run that was interrupted. What could not be measured then is measured again.
@@ -77,14 +87,73 @@ pub fn run<P: Procedure<Kind: Dealt>>(
 /// # Errors
 ///
 /// [`Error::Changed`] when the lab is not what it was; else as [`run`].
-pub fn resume<P: Procedure<Kind: Dealt>>(
-    lab: &Lab,
-    procedure: &P,
-    path: &Path,
-) -> Result<Recorded<P::Kind>, Error> {
-    let (folder, recorded) = RunFolder::resume::<P::Kind>(path)?;
-    let ground = procedure.prepare_again(lab, &folder, &recorded.run)?;
-    Begun { folder, ground, recorded }.execute(lab, procedure)
+pub fn resume(lab: &Lab, how: &Execution<'_>, path: &Path) -> Result<Recorded, Error> {
+    let (folder, recorded) = RunFolder::resume(path)?;
+    let setup = Setup::again(lab, how, &folder, &recorded.run)?;
+    Begun { folder, setup, recorded }.execute(lab, how)
+}
+
+#[derive(Clone, Debug)]
+pub struct Finished {
+    pub outcome: Outcome,
+    /// What the host took for it.
+    pub cost: HostCost,
+    /// How idle the machine was before it, where its time is real and the machine is shared.
+    pub idle_before: Option<Share>,
+}
+
+impl Finished {
+    /// It was not made.
+    pub(crate) fn invalid(why: impl Into<String>) -> Self {
+        Self { outcome: Outcome::invalid(why), cost: HostCost::default(), idle_before: None }
+    }
+}
+
+/// Where what a trial says is kept, with its reading.
+#[derive(Clone, Debug)]
+pub struct TrialFiles {
+    /// The console's log.
+    pub console_log: PathBuf,
+    /// The stacks, where the trial records them.
+    pub stacks: PathBuf,
+    /// The folder of files that explain them.
+    pub objects: PathBuf,
+}
+
+impl TrialFiles {
+    /// Those of a trial of a run; `id` is the stem of its file's name.
+    pub(crate) fn of(folder: &RunFolder, id: &str) -> Self {
+        Self {
+            console_log: folder.console(id),
+            stacks: folder.stacks(id),
+            objects: folder.path().join(OBJECTS),
+        }
+    }
+
+    /// Files in a folder that is thrown away.
+    pub(crate) fn below(folder: &Path) -> Self {
+        Self {
+            console_log: folder.join("console.log"),
+            stacks: folder.join("stacks.perf.data"),
+            objects: folder.to_owned(),
+        }
+    }
+
+    /// The folder of files that explain stacks, to write to.
+    pub(crate) fn objects(&self) -> Result<Folder, Error> {
+        Folder::open(&self.objects).map_err(Error::file("open", &self.objects))
+    }
+}
+
+/// Trials that run at the same time, and what else the host does meanwhile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// The trials, in the order in which they start.
+    pub trials: Vec<PlannedTrial>,
+    /// How many of them at a time; `None` is as many as there are cores.
+    pub at_once: Option<usize>,
+    /// Whether stress-ng oversubscribes the host meanwhile.
+    pub stress: bool,
 }
 
 /// Refuses to go on with a run whose lab is not what it was.
@@ -115,57 +184,52 @@ pub(crate) fn same_lab(path: &Path, then: &LabIdentity, now: &LabIdentity) -> Re
 }
 
 /// A run that has its folder, and what it starts from.
-struct Begun<P: Procedure> {
+struct Begun {
     folder: RunFolder,
-    ground: P::Ground,
-    recorded: Recorded<P::Kind>,
+    setup: Setup,
+    recorded: Recorded,
 }
 
-impl<P: Procedure<Kind: Dealt>> Begun<P> {
+impl Begun {
     /// Makes what is not there yet.
-    fn execute(self, lab: &Lab, procedure: &P) -> Result<Recorded<P::Kind>, Error> {
-        let Self { folder, mut ground, recorded } = self;
-        let Recorded { mut run, trials, calibration, .. } = recorded;
-        let site = Site { lab, folder: &folder, run: &run, ground: &ground };
-        let calibration = procedure.calibrate(&site, calibration)?;
-        if let Some(whole) = procedure.plan(&run.study, &calibration) {
-            let shard = run.part.as_ref().map(|part| part.shard);
-            let plan = shard::own::<P::Kind>(&run.study, whole.clone(), shard);
-            if plan != run.plan {
-                run.part = shard.map(|shard| Part { shard, whole });
-                run.plan = plan;
-                folder.plan_again(&run)?;
-            }
-        }
-        let work = Work::of(procedure, &run, trials);
-        let crew = Crew::of(lab, procedure, &folder, work.done);
+    fn execute(self, lab: &Lab, how: &Execution<'_>) -> Result<Recorded, Error> {
+        let Self { folder, mut setup, recorded } = self.calibrated(lab, how)?;
+        let Recorded { run, trials, .. } = recorded;
+        let work = Work::of(&run, trials);
+        let crew = Crew {
+            lab,
+            how,
+            folder: &folder,
+            run: &run,
+            done: Mutex::new(work.done),
+            streaks: Mutex::default(),
+            copies: work.copies,
+        };
         crew.report(Event::RunStarted {
             folder: folder.path().display().to_string(),
             trials: run.plan.len() as u32,
             done: crew.done().len() as u32,
         });
         lab.show(folder.path());
-        let Work { mut rest, copies, .. } = work;
+        let mut rest = work.rest;
         let mut make = || {
-            crew.copy_what_is_done(&run.study, &copies)?;
-            for mut first in procedure.first(&rest) {
+            crew.copy_what_is_done()?;
+            for mut first in first(how, &rest) {
                 first.retain(|planned| {
                     crew.streak_of(planned, FailureStreaks::has_succeeded) == Some(false)
                 });
-                procedure.raise(lab, &mut ground, &first)?;
+                setup.raise(lab, how, &first)?;
                 rest.retain(|planned| !first.contains(planned));
-                let site = Site { lab, folder: &folder, run: &run, ground: &ground };
-                crew.one_by_one(&site, first, &copies)?;
+                crew.one_by_one(&setup, first)?;
             }
             rest.retain(|planned| {
                 crew.streak_of(planned, FailureStreaks::is_given_up) != Some(true)
             });
-            procedure.raise(lab, &mut ground, &rest)?;
-            let site = Site { lab, folder: &folder, run: &run, ground: &ground };
-            crew.all(&site, std::mem::take(&mut rest), &copies)
+            setup.raise(lab, how, &rest)?;
+            crew.all(&setup, std::mem::take(&mut rest))
         };
         let result = make();
-        let left = procedure.give_back(lab, &mut ground);
+        let left = setup.give_back(lab);
         for what in &left {
             let text =
                 format!("could not confirm that everything on the device was restored: {what}");
@@ -173,7 +237,7 @@ impl<P: Procedure<Kind: Dealt>> Begun<P> {
         }
         crew.report(crew.ended(&result));
         drop(crew);
-        let mut recorded = run_folder::read::<P::Kind>(folder.path());
+        let mut recorded = run_folder::read(folder.path());
         if let (Ok(recorded), false) = (&mut recorded, left.is_empty()) {
             recorded.run.left.extend(left);
             folder.plan_again(&recorded.run)?;
@@ -181,46 +245,134 @@ impl<P: Procedure<Kind: Dealt>> Begun<P> {
         result?;
         recorded
     }
+
+    /// Measures what is not known yet of what the plan needs, keeps it as it comes, and plans with it. What cannot be measured
+    /// stays unknown, and is no error; it is tried again by `--resume`.
+    fn calibrated(mut self, lab: &Lab, how: &Execution<'_>) -> Result<Self, Error> {
+        let needs = calibration::needs(&self.recorded.run.study);
+        if needs.is_empty() {
+            return Ok(self);
+        }
+        let mut known = std::mem::take(&mut self.recorded.calibration);
+        known.retain(|one| one.value.is_some());
+        let is_unknown = |what: &Calibration| value_of(&known, what).is_none();
+        let unknown: Vec<_> = needs.into_iter().filter(is_unknown).collect();
+        let study = &self.recorded.run.study;
+        let own: Vec<_> = unknown.iter().filter_map(|what| attempt(study, what, &[])).collect();
+        self.setup.raise(lab, how, &own)?;
+        for what in unknown {
+            known.push(self.found(lab, what)?);
+            self.folder.keep_calibration(&known)?;
+        }
+        let run = &mut self.recorded.run;
+        let known = Known { probes: &|_| Vec::new(), calibrated: &known };
+        let whole = plan::plan(&run.study, run.versus.as_ref(), known);
+        let shard = run.part.as_ref().map(|part| part.shard);
+        let plan = shard::own(&run.study, whole.clone(), shard);
+        if plan != run.plan {
+            run.part = shard.map(|shard| Part { shard, whole });
+            run.plan = plan;
+            self.folder.plan_again(run)?;
+        }
+        Ok(self)
+    }
+
+    /// Finds one value, trial by trial.
+    fn found(&self, lab: &Lab, what: Calibration) -> Result<Calibrated, Error> {
+        let study = &self.recorded.run.study;
+        let mut outcomes = Vec::new();
+        while let Some(planned) = attempt(study, &what, &outcomes) {
+            lab.cancel.check()?;
+            let files = TrialFiles::of(&self.folder, &planned.id.to_string());
+            outcomes.push(self.setup.trial(Site { lab, study }, &planned, &files)?.outcome);
+        }
+        let (value, why) = match calibration::next(study, &what, &outcomes) {
+            Next::Found(value) => (Some(value), None),
+            Next::Failed(why) => (None, Some(why)),
+            Next::Try(_) => (None, None),
+        };
+        Ok(Calibrated { what, value, why, outcomes })
+    }
+}
+
+/// The next trial that a value is looked for with; `None` where no more is needed.
+fn attempt(study: &Study, what: &Calibration, outcomes: &[Outcome]) -> Option<PlannedTrial> {
+    let Next::Try(order) = calibration::next(study, what, outcomes) else { return None };
+    let (target, mode, name) = calibration::place(what);
+    let clients = study.cells().iter().find(|cell| cell.target == *target)?.clients;
+    let id = TrialId {
+        cell: CellName::of(&format!("{name}+{}", mode.name())),
+        ..TrialId::at(VariantName::literal("calibration"), clients, outcomes.len() as u32 + 1)
+    };
+    let (target, host_load) = (target.clone(), HostLoad::Nothing);
+    Some(PlannedTrial { id, target, mode, host_load, turn: 0, order: *order })
+}
+
+/// Trials that show whether each variant works, before what the others start from is raised: in turns, of which a later
+/// one is for variants whose trials failed. A comparison has one access point, and so has a device.
+fn first(how: &Execution<'_>, rest: &[PlannedTrial]) -> Vec<Vec<PlannedTrial>> {
+    match (how.on, how.comparing) {
+        (On::Vm, None) => plan::first(rest, failures::GIVE_UP_AFTER),
+        _ => Vec::new(),
+    }
+}
+
+/// The rest of a plan in parts; after each of a comparison's the run may be decided.
+fn parts(run: &Run, rest: Vec<PlannedTrial>) -> Vec<Vec<PlannedTrial>> {
+    let looks = run.versus.as_ref().map(|versus| versus.pairs.looks()).unwrap_or_default();
+    let part_of = |trial: &PlannedTrial| {
+        looks.iter().position(|look| trial.id.repetition <= *look).unwrap_or(looks.len())
+    };
+    let mut parts: Vec<Vec<PlannedTrial>> = vec![Vec::new(); looks.len() + 1];
+    rest.into_iter().for_each(|trial| parts[part_of(&trial)].push(trial));
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// Trials that run at the same time, in the order of the plan. There is one device.
+fn batches(setup: &Setup, study: &Study, part: Vec<PlannedTrial>) -> Vec<Batch> {
+    match setup {
+        Setup::Device(_) => {
+            let trials = if study.names_images() { on_device::in_turns(part) } else { part };
+            vec![Batch { trials, at_once: Some(1), stress: false }]
+        }
+        _ => plan::batches(part),
+    }
 }
 
 /// Whether a trial needs not be made again. One whose order changed, as after a calibration that was made again, is
 /// another one.
-fn is_done<K: Experiment>(run: &RunOf<K>, trial: &TrialOf<K>) -> bool {
+fn is_done(run: &Run, trial: &Trial) -> bool {
     trial.reading().is_some() && run.plan.contains(&trial.planned)
 }
 
 /// What is left of a run's plan, as far as it is known before its calibration.
-pub fn left<K: Experiment>(recorded: &Recorded<K>) -> Vec<K::Planned> {
+pub fn left(recorded: &Recorded) -> Vec<PlannedTrial> {
     let Recorded { run, trials, .. } = recorded;
-    let done = trials.iter().filter(|trial| is_done::<K>(run, trial));
-    let done: BTreeSet<String> = done.map(|trial| Planned::id(&trial.planned)).collect();
-    run.plan.iter().filter(|planned| !done.contains(&planned.id())).cloned().collect()
+    let done = trials.iter().filter(|trial| is_done(run, trial));
+    let done: BTreeSet<&TrialId> = done.map(|trial| &trial.planned.id).collect();
+    run.plan.iter().filter(|planned| !done.contains(&planned.id)).cloned().collect()
 }
 
-/// Trials by the stem of their file's name.
-type ById<T> = BTreeMap<String, T>;
+type Trials = BTreeMap<TrialId, Trial>;
 
 /// What is to be done, and what was before.
-struct Work<K: Experiment> {
-    done: ById<TrialOf<K>>,
-    rest: Vec<K::Planned>,
+struct Work {
+    done: Trials,
+    rest: Vec<PlannedTrial>,
     /// Trials that are not made, behind the one that each would end the same as.
-    copies: ById<Vec<K::Planned>>,
+    copies: BTreeMap<TrialId, Vec<PlannedTrial>>,
 }
 
-impl<K: Experiment> Work<K> {
-    fn of<P: Procedure<Kind = K>>(procedure: &P, run: &RunOf<K>, trials: Vec<TrialOf<K>>) -> Self {
-        let done: ById<TrialOf<K>> = trials
-            .into_iter()
-            .filter(|trial| is_done::<K>(run, trial))
-            .map(|trial| (Planned::id(&trial.planned), trial))
-            .collect();
-        let same = procedure.same(run);
+impl Work {
+    fn of(run: &Run, trials: Vec<Trial>) -> Self {
+        let done = trials.into_iter().filter(|trial| is_done(run, trial));
+        let done = done.map(|trial| (trial.planned.id.clone(), trial)).collect();
+        let same = plan::copies(&run.plan);
         let mut work = Self { done, rest: Vec::new(), copies: BTreeMap::new() };
         for planned in &run.plan {
-            let id = planned.id();
-            match same.get(&id) {
-                _ if work.done.contains_key(&id) => {}
+            match same.get(&planned.id) {
+                _ if work.done.contains_key(&planned.id) => {}
                 Some(first) => work.copies.entry(first.clone()).or_default().push(planned.clone()),
                 None => work.rest.push(planned.clone()),
             }
@@ -237,92 +389,65 @@ struct Took {
     device_ms: u64,
 }
 
-/// Those who make the trials, and what they have made.
-struct Crew<'a, P: Procedure> {
+/// Makes the trials, and keeps what they measured.
+struct Crew<'a> {
     lab: &'a Lab,
-    procedure: &'a P,
+    how: &'a Execution<'a>,
     folder: &'a RunFolder,
-    done: Mutex<ById<TrialOf<P::Kind>>>,
+    run: &'a Run,
+    done: Mutex<Trials>,
     streaks: Mutex<FailureStreaks>,
+    copies: BTreeMap<TrialId, Vec<PlannedTrial>>,
 }
 
-impl<'a, P: Procedure> Crew<'a, P> {
-    fn of(
-        lab: &'a Lab,
-        procedure: &'a P,
-        folder: &'a RunFolder,
-        done: ById<TrialOf<P::Kind>>,
-    ) -> Self {
-        Self { lab, procedure, folder, done: Mutex::new(done), streaks: Mutex::default() }
-    }
-
+impl Crew<'_> {
     /// Trials that were on disk and whose copies are not.
-    fn copy_what_is_done(
-        &self,
-        study: &StudyOf<P>,
-        copies: &ById<Vec<PlannedOf<P>>>,
-    ) -> Result<(), Error> {
+    fn copy_what_is_done(&self) -> Result<(), Error> {
         let firsts: Vec<_> = {
             let done = self.done();
-            copies.keys().filter_map(|id| done.get(id).cloned()).collect()
+            self.copies.keys().filter_map(|id| done.get(id).cloned()).collect()
         };
-        firsts.iter().try_for_each(|first| self.copy(study, first, copies))
+        firsts.iter().try_for_each(|first| self.copy(first))
     }
 
-    fn all(
-        &self,
-        site: &Site<'_, P>,
-        rest: Vec<PlannedOf<P>>,
-        copies: &ById<Vec<PlannedOf<P>>>,
-    ) -> Result<(), Error> {
-        let run = site.run;
-        let mut parts = VecDeque::from(self.procedure.parts(run, rest));
+    fn all(&self, setup: &Setup, rest: Vec<PlannedTrial>) -> Result<(), Error> {
+        let mut parts = VecDeque::from(parts(self.run, rest));
         while let Some(part) = parts.pop_front() {
-            self.one_by_one(site, part, copies)?;
+            self.one_by_one(setup, part)?;
             let trials: Vec<_> = self.done().values().cloned().collect();
-            if self.procedure.is_decided(run, &trials) {
+            if self.run.versus.is_some() && (self.how.decided)(self.run, &trials) {
                 break;
             }
         }
-        self.close(run, parts.into_iter().flatten().collect())
+        self.close(parts.into_iter().flatten().collect())
     }
 
     /// The batches of a part, one after the other.
-    fn one_by_one(
-        &self,
-        site: &Site<'_, P>,
-        part: Vec<PlannedOf<P>>,
-        copies: &ById<Vec<PlannedOf<P>>>,
-    ) -> Result<(), Error> {
-        let mut batches = self.procedure.batches(site, part).into_iter();
-        batches.try_for_each(|batch| self.batch(site, batch, copies))
+    fn one_by_one(&self, setup: &Setup, part: Vec<PlannedTrial>) -> Result<(), Error> {
+        let batches = batches(setup, &self.run.study, part);
+        batches.into_iter().try_for_each(|batch| self.batch(setup, batch))
     }
 
     /// A run that was decided early: its plan is what was done.
-    fn close(&self, run: &RunOf<P::Kind>, left: Vec<PlannedOf<P>>) -> Result<(), Error> {
+    fn close(&self, left: Vec<PlannedTrial>) -> Result<(), Error> {
         if left.is_empty() {
             return Ok(());
         }
-        let mut run = run.clone();
+        let mut run = self.run.clone();
         run.plan.retain(|planned| !left.contains(planned));
         self.folder.plan_again(&run)
     }
 
-    fn batch(
-        &self,
-        site: &Site<'_, P>,
-        batch: Batch<PlannedOf<P>>,
-        copies: &ById<Vec<PlannedOf<P>>>,
-    ) -> Result<(), Error> {
+    fn batch(&self, setup: &Setup, batch: Batch) -> Result<(), Error> {
         let workers = batch.at_once.unwrap_or(self.lab.settings.workers);
         let _stress = batch.stress.then(Stress::start).transpose()?;
         let threads = workers.min(batch.trials.len());
         let queue = Mutex::new(VecDeque::from(batch.trials));
         // Others of a batch that is not free would feel what an onlooker does.
         let nobody_feels = batch.at_once.is_none() || threads == 1;
-        let make = |planned: PlannedOf<P>| {
-            if let Some(trial) = self.trial(site, &planned)? {
-                self.copy(&site.run.study, &trial, copies)?;
+        let make = |planned: PlannedTrial| {
+            if let Some(trial) = self.trial(setup, &planned)? {
+                self.copy(&trial)?;
             }
             if nobody_feels {
                 self.lab.show(self.folder.path());
@@ -335,29 +460,25 @@ impl<'a, P: Procedure> Crew<'a, P> {
     }
 
     /// One trial from its beginning to the disk; `None` where its variant is measured no further.
-    fn trial(
-        &self,
-        site: &Site<'_, P>,
-        planned: &PlannedOf<P>,
-    ) -> Result<Option<TrialOf<P::Kind>>, Error> {
+    fn trial(&self, setup: &Setup, planned: &PlannedTrial) -> Result<Option<Trial>, Error> {
         self.lab.cancel.check()?;
         if self.streak_of(planned, FailureStreaks::is_given_up) == Some(true) {
             return Ok(None);
         }
-        let variant = self.procedure.variant(planned);
-        let id = planned.id();
+        let id = planned.id.to_string();
         self.report(Event::TrialStarted { id: id.clone() });
         let (began_unix, began) = (host::unix_now(), Instant::now());
         let files = TrialFiles::of(self.folder, &id);
-        let Finished { outcome, cost, idle_before } =
-            self.procedure.trial(site, planned, &files)?;
-        let same_as = None;
-        let trial =
-            Trial { planned: planned.clone(), began_unix, cost, idle_before, same_as, outcome };
+        let finished =
+            setup.trial(Site { lab: self.lab, study: &self.run.study }, planned, &files)?;
+        let Finished { outcome, cost, idle_before } = finished;
+        let (planned, same_as) = (planned.clone(), None);
+        let trial = Trial { planned, began_unix, cost, idle_before, same_as, outcome };
         let took_ms = began.elapsed().as_millis() as u64;
-        let device_ms = planned.passes().as_millis() as u64;
-        self.keep(&site.run.study, &trial, Took { took_ms, device_ms })?;
-        let doubt = variant.and_then(|variant| self.streaks().record(variant, trial.why_invalid()));
+        let device_ms = trial.planned.passes().as_millis() as u64;
+        self.keep(&trial, Took { took_ms, device_ms })?;
+        let doubt = variant(&trial.planned)
+            .and_then(|name| self.streaks().record(name, trial.why_invalid()));
         if let Some(text) = doubt {
             self.report(Event::Doubt { text });
         }
@@ -365,33 +486,22 @@ impl<'a, P: Procedure> Crew<'a, P> {
     }
 
     /// The trials that would end the same, as this one did.
-    fn copy(
-        &self,
-        study: &StudyOf<P>,
-        first: &TrialOf<P::Kind>,
-        copies: &ById<Vec<PlannedOf<P>>>,
-    ) -> Result<(), Error> {
-        let id = first.planned.id();
-        for planned in copies.get(&id).into_iter().flatten() {
-            let same_as = Some(id.clone());
+    fn copy(&self, first: &Trial) -> Result<(), Error> {
+        for planned in self.copies.get(&first.planned.id).into_iter().flatten() {
+            let same_as = Some(first.planned.id.clone());
             let trial = Trial { planned: planned.clone(), same_as, ..first.clone() };
-            self.keep(study, &trial, Took::default())?;
+            self.keep(&trial, Took::default())?;
         }
         Ok(())
     }
 
     /// A trial to the disk, and said.
-    fn keep(
-        &self,
-        study: &StudyOf<P>,
-        trial: &TrialOf<P::Kind>,
-        Took { took_ms, device_ms }: Took,
-    ) -> Result<(), Error> {
+    fn keep(&self, trial: &Trial, Took { took_ms, device_ms }: Took) -> Result<(), Error> {
         self.folder.keep(trial)?;
-        let id = trial.planned.id();
-        let (name, invalid) = (trial.planned.name(study), trial.why_invalid().map(str::to_owned));
-        self.report(Event::TrialEnded { id: id.clone(), name, took_ms, device_ms, invalid });
-        self.done().insert(id, trial.clone());
+        let id = trial.planned.id.to_string();
+        let invalid = trial.why_invalid().map(str::to_owned);
+        self.report(Event::TrialEnded { id, took_ms, device_ms, invalid });
+        self.done().insert(trial.planned.id.clone(), trial.clone());
         Ok(())
     }
 
@@ -405,13 +515,13 @@ impl<'a, P: Procedure> Crew<'a, P> {
     /// What is known of a trial's variant; `None` where nothing is.
     fn streak_of(
         &self,
-        planned: &PlannedOf<P>,
+        planned: &PlannedTrial,
         of: impl Fn(&FailureStreaks, &VariantName) -> bool,
     ) -> Option<bool> {
-        self.procedure.variant(planned).map(|variant| of(&self.streaks(), variant))
+        variant(planned).map(|variant| of(&self.streaks(), variant))
     }
 
-    fn done(&self) -> MutexGuard<'_, ById<TrialOf<P::Kind>>> {
+    fn done(&self) -> MutexGuard<'_, Trials> {
         self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -424,6 +534,14 @@ impl<'a, P: Procedure> Crew<'a, P> {
         self.lab.emit(event);
     }
 }
+
+/// The variant that a trial is of, where a variant whose first trials all fail is measured no further. That all trials
+/// fail in one perturbed state, or without a subject on this machine alone, tells nothing of the others.
+fn variant(planned: &PlannedTrial) -> Option<&VariantName> {
+    let counts = planned.id.perturbed.is_none() && planned.order.subject.is_some();
+    counts.then_some(&planned.id.variant)
+}
+
 /// Works a queue off until it is empty or something fails.
 pub(crate) fn take_all<T, R>(
     queue: &Mutex<VecDeque<T>>,

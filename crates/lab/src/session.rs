@@ -15,7 +15,6 @@ use std::{
 use model::{
     order::TrialOrder,
     reading::Reading,
-    study::Mode,
     trial::{HostCost, Outcome, PlannedTrial},
     wire::{Frame, Order},
 };
@@ -27,7 +26,8 @@ use crate::{
     cache_model::{self, Attached},
     device::Device,
     objects,
-    procedure::{Finished, TrialFiles},
+    remote::{Address, Remote},
+    runner::{Finished, TrialFiles},
     stack_file::StackFile,
     vm::{
         Failure,
@@ -35,19 +35,44 @@ use crate::{
     },
 };
 
+/// What a trial on a virtual access point is restored from, and what counts from outside while it runs.
+pub(crate) struct Restore<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) model: Option<Attached>,
+}
+
 /// Does one trial. What goes wrong with the access point makes the trial invalid, and is no error.
 ///
 /// # Errors
 ///
 /// [`Error`] of the host: interrupted, a full disk, no QEMU.
-pub fn trial(
+pub(crate) fn trial(
     lab: &Lab,
-    snapshot: &Snapshot,
+    from: &Restore<'_>,
     planned: &PlannedTrial,
     files: &TrialFiles,
 ) -> Result<Finished, Error> {
     let mut cost = HostCost::default();
-    let outcome = match measure(lab, snapshot, planned, Destination { files, cost: &mut cost }) {
+    let kept = Destination { files, cost: &mut cost };
+    finished(measure(lab, from, planned, kept), cost)
+}
+
+/// Does one trial on this machine, with an agent of its own.
+pub(crate) fn on_host(
+    lab: &Lab,
+    planned: &PlannedTrial,
+    files: &TrialFiles,
+) -> Result<Finished, Error> {
+    let mut cost = HostCost::default();
+    let reading = Remote::reach(lab, &Address::Local).and_then(|mut device| {
+        device.order(&Order::Trial(Box::new(planned.order.clone()), None))?;
+        listen(&mut device, &planned.order, files, &mut cost)
+    });
+    finished(reading, cost)
+}
+
+fn finished(reading: Result<Reading, Error>, cost: HostCost) -> Result<Finished, Error> {
+    let outcome = match reading {
         Ok(reading) => Outcome::Measured(Box::new(reading)),
         Err(Error::Machine(failure)) => {
             Outcome::Invalid { why: failure.to_string(), console: failure.console().to_vec() }
@@ -65,22 +90,23 @@ pub(crate) struct Destination<'a> {
 
 fn measure(
     lab: &Lab,
-    snapshot: &Snapshot,
+    Restore { snapshot, model }: &Restore<'_>,
     planned: &PlannedTrial,
     kept: Destination<'_>,
 ) -> Result<Reading, Error> {
     let began = Instant::now();
-    let counter = counter(lab, planned, kept.files)?;
-    let mut machine = match &counter {
-        Some(counter) => cache_model::restore(lab, snapshot, &kept.files.console_log, counter)?,
+    let mut machine = match model {
+        Some(model) => cache_model::restore(lab, snapshot, &kept.files.console_log, model)?,
         None => snapshot.restore(lab, &kept.files.console_log)?,
     };
-    let marks = counter.as_ref().map(Attached::marks);
+    let marks = model.as_ref().map(Attached::marks);
     machine.begin(&Order::Trial(Box::new(planned.order.clone()), marks))?;
     kept.cost.restore_ms = millis(began.elapsed());
     let mut reading = listen(&mut machine, &planned.order, kept.files, kept.cost)?;
-    if let Some(counter) = &counter {
-        read(counter, &mut reading)?;
+    match model {
+        Some(model) if planned.order.marks => reading.caches = Some(caches(model)?),
+        Some(model) => read(model, &mut reading)?,
+        None => {}
     }
     for census in reading.census.iter().flatten() {
         snapshot::check_clients(census, &snapshot.shape)?;
@@ -92,21 +118,11 @@ fn measure(
     Ok(reading)
 }
 
-/// A counter of all that the machine executes, where a witness stands beside the window. It is absent where nothing here
-/// compiles it, and in real time, whose figures are no instructions.
-fn counter(
-    lab: &Lab,
-    planned: &PlannedTrial,
-    files: &TrialFiles,
-) -> Result<Option<Attached>, Error> {
-    if planned.order.witness.is_none() || planned.mode != Mode::Counted {
-        return Ok(None);
-    }
-    match Attached::counter(lab, &files.console_log.with_extension("counts")) {
-        Ok(counter) => Ok(Some(counter)),
-        Err(Error::MissingProgram { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
+/// Reads what the model of the caches counted; its file is needed no more.
+fn caches(model: &Attached) -> Result<model::cache::Window, Failure> {
+    let window = cache_model::window(model.counts());
+    let _ = fs::remove_file(model.counts());
+    Ok(window?)
 }
 
 /// Reads what it counted and saw; its file is needed no more.

@@ -3,28 +3,29 @@
 //! The shape is [`model::study`]'s; here are the lines and nearest keys of what is misspelt, and the
 //! rules that a type cannot say. Pure but for [`load`], which reads the file.
 
+mod cells;
 mod gates;
 mod instruments;
-pub mod kind;
 pub(crate) mod lines;
 mod load;
 pub mod maxima;
 mod missing;
+mod renamed;
+mod traffic;
 pub mod witness;
 
 use std::{collections::BTreeSet, path::Path};
 
 use model::plural::count;
 use model::{
-    experiment::Kind,
     nearest,
-    study::{HostLoad, Load, Study, Subject, Target, Variant, VariantLoad},
+    study::{HostLoad, Load, Study, Subject, Variant, VariantLoad},
 };
 use toml::de::DeTable;
 
 use self::lines::Lines;
 pub(crate) use self::load::folder_of;
-pub use self::load::{AnyStudyFile, Error, StudyFile, StudyText, load};
+pub use self::load::{Error, StudyFile, StudyText, load};
 use crate::{plan, uploads};
 
 /// Stations that one access-point interface can hold: association ids end at 2007 (IEEE 802.11).
@@ -86,8 +87,8 @@ impl Defaults {
 }
 
 fn parse_with(text: &str, defaults: Defaults) -> Result<Study, Fault> {
-    let mut study: Study =
-        toml::from_str(text).map_err(|error| shape_fault(text, Kind::Clients, &error))?;
+    renamed::refuse(text)?;
+    let mut study: Study = toml::from_str(text).map_err(|error| shape_fault(text, &error))?;
     defaults.fill_in(text, &mut study);
     let rules = Rules { text, study: &study };
     rules.no_device()?;
@@ -96,27 +97,18 @@ fn parse_with(text: &str, defaults: Defaults) -> Result<Study, Fault> {
 }
 
 /// A fault of shape, in our words where serde's can be bettered.
-pub(crate) fn shape_fault(text: &str, kind: Kind, error: &toml::de::Error) -> Fault {
+pub(crate) fn shape_fault(text: &str, error: &toml::de::Error) -> Fault {
     let line = error.span().map_or(1, |span| line_at(text, span.start));
     let message = error.message();
-    let why = of_other_kind(text, kind, error)
-        .or_else(|| missing::what_to_add(text, kind, message))
-        .or_else(|| nearest_key(message));
+    // serde's words for a control without its figure are of Rust's types.
+    let figure = message.contains("unit variant").then(|| FIGURE.to_owned());
+    let why =
+        figure.or_else(|| missing::what_to_add(text, message)).or_else(|| nearest_key(message));
     Fault { line, why: why.unwrap_or_else(|| message.replace('\n', "; ")) }
 }
 
-/// A key at the top of a study that only studies of another kind have.
-fn of_other_kind(text: &str, own: Kind, error: &toml::de::Error) -> Option<String> {
-    let key = error.message().strip_prefix("unknown field `")?.split('`').next()?;
-    // The same word further down is another key.
-    let (document, _) = DeTable::parse_recoverable(text);
-    let (at, _) = document.get_ref().get_key_value(key)?;
-    let other = kind::of_other(key, own).filter(|_| error.span() == Some(at.span()))?;
-    Some(format!(
-        "`{key}` is a key of {other} studies, and [{}] makes this a {own} study; leave it out",
-        own.table()
-    ))
-}
+const FIGURE: &str =
+    "this needs a figure or none at all; write for instance { weight = 512 } or \"idle\"";
 
 /// The line of a byte offset, from 1.
 pub(crate) fn line_at(text: &str, offset: usize) -> usize {
@@ -152,16 +144,43 @@ impl Rules<'_> {
         self.profile()?;
         self.count()?;
         self.decisions()?;
+        cells::check(self.study, lines)?;
         maxima::plan(self.study, lines)?;
         if let Some(load) = &self.study.load {
             self.load(load, &["load"])?;
         }
-        self.subject(&self.study.subject).or_else(|(key, why)| self.fault(&["subject", key], why))
+        self.published()?;
+        match &self.study.subject {
+            Some(subject) => {
+                self.subject(subject).or_else(|(key, why)| self.fault(&["subject", key], why))
+            }
+            None => self.no_subject(),
+        }
+    }
+
+    /// Only cells with traffic or a card have trials without a subject.
+    fn no_subject(&self) -> Result<(), Fault> {
+        let has_own = |variant: &Variant| variant.subject.is_some();
+        if !self.study.is_of_clients() || self.study.variants.iter().all(has_own) {
+            return Ok(());
+        }
+        let why = "no [subject], whose CPU is the question; add:  [subject] process = \"hostapd\"";
+        self.fault(&[], why.to_owned())
+    }
+
+    /// What was published stands with a figure of the study's.
+    fn published(&self) -> Result<(), Fault> {
+        let (lines, known) = (Lines(self.text), self.study.known());
+        for (at, one) in self.study.published.iter().enumerate() {
+            let checked = lines.limit(&format!("{} <= {}", one.ours, one.value), &known);
+            checked.or_else(|why| lines.entry_fault("published", at, ("ours", why)))?;
+        }
+        Ok(())
     }
 
     /// A study file is for any access point.
     fn no_device(&self) -> Result<(), Fault> {
-        if let Target::Device(_) = self.study.access_point.kind {
+        if !self.study.access_point.kind.is_vm() {
             let why = "a study file names no device; point `headroom run` at one with --on";
             return self.fault(&["access-point", "kind"], why.to_owned());
         }
@@ -252,7 +271,7 @@ impl Rules<'_> {
                 format!("{} between samples; the shortest is 10ms", trial.sample_every),
             );
         }
-        if window == 0 || !window.is_multiple_of(every) {
+        if window == 0 || (self.study.is_of_clients() && !window.is_multiple_of(every)) {
             return self.fault(
                 &["trial", "window"],
                 format!(

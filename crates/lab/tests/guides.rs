@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 
-use lab::{completion, contention, device_file::DeviceFile, study_file};
+use lab::{device_file::DeviceFile, study_file};
 
 /// Programs of ours, and what the guides need alongside them.
 const PROGRAMS: [&str; 7] =
@@ -86,14 +86,7 @@ fn completed(part: &str) -> String {
 
 /// Why a study is refused; nothing where it is taken.
 fn refused(study: &str) -> Option<String> {
-    let has = |table: &str| study.lines().any(|line| line == table);
-    if has("[contention]") {
-        contention::study::parse(study).err().map(|error| error.why)
-    } else if has("[completion]") {
-        completion::study::parse(study).err().map(|error| error.why)
-    } else {
-        study_file::parse(study).err().map(|error| error.why)
-    }
+    study_file::parse(study).err().map(|error| error.why)
 }
 
 #[test]

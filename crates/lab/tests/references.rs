@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab::{completion, contention, study_file};
+use lab::study_file;
 
 const REFERENCE: &str = include_str!("../../../docs/design/study-files.md");
-const CONTENTION: &str = include_str!("../../../studies/app-contention.toml");
-const COMPLETION: &str = include_str!("../../../studies/tx-completion.toml");
+const TRAFFIC: &str = include_str!("../../../studies/app-contention.toml");
+const CARDS: &str = include_str!("../../../studies/tx-completion.toml");
 
 /// Keys by the header of their table; those outside of any table have the header `""`.
 type Keys = BTreeMap<String, BTreeSet<String>>;
@@ -55,43 +55,38 @@ fn planted(study: &str, header: &str) -> String {
     study.replacen(&line, &(line.clone() + &strange), 1)
 }
 
-fn compare(heading: &str, study: &str, why: impl Fn(&str) -> String) {
-    for (header, documented) in documented(heading) {
-        // Its keys are those of its three caches, which are inline tables.
-        if header == "[caches]" {
-            continue;
-        }
-        let why = why(&planted(study, &header));
+/// Compares the keys of these tables of a study.
+fn compare(study: &str, is_meant: impl Fn(&str) -> bool) {
+    for (header, documented) in
+        documented("## Keys of a study").into_iter().filter(|(header, _)| is_meant(header))
+    {
+        let why = study_file::parse(&planted(study, &header)).expect_err("a strange key").why;
         let known = why.split_once("known here: ").map(|(_, known)| known);
         let known = known.unwrap_or_else(|| panic!("{header}: {why}"));
         let accepted: BTreeSet<String> = known.split(", ").map(str::to_owned).collect();
-        assert_eq!(documented, accepted, "{heading}: keys of {header:?}, documented and accepted");
+        assert_eq!(documented, accepted, "keys of {header:?}, documented and accepted");
     }
 }
 
+/// Tables that studies of traffic have, and those of cards.
+const OF_TRAFFIC: [&str; 3] = ["[[traffic]]", "[[application]]", "[[cell]]"];
+const OF_CARDS: [&str; 2] = ["[card]", "[[published]]"];
+
 #[test]
-fn the_reference_has_the_keys_of_a_study_of_clients() {
+fn the_reference_has_the_keys_of_a_study() {
     let example = section("## An example of what decides");
     let example = example.split("```").nth(1).and_then(|block| block.strip_prefix("toml\n"));
     let study = example.expect("the example is TOML").to_owned() + "\n[trial]\n[profile]\n";
     study_file::parse(&study).expect("the example is a study");
     // Its loads run all the time, and have no rounds to check.
     let study = study + "[witness]\n";
-    compare("## Keys of a study of clients", &study, |text| {
-        study_file::parse(text).expect_err("a strange key").why
-    });
-}
-
-#[test]
-fn the_reference_has_the_keys_of_a_contention_study() {
-    compare("## Contention studies", CONTENTION, |text| {
-        contention::study::parse(text).expect_err("a strange key").why
-    });
-}
-
-#[test]
-fn the_reference_has_the_keys_of_a_completion_study() {
-    compare("## Completion studies", COMPLETION, |text| {
-        completion::study::parse(text).expect_err("a strange key").why
-    });
+    // The keys of caches are those of its three caches, which are inline tables.
+    let is_other = |header: &str| {
+        OF_TRAFFIC.contains(&header)
+            || OF_CARDS.contains(&header)
+            || header == "[access-point.caches]"
+    };
+    compare(&study, |header| !is_other(header));
+    compare(TRAFFIC, |header| OF_TRAFFIC.contains(&header));
+    compare(CARDS, |header| OF_CARDS.contains(&header));
 }

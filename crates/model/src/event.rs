@@ -90,8 +90,6 @@ pub enum Event {
     TrialEnded {
         /// Which: the stem of its file's name.
         id: String,
-        /// What people call it, as “cell 1 none, block 2”.
-        name: String,
         /// Wall time, ms.
         took_ms: u64,
         /// What passed on the access point, ms: warm-up and window. 0 where the trial is another one's copy.

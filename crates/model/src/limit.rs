@@ -14,8 +14,6 @@ mod selection;
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
 pub use self::selection::{Selection, selection};
 use crate::{
     figure::{Figure, Measure, Part},
@@ -300,15 +298,6 @@ fn value_of(metric: &Metric, text: &str) -> Result<f64, String> {
     // 95 % is 0.95 and not the nearest number to 95 × 0.01.
     let value = sign * if factor < 1.0 { number / (1.0 / factor).round() } else { number * factor };
     if value.is_finite() { Ok(value) } else { Err(wrong()) }
-}
-
-/// Limits of a study that has no other gates.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Limits {
-    /// As people say them.
-    #[serde(default)]
-    pub limits: Vec<String>,
 }
 
 /// What limits of a study can speak of.

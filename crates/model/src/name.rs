@@ -177,6 +177,23 @@ name! {
 }
 
 name! {
+    /// A cell's name. It names files and lines of output.
+    CellName, "name of a cell", "1 to 128 of a-z, 0-9, -, + and ., not beginning with a dot or a hyphen",
+    |text| text.len() <= LONGEST_VARIANT && is_plain(text)
+        && text.bytes().all(|byte| is_of_a_variant(byte) || byte == b'+')
+}
+
+impl CellName {
+    /// The name nearest to a text.
+    pub fn of(text: &str) -> Self {
+        let letter = |letter| if letter == '+' { letter } else { plain(letter) };
+        let mut name: String = text.to_lowercase().chars().map(letter).collect();
+        name.truncate(LONGEST_VARIANT);
+        Self(name.trim_start_matches(['.', '-']).to_owned())
+    }
+}
+
+name! {
     /// Plain names with slashes between them: a path that leads nowhere but down.
     RelativePath, "path below a folder", "names with / between them, none beginning with a dot",
     |text| text.len() <= 1024 && text.split('/').all(is_plain)

@@ -20,6 +20,8 @@ pub enum Purpose {
     Parity,
     /// Who talks to the subject.
     Peers,
+    /// Where accesses to memory miss, by a model of the caches.
+    Caches,
 }
 
 impl Purpose {
@@ -37,6 +39,7 @@ impl Purpose {
             Purpose::Pause => "pause",
             Purpose::Parity => "parity",
             Purpose::Peers => "peers",
+            Purpose::Caches => "caches",
         }
     }
 }

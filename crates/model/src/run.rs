@@ -4,7 +4,7 @@
 //! RUN/
 //!   run.json            Run: what was asked, with what, on what, and the plan
 //!   study.toml          the study file as it was given
-//!   calibration.json    what was measured before the trials could be planned, where a kind has that
+//!   calibration.json    what was measured before the trials could be planned, where a study needs that
 //!   trials/ID.json      Trial: one file each, written whole
 //!   stacks/ID.perf.data the records of a trial for stacks, as perf itself reads them
 //!   objects/SHA256      files of the access point that explain them
@@ -24,7 +24,7 @@
 //! | 7 | parity keeps what the subject, iw and hostapd said; a study has lists of `values`, and `traffic` |
 //! | 8 | a completion trial has `periods`, parts of its window; `versus` of a contention study |
 //! | 9 | trials in perturbed states |
-//! | 10 | one order and one reading for trials of every kind |
+//! | 10 | one kind of study: cells, variants and one order and one reading for all trials |
 
 use std::{collections::BTreeMap, fmt};
 
@@ -33,7 +33,6 @@ use serde::{Deserialize, Serialize};
 use crate::{
     facts::Facts,
     firmware::Firmware,
-    kind::Kind,
     name::{RelativePath, Sha256Hex},
     plural::count,
     shard::Part,
@@ -47,17 +46,15 @@ pub const FORMAT: u32 = 10;
 
 /// What a run is, fixed when it begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Run<S = Study, P = PlannedTrial> {
+pub struct Run {
     /// [`FORMAT`] of the writer.
     pub format: u32,
-    /// The kind of its study.
-    pub kind: Kind,
     /// headroom's version.
     pub headroom: String,
     /// When it began, seconds since 1970 on the host.
     pub began_unix: u64,
     /// The study that was carried out, with every default filled in.
-    pub study: S,
+    pub study: Study,
     /// What the command line changed in the study file, as `clients = 18, 60`.
     #[serde(default)]
     pub overrides: Vec<String>,
@@ -66,14 +63,14 @@ pub struct Run<S = Study, P = PlannedTrial> {
     /// SHA-256 of the study file as given, hexadecimal.
     pub study_sha256: String,
     /// The trials, in the order in which they start; empty until what they need is measured.
-    pub plan: Vec<P>,
+    pub plan: Vec<PlannedTrial>,
     /// What the access point was made of.
     pub lab: LabIdentity,
     /// The machine that ran the lab.
     pub host: Host,
     /// What it is a part of, where other machines make the rest.
-    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
-    pub part: Option<Part<P>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
     /// What was to be decided, where the run is a comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versus: Option<Versus>,
@@ -82,17 +79,12 @@ pub struct Run<S = Study, P = PlannedTrial> {
     pub left: Vec<String>,
 }
 
-impl<S, P> Run<S, P> {
+impl Run {
     /// Whether the command line chose some of the study's client counts, variants or cells, and left the others out.
     pub fn is_part(&self) -> bool {
         let chosen = ["clients = ", "variants = ", "cell = "];
         self.overrides.iter().any(|change| chosen.iter().any(|key| change.starts_with(key)))
     }
-}
-
-/// For `P` without a value that stands for none.
-const fn none<P>() -> Option<P> {
-    None
 }
 
 /// What the virtual access point was made of.

@@ -6,6 +6,8 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
+use crate::trial::PlannedTrial;
+
 /// No run has more shards.
 pub const MOST: u32 = 4096;
 
@@ -73,10 +75,10 @@ impl From<Shard> for String {
 
 /// What a run is a part of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Part<P> {
+pub struct Part {
     pub shard: Shard,
     /// The plan of all shards together.
-    pub whole: Vec<P>,
+    pub whole: Vec<PlannedTrial>,
 }
 
 #[cfg(test)]

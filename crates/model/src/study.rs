@@ -1,4 +1,4 @@
-//! The study: the question, and everything that is done to answer it.
+//! The study: cells × variants × repetitions, the question, and everything that is done to answer it.
 //!
 //! This is the shape of a study file. Reading the file, its defaults for the person and its error
 //! lines are in `lab::study_file`; this file is only the meaning of the keys.
@@ -14,37 +14,58 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    variant::{HostLoad, ImageFile, Published, Variant},
+    variant::{HostLoad, ImageFile, Published, PublishedFigure, Variant},
     variant_load::VariantLoad,
     witness::WitnessShape,
 };
 use crate::{
     architecture::Architecture,
+    cache::Geometry,
+    cell::{CardEntry, Cell, CellEntry},
     firmware,
     instrument::Scope,
     limit,
-    name::PackageName,
+    name::{CellName, PackageName},
     pause,
     perturbation::Perturbation,
     purpose::Purpose,
     share::Share,
     span::Span,
     topology::{InterfaceOrder, WantedProcess},
-    verdict::Pairs,
+    traffic::{Application, Traffic},
+    verdict::{Expect, Pairs},
 };
 
+pub use crate::target::Target;
+
 /// A study file, read and checked for shape.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Study {
     /// The question that the report opens with.
     pub question: String,
+    /// What every cell shares.
+    #[serde(default)]
     pub access_point: AccessPoint,
-    /// Whose CPU is the question.
-    pub subject: Subject,
+    /// Whose CPU is the question; none in a study of traffic or of a card alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Subject>,
     /// What makes the subject work, for variants that do not say otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
+    /// What the cards of cells have where they do not say otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<CardEntry>,
+    #[serde(default, rename = "traffic", skip_serializing_if = "Vec::is_empty")]
+    pub traffics: Vec<Traffic>,
+    #[serde(default, rename = "application", skip_serializing_if = "Vec::is_empty")]
+    pub applications: Vec<Application>,
+    /// The cells as they are written; without any there is one for each client count.
+    #[serde(default, rename = "cell", skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<CellEntry>,
+    /// Of these cells only the named ones; empty is all. The command line writes it.
+    #[serde(default, rename = "cells", skip_serializing_if = "Vec::is_empty")]
+    pub chosen: Vec<CellName>,
     /// How long and how often.
     #[serde(default)]
     pub trial: TrialShape,
@@ -72,12 +93,16 @@ pub struct Study {
     /// What is compared; never empty.
     #[serde(rename = "variant")]
     pub variants: Vec<Variant>,
+    /// What was published of the same things, to be shown with ours.
+    #[serde(default, rename = "published", skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<PublishedFigure>,
 }
 
 /// The access point of a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AccessPoint {
+    /// What cells are measured on that are made on the virtual access point: another one with `--on`.
     #[serde(default)]
     pub kind: Target,
     /// The processor of the virtual access point.
@@ -101,9 +126,12 @@ pub struct AccessPoint {
     /// is one from the study file's folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<PathBuf>,
-    /// How its time passes, for variants that do not say otherwise.
+    /// How its time passes, for cells and variants that do not say otherwise.
     #[serde(default)]
     pub mode: Mode,
+    /// The caches that its model has where `cases` are shown; without it none is attached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caches: Option<Geometry>,
     /// Interfaces that must be there before every trial, on these channels; empty: those that there are.
     #[serde(default, rename = "interface", skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<InterfaceOrder>,
@@ -120,26 +148,33 @@ impl AccessPoint {
     /// What `{interface}` stands for in a load, one after the other.
     pub fn interface_names(&self) -> Vec<String> {
         match &self.kind {
-            Target::Vm => (0..self.radios).map(|radio| format!("wlan{radio}")).collect(),
             Target::Device(_) => self.names.clone(),
+            _ => (0..self.radios).map(|radio| format!("wlan{radio}")).collect(),
+        }
+    }
+}
+
+impl Default for AccessPoint {
+    fn default() -> Self {
+        Self {
+            kind: Target::default(),
+            arch: Architecture::default(),
+            firmware: None,
+            radios: three(),
+            clients: Vec::new(),
+            packages: Vec::new(),
+            programs: Vec::new(),
+            mode: Mode::default(),
+            caches: None,
+            interfaces: Vec::new(),
+            processes: Vec::new(),
+            names: Vec::new(),
         }
     }
 }
 
 fn three() -> u32 {
     3
-}
-
-/// Where an access point is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Target {
-    /// The virtual access point in QEMU.
-    #[default]
-    Vm,
-    /// One that is there already, by what the command line called it. No study file says this: the same
-    /// study is carried out wherever `--on` points.
-    Device(String),
 }
 
 /// How the virtual access point's time passes.
@@ -220,6 +255,15 @@ pub struct TrialShape {
     pub sample_every: Span,
     /// What is varied from one repetition to the next.
     pub perturb: Perturb,
+    /// Only the first so many repetitions have variants that are `candidate`s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<u32>,
+    /// The seed of the order in which a repetition's variants are measured.
+    pub seed: u64,
+    /// A trial in real time on a machine that others use begins when it was idle for this share of a second, or when
+    /// that was waited for in vain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_gate: Option<Share>,
 }
 
 impl Default for TrialShape {
@@ -230,6 +274,9 @@ impl Default for TrialShape {
             repetitions: 6,
             sample_every: Span::from_secs(1),
             perturb: Perturb::default(),
+            sweep: None,
+            seed: 1,
+            idle_gate: None,
         }
     }
 }
@@ -334,8 +381,12 @@ const MOST_PAIRS: u32 = 48;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Compare {
-    /// Differences below this share of the base do not matter.
-    pub margin: Share,
+    /// Differences below this share of the base do not matter; see [`Study::margin`] for what holds where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub margin: Option<Share>,
+    /// What is to be shown; see [`Study::expect`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Expect>,
     /// So many pairs of trials, at least [`crate::verdict::FEWEST_PAIRS`], in place of as many as decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<u32>,
@@ -348,7 +399,7 @@ pub struct Compare {
 
 impl Default for Compare {
     fn default() -> Self {
-        Self { margin: Share::of(0.005), pairs: None, up_to: MOST_PAIRS, perturb: Vec::new() }
+        Self { margin: None, expect: None, pairs: None, up_to: MOST_PAIRS, perturb: Vec::new() }
     }
 }
 
@@ -534,13 +585,58 @@ impl Study {
         }
     }
 
-    /// Whose CPU is the question in a variant.
+    /// Whose CPU is the question in a variant; one without a name in a study of traffic or of a card.
     pub fn subject_of<'a>(&'a self, variant: &'a Variant) -> &'a Subject {
-        variant.subject.as_ref().unwrap_or(&self.subject)
+        static NONE: Subject =
+            Subject { process: String::new(), start: None, ready: None, others: Vec::new() };
+        variant.subject.as_ref().or(self.subject.as_ref()).unwrap_or(&NONE)
     }
 
-    /// The mode that a variant runs in.
+    /// The process whose CPU is the question where a variant does not say otherwise; empty for none.
+    pub fn process(&self) -> &str {
+        self.subject.as_ref().map_or("", |subject| &subject.process)
+    }
+
+    /// The mode that a variant runs in, in cells that do not say otherwise.
     pub fn mode_of(&self, variant: &Variant) -> Mode {
         variant.mode.unwrap_or(self.access_point.mode)
+    }
+
+    /// Whether what traffic and applications take from each other is the question.
+    pub fn has_traffic(&self) -> bool {
+        self.entries.iter().any(|entry| !entry.traffic.is_empty() || !entry.application.is_empty())
+    }
+
+    /// Whether what a card's driver spends is the question.
+    pub fn has_cards(&self) -> bool {
+        self.entries.iter().any(|entry| entry.card.is_some())
+    }
+
+    /// Whether nothing but a subject is measured.
+    pub fn is_of_clients(&self) -> bool {
+        !self.has_traffic() && !self.has_cards()
+    }
+
+    /// Differences below this share of the base do not matter: half a percent of a subject's CPU, one of other figures.
+    pub fn margin(&self) -> Share {
+        let usual = if self.is_of_clients() { 0.005 } else { 0.01 };
+        self.compare.margin.unwrap_or(Share::of(usual))
+    }
+
+    /// What a comparison is to show: that a variant costs no more, or of traffic and cards that it is better.
+    pub fn expect(&self) -> Expect {
+        let usual = if self.is_of_clients() { Expect::NoSlower } else { Expect::Faster };
+        self.compare.expect.unwrap_or(usual)
+    }
+
+    /// The variants that are measured in a cell, in the study's order.
+    pub fn variants_of<'a>(&'a self, cell: &'a Cell) -> impl Iterator<Item = &'a Variant> {
+        let is_named =
+            |variant: &Variant| cell.variants.is_empty() || cell.variants.contains(&variant.name);
+        self.variants.iter().filter(move |variant| is_named(variant) && variant.is_at(cell.clients))
+    }
+
+    pub fn variant(&self, name: &str) -> Option<&Variant> {
+        self.variants.iter().find(|variant| variant.name == *name)
     }
 }

@@ -16,8 +16,10 @@ pub enum Road {
 
 /// Traffic from the WAN side to the client's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Traffic {
+    /// Short and unique.
+    pub name: String,
     /// iperf3's protocol.
     pub flow: Flow,
     /// Payload of a datagram, bytes; TCP does as it likes.
@@ -83,8 +85,10 @@ pub enum Endpoints {
 
 /// An application: stress-ng in a control group of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Application {
+    /// Short and unique.
+    pub name: String,
     /// stress-ng's words without the number of workers and the time, as `--stream`, `--cache`, `--memcpy`,
     /// `--matrix`, `--vm`, `--iomix`; more words follow it, as `--vm-bytes 64m`.
     pub stressor: String,
@@ -125,6 +129,10 @@ pub enum Control {
 }
 
 impl Control {
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+
     /// What is done, one by one: of several together each, else this alone.
     pub fn parts(&self) -> &[Self] {
         match self {
@@ -146,11 +154,11 @@ pub struct TrafficReading {
     pub cpus: Vec<CpuTime>,
     /// Threads that carry the forwarding, the endpoints, the application's processes summed, guard.
     pub threads: Vec<ThreadTime>,
+    /// Counters of the PMU over all CPUs, where there is one.
+    pub counters: Option<Counters>,
     pub application: Option<Work>,
     /// guard, where it was the control.
     pub guard: Option<Guarding>,
-    /// Counters of the PMU over all CPUs, where there is one.
-    pub counters: Option<Counters>,
     /// How packets were carried, by `softirq`, `ksoftirqd` or `napi`.
     pub carried: Vec<(String, u64)>,
 }

@@ -1,26 +1,40 @@
-//! One trial: one variant at one client count, once, with everything that it recorded.
+//! One trial: one variant in one cell, once, with everything that it recorded.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    name::VariantName,
+    name::{CellName, VariantName},
     order::TrialOrder,
     perturbation::Perturbation,
     reading::Reading,
     share::Share,
     study::{HostLoad, Mode},
+    target::Target,
 };
 
 pub use crate::purpose::Purpose;
 
-/// Which trial. Its text form `variant@clients#repetition`, and `.stacks`, `.pause` … behind it where it
-/// is not for CPU figures, or `.seed`, `.layout` … where it is measured in a perturbed state, names files and lines of output.
+/// The variant of trials with traffic and without an application.
+pub const ALONE: &str = "alone";
+/// The variant of trials with an application and without traffic.
+pub const APPLICATION: &str = "application";
+/// The variant of trials with both and without a control.
+pub const NONE: &str = "none";
+/// The variant of trials with a CPU task and without frames.
+pub const TASK_ALONE: &str = "task-alone";
+
+/// Variants that cells have by themselves: what the study's own are set against.
+pub const BASELINES: [&str; 4] = [ALONE, APPLICATION, NONE, TASK_ALONE];
+
+/// Which trial. Its text form `variant@cell#repetition`, with `.stacks`, `.pause` … behind it where it is not for the
+/// figures, `.seed`, `.layout` … in a perturbed state, and `.last` or `.again`, names files and lines of output.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TrialId {
     /// The variant's name.
     pub variant: VariantName,
+    pub cell: CellName,
     /// Clients that must be associated.
     pub clients: u32,
     /// Repetition, from 1.
@@ -30,9 +44,38 @@ pub struct TrialId {
     /// The perturbed state that it is measured in; `None` where it is measured as the study has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perturbed: Option<Perturbation>,
+    #[serde(default, skip_serializing_if = "Turn::is_only")]
+    pub turn: Turn,
+}
+
+/// Which of the trials of one variant in one block, where there are two.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Turn {
+    #[default]
+    Only,
+    /// The baseline at the end of its block.
+    Last,
+    /// A trial that is made again, to show that counted time repeats.
+    Again,
+}
+
+impl Turn {
+    pub fn is_only(&self) -> bool {
+        *self == Self::Only
+    }
 }
 
 impl TrialId {
+    /// The trial for figures of a variant in a cell of its clients alone.
+    pub fn at(variant: VariantName, clients: u32, repetition: u32) -> Self {
+        let cell = CellName::of(&clients.to_string());
+        let (purpose, perturbed, turn) = Default::default();
+        Self { variant, cell, clients, repetition, purpose, perturbed, turn }
+    }
+
     /// Whether it is a trial of this variant at this count, in this repetition.
     pub fn is_of(&self, variant: &str, clients: u32, repetition: u32) -> bool {
         self.variant == variant && self.clients == clients && self.repetition == repetition
@@ -41,11 +84,18 @@ impl TrialId {
 
 impl fmt::Display for TrialId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}#{}", self.variant, self.clients, self.repetition)?;
+        write!(f, "{}@{}#{}", self.variant, self.cell, self.repetition)?;
         if self.purpose != Purpose::Cpu {
             write!(f, ".{}", self.purpose.name())?;
         }
-        self.perturbed.map_or(Ok(()), |perturbed| write!(f, ".{perturbed}"))
+        if let Some(perturbed) = self.perturbed {
+            write!(f, ".{perturbed}")?;
+        }
+        f.write_str(match self.turn {
+            Turn::Only => "",
+            Turn::Last => ".last",
+            Turn::Again => ".again",
+        })
     }
 }
 
@@ -53,18 +103,50 @@ impl fmt::Display for TrialId {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedTrial {
     pub id: TrialId,
+    /// Where it is made.
+    #[serde(default, skip_serializing_if = "Target::is_vm")]
+    pub target: Target,
     /// How the access point's time passes.
     pub mode: Mode,
     /// What else the host does.
     pub host_load: HostLoad,
+    /// Its place in its block, from 0.
+    #[serde(default)]
+    pub turn: u32,
     /// What the agent is ordered.
     pub order: TrialOrder,
 }
 
+impl PlannedTrial {
+    /// Whether it takes no more time than the access point's own, whatever the host does.
+    pub fn is_counted(&self) -> bool {
+        self.mode == Mode::Counted && self.target.is_vm()
+    }
+
+    /// What passes on the access point: its warm-up and its window.
+    pub fn passes(&self) -> Duration {
+        Duration::from(self.order.warm_up) + Duration::from(self.order.window)
+    }
+
+    /// Its block: trials that are made on one machine, whichever that is. All that is compared is in one; trials with an
+    /// instrument are compared with none, and two that run at the same time are of two repetitions.
+    pub fn block(&self) -> String {
+        let TrialId { cell, repetition, perturbed, purpose, .. } = &self.id;
+        if *purpose != Purpose::Cpu {
+            return self.id.to_string();
+        }
+        let state = perturbed.map_or_else(String::new, |perturbed| format!(".{perturbed}"));
+        match self.host_load {
+            HostLoad::Trial => format!("{cell}#{}+{state}", repetition.div_ceil(2)),
+            _ => format!("{cell}#{repetition}{state}"),
+        }
+    }
+}
+
 /// A trial that was done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Trial<P = PlannedTrial> {
-    pub planned: P,
+pub struct Trial {
+    pub planned: PlannedTrial,
     /// When it began, seconds since 1970 on the host.
     pub began_unix: u64,
     /// What the host took for it.
@@ -76,11 +158,11 @@ pub struct Trial<P = PlannedTrial> {
     /// The trial whose outcome this is: the same order in counted time, which ends the same instruction for
     /// instruction, and so was not given again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub same_as: Option<String>,
+    pub same_as: Option<TrialId>,
     pub outcome: Outcome,
 }
 
-impl<P> Trial<P> {
+impl Trial {
     /// What it read; `None` where it could not.
     pub fn reading(&self) -> Option<&Reading> {
         match &self.outcome {

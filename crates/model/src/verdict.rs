@@ -4,7 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{name::Sha256Hex, share::Share};
+use crate::{
+    name::{CellName, Sha256Hex},
+    share::Share,
+};
 
 /// How a question was decided. The later of two outweighs the other: see [`Verdict::of_all`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -51,6 +54,8 @@ pub struct Versus {
     pub base: String,
     /// The variant in question. In an A/A run it is the base once more.
     pub variant: String,
+    /// In this cell.
+    pub cell: CellName,
     /// At so many clients.
     pub clients: u32,
     /// What may differ between the sides; everything else must be the same.

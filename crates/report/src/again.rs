@@ -4,7 +4,6 @@
 //! for the run's folder, which has the study file as it was given.
 
 use model::{
-    completion,
     run::{LabIdentity, Run},
     verdict::{Difference, Expect, Pairs, Versus},
 };
@@ -104,14 +103,15 @@ fn compare(run: &Run, versus: &Versus) -> String {
         Pairs::Fixed(pairs) => format!("--pairs {pairs}"),
         Pairs::UpTo(pairs) => format!("--up-to {pairs}"),
     };
-    let mut words = vec![
-        "headroom compare study.toml".to_owned(),
-        quoted(&versus.base),
-        variant,
-        format!("--clients {} --margin {}", versus.clients, versus.margin),
-        pairs,
-    ];
-    if versus.expect != Expect::NoSlower {
+    let mut words = vec!["headroom compare study.toml".to_owned(), quoted(&versus.base), variant];
+    words.push(match run.study.is_of_clients() {
+        true => format!("--clients {}", versus.clients),
+        false => format!("--cell {}", quoted(&versus.cell)),
+    });
+    words.push(format!("--margin {}", versus.margin));
+    words.push(pairs);
+    let usual = if run.study.is_of_clients() { Expect::NoSlower } else { Expect::Faster };
+    if versus.expect != usual {
         words.push(format!("--expect {}", versus.expect.name()));
     }
     words.extend(versus.changes.iter().map(|symbol| format!("--changes {}", quoted(symbol))));
@@ -119,24 +119,6 @@ fn compare(run: &Run, versus: &Versus) -> String {
         ["window = ", "packages = ", "perturb = "].iter().any(|key| each.starts_with(key))
     };
     words.extend(run.overrides.iter().filter(kept).filter_map(|each| flag(each)));
-    words.join(" ")
-}
-
-/// The command of a completion run. Of a comparison every word is said that decides what is compared, whether or not it
-/// was said then: the defaults may be others by the time somebody types it.
-pub(crate) fn completion(run: &completion::Run) -> String {
-    let (study, shape) = (&run.study, &run.study.completion);
-    let Some(versus) = &shape.versus else { return whole(&run.overrides) };
-    let mut words = vec!["headroom compare study.toml".to_owned(), versus.base.name().to_owned()];
-    words.push(versus.variant.map_or("--a-a", |variant| variant.name()).to_owned());
-    words.extend(study.places.first().map(|place| format!("--place {}", quoted(&place.name))));
-    if let Some(load) = study.loads.first() {
-        words.push(format!("--load {}", quoted(&load.name)));
-        words.extend(load.rates.first().map(|rate| format!("--rate {rate}")));
-    }
-    words.push(format!("--pairs {} --window {}", shape.blocks, shape.window));
-    words.extend(shape.margin.map(|margin| format!("--margin {margin}")));
-    words.extend(shape.expect.map(|expect| format!("--expect {}", expect.name())));
     words.join(" ")
 }
 
@@ -152,7 +134,7 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use analysis::fixture;
-    use model::completion::Strategy;
+    use model::name::CellName;
 
     use super::*;
 
@@ -165,6 +147,7 @@ mod tests {
         let mut versus = Versus {
             base: "idle".to_owned(),
             variant: "iw-dump".to_owned(),
+            cell: CellName::literal("114"),
             clients: 114,
             difference: Difference::Variants,
             expect: Expect::Same,
@@ -213,24 +196,27 @@ mod tests {
     #[test]
     fn a_comparison_is_made_again_as_one_and_a_whole_study_as_a_whole() {
         let mut run = fixture::completion::run();
-        assert_eq!(self::completion(&run), "headroom run study.toml");
-        run.overrides =
-            ["cell = [1, 3]", "window = 5s", "variants = busy, event"].map(str::to_owned).to_vec();
+        assert_eq!(command(&run), "headroom run study.toml");
+        run.overrides = ["cell = 1, task-990", "window = 5s", "variants = busy, event"]
+            .map(str::to_owned)
+            .to_vec();
         let changed =
-            "headroom run study.toml --cell 1,3 --window 5s --variant busy --variant event";
-        assert_eq!(self::completion(&run), changed);
-        let shape = &mut run.study.completion;
-        shape.versus =
-            Some(completion::Versus { base: Strategy::Busy, variant: Some(Strategy::Event) });
-        run.study.loads.remove(0);
-        run.study.loads[0].name = "full frames".to_owned();
-        let plain = "headroom compare study.toml busy event --place ap --load 'full frames' --rate 440 --pairs 6 --window 2s";
-        assert_eq!(self::completion(&run), plain);
-        let shape = &mut run.study.completion;
-        (shape.expect, shape.margin) = (Some(Expect::Same), Some("0.5%".parse().unwrap()));
-        assert_eq!(self::completion(&run), format!("{plain} --margin 0.5% --expect same"));
-        run.study.completion.versus =
-            Some(completion::Versus { base: Strategy::Busy, variant: None });
-        assert!(self::completion(&run).contains(" busy --a-a --place ap "));
+            "headroom run study.toml --cell 1,task-990 --window 5s --variant busy --variant event";
+        assert_eq!(command(&run), changed);
+        run.overrides.truncate(0);
+        let versus = Versus {
+            base: "busy".to_owned(),
+            variant: "event".to_owned(),
+            cell: CellName::literal("full-440"),
+            clients: 1,
+            difference: Difference::Variants,
+            expect: Expect::Same,
+            margin: "0.5%".parse().unwrap(),
+            pairs: Pairs::Fixed(6),
+            changes: Vec::new(),
+        };
+        run.versus = Some(versus);
+        let compared = "headroom compare study.toml busy event --cell full-440 --margin 0.5% --pairs 6 --expect same";
+        assert_eq!(command(&run), compared);
     }
 }

@@ -6,13 +6,10 @@
 mod tables;
 
 use analysis::{
-    completion::{Completion, Point},
+    completion::{Completion, Load, Place, Point, loads as loads_of, places as places_of},
     quantity::count,
 };
-use model::{
-    completion::{Load, Place, Run, Strategy},
-    verdict::Verdict,
-};
+use model::{card::Strategy, run::Run, verdict::Verdict};
 
 use crate::{
     Error, again,
@@ -42,7 +39,7 @@ pub fn page<'a>(
     given: impl Into<Given<'a>>,
 ) -> Result<String, Error> {
     let given = given.into();
-    let command = again::completion(run);
+    let command = again::command(run);
     page::page(View {
         status: status(completion, run),
         sections: sections(completion, run, given, &command),
@@ -107,14 +104,14 @@ const fn style(strategy: Strategy) -> usize {
 
 /// The line below the verdict.
 fn status(completion: &Completion, run: &Run) -> Vec<String> {
-    let shape = &run.study.completion;
-    let places = run.study.places.iter();
-    let places = places.map(|place| format!("{}: {}", place.name, core(place.on, place.mode)));
+    let shape = &run.study.trial;
+    let places = page::places(run);
+    let places = places.iter().map(|cell| format!("{}: {}", cell.place(), core(cell)));
     let mut status = vec![
         format!("{} that count", count(completion.counted, "trial")),
-        count(shape.blocks, "block"),
+        count(shape.repetitions, "block"),
         format!("{} window", shape.window),
-        format!("a command takes {}", shape.completes_in),
+        format!("a command takes {} µs", completion.completes_us),
     ];
     status.extend(places);
     status
@@ -129,13 +126,17 @@ fn published(completion: &Completion) -> String {
 }
 
 /// Each place with each load.
-fn loads(run: &Run) -> impl Iterator<Item = (&Place, &Load)> {
-    let study = &run.study;
-    study.places.iter().flat_map(|place| study.loads.iter().map(move |load| (place, load)))
+fn loads(run: &Run) -> Vec<(Place, Load)> {
+    let (places, loads) = (places_of(&run.study), loads_of(&run.study));
+    let with = |place: Place| {
+        loads.iter().map(move |load| (place.clone(), load.clone())).collect::<Vec<_>>()
+    };
+    places.into_iter().flat_map(with).collect()
 }
 
 fn rates(completion: &Completion, run: &Run) -> String {
-    let pictures = loads(run).map(|(place, load)| {
+    let loads = loads(run);
+    let pictures = loads.iter().map(|(place, load)| {
         let cpu = figure(
             &cpu(completion, place, load),
             "CPU of the transmit path: waiting, and the copies and system calls of each frame, which no strategy saves. \
@@ -155,7 +156,7 @@ fn rates(completion: &Completion, run: &Run) -> String {
         let table = tables::points(completion, &place.name).html();
         folded(&format!("All figures, {}", place.name), &table)
     };
-    let tables: String = run.study.places.iter().map(table).collect();
+    let tables: String = places_of(&run.study).iter().map(table).collect();
     let what = "“Path” is all CPU of the driver’s thread; “waiting” the part in loops that read the card’s registers; “rest” \
                 what else a frame costs; “masked” the time in which the modelled driver has interrupts masked. “Off” is \
                 waiting against frames sent × completion time, for the loop that waits for all of it.";
@@ -248,7 +249,9 @@ fn against_rate(title: &str, series: Vec<Series>) -> Lines {
 }
 
 fn tasks(completion: &Completion, run: &Run) -> String {
-    let each = loads(run)
+    let loads = loads(run);
+    let each = loads
+        .iter()
         .flat_map(|(place, load)| load.rates.iter().map(move |rate| (place, load, *rate)));
     let picture = |(place, load, rate): (&Place, &Load, u32)| {
         let bus = load.bus_word.map_or(String::new(), |word| format!(", a bus of {word} a word"));
@@ -321,6 +324,6 @@ fn commands(completion: &Completion) -> String {
 }
 
 fn facts(run: &Run) -> Vec<Fact> {
-    let seed = run.study.completion.seed.to_string();
+    let seed = run.study.trial.seed.to_string();
     identity::of_run(run, vec![plain("Seed of the orders", seed)])
 }

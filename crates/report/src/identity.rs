@@ -51,7 +51,7 @@ pub(crate) fn code(name: &'static str, value: String) -> Fact {
 }
 
 /// What is known of a run of any kind, without what is empty; `more` is its kind's.
-pub(crate) fn of_run<S, P>(run: &Run<S, P>, more: Vec<Fact>) -> Vec<Fact> {
+pub(crate) fn of_run(run: &Run, more: Vec<Fact>) -> Vec<Fact> {
     let (lab, host) = (&run.lab, &run.host);
     let own = lab.firmware.iter();
     let sums = own.clone().flat_map(|firmware| firmware.sums.named());
@@ -91,7 +91,7 @@ pub(crate) fn facts(run: &Run, machine: Option<&Facts>) -> Vec<Fact> {
     let counts: Vec<_> = access_point.clients.iter().map(u32::to_string).collect();
     let radios = match &access_point.kind {
         Target::Vm => format!(" over {}", count(access_point.radios, "radio")),
-        Target::Device(_) => String::new(),
+        Target::Host | Target::Device(_) => String::new(),
     };
     let perturbed = match shape.perturb {
         Perturb::Start => "each repetition starts at another moment",

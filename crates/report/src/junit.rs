@@ -26,12 +26,7 @@ pub struct Took {
 }
 
 /// The document of a run of any kind.
-pub fn document<S, P>(
-    run: &Run<S, P>,
-    question: &str,
-    lines: &[VerdictLine],
-    took: Took,
-) -> String {
+pub fn document(run: &Run, question: &str, lines: &[VerdictLine], took: Took) -> String {
     let with = |verdict| lines.iter().filter(|line| line.counts && line.verdict == verdict).count();
     let is_skipped = |line: &&VerdictLine| !line.counts || line.verdict == Verdict::Measured;
     let skipped = lines.iter().filter(is_skipped).count();
@@ -54,7 +49,7 @@ pub fn document<S, P>(
     text + "  </testsuite>\n</testsuites>\n"
 }
 
-fn properties<S, P>(run: &Run<S, P>, question: &str, took: Took) -> String {
+fn properties(run: &Run, question: &str, took: Took) -> String {
     let (done, planned) = took.trials;
     let all = [
         ("headroom", run.headroom.clone()),

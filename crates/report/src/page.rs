@@ -3,9 +3,11 @@
 //! The navigation and the headings are made of the same titles. While a run goes on the page says what is still to
 //! come, calls nothing decided that is not, and asks for itself again.
 
+use std::collections::BTreeSet;
+
 use analysis::{headline::Headline, metrics::Target};
 use askama::Template;
-use model::{contention::Machine, study::Mode, verdict::Verdict};
+use model::{cell::Cell, run::Run, study::Mode, verdict::Verdict};
 
 use crate::{
     Error,
@@ -206,11 +208,19 @@ pub(crate) fn or_none(html: String, none: &str) -> String {
     if html.is_empty() { format!("<p>{none}</p>") } else { html }
 }
 
+/// A cell of each place that a run has.
+pub(crate) fn places(run: &Run) -> Vec<Cell> {
+    let mut cells = run.study.cells();
+    let mut seen = BTreeSet::new();
+    cells.retain(|cell| seen.insert(cell.place().to_owned()));
+    cells
+}
+
 /// Whose CPU and whose clock a place's figures are of.
-pub(crate) fn core(on: Machine, mode: Mode) -> &'static str {
-    match (on, mode) {
-        (Machine::Vm, Mode::Counted) => "a 500-MIPS core, counted",
-        (Machine::Vm, Mode::RealTime) => "the virtual access point in real time",
-        (Machine::Host, _) => "this host’s cores in real time",
+pub(crate) fn core(cell: &Cell) -> &'static str {
+    match (&cell.target, cell.mode) {
+        (model::target::Target::Host, _) => "this host’s cores in real time",
+        (_, Mode::Counted) => "a 500-MIPS core, counted",
+        (_, Mode::RealTime) => "the virtual access point in real time",
     }
 }

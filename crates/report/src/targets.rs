@@ -51,7 +51,7 @@ impl<'a> Limited<'a> {
     }
 
     /// The page without its sections; while the run goes on, what cannot be decided yet is no verdict.
-    pub(crate) fn view<S, P>(&self, run: &'a Run<S, P>, given: Given<'a>) -> View<'a> {
+    pub(crate) fn view(&self, run: &'a Run, given: Given<'a>) -> View<'a> {
         let is_decided =
             |target: &&Target| given.pending.is_none() || target.verdict != Verdict::Invalid;
         let decided: Vec<_> = self.targets.iter().filter(is_decided).cloned().collect();

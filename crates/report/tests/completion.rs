@@ -11,8 +11,8 @@ use analysis::{
     metrics::baseline::Baselines,
 };
 use model::{
-    completion::{Run, Trial},
-    trial::Outcome,
+    run::Run,
+    trial::{Outcome, Trial},
 };
 use report::{
     completion::{markdown, page, summary},

@@ -10,7 +10,7 @@ use analysis::{
     metrics::Target,
     quantity::Unit,
 };
-use model::{contention::Role, verdict::Verdict};
+use model::{cell::Role, verdict::Verdict};
 use report::{
     contention::{markdown, page, summary},
     index::Limited,

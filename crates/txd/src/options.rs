@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use lexopt::{Arg, Parser, ValueExt};
-use model::{completion::Strategy, span::Span};
+use model::{card::Strategy, span::Span};
 
 use crate::{card, driver::PATIENCE_NS, ends::Flow, frames, measure::Trial};
 

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use lab::run_folder;
-use model::{experiment::Clients, run::Run, trial::Trial};
+use model::{run::Run, trial::Trial};
 
 use super::plants::{self, Arm, STUDY};
 
@@ -72,6 +72,6 @@ impl Bench {
 
 /// Reads a run, whole or cut short.
 pub(super) fn read(folder: &Path) -> Result<Recorded> {
-    let recorded = run_folder::read::<Clients>(folder).context("cannot read the run")?;
+    let recorded = run_folder::read(folder).context("cannot read the run")?;
     Ok(Recorded { run: recorded.run, trials: recorded.trials })
 }

@@ -139,7 +139,7 @@ impl Burst {
         // The load asks once a second.
         let share = f64::from(us) / f64::from(rounds) / drawn[0].base_us_per_second - saved;
         let passed = std::array::from_fn(|at| drawn[at].passed);
-        let margin = run.study.compare.margin.get();
+        let margin = run.study.margin().get();
         Some(Self { arm, base, share, margin, passed })
     }
 

@@ -12,7 +12,7 @@ use std::{
 
 use linux::{place::Place, system, system::monotonic_ns};
 use model::{
-    contention::{Application as Ordered, Work},
+    traffic::{Application as Ordered, Work},
     wire::Refusal,
 };
 use rustix::process::Signal;

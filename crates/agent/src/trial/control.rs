@@ -4,7 +4,7 @@
 //! the nice values of packet threads are the tidier's to restore.
 
 use linux::{load, proc, system};
-use model::{contention::Control, share::Share, wire::Refusal};
+use model::{share::Share, traffic::Control, wire::Refusal};
 
 use super::{group::Group, renice};
 

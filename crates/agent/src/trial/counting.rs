@@ -11,7 +11,7 @@ use linux::{
     proc::{self, SchedStat},
     system,
 };
-use model::contention::{CpuTime, ThreadTime};
+use model::traffic::{CpuTime, ThreadTime};
 
 use super::pmu::{Count, Pmu};
 
@@ -140,7 +140,7 @@ impl Snapshot {
     }
 
     /// The PMU's counters from `before` to this.
-    pub(super) fn counters_since(&self, before: &Self) -> Option<model::contention::Counters> {
+    pub(super) fn counters_since(&self, before: &Self) -> Option<model::traffic::Counters> {
         Some(super::pmu::between(before.pmu.as_deref()?, self.pmu.as_deref()?))
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use linux::{place::Place, system::monotonic_ns};
 use model::{
-    contention::{Endpoints, Flow, Traffic},
+    traffic::{Endpoints, Flow, Traffic},
     wire::Refusal,
 };
 use rustix::process::Signal;

@@ -3,7 +3,7 @@
 //! Read when the trial is over: whoever asks a guard while it works has it work more. A line that is torn off or
 //! not understood is passed over.
 
-use model::contention::Guarding;
+use model::traffic::Guarding;
 use serde_json::Value;
 
 /// A tick, as far as a trial is told of it.

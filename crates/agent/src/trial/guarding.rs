@@ -20,7 +20,7 @@ use linux::{
     proc,
     system::{boottime_ns, monotonic_ns, page_size},
 };
-use model::{contention::Guarding as GuardRecord, wire::Refusal};
+use model::{traffic::Guarding as GuardRecord, wire::Refusal};
 use rustix::process::Signal;
 
 use super::{

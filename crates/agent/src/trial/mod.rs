@@ -36,7 +36,7 @@ use std::{io, process::Command};
 
 use linux::{error::chain, mark::Marks, place::Place, system::monotonic_ns};
 use model::{
-    contention::Control,
+    traffic::Control,
     wire::{Frame, LoadOrder, Part, Refusal, TrialOrder, Work},
 };
 
@@ -177,7 +177,7 @@ fn check(order: &TrialOrder) -> Result<(), Refusal> {
         return refused_trial("it has no application that a control could bound");
     }
     let is_unknown =
-        |traffic: &model::contention::Traffic| traffic.paced.is_some() && traffic.rate.is_none();
+        |traffic: &model::traffic::Traffic| traffic.paced.is_some() && traffic.rate.is_none();
     if order.traffic.as_ref().is_some_and(is_unknown) {
         return refused_trial("its rate is a share of one that the runner has to measure first");
     }
@@ -211,7 +211,7 @@ fn start_program(
 
 #[cfg(test)]
 mod tests {
-    use model::{contention::Application, span::Span, wire::SubjectOrder};
+    use model::{span::Span, traffic::Application, wire::SubjectOrder};
 
     use super::*;
 
@@ -228,7 +228,8 @@ mod tests {
 
     fn contended() -> TrialOrder {
         let stressor = "--cache".to_owned();
-        let application = Application { stressor, words: Vec::new(), workers: 1, swap: None };
+        let name = String::new();
+        let application = Application { name, stressor, words: Vec::new(), workers: 1, swap: None };
         let window = Span::from_secs(2);
         TrialOrder { application: Some(application), window, ..TrialOrder::default() }
     }

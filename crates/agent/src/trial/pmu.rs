@@ -11,7 +11,7 @@ use linux::{
     },
     system,
 };
-use model::contention::Counters;
+use model::traffic::Counters;
 
 /// `PERF_TYPE_HW_CACHE`, and how its events are put together: cache, operation, result.
 const CACHE: u32 = 3;

@@ -17,7 +17,7 @@ use std::{
 };
 
 use linux::{namespace::Network, sched, system::monotonic_ns};
-use model::{contention::RoundTrip, wire::Refusal};
+use model::{traffic::RoundTrip, wire::Refusal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{refused, road::Road};

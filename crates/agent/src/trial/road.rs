@@ -13,7 +13,7 @@ use linux::{
     veth::{self, Counters, Offload, Pair, Route},
 };
 use model::{
-    contention::{Road as Kind, Traffic},
+    traffic::{Road as Kind, Traffic},
     wire::Refusal,
 };
 

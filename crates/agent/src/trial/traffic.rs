@@ -5,10 +5,10 @@
 
 use linux::{mark::Marks, sched, system::monotonic_ns};
 use model::{
-    contention::{
+    order::TrialOrder,
+    traffic::{
         Control, Endpoints, Flow, Road as Kind, Second, Traffic as Ordered, TrafficReading, Work,
     },
-    order::TrialOrder,
     wire::Refusal,
 };
 
@@ -224,9 +224,9 @@ impl<'a> Traffic<'a> {
                 .map(|(after, before)| after.saturating_sub(before)),
             ..Work::default()
         });
-        let guard = of("guard").map(|thread| model::contention::Guarding {
+        let guard = of("guard").map(|thread| model::traffic::Guarding {
             ran_ns: thread.ran_ns,
-            ..model::contention::Guarding::default()
+            ..model::traffic::Guarding::default()
         });
         TrafficReading {
             window_ns: closed.at_ns.saturating_sub(opened.at_ns),
@@ -276,7 +276,7 @@ impl<'a> Traffic<'a> {
             let did = guarding.finish(self.group.as_ref(), moments);
             let guard = reading.as_mut().and_then(|reading| reading.guard.as_mut());
             guard.into_iter().for_each(|guard| {
-                *guard = model::contention::Guarding { ran_ns: guard.ran_ns, ..did.clone() };
+                *guard = model::traffic::Guarding { ran_ns: guard.ran_ns, ..did.clone() };
             });
         }
         if let (Some(mut application), Some(group)) = (self.application.take(), &self.group) {
@@ -309,6 +309,7 @@ impl<'a> Traffic<'a> {
 /// The traffic of a road that nobody is on.
 fn nobody() -> Ordered {
     Ordered {
+        name: String::new(),
         flow: Flow::Udp,
         bytes: 0,
         rate: None,

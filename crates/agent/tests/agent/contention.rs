@@ -12,9 +12,9 @@ use std::{
 
 use model::{
     card::CardOrder,
-    contention::{Application, Control, Endpoints, Flow, Road, Traffic, TrafficReading},
     instrument::{Instrument, Scope, StacksOrder},
     span::Span,
+    traffic::{Application, Control, Endpoints, Flow, Road, Traffic, TrafficReading},
     wire::{Frame, Order, Part, TrialOrder},
 };
 
@@ -25,6 +25,7 @@ use super::{
 
 pub(crate) fn traffic() -> Traffic {
     Traffic {
+        name: "full".to_owned(),
         flow: Flow::Udp,
         bytes: 1400,
         rate: Some(20_000_000),
@@ -41,7 +42,8 @@ pub(crate) fn traffic() -> Traffic {
 
 fn application() -> Application {
     let words = ["--cache-level", "1"].map(str::to_owned).to_vec();
-    Application { stressor: "--cache".to_owned(), words, workers: 1, swap: None }
+    let name = "cache".to_owned();
+    Application { name, stressor: "--cache".to_owned(), words, workers: 1, swap: None }
 }
 
 pub(crate) fn ordered(

@@ -16,7 +16,7 @@ use std::{
 };
 
 use model::{
-    contention::Control,
+    traffic::Control,
     wire::{Frame, Order, Part},
 };
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{card::CardReading, completion::Strategy};
+use model::card::{CardReading, Strategy};
 
 use super::{
     Command,
@@ -11,7 +11,7 @@ use super::{
 
 /// Every command that was used, by place, in the study's order of strategies.
 pub(super) fn all(groups: &Groups<'_>) -> Vec<Command> {
-    let places = 0..groups.run.study.places.len();
+    let places = 0..groups.places.len();
     places
         .flat_map(|place| groups.strategies().iter().map(move |strategy| (place, *strategy)))
         .flat_map(|(place, strategy)| of(groups, place, strategy))
@@ -20,7 +20,7 @@ pub(super) fn all(groups: &Groups<'_>) -> Vec<Command> {
 
 fn of(groups: &Groups<'_>, place: usize, strategy: Strategy) -> Vec<Command> {
     let is_ours = |group: &Group| group.setting.place == place && group.strategy == Some(strategy);
-    let mut sums: BTreeMap<&str, model::completion::Command> = BTreeMap::new();
+    let mut sums: BTreeMap<&str, model::card::Command> = BTreeMap::new();
     let blocks =
         groups.measured.iter().filter(|(group, _)| is_ours(group)).flat_map(|(_, blocks)| blocks);
     for (_, measured) in blocks {
@@ -49,12 +49,12 @@ fn of(groups: &Groups<'_>, place: usize, strategy: Strategy) -> Vec<Command> {
     commands
 }
 
-fn add<'a>(sums: &mut BTreeMap<&'a str, model::completion::Command>, measured: &'a CardReading) {
+fn add<'a>(sums: &mut BTreeMap<&'a str, model::card::Command>, measured: &'a CardReading) {
     for one in measured.commands.iter().filter(|one| one.count + one.failed > 0) {
-        let sum = sums.entry(&one.name).or_insert_with(|| model::completion::Command {
+        let sum = sums.entry(&one.name).or_insert_with(|| model::card::Command {
             name: one.name.clone(),
             least_ns: u64::MAX,
-            ..model::completion::Command::default()
+            ..model::card::Command::default()
         });
         sum.count += one.count;
         sum.deferred += one.deferred;

@@ -6,15 +6,15 @@
 use std::collections::BTreeMap;
 
 use model::{
-    card::CardReading,
-    completion::{Period, Run, Strategy, Trial},
-    share::Share,
+    card::{CardReading, Period, Strategy},
+    run::Run,
+    trial::{Trial, Turn},
     verdict::{Difference, Expect},
 };
 
 use super::{
     By, Versus,
-    points::{self, Groups, Setting, wall_s},
+    points::{Groups, Setting, wall_s},
 };
 use crate::{
     figures::Part,
@@ -23,15 +23,12 @@ use crate::{
     verdicts::{Judgement, NoPeriods, Quantity},
 };
 
-/// Differences below this share of the base do not matter, where nothing else is said.
-pub(super) const MARGIN: f64 = 0.01;
-
 /// Each strategy against the first, at each point that was tried.
 pub(super) fn all(groups: &Groups<'_>) -> Vec<Versus> {
     let Some((base, others)) = groups.strategies().split_first() else { return Vec::new() };
     let of = |at: Setting, variant: &Strategy| {
         let side = |strategy| groups.blocks(at, Some(strategy));
-        Some(versus(groups.run, at, [*base, *variant], [side(*base)?, side(*variant)?]))
+        Some(versus(groups, at, [*base, *variant], [side(*base)?, side(*variant)?]))
     };
     let settings = groups.settings().into_iter();
     settings.flat_map(|at| others.iter().filter_map(move |variant| of(at, variant))).collect()
@@ -39,47 +36,46 @@ pub(super) fn all(groups: &Groups<'_>) -> Vec<Versus> {
 
 /// What a run of one question came to; `None` where the run is a whole study.
 pub(super) fn comparison(run: &Run, trials: &[Trial]) -> Option<Versus> {
-    let study = &run.study;
-    let sides = study.completion.versus?;
-    let rate = *study.loads.first()?.rates.first()?;
-    study.places.first()?;
-    // What only proves that counted time repeats is in no pair.
-    let counts = |trial: &&Trial| sides.variant.is_none() || trial.planned.repeats.is_none();
-    let side = |wanted: bool| -> BTreeMap<u32, &CardReading> {
+    let asked = run.versus.as_ref()?;
+    let groups = Groups::of(run, trials);
+    let at = groups.setting(&run.study.cell(&asked.cell)?)?;
+    let strategy = |name: &str| run.study.variant(name)?.strategy;
+    let both = [strategy(&asked.base)?, strategy(&asked.variant)?];
+    let side = |name: &str| -> BTreeMap<u32, &CardReading> {
+        let counts = |trial: &&Trial| {
+            trial.planned.id.variant == *name && trial.planned.id.turn == Turn::Only
+        };
+        let of = |trial: &'_ Trial| trial.planned.id.repetition - 1;
         let trials = trials.iter().filter(counts);
-        let trials = trials.filter(|trial| sides.is_base(&trial.planned) == wanted);
-        trials
-            .filter_map(|trial| Some((trial.planned.block, trial.reading()?.card.as_deref()?)))
-            .collect()
+        trials.filter_map(|trial| Some((of(trial), trial.reading()?.card.as_deref()?))).collect()
     };
-    let both = [sides.base, sides.variant.unwrap_or(sides.base)];
-    Some(versus(run, Setting { place: 0, load: 0, rate }, both, [&side(true), &side(false)]))
+    Some(versus(&groups, at, both, [&side(&asked.base), &side(&asked.variant)]))
 }
 
 fn versus(
-    run: &Run,
+    groups: &Groups<'_>,
     at: Setting,
     sides: [Strategy; 2],
     [bases, variants]: [&BTreeMap<u32, &CardReading>; 2],
 ) -> Versus {
     let pairs = variants.iter().filter_map(|(block, one)| Some([*bases.get(block)?, *one]));
-    let load = &run.study.loads[at.load];
+    let (load, run) = (&groups.loads[at.load], groups.run);
     let asked = Asked {
-        by: load.task_ms.map_or(By::Path, |_| By::Task),
-        is_counted: points::is_counted(run, at.place),
-        planned: run.study.completion.blocks,
+        by: load.task.map_or(By::Path, |_| By::Task),
+        is_counted: groups.places[at.place].is_counted,
+        planned: run.versus.as_ref().map_or(run.study.trial.repetitions, |one| one.pairs.most()),
     };
-    let judgement = asked.judge(&question(run, at, sides), &pairs.collect::<Vec<_>>());
-    let place = run.study.places[at.place].name.clone();
+    let judgement = asked.judge(&question(groups, at, sides), &pairs.collect::<Vec<_>>());
+    let place = groups.place(at.place);
     Versus { place, load: load.name.clone(), rate: at.rate, by: asked.by, judgement }
 }
 
 /// What a study asks of two strategies at one point. A strategy against itself is to be the same.
-fn question(run: &Run, at: Setting, [base, variant]: [Strategy; 2]) -> Question {
-    let (load, shape) = (&run.study.loads[at.load], &run.study.completion);
+fn question(groups: &Groups<'_>, at: Setting, [base, variant]: [Strategy; 2]) -> Question {
+    let (load, study) = (&groups.loads[at.load], &groups.run.study);
     let is_twice = base == variant;
     let again = if is_twice { "-again" } else { "" };
-    let subject = if load.task_ms.is_some() { "the task" } else { "the transmit path" };
+    let subject = if load.task.is_some() { "the task" } else { "the transmit path" };
     Question {
         base: base.name().to_owned(),
         variant: format!("{}{again}", variant.name()),
@@ -87,9 +83,9 @@ fn question(run: &Run, at: Setting, [base, variant]: [Strategy; 2]) -> Question 
         at: format!("at {} frames/s of {}", at.rate, load.name),
         subject: subject.to_owned(),
         part: Part::Subject,
-        expect: if is_twice { Expect::Same } else { shape.expect.unwrap_or(Expect::Faster) },
+        expect: if is_twice { Expect::Same } else { study.expect() },
         difference: if is_twice { Difference::Nothing } else { Difference::Variants },
-        margin: shape.margin.map_or(MARGIN, Share::get),
+        margin: study.margin().get(),
         pairs: None,
         changes: Vec::new(),
     }

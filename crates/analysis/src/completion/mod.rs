@@ -21,13 +21,14 @@ mod table;
 mod tests;
 mod words;
 
-use model::{
-    completion::{PlannedTrial, Run, Strategy, Trial},
-    limit::Limit,
-};
+use model::{card::Strategy, limit::Limit, run::Run, trial::Trial, verdict::Difference};
 use serde::Serialize;
 
-pub use self::{published::Published, repeats::SAME};
+pub use self::{
+    points::{Load, Place, loads, places, strategies},
+    published::Published,
+    repeats::SAME,
+};
 use crate::{
     headline::Headline,
     metrics::{
@@ -259,7 +260,6 @@ pub struct Repeat {
 /// A trial that does not count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeftOut {
-    pub number: u32,
     pub name: String,
     pub why: String,
 }
@@ -272,17 +272,20 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion
         question: run.study.question.clone(),
         headline: Headline::default(),
         answer: Vec::new(),
-        completes_us: run.study.completion.completes_in.as_nanos() as f64 / 1e3,
+        completes_us: groups
+            .loads
+            .first()
+            .map_or(0.0, |load| load.completes_in.as_nanos() as f64 / 1e3),
         alone: points::alone(&groups),
         versus: judge::all(&groups),
         comparison: judge::comparison(run, trials),
         saturations: points::saturations(&groups),
         commands: commands::all(&groups),
-        repeats: repeats::all(run, trials),
+        repeats: repeats::all(trials),
         published: Vec::new(),
         table: Vec::new(),
         targets: Vec::new(),
-        left_out: left_out(run, trials),
+        left_out: left_out(trials),
         counted: trials.iter().filter(|trial| trial.reading().is_some()).count() as u32,
         points,
     };
@@ -290,7 +293,7 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion
     completion.published = published::all(&run.study, &completion.table);
     let earlier = Earlier::of(&run.study, &run.lab, baselines);
     let known = run.study.known();
-    let strategies = &run.study.completion.strategies;
+    let strategies = strategies(&run.study);
     let has = |name: &String| strategies.iter().any(|strategy| strategy.name() == name);
     let is_asked = |limit: &Limit| {
         !run.is_part() || (known.check(limit).is_ok() && limit.variant.as_ref().is_none_or(has))
@@ -319,21 +322,16 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion
 /// What a comparison must keep: figures of a path that forgets frames, or of a lab that does not repeat itself, are of no
 /// use. An A/A run has every trial twice, and that they are the same is its question.
 fn kept(run: &Run) -> &'static [&'static str] {
-    match run.study.completion.versus.map(|versus| versus.variant) {
-        Some(Some(_)) => &["faults <= 0", "repeat-error <= 0.1%"],
-        Some(None) => &["faults <= 0"],
+    match run.versus.as_ref().map(|versus| &versus.difference) {
+        Some(Difference::Nothing) => &["faults <= 0"],
+        Some(_) => &["faults <= 0", "repeat-error <= 0.1%"],
         None => &[],
     }
 }
 
-fn left_out(run: &Run, trials: &[Trial]) -> Vec<LeftOut> {
+fn left_out(trials: &[Trial]) -> Vec<LeftOut> {
     let invalid = |trial: &Trial| {
-        let PlannedTrial { number, block, .. } = trial.planned;
-        Some(LeftOut {
-            number,
-            name: format!("{}, block {}", trial.planned.what(&run.study), block + 1),
-            why: trial.why_invalid()?.to_owned(),
-        })
+        Some(LeftOut { name: trial.planned.id.to_string(), why: trial.why_invalid()?.to_owned() })
     };
     trials.iter().filter_map(invalid).collect()
 }

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use model::{
     card::CardReading,
-    completion::{PlannedTrial, Run, Strategy, Trial},
-    contention::Machine,
+    card::Strategy,
+    cell::Cell,
+    run::Run,
     span::Span,
-    study::Mode,
+    study::Study,
+    trial::{Trial, Turn},
 };
 
 use super::{Alone, Faults, Point, Saturation, Task};
@@ -32,23 +34,28 @@ pub(super) struct Group {
 /// trial are not in it: they prove, and would count twice.
 pub(super) struct Groups<'a> {
     pub(super) run: &'a Run,
+    pub(super) places: Vec<Place>,
+    pub(super) loads: Vec<Load>,
+    pub(super) strategies: Vec<Strategy>,
     pub(super) measured: BTreeMap<Group, BTreeMap<u32, &'a CardReading>>,
 }
 
 impl<'a> Groups<'a> {
     pub(super) fn of(run: &'a Run, trials: &'a [Trial]) -> Self {
-        let mut groups = Self { run, measured: BTreeMap::new() };
-        for trial in trials.iter().filter(|trial| trial.planned.repeats.is_none()) {
+        let (places, loads) = (places(&run.study), loads(&run.study));
+        let (strategies, cells) = (strategies(&run.study), run.study.cells());
+        let mut groups = Self { run, places, loads, strategies, measured: BTreeMap::new() };
+        for trial in trials.iter().filter(|trial| trial.planned.id.turn != Turn::Again) {
             let card = trial.reading().and_then(|reading| reading.card.as_deref());
             let Some(measured) = card.filter(|card| card.window_ns > 0) else {
                 continue;
             };
-            let PlannedTrial { place, load, block, .. } = &trial.planned;
-            let order = trial.planned.card();
-            if *place < run.study.places.len() && *load < run.study.loads.len() {
-                let setting = Setting { place: *place, load: *load, rate: order.rate };
+            let (id, order) = (&trial.planned.id, trial.planned.order.card.unwrap_or_default());
+            let cell = cells.iter().find(|cell| cell.name == id.cell);
+            if let Some(setting) = cell.and_then(|cell| groups.setting(cell)) {
+                let setting = Setting { rate: order.rate, ..setting };
                 let group = Group { setting, strategy: order.strategy };
-                groups.measured.entry(group).or_default().insert(*block, measured);
+                groups.measured.entry(group).or_default().insert(id.repetition - 1, measured);
             }
         }
         groups
@@ -62,37 +69,102 @@ impl<'a> Groups<'a> {
         self.measured.get(&Group { setting, strategy })
     }
 
-    /// Each place, load and rate of the study that was tried.
+    /// Every place, load and rate, in the study's order.
     pub(super) fn settings(&self) -> Vec<Setting> {
-        let study = &self.run.study;
-        let places = 0..study.places.len();
-        places
-            .flat_map(|place| {
-                let loads = study.loads.iter().enumerate();
-                loads.flat_map(move |(at, load)| {
-                    load.rates.iter().map(move |rate| Setting { place, load: at, rate: *rate })
-                })
+        let loads = |place| {
+            self.loads.iter().enumerate().flat_map(move |(load, one)| {
+                one.rates.iter().map(move |rate| Setting { place, load, rate: *rate })
             })
-            .collect()
+        };
+        (0..self.places.len()).flat_map(loads).collect()
+    }
+
+    /// Where a cell is among them.
+    pub(super) fn setting(&self, cell: &Cell) -> Option<Setting> {
+        let place = self.places.iter().position(|place| place.name == cell.place())?;
+        let load = self.loads.iter().position(|load| load.name == load_of(cell))?;
+        Some(Setting { place, load, rate: cell.card?.rate })
     }
 
     pub(super) fn strategies(&self) -> &[Strategy] {
-        &self.run.study.completion.strategies
+        &self.strategies
     }
 
     pub(super) fn place(&self, at: usize) -> String {
-        self.run.study.places[at].name.clone()
+        self.places[at].name.clone()
     }
 
     pub(super) fn load(&self, at: usize) -> String {
-        self.run.study.loads[at].name.clone()
+        self.loads[at].name.clone()
     }
 }
 
-/// Whether a place's time is counted instructions.
-pub(super) fn is_counted(run: &Run, place: usize) -> bool {
-    let place = &run.study.places[place];
-    place.on == Machine::Vm && place.mode == Mode::Counted
+/// Where cells with a card are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    pub name: String,
+    pub is_counted: bool,
+}
+
+/// The cells of one entry, which differ in their rates and places.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    pub name: String,
+    pub rates: Vec<u32>,
+    pub bytes: u32,
+    pub completes_in: Span,
+    pub bus_word: Option<Span>,
+    pub task: Option<Span>,
+}
+
+/// Where a study's cells with a card are, in its order.
+pub fn places(study: &Study) -> Vec<Place> {
+    let mut places: Vec<Place> = Vec::new();
+    for cell in study.cells() {
+        let place = Place { name: cell.place().to_owned(), is_counted: cell.is_counted() };
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
+}
+
+/// What a study's cards are loaded with, in its order.
+pub fn loads(study: &Study) -> Vec<Load> {
+    let mut loads: Vec<Load> = Vec::new();
+    for cell in study.cells() {
+        let Some(card) = cell.card else { continue };
+        let (name, rate) = (load_of(&cell), card.rate);
+        match loads.iter_mut().find(|load| load.name == name) {
+            Some(load) if load.rates.contains(&rate) => {}
+            Some(load) => load.rates.push(rate),
+            None => loads.push(Load {
+                name: name.to_owned(),
+                rates: vec![rate],
+                bytes: card.bytes,
+                completes_in: card.completes_in,
+                bus_word: card.bus_word,
+                task: card.task,
+            }),
+        }
+    }
+    loads
+}
+
+/// What the cells of an entry are called together.
+fn load_of(cell: &Cell) -> &str {
+    cell.entry.as_ref().map_or("card", |entry| entry.as_str())
+}
+
+/// The strategies of a study's variants; the first one is what the others are compared with.
+pub fn strategies(study: &Study) -> Vec<Strategy> {
+    let mut all: Vec<Strategy> = Vec::new();
+    for strategy in study.variants.iter().filter_map(|variant| variant.strategy) {
+        if !all.contains(&strategy) {
+            all.push(strategy);
+        }
+    }
+    all
 }
 
 pub(super) fn all(groups: &Groups<'_>) -> Vec<Point> {
@@ -108,8 +180,8 @@ pub(super) fn all(groups: &Groups<'_>) -> Vec<Point> {
 fn point(groups: &Groups<'_>, setting: Setting, strategy: Strategy) -> Option<Point> {
     let Setting { place, load, rate } = setting;
     let blocks = groups.blocks(setting, Some(strategy))?;
-    let bytes = groups.run.study.loads[load].bytes;
-    let completes_s = groups.run.study.completion.completes_in.as_secs_f64();
+    let &Load { bytes, completes_in, bus_word, .. } = &groups.loads[load];
+    let completes_s = completes_in.as_secs_f64();
     let all: Vec<&CardReading> = blocks.values().copied().collect();
     let each = |of: &dyn Fn(&CardReading) -> Option<f64>| each(&all, of);
     let share =
@@ -117,7 +189,7 @@ fn point(groups: &Groups<'_>, setting: Setting, strategy: Strategy) -> Option<Po
     let a_frame = |of: fn(&CardReading) -> f64| {
         each(&|one| (one.sent > 0).then(|| of(one) / one.sent as f64))
     };
-    let latency = |of: fn(&model::completion::Latency) -> u64| {
+    let latency = |of: fn(&model::card::Latency) -> u64| {
         each(&|one| Some(of(one.latency.as_ref()?) as f64 / 1e3))
     };
     let error = |one: &CardReading| {
@@ -127,7 +199,7 @@ fn point(groups: &Groups<'_>, setting: Setting, strategy: Strategy) -> Option<Po
     let longest = blocks.values().filter_map(|one| one.latency).map(|one| one.longest_ns).max();
     Some(Point {
         place: groups.place(place),
-        is_counted: is_counted(groups.run, place),
+        is_counted: groups.places[place].is_counted,
         load: groups.load(load),
         bytes,
         rate,
@@ -146,7 +218,7 @@ fn point(groups: &Groups<'_>, setting: Setting, strategy: Strategy) -> Option<Po
         p99_us: latency(|one| one.p99_ns),
         longest_us: longest.map(|ns| ns as f64 / 1e3),
         error: each(&error),
-        bus_word_ns: groups.run.study.loads[load].bus_word.map_or(0, Span::as_nanos),
+        bus_word_ns: bus_word.map_or(0, Span::as_nanos),
         task: task(groups, setting, blocks),
         faults: blocks.values().fold(Faults::default(), |all, one| added(all, one)),
     })
@@ -223,22 +295,22 @@ pub(super) fn alone(groups: &Groups<'_>) -> Vec<Alone> {
 /// Where the first strategy fills its core: at the highest rate of each load that offers more than the completion
 /// time allows.
 pub(super) fn saturations(groups: &Groups<'_>) -> Vec<Saturation> {
-    let study = &groups.run.study;
-    let expected = 1.0 / study.completion.completes_in.as_secs_f64();
+    let Some(completes_in) = groups.loads.first().map(|load| load.completes_in) else {
+        return Vec::new();
+    };
+    let expected = 1.0 / completes_in.as_secs_f64();
     let Some(first) = groups.strategies().first() else { return Vec::new() };
     // As many as the card takes is more than any rate.
     let rank = |rate: u32| if rate == 0 { f64::INFINITY } else { f64::from(rate) };
-    let most = |load: &model::completion::Load| {
+    let most = |load: &Load| {
         let above = load.rates.iter().copied().filter(|rate| rank(*rate) > expected);
-        above
-            .filter(|_| load.task_ms.is_none())
-            .max_by(|one, two| rank(*one).total_cmp(&rank(*two)))
+        above.filter(|_| load.task.is_none()).max_by(|one, two| rank(*one).total_cmp(&rank(*two)))
     };
     let of = |(place, load): (usize, usize)| {
-        let offered = most(&study.loads[load])?;
+        let offered = most(&groups.loads[load])?;
         let blocks = |rate| groups.blocks(Setting { place, load, rate }, Some(*first));
         let full: Vec<&CardReading> = blocks(offered)?.values().copied().collect();
-        let rates = study.loads[load].rates.iter().copied();
+        let rates = groups.loads[load].rates.iter().copied();
         let carried = rates.filter(|rate| *rate > 0).filter_map(|rate| {
             let all: Vec<&CardReading> = blocks(rate)?.values().copied().collect();
             is_carried(rate, each(&all, &sent_a_second)?.mean).then_some((rate, all))
@@ -257,8 +329,8 @@ pub(super) fn saturations(groups: &Groups<'_>) -> Vec<Saturation> {
             expected,
         })
     };
-    let loads = 0..study.loads.len();
-    (0..study.places.len())
+    let loads = 0..groups.loads.len();
+    (0..groups.places.len())
         .flat_map(|place| loads.clone().map(move |load| (place, load)))
         .filter_map(of)
         .collect()

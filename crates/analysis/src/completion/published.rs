@@ -3,8 +3,8 @@
 //! What was published, and which of ours it stands alongside, is the study's to say.
 
 use model::{
-    completion::{Published as Asked, Study},
     limit::{self, Asked as Limited},
+    study::{PublishedFigure as Asked, Study},
 };
 use serde::Serialize;
 
@@ -28,11 +28,14 @@ pub struct Published {
 }
 
 pub(super) fn all(study: &Study, table: &[Metric]) -> Vec<Published> {
-    let places = study.places.iter().filter(|place| {
+    let places = super::places(study).into_iter().filter(|place| {
         table.iter().any(|row| row.places.contains(&place.name) && row.estimate.is_some())
     });
     places
-        .flat_map(|place| study.published.iter().filter_map(|asked| one(asked, &place.name, table)))
+        .flat_map(|place| {
+            let of = move |asked| one(asked, &place.name, table);
+            study.published.iter().filter_map(of).collect::<Vec<_>>()
+        })
         .collect()
 }
 

@@ -2,7 +2,7 @@
 
 use model::{
     card::CardReading,
-    completion::{Run, Trial},
+    trial::{Trial, TrialId, Turn},
 };
 
 use super::Repeat;
@@ -10,13 +10,14 @@ use super::Repeat;
 /// Two trials are the same where no figure differs by more than this share.
 pub const SAME: f64 = 0.001;
 
-pub(super) fn all(run: &Run, trials: &[Trial]) -> Vec<Repeat> {
+pub(super) fn all(trials: &[Trial]) -> Vec<Repeat> {
     let pair = |again: &Trial| {
-        let first =
-            trials.iter().find(|trial| Some(trial.planned.number) == again.planned.repeats)?;
+        let id = &again.planned.id;
+        let of = TrialId { turn: Turn::Only, ..id.clone() };
+        let first = trials.iter().find(|trial| id.turn == Turn::Again && trial.planned.id == of)?;
         let (figure, difference) =
             furthest(first.reading()?.card.as_deref()?, again.reading()?.card.as_deref()?);
-        Some(Repeat { name: again.planned.what(&run.study), figure: figure.to_owned(), difference })
+        Some(Repeat { name: of.to_string(), figure: figure.to_owned(), difference })
     };
     trials.iter().filter_map(pair).collect()
 }

@@ -1,13 +1,13 @@
 //! A made-up run whose figures are known.
 
 use model::{
-    card::CardReading,
-    completion::{Period, Strategy},
-    limit::Limits,
+    card::{CardReading, Period, Strategy},
+    name::CellName,
     share::Share,
     span::Span,
-    trial::Outcome,
-    verdict::{Difference, Expect, Verdict},
+    study::{Gates, Variant},
+    trial::{Outcome, PlannedTrial, Turn},
+    verdict::{Difference, Expect, Pairs, Verdict},
 };
 
 use super::*;
@@ -31,7 +31,7 @@ fn near(found: f64, expected: f64) -> bool {
 #[test]
 fn busy_waits_rate_times_completion_time() {
     let completion = analysed();
-    let curve = completion.curve("ap", "small", Strategy::Busy);
+    let curve = completion.curve("vm", "small", Strategy::Busy);
     assert_eq!(curve.iter().map(|point| point.rate).collect::<Vec<_>>(), [440, 7000]);
     assert!(near(curve[0].waiting.mean, 440.0 * 150e-6), "{:?}", curve[0].waiting);
     assert!(curve[0].error.unwrap().mean.abs() < 1e-9);
@@ -52,7 +52,7 @@ fn a_strategy_that_takes_less_is_shown_to_and_one_that_is_not_tried_often_enough
     );
     assert!(near(event.ratio().unwrap().mean, 8.05 / 158.05));
     let mut trials = test_data::trials();
-    trials.retain(|trial| trial.planned.block < 3);
+    trials.retain(|trial| trial.planned.id.repetition <= 3);
     let few = analyse(&test_data::run(), &trials);
     assert!(few.versus.iter().all(|one| one.judgement.verdict == Verdict::Invalid));
     let sentence = &few.versus[0].judgement.sentence;
@@ -72,7 +72,7 @@ fn question() -> crate::judge::Question {
         part: crate::Part::Subject,
         expect: Expect::Same,
         difference: Difference::Variants,
-        margin: judge::MARGIN,
+        margin: 0.01,
         pairs: None,
         changes: Vec::new(),
     }
@@ -139,7 +139,7 @@ fn where_parts_cannot_be_compared_means_are_and_it_says_why() {
 #[test]
 fn the_task_is_compared_with_itself_alone_and_strategies_by_its_time() {
     let completion = analysed();
-    let point = completion.curve("ap", "task", Strategy::Busy)[0];
+    let point = completion.curve("vm", "task", Strategy::Busy)[0];
     let expected = 1.0 / (1.0 - 990.0 * 158.05e-6);
     assert!(near(point.task.as_ref().unwrap().slowdown.unwrap().mean, expected));
     let by = |load: &str| completion.versus.iter().find(|one| one.load == load).unwrap().by;
@@ -229,53 +229,60 @@ fn what_was_published_stands_next_to_ours_as_the_study_says() {
 #[test]
 fn a_task_over_a_slow_bus_is_another_point() {
     let mut run = test_data::run();
-    let mut trials = test_data::trials();
-    // The load with the task once more, over a bus: everything takes twice as long there.
-    let mut slow = run.study.loads[2].clone();
-    (slow.name, slow.bus_word) = ("bus".to_owned(), Some(Span::from_nanos(1_500)));
-    run.study.loads.push(slow);
+    // The entry with the task once more, over a bus: everything takes twice as long there.
+    let mut slow = run.study.entries[2].clone();
+    slow.name = Some(CellName::literal("bus"));
+    slow.card.as_mut().unwrap().bus_word = Some(Span::from_nanos(1_500));
+    run.study.entries.push(slow);
     const SLOWED: &str = "busy: slowdown at bus >= 1.5x";
-    run.study.gates = Some(Limits { limits: vec![SLOWED.to_owned()] });
-    let also: Vec<_> = trials.iter().filter(|trial| trial.planned.load == 2).cloned().collect();
-    for mut trial in also {
-        (trial.planned.load, trial.planned.number) = (3, trials.len() as u32 + 1);
-        if trial.planned.card().strategy.is_some() {
-            let one = card(&mut trial);
+    run.study.gates = Some(Gates { limits: vec![SLOWED.to_owned()], ..Gates::default() });
+    let mut trials = test_data::trials_of(&run.study);
+    for trial in trials.iter_mut().filter(|trial| trial.planned.id.cell == "bus-990") {
+        if trial.planned.order.card.unwrap().strategy.is_some() {
+            let one = card(trial);
             one.task_wall_ns = one.task_wall_ns.map(|wall| 2 * wall);
         }
-        trials.push(trial);
     }
     let completion = analyse(&run, &trials);
     assert_eq!(completion.targets[0].verdict, Verdict::Pass);
     assert!(completion.answer.iter().any(|one| one.contains("1.50 µs for 16 bits")));
 }
 
-/// A comparison at one rate of one load, with the made-up trials of it: of one strategy each trial twice.
+/// A comparison in one cell, with the made-up trials of it: of one strategy each trial twice.
 fn compared(base: Strategy, variant: Option<Strategy>, load: usize) -> (Run, Vec<Trial>) {
     let mut run = test_data::run();
-    let rate = 440.max(run.study.loads[load].rates[0]);
-    let shape = &mut run.study.completion;
-    shape.strategies = [Some(base), variant].into_iter().flatten().collect();
-    shape.versus = Some(model::completion::Versus { base, variant });
-    run.study.gates = None;
-    run.study.loads = vec![run.study.loads[load].clone()];
-    run.study.loads[0].rates = vec![rate];
-    let is_asked = |trial: &Trial| {
-        let one = &trial.planned;
-        one.load == load
-            && one.card().rate == rate
-            && one.repeats.is_none()
-            && (one.card().strategy == Some(base) || one.card().strategy == variant)
-            && one.card().strategy.is_some()
+    let cell = CellName::literal(["small-440", "full-440", "task-990"][load]);
+    let own = run.study.variant(base.name()).unwrap().clone();
+    let other = match variant {
+        Some(variant) => run.study.variant(variant.name()).unwrap().clone(),
+        None => Variant { name: own.name.with("-again"), ..own.clone() },
     };
-    let mut trials: Vec<Trial> = test_data::trials().into_iter().filter(is_asked).collect();
-    let again = if variant.is_none() { trials.clone() } else { vec![trials[0].clone()] };
-    for mut trial in again {
-        trial.planned.repeats = Some(trial.planned.number);
-        trial.planned.number += 1000;
-        trials.push(trial);
-    }
-    trials.iter_mut().for_each(|trial| trial.planned.load = 0);
+    run.versus = Some(model::verdict::Versus {
+        base: own.name.to_string(),
+        variant: other.name.to_string(),
+        cell: cell.clone(),
+        clients: 1,
+        difference: if variant.is_some() { Difference::Variants } else { Difference::Nothing },
+        expect: Expect::Faster,
+        margin: Share::of(0.01),
+        pairs: Pairs::Fixed(test_data::BLOCKS),
+        changes: Vec::new(),
+    });
+    (run.study.gates, run.study.chosen) = (None, vec![cell.clone()]);
+    run.study.variants = vec![own.clone(), other.clone()];
+    let all = test_data::trials();
+    let of = |side: &Variant| {
+        let is_it = |trial: &&Trial| {
+            let strategy = trial.planned.order.card.unwrap().strategy;
+            trial.planned.id.cell == cell
+                && trial.planned.id.turn == Turn::Only
+                && strategy == side.strategy
+        };
+        let mut trials: Vec<Trial> = all.iter().filter(is_it).cloned().collect();
+        trials.iter_mut().for_each(|trial| trial.planned.id.variant = side.name.clone());
+        trials
+    };
+    let trials = [of(&own), of(&other)].concat();
     run.plan = trials.iter().map(|trial| trial.planned.clone()).collect();
     (run, trials)
 }
@@ -327,7 +334,7 @@ fn a_comparison_answers_its_question_and_keeps_what_every_comparison_keeps() {
 #[test]
 fn the_same_twice_is_the_same_and_one_that_is_not_is_found_out() {
     let (run, trials) = compared(Strategy::Event, None, 1);
-    let sides = run.study.completion.versus.unwrap();
+    let is_again = |planned: &PlannedTrial| planned.id.variant == "event-again";
     let (found, completion) = answered(&run, &trials);
     assert_eq!((found.verdict, found.finding), (Verdict::Pass, Finding::Equivalent));
     assert_eq!((found.variant.as_str(), found.pairs), ("event-again", 6));
@@ -339,17 +346,20 @@ fn the_same_twice_is_the_same_and_one_that_is_not_is_found_out() {
         answered(&run, &trials).0.verdict
     };
     // The side in question, and not whichever comes second.
-    assert_eq!(off(&|planned| !sides.is_base(planned), 0.05), Verdict::Fail);
-    assert_eq!(off(&|planned| planned.repeats.is_some(), 0.05), Verdict::Invalid, "in turns");
-    assert_eq!(off(&|planned| !sides.is_base(planned), 0.002), Verdict::Pass, "below the margin");
+    assert_eq!(off(&is_again, 0.05), Verdict::Fail);
+    assert_eq!(off(&is_again, 0.002), Verdict::Pass, "below the margin");
 }
 
 #[test]
 fn two_strategies_may_be_asked_to_be_the_same_or_no_slower_within_a_margin() {
     let asked = |expect, margin: f64| {
         let (mut run, mut trials) = compared(Strategy::Event, Some(Strategy::Batch), 1);
-        dearer(&mut trials, |planned| planned.card().strategy == Some(Strategy::Batch), 0.03);
-        let shape = &mut run.study.completion;
+        dearer(
+            &mut trials,
+            |planned| planned.order.card.unwrap().strategy == Some(Strategy::Batch),
+            0.03,
+        );
+        let shape = &mut run.study.compare;
         (shape.expect, shape.margin) = (Some(expect), Some(Share::of(margin)));
         analyse(&run, &trials).targets.remove(0)
     };
@@ -376,7 +386,7 @@ fn what_is_missing_or_forgotten_speaks_against_any_verdict() {
     let (found, completion) = answered(&run, &trials);
     assert_eq!((found.verdict, found.pairs), (Verdict::Invalid, 5));
     let missing = completion.targets.last().unwrap();
-    assert_eq!(missing.found, "1 of 13 trials is missing");
+    assert_eq!(missing.found, "1 of 12 trials is missing");
     let found = answered(&run, &[]).0;
     let none = "invalid: only 0 of 6 planned pairs are valid; a verdict needs at least 6";
     assert_eq!(found.sentence, none);

@@ -1,7 +1,7 @@
 //! A completion run in words: the headline, and the answer in sentences: what waiting costs, what it does to others, what
 //! frames pay.
 
-use model::completion::{Run, Strategy};
+use model::{card::Strategy, run::Run};
 
 use super::{Completion, Point};
 use crate::{
@@ -13,8 +13,9 @@ use crate::{
 /// At the study's first place, with its largest frames at the lowest rate.
 pub(super) fn headline(run: &Run, completion: &Completion) -> Headline {
     let nothing = || Headline::plain("No result yet: no trial that counts is done.".to_owned());
-    let Some(place) = run.study.places.first() else { return nothing() };
-    let base = run.study.completion.strategies.first().copied().unwrap_or(Strategy::Busy);
+    let places = super::places(&run.study);
+    let Some(place) = places.first() else { return nothing() };
+    let base = super::strategies(&run.study).first().copied().unwrap_or(Strategy::Busy);
     let point = |strategy| heaviest(completion, &place.name, strategy);
     let others = || Strategy::ALL.into_iter().filter(move |one| *one != base).filter_map(point);
     let percent = |point: &Point| format!("{} %", rounded(100.0 * point.path.mean));
@@ -50,9 +51,10 @@ pub(super) fn headline(run: &Run, completion: &Completion) -> Headline {
 
 /// Of the study's first place.
 pub(super) fn answer(run: &Run, completion: &Completion) -> Vec<String> {
-    let Some(place) = run.study.places.first() else { return Vec::new() };
+    let places = super::places(&run.study);
+    let Some(place) = places.first() else { return Vec::new() };
     let place = place.name.as_str();
-    let base = run.study.completion.strategies.first().copied().unwrap_or(Strategy::Busy);
+    let base = super::strategies(&run.study).first().copied().unwrap_or(Strategy::Busy);
     let mut answer = Vec::new();
     answer.extend(of_frames(completion, place, base));
     answer.extend(of_task(completion, place));

@@ -1,12 +1,15 @@
 //! What became of Wi-Fi and application under each control, from ratios inside blocks.
 
-use model::contention::{Control, NamedControl, Run, TrafficReading};
+use model::{
+    run::Run,
+    study::Variant,
+    traffic::{Control, TrafficReading},
+};
 
 use super::{Arm, Guarding, Level, blocks::Block, seconds};
 use crate::stats::{Estimate, nearest_rank};
 
-/// The control that is none.
-pub(super) const NONE: &str = "none";
+pub(super) use model::trial::NONE;
 
 /// Traffic alone, over the baselines of all blocks.
 pub(super) fn alone(blocks: &[Block<'_>]) -> Option<Level> {
@@ -37,23 +40,23 @@ pub(super) fn application_alone(blocks: &[Block<'_>]) -> Option<Estimate> {
 
 /// Every control that was tried: `none` first, then in the study's order.
 pub(super) fn all(run: &Run, blocks: &[Block<'_>]) -> Vec<Arm> {
-    let controls = &run.study.controls;
+    let controls = &run.study.variants;
     let cure = controls.iter().find(|one| is_guard(one)).map(|one| one.name.as_str());
     let was_tried = |name: &str| blocks.iter().any(|block| block.under(name).is_some());
     let none = was_tried(NONE).then(|| arm(NONE, blocks));
-    let named = controls.iter().filter(|one| one.name != NONE && was_tried(&one.name));
+    let named = controls.iter().filter(|one| one.name != *NONE && was_tried(&one.name));
     let named = named.map(|one| Arm {
-        fixed: one.fixed,
+        fixed: one.candidate,
         reported: one.reported,
         is_guard: is_guard(one),
-        is_cure: cure == Some(&one.name),
+        is_cure: cure == Some(&*one.name),
         ..arm(&one.name, blocks)
     });
     none.into_iter().chain(named).collect()
 }
 
 /// Whether a control is guard.
-pub(super) fn is_guard(control: &NamedControl) -> bool {
+pub(super) fn is_guard(control: &Variant) -> bool {
     matches!(control.control, Control::Guard(_))
 }
 
@@ -117,7 +120,7 @@ fn guarding(control: &str, blocks: &[Block<'_>]) -> Option<Guarding> {
         blocks.iter().filter_map(|block| block.under(control)).collect();
     let of: Vec<_> =
         records.iter().filter_map(|record| Some((record, record.guard.as_ref()?))).collect();
-    let each = |value: &dyn Fn(&TrafficReading, &model::contention::Guarding) -> f64| {
+    let each = |value: &dyn Fn(&TrafficReading, &model::traffic::Guarding) -> f64| {
         Estimate::of(&of.iter().map(|(record, guard)| value(record, guard)).collect::<Vec<_>>())
     };
     let minutes = |record: &TrafficReading| record.window_ns.max(1) as f64 / 60e9;

@@ -5,8 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use model::contention::{Arm, Machine, Run, TrafficReading, Trial};
-use model::study::Mode;
+use model::{
+    cell::Cell,
+    traffic::TrafficReading,
+    trial::{ALONE, APPLICATION, Trial, TrialId},
+};
 
 use super::{LeftOut, seconds};
 
@@ -72,21 +75,20 @@ impl<'a> Block<'a> {
 
 /// The blocks of a cell that count, and the trials that do not.
 pub(super) fn of<'a>(
-    run: &Run,
+    cell: &Cell,
     trials: &'a [Trial],
-    number: usize,
     name: &str,
 ) -> (Vec<Block<'a>>, Vec<LeftOut>) {
-    let real_time = is_real_time(run, number);
+    let real_time = !cell.is_counted();
     let mut left_out = Vec::new();
     let mut blocks: BTreeMap<u32, Vec<(&Trial, &TrafficReading)>> = BTreeMap::new();
-    let here = |trial: &&Trial| trial.planned.cell as usize == number && !is_modelled(trial);
+    let here = |trial: &&Trial| trial.planned.id.cell == cell.name && !is_modelled(trial);
     for trial in trials.iter().filter(here) {
         let record = trial.reading().and_then(|reading| reading.traffic.as_deref());
         let why = trial.why_invalid().map(str::to_owned);
         match (record, why.or_else(|| disturbed(record?, real_time))) {
             (Some(record), None) => {
-                blocks.entry(trial.planned.block).or_default().push((trial, record));
+                blocks.entry(trial.planned.id.repetition - 1).or_default().push((trial, record));
             }
             (_, why) => left_out.push(left(name, trial, why.unwrap_or_default())),
         }
@@ -110,19 +112,13 @@ pub(super) fn is_modelled(trial: &Trial) -> bool {
     trial.reading().is_some_and(|reading| reading.caches.is_some())
 }
 
-pub(super) fn is_real_time(run: &Run, number: usize) -> bool {
-    let place = &run.study.cells[number].place;
-    let place = run.study.places.iter().find(|known| known.name == *place);
-    place.is_none_or(|place| place.on == Machine::Host || place.mode == Mode::RealTime)
-}
-
 fn gathered<'a>(trials: &[(&'a Trial, &'a TrafficReading)]) -> Block<'a> {
     let mut block = Block { alone: Vec::new(), application: None, controlled: BTreeMap::new() };
     for (trial, record) in trials.iter().copied() {
-        match &trial.planned.arm {
-            Arm::Alone => block.alone.push((trial.planned.turn, record)),
-            Arm::Application => block.application = Some(record),
-            Arm::Control(name) => {
+        match trial.planned.id.variant.as_str() {
+            ALONE => block.alone.push((trial.planned.turn, record)),
+            APPLICATION => block.application = Some(record),
+            name => {
                 block.controlled.insert(name, (trial.planned.turn, record));
             }
         }
@@ -148,6 +144,7 @@ fn drifted(block: &Block<'_>) -> Option<String> {
 }
 
 fn left(name: &str, trial: &Trial, why: String) -> LeftOut {
-    let model::contention::PlannedTrial { arm, block, .. } = &trial.planned;
-    LeftOut { cell: name.to_owned(), arm: arm.name().to_owned(), block: *block, why }
+    let TrialId { variant, repetition, .. } = &trial.planned.id;
+    let arm = variant.to_string();
+    LeftOut { cell: name.to_owned(), arm, block: repetition - 1, why }
 }

@@ -2,8 +2,10 @@
 
 use model::{
     cache::Window,
-    contention::{Arm, Counters, Run, TrafficReading, Trial},
+    cell::Cell as Shape,
     reading::Reading,
+    traffic::{Counters, TrafficReading},
+    trial::{ALONE, APPLICATION, Trial},
 };
 use serde::Serialize;
 
@@ -106,21 +108,21 @@ pub const PUBLISHED: [Published; 4] = [
 ];
 
 /// The cases of every cell that asks for them.
-pub(super) fn all(run: &Run, trials: &[Trial], cells: &[Cell]) -> Vec<FourCases> {
-    let asks = |cell: &&Cell| run.study.cells[cell.number as usize].four_cases;
-    cells.iter().filter(asks).map(|cell| of(cell, trials)).collect()
+pub(super) fn all(shapes: &[Shape], trials: &[Trial], cells: &[Cell]) -> Vec<FourCases> {
+    let asks = |cell: &&Cell| shapes[cell.number as usize].cases;
+    cells.iter().filter(asks).map(|cell| of(cell, &shapes[cell.number as usize], trials)).collect()
 }
 
-fn of(cell: &Cell, trials: &[Trial]) -> FourCases {
+fn of(cell: &Cell, shape: &Shape, trials: &[Trial]) -> FourCases {
     let control = |arm: Option<&super::Arm>| {
         let name = arm.map(|arm| arm.control.clone());
-        name.map(|name| (format!("both, {name}"), Arm::Control(name)))
+        name.map(|name| (format!("both, {name}"), name))
     };
-    let plain = |name: &str, arm| Some((name.to_owned(), arm));
+    let plain = |name: &str, arm: &str| Some((name.to_owned(), arm.to_owned()));
     let wanted = [
-        plain("application alone", Arm::Application),
-        plain("Wi-Fi alone", Arm::Alone),
-        plain("both", Arm::Control(NONE.to_owned())),
+        plain("application alone", APPLICATION),
+        plain("Wi-Fi alone", ALONE),
+        plain("both", NONE),
         control(cell.reported()),
         control(cell.cure()),
     ];
@@ -130,7 +132,7 @@ fn of(cell: &Cell, trials: &[Trial]) -> FourCases {
         .zip(published)
         .filter_map(|(wanted, published)| {
             let (name, arm) = wanted?;
-            case(name, &arm, published, &of_cell(cell, trials))
+            case(name, &arm, published, &of_cell(shape, trials))
         })
         .collect();
     FourCases {
@@ -138,27 +140,27 @@ fn of(cell: &Cell, trials: &[Trial]) -> FourCases {
         name: cell.name.clone(),
         movements: movements(&cases),
         cases,
-        model_check: model_check(cell, trials),
+        model_check: model_check(shape, trials),
     }
 }
 
-fn of_cell<'a>(cell: &Cell, trials: &'a [Trial]) -> Vec<(&'a Trial, &'a Reading)> {
-    let here = trials.iter().filter(|trial| trial.planned.cell == cell.number);
+fn of_cell<'a>(cell: &Shape, trials: &'a [Trial]) -> Vec<(&'a Trial, &'a Reading)> {
+    let here = trials.iter().filter(|trial| trial.planned.id.cell == cell.name);
     here.filter_map(|trial| Some((trial, trial.reading()?))).collect()
 }
 
 fn case(
     name: String,
-    arm: &Arm,
+    arm: &str,
     published: Option<&'static Published>,
     trials: &[(&Trial, &Reading)],
 ) -> Option<Case> {
-    let of_arm = || trials.iter().filter(|(trial, _)| trial.planned.arm == *arm);
+    let of_arm = || trials.iter().filter(|(trial, _)| trial.planned.id.variant == *arm);
     // Figures come from a trial without the model, where there is one; counts of caches from one with it.
     let plain = of_arm().find(|(_, reading)| reading.caches.is_none());
     let (_, reading) = plain.or_else(|| of_arm().next())?;
     let record = reading.traffic.as_deref()?;
-    let has_traffic = *arm != Arm::Application;
+    let has_traffic = arm != APPLICATION;
     Some(Case {
         megabits: seconds::received(record).filter(|_| has_traffic).map(|bytes| bytes * 8.0 / 1e6),
         p50_us: seconds::round_trip(record, 0.5).filter(|_| has_traffic),
@@ -173,7 +175,7 @@ fn case(
 }
 
 fn cpus(record: &TrafficReading) -> Vec<CpuShare> {
-    let of = |cpu: &model::contention::CpuTime| {
+    let of = |cpu: &model::traffic::CpuTime| {
         let interrupts = cpu.irq_ns + cpu.softirq_ns;
         let all = cpu.user_ns + cpu.system_ns + interrupts + cpu.idle_ns + cpu.steal_ns;
         let share = |ns: u64| ns as f64 / all.max(1) as f64;
@@ -241,14 +243,14 @@ impl MissShare {
 }
 
 /// Whether the model left the counted figures alone: the same trial with and without it.
-fn model_check(cell: &Cell, trials: &[Trial]) -> Option<String> {
+fn model_check(cell: &Shape, trials: &[Trial]) -> Option<String> {
     let all = of_cell(cell, trials);
     let modelled = all.iter().filter(|(_, reading)| reading.caches.is_some());
     let apart = |(with, reading): &&(&Trial, &Reading)| {
-        let (arm, offset) = (&with.planned.arm, with.planned.order.offset);
+        let (arm, offset) = (&with.planned.id.variant, with.planned.order.offset);
         let same = |(trial, reading): &&(&Trial, &Reading)| {
             let planned = &trial.planned;
-            reading.caches.is_none() && planned.arm == *arm && planned.order.offset == offset
+            reading.caches.is_none() && planned.id.variant == *arm && planned.order.offset == offset
         };
         let (_, plain) = all.iter().find(same)?;
         let (left, right) = (used(reading.traffic.as_deref()?), used(plain.traffic.as_deref()?));

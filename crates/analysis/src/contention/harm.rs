@@ -117,12 +117,12 @@ fn mechanism(blocks: &[Block<'_>]) -> String {
 
 /// No one waited: the work was done in interrupts, dearer or later than alone.
 fn inline(blocks: &[Block<'_>]) -> String {
-    let dropped = |record: &model::contention::TrafficReading| {
+    let dropped = |record: &model::traffic::TrafficReading| {
         Some(record.cpus.iter().map(|cpu| cpu.dropped).sum::<u64>() as f64)
     };
     let without = mean(blocks, |block| dropped(block.under(NONE)?)).unwrap_or(0.0);
     let alone = mean(blocks, |block| dropped(block.alone.first()?.1)).unwrap_or(0.0);
-    let softirq = |record: &model::contention::TrafficReading| {
+    let softirq = |record: &model::traffic::TrafficReading| {
         let packets = seconds::received_packets(record)?;
         let time: u64 = record.cpus.iter().map(|cpu| cpu.softirq_ns + cpu.irq_ns).sum();
         let ns = time as f64 / (packets * record.window_ns as f64 / 1e9);

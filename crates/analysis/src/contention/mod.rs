@@ -23,8 +23,11 @@ mod versus;
 mod words;
 
 use model::{
-    contention::{Cell as Shape, Role, Run, Study, Trial},
+    cell::{Cell as Shape, Role},
     limit::{Asked, Known, Limit},
+    run::Run,
+    study::Study,
+    trial::Trial,
 };
 use serde::Serialize;
 
@@ -270,11 +273,12 @@ pub struct LeftOut {
 
 /// Analyses a run, whole or partial. Trials may come in any order; `baselines` are those that its limits name.
 pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Contention {
+    let shapes = run.study.cells();
     let (cells, left_out): (Vec<_>, Vec<_>) =
-        (0..run.study.cells.len()).map(|number| cell(run, trials, number)).unzip();
+        (0..).zip(&shapes).map(|(number, shape)| cell(run, trials, number, shape)).unzip();
     let left_out: Vec<LeftOut> = left_out.into_iter().flatten().collect();
-    let cases = cases::all(run, trials, &cells);
-    let table = table::of(&run.study, &cells, &cases);
+    let cases = cases::all(&shapes, trials, &cells);
+    let table = table::of(&shapes, &cells, &cases);
     let earlier = Earlier::of(&run.study, &run.lab, baselines);
     let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
     let known = run.study.known();
@@ -286,8 +290,7 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Contention
         .filter(|trial| trial.reading().is_some())
         .count()
         .saturating_sub(left_out.len()) as u32;
-    let comparison =
-        run.study.contention.versus.as_ref().and_then(|_| cells.first()?.versus.first());
+    let comparison = run.versus.as_ref().and_then(|_| cells.first()?.versus.first());
     let comparison = comparison.cloned();
     let own = comparison.iter().map(Judgement::target);
     let done: Vec<_> = trials.iter().map(|trial| &trial.planned).collect();
@@ -320,22 +323,21 @@ fn is_of(study: &Study, known: &Known, limit: &Limit) -> bool {
         let words = table::words(cell);
         let is_here = |place: &String| place == table::HARMED || words.contains(place);
         let is_under = |name: &String| {
-            cell.controls.is_empty() || cell.controls.contains(name) || name == arms::NONE
+            name == arms::NONE || study.variants_of(cell).any(|variant| variant.name == *name)
         };
         control.is_none_or(is_under) && limit.places.iter().all(is_here)
     };
-    !is_whole && known.check(limit).is_ok() && study.cells.iter().any(has)
+    !is_whole && known.check(limit).is_ok() && study.cells().iter().any(has)
 }
 
 /// One cell's figures, and its trials that do not count.
-fn cell(run: &Run, trials: &[Trial], number: usize) -> (Cell, Vec<LeftOut>) {
-    let name = name_of(run, number);
-    let (blocks, left_out) = blocks::of(run, trials, number, &name);
-    let shape = &run.study.cells[number];
+fn cell(run: &Run, trials: &[Trial], number: u32, shape: &Shape) -> (Cell, Vec<LeftOut>) {
+    let name = name_of(shape);
+    let (blocks, left_out) = blocks::of(shape, trials, &name);
     let mut cell = Cell {
-        number: number as u32,
+        number,
         name,
-        place: shape.place.clone(),
+        place: shape.place().to_owned(),
         traffic: shape.traffic.clone(),
         application: shape.application.clone(),
         role: shape.role,
@@ -343,7 +345,7 @@ fn cell(run: &Run, trials: &[Trial], number: usize) -> (Cell, Vec<LeftOut>) {
         alone: arms::alone(&blocks),
         application_alone: arms::application_alone(&blocks),
         arms: arms::all(run, &blocks),
-        versus: versus::all(run, &blocks, number),
+        versus: versus::all(run, &blocks, shape),
         harm: None,
         oracle: None,
         contests: Vec::new(),
@@ -358,9 +360,8 @@ fn cell(run: &Run, trials: &[Trial], number: usize) -> (Cell, Vec<LeftOut>) {
 }
 
 /// `saturated alongside stream ×4, virtual`.
-fn name_of(run: &Run, number: usize) -> String {
-    let cell = &run.study.cells[number];
+fn name_of(cell: &Shape) -> String {
     let traffic = cell.traffic.as_deref().unwrap_or("no traffic");
     let application = cell.application.as_deref().unwrap_or("no application");
-    format!("{traffic} alongside {application}, {}", cell.place)
+    format!("{traffic} alongside {application}, {}", cell.place())
 }

@@ -1,6 +1,6 @@
 //! What one trial's record says by itself: rates, round trips, shares of the CPU. No comparison.
 
-use model::contention::{Second, TrafficReading};
+use model::traffic::{Second, TrafficReading};
 
 use crate::stats::nearest_rank;
 
@@ -39,7 +39,7 @@ pub(super) fn offered_packets(record: &TrafficReading) -> Option<f64> {
 
 /// A quantile of the round trips, µs, by the nearest rank; `None` where nothing was probed.
 pub(super) fn round_trip(record: &TrafficReading, quantile: f64) -> Option<f64> {
-    let took = |trip: &model::contention::RoundTrip| trip.took_us.map_or(LOST_US, f64::from);
+    let took = |trip: &model::traffic::RoundTrip| trip.took_us.map_or(LOST_US, f64::from);
     let counted = record.round_trips.iter().filter(|trip| trip.at_ms >= OPENING_MS);
     let all: Vec<f64> = counted.map(took).collect();
     nearest_rank(all, quantile)

@@ -1,7 +1,7 @@
 //! The figures of a contention run as one table.
 
 use model::{
-    contention::{Role, Study},
+    cell::{Cell as Shape, Role},
     figure::Figure,
 };
 
@@ -12,9 +12,9 @@ use crate::{
 };
 
 /// Every figure, the whole run's first.
-pub(super) fn of(study: &Study, cells: &[Cell], cases: &[FourCases]) -> Vec<Metric> {
+pub(super) fn of(shapes: &[Shape], cells: &[Cell], cases: &[FourCases]) -> Vec<Metric> {
     let mut table = vec![harmed(cells), agreement(cases)];
-    for (cell, shape) in cells.iter().zip(&study.cells) {
+    for (cell, shape) in cells.iter().zip(shapes) {
         let harmed = cell.is_harmed().then(|| HARMED.to_owned());
         let places: Vec<String> = words(shape).into_iter().chain(harmed).collect();
         for arm in &cell.arms {
@@ -36,11 +36,8 @@ pub(super) fn of(study: &Study, cells: &[Cell], cases: &[FourCases]) -> Vec<Metr
 pub(super) const HARMED: &str = "harmed";
 
 /// What limits may call a cell, by its study.
-pub(super) fn words(cell: &model::contention::Cell) -> [String; 4] {
-    let or = |name: &Option<String>, none: &str| name.clone().unwrap_or_else(|| none.to_owned());
-    let traffic = or(&cell.traffic, "no-traffic");
-    let application = or(&cell.application, "no-application");
-    [cell.role.name().to_owned(), cell.place.clone(), traffic, application]
+pub(super) fn words(cell: &Shape) -> Vec<String> {
+    cell.labels()
 }
 
 /// Cells in which harm is shown: no more than with all of those that are not decided.

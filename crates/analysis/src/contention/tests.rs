@@ -1,9 +1,11 @@
 //! What the analysis of a contention run says of chosen figures.
 
 use model::{
-    contention::{Arm, Machine, Role, Run, Trial},
-    limit::Limits,
-    trial::Outcome,
+    cell::Role,
+    name::VariantName,
+    run::Run,
+    study::{Gates, Mode},
+    trial::{ALONE, APPLICATION, Outcome, Trial},
     verdict::Verdict,
 };
 
@@ -41,7 +43,7 @@ fn usual() -> Vec<Trial> {
 fn asking(limits: &[&str]) -> Run {
     let mut run = run(&CONTROLS);
     let limits = limits.iter().map(|text| (*text).to_owned()).collect();
-    run.study.gates = Some(Limits { limits });
+    run.study.gates = Some(Gates { limits, ..Gates::default() });
     run
 }
 
@@ -130,14 +132,14 @@ fn limits_on_cells_and_controls_that_were_left_out_are_not_asked() {
     assert_eq!(verdicts(&run), [Fail, Invalid, Invalid, Pass]);
     run.overrides = vec!["cell = [1]".to_owned()];
     assert_eq!(verdicts(&run), [Measured, Measured, Measured, Pass]);
-    run.study.cells[0].controls = vec!["none".to_owned()];
+    run.study.entries[0].variants = vec![VariantName::literal("none")];
     assert_eq!(verdicts(&run)[3], Measured, "no cell has the control");
 }
 
 #[test]
 fn a_loss_of_endpoints_that_waited_is_no_harm() {
     let mut trials = usual();
-    for trial in trials.iter_mut().filter(|trial| trial.planned.arm != Arm::Alone) {
+    for trial in trials.iter_mut().filter(|trial| trial.planned.id.variant != *ALONE) {
         let Outcome::Measured(reading) = &mut trial.outcome else { continue };
         let record = reading.traffic.as_mut().unwrap();
         if let Some(sender) = record.threads.get_mut(1) {
@@ -222,12 +224,11 @@ fn no_name_of_a_control_means_anything() {
         other => other.to_owned(),
     };
     let mut other = run(&CONTROLS);
-    other.study.controls.iter_mut().for_each(|one| one.name = renamed(&one.name));
+    let other_name = |name: &VariantName| VariantName::literal(&renamed(name));
+    other.study.variants.iter_mut().for_each(|one| one.name = other_name(&one.name));
     let mut trials = usual();
     for trial in &mut trials {
-        if let Arm::Control(name) = &mut trial.planned.arm {
-            *name = renamed(name);
-        }
+        trial.planned.id.variant = other_name(&trial.planned.id.variant);
     }
     let (ours, theirs) = (analyse(&run(&CONTROLS), &usual()), analyse(&other, &trials));
     let cell = &theirs.cells[0];
@@ -240,7 +241,7 @@ fn no_name_of_a_control_means_anything() {
 #[test]
 fn a_real_time_block_whose_baselines_drift_is_left_out() {
     let mut run = run(&CONTROLS);
-    run.study.places[0].on = Machine::Host;
+    run.study.access_point.mode = Mode::RealTime;
     let mut trials = usual();
     trials.extend(block(3, 0.2, &[("none", 0.6, 0.4)]));
     let analysis = analyse(&run, &trials);
@@ -263,7 +264,7 @@ fn the_baseline_of_a_turn_lies_on_the_line_between_both_ends() {
 #[test]
 fn a_trial_that_failed_is_named() {
     let mut trials = usual();
-    let mut failed = trial(0, Arm::Control("none".to_owned()), [7, 2], &Shares::default());
+    let mut failed = trial(0, "none", [7, 2], &Shares::default());
     failed.outcome = Outcome::invalid("no veth");
     trials.push(failed);
     let analysis = analyse(&run(&CONTROLS), &trials);
@@ -275,7 +276,7 @@ fn a_trial_that_failed_is_named() {
 fn load_that_comes_and_goes_is_judged_over_whole_rounds() {
     const CHANGING: &str = "guard-100: kept at changing cells >= 95%";
     let mut run = asking(&[CHANGING]);
-    run.study.cells[0].role = Role::Changing;
+    run.study.entries[0].role = Role::Changing;
     let mut trials = usual();
     for trial in &mut trials {
         let Outcome::Measured(reading) = &mut trial.outcome else { continue };
@@ -293,14 +294,14 @@ fn load_that_comes_and_goes_is_judged_over_whole_rounds() {
 /// Six blocks of `none` and `weight-64`, of which each second of a side is what `bytes` says, in Mb/s.
 fn by_seconds(window: u64, megabits: impl Fn(u32, usize) -> [f64; 2]) -> Judgement {
     let mut run = run(&CONTROLS);
-    run.study.contention.blocks = 6;
+    run.study.trial.repetitions = 6;
     let mut trials = Vec::new();
     for number in 0..6 {
         let mut block = block(number, 0.0, &[("none", 0.6, 1.0), ("shares-512", 0.8, 1.0)]);
         for trial in &mut block {
-            let side = match &trial.planned.arm {
-                Arm::Control(name) => usize::from(name != "none"),
-                _ => continue,
+            let side = match trial.planned.id.variant.as_str() {
+                ALONE | APPLICATION => continue,
+                name => usize::from(name != "none"),
             };
             let Outcome::Measured(reading) = &mut trial.outcome else { panic!() };
             let seconds = &mut reading.traffic.as_mut().unwrap().seconds;

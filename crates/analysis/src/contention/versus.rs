@@ -3,17 +3,9 @@
 //! Both sides of a pair are of one block and start in one state. What is judged is what arrived, so more is better; a
 //! second in which a side carried far less than its pair's others is an event of that side.
 
-use model::{
-    contention::{Run, TrafficReading},
-    share::Share,
-    verdict::{Difference, Expect},
-};
+use model::{cell::Cell, run::Run, traffic::TrafficReading, verdict::Difference};
 
-use super::{
-    arms::NONE,
-    blocks::{self, Block},
-    seconds,
-};
+use super::{arms::NONE, blocks::Block, seconds};
 use crate::{
     figures::Part,
     judge::{self, Evidence, InStep, Look, PairValues},
@@ -21,17 +13,15 @@ use crate::{
     verdicts::{Judgement, NoPeriods, Quantity},
 };
 
-/// Differences below this share of the base do not matter, where nothing else is said.
-const MARGIN: f64 = 0.01;
 /// Samples are a second apart.
 const SECOND_NS: u64 = 1_000_000_000;
 /// Bursts of which so many rounds are no whole number of seconds are in no step with samples.
 const MOST_ROUNDS: u64 = 10;
 
 /// The study's question, or every control against none.
-pub(super) fn all(run: &Run, blocks: &[Block<'_>], number: usize) -> Vec<Judgement> {
-    let asked = run.study.contention.versus.as_ref();
-    let controls = run.study.controls.iter().map(|control| control.name.as_str());
+pub(super) fn all(run: &Run, blocks: &[Block<'_>], cell: &Cell) -> Vec<Judgement> {
+    let asked = run.versus.as_ref();
+    let controls = run.study.variants.iter().map(|control| control.name.as_str());
     let sides: Vec<[&str; 2]> = match asked {
         Some(asked) => vec![[&asked.base, &asked.variant]],
         None => controls.filter(|name| *name != NONE).map(|name| [NONE, name]).collect(),
@@ -42,13 +32,12 @@ pub(super) fn all(run: &Run, blocks: &[Block<'_>], number: usize) -> Vec<Judgeme
             Some([base?, variant?])
         });
         let pairs: Vec<[&TrafficReading; 2]> = pairs.collect();
-        (!pairs.is_empty() || asked.is_some()).then(|| versus(run, number, sides, &pairs))
+        (!pairs.is_empty() || asked.is_some()).then(|| versus(run, cell, sides, &pairs))
     };
     sides.into_iter().filter_map(of).collect()
 }
 
-fn versus(run: &Run, number: usize, sides: [&str; 2], pairs: &[[&TrafficReading; 2]]) -> Judgement {
-    let shape = &run.study.contention;
+fn versus(run: &Run, cell: &Cell, sides: [&str; 2], pairs: &[[&TrafficReading; 2]]) -> Judgement {
     let [base, variant] = sides;
     let question = judge::Question {
         base: base.to_owned(),
@@ -57,9 +46,9 @@ fn versus(run: &Run, number: usize, sides: [&str; 2], pairs: &[[&TrafficReading;
         at: String::new(),
         subject: "Wi-Fi".to_owned(),
         part: Part::Subject,
-        expect: shape.expect.unwrap_or(Expect::Faster),
+        expect: run.study.expect(),
         difference: Difference::Variants,
-        margin: shape.margin.map_or(MARGIN, Share::get),
+        margin: run.study.margin().get(),
         pairs: None,
         changes: Vec::new(),
     };
@@ -69,9 +58,9 @@ fn versus(run: &Run, number: usize, sides: [&str; 2], pairs: &[[&TrafficReading;
         Some((pair, (variant?, base?)))
     });
     let (sides, whole): (Vec<_>, Vec<_>) = whole.unzip();
-    let periods = in_step(run, number, &sides);
+    let periods = in_step(run, cell, &sides);
     let judged = PairValues { whole, quantity: Quantity::Wifi, periods };
-    let evidence = Evidence::of_pairs(judged, shape.blocks);
+    let evidence = Evidence::of_pairs(judged, run.study.trial.repetitions);
     let look = Look::only(evidence.judged.whole.len());
     judge::judge(&question, &evidence, look)
 }
@@ -82,14 +71,14 @@ fn kilobits(bytes: f64) -> f64 {
 
 /// The pairs second by second, or round by round of bursts; or why they are compared whole. Periods are of what did not
 /// arrive, so that less is better.
-fn in_step(run: &Run, number: usize, pairs: &[[&TrafficReading; 2]]) -> Result<InStep, NoPeriods> {
-    if blocks::is_real_time(run, number) {
+fn in_step(run: &Run, cell: &Cell, pairs: &[[&TrafficReading; 2]]) -> Result<InStep, NoPeriods> {
+    if !cell.is_counted() {
         return Err(NoPeriods::RealTime);
     }
-    let steps = steps(run, number).ok_or(NoPeriods::OutOfStep)?;
+    let steps = steps(run, cell).ok_or(NoPeriods::OutOfStep)?;
     let cut = |[base, variant]: &[&TrafficReading; 2]| {
         let periods = |record: &TrafficReading| -> Vec<f64> {
-            let period = |seconds: &[model::contention::Second]| {
+            let period = |seconds: &[model::traffic::Second]| {
                 let bytes: u64 = seconds.iter().map(|second| second.received_bytes).sum();
                 -kilobits(bytes as f64 / seconds.len() as f64)
             };
@@ -109,10 +98,8 @@ fn in_step(run: &Run, number: usize, pairs: &[[&TrafficReading; 2]]) -> Result<I
 }
 
 /// Seconds that are whole rounds of the cell's bursts; one where traffic has none. `None` where there are none.
-fn steps(run: &Run, number: usize) -> Option<usize> {
-    let name = run.study.cells[number].traffic.as_ref()?;
-    let traffic = run.study.traffics.iter().find(|traffic| traffic.name == *name)?;
-    let Some((on, off)) = traffic.traffic.bursts else { return Some(1) };
+fn steps(run: &Run, cell: &Cell) -> Option<usize> {
+    let Some((on, off)) = run.study.traffic_of(cell)?.bursts else { return Some(1) };
     let round_ns = on.as_nanos() + off.as_nanos();
     let whole = (1..=MOST_ROUNDS).map(|rounds| rounds * round_ns);
     let whole = whole.into_iter().find(|ns| ns.is_multiple_of(SECOND_NS))?;

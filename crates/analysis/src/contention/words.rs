@@ -1,6 +1,6 @@
 //! A contention run in words: the headline, and the answer in sentences: harm, cure, price.
 
-use model::contention::Role;
+use model::cell::Role;
 
 use super::{Arm, Cell, arms::NONE};
 use crate::{

@@ -407,7 +407,7 @@ mod tests {
     fn a_daemon_that_nothing_asks_is_what_asking_it_is_held_against() {
         let mut run = fixture::run();
         let all = fixture::trials(&run);
-        run.study.subject.start = Some("hostapd /etc/hostapd.conf".to_owned());
+        run.study.subject.as_mut().unwrap().start = Some("hostapd /etc/hostapd.conf".to_owned());
         run.study.variants.retain(|variant| variant.name != "hostapd-cli");
         run.plan.retain(|planned| planned.id.variant != "hostapd-cli");
         let said = analyse(&run, &all).headline;

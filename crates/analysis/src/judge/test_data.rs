@@ -39,6 +39,7 @@ pub(crate) fn compared_by_periods(values: &[Vec<(f64, f64)>]) -> (Run, Vec<Trial
     run.versus = Some(Versus {
         base: "before".to_owned(),
         variant: "after".to_owned(),
+        cell: model::name::CellName::of(&CLIENTS.to_string()),
         clients: CLIENTS,
         difference: Difference::Variants,
         expect: Expect::NoSlower,

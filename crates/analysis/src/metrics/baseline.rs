@@ -130,7 +130,7 @@ impl<'a> Earlier<'a> {
 }
 
 /// What later runs of the study are judged by.
-pub fn of<S: Serialize, P>(run: &Run<S, P>, table: &[Metric]) -> Baseline {
+pub fn of(run: &Run, table: &[Metric]) -> Baseline {
     Baseline {
         format: FORMAT,
         headroom: run.headroom.clone(),

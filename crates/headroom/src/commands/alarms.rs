@@ -70,8 +70,8 @@ pub(crate) fn print(options: &Options, recorded: &Recorded) -> Result<(), Failur
 /// Where a run was: the image's content, or what the command line called the device.
 fn place_of(run: &Run) -> String {
     match &run.study.access_point.kind {
-        Target::Vm => run.lab.image.clone(),
         Target::Device(address) => address.clone(),
+        _ => run.lab.image.clone(),
     }
 }
 

@@ -17,12 +17,12 @@ use lab::{
     runner,
     study_file::StudyFile,
 };
-use model::{experiment::Clients, name::Sha256Hex, verdict::Difference};
+use model::{name::Sha256Hex, verdict::Difference};
 use serde::Serialize;
 
 use super::{
     compare::{self, Builds},
-    kinds::{self, Verbs},
+    study,
 };
 use crate::{
     failure::{Failure, Verdict},
@@ -36,7 +36,7 @@ use crate::{
 const AGAIN: u32 = 2;
 
 pub(crate) fn bisect(options: &Options, flags: &flags::Bisect) -> Result<Verdict, Failure> {
-    let file = kinds::of_clients(options, &flags.study)?;
+    let file = study::of_clients(options, &flags.study)?;
     let names = flags.builds.iter().map(|build| comparison::identity(build));
     let names = names.collect::<Result<Vec<_>, lab::Error>>()?;
     let path = RunPath::choose(flags.out.as_ref(), &format!("{}-bisect", file.name))?;
@@ -156,7 +156,7 @@ impl Bench<'_> {
     fn compared(&mut self, build: usize, pairs: u32) -> Result<Judgement, Failure> {
         let name = format!("{}-{pairs}-pairs", build + 1);
         let run = PathBuf::from(format!("{}/{name}", self.folder.display()));
-        let recorded = match run_folder::read::<Clients>(&run) {
+        let recorded = match run_folder::read(&run) {
             Ok(recorded) if !self.is_of(&recorded, build) => {
                 let run = run.display();
                 return Err(Failure::Usage(format!(
@@ -176,7 +176,7 @@ impl Bench<'_> {
     fn gone_on_with(&mut self, recorded: &Recorded) -> Result<Recorded, Failure> {
         self.made += 1;
         let options = self.options.going_on_with(&recorded.path, &recorded.run.lab)?;
-        Clients::go_on(&options, &On::Vm, recorded)
+        study::resumed(&options, &On::Vm, recorded)
     }
 
     /// Whether a run that is there is this comparison.

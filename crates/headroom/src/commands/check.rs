@@ -7,25 +7,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use analysis::{
-    Analysis, gates,
-    metrics::baseline::{self, Baselines},
-    profiling,
-};
+use analysis::{Analysis, gates, metrics::baseline::Baselines, profiling};
 use lab::run_folder::{self, Recorded};
 use linux::file;
 use model::{
     baseline::{Baseline, FORMAT},
     limit::{self, Asked},
     run::Run,
+    share::Share,
     study::Study,
 };
 use report::{
-    Overall, junit, markdown,
+    Overall,
     verdict_lines::{self, VerdictLine},
 };
 use serde_json::{Value, json};
 
+use super::analysed::Analysed;
 use crate::{
     code_files::SymbolFolders,
     explain,
@@ -35,28 +33,13 @@ use crate::{
     output,
 };
 
-/// Judges a run of clients and subjects again.
-///
-/// # Errors
-///
-/// [`Failure`] of the words, or of a file.
-pub(super) fn of_clients(
-    options: &Options,
-    recorded: &Recorded,
-    flags: &flags::Check,
-) -> Result<Verdict, Failure> {
+/// `headroom check RUN`.
+pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Verdict, Failure> {
+    let recorded = run_folder::read(&flags.run)?;
     // What is wrong with the words is reported before any work.
-    with_limits(&recorded.run, &flags.limits)?;
+    refuse(&recorded.run.study, &flags.limits)?;
     let symbols = SymbolFolders::of(options, &flags.symbols)?;
-    let analysis = analysed(recorded, &symbols, &flags.limits, None)?;
-    if let Some(file) = &flags.save_baseline {
-        let planned: u32 = analysis.cells.iter().map(|cell| cell.planned).sum();
-        let valid: u32 = analysis.cells.iter().map(|cell| cell.valid).sum();
-        save(file, valid, planned, || baseline::of(&recorded.run, &analysis.table))?;
-    }
-    write(&recorded.run, &analysis, &flags.outputs)?;
-    print(options, &recorded.run, &analysis);
-    Ok(verdict_of(&recorded.run, &analysis))
+    Analysed::of(&recorded, &symbols, &flags.limits, None)?.check(options, &recorded, flags)
 }
 
 /// All that a run says: its figures, its profiles, and what [`judge`] makes of its gates.
@@ -123,15 +106,6 @@ pub(super) fn baselines<'a>(
     Ok(files(texts).into_iter().map(baseline).collect())
 }
 
-/// Writes the files that CI reads.
-///
-/// # Errors
-///
-/// [`Failure`] where a file cannot be written.
-pub(crate) fn write(run: &Run, analysis: &Analysis, outputs: &Outputs) -> Result<(), Failure> {
-    write_files(outputs, || junit::xml(run, analysis), || markdown::summary(run, analysis))
-}
-
 /// Writes the files that CI reads of a run of any kind.
 ///
 /// # Errors
@@ -151,35 +125,25 @@ pub(super) fn write_files(
     }
 }
 
-/// Prints every verdict.
-pub(crate) fn print(options: &Options, run: &Run, analysis: &Analysis) {
-    let lines = verdict_lines::all(run, analysis);
-    let overall = report::overall(run, analysis);
-    if options.json {
-        let lines: Vec<Value> = lines
-            .iter()
-            .map(|line| {
-                json!({
-                    "kind": line.kind.name(), "name": line.name, "verdict": line.verdict,
-                    "counts": line.counts, "effect": line.effect, "sentence": line.sentence,
-                })
+/// Prints the verdicts of a run, for programs.
+pub(super) fn print_json(lines: &[VerdictLine], overall: &Overall) {
+    let lines: Vec<Value> = lines
+        .iter()
+        .map(|line| {
+            json!({
+                "kind": line.kind.name(), "name": line.name, "verdict": line.verdict,
+                "counts": line.counts, "effect": line.effect, "sentence": line.sentence,
             })
-            .collect();
-        output::json(
-            &json!({"verdict": overall.verdict, "sentence": overall.sentence, "verdicts": lines}),
-        );
-    } else {
-        output::painted(plain(&lines, &overall).trim_end());
-    }
+        })
+        .collect();
+    output::json(
+        &json!({"verdict": overall.verdict, "sentence": overall.sentence, "verdicts": lines}),
+    );
 }
 
 /// Verdicts for people, coloured where the output is a terminal.
 pub(crate) fn plain(lines: &[VerdictLine], overall: &Overall) -> String {
     verdict_lines::plain(lines, overall, output::has_colours())
-}
-
-pub(crate) fn verdict_of(run: &Run, analysis: &Analysis) -> Verdict {
-    report::overall(run, analysis).verdict.into()
 }
 
 /// Refuses limits of the command line that speak of what the study does not have, before anything is measured.
@@ -189,14 +153,15 @@ pub(crate) fn refuse(study: &Study, limits: &Limits) -> Result<(), Failure> {
 }
 
 /// The run with the command line's limits among its study's.
-fn with_limits(run: &Run, limits: &Limits) -> Result<Run, Failure> {
+pub(super) fn with_limits(run: &Run, limits: &Limits) -> Result<Run, Failure> {
     let mut run = run.clone();
     refuse(&run.study, limits)?;
     let mut more: Vec<String> = limits.gates.iter().map(|limit| limit.text.clone()).collect();
     if let Some(file) = limits.baseline.as_deref().filter(|_| limits.gates.iter().all(names_none))
         && files(run.study.gates.iter().flat_map(|gates| &gates.limits)).is_empty()
     {
-        let margin = run.study.compare.margin;
+        // Of other figures than CPU a run may be further off.
+        let margin = if run.study.is_of_clients() { run.study.margin() } else { Share::of(0.05) };
         more.push(format!("no slower than {} by {margin}", file.display()));
     }
     if !more.is_empty() {

@@ -5,24 +5,30 @@
 use std::path::Path;
 
 use lab::{
-    clients::ClientTrials,
     comparison::{Comparing, Program, place_of},
-    plan::{self, Unlocated},
+    plan,
     run_folder::Recorded,
+    setup::Execution,
     study_file::{self, StudyFile},
 };
-use model::plural::count;
 use model::{
+    cell::Cell,
     firmware::Files,
+    name::CellName,
+    plural::count,
+    span::Span,
     study::{AccessPoint, Count, Function, Load, Study, Variant, VariantLoad},
-    verdict::{Difference, Expect, Pairs, Versus},
+    trial::NONE,
+    verdict::{Difference, Expect, FEWEST_PAIRS, Pairs, Versus},
 };
 
 use super::{
     alarms,
     publish::{self, Wanted},
-    targets::{self, A_A_PAIRS},
-    trials::{foretold, measured, on_device, plain, refuse_clients, say_estimate, show_plan},
+    study::{
+        foretold, loaded, measured, on_device, plain, refuse, refuse_clients, say_estimate,
+        show_plan,
+    },
 };
 use crate::{
     code_files::SymbolFolders,
@@ -33,16 +39,19 @@ use crate::{
     run_path::{PAGE, RunPath},
 };
 
-/// Compares two variants, or two builds, of a study of clients and subjects.
+/// Pairs of an A/A run: enough subsets to see how often the lab calls the same thing changed.
+const A_A_PAIRS: u32 = 20;
+
+/// A window of traffic is compared second by second where it has a few of them.
+const SHORTEST: Span = Span::from_secs(6);
+
+/// Compares two variants, or two builds.
 ///
 /// # Errors
 ///
 /// [`Failure`] of the words, or of the lab.
-pub(super) fn of_clients(
-    options: &Options,
-    file: StudyFile,
-    flags: &flags::Compare,
-) -> Result<Verdict, Failure> {
+pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdict, Failure> {
+    let file = loaded(options, &flags.study, &flags.on)?;
     let other = other_options(options, flags, &file.study.access_point)?;
     let builds = Builds { base: None, other: other.as_ref() };
     let Some(recorded) = carried_out(options, file, flags, builds)? else {
@@ -53,8 +62,35 @@ pub(super) fn of_clients(
     let wanted =
         Wanted { outputs: &flags.outputs, open: flags.open, ..Wanted::of(&page, &symbols) };
     // Before the verdict, which is what is read last.
-    alarms::print(options, &recorded)?;
+    if recorded.run.study.is_of_clients() {
+        alarms::print(options, &recorded)?;
+    }
     publish::publish(options, &recorded, &wanted)
+}
+
+/// Refuses words that mean nothing to a study of traffic or of a card.
+fn refuse_meaningless(study: &Study, flags: &flags::Compare) -> Result<(), Failure> {
+    if study.is_of_clients() {
+        return Ok(());
+    }
+    let said = [
+        ("--with", flags.with.is_some()),
+        ("--other-device", flags.other_device.is_some()),
+        ("--other-rootfs", flags.other.is_named()),
+        ("--a-a", flags.a_a && study.has_traffic()),
+        ("--clients", flags.clients.is_some()),
+        ("--up-to", flags.up_to.is_some()),
+        ("--changes", !flags.changes.is_empty()),
+        ("--perturb", !flags.perturb.is_empty()),
+        ("--on", flags.on != On::Vm),
+        ("--symbols", !flags.symbols.folders.is_empty()),
+    ];
+    refuse(&said, |word| {
+        format!(
+            "{word} means nothing to a study of traffic or of a card; it has --cell, --pairs, --margin, --expect, --window, \
+             --junit and --markdown"
+        )
+    })
 }
 
 /// Where the sides come from beside what the flags say.
@@ -77,7 +113,7 @@ pub(crate) fn carried_out(
     flags: &flags::Compare,
     builds: Builds<'_>,
 ) -> Result<Option<Recorded>, Failure> {
-    targets::refuse_point(&flags.study, &flags.point)?;
+    refuse_meaningless(&file.study, flags)?;
     refuse_clients(&flags.on, flags.clients.is_some())?;
     file = on_device(file, &flags.on)?;
     let sides = sides(&file.study, flags)?;
@@ -89,7 +125,7 @@ pub(crate) fn carried_out(
     }
     reduce(&mut file, flags, &versus, sides);
     study_file::check(&file.study).map_err(Failure::Usage)?;
-    let trials = plan::comparison(&file.study, &versus, &Unlocated(&file.study));
+    let trials = plan::shown(&file.study, Some(&versus));
     if flags.dry_run {
         show_plan(options, &file, &trials);
         return Ok(None);
@@ -107,15 +143,17 @@ pub(crate) fn carried_out(
     let comparing = Comparing { versus, program, other: other.as_ref() };
     let foretell = foretold(&file.study, comparing.versus.pairs.most());
     let plain = plain(&flags.on, &symbols);
-    let trials = ClientTrials { comparing: Some(&comparing), foretell: &foretell, ..plain };
-    measured(options, trials, &file, &path).map(Some)
+    let how = Execution { comparing: Some(&comparing), foretell: &foretell, ..plain };
+    measured(options, how, &file, &path).map(Some)
 }
 
 fn sides(study: &Study, flags: &flags::Compare) -> Result<[Variant; 2], Failure> {
     let find = |name: &str| {
+        if name == NONE && study.has_traffic() {
+            return Ok(Variant::named(model::name::VariantName::literal(NONE)));
+        }
         let known = study.variants.iter().map(|variant| variant.name.as_str());
-        let found = study.variants.iter().find(|variant| variant.name == name).cloned();
-        found.ok_or_else(|| Failure::unknown("variant", name, known))
+        study.variant(name).cloned().ok_or_else(|| Failure::unknown("variant", name, known))
     };
     let base = find(&flags.base)?;
     if let Some(name) = &flags.variant {
@@ -184,13 +222,14 @@ fn versus(
     flags: &flags::Compare,
     [base, variant]: &[Variant; 2],
 ) -> Result<Versus, Failure> {
-    let counts = &study.access_point.clients;
-    let largest = counts.iter().max().copied().unwrap_or_default();
+    let cell = cell(study, flags, [base, variant])?;
+    let is_fixed = !study.is_of_clients();
     let pairs = match (flags.pairs, flags.up_to) {
         (Some(pairs), _) => Pairs::Fixed(pairs),
         (None, Some(most)) => Pairs::UpTo(most),
         // How often it is wrong is a question of all of them.
         (None, None) if flags.a_a => Pairs::Fixed(A_A_PAIRS),
+        (None, None) if is_fixed => Pairs::Fixed(study.trial.repetitions.max(FEWEST_PAIRS)),
         (None, None) => study.compare.decided_by(),
     };
     let named = if flags.changes.is_empty() { &variant.changes } else { &flags.changes };
@@ -204,16 +243,62 @@ fn versus(
     Ok(Versus {
         base: base.name.to_string(),
         variant: variant.name.to_string(),
-        clients: flags.clients.unwrap_or(largest),
+        clients: cell.clients,
+        cell: cell.name,
         difference,
         expect: if flags.a_a {
             Expect::Same
         } else {
-            flags.expect.map(Expect::from).unwrap_or_default()
+            flags.expect.map_or(study.expect(), Expect::from)
         },
-        margin: flags.margin.unwrap_or(study.compare.margin),
+        margin: flags.margin.unwrap_or(study.margin()),
         pairs,
         changes: if flags.a_a { Vec::new() } else { named.clone() },
+    })
+}
+
+/// The cell that is named; else of a subject's the one with the most clients, and of others the first that has both sides:
+/// of cards the first that is alone in its entry.
+fn cell(study: &Study, flags: &flags::Compare, sides: [&Variant; 2]) -> Result<Cell, Failure> {
+    let cells = study.cells();
+    if let Some(word) = &flags.cell {
+        let number = word.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let by_name = cells.iter().find(|cell| cell.name == *word);
+        let found = by_name.or_else(|| cells.get(number?)).cloned();
+        let known = cells.iter().map(|cell| cell.name.as_str());
+        return found.ok_or_else(|| Failure::unknown("cell", word, known));
+    }
+    if study.is_of_clients() {
+        let clients =
+            flags.clients.or(study.access_point.clients.iter().max().copied()).unwrap_or_default();
+        let mut all = cells.into_iter();
+        let found = all.find(|cell| cell.clients == clients);
+        let own = CellName::of(&clients.to_string());
+        // A count that the study does not have is asked about none the less.
+        let other =
+            study.cells().into_iter().next().map(|cell| Cell { clients, name: own, ..cell });
+        return found.or(other).ok_or_else(|| Failure::Usage("the study has no cell".to_owned()));
+    }
+    let has = |cell: &Cell, side: &Variant| {
+        side.name == *NONE
+            || study.variants_of(cell).any(|variant| variant.name == side.name)
+            || flags.a_a
+    };
+    let is_it = |cell: &&Cell| {
+        (cell.is_contended() || cell.card.is_some()) && sides.iter().all(|side| has(cell, side))
+    };
+    let is_alone = |cell: &&Cell| {
+        cells.iter().filter(|one| one.entry == cell.entry && one.target == cell.target).count() == 1
+    };
+    let both: Vec<&Cell> = cells.iter().filter(is_it).collect();
+    let alone = both.iter().copied().find(|cell| cell.card.is_some() && is_alone(cell));
+    let found = alone.or_else(|| both.first().copied()).cloned();
+    found.ok_or_else(|| {
+        let [base, variant] = sides.map(|side| &side.name);
+        Failure::Usage(format!(
+            "the study has no cell with traffic and an application, or a card, that has `{base}` and `{variant}`; see its \
+             cells with --dry-run"
+        ))
     })
 }
 
@@ -221,14 +306,26 @@ fn versus(
 fn reduce(file: &mut StudyFile, flags: &flags::Compare, versus: &Versus, sides: [Variant; 2]) {
     let study = &mut file.study;
     let functions = study.count.take().map(|count| count.functions).unwrap_or_default();
-    study.question = asked(versus);
+    study.question = asked(study, versus);
     study.count = counted(functions, &versus.changes);
-    study.access_point.clients = vec![versus.clients];
+    match study.entries.is_empty() {
+        true => study.access_point.clients = vec![versus.clients],
+        false => study.chosen = vec![versus.cell.clone()],
+    }
+    study.entries.iter_mut().for_each(|entry| {
+        entry.cases = false;
+        entry.variants.clear();
+    });
+    study.published.clear();
     study.profile.repetitions = 0;
     (study.pause, study.parity, study.gates) = (None, None, None);
     study.trial.repetitions = versus.pairs.most();
-    study.trial.window = flags.window.unwrap_or(study.trial.window);
-    study.variants = sides.to_vec();
+    study.trial.sweep = None;
+    let shortest = if study.has_traffic() { SHORTEST } else { Span::default() };
+    study.trial.window = flags.window.unwrap_or(study.trial.window.max(shortest));
+    study.compare.margin = Some(versus.margin);
+    study.compare.expect = Some(versus.expect);
+    study.variants = sides.into_iter().filter(|side| side.name != *NONE).collect();
     // Whom they are usually compared with is not asked here.
     for variant in &mut study.variants {
         variant.against.clear();
@@ -241,16 +338,23 @@ fn reduce(file: &mut StudyFile, flags: &flags::Compare, versus: &Versus, sides: 
         versus.variant,
         if matches!(versus.pairs, Pairs::UpTo(_)) { "up to " } else { "" },
         count(versus.pairs.most(), "pair"),
-        count(versus.clients, "client")
+        match study.is_of_clients() {
+            true => count(versus.clients, "client"),
+            false => versus.cell.to_string(),
+        }
     ));
     file.overrides.extend(states::changed(&flags.perturb));
 }
 
 /// The question in words, as the page's title has it.
-fn asked(versus: &Versus) -> String {
-    let Versus { base, variant, .. } = versus;
+fn asked(study: &Study, versus: &Versus) -> String {
+    let Versus { base, variant, cell, .. } = versus;
+    if study.has_traffic() {
+        return format!("Does {variant} keep more Wi-Fi than {base} in {cell}?");
+    }
     // A device's are counted once it is reached.
     let at = match versus.clients {
+        _ if !study.is_of_clients() => format!(" at {cell}"),
         0 => String::new(),
         clients => format!(" at {}", count(clients, "client")),
     };
@@ -354,16 +458,17 @@ mod tests {
             base: "brief".to_owned(),
             variant: "bulk".to_owned(),
             clients: 1,
+            cell: CellName::literal("1"),
             difference: Difference::Variants,
             expect,
             margin: "0.5%".parse().unwrap(),
             pairs: Pairs::Fixed(6),
             changes: Vec::new(),
         };
-        let message = asked(&versus(Expect::Faster));
+        let message = asked(&Study::default(), &versus(Expect::Faster));
         assert_eq!(message, "Does bulk cost less CPU than brief at 1 client?");
         let twice = Versus { difference: Difference::Nothing, ..versus(Expect::Same) };
-        assert!(asked(&twice).contains("where brief is measured twice"));
+        assert!(asked(&Study::default(), &twice).contains("where brief is measured twice"));
     }
 
     #[test]

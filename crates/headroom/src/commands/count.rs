@@ -21,8 +21,7 @@ pub(crate) fn count(options: &Options, flags: &flags::Count) -> Result<Verdict, 
         file.study.count =
             Some(Count { repetitions: 1, clients: Vec::new(), variants: Vec::new(), functions });
     }
-    file.study.question =
-        format!("How often does {} call what is counted?", file.study.subject.process);
+    file.study.question = format!("How often does {} call what is counted?", file.study.process());
     if let Some(count) = &mut file.study.count {
         count.repetitions = flags.place.repetitions.unwrap_or(count.repetitions);
         if !flags.place.clients.is_empty() {

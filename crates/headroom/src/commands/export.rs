@@ -7,7 +7,7 @@ use analysis::{
     stacks::{export, profile::Profile},
 };
 use lab::run_folder;
-use model::{experiment::Clients, plural::count};
+use model::plural::count;
 
 use crate::{
     code_files::{CodeFiles, SymbolFolders},
@@ -51,7 +51,7 @@ fn of_run(
     flags: &flags::Export,
     symbols: &SymbolFolders,
 ) -> Result<(String, Profile, Option<u32>), Failure> {
-    let recorded = run_folder::read::<Clients>(run)?;
+    let recorded = run_folder::read(run)?;
     let mut cells = explain::cells(&recorded, symbols)?;
     let no_stacks = || Failure::Usage(format!("{} holds no stacks", run.display()));
     let there: Vec<String> =

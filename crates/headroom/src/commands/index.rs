@@ -12,7 +12,7 @@ use lab::run_folder;
 use linux::folder::Folder;
 use report::index::{self, Entry, Index, Place, Unread, Wanted};
 
-use super::kinds::{self, Following};
+use super::analysed::{self, Following};
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
@@ -117,9 +117,9 @@ impl Walk<'_> {
     fn read(&self, opened: &Folder) -> Line {
         let path = opened.path();
         let (folder, report) = (self.named(path), self.report(path));
-        let recorded = run_folder::read_any_in(opened).map_err(why_not);
+        let recorded = run_folder::read_in(opened).map_err(why_not);
         let place = Place { folder: &folder, report };
-        let entry = recorded.and_then(|recorded| kinds::entry(&recorded, self.following, place));
+        let entry = recorded.and_then(|recorded| analysed::entry(&recorded, self.following, place));
         Line { folder, entry }
     }
 

@@ -1,20 +1,26 @@
 //! `headroom merge`: the shards of several machines to one run, with its report.
 
 use analysis::quantity::count;
-use lab::merge::{Canary, Merged};
+use std::path::PathBuf;
 
-use super::{kinds, report};
+use lab::{
+    merge::{self, Canary, Merged},
+    run_folder::{self, Recorded},
+};
+
+use super::report;
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
     flags,
     options::Options,
     output,
+    run_path::RunPath,
 };
 
 pub(crate) fn merge(options: &Options, flags: &flags::Merge) -> Result<Verdict, Failure> {
     SymbolFolders::check(&flags.symbols)?;
-    let (path, merged) = kinds::merge(&flags.shards, flags.out.as_ref())?;
+    let (path, merged) = together(&flags.shards, flags.out.as_ref())?;
     say(options, &merged);
     let (symbols, open) = (flags.symbols.clone(), flags.open);
     report::write(options, &flags::Report { run: Some(path), symbols, open, ..Default::default() })
@@ -30,4 +36,21 @@ pub(super) fn say(options: &Options, merged: &Merged) {
             "merged {folders}, {trials}; alike to the nanosecond: {canaries}"
         ));
     }
+}
+
+/// Puts shards together, and answers the run and what was made of it.
+///
+/// # Errors
+///
+/// [`Failure`] of a folder, or where they are not one run.
+pub(super) fn together(
+    folders: &[PathBuf],
+    out: Option<&PathBuf>,
+) -> Result<(PathBuf, Merged), Failure> {
+    let shards = folders.iter().map(|folder| run_folder::read(folder));
+    let shards: Vec<Recorded> = shards.collect::<Result<_, lab::Error>>()?;
+    let first = shards.first().ok_or_else(merge::nothing)?;
+    let path = RunPath::choose(out, first.run.study_name.trim_end_matches(".toml"))?;
+    let merged = merge::merge(&shards, &path)?;
+    Ok((path.to_path_buf(), merged))
 }

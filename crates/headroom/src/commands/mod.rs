@@ -1,12 +1,10 @@
 //! The verbs, one file each.
 
 mod alarms;
+pub(crate) mod analysed;
 pub(crate) mod bisect;
-mod check;
-mod clients;
-mod compare;
-mod completion;
-mod contention;
+pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod count;
 pub(crate) mod doctor;
 pub(crate) mod export;
@@ -15,7 +13,6 @@ pub(crate) mod guard;
 pub(crate) mod image;
 pub(crate) mod improve;
 pub(crate) mod index;
-pub(crate) mod kinds;
 pub(crate) mod manual;
 pub(crate) mod mcp;
 pub(crate) mod merge;
@@ -27,7 +24,6 @@ mod publish;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod studies;
+pub(crate) mod study;
 pub(crate) mod submit;
-mod targets;
-mod trials;
 pub(crate) mod up;

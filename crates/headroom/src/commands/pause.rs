@@ -1,6 +1,6 @@
 //! `headroom pause` and `headroom blame`: who causes the subject's CPU, by experiment.
 
-use lab::{clients, study_file::StudyFile};
+use lab::{setup, study_file::StudyFile};
 use model::{
     pause::Peer,
     span::Span,
@@ -8,7 +8,7 @@ use model::{
     trial::Purpose,
 };
 
-use super::{place, trials::lab_for};
+use super::{place, study::lab_for};
 use crate::{
     failure::{Failure, Verdict},
     flags,
@@ -25,10 +25,8 @@ pub(crate) fn pause(options: &Options, flags: &flags::Pause) -> Result<Verdict, 
     let shape = shape(&file, &flags.place, &flags.spans);
     file.study.pause = Some(Pause { process, group, ..shape });
     file.study.variants.iter_mut().for_each(|variant| variant.pause = None);
-    file.study.question = format!(
-        "What share of the CPU of {} does {} cause?",
-        file.study.subject.process, flags.consumer
-    );
+    file.study.question =
+        format!("What share of the CPU of {} does {} cause?", file.study.process(), flags.consumer);
     file.overrides.push(format!("pause = {}", flags.consumer));
     place::carry_out(options, &flags.place, file)
 }
@@ -86,8 +84,8 @@ fn peers(
     file: &StudyFile,
     variant: &Variant,
 ) -> Result<Vec<Peer>, Failure> {
-    let lab = lab_for(&options.at(&file.study.access_point), &place.on)?;
-    Ok(clients::peers(&lab, &place.on, file, variant)?)
+    let lab = lab_for(&options.at(&file.study.access_point), &place.on, &file.study)?;
+    Ok(setup::peers(&lab, &place.on, file, variant)?)
 }
 
 /// How long and how often: as typed, else as the study says, else as usual.

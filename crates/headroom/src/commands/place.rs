@@ -7,20 +7,17 @@ use std::path::Path;
 
 use lab::study_file::{self, StudyFile};
 use model::{
-    architecture::Architecture,
-    experiment::Any,
     instrument::Scope,
     limit::{self, Limit},
     name::VariantName,
     span::Span,
-    study::{AccessPoint, Load, Mode, Study, Subject, Target, TrialShape, Variant},
+    study::{AccessPoint, Load, Study, Subject, TrialShape, Variant},
     trial::Purpose,
 };
 
 use super::{
-    kinds,
     publish::{self, Wanted},
-    trials::{changed, measured, on_device, plain, planned, refuse_clients, say_estimate},
+    study::{self, changed, measured, on_device, plain, planned, refuse_clients, say_estimate},
 };
 use crate::{
     code_files::SymbolFolders,
@@ -40,13 +37,14 @@ pub(crate) fn study_of(
     refuse_clients(&place.on, !place.clients.is_empty())?;
     let mut file = if shipped::is_study(&place.what) {
         let path = Path::new(&place.what);
-        let Any::Clients(file) = kinds::loaded(options, path, &place.on)? else {
+        let file = study::loaded(options, path, &place.on)?;
+        if !file.study.is_of_clients() {
             return Err(Failure::Usage(format!(
-                "{} is not a study of clients and subjects, which this verb is for",
+                "{} is not a study of a subject, which this verb is for",
                 path.display()
             )));
-        };
-        let mut file = changed(on_device(*file, &place.on)?, &changes(place))?;
+        }
+        let mut file = changed(on_device(file, &place.on)?, &changes(place))?;
         without_limits_on_others(&mut file.study);
         file
     } else {
@@ -94,29 +92,20 @@ fn of_process(place: &flags::Place) -> Study {
     Study {
         question: format!("Where does the CPU of {process} go?"),
         access_point: AccessPoint {
-            kind: Target::Vm,
-            arch: Architecture::default(),
-            firmware: None,
-            radios: 3,
             clients: if place.clients.is_empty() { vec![18] } else { place.clients.clone() },
-            packages: Vec::new(),
-            programs: Vec::new(),
-            mode: Mode::Counted,
-            interfaces: Vec::new(),
-            processes: Vec::new(),
-            names: Vec::new(),
+            ..AccessPoint::default()
         },
-        subject: Subject { process: process.clone(), start: None, ready: None, others: Vec::new() },
+        subject: Some(Subject {
+            process: process.clone(),
+            start: None,
+            ready: None,
+            others: Vec::new(),
+        }),
         load,
         trial: TrialShape { warm_up: Span::from_secs(1), window, ..TrialShape::default() },
         profile: model::study::Profile { repetitions: 1, ..Default::default() },
-        count: None,
-        pause: None,
-        parity: None,
-        witness: None,
-        compare: Default::default(),
-        gates: None,
         variants: vec![Variant::named(VariantName::literal("as-it-runs"))],
+        ..Study::default()
     }
 }
 

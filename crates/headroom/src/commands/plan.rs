@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use analysis::quantity::count;
-use model::experiment::Planned;
+use model::trial::PlannedTrial;
 use serde_json::Value;
 
 use crate::{estimate::Estimate, failure::Verdict, options::Options, output};
@@ -25,7 +25,7 @@ pub(super) struct Plan<'a> {
 }
 
 /// What passes on access points in all of these trials.
-pub(super) fn on_devices<S>(trials: &[impl Planned<S>]) -> Duration {
+pub(super) fn on_devices(trials: &[PlannedTrial]) -> Duration {
     trials.iter().map(|trial| trial.passes()).sum()
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn record(options: &Options, flags: &flags::Profile) -> Result<Verdic
     if !flags.place.clients.is_empty() {
         profile.clients.clone_from(&flags.place.clients);
     }
-    file.study.question = format!("Where does the CPU of {} go?", file.study.subject.process);
+    file.study.question = format!("Where does the CPU of {} go?", file.study.process());
     file.overrides.extend(changes);
     place::carry_out(options, &flags.place, file)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use analysis::Analysis;
 use lab::run_folder::{self, Recorded};
 
-use super::check;
+use super::analysed::{self, Analysed};
 use crate::{
     browser,
     code_files::SymbolFolders,
@@ -62,53 +62,47 @@ impl<'a> Wanted<'a> {
 static NO_LIMITS: flags::Limits = flags::Limits { gates: Vec::new(), baseline: None };
 static NO_OUTPUTS: flags::Outputs = flags::Outputs { junit: None, markdown: None };
 
-/// Analyses a run, writes its page and prints its table and its verdicts.
+/// Writes the page of a run and what CI reads, and prints its verdicts.
 ///
 /// # Errors
 ///
-/// [`Failure`] where a recording cannot be read, or a page or file cannot be written.
+/// [`Failure`] of the words, or of a file.
 pub(crate) fn publish(
     options: &Options,
     recorded: &Recorded,
     wanted: &Wanted<'_>,
 ) -> Result<Verdict, Failure> {
     let Wanted { symbols, limits, near, outputs, .. } = *wanted;
-    let analysis = check::analysed(recorded, symbols, limits, near)?;
-    let html =
-        report::html(&recorded.run, &analysis, &recorded.study_text).map_err(Failure::Page)?;
-    wanted.write_page(&recorded.path, &html)?;
-    if options.json {
-        output::json(&analysis);
-    } else {
-        output::line(format_args!("{}", report::text::table(&analysis)));
-        report_instruments(&analysis);
-        let states = report::text::states(&analysis);
-        if !states.is_empty() {
-            output::line(states.trim_end());
-        }
-        check::print(options, &recorded.run, &analysis);
-    }
-    check::write(&recorded.run, &analysis, outputs)?;
+    let analysed = Analysed::of(recorded, symbols, limits, near)?;
+    wanted.write_page(&recorded.path, &analysed.page(recorded, None)?)?;
+    analysed::keep_figures(&analysed, wanted.page)?;
+    let verdict = analysed.print(options, recorded, outputs)?;
     wanted.say_where(options, &recorded.path);
-    Ok(check::verdict_of(&recorded.run, &analysis))
+    Ok(verdict)
+}
+
+/// The tables of a subject's run for a terminal.
+pub(super) fn text(analysis: &Analysis) -> String {
+    let states = report::text::states(analysis);
+    let states = if states.is_empty() { states } else { format!("{}\n", states.trim_end()) };
+    format!("{}\n{}{states}", report::text::table(analysis), instruments(analysis))
 }
 
 /// More profiles than this would push the answer off the terminal.
 const MOST_PROFILES: usize = 3;
 
 /// Stacks and counts, as far as a terminal shows them.
-fn report_instruments(analysis: &Analysis) {
-    if analysis.profiles.len() <= MOST_PROFILES {
-        for profile in &analysis.profiles {
-            output::line(report::text::functions(profile));
-        }
-    } else {
-        let profiles = analysis.profiles.len();
-        output::line(format_args!(
-            "stacks: {profiles} flame graphs and their tables are in the report"
-        ));
-    }
+fn instruments(analysis: &Analysis) -> String {
+    let profiles = &analysis.profiles;
+    let mut text = match profiles.len() {
+        0..=MOST_PROFILES => profiles
+            .iter()
+            .map(|profile| format!("{}\n", report::text::functions(profile)))
+            .collect(),
+        many => format!("stacks: {many} flame graphs and their tables are in the report\n"),
+    };
     if !analysis.counts.is_empty() {
-        output::line(report::text::counts(&analysis.counts));
+        text += &format!("{}\n", report::text::counts(&analysis.counts));
     }
+    text
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use analysis::profiling;
 use lab::run_folder;
 
-use super::{kinds, publish::Wanted};
+use super::publish::{self, Wanted};
 use crate::{
     browser,
     code_files::{CodeFiles, SymbolFolders},
@@ -22,10 +22,10 @@ pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict,
     let symbols = SymbolFolders::of(options, &flags.symbols)?;
     match (&flags.run, &flags.perf_data) {
         (Some(run), _) => {
-            let recorded = run_folder::read_any(run)?;
+            let recorded = run_folder::read(run)?;
             let page = flags.out.clone().unwrap_or_else(|| run.join(PAGE));
             let wanted = Wanted { open: flags.open, ..Wanted::of(&page, &symbols) };
-            kinds::publish(options, &recorded, &wanted)
+            publish::publish(options, &recorded, &wanted)
         }
         (None, Some(file)) => recording(options, flags, file, &symbols),
         (None, None) => Err(Failure::Usage("name a run's folder, or --perf-data FILE".to_owned())),

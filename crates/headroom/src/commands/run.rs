@@ -1,16 +1,103 @@
 //! `headroom run`: a study file to a run folder, with its report.
 
-use super::kinds;
+use std::path::Path;
+
+use lab::{
+    run_folder::{self, Recorded},
+    runner,
+    setup::Execution,
+    shard,
+};
+use model::{plural::count, shard::Shard};
+use serde_json::json;
+
+use super::{
+    publish::{self, Wanted},
+    study::{self, foretold, plain},
+};
 use crate::{
+    code_files::SymbolFolders,
     failure::{Failure, Verdict},
     flags,
     options::Options,
+    output,
+    run_path::{PAGE, RunPath},
 };
 
 pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Failure> {
     match (&flags.resume, &flags.study) {
-        (Some(run), _) => kinds::resume(options, flags, run),
-        (None, Some(study)) => kinds::run(options, flags, study),
+        (Some(run), _) => resume(options, flags, run),
+        (None, Some(study)) => begin(options, flags, study),
         (None, None) => Err(Failure::Usage("name a study file, or --resume RUN".to_owned())),
     }
+}
+
+/// `headroom run STUDY`.
+fn begin(options: &Options, flags: &flags::Run, path: &Path) -> Result<Verdict, Failure> {
+    let file = study::on_device(study::loaded(options, path, &flags.on)?, &flags.on)?;
+    let mut file = study::changed(file, flags)?;
+    if let (Some(_), Some(why)) = (flags.shard, shard::refusal(&study::planned(&file))) {
+        return Err(Failure::Usage(format!("--shard: {why}")));
+    }
+    file.shard = flags.shard;
+    let planned = study::planned(&file);
+    if flags.dry_run {
+        return Ok(study::show_plan(options, &file, &planned));
+    }
+    let name = file.shard.map_or_else(
+        || file.name.clone(),
+        |shard| format!("{}-shard-{}-of-{}", file.name, shard.number(), shard.of()),
+    );
+    let folder = RunPath::choose(flags.out.as_ref(), &name)?;
+    let symbols = SymbolFolders::of(options, &flags.symbols)?;
+    study::estimate(options, &file.study, &planned).say(options, planned.len());
+    let foretell = foretold(&file.study, file.study.trial.repetitions);
+    let how = Execution { foretell: &foretell, ..plain(&flags.on, &symbols) };
+    let recorded = study::measured(options, how, &file, &folder)?;
+    conclude(options, flags, &recorded, path.parent())
+}
+
+/// `headroom run --resume RUN`.
+fn resume(options: &Options, flags: &flags::Run, run: &Path) -> Result<Verdict, Failure> {
+    let recorded = run_folder::read(run)?;
+    SymbolFolders::check(&flags.symbols)?;
+    let options = &options.going_on_with(run, &recorded.run.lab)?;
+    let left = runner::left(&recorded);
+    study::estimate(options, &recorded.run.study, &left).say(options, left.len());
+    let recorded = study::resumed(options, &flags.on, &recorded)?;
+    conclude(options, flags, &recorded, None)
+}
+
+/// A shard is no run yet, and is not judged.
+fn conclude_shard(options: &Options, recorded: &Recorded, shard: Shard) -> Verdict {
+    let invalid = recorded.trials.iter().filter(|trial| trial.reading().is_none()).count();
+    let (trials, folder) = (recorded.trials.len(), recorded.path.display());
+    if options.json {
+        let path = &recorded.path;
+        output::json(
+            &json!({"shard": shard, "trials": trials, "invalid": invalid, "folder": path}),
+        );
+    } else {
+        let trials = count(trials as u32, "trial");
+        output::line(format_args!("shard {shard}: {trials}, {invalid} invalid, in {folder}"));
+        output::line("with the other shards it becomes a run: headroom merge DIR…");
+    }
+    if invalid == 0 { Verdict::Pass } else { Verdict::Invalid }
+}
+
+fn conclude(
+    options: &Options,
+    flags: &flags::Run,
+    recorded: &Recorded,
+    near: Option<&Path>,
+) -> Result<Verdict, Failure> {
+    if let Some(part) = &recorded.run.part {
+        return Ok(conclude_shard(options, recorded, part.shard));
+    }
+    let page = recorded.path.join(PAGE);
+    let symbols = SymbolFolders::of(options, &flags.symbols)?;
+    let (limits, outputs) = (&flags.limits, &flags.outputs);
+    let (page, symbols) = (&page, &symbols);
+    let wanted = Wanted { page, symbols, limits, near, outputs, open: flags.open };
+    publish::publish(options, recorded, &wanted)
 }

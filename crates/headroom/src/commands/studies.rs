@@ -1,6 +1,5 @@
 //! `headroom studies`: the studies that headroom brings, or the file of one, to read or to begin an own one with.
 
-use model::experiment::Any;
 use serde::Serialize;
 
 use crate::{
@@ -17,8 +16,6 @@ use crate::{
 pub(crate) struct Said {
     /// What it is called
     pub(crate) name: &'static str,
-    /// What it is about: clients, contention or completion
-    kind: String,
     /// What it asks
     pub(crate) question: String,
 }
@@ -72,11 +69,5 @@ fn list(options: &Options) -> Result<Verdict, Failure> {
 
 fn said(study: &Shipped) -> Result<Said, Failure> {
     let file = shipped::text_of(study.name.as_ref())?.study().map_err(lab::Error::from)?;
-    let kind = file.kind().to_string();
-    let question = match file {
-        Any::Clients(file) => file.study.question,
-        Any::Contention(file) => file.study.question,
-        Any::Completion(file) => file.study.question,
-    };
-    Ok(Said { name: study.name, kind, question })
+    Ok(Said { name: study.name, question: file.study.question })
 }

@@ -20,7 +20,7 @@ use lab::{
 };
 use serde_json::{Value, json};
 
-use super::{kinds, merge, report};
+use super::{merge, report};
 use crate::{
     failure::{Failure, Verdict},
     flags::{self, Common},
@@ -351,7 +351,7 @@ fn conclude(options: &Options, flags: &flags::Submit, folder: &Path) -> Result<V
     let shards: Vec<PathBuf> = (1..=flags.shards).map(|shard| shard_of(folder, shard)).collect();
     let merged = below(folder, MERGED);
     if !run_folder::is_one(&merged) {
-        let (_, what) = kinds::merge(&shards, Some(&merged))?;
+        let (_, what) = merge::together(&shards, Some(&merged))?;
         merge::say(options, &what);
     }
     report::write(options, &flags::Report { run: Some(merged), ..Default::default() })

@@ -27,9 +27,9 @@ Any other difference makes the verdict invalid. Exit codes: 0 pass, 1 fail, 3 in
 pub(crate) struct Compare {
     /// A built-in study, or a study file
     pub(crate) study: PathBuf,
-    /// The base: a variant, strategy or control
+    /// The base: a variant
     pub(crate) base: String,
-    /// The variant, strategy or control to compare with it
+    /// The variant to compare with it
     #[arg(required_unless_present_any = ["with", "other_device", "other_rootfs", "other_kernel", "a_a"], conflicts_with_all = ["with", "other_device", "other_rootfs", "other_kernel", "a_a"])]
     pub(crate) variant: Option<String>,
     /// Compare the base with another build of this program
@@ -46,18 +46,19 @@ pub(crate) struct Compare {
     /// Clients [default: the study's largest count]
     #[arg(long, value_name = "N")]
     pub(crate) clients: Option<u32>,
-    #[command(flatten)]
-    pub(crate) point: Point,
+    /// The cell to compare in, by its name or number [default: the first that has both sides]
+    #[arg(long, value_name = "NAME|N")]
+    pub(crate) cell: Option<String>,
     /// Measure exactly this many pairs (6 or more; 20 with --a-a)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=10_000))]
     pub(crate) pairs: Option<u32>,
     /// Most pairs while undecided [default: the study's, or 48; 24 on a device]
     #[arg(long, value_name = "N", conflicts_with_all = ["pairs", "a_a"], value_parser = clap::value_parser!(u32).range(6..=10_000))]
     pub(crate) up_to: Option<u32>,
-    /// Ignore smaller differences [default: the study's, or 0.5%; for strategies and controls 1%]
+    /// Ignore smaller differences [default: the study's, or 0.5%; of traffic and cards 1%]
     #[arg(long, value_name = "SHARE")]
     pub(crate) margin: Option<Share>,
-    /// What to show [default: no-slower; for strategies and controls faster]
+    /// What to show [default: no-slower; of traffic and cards faster]
     #[arg(long)]
     pub(crate) expect: Option<ExpectWord>,
     /// Repeat in these perturbed states (all if none is named); all must agree
@@ -106,20 +107,6 @@ impl OtherFirmware {
     pub(crate) fn is_named(&self) -> bool {
         self.other_rootfs.is_some() || self.other_kernel.is_some()
     }
-}
-
-/// Where a completion study's strategies, or a contention study's controls, are compared.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Point {
-    /// Place of a completion or contention study [default: its first]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) place: Option<String>,
-    /// Load of a completion study, or traffic of a contention study [default: the first, of a single rate]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) load: Option<String>,
-    /// Frames a second of a completion study [default: 440, or the first]
-    #[arg(long, value_name = "N")]
-    pub(crate) rate: Option<u32>,
 }
 
 pub(super) fn with(text: &str) -> Result<(String, PathBuf), String> {

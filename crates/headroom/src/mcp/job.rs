@@ -140,7 +140,7 @@ impl Job {
             | Event::SnapshotReady { .. } => self.stage = None,
             Event::RunStarted { trials, .. } => self.planned = Some(trials.into()),
             Event::TrialStarted { .. } => self.begun += 1,
-            Event::TrialEnded { device_ms, invalid, name, .. } => {
+            Event::TrialEnded { device_ms, invalid, id: name, .. } => {
                 self.done += 1;
                 self.device_ms += device_ms;
                 self.invalid += u64::from(invalid.is_some());
@@ -277,9 +277,8 @@ mod tests {
 
     fn trial(job: &mut Job, invalid: Option<&str>) {
         job.see(Event::TrialStarted { id: "a".to_owned() });
-        let (id, name) = ("a".to_owned(), "a".to_owned());
-        let invalid = invalid.map(str::to_owned);
-        job.see(Event::TrialEnded { id, name, took_ms: 1, device_ms: 5_000, invalid });
+        let (id, invalid) = ("a".to_owned(), invalid.map(str::to_owned));
+        job.see(Event::TrialEnded { id, took_ms: 1, device_ms: 5_000, invalid });
     }
 
     #[test]

@@ -27,7 +27,9 @@ use super::{
     budget::{Budget, Cost},
     job::{End, Job},
 };
-use crate::{answer::Answer, code_files::SymbolFolders, commands::kinds, this_program};
+use crate::{
+    answer::Answer, code_files::SymbolFolders, commands::analysed::Analysed, flags, this_program,
+};
 
 /// A job that was asked to stop has so long for it: trials in flight end at once, a guest within seconds.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -198,8 +200,9 @@ impl Jobs {
 
 /// What a run says. Its flame graphs are put beside it.
 fn answered(folder: &Path, symbols: &SymbolFolders) -> Option<Answer> {
-    let recorded = run_folder::read_any(folder).ok()?;
-    let mut answer = kinds::answer(&recorded, symbols).ok()?;
+    let recorded = run_folder::read(folder).ok()?;
+    let mut answer =
+        Analysed::of(&recorded, symbols, &flags::Limits::default(), None).ok()?.answer(&recorded);
     let place = Folder::open(folder).ok()?;
     answer.flames.retain_mut(|flame| {
         let svg = std::mem::take(&mut flame.svg);

@@ -101,7 +101,7 @@ fn line(event: &Event) -> Option<String> {
         Event::RunStarted { folder, trials, done } => {
             format!("run: {folder}: {}, {done} done before", count(*trials, "trial"))
         }
-        Event::TrialEnded { invalid: Some(why), name, .. } => format!("invalid: {name}: {why}"),
+        Event::TrialEnded { invalid: Some(why), id: name, .. } => format!("invalid: {name}: {why}"),
         Event::KvmStarted => "KVM: a guest is tried on it, for 8 s at most".to_owned(),
         other => return sentence(other),
     })
@@ -214,8 +214,8 @@ mod tests {
     }
 
     fn ended(state: &mut State, id: &str, at: Instant) {
-        let (id, name) = (id.to_owned(), String::new());
-        state.follow(Event::TrialEnded { id, name, took_ms: 0, device_ms: 0, invalid: None }, at);
+        let id = id.to_owned();
+        state.follow(Event::TrialEnded { id, took_ms: 0, device_ms: 0, invalid: None }, at);
     }
 
     #[test]

@@ -38,14 +38,14 @@ pub(crate) fn first(plan: &[PlannedTrial], turns: u32) -> Vec<Vec<PlannedTrial>>
 
 #[cfg(test)]
 mod tests {
-    use super::{super::cpu, *};
+    use super::{super::figures, *};
     use crate::study_file::parse;
 
     fn first_of(variants: &str, clients: &str) -> Vec<Vec<String>> {
         let text = format!(
             "question = \"?\"\n[access-point]\nclients = {clients}\n[subject]\nprocess = \"hostapd\"\n{variants}"
         );
-        let turns = first(&cpu(&parse(&text).unwrap()), 2);
+        let turns = first(&figures(&parse(&text).unwrap(), &[]), 2);
         turns.iter().map(|turn| turn.iter().map(|trial| trial.id.to_string()).collect()).collect()
     }
 

@@ -8,16 +8,42 @@ use model::{
     pause::{PauseOrder, PauseSpan, PauseState, Target},
     span::Span,
     study::{ParityShape, Pause, Study, Variant},
-    trial::{PlannedTrial, Purpose},
+    trial::{PlannedTrial, Purpose, Turn},
 };
 
-use super::{Probes, planned, slots};
+use super::{Known, Slot, drawn, ordered, planned};
 
 /// The spans of a trial that pauses.
 const PAUSE_SPANS: u32 = 5;
 
 /// Intervals of a trial that only asks something of a subject at work, at least.
 const SHORT_SAMPLES: u64 = 3;
+
+/// Trials of variants at some of the study's client counts; `made` turns a trial for figures into one.
+fn instrumented(
+    study: &Study,
+    (clients, repetitions): (&[u32], u32),
+    is_meant: impl Fn(&Variant) -> bool,
+    made: impl Fn(&Variant, PlannedTrial) -> Option<PlannedTrial>,
+) -> Vec<PlannedTrial> {
+    let counted = counted(study, clients);
+    let cells: Vec<_> =
+        ordered(study).into_iter().filter(|(_, cell)| counted.contains(&cell.clients)).collect();
+    let mut trials = Vec::new();
+    for repetition in 1..=repetitions {
+        for (at, cell) in &cells {
+            // What a host does with a trial is a question about the lab, and has no stacks.
+            let drawn = drawn(study, (*at, cell), repetition).into_iter();
+            let plain =
+                drawn.filter(|(variant, _)| variant.host_load.is_anything() && is_meant(variant));
+            trials.extend(plain.filter_map(|(variant, which)| {
+                let slot = Slot { cell, repetition, turn: 0, which };
+                made(&variant, planned(study, &variant, slot, &[]))
+            }));
+        }
+    }
+    trials
+}
 
 /// The trials that record stacks.
 pub(super) fn stacks(study: &Study) -> Vec<PlannedTrial> {
@@ -27,49 +53,49 @@ pub(super) fn stacks(study: &Study) -> Vec<PlannedTrial> {
         frequency: profile.frequency,
         stack_bytes: profile.stack_bytes,
     };
-    let mut variants = plain(study);
-    variants.retain(|variant| variant.is_meant(&profile.variants));
-    let slots = slots(&variants, &counted(study, &profile.clients), profile.repetitions);
-    let planned = slots.into_iter().map(|(repetition, clients, variant)| {
-        with(planned(study, variant, clients, repetition), Instrument::Stacks(order.clone()))
-    });
-    planned.collect()
+    instrumented(
+        study,
+        (&profile.clients, profile.repetitions),
+        |variant| variant.is_meant(&profile.variants),
+        |_, trial| Some(with(trial, Instrument::Stacks(order.clone()))),
+    )
 }
 
 /// The trials that count calls, of the variants that have something to count.
-pub(super) fn counts(study: &Study, probes: &dyn Probes) -> Vec<PlannedTrial> {
+pub(super) fn counts(study: &Study, known: Known<'_>) -> Vec<PlannedTrial> {
     let Some(count) = &study.count else { return Vec::new() };
     let order = |variant: &Variant| CountsOrder {
         scope: study.profile.scope.clone(),
-        probes: probes.of(variant),
+        probes: (known.probes)(variant),
     };
-    let mut variants = plain(study);
-    variants.retain(|variant| study.counts_in(variant));
-    let slots = slots(&variants, &counted(study, &count.clients), count.repetitions);
-    let planned = slots.into_iter().filter_map(|(repetition, clients, variant)| {
-        let order = Some(order(variant)).filter(|order| !order.probes.is_empty())?;
-        Some(with(planned(study, variant, clients, repetition), Instrument::Counts(order)))
-    });
-    planned.collect()
+    instrumented(
+        study,
+        (&count.clients, count.repetitions),
+        |variant| study.counts_in(variant),
+        |variant, trial| {
+            let order = Some(order(variant)).filter(|order| !order.probes.is_empty())?;
+            Some(with(trial, Instrument::Counts(order)))
+        },
+    )
 }
 
 /// The trials that pause a consumer.
 pub(super) fn pause(study: &Study) -> Vec<PlannedTrial> {
     let Some(pause) = &study.pause else { return Vec::new() };
-    let mut variants = plain(study);
-    variants.retain(|variant| is_paused(study, pause, variant));
-    let slots = slots(&variants, &counted(study, &pause.clients), pause.repetitions);
-    let planned = slots.into_iter().filter_map(|(repetition, clients, variant)| {
-        let own = variant.pause.clone().map(Target::Process);
-        let target = own.or_else(|| pause.target())?;
-        let mut trial = planned(study, variant, clients, repetition);
-        trial.order.window = Span::from_nanos(pause.span.as_nanos() * u64::from(PAUSE_SPANS));
-        let spans = pause_spans(study, pause, repetition);
-        // One span more than is planned: then something is wrong, and the consumer runs again.
-        let longest = Span::from_nanos(pause.span.as_nanos() * 2);
-        Some(with(trial, Instrument::Pause(PauseOrder { target, spans, longest })))
-    });
-    planned.collect()
+    instrumented(
+        study,
+        (&pause.clients, pause.repetitions),
+        |variant| is_paused(study, pause, variant),
+        |variant, mut trial| {
+            let own = variant.pause.clone().map(Target::Process);
+            let target = own.or_else(|| pause.target())?;
+            trial.order.window = Span::from_nanos(pause.span.as_nanos() * u64::from(PAUSE_SPANS));
+            let spans = pause_spans(study, pause, trial.id.repetition);
+            // One span more than is planned: then something is wrong, and the consumer runs again.
+            let longest = Span::from_nanos(pause.span.as_nanos() * 2);
+            Some(with(trial, Instrument::Pause(PauseOrder { target, spans, longest })))
+        },
+    )
 }
 
 /// The variants that are named; without names, those that name their own consumer, else the first with a load.
@@ -106,14 +132,12 @@ pub(super) fn parity(study: &Study) -> Vec<PlannedTrial> {
         traffic: shape.traffic,
         leave: shape.leave,
     };
-    let mut variants = plain(study);
-    variants.retain(|variant| variant.is_meant(&shape.variants));
-    let slots = slots(&variants, &counted(study, &[]), 1);
-    let planned = slots.into_iter().map(|(repetition, clients, variant)| {
-        let planned = planned(study, variant, clients, repetition);
-        short(with(planned, Instrument::Parity(order(&shape.of(variant)))))
-    });
-    planned.collect()
+    instrumented(
+        study,
+        (&[], 1),
+        |variant| variant.is_meant(&shape.variants),
+        |variant, trial| Some(short(with(trial, Instrument::Parity(order(&shape.of(variant)))))),
+    )
 }
 
 /// A trial whose window only lets the subject work for a while: so long that a load which asks rarely has
@@ -126,10 +150,11 @@ fn short(mut trial: PlannedTrial) -> PlannedTrial {
     trial
 }
 
-/// One short trial that sees who talks to the subject.
+/// One short trial that sees which processes talk to the subject.
 pub(super) fn peers(study: &Study, variant: &Variant) -> Option<PlannedTrial> {
-    let clients = *study.access_point.clients.iter().min()?;
-    Some(short(with(planned(study, variant, clients, 1), Instrument::Peers)))
+    let cell = study.cells().into_iter().min_by_key(|cell| cell.clients)?;
+    let slot = Slot { cell: &cell, repetition: 1, turn: 0, which: Turn::Only };
+    Some(short(with(planned(study, variant, slot, &[]), Instrument::Peers)))
 }
 
 fn with(mut trial: PlannedTrial, instrument: Instrument) -> PlannedTrial {
@@ -144,12 +169,6 @@ fn with(mut trial: PlannedTrial, instrument: Instrument) -> PlannedTrial {
     // Its CPU is no figure, and what is read around its rounds would be in what it records.
     trial.order.witness = None;
     trial
-}
-
-/// The variants that measure a subject. What a host does alongside a trial is a question about the lab, and
-/// has no stacks.
-fn plain(study: &Study) -> Vec<&Variant> {
-    study.variants.iter().filter(|variant| variant.host_load.is_anything()).collect()
 }
 
 /// The client counts of trials with an instrument: those that are named, else the largest.

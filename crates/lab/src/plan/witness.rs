@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn both_sides_of_a_repetition_are_checked_alike_and_nothing_else_is() {
         let mut study = study("rounds = 3");
-        let plan = super::super::cpu(&study);
+        let plan = super::super::figures(&study, &[]);
         for one in &plan {
             for other in plan.iter().filter(|other| other.id.repetition == one.id.repetition) {
                 assert_eq!(one.order.witness, other.order.witness);
@@ -108,7 +108,7 @@ mod tests {
         }
         assert!(plan.iter().all(|trial| trial.order.witness.is_some()));
         study.profile.repetitions = 1;
-        let all = crate::plan::trials(&study, &crate::plan::Unlocated(&study));
+        let all = crate::plan::shown(&study, None);
         let stacks = all.iter().filter(|trial| !trial.id.purpose.is_cpu());
         assert!(
             stacks.clone().count() > 0 && stacks.clone().all(|one| one.order.witness.is_none())

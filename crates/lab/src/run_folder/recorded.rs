@@ -7,9 +7,8 @@ use std::{
 
 use linux::folder::Folder;
 use model::{
-    experiment::{Any, Clients, Completion, Contention, Experiment, Kind, Planned, RunOf, TrialOf},
-    inert,
-    run::FORMAT,
+    calibration::Calibrated,
+    run::{FORMAT, Run},
     trial::{Outcome, Trial},
 };
 use serde::Deserialize;
@@ -22,87 +21,63 @@ use crate::Error;
 
 /// A run as a folder holds it.
 #[derive(Clone, Debug)]
-pub struct Recorded<K: Experiment = Clients> {
+pub struct Recorded {
     pub path: PathBuf,
     /// What was asked, with what, on what.
-    pub run: RunOf<K>,
+    pub run: Run,
     /// The trials that were done, in the order of the plan. One that was edited is not valid.
-    pub trials: Vec<TrialOf<K>>,
+    pub trials: Vec<Trial>,
     /// The trials whose files are not as they were written, by the stems of their names.
     pub edited: Vec<String>,
     /// What was measured before the trials could be planned.
-    pub calibration: K::Calibration,
+    pub calibration: Vec<Calibrated>,
     /// The study file as it was given.
     pub study_text: String,
 }
 
-/// A run of any kind.
-pub type AnyRecorded = Any<Box<Recorded>, Box<Recorded<Contention>>, Box<Recorded<Completion>>>;
-
-impl<K: Experiment> Recorded<K> {
+impl Recorded {
     /// A run of which nothing is done yet.
-    pub(crate) fn begun(path: &Path, run: RunOf<K>, study_text: String) -> Self {
+    pub(crate) fn begun(path: &Path, run: Run, study_text: String) -> Self {
         Self {
             path: path.to_owned(),
             run,
             trials: Vec::new(),
             edited: Vec::new(),
-            calibration: K::Calibration::default(),
+            calibration: Vec::new(),
             study_text,
         }
     }
 }
 
-/// Reads a run of one kind, whole or in part. Trials that cannot be read count as not done.
+/// Reads a run, whole or in part. Trials that cannot be read count as not done.
 ///
 /// # Errors
 ///
-/// [`Error::NotARun`]; [`Error::Usage`] for a run of another kind.
-pub fn read<K: Experiment>(path: &Path) -> Result<Recorded<K>, Error> {
-    let folder = opened(path)?;
-    let text = run_json(&folder)?;
-    let kind = kind_of(&text).map_err(|why| no_run(path, why))?;
-    if kind != K::KIND {
-        let (path, wanted) = (path.display(), K::KIND);
-        return Err(Error::Usage(format!(
-            "{path} holds a {kind} run, and this is for {wanted} runs"
-        )));
-    }
-    read_as::<K>(&folder, &text)
-}
-
-/// Reads a run of whatever kind.
-pub fn read_any(path: &Path) -> Result<AnyRecorded, Error> {
-    read_any_in(&opened(path)?)
+/// [`Error::NotARun`].
+pub fn read(path: &Path) -> Result<Recorded, Error> {
+    read_in(&opened(path)?)
 }
 
 /// The same in an open folder.
-pub fn read_any_in(folder: &Folder) -> Result<AnyRecorded, Error> {
+pub fn read_in(folder: &Folder) -> Result<Recorded, Error> {
     let text = run_json(folder)?;
-    Ok(match kind_of(&text).map_err(|why| no_run(folder.path(), why))? {
-        Kind::Clients => Any::Clients(Box::new(read_as::<Clients>(folder, &text)?)),
-        Kind::Contention => Any::Contention(Box::new(read_as::<Contention>(folder, &text)?)),
-        Kind::Completion => Any::Completion(Box::new(read_as::<Completion>(folder, &text)?)),
-    })
-}
-
-fn read_as<K: Experiment>(folder: &Folder, text: &[u8]) -> Result<Recorded<K>, Error> {
+    check_format(&text).map_err(|why| no_run(folder.path(), why))?;
     let not_read =
         |name, error: &dyn std::fmt::Display| no_run(folder.path(), in_file(name, error));
-    let run: RunOf<K> = serde_json::from_slice(text).map_err(|error| not_read(RUN, &error))?;
+    let run: Run = serde_json::from_slice(&text).map_err(|error| not_read(RUN, &error))?;
     let study_text = folder.read_text(STUDY, LONGEST).map_err(|error| not_read(STUDY, &error))?;
     // What cannot be read is measured again.
     let calibration = folder.read(CALIBRATION, LONGEST).ok();
     let calibration = calibration.and_then(|text| serde_json::from_slice(&text).ok());
-    let mut recorded = Recorded::<K>::begun(folder.path(), run, study_text);
+    let mut recorded = Recorded::begun(folder.path(), run, study_text);
     recorded.calibration = calibration.unwrap_or_default();
     let (sums, mut reader) = (Sums::read(folder), Reader::of(folder));
     for planned in &recorded.run.plan {
-        let id = planned.id();
+        let id = planned.id.to_string();
         let name = trial_name(&id);
         let Some(bytes) = reader.read(&name)? else { continue };
-        let Ok(trial) = serde_json::from_slice::<TrialOf<K>>(&bytes) else { continue };
-        if sums.holds(&name, &bytes) && trial.planned.id() == id {
+        let Ok(trial) = serde_json::from_slice::<Trial>(&bytes) else { continue };
+        if sums.holds(&name, &bytes) && trial.planned.id == planned.id {
             recorded.trials.push(trial);
             continue;
         }
@@ -158,28 +133,22 @@ fn run_json(folder: &Folder) -> Result<Vec<u8>, Error> {
     })
 }
 
-/// The kind of a run. One of another format seldom has today's shape, and its format says more than the first field that is
+/// Refuses a run of another format. It seldom has today's shape, and its format says more than the first field that is
 /// missing.
-fn kind_of(text: &[u8]) -> Result<Kind, String> {
+fn check_format(text: &[u8]) -> Result<(), String> {
     let begun: Begun = serde_json::from_slice(text).map_err(|error| in_file(RUN, error))?;
-    if begun.format != u64::from(FORMAT) {
-        let format = begun.format;
-        return Err(format!("its format is {format}, this headroom reads {FORMAT}; {AGAIN}"));
+    if begun.format == u64::from(FORMAT) {
+        return Ok(());
     }
-    let known = Kind::ALL.iter().find(|kind| kind.name() == begun.kind).copied();
-    known.ok_or_else(|| {
-        let known = Kind::ALL.map(Kind::name).join(", ");
-        format!("{RUN}: unknown kind `{}`; known are {known}", inert::line(&begun.kind))
-    })
+    let format = begun.format;
+    Err(format!("its format is {format}, this headroom reads {FORMAT}; {AGAIN}"))
 }
 
 /// What to do about a run of an old format.
 const AGAIN: &str = "run the study again";
 
-/// What every `run.json` has, whatever its format; before format 5 it had no kind.
+/// What every `run.json` has, whatever its format.
 #[derive(Deserialize)]
 struct Begun {
     format: u64,
-    #[serde(default)]
-    kind: String,
 }

@@ -194,11 +194,11 @@ impl Rules<'_> {
             );
             return self.fault(&["compare", key], why);
         }
-        if compare.margin.get() <= 0.0 || compare.margin.get() >= 1.0 {
-            let why = format!(
-                "a margin of {}; it is above 0 and below 100%, for instance 0.5%",
-                compare.margin
-            );
+        if let Some(margin) =
+            compare.margin.filter(|margin| margin.get() <= 0.0 || margin.get() >= 1.0)
+        {
+            let why =
+                format!("a margin of {margin}; it is above 0 and below 100%, for instance 0.5%");
             return self.fault(&["compare", "margin"], why);
         }
         let mut seen = BTreeSet::new();

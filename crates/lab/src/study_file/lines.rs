@@ -3,11 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{
-    contention::Machine,
-    limit::{self, Known},
-    study::Mode,
-};
+use model::limit::{self, Known};
 use toml::de::{DeTable, DeValue};
 
 use super::{Fault, line_at};
@@ -26,6 +22,11 @@ pub(crate) type KeyFault = (&'static str, String);
 pub(crate) struct Lines<'a>(pub(crate) &'a str);
 
 impl Lines<'_> {
+    /// Whether the study has no lines any more: the command line has changed it.
+    pub(crate) fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The line of a key, or of the nearest table above it that is written down.
     pub(crate) fn of(self, path: &[&str]) -> usize {
         let Ok(document) = DeTable::parse(self.0) else { return 1 };
@@ -86,7 +87,7 @@ impl Lines<'_> {
     }
 
     /// Whether an entry of an array of tables has this key.
-    fn says(self, what: &str, at: usize, key: &str) -> bool {
+    pub(crate) fn says(self, what: &str, at: usize, key: &str) -> bool {
         let Ok(document) = DeTable::parse(self.0) else { return false };
         let entry = document.get_ref().get(what).and_then(|value| value.get_ref().get(at));
         let table = entry.and_then(|entry| entry.get_ref().as_table());
@@ -109,15 +110,6 @@ impl Lines<'_> {
                     look(at, one).map_err(|(key, why)| (key, format!("{what} `{name}`: {why}")))
                 });
             checked.or_else(|fault| self.entry_fault(what, at, fault))?;
-        }
-        Ok(())
-    }
-
-    /// No one can ask for counted time of the machine that headroom runs on.
-    pub(crate) fn place(self, at: usize, on: Machine, mode: Mode) -> Checked {
-        if on == Machine::Host && mode == Mode::Counted && self.says("place", at, "mode") {
-            let why = "time on this machine is always real; leave `mode` out, or write on = \"vm\"";
-            return Err(("mode", why.to_owned()));
         }
         Ok(())
     }

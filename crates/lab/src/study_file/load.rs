@@ -1,18 +1,11 @@
-//! Study files as they are given: read once, known by their kind, and checked.
+//! Study files as they are given: read once and checked.
 
 use std::path::{Path, PathBuf};
 
 use linux::file;
-use model::{
-    completion, contention,
-    experiment::{Any, Kind},
-    name::Sha256Hex,
-    shard::Shard,
-    study::Study,
-    trial::Purpose,
-};
+use model::{name::Sha256Hex, shard::Shard, study::Study, trial::Purpose};
 
-use super::{Defaults, Fault, Rules, kind, parse_with};
+use super::{Defaults, Fault, Rules, parse_with};
 use crate::cache;
 
 /// A study file that cannot be used.
@@ -38,13 +31,13 @@ pub enum Error {
 
 /// A study as it was given, and what it means.
 #[derive(Clone, Debug)]
-pub struct StudyFile<S = Study> {
+pub struct StudyFile {
     /// The file's name without folder and ending.
     pub name: String,
     pub text: String,
     pub sha256: Sha256Hex,
     /// What it means, and what is carried out.
-    pub study: S,
+    pub study: Study,
     /// Where it lies: paths in it begin there, and its build commands run there.
     pub folder: PathBuf,
     /// What the command line changed in it, as `window = 10s`.
@@ -57,13 +50,9 @@ pub struct StudyFile<S = Study> {
     pub is_cut: bool,
 }
 
-/// A study file of any kind.
-pub type AnyStudyFile =
-    Any<Box<StudyFile>, Box<StudyFile<contention::Study>>, Box<StudyFile<completion::Study>>>;
-
-impl<S> StudyFile<S> {
+impl StudyFile {
     /// As it was given: nothing is changed, and nothing left out.
-    fn given(name: &str, text: String, study: S) -> Self {
+    fn given(name: &str, text: String, study: Study) -> Self {
         Self {
             name: name.to_owned(),
             sha256: cache::sum(text.as_bytes()),
@@ -76,9 +65,7 @@ impl<S> StudyFile<S> {
             is_cut: false,
         }
     }
-}
 
-impl StudyFile {
     /// A study that no one wrote down: its text is made from it, so that it can be carried out again.
     pub fn of(name: &str, study: Study) -> Result<Self, String> {
         let text = toml::to_string(&study).map_err(|error| error.to_string())?;
@@ -126,52 +113,35 @@ impl StudyText {
         Self { path: PathBuf::from(format!("{name}.toml")), text: text.to_owned() }
     }
 
-    /// The study of any kind, checked.
-    pub fn study(self) -> Result<AnyStudyFile, Error> {
+    /// The study, checked.
+    pub fn study(self) -> Result<StudyFile, Error> {
         self.with(Defaults::Usual)
     }
 
     /// The same for a device: its clients are those that are there, and need not be said; and its time is real, so that more
     /// pairs and repetitions are made where the study does not say how many.
-    pub fn study_for_device(self) -> Result<AnyStudyFile, Error> {
+    pub fn study_for_device(self) -> Result<StudyFile, Error> {
         self.with(Defaults::Device)
     }
 
-    fn with(self, defaults: Defaults) -> Result<AnyStudyFile, Error> {
+    fn with(self, defaults: Defaults) -> Result<StudyFile, Error> {
         let Self { path, text } = self;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let wrong = |Fault { line, why }| Error::Wrong { path: path.clone(), line, why };
-        let mut given = given(&name, text, defaults).map_err(wrong)?;
-        if let Any::Clients(file) = &mut given {
-            folder_of(&path).clone_into(&mut file.folder);
-        }
-        Ok(given)
+        let study = parse_with(&text, defaults).map_err(wrong)?;
+        Ok(StudyFile {
+            folder: folder_of(&path).to_owned(),
+            ..StudyFile::given(&name, text, study)
+        })
     }
 }
 
-/// Reads and checks a study file of any kind.
-pub fn load(path: &Path) -> Result<AnyStudyFile, Error> {
+/// Reads and checks a study file.
+pub fn load(path: &Path) -> Result<StudyFile, Error> {
     StudyText::read(path)?.study()
 }
 
 /// The folder in which a file lies, as its path says it.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
-}
-
-fn given(name: &str, text: String, defaults: Defaults) -> Result<AnyStudyFile, Fault> {
-    Ok(match kind::of(&text)? {
-        Kind::Clients => {
-            let study = parse_with(&text, defaults)?;
-            Any::Clients(Box::new(StudyFile::given(name, text, study)))
-        }
-        Kind::Contention => {
-            let study = crate::contention::study::parse(&text)?;
-            Any::Contention(Box::new(StudyFile::given(name, text, study)))
-        }
-        Kind::Completion => {
-            let study = crate::completion::study::parse(&text)?;
-            Any::Completion(Box::new(StudyFile::given(name, text, study)))
-        }
-    })
 }

@@ -2,20 +2,20 @@
 //!
 //! A plan is made whole before its first trial, so what would not fit into memory or into a month is refused where
 //! the study is read. The limits are far above any study that ends, and `docs/design/study-files.md` has them all.
-//! Pure; each kind of study says here what its plan comes to.
+//! Pure.
 
 use model::plural::count;
-use model::{completion, contention, span::Span, study::Study};
+use model::{span::Span, study::Study, traffic::Control};
 
 use super::{Fault, lines::Lines};
 
 /// Repetitions, blocks and pairs.
 pub const REPETITIONS: u32 = 1_000;
 
-/// Entries of any list in a study: variants, client counts, places, loads, functions, cells.
+/// Entries of any list in a study: variants, client counts, cells, functions.
 pub const ENTRIES: usize = 256;
 
-/// Windows, warm-ups and spans of a study of clients.
+/// Windows, warm-ups and spans.
 pub const WINDOW: Span = Span::from_secs(24 * 3600);
 
 /// Samples of one trial: a day of seconds, and some.
@@ -102,15 +102,24 @@ fn first_later(lines: Lines<'_>, all: &[(&[&str], Span)]) -> Result<(), Fault> {
     lines.fault(path, format!("`{key}`: {span}; a study has at most {WINDOW}"))
 }
 
-/// What a study of clients may hold, before anything is made of it.
+/// What a study may hold, before anything is made of it.
 pub(super) fn numbers(study: &Study, lines: Lines<'_>) -> Result<(), Fault> {
     lists(study, lines)?;
+    let place_counts = study.access_point.clients.len() as u64;
+    // A product of lists is counted before it is made.
+    let cells =
+        study.entries.iter().map(|entry| entry.size(place_counts)).fold(0, u64::saturating_add);
+    if cells > ENTRIES as u64 {
+        let why = format!("`cell`: {}; a study has at most {ENTRIES}", count(cells, "cell"));
+        return lines.fault(&["cell"], why);
+    }
     let (trial, profile) = (&study.trial, &study.profile);
     let repetitions =
         |path, value: u32| Most { path, value: value.into(), most: REPETITIONS.into() };
     let compare = &study.compare;
     let mut numbers = vec![
         repetitions(&["trial", "repetitions"], trial.repetitions),
+        repetitions(&["trial", "sweep"], trial.sweep.unwrap_or_default()),
         repetitions(&["profile", "repetitions"], profile.repetitions),
         repetitions(&["compare", "pairs"], compare.pairs.unwrap_or_default()),
         repetitions(&["compare", "up-to"], compare.up_to),
@@ -139,6 +148,8 @@ fn lists(study: &Study, lines: Lines<'_>) -> Result<(), Fault> {
     let variants = study.variants.iter();
     let most =
         |of: fn(&model::study::Variant) -> usize| variants.clone().map(of).max().unwrap_or(0);
+    let words = study.applications.iter().map(|one| one.words.len()).max().unwrap_or(0);
+    let entries = study.entries.iter();
     let others = |variant: &model::study::Variant| {
         variant.subject.as_ref().map_or(0, |subject| subject.others.len())
     };
@@ -149,7 +160,20 @@ fn lists(study: &Study, lines: Lines<'_>) -> Result<(), Fault> {
             (&["access-point", "clients"], place.clients.len()),
             (&["access-point", "interface"], place.interfaces.len()),
             (&["access-point", "process"], place.processes.len()),
-            (&["subject", "others"], study.subject.others.len()),
+            (&["cell"], study.entries.len()),
+            (&["traffic"], study.traffics.len()),
+            (&["application"], study.applications.len()),
+            (&["published"], study.published.len()),
+            (&["application", "words"], words),
+            (
+                &["cell", "variants"],
+                entries.clone().map(|entry| entry.variants.len()).max().unwrap_or(0),
+            ),
+            (&["cell"], entries.map(|entry| entry.longest()).max().unwrap_or(0)),
+            (
+                &["subject", "others"],
+                study.subject.as_ref().map_or(0, |subject| subject.others.len()),
+            ),
             (&["variant", "others"], most(others)),
             (&["variant", "against"], most(|variant| variant.against.len())),
             (&["variant", "changes"], most(|variant| variant.changes.len())),
@@ -166,7 +190,7 @@ fn lists(study: &Study, lines: Lines<'_>) -> Result<(), Fault> {
     )
 }
 
-/// What a study of clients comes to: its samples, its trials, their time and their words. Its numbers are right
+/// What a study comes to: its samples, its trials, their time and their words. Its numbers are right
 /// already.
 pub(super) fn plan(study: &Study, lines: Lines<'_>) -> Result<(), Fault> {
     let trial = &study.trial;
@@ -193,7 +217,7 @@ fn total(study: &Study, pause_ns: u64) -> Total {
     let commands: u64 = study.variants.iter().map(|variant| commands(study, variant)).sum();
     let variants = study.variants.len() as u64;
     let each = commands / variants.max(1) + u64::from(commands > 0);
-    let all = place.clients.len() as u64;
+    let all = if study.entries.is_empty() { place.clients.len() as u64 } else { 0 };
     let some = |clients: &[u32]| (clients.len() as u64).max(1);
     let [warm_up, window] = [trial.warm_up, trial.window].map(Span::as_nanos);
     let mut total = Total::default();
@@ -202,9 +226,26 @@ fn total(study: &Study, pause_ns: u64) -> Total {
         total.add(trials, warm_up.saturating_add(window), each);
     };
     add(trial.repetitions, all, window);
-    add(study.profile.repetitions, some(&study.profile.clients), window);
+    let profiled = if study.is_of_clients() { study.profile.repetitions } else { 0 };
+    add(profiled, some(&study.profile.clients), window);
     study.count.iter().for_each(|count| add(count.repetitions, some(&count.clients), window));
     study.pause.iter().for_each(|pause| add(pause.repetitions, some(&pause.clients), pause_ns));
+    let policy =
+        |control: &Control| if let Control::Guard(policy) = control { policy.len() } else { 0 };
+    let policies = study.variants.iter().map(|variant| policy(&variant.control)).max().unwrap_or(0);
+    let words = study
+        .applications
+        .iter()
+        .map(|one| one.words.iter().map(String::len).sum::<usize>() + one.stressor.len());
+    let words = (policies + words.max().unwrap_or(0)) as u64;
+    for cell in study.cells().iter().filter(|_| !study.entries.is_empty()) {
+        let task = cell.card.and_then(|card| card.task).map_or(0, Span::as_nanos);
+        // The baseline at both ends, the application alone and no control, or a trial that is made again.
+        let each = study.variants_of(cell).count() as u64 + 4;
+        let modelled = if cell.cases { each } else { 0 };
+        let trials = each.saturating_mul(trial.repetitions.into()).saturating_add(modelled);
+        total.add(trials, warm_up.saturating_add(window.max(task)), words);
+    }
     total
 }
 
@@ -219,86 +260,6 @@ fn commands(study: &Study, variant: &model::study::Variant) -> u64 {
     let own = length(&subject.start) + length(&subject.ready) + subject.process.len() + others;
     let whole = own + processes.sum::<usize>() + variant.name.len();
     (load as u64).saturating_mul(place.radios.into()).saturating_add(whole as u64)
-}
-
-/// What a contention study may hold, and what it comes to.
-pub(crate) fn contention(study: &contention::Study, lines: Lines<'_>) -> Result<(), Fault> {
-    let shape = &study.contention;
-    let words = study.applications.iter().map(|one| one.application.words.len()).max().unwrap_or(0);
-    let controls = study.cells.iter().map(|cell| cell.controls.len()).max().unwrap_or(0);
-    first_longer(
-        lines,
-        &[
-            (&["place"], study.places.len()),
-            (&["traffic"], study.traffics.len()),
-            (&["application"], study.applications.len()),
-            (&["control"], study.controls.len()),
-            (&["cell"], study.cells.len()),
-            (&["cell", "controls"], controls),
-            (&["application", "words"], words),
-        ],
-    )?;
-    let blocks = |path, value: u32| Most { path, value: value.into(), most: REPETITIONS.into() };
-    let sweeps = shape.sweep_blocks.unwrap_or(0);
-    first_above(
-        lines,
-        &[
-            blocks(&["contention", "blocks"], shape.blocks),
-            blocks(&["contention", "sweep-blocks"], sweeps),
-        ],
-    )?;
-    let mut total = Total::default();
-    let each_ns = shape.warm_up.as_nanos().saturating_add(shape.window.as_nanos());
-    let policy = |control: &contention::NamedControl| match &control.control {
-        contention::Control::Guard(policy) => policy.len(),
-        _ => 0,
-    };
-    let policies = study.controls.iter().map(policy).max().unwrap_or(0);
-    let words = |one: &contention::NamedApplication| {
-        one.application.words.iter().map(String::len).sum::<usize>()
-            + one.application.stressor.len()
-    };
-    let words = policies + study.applications.iter().map(words).max().unwrap_or(0);
-    for cell in &study.cells {
-        let named =
-            if cell.controls.is_empty() { study.controls.len() } else { cell.controls.len() };
-        // The baseline at both ends, the application alone, and no control.
-        let arms = named as u64 + 4;
-        let modelled = if cell.four_cases { arms } else { 0 };
-        total.add(arms * u64::from(shape.blocks) + modelled, each_ns, words as u64);
-    }
-    total.check(lines, &["contention", "blocks"])
-}
-
-/// What a completion study may hold, and what it comes to.
-pub(crate) fn completion(study: &completion::Study, lines: Lines<'_>) -> Result<(), Fault> {
-    let shape = &study.completion;
-    let rates = study.loads.iter().map(|load| load.rates.len()).max().unwrap_or(0);
-    first_longer(
-        lines,
-        &[
-            (&["place"], study.places.len()),
-            (&["load"], study.loads.len()),
-            (&["load", "rates"], rates),
-            (&["completion", "strategies"], shape.strategies.len()),
-        ],
-    )?;
-    let blocks = Most {
-        path: &["completion", "blocks"],
-        value: shape.blocks.into(),
-        most: REPETITIONS.into(),
-    };
-    first_above(lines, &[blocks])?;
-    let mut total = Total::default();
-    for load in &study.loads {
-        // Every strategy at every rate, the task alone, and one trial that repeats another.
-        let each = (load.rates.len() * shape.strategies.len()) as u64 + 2;
-        let trials = each.saturating_mul(shape.blocks.into());
-        let task_ns = u64::from(load.task_ms.unwrap_or(0)) * 1_000_000;
-        let each_ns = shape.warm_up.as_nanos().saturating_add(shape.window.as_nanos().max(task_ns));
-        total.add(trials.saturating_mul(study.places.len() as u64), each_ns, 0);
-    }
-    total.check(lines, &["completion", "blocks"])
 }
 
 #[cfg(test)]

@@ -1,31 +1,16 @@
 //! What to add to a study that lacks a key: serde says only which one it missed first. Pure.
 
-use model::experiment::Kind;
 use toml::de::DeTable;
 
 /// Keys, each with what to write.
 type Examples = &'static [(&'static str, &'static str)];
 
-/// What a study of each kind must have at its top.
-const fn needed(kind: Kind) -> Examples {
-    match kind {
-        Kind::Clients => &[
-            ("question", "question = \"What does it cost?\""),
-            ("subject", "[subject] process = \"hostapd\""),
-            ("variant", "[[variant]] name = \"as-it-is\""),
-        ],
-        Kind::Contention => &[
-            ("question", "question = \"What does it take from Wi-Fi?\""),
-            ("place", "[[place]] name = \"ap\" on = \"vm\" road = \"radio\""),
-            ("cell", "[[cell]] place = \"ap\""),
-        ],
-        Kind::Completion => &[
-            ("question", "question = \"What does waiting cost?\""),
-            ("place", "[[place]] name = \"ap\" on = \"vm\""),
-            ("load", "[[load]] name = \"full\" bytes = 1500 rates = [440]"),
-        ],
-    }
-}
+/// What a study must have at its top, but for a subject where its cells have traffic or a card.
+const NEEDED: Examples = &[
+    ("question", "question = \"What does it cost?\""),
+    ("subject", "[subject] process = \"hostapd\""),
+    ("variant", "[[variant]] name = \"as-it-is\""),
+];
 
 /// Keys of tables further down.
 const INNER: Examples = &[
@@ -34,26 +19,25 @@ const INNER: Examples = &[
     ("name", "name = \"…\""),
     ("run", "run = \"iw dev {interface} station dump\""),
     ("function", "[[count.function]] name = \"apply\" symbol = \"apply\""),
-    ("on", "on = \"vm\""),
-    ("road", "road = \"radio\""),
     ("flow", "flow = \"udp\""),
     ("stressor", "stressor = \"--stream\""),
     ("control", "control = { weight = 512 }"),
-    ("bytes", "bytes = 1500"),
-    ("rates", "rates = [440]"),
 ];
 
 /// The words for serde's “missing field `x`”; `None` for another message.
-pub(super) fn what_to_add(text: &str, kind: Kind, message: &str) -> Option<String> {
+pub(super) fn what_to_add(text: &str, message: &str) -> Option<String> {
     let key = message.strip_prefix("missing field `")?.split('`').next()?;
     let (document, _) = DeTable::parse_recoverable(text);
-    let is_missing = |(key, _): &&(&str, &str)| !document.get_ref().contains_key(*key);
-    let missing: Vec<_> = needed(kind).iter().filter(is_missing).collect();
+    let document = document.get_ref();
+    let is_missing = |(key, _): &&(&str, &str)| {
+        !document.contains_key(*key) && (*key != "subject" || !document.contains_key("cell"))
+    };
+    let missing: Vec<_> = NEEDED.iter().filter(is_missing).collect();
     if missing.iter().any(|(one, _)| *one == key) {
         let examples: Vec<&str> = missing.iter().map(|(_, example)| *example).collect();
         let names: Vec<String> = missing.iter().map(|(key, example)| named(key, example)).collect();
         let (names, examples) = (names.join(" and "), examples.join("   "));
-        return Some(format!("a {kind} study needs {names}; add:  {examples}"));
+        return Some(format!("a study needs {names}; add:  {examples}"));
     }
     let example = INNER.iter().find(|(one, _)| *one == key);
     let example = example.map_or(String::new(), |(_, example)| format!("; add:  {example}"));
@@ -81,7 +65,7 @@ mod tests {
     fn a_study_of_three_lines_hears_all_that_it_lacks() {
         assert_eq!(
             why("question = \"?\"\n[access-point]\nclients = [2]\n"),
-            "a clients study needs [subject] and at least one [[variant]]; add:  [subject] process = \"hostapd\"   \
+            "a study needs [subject] and at least one [[variant]]; add:  [subject] process = \"hostapd\"   \
              [[variant]] name = \"as-it-is\""
         );
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use model::{architecture::Architecture, perturbation::Perturbation, study::Mode, wire::Mailbox};
 
 use super::Platform;
+use crate::plan::Start;
 
 /// File descriptors that QEMU finds open. They have no names, so nothing is left in a file system.
 pub(super) const AGENT_FD: i32 = 3;
@@ -35,6 +36,14 @@ pub struct Shape {
     pub root_mib: u32,
     /// What is different in it, where it is an access point of a perturbed state.
     pub perturbed: Option<Perturbation>,
+}
+
+impl Shape {
+    /// The machine that trials with this start need, by the accelerator that every host has.
+    pub(crate) fn of(arch: Architecture, radios: u32, start: Start) -> Self {
+        let Start { clients, mode, wan, perturbed } = start;
+        Self { wan, perturbed, ..Self::new(arch, mode, radios, clients) }
+    }
 }
 
 /// A TCP port of the host, on its loopback only, that leads to one of the guest.

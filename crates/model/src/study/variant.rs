@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Mode, Subject, VariantLoad, VariantParity};
-use crate::name::VariantName;
+use crate::{card::Strategy, name::VariantName, traffic::Control};
 
 /// One configuration of the measurement; compared with the others of its study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,19 @@ pub struct Variant {
     /// The image that a device runs it from, in place of what it runs; only with `--on`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageFile>,
+    /// What is done about the application of its cells.
+    #[serde(default, skip_serializing_if = "Control::is_none")]
+    pub control: Control,
+    /// How the driver of its cells' card waits for a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<Strategy>,
+    /// Whether it is a candidate for the best fixed control: it is measured in the first `sweep` repetitions only, unless
+    /// it is `reported` too.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub candidate: bool,
+    /// Whether it is the control that was reported from the field: it is shown in the four cases.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub reported: bool,
     /// Client counts out of the study's at which it is measured; empty is every one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<u32>,
@@ -79,6 +92,25 @@ pub struct Published {
     pub source: String,
 }
 
+/// A figure from elsewhere, shown with ours everywhere and never calculated with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PublishedFigure {
+    /// What it is, in words.
+    pub what: String,
+    /// Which of ours it stands with, as a limit names it: `busy: waiting at full`.
+    pub ours: String,
+    /// The value: `6.6%`, `2.2x`, or a number.
+    pub value: String,
+    /// As it was published, where that is more than the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 /// What the host does alongside a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -111,6 +143,10 @@ impl Variant {
             load: None,
             background: None,
             image: None,
+            control: Control::None,
+            strategy: None,
+            candidate: false,
+            reported: false,
             clients: Vec::new(),
             mode: None,
             host_load: HostLoad::default(),

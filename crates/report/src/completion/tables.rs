@@ -11,7 +11,7 @@ use analysis::{
     metrics::Measure,
     quantity::{ABSENT, Unit, percent},
 };
-use model::completion::Strategy;
+use model::card::Strategy;
 
 use crate::{
     judged::Compared,
@@ -174,8 +174,7 @@ pub(super) fn repeats(completion: &Completion) -> Table {
 /// Trials that do not count.
 pub(super) fn left_out(completion: &Completion) -> Table {
     Table::of("", &completion.left_out)
-        .head("trial", "", |one| one.number.to_string())
-        .text("what", "", |one| one.name.clone())
+        .head("trial", "", |one| one.name.clone())
         .text("why", "", |one| one.why.clone())
         .table()
 }

@@ -6,7 +6,7 @@ use analysis::{
     quantity::{ABSENT, Unit},
     verdicts::Judgement,
 };
-use model::{contention::Role, inert};
+use model::{cell::Role, inert};
 
 use super::{NONE, short, short_whole};
 use crate::{

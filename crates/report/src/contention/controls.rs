@@ -2,7 +2,7 @@
 //!
 //! Reads the study only. Families matter for pictures: controls of one kind have one mark.
 
-use model::contention::{Control, Study};
+use model::{study::Study, traffic::Control};
 
 /// The control that is none.
 pub(crate) const NONE: &str = "none";
@@ -54,7 +54,7 @@ impl Family {
 
 /// The family of a control by its name. A name that the study does not know is of none.
 pub(crate) fn family(study: &Study, name: &str) -> Family {
-    let known = study.controls.iter().find(|control| control.name == name);
+    let known = study.variant(name);
     match known.map(|control| &control.control) {
         Some(Control::None) => Family::None,
         Some(Control::Weight(_) | Control::Idle) => Family::Weight,
@@ -69,5 +69,5 @@ pub(crate) fn family(study: &Study, name: &str) -> Family {
 
 /// Whether it is the control that was reported from the field.
 pub(crate) fn is_published(study: &Study, name: &str) -> bool {
-    study.controls.iter().any(|control| control.name == name && control.reported)
+    study.variant(name).is_some_and(|control| control.reported)
 }

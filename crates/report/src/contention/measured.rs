@@ -6,29 +6,24 @@ use analysis::{
     contention::{Cell, Contention, LeftOut},
     quantity::count,
 };
-use model::contention::{Role, Run};
+use model::{cell::Role, run::Run};
 
 use crate::{
     identity::{self, Fact, plain},
-    page::core,
+    page::{self, core},
     table::Table,
 };
 
 /// The line under the title.
 pub(super) fn status(contention: &Contention, run: &Run) -> Vec<String> {
-    let shape = &run.study.contention;
+    let shape = &run.study.trial;
     let blocks = contention.cells.iter().map(|cell| cell.blocks).max().unwrap_or(0);
     let mut status = vec![
         format!("{}", count(contention.counted, "valid trial")),
-        format!("{blocks} of {} at most", count(shape.blocks, "block")),
+        format!("{blocks} of {} at most", count(shape.repetitions, "block")),
         format!("{} window", shape.window),
     ];
-    status.extend(
-        run.study
-            .places
-            .iter()
-            .map(|place| format!("{}: {}", place.name, core(place.on, place.mode))),
-    );
+    status.extend(page::places(run).iter().map(|cell| format!("{}: {}", cell.place(), core(cell))));
     status
 }
 
@@ -52,10 +47,13 @@ pub(super) fn cells(contention: &Contention) -> Table {
 
 /// Cells without a figure, each with the reason: the run does not have them, or their trials do not count.
 pub(super) fn unmeasured(contention: &Contention, run: &Run) -> Vec<String> {
+    let shapes = run.study.cells();
     let empty = contention.cells.iter().filter(|cell| cell.blocks == 0);
     let why = |cell: &Cell| {
         let first = contention.left_out.iter().find(|trial| trial.cell == cell.name);
-        let is_planned = run.plan.iter().any(|planned| planned.cell == cell.number);
+        let shape = shapes.get(cell.number as usize);
+        let is_planned =
+            run.plan.iter().any(|planned| shape.is_some_and(|shape| planned.id.cell == shape.name));
         match first {
             Some(trial) => {
                 format!("{}: none of its trials counts; the first: {}", cell.name, trial.why)
@@ -93,16 +91,16 @@ pub(super) fn left_out(contention: &Contention) -> Table {
 }
 
 pub(super) fn facts(run: &Run) -> Vec<Fact> {
-    let shape = &run.study.contention;
+    let shape = &run.study.trial;
     let trial =
         format!("{} warm-up, {} window, seconds counted one by one", shape.warm_up, shape.window);
     let blocks = format!(
         "{}; each has every control once in an order drawn from seed {}, and traffic alone first and last",
-        shape.blocks, shape.seed
+        shape.repetitions, shape.seed
     );
     let idle = format!(
         "a trial in real time begins after a second in which the machine was idle for {}",
-        shape.idle_gate
+        shape.idle_gate.map_or("94%".to_owned(), |gate| gate.to_string())
     );
     let more = [("Trial", trial), ("Blocks", blocks), ("Idle gate", idle)];
     identity::of_run(run, more.map(|(name, value)| plain(name, value)).to_vec())

@@ -14,10 +14,7 @@ use analysis::{
     metrics::Measure,
     quantity::{ABSENT, count},
 };
-use model::{
-    contention::{Role, Run, Study},
-    verdict::Verdict,
-};
+use model::{cell::Role, run::Run, study::Study, verdict::Verdict};
 
 use self::controls::{Family, NONE};
 use crate::{

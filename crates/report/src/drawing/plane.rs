@@ -8,7 +8,7 @@ use analysis::{
     contention::{Arm, Cell},
     metrics::Measure,
 };
-use model::contention::Study;
+use model::study::Study;
 
 use super::{
     labels::Labels,

@@ -109,7 +109,7 @@ pub fn entry(run: &Run, analysis: &Analysis, wanted: &Wanted, place: Place<'_>) 
 }
 
 /// What is known of a run of any kind.
-fn of<S, P>(run: &Run<S, P>, place: Place<'_>) -> Entry {
+fn of(run: &Run, place: Place<'_>) -> Entry {
     Entry {
         folder: place.folder.to_owned(),
         report: place.report,
@@ -143,12 +143,7 @@ pub struct Limited<'a> {
 }
 
 /// One line of the index from a run that is decided by its limits alone; its key figure is the first one's.
-pub fn by_targets<S, P>(
-    run: &Run<S, P>,
-    limited: Limited<'_>,
-    wanted: &Wanted,
-    place: Place<'_>,
-) -> Entry {
+pub fn by_targets(run: &Run, limited: Limited<'_>, wanted: &Wanted, place: Place<'_>) -> Entry {
     let Limited { question, targets, counted, table, known } = limited;
     let (verdict, sentence) = metrics::overall(targets, counted);
     let key = targets.first().map(|target| format!("{}: {}", target.name, target.found));

@@ -4,7 +4,7 @@ use model::run::Run;
 use report::index::{Index, Limited, Place, by_targets, html};
 
 /// Each figure of the table is found by its name, one that there is not is not found, and two runs make a picture.
-pub(crate) fn every_figure<S, P>(run: &Run<S, P>, limited: &Limited<'_>, key: &str) {
+pub(crate) fn every_figure(run: &Run, limited: &Limited<'_>, key: &str) {
     let entry = |name: &str| {
         let place = Place { folder: "run", report: None };
         by_targets(run, limited.clone(), &name.parse().expect("a figure"), place)

@@ -10,7 +10,7 @@ use model::{
     name::VariantName,
     run::Run,
     topology::Correction,
-    trial::{Purpose, TrialId},
+    trial::TrialId,
     verdict::{Expect, Verdict},
 };
 
@@ -197,13 +197,7 @@ fn gates() -> Vec<Gate> {
 
 fn corrections() -> Vec<Corrected> {
     let of = |variant: &str, repetition, what: &str| Corrected {
-        trial: TrialId {
-            variant: VariantName::literal(variant),
-            clients: 114,
-            repetition,
-            purpose: Purpose::Cpu,
-            perturbed: None,
-        },
+        trial: TrialId::at(VariantName::literal(variant), 114, repetition),
         correction: Correction {
             what: what.to_owned(),
             was: "was down".to_owned(),

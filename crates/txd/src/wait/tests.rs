@@ -1,6 +1,6 @@
 //! Each way of waiting, in a world whose time is made up.
 
-use model::{completion::Strategy, random::Random};
+use model::{card::Strategy, random::Random};
 use proptest::prelude::*;
 
 use super::*;

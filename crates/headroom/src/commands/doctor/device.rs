@@ -1,8 +1,8 @@
 //! What a device can measure: reached as every verb reaches it, asked, and left as it was.
 
 use lab::{
-    clients::{self, Look},
     device_file::DeviceFile,
+    on_device::{self, Look},
     remote::Address,
 };
 use model::{
@@ -44,7 +44,7 @@ pub(super) fn look_at_host(options: &Options, named: &DeviceFile) -> Vec<Finding
 pub(super) fn look(options: &Options, named: &DeviceFile) -> Result<Vec<Finding>, Failure> {
     let lab = options.lab_for_devices()?;
     let names = PROGRAMS.map(|(name, _)| name);
-    Ok(findings(named, &clients::look(&lab, named, &names)?))
+    Ok(findings(named, &on_device::look(&lab, named, &names)?))
 }
 
 fn findings(named: &DeviceFile, look: &Look) -> Vec<Finding> {

@@ -16,7 +16,7 @@ use model::{
 
 use super::super::{
     compare::{self, Builds},
-    kinds, trials,
+    study,
 };
 use crate::{code_files::SymbolFolders, failure::Failure, flags, options::Options};
 
@@ -195,7 +195,7 @@ impl Place<'_> {
 ///
 /// [`Failure`] of the file, or where it cannot answer what is asked.
 pub(super) fn study(options: &Options, path: &Path, task: &Task) -> Result<StudyFile, Failure> {
-    let file = kinds::of_clients(options, path)?;
+    let file = study::of_clients(options, path)?;
     improve::judge::check(task, &file.study)
         .map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))?;
     Ok(file)
@@ -307,9 +307,9 @@ pub(super) fn floor(
         repetitions: Some(FLOOR_TRIALS),
         ..flags::Run::default()
     };
-    let file = trials::changed(file, &flags)?;
+    let file = study::changed(file, &flags)?;
     let symbols = SymbolFolders::of(options, &flags.symbols)?;
-    let recorded = trials::measured(options, trials::plain(&flags.on, &symbols), &file, run)?;
+    let recorded = study::measured(options, study::plain(&flags.on, &symbols), &file, run)?;
     let analysis = analysis::unjudged(&recorded.run, &recorded.trials);
     let cost = analysis.cell(floor, cell.clients).and_then(|cell| cell.cpu.subject);
     let unmeasured = || Failure::Unmeasured(format!("the floor `{floor}` could not be measured"));
@@ -318,16 +318,11 @@ pub(super) fn floor(
 
 #[cfg(test)]
 mod tests {
-    use lab::study_file::StudyText;
-    use model::experiment::Any;
-
     use super::*;
+    use lab::study_file::StudyText;
 
     fn study(text: &str) -> StudyFile {
-        let Any::Clients(file) = StudyText::named("a", text).study().unwrap() else {
-            panic!("a study of clients");
-        };
-        *file
+        StudyText::named("a", text).study().unwrap()
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! Numbers at their most, which are right, and one above, which are reported with their line; and that nothing of the
 //! kind ends a program (issue 16).
 
-use crate::{completion, contention, study_file};
+use crate::study_file;
 
 const CLIENTS: &str =
     "question = \"?\"\n[access-point]\nclients = [18, 60]\n[subject]\nprocess = \"s\"\n";
-const CONTENTION: &str = "question = \"?\"\n[[place]]\nname = \"h\"\non = \"host\"\nroad = \"veth\"\n\
+const TRAFFIC: &str = "question = \"?\"\n[access-point]\nclients = [2]\n\
     [[traffic]]\nname = \"t\"\nflow = \"udp\"\n[[application]]\nname = \"a\"\nstressor = \"--cpu\"\nworkers = 1\n\
-    [[control]]\nname = \"w\"\ncontrol = \"idle\"\n[[cell]]\nplace = \"h\"\ntraffic = \"t\"\napplication = \"a\"\n";
-const COMPLETION: &str = "question = \"?\"\n[[place]]\nname = \"h\"\non = \"host\"\n\
-    [[load]]\nname = \"l\"\nbytes = 66\nrates = [1, 2, 3, 4]\n";
+    [[variant]]\nname = \"w\"\ncontrol = \"idle\"\n[[cell]]\non = \"host\"\ntraffic = \"t\"\napplication = \"a\"\n";
+const CARDS: &str = "question = \"?\"\n[access-point]\nclients = [1]\n[[variant]]\nname = \"busy\"\nstrategy = \"busy\"\n\
+    [[variant]]\nname = \"event\"\nstrategy = \"event\"\n[[cell]]\non = \"host\"\ncard = { rate = [1, 2, 3, 4], bytes = 66 }\n";
 
 fn message<T>(parsed: Result<T, study_file::Fault>) -> String {
     parsed.map_or_else(|fault| format!("{}: {}", fault.line, fault.why), |_| "taken".to_owned())
@@ -57,35 +57,28 @@ fn a_study_of_clients_may_ask_for_so_much_and_no_more() {
 }
 
 #[test]
-fn a_study_of_another_kind_may_ask_for_so_much_and_no_more() {
-    let contended = |keys: &str| {
-        message(contention::study::parse(&format!("{CONTENTION}[contention]\n{keys}")))
-    };
-    let completed = |keys: &str| {
-        message(completion::study::parse(&format!("{COMPLETION}[completion]\n{keys}")))
-    };
-    let places = |of: &str| {
-        (0..257)
-            .map(|at| format!("[[place]]\nname = \"p{at}\"\non = \"host\"\n{of}"))
-            .collect::<String>()
-    };
+fn a_study_of_cells_may_ask_for_so_much_and_no_more() {
+    let with =
+        |study: &str, keys: &str| message(study_file::parse(&format!("{study}[trial]\n{keys}")));
+    let numbers = |many: u32| (0..many).map(|rate| format!("{rate},")).collect::<String>();
+    let cell = "[[cell]]\ntraffic = \"t\"\nrole = \"no-harm\"\nname = ";
+    let cells = |many: u32| (0..many).map(|at| format!("{cell}\"c{at}\"\n")).collect::<String>();
+    let rates =
+        |many: u32| format!("[[cell]]\ncard = {{ rate = [{}], bytes = 66 }}\n", numbers(many));
     let faults = [
-        contended("blocks = 1000"),
-        contended("blocks = 1001"),
-        contended("blocks = 4294967295"),
-        contended("sweep-blocks = 4294967295"),
-        contended("window = \"100000h\""),
-        contended(&places("road = \"veth\"\n")),
-        contended(&format!(
-            "blocks = 900\n{}",
-            "[[cell]]\nplace = \"h\"\ntraffic = \"t\"\nrole = \"no-harm\"\n".repeat(3)
-        )),
-        completed("blocks = 700"),
-        completed("blocks = 4294967295"),
-        completed("blocks = 1000\nwindow = \"60s\"\nstrategies = [\"busy\"]"),
-        completed("blocks = 1000"),
-        completed("window = \"100000h\""),
-        completed(&places("")),
+        with(TRAFFIC, "repetitions = 1000"),
+        with(TRAFFIC, "repetitions = 1001"),
+        with(TRAFFIC, "repetitions = 4294967295"),
+        with(TRAFFIC, "sweep = 4294967295"),
+        with(TRAFFIC, "window = \"100000h\""),
+        with(TRAFFIC, &cells(257)),
+        with(TRAFFIC, &format!("repetitions = 900\n{}", cells(3))),
+        with(CARDS, "repetitions = 400"),
+        with(CARDS, "repetitions = 4294967295"),
+        with(CARDS, "repetitions = 1000"),
+        with(CARDS, "window = \"100000h\""),
+        with(CARDS, &rates(257)),
+        with(CARDS, &rates(255)),
     ];
     insta::assert_snapshot!(faults.join("\n"));
 }

@@ -1,0 +1,368 @@
+//! A run, analysed by what its cells have: a page, a headline, verdicts, and what a CI and an index read.
+
+use std::path::Path;
+
+use analysis::{
+    Analysis, completion, contention,
+    metrics::{
+        Metric, Target,
+        baseline::{self, Baselines},
+    },
+    verdicts::Judgement,
+};
+use lab::run_folder::{self, Recorded};
+use model::{inert, study::Gates, trial::Trial, verdict::Verdict as Decided};
+use report::{
+    Given, Overall, Pending,
+    index::{self, Entry, Limited, Place, Wanted as Figure},
+    junit::{self, Took},
+    markdown,
+    verdict_lines::{self, Kind, VerdictLine},
+};
+
+use super::{check, publish, study};
+#[cfg(feature = "mcp")]
+use crate::answer::Answer;
+use crate::{
+    code_files::SymbolFolders,
+    failure::{Failure, Verdict},
+    flags::{self, Limits, Outputs},
+    options::Options,
+    output,
+};
+
+/// All that a run says.
+pub(crate) enum Analysed {
+    /// What a subject costs.
+    Process(Box<Analysis>),
+    /// What traffic and applications take from each other.
+    Traffic(Box<contention::Contention>),
+    /// What a card's driver spends.
+    Cards(Box<completion::Completion>),
+}
+
+/// What an analysed run says, in every form.
+#[derive(Debug)]
+struct Said {
+    /// For a terminal, inert but for colours.
+    text: String,
+    /// Every verdict.
+    lines: Vec<VerdictLine>,
+    /// The verdict on the run.
+    overall: Overall,
+    /// For a CI's summary.
+    markdown: String,
+}
+
+impl Analysed {
+    /// Analyses a run with the limits of the command line among its study's.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] for words that mean nothing to it; [`Failure`] of a recording.
+    pub(crate) fn of(
+        recorded: &Recorded,
+        symbols: &SymbolFolders,
+        limits: &Limits,
+        near: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let study = &recorded.run.study;
+        if study.is_of_clients() {
+            let analysis = check::analysed(recorded, symbols, limits, near)?;
+            return Ok(Self::Process(Box::new(analysis)));
+        }
+        Self::at_once(recorded, limits, near)
+    }
+
+    /// The same without stacks, which take their time.
+    pub(crate) fn at_once(
+        recorded: &Recorded,
+        limits: &Limits,
+        near: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let (study, trials) = (&recorded.run.study, &recorded.trials);
+        if study.is_of_clients() {
+            let mut analysis = analysis::unjudged(&recorded.run, trials);
+            check::judge(&mut analysis, recorded, limits, near)?;
+            return Ok(Self::Process(Box::new(analysis)));
+        }
+        if recorded.run.versus.is_some() {
+            refuse_baseline(limits)?;
+        }
+        let run = check::with_limits(&recorded.run, limits)?;
+        let texts = run.study.gates.iter().flat_map(|gates| &gates.limits);
+        let baselines: Baselines =
+            check::baselines(texts, limits, &[near, Some(recorded.path.as_path())])?;
+        Ok(match study.has_traffic() {
+            true => Self::Traffic(Box::new(contention::analyse(&run, trials, &baselines))),
+            false => Self::Cards(Box::new(completion::analyse(&run, trials, &baselines))),
+        })
+    }
+
+    /// A run as far as it is, without what cannot be decided yet.
+    pub(crate) fn so_far(recorded: &Recorded, pending: Option<&Pending>) -> Result<Self, Failure> {
+        let mut analysed = Self::at_once(recorded, &Limits::default(), None)?;
+        if let (Self::Process(analysis), Some(_)) = (&mut analysed, pending) {
+            analysis.gates.retain(|gate| gate.verdict != Decided::Invalid);
+            analysis.pauses.retain(|pause| pause.verdict != Decided::Invalid);
+        }
+        Ok(analysed)
+    }
+
+    /// The run's page.
+    pub(crate) fn page(
+        &self,
+        recorded: &Recorded,
+        pending: Option<&Pending>,
+    ) -> Result<String, Failure> {
+        let Recorded { run, study_text, .. } = recorded;
+        let given = Given { study_toml: study_text, pending };
+        let page = match self {
+            Self::Process(analysis) => report::html(run, analysis, given),
+            Self::Traffic(contention) => report::contention::page(contention, run, given),
+            Self::Cards(completion) => report::completion::page(completion, run, given),
+        };
+        page.map_err(Failure::Page)
+    }
+
+    /// The run in one sentence, names in backticks.
+    pub(crate) fn headline(&self) -> &str {
+        match self {
+            Self::Process(analysis) => &analysis.headline.sentence,
+            Self::Traffic(contention) => &contention.headline.sentence,
+            Self::Cards(completion) => &completion.headline.sentence,
+        }
+    }
+
+    /// The run's table, and how many of its trials count.
+    fn table(&self) -> (&[Metric], u32) {
+        match self {
+            Self::Process(analysis) => {
+                (&analysis.table, analysis.cells.iter().map(|cell| cell.valid).sum())
+            }
+            Self::Traffic(contention) => (&contention.table, contention.counted),
+            Self::Cards(completion) => (&completion.table, completion.counted),
+        }
+    }
+
+    /// Everything, for programs.
+    fn json(&self) -> String {
+        let json = match self {
+            Self::Process(analysis) => serde_json::to_string(analysis),
+            Self::Traffic(contention) => serde_json::to_string(contention),
+            Self::Cards(completion) => serde_json::to_string(completion),
+        };
+        json.unwrap_or_default()
+    }
+
+    fn said(&self, recorded: &Recorded) -> Said {
+        let (run, question) = (&recorded.run, &recorded.run.study.question);
+        match self {
+            Self::Process(analysis) => {
+                let (lines, overall) =
+                    (verdict_lines::all(run, analysis), report::overall(run, analysis));
+                let text = publish::text(analysis) + &check::plain(&lines, &overall);
+                Said { text, lines, overall, markdown: markdown::summary(run, analysis) }
+            }
+            Self::Traffic(contention) => {
+                let markdown = report::contention::markdown(contention);
+                let targets = &contention.targets;
+                if let Some(judged) = &contention.comparison {
+                    let cell = contention.cells.first().map(|cell| cell.name.as_str());
+                    let cell = cell.unwrap_or_default();
+                    let name = format!("{} to {} of {cell}", judged.base, judged.variant);
+                    return Said { markdown, ..one_question(question, name, judged, targets) };
+                }
+                let (verdict, sentence) = report::contention::overall(contention);
+                let text = inert::lines(&report::contention::summary(contention)).into_owned();
+                let (lines, overall) =
+                    (report::targets::lines(targets), Overall { verdict, sentence });
+                Said { text, lines, overall, markdown }
+            }
+            Self::Cards(completion) => {
+                let markdown = report::completion::markdown(completion);
+                let targets = &completion.targets;
+                if let Some(one) = &completion.comparison {
+                    let completion::Versus { place, load, rate, judgement, .. } = one;
+                    let (base, variant) = (&judgement.base, &judgement.variant);
+                    let name = format!("{base} to {variant} at {rate}/s of {load}, {place}");
+                    return Said { markdown, ..one_question(question, name, judgement, targets) };
+                }
+                let (verdict, sentence) = report::completion::overall(completion);
+                let text = inert::lines(&report::completion::summary(completion)).into_owned();
+                let (lines, overall) =
+                    (report::targets::lines(targets), Overall { verdict, sentence });
+                Said { text, lines, overall, markdown }
+            }
+        }
+    }
+
+    /// Prints the run with its verdicts, writes what CI reads, and gives the verdict.
+    pub(super) fn print(
+        &self,
+        options: &Options,
+        recorded: &Recorded,
+        outputs: &Outputs,
+    ) -> Result<Verdict, Failure> {
+        let said = self.said(recorded);
+        if options.json {
+            output::json_text(&self.json());
+        } else {
+            output::painted(said.text.trim_end());
+            note_edited(recorded, self);
+        }
+        write_files(recorded, &said, outputs)
+    }
+
+    /// Judges a run again: `headroom check`.
+    pub(super) fn check(
+        &self,
+        options: &Options,
+        recorded: &Recorded,
+        flags: &flags::Check,
+    ) -> Result<Verdict, Failure> {
+        let (table, valid) = self.table();
+        if let Some(file) = &flags.save_baseline {
+            let planned = match self {
+                Self::Process(analysis) => analysis.cells.iter().map(|cell| cell.planned).sum(),
+                _ => recorded.run.plan.len() as u32,
+            };
+            check::save(file, valid, planned, || baseline::of(&recorded.run, table))?;
+        }
+        let said = self.said(recorded);
+        match self {
+            Self::Process(_) if options.json => check::print_json(&said.lines, &said.overall),
+            _ if options.json => output::json_text(&self.json()),
+            _ => {
+                output::painted(check::plain(&said.lines, &said.overall).trim_end());
+                note_edited(recorded, self);
+            }
+        }
+        write_files(recorded, &said, &flags.outputs)
+    }
+
+    /// What a run says, for programs.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn answer(&self, recorded: &Recorded) -> Answer {
+        let said = self.said(recorded);
+        let answer = Answer::of(&said.overall, &said.lines, self.headline());
+        let answer = answer.with_figures(self.table().0);
+        match self {
+            Self::Process(analysis) => {
+                answer.with_doubts(&analysis.doubts).with_flames(&analysis.profiles)
+            }
+            _ => answer,
+        }
+    }
+
+    /// What an index says of a run that lies here.
+    fn entry(&self, recorded: &Recorded, figure: &Figure, place: Place<'_>) -> Entry {
+        let run = &recorded.run;
+        let (table, counted) = self.table();
+        let targets = match self {
+            Self::Process(analysis) => return index::entry(run, analysis, figure, place),
+            Self::Traffic(contention) => &contention.targets,
+            Self::Cards(completion) => &completion.targets,
+        };
+        let (question, known) = (&run.study.question, run.study.known());
+        index::by_targets(run, Limited { question, targets, counted, table, known }, figure, place)
+    }
+}
+
+/// What an index follows through its runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Following<'a> {
+    pub(crate) figure: &'a Figure,
+    /// For runs whose limits judge stacks.
+    pub(crate) symbols: &'a SymbolFolders,
+}
+
+/// A run's entry in an index. Its stacks are read only where a gate judges them or they are followed.
+pub(crate) fn entry(
+    recorded: &Recorded,
+    following: &Following<'_>,
+    place: Place<'_>,
+) -> Result<Entry, String> {
+    const STACKS: &str = "unknown-frames";
+    let limits = Limits::default();
+    let asks_for_stacks = |gates: &Gates| {
+        gates.unknown_frames.is_some() || gates.limits.iter().any(|limit| limit.contains(STACKS))
+    };
+    let is_asked = recorded.run.study.gates.as_ref().is_some_and(asks_for_stacks);
+    let analysed = match is_asked || following.figure.name() == Some(STACKS) {
+        true => Analysed::of(recorded, following.symbols, &limits, None),
+        false => Analysed::at_once(recorded, &limits, None),
+    };
+    // A limit that cannot be judged any more makes the run unreadable as a verdict, and is reported.
+    let analysed = analysed.map_err(|failure| failure.sentence())?;
+    Ok(analysed.entry(recorded, following.figure, place))
+}
+
+/// Names the trials that were edited; of a subject's run they are among its doubts.
+fn note_edited(recorded: &Recorded, analysed: &Analysed) {
+    if !matches!(analysed, Analysed::Process(_)) {
+        for file in &recorded.edited {
+            output::line(format_args!("edited: trials/{file}.json is not as it was written"));
+        }
+    }
+}
+
+fn write_files(recorded: &Recorded, said: &Said, outputs: &Outputs) -> Result<Verdict, Failure> {
+    let question = &recorded.run.study.question;
+    let junit = || junit::document(&recorded.run, question, &said.lines, took(recorded));
+    check::write_files(outputs, junit, || said.markdown.clone())?;
+    Ok(said.overall.verdict.into())
+}
+
+/// Keeps the figures with the page where nothing else does.
+pub(super) fn keep_figures(analysed: &Analysed, page: &Path) -> Result<(), Failure> {
+    // Next to a pipe or a device nobody looks for them.
+    if let (Analysed::Cards(completion), true) = (analysed, page.is_file()) {
+        let json = serde_json::to_string_pretty(completion).unwrap_or_default() + "\n";
+        run_folder::write_whole(&page.with_extension("json"), json.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Refuses baselines in a comparison.
+fn refuse_baseline(limits: &Limits) -> Result<(), Failure> {
+    let said = limits.baseline.is_some() || !limits.gates.iter().all(check::names_none);
+    study::refuse(&[("a baseline", said)], |word| {
+        format!(
+            "{word} means nothing to a comparison: its other side is measured with it; leave it out"
+        )
+    })
+}
+
+/// What is said of a run of one question: its verdict as one line, and whatever else was asked of it.
+fn one_question(question: &str, name: String, judged: &Judgement, targets: &[Target]) -> Said {
+    let own = VerdictLine {
+        kind: Kind::Comparison,
+        name,
+        verdict: judged.verdict,
+        counts: true,
+        effect: judged.effect(),
+        sentence: judged.sentence.clone(),
+    };
+    let others = report::targets::lines(targets.get(1..).unwrap_or_default());
+    let lines: Vec<VerdictLine> = [own].into_iter().chain(others).collect();
+    let verdict = Decided::of_all(lines.iter().map(|line| line.verdict));
+    let worst = lines.iter().find(|line| line.verdict == verdict);
+    let sentence = worst.map(|line| {
+        let of_verdict = format!("{verdict}: ");
+        let why = line.sentence.strip_prefix(&of_verdict).unwrap_or(&line.sentence);
+        format!("{}: {why}", line.name)
+    });
+    let overall = Overall { verdict, sentence: sentence.unwrap_or_default() };
+    let text = format!("{}\n\n{}", inert::line(question), check::plain(&lines, &overall));
+    Said { text, lines, overall, markdown: String::new() }
+}
+
+/// What a run took, for a CI.
+fn took(recorded: &Recorded) -> Took {
+    let ends = |trial: &Trial| trial.began_unix + trial.cost.measure_ms / 1000;
+    let trials = || recorded.trials.iter().filter(|trial| trial.same_as.is_none());
+    let (first, last) = (trials().map(|trial| trial.began_unix).min(), trials().map(ends).max());
+    let wall_s = first.zip(last).map_or(0.0, |(first, last)| last.saturating_sub(first) as f64);
+    Took { trials: (recorded.trials.len() as u32, recorded.run.plan.len() as u32), wall_s }
+}
