@@ -64,7 +64,7 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
     let part = |name: &str| number(split, &format!("/{name}/mean"));
     assert!((part("steady") + part("events") - part("total")).abs() < 0.001, "{split:#}");
     assert!(part("steady") < -10_000.0, "µs of CPU a second: {split:#}");
-    assert_eq!(trials(&place, "run"), 12);
+    assert_eq!(trials(&place, "run"), 13);
     assert!(fs::read_to_string(place.path("summary.md")).unwrap().contains("event costs less"));
 
     // The same run read again says the same, and is gone on with where a trial is missing.
@@ -76,7 +76,7 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
     lacking.code(3).prints("5 of 6 planned pairs are valid").prints("every trial is made");
     let whole = place.resume().run();
     whole.code(0).prints("event costs less than busy at 440 frames/s of full");
-    assert_eq!(trials(&place, "run"), 12);
+    assert_eq!(trials(&place, "run"), 13);
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("event costs less than busy"));
     let asked = |gate: &str| place.headroom(["check", "run", "--gate", gate]).run();

@@ -27,7 +27,7 @@ use model::{
     study::{AccessPoint, Function, HostLoad, Load, Mode, Perturb, Study, Subject, Variant},
     topology::TopologyOrder,
     trial::{BASELINES, PlannedTrial, Purpose, TrialId, Turn},
-    verdict::Versus,
+    verdict::{Difference, Versus},
     wire::encode,
 };
 
@@ -123,7 +123,16 @@ fn pairs(study: &Study, versus: &Versus, calibrated: &[Calibrated]) -> Vec<Plann
         trial.order.identify = !cell.has_parts();
         trial
     };
-    (1..=versus.pairs.most()).flat_map(pair).map(trial).collect()
+    let mut pairs: Vec<PlannedTrial> =
+        (1..=versus.pairs.most()).flat_map(pair).map(trial).collect();
+    // That a counted trial of a card repeats is seen in every run; the same twice shows it by itself.
+    let is_shown =
+        cell.card.is_some() && cell.is_counted() && versus.difference != Difference::Nothing;
+    if let Some(again) = pairs.get(1).filter(|_| is_shown).cloned() {
+        let id = TrialId { turn: Turn::Again, ..again.id };
+        pairs.insert(2, PlannedTrial { id, ..again });
+    }
+    pairs
 }
 
 /// Whether the side in question comes first in the pair with this number, from 0. The Thue–Morse sequence is the

@@ -29,7 +29,9 @@ const CANARIES: usize = 3;
 pub fn canaries(plan: &[PlannedTrial]) -> Vec<&PlannedTrial> {
     let plain = || plan.iter().filter(|planned| planned.id.purpose == Purpose::Cpu);
     let loaded = plain().filter(|planned| planned.order.load.is_some());
-    let first = loaded.min_by_key(|planned| planned.id.clients).or(plain().next());
+    let is_paired = |planned: &PlannedTrial| !planned.host_load.is_anything();
+    let first = loaded.min_by_key(|planned| (planned.id.clients, is_paired(planned)));
+    let first = first.or(plain().next());
     let Some(TrialId { variant, cell, turn, .. }) = first.map(|planned| &planned.id) else {
         return plan.first().into_iter().collect();
     };

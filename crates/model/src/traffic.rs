@@ -154,11 +154,11 @@ pub struct TrafficReading {
     pub cpus: Vec<CpuTime>,
     /// Threads that carry the forwarding, the endpoints, the application's processes summed, guard.
     pub threads: Vec<ThreadTime>,
-    /// Counters of the PMU over all CPUs, where there is one.
-    pub counters: Option<Counters>,
     pub application: Option<Work>,
     /// guard, where it was the control.
     pub guard: Option<Guarding>,
+    /// Counters of the PMU over all CPUs, where there is one.
+    pub counters: Option<Counters>,
     /// How packets were carried, by `softirq`, `ksoftirqd` or `napi`.
     pub carried: Vec<(String, u64)>,
 }

@@ -196,7 +196,7 @@ fn a_trial_that_failed_is_left_out_with_its_reason() {
     trials[3].outcome = Outcome::invalid("the air was gone");
     let completion = analyse(&test_data::run(), &trials);
     assert_eq!(completion.left_out.len(), 1);
-    assert_eq!(completion.left_out[0].name, "440/s batch of small at ap, block 1");
+    assert_eq!(completion.left_out[0].name, "batch@small-440#1");
     assert_eq!(completion.counted as usize, trials.len() - 1);
 }
 
@@ -282,7 +282,12 @@ fn compared(base: Strategy, variant: Option<Strategy>, load: usize) -> (Run, Vec
         trials.iter_mut().for_each(|trial| trial.planned.id.variant = side.name.clone());
         trials
     };
-    let trials = [of(&own), of(&other)].concat();
+    let mut trials = [of(&own), of(&other)].concat();
+    if variant.is_some() {
+        let mut again = trials[0].clone();
+        again.planned.id.turn = Turn::Again;
+        trials.push(again);
+    }
     run.plan = trials.iter().map(|trial| trial.planned.clone()).collect();
     (run, trials)
 }
@@ -386,7 +391,7 @@ fn what_is_missing_or_forgotten_speaks_against_any_verdict() {
     let (found, completion) = answered(&run, &trials);
     assert_eq!((found.verdict, found.pairs), (Verdict::Invalid, 5));
     let missing = completion.targets.last().unwrap();
-    assert_eq!(missing.found, "1 of 12 trials is missing");
+    assert_eq!(missing.found, "1 of 13 trials is missing");
     let found = answered(&run, &[]).0;
     let none = "invalid: only 0 of 6 planned pairs are valid; a verdict needs at least 6";
     assert_eq!(found.sentence, none);
