@@ -4,13 +4,12 @@
 //! Trials of one batch run at the same time; batches run one after the other. A trial that fails is kept as invalid
 //! and stops no other. The first failure of the host stops the run; what is finished is kept and `--resume` goes on.
 
+mod workers;
+
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
-    os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
-    thread,
     time::Instant,
 };
 
@@ -26,6 +25,8 @@ use model::{
     trial::{HostCost, Outcome, PlannedTrial, Trial, TrialId},
 };
 
+use self::workers::Stress;
+pub(crate) use self::workers::{side_by_side, take_all};
 use crate::{
     Error, Lab,
     device_file::On,
@@ -540,67 +541,4 @@ impl Crew<'_> {
 fn variant(planned: &PlannedTrial) -> Option<&VariantName> {
     let counts = planned.id.perturbed.is_none() && planned.order.subject.is_some();
     counts.then_some(&planned.id.variant)
-}
-
-/// Works a queue off until it is empty or something fails.
-pub(crate) fn take_all<T, R>(
-    queue: &Mutex<VecDeque<T>>,
-    mut work: impl FnMut(T) -> Result<R, Error>,
-) -> Result<Vec<R>, Error> {
-    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-    let mut results = Vec::new();
-    while let Some(item) = next() {
-        match work(item) {
-            Ok(result) => results.push(result),
-            Err(error) => {
-                // The others finish what they have and find nothing more to do.
-                queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
-                return Err(error);
-            }
-        }
-    }
-    Ok(results)
-}
-
-/// Runs the same work on so many threads; the first failure is the one that is reported.
-pub(crate) fn side_by_side<R: Send>(
-    threads: usize,
-    work: impl Fn() -> Result<R, Error> + Sync,
-) -> Result<Vec<R>, Error> {
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(&work)).collect();
-        let results: Vec<_> = workers
-            .into_iter()
-            .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect();
-        results.into_iter().collect()
-    })
-}
-
-/// stress-ng on the host, as long as this lives.
-struct Stress(Child);
-
-impl Stress {
-    fn start() -> Result<Self, Error> {
-        host::require("stress-ng", "stress-ng")?;
-        let workers = (2 * host::cores()).to_string();
-        let child = host::bound("TERM")
-            .args(["stress-ng", "--quiet", "--cpu", &workers])
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(Error::file("start", "stress-ng"))?;
-        // Its workers need a moment before they load the host.
-        thread::sleep(std::time::Duration::from_millis(300));
-        Ok(Self(child))
-    }
-}
-
-impl Drop for Stress {
-    fn drop(&mut self) {
-        // stress-ng ends its workers itself when it is asked to; a kill would leave them.
-        host::ask_to_end(&mut self.0);
-    }
 }

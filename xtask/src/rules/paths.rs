@@ -18,7 +18,7 @@ const OURS: [(&str, &str, &str); 15] = [
         "format!(\"{text}.toml\")",
         "the user's own word, without a separator",
     ),
-    ("crates/lab/src/clients/images.rs", "image.file", "what the user's study file names"),
+    ("crates/lab/src/on_device/images.rs", "image.file", "what the user's study file names"),
     (
         "crates/lab/src/image/mod.rs",
         "name",
@@ -36,7 +36,7 @@ const OURS: [(&str, &str, &str); 15] = [
         "the names of our own verbs",
     ),
     ("crates/headroom/src/commands/check.rs", "file", "what the user's study file names"),
-    ("crates/headroom/src/commands/kinds.rs", "file", "the same"),
+    ("crates/headroom/src/commands/study.rs", "file", "the same"),
 ];
 
 /// Calls of `join` with what may come from outside.

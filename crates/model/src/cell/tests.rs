@@ -1,3 +1,5 @@
+//! Cells as a study file writes them, and what becomes of them.
+
 use super::*;
 use crate::study::Study;
 

@@ -1,3 +1,5 @@
+//! Plans of cells with traffic, applications and cards.
+
 use model::{calibration::Calibration, span::Span, study::Mode, target::Target};
 
 use super::*;
