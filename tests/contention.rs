@@ -49,7 +49,7 @@ fn two_controls_are_compared_second_by_second_and_the_page_shows_both_parts() {
     assert_eq!((&found["pairs"], &found["split"]["periods"]), (&6.into(), &24.into()));
     assert_eq!(fs::read_dir(place.path("run").join("trials")).unwrap().count(), 12);
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
-    assert!(page.contains("One control against another: how much more Wi-Fi arrives"));
+    assert!(page.contains("Steady cost and rare events: what the sides differ by"));
     place.headroom(["check", "run"]).run().code(0).prints("none to shares-2 of saturated");
     assert_eq!(place.left(), []);
 }

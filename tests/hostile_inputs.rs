@@ -64,8 +64,8 @@ run words.toml | a plan has at most 2097152
 run variants.toml | `variant`: 10001 entries; a study has at most 256
 run key.toml | unknown key `xxx
 run deep.toml | deep.toml:6:
-run contention.toml | `blocks`: 4294967295; a study has at most 1000
-run completion.toml | `blocks`: 4294967295; a study has at most 1000
+run contention.toml | `repetitions`: 4294967295; a study has at most 1000
+run completion.toml | `repetitions`: 4294967295; a study has at most 1000
 run good.toml --repetitions 4294967295 | 4294967295; a study has at most 1000
 run good.toml --window 100000h | 100000h; a study has at most 24h
 profile good.toml --repetitions 4294967295 | 4294967295; a study has at most 1000

@@ -34,8 +34,8 @@ clients = => cleints = | run study.toml | study.toml:5: unknown key `cleints`; d
 "#;
 
 const DEVICE: &str = r#"
-- | run app-contention --on ssh:nobody | none is a device; leave --on out
-- | run tx-completion --on ssh:nobody | none is a device; leave --on out
+- | run app-contention --on ssh:nobody | never on a device; leave --on out
+- | run tx-completion --on ssh:nobody | never on a device; leave --on out
 - | run study.toml --on ssh:nobody --clients 3 | has the clients that are there
 - | run self-check --on ssh:nobody | which a device does not feel
 - | run study.toml --on ssh:nobody --perturb=image | a device has one CPU and one image
