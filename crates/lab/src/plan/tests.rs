@@ -7,6 +7,8 @@ use model::{
     verdict::{Difference, Expect, Pairs},
 };
 
+use sha2::{Digest, Sha256};
+
 use super::*;
 use crate::study_file::parse;
 
@@ -225,4 +227,29 @@ fn every_trial_comes_once() {
     assert_eq!((seen.len(), plan.len()), (2 * 2 * 6, 2 * 2 * 6));
     let batched: usize = batches(plan.iter().cloned()).iter().map(|b| b.trials.len()).sum();
     assert_eq!(batched, plan.len());
+}
+
+/// Every trial of the shipped studies and its whole order. What changes here moves figures: say why in
+/// docs/design/study-files.md.
+#[test]
+fn the_orders_of_shipped_studies_are_what_they_were() {
+    let studies = [
+        ("app-contention", include_str!("../../../../studies/app-contention.toml")),
+        ("client-scale", include_str!("../../../../studies/client-scale.toml")),
+        ("self-check", include_str!("../../../../studies/self-check.toml")),
+        ("station-scale", include_str!("../../../../studies/station-scale.toml")),
+        ("station-stats", include_str!("../../../../studies/station-stats.toml")),
+        ("tx-completion", include_str!("../../../../studies/tx-completion.toml")),
+    ];
+    let rows = studies.map(|(name, text)| {
+        let plan = shown(&parse(text).unwrap(), None);
+        let mut sum = Sha256::new();
+        for trial in &plan {
+            sum.update(trial.id.to_string());
+            sum.update(encode(&trial.order).unwrap());
+        }
+        let sum: String = sum.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{name}: {} trials, {sum}", plan.len())
+    });
+    insta::assert_snapshot!(rows.join("\n"));
 }
