@@ -1,5 +1,4 @@
-//! Programs that work beside the agent: where those are that headroom brings (guard and txd), and a program at work
-//! with what it says.
+//! Finds the programs that headroom brings beside the agent (guard and txd), and runs one while it keeps its output.
 
 use std::{
     env,
@@ -81,7 +80,7 @@ pub(crate) fn nowhere(name: &str) -> String {
     format!("there is no program `{name}` beside the agent, in the path or in {PUT}")
 }
 
-/// The last line that somebody wrote which is not empty.
+/// The last line that is not empty.
 pub(crate) fn last_line(said: &str) -> String {
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
     last.map_or_else(|| "it said nothing".to_owned(), |line| line.trim().to_owned())

@@ -112,7 +112,7 @@ mod tests {
     fn a_copy_that_runs_is_found_before_another_also_by_its_cut_name() {
         let folder = tempfile::tempdir().unwrap();
         for (file, name) in [("nl", "nl"), ("nl-with-a-name-that-is-cut", "nl-with-a-name-")] {
-            // One that nobody else runs, and that waits for its input.
+            // A copy that no other test runs, and that waits for its input.
             let copy = folder.path().join(file);
             fs::copy(programs::resolve("nl").unwrap(), &copy).unwrap();
             let mut running = Command::new(&copy).stdin(Stdio::piped()).spawn().unwrap();

@@ -44,7 +44,7 @@ use self::{
 
 pub use self::decoy::{WORD as DECOY, run as sleep_until_asked};
 
-/// Somebody may take this long to be stopped, or to run again.
+/// A process may take this long to be stopped, or to run again.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The first wait between two looks, and the longest. On one CPU nobody stops before we sleep.
@@ -159,9 +159,8 @@ impl Pause {
         self.guarded.iter().filter(|one| one.side == Side::Consumer)
     }
 
-    /// Sees whether everybody is as we left them: also between two samples, when a waker says so.
-    /// Fails with [`Refusal`]; [`Refusal`] where the watchdog is gone or was needed, or
-    /// somebody else continues or stops the consumer.
+    /// Checks that every process is as we left it, also between two samples. Fails if the consumer ended, if the watchdog
+    /// is gone or was needed, or if another process stops or resumes the consumer.
     pub(crate) fn look(&mut self) -> Result<(), Refusal> {
         let sights: Vec<Sight> = self.consumer().map(|one| one.held.look()).collect();
         let all = || self.consumer().zip(&sights);

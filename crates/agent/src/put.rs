@@ -18,7 +18,7 @@ use rustix::fs::{StatVfsMountFlags, fstatvfs};
 
 const LONGEST_NAME: usize = 64;
 
-/// Everybody who may run programs may run these.
+/// Every user may run these.
 const MODE: u32 = 0o755;
 
 /// The files that are there. Dropping it removes them.

@@ -60,7 +60,7 @@ pub enum Error {
     /// The guest's image lacks something that the virtual access point needs.
     #[error("the packages have no `{0}`; the image cannot be made from them")]
     ImageLacks(String),
-    /// A kernel of somebody's own lacks what a virtual access point needs.
+    /// A user's own kernel lacks what a virtual access point needs.
     #[error("the kernel {release} cannot be a virtual access point's; it lacks{}:", of_modules(*has_modules))]
     FirmwareLacks {
         release: String,

@@ -7,7 +7,7 @@
 //!
 //! An agent may say hello when it is greeted, and once more when it takes the order. Censuses and samples are of trials
 //! with a subject. A part of the reading may come once, after the last sample, if it was ordered; only checked rounds, and
-//! what somebody said of the clients, come more often. Knows nothing of QEMU, of clocks and of files.
+//! readings of the clients, come more often. Knows nothing of QEMU, of clocks and of files.
 
 use std::{
     collections::HashMap,
@@ -56,7 +56,7 @@ pub struct Transcript {
     /// How often each part has come.
     parts: HashMap<Discriminant<Part>, usize>,
     witness: Witnessed,
-    /// What somebody said of the clients, for parity.
+    /// Readings of the clients, for parity.
     readings: Vec<parity::Reading>,
     reading: Reading,
 }

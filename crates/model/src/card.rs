@@ -100,7 +100,7 @@ pub struct CardReading {
     pub task_ran_ns: Option<u64>,
     /// The rounds that the task did.
     pub task_rounds: Option<u64>,
-    /// Times that the card's model was asked in vain for more than its bound: lost events, resets.
+    /// Times that the card's model was asked for more than its bound allows: lost events, resets.
     pub resets: u64,
     /// Time-outs of commands.
     pub timeouts: u64,

@@ -167,8 +167,8 @@ pub enum Part {
     Counts(Box<Counts>),
     /// What was paused.
     Pauses(Box<Pauses>),
-    /// What somebody said of the clients, before [`Part::Parity`], which has none then, or behind its [`Part::Checked`].
-    /// It comes as often as somebody is asked.
+    /// What one source says of the clients, before [`Part::Parity`], which has none then, or after its [`Part::Checked`].
+    /// One for each source that is asked.
     Reading(Reading),
     /// Whether the job is still done.
     Parity(Box<Parity>),

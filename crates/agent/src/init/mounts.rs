@@ -1,9 +1,8 @@
 //! Mounts the file systems of an access point, makes the folders and device nodes that are missing, and names the machine.
 //!
 //! Where applications are to be bounded, it prepares the root group for that. The root stays the unpacked initramfs. A
-//! kernel of somebody's own may lack a file system by which only instruments work: that is reported, and they report
-//! themselves what they miss. A kernel that makes no device nodes by itself has `CONFIG_DEVTMPFS` off, as OpenWrt's usual
-//! build.
+//! user's own kernel may lack a file system that only instruments need: that is reported, and the instruments report what
+//! they miss. A kernel with `CONFIG_DEVTMPFS` off, as in OpenWrt's usual build, makes no device nodes.
 
 use std::{
     fs,

@@ -1,6 +1,5 @@
-//! Finds whom the experiment stops, every process of a name or a control group, and refuses who must not be stopped.
-//!
-//! It stops nobody.
+//! Finds the processes that the experiment stops, all of a name or a control group, and refuses those that must not be
+//! stopped. It stops none itself.
 
 use std::{
     path::{Component, Path, PathBuf},

@@ -52,7 +52,7 @@ struct Radio<'a> {
     session: &'a mut Session,
     order: &'a InterfaceOrder,
     corrections: &'a mut Vec<Correction>,
-    /// Whether somebody asked for this very interface: hostapd must then answer for it.
+    /// Whether the study names this interface: hostapd must then answer for it.
     is_named: bool,
 }
 
@@ -160,7 +160,7 @@ impl Radio<'_> {
     }
 }
 
-/// Whether hostapd stays in a state until it is told otherwise; it leaves others by itself.
+/// Whether hostapd stays in this state until it gets a command; it leaves other states unprompted.
 fn is_off(state: &str) -> bool {
     matches!(state, "DISABLED" | "UNINITIALIZED")
 }

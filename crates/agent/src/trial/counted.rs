@@ -18,7 +18,7 @@ use crate::{
     subject::{self, Other, Subject},
 };
 
-/// Everybody who is counted, before anything is moved.
+/// The processes that are counted, before anything is moved.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub(super) subject: Subject,
@@ -49,7 +49,7 @@ impl Counted {
         Ok(Self { subject, others, started, room: room.into_iter().collect() })
     }
 
-    /// Says hello with their programs and those of the load, and who is associated.
+    /// Sends hello with their programs and those of the load, and the clients that are associated.
     pub(super) fn introduce(&self, session: &mut Session, order: &TrialOrder) -> Result<(), Stop> {
         let pids: Vec<u32> = self.subject.pids.iter().copied().chain(self.others()).collect();
         let mut programs = programs::running(&pids);

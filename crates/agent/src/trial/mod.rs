@@ -93,7 +93,7 @@ pub(crate) fn carry_out(
     Ok(session.census()?)
 }
 
-/// Starts everybody who is measured and everybody who makes work, in order.
+/// Starts what is measured and what makes work, in order.
 fn start(
     session: &mut Session,
     window: &mut Window<'_>,
@@ -118,7 +118,7 @@ fn start(
     window.times = Times::of(order, from);
     window.load = order.load.as_ref().map(|load| Load::new(load, from, room.as_deref()));
     window.background = order.background.clone().map(|command| {
-        // In a room of its own, which nobody counts.
+        // In a group of its own, which is not counted.
         let work = LoadOrder { work: Work::LongRunning(vec![command]), every: order.sample_every };
         let room = groups.and_then(|groups| groups.make_room("background"));
         Load::new(&work, from, room.as_deref())

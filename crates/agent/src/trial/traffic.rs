@@ -1,5 +1,5 @@
-//! Traffic across a road of its own, an application in a group of its own, and what is done about it: everybody started,
-//! each second of the window counted, everybody ended.
+//! Runs traffic across a road of its own, an application in a group of its own, and the control that bounds it; counts
+//! each second of the window, and ends them all.
 //!
 //! The agent itself runs above the endpoints meanwhile, so that no sample is late.
 
@@ -33,7 +33,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The agent's priority while a trial is made: above [`super::prober::PRIORITY`].
 const PRIORITY: u8 = 3;
 
-/// So long an application may take to end once it is asked to, and so often it is looked at, ns.
+/// How long an application may take to end once it is asked to, and how often it is looked at, ns.
 const ENDS: Polling = Polling { for_ns: 20 * SECOND_NS, every_ns: 5_000_000 };
 
 /// Traffic and application at work. What is in it is dropped in this order.
@@ -66,15 +66,15 @@ struct Counters {
 }
 
 impl<'a> Traffic<'a> {
-    /// Starts everybody but the application, in order.
+    /// Starts everything but the application, in order.
     pub(super) fn prepare(session: &mut Session, order: &'a TrialOrder) -> Result<Self, End> {
         let group = order.application.as_ref().map(|_| Group::make()).transpose()?;
         let renices = |part: &Control| matches!(part, Control::PacketNice(_));
         let as_they_are = order.control.parts().iter().any(renices).then(renice::packet_threads);
         let tidier = Tidier::start(group.as_ref(), &as_they_are.unwrap_or_default())?;
         let urgent = Urgent::take(order)?;
-        // guard protects a road also where nobody is on it.
-        let guarded = matches!(order.control, Control::Guard(_)).then(nobody);
+        // guard protects a road also without traffic on it.
+        let guarded = matches!(order.control, Control::Guard(_)).then(no_traffic);
         let crossed = order.traffic.as_ref().or(guarded.as_ref());
         let crossed = crossed.map(|traffic| (order.road.unwrap_or(Kind::Veth), traffic));
         let road = crossed.map(|(kind, traffic)| Road::make(kind, traffic)).transpose()?;
@@ -167,7 +167,7 @@ impl<'a> Traffic<'a> {
         group.map_or(Ok(()), |group| self.rule.advance(group, now))
     }
 
-    /// Refuses where somebody has ended by himself.
+    /// Fails if a child process exited early.
     pub(super) fn look(&mut self) -> Result<(), Refusal> {
         self.senders.as_mut().map_or(Ok(()), Senders::look)?;
         self.guarding.as_mut().map_or(Ok(()), Guarding::look)?;
@@ -258,7 +258,7 @@ impl<'a> Traffic<'a> {
         self.seconds.windows(2).enumerate().map(second).collect()
     }
 
-    /// Ends everybody, whether the window was whole or not; `None` where it was not.
+    /// Ends them all, whether the window was whole or not; `None` where it was not.
     pub(super) fn end(mut self, session: &mut Session) -> Result<Option<TrafficReading>, End> {
         let window = self.opened.take().zip(self.closed.take());
         let mut reading = window.as_ref().map(|(opened, closed)| self.counted(opened, closed));
@@ -306,8 +306,8 @@ impl<'a> Traffic<'a> {
     }
 }
 
-/// The traffic of a road that nobody is on.
-fn nobody() -> Ordered {
+/// What a road without traffic is made for.
+fn no_traffic() -> Ordered {
     Ordered {
         name: String::new(),
         flow: Flow::Udp,
