@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use linux::{
-    nl80211::{Address, Guard, Interface, Nl80211, Rate, RateMode, StationFlags, StationReading},
+    nl80211::{Address, Interface, Nl80211, Rate, StationFlags, StationReading},
     system::{boottime_ns, monotonic_ns, wall_ns},
 };
 use model::parity::{Answer, BitRate, Reading, StationList, StationValues};
@@ -90,27 +90,19 @@ fn values(station: &StationReading, booted_ns: i64) -> StationValues {
 }
 
 fn bit_rate(rate: Rate) -> Option<BitRate> {
-    let mode = match rate.mode {
-        RateMode::Legacy => "legacy",
-        RateMode::Ht => "ht",
-        RateMode::Vht => "vht",
-        RateMode::He => "he",
-        RateMode::Eht => "eht",
-        RateMode::S1g => "s1g",
-    };
     Some(BitRate {
         kbps: rate.kbps?,
         width_mhz: rate.width.mhz(),
-        mode: mode.to_owned(),
+        mode: rate.mode.name().to_owned(),
         mcs: rate.mcs,
         streams: rate.streams,
-        short_guard: rate.short_guard || rate.guard == Some(Guard::Ns800),
+        short_guard: rate.has_short_guard(),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use linux::nl80211::{Count, Width};
+    use linux::nl80211::{Count, Guard, RateMode, Width};
 
     use super::*;
 

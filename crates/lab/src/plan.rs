@@ -22,7 +22,6 @@ use model::{
     instrument::{Detail, Place, Probe},
     order::{LoadOrder, StartOrder, State, SubjectOrder, TrialOrder, Work},
     perturbation::Perturbation,
-    random::Random,
     span::Span,
     study::{AccessPoint, Function, HostLoad, Load, Mode, Perturb, Study, Subject, Variant},
     topology::TopologyOrder,
@@ -31,7 +30,12 @@ use model::{
     wire::encode,
 };
 
-pub(crate) use self::{first::first, instruments::is_paused, parts::lacks, witness::rounds_in};
+pub(crate) use self::{
+    first::first,
+    instruments::{is_paused, peers},
+    parts::lacks,
+    witness::rounds_in,
+};
 use crate::runner::Batch;
 
 /// The fraction of a turn that spreads any number of repetitions most evenly: the golden ratio's.
@@ -141,11 +145,6 @@ fn is_turned(pair: u32) -> bool {
     pair.count_ones() % 2 == 1
 }
 
-/// The one trial that sees which processes talk to a variant's subject, at the fewest clients.
-pub fn peers(study: &Study, variant: &Variant) -> Option<PlannedTrial> {
-    instruments::peers(study, variant)
-}
-
 /// A trial's place in the plan.
 #[derive(Clone, Copy, Debug)]
 struct Slot<'a> {
@@ -161,10 +160,7 @@ fn figures(study: &Study, calibrated: &[Calibrated]) -> Vec<PlannedTrial> {
     let repetitions = 1..=study.trial.repetitions;
     let cells = ordered(study);
     let of_block = |repetition, (at, cell): &(usize, Cell)| {
-        let drawn = match cell.has_parts() {
-            true => parts::drawn(study, (*at, cell), repetition),
-            false => drawn(study, (*at, cell), repetition),
-        };
+        let drawn = parts::drawn(study, (*at, cell), repetition);
         let slots = (0..).zip(drawn).flat_map(|(turn, (variant, which))| {
             repetitions_of(&variant, repetition)
                 .map(move |repetition| (turn, variant.clone(), which, repetition))
@@ -184,14 +180,6 @@ fn ordered(study: &Study) -> Vec<(usize, Cell)> {
     let mut cells: Vec<(usize, Cell)> = study.cells().into_iter().enumerate().collect();
     cells.sort_by_key(|(_, cell)| std::cmp::Reverse(cell.clients));
     cells
-}
-
-/// The variants of a cell in an order that is drawn for each repetition.
-fn drawn(study: &Study, (at, cell): (usize, &Cell), repetition: u32) -> Vec<(Variant, Turn)> {
-    let mut variants: Vec<_> =
-        study.variants_of(cell).map(|one| (one.clone(), Turn::Only)).collect();
-    Random::of([study.trial.seed, at as u64, u64::from(repetition) - 1]).shuffle(&mut variants);
-    variants
 }
 
 /// The repetitions that one slot holds: paired trials come two at a time, in the odd slots.

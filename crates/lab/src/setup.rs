@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     path::Path,
     sync::{Mutex, PoisonError},
+    time::Duration,
 };
 
 use model::{
@@ -256,10 +257,8 @@ fn idle_before(
     if !planned.order.contends() || planned.mode == Mode::Counted {
         return Ok(None);
     }
-    // A trial of a card is a second long, and a machine that others use is seldom idle for one.
-    let (least, patience) = if planned.order.card.is_some() { (0.9, 5) } else { (0.94, 60) };
-    let least = study.trial.idle_gate.unwrap_or(Share::of(least));
-    idle::gate(least, std::time::Duration::from_secs(patience), &lab.cancel)
+    let patience = if planned.order.card.is_some() { 5 } else { 60 };
+    idle::gate(study.idle_gate(), Duration::from_secs(patience), &lab.cancel)
 }
 
 /// The caches that are modelled in a trial whose order says so, or a counter of all that the machine executes where a witness
@@ -397,27 +396,27 @@ impl Virtual {
     }
 
     fn of(how: &Execution<'_>, lab: &Lab, file: &StudyFile) -> Result<Self, Error> {
-        let mut ground = Self::plain(lab, file)?;
-        let Some(comparing) = how.comparing else { return Ok(ground) };
+        let mut setup = Self::plain(lab, file)?;
+        let Some(comparing) = how.comparing else { return Ok(setup) };
         let packages = &file.study.access_point.packages;
         let mut versus = comparing.versus.clone();
         let other = comparing.other.map(|lab| image::obtain(lab, packages)).transpose()?;
         if let Some(other) = &other {
-            let (base, variant) = (ground.image.id.clone(), other.id.clone());
+            let (base, variant) = (setup.image.id.clone(), other.id.clone());
             versus.difference = Difference::Image { base, variant };
         }
-        ground.other = other.map(|image| (versus.variant.clone(), image));
+        setup.other = other.map(|image| (versus.variant.clone(), image));
         if let Some(program) = &comparing.program {
             let (clients, mode) = (versus.clients, file.study.access_point.mode);
             let wanted = Start { clients, mode, wan: false, perturbed: None };
             let folder = scratch()?;
-            let mut machine = ground.machine(lab, wanted, folder.path())?;
+            let mut machine = setup.machine(lab, wanted, folder.path())?;
             let builds = Builds::of(lab, &mut machine, program)?;
             versus.difference = builds.difference();
-            ground.brought.extend(builds.brought());
+            setup.brought.extend(builds.brought());
         }
-        ground.versus = Some(versus);
-        Ok(ground)
+        setup.versus = Some(versus);
+        Ok(setup)
     }
 
     /// An access point of this shape that has been greeted.

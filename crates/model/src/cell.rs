@@ -5,7 +5,7 @@
 
 mod several;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use crate::{
     span::Span,
     study::{Mode, Study},
     target::Target,
-    traffic::{Application, Road, Traffic},
+    traffic::{Application, Traffic},
 };
 
 /// `[[cell]]` as it is written: a value or a list of values wherever the study multiplies.
@@ -149,11 +149,6 @@ impl Cell {
         self.mode == Mode::Counted && self.target.is_vm()
     }
 
-    /// What its traffic crosses: only a virtual access point has radios.
-    pub fn road(&self) -> Road {
-        if self.target == Target::Host { Road::Veth } else { Road::Radio }
-    }
-
     /// Where it is, in a word for people and limits.
     pub fn place(&self) -> &str {
         match (&self.target, self.mode) {
@@ -176,6 +171,14 @@ impl Study {
         all.filter(is_chosen).collect()
     }
 
+    /// The first cell of each place, in the study's order.
+    pub fn places(&self) -> Vec<Cell> {
+        let mut cells = self.cells();
+        let mut seen = BTreeSet::new();
+        cells.retain(|cell| seen.insert(cell.place().to_owned()));
+        cells
+    }
+
     pub fn cell(&self, name: &str) -> Option<Cell> {
         self.cells().into_iter().find(|cell| cell.name == *name)
     }
@@ -194,12 +197,10 @@ impl Study {
 
     fn of_entry(&self, entry: &CellEntry) -> Vec<Cell> {
         let card = entry.card.as_ref().map(|card| card.over(self.card.as_ref()));
-        let rates: Vec<Option<&CardEntry>> = vec![card.as_ref()];
-        let rates = rates.into_iter().flat_map(|card| match card {
+        let rates: Vec<Option<(&CardEntry, u32)>> = match &card {
             Some(card) => card.rate.iter().map(|rate| Some((card, *rate))).collect(),
             None => vec![None],
-        });
-        let rates: Vec<Option<(&CardEntry, u32)>> = rates.collect();
+        };
         let on = if entry.on.is_empty() { vec![Target::Vm] } else { entry.on.to_vec() };
         let own = &self.access_point.clients;
         let clients: &[u32] = if entry.clients.is_empty() { own } else { &entry.clients };

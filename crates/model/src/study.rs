@@ -449,6 +449,13 @@ impl Study {
         self.compare.margin.unwrap_or(Share::of(usual))
     }
 
+    /// How idle this machine must be before a trial in real time, where that can be waited for. A trial of a card is a
+    /// second long, and a machine that others use is seldom idle for one.
+    pub fn idle_gate(&self) -> Share {
+        let usual = if self.has_cards() { 0.9 } else { 0.94 };
+        self.trial.idle_gate.unwrap_or(Share::of(usual))
+    }
+
     /// What a comparison is to show: that a variant costs no more, or of traffic and cards that it is better.
     pub fn expect(&self) -> Expect {
         let usual = if self.is_of_clients() { Expect::NoSlower } else { Expect::Faster };

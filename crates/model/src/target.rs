@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::traffic::Road;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
@@ -18,5 +20,10 @@ pub enum Target {
 impl Target {
     pub fn is_vm(&self) -> bool {
         *self == Self::Vm
+    }
+
+    /// What traffic crosses there: this machine has no radios.
+    pub fn road(&self) -> Road {
+        if *self == Self::Host { Road::Veth } else { Road::Radio }
     }
 }

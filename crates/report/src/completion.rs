@@ -105,7 +105,7 @@ const fn style(strategy: Strategy) -> usize {
 /// The line below the verdict.
 fn status(completion: &Completion, run: &Run) -> Vec<String> {
     let shape = &run.study.trial;
-    let places = page::places(run);
+    let places = run.study.places();
     let places = places.iter().map(|cell| format!("{}: {}", cell.place(), core(cell)));
     let mut status = vec![
         format!("{} that count", count(completion.counted, "trial")),

@@ -3,11 +3,9 @@
 //! The navigation and the headings are made of the same titles. While a run goes on the page says what is still to
 //! come, calls nothing decided that is not, and asks for itself again.
 
-use std::collections::BTreeSet;
-
 use analysis::{headline::Headline, metrics::Target};
 use askama::Template;
-use model::{cell::Cell, run::Run, study::Mode, verdict::Verdict};
+use model::{cell::Cell, study::Mode, verdict::Verdict};
 
 use crate::{
     Error,
@@ -206,14 +204,6 @@ pub(crate) fn card(name: &str, found: &str, html: &str, open: bool) -> String {
 /// A part of the page, or a paragraph where it is empty.
 pub(crate) fn or_none(html: String, none: &str) -> String {
     if html.is_empty() { format!("<p>{none}</p>") } else { html }
-}
-
-/// A cell of each place that a run has.
-pub(crate) fn places(run: &Run) -> Vec<Cell> {
-    let mut cells = run.study.cells();
-    let mut seen = BTreeSet::new();
-    cells.retain(|cell| seen.insert(cell.place().to_owned()));
-    cells
 }
 
 /// Whose CPU and whose clock a place's figures are of.

@@ -3,7 +3,7 @@
 //! Names and units are those of the field's `WiFi.AccessPoint.{i}.AssociatedDevice.{i}.`; what nl80211 and hostapd do not
 //! tell is absent, and never 0. Whoever wants fourteen values asks for the brief reply. It reads no kernel.
 
-use linux::nl80211::{Address, Guard, Rate, RateMode};
+use linux::nl80211::{Address, Rate};
 
 use crate::{
     address,
@@ -63,7 +63,7 @@ pub static PARAMETERS: [Parameter; 38] = [
     parameter("DownlinkBandwidth", |station, _| number(mhz(station.tx_rate))),
     parameter("DownlinkMCS", |station, _| number(station.tx_rate?.mcs)),
     parameter("DownlinkRateSpec", |station, _| station.tx_rate.map(rate_spec).map(Value::Text)),
-    parameter("DownlinkShortGuard", |station, _| station.tx_rate.map(short_guard).map(Value::Bool)),
+    parameter("DownlinkShortGuard", |station, _| station.tx_rate.map(Rate::has_short_guard).map(Value::Bool)),
     parameter("EncryptionMode", |station, _| identity(station)?.encryption().map(Value::Word)),
     parameter("Inactive", |station, _| gauge(station, Gauge::InactiveMs).map(|ms| Value::Unsigned(ms / 1000))),
     parameter("LastDataDownlinkRate", |station, _| number(kbps(station.tx_rate))),
@@ -90,7 +90,7 @@ pub static PARAMETERS: [Parameter; 38] = [
     parameter("UplinkBandwidth", |station, _| number(mhz(station.rx_rate))),
     parameter("UplinkMCS", |station, _| number(station.rx_rate?.mcs)),
     parameter("UplinkRateSpec", |station, _| station.rx_rate.map(rate_spec).map(Value::Text)),
-    parameter("UplinkShortGuard", |station, _| station.rx_rate.map(short_guard).map(Value::Bool)),
+    parameter("UplinkShortGuard", |station, _| station.rx_rate.map(Rate::has_short_guard).map(Value::Bool)),
 ];
 
 fn identity(station: &Station) -> Option<&Identity> {
@@ -196,29 +196,16 @@ fn mean_of_chains(station: &Station) -> Option<i64> {
     (count > 0).then(|| (2 * sum - count) / (2 * count))
 }
 
-/// Of HE and EHT, the shortest that they have.
-fn short_guard(rate: Rate) -> bool {
-    rate.short_guard || rate.guard == Some(Guard::Ns800)
-}
-
 /// All that a rate says, in words.
 fn rate_spec(rate: Rate) -> String {
-    let mode = match rate.mode {
-        RateMode::Legacy => "legacy",
-        RateMode::Ht => "ht",
-        RateMode::Vht => "vht",
-        RateMode::He => "he",
-        RateMode::Eht => "eht",
-        RateMode::S1g => "s1g",
-    };
-    let mut text = format!("{mode} {}MHz", rate.width.mhz());
+    let mut text = format!("{} {}MHz", rate.mode.name(), rate.width.mhz());
     if let Some(scheme) = rate.mcs {
         text += &format!(" mcs{scheme}");
     }
     if let Some(streams) = rate.streams {
         text += &format!(" {streams}x");
     }
-    if short_guard(rate) {
+    if rate.has_short_guard() {
         text += " sgi";
     }
     text
@@ -226,7 +213,7 @@ fn rate_spec(rate: Rate) -> String {
 
 #[cfg(test)]
 mod tests {
-    use linux::nl80211::{Count, StationReading, Width};
+    use linux::nl80211::{Count, RateMode, StationReading, Width};
     use serde_json::{Value as Json, json};
 
     use super::*;

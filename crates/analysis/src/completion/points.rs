@@ -119,14 +119,8 @@ pub struct Load {
 
 /// Where a study's cells with a card are, in its order.
 pub fn places(study: &Study) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
-    for cell in study.cells() {
-        let place = Place { name: cell.place().to_owned(), is_counted: cell.is_counted() };
-        if !places.contains(&place) {
-            places.push(place);
-        }
-    }
-    places
+    let of = |cell: &Cell| Place { name: cell.place().to_owned(), is_counted: cell.is_counted() };
+    study.places().iter().map(of).collect()
 }
 
 /// What a study's cards are loaded with, in its order.

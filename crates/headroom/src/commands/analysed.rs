@@ -165,34 +165,25 @@ impl Analysed {
                 Said { text, lines, overall, markdown: markdown::summary(run, analysis) }
             }
             Self::Traffic(contention) => {
+                let cell = contention.cells.first().map_or("", |cell| &cell.name);
+                let one = contention.comparison.as_ref().map(|judged| {
+                    (format!("{} to {} of {cell}", judged.base, judged.variant), judged)
+                });
+                let summary = report::contention::summary(contention);
+                let decided = (report::contention::overall(contention), summary);
                 let markdown = report::contention::markdown(contention);
-                let targets = &contention.targets;
-                if let Some(judged) = &contention.comparison {
-                    let cell = contention.cells.first().map(|cell| cell.name.as_str());
-                    let cell = cell.unwrap_or_default();
-                    let name = format!("{} to {} of {cell}", judged.base, judged.variant);
-                    return Said { markdown, ..one_question(question, name, judged, targets) };
-                }
-                let (verdict, sentence) = report::contention::overall(contention);
-                let text = inert::lines(&report::contention::summary(contention)).into_owned();
-                let (lines, overall) =
-                    (report::targets::lines(targets), Overall { verdict, sentence });
-                Said { text, lines, overall, markdown }
+                Said { markdown, ..by_limits(question, one, &contention.targets, decided) }
             }
             Self::Cards(completion) => {
-                let markdown = report::completion::markdown(completion);
-                let targets = &completion.targets;
-                if let Some(one) = &completion.comparison {
+                let one = completion.comparison.as_ref().map(|one| {
                     let completion::Versus { place, load, rate, judgement, .. } = one;
                     let (base, variant) = (&judgement.base, &judgement.variant);
-                    let name = format!("{base} to {variant} at {rate}/s of {load}, {place}");
-                    return Said { markdown, ..one_question(question, name, judgement, targets) };
-                }
-                let (verdict, sentence) = report::completion::overall(completion);
-                let text = inert::lines(&report::completion::summary(completion)).into_owned();
-                let (lines, overall) =
-                    (report::targets::lines(targets), Overall { verdict, sentence });
-                Said { text, lines, overall, markdown }
+                    (format!("{base} to {variant} at {rate}/s of {load}, {place}"), judgement)
+                });
+                let summary = report::completion::summary(completion);
+                let decided = (report::completion::overall(completion), summary);
+                let markdown = report::completion::markdown(completion);
+                Said { markdown, ..by_limits(question, one, &completion.targets, decided) }
             }
         }
     }
@@ -334,7 +325,23 @@ fn refuse_baseline(limits: &Limits) -> Result<(), Failure> {
     })
 }
 
-/// What is said of a run of one question: its verdict as one line, and whatever else was asked of it.
+/// What is said of a run that limits decide, with its summary for a terminal; or of one question, by its name and
+/// judgement.
+fn by_limits(
+    question: &str,
+    one: Option<(String, &Judgement)>,
+    targets: &[Target],
+    ((verdict, sentence), summary): ((Decided, String), String),
+) -> Said {
+    if let Some((name, judged)) = one {
+        return one_question(question, name, judged, targets);
+    }
+    let (lines, overall) = (report::targets::lines(targets), Overall { verdict, sentence });
+    let text = inert::lines(&summary).into_owned();
+    Said { text, lines, overall, markdown: String::new() }
+}
+
+/// What is said of a run of one question: its verdict as one line, and the limits that were set.
 fn one_question(question: &str, name: String, judged: &Judgement, targets: &[Target]) -> Said {
     let own = VerdictLine {
         kind: Kind::Comparison,

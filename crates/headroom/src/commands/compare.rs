@@ -26,8 +26,8 @@ use super::{
     alarms,
     publish::{self, Wanted},
     study::{
-        foretold, loaded, measured, on_device, plain, refuse, refuse_clients, say_estimate,
-        show_plan,
+        foretold, loaded, measured, numbered, on_device, plain, refuse, refuse_clients,
+        say_estimate, show_plan,
     },
 };
 use crate::{
@@ -262,22 +262,21 @@ fn versus(
 fn cell(study: &Study, flags: &flags::Compare, sides: [&Variant; 2]) -> Result<Cell, Failure> {
     let cells = study.cells();
     if let Some(word) = &flags.cell {
-        let number = word.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let by_name = cells.iter().find(|cell| cell.name == *word);
-        let found = by_name.or_else(|| cells.get(number?)).cloned();
+        let found = by_name.or_else(|| numbered(&cells, word)).cloned();
         let known = cells.iter().map(|cell| cell.name.as_str());
         return found.ok_or_else(|| Failure::unknown("cell", word, known));
     }
     if study.is_of_clients() {
         let clients =
             flags.clients.or(study.access_point.clients.iter().max().copied()).unwrap_or_default();
-        let mut all = cells.into_iter();
-        let found = all.find(|cell| cell.clients == clients);
-        let own = CellName::of(&clients.to_string());
+        if let Some(cell) = cells.iter().find(|cell| cell.clients == clients) {
+            return Ok(cell.clone());
+        }
         // A count that the study does not have is asked about none the less.
-        let other =
-            study.cells().into_iter().next().map(|cell| Cell { clients, name: own, ..cell });
-        return found.or(other).ok_or_else(|| Failure::Usage("the study has no cell".to_owned()));
+        let name = CellName::of(&clients.to_string());
+        let other = cells.into_iter().next().map(|cell| Cell { clients, name, ..cell });
+        return other.ok_or_else(|| Failure::Usage("the study has no cell".to_owned()));
     }
     let has = |cell: &Cell, side: &Variant| {
         side.name == *NONE

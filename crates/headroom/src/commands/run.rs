@@ -36,11 +36,12 @@ pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Fail
 fn begin(options: &Options, flags: &flags::Run, path: &Path) -> Result<Verdict, Failure> {
     let file = study::on_device(study::loaded(options, path, &flags.on)?, &flags.on)?;
     let mut file = study::changed(file, flags)?;
-    if let (Some(_), Some(why)) = (flags.shard, shard::refusal(&study::planned(&file))) {
+    let whole = study::planned(&file);
+    if let Some(why) = flags.shard.and_then(|_| shard::refusal(&whole)) {
         return Err(Failure::Usage(format!("--shard: {why}")));
     }
     file.shard = flags.shard;
-    let planned = study::planned(&file);
+    let planned = shard::own(&file.study, whole, file.shard);
     if flags.dry_run {
         return Ok(study::show_plan(options, &file, &planned));
     }

@@ -21,7 +21,7 @@ use lab::{
 use model::{
     cell::Cell,
     firmware::Files,
-    name::CellName,
+    name::{CellName, VariantName},
     order::TrialOrder,
     study::{Mode, Study, Target, Variant},
     traffic::Control,
@@ -332,13 +332,11 @@ fn only_cells(study: &mut Study, words: &[String]) -> Result<(), Failure> {
     let cells = study.cells();
     let mut named: Vec<CellName> = Vec::new();
     for word in words {
-        let number = word.parse::<usize>().ok().filter(|number| *number > 0);
-        let of_number = number.and_then(|number| cells.get(number - 1));
         let is_it = |cell: &&Cell| {
             cell.name == *word || cell.entry.as_ref().is_some_and(|entry| entry == word)
         };
         let found: Vec<&Cell> = match cells.iter().filter(is_it).collect::<Vec<_>>() {
-            none if none.is_empty() => of_number.into_iter().collect(),
+            none if none.is_empty() => numbered(&cells, word).into_iter().collect(),
             some => some,
         };
         if found.is_empty() && word.parse::<u32>().is_ok() {
@@ -358,20 +356,24 @@ fn only_cells(study: &mut Study, words: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The cell that a word gives the number of, from 1.
+pub(super) fn numbered<'a>(cells: &'a [Cell], word: &str) -> Option<&'a Cell> {
+    cells.get(word.parse::<usize>().ok()?.checked_sub(1)?)
+}
+
 /// Leaves a study these of its variants, and `none`, which cells with traffic and an application have by themselves.
 fn only_variants(study: &mut Study, names: &[String]) -> Result<(), Failure> {
     let known = study.variants.iter().map(|variant| variant.name.as_str());
     let is_own = |name: &&String| *name == NONE && study.has_traffic();
     Failure::unless_known("variant", names.iter().filter(|name| !is_own(name)), known)?;
-    let was_all_of = |entry: &[model::name::VariantName]| !entry.is_empty();
     study.variants.retain(|variant| variant.is_meant(names));
     study.variants.iter_mut().for_each(|variant| leave_out(variant, names));
     for entry in &mut study.entries {
-        let had_some = was_all_of(&entry.variants);
+        let had_some = !entry.variants.is_empty();
         entry.variants.retain(|name| names.iter().any(|kept| *name == *kept));
         // An empty list is every variant.
         if had_some && entry.variants.is_empty() {
-            entry.variants = vec![model::name::VariantName::literal(NONE)];
+            entry.variants = vec![VariantName::literal(NONE)];
         }
     }
     Ok(())

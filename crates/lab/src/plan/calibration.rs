@@ -97,9 +97,8 @@ pub fn next(study: &Study, what: &Calibration, outcomes: &[Outcome]) -> Next {
 fn full(study: &Study, traffic: &Traffic, on: &Target) -> TrialOrder {
     let full =
         Traffic { rate: None, paced: None, bursts: None, link_limit: None, ..traffic.clone() };
-    let cell = study.cells().into_iter().find(|cell| cell.target == *on);
     TrialOrder {
-        road: cell.map(|cell| cell.road()),
+        road: Some(on.road()),
         traffic: Some(full),
         warm_up: study.trial.warm_up,
         window: PACING_WINDOW,

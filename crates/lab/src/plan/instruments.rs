@@ -11,7 +11,7 @@ use model::{
     trial::{PlannedTrial, Purpose, Turn},
 };
 
-use super::{Known, Slot, drawn, ordered, planned};
+use super::{Known, Slot, ordered, parts::drawn, planned};
 
 /// The spans of a trial that pauses.
 const PAUSE_SPANS: u32 = 5;
@@ -150,8 +150,8 @@ fn short(mut trial: PlannedTrial) -> PlannedTrial {
     trial
 }
 
-/// One short trial that sees which processes talk to the subject.
-pub(super) fn peers(study: &Study, variant: &Variant) -> Option<PlannedTrial> {
+/// The one short trial that sees which processes talk to a variant's subject, at the fewest clients.
+pub(crate) fn peers(study: &Study, variant: &Variant) -> Option<PlannedTrial> {
     let cell = study.cells().into_iter().min_by_key(|cell| cell.clients)?;
     let slot = Slot { cell: &cell, repetition: 1, turn: 0, which: Turn::Only };
     Some(short(with(planned(study, variant, slot, &[]), Instrument::Peers)))

@@ -42,7 +42,7 @@ fn named(name: &str) -> Variant {
     Variant::named(VariantName::literal(name))
 }
 
-/// The variants of a block that has parts, each with its turn, in an order of the block's own.
+/// The variants of a block, each with its turn, in an order that is drawn for the block.
 pub(super) fn drawn(
     study: &Study,
     (at, cell): (usize, &Cell),
@@ -112,7 +112,7 @@ pub(super) fn order(
         });
         return;
     }
-    order.road = Some(cell.road());
+    order.road = Some(cell.target.road());
     let paced = |traffic: &Traffic| {
         let what = Calibration::FullRate { on: on.clone(), mode, traffic: traffic.name.clone() };
         match value_of(calibrated, &what).filter(|_| traffic.paced.is_some()) {

@@ -54,17 +54,17 @@ pub(super) fn all(study: &Study, trials: &[PlannedTrial]) -> Vec<PlannedTrial> {
 fn perturbed(trial: &PlannedTrial, state: Perturbation) -> PlannedTrial {
     let mut trial = trial.clone();
     trial.id.perturbed = Some(state);
-    let measure = &mut trial.order;
+    let order = &mut trial.order;
     match state {
         Perturbation::Phase => {
-            let later = measure.offset.as_nanos() + LATER.as_nanos();
-            measure.offset = Span::from_nanos(later % TURN_NS);
-            let round = measure.load.as_ref().map_or(measure.sample_every, |load| load.every);
-            let longer = measure.warm_up.as_nanos() + within(round);
-            measure.warm_up = Span::from_nanos(longer);
+            let later = order.offset.as_nanos() + LATER.as_nanos();
+            order.offset = Span::from_nanos(later % TURN_NS);
+            let round = order.load.as_ref().map_or(order.sample_every, |load| load.every);
+            let longer = order.warm_up.as_nanos() + within(round);
+            order.warm_up = Span::from_nanos(longer);
         }
-        Perturbation::Seed => measure.state.get_or_insert_default().seed ^= OTHER_SEED,
-        Perturbation::Layout => measure.state.get_or_insert_default().padding += LONGER,
+        Perturbation::Seed => order.state.get_or_insert_default().seed ^= OTHER_SEED,
+        Perturbation::Layout => order.state.get_or_insert_default().padding += LONGER,
         // These are in the snapshot.
         Perturbation::Cpu | Perturbation::Image => {}
     }

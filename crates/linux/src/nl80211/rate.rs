@@ -74,6 +74,20 @@ pub enum RateMode {
     S1g,
 }
 
+impl RateMode {
+    /// Its name in replies and on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Legacy => "legacy",
+            Self::Ht => "ht",
+            Self::Vht => "vht",
+            Self::He => "he",
+            Self::Eht => "eht",
+            Self::S1g => "s1g",
+        }
+    }
+}
+
 /// How wide a channel is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Width {
@@ -155,6 +169,11 @@ impl Guard {
 }
 
 impl Rate {
+    /// Whether the guard interval is the shortest of its mode.
+    pub fn has_short_guard(self) -> bool {
+        self.short_guard || self.guard == Some(Guard::Ns800)
+    }
+
     /// Reads the nest's payload.
     pub(super) fn read(nest: &[u8]) -> Self {
         let mut rate = Self::default();

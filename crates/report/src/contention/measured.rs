@@ -10,7 +10,7 @@ use model::{cell::Role, run::Run};
 
 use crate::{
     identity::{self, Fact, plain},
-    page::{self, core},
+    page::core,
     table::Table,
 };
 
@@ -23,7 +23,8 @@ pub(super) fn status(contention: &Contention, run: &Run) -> Vec<String> {
         format!("{blocks} of {} at most", count(shape.repetitions, "block")),
         format!("{} window", shape.window),
     ];
-    status.extend(page::places(run).iter().map(|cell| format!("{}: {}", cell.place(), core(cell))));
+    status
+        .extend(run.study.places().iter().map(|cell| format!("{}: {}", cell.place(), core(cell))));
     status
 }
 
@@ -100,7 +101,7 @@ pub(super) fn facts(run: &Run) -> Vec<Fact> {
     );
     let idle = format!(
         "a trial in real time begins after a second in which the machine was idle for {}",
-        shape.idle_gate.map_or("94%".to_owned(), |gate| gate.to_string())
+        run.study.idle_gate()
     );
     let more = [("Trial", trial), ("Blocks", blocks), ("Idle gate", idle)];
     identity::of_run(run, more.map(|(name, value)| plain(name, value)).to_vec())
