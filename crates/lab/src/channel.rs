@@ -28,7 +28,7 @@ use rustix::{
 use crate::{
     Cancel, Error,
     device::Device,
-    exchange::{Allowance, Exchange, Patience},
+    exchange::{Allowance, Exchange, Patience, unexpected},
     vm::Failure,
 };
 
@@ -179,12 +179,21 @@ impl<P: Peer> Channel<P> {
         awaited: &'static str,
         meanwhile: &mut dyn FnMut(&P),
     ) -> Result<Frame, Error> {
-        let (frame, bytes) = self.decoded(awaited, meanwhile, |decoder| {
-            let before = decoder.pending();
-            let frame = decoder.take()?;
-            Ok(frame.map(|frame| (frame, before - decoder.pending())))
-        })?;
+        let (frame, bytes) = self.decoded(awaited, meanwhile, take_frame)?;
         Ok(self.looked_at(frame, bytes)?)
+    }
+
+    /// Waits a moment in which the peer should say nothing.
+    /// Fails with what it refused, or with [`Failure::Unexpected`].
+    pub(crate) fn expect_nothing(&mut self, awaited: &'static str) -> Result<(), Error> {
+        self.may_go_on(awaited)?;
+        if !self.turn(&[])?.0 {
+            self.look_around()?;
+        }
+        match take_frame(&mut self.decoder).map_err(Failure::Stream)? {
+            Some((frame, bytes)) => Err(unexpected(&self.looked_at(frame, bytes)?, awaited).into()),
+            None => Ok(()),
+        }
     }
 
     /// A line that the peer says before it speaks in frames.
@@ -329,6 +338,13 @@ impl Drop for Heart {
         drop(self.stop.take());
         self.thread.take().map(JoinHandle::join);
     }
+}
+
+/// The next frame that has come whole, and its length, bytes.
+fn take_frame(decoder: &mut Decoder) -> Result<Option<(Frame, usize)>, Broken> {
+    let before = decoder.pending();
+    let frame = decoder.take()?;
+    Ok(frame.map(|frame| (frame, before - decoder.pending())))
 }
 
 /// An order as it goes to the peer.

@@ -16,7 +16,7 @@ use model::{
 
 use crate::{
     counts::{Counting, counted, offset_in, ordered, skipped},
-    dialogue::{Agent, Copied, Subject, eventually, loaded, measure, sha256_of},
+    dialogue::{Agent, Copied, Subject, eventually, loaded, measure, sha256_of, trusted},
 };
 
 const BREEDER: &str = include_str!("../../../../tests/programs/breeder.c");
@@ -238,33 +238,26 @@ fn every_login_succeeds_under_every_instrument() {
         counts(Detail::Hits),
         counts(Detail::Spans(None)),
     ];
-    // The watch is over the whole machine, on which other tests have forks fail; such a window is measured again.
-    let mut again = 3;
-    let mut left: Vec<_> = instruments.into_iter().rev().collect();
-    while let Some(instrument) = left.pop() {
+    for instrument in instruments {
         let reported = format!("{instrument:?}");
-        let same = instrument.clone();
-        let measure = TrialOrder { instrument, ..measure(&sshd.copy.name, 40) };
-        let mut agent = match Agent::opened(&Order::trial(measure)) {
-            Ok(agent) => agent,
-            Err(refusal) => return assert!(skipped::<()>(&refusal).is_none()),
-        };
-        let succeeded = (0..LOGINS).filter(|_| sshd.log_in()).count();
-        assert_eq!(succeeded, LOGINS, "{reported}");
-        let counted = loop {
-            match agent.frame() {
-                Frame::Part(Part::Counts(counts)) => break Some(counts.probes[0].hits),
-                Frame::Refused(refusal)
-                    if again > 0 && refusal.to_string().contains("cannot trust this window") =>
-                {
-                    again -= 1;
-                    left.push(same);
-                    break None;
+        let measured = trusted(|| {
+            let instrument = instrument.clone();
+            let measure = TrialOrder { instrument, ..measure(&sshd.copy.name, 40) };
+            let mut agent = Agent::opened(&Order::trial(measure))?;
+            let succeeded = (0..LOGINS).filter(|_| sshd.log_in()).count();
+            assert_eq!(succeeded, LOGINS, "{reported}");
+            loop {
+                match agent.frame() {
+                    Frame::Part(Part::Counts(counts)) => return Ok(Some(counts.probes[0].hits)),
+                    Frame::Refused(refusal) => return Err(refusal),
+                    Frame::Done => return Ok(None),
+                    _ => {}
                 }
-                Frame::Refused(refusal) => panic!("{refusal}"),
-                Frame::Done => break None,
-                _ => {}
             }
+        });
+        let counted = match measured {
+            Ok(counted) => counted,
+            Err(refusal) => return assert!(skipped::<()>(&refusal).is_none()),
         };
         eprintln!("{counted:?} forks of {LOGINS} logins");
         // For each login the same: the connection, its process without rights, the session's command.

@@ -169,12 +169,17 @@ impl Machine {
         })
     }
 
-    /// Waits until a booted machine stands still where its snapshot is taken. One without a mailbox is stopped from here.
+    /// Waits until the agent has stopped a booted machine where its snapshot is taken; if it cannot, its reason is the
+    /// error. One without a mailbox is stopped from here.
     pub(super) fn hold(&mut self) -> Result<(), Error> {
-        match self.mailbox {
-            Some(_) => self.control(|qmp| qmp.wait_while("query-status", &["running"])).map(drop),
-            None => self.control(|qmp| qmp.command("stop", json!({}))).map(drop),
+        if self.mailbox.is_none() {
+            return self.control(|qmp| qmp.command("stop", json!({}))).map(drop);
         }
+        self.channel.expect(Allowance::of(&Order::Hold));
+        while self.control(|qmp| qmp.command("query-status", json!({})))?["status"] == "running" {
+            self.channel.expect_nothing("the machine to stop for its snapshot")?;
+        }
+        Ok(())
     }
 
     /// The same for one that is served already.
