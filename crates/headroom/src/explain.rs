@@ -30,11 +30,7 @@ use crate::{
 };
 
 /// Every recording of a run, folded by variant and client count.
-///
-/// # Errors
-///
-/// [`Failure::Recording`] where a file is gone or is no recording. One without samples is kept: what that
-/// means is the analysis's to say.
+/// A recording without samples is kept: what that means is the analysis's to say.
 pub(crate) fn cells(
     recorded: &Recorded,
     folders: &SymbolFolders,

@@ -100,10 +100,6 @@ impl Failure {
     }
 
     /// Whether each of these names is one of the study's.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::unknown`] of the first that is not.
     pub(crate) fn unless_known<'a>(
         what: &str,
         names: impl IntoIterator<Item = &'a String>,

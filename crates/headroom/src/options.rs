@@ -49,10 +49,6 @@ pub(crate) struct Options {
 
 impl Options {
     /// Words to meaning.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Environment`] where there is no home for a cache.
     pub(crate) fn resolve(common: &Common) -> Result<Self, Failure> {
         Ok(Self {
             json: common.json,
@@ -137,10 +133,6 @@ impl Options {
 
     /// The same for a run that is gone on with. What it was made from is known by content: a path that stands in a
     /// run is not opened.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] where files are named and the run has none; [`lab::Error::Changed`] where they are others.
     pub(crate) fn going_on_with(&self, run: &Path, lab: &LabIdentity) -> Result<Self, Failure> {
         let recorded = lab.firmware.as_ref().map(|firmware| &firmware.sums);
         let firmware = match (self.firmware(), recorded) {
@@ -159,10 +151,6 @@ impl Options {
     }
 
     /// The options for a run of this architecture that is gone on with.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] where another one is asked for.
     pub(crate) fn of_run(&self, arch: Architecture) -> Result<Self, Failure> {
         match self.arch {
             Some(other) if other != arch => {
@@ -219,10 +207,6 @@ impl Options {
     }
 
     /// Gives back what the command has held of a lab.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Lab`] where that is not done.
     pub(crate) fn release(&self) -> Result<(), Failure> {
         Ok(self.reservation.release()?)
     }

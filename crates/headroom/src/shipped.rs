@@ -26,10 +26,6 @@ pub(crate) fn named(name: &str) -> Option<&'static Shipped> {
 }
 
 /// The text of the study that a word means: the name of one of these, or a file's path.
-///
-/// # Errors
-///
-/// [`Failure::Lab`] where the file cannot be read; [`Failure::Usage`] where there is none and a name is near.
 pub(crate) fn text_of(what: &Path) -> Result<StudyText, Failure> {
     if let Some(study) = what.to_str().and_then(named) {
         return Ok(StudyText::named(study.name, study.text));

@@ -46,10 +46,6 @@ const A_A_PAIRS: u32 = 20;
 const SHORTEST: Span = Span::from_secs(6);
 
 /// Compares two variants, or two builds.
-///
-/// # Errors
-///
-/// [`Failure`] of the words, or of the lab.
 pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdict, Failure> {
     let file = loaded(options, &flags.study, &flags.on)?;
     let other = other_options(options, flags, &file.study.access_point)?;
@@ -103,10 +99,6 @@ pub(crate) struct Builds<'a> {
 }
 
 /// Carries a comparison out; `None` where its plan alone was shown.
-///
-/// # Errors
-///
-/// [`Failure`] of the words, or of the lab.
 pub(crate) fn carried_out(
     options: &Options,
     mut file: StudyFile,
@@ -371,18 +363,12 @@ fn asked(study: &Study, versus: &Versus) -> String {
 fn counted(known: Vec<Function>, changes: &[String]) -> Option<Count> {
     let function = |change: &String| {
         let own = known.iter().find(|function| function.name == *change).cloned();
-        own.unwrap_or_else(|| Function {
-            name: change.clone(),
-            symbol: Some(change.clone()),
-            of: None,
-            kernel: None,
-            per: None,
-            census: false,
-            argument: None,
-        })
+        let symbol = Some(change.clone());
+        let function =
+            own.unwrap_or(Function { name: change.clone(), symbol, ..Function::default() });
+        Function { per: None, ..function }
     };
-    let mut functions: Vec<Function> = changes.iter().map(function).collect();
-    functions.iter_mut().for_each(|function| function.per = None);
+    let functions: Vec<Function> = changes.iter().map(function).collect();
     (!functions.is_empty()).then_some(Count {
         repetitions: 1,
         clients: Vec::new(),

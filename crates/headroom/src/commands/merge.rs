@@ -39,10 +39,6 @@ pub(super) fn say(options: &Options, merged: &Merged) {
 }
 
 /// Puts shards together, and answers the run and what was made of it.
-///
-/// # Errors
-///
-/// [`Failure`] of a folder, or where they are not one run.
 pub(super) fn together(
     folders: &[PathBuf],
     out: Option<&PathBuf>,

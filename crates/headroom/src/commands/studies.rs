@@ -46,10 +46,6 @@ fn whole(options: &Options, name: &str) -> Result<Verdict, Failure> {
 }
 
 /// All of them, in the order of their names.
-///
-/// # Errors
-///
-/// [`Failure`] of a study that cannot be read.
 pub(crate) fn all() -> Result<Vec<Said>, Failure> {
     shipped::ALL.iter().map(said).collect()
 }

@@ -152,7 +152,7 @@ fn twice() -> u32 {
 }
 
 /// A function whose calls are counted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Function {
     /// Its name in the report.

@@ -190,10 +190,6 @@ impl Place<'_> {
 }
 
 /// A task's study.
-///
-/// # Errors
-///
-/// [`Failure`] of the file, or where it cannot answer what is asked.
 pub(super) fn study(options: &Options, path: &Path, task: &Task) -> Result<StudyFile, Failure> {
     let file = study::of_clients(options, path)?;
     improve::judge::check(task, &file.study)
@@ -286,10 +282,6 @@ fn asking(mut file: StudyFile, task: &Task) -> Result<StudyFile, Failure> {
 }
 
 /// What the floor costs in a cell, µs of CPU a second; `None` where the task has none.
-///
-/// # Errors
-///
-/// [`Failure`] of the lab, or where the floor could not be measured.
 pub(super) fn floor(
     options: &Options,
     folder: &TaskFolder,
