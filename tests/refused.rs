@@ -65,7 +65,7 @@ bytes = 1500 => bytes = 1500, completes-in = "0s" | run study.toml | a command t
 - | run study.toml --cell 3 | the study has no cell 3; it has 1 to 2
 - | run study.toml --variant hybrid | the study has no variant `hybrid`; it has busy, event
 - | run study.toml --clients 18 | --clients means nothing to a study of traffic or of a card
-[trial] => [completion] | run study.toml | [completion] is [trial] now
+[trial] => [completion] | run study.toml | [completion] was replaced by [trial]
 "#;
 
 const CONTENTION: &str = r#"

@@ -214,7 +214,7 @@ impl Analysed {
                 Self::Process(analysis) => analysis.cells.iter().map(|cell| cell.planned).sum(),
                 _ => recorded.run.plan.len() as u32,
             };
-            check::save(file, valid, planned, || baseline::of(&recorded.run, table))?;
+            check::save(file, valid, planned, &baseline::of(&recorded.run, table))?;
         }
         let said = self.said(recorded);
         match self {
@@ -301,9 +301,14 @@ fn note_edited(recorded: &Recorded, analysed: &Analysed) {
 }
 
 fn write_files(recorded: &Recorded, said: &Said, outputs: &Outputs) -> Result<Verdict, Failure> {
-    let question = &recorded.run.study.question;
-    let junit = || junit::document(&recorded.run, question, &said.lines, took(recorded));
-    check::write_files(outputs, junit, || said.markdown.clone())?;
+    if let Some(file) = &outputs.junit {
+        let (run, took) = (&recorded.run, took(recorded));
+        let document = junit::document(run, &run.study.question, &said.lines, took);
+        run_folder::write_out(file, document.as_bytes())?;
+    }
+    if let Some(file) = &outputs.markdown {
+        check::append(file, &said.markdown)?;
+    }
     Ok(said.overall.verdict.into())
 }
 

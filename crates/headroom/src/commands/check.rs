@@ -29,7 +29,7 @@ use crate::{
     code_files::SymbolFolders,
     explain,
     failure::{Failure, Verdict},
-    flags::{self, Limits, Outputs},
+    flags::{self, Limits},
     options::Options,
     output,
 };
@@ -92,21 +92,6 @@ pub(super) fn baselines<'a>(
         (file, baseline)
     };
     Ok(files(texts).into_iter().map(baseline).collect())
-}
-
-/// Writes the files that CI reads of a run of any kind.
-pub(super) fn write_files(
-    outputs: &Outputs,
-    junit: impl FnOnce() -> String,
-    markdown: impl FnOnce() -> String,
-) -> Result<(), Failure> {
-    if let Some(file) = &outputs.junit {
-        run_folder::write_out(file, junit().as_bytes())?;
-    }
-    match &outputs.markdown {
-        Some(file) => append(file, &markdown()),
-        None => Ok(()),
-    }
 }
 
 /// One decision, for programs.
@@ -217,20 +202,20 @@ pub(super) fn save(
     file: &Path,
     valid: u32,
     planned: u32,
-    baseline: impl FnOnce() -> Baseline,
+    baseline: &Baseline,
 ) -> Result<(), Failure> {
     if planned == 0 || valid < planned {
         return Err(Failure::Unmeasured(format!(
             "no baseline was saved: {valid} of {planned} trials are valid, and all of them are needed"
         )));
     }
-    let json = serde_json::to_string_pretty(&baseline()).unwrap_or_default();
+    let json = serde_json::to_string_pretty(baseline).unwrap_or_default();
     run_folder::write_out(file, format!("{json}\n").as_bytes())?;
     Ok(())
 }
 
 /// Adds to a summary: a CI gives one file to all steps of a job.
-fn append(file: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn append(file: &Path, text: &str) -> Result<(), Failure> {
     use std::io::Write;
     let open = fs::File::options().create(true).append(true).open(file);
     let wrote = open.and_then(|mut file| file.write_all(text.as_bytes()));

@@ -35,7 +35,6 @@ use crate::{
     failure::{Failure, Verdict},
     flags::{self, On, OtherFirmware, states},
     options::{Options, absolute},
-    progress::Progress,
     run_path::{PAGE, RunPath},
 };
 
@@ -124,7 +123,7 @@ pub(crate) fn carried_out(
     }
     let symbols = SymbolFolders::of(options, &flags.symbols)?;
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
-    let other = builds.other.map(|other| other.lab_with(Progress::Silent)).transpose()?;
+    let other = builds.other.map(|other| other.silent().lab()).transpose()?;
     say_estimate(options, &flags.on, &file, &trials);
     let program = flags.with.clone().map(|(name, path)| {
         let base = builds.base.map(Path::to_owned);
@@ -201,12 +200,11 @@ fn with_builds(
 /// Puts a path in the place of the first word of a command that is the program: others before it, as `nice`, become it.
 fn replace(command: &mut Option<String>, name: &str, place: &str) -> bool {
     let Some(text) = command else { return false };
-    let found = text.split(' ').position(|word| word == name);
-    let words = text.split(' ').enumerate();
-    let words: Vec<&str> =
-        words.map(|(at, word)| if found == Some(at) { place } else { word }).collect();
+    let mut words: Vec<&str> = text.split(' ').collect();
+    let Some(found) = words.iter().position(|word| *word == name) else { return false };
+    words[found] = place;
     *text = words.join(" ");
-    found.is_some()
+    true
 }
 
 fn versus(
@@ -395,14 +393,11 @@ fn other_options(
         ..access_point.clone()
     });
     if let Some(folder) = &flags.other_device {
-        let there = |folder: &Path| folder.is_dir();
-        if !there(folder) {
-            return Err(Failure::Usage(format!(
-                "{} is not a folder of device programs",
-                folder.display()
-            )));
+        if !folder.is_dir() {
+            let folder = folder.display();
+            return Err(Failure::Usage(format!("{folder} is not a folder of device programs")));
         }
-        other.use_device(folder.clone());
+        other.device = Some(folder.clone());
     }
     Ok(Some(other))
 }

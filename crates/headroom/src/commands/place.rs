@@ -123,7 +123,7 @@ pub(crate) fn study_of(
             )));
         }
         let mut study = of_process(place);
-        study.access_point.arch = options.arch().unwrap_or_default();
+        study.access_point.arch = options.arch.unwrap_or_default();
         study.access_point.firmware = options.firmware().cloned();
         on_device(StudyFile::of(&place.what, study).map_err(Failure::Usage)?, &place.on)?
     };
