@@ -38,7 +38,7 @@ const DEVICE: &str = r#"
 - | run tx-completion --on ssh:nobody | never on a device; leave --on out
 - | run study.toml --on ssh:nobody --clients 3 | has the clients that are there
 - | run self-check --on ssh:nobody | which a device does not feel
-- | run study.toml --on ssh:nobody --perturb=image | a device has one CPU and one image
+- | run study.toml --on ssh:nobody --perturb=cpu | a device has one CPU
 "#;
 
 /// Of stationd, often and in bulk.

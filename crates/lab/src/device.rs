@@ -13,10 +13,5 @@ pub trait Device {
     fn order(&mut self, order: &Order) -> Result<(), Error>;
 
     /// The next frame from the agent; `awaited` says what should come, for a message when it does not.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`](crate::vm::Failure) for everything that makes waiting longer pointless;
-    /// [`Error::Interrupted`].
     fn frame(&mut self, awaited: &'static str) -> Result<Frame, Error>;
 }

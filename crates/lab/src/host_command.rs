@@ -74,11 +74,6 @@ impl<'a> HostCommand<'a> {
     }
 
     /// Runs it to its end: the end of its output.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Held`] where it ends with 75, [`Error::Program`] where it fails otherwise or is not done in time,
-    /// [`Error::Interrupted`].
     pub fn run(&self, cancel: &Cancel) -> Result<String, Error> {
         let mut command = in_group("sh");
         command.args(["-c", self.text]).current_dir(self.folder);
@@ -153,10 +148,6 @@ impl Exit {
 }
 
 /// Runs a program that [`in_group`] began to its end, or to its deadline's.
-///
-/// # Errors
-///
-/// [`Error::File`] where it cannot be started, [`Error::Interrupted`].
 pub(crate) fn finish(
     mut command: Command,
     deadline: Duration,

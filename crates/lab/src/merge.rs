@@ -45,11 +45,7 @@ pub struct Canary {
     pub alike: u32,
 }
 
-/// Merges shards into a new run.
-///
-/// # Errors
-///
-/// [`Error::Usage`] and [`Error::Invalid`], before anything is written; those of a folder.
+/// Merges shards into a new run. What does not fit is refused before anything is written.
 pub fn merge(shards: &[Recorded], path: &Path) -> Result<Merged, Error> {
     let first = shards.first().ok_or_else(nothing)?;
     let whole = &part(first)?.whole;

@@ -38,11 +38,8 @@ pub fn debug_name(stripped: &Sha256Hex) -> String {
 /// The name under which the code lives that the kernel maps into every process.
 const VDSO: &str = "[vdso]";
 
-/// Brings everything that explains a recording into a run's folder.
-///
-/// # Errors
-///
-/// [`Error`] of the stream or the disk. A file that cannot be read there is reported as a doubt, and missing.
+/// Brings everything that explains a recording into a run's folder. A file that cannot be read there is reported as a
+/// doubt, and missing.
 pub fn bring_all(
     lab: &Lab,
     device: &mut dyn Device,

@@ -87,10 +87,6 @@ fn commands(power: &device_file::Power, turn: Turn) -> Vec<(&'static str, &devic
 }
 
 /// Waits until ssh gets to a device that may still boot; whatever else ssh says is left to who calls the device.
-///
-/// # Errors
-///
-/// [`Error::Unreachable`] where that does not come, [`Error::Interrupted`].
 pub fn wait_for(lab: &Lab, device: &DeviceFile, address: &Address) -> Result<(), Error> {
     let until = Instant::now() + BOOT;
     while let Some(said) = no_answer(lab, address)? {
@@ -105,10 +101,6 @@ pub fn wait_for(lab: &Lab, device: &DeviceFile, address: &Address) -> Result<(),
 }
 
 /// Why a device does not answer; `None` where it does, or ssh fails for another reason.
-///
-/// # Errors
-///
-/// [`Error::MissingProgram`] where there is no ssh, [`Error::Interrupted`].
 fn no_answer(lab: &Lab, address: &Address) -> Result<Option<String>, Error> {
     let Address::Ssh(destination) = address else { return Ok(None) };
     crate::host::require("ssh", "openssh-client")?;

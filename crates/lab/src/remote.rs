@@ -232,12 +232,6 @@ struct Program {
 
 impl Remote {
     /// Starts the agent there.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::MissingProgram`] where there is no ssh, [`Failure::Start`]; of a
-    /// device that does not take the agent what [`Device::frame`] says, and [`Error::Unreachable`] or
-    /// [`Error::Environment`].
     pub fn reach(lab: &Lab, address: &Address) -> Result<Self, Error> {
         let mut command = host::bound("TERM");
         match address {

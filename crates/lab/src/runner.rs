@@ -42,11 +42,7 @@ use crate::{
     study_file::StudyFile,
 };
 
-/// Executes a study from its beginning.
-///
-/// # Errors
-///
-/// [`Error`]; what was finished before it is in the folder.
+/// Executes a study from its beginning. What was finished before a failure is in the folder.
 pub fn run(
     lab: &Lab,
     how: &Execution<'_>,
@@ -83,11 +79,7 @@ pub fn run(
     Begun { folder, setup, recorded }.execute(lab, how)
 }
 
-/// Goes on with a run that was interrupted. What could not be measured then is measured again.
-///
-/// # Errors
-///
-/// [`Error::Changed`] when the lab is not what it was; else as [`run`].
+/// Resumes a run that was interrupted, if the lab is what it was. What could not be measured then is measured again.
 pub fn resume(lab: &Lab, how: &Execution<'_>, path: &Path) -> Result<Recorded, Error> {
     let (folder, recorded) = RunFolder::resume(path)?;
     let setup = Setup::again(lab, how, &folder, &recorded.run)?;

@@ -113,10 +113,6 @@ impl Setup {
     }
 
     /// Gets ready what a run that is resumed started from.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Changed`] where that is not what it was; else as for a new run.
     pub(crate) fn again(
         lab: &Lab,
         how: &Execution<'_>,
@@ -139,7 +135,7 @@ impl Setup {
             (_, On::Vm) if !needs_vm(&run.study) => Ok(Self::Host),
             (_, On::Vm) => {
                 let image = image::obtain(lab, &run.study.access_point.packages)?;
-                let setup = Virtual::again(lab, image, folder, run)?;
+                let setup = Virtual::again(image, folder, run)?;
                 same_lab(folder.path(), &run.lab, &setup.identity(lab, &run.plan))?;
                 Ok(Self::Virtual(Box::new(setup)))
             }
@@ -202,10 +198,6 @@ impl Setup {
     }
 
     /// Makes one trial. What goes wrong with the access point makes the trial invalid, and is no error.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] of the host: interrupted, a full disk, no QEMU.
     pub(crate) fn trial(
         &self,
         site: Site<'_>,
@@ -288,10 +280,6 @@ fn model(
 }
 
 /// The processes that talk to a variant's subject, seen in one short trial that is kept nowhere.
-///
-/// # Errors
-///
-/// [`Error`]; [`Error::Machine`] where the trial could not be done.
 pub fn peers(lab: &Lab, on: &On, file: &StudyFile, variant: &Variant) -> Result<Vec<Peer>, Error> {
     let outcome = match on {
         On::Vm => virtual_peers(lab, file, variant)?,
@@ -316,8 +304,6 @@ pub struct Virtual {
     brought: UploadedPrograms,
     /// The question, with what is known of both sides.
     versus: Option<Versus>,
-    /// The other build of the image, where the run asks for that state.
-    rebuilt: Option<Image>,
     /// One for each start, and for the variant whose own it is.
     raised: Vec<Raised>,
 }
@@ -345,7 +331,7 @@ impl Virtual {
     }
 
     /// What a run that is gone on with started from.
-    fn again(lab: &Lab, image: Image, folder: &RunFolder, run: &Run) -> Result<Self, Error> {
+    fn again(image: Image, folder: &RunFolder, run: &Run) -> Result<Self, Error> {
         let versus = run.versus.clone();
         let difference = versus.as_ref().map(|versus| &versus.difference);
         if let Some(Difference::Image { variant, .. }) = difference {
@@ -360,39 +346,31 @@ impl Virtual {
         let mut sums = run.lab.programs.clone();
         sums.extend(difference.map(comparison::sums).unwrap_or_default());
         let brought = UploadedPrograms::kept(&objects, sums)?;
-        let rebuilt = rebuilt(lab, &image, &run.study)?;
         let radios = run.study.access_point.radios;
-        let (other, raised) = (None, Vec::new());
-        Ok(Self { image, radios, other, brought, versus, rebuilt, raised })
+        Ok(Self { image, radios, other: None, brought, versus, raised: Vec::new() })
     }
 
     /// What the access points of these trials are made of, with what is different in perturbed states.
     fn identity(&self, lab: &Lab, plan: &[PlannedTrial]) -> LabIdentity {
         let states: BTreeSet<Perturbation> =
             plan.iter().filter_map(|trial| trial.id.perturbed).collect();
-        let of = |state: Perturbation| match state {
-            Perturbation::Image => self.rebuilt.as_ref().map(|image| image.id.clone()),
-            other => vm::difference(lab.settings.arch, other),
+        let difference = |state: Perturbation| {
+            Some((state.to_string(), vm::difference(lab.settings.arch, state)?))
         };
-        let perturbed =
-            states.into_iter().filter_map(|state| Some((state.to_string(), of(state)?)));
-        LabIdentity {
-            perturbed: perturbed.collect(),
-            programs: self.brought.own(),
-            ..identity(lab, plan, &self.image)
-        }
+        let perturbed = states.into_iter().filter_map(difference).collect();
+        let programs = self.brought.own();
+        LabIdentity { perturbed, programs, ..identity(lab, plan, &self.image) }
     }
 
     /// What a study names, with nothing to compare.
     fn plain(lab: &Lab, file: &StudyFile) -> Result<Self, Error> {
         let access_point = &file.study.access_point;
         let image = image::obtain(lab, &access_point.packages)?;
-        let rebuilt = rebuilt(lab, &image, &file.study)?;
         let (processor, folders) = (lab.settings.arch.processor(), &lab.settings.device);
         let brought = UploadedPrograms::read(&access_point.programs, Some(processor), folders)?;
         let radios = access_point.radios;
         let (other, versus, raised) = (None, None, Vec::new());
-        Ok(Self { image, radios, other, brought, versus, rebuilt, raised })
+        Ok(Self { image, radios, other, brought, versus, raised })
     }
 
     fn of(how: &Execution<'_>, lab: &Lab, file: &StudyFile) -> Result<Self, Error> {
@@ -473,12 +451,7 @@ impl Virtual {
         start: Start,
     ) -> Result<Snapshot, Error> {
         let other = self.other.as_ref().filter(|_| variant.is_some()).map(|(_, image)| image);
-        let image = match (other, start.perturbed) {
-            (Some(other), Some(Perturbation::Image)) => &image::rebuilt::of(lab, other)?,
-            (Some(other), _) => other,
-            (None, Some(Perturbation::Image)) => self.rebuilt.as_ref().unwrap_or(&self.image),
-            (None, _) => &self.image,
-        };
+        let image = other.unwrap_or(&self.image);
         self.snapshot(lab, image, &shape_of(lab, image, self.radios, start))
     }
 
@@ -508,12 +481,6 @@ impl Virtual {
         let raised = of(Some(&planned.id.variant)).or_else(|| of(None)).ok_or_else(lost)?;
         Ok(raised.snapshot.as_ref().map_err(String::as_str))
     }
-}
-
-/// The other build of the image, where a study asks for that state.
-fn rebuilt(lab: &Lab, image: &Image, study: &Study) -> Result<Option<Image>, Error> {
-    let is_asked = study.compare.perturb.contains(&Perturbation::Image);
-    is_asked.then(|| image::rebuilt::of(lab, image)).transpose()
 }
 
 fn scratch() -> Result<tempfile::TempDir, Error> {

@@ -59,10 +59,6 @@ impl FromIterator<(RelativePath, Stripped)> for UploadedPrograms {
 impl UploadedPrograms {
     /// A study's own programs, without symbols, as the image's are, for this processor where it is known. Each is called as
     /// its file is. One without a folder is looked for in those of the device's programs.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`] of one that cannot be read, [`Error::Environment`], [`Error::Usage`].
     pub fn read(
         paths: &[PathBuf],
         processor: Option<Processor>,
@@ -131,10 +127,6 @@ impl UploadedPrograms {
     }
 
     /// Puts them on an access point.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] of the stream, or the access point's refusal.
     pub fn put(&self, device: &mut dyn Device) -> Result<(), Error> {
         self.0.iter().try_for_each(|(name, program)| put(device, name, &program.content.file))
     }
@@ -155,10 +147,6 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
 }
 
 /// Puts a program on an access point, below [`model::wire::PUT`].
-///
-/// # Errors
-///
-/// [`Error`] of the stream, or the access point's refusal.
 pub fn put(device: &mut dyn Device, name: &RelativePath, file: &[u8]) -> Result<(), Error> {
     let pieces = file.len().div_ceil(PIECE).max(1);
     for (place, bytes) in file.chunks(PIECE).enumerate() {

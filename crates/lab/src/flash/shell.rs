@@ -25,10 +25,6 @@ pub(super) struct Shell<'a> {
 
 impl Shell<'_> {
     /// Runs a script that reads nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unreachable`], also where it is not done in time; [`Error::Interrupted`].
     pub(super) fn run(&self, script: &str, limit: Duration) -> Result<Exit, Error> {
         self.run_with(script, limit, None)
     }

@@ -50,10 +50,6 @@ const DEEPEST: u32 = 16;
 const LONGEST_BASE: u64 = 4 << 30;
 
 /// What was in the files.
-///
-/// # Errors
-///
-/// [`Error::Usage`] of one that cannot be read, [`Error::Interrupted`].
 pub(super) fn sums(files: &Files, cancel: &Cancel) -> Result<Sums, Error> {
     let of = |path: &Option<PathBuf>, most| {
         let sum = path.as_ref().map(|path| {
@@ -204,10 +200,6 @@ struct Loaded {
 
 impl Maker<'_> {
     /// Makes it in the folder.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Usage`] of a file that is none, [`Error::FirmwareLacks`]; those of the disk.
     pub(super) fn make(&self) -> Result<(), Error> {
         let step = |step: &str| self.lab.emit(Event::ImageStep { step: step.to_owned() });
         let path = self.debian.join("base.cpio");

@@ -11,7 +11,7 @@ pub(super) const TYPE: u32 = 0o170_000;
 pub(super) const FOLDER: u32 = 0o040_000;
 pub(super) const FILE: u32 = 0o100_000;
 pub(super) const LINK: u32 = 0o120_000;
-pub(super) const CHARACTER_DEVICE: u32 = 0o020_000;
+const CHARACTER_DEVICE: u32 = 0o020_000;
 
 /// Writes the archive entry by entry.
 pub(super) struct Initramfs<W> {
@@ -84,7 +84,6 @@ pub(super) struct Content<R> {
 pub(super) struct Entry {
     pub(super) name: String,
     pub(super) mode: u32,
-    pub(super) device: (u32, u32),
     pub(super) content: Vec<u8>,
 }
 
@@ -96,10 +95,9 @@ pub(super) fn entries(mut rest: &[u8]) -> io::Result<Vec<Entry>> {
         let entry = reader.entry();
         if !entry.is_trailer() {
             let (name, mode) = (entry.name().to_owned(), entry.mode());
-            let device = (entry.rdev_major(), entry.rdev_minor());
             let mut content = Vec::new();
             reader.read_to_end(&mut content)?;
-            all.push(Entry { name, mode, device, content });
+            all.push(Entry { name, mode, content });
         }
         rest = reader.finish()?;
     }

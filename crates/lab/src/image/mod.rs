@@ -12,7 +12,6 @@ mod needs;
 mod origin;
 mod packages;
 mod packed;
-pub(crate) mod rebuilt;
 mod recipe;
 mod relocated;
 mod rootfs;
@@ -96,10 +95,6 @@ struct Base {
 const DESCRIPTION: &str = "base.json";
 
 /// Finds the image in the cache, or makes it: with the packages that the command line names, and these.
-///
-/// # Errors
-///
-/// [`Error`]: a missing host package, no network, a full disk.
 pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
     let began = Instant::now();
     lab.emit(Event::ImageStarted);
@@ -127,10 +122,6 @@ pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
 }
 
 /// Finds the base in the cache, or makes it: an image without our programs, which may still be being built. Its folder.
-///
-/// # Errors
-///
-/// [`Error`]: a missing host package, no network, a full disk.
 pub fn obtain_base(lab: &Lab) -> Result<PathBuf, Error> {
     let more = lab.settings.packages_with(&[]);
     let port = Port::of(lab.settings.arch);
@@ -152,10 +143,6 @@ fn whole_base(lab: &Lab, port: Port, more: &[PackageName]) -> Result<PathBuf, Er
 }
 
 /// Refuses to go on with a run on other firmware than it was begun on.
-///
-/// # Errors
-///
-/// [`Error::Changed`], or [`Error::Usage`] of a file that cannot be read.
 pub fn same_firmware(run: &Path, files: &Files, then: &Sums, cancel: &Cancel) -> Result<(), Error> {
     let now = firmware::sums(files, cancel)?;
     let text = |sums: &Sums| {
@@ -179,10 +166,6 @@ pub enum Cached {
 }
 
 /// Looks for the image in the cache; makes nothing, and does not check what it finds.
-///
-/// # Errors
-///
-/// [`Error::Environment`], or [`Error::File`] of an entry that cannot be read.
 pub fn cached(lab: &Lab, more: &[PackageName]) -> Result<Cached, Error> {
     let programs = find_programs(lab)?;
     let found = Origin::of(lab, more)?.find(lab);

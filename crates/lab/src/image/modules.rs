@@ -57,11 +57,7 @@ impl<T: Read + Seek> Source for T {
 }
 
 /// The wanted modules and all they depend on, each after what it depends on. A wanted module that the
-/// kernel has built in is not among the files, and is left out.
-///
-/// # Errors
-///
-/// [`Error::ImageLacks`] for a dependency that is nowhere; [`Error::File`] where the tar breaks off.
+/// kernel has built in is not among the files, and is left out; a dependency that is nowhere is [`Error::ImageLacks`].
 pub(super) fn in_load_order(
     wanted: &[&str],
     index: &Index,

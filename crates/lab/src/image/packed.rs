@@ -80,10 +80,6 @@ impl Format {
     }
 
     /// Unpacks to where it is to go. An error of that place ends the program.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::MissingProgram`], or [`Error::Program`] with the end of what it said.
     pub(super) fn unpack(self, packed: Packed<'_>, out: &mut impl Write) -> Result<(), Error> {
         host::require(self.program, self.package)?;
         let failed = |why: &dyn std::fmt::Display| Error::Program {

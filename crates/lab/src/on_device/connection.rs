@@ -58,10 +58,6 @@ impl Connection {
 
     /// The agent there. Where there is none any more, the device is waited for, for as long as patience lasts, and `again`
     /// does with the new one what was done with the first.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Environment`] where it does not come back; that of `again`.
     pub(super) fn agent(
         &mut self,
         lab: &Lab,

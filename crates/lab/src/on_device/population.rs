@@ -40,10 +40,6 @@ impl Population {
     }
 
     /// Sees to it that the device has so many, where that is not its own affair.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Clients`] where it has not; [`Error`] of the command, or of the stream.
     pub(super) fn have(
         &mut self,
         lab: &Lab,
