@@ -28,8 +28,7 @@ pub(crate) fn text_of(what: &Path) -> Result<StudyText, Failure> {
     if let Some(study) = what.to_str().and_then(named) {
         return Ok(StudyText::named(study.name, study.text));
     }
-    StudyText::read(what)
-        .map_err(|error| not_there(what).unwrap_or_else(|| lab::Error::from(error).into()))
+    StudyText::read(what).map_err(|error| not_there(what).unwrap_or_else(|| error.into()))
 }
 
 /// More than that there is no such file, where more can be said.

@@ -5,7 +5,7 @@
 
 use model::wire::{Frame, Order};
 
-use crate::Error;
+use crate::{Error, exchange::Preamble};
 
 /// Something that an agent can be asked through.
 pub trait Device {
@@ -14,4 +14,21 @@ pub trait Device {
 
     /// The next frame from the agent; `awaited` says what should come, for a message when it does not.
     fn frame(&mut self, awaited: &'static str) -> Result<Frame, Error>;
+}
+
+/// Gives the agent an order that has one frame for an answer, and picks that frame out.
+pub(crate) fn ask<T>(
+    device: &mut dyn Device,
+    order: &Order,
+    awaited: &'static str,
+    pick: impl Fn(Frame) -> Result<T, Frame>,
+) -> Result<T, Error> {
+    let mut preamble = Preamble::default();
+    device.order(order)?;
+    loop {
+        match pick(device.frame(awaited)?) {
+            Ok(answer) => return Ok(answer),
+            Err(frame) => preamble.take(&frame, awaited)?,
+        }
+    }
 }

@@ -84,7 +84,7 @@ impl<'a> HostCommand<'a> {
             Some(0) => Ok(ended.output),
             Some(HELD) => {
                 let by = if said.is_empty() { "somebody else" } else { said };
-                Err(Error::Held { what: self.device.to_owned(), by: by.to_owned() })
+                Err(Error::Held { device: self.device.to_owned(), by: by.to_owned() })
             }
             _ => {
                 let tail = if said.is_empty() { "it said nothing" } else { said }.to_owned();

@@ -14,7 +14,7 @@ use crate::{
     Error, Lab,
     device_file::{self, DeviceFile},
     host_command::{self, HostCommand, in_group},
-    remote::Address,
+    remote::{Address, unreachable},
 };
 
 /// So long a device may take from its power to its ssh server.
@@ -93,7 +93,7 @@ pub fn wait_for(lab: &Lab, device: &DeviceFile, address: &Address) -> Result<(),
         let step = format!("waiting for it, at most {} minutes ({said})", BOOT.as_secs() / 60);
         lab.emit(Event::DeviceStep { device: device.name.clone(), step });
         if Instant::now() > until {
-            return Err(Error::Unreachable { address: address.to_string(), said });
+            return Err(unreachable(address, &said));
         }
         thread::sleep(PAUSE);
     }

@@ -150,17 +150,12 @@ pub struct Batch {
 }
 
 /// Refuses to go on with a run whose lab is not what it was.
-pub(crate) fn unchanged(
-    path: &Path,
-    what: &'static str,
-    then: &str,
-    now: &str,
-) -> Result<(), Error> {
+pub(crate) fn unchanged(path: &Path, what: &str, then: &str, now: &str) -> Result<(), Error> {
     if then == now {
         return Ok(());
     }
-    let words = |text: &str| if text.is_empty() { "none".to_owned() } else { text.to_owned() };
-    Err(Error::Changed { path: path.to_owned(), what, then: words(then), now: words(now) })
+    let [then, now] = [then, now].map(|text| if text.is_empty() { "none" } else { text });
+    Err(Error::changed(path, what, then, now))
 }
 
 /// Refuses to go on with a run whose image is not what it was, or what counts.

@@ -4,7 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -119,19 +119,15 @@ impl Setup {
         folder: &RunFolder,
         run: &Run,
     ) -> Result<Self, Error> {
-        let changed = |then: &str, now: String| Error::Changed {
-            path: folder.path().to_owned(),
-            what: "access point",
-            then: then.to_owned(),
-            now,
-        };
+        let changed =
+            |then: &str, now: &str| Error::changed(folder.path(), "access point", then, now);
         match (&run.study.access_point.kind, how.on) {
             (Target::Device(_), On::Device(named)) => on_device::again(lab, named, folder, run),
             // A folder may come from anywhere: no address in it is called.
             (Target::Device(then), On::Vm) => {
-                Err(changed(then, "none: name the device again with --on".to_owned()))
+                Err(changed(then, "none: name the device again with --on"))
             }
-            (_, On::Device(named)) => Err(changed("the virtual one", named.to_string())),
+            (_, On::Device(named)) => Err(changed("the virtual one", &named.name)),
             (_, On::Vm) if !needs_vm(&run.study) => Ok(Self::Host),
             (_, On::Vm) => {
                 let image = image::obtain(lab, &run.study.access_point.packages)?;
@@ -147,9 +143,7 @@ impl Setup {
         match self {
             Self::Host => LabIdentity::default(),
             Self::Virtual(setup) => setup.identity(lab, plan),
-            Self::Device(device) => {
-                device.lock().unwrap_or_else(PoisonError::into_inner).identity()
-            }
+            Self::Device(device) => locked(device).identity(),
         }
     }
 
@@ -162,9 +156,7 @@ impl Setup {
         match self {
             Self::Host => Ok(()),
             Self::Virtual(setup) => keep(&setup.brought),
-            Self::Device(device) => {
-                keep(&device.lock().unwrap_or_else(PoisonError::into_inner).brought)
-            }
+            Self::Device(device) => keep(&locked(device).brought),
         }
     }
 
@@ -180,7 +172,7 @@ impl Setup {
             Self::Virtual(setup) => setup.raise(lab, rest),
             Self::Device(_) if rest.is_empty() => Ok(()),
             Self::Device(device) => {
-                let device = device.get_mut().unwrap_or_else(PoisonError::into_inner);
+                let mut device = locked(device);
                 device.set(lab)?;
                 device.foretell(lab, rest, how.foretell)
             }
@@ -191,9 +183,7 @@ impl Setup {
     pub(crate) fn give_back(&mut self, lab: &Lab) -> Vec<String> {
         match self {
             Self::Host | Self::Virtual(_) => Vec::new(),
-            Self::Device(device) => {
-                device.get_mut().unwrap_or_else(PoisonError::into_inner).give_back(lab)
-            }
+            Self::Device(device) => locked(device).give_back(lab),
         }
     }
 
@@ -217,10 +207,7 @@ impl Setup {
                 let idle_before = idle_before(site, planned)?;
                 Ok(Finished { idle_before, ..session::on_host(lab, planned, files)? })
             }
-            (_, Self::Device(device)) => {
-                let mut device = device.lock().unwrap_or_else(PoisonError::into_inner);
-                device.trial(lab, planned, files)
-            }
+            (_, Self::Device(device)) => locked(device).trial(lab, planned, files),
             (_, Self::Virtual(setup)) => match setup.snapshot_of(planned)? {
                 Ok(snapshot) => {
                     let idle_before = idle_before(site, planned)?;
@@ -234,6 +221,10 @@ impl Setup {
             (_, Self::Host) => Ok(Finished::invalid("there is no access point to measure")),
         }
     }
+}
+
+fn locked(device: &Mutex<OnDevice>) -> MutexGuard<'_, OnDevice> {
+    device.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether any cell is measured on a virtual access point.
@@ -335,12 +326,8 @@ impl Virtual {
         let versus = run.versus.clone();
         let difference = versus.as_ref().map(|versus| &versus.difference);
         if let Some(Difference::Image { variant, .. }) = difference {
-            return Err(Error::Changed {
-                path: folder.path().to_owned(),
-                what: "variant's image",
-                then: variant.clone(),
-                now: "not named by --resume".to_owned(),
-            });
+            let now = "not named by --resume";
+            return Err(Error::changed(folder.path(), "variant's image", variant, now));
         }
         let objects = folder.objects()?;
         let mut sums = run.lab.programs.clone();

@@ -25,7 +25,7 @@ use toml::de::DeTable;
 
 use self::lines::Lines;
 pub(crate) use self::load::folder_of;
-pub use self::load::{Error, StudyFile, StudyText, load};
+pub use self::load::{StudyFile, StudyText, load};
 use crate::{plan, uploads};
 
 /// Stations that one access-point interface can hold: association ids end at 2007 (IEEE 802.11).

@@ -64,6 +64,6 @@ fn list(options: &Options) -> Result<Verdict, Failure> {
 }
 
 fn said(study: &Shipped) -> Result<Said, Failure> {
-    let file = shipped::text_of(study.name.as_ref())?.study().map_err(lab::Error::from)?;
+    let file = shipped::text_of(study.name.as_ref())?.study()?;
     Ok(Said { name: study.name, question: file.study.question })
 }

@@ -63,7 +63,7 @@ pub(crate) fn loaded(options: &Options, path: &Path, on: &On) -> Result<StudyFil
         On::Vm => text.study(),
         On::Device(_) => text.study_for_device(),
     };
-    let mut file = file.map_err(lab::Error::from)?;
+    let mut file = file?;
     options.arch.into_iter().for_each(|arch| port(&mut file, arch));
     // One that is not there, and named without a folder, is headroom's own.
     file.study.access_point.programs.iter_mut().for_each(|program| {

@@ -144,7 +144,7 @@ impl Target<'_> {
         let address = self.address.uri();
         let before = match self.boot() {
             Ok(boot) => Some(boot),
-            Err(Error::Unreachable { .. }) => None,
+            Err(Error::Unreachable(_)) => None,
             Err(error) => return Err(error),
         };
         self.step("flashing by its command");
@@ -176,7 +176,7 @@ impl Target<'_> {
             match is_so() {
                 Ok(true) => return Ok(()),
                 Ok(false) => heard = Instant::now(),
-                Err(Error::Unreachable { .. }) => {}
+                Err(Error::Unreachable(_)) => {}
                 Err(error) => return Err(error),
             }
             if heard.elapsed() > SILENT {

@@ -42,17 +42,18 @@ impl<W: Write> Initramfs<W> {
 
     pub(super) fn file(&mut self, name: &str, executable: bool, content: &[u8]) -> io::Result<()> {
         let mode = if executable { 0o755 } else { 0o644 };
-        self.stream(name, mode, &mut Content { size: content.len() as u64, bytes: content })
+        self.stream(name, mode, (content.len() as u64, content))
     }
 
+    /// A file of so many bytes.
     pub(super) fn stream(
         &mut self,
         name: &str,
         mode: u32,
-        content: &mut Content<impl Read>,
+        (size, mut bytes): (u64, impl Read),
     ) -> io::Result<()> {
         let entry = self.entry(name, FILE | (mode & 0o777));
-        self.write(entry, content.size, &mut content.bytes)
+        self.write(entry, size, &mut bytes)
     }
 
     /// A character device; `/dev/console` must be there before anything is mounted.
@@ -72,12 +73,6 @@ impl<W: Write> Initramfs<W> {
     pub(super) fn finish(self) -> io::Result<W> {
         newc::trailer(self.out)
     }
-}
-
-/// A file's bytes, and how many there are.
-pub(super) struct Content<R> {
-    pub(super) size: u64,
-    pub(super) bytes: R,
 }
 
 /// One entry of an archive.

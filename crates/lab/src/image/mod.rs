@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 pub use self::strip::Stripped;
 pub(crate) use self::strip::stripped;
 use self::{
-    initramfs::{Content, Initramfs},
+    initramfs::Initramfs,
     modules::{Index, Module, Place},
     origin::Origin,
     recipe::Port,
@@ -152,8 +152,7 @@ pub fn same_firmware(run: &Path, files: &Files, then: &Sums, cancel: &Cancel) ->
     if now == *then {
         return Ok(());
     }
-    let (then, now) = (text(then), text(&now));
-    Err(Error::Changed { path: run.to_owned(), what: "firmware", then, now })
+    Err(Error::changed(run, "firmware", &text(then), &text(&now)))
 }
 
 /// How much of an image is in the cache.
@@ -404,7 +403,7 @@ fn root_path(entry: &tar::Entry<'_, impl io::Read>) -> io::Result<String> {
 fn copy_entry(
     root: &mut Initramfs<impl io::Write>,
     path: &str,
-    mut entry: tar::Entry<'_, impl io::Read>,
+    entry: tar::Entry<'_, impl io::Read>,
 ) -> io::Result<()> {
     match entry.header().entry_type() {
         tar::EntryType::Directory => root.folder(path),
@@ -414,7 +413,7 @@ fn copy_entry(
         },
         tar::EntryType::Regular => {
             let (mode, size) = (entry.header().mode()?, entry.size());
-            root.stream(path, mode, &mut Content { size, bytes: &mut entry })
+            root.stream(path, mode, (size, entry))
         }
         _ => Ok(()),
     }

@@ -147,7 +147,7 @@ impl Connection {
 pub(super) fn is_of_device(error: &Error) -> bool {
     match error {
         Error::Machine(Failure::Protocol(_) | Failure::Start(_) | Failure::LongOrder(_)) => false,
-        Error::Machine(_) | Error::Unreachable { .. } | Error::Lost { .. } => true,
+        Error::Machine(_) | Error::Unreachable(_) => true,
         _ => false,
     }
 }
