@@ -51,13 +51,7 @@ impl Allowance {
     pub(crate) fn of(order: &Order) -> Self {
         match order {
             Order::Trial(order, _) => Self::trial(order),
-            Order::Introduce { .. }
-            | Order::Locate(_)
-            | Order::Fetch(_)
-            | Order::Put(_)
-            | Order::Set(_)
-            | Order::Alive(_)
-            | Order::Hold => Self::bulk(),
+            _ => Self::bulk(),
         }
     }
 

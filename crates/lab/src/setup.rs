@@ -62,7 +62,7 @@ pub type Foretell = dyn Fn(&Trial) -> Option<String> + Sync;
 
 /// What a trial is made with, whichever it is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Site<'a> {
+pub(crate) struct RunContext<'a> {
     pub(crate) lab: &'a Lab,
     pub(crate) study: &'a Study,
 }
@@ -190,12 +190,12 @@ impl Setup {
     /// Makes one trial. What goes wrong with the access point makes the trial invalid, and is no error.
     pub(crate) fn trial(
         &self,
-        site: Site<'_>,
+        context: RunContext<'_>,
         planned: &PlannedTrial,
         files: &TrialFiles,
     ) -> Result<Finished, Error> {
-        let lab = site.lab;
-        if let Some(why) = plan::lacks(site.study, planned) {
+        let lab = context.lab;
+        if let Some(why) = plan::lacks(context.study, planned) {
             return Ok(Finished::invalid(why));
         }
         match (&planned.target, self) {
@@ -204,14 +204,14 @@ impl Setup {
                 Ok(Finished::invalid(WHY))
             }
             (Target::Host, _) => {
-                let idle_before = idle_before(site, planned)?;
+                let idle_before = idle_before(context, planned)?;
                 Ok(Finished { idle_before, ..session::on_host(lab, planned, files)? })
             }
             (_, Self::Device(device)) => locked(device).trial(lab, planned, files),
             (_, Self::Virtual(setup)) => match setup.snapshot_of(planned)? {
                 Ok(snapshot) => {
-                    let idle_before = idle_before(site, planned)?;
-                    let model = model(site, planned, files)?;
+                    let idle_before = idle_before(context, planned)?;
+                    let model = model(context, planned, files)?;
                     let finished =
                         session::trial(lab, &Restore { snapshot, model }, planned, files)?;
                     Ok(Finished { idle_before, ..finished })
@@ -234,7 +234,7 @@ pub fn needs_vm(study: &Study) -> bool {
 
 /// How idle this machine was before a trial in real time that is to find it so; it is waited for, but not for ever.
 fn idle_before(
-    Site { lab, study }: Site<'_>,
+    RunContext { lab, study }: RunContext<'_>,
     planned: &PlannedTrial,
 ) -> Result<Option<Share>, Error> {
     if !planned.order.contends() || planned.mode == Mode::Counted {
@@ -248,7 +248,7 @@ fn idle_before(
 /// stands beside the window. The counter is absent where nothing here compiles it, and in real time, whose figures are no
 /// instructions.
 fn model(
-    Site { lab, study }: Site<'_>,
+    RunContext { lab, study }: RunContext<'_>,
     planned: &PlannedTrial,
     files: &TrialFiles,
 ) -> Result<Option<Attached>, Error> {

@@ -20,7 +20,7 @@ mod tree;
 
 use std::{
     fs::{self, File},
-    io::{self, BufReader, BufWriter, Read, Seek},
+    io::{self, BufReader, BufWriter, Read},
     path::{Path, PathBuf},
     time::Instant,
 };
@@ -279,7 +279,8 @@ impl BaseMaker<'_> {
         }
         let kernel = contents.kernel.ok_or_else(|| Error::ImageLacks("kernel".to_owned()))?;
         let mut tar = BufReader::new(File::open(&self.tar).map_err(read())?);
-        let modules = Modules::find(&self.port.modules(), &contents.modules, &mut tar)?;
+        let mut source = |place: &Place| place.read(&mut tar);
+        let modules = Modules::find(&self.port.modules(), &contents.modules, &mut source)?;
         self.copy_kernel(&kernel, &mut tar)?;
         self.write_root(&modules).map_err(Error::file("write", self.folder.join("base.cpio")))?;
         let release = kernel.path.trim_start_matches("boot/vmlinuz-").to_owned();
@@ -323,17 +324,14 @@ impl BaseMaker<'_> {
 
     fn copy_kernel(&self, kernel: &Place, tar: &mut BufReader<File>) -> Result<(), Error> {
         let path = self.folder.join("kernel");
-        let mut packed = vec![0; kernel.size as usize];
-        tar.seek(io::SeekFrom::Start(kernel.offset))
-            .and_then(|_| tar.read_exact(&mut packed))
-            .map_err(Error::file("read", &self.tar))?;
+        let packed = kernel.read(tar).map_err(Error::file("read", &self.tar))?;
         fs::write(&path, kernel::unpack(packed)?).map_err(Error::file("write", path))
     }
 
     fn write_root(&self, modules: &Modules) -> io::Result<()> {
         let out = BufWriter::new(File::create(self.folder.join("base.cpio"))?);
         let mut root = Initramfs::new(out);
-        for folder in recipe::FOLDERS {
+        for folder in recipe::folders() {
             root.folder(folder)?;
         }
         root.device("dev/console", 5, 1)?;
@@ -430,13 +428,13 @@ struct Modules {
 
 impl Modules {
     /// Of these that every guest loads.
-    fn find(own: &[&str], index: &Index, tar: &mut impl modules::Source) -> Result<Self, Error> {
-        let always = modules::in_load_order(own, index, tar)?.len();
+    fn find(own: &[&str], index: &Index, source: &mut modules::Source<'_>) -> Result<Self, Error> {
+        let always = modules::in_load_order(own, index, source)?.len();
         // The same ones come first again: what is wanted is looked for in its order.
         let wanted = [own, &recipe::FORWARD_MODULES[..]].concat();
-        let forward = modules::in_load_order(&wanted, index, tar)?.len() - always;
+        let forward = modules::in_load_order(&wanted, index, source)?.len() - always;
         let wanted = [&wanted[..], &recipe::WAN_MODULES[..]].concat();
-        Ok(Self { all: modules::in_load_order(&wanted, index, tar)?, always, forward })
+        Ok(Self { all: modules::in_load_order(&wanted, index, source)?, always, forward })
     }
 
     /// The lists from which pid 1 loads them, of paths in the root.

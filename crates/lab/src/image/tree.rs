@@ -186,12 +186,7 @@ impl Tree {
 pub(super) fn bytes(content: &Body, tar: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
     match content {
         Body::Bytes(bytes) => Ok(bytes.clone()),
-        Body::Tar(place) => {
-            let mut bytes = vec![0; place.size as usize];
-            tar.seek(SeekFrom::Start(place.offset))?;
-            tar.read_exact(&mut bytes)?;
-            Ok(bytes)
-        }
+        Body::Tar(place) => place.read(tar),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use linux::file;
 use model::{name::Sha256Hex, shard::Shard, study::Study, trial::Purpose};
 
-use super::{Defaults, Fault, Rules, parse_with};
+use super::{Fault, Rules, parse, parse_for_device};
 use crate::{Error, cache};
 
 /// A study as it was given, and what it means.
@@ -93,24 +93,21 @@ impl StudyText {
 
     /// The study, checked.
     pub fn study(self) -> Result<StudyFile, Error> {
-        self.with(Defaults::Usual)
+        self.parsed(parse)
     }
 
-    /// The same for a device: its clients are those that are there, and need not be said; and its time is real, so that more
-    /// pairs and repetitions are made where the study does not say how many.
+    /// The same for a device, which has the clients that are there, and time that is real.
     pub fn study_for_device(self) -> Result<StudyFile, Error> {
-        self.with(Defaults::Device)
+        self.parsed(parse_for_device)
     }
 
-    fn with(self, defaults: Defaults) -> Result<StudyFile, Error> {
+    fn parsed(self, parse: fn(&str) -> Result<Study, Fault>) -> Result<StudyFile, Error> {
         let Self { path, text } = self;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let wrong = |Fault { line, why }| Error::Usage(format!("{}:{line}: {why}", path.display()));
-        let study = parse_with(&text, defaults).map_err(wrong)?;
-        Ok(StudyFile {
-            folder: folder_of(&path).to_owned(),
-            ..StudyFile::given(&name, text, study)
-        })
+        let study = parse(&text).map_err(wrong)?;
+        let folder = folder_of(&path).to_owned();
+        Ok(StudyFile { folder, ..StudyFile::given(&name, text, study) })
     }
 }
 
