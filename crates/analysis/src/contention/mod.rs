@@ -320,7 +320,7 @@ fn is_of(study: &Study, known: &Known, limit: &Limit) -> bool {
     let is_whole = ["harmed-cells", "agreement"].contains(&metric.to_string().as_str());
     let has = |cell: &Shape| {
         let control = limit.variant.as_ref();
-        let words = table::words(cell);
+        let words = cell.labels();
         let is_here = |place: &String| place == table::HARMED || words.contains(place);
         let is_under = |name: &String| {
             name == arms::NONE || study.variants_of(cell).any(|variant| variant.name == *name)
