@@ -35,10 +35,10 @@ use crate::{
     full,
     hostapd::{Hostapd, Question},
     points::Points,
-    pull,
+    pull::Source,
     replies::Replies,
     table::{Change, PointId, Session, Slot, Table},
-    trace::{Level, Trace},
+    trace::Level,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -60,7 +60,7 @@ pub struct Settings {
     pub interfaces: Vec<String>,
     /// Stations are read at least so often, also where no one asks, ns; `None`: only when somebody does.
     pub sample_every_ns: Option<u64>,
-    pub trace: Trace,
+    pub trace: Level,
 }
 
 /// A reading that was not to be had.
@@ -76,7 +76,7 @@ pub enum RefreshError {
 #[derive(Debug)]
 pub struct Engine {
     settings: Settings,
-    kernel: Nl80211,
+    source: Source,
     events: Option<Mlme>,
     hostapd: Hostapd,
     points: Points,
@@ -84,7 +84,6 @@ pub struct Engine {
     briefs: Replies,
     fulls: Replies,
     membership: Events,
-    cost: Cost,
     news: News,
     /// When the interfaces were listed last; `None` where that failed.
     listed_ns: Option<u64>,
@@ -103,26 +102,23 @@ struct News {
     late: Vec<StationEvent>,
 }
 
-/// A station that came or went.
-#[derive(Clone, Copy, Debug)]
-enum StationEvent {
-    Joined(StationReading),
-    Left(StationReading, Option<u16>),
-}
+/// What an event says of a station, and if it has left, with which reason.
+type StationEvent = (StationReading, Option<Option<u16>>);
 
-impl StationEvent {
-    /// Tells the table, where the interface is one of ours; else it comes back.
-    fn report(self, table: &mut Table, points: &Points, now_ns: u64) -> Option<Self> {
-        let (Self::Joined(reading) | Self::Left(reading, _)) = &self;
-        let Some(point) = points.of_interface(reading.interface) else { return Some(self) };
-        match &self {
-            Self::Joined(reading) => {
-                table.joined(point.id, reading, now_ns);
-            }
-            Self::Left(last, reason) => table.left(point.id, last, *reason),
-        }
-        None
+/// Tells the table of an event, if the interface is one of ours; else it comes back.
+fn report(
+    event: StationEvent,
+    table: &mut Table,
+    points: &Points,
+    now_ns: u64,
+) -> Option<StationEvent> {
+    let (reading, left) = &event;
+    let Some(point) = points.of_interface(reading.interface) else { return Some(event) };
+    match left {
+        None => table.joined(point.id, reading, now_ns),
+        Some(reason) => table.left(point.id, reading, *reason),
     }
+    None
 }
 
 impl Engine {
@@ -141,7 +137,7 @@ impl Engine {
         let hostapd = Hostapd::new(settings.hostapd.as_deref());
         let mut engine = Self {
             settings,
-            kernel,
+            source: Source { kernel, cost: Cost::default() },
             events,
             hostapd,
             points: Points::default(),
@@ -149,7 +145,6 @@ impl Engine {
             briefs: Replies::new(brief::STATION, false),
             fulls: Replies::new(full::STATION, true),
             membership: Events::default(),
-            cost: Cost::default(),
             news: News::default(),
             listed_ns: None,
             sampled_ns: 0,
@@ -214,9 +209,9 @@ impl Engine {
         max_age_ns: u64,
         now_ns: u64,
     ) -> Result<(), RefreshError> {
-        self.cost.reads += 1;
+        self.source.cost.reads += 1;
         if self.is_fresh(id, max_age_ns, now_ns) {
-            self.cost.shared += 1;
+            self.source.cost.shared += 1;
             return Ok(());
         }
         // Who left before this reading ends with the kernel's last word, and not unheard.
@@ -253,7 +248,7 @@ impl Engine {
     }
 
     pub fn cost(&self) -> Cost {
-        self.cost
+        self.source.cost
     }
 
     /// Whether identities are still being asked for.
@@ -261,7 +256,7 @@ impl Engine {
         self.hostapd.is_busy()
     }
 
-    pub fn trace(&self) -> Trace {
+    pub fn trace(&self) -> Level {
         self.settings.trace
     }
 
@@ -326,7 +321,7 @@ impl Engine {
     fn dump(&mut self, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
         match self.dump_once(id, now_ns) {
             Err(netlink::Error::Overrun { .. }) => {
-                self.cost.overruns += 1;
+                self.source.cost.overruns += 1;
                 self.dump_once(id, now_ns)
             }
             result => result,
@@ -335,10 +330,8 @@ impl Engine {
 
     fn dump_once(&mut self, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
         let Some(point) = self.points.get_mut(id) else { return Ok(()) };
-        pull::survey_if_old(&mut self.kernel, point, now_ns, &mut self.cost)?;
-        let mut source = pull::Source { kernel: &mut self.kernel, cost: &mut self.cost };
-        let poll = pull::pull(&mut source, &mut self.table, point, now_ns)?;
-        if let Some(poll) = poll {
+        self.source.survey_if_old(point, now_ns)?;
+        if let Some(poll) = self.source.pull(&mut self.table, point, now_ns)? {
             // The event of a station that is missing waits already, with the last counters.
             if !self.table.has_seen_all(&poll) {
                 self.hear(now_ns);
@@ -363,14 +356,14 @@ impl Engine {
     /// Asks which interfaces there are.
     fn list(&mut self, now_ns: u64) -> Result<(), netlink::Error> {
         self.listed_ns = None;
-        let mut interfaces = self.kernel.interfaces()?;
+        let mut interfaces = self.source.kernel.interfaces()?;
         let wanted = &self.settings.interfaces;
         interfaces.retain(|each| {
             let is_part = each.kind == InterfaceKind::AccessPointVlan;
             wanted.is_empty() || wanted.contains(&each.name) || is_part
         });
         self.listed_ns = Some(now_ns);
-        for id in self.points.update(&interfaces).went {
+        for id in self.points.update(&interfaces) {
             self.table.clear(id);
             self.settle(now_ns);
             self.hostapd.forget(id);
@@ -390,8 +383,8 @@ impl Engine {
         for _ in 0..READS_OF_EVENTS {
             let read = events.read(|event| {
                 let event = match event {
-                    Membership::Joined(reading) => StationEvent::Joined(*reading),
-                    Membership::Left { last, reason } => StationEvent::Left(*last, reason),
+                    Membership::Joined(reading) => (*reading, None),
+                    Membership::Left { last, reason } => (*last, Some(reason)),
                     _ => {
                         news.interfaces = true;
                         return;
@@ -399,13 +392,13 @@ impl Engine {
                 };
                 // An event must not overtake an earlier one of the same station.
                 if news.late.is_empty() {
-                    news.late.extend(event.report(table, points, now_ns));
+                    news.late.extend(report(event, table, points, now_ns));
                 } else {
                     news.late.push(event);
                 }
             });
             let Err(error) = read else { break };
-            self.cost.overruns += u64::from(matches!(error, netlink::Error::Overrun { .. }));
+            self.source.cost.overruns += u64::from(matches!(error, netlink::Error::Overrun { .. }));
             news.lost = true;
         }
     }
@@ -419,7 +412,7 @@ impl Engine {
         }
         for event in late {
             // What is about an interface that is still unknown is about none of ours.
-            let _ = event.report(&mut self.table, &self.points, now_ns);
+            let _ = report(event, &mut self.table, &self.points, now_ns);
         }
         if lost {
             self.read_all(now_ns);
@@ -428,7 +421,7 @@ impl Engine {
 
     /// Asks what can be asked, and says once what hostapd does not let us ask.
     fn ask_hostapd(&mut self, now_ns: u64) {
-        self.hostapd.advance(&self.points, now_ns, &mut self.cost);
+        self.hostapd.advance(&self.points, now_ns, &mut self.source.cost);
         for (id, error) in self.hostapd.faults() {
             let interface = self.points.get(id).map_or("", |point| &point.name);
             let what = format_args!(

@@ -70,14 +70,14 @@ struct Line {
     reported: bool,
     socket: Option<UnixDatagram>,
     waiting: VecDeque<Question>,
-    asked: Option<Asked>,
+    pending: Option<Pending>,
     /// Not before this moment, after hostapd was not there.
     again_ns: u64,
 }
 
 /// The question that hostapd has not answered yet.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct Pending {
     address: Address,
     /// `None` once no one wants the answer any more.
     question: Option<Question>,
@@ -100,7 +100,7 @@ impl Hostapd {
     }
 
     pub fn is_busy(&self) -> bool {
-        self.lines.values().any(|line| line.asked.is_some() || !line.waiting.is_empty())
+        self.lines.values().any(|line| line.pending.is_some() || !line.waiting.is_empty())
     }
 
     /// Puts a question behind the others of the interface.
@@ -114,8 +114,8 @@ impl Hostapd {
     pub fn withdraw(&mut self, point: PointId, slot: Slot) {
         let Some(line) = self.lines.get_mut(&point) else { return };
         line.waiting.retain(|question| question.slot != slot);
-        if let Some(asked) = &mut line.asked {
-            asked.question = asked.question.filter(|question| question.slot != slot);
+        if let Some(pending) = &mut line.pending {
+            pending.question = pending.question.filter(|question| question.slot != slot);
         }
     }
 
@@ -136,7 +136,7 @@ impl Hostapd {
             line.give_up(now_ns, cost);
             if let (Some(place), Some(point)) = (line.next(now_ns), points.get(*id)) {
                 line.ask(place, &folder.join(&point.name), now_ns);
-                cost.hostapd_requests += u64::from(line.asked.is_some());
+                cost.hostapd_requests += u64::from(line.pending.is_some());
             }
         }
     }
@@ -150,15 +150,12 @@ impl Hostapd {
     pub fn answers(&mut self, now_ns: u64, mut take: impl FnMut(Question, Identity)) {
         for line in self.lines.values_mut() {
             while let Some((question, answer)) = line.answer(&mut self.buffer) {
-                match identity(&answer, question.address) {
-                    // One that is still shaking hands has not told everything yet.
-                    Some(identity) if identity.has("AUTHORIZED") => take(question, identity),
-                    Some(identity) => {
-                        take(question, identity);
-                        line.once_more(question, now_ns);
-                    }
-                    None => line.once_more(question, now_ns),
+                let identity = identity(&answer, question.address);
+                // During the handshake hostapd does not know everything yet.
+                if !identity.as_ref().is_some_and(|identity| identity.has("AUTHORIZED")) {
+                    line.once_more(question, now_ns);
                 }
+                identity.into_iter().for_each(|identity| take(question, identity));
             }
         }
     }
@@ -166,8 +163,8 @@ impl Hostapd {
 
 impl Line {
     fn due(&self) -> Option<u64> {
-        match &self.asked {
-            Some(asked) => Some(asked.at_ns + PATIENCE_NS),
+        match &self.pending {
+            Some(pending) => Some(pending.at_ns + PATIENCE_NS),
             None => {
                 let first = self.waiting.iter().map(|question| question.from_ns).min()?;
                 Some(first.max(self.again_ns))
@@ -176,11 +173,11 @@ impl Line {
     }
 
     fn give_up(&mut self, now_ns: u64, cost: &mut Cost) {
-        if self.asked.is_some_and(|asked| now_ns >= asked.at_ns + PATIENCE_NS) {
+        if self.pending.is_some_and(|pending| now_ns >= pending.at_ns + PATIENCE_NS) {
             cost.hostapd_timeouts += 1;
             // A new socket, so that an answer that comes after all is not taken for another's.
             self.socket = None;
-            if let Some(question) = self.asked.take().and_then(|asked| asked.question) {
+            if let Some(question) = self.pending.take().and_then(|pending| pending.question) {
                 self.once_more(question, now_ns);
             }
         }
@@ -195,7 +192,7 @@ impl Line {
 
     /// The place of the question that can be asked now.
     fn next(&self, now_ns: u64) -> Option<usize> {
-        let may_ask = self.asked.is_none() && now_ns >= self.again_ns;
+        let may_ask = self.pending.is_none() && now_ns >= self.again_ns;
         let place = self.waiting.iter().position(|question| now_ns >= question.from_ns);
         place.filter(|_| may_ask)
     }
@@ -207,7 +204,7 @@ impl Line {
             Some(Ok(_)) => {
                 self.waiting.remove(place);
                 let address = question.address;
-                self.asked = Some(Asked { address, question: Some(question), at_ns: now_ns });
+                self.pending = Some(Pending { address, question: Some(question), at_ns: now_ns });
             }
             Some(Err(_)) | None => {
                 self.socket = None;
@@ -235,11 +232,10 @@ impl Line {
         loop {
             let answer = receive(self.socket.as_ref()?, buffer).ok()?;
             // What no one asked for, such as an event or a late answer, is no one's answer.
-            let is_this = |asked: &&mut Asked| is_for(&answer, asked.address);
-            if self.asked.as_mut().filter(is_this).is_none() {
+            if !self.pending.is_some_and(|pending| is_for(&answer, pending.address)) {
                 continue;
             }
-            if let Some(question) = self.asked.take().and_then(|asked| asked.question) {
+            if let Some(question) = self.pending.take().and_then(|pending| pending.question) {
                 return Some((question, answer));
             }
         }

@@ -29,7 +29,7 @@ pub mod options;
 #[cfg(feature = "planted")]
 mod plant;
 pub mod points;
-pub mod pull;
+mod pull;
 pub mod replies;
 pub mod rpc;
 pub mod table;

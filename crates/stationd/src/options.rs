@@ -14,10 +14,7 @@ use std::{
 
 use linux::file;
 
-use crate::{
-    engine::Settings,
-    trace::{Level, Trace},
-};
+use crate::{engine::Settings, trace::Level};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Metrics {
@@ -154,7 +151,7 @@ impl Options {
             hostapd: self.hostapd.clone(),
             interfaces: self.interfaces.clone(),
             sample_every_ns: self.sample_every.map(|every| every.as_nanos() as u64),
-            trace: Trace(self.trace),
+            trace: self.trace,
         }
     }
 

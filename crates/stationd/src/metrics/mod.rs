@@ -91,7 +91,7 @@ impl Pages {
 
 impl Source<'_> {
     fn write(&self, format: Format, out: &mut Vec<u8>) {
-        for family in FAMILIES.into_iter().flatten() {
+        for family in FAMILIES {
             family.about.head(format, out);
             let mut samples = Samples { family, source: self, out };
             match family.of {
@@ -101,7 +101,10 @@ impl Source<'_> {
                         samples.of_point(point, value(self, point));
                     }
                 }
-                Of::Free(write) => write(self, &mut samples),
+                Of::One(value) => {
+                    value(self).into_iter().for_each(|value| samples.sample(value, |_| {}));
+                }
+                Of::Labels(write) => write(self, &mut samples),
             }
         }
         openmetrics::end(format, out);
@@ -116,19 +119,24 @@ struct Samples<'a> {
 }
 
 impl Samples<'_> {
-    /// A sample without labels.
-    fn plain(&mut self, value: Option<Number>) {
-        if let Some(value) = value {
-            self.sample(value, |_| {});
-        }
-    }
-
     /// A sample with these labels.
     fn labelled(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
         self.sample(value, |out| {
             out.push(b'{');
             labels(out);
             out.push(b'}');
+        });
+    }
+
+    /// A sample with these labels, each a name and its value.
+    fn texts(&mut self, count: u64, labels: &[(&str, &str)]) {
+        self.labelled(Number::count(count), |out| {
+            for (place, (name, value)) in labels.iter().enumerate() {
+                out.extend_from_slice(if place == 0 { b"" } else { b"," });
+                out.extend_from_slice(name.as_bytes());
+                out.push(b'=');
+                quoted(value, out);
+            }
         });
     }
 

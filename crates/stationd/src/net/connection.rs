@@ -14,7 +14,6 @@ use super::{
     Turn,
     outbox::{Letter, Outbox, Sent},
     poller::Interest,
-    token::Token,
 };
 
 /// A consumer that takes no byte, or that leaves a request unfinished, is dropped after so long.
@@ -31,13 +30,6 @@ pub enum Received {
     Nothing,
     /// The other end has left.
     Gone,
-}
-
-/// Whether a connection goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    Yes,
-    No,
 }
 
 /// How far a connection is from its end.
@@ -58,7 +50,7 @@ pub enum Ending {
 #[derive(Debug)]
 pub struct Connection {
     socket: OwnedFd,
-    token: Token,
+    token: u64,
     /// What came in and has not been understood yet.
     pub input: Vec<u8>,
     outbox: Outbox,
@@ -71,7 +63,7 @@ pub struct Connection {
 
 impl Connection {
     /// A connection that is waited for under this token, from its first [`Self::rest`] on.
-    pub fn new(socket: OwnedFd, token: Token) -> Self {
+    pub fn new(socket: OwnedFd, token: u64) -> Self {
         Self {
             socket,
             token,
@@ -137,34 +129,34 @@ impl Connection {
 
     /// Everything is said. A socket that is closed with bytes unread takes back what the other end has
     /// not read yet (TCP's reset), so some of them are read first.
-    fn linger(&mut self, turn: &Turn<'_>) -> Next {
+    fn linger(&mut self, turn: &Turn<'_>) -> bool {
         if shutdown(&self.socket, Shutdown::Write).is_err() {
-            return Next::No;
+            return false;
         }
         self.ending = Ending::Lingers { left: LINGER_BYTES };
         self.deadline_ns = Some(turn.now_ns + LINGER_NS);
         self.wait_for(Interest::Read, turn)
     }
 
-    /// Throws away what comes after the end; `None` where it is not there yet.
-    pub fn throw_away(&mut self, buffer: &mut [u8]) -> Option<Next> {
+    /// Throws away what comes after the end, and says whether the connection goes on; `None` before its end.
+    pub fn throw_away(&mut self, buffer: &mut [u8]) -> Option<bool> {
         let Ending::Lingers { left } = self.ending else { return None };
         let taken = match self.receive(buffer) {
             Received::Bytes(count) => count,
             Received::Nothing => 0,
-            Received::Gone => return Some(Next::No),
+            Received::Gone => return Some(false),
         };
         self.ending = Ending::Lingers { left: left.saturating_sub(taken) };
-        Some(if taken < left { Next::Yes } else { Next::No })
+        Some(taken < left)
     }
 
-    /// The end of a turn: waits for room where something waits, for requests otherwise.
-    pub fn rest(&mut self, sent: Sent, turn: &Turn<'_>) -> Next {
+    /// The end of a turn: waits for room if something is unsent, for requests otherwise. Whether the connection goes on.
+    pub fn rest(&mut self, sent: Sent, turn: &Turn<'_>) -> bool {
         let interest = match sent {
-            Sent::Gone => return Next::No,
+            Sent::Gone => return false,
             Sent::All => match self.ending {
                 Ending::No | Ending::Lingers { .. } => Interest::Read,
-                Ending::Sends => return Next::No,
+                Ending::Sends => return false,
                 Ending::SendsAndLingers => return self.linger(turn),
             },
             Sent::Waits => Interest::Write,
@@ -172,13 +164,13 @@ impl Connection {
         self.wait_for(interest, turn)
     }
 
-    fn wait_for(&mut self, interest: Interest, turn: &Turn<'_>) -> Next {
-        let (socket, number) = (&self.socket, self.token.number());
+    fn wait_for(&mut self, interest: Interest, turn: &Turn<'_>) -> bool {
+        let (socket, token) = (&self.socket, self.token);
         let watched = match self.interest.replace(interest) {
-            Some(before) if before == interest => return Next::Yes,
-            Some(_) => turn.poller.change(socket, number, interest),
-            None => turn.poller.add(socket, number, interest),
+            Some(before) if before == interest => return true,
+            Some(_) => turn.poller.change(socket, token, interest),
+            None => turn.poller.add(socket, token, interest),
         };
-        if watched.is_ok() { Next::Yes } else { Next::No }
+        watched.is_ok()
     }
 }

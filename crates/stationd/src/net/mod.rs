@@ -24,6 +24,8 @@ pub struct Turn<'a> {
     pub tally: &'a mut Tally,
     /// The daemon itself.
     pub own: &'a mut Own,
+    /// How old a reading may be for a consumer that does not say, ns.
+    pub max_age_ns: u64,
     pub now_ns: u64,
 }
 

@@ -15,10 +15,9 @@ use listen::{Accepted, Listener};
 
 use super::{
     Turn,
-    connection::{Connection, Ending, Next, PATIENCE_NS, Received},
+    connection::{Connection, Ending, PATIENCE_NS, Received},
     outbox::{Letter, Outbox, Sent},
     poller::{Interest, Poller},
-    token::Token,
 };
 use crate::tally::{Reason, Tally};
 
@@ -45,13 +44,6 @@ pub(crate) enum Answered {
     Partial,
 }
 
-impl Answered {
-    /// A request of this length was answered; the connection is kept or not, as it said.
-    pub(crate) fn after(keep: bool, length: usize) -> Self {
-        if keep { Self::Whole(length) } else { Self::WholeLast(length) }
-    }
-}
-
 /// Who asks, where the answer goes, and the turn in which it is given.
 pub(crate) struct Exchange<'a, 't, S> {
     pub(crate) state: &'a mut S,
@@ -65,12 +57,13 @@ pub(crate) trait Protocol {
     type State: Default;
     /// A connection without a request ends after so long; `None`: it is kept, also before the first.
     const IDLE_NS: Option<u64>;
+    /// The longest request, bytes.
     const LONGEST: usize;
+    /// The most connections at a time.
+    const MOST: usize;
+    /// The tokens of the listener, and of the connection at place 0.
+    const TOKENS: [u64; 2];
 
-    /// The listener's token.
-    const DOOR: Token;
-
-    fn token(place: u32) -> Token;
     /// How many are connected.
     fn count(tally: &mut Tally) -> &mut usize;
     /// Answers the first request of these bytes.
@@ -86,7 +79,6 @@ pub(crate) struct Server<P: Protocol> {
     listener: Listener,
     /// When a door that could let nobody in is tried again, ns since boot.
     closed_until_ns: Option<u64>,
-    most: usize,
     /// A place for each connection that there was at a time.
     clients: Vec<Option<Client<P::State>>>,
     buffer: Vec<u8>,
@@ -138,16 +130,15 @@ impl<S> Client<S> {
 }
 
 impl<P: Protocol> Server<P> {
-    /// Serves anyone who comes through this door, so many at a time.
-    pub(crate) fn new(listener: Listener, most: usize, protocol: P) -> Self {
+    pub(crate) fn new(listener: Listener, protocol: P) -> Self {
         let responder = Responder { protocol, letter: Letter::default() };
         let (clients, buffer) = (Vec::new(), vec![0; RECEIVE]);
-        Self { listener, closed_until_ns: None, most, clients, buffer, responder }
+        Self { listener, closed_until_ns: None, clients, buffer, responder }
     }
 
     /// Waits for who comes.
     pub(crate) fn open(&self, poller: &Poller) -> rustix::io::Result<()> {
-        poller.add(&self.listener, P::DOOR.number(), Interest::Read)
+        poller.add(&self.listener, P::TOKENS[0], Interest::Read)
     }
 
     /// Lets in the first who is at the door; others make the next turn. A door without room is not waited for: it would
@@ -167,7 +158,7 @@ impl<P: Protocol> Server<P> {
         if let Some(free) = self.clients.iter().position(Option::is_none) {
             return Some(free);
         }
-        if self.clients.len() < self.most {
+        if self.clients.len() < P::MOST {
             self.clients.push(None);
             return Some(self.clients.len() - 1);
         }
@@ -183,7 +174,7 @@ impl<P: Protocol> Server<P> {
             let _ = Outbox::default().send(socket, letter);
             return;
         };
-        let mut connection = Connection::new(socket, P::token(place as u32));
+        let mut connection = Connection::new(socket, P::TOKENS[1] + place as u64);
         if P::IDLE_NS.is_some() {
             connection.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
         }
@@ -191,7 +182,7 @@ impl<P: Protocol> Server<P> {
         self.clients[place] = Some(Client { connection, activity, since_ns, state });
         *P::count(turn.tally) += 1;
         // Who has asked already is answered before the next one, who may want this place, is let in.
-        self.ready(place as u32, turn);
+        self.ready(place, turn);
     }
 
     /// Makes room for a newcomer: the idle leave first, then who has not finished its request, then who leaves its
@@ -209,25 +200,24 @@ impl<P: Protocol> Server<P> {
     }
 
     /// Bytes have come, or there is room for bytes that wait.
-    pub(crate) fn ready(&mut self, place: u32, turn: &mut Turn<'_>) {
-        let place = place as usize;
+    pub(crate) fn ready(&mut self, place: usize, turn: &mut Turn<'_>) {
         let Some(Some(client)) = self.clients.get_mut(place) else { return };
-        if let Some(next) = client.connection.throw_away(&mut self.buffer) {
-            if next == Next::No {
+        if let Some(goes_on) = client.connection.throw_away(&mut self.buffer) {
+            if !goes_on {
                 self.drop(place, turn);
             }
             return;
         }
-        let next = match client.connection.waits() {
+        let goes_on = match client.connection.waits() {
             true => self.responder.go_on(client, turn),
             false => match client.connection.receive(&mut self.buffer) {
                 Received::Bytes(count) => self.responder.take(client, &self.buffer[..count], turn),
                 Received::Nothing => client.connection.rest(Sent::All, turn),
-                Received::Gone => Next::No,
+                Received::Gone => false,
             },
         };
         client.moved(turn.now_ns);
-        if next == Next::No {
+        if !goes_on {
             self.drop(place, turn);
         }
     }
@@ -277,7 +267,7 @@ impl<P: Protocol> Server<P> {
             write(&mut client.state, letter, turn);
             if !letter.is_empty() {
                 let sent = client.connection.send(letter, turn);
-                if client.connection.rest(sent, turn) == Next::No {
+                if !client.connection.rest(sent, turn) {
                     self.drop(place, turn);
                 }
             }
@@ -292,8 +282,8 @@ impl<P: Protocol> Server<P> {
 }
 
 impl<P: Protocol> Responder<P> {
-    /// Takes bytes that came in.
-    fn take(&mut self, client: &mut Client<P::State>, bytes: &[u8], turn: &mut Turn<'_>) -> Next {
+    /// Takes bytes that came in. Whether the connection goes on, here and below.
+    fn take(&mut self, client: &mut Client<P::State>, bytes: &[u8], turn: &mut Turn<'_>) -> bool {
         if client.connection.input.is_empty() {
             let (used, sent) = self.serve(client, bytes, turn);
             client.connection.input.extend_from_slice(&bytes[used..]);
@@ -304,7 +294,7 @@ impl<P: Protocol> Responder<P> {
     }
 
     /// Serves what has come in before.
-    fn serve_input(&mut self, client: &mut Client<P::State>, turn: &mut Turn<'_>) -> Next {
+    fn serve_input(&mut self, client: &mut Client<P::State>, turn: &mut Turn<'_>) -> bool {
         let mut input = std::mem::take(&mut client.connection.input);
         let (used, sent) = self.serve(client, &input, turn);
         input.drain(..used);
@@ -314,7 +304,7 @@ impl<P: Protocol> Responder<P> {
     }
 
     /// There is room for what waits; then for the requests behind it.
-    fn go_on(&mut self, client: &mut Client<P::State>, turn: &mut Turn<'_>) -> Next {
+    fn go_on(&mut self, client: &mut Client<P::State>, turn: &mut Turn<'_>) -> bool {
         match client.connection.go_on(turn) {
             Sent::All if !client.connection.ends() => self.serve_input(client, turn),
             sent => client.connection.rest(sent, turn),
@@ -367,7 +357,7 @@ impl<P: Protocol> Responder<P> {
         progress: bool,
         sent: Sent,
         turn: &mut Turn<'_>,
-    ) -> Next {
+    ) -> bool {
         let connection = &mut client.connection;
         if sent == Sent::All {
             match connection.input.is_empty() {

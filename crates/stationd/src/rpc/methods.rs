@@ -8,7 +8,7 @@ use super::request::{
 use crate::{
     engine::RefreshError,
     events::EventFields,
-    net::{Turn, outbox::Letter},
+    net::{Turn, outbox::Letter, server::Exchange},
     table::PointId,
 };
 
@@ -16,15 +16,8 @@ const MS: u64 = 1_000_000;
 /// Access points are below these, in the field and in TR-181.
 const ROOTS: [&str; 2] = ["WiFi.AccessPoint.", "Device.WiFi.AccessPoint."];
 
-/// Where the reply goes, and the turn in which it is answered.
-pub(super) struct Call<'a, 't> {
-    /// How old a reading may be where it does not say, ns.
-    pub(super) max_age_ns: u64,
-    /// The next event that it is to be sent.
-    pub(super) follows: &'a mut Option<u64>,
-    pub(super) letter: &'a mut Letter,
-    pub(super) turn: &'a mut Turn<'t>,
-}
+/// What the reply goes to: the connection with the next event that it is to be sent.
+type Call<'a, 't> = Exchange<'a, 't, Option<u64>>;
 
 /// Why there is no result: JSON-RPC's number, and the words.
 type Refusal = (i32, String);
@@ -84,7 +77,7 @@ fn result(query: &Query<'_>, call: &mut Call<'_, '_>) -> Result<(), Refusal> {
 /// The access point that a reading is of, with values as fresh as asked for.
 fn refreshed(reading: &Reading<'_>, call: &mut Call<'_, '_>) -> Result<PointId, Refusal> {
     let point = named(reading, call.turn)?;
-    let max_age_ns = reading.max_age_ms.map_or(call.max_age_ns, |ms| u64::from(ms) * MS);
+    let max_age_ns = reading.max_age_ms.map_or(call.turn.max_age_ns, |ms| u64::from(ms) * MS);
     call.turn.engine.refresh(point, max_age_ns, call.turn.now_ns).map_err(|error| {
         let code = match error {
             RefreshError::NoInterface => NO_POINT,
@@ -153,7 +146,7 @@ fn events(asked: Events, call: &mut Call<'_, '_>) {
     let events = events.map(|event| event.fields(points)).collect();
     json(&Listed { missed, next: log.next(), events }, call.letter.words());
     if asked.follow {
-        *call.follows = Some(log.next());
+        *call.state = Some(log.next());
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) enum Message<'a> {
     /// A part of a request's result: the number that an object of ours has now.
     Object {
         seq: u16,
-        object: Option<u32>,
+        object: u32,
     },
     /// How a request of ours ended.
     Status {
@@ -124,7 +124,7 @@ fn message(FrameRef { hdr, payload }: FrameRef<'_>) -> Message<'_> {
     let Header { seq, peer, .. } = hdr;
     match (hdr.ty, object) {
         (MsgType::Hello, _) => Message::Hello,
-        (MsgType::Data, _) => Message::Object { seq, object },
+        (MsgType::Data, Some(object)) => Message::Object { seq, object },
         (MsgType::Status, _) => {
             Message::Status { seq, status: status.unwrap_or(Status::Unknown as u32) }
         }
@@ -138,17 +138,16 @@ fn message(FrameRef { hdr, payload }: FrameRef<'_>) -> Message<'_> {
                 None => Message::NoCall(caller),
             }
         }
-        (MsgType::Notify, Some(object)) => match active {
-            Some(any) => Message::Subscribers { object, any },
-            None => Message::Other,
-        },
+        (MsgType::Notify, Some(object)) => {
+            active.map_or(Message::Other, |any| Message::Subscribers { object, any })
+        }
         _ => Message::Other,
     }
 }
 
 /// A request for the broker to know an object, whose methods are these: the contents of a table, a table for each.
 pub(super) fn add_object(seq: u16, path: &str, methods: &[u8], out: &mut Vec<u8>) {
-    frame(Header { version: PROTO_VERSION, ty: MsgType::AddObject, seq, peer: 0 }, out, |out| {
+    frame(head(MsgType::AddObject, seq, 0), out, |out| {
         attribute(UbusAttr::ObjPath, &[path.as_bytes(), &[0]], out);
         attribute(UbusAttr::Signature, &[methods], out);
     });
@@ -156,7 +155,7 @@ pub(super) fn add_object(seq: u16, path: &str, methods: &[u8], out: &mut Vec<u8>
 
 /// A request for the broker to forget one.
 pub(super) fn remove_object(seq: u16, object: u32, out: &mut Vec<u8>) {
-    frame(Header { version: PROTO_VERSION, ty: MsgType::RemoveObject, seq, peer: 0 }, out, |out| {
+    frame(head(MsgType::RemoveObject, seq, 0), out, |out| {
         attribute(UbusAttr::ObjId, &[&object.to_be_bytes()], out)
     });
 }
@@ -164,9 +163,8 @@ pub(super) fn remove_object(seq: u16, object: u32, out: &mut Vec<u8>) {
 /// Everything of a reply's data up to its contents, which must be whole words and are to follow.
 pub(super) fn data(caller: Caller, contents: usize, out: &mut Vec<u8>) {
     let Caller { seq, peer, object } = caller;
-    let head = Header { version: PROTO_VERSION, ty: MsgType::Data, seq, peer };
     let begin = out.len();
-    frame(head, out, |out| {
+    frame(head(MsgType::Data, seq, peer), out, |out| {
         attribute(UbusAttr::ObjId, &[&object.to_be_bytes()], out);
         out.extend_from_slice(&word(UbusAttr::Data as u32, WORD + contents));
     });
@@ -176,7 +174,7 @@ pub(super) fn data(caller: Caller, contents: usize, out: &mut Vec<u8>) {
 
 pub(super) fn status(caller: Caller, status: Status, out: &mut Vec<u8>) {
     let Caller { seq, peer, object } = caller;
-    frame(Header { version: PROTO_VERSION, ty: MsgType::Status, seq, peer }, out, |out| {
+    frame(head(MsgType::Status, seq, peer), out, |out| {
         attribute(UbusAttr::Status, &[&(status as u32).to_be_bytes()], out);
         attribute(UbusAttr::ObjId, &[&object.to_be_bytes()], out);
     });
@@ -184,16 +182,16 @@ pub(super) fn status(caller: Caller, status: Status, out: &mut Vec<u8>) {
 
 /// What an object tells its subscribers; the broker is not asked who got it.
 pub(super) fn notify(object: u32, kind: &str, contents: &[u8], out: &mut Vec<u8>) {
-    frame(
-        Header { version: PROTO_VERSION, ty: MsgType::Notify, seq: 0, peer: object },
-        out,
-        |out| {
-            attribute(UbusAttr::ObjId, &[&object.to_be_bytes()], out);
-            attribute(UbusAttr::Method, &[kind.as_bytes(), &[0]], out);
-            attribute(UbusAttr::NoReply, &[&[1]], out);
-            attribute(UbusAttr::Data, &[contents], out);
-        },
-    );
+    frame(head(MsgType::Notify, 0, object), out, |out| {
+        attribute(UbusAttr::ObjId, &[&object.to_be_bytes()], out);
+        attribute(UbusAttr::Method, &[kind.as_bytes(), &[0]], out);
+        attribute(UbusAttr::NoReply, &[&[1]], out);
+        attribute(UbusAttr::Data, &[contents], out);
+    });
+}
+
+fn head(ty: MsgType, seq: u16, peer: u32) -> Header {
+    Header { version: PROTO_VERSION, ty, seq, peer }
 }
 
 /// A frame with these attributes in it.
@@ -228,8 +226,7 @@ mod tests {
 
     fn invoke(attributes: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         let mut out = Vec::new();
-        let head = Header { version: PROTO_VERSION, ty: MsgType::Invoke, seq: 7, peer: 0x1234 };
-        frame(head, &mut out, attributes);
+        frame(head(MsgType::Invoke, 7, 0x1234), &mut out, attributes);
         out
     }
 

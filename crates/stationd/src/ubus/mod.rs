@@ -31,9 +31,9 @@ use crate::{
     full,
     net::{
         Turn, connected,
-        connection::{Connection, Next, Received},
+        connection::{Connection, Received},
         outbox::{Letter, Sent},
-        token::Token,
+        token,
     },
     points::Point,
     replies::Replies,
@@ -82,8 +82,6 @@ struct Link {
 /// Where calls are answered.
 #[derive(Debug)]
 struct Server {
-    /// How old a reading may be for anyone who does not say.
-    max_age_ns: u64,
     letter: Letter,
     buffer: Vec<u8>,
     full: Replies,
@@ -94,9 +92,8 @@ struct Server {
 
 impl Ubus {
     /// Offers stationd's objects at the broker of this socket.
-    pub fn new(path: PathBuf, prefix: &'static str, max_age_ns: u64) -> Self {
+    pub fn new(path: PathBuf, prefix: &'static str) -> Self {
         let server = Server {
-            max_age_ns,
             letter: Letter::default(),
             buffer: vec![0; RECEIVE],
             full: Replies::new(full::STATION, true),
@@ -116,8 +113,8 @@ impl Ubus {
                 return self.wait(turn);
             }
         };
-        let mut connection = Connection::new(socket, Token::Broker);
-        if connection.rest(Sent::All, turn) == Next::No {
+        let mut connection = Connection::new(socket, token::BROKER);
+        if !connection.rest(Sent::All, turn) {
             return self.wait(turn);
         }
         connection.deadline_ns = Some(turn.now_ns + GREETING_NS);
@@ -137,14 +134,14 @@ impl Ubus {
     /// The broker has said something, or has room.
     pub fn ready(&mut self, turn: &mut Turn<'_>) {
         let Self { link: Some(link), server, pause_ns, .. } = self else { return };
-        let next = match link.connection.waits() {
+        let goes_on = match link.connection.waits() {
             true => {
                 let sent = link.connection.go_on(turn);
                 server.serve(link, sent, turn)
             }
             false => match link.connection.receive(&mut server.buffer) {
-                Received::Nothing => Next::Yes,
-                Received::Gone => Next::No,
+                Received::Nothing => true,
+                Received::Gone => false,
                 Received::Bytes(count) => {
                     link.connection.input.extend_from_slice(&server.buffer[..count]);
                     server.serve(link, Sent::All, turn)
@@ -154,7 +151,7 @@ impl Ubus {
         if link.is_in {
             *pause_ns = FIRST_PAUSE_NS;
         }
-        if next == Next::No {
+        if !goes_on {
             self.leave(turn);
         }
     }
@@ -191,7 +188,7 @@ impl Ubus {
             return;
         }
         let sent = link.connection.send(&mut server.letter, turn);
-        if link.connection.rest(sent, turn) == Next::No {
+        if !link.connection.rest(sent, turn) {
             self.leave(turn);
         }
     }
@@ -264,9 +261,7 @@ impl Link {
                 trace.event(ZONE, Level::Info, format_args!("the broker has let us in"));
                 self.connection.deadline_ns = None;
             }
-            Message::Object { seq, object: Some(id) } => {
-                self.offered.added(seq, id);
-            }
+            Message::Object { seq, object } => self.offered.added(seq, object),
             Message::Status { seq, status } if status != Status::Ok as u32 => {
                 if let Some(path) = self.offered.refused(seq) {
                     let why = "somebody else may have it, or its rules forbid it to us";
@@ -278,23 +273,18 @@ impl Link {
                 let of = self.offered.numbered(id);
                 of.into_iter().for_each(|object| object.has_subscribers = any);
             }
-            Message::Object { .. }
-            | Message::Status { .. }
-            | Message::Call(_)
-            | Message::NoCall(_)
-            | Message::Other => {}
+            Message::Status { .. } | Message::Call(_) | Message::NoCall(_) | Message::Other => {}
         }
     }
 
     fn subject(&self, id: u32) -> Option<Subject> {
-        let of = self.offered.iter().find(|object| object.id == Some(id));
-        of.map(|object| object.subject)
+        self.offered.iter().find(|object| object.id == Some(id)).map(|object| object.subject)
     }
 }
 
 impl Server {
-    /// Answers what has come in whole, as long as the broker takes the replies.
-    fn serve(&mut self, link: &mut Link, sent: Sent, turn: &mut Turn<'_>) -> Next {
+    /// Answers what has come in whole, until replies wait. Whether the connection goes on.
+    fn serve(&mut self, link: &mut Link, sent: Sent, turn: &mut Turn<'_>) -> bool {
         let (mut input, mut used, mut sent) = (std::mem::take(&mut link.connection.input), 0, sent);
         while sent == Sent::All {
             let (said, length) = match frame::read(&input[used..]) {
@@ -303,7 +293,7 @@ impl Server {
                 Err(error) => {
                     let what = format_args!("what the broker says cannot be read: {error}");
                     turn.engine.trace().event(ZONE, Level::Warning, what);
-                    return Next::No;
+                    return false;
                 }
             };
             used += length;
@@ -385,7 +375,7 @@ impl Server {
             Method::Stats | Method::Brief | Method::Clients => subject.point(),
         };
         let id = id.ok_or(Status::NotFound)?;
-        let max_age_ns = arguments.max_age_ms.map_or(self.max_age_ns, |ms| u64::from(ms) * MS);
+        let max_age_ns = arguments.max_age_ms.map_or(turn.max_age_ns, |ms| u64::from(ms) * MS);
         turn.engine.refresh(id, max_age_ns, turn.now_ns).map_err(refused)?;
         #[cfg(feature = "planted")]
         crate::plant::in_reply(id, turn);

@@ -11,7 +11,7 @@ use stationd::{
 use crate::{
     control::{Control, known},
     kernel,
-    world::{Shared, World, address},
+    world::{Shared, address},
 };
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -46,10 +46,6 @@ impl Setup {
     pub(crate) fn deaf(world: &Shared, settings: Settings) -> Self {
         let engine = Engine::over(settings, kernel::nl80211(world), None).unwrap();
         Self { engine, world: world.clone(), control: Control::absent(), now_ns: boottime_ns() }
-    }
-
-    pub(crate) fn world<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
-        change(&mut self.world.lock())
     }
 
     /// Time goes on, and no one is asked.

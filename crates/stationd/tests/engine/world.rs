@@ -151,6 +151,10 @@ impl World {
         self.report(kernel::left(&station, self.generation, self.narrow));
     }
 
+    pub(crate) fn is_there(&self, number: u16) -> bool {
+        self.stations.iter().any(|one| one.address == address(number))
+    }
+
     pub(crate) fn station(&mut self, number: u16) -> &mut Station {
         self.stations.iter_mut().find(|one| one.address == address(number)).unwrap()
     }
@@ -158,8 +162,8 @@ impl World {
     /// Bytes from a station and to it.
     pub(crate) fn moves(&mut self, number: u16, rx_bytes: u64, tx_bytes: u64) {
         let station = self.station(number);
-        (station.rx_bytes, station.tx_bytes) =
-            (station.rx_bytes + rx_bytes, station.tx_bytes + tx_bytes);
+        station.rx_bytes += rx_bytes;
+        station.tx_bytes += tx_bytes;
     }
 
     /// All events that wait are lost.

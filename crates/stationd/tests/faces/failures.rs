@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::program::{Client, Daemon, brief, refusal, request};
+use crate::program::{Client, Daemon, brief, full, refusal};
 
 /// A consumer that behaves is answered, and soon.
 fn is_well(daemon: &Daemon) {
@@ -45,7 +45,7 @@ fn a_request_of_100_mb_is_not_read() {
 }
 
 #[test]
-fn a_long_request_is_reported_its_limit() {
+fn a_long_request_is_told_the_limit() {
     let daemon = Daemon::start(&[]);
     let mut client = daemon.client();
     client.send(&[b' '; 65_500]);
@@ -61,8 +61,7 @@ fn who_never_reads_is_dropped() {
     let mut client = daemon.client();
     let before = daemon.resident_kib();
     client.stream.set_nonblocking(true).unwrap();
-    let requests: String =
-        (0..100).map(|id| request(id, "getStationStats", json!({"interface": "wlan0"}))).collect();
+    let requests = full(100);
     let begin = Instant::now();
     let mut written = 0;
     let gone = daemon.until("the consumer is dropped", || {
@@ -94,32 +93,12 @@ fn half_a_request_is_not_waited_for_for_ever() {
 }
 
 #[test]
-fn of_a_thousand_connections_the_last_are_kept() {
-    let daemon = Daemon::start(&[]);
-    let connections: Vec<UnixStream> =
-        (0..1000).map(|_| UnixStream::connect(daemon.rpc_path()).unwrap()).collect();
-    is_well(&daemon);
-    assert!(dropped(&daemon, "displaced") >= 936.0);
-    assert_eq!(
-        daemon.sample("stationd_consumers{face=\"requests\"}"),
-        63.0,
-        "and the one that left"
-    );
-    drop(connections);
-    daemon.until("places are free again", || {
-        (daemon.sample("stationd_consumers{face=\"requests\"}") == 0.0).then_some(())
-    });
-    is_well(&daemon);
-}
-
-#[test]
 fn connections_that_end_in_mid_reply_leave_nothing_behind() {
     let daemon = Daemon::start(&[]);
     is_well(&daemon);
     daemon.sample("stationd_reads_total");
     let before = daemon.descriptors();
-    let requests: String =
-        (0..200).map(|id| request(id, "getStationStats", json!({"interface": "wlan0"}))).collect();
+    let requests = full(200);
     for read in [0, 1, 5000] {
         for _ in 0..20 {
             let mut stream = UnixStream::connect(daemon.rpc_path()).unwrap();
@@ -136,8 +115,7 @@ fn connections_that_end_in_mid_reply_leave_nothing_behind() {
 fn who_reads_slowly_gets_everything() {
     let daemon = Daemon::start(&[]);
     let mut client = daemon.client();
-    let requests: String =
-        (0..300).map(|id| request(id, "getStationStats", json!({"interface": "wlan0"}))).collect();
+    let requests = full(300);
     let mut writer = Client::of(client.stream.try_clone().unwrap());
     let writing = std::thread::spawn(move || writer.send(requests.as_bytes()));
     for id in 0..300 {

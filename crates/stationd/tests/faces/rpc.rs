@@ -53,17 +53,6 @@ fn who_came_is_listed_from_a_number_on() {
 }
 
 #[test]
-fn several_requests_in_one_write_are_answered_in_order() {
-    let daemon = Daemon::start(&[]);
-    let mut client = daemon.client();
-    let requests: String = (0..500).map(brief).collect();
-    client.send(requests.as_bytes());
-    for id in 0..500 {
-        assert_eq!(client.reply()["id"], json!(id));
-    }
-}
-
-#[test]
 fn a_request_in_many_writes_is_answered_once_it_is_whole() {
     let daemon = Daemon::start(&[]);
     let mut client = daemon.client();
