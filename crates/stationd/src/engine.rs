@@ -17,7 +17,6 @@
 
 use std::{
     os::fd::{AsFd, BorrowedFd},
-    path::PathBuf,
     rc::Rc,
 };
 
@@ -34,6 +33,7 @@ use crate::{
     events::Events,
     full,
     hostapd::{Hostapd, Question},
+    options::Options,
     points::Points,
     pull::Source,
     replies::Replies,
@@ -51,18 +51,6 @@ const READS_OF_EVENTS: u32 = 4;
 /// A station that has just come shakes hands first; hostapd knows all of it after that.
 const HANDSHAKE_NS: u64 = SECOND;
 
-/// What the engine is told by the configuration.
-#[derive(Debug, Default)]
-pub struct Settings {
-    /// Where hostapd's control sockets are; `None`: it is not asked.
-    pub hostapd: Option<PathBuf>,
-    /// The interfaces that are read; empty: all in AP mode.
-    pub interfaces: Vec<String>,
-    /// Stations are read at least so often, also where no one asks, ns; `None`: only when somebody does.
-    pub sample_every_ns: Option<u64>,
-    pub trace: Level,
-}
-
 /// A reading that was not to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
@@ -75,7 +63,7 @@ pub enum RefreshError {
 /// Everything that is known, and whom to ask for more.
 #[derive(Debug)]
 pub struct Engine {
-    settings: Settings,
+    options: Options,
     source: Source,
     events: Option<Mlme>,
     hostapd: Hostapd,
@@ -124,19 +112,19 @@ fn report(
 impl Engine {
     /// Begins: asks for the interfaces, listens for events, and reads who is there.
     /// Fails where the kernel has no nl80211, or does not let us ask it.
-    pub fn open(settings: Settings) -> Result<Self, netlink::Error> {
-        Self::over(settings, Nl80211::open()?, Some(Mlme::open()?))
+    pub fn open(options: Options) -> Result<Self, netlink::Error> {
+        Self::over(options, Nl80211::open()?, Some(Mlme::open()?))
     }
 
     /// Begins with these conversations; tests and recordings bring their own kernel.
     pub fn over(
-        settings: Settings,
+        options: Options,
         kernel: Nl80211,
         events: Option<Mlme>,
     ) -> Result<Self, netlink::Error> {
-        let hostapd = Hostapd::new(settings.hostapd.as_deref());
+        let hostapd = Hostapd::new(options.hostapd.as_deref());
         let mut engine = Self {
-            settings,
+            options,
             source: Source { kernel, cost: Cost::default() },
             events,
             hostapd,
@@ -193,9 +181,10 @@ impl Engine {
     /// Access points that are to be read although nobody asks: how often, and when next, ns. Either the configuration
     /// wants it, or a driver's byte counters have 32 bits and would pass their end unseen.
     fn unasked(&self) -> impl Iterator<Item = (PointId, u64, u64)> {
-        self.points.present().filter_map(|point| {
+        let sample_every_ns = self.options.sample_every.map(|every| every.as_nanos() as u64);
+        self.points.present().filter_map(move |point| {
             let narrow = self.table.is_narrow(point.id).then_some(NARROW_EVERY_NS);
-            let every_ns = narrow.into_iter().chain(self.settings.sample_every_ns).min()?;
+            let every_ns = narrow.into_iter().chain(sample_every_ns).min()?;
             let last_ns = point.read_ns.unwrap_or(0).max(self.sampled_ns);
             Some((point.id, every_ns, last_ns + every_ns))
         })
@@ -257,7 +246,7 @@ impl Engine {
     }
 
     pub fn trace(&self) -> Level {
-        self.settings.trace
+        self.options.trace
     }
 
     /// The brief reply about a point's stations: encoded once for each reading, shared by all who ask on the socket.
@@ -357,7 +346,7 @@ impl Engine {
     fn list(&mut self, now_ns: u64) -> Result<(), netlink::Error> {
         self.listed_ns = None;
         let mut interfaces = self.source.kernel.interfaces()?;
-        let wanted = &self.settings.interfaces;
+        let wanted = &self.options.interfaces;
         interfaces.retain(|each| {
             let is_part = each.kind == InterfaceKind::AccessPointVlan;
             wanted.is_empty() || wanted.contains(&each.name) || is_part
@@ -428,7 +417,7 @@ impl Engine {
                 "cannot ask hostapd about {interface}: {error}; who its stations are stays unknown \
                  (is stationd in the group of its control sockets, as netdev?)"
             );
-            self.settings.trace.event("hostapd", Level::Warning, what);
+            self.options.trace.event("hostapd", Level::Warning, what);
         }
     }
 
@@ -466,7 +455,7 @@ impl Engine {
         self.membership.add(session, None);
         let Some(point) = self.points.get(session.point) else { return };
         let what = format_args!("new station on {}", point.name);
-        self.settings.trace.event("engine", Level::Info, what);
+        self.options.trace.event("engine", Level::Info, what);
         // Where it has left meanwhile, the slot's present one is told of later.
         let Some(station) =
             self.table.station(slot).filter(|station| station.address() == session.address)

@@ -59,7 +59,6 @@ pub struct Hostapd {
     /// Where the control sockets are; `None`: hostapd is not asked.
     folder: Option<PathBuf>,
     lines: BTreeMap<PointId, Line>,
-    buffer: Vec<u8>,
 }
 
 /// The conversation about one interface.
@@ -87,11 +86,7 @@ struct Pending {
 impl Hostapd {
     /// Conversations through the sockets in this folder.
     pub fn new(folder: Option<&Path>) -> Self {
-        Self {
-            folder: folder.map(Path::to_owned),
-            lines: BTreeMap::new(),
-            buffer: vec![0; LONGEST_ANSWER],
-        }
+        Self { folder: folder.map(Path::to_owned), lines: BTreeMap::new() }
     }
 
     /// Descriptors that are readable when an answer has come.
@@ -149,8 +144,9 @@ impl Hostapd {
     /// Takes the answers that have come.
     pub fn answers(&mut self, now_ns: u64, mut take: impl FnMut(Question, Identity)) {
         for line in self.lines.values_mut() {
-            while let Some((question, answer)) = line.answer(&mut self.buffer) {
-                let identity = identity(&answer, question.address);
+            while let Some((question, answer)) = line.answer() {
+                let is_named = named(&answer) == Some(question.address);
+                let identity = Identity::parse(&answer).filter(|_| is_named);
                 // During the handshake hostapd does not know everything yet.
                 if !identity.as_ref().is_some_and(|identity| identity.has("AUTHORIZED")) {
                     line.once_more(question, now_ns);
@@ -199,17 +195,14 @@ impl Line {
 
     fn ask(&mut self, place: usize, path: &Path, now_ns: u64) {
         let question = self.waiting[place];
-        let sent = self.connected(path).map(|socket| socket.send(&command(question.address)));
-        match sent {
-            Some(Ok(_)) => {
-                self.waiting.remove(place);
-                let address = question.address;
-                self.pending = Some(Pending { address, question: Some(question), at_ns: now_ns });
-            }
-            Some(Err(_)) | None => {
-                self.socket = None;
-                self.again_ns = now_ns + AGAIN_NS;
-            }
+        let address = question.address;
+        let command = [b"STA ", &address::lower(address)[..]].concat();
+        if self.connected(path).is_some_and(|socket| socket.send(&command).is_ok()) {
+            self.waiting.remove(place);
+            self.pending = Some(Pending { address, question: Some(question), at_ns: now_ns });
+        } else {
+            self.socket = None;
+            self.again_ns = now_ns + AGAIN_NS;
         }
     }
 
@@ -228,36 +221,21 @@ impl Line {
         }
     }
 
-    fn answer(&mut self, buffer: &mut [u8]) -> Option<(Question, String)> {
+    fn answer(&mut self) -> Option<(Question, String)> {
         loop {
-            let answer = receive(self.socket.as_ref()?, buffer).ok()?;
+            let answer = receive(self.socket.as_ref()?).ok()?;
             // What no one asked for, such as an event or a late answer, is no one's answer.
-            if !self.pending.is_some_and(|pending| is_for(&answer, pending.address)) {
-                continue;
-            }
-            if let Some(question) = self.pending.take().and_then(|pending| pending.question) {
+            let is_other =
+                |pending: &Pending| named(&answer).is_some_and(|it| it != pending.address);
+            let answered = self.pending.take_if(|pending| !is_other(pending));
+            if let Some(question) = answered.and_then(|pending| pending.question) {
                 return Some((question, answer));
             }
         }
     }
 }
 
-fn command(address: Address) -> Vec<u8> {
-    [b"STA ", &address::lower(address)[..]].concat()
-}
-
-/// Whether this may be the answer about a station: one about another names that other in its first line,
-/// and a refusal names no one.
-fn is_for(answer: &str, address: Address) -> bool {
-    named(answer).is_none_or(|named| named == address)
-}
-
-/// Who the station is. An answer begins with its address; what does not is none.
-fn identity(answer: &str, address: Address) -> Option<Identity> {
-    (named(answer)? == address).then(|| Identity::parse(answer)).flatten()
-}
-
-/// Whom an answer names in its first line.
+/// The station that an answer names in its first line; a refusal names none.
 fn named(answer: &str) -> Option<Address> {
     address::parse(answer.lines().next()?)
 }
@@ -287,8 +265,9 @@ fn in_own_folder(socket: &UnixDatagram, path: &Path, refused: io::Error) -> io::
 }
 
 /// One answer. Of one that fills the buffer the last line may have been cut, and is left out.
-fn receive(socket: &UnixDatagram, buffer: &mut [u8]) -> io::Result<String> {
-    let length = socket.recv(buffer)?;
+fn receive(socket: &UnixDatagram) -> io::Result<String> {
+    let mut buffer = [0; LONGEST_ANSWER];
+    let length = socket.recv(&mut buffer)?;
     let mut answer = String::from_utf8_lossy(&buffer[..length]).into_owned();
     if length == buffer.len() {
         answer.truncate(answer.rfind('\n').unwrap_or(0));

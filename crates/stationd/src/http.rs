@@ -6,10 +6,10 @@
 use listen::{Answer, Format, Hosts, Listener, Page, Parsed, Request};
 
 use crate::{
-    metrics::{Pages, Source},
+    metrics::Pages,
     net::{
         outbox::Letter,
-        server::{Answered, Exchange, Protocol, Server},
+        server::{Answered, Exchange, Protocol, Served, Server},
         token,
     },
     tally::Tally,
@@ -35,20 +35,11 @@ impl Http {
     fn metrics(&mut self, format: Format, request: Request, exchange: Exchange<'_, '_, ()>) {
         let Exchange { letter, turn, .. } = exchange;
         turn.engine.refresh_all(turn.max_age_ns, turn.now_ns);
-        let wall_offset_ns = turn.own.wall_offset_ns(turn.now_ns);
-        let (engine, tally, own) = (&*turn.engine, &*turn.tally, &*turn.own);
-        let source = Source { engine, tally, own, wall_offset_ns };
-        let page = self.pages.page(format, &source, [turn.now_ns, turn.max_age_ns]);
-        let mut length = itoa::Buffer::new();
-        let head = [
-            "HTTP/1.1 200 OK\r\nContent-Type: ",
-            format.media_type(),
-            if request.keep { "" } else { "\r\nConnection: close" },
-            "\r\nContent-Length: ",
-            length.format(page.len()),
-            "\r\n\r\n",
-        ];
-        head.iter().for_each(|part| letter.words().extend_from_slice(part.as_bytes()));
+        let page = self.pages.page(format, turn);
+        // The page is shared, and not copied behind its head.
+        let (media_type, keep) = (format.media_type(), request.keep);
+        let head = Answer { code: 200, media_type, body: &page, head_only: true, keep };
+        head.write(letter.words());
         if !request.head_only {
             letter.share(page);
         }
@@ -61,13 +52,6 @@ impl Protocol for Http {
     const IDLE_NS: Option<u64> = Some(300_000_000_000);
     /// A request's head is not longer.
     const LONGEST: usize = 8 * 1024;
-    /// Few fetch metrics; their places are not the consumers'.
-    const MOST: usize = 16;
-    const TOKENS: [u64; 2] = [token::HTTP_LISTENER, token::HTTP];
-
-    fn count(tally: &mut Tally) -> &mut usize {
-        &mut tally.scrapers
-    }
 
     fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, ()>) -> Answered {
         let out = exchange.letter.words();
@@ -99,6 +83,16 @@ impl Protocol for Http {
 
     fn oversized(&self, letter: &mut Letter) {
         Answer::line(431, "a request's head has at most 8 KiB\n").write(letter.words());
+    }
+}
+
+impl Served for Http {
+    /// Few fetch metrics; their places are not the consumers'.
+    const MOST: usize = 16;
+    const TOKENS: [u64; 2] = [token::HTTP_LISTENER, token::HTTP];
+
+    fn count(tally: &mut Tally) -> &mut usize {
+        &mut tally.scrapers
     }
 
     fn refuse(&self, letter: &mut Letter) {

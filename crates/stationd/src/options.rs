@@ -14,7 +14,7 @@ use std::{
 
 use linux::file;
 
-use crate::{engine::Settings, trace::Level};
+use crate::trace::Level;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Metrics {
@@ -143,16 +143,6 @@ impl Options {
             return Err(format!("unknown key {key:?}{}", nearest(key, KEYS.map(|key| key.name))));
         };
         (known.set)(self, text).map_err(|wrong| format!("{key}: {wrong}"))
-    }
-
-    /// What of it the engine is told.
-    pub fn settings(&self) -> Settings {
-        Settings {
-            hostapd: self.hostapd.clone(),
-            interfaces: self.interfaces.clone(),
-            sample_every_ns: self.sample_every.map(|every| every.as_nanos() as u64),
-            trace: self.trace,
-        }
     }
 
     /// Takes the lines of a configuration file that are right: `key = value`, `#` begins a comment. The others come

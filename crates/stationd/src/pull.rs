@@ -46,7 +46,7 @@ impl Source {
             self.cost.dumps += 1;
             // Its attempts are its own; the poll of the access point goes on whatever they are.
             let read = self.kernel.stations(*child, |reading| {
-                let attempt = poll.attempt();
+                let attempt = poll.attempt;
                 table.read(&mut poll, &StationReading { attempt, ..*reading });
             });
             settled &= match read {

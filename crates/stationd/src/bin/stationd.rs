@@ -61,7 +61,7 @@ fn run() -> Result<(), Failure> {
     }
     let options = flags.options()?;
     let signals = start::signals()?;
-    let mut engine = start::engine(options.settings(), flags.replay.as_deref())?;
+    let mut engine = start::engine(options.clone(), flags.replay.as_deref())?;
     if flags.once {
         once::settle(&mut engine)?;
         return said(once::print(&mut engine, &mut io::stdout().lock()));

@@ -9,14 +9,7 @@ use std::{
 use linux::{error::chain, system::boottime_ns};
 
 use super::{Finding, State};
-use crate::{
-    address,
-    daemon::start,
-    engine::{Engine, Settings},
-    hostapd,
-    options::Options,
-    points::Point,
-};
+use crate::{address, daemon::start, engine::Engine, hostapd, options::Options, points::Point};
 
 const POINT: &str = "access point";
 const HOSTAPD: &str = "hostapd";
@@ -27,8 +20,8 @@ const MAX_AGE_NS: u64 = 10_000_000_000;
 
 pub(super) fn look(options: &Options, replay: Option<&Path>) -> Vec<Finding> {
     // Nothing is asked of hostapd that the check does not ask itself.
-    let settings = Settings { hostapd: None, ..options.settings() };
-    let mut engine = match start::engine(settings, replay) {
+    let own = Options { hostapd: None, ..options.clone() };
+    let mut engine = match start::engine(own, replay) {
         Ok(engine) => engine,
         Err(error) => {
             let finding = Finding::new(State::Missing, "kernel", chain(&error));

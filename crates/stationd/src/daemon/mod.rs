@@ -128,17 +128,14 @@ impl Daemon {
     /// From here on everything is open: what else the kernel offers is only of use to anyone who would take this
     /// process over.
     fn confine(&mut self) {
-        let (zone, trace) = ("daemon", self.engine.trace());
-        match confine() {
-            Ok(()) => trace.event(zone, Level::Info, format_args!("seccomp: the filter is set")),
-            Err(error) => trace.event(
-                zone,
-                Level::Warning,
-                format_args!(
-                    "seccomp: no system call is refused: {error} (seccomp=off says no more of it)"
-                ),
-            ),
-        }
+        let (level, what) = match confine() {
+            Ok(()) => (Level::Info, "the filter is set".to_owned()),
+            Err(error) => {
+                let what = "no system call is refused";
+                (Level::Warning, format!("{what}: {error} (seccomp=off says no more of it)"))
+            }
+        };
+        self.engine.trace().event("daemon", level, format_args!("seccomp: {what}"));
     }
 
     /// Whether there is to be another.

@@ -24,6 +24,7 @@ use self::{
 use crate::{
     address,
     engine::Engine,
+    net::Turn,
     points::Point,
     replies::Shared,
     table::{Generation, Station},
@@ -31,14 +32,13 @@ use crate::{
 };
 
 /// What a page is made of.
-pub struct Source<'a> {
-    /// What is known of the stations.
-    pub engine: &'a Engine,
-    pub tally: &'a Tally,
+struct Source<'a> {
+    engine: &'a Engine,
+    tally: &'a Tally,
     /// The daemon itself.
-    pub own: &'a Own,
+    own: &'a Own,
     /// What makes wall time of boot time, ns.
-    pub wall_offset_ns: i64,
+    wall_offset_ns: i64,
 }
 
 impl Source<'_> {
@@ -68,22 +68,20 @@ struct Inputs {
 
 impl Pages {
     /// The page, which is shared while nothing has changed, and for as long as a reading is.
-    pub fn page(
-        &mut self,
-        format: Format,
-        source: &Source<'_>,
-        [now_ns, max_age_ns]: [u64; 2],
-    ) -> Rc<Vec<u8>> {
+    pub fn page(&mut self, format: Format, turn: &mut Turn<'_>) -> Rc<Vec<u8>> {
+        let wall_offset_ns = turn.own.wall_offset_ns(turn.now_ns);
+        let (engine, tally, own) = (&*turn.engine, &*turn.tally, &*turn.own);
+        let source = Source { engine, tally, own, wall_offset_ns };
         let place = usize::from(format == Format::OpenMetrics);
-        if now_ns.saturating_sub(self.made_ns[place]) > max_age_ns {
-            self.made_ns[place] = now_ns;
+        if turn.now_ns.saturating_sub(self.made_ns[place]) > turn.max_age_ns {
+            self.made_ns[place] = turn.now_ns;
         }
         let inputs = Inputs {
             made_ns: self.made_ns[place],
-            generation: source.engine.table().generation(),
-            read_ns: source.engine.points().iter().map(|point| point.read_ns).collect(),
-            wall_offset_ns: source.wall_offset_ns,
-            tally: Tally { scrapers: 0, ..*source.tally },
+            generation: engine.table().generation(),
+            read_ns: engine.points().iter().map(|point| point.read_ns).collect(),
+            wall_offset_ns,
+            tally: Tally { scrapers: 0, ..*tally },
         };
         self.pages[place].get(inputs, |out| source.write(format, out))
     }

@@ -51,14 +51,23 @@ pub(crate) struct Exchange<'a, 't, S> {
     pub(crate) turn: &'a mut Turn<'t>,
 }
 
-/// What is spoken over the connections of a listener.
+/// What is spoken over a connection.
 pub(crate) trait Protocol {
     /// What is kept of each connection.
     type State: Default;
-    /// A connection without a request ends after so long; `None`: it is kept, also before the first.
+    /// A connection without a request ends after this; `None`: it is kept, also before the first.
     const IDLE_NS: Option<u64>;
     /// The longest request, bytes.
     const LONGEST: usize;
+
+    /// Answers the first request of these bytes.
+    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, Self::State>) -> Answered;
+    /// Says that a request is too long.
+    fn oversized(&self, letter: &mut Letter);
+}
+
+/// What is spoken over the connections of a listener.
+pub(crate) trait Served: Protocol {
     /// The most connections at a time.
     const MOST: usize;
     /// The tokens of the listener, and of the connection at place 0.
@@ -66,39 +75,35 @@ pub(crate) trait Protocol {
 
     /// How many are connected.
     fn count(tally: &mut Tally) -> &mut usize;
-    /// Answers the first request of these bytes.
-    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, Self::State>) -> Answered;
-    /// Says that a request is too long.
-    fn oversized(&self, letter: &mut Letter);
     /// Says that there is no place.
     fn refuse(&self, letter: &mut Letter);
 }
 
 #[derive(Debug)]
-pub(crate) struct Server<P: Protocol> {
+pub(crate) struct Server<P: Served> {
     listener: Listener,
-    /// When a door that could let nobody in is tried again, ns since boot.
+    /// When a listener that had no descriptor for another connection is tried again, ns since boot.
     closed_until_ns: Option<u64>,
     /// A place for each connection that there was at a time.
     clients: Vec<Option<Client<P::State>>>,
-    buffer: Vec<u8>,
     responder: Responder<P>,
 }
 
 /// Where requests are answered.
 #[derive(Debug)]
-struct Responder<P> {
-    protocol: P,
-    letter: Letter,
+pub(crate) struct Responder<P> {
+    pub(crate) protocol: P,
+    pub(crate) letter: Letter,
+    buffer: Vec<u8>,
 }
 
 /// One connection.
 #[derive(Debug)]
-struct Client<S> {
-    connection: Connection,
+pub(crate) struct Client<S> {
+    pub(crate) connection: Connection,
+    pub(crate) state: S,
     activity: Activity,
     since_ns: u64,
-    state: S,
 }
 
 /// What a connection does, in the order in which they make room for newcomers.
@@ -112,6 +117,10 @@ enum Activity {
 }
 
 impl<S> Client<S> {
+    pub(crate) fn new(connection: Connection, state: S, now_ns: u64) -> Self {
+        Self { connection, state, activity: Activity::Idle, since_ns: now_ns }
+    }
+
     /// Bytes have come or gone. Half a request, and an answer that is not taken, become no younger by another byte.
     fn moved(&mut self, now_ns: u64) {
         let activity = match (self.connection.waits(), self.connection.input.is_empty()) {
@@ -129,11 +138,10 @@ impl<S> Client<S> {
     }
 }
 
-impl<P: Protocol> Server<P> {
+impl<P: Served> Server<P> {
     pub(crate) fn new(listener: Listener, protocol: P) -> Self {
-        let responder = Responder { protocol, letter: Letter::default() };
-        let (clients, buffer) = (Vec::new(), vec![0; RECEIVE]);
-        Self { listener, closed_until_ns: None, clients, buffer, responder }
+        let (clients, responder) = (Vec::new(), Responder::new(protocol));
+        Self { listener, closed_until_ns: None, clients, responder }
     }
 
     /// Waits for who comes.
@@ -168,7 +176,7 @@ impl<P: Protocol> Server<P> {
     fn admit(&mut self, socket: OwnedFd, turn: &mut Turn<'_>) {
         let Some(place) = self.place(turn) else {
             turn.tally.drop_for(Reason::Refused);
-            let Responder { protocol, letter } = &mut self.responder;
+            let Responder { protocol, letter, .. } = &mut self.responder;
             protocol.refuse(letter);
             // Anyone who does not take this one line does not get it.
             let _ = Outbox::default().send(socket, letter);
@@ -178,8 +186,7 @@ impl<P: Protocol> Server<P> {
         if P::IDLE_NS.is_some() {
             connection.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
         }
-        let (activity, since_ns, state) = (Activity::Idle, turn.now_ns, P::State::default());
-        self.clients[place] = Some(Client { connection, activity, since_ns, state });
+        self.clients[place] = Some(Client::new(connection, P::State::default(), turn.now_ns));
         *P::count(turn.tally) += 1;
         // Who has asked already is answered before the next one, who may want this place, is let in.
         self.ready(place, turn);
@@ -202,22 +209,7 @@ impl<P: Protocol> Server<P> {
     /// Bytes have come, or there is room for bytes that wait.
     pub(crate) fn ready(&mut self, place: usize, turn: &mut Turn<'_>) {
         let Some(Some(client)) = self.clients.get_mut(place) else { return };
-        if let Some(goes_on) = client.connection.throw_away(&mut self.buffer) {
-            if !goes_on {
-                self.drop(place, turn);
-            }
-            return;
-        }
-        let goes_on = match client.connection.waits() {
-            true => self.responder.go_on(client, turn),
-            false => match client.connection.receive(&mut self.buffer) {
-                Received::Bytes(count) => self.responder.take(client, &self.buffer[..count], turn),
-                Received::Nothing => client.connection.rest(Sent::All, turn),
-                Received::Gone => false,
-            },
-        };
-        client.moved(turn.now_ns);
-        if !goes_on {
+        if !self.responder.ready(client, turn) {
             self.drop(place, turn);
         }
     }
@@ -282,43 +274,63 @@ impl<P: Protocol> Server<P> {
 }
 
 impl<P: Protocol> Responder<P> {
-    /// Takes bytes that came in. Whether the connection goes on, here and below.
-    fn take(&mut self, client: &mut Client<P::State>, bytes: &[u8], turn: &mut Turn<'_>) -> bool {
-        if client.connection.input.is_empty() {
-            let (used, sent) = self.serve(client, bytes, turn);
-            client.connection.input.extend_from_slice(&bytes[used..]);
-            return Self::rest(client, used > 0, sent, turn);
-        }
-        client.connection.input.extend_from_slice(bytes);
-        self.serve_input(client, turn)
+    pub(crate) fn new(protocol: P) -> Self {
+        Self { protocol, letter: Letter::default(), buffer: vec![0; RECEIVE] }
     }
 
-    /// Serves what has come in before.
-    fn serve_input(&mut self, client: &mut Client<P::State>, turn: &mut Turn<'_>) -> bool {
+    /// Bytes have come, or there is room for bytes that wait. Whether the connection goes on, here and below.
+    pub(crate) fn ready(&mut self, client: &mut Client<P::State>, turn: &mut Turn<'_>) -> bool {
+        let connection = &mut client.connection;
+        if let Some(goes_on) = connection.throw_away(&mut self.buffer) {
+            return goes_on;
+        }
+        let goes_on = match connection.waits() {
+            true => match connection.go_on(turn) {
+                Sent::All if !connection.ends() => self.serve(client, turn),
+                sent => connection.rest(sent, turn),
+            },
+            false => match connection.receive(&mut self.buffer) {
+                Received::Bytes(count) => {
+                    connection.input.extend_from_slice(&self.buffer[..count]);
+                    self.serve(client, turn)
+                }
+                Received::Nothing => connection.rest(Sent::All, turn),
+                Received::Gone => false,
+            },
+        };
+        client.moved(turn.now_ns);
+        goes_on
+    }
+
+    /// Serves what has come in.
+    fn serve(&mut self, client: &mut Client<P::State>, turn: &mut Turn<'_>) -> bool {
         let mut input = std::mem::take(&mut client.connection.input);
-        let (used, sent) = self.serve(client, &input, turn);
+        let (used, sent) = self.answer(client, &input, turn);
         input.drain(..used);
         input.shrink_to(RECEIVE);
-        client.connection.input = input;
-        Self::rest(client, used > 0, sent, turn)
-    }
-
-    /// There is room for what waits; then for the requests behind it.
-    fn go_on(&mut self, client: &mut Client<P::State>, turn: &mut Turn<'_>) -> bool {
-        match client.connection.go_on(turn) {
-            Sent::All if !client.connection.ends() => self.serve_input(client, turn),
-            sent => client.connection.rest(sent, turn),
+        let connection = &mut client.connection;
+        connection.input = input;
+        if sent == Sent::All {
+            match connection.input.is_empty() {
+                true => connection.deadline_ns = P::IDLE_NS.map(|idle| turn.now_ns + idle),
+                // The rest of a request is expected; each whole one begins the wait anew.
+                false if used > 0 || connection.deadline_ns.is_none() => {
+                    connection.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
+                }
+                false => {}
+            }
         }
+        connection.rest(sent, turn)
     }
 
     /// Answers all whole requests, until replies wait: how many bytes were used, and what became of the replies.
-    fn serve(
+    fn answer(
         &mut self,
         client: &mut Client<P::State>,
         bytes: &[u8],
         turn: &mut Turn<'_>,
     ) -> (usize, Sent) {
-        let (Self { protocol, letter }, mut used) = (self, 0);
+        let (Self { protocol, letter, .. }, mut used) = (self, 0);
         while used < bytes.len() {
             let state = &mut client.state;
             let exchange = Exchange { state, letter: &mut *letter, turn: &mut *turn };
@@ -349,26 +361,5 @@ impl<P: Protocol> Responder<P> {
             used = bytes.len();
         }
         (used, client.connection.send(letter, turn))
-    }
-
-    /// The end of a connection's turn.
-    fn rest(
-        client: &mut Client<P::State>,
-        progress: bool,
-        sent: Sent,
-        turn: &mut Turn<'_>,
-    ) -> bool {
-        let connection = &mut client.connection;
-        if sent == Sent::All {
-            match connection.input.is_empty() {
-                true => connection.deadline_ns = P::IDLE_NS.map(|idle| turn.now_ns + idle),
-                // The rest of a request is expected; each whole one begins the wait anew.
-                false if progress || connection.deadline_ns.is_none() => {
-                    connection.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
-                }
-                false => {}
-            }
-        }
-        connection.rest(sent, turn)
     }
 }

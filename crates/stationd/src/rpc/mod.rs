@@ -8,7 +8,7 @@ use crate::{
     net::{
         Turn,
         outbox::Letter,
-        server::{Answered, Exchange, Protocol, Server},
+        server::{Answered, Exchange, Protocol, Served, Server},
         token,
     },
     tally::Tally,
@@ -36,12 +36,6 @@ impl Protocol for Rpc {
     type State = Option<u64>;
     const IDLE_NS: Option<u64> = None;
     const LONGEST: usize = 64 * 1024;
-    const MOST: usize = 64;
-    const TOKENS: [u64; 2] = [token::RPC_LISTENER, token::RPC];
-
-    fn count(tally: &mut Tally) -> &mut usize {
-        &mut tally.consumers
-    }
 
     fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, Option<u64>>) -> Answered {
         let within = memchr::memchr(b'\n', bytes).filter(|length| *length <= Self::LONGEST);
@@ -59,6 +53,15 @@ impl Protocol for Rpc {
 
     fn oversized(&self, letter: &mut Letter) {
         fault(format!("a request of more than {} bytes is not read", Self::LONGEST), letter);
+    }
+}
+
+impl Served for Rpc {
+    const MOST: usize = 64;
+    const TOKENS: [u64; 2] = [token::RPC_LISTENER, token::RPC];
+
+    fn count(tally: &mut Tally) -> &mut usize {
+        &mut tally.consumers
     }
 
     fn refuse(&self, letter: &mut Letter) {

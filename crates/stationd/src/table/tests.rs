@@ -13,7 +13,7 @@ fn reading(station: u8, packets: u32) -> StationReading {
     }
 }
 
-fn poll(table: &mut Table, point: PointId, readings: &[StationReading]) {
+pub(crate) fn poll(table: &mut Table, point: PointId, readings: &[StationReading]) {
     let mut poll = table.begin(point, 1000);
     readings.iter().for_each(|reading| table.read(&mut poll, reading));
     table.end(poll);

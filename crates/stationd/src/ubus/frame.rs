@@ -13,6 +13,8 @@ use ubus::{
 const WORD: usize = 4;
 /// Where an attribute's number stands in its first word.
 const NUMBER: u32 = 24;
+/// The longest frame.
+pub(super) const MAX_FRAME: usize = HEADER_SIZE + MAX_MSG_LEN;
 /// The longest contents of a reply: the broker takes no frame that is longer.
 pub(super) const MOST_CONTENTS: usize = MAX_MSG_LEN - 4 * WORD;
 

@@ -22,7 +22,7 @@ use std::{path::PathBuf, rc::Rc};
 
 use self::{
     blobmsg::Writer,
-    frame::{Call, Caller, MOST_CONTENTS, Message, Status},
+    frame::{Call, Caller, MAX_FRAME, MOST_CONTENTS, Message, Status},
     objects::{Method, Subject},
     offered::Offered,
 };
@@ -31,8 +31,9 @@ use crate::{
     full,
     net::{
         Turn, connected,
-        connection::{Connection, Received},
+        connection::Connection,
         outbox::{Letter, Sent},
+        server::{Answered, Client, Exchange, Protocol, Responder},
         token,
     },
     points::Point,
@@ -43,15 +44,11 @@ use crate::{
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
-/// A broker that is away is looked for after so long, and each time after twice as long, up to the second.
+/// A broker that is away is looked for after this, and each time after twice as long, up to the longest pause.
 const FIRST_PAUSE_NS: u64 = 100 * MS;
 const LONGEST_PAUSE_NS: u64 = 5 * SECOND;
-/// A broker that says nothing in so long is none.
+/// A broker that says nothing in this time is none.
 const GREETING_NS: u64 = 5 * SECOND;
-/// Bytes that are received at once.
-const RECEIVE: usize = 16 * 1024;
-/// Replies of this length are sent before the next call is answered.
-const LETTER: usize = 64 * 1024;
 /// The most bytes that wait before a notification does.
 const MOST_WAITING: usize = 256 * 1024;
 const ZONE: &str = "ubus";
@@ -64,14 +61,13 @@ pub struct Ubus {
     pause_ns: u64,
     /// When the broker is looked for again, ns since boot.
     again_ns: u64,
-    link: Option<Link>,
-    server: Server,
+    client: Option<Client<Link>>,
+    responder: Responder<Bus>,
 }
 
-/// What is known of one connection.
-#[derive(Debug)]
+/// What is known of one connection to the broker.
+#[derive(Debug, Default)]
 struct Link {
-    connection: Connection,
     /// Whether the broker has greeted.
     is_in: bool,
     offered: Offered,
@@ -79,11 +75,9 @@ struct Link {
     next_event: u64,
 }
 
-/// Where calls are answered.
+/// What calls are answered with.
 #[derive(Debug)]
-struct Server {
-    letter: Letter,
-    buffer: Vec<u8>,
+struct Bus {
     full: Replies,
     brief: Replies,
     clients: Replies,
@@ -93,15 +87,13 @@ struct Server {
 impl Ubus {
     /// Offers stationd's objects at the broker of this socket.
     pub fn new(path: PathBuf, prefix: &'static str) -> Self {
-        let server = Server {
-            letter: Letter::default(),
-            buffer: vec![0; RECEIVE],
+        let responder = Responder::new(Bus {
             full: Replies::new(full::STATION, true),
             brief: Replies::new(shapes::BRIEF, false),
             clients: Replies::new(shapes::CLIENT, false),
             assoc_list: Replies::new(shapes::ASSOC, true),
-        };
-        Self { path, prefix, pause_ns: FIRST_PAUSE_NS, again_ns: 0, link: None, server }
+        });
+        Self { path, prefix, pause_ns: FIRST_PAUSE_NS, again_ns: 0, client: None, responder }
     }
 
     pub fn connect(&mut self, turn: &mut Turn<'_>) {
@@ -118,12 +110,8 @@ impl Ubus {
             return self.wait(turn);
         }
         connection.deadline_ns = Some(turn.now_ns + GREETING_NS);
-        self.link = Some(Link {
-            connection,
-            is_in: false,
-            offered: Offered::default(),
-            next_event: turn.engine.events().next(),
-        });
+        let link = Link { next_event: turn.engine.events().next(), ..Link::default() };
+        self.client = Some(Client::new(connection, link, turn.now_ns));
     }
 
     fn wait(&mut self, turn: &Turn<'_>) {
@@ -133,23 +121,10 @@ impl Ubus {
 
     /// The broker has said something, or has room.
     pub fn ready(&mut self, turn: &mut Turn<'_>) {
-        let Self { link: Some(link), server, pause_ns, .. } = self else { return };
-        let goes_on = match link.connection.waits() {
-            true => {
-                let sent = link.connection.go_on(turn);
-                server.serve(link, sent, turn)
-            }
-            false => match link.connection.receive(&mut server.buffer) {
-                Received::Nothing => true,
-                Received::Gone => false,
-                Received::Bytes(count) => {
-                    link.connection.input.extend_from_slice(&server.buffer[..count]);
-                    server.serve(link, Sent::All, turn)
-                }
-            },
-        };
-        if link.is_in {
-            *pause_ns = FIRST_PAUSE_NS;
+        let Some(client) = &mut self.client else { return };
+        let goes_on = self.responder.ready(client, turn);
+        if client.state.is_in {
+            self.pause_ns = FIRST_PAUSE_NS;
         }
         if !goes_on {
             self.leave(turn);
@@ -158,63 +133,54 @@ impl Ubus {
 
     /// When [`Self::late`] wants to be called, ns since boot.
     pub fn due(&self) -> Option<u64> {
-        self.link.as_ref().map_or(Some(self.again_ns), |link| link.connection.deadline_ns)
+        self.client.as_ref().map_or(Some(self.again_ns), |one| one.connection.deadline_ns)
     }
 
     /// A moment has come: to look for the broker, or to leave one that is silent.
     pub fn late(&mut self, turn: &mut Turn<'_>) {
         match self.due() {
-            Some(due) if due <= turn.now_ns && self.link.is_none() => self.connect(turn),
+            Some(due) if due <= turn.now_ns && self.client.is_none() => self.connect(turn),
             Some(due) if due <= turn.now_ns => self.leave(turn),
             _ => {}
         }
     }
 
     fn leave(&mut self, turn: &Turn<'_>) {
-        self.link = None;
+        self.client = None;
         turn.engine.trace().event(ZONE, Level::Info, format_args!("the broker has left"));
         self.wait(turn);
     }
 
     /// The end of a turn: objects for the access points that there are now, and what subscribers are to hear.
     pub fn publish(&mut self, turn: &mut Turn<'_>) {
-        let Self { link: Some(link), server, prefix, .. } = self else { return };
-        if !link.is_in || link.connection.waiting() > MOST_WAITING {
+        let Self { client: Some(client), responder, prefix, .. } = self else { return };
+        let (Client { connection, state: link, .. }, letter) = (client, &mut responder.letter);
+        if !link.is_in || connection.waiting() > MOST_WAITING {
             return;
         }
-        link.offered.reconcile(prefix, turn.engine.points(), server.letter.words());
-        link.notify(server.letter.words(), turn);
-        if server.letter.is_empty() {
+        link.offered.reconcile(prefix, turn.engine.points(), letter.words());
+        link.notify(letter.words(), turn);
+        if letter.is_empty() {
             return;
         }
-        let sent = link.connection.send(&mut server.letter, turn);
-        if !link.connection.rest(sent, turn) {
+        let sent = connection.send(letter, turn);
+        if !connection.rest(sent, turn) {
             self.leave(turn);
         }
     }
 }
 
-/// What [`understand`] found in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FrameCounts {
-    /// Frames that were whole.
-    pub frames: usize,
-    /// Those of them that were calls with arguments that can be read.
-    pub calls: usize,
-    pub bytes: usize,
-}
-
 /// Reads what a broker could have sent, without a connection: up to the first frame that is not whole or cannot be read.
-pub fn understand(bytes: &[u8]) -> FrameCounts {
-    let mut heard = FrameCounts::default();
-    while let Ok(Some((said, length))) = frame::read(&bytes[heard.bytes..]) {
-        heard.frames += 1;
-        heard.bytes += length;
+/// How many bytes that is.
+pub fn understand(bytes: &[u8]) -> usize {
+    let mut used = 0;
+    while let Ok(Some((said, length))) = frame::read(&bytes[used..]) {
+        used += length;
         if let Message::Call(call) = said {
-            heard.calls += usize::from(objects::arguments(call.arguments).is_some());
+            let _ = objects::arguments(call.arguments);
         }
     }
-    heard
+    used
 }
 
 impl Link {
@@ -259,7 +225,6 @@ impl Link {
             Message::Hello => {
                 self.is_in = true;
                 trace.event(ZONE, Level::Info, format_args!("the broker has let us in"));
-                self.connection.deadline_ns = None;
             }
             Message::Object { seq, object } => self.offered.added(seq, object),
             Message::Status { seq, status } if status != Status::Ok as u32 => {
@@ -282,44 +247,41 @@ impl Link {
     }
 }
 
-impl Server {
-    /// Answers what has come in whole, until replies wait. Whether the connection goes on.
-    fn serve(&mut self, link: &mut Link, sent: Sent, turn: &mut Turn<'_>) -> bool {
-        let (mut input, mut used, mut sent) = (std::mem::take(&mut link.connection.input), 0, sent);
-        while sent == Sent::All {
-            let (said, length) = match frame::read(&input[used..]) {
-                Ok(Some(read)) => read,
-                Ok(None) => break,
-                Err(error) => {
-                    let what = format_args!("what the broker says cannot be read: {error}");
-                    turn.engine.trace().event(ZONE, Level::Warning, what);
-                    return false;
+impl Protocol for Bus {
+    type State = Link;
+    const IDLE_NS: Option<u64> = None;
+    /// A longer frame cannot be read.
+    const LONGEST: usize = MAX_FRAME;
+
+    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, Link>) -> Answered {
+        match frame::read(bytes) {
+            Ok(Some((said, length))) => {
+                match said {
+                    Message::Call(call) => self.call(&call, exchange),
+                    Message::NoCall(caller) => {
+                        frame::status(caller, Status::InvalidArgument, exchange.letter.words());
+                    }
+                    said => exchange.state.hear(said, exchange.turn),
                 }
-            };
-            used += length;
-            match said {
-                Message::Call(call) => self.answer(link, call, turn),
-                Message::NoCall(caller) => {
-                    frame::status(caller, Status::InvalidArgument, self.letter.words());
-                }
-                said => link.hear(said, turn),
+                Answered::Whole(length)
             }
-            if self.letter.len() >= LETTER {
-                sent = link.connection.send(&mut self.letter, turn);
+            Ok(None) => Answered::Partial,
+            Err(error) => {
+                let what = format_args!("what the broker says cannot be read: {error}");
+                exchange.turn.engine.trace().event(ZONE, Level::Warning, what);
+                Answered::WholeLast(bytes.len())
             }
         }
-        if sent == Sent::All {
-            sent = link.connection.send(&mut self.letter, turn);
-        }
-        input.drain(..used);
-        input.shrink_to(RECEIVE);
-        link.connection.input = input;
-        link.connection.rest(sent, turn)
     }
 
-    fn answer(&mut self, link: &Link, call: Call<'_>, turn: &mut Turn<'_>) {
+    fn oversized(&self, _: &mut Letter) {}
+}
+
+impl Bus {
+    fn call(&mut self, call: &Call<'_>, exchange: Exchange<'_, '_, Link>) {
+        let Exchange { state: link, letter, turn } = exchange;
         turn.tally.requests += 1;
-        let status = match self.contents(link, &call, turn) {
+        let status = match self.contents(link, call, turn) {
             Ok((_, contents)) if contents.len() > MOST_CONTENTS => {
                 let (method, most) = (call.method, MOST_CONTENTS / 1024);
                 let what = format_args!("a reply to {method} of more than {most} KiB is not sent");
@@ -327,26 +289,13 @@ impl Server {
                 Status::Unknown
             }
             Ok((method, contents)) => {
-                self.reply(call.caller, method, contents);
+                reply(call.caller, method, contents, letter);
                 Status::Ok
             }
             Err(status) => status,
         };
         if !call.no_reply {
-            frame::status(call.caller, status, self.letter.words());
-        }
-    }
-
-    fn reply(&mut self, caller: Caller, method: Method, contents: Rc<Vec<u8>>) {
-        frame::data(caller, contents.len(), self.letter.words());
-        self.letter.share(contents);
-        if matches!(method, Method::Stats | Method::Brief) {
-            // What a method gives back beside its value, and how it ended: amxb's ubus has a message for each.
-            frame::data(caller, 0, self.letter.words());
-            let mut code = Vec::new();
-            Writer::new(&mut code).count("amxd-error-code", 0);
-            frame::data(caller, code.len(), self.letter.words());
-            self.letter.words().extend_from_slice(&code);
+            frame::status(call.caller, status, letter.words());
         }
     }
 
@@ -393,6 +342,19 @@ impl Server {
             Method::Stats | Method::Events => (&mut self.full, shapes::stats),
         };
         Ok((method, replies.reply(point, table, |out| encode(point, table, out))))
+    }
+}
+
+fn reply(caller: Caller, method: Method, contents: Rc<Vec<u8>>, letter: &mut Letter) {
+    frame::data(caller, contents.len(), letter.words());
+    letter.share(contents);
+    if matches!(method, Method::Stats | Method::Brief) {
+        // What a method gives back beside its value, and how it ended: amxb's ubus has a message for each.
+        frame::data(caller, 0, letter.words());
+        let mut code = Vec::new();
+        Writer::new(&mut code).count("amxd-error-code", 0);
+        frame::data(caller, code.len(), letter.words());
+        letter.words().extend_from_slice(&code);
     }
 }
 

@@ -1,7 +1,5 @@
 //! Who comes and who goes, by event: at once, exactly, and told to those who want to hear of it.
 
-use stationd::engine::Settings;
-
 use crate::{
     control::Control,
     setup::{SECOND, Setup},
@@ -23,7 +21,7 @@ fn an_arrival_is_a_station_at_once() {
 #[test]
 fn an_identity_is_asked_for_once_it_may_be_known_and_once_for_each_association() {
     let world = Shared::with_points(1);
-    let mut setup = Setup::asking(&world, Settings::default(), Control::of("wlan0"));
+    let mut setup = Setup::asking(&world, Control::of("wlan0"));
     world.lock().arrive(3, 1);
     setup.hear();
     assert_eq!(setup.control.questions().len(), 0, "it shakes hands");

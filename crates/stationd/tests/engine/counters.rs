@@ -34,11 +34,7 @@ fn bytes_of_a_32_bit_driver_pass_4_gib_and_go_on() {
 fn who_wants_samples_has_them_though_no_one_asks_and_none_on_top_of_questions() {
     let world = Shared::with_points(2);
     world.lock().arrive(3, 1);
-    let sampling = stationd::engine::Settings {
-        sample_every_ns: Some(2 * SECOND),
-        ..stationd::engine::Settings::default()
-    };
-    let mut setup = Setup::deaf(&world, sampling);
+    let mut setup = Setup::deaf(&world, Some(std::time::Duration::from_secs(2)));
     let begun = world.lock().asked.dumps;
     for round in 1..5 {
         setup.now_ns = setup.engine.due().unwrap();

@@ -1,13 +1,11 @@
 //! Many stations, and a thousand random happenings after which everything agrees.
 
-use proptest::{prelude::*, test_runner::Config};
-use stationd::engine::Settings;
-
 use crate::{
     control::Control,
     setup::Setup,
     world::{Fault, Shared, World, address},
 };
+use proptest::{prelude::*, test_runner::Config};
 
 /// Anything that may happen.
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +113,7 @@ proptest! {
     ) {
         let world = Shared::with_points(1);
         world.lock().add_part(7, "wlan0.sta1");
-        let mut setup = Setup::asking(&world, Settings::default(), Control::of("wlan0"));
+        let mut setup = Setup::asking(&world, Control::of("wlan0"));
         for chunk in happenings.chunks(100) {
             chunk.iter().for_each(|one| happens(&mut setup, *one));
             agrees(&mut setup);

@@ -1,7 +1,7 @@
 //! Interfaces that vanish, come back, and have other names.
 
 use rustix::io::Errno;
-use stationd::engine::{RefreshError, Settings};
+use stationd::engine::RefreshError;
 
 use crate::{
     control::Control,
@@ -95,7 +95,7 @@ fn one_that_goes_and_returns_unheard_is_new_and_so_are_its_stations() {
 #[test]
 fn a_renamed_interface_keeps_stations_and_what_was_to_be_asked() {
     let world = Shared::with_points(1);
-    let mut setup = Setup::asking(&world, Settings::default(), Control::of("ap24"));
+    let mut setup = Setup::asking(&world, Control::of("ap24"));
     world.lock().arrive(3, 1);
     setup.hear();
     world.lock().interfaces[0].name = "ap24".into();

@@ -1,9 +1,12 @@
 //! An engine before a world, and the moments that a daemon would bring it.
 
+use std::{path::PathBuf, time::Duration};
+
 use linux::{nl80211::Address, system::boottime_ns};
 use serde_json::Value;
 use stationd::{
-    engine::{Engine, RefreshError, Settings},
+    engine::{Engine, RefreshError},
+    options::Options,
     points::EndedTotals,
     table::Counted,
 };
@@ -26,25 +29,27 @@ pub(crate) struct Setup {
 impl Setup {
     /// With the defaults, hostapd aside.
     pub(crate) fn new(world: &Shared) -> Self {
-        Self::with(world, Settings::default(), Control::absent())
+        Self::with(world, Control::absent(), None)
     }
 
-    pub(crate) fn asking(world: &Shared, settings: Settings, control: Control) -> Self {
-        let settings = Settings { hostapd: Some(control.folder().to_owned()), ..settings };
-        Self::with(world, settings, control)
+    pub(crate) fn asking(world: &Shared, control: Control) -> Self {
+        let folder = control.folder().to_owned();
+        Self::with(world, control, Some(folder))
     }
 
-    fn with(world: &Shared, settings: Settings, control: Control) -> Self {
+    fn with(world: &Shared, control: Control, hostapd: Option<PathBuf>) -> Self {
         // What happened before is told to no one.
         world.lock().events.clear();
         let events = Some(kernel::mlme(world));
-        let engine = Engine::over(settings, kernel::nl80211(world), events).unwrap();
+        let options = Options { hostapd, ..Options::default() };
+        let engine = Engine::over(options, kernel::nl80211(world), events).unwrap();
         Self { engine, world: world.clone(), control, now_ns: boottime_ns() }
     }
 
-    /// With these settings and a kernel that tells nothing unasked.
-    pub(crate) fn deaf(world: &Shared, settings: Settings) -> Self {
-        let engine = Engine::over(settings, kernel::nl80211(world), None).unwrap();
+    /// With a kernel that tells nothing unasked.
+    pub(crate) fn deaf(world: &Shared, sample_every: Option<Duration>) -> Self {
+        let options = Options { hostapd: None, sample_every, ..Options::default() };
+        let engine = Engine::over(options, kernel::nl80211(world), None).unwrap();
         Self { engine, world: world.clone(), control: Control::absent(), now_ns: boottime_ns() }
     }
 

@@ -1,6 +1,6 @@
 //! Readings that are shared, and how often the kernel is asked for them.
 
-use stationd::engine::{RefreshError, Settings};
+use stationd::engine::RefreshError;
 
 use crate::{setup::Setup, world::Shared};
 
@@ -52,7 +52,7 @@ fn a_driver_without_surveys_is_read_without_a_noise() {
 #[test]
 fn where_no_events_can_be_had_polls_find_who_came_and_who_went() {
     let world = Shared::with_points(1);
-    let mut setup = Setup::deaf(&world, Settings::default());
+    let mut setup = Setup::deaf(&world, None);
     world.lock().arrive(3, 1);
     setup.poll(0);
     assert_eq!(setup.stations(0), world.lock().addresses(3));

@@ -38,6 +38,7 @@ pub(crate) struct Station {
 }
 
 /// What goes wrong with one dump of stations.
+#[derive(Debug)]
 pub(crate) enum Fault {
     /// The kernel says so in a message of its own.
     Refused(Errno),
@@ -59,7 +60,7 @@ pub(crate) struct Asked {
     pub(crate) surveys: u64,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct World {
     pub(crate) interfaces: Vec<Interface>,
     pub(crate) stations: Vec<Station>,
@@ -77,7 +78,7 @@ pub(crate) struct World {
 }
 
 /// The world, for the test and for the kernel.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Shared(Arc<Mutex<World>>);
 
 impl Shared {
