@@ -29,13 +29,12 @@ use rustix::io::Errno;
 
 use crate::{
     brief,
-    cost::Cost,
     events::Events,
     full,
     hostapd::{Hostapd, Question},
     options::Options,
     points::Points,
-    pull::Source,
+    pull::{Cost, Source},
     replies::Replies,
     table::{Change, PointId, Session, Slot, Table},
     trace::Level,
@@ -65,13 +64,15 @@ pub enum RefreshError {
 pub struct Engine {
     options: Options,
     source: Source,
-    events: Option<Mlme>,
+    mlme: Option<Mlme>,
     hostapd: Hostapd,
-    points: Points,
-    table: Table,
+    pub points: Points,
+    /// What is known of the stations.
+    pub table: Table,
     briefs: Replies,
     fulls: Replies,
-    membership: Events,
+    /// Who came and who went.
+    pub events: Events,
     news: News,
     /// When the interfaces were listed last; `None` where that failed.
     listed_ns: Option<u64>,
@@ -120,19 +121,19 @@ impl Engine {
     pub fn over(
         options: Options,
         kernel: Nl80211,
-        events: Option<Mlme>,
+        mlme: Option<Mlme>,
     ) -> Result<Self, netlink::Error> {
         let hostapd = Hostapd::new(options.hostapd.as_deref());
         let mut engine = Self {
             options,
             source: Source { kernel, cost: Cost::default() },
-            events,
+            mlme,
             hostapd,
             points: Points::default(),
             table: Table::default(),
             briefs: Replies::new(brief::STATION, false),
             fulls: Replies::new(full::STATION, true),
-            membership: Events::default(),
+            events: Events::default(),
             news: News::default(),
             listed_ns: None,
             sampled_ns: 0,
@@ -145,8 +146,8 @@ impl Engine {
 
     /// Descriptors that are readable when [`Engine::ready`] wants to be called.
     pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        let events = self.events.iter().map(AsFd::as_fd);
-        events.chain(self.hostapd.descriptors()).collect()
+        let mlme = self.mlme.iter().map(AsFd::as_fd);
+        mlme.chain(self.hostapd.descriptors()).collect()
     }
 
     /// Takes what has come: events, and hostapd's answers.
@@ -222,18 +223,6 @@ impl Engine {
                 let _ = self.refresh(id, max_age_ns, now_ns);
             }
         }
-    }
-
-    pub fn points(&self) -> &Points {
-        &self.points
-    }
-
-    pub fn table(&self) -> &Table {
-        &self.table
-    }
-
-    pub fn events(&self) -> &Events {
-        &self.membership
     }
 
     pub fn cost(&self) -> Cost {
@@ -367,10 +356,10 @@ impl Engine {
 
     /// Takes the events that wait. What needs more than the table is kept for [`Self::heal`].
     fn hear(&mut self, now_ns: u64) {
-        let Some(events) = &mut self.events else { return };
+        let Some(mlme) = &mut self.mlme else { return };
         let (table, points, news) = (&mut self.table, &self.points, &mut self.news);
         for _ in 0..READS_OF_EVENTS {
-            let read = events.read(|event| {
+            let read = mlme.read(|event| {
                 let event = match event {
                     Membership::Joined(reading) => (*reading, None),
                     Membership::Left { last, reason } => (*last, Some(reason)),
@@ -441,7 +430,7 @@ impl Engine {
             match change {
                 Change::Arrived(slot, session) => self.arrived(slot, session, now_ns),
                 Change::Left(ended) => {
-                    self.membership.add(ended.session, Some(ended));
+                    self.events.add(ended.session, Some(ended));
                     if let Some(point) = self.points.get_mut(ended.session.point) {
                         point.ended.add(&ended);
                         self.hostapd.withdraw(point.id, ended.slot);
@@ -452,7 +441,7 @@ impl Engine {
     }
 
     fn arrived(&mut self, slot: Slot, session: Session, now_ns: u64) {
-        self.membership.add(session, None);
+        self.events.add(session, None);
         let Some(point) = self.points.get(session.point) else { return };
         let what = format_args!("new station on {}", point.name);
         self.options.trace.event("engine", Level::Info, what);
@@ -464,7 +453,8 @@ impl Engine {
         };
         let authorised = station.flags.is_some_and(|flags| flags.authorised());
         let from_ns = if authorised { now_ns } else { now_ns + HANDSHAKE_NS };
-        self.hostapd.want(point.id, Question::new(slot, station.address(), from_ns));
+        let question = Question { slot, address: session.address, from_ns, tries: 0 };
+        self.hostapd.want(point.id, question);
     }
 }
 

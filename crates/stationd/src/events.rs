@@ -63,7 +63,8 @@ impl Event {
 #[derive(Debug, Default)]
 pub struct Events {
     kept: VecDeque<Event>,
-    next: u64,
+    /// The number of the next event.
+    pub next: u64,
 }
 
 impl Events {
@@ -73,10 +74,6 @@ impl Events {
         }
         self.kept.push_back(Event { number: self.next, session, ended });
         self.next += 1;
-    }
-
-    pub fn next(&self) -> u64 {
-        self.next
     }
 
     /// What came from this number on, and how many of that are forgotten. A number that has not come yet is of another

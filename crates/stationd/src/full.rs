@@ -1,7 +1,7 @@
 //! The full reply: `getStationStats`, all that is known of each station of an access point.
 //!
 //! Names and units are those of the field's `WiFi.AccessPoint.{i}.AssociatedDevice.{i}.`; what nl80211 and hostapd do not
-//! tell is absent, and never 0. Whoever wants fourteen values asks for the brief reply. It reads no kernel.
+//! tell is absent, and never 0.
 
 use linux::nl80211::{Address, Rate};
 

@@ -1,8 +1,7 @@
 //! Questions to hostapd's control interface, one datagram each way.
 //!
 //! Asks `STA <address>`, which is dear: hostapd asks the kernel in its turn. So it is asked once for each
-//! association, one question at a time on each interface, and never waited for. It reads no answer's meaning
-//! ([`crate::identity`] does) and changes nothing in hostapd.
+//! association, one question at a time on each interface, and never waited for.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -19,9 +18,9 @@ use rustix::net::{SocketAddrUnix, bind};
 
 use crate::{
     address,
-    cost::Cost,
     identity::Identity,
     points::Points,
+    pull::Cost,
     table::{PointId, Slot},
 };
 
@@ -43,14 +42,7 @@ pub struct Question {
     pub address: Address,
     /// Not before this moment, ns since boot.
     pub from_ns: u64,
-    tries: u8,
-}
-
-impl Question {
-    /// A first question.
-    pub fn new(slot: Slot, address: Address, from_ns: u64) -> Self {
-        Self { slot, address, from_ns, tries: 0 }
-    }
+    pub tries: u8,
 }
 
 /// Conversations with hostapd, one for each interface.
@@ -281,19 +273,13 @@ mod tests {
 
     const STATION: Address = [2, 0, 0, 0, 1, 0];
 
-    /// One that is asked about `wlan0`, and the access points.
-    fn asked(folder: &Path) -> (Hostapd, Points) {
-        let (mut hostapd, mut points) = (Hostapd::new(Some(folder)), Points::default());
-        points.update(&[crate::points::tests::access_point(3, "wlan0")]);
-        hostapd.want(0, Question::new(7, STATION, 0));
-        (hostapd, points)
-    }
-
     #[test]
     fn a_station_that_still_shakes_hands_is_asked_again() {
         let folder = tempfile::tempdir().unwrap();
         let socket = UnixDatagram::bind(folder.path().join("wlan0")).unwrap();
-        let (mut hostapd, points) = asked(folder.path());
+        let (mut hostapd, mut points) = (Hostapd::new(Some(folder.path())), Points::default());
+        points.update(&[crate::points::tests::access_point(3, "wlan0")]);
+        hostapd.want(0, Question { slot: 7, address: STATION, from_ns: 0, tries: 0 });
         hostapd.advance(&points, 0, &mut Cost::default());
         let (_, from) = socket.recv_from(&mut [0; 64]).unwrap();
         let answer = b"02:00:00:00:01:00\nflags=[AUTH][ASSOC]\naid=1\n";
@@ -318,18 +304,5 @@ mod tests {
         let stale = folder.path().join("wlan1");
         drop(UnixDatagram::bind(&stale).unwrap());
         assert_eq!(connect(&stale).unwrap_err().kind(), ErrorKind::ConnectionRefused);
-    }
-
-    #[test]
-    fn a_hostapd_that_does_not_answer_is_given_up_after_some_questions() {
-        let folder = tempfile::tempdir().unwrap();
-        let _silent = UnixDatagram::bind(folder.path().join("wlan0")).unwrap();
-        let (mut hostapd, points) = asked(folder.path());
-        let mut cost = Cost::default();
-        while let Some(due) = hostapd.due() {
-            hostapd.advance(&points, due, &mut cost);
-        }
-        assert_eq!(cost.hostapd_requests, u64::from(MOST_TRIES));
-        assert_eq!(cost.hostapd_timeouts, u64::from(MOST_TRIES));
     }
 }

@@ -13,7 +13,6 @@
 pub mod address;
 pub mod brief;
 pub mod check;
-pub mod cost;
 pub mod counter;
 pub mod daemon;
 pub mod engine;
@@ -29,7 +28,7 @@ pub mod options;
 #[cfg(feature = "planted")]
 mod plant;
 pub mod points;
-mod pull;
+pub mod pull;
 pub mod replies;
 pub mod rpc;
 pub mod table;

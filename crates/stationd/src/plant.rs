@@ -42,8 +42,8 @@ pub(crate) fn in_reply(point: PointId, turn: &Turn<'_>) {
     let read = || parse(&env::var(VARIABLE).unwrap_or_else(|_| built()));
     let plants = PLANTS.get_or_init(read).iter();
     let due = plants.filter(|plant| round.is_multiple_of(plant.rounds));
-    let clients = turn.engine.table().len() as u64;
-    let interface = turn.engine.points().get(point).map_or("", |point| point.name.as_str());
+    let clients = turn.engine.table.total() as u64;
+    let interface = turn.engine.points.get(point).map_or("", |point| point.name.as_str());
     due.for_each(|plant| plant.work(clients, interface));
 }
 

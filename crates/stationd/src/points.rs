@@ -1,7 +1,7 @@
 //! The access points: one for each interface in AP mode, with the interfaces that belong to it.
 //!
-//! Fed with what nl80211 lists; it asks no one. A point keeps its number while the daemon runs, also
-//! when its interface goes and comes back, so that a consumer's path stays true.
+//! A point keeps its number while the daemon runs, also when its interface goes and comes back, so that a consumer's
+//! path stays valid.
 
 use linux::nl80211::{Address, Interface, InterfaceKind};
 
@@ -67,7 +67,8 @@ impl Point {
 #[derive(Clone, Debug, Default)]
 pub struct Points {
     points: Vec<Point>,
-    version: u32,
+    /// Another one after each change of which there are, and of their names.
+    pub version: u32,
 }
 
 impl Points {
@@ -79,21 +80,14 @@ impl Points {
         self.points.iter().filter(|point| point.index.is_some())
     }
 
-    /// Another one after each change of which there are, and of their names.
-    pub fn version(&self) -> u32 {
-        self.version
-    }
-
     pub fn get(&self, id: PointId) -> Option<&Point> {
         self.points.get(usize::from(id))
     }
 
-    /// One of them, to be written.
     pub fn get_mut(&mut self, id: PointId) -> Option<&mut Point> {
         self.points.get_mut(usize::from(id))
     }
 
-    /// The one of this number.
     pub fn numbered(&self, number: u32) -> Option<&Point> {
         self.points.get(usize::try_from(number.checked_sub(1)?).ok()?)
     }

@@ -34,7 +34,7 @@ pub(super) fn look(options: &Options, replay: Option<&Path>) -> Vec<Finding> {
     let source = replay.map(|path| format!("{} is replayed", path.display()));
     let answers = source.unwrap_or_else(|| "nl80211 answers".to_owned());
     let mut findings = vec![Finding::new(State::Works, "kernel", answers)];
-    let points: Vec<Point> = engine.points().present().cloned().collect();
+    let points: Vec<Point> = engine.points.present().cloned().collect();
     findings.extend(points.iter().map(|point| station_finding(point, &mut engine)));
     let absent = |what: String, how| Finding::new(State::Absent, POINT, what).remedy(how);
     for name in options.interfaces.iter().filter(|name| points.iter().all(|one| one.name != **name))
@@ -60,7 +60,7 @@ fn station_finding(point: &Point, engine: &mut Engine) -> Finding {
     let bssid = address::lower(point.address);
     let bssid = String::from_utf8_lossy(&bssid);
     let channel = point.frequency.map(|mhz| format!(", {mhz} MHz")).unwrap_or_default();
-    let stations = match engine.table().count(point.id) {
+    let stations = match engine.table.count(point.id) {
         1 => "1 station".to_owned(),
         many => format!("{many} stations"),
     };

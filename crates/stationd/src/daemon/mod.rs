@@ -29,7 +29,7 @@ use crate::{
     metrics::own::Own,
     net::{
         Turn,
-        poller::{Interest, Poller},
+        poller::{Poller, READ},
         server::Server,
         token,
     },
@@ -105,14 +105,10 @@ impl Daemon {
             seccomp: options.seccomp,
             is_settling: true,
         };
-        daemon.watch()?;
+        daemon.poller.watch(&daemon.signals, token::SIGNAL, READ)?;
+        daemon.rpc.open(&daemon.poller)?;
+        daemon.http.as_ref().map_or(Ok(()), |http| http.open(&daemon.poller))?;
         Ok(daemon)
-    }
-
-    fn watch(&self) -> rustix::io::Result<()> {
-        self.poller.add(&self.signals, token::SIGNAL, Interest::Read)?;
-        self.rpc.open(&self.poller)?;
-        self.http.as_ref().map_or(Ok(()), |http| http.open(&self.poller))
     }
 
     pub fn run(&mut self) -> Result<(), Error> {
@@ -174,7 +170,7 @@ impl Daemon {
         let settling = self.engine.is_settling();
         if settling || self.is_settling {
             for descriptor in self.engine.descriptors() {
-                self.poller.add(descriptor, token::ENGINE, Interest::Read)?;
+                self.poller.watch(descriptor, token::ENGINE, READ)?;
             }
         }
         self.is_settling = settling;

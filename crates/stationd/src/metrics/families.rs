@@ -12,7 +12,7 @@ use crate::{
     address,
     points::Point,
     table::{Counted, Gauge, Station},
-    tally::Reason,
+    tally::REASONS,
 };
 
 /// What a metric has samples of.
@@ -46,9 +46,9 @@ pub(super) const FAMILIES: &[Family] = families! {
     "node_wifi_station_inactive_seconds" Gauge "Time since the station was last heard."
         => Of::Station(|station| station.gauge(Gauge::InactiveMs).map(Number::from_ms));
     "node_wifi_station_receive_bits_per_second" Gauge "Bit rate of the last frame from the station."
-        => Of::Station(|station| station.rx_rate?.kbps.map(|kbps| Number::from_kbps(kbps.into())));
+        => Of::Station(|station| station.rx_rate?.kbps.map(|kbps| Number::whole(i64::from(kbps) * 1000)));
     "node_wifi_station_transmit_bits_per_second" Gauge "Bit rate of the last frame to the station."
-        => Of::Station(|station| station.tx_rate?.kbps.map(|kbps| Number::from_kbps(kbps.into())));
+        => Of::Station(|station| station.tx_rate?.kbps.map(|kbps| Number::whole(i64::from(kbps) * 1000)));
     "node_wifi_station_receive_bytes" Counter "Bytes from the station in this association."
         => Of::Station(|station| station.counter(Counted::RxBytes).map(Number::count));
     "node_wifi_station_transmit_bytes" Counter "Bytes to the station in this association."
@@ -91,7 +91,7 @@ pub(super) const FAMILIES: &[Family] = families! {
     "stationd_access_point" Info "The access point behind an interface."
         => Of::Labels(access_points);
     "stationd_access_point_stations" Gauge "Stations that are associated."
-        => Of::Point(|source, point| count(source.engine.table().count(point.id) as u64));
+        => Of::Point(|source, point| count(source.engine.table.count(point.id) as u64));
     "stationd_access_point_noise_dbm" Gauge "Noise of the channel."
         => Of::Point(|_, point| point.noise_dbm.map(|dbm| Number::whole(dbm.into())));
     "stationd_access_point_receive_bytes" Counter
@@ -147,7 +147,7 @@ pub(super) const FAMILIES: &[Family] = families! {
         => Of::One(|source| count(source.engine.cost().hostapd_timeouts));
     "stationd_driver_resets" Counter
     "Times that a driver's counters began again within an association."
-        => Of::One(|source| count(source.engine.table().resets()));
+        => Of::One(|source| count(source.engine.table.resets));
 };
 
 fn count(value: u64) -> Option<Number> {
@@ -156,14 +156,14 @@ fn count(value: u64) -> Option<Number> {
 
 /// What all associations have moved; unknown where the driver does not count.
 fn total(source: &Source<'_>, point: &Point, which: Counted, ended: u64) -> Option<Number> {
-    let table = source.engine.table();
+    let table = &source.engine.table;
     let known = table.stations(point.id).filter_map(|station| station.counter(which));
     let (count, sum) = known.fold((0, ended), |(count, sum), value| (count + 1, sum + value));
     (count > 0 || table.count(point.id) == 0).then(|| Number::count(sum))
 }
 
 fn access_points(source: &Source<'_>, out: &mut Samples<'_>) {
-    for point in source.engine.points().present() {
+    for point in source.engine.points.present() {
         let bssid = address::lower(point.address);
         let labels = [
             ("device", point.name.as_str()),
@@ -181,7 +181,7 @@ fn consumers(source: &Source<'_>, out: &mut Samples<'_>) {
 }
 
 fn dropped(source: &Source<'_>, out: &mut Samples<'_>) {
-    for (reason, count) in Reason::ALL.into_iter().zip(source.tally.dropped) {
-        out.texts(count, &[("reason", reason.word())]);
+    for (reason, count) in REASONS.into_iter().zip(source.tally.dropped) {
+        out.texts(count, &[("reason", reason)]);
     }
 }

@@ -56,7 +56,7 @@ pub struct Pages {
 }
 
 /// What a page says that has to be true: all but the daemon's own CPU time and memory, and how many scrapers there are.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 struct Inputs {
     made_ns: u64,
     generation: Generation,
@@ -78,8 +78,8 @@ impl Pages {
         }
         let inputs = Inputs {
             made_ns: self.made_ns[place],
-            generation: engine.table().generation(),
-            read_ns: engine.points().iter().map(|point| point.read_ns).collect(),
+            generation: engine.table.generation,
+            read_ns: engine.points.iter().map(|point| point.read_ns).collect(),
             wall_offset_ns,
             tally: Tally { scrapers: 0, ..*tally },
         };
@@ -95,7 +95,7 @@ impl Source<'_> {
             match family.of {
                 Of::Station(value) => samples.of_stations(value),
                 Of::Point(value) => {
-                    for point in self.engine.points().present() {
+                    for point in self.engine.points.present() {
                         samples.of_point(point, value(self, point));
                     }
                 }
@@ -148,8 +148,8 @@ impl Samples<'_> {
 
     fn of_stations(&mut self, value: fn(&Station) -> Option<Number>) {
         let source = self.source;
-        for point in source.engine.points().present() {
-            for station in source.engine.table().stations(point.id) {
+        for point in source.engine.points.present() {
+            for station in source.engine.table.stations(point.id) {
                 self.of_station(point, station, value(station));
             }
         }

@@ -22,7 +22,7 @@ use self::{
     flags::{Flags, Mode},
     socket::Socket,
 };
-use crate::net::poller::{Interest, Poller};
+use crate::net::poller::{Poller, READ};
 
 /// stationd may be about to begin; the one that asks once does not wait for it for long.
 const BEGIN_NS: u64 = 10_000_000_000;
@@ -102,33 +102,40 @@ pub fn run(flags: &Flags, signals: &OwnedFd, faults: &mut impl Write) -> Result<
     Ok(summary)
 }
 
-/// Asks once about each interface: how many stations there are, or all that is told of them, a line each. Half an answer
-/// would be taken for a whole one: where a reply has faults they come back instead. `None` where a signal came first.
-pub fn ask(flags: &Flags, signals: &OwnedFd) -> Result<Option<Result<String, Vec<String>>>, Error> {
+/// Asks once about each interface: how many stations there are, or all that is told of them, a line each, and how many
+/// faults were found. Half an answer would be taken for a whole one: with faults there is none.
+pub fn ask(
+    flags: &Flags,
+    signals: &OwnedFd,
+    faults: &mut impl Write,
+) -> Result<(String, u64), Error> {
     let mut poller = listening(signals)?;
-    let Some(interfaces) = begin(flags, &mut poller)? else { return Ok(None) };
+    let Some(interfaces) = begin(flags, &mut poller)? else { return Ok((String::new(), 0)) };
     let mut socket = Socket::new(&interfaces, flags.method());
     socket.ask(&flags.socket).map_err(|source| unreachable(&flags.socket, source))?;
-    let (mut stations, mut faults) = (Vec::new(), Vec::new());
+    let (mut stations, mut count) = (Vec::new(), 0);
     socket.take(|place, line| {
         match line.and_then(|(line, id)| reply::read(line, id, flags.full)) {
             Ok(told) => stations.extend(told.iter().map(|one| format!("{}\n", json!(one)))),
-            Err(wrong) => faults.push(format!("{}: {wrong}", interfaces[place])),
+            Err(wrong) => {
+                count += 1;
+                // Anyone who closed our standard error does not want to hear.
+                let _ = writeln!(faults, "station-monitor: {}: {wrong}", interfaces[place]);
+            }
         }
     });
-    if !faults.is_empty() {
-        return Ok(Some(Err(faults)));
-    }
-    Ok(Some(Ok(match flags.mode {
+    let text = match flags.mode {
+        _ if count > 0 => String::new(),
         Mode::Values => stations.concat(),
         Mode::Clients | Mode::Sense => format!("{}\n", stations.len()),
-    })))
+    };
+    Ok((text, count))
 }
 
 /// A poller that hears signals.
 fn listening(signals: &OwnedFd) -> Result<Poller, Error> {
     let poller = Poller::new()?;
-    poller.add(signals, 0, Interest::Read)?;
+    poller.watch(signals, 0, READ)?;
     Ok(poller)
 }
 

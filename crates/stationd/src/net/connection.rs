@@ -1,7 +1,6 @@
 //! One consumer's connection, whatever it speaks: bytes in, bytes out, and an end to patience.
 //!
-//! A connection whose bytes wait is not read from: anyone who does not take replies may not ask for more.
-//! What the bytes mean is the faces' to know.
+//! A connection whose bytes wait is not read from: a consumer that does not take replies may not ask for more.
 
 use std::os::fd::OwnedFd;
 
@@ -13,12 +12,12 @@ use rustix::{
 use super::{
     Turn,
     outbox::{Letter, Outbox, Sent},
-    poller::Interest,
+    poller::{Interest, READ, WRITE},
 };
 
-/// A consumer that takes no byte, or that leaves a request unfinished, is dropped after so long.
+/// A consumer that takes no byte, or that leaves a request unfinished, is dropped after this.
 pub const PATIENCE_NS: u64 = 10_000_000_000;
-/// Who was told why a connection ends has so long to hear it.
+/// How long a consumer may take to read why its connection ends.
 const LINGER_NS: u64 = 1_000_000_000;
 /// Bytes of it that are taken meanwhile, and thrown away.
 const LINGER_BYTES: usize = 64 * 1024;
@@ -122,7 +121,6 @@ impl Connection {
         self.ending = ending;
     }
 
-    /// Whether it is about to end.
     pub fn ends(&self) -> bool {
         self.ending != Ending::No
     }
@@ -135,7 +133,7 @@ impl Connection {
         }
         self.ending = Ending::Lingers { left: LINGER_BYTES };
         self.deadline_ns = Some(turn.now_ns + LINGER_NS);
-        self.wait_for(Interest::Read, turn)
+        self.wait_for(READ, turn)
     }
 
     /// Throws away what comes after the end, and says whether the connection goes on; `None` before its end.
@@ -155,22 +153,17 @@ impl Connection {
         let interest = match sent {
             Sent::Gone => return false,
             Sent::All => match self.ending {
-                Ending::No | Ending::Lingers { .. } => Interest::Read,
+                Ending::No | Ending::Lingers { .. } => READ,
                 Ending::Sends => return false,
                 Ending::SendsAndLingers => return self.linger(turn),
             },
-            Sent::Waits => Interest::Write,
+            Sent::Waits => WRITE,
         };
         self.wait_for(interest, turn)
     }
 
     fn wait_for(&mut self, interest: Interest, turn: &Turn<'_>) -> bool {
-        let (socket, token) = (&self.socket, self.token);
-        let watched = match self.interest.replace(interest) {
-            Some(before) if before == interest => return true,
-            Some(_) => turn.poller.change(socket, token, interest),
-            None => turn.poller.add(socket, token, interest),
-        };
-        watched.is_ok()
+        self.interest.replace(interest) == Some(interest)
+            || turn.poller.watch(&self.socket, self.token, interest).is_ok()
     }
 }

@@ -1,6 +1,4 @@
-//! What the faces and the loop share: sockets, what waits to be sent, and one turn's means.
-//!
-//! Knows bytes, places and moments; what they say is the faces' to know.
+//! What the interfaces and the loop share: sockets, bytes that wait to be sent, and what one turn works with.
 
 pub mod connection;
 pub mod outbox;

@@ -1,8 +1,7 @@
 //! Bytes on their way to a consumer: sent at once where they fit, kept where they do not.
 //!
 //! A [`Letter`] is what a turn has to say to one consumer: words of its own and bodies that others get
-//! too. It goes out in one system call, its bodies uncopied. What the socket does not take is the
-//! [`Outbox`]'s; anyone who owns it bounds it. It opens no socket and knows no protocol.
+//! too. It goes out in one system call, its bodies uncopied. The [`Outbox`] keeps what the socket does not take.
 
 use std::{collections::VecDeque, io::IoSlice, os::fd::AsFd, rc::Rc};
 
@@ -22,7 +21,6 @@ pub struct Letter {
     words: Vec<u8>,
     /// Bodies, each with the number of own words before it.
     bodies: Vec<(usize, Rc<Vec<u8>>)>,
-    bodies_len: usize,
 }
 
 impl Letter {
@@ -33,17 +31,15 @@ impl Letter {
 
     /// Puts a body behind what has been written.
     pub fn share(&mut self, body: Rc<Vec<u8>>) {
-        self.bodies_len += body.len();
         self.bodies.push((self.words.len(), body));
     }
 
     pub fn len(&self) -> usize {
-        self.words.len() + self.bodies_len
+        self.words.len() + self.bodies.iter().map(|(_, body)| body.len()).sum::<usize>()
     }
 
-    /// Whether there is nothing to say.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.words.is_empty() && self.bodies.is_empty()
     }
 
     /// Makes it empty; its memory is used for the next one.
@@ -51,7 +47,6 @@ impl Letter {
         self.words.clear();
         self.words.shrink_to(KEPT);
         self.bodies.clear();
-        self.bodies_len = 0;
     }
 
     /// Its parts in order; of a body, the body as well.
@@ -127,7 +122,6 @@ impl Outbox {
         self.outcome(taken.map(drop))
     }
 
-    /// Sends what waits.
     pub fn go_on(&mut self, socket: impl AsFd) -> Sent {
         while !self.unsent.is_empty() {
             let parts = self.unsent.iter().map(|unsent| &unsent.bytes[unsent.from..]);

@@ -17,23 +17,10 @@ use rustix::{
 const AT_ONCE: usize = 64;
 const SECOND: u64 = 1_000_000_000;
 
-/// What a descriptor is waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interest {
-    /// Bytes that come, or the other end's leaving.
-    Read,
-    /// Room for bytes that go.
-    Write,
-}
-
-impl Interest {
-    fn flags(self) -> epoll::EventFlags {
-        match self {
-            Self::Read => epoll::EventFlags::IN,
-            Self::Write => epoll::EventFlags::OUT,
-        }
-    }
-}
+/// What a descriptor is waited for: [`READ`], also for the other end's leaving, or [`WRITE`].
+pub type Interest = epoll::EventFlags;
+pub const READ: Interest = Interest::IN;
+pub const WRITE: Interest = Interest::OUT;
 
 /// Waits for many descriptors at once.
 #[derive(Debug)]
@@ -44,23 +31,18 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// Waits for none yet.
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         Ok(Self { epoll, ready: Vec::with_capacity(AT_ONCE) })
     }
 
-    /// Waits for one more; one that is there already is left as it is.
-    pub fn add(&self, source: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
-        match epoll::add(&self.epoll, source, epoll::EventData::new_u64(token), interest.flags()) {
-            Err(Errno::EXIST) => Ok(()),
+    /// Waits for this of a descriptor, whatever it was waited for before.
+    pub fn watch(&self, source: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(token);
+        match epoll::add(&self.epoll, &source, data, interest) {
+            Err(Errno::EXIST) => epoll::modify(&self.epoll, source, data, interest),
             result => result,
         }
-    }
-
-    /// Waits for something else of a descriptor.
-    pub fn change(&self, source: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
-        epoll::modify(&self.epoll, source, epoll::EventData::new_u64(token), interest.flags())
     }
 
     /// Waits no more for a descriptor. One that is closed needs no such word.

@@ -1,8 +1,7 @@
-//! One listener and the connections that came through it, whatever they speak: bytes in, requests answered, bytes out.
+//! The connection loop of every interface: bytes in, requests answered, bytes out.
 //!
-//! It bounds what a connection can make it hold, and drops anyone who goes beyond; others do not notice. Where all places
-//! are taken, the connection that was silent longest makes room for a newcomer. What the bytes mean is the
-//! [`Protocol`]'s to know.
+//! It bounds what a connection can make it hold, and drops one that goes beyond; others do not notice. If all places are
+//! taken, the connection that was silent longest makes room for a new one.
 //!
 //! # Design constraints
 //!
@@ -17,7 +16,7 @@ use super::{
     Turn,
     connection::{Connection, Ending, PATIENCE_NS, Received},
     outbox::{Letter, Outbox, Sent},
-    poller::{Interest, Poller},
+    poller::{Poller, READ},
 };
 use crate::tally::{Reason, Tally};
 
@@ -63,7 +62,7 @@ pub(crate) trait Protocol {
     /// Answers the first request of these bytes.
     fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, Self::State>) -> Answered;
     /// Says that a request is too long.
-    fn oversized(&self, letter: &mut Letter);
+    fn oversized(&self, _letter: &mut Letter) {}
 }
 
 /// What is spoken over the connections of a listener.
@@ -144,13 +143,13 @@ impl<P: Served> Server<P> {
         Self { listener, closed_until_ns: None, clients, responder }
     }
 
-    /// Waits for who comes.
+    /// Watches for connections.
     pub(crate) fn open(&self, poller: &Poller) -> rustix::io::Result<()> {
-        poller.add(&self.listener, P::TOKENS[0], Interest::Read)
+        poller.watch(&self.listener, P::TOKENS[0], READ)
     }
 
-    /// Lets in the first who is at the door; others make the next turn. A door without room is not waited for: it would
-    /// be ready at once, again and again.
+    /// Takes the first connection that waits; others make the next turn. Without a descriptor for it the listener is not
+    /// watched for a while: it would be ready at once, again and again.
     pub(crate) fn accept(&mut self, turn: &mut Turn<'_>) {
         match self.listener.accept() {
             Accepted::Connection(socket) => self.admit(socket, turn),

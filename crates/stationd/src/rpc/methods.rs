@@ -91,7 +91,7 @@ fn refreshed(reading: &Reading<'_>, call: &mut Call<'_, '_>) -> Result<PointId, 
 }
 
 fn named(reading: &Reading<'_>, turn: &Turn<'_>) -> Result<PointId, Refusal> {
-    let points = turn.engine.points();
+    let points = &turn.engine.points;
     let (point, asked) = match (&reading.path, &reading.interface) {
         (Some(path), None) => {
             let path = &path.0;
@@ -124,11 +124,11 @@ fn access_points(out: &mut Vec<u8>, turn: &Turn<'_>) {
         path: String,
         stations: usize,
     }
-    let points = turn.engine.points().present().map(|point| AccessPoint {
+    let points = turn.engine.points.present().map(|point| AccessPoint {
         number: point.number(),
         name: &point.name,
         path: point.path(),
-        stations: turn.engine.table().count(point.id),
+        stations: turn.engine.table.count(point.id),
     });
     json(&points.collect::<Vec<_>>(), out);
 }
@@ -141,25 +141,21 @@ fn events(asked: Events, call: &mut Call<'_, '_>) {
         next: u64,
         events: Vec<EventFields<'a>>,
     }
-    let (log, points) = (call.turn.engine.events(), call.turn.engine.points());
+    let (log, points) = (&call.turn.engine.events, &call.turn.engine.points);
     let (missed, events) = log.since(asked.since);
     let events = events.map(|event| event.fields(points)).collect();
-    json(&Listed { missed, next: log.next(), events }, call.letter.words());
+    json(&Listed { missed, next: log.next, events }, call.letter.words());
     if asked.follow {
-        *call.state = Some(log.next());
+        *call.state = Some(log.next);
     }
 }
 
 /// Writes the events from this number on, a line each, and before them how many were forgotten.
 pub(super) fn write_events(from: u64, turn: &Turn<'_>, out: &mut Vec<u8>) {
-    #[derive(serde::Serialize)]
-    struct Missed {
-        missed: u64,
-    }
-    let (log, points) = (turn.engine.events(), turn.engine.points());
+    let (log, points) = (&turn.engine.events, &turn.engine.points);
     let (missed, events) = log.since(from);
     if missed > 0 {
-        write_notification("Missed", &Missed { missed }, out);
+        write_notification("Missed", &serde_json::json!({ "missed": missed }), out);
     }
     for event in events {
         write_notification("Event", &event.fields(points), out);

@@ -21,7 +21,7 @@ impl Server<Rpc> {
     /// Sends what has happened to those who follow the events; to those who have not taken what came before later, if it
     /// is still kept by then.
     pub(crate) fn stream_events(&mut self, turn: &mut Turn<'_>) {
-        let next = turn.engine.events().next();
+        let next = turn.engine.events.next;
         self.push(turn, |follows, letter, turn| {
             if let Some(from) = follows.filter(|from| *from != next) {
                 *follows = Some(next);

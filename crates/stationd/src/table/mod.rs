@@ -113,9 +113,11 @@ pub struct Table {
     points: Vec<OfPoint>,
     free: Vec<Slot>,
     changes: Vec<Change>,
-    generation: Generation,
+    /// Of the latest change.
+    pub generation: Generation,
     polls: u64,
-    resets: u64,
+    /// How often a driver's counters began again in the middle of an association.
+    pub resets: u64,
 }
 
 /// What is kept of one access point.
@@ -135,26 +137,14 @@ impl Table {
         self.order(point).len()
     }
 
-    pub fn len(&self) -> usize {
+    /// How many stations there are on all of them.
+    pub fn total(&self) -> usize {
         self.keys.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
-    pub fn generation(&self) -> Generation {
-        self.generation
     }
 
     /// The generation at which anything of an access point's stations changed last.
     pub fn generation_of(&self, point: PointId) -> Generation {
         self.points.get(usize::from(point)).map_or(0, |of| of.changed)
-    }
-
-    /// How often a driver's counters began again in the middle of an association.
-    pub fn resets(&self) -> u64 {
-        self.resets
     }
 
     /// Whether an access point has stations whose bytes the driver counts in 32 bits, which pass their

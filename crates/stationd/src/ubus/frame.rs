@@ -5,7 +5,7 @@
 
 use ubus::{
     MsgType, UbusError,
-    envelope::{self, UbusAttr},
+    envelope::{UbusAttr, find},
     wire::{Codec, FrameRef, HEADER_SIZE, Header, MAX_MSG_LEN, PROTO_VERSION},
 };
 
@@ -88,61 +88,32 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<(Message<'_>, usize)>, UbusErr
     }
 }
 
-/// The attributes that we have to do with, from one walk over a frame.
-#[derive(Default)]
-struct Attributes<'a> {
-    status: Option<u32>,
-    object: Option<u32>,
-    method: Option<&'a str>,
-    data: Option<&'a [u8]>,
-    active: Option<bool>,
-    no_reply: bool,
-}
-
-impl<'a> Attributes<'a> {
-    /// Those of a payload, up to the first that cannot be read. Of two with one number the last counts that is a value of
-    /// its type, as in the broker.
-    fn of(payload: &'a [u8]) -> Self {
-        let mut found = Self::default();
-        let Ok(inner) = envelope::unwrap(payload) else { return found };
-        let mut all = envelope::iter_attrs(inner);
-        while let Ok(Some(one)) = all.try_next() {
-            match UbusAttr::from_u8(one.id) {
-                Some(UbusAttr::Status) => found.status = one.as_u32().or(found.status),
-                Some(UbusAttr::ObjId) => found.object = one.as_u32().or(found.object),
-                Some(UbusAttr::Method) => found.method = one.as_str().or(found.method),
-                Some(UbusAttr::Data) => found.data = Some(one.as_blobmsg()),
-                Some(UbusAttr::Active) => found.active = Some(one.as_bool_int8()),
-                Some(UbusAttr::NoReply) => found.no_reply = one.as_bool_int8(),
-                _ => {}
-            }
-        }
-        found
-    }
-}
-
 fn message(FrameRef { hdr, payload }: FrameRef<'_>) -> Message<'_> {
-    let Attributes { status, object, method, data, active, no_reply } = Attributes::of(payload);
-    let Header { seq, peer, .. } = hdr;
-    match (hdr.ty, object) {
+    let Header { ty, seq, peer, .. } = hdr;
+    let number = |attribute| find(payload, attribute)?.as_u32();
+    let flag = |attribute| Some(find(payload, attribute)?.as_bool_int8());
+    match (ty, number(UbusAttr::ObjId)) {
         (MsgType::Hello, _) => Message::Hello,
         (MsgType::Data, Some(object)) => Message::Object { seq, object },
         (MsgType::Status, _) => {
-            Message::Status { seq, status: status.unwrap_or(Status::Unknown as u32) }
+            let status = number(UbusAttr::Status).unwrap_or(Status::Unknown as u32);
+            Message::Status { seq, status }
         }
-        (MsgType::Invoke, _) => {
+        (MsgType::Invoke, object) => {
             let caller = Caller { seq, peer, object: object.unwrap_or(0) };
+            let method = find(payload, UbusAttr::Method).and_then(|one| one.as_str());
             match method.filter(|_| caller.object != 0) {
                 Some(method) => {
-                    let arguments = data.unwrap_or_default();
+                    let data = find(payload, UbusAttr::Data);
+                    let arguments = data.map_or(&[][..], |one| one.as_blobmsg());
+                    let no_reply = flag(UbusAttr::NoReply).unwrap_or(false);
                     Message::Call(Call { caller, method, arguments, no_reply })
                 }
                 None => Message::NoCall(caller),
             }
         }
-        (MsgType::Notify, Some(object)) => {
-            active.map_or(Message::Other, |any| Message::Subscribers { object, any })
-        }
+        (MsgType::Notify, Some(object)) => flag(UbusAttr::Active)
+            .map_or(Message::Other, |any| Message::Subscribers { object, any }),
         _ => Message::Other,
     }
 }
@@ -220,8 +191,6 @@ fn word(number: u32, length: usize) -> [u8; WORD] {
 
 #[cfg(test)]
 mod tests {
-    use ubus::envelope::find;
-
     use super::*;
 
     const CALLER: Caller = Caller { seq: 7, peer: 0x1234, object: 0x5678 };

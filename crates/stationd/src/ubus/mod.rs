@@ -2,7 +2,6 @@
 //!
 //! One connection to the broker in the daemon's own loop. A broker that is away is tried again, more and more rarely; one
 //! that does not take replies is asked for nothing more until it does, and is left after the patience of any consumer.
-//! It answers from the engine, as [`crate::rpc`] does. It calls no method of anybody's.
 //!
 //! # Design constraints
 //!
@@ -110,7 +109,7 @@ impl Ubus {
             return self.wait(turn);
         }
         connection.deadline_ns = Some(turn.now_ns + GREETING_NS);
-        let link = Link { next_event: turn.engine.events().next(), ..Link::default() };
+        let link = Link { next_event: turn.engine.events.next, ..Link::default() };
         self.client = Some(Client::new(connection, link, turn.now_ns));
     }
 
@@ -158,7 +157,7 @@ impl Ubus {
         if !link.is_in || connection.waiting() > MOST_WAITING {
             return;
         }
-        link.offered.reconcile(prefix, turn.engine.points(), letter.words());
+        link.offered.reconcile(prefix, &turn.engine.points, letter.words());
         link.notify(letter.words(), turn);
         if letter.is_empty() {
             return;
@@ -186,12 +185,12 @@ pub fn understand(bytes: &[u8]) -> usize {
 impl Link {
     /// Tells subscribers what has happened since they were last told.
     fn notify(&mut self, out: &mut Vec<u8>, turn: &Turn<'_>) {
-        let log = turn.engine.events();
-        let from = std::mem::replace(&mut self.next_event, log.next());
-        if from >= log.next() || !self.offered.iter().any(|object| object.has_subscribers) {
+        let log = &turn.engine.events;
+        let from = std::mem::replace(&mut self.next_event, log.next);
+        if from >= log.next || !self.offered.iter().any(|object| object.has_subscribers) {
             return;
         }
-        let ((missed, events), points) = (log.since(from), turn.engine.points());
+        let ((missed, events), points) = (log.since(from), &turn.engine.points);
         let mut contents = Vec::new();
         if missed > 0 {
             Writer::new(&mut contents).count("missed", missed);
@@ -273,8 +272,6 @@ impl Protocol for Bus {
             }
         }
     }
-
-    fn oversized(&self, _: &mut Letter) {}
 }
 
 impl Bus {
@@ -310,11 +307,11 @@ impl Bus {
         let method = subject.method(call.method).ok_or(Status::MethodNotFound)?;
         let arguments = objects::arguments(call.arguments).ok_or(Status::InvalidArgument)?;
         let mut own = Vec::new();
-        let points = turn.engine.points();
+        let points = &turn.engine.points;
         let id = match method {
             Method::Events => {
                 let since = arguments.since.unwrap_or(0);
-                shapes::events(turn.engine.events(), since, points, &mut own);
+                shapes::events(&turn.engine.events, since, points, &mut own);
                 return Ok((method, Rc::new(own)));
             }
             Method::AssocList => {
@@ -328,8 +325,8 @@ impl Bus {
         turn.engine.refresh(id, max_age_ns, turn.now_ns).map_err(refused)?;
         #[cfg(feature = "planted")]
         crate::plant::in_reply(id, turn);
-        let point = turn.engine.points().get(id).ok_or(Status::NotFound)?;
-        let table = turn.engine.table();
+        let point = turn.engine.points.get(id).ok_or(Status::NotFound)?;
+        let table = &turn.engine.table;
         if let (Method::AssocList, Some(address)) = (method, arguments.station) {
             let station = table.find(id, address).ok_or(Status::NotFound)?;
             shapes::assoc(point, station, &mut Writer::new(&mut own));

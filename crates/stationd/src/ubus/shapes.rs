@@ -190,7 +190,7 @@ pub(super) fn events(log: &Events, since: u64, points: &Points, out: &mut Vec<u8
     let (missed, events) = log.since(since);
     let mut writer = Writer::new(out);
     writer.count("missed", missed);
-    writer.count("next", log.next());
+    writer.count("next", log.next);
     writer.list("events", |writer| {
         for one in events {
             let fields = one.fields(points);

@@ -94,8 +94,8 @@ fn agrees(setup: &mut Setup) {
     let mut there = [3, 7].map(|interface| setup.world.lock().addresses(interface)).concat();
     there.sort_unstable();
     assert_eq!(setup.stations(0), there);
-    let table = setup.engine.table();
-    assert_eq!((table.len(), table.count(0)), (there.len(), there.len()));
+    let table = &setup.engine.table;
+    assert_eq!((table.total(), table.count(0)), (there.len(), there.len()));
     for number in 0..STATIONS {
         let world = &mut *setup.world.lock();
         let expected = world.is_there(number).then(|| world.station(number).rx_bytes);

@@ -99,7 +99,7 @@ fn of_an_answer_that_was_cut_the_last_line_is_left_out() {
     text.extend(std::iter::repeat_n('7', 4096));
     setup.control.answer(&first, &text[..4096]);
     setup.hear();
-    let table = setup.engine.table();
+    let table = &setup.engine.table;
     let identity = table.find(0, address(1)).unwrap().identity.as_ref().unwrap();
     assert_eq!((identity.aid, identity.key_management), (Some(1), None));
 }

@@ -5,7 +5,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is the failure report of a test")]
 
-mod changing;
 mod comings;
 mod control;
 mod counters;

@@ -32,6 +32,14 @@ impl Setup {
         Self::with(world, Control::absent(), None)
     }
 
+    /// One access point with these stations.
+    pub(crate) fn with_stations(numbers: &[u16]) -> (Shared, Self) {
+        let world = Shared::with_points(1);
+        numbers.iter().for_each(|number| world.lock().arrive(3, *number));
+        let setup = Self::new(&world);
+        (world, setup)
+    }
+
     pub(crate) fn asking(world: &Shared, control: Control) -> Self {
         let folder = control.folder().to_owned();
         Self::with(world, control, Some(folder))
@@ -92,29 +100,29 @@ impl Setup {
 
     pub(crate) fn stations(&self, point: u16) -> Vec<Address> {
         let mut found: Vec<_> =
-            self.engine.table().stations(point).map(|row| row.address()).collect();
+            self.engine.table.stations(point).map(|row| row.address()).collect();
         found.sort_unstable();
         found
     }
 
     pub(crate) fn rx_bytes(&self, point: u16, number: u16) -> Option<u64> {
-        let table = self.engine.table();
+        let table = &self.engine.table;
         table.find(point, address(number))?.counter(Counted::RxBytes)
     }
 
     pub(crate) fn aid(&self, point: u16, number: u16) -> Option<u16> {
-        let table = self.engine.table();
+        let table = &self.engine.table;
         table.find(point, address(number))?.identity.as_ref()?.aid
     }
 
     pub(crate) fn ended(&self, point: u16) -> EndedTotals {
-        self.engine.points().get(point).unwrap().ended
+        self.engine.points.get(point).unwrap().ended
     }
 
     /// What events tell, in their order: `assoc` or `disassoc`, and who.
     pub(crate) fn events(&self) -> Vec<(&'static str, Address)> {
-        let (_, events) = self.engine.events().since(0);
-        let fields = events.map(|event| event.fields(self.engine.points()));
+        let (_, events) = self.engine.events.since(0);
+        let fields = events.map(|event| event.fields(&self.engine.points));
         fields.map(|fields| (fields.event, fields.address)).collect()
     }
 

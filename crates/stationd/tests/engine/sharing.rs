@@ -6,9 +6,7 @@ use crate::{setup::Setup, world::Shared};
 
 #[test]
 fn ten_consumers_within_the_freshness_share_one_dump_and_one_more_is_made_after_it() {
-    let world = Shared::with_points(1);
-    world.lock().arrive(3, 1);
-    let mut setup = Setup::new(&world);
+    let (world, mut setup) = Setup::with_stations(&[1]);
     let (asked, cost) = (world.lock().asked, setup.engine.cost());
     for dumps in 1..4 {
         setup.pass(1);

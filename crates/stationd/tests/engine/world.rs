@@ -13,14 +13,12 @@ use rustix::io::Errno;
 
 use crate::kernel;
 
-pub(crate) const ACCESS_POINT: u32 = 3;
-pub(crate) const PART: u32 = 4;
-
 /// An interface of an access point.
 #[derive(Clone, Debug)]
 pub(crate) struct Interface {
     pub(crate) index: u32,
     pub(crate) name: String,
+    /// 3 for an access point, 4 for a part of one.
     pub(crate) kind: u32,
     pub(crate) address: Address,
 }
@@ -104,13 +102,13 @@ pub(crate) fn address(number: u16) -> Address {
 impl World {
     pub(crate) fn add_point(&mut self, index: u32, name: &str, last: u8) {
         let address = [6, 0, 0, 0, 0, last];
-        self.add(Interface { index, name: name.into(), kind: ACCESS_POINT, address });
+        self.add(Interface { index, name: name.into(), kind: 3, address });
     }
 
     /// A part of `wlan0`.
     pub(crate) fn add_part(&mut self, index: u32, name: &str) {
         let address = [6, 0, 0, 0, 0, 0];
-        self.add(Interface { index, name: name.into(), kind: PART, address });
+        self.add(Interface { index, name: name.into(), kind: 4, address });
     }
 
     fn add(&mut self, interface: Interface) {

@@ -4,9 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is the failure report of a test")]
 
-mod failures;
 mod lifecycle;
-mod listening;
+mod limits;
 mod metrics;
 mod monitor;
 mod packaging;

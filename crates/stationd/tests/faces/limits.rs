@@ -1,23 +1,143 @@
-//! Who takes more than its share of places, subscriptions and memory, and who comes with a foreign name.
+//! Consumers that break rules, or take more than their share of connections and memory. Others do not notice.
 
 use std::{
-    io::{Read, Write},
+    io::{ErrorKind, Read, Write},
     net::{TcpListener, TcpStream},
     os::unix::net::UnixStream,
     thread::sleep,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::program::{Client, Daemon, request};
+use crate::program::{Client, Daemon, brief, full, refusal, request};
 
-/// A kept connection that has got its page and asks for nothing more.
-fn idle_scraper(daemon: &Daemon) -> UnixStream {
+/// A consumer that behaves is answered, and soon.
+fn is_well(daemon: &Daemon) {
+    let begin = Instant::now();
+    let mut client = daemon.client();
+    client.result("getStationStatsBrief", json!({"interface": "wlan0"}));
+    assert!(begin.elapsed() < Duration::from_secs(2), "others noticed");
+}
+
+fn dropped(daemon: &Daemon, reason: &str) -> f64 {
+    daemon.sample(&format!("stationd_consumers_dropped_total{{reason=\"{reason}\"}}"))
+}
+
+#[test]
+fn a_request_of_100_mb_is_not_read() {
+    let daemon = Daemon::start(&[]);
+    let mut client = daemon.client();
+    let before = daemon.resident_kib();
+    let megabyte = vec![b'7'; 1 << 20];
+    let mut sent = 0;
+    while sent < 100 << 20 {
+        match client.stream.write(&megabyte) {
+            Ok(count) => sent += count,
+            Err(error) => {
+                assert!(matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset));
+                break;
+            }
+        }
+    }
+    assert!(sent < 3 << 20, "{sent} bytes were taken");
+    assert_eq!(dropped(&daemon, "oversized"), 1.0);
+    assert!(daemon.resident_kib() < before + 1024);
+    is_well(&daemon);
+}
+
+#[test]
+fn a_long_request_is_told_the_limit() {
+    let daemon = Daemon::start(&[]);
+    let mut client = daemon.client();
+    client.send(&[b' '; 65_500]);
+    client.send(brief(1).as_bytes());
+    let (code, words) = refusal(&client.reply());
+    assert_eq!((code, words.as_str()), (-32000, "a request of more than 65536 bytes is not read"));
+    assert_eq!(client.line(), "");
+}
+
+#[test]
+fn who_never_reads_is_dropped() {
+    let daemon = Daemon::start(&[]);
+    let mut client = daemon.client();
+    let before = daemon.resident_kib();
+    client.stream.set_nonblocking(true).unwrap();
+    let requests = full(100);
+    let begin = Instant::now();
+    let mut written = 0;
+    let gone = daemon.until("the consumer is dropped", || {
+        match client.stream.write(requests.as_bytes()) {
+            Ok(count) => written += count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Some(error.kind()),
+        }
+        is_well(&daemon);
+        None
+    });
+    assert!(matches!(gone, ErrorKind::BrokenPipe | ErrorKind::ConnectionReset), "{gone}");
+    assert!(begin.elapsed() > Duration::from_secs(9), "too soon: {:?}", begin.elapsed());
+    assert!(written < 1 << 20, "{written} bytes of requests were taken");
+    assert!(daemon.resident_kib() < before + 2048);
+    assert_eq!(dropped(&daemon, "stalled"), 1.0);
+}
+
+#[test]
+fn half_a_request_is_not_waited_for_for_ever() {
+    let daemon = Daemon::start(&[]);
+    let mut client = daemon.client();
+    let mut idle = daemon.client();
+    client.send(&brief(1).as_bytes()[..20]);
+    assert_eq!(client.line(), "");
+    assert_eq!(dropped(&daemon, "unfinished"), 1.0);
+    // Who is merely silent is not dropped.
+    idle.result("getAccessPoints", json!({}));
+}
+
+#[test]
+fn connections_that_end_in_mid_reply_leave_nothing_behind() {
+    let daemon = Daemon::start(&[]);
+    is_well(&daemon);
+    daemon.sample("stationd_reads_total");
+    let before = daemon.descriptors();
+    let requests = full(200);
+    for read in [0, 1, 5000] {
+        for _ in 0..20 {
+            let mut stream = UnixStream::connect(daemon.rpc_path()).unwrap();
+            let _ = stream.write_all(requests.as_bytes());
+            let mut some = vec![0; read];
+            let _ = stream.read_exact(&mut some);
+        }
+    }
+    daemon.until("all are forgotten", || (daemon.descriptors() == before).then_some(()));
+    is_well(&daemon);
+}
+
+#[test]
+fn who_reads_slowly_gets_everything() {
+    let daemon = Daemon::start(&[]);
+    let mut client = daemon.client();
+    let requests = full(300);
+    let mut writer = Client::of(client.stream.try_clone().unwrap());
+    let writing = std::thread::spawn(move || writer.send(requests.as_bytes()));
+    for id in 0..300 {
+        assert_eq!(client.reply()["id"], json!(id));
+    }
+    writing.join().unwrap();
+}
+
+/// A kept connection that has asked for a page.
+fn scraper(daemon: &Daemon) -> UnixStream {
     let mut stream = UnixStream::connect(daemon.http_path()).unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+/// One that has got its page and asks for nothing more.
+fn idle_scraper(daemon: &Daemon) -> UnixStream {
+    let mut stream = scraper(daemon);
     assert_ne!(stream.read(&mut [0; 1024]).unwrap(), 0);
     stream
 }
@@ -38,8 +158,7 @@ fn idle_scrapers_keep_no_one_out_and_the_longest_idle_leave() {
         last.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
         assert_ne!(last.read(&mut [0]).unwrap(), 0, "the last is served on");
     }
-    let dropped = "stationd_consumers_dropped_total{reason=\"displaced\"}";
-    assert!(daemon.sample(dropped) >= 284.0);
+    assert!(dropped(&daemon, "displaced") >= 284.0);
 }
 
 /// A daemon that was stopped finds all of them in one turn.
@@ -47,17 +166,10 @@ fn idle_scrapers_keep_no_one_out_and_the_longest_idle_leave() {
 fn scrapers_of_one_turn_leave_in_the_order_in_which_they_came() {
     let daemon = Daemon::start(&["max-age=1min"]);
     daemon.signal(Signal::STOP);
-    let mut crowd: Vec<UnixStream> = (0..20)
-        .map(|_| {
-            let mut stream = UnixStream::connect(daemon.http_path()).unwrap();
-            stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-            stream
-        })
-        .collect();
+    let mut crowd: Vec<UnixStream> = (0..20).map(|_| scraper(&daemon)).collect();
     daemon.signal(Signal::CONT);
     is_scraped(&daemon);
     let last = crowd.last_mut().unwrap();
-    last.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     assert_ne!(last.read(&mut [0; 1024]).unwrap(), 0);
     last.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     assert_ne!(last.read(&mut [0]).unwrap(), 0, "the last is served on");
@@ -115,7 +227,7 @@ fn one_that_takes_every_place_makes_room_for_another() {
     assert_eq!(first.line(), "", "the longest idle has left");
     others[0].result("getAccessPoints", json!({}));
     assert_eq!(daemon.sample("stationd_consumers{face=\"requests\"}"), 64.0);
-    assert_eq!(daemon.sample("stationd_consumers_dropped_total{reason=\"displaced\"}"), 1.0);
+    assert_eq!(dropped(&daemon, "displaced"), 1.0);
     drop(others);
     daemon.until("places are free again", || {
         (daemon.sample("stationd_consumers{face=\"requests\"}") == 0.0).then_some(())
