@@ -1,8 +1,7 @@
 //! `getStationStatsBrief`: fourteen values a station, straight from the live columns.
 //!
 //! The reply is the field's: a list with one element, the list of the stations, each a map of exactly
-//! these keys. What is not known is `null`. It is encoded when a value has changed, and shared by anyone who
-//! asks.
+//! these keys. Unknown values are `null`.
 
 use crate::{
     address,

@@ -1,6 +1,4 @@
-//! Associations that began and ended, numbered, and the last of them kept.
-//!
-//! Whoever was away names the next number that it expects, and is told what came since, and how many were forgotten. Pure.
+//! Associations that began and ended, numbered. The last of them are kept, for consumers that were away.
 
 use std::collections::VecDeque;
 
@@ -12,7 +10,7 @@ use crate::{
     table::{Ended, Session},
 };
 
-/// So many are kept: those of a minute in which everybody of 114 clients comes and goes once.
+/// How many are kept: those of a minute in which each of 114 clients comes and goes once.
 const KEPT: usize = 256;
 
 /// An association that began or ended.

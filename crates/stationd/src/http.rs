@@ -1,7 +1,6 @@
 //! Serves the metrics over HTTP/1.1, on loopback or on a UNIX socket.
 //!
-//! Answers `GET` and `HEAD` of `/metrics` and `/`; everything else is refused in a line. Anyone who stalls is dropped, and
-//! the one that was silent longest leaves for a newcomer when all places are taken.
+//! Answers `GET` and `HEAD` of `/metrics` and `/`; everything else is refused in a line.
 
 use listen::{Answer, Format, Hosts, Listener, Page, Parsed, Request};
 

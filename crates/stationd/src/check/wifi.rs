@@ -1,4 +1,4 @@
-//! What stationd reads: the kernel's nl80211, the access points, and who their stations are by hostapd.
+//! Checks what stationd reads: the kernel's nl80211, the access points, and hostapd's control sockets.
 
 use std::{
     io::{self, ErrorKind},

@@ -22,12 +22,11 @@ use crate::tally::{Reason, Tally};
 
 /// Bytes that are received at once.
 const RECEIVE: usize = 16 * 1024;
-/// A letter of this length is sent before the next request is answered: so much and one reply is the most that waits for a
-/// connection.
+/// A letter of this length is sent before the next request is answered: this and one reply is the most that waits.
 const LETTER: usize = 64 * 1024;
-/// A door that could not let anybody in for want of descriptors is tried again after so long.
+/// A listener without a descriptor for another connection is tried again after this.
 const NO_ROOM_NS: u64 = 100_000_000;
-/// Anyone who is being answered is left alone for so long; no one on the same machine takes longer to read a reply.
+/// A connection that is being answered is not closed before this; on the same machine none takes longer to read a reply.
 const GRACE_NS: u64 = 1_000_000_000;
 
 /// What became of the bytes of a connection.
