@@ -91,8 +91,6 @@ fn stacks_go_to_other_tools_and_a_report_is_made_again_from_the_folder() {
     let recorded = &place.run().recordings()[0].stacks.clone().unwrap().recorded;
     assert_eq!(samples, recorded.samples);
     assert!(folded.lines().all(|line| line.starts_with("wld-model;")), "{folded}");
-    let speedscope: Value = serde_json::from_slice(&export("speedscope")).unwrap();
-    assert!(speedscope["shared"]["frames"].as_array().unwrap().len() > 10);
     assert_eq!(export("firefox")[..2], [0x1f, 0x8b], "it is gzipped");
     // What is kept is what perf writes: it is a recording by itself.
     let kept = "run/stacks/found@6#1.stacks.perf.data";

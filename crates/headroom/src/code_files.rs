@@ -153,7 +153,7 @@ impl Index {
             let enter = |by: &mut BTreeMap<_, _>, key: &str| {
                 by.entry((part, key.to_owned())).or_insert_with(|| path.to_owned());
             };
-            if let Some(id) = elf.build_id() {
+            if let Some(id) = &elf.build_id {
                 enter(&mut self.by_build_id, id);
             }
             if let Some(name) = path.file_name() {
@@ -231,7 +231,7 @@ impl SymbolFolders {
         let keys = debug_keys(elf, Some(program.sha256), Some(program.name));
         let find = |key: DebugKey<'_>| match key {
             DebugKey::Stripped(_) => program.debug.map(Arc::from),
-            key => self.symbols(key, elf.budget()),
+            key => self.symbols(key, &elf.budget),
         };
         debug_file(elf, &keys, &find, &mut |_| {})
     }
@@ -396,7 +396,7 @@ mod tests {
         fs::create_dir_all(&deep).unwrap();
         fs::copy(&program, deep.join("unstripped")).unwrap();
         fs::write(place.path().join("notes.txt"), "no code").unwrap();
-        let id = elf(&program).unwrap().build_id().unwrap().to_owned();
+        let id = elf(&program).unwrap().build_id.unwrap();
         for below in [place.path().to_owned(), deep.join("unstripped")] {
             let length = found(&below, DebugKey::BuildId(&id)).unwrap().len() as u64;
             assert_eq!(length, fs::metadata(&program).unwrap().len());
@@ -412,7 +412,7 @@ mod tests {
         fs::create_dir(place.path().join("build")).unwrap();
         let program = env::current_exe().unwrap();
         fs::copy(&program, place.path().join("build/unstripped")).unwrap();
-        let id = elf(&program).unwrap().build_id().unwrap().to_owned();
+        let id = elf(&program).unwrap().build_id.unwrap();
         // The run's symbols come first by name, and know no inlined functions.
         let symbols = found(place.path(), DebugKey::BuildId(&id)).unwrap();
         assert_eq!(symbols.len() as u64, fs::metadata(&program).unwrap().len());

@@ -17,7 +17,6 @@ use analysis::{
         happening::Head,
         perf_data::{Corrupt, Recording},
         profile::Profile,
-        resolve::Resolver,
     },
 };
 use lab::run_folder::{self, Recorded};
@@ -98,8 +97,7 @@ impl OfTrial<'_> {
             sha256: file.sha256.clone(),
             build_id: file.build_id.clone(),
         });
-        let mut resolver = Resolver::new(&code, recording.head(), ids.collect());
-        match folder.capture(&mut recording, &mut resolver) {
+        match folder.capture(&mut recording, &code, ids.collect()) {
             Ok(()) | Err(Corrupt::NoSamples { .. }) => Ok(()),
             Err(corrupt) => Err(failure(path, &corrupt)),
         }
@@ -115,16 +113,9 @@ pub(crate) fn recording(
     let kallsyms = named.kallsyms.clone().or_else(|| kernel_symbols(path));
     let code = CodeFiles::of_recording(named.root.clone(), kallsyms, symbols);
     let mut recording = open(path, file_of(path))?;
-    let head = recording.head().clone();
-    let ids = head.build_ids.iter().map(|(path, id)| FileId {
-        path: path.clone(),
-        sha256: None,
-        build_id: Some(id.clone()),
-    });
-    let mut resolver = Resolver::new(&code, &head, ids.collect());
     let mut folder = Folder::default();
-    folder.capture(&mut recording, &mut resolver).map_err(|corrupt| failure(path, &corrupt))?;
-    Ok((head, folder.finish()))
+    folder.capture(&mut recording, &code, Vec::new()).map_err(|corrupt| failure(path, &corrupt))?;
+    Ok((recording.head().clone(), folder.finish()))
 }
 
 /// The file of a recording: itself, or `data` of the folder that `perf record --kcore` writes.

@@ -169,7 +169,7 @@ pub(crate) enum Verb {
     Pause(Box<Pause>),
     /// Pause each process that talks to the subject, in turn
     Blame(Box<Blame>),
-    /// Export a run's stacks: folded, speedscope, Firefox Profiler
+    /// Export a run's stacks: folded or for the Firefox Profiler
     Export(Export),
     /// Flash an image onto a device and verify that it booted it
     Flash(Flash),
@@ -465,7 +465,7 @@ pub(crate) struct Count {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  headroom export RUN --variant found --format speedscope --out found.json\n  headroom export --perf-data perf.data --format folded | flamegraph.pl > graph.svg"
+    after_help = "Examples:\n  headroom export RUN --variant found --format firefox --out found.json.gz\n  headroom export --perf-data perf.data --format folded | flamegraph.pl > graph.svg"
 )]
 pub(crate) struct Export {
     #[command(flatten)]
@@ -487,10 +487,8 @@ pub(crate) struct Export {
 /// A format of stacks, typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatWord {
-    /// Lines of `a;b;c N`, as flamegraph.pl and inferno read them
+    /// Lines of `a;b;c N`, as flamegraph.pl, inferno and speedscope.app read them
     Folded,
-    /// For speedscope.app
-    Speedscope,
     /// For profiler.firefox.com, gzipped
     Firefox,
 }

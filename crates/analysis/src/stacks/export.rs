@@ -1,16 +1,15 @@
-//! Folded stacks in the forms that other people's tools read: the Firefox Profiler's, flamegraph.pl's and speedscope's.
+//! Folded stacks in the forms that other tools read: lines for flamegraph.pl and speedscope, and the Firefox Profiler's.
 
 mod firefox;
 
 use std::fmt::Write;
 
 use model::inert;
-use serde_json::json;
 
 pub use self::firefox::firefox;
 use crate::stacks::profile::{Frame, Profile};
 
-/// One line for each stack, `process;caller;callee N`: what flamegraph.pl and inferno draw. All captures together.
+/// One line for each stack, `process;caller;callee N`: what flamegraph.pl, inferno and speedscope draw. All captures together.
 ///
 /// `_[k]` behind a name is the kernel and `_[i]` an inlined function, as `stackcollapse-perf.pl --all` writes them.
 pub fn folded(profile: &Profile) -> String {
@@ -39,39 +38,8 @@ fn name(profile: &Profile, frame: &Frame) -> String {
     name
 }
 
-/// JSON for speedscope, by <https://www.speedscope.app/file-format-schema.json>: a profile of type `sampled`, weighted by
-/// samples.
-pub fn speedscope(name: &str, profile: &Profile) -> String {
-    let weights: Vec<u64> = profile.stacks.iter().map(|stack| stack.samples.iter().sum()).collect();
-    let frame = |frame: &Frame| {
-        let module = profile.modules.get(frame.module as usize);
-        let file = module.map(|module| module.name.as_str()).unwrap_or_default();
-        json!({ "name": frame.name, "file": file })
-    };
-    let stacks: Vec<&[u32]> = profile.stacks.iter().map(|stack| stack.frames.as_slice()).collect();
-    let file = json!({
-        "$schema": "https://www.speedscope.app/file-format-schema.json",
-        "shared": { "frames": profile.frames.iter().map(frame).collect::<Vec<_>>() },
-        "profiles": [{
-            "type": "sampled",
-            "name": name,
-            "unit": "none",
-            "startValue": 0,
-            "endValue": weights.iter().sum::<u64>(),
-            "samples": stacks,
-            "weights": weights,
-        }],
-        "name": name,
-        "activeProfileIndex": 0,
-        "exporter": "headroom",
-    });
-    file.to_string()
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
     use crate::stacks::test_data::profile;
 
@@ -86,16 +54,5 @@ mod tests {
         let mut profile = profile(&[("d;f", &[2])]);
         profile.frames[1].name = "a;b\nc".to_owned();
         assert_eq!(folded(&profile), "d;a:b c 2\n");
-    }
-
-    #[test]
-    fn every_stack_is_a_sample_with_its_weight() {
-        let profile = profile(&[("d;main;k:read", &[6, 2]), ("d;main", &[2, 6])]);
-        let found: Value = serde_json::from_str(&speedscope("found@114", &profile)).unwrap();
-        let profile = &found["profiles"][0];
-        assert_eq!(profile["samples"], json!([[0, 1, 2], [0, 1]]));
-        assert_eq!((&profile["weights"], &profile["unit"]), (&json!([8, 8]), &json!("none")));
-        assert_eq!(found["shared"]["frames"][2], json!({ "name": "read", "file": "[kernel]" }));
-        assert_eq!((&profile["type"], &profile["endValue"]), (&json!("sampled"), &json!(16)));
     }
 }

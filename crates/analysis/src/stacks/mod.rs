@@ -5,7 +5,7 @@
 //!                                  ▲                                                        │
 //!                           Files (bytes)                    tree, functions, unknown, waiting, difference
 //!                                                                                           │
-//!                                                                       export: folded, speedscope, Firefox
+//!                                                                       export: folded, Firefox
 //! ```
 
 pub mod budget;

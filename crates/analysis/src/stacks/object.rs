@@ -4,19 +4,15 @@
 //! Whatever the bytes are, the answer is an [`Elf`] or a sentence: files come from devices, and may be
 //! cut or damaged. What the sections mean is `unwind`'s and `symbols`' business.
 
-mod contents;
-mod dynamic;
+use std::{io::Read, ops::Range, sync::Arc};
 
-use std::{ops::Range, sync::Arc};
-
+use gimli::{EndianArcSlice, Reader, RunTimeEndian};
 use object::{
     Endianness, FileKind, Object,
     elf::{FileHeader32, FileHeader64},
     read::elf::{ElfFile, FileHeader, ProgramHeader, SectionHeader},
 };
 
-pub use self::contents::Contents;
-pub(crate) use self::dynamic::gimli_endian;
 use crate::stacks::{budget::Budget, happening::Architecture};
 
 /// More sections than any linker writes; beyond it somebody plays.
@@ -25,25 +21,26 @@ const MOST_SECTIONS: usize = 1 << 17;
 /// Longer names of sections are no one's that we ask for.
 const LONGEST_NAME: usize = 64;
 
+/// What is in a section: shared, so that readers of debug information need not borrow the file.
+pub type Contents = EndianArcSlice<RunTimeEndian>;
+
 #[derive(Clone, Debug)]
 pub struct Elf {
-    bytes: Arc<[u8]>,
-    budget: Budget,
-    class: Class,
-    entry: u64,
-    segments: Vec<Segment>,
-    sections: Vec<Section>,
-    build_id: Option<String>,
-    link: Option<DebugLink>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Class {
+    pub bytes: Arc<[u8]>,
+    /// What may be made of it.
+    pub budget: Budget,
     pub architecture: Architecture,
-    /// Whether addresses have eight bytes.
-    pub is_64: bool,
-    /// Whether the least byte comes first.
-    pub is_little: bool,
+    /// How many bytes an address has.
+    pub word: u8,
+    pub endian: RunTimeEndian,
+    /// Where it begins to run; 0: nowhere.
+    pub entry: u64,
+    pub segments: Vec<Segment>,
+    /// Its section headers; empty where they were cut off, as `sstrip` does.
+    pub sections: Vec<Section>,
+    /// The build's id, hexadecimal.
+    pub build_id: Option<String>,
+    pub debug_link: Option<DebugLink>,
 }
 
 /// A separate file with debug information, by the name in `.gnu_debuglink`.
@@ -104,38 +101,6 @@ impl Elf {
         }
     }
 
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    pub fn class(&self) -> Class {
-        self.class
-    }
-
-    /// Where it begins to run; 0: nowhere.
-    pub fn entry(&self) -> u64 {
-        self.entry
-    }
-
-    /// The build's id, hexadecimal.
-    pub fn build_id(&self) -> Option<&str> {
-        self.build_id.as_deref()
-    }
-
-    /// The separate file with debug information.
-    pub fn debug_link(&self) -> Option<&DebugLink> {
-        self.link.as_ref()
-    }
-
-    pub fn segments(&self) -> &[Segment] {
-        &self.segments
-    }
-
-    /// Its section headers; empty where they were cut off, as `sstrip` does.
-    pub fn sections(&self) -> &[Section] {
-        &self.sections
-    }
-
     pub fn section(&self, name: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.name == name)
     }
@@ -167,30 +132,33 @@ impl Elf {
         Some(offset.wrapping_sub(found.offset).wrapping_add(found.address))
     }
 
+    /// The segment whose content has an address before relocation, and how far in.
+    fn loaded_at(&self, address: u64) -> Option<(&Segment, u64)> {
+        let loaded = self.segments.iter().filter(|segment| segment.kind == PT_LOAD);
+        let mut places =
+            loaded.map(|segment| Some((segment, address.checked_sub(segment.address)?)));
+        places.find_map(|place| place.filter(|(segment, past)| *past < segment.in_file))
+    }
+
     /// The place in the file of an address before relocation.
     pub fn offset_of(&self, address: u64) -> Option<u64> {
-        self.segments.iter().filter(|segment| segment.kind == PT_LOAD).find_map(|segment| {
-            let past =
-                address.checked_sub(segment.address).filter(|past| *past < segment.in_file)?;
-            past.checked_add(segment.offset)
-        })
+        let (segment, past) = self.loaded_at(address)?;
+        past.checked_add(segment.offset)
+    }
+
+    /// Where the file's content from an address before relocation to the end of its segment is.
+    fn range_from(&self, address: u64) -> Option<Range<usize>> {
+        let (segment, past) = self.loaded_at(address)?;
+        let first = usize::try_from(segment.offset.checked_add(past)?).ok()?;
+        let length = usize::try_from(segment.in_file - past).ok()?;
+        let end = first.saturating_add(length).min(self.bytes.len());
+        (first < end).then_some(first..end)
     }
 
     /// Bytes of the file at an address before relocation, up to the end of the segment's content.
     pub fn at(&self, address: u64) -> &[u8] {
-        let find = || {
-            let loaded = self.segments.iter().filter(|segment| segment.kind == PT_LOAD);
-            let holds = |segment: &&Segment| {
-                address.checked_sub(segment.address).is_some_and(|past| past < segment.in_file)
-            };
-            let segment = loaded.clone().find(holds)?;
-            let past = address - segment.address;
-            let first = usize::try_from(segment.offset.checked_add(past)?).ok()?;
-            let length = usize::try_from(segment.in_file - past).ok()?;
-            let end = first.saturating_add(length).min(self.bytes.len());
-            self.bytes.get(first..end)
-        };
-        find().unwrap_or_default()
+        let range = self.range_from(address);
+        range.and_then(|range| self.bytes.get(range)).unwrap_or_default()
     }
 
     /// Whether code can be at an address.
@@ -223,18 +191,49 @@ impl Elf {
         text(self).is_some_and(|ours| Some(ours) == text(other))
     }
 
-    /// A program header's first of a kind.
-    pub(crate) fn segment(&self, kind: u32) -> Option<&Segment> {
-        self.segments.iter().find(|segment| segment.kind == kind)
+    /// A section's content, unpacked; `None` where there is none, or it cannot be unpacked.
+    pub fn contents(&self, name: &str) -> Option<Contents> {
+        let section = self.section(name)?;
+        let range = section.content.clone().filter(|range| !range.is_empty())?;
+        let part = self.part(range);
+        if section.compressed { self.unpacked(part) } else { Some(part) }
     }
 
-    /// What may be made of it.
-    pub fn budget(&self) -> &Budget {
-        &self.budget
+    fn part(&self, range: Range<usize>) -> Contents {
+        Contents::new(Arc::clone(&self.bytes), self.endian).range(range)
     }
 
-    pub(crate) fn shared(&self) -> &Arc<[u8]> {
-        &self.bytes
+    /// `Elf64_Chdr` is type, reserved, size, alignment; `Elf32_Chdr` has no reserved word.
+    fn unpacked(&self, mut packed: Contents) -> Option<Contents> {
+        let kind = packed.read_u32().ok()?;
+        packed.skip(usize::from(self.word) - 4).ok()?;
+        let size = packed.read_address(self.word).ok()?;
+        packed.skip(self.word.into()).ok()?;
+        // What the header promises is all that is ever unpacked.
+        if kind != object::elf::ELFCOMPRESS_ZLIB.0 || !self.budget.take(size) {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(size).ok()?);
+        flate2::read::ZlibDecoder::new(&*packed).take(size).read_to_end(&mut bytes).ok()?;
+        (bytes.len() as u64 == size).then(|| Contents::new(bytes.into(), self.endian))
+    }
+
+    /// `.eh_frame` and its address: by its section, or by the pointer in `.eh_frame_hdr`.
+    pub(crate) fn eh_frame(&self) -> Option<(Contents, u64)> {
+        if let Some(contents) = self.contents(".eh_frame") {
+            return Some((contents, self.section(".eh_frame")?.address));
+        }
+        let header = self.eh_frame_header()?;
+        let bases = gimli::BaseAddresses::default().set_eh_frame_hdr(header);
+        let parsed = gimli::EhFrameHdr::new(self.at(header), self.endian);
+        let address = parsed.parse(&bases, self.word).ok()?.eh_frame_ptr().direct().ok()?;
+        Some((self.part(self.range_from(address)?), address))
+    }
+
+    /// `.eh_frame_hdr`'s address, the base of some pointers; a hint only, its table is never trusted.
+    pub(crate) fn eh_frame_header(&self) -> Option<u64> {
+        let is_header = |segment: &&Segment| segment.kind == object::elf::PT_GNU_EH_FRAME.0;
+        self.segments.iter().find(is_header).map(|segment| segment.address)
     }
 }
 
@@ -253,22 +252,22 @@ fn read<H: FileHeader<Endian = Endianness>>(
     if kind != object::elf::ET_DYN && kind != object::elf::ET_EXEC {
         return Err(format!("an ELF file of type {}, neither a program nor a library", kind.0));
     }
-    let class = Class {
-        architecture: architecture(file.architecture()),
-        is_64: file.is_64(),
-        is_little: file.is_little_endian(),
-    };
-    let link = file.gnu_debuglink().ok().flatten().and_then(|(name, crc)| {
+    let debug_link = file.gnu_debuglink().ok().flatten().and_then(|(name, crc)| {
         let name = String::from_utf8(name.to_vec()).ok()?;
         Some(DebugLink { name, crc })
     });
     Ok(Elf {
-        class,
+        architecture: architecture(file.architecture()),
+        word: if file.is_64() { 8 } else { 4 },
+        endian: match endian {
+            Endianness::Little => RunTimeEndian::Little,
+            Endianness::Big => RunTimeEndian::Big,
+        },
         entry: file.entry(),
         segments: segments(&file),
         sections: sections(&file),
         build_id: file.build_id().ok().flatten().map(hexadecimal),
-        link,
+        debug_link,
         bytes: Arc::clone(bytes),
         budget: budget.clone(),
     })
@@ -303,7 +302,7 @@ fn sections<H: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, H>) -> Vec<Se
     let one = |header: &H::SectionHeader| {
         let name = table.section_name(endian, header).unwrap_or_default();
         let name = if name.len() > LONGEST_NAME { &[] } else { name };
-        let flags: u64 = header.sh_flags(endian).0;
+        let flags = header.sh_flags(endian);
         let whole = |(offset, size): (u64, u64)| {
             let first = usize::try_from(offset).ok()?;
             let end = first.checked_add(usize::try_from(size).ok()?)?;
@@ -314,8 +313,8 @@ fn sections<H: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, H>) -> Vec<Se
             address: header.sh_addr(endian).into(),
             size: header.sh_size(endian).into(),
             content: header.file_range(endian).and_then(whole),
-            executable: flags & object::elf::SHF_EXECINSTR.0 != 0,
-            compressed: flags & object::elf::SHF_COMPRESSED.0 != 0,
+            executable: flags.contains(object::elf::SHF_EXECINSTR),
+            compressed: flags.contains(object::elf::SHF_COMPRESSED),
         }
     };
     table.iter().take(MOST_SECTIONS).map(one).collect()

@@ -45,7 +45,17 @@ enum Symbols {
 
 impl<'f> Resolver<'f> {
     /// Before the first happening. `ids`: what the recorder says of the files, by path.
-    pub fn new(files: &'f dyn Files, head: &Head, mut ids: Vec<FileId>) -> Self {
+    pub fn new(files: &'f dyn Files, head: &Head, ids: Vec<FileId>) -> Self {
+        Self::with(Names::default(), files, head, ids)
+    }
+
+    /// The same, where names of other recordings are known.
+    pub(super) fn with(
+        names: Names,
+        files: &'f dyn Files,
+        head: &Head,
+        mut ids: Vec<FileId>,
+    ) -> Self {
         for (path, build_id) in &head.build_ids {
             if !ids.iter().any(|id| id.path == *path && id.build_id.is_some()) {
                 let build_id = Some(build_id.clone());
@@ -56,7 +66,7 @@ impl<'f> Resolver<'f> {
             files,
             head: head.clone(),
             space: Space::default(),
-            known: Known::new(files, head.architecture, ids),
+            known: Known::new(names, files, head.architecture, ids),
             kernel: Symbols::Unread,
             processes: BTreeMap::new(),
             innermost_first: Vec::new(),
@@ -85,12 +95,16 @@ impl<'f> Resolver<'f> {
 
     /// The modules that frames are in.
     pub fn modules(&self) -> &[Module] {
-        &self.known.interned.modules
+        &self.known.names.modules.all
     }
 
     /// Every frame so far; a number that [`Resolver::take`] gave is a place in it.
     pub fn frames(&self) -> &[Frame] {
-        &self.known.interned.frames
+        &self.known.names.frames.all
+    }
+
+    pub(super) fn into_names(self) -> Names {
+        self.known.names
     }
 
     /// One line for each file that was missing, damaged, or of another build.
@@ -106,10 +120,10 @@ impl<'f> Resolver<'f> {
             return *frame;
         }
         let name = self.space.process(pid).and_then(|process| process.name.clone());
-        let interned = &mut self.known.interned;
+        let names = &mut self.known.names;
         let name = name.unwrap_or_else(|| format!("pid {pid}"));
-        let module = interned.module("[process]", false);
-        let frame = interned.frame(Frame::of(name, Naming::Process, module));
+        let module = names.module("[process]", false);
+        let frame = names.frames.of(Frame::of(name, Naming::Process, module));
         self.processes.insert(pid, frame);
         frame
     }
@@ -128,9 +142,9 @@ impl<'f> Resolver<'f> {
             self.kernel = self.read_kernel();
         }
         let Symbols::Read(kernel) = &self.kernel else {
-            let interned = &mut self.known.interned;
-            let module = interned.module("[kernel]", true);
-            return Some(interned.unknown(Cause::KernelHidden, module));
+            let names = &mut self.known.names;
+            let module = names.module("[kernel]", true);
+            return Some(names.unknown(Cause::KernelHidden, module));
         };
         for (place, address) in stack.iter().enumerate() {
             // All but the first are behind a call.
@@ -183,44 +197,64 @@ impl<'f> Resolver<'f> {
 
 /// Modules and frames, each once.
 #[derive(Debug, Default)]
-struct Interned {
-    modules: Vec<Module>,
-    frames: Vec<Frame>,
-    module_places: BTreeMap<(String, bool), u32>,
-    frame_places: BTreeMap<Frame, u32>,
+pub(super) struct Names {
+    modules: Places<Module>,
+    frames: Places<Frame>,
 }
 
-impl Interned {
+impl Names {
     fn module(&mut self, name: &str, kernel: bool) -> u32 {
-        let key = (name.to_owned(), kernel);
-        if let Some(place) = self.module_places.get(&key) {
-            return *place;
-        }
-        let place = self.modules.len() as u32;
-        self.modules.push(Module { name: key.0.clone(), kernel, build_id: None });
-        self.module_places.insert(key, place);
-        place
-    }
-
-    /// Which build a module is, once its file was read.
-    fn identify(&mut self, module: u32, build_id: Option<&str>) {
-        if let Some(module) = self.modules.get_mut(module as usize) {
-            module.build_id = build_id.map(str::to_owned);
-        }
+        self.modules.of(Module { name: name.to_owned(), kernel, build_id: None })
     }
 
     /// The frame for what no one knows.
     fn unknown(&mut self, cause: Cause, module: u32) -> u32 {
-        self.frame(Frame::of(cause.name().to_owned(), Naming::Unknown(cause), module))
+        self.frames.of(Frame::of(cause.name().to_owned(), Naming::Unknown(cause), module))
     }
 
-    fn frame(&mut self, frame: Frame) -> u32 {
-        if let Some(place) = self.frame_places.get(&frame) {
+    /// Both in order, and for each frame's place before the place now.
+    pub(super) fn sorted(self) -> (Vec<Module>, Vec<Frame>, Vec<u32>) {
+        let (modules, ranks) = self.modules.sorted();
+        let module = |frame: &Frame| ranks.get(frame.module as usize).copied().unwrap_or(0);
+        let mut frames = Places::default();
+        for frame in self.frames.all {
+            frames.of(Frame { module: module(&frame), ..frame });
+        }
+        let (frames, ranks) = frames.sorted();
+        (modules, frames, ranks)
+    }
+}
+
+/// Things, each once, by the place of its first appearance.
+#[derive(Debug)]
+struct Places<T> {
+    all: Vec<T>,
+    places: BTreeMap<T, u32>,
+}
+
+impl<T> Default for Places<T> {
+    fn default() -> Self {
+        Self { all: Vec::new(), places: BTreeMap::new() }
+    }
+}
+
+impl<T: Clone + Ord> Places<T> {
+    fn of(&mut self, one: T) -> u32 {
+        if let Some(place) = self.places.get(&one) {
             return *place;
         }
-        let place = self.frames.len() as u32;
-        self.frames.push(frame.clone());
-        self.frame_places.insert(frame, place);
+        let place = self.all.len() as u32;
+        self.all.push(one.clone());
+        self.places.insert(one, place);
         place
+    }
+
+    /// In order, and for each place before the place now.
+    fn sorted(self) -> (Vec<T>, Vec<u32>) {
+        let mut ranks = vec![0; self.all.len()];
+        for (rank, place) in self.places.values().enumerate() {
+            ranks[*place as usize] = rank as u32;
+        }
+        (self.places.into_keys().collect(), ranks)
     }
 }

@@ -6,7 +6,6 @@ use analysis::stacks::{
     files::{DebugKey, FileId, Files},
     fold::{Folded, Folder},
     perf_data::{Corrupt, Recording},
-    resolve::Resolver,
 };
 
 use crate::test_data::*;
@@ -44,8 +43,7 @@ fn folded_with(files: &[Vec<u8>], symbols: &str) -> Folded {
     let kernel = Kernel(symbols.as_bytes().into());
     for file in files {
         let mut recording = Recording::open(Cursor::new(file)).unwrap();
-        let mut resolver = Resolver::new(&kernel, recording.head(), Vec::new());
-        let outcome = folder.capture(&mut recording, &mut resolver);
+        let outcome = folder.capture(&mut recording, &kernel, Vec::new());
         assert!(matches!(outcome, Ok(()) | Err(Corrupt::NoSamples { .. })));
     }
     folder.finish()

@@ -32,7 +32,6 @@ pub(crate) fn write(options: &Options, flags: &flags::Export) -> Result<Verdict,
     };
     let bytes = match flags.format {
         FormatWord::Folded => export::folded(&profile).into_bytes(),
-        FormatWord::Speedscope => export::speedscope(&name, &profile).into_bytes(),
         FormatWord::Firefox => export::firefox(&name, &profile, frequency)
             .map_err(|error| Failure::Environment(format!("cannot pack the profile: {error}")))?,
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Interned, inlined::Inlined};
+use super::{Names, inlined::Inlined};
 use crate::stacks::{
     happening::Architecture,
     names::readable,
@@ -73,18 +73,18 @@ impl Code {
         let unwind = Unwinding::of(&elf, debug);
         let symbols = Symbols::of(&elf, debug);
         let inlined = Inlined::of(&elf).or_else(|| debug.and_then(Inlined::of));
-        let cpu = elf.class().architecture;
+        let cpu = elf.architecture;
         let (sites, frames) = (BTreeMap::new(), Vec::new());
         Code { elf, unwind, symbols, inlined, cpu, module, is_vdso: false, sites, frames }
     }
 
-    pub(super) fn site(&mut self, address: u64, interned: &mut Interned) -> Site {
+    pub(super) fn site(&mut self, address: u64, names: &mut Names) -> Site {
         if let Some(site) = self.sites.get(&address) {
             return *site;
         }
         let first = self.frames.len() as u32;
         let found = self.frames_at(address).into_iter();
-        self.frames.extend(found.map(|frame| interned.frame(frame)));
+        self.frames.extend(found.map(|frame| names.frames.of(frame)));
         let count = self.frames.len() as u32 - first;
         let site = Site { first, count, rules: self.rules(address) };
         self.sites.insert(address, site);
@@ -115,7 +115,7 @@ impl Code {
     /// Where a program or a thread begins. glibc says it by an undefined return address, but only since
     /// 2.34 for every processor; musl says nothing.
     fn is_outermost(&self, address: u64) -> bool {
-        let entry = self.elf.entry();
+        let entry = self.elf.entry;
         if let Some(symbol) = self.symbols.at(address) {
             return (entry != 0 && symbol.address == entry) || OUTERMOST.contains(&&*symbol.name);
         }

@@ -3,20 +3,18 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use addr2line::Context;
-use gimli::{EndianReader, Reader, RunTimeEndian, Section, SectionId};
+use gimli::{Reader, Section, SectionId};
 
 use crate::stacks::{
     budget::HELD,
-    object::{Elf, gimli_endian},
+    object::{Contents, Elf},
 };
-
-type Bytes = EndianReader<RunTimeEndian, Arc<[u8]>>;
 
 /// Deeper nesting than any compiler's.
 const DEEPEST: usize = 64;
 
 /// The debug information of one file.
-pub(super) struct Inlined(Context<Bytes>);
+pub(super) struct Inlined(Context<Contents>);
 
 /// Bytes that a unit takes once it is opened, and an abbreviation: `gimli::Unit` and `gimli::Abbreviation` with what is
 /// around them.
@@ -25,7 +23,7 @@ const ABBREVIATION: u64 = 192;
 
 /// Bytes that are taken as soon as debug information is opened: all units, and the abbreviations of each. Units may
 /// share a table, or begin within another's, so that a small file has gigabytes of them.
-fn taken_at_once(dwarf: &gimli::Dwarf<Bytes>) -> u64 {
+fn taken_at_once(dwarf: &gimli::Dwarf<Contents>) -> u64 {
     let mut tables = BTreeSet::new();
     let mut taken = 0_u64;
     let mut units = dwarf.units();
@@ -43,7 +41,7 @@ fn taken_at_once(dwarf: &gimli::Dwarf<Bytes>) -> u64 {
 }
 
 /// Abbreviations of the table at an offset, and attributes beyond the five that each has room for.
-fn abbreviations(mut bytes: Bytes, at: usize) -> u64 {
+fn abbreviations(mut bytes: Contents, at: usize) -> u64 {
     let mut count = 0;
     let mut read = || {
         bytes.skip(at)?;
@@ -73,17 +71,11 @@ impl Inlined {
     /// Reads a file's; `None` where it has none.
     pub(super) fn of(elf: &Elf) -> Option<Self> {
         elf.section(".debug_info").filter(|section| section.content.is_some())?;
-        let endian = gimli_endian(elf);
-        let load = |id: SectionId| -> Result<Bytes, gimli::Error> {
-            let Some(contents) = elf.contents(id.name()) else {
-                return Ok(Bytes::new(Arc::from([].as_slice()), endian));
-            };
-            let (bytes, range) = contents.parts();
-            Ok(Bytes::new(bytes, endian).range(range))
-        };
-        let dwarf = gimli::Dwarf::load(load).ok()?;
+        let nothing = || Contents::new(Arc::from([].as_slice()), elf.endian);
+        let load = |id: SectionId| elf.contents(id.name()).unwrap_or_else(nothing);
+        let dwarf = gimli::Dwarf::load(|id| Ok::<_, gimli::Error>(load(id))).ok()?;
         let taken = taken_at_once(&dwarf);
-        if !elf.budget().take(taken) {
+        if !elf.budget.take(taken) {
             return None;
         }
         Context::from_dwarf(dwarf).ok().map(Inlined)

@@ -60,7 +60,7 @@ impl Loading<'_> {
                 twin
             }
         };
-        if !self.runs(elf.class().architecture) {
+        if !self.runs(elf.architecture) {
             faults.insert(format!("{path}: for another processor than the recording's"));
             return None;
         }
@@ -87,7 +87,7 @@ impl Loading<'_> {
         let name = base_name(&id.path).map(DebugKey::Name);
         [Some(DebugKey::BuildId(build_id)), name].into_iter().flatten().find_map(|key| {
             let elf = Elf::parse_within(self.files.debug(key)?, &self.budget).ok()?;
-            (elf.build_id() == Some(build_id) && elf.has_code()).then_some(elf)
+            (elf.build_id.as_deref() == Some(build_id) && elf.has_code()).then_some(elf)
         })
     }
 
@@ -97,7 +97,8 @@ impl Loading<'_> {
             wanted.eq_ignore_ascii_case(&hexadecimal(&found))
         });
         let elf = Elf::parse_within(bytes, &self.budget)?;
-        let same_id = id.build_id.as_deref().zip(elf.build_id()).map(|(one, other)| one == other);
+        let same_id =
+            id.build_id.as_ref().zip(elf.build_id.as_ref()).map(|(one, other)| one == other);
         match (same_hash, same_id) {
             // A stripped file and its unstripped twin have one id and two hashes.
             (Some(true), _) | (_, Some(true)) | (None, None) => Ok(elf),

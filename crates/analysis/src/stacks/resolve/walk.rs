@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::bare::VDSO;
 use super::{
-    Interned,
+    Names,
     code::{Code, Rules, Site},
     generated::Generated,
     loading::Loading,
@@ -16,7 +16,7 @@ use crate::stacks::{
     files::{FileId, Files},
     happening::{Architecture, Sample},
     kernel::Kernel,
-    profile::{Cause, Frame, Naming},
+    profile::{Cause, Frame, Module, Naming},
     space::{MappedFile, Process},
     unwind::{End, Stack, State, Step},
 };
@@ -33,14 +33,11 @@ const ANONYMOUS: &str = "anonymous";
 /// A process that the recording does not know.
 pub(super) static NOTHING_MAPPED: Process = Process::unknown();
 
-/// Where a stack stopped: a place in the list of modules; `None`: in no file.
-type Module = Option<u32>;
-
 pub(super) struct Known<'f> {
     loading: Loading<'f>,
     /// By the files' places in `space`.
     codes: Vec<Slot>,
-    pub(super) interned: Interned,
+    pub(super) names: Names,
     /// The names that processes wrote of the code that they made, by process.
     generated: BTreeMap<u32, Generated>,
     /// The kernel's frames by their addresses.
@@ -92,24 +89,29 @@ pub(super) struct Place {
 }
 
 impl<'f> Known<'f> {
-    pub(super) fn new(files: &'f dyn Files, architecture: Architecture, ids: Vec<FileId>) -> Self {
+    pub(super) fn new(
+        names: Names,
+        files: &'f dyn Files,
+        architecture: Architecture,
+        ids: Vec<FileId>,
+    ) -> Self {
         Known {
             loading: Loading { files, budget: files.budget(), architecture, ids },
             codes: Vec::new(),
-            interned: Interned::default(),
+            names,
             generated: BTreeMap::new(),
             kernel: BTreeMap::new(),
             faults: BTreeSet::new(),
         }
     }
 
-    /// All frames of a sample, innermost first, and how the stack ended.
+    /// All frames of a sample, innermost first, and how and in which module the stack ended.
     pub(super) fn walk(
         &mut self,
         at: AddressSpace<'_>,
         sample: &Sample<'_>,
         out: &mut Vec<u32>,
-    ) -> (End, Module) {
+    ) -> (End, Option<u32>) {
         let first = sample.registers.and_then(|all| Some((all.architecture, State::of(&all)?)));
         let Some((cpu, mut state)) = first else {
             return (End::Lost(Cause::NoUnwindInfo), None);
@@ -125,7 +127,7 @@ impl<'f> Known<'f> {
                         return stop;
                     };
                     out.push(frame);
-                    let module = self.interned.module(GENERATED, false);
+                    let module = self.names.module(GENERATED, false);
                     return (End::Lost(Cause::NoUnwindInfo), Some(module));
                 }
             };
@@ -184,7 +186,7 @@ impl<'f> Known<'f> {
         }
     }
 
-    fn module_of(&self, file: u32) -> Module {
+    fn module_of(&self, file: u32) -> Option<u32> {
         self.code(file).map(|code| code.module)
     }
 
@@ -210,7 +212,7 @@ impl<'f> Known<'f> {
     }
 
     /// The frame of code that is in no file, where its process wrote down what it is.
-    fn generated(&mut self, pid: u32, address: u64, module: Module) -> Option<u32> {
+    fn generated(&mut self, pid: u32, address: u64, module: Option<u32>) -> Option<u32> {
         if module.is_some() {
             return None;
         }
@@ -224,13 +226,13 @@ impl<'f> Known<'f> {
             self.generated.insert(pid, generated.unwrap_or_default());
         }
         let name = self.generated.get(&pid)?.at(address)?.to_owned();
-        let module = self.interned.module(GENERATED, false);
-        Some(self.interned.frame(Frame::of(name, Naming::Named, module)))
+        let module = self.names.module(GENERATED, false);
+        Some(self.names.frames.of(Frame::of(name, Naming::Named, module)))
     }
 
-    pub(super) fn unknown_in(&mut self, cause: Cause, module: Module) -> u32 {
-        let module = module.unwrap_or_else(|| self.interned.module(ANONYMOUS, false));
-        self.interned.unknown(cause, module)
+    pub(super) fn unknown_in(&mut self, cause: Cause, module: Option<u32>) -> u32 {
+        let module = module.unwrap_or_else(|| self.names.module(ANONYMOUS, false));
+        self.names.unknown(cause, module)
     }
 
     /// The kernel's frame at an address. Code without a symbol has a name where only one thing is called from there.
@@ -251,14 +253,18 @@ impl<'f> Known<'f> {
             }
             None => (Cause::NoSymbol.name(), unknown, "[kernel]"),
         };
-        let module = self.interned.module(module, true);
-        let frame = self.interned.frame(Frame::of(name.to_owned(), naming, module));
+        let module = self.names.module(module, true);
+        let frame = self.names.frames.of(Frame::of(name.to_owned(), naming, module));
         self.kernel.insert(address, frame);
         frame
     }
 
     /// Which place of which file is at an address.
-    fn locate(&mut self, at: AddressSpace<'_>, address: u64) -> Result<(u64, u32), (End, Module)> {
+    fn locate(
+        &mut self,
+        at: AddressSpace<'_>,
+        address: u64,
+    ) -> Result<(u64, u32), (End, Option<u32>)> {
         let nothing = (End::Lost(Cause::NoMapping), None);
         let mapping = at.process.mapping(address).ok_or(nothing)?;
         let is_of_32_bits = address <= u64::from(u32::MAX);
@@ -297,9 +303,8 @@ impl<'f> Known<'f> {
         if !mapped.is_file() {
             return Slot::Nothing;
         }
-        let module = self.interned.module(&mapped.path, false);
         let refusals = self.loading.budget.refusals();
-        let slot = self.load(mapped, module);
+        let slot = self.load(mapped);
         if self.loading.budget.refusals() > refusals {
             self.is_too_large(&format!("debug information of {}", mapped.path), "unpacked ");
         }
@@ -313,12 +318,13 @@ impl<'f> Known<'f> {
         ));
     }
 
-    fn load(&mut self, mapped: &MappedFile, module: u32) -> Slot {
+    fn load(&mut self, mapped: &MappedFile) -> Slot {
         let id = self.loading.id(&mapped.path, mapped.build_id.as_deref());
         let Some(elf) = self.loading.load(&id, &mut self.faults) else {
-            return Slot::Missing(module);
+            return Slot::Missing(self.names.module(&mapped.path, false));
         };
-        self.interned.identify(module, elf.build_id());
+        let (name, build_id) = (mapped.path.clone(), elf.build_id.clone());
+        let module = self.names.modules.of(Module { name, kernel: false, build_id });
         let debug = self.loading.debug(&elf, &id, &mut self.faults);
         let mut code = Code::new(elf, debug.as_ref(), module);
         code.is_vdso = mapped.path == VDSO;
@@ -339,7 +345,7 @@ impl<'f> Known<'f> {
     #[inline]
     fn site(&mut self, file: u32, address: u64) -> Option<(&Code, Site)> {
         let Some(Slot::Loaded(code)) = self.codes.get_mut(file as usize) else { return None };
-        let site = code.site(address, &mut self.interned);
+        let site = code.site(address, &mut self.names);
         Some((code, site))
     }
 }

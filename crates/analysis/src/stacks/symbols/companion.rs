@@ -15,9 +15,9 @@ pub fn debug_keys<'a>(
     stripped: Option<&'a Sha256Hex>,
     name: Option<&'a str>,
 ) -> Vec<DebugKey<'a>> {
-    let name = elf.debug_link().map(|link| &*link.name).or(name);
+    let name = elf.debug_link.as_ref().map(|link| &*link.name).or(name);
     let keys = [
-        elf.build_id().map(DebugKey::BuildId),
+        elf.build_id.as_deref().map(DebugKey::BuildId),
         stripped.map(DebugKey::Stripped),
         name.map(DebugKey::Name),
     ];
@@ -45,7 +45,7 @@ pub fn debug_file(
 }
 
 fn fitting(elf: &Elf, key: DebugKey<'_>, bytes: Arc<[u8]>) -> Result<Elf, String> {
-    let debug = Elf::parse_within(bytes, elf.budget())
+    let debug = Elf::parse_within(bytes, &elf.budget)
         .map_err(|why| format!("its debug file is of no use: {why}"))?;
     match (matching(elf, &debug), key) {
         // What a file lost when it was stripped has no code to prove itself by, and is known by the file.
@@ -56,19 +56,19 @@ fn fitting(elf: &Elf, key: DebugKey<'_>, bytes: Arc<[u8]>) -> Result<Elf, String
 
 /// Whether `debug` is of the same build as `elf`.
 fn matching(elf: &Elf, debug: &Elf) -> Result<(), &'static str> {
-    if elf.class().architecture != debug.class().architecture {
+    if elf.architecture != debug.architecture {
         return Err("it is for another processor");
     }
-    match (elf.build_id(), debug.build_id()) {
+    match (&elf.build_id, &debug.build_id) {
         (Some(one), Some(other)) if one == other => return Ok(()),
         (Some(_), Some(_)) => return Err("its build id is another"),
         _ => {}
     }
-    if elf.debug_link().is_some_and(|link| crc32(debug.bytes()) == link.crc) || elf.same_code(debug)
-    {
+    let link = elf.debug_link.as_ref();
+    if link.is_some_and(|link| crc32(&debug.bytes) == link.crc) || elf.same_code(debug) {
         return Ok(());
     }
-    Err(match elf.debug_link() {
+    Err(match link {
         Some(_) => "its CRC is not the one in .gnu_debuglink",
         None => OTHER_CODE,
     })

@@ -20,7 +20,7 @@ const MOST_STUBS: usize = 1 << 18;
 
 /// Adds the stubs of a file.
 pub(super) fn read(elf: &Elf, out: &mut Vec<Symbol>) {
-    let architecture = elf.class().architecture;
+    let architecture = elf.architecture;
     if !matches!(architecture, Architecture::X86_64 | Architecture::Aarch64) {
         return;
     }
@@ -29,7 +29,7 @@ pub(super) fn read(elf: &Elf, out: &mut Vec<Symbol>) {
         return;
     }
     for section in SECTIONS.into_iter().filter_map(|name| elf.section(name)) {
-        let Some(bytes) = section.content.clone().and_then(|range| elf.bytes().get(range)) else {
+        let Some(bytes) = section.content.clone().and_then(|range| elf.bytes.get(range)) else {
             continue;
         };
         for at in (0..bytes.len()).step_by(STEP).take(MOST_STUBS) {
@@ -57,7 +57,7 @@ pub(super) fn read(elf: &Elf, out: &mut Vec<Symbol>) {
 /// Which symbol is put into which cell.
 pub(in crate::stacks) fn cells(elf: &Elf) -> BTreeMap<u64, String> {
     let read = || {
-        let file = object::File::parse(elf.bytes()).ok()?;
+        let file = object::File::parse(&*elf.bytes).ok()?;
         let symbols = file.dynamic_symbol_table()?;
         let named = |(cell, relocation): (u64, object::Relocation)| {
             let RelocationTarget::Symbol(index) = relocation.target() else { return None };

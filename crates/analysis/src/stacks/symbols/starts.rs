@@ -218,7 +218,7 @@ fn ends_with_path(name: &str, asked: &str) -> bool {
 }
 
 fn imported(elf: &Elf) -> Vec<String> {
-    let Ok(file) = object::File::parse(elf.bytes()) else { return Vec::new() };
+    let Ok(file) = object::File::parse(&*elf.bytes) else { return Vec::new() };
     let undefined = file.dynamic_symbols().filter(|symbol| symbol.is_undefined());
     undefined.filter_map(|symbol| symbol.name().ok().map(str::to_owned)).collect()
 }

@@ -1,6 +1,11 @@
 //! `.symtab` and `.dynsym`; and the latter without section headers.
 
-use object::{Object, ObjectSymbol, SymbolFlags, SymbolSection};
+use object::{
+    Endianness, Object, ObjectSymbol, SymbolFlags, SymbolSection,
+    elf::{DT_GNU_HASH, DT_HASH, DT_STRTAB, DT_SYMTAB, FileHeader32, FileHeader64},
+    pod::slice_from_bytes,
+    read::elf::{Dyn, ElfFile, FileHeader, GnuHashTable, HashTable, ProgramHeader, Sym},
+};
 
 use super::{Kind, LONGEST_NAME, Symbol};
 use crate::stacks::{happening::Architecture, object::Elf};
@@ -17,7 +22,7 @@ const STB_WEAK: u8 = 2;
 
 /// Adds the functions of `source`, whose code is in `code`.
 pub(super) fn read(source: &Elf, code: &Elf, out: &mut Vec<Symbol>) {
-    let Ok(file) = object::File::parse(source.bytes()) else { return };
+    let Ok(file) = object::File::parse(&*source.bytes) else { return };
     let before = out.len();
     let symbols = file.symbols().chain(file.dynamic_symbols()).take(MOST_SYMBOLS);
     for symbol in symbols {
@@ -26,53 +31,68 @@ pub(super) fn read(source: &Elf, code: &Elf, out: &mut Vec<Symbol>) {
         }
         let SymbolFlags::Elf { st_info, .. } = symbol.flags() else { continue };
         let Ok(name) = symbol.name_bytes() else { continue };
-        let found = function(
-            code,
-            Entry { name, address: symbol.address(), size: symbol.size(), info: st_info.0 },
-        );
-        if found.as_ref().is_some_and(|found| !affords(code, found)) {
+        let (address, size, info) = (symbol.address(), symbol.size(), st_info.0);
+        if !add(code, Entry { name, address, size, info }, out) {
             break;
         }
-        out.extend(found);
     }
-    if out.len() == before && source.sections().is_empty() {
-        bare(source, code, out);
+    if out.len() == before && source.sections.is_empty() {
+        match source.word {
+            8 => bare::<FileHeader64<Endianness>>(source, code, out),
+            _ => bare::<FileHeader32<Endianness>>(source, code, out),
+        };
     }
 }
 
 /// By the dynamic linker's tables alone.
-fn bare(source: &Elf, code: &Elf, out: &mut Vec<Symbol>) {
-    let Some(dynamic) = source.dynamic() else { return };
-    let strings = source.at(dynamic.strings);
-    let strings = strings.get(..dynamic.strings_length.min(strings.len())).unwrap_or_default();
-    let size = if source.class().is_64 { 24 } else { 16 };
-    let table = source.at(dynamic.symbols);
-    for entry in table.chunks_exact(size).take(dynamic.count.min(MOST_SYMBOLS)) {
-        let read = || {
-            let name = source.word32(entry, 0)? as usize;
-            // Elf64_Sym: name, info, other, section, value, size; Elf32_Sym has value and size before info.
-            let (info, section, address, length) = if size == 24 {
-                (4, 6, source.word64(entry, 8)?, source.word64(entry, 16)?)
-            } else {
-                let word = |at| source.word32(entry, at).map(u64::from);
-                (12, 14, word(4)?, word(8)?)
-            };
-            let defined = *entry.get(section)? != 0 || *entry.get(section + 1)? != 0;
-            let name = strings.get(name..)?.split(|byte| *byte == 0).next()?;
-            defined.then_some(())?;
-            function(code, Entry { name, address, size: length, info: *entry.get(info)? })
-        };
-        let found = read();
-        if found.as_ref().is_some_and(|found| !affords(code, found)) {
+fn bare<H: FileHeader<Endian = Endianness>>(
+    source: &Elf,
+    code: &Elf,
+    out: &mut Vec<Symbol>,
+) -> Option<()> {
+    let file = ElfFile::<H>::parse(&*source.bytes).ok()?;
+    let endian = file.endian();
+    let mut headers = file.elf_program_headers().iter();
+    let entries = headers.find_map(|header| header.dynamic(endian, file.data()).ok()?)?;
+    let value =
+        |tag| entries.iter().find(|entry| entry.tag(endian) == tag).map(|it| it.val(endian));
+    let (symbols_at, strings_at) = (value(DT_SYMTAB)?, value(DT_STRTAB)?);
+    let (symbols, strings) = (source.at(symbols_at), source.at(strings_at));
+    // DT_HASH says the number outright; DT_GNU_HASH by its last chain; and linkers put the strings right behind the symbols.
+    let by_hash = || {
+        let table = HashTable::<H>::parse(endian, source.at(value(DT_HASH)?)).ok()?;
+        Some(table.symbol_table_length() as usize)
+    };
+    let by_gnu_hash = || {
+        let table = GnuHashTable::<H>::parse(endian, source.at(value(DT_GNU_HASH)?)).ok()?;
+        table.symbol_table_length(endian).map(|length| length as usize)
+    };
+    let between =
+        || usize::try_from(strings_at.checked_sub(symbols_at)? / size_of::<H::Sym>() as u64).ok();
+    let count = by_hash().or_else(by_gnu_hash).or_else(between)?;
+    // Not more than the segment holds, whatever a table says.
+    let count = count.min(symbols.len() / size_of::<H::Sym>()).min(MOST_SYMBOLS);
+    let (all, _) = slice_from_bytes::<H::Sym>(symbols, count).ok()?;
+    for symbol in all.iter().filter(|symbol| symbol.st_shndx(endian).0 != 0) {
+        let name = strings.get(symbol.st_name(endian) as usize..).unwrap_or_default();
+        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        let (address, size) = (symbol.st_value(endian).into(), symbol.st_size(endian).into());
+        if !add(code, Entry { name, address, size, info: symbol.st_info().0 }, out) {
             break;
         }
-        out.extend(found);
     }
+    Some(())
 }
 
-/// Many symbols can have one long name, which each of them keeps twice.
-fn affords(code: &Elf, symbol: &Symbol) -> bool {
-    code.budget().take((2 * symbol.name.len() + size_of::<Symbol>()) as u64)
+/// Adds an entry that is a function; whether there is room for more. Many symbols can have one long name, which each of
+/// them keeps twice.
+fn add(code: &Elf, entry: Entry<'_>, out: &mut Vec<Symbol>) -> bool {
+    let Some(symbol) = function(code, entry) else { return true };
+    let fits = code.budget.take((2 * symbol.name.len() + size_of::<Symbol>()) as u64);
+    if fits {
+        out.push(symbol);
+    }
+    fits
 }
 
 /// An entry of a symbol table, as it stands there.
@@ -93,7 +113,7 @@ fn function(code: &Elf, Entry { name, address, size, info }: Entry<'_>) -> Optio
         _ => return None,
     };
     // The lowest bit of ARM's functions says that they are Thumb.
-    let is_arm = code.class().architecture == Architecture::Arm;
+    let is_arm = code.architecture == Architecture::Arm;
     let address = if is_arm && kind == Kind::Function { address & !1 } else { address };
     let length = if kind == Kind::Label { 0 } else { size };
     let in_code = || match code.section_at(address) {

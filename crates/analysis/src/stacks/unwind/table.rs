@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, CommonInformationEntry, DebugFrame, EhFrame, EndianSlice,
-    RegisterRule, RunTimeEndian, UnwindContext, UnwindExpression, UnwindSection, Vendor,
+    Register, RegisterRule, RunTimeEndian, UnwindContext, UnwindSection, Vendor,
 };
 
 use super::REGISTERS;
 use crate::stacks::{
     happening::Architecture,
-    object::{Contents, Elf, gimli_endian},
+    object::{Contents, Elf},
 };
 
 /// More functions than any file has: what is beyond is not read.
@@ -22,6 +22,9 @@ const MOST_ENTRIES: usize = 1 << 23;
 
 /// Rules of one file that are kept: about 100 MiB. Beyond it a function counts as unreadable.
 const MOST_RULES: usize = 1 << 22;
+
+/// How one register's former value is found.
+pub(super) type Rule = (Register, RegisterRule<usize>);
 
 type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 
@@ -84,39 +87,14 @@ impl Default for Rows {
 pub(super) struct Row {
     start: u64,
     end: u64,
-    pub(super) cfa: Cfa,
+    pub(super) cfa: CfaRule<usize>,
     pub(super) rules: Box<[Rule]>,
     /// The register that stands for the return address.
-    pub(super) returns_by: u16,
+    pub(super) returns_by: Register,
     /// Whether what it interrupted was no call.
     pub(super) is_signal: bool,
     /// The section that it is in.
     pub(super) source: u8,
-}
-
-/// How the frame's address is found.
-#[derive(Clone, Copy)]
-pub(super) enum Cfa {
-    Register(u8, i64),
-    Expression(UnwindExpression<usize>),
-}
-
-/// How one register's former value is found.
-#[derive(Clone, Copy)]
-pub(super) struct Rule {
-    pub(super) register: u8,
-    pub(super) what: What,
-}
-
-#[derive(Clone, Copy)]
-pub(super) enum What {
-    Undefined,
-    At(i64),
-    Is(i64),
-    Register(u8),
-    Constant(u64),
-    AtExpression(UnwindExpression<usize>),
-    IsExpression(UnwindExpression<usize>),
 }
 
 pub(super) struct Source {
@@ -220,9 +198,9 @@ impl Unwinding {
             is_eh: address.is_some(),
             contents,
             bases,
-            endian: gimli_endian(elf),
-            word: elf.word_bytes() as u8,
-            vendor: match elf.class().architecture {
+            endian: elf.endian,
+            word: elf.word,
+            vendor: match elf.architecture {
                 Architecture::Aarch64 => Vendor::AArch64,
                 _ => Vendor::Default,
             },
@@ -234,7 +212,7 @@ impl Unwinding {
             source.entries(&source.debug_frame(), place, &mut self.entries)
         };
         let more = (self.entries.len() - before) * size_of::<Entry>();
-        if !elf.budget().take(more as u64) {
+        if !elf.budget.take(more as u64) {
             self.entries.truncate(before);
         }
         if let Err(error) = read {
@@ -304,7 +282,7 @@ impl Rows {
     ) -> Option<()> {
         let offset = S::Offset::from(entry.offset);
         let fde = section.fde_from_offset(bases, offset, S::cie_from_offset).ok()?;
-        let returns_by = fde.cie().return_address_register().0;
+        let returns_by = fde.cie().return_address_register();
         let is_signal = fde.is_signal_trampoline();
         let mut rows = fde.rows(section, bases, &mut self.context).ok()?;
         while let Some(row) = rows.next_row().ok()? {
@@ -315,38 +293,18 @@ impl Rows {
             if self.rules > MOST_RULES || self.all.len() > MOST_RULES {
                 return None;
             }
-            let registers = row.registers();
-            let rules = registers.filter_map(|(of, rule)| rule_of(of.0, rule, returns_by));
-            let rules: Box<[Rule]> = rules.collect();
-            let cfa = match *row.cfa() {
-                CfaRule::RegisterAndOffset { register, offset } => {
-                    Cfa::Register(u8::try_from(register.0).ok()?, offset)
-                }
-                CfaRule::Expression(expression) => Cfa::Expression(expression),
-            };
+            let rules: Box<[Rule]> =
+                row.registers().filter(|rule| is_followed(rule, returns_by)).cloned().collect();
             self.rules += rules.len();
-            let source = entry.source;
+            let (cfa, source) = (row.cfa().clone(), entry.source);
             self.all.push(Row { start, end, cfa, rules, returns_by, is_signal, source });
         }
         Some(())
     }
 }
 
-/// A rule that we follow; floating-point registers lead nowhere.
-fn rule_of(register: u16, rule: &RegisterRule<usize>, returns_by: u16) -> Option<Rule> {
-    let number = u8::try_from(register).ok()?;
-    if usize::from(number) >= REGISTERS && register != returns_by {
-        return None;
-    }
-    let what = match *rule {
-        RegisterRule::Undefined => What::Undefined,
-        RegisterRule::Offset(offset) => What::At(offset),
-        RegisterRule::ValOffset(offset) => What::Is(offset),
-        RegisterRule::Register(other) => What::Register(u8::try_from(other.0).ok()?),
-        RegisterRule::Expression(expression) => What::AtExpression(expression),
-        RegisterRule::ValExpression(expression) => What::IsExpression(expression),
-        RegisterRule::Constant(value) => What::Constant(value),
-        _ => return None,
-    };
-    Some(Rule { register: number, what })
+/// Whether a rule leads anywhere; floating-point registers do not.
+fn is_followed((register, rule): &Rule, returns_by: Register) -> bool {
+    let is_general = usize::from(register.0) < REGISTERS || *register == returns_by;
+    is_general && !matches!(rule, RegisterRule::SameValue | RegisterRule::Architectural)
 }
