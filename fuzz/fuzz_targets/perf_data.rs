@@ -2,7 +2,7 @@
 //!
 //! The input is a whole recording, and once more the records behind a sound head, so that libFuzzer need
 //! not find that first. How to build and run is said in `netlink.rs`; the program is `perf_data`, its corpus
-//! `fuzz/corpus/perf_data`, which `cargo test -p analysis` cuts and damages.
+//! `fuzz/corpus/perf_data`.
 
 #![no_main]
 

@@ -74,26 +74,26 @@ impl Fault {
 ///
 /// The first disagreement, with client, key and both values.
 pub(crate) fn of(readings: &[Reading]) -> Result<Agreement, Fault> {
-    compared(readings, Asked { hostapd: true, past: None })
+    compared(readings, Others { hostapd: true, past: None })
 }
 
-/// Who was asked besides the subject, and what was said earlier in the same window.
+/// Which other sources were asked, and what they said earlier in the same window.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
-    /// Whether hostapd was; where not, what only hostapd knows is the subject's alone.
+struct Others<'a> {
+    /// Whether hostapd was asked; where not, what only hostapd knows is the subject's alone.
     hostapd: bool,
     past: Option<&'a Past>,
 }
 
-impl Asked<'_> {
+impl Others<'_> {
     fn of(self, entry: &Entry) -> impl Iterator<Item = &'static Source> {
         let is_asked = move |source: &&Source| self.hostapd || !source.of.starts_with("hostapd");
         entry.sources.iter().filter(is_asked)
     }
 }
 
-fn compared(readings: &[Reading], asked: Asked<'_>) -> Result<Agreement, Fault> {
-    let witnesses = Witnesses::of(readings, asked)?;
+fn compared(readings: &[Reading], others: Others<'_>) -> Result<Agreement, Fault> {
+    let witnesses = Witnesses::of(readings, others)?;
     let mut agreement = Agreement::default();
     let own = readings.iter().filter_map(|reading| Some((reading, reading.subject()?)));
     for (reading, text) in own {
@@ -113,20 +113,20 @@ type Client = (String, String);
 
 /// What nl80211 and hostapd said before the subject, and after it.
 struct Witnesses<'a> {
-    asked: Asked<'a>,
+    others: Others<'a>,
     before: BTreeMap<Client, Station>,
     after: BTreeMap<Client, Station>,
     seconds: i128,
 }
 
 impl<'a> Witnesses<'a> {
-    fn of(readings: &[Reading], asked: Asked<'a>) -> Result<Self, Fault> {
+    fn of(readings: &[Reading], others: Others<'a>) -> Result<Self, Fault> {
         let (before, after) = sides(readings);
         for (side, when) in [(before, "before"), (after, "after")] {
             let has = |of: fn(&Answer) -> bool| side.iter().any(|reading| of(&reading.answer));
             let missing = if !has(|answer| matches!(answer, Answer::Kernel(_))) {
                 "nl80211"
-            } else if asked.hostapd && !has(|answer| matches!(answer, Answer::Hostapd(_))) {
+            } else if others.hostapd && !has(|answer| matches!(answer, Answer::Hostapd(_))) {
                 "hostapd"
             } else {
                 continue;
@@ -139,7 +139,7 @@ impl<'a> Witnesses<'a> {
         };
         let (begun, ended) = (span(before).0, span(after).1);
         let seconds = i128::from(ended.saturating_sub(begun)) / 1_000_000_000 + 1;
-        Ok(Self { asked, before: stations(before), after: stations(after), seconds })
+        Ok(Self { others, before: stations(before), after: stations(after), seconds })
     }
 
     /// Confirms one reading of the subject, of one interface or of all.
@@ -164,12 +164,10 @@ impl<'a> Witnesses<'a> {
         for (address, client) in expected {
             match (said.clients.get(address), self.before.get(client), self.after.get(client)) {
                 (Some(values), before, after) => {
-                    let (none, seconds) = (Station::default(), self.seconds);
+                    let (witnesses, none, at_ns) = (self, Station::default(), reading.at_ns);
                     let (before, after) = (before.unwrap_or(&none), after.unwrap_or(&none));
-                    let (asked, at_ns) = (self.asked, reading.at_ns);
-                    let reported =
-                        Reported { asked, client, values, before, after, seconds, at_ns };
-                    reported.confirm(said.table, agreement)?;
+                    let report = Report { witnesses, client, values, before, after, at_ns };
+                    report.confirm(said.table, agreement)?;
                 }
                 (None, Some(before), Some(after)) if !has_joined_anew(before, after) => {
                     let (interface, address) = client;
@@ -226,19 +224,18 @@ fn has_joined_anew(before: &Station, after: &Station) -> bool {
     moment(after).is_some_and(|after| moment(before) != Some(after))
 }
 
-/// One client, as everybody tells of it.
-struct Reported<'a> {
-    asked: Asked<'a>,
+/// One client, as every source tells of it.
+struct Report<'a> {
+    witnesses: &'a Witnesses<'a>,
     client: &'a Client,
     values: &'a BTreeMap<String, Value>,
     before: &'a Station,
     after: &'a Station,
-    seconds: i128,
     /// When the subject had said it, ns.
     at_ns: u64,
 }
 
-impl Reported<'_> {
+impl Report<'_> {
     fn confirm(&self, table: &Table, agreement: &mut Agreement) -> Result<(), Fault> {
         if let Some(key) =
             self.values.keys().find(|key| table.is_whole && table.entry(key).is_none())
@@ -269,19 +266,21 @@ impl Reported<'_> {
             None => None,
         };
         let mut confirmed = if own.is_some() { Confirmed::Alone } else { Confirmed::Unreported };
-        for source in self.asked.of(entry) {
+        for source in self.witnesses.others.of(entry) {
             let [before, after] = [self.before, self.after].map(|side| (source.read)(side));
             if [&before, &after].contains(&&Some(Value::Unclear)) {
                 continue;
             }
-            let bracket = Bracket { before, after, seconds: self.seconds };
+            let bracket = Bracket { before, after, seconds: self.witnesses.seconds };
             if self.agrees(entry, own.as_ref(), &bracket) {
                 confirmed = if own.is_some() { Confirmed::Yes } else { confirmed };
-            } else if self.asked.past.is_some_and(|past| past.swings(self.client, entry, source)) {
-                // A level that goes to and fro may have been anything in between.
-            } else if self.is_unsettled(entry, own.as_ref()) {
-                // It was joining: a flag is not set yet, a rate not known.
-            } else {
+                continue;
+            }
+            // A level that goes to and fro may have been anything in between; and of a client that was joining a flag is
+            // not set yet, a rate not known.
+            let past = self.witnesses.others.past;
+            let swings = past.is_some_and(|past| past.swings(self.client, entry, source));
+            if !swings && !self.is_unsettled(entry, own.as_ref()) {
                 return Err(self.differs(entry, own.as_ref(), (source, &bracket)));
             }
         }
@@ -322,7 +321,7 @@ impl Reported<'_> {
     /// How old the subject's value is, where an earlier reading shows it.
     fn age(&self, entry: &Entry, source: &Source) -> String {
         let own = self.values.get(entry.key).and_then(entry.own);
-        let age = self.asked.past.zip(own).and_then(|(past, own)| {
+        let age = self.witnesses.others.past.zip(own).and_then(|(past, own)| {
             past.age(self.client, &past::Late { entry, source, own: &own, at_ns: self.at_ns })
         });
         age.map(|age| format!(", {age}")).unwrap_or_default()

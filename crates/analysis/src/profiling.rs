@@ -17,7 +17,7 @@ use model::{
 use crate::{
     Analysis, answer,
     doubt::Doubt,
-    figures::{self, Part, TrialFigures},
+    figures::{self, Part},
     headline,
     profiles::{Capture, Difference, ProfileFigures, ProofFigures},
     stacks::{
@@ -73,7 +73,7 @@ pub fn with_profiles(analysis: &mut Analysis, run: &Run, trials: &[Trial], cells
     analysis.differences = differences(run, &profiled);
     let found = analysis.profiles.iter().zip(&profiled);
     let mut doubts: Vec<Doubt> =
-        found.flat_map(|(profile, cell)| doubts::of(profile, &cell.seen)).collect();
+        found.flat_map(|(profile, cell)| doubts::of(profile, &cell.sources)).collect();
     analysis.doubts.append(&mut doubts);
     analysis.doubts.sort_by_key(|doubt| doubt.level);
     analysis.answer = answer::of(run, analysis);
@@ -144,67 +144,91 @@ pub fn proof_figures(proof: &Proof, frequency: u32, profile: &Profile) -> ProofF
     }
 }
 
-/// What a capture's trial says of it.
-#[derive(Clone, Debug)]
-struct SeenCapture<'a> {
+/// A capture with its trial.
+struct CaptureTrial<'a> {
     id: TrialId,
-    stacks: Option<&'a Stacks>,
+    trial: Option<&'a Trial>,
     folded: &'a FoldedCapture,
-    window_s: f64,
+}
+
+impl<'a> CaptureTrial<'a> {
+    fn stacks(&self) -> Option<&'a Stacks> {
+        self.trial?.reading()?.stacks.as_deref()
+    }
+
+    /// What was asked of the recorder.
+    fn order(&self) -> Option<&'a StacksOrder> {
+        match self.trial?.planned.order.instrument.as_ref()? {
+            Instrument::Stacks(order) => Some(order),
+            _ => None,
+        }
+    }
+
+    /// The event that the recorder took.
+    fn event(&self) -> &'a str {
+        self.stacks().map_or("", |stacks| &stacks.recorder.event)
+    }
+
+    fn figures(&self, cell: &FoldedCell, at: usize) -> Capture {
+        let figures = self.trial.and_then(|trial| figures::of(trial).ok());
+        let (summary, order) = (&self.folded.summary, self.order());
+        let recorded = self.stacks().map(|stacks| &stacks.recorded);
+        let proof = |stacks: &Stacks| {
+            let profile = cell.proofs.get(at)?.as_ref()?;
+            Some(proof_figures(&stacks.recorder.proof, order?.frequency, profile))
+        };
+        // The counters know the subject alone; in other scopes the event itself must tell.
+        let counted =
+            figures.as_ref().filter(|_| order.is_some_and(|it| it.scope == Scope::Subject));
+        let counted = counted.and_then(|figures| figures.part(Part::Subject));
+        Capture {
+            repetition: self.id.repetition,
+            samples: cell.folded.profile.samples.get(at).copied().unwrap_or(0),
+            // Both count the same losses: the kernel in the ring, and the recorder at its end.
+            lost: summary.lost.max(recorded.map_or(0, |recorded| recorded.lost)),
+            throttled: summary.throttled.max(recorded.map_or(0, |recorded| recorded.throttled)),
+            cpu_us_per_s: counted.or_else(|| summary.cpu_us_per_s(self.event())),
+            agent_us_per_s: figures.as_ref().and_then(|figures| figures.part(Part::Agent)),
+            proof: self.stacks().and_then(proof),
+        }
+    }
 }
 
 /// A cell with everything that figures and differences need.
 struct ProfiledCell<'a> {
     cell: &'a FoldedCell,
-    seen: Vec<SeenCapture<'a>>,
+    sources: Vec<CaptureTrial<'a>>,
     captures: Vec<Capture>,
-    /// What was asked of the recorder, and the event that it took.
-    order: Option<(&'a StacksOrder, &'a str)>,
     functions: Functions,
     costs: Costs,
 }
 
 impl<'a> ProfiledCell<'a> {
+    fn of(cell: &'a FoldedCell, trials: &'a [Trial]) -> Self {
+        let folded = cell.folded.captures.iter().zip(&cell.repetitions);
+        let sources = folded.map(|(folded, repetition)| {
+            let of_cpu = TrialId::at(cell.variant.clone(), cell.clients, *repetition);
+            let id = TrialId { purpose: Purpose::Stacks, ..of_cpu };
+            // Of two trials with one identity the later one counts, as everywhere.
+            let trial = trials.iter().rev().find(|trial| trial.planned.id == id);
+            CaptureTrial { id, trial, folded }
+        });
+        let sources: Vec<_> = sources.collect();
+        let captures = sources.iter().enumerate();
+        let captures: Vec<_> = captures.map(|(at, one)| one.figures(cell, at)).collect();
+        let profile = &cell.folded.profile;
+        let (functions, costs) = (Functions::of(profile), costs(profile, &captures));
+        Self { cell, sources, captures, functions, costs }
+    }
+
     /// Whether a single sample was taken.
     fn is_seen(&self) -> bool {
         self.captures.iter().any(|capture| capture.samples > 0)
     }
 
-    fn of(cell: &'a FoldedCell, trials: &'a [Trial]) -> Self {
-        let folded = cell.folded.captures.iter().zip(&cell.repetitions);
-        let pairs: Vec<_> = folded
-            .map(|(folded, repetition)| {
-                let of_cpu = TrialId::at(cell.variant.clone(), cell.clients, *repetition);
-                let id = TrialId { purpose: Purpose::Stacks, ..of_cpu };
-                // Of two trials with one identity the later one counts, as everywhere.
-                let trial = trials.iter().rev().find(|trial| trial.planned.id == id);
-                let window_s = trial.map_or(0.0, |trial| trial.planned.order.window.as_secs_f64());
-                let seen = SeenCapture { id, stacks: trial.and_then(stacks_of), folded, window_s };
-                (seen, trial)
-            })
-            .collect();
-        let profile = &cell.folded.profile;
-        let captures: Vec<Capture> = pairs
-            .iter()
-            .enumerate()
-            .map(|(at, (seen, trial))| capture(cell, at, seen, *trial))
-            .collect();
-        let order = |(seen, trial): &(SeenCapture<'a>, Option<&'a Trial>)| {
-            let event = seen.stacks.map_or("", |stacks| &stacks.recorder.event);
-            Some((ordered((*trial)?)?, event))
-        };
-        Self {
-            order: pairs.iter().find_map(order),
-            seen: pairs.into_iter().map(|(seen, _)| seen).collect(),
-            functions: Functions::of(profile),
-            costs: costs(profile, &captures),
-            captures,
-            cell,
-        }
-    }
-
     fn figures(&self) -> ProfileFigures {
-        let (order, event) = self.order.unzip();
+        let order = |one: &CaptureTrial<'a>| Some((one.order()?, one.event()));
+        let (order, event) = self.sources.iter().find_map(order).unzip();
         ProfileFigures {
             variant: self.cell.variant.to_string(),
             clients: Some(self.cell.clients),
@@ -237,45 +261,6 @@ fn figures_of(profile: &Profile, functions: &Functions, costs: &Costs) -> Profil
     }
 }
 
-fn stacks_of(trial: &Trial) -> Option<&Stacks> {
-    trial.reading()?.stacks.as_deref()
-}
-
-fn ordered(trial: &Trial) -> Option<&StacksOrder> {
-    match trial.planned.order.instrument.as_ref()? {
-        Instrument::Stacks(order) => Some(order),
-        _ => None,
-    }
-}
-
-fn capture(cell: &FoldedCell, at: usize, seen: &SeenCapture, trial: Option<&Trial>) -> Capture {
-    let figures = trial.and_then(|trial| figures::of(trial).ok());
-    let ordered = trial.and_then(ordered);
-    let summary = &seen.folded.summary;
-    let recorded = seen.stacks.map(|stacks| &stacks.recorded);
-    let event = seen.stacks.map_or("", |stacks| &stacks.recorder.event);
-    let proof = |stacks: &Stacks| {
-        let profile = cell.proofs.get(at)?.as_ref()?;
-        Some(proof_figures(&stacks.recorder.proof, ordered?.frequency, profile))
-    };
-    Capture {
-        repetition: seen.id.repetition,
-        samples: cell.folded.profile.samples.get(at).copied().unwrap_or(0),
-        // Both count the same losses: the kernel in the ring, and the recorder at its end.
-        lost: summary.lost.max(recorded.map_or(0, |recorded| recorded.lost)),
-        throttled: summary.throttled.max(recorded.map_or(0, |recorded| recorded.throttled)),
-        cpu_us_per_s: cpu(figures.as_ref(), ordered).or_else(|| summary.cpu_us_per_s(event)),
-        agent_us_per_s: figures.as_ref().and_then(|figures| figures.part(Part::Agent)),
-        proof: seen.stacks.and_then(proof),
-    }
-}
-
-/// The counters know the subject alone; in other scopes the event itself must tell.
-fn cpu(figures: Option<&TrialFigures>, order: Option<&StacksOrder>) -> Option<f64> {
-    let subject = order.is_some_and(|order| order.scope == Scope::Subject);
-    figures.filter(|_| subject)?.part(Part::Subject)
-}
-
 /// Each variant against those it names, or against the first of its kind where it names none that is
 /// profiled; only between the same process.
 fn differences(run: &Run, cells: &[ProfiledCell]) -> Vec<Difference> {
@@ -286,20 +271,18 @@ fn differences(run: &Run, cells: &[ProfiledCell]) -> Vec<Difference> {
         let Some(variant) = variants.iter().find(|one| one.name == after.cell.variant) else {
             continue;
         };
-        let first = || variants.first().map(|first| first.name.as_str());
         let bases: Vec<&str> = if named {
             variant.against.iter().map(String::as_str).collect()
         } else {
-            first().into_iter().collect()
+            variants.first().map(|first| first.name.as_str()).into_iter().collect()
         };
-        for base in bases {
+        for base in bases.into_iter().filter(|base| variant.name != *base) {
             let before = cells.iter().find(|before| {
                 before.cell.variant == base && before.cell.clients == after.cell.clients
             });
-            let before =
-                before.filter(|_| variant.name != base && same_subject(run, base, variant));
             // Where one side was never seen running, all of the other is new, which is no finding.
             let before = before.filter(|before| before.is_seen() && after.is_seen());
+            let before = before.filter(|_| same_subject(run, base, variant));
             found.extend(before.map(|before| difference(before, after)));
         }
     }

@@ -1,7 +1,14 @@
 //! Stands in for libFuzzer where nothing is fuzzed: each fuzz target is compiled as it is, and is a test over what
-//! `fuzz/corpus` keeps for it. It makes no input of its own; `scripts/fuzz` does.
+//! `fuzz/corpus` keeps for it, whole, cut off and damaged. `scripts/fuzz` looks for inputs of other kinds.
 
 use std::{fs, path::Path};
+
+/// How often each input is damaged, and how many bytes of it at most.
+const DAMAGES: u64 = 16;
+const DAMAGED_BYTES: u64 = 12;
+
+/// Inputs are cut off behind every 61st byte: no power of two, which structures are made of.
+const CUT: usize = 61;
 
 /// Makes a test of a fuzz target.
 #[macro_export]
@@ -27,5 +34,26 @@ pub fn replay(module: &str, target: impl Fn(&[u8])) {
     };
     let inputs = read(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     assert!(!inputs.is_empty(), "{} is empty", folder.display());
-    inputs.iter().for_each(|input| target(input));
+    for input in &inputs {
+        target(input);
+        (0..input.len()).step_by(CUT).for_each(|end| target(&input[..end]));
+        (1..=DAMAGES).for_each(|seed| target(&damaged(input, seed)));
+    }
+}
+
+/// An input with some other bytes, the same for each seed.
+fn damaged(input: &[u8], seed: u64) -> Vec<u8> {
+    let mut bytes = input.to_vec();
+    // xorshift64: Marsaglia, Xorshift RNGs, 2003.
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for _ in 0..=seed % DAMAGED_BYTES {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let length = bytes.len().max(1) as u64;
+        if let Some(byte) = bytes.get_mut((state % length) as usize) {
+            *byte = (state >> 56) as u8;
+        }
+    }
+    bytes
 }

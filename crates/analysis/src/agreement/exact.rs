@@ -59,8 +59,6 @@ struct Changing {
     owner: Option<String>,
     entry: &'static Entry,
     value: String,
-    /// Whether nobody else tells it.
-    is_alone: bool,
 }
 
 impl Changing {
@@ -87,7 +85,6 @@ impl Reply {
                     owner: owner.clone(),
                     entry,
                     value: value.to_owned(),
-                    is_alone: entry.sources.is_empty(),
                 }));
             }
         }
@@ -235,7 +232,7 @@ impl<'a> Side<'a> {
     fn alone(&self) -> BTreeMap<(&str, Option<&String>), BTreeSet<&str>> {
         let mut alone: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
         let all = self.replies.iter().flatten().flat_map(|reply| &reply.changing);
-        for one in all.filter(|one| one.is_alone) {
+        for one in all.filter(|one| one.entry.sources.is_empty()) {
             alone.entry((one.entry.key, one.owner.as_ref())).or_default().insert(&one.value);
         }
         alone

@@ -10,7 +10,7 @@ use model::{
     witness::{CheckedRound, WitnessOrder, Witnessed},
 };
 
-use super::{Agreement, Asked, Fault, compared, past::Past, sides, stations};
+use super::{Agreement, Fault, Others, compared, past::Past, sides, stations};
 
 /// What the checked rounds of one window come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,9 +87,9 @@ fn agreement(round: &CheckedRound, order: &WitnessOrder, past: &Past) -> Result<
     if read_ns > started_ns || round.read_from_ns > started_ns {
         return unable("the reading before it had not ended when it began");
     }
-    let asked = Asked { hostapd: order.hostapd, past: Some(past) };
+    let others = Others { hostapd: order.hostapd, past: Some(past) };
     let is_late = read_ns > started_ns.saturating_sub(order.age.as_nanos());
-    compared(&round.readings, asked).map_err(|fault| match fault.verdict {
+    compared(&round.readings, others).map_err(|fault| match fault.verdict {
         Verdict::Fail if is_late => Fault::unable(format!(
             "{}; but the reading before was taken late, so that a value may be no older than {}",
             fault.why, order.age

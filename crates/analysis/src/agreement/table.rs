@@ -21,9 +21,8 @@ use super::{
 pub(super) const ADDRESS: &str = "MACAddress";
 
 /// The keys of one way to tell clients.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Table {
-    pub(super) name: &'static str,
     all: &'static [Entry],
     /// The keys out of these that are reported; empty is all.
     reported: &'static [&'static str],
@@ -53,12 +52,6 @@ pub(super) struct Entry {
     pub(super) own: fn(&Value) -> Option<Value>,
     pub(super) sources: &'static [Source],
     pub(super) alone: &'static str,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
 }
 
 /// A second source of a key.
@@ -101,7 +94,7 @@ fn has(station: &Station, flag: &str) -> Option<Value> {
 
 /// An attribute of nl80211's that is a number.
 fn told<T: Into<i128>>(station: &Station, of: fn(&StationValues) -> Option<T>) -> Option<Value> {
-    Some(Value::Whole(of(station.kernel.as_ref()?)?.into()))
+    parts(station, of, 1)
 }
 
 /// One that has to be divided, rounded down.
@@ -279,7 +272,6 @@ static PARAMETERS: [Entry; 86] = [
 /// stationd's `getStationStats`: what is known of a client without asking hostapd what it can do.
 #[rustfmt::skip]
 pub(super) static STATION: Table = Table {
-    name: "full reply",
     all: &PARAMETERS,
     reported: &[
         "Active", "ActiveNumberOfAffiliatedSta", "AssociationTime", "AuthenticationState", "AvgSignalStrength",
@@ -294,42 +286,29 @@ pub(super) static STATION: Table = Table {
 };
 
 /// The field's `getStationStats`: 86 parameters.
-pub(super) static FULL: Table =
-    Table { name: "reply of 86", all: &PARAMETERS, reported: &[], is_whole: true };
+pub(super) static FULL: Table = Table { all: &PARAMETERS, reported: &[], is_whole: true };
 
 /// `getStationStatsBrief`: fourteen of them.
+#[rustfmt::skip]
 pub(super) static BRIEF: Table = Table {
-    name: "brief reply",
     all: &PARAMETERS,
     reported: &[
-        "DownlinkBandwidth",
-        "LastDataDownlinkRate",
-        "LastDataUplinkRate",
-        "MACAddress",
-        "RxBytes",
-        "RxErrors",
-        "RxPacketCount",
-        "SignalNoiseRatio",
-        "SignalStrength",
-        "TxBytes",
-        "TxErrors",
-        "TxPacketCount",
-        "TxUnicastPacketCount",
-        "Tx_Retransmissions",
+        "DownlinkBandwidth", "LastDataDownlinkRate", "LastDataUplinkRate", "MACAddress", "RxBytes", "RxErrors",
+        "RxPacketCount", "SignalNoiseRatio", "SignalStrength", "TxBytes", "TxErrors", "TxPacketCount",
+        "TxUnicastPacketCount", "Tx_Retransmissions",
     ],
     is_whole: true,
 };
 
 /// `iw station dump`, which nl80211 and hostapd confirm.
-pub(super) static IW: Table = Table { name: "iw", all: &OF_IW, reported: &[], is_whole: false };
+pub(super) static IW: Table = Table { all: &OF_IW, reported: &[], is_whole: false };
 
 /// `hostapd_cli all_sta`, which nl80211 confirms.
-pub(super) static HOSTAPD: Table =
-    Table { name: "hostapd_cli", all: &OF_HOSTAPD, reported: &[], is_whole: false };
+pub(super) static HOSTAPD: Table = Table { all: &OF_HOSTAPD, reported: &[], is_whole: false };
 
 /// node_exporter's collector `wifi`.
 pub(super) static NODE_EXPORTER: Table =
-    Table { name: "node_exporter", all: &OF_NODE_EXPORTER, reported: &[], is_whole: false };
+    Table { all: &OF_NODE_EXPORTER, reported: &[], is_whole: false };
 
 #[rustfmt::skip]
 static OF_IW: [Entry; 23] = [

@@ -16,7 +16,7 @@ use crate::{
     stacks::profile::Cause,
 };
 
-use super::SeenCapture;
+use super::CaptureTrial;
 
 /// Above this share of samples with an unknown frame a profile is not explained.
 const UNKNOWN: f64 = 0.001;
@@ -32,7 +32,7 @@ const FEW: u64 = 50;
 const WIDEST_HALF: f64 = 0.98;
 
 /// Everything that weakens one profile.
-pub(super) fn of(profile: &ProfileFigures, seen: &[SeenCapture]) -> Vec<Doubt> {
+pub(super) fn of(profile: &ProfileFigures, seen: &[CaptureTrial]) -> Vec<Doubt> {
     let cell = match profile.clients {
         Some(clients) => format!("{}@{clients}", profile.variant),
         None => profile.variant.clone(),
@@ -118,9 +118,9 @@ fn few(profile: &ProfileFigures, cell: &str) -> Option<Doubt> {
 }
 
 /// Whether something is so of a capture.
-type IsSo<'a> = &'a dyn Fn(&Capture, &SeenCapture) -> bool;
+type IsSo<'a> = &'a dyn Fn(&Capture, &CaptureTrial) -> bool;
 
-fn capture_doubts(profile: &ProfileFigures, seen: &[SeenCapture]) -> Vec<Doubt> {
+fn capture_doubts(profile: &ProfileFigures, seen: &[CaptureTrial]) -> Vec<Doubt> {
     const ELSEWHERE: &str = "Its CPU went where the recorder did not look: see `scope`, and whether the subject is \
                              started before the window.";
     let doubt = |is_so: IsSo, sentence: &str, advice: &str| {
@@ -131,10 +131,10 @@ fn capture_doubts(profile: &ProfileFigures, seen: &[SeenCapture]) -> Vec<Doubt> 
         (!trials.is_empty()).then(|| Doubt::new(sentence, advice).of_trials(&trials))
     };
     let sum = |of: fn(&Capture) -> u64| profile.captures.iter().map(of).sum::<u64>();
-    let fails = |capture: &Capture, _: &SeenCapture| {
+    let fails = |capture: &Capture, _: &CaptureTrial| {
         capture.proof.as_ref().is_some_and(|proof| !proof.holds)
     };
-    let is_empty = |capture: &Capture, seen: &SeenCapture, is_busy: Option<bool>| {
+    let is_empty = |capture: &Capture, seen: &CaptureTrial, is_busy: Option<bool>| {
         let busy = expected(profile, capture, seen).map(|samples| samples >= EXPECTED);
         capture.samples == 0 && busy == is_busy
     };
@@ -191,15 +191,16 @@ fn capture_doubts(profile: &ProfileFigures, seen: &[SeenCapture]) -> Vec<Doubt> 
 }
 
 /// Samples that the window's CPU should have given, where that CPU was measured.
-fn expected(profile: &ProfileFigures, capture: &Capture, seen: &SeenCapture) -> Option<f64> {
+fn expected(profile: &ProfileFigures, capture: &Capture, seen: &CaptureTrial) -> Option<f64> {
     let cpu = capture.cpu_us_per_s? / 1e6;
-    Some(cpu * seen.window_s * f64::from(profile.frequency?))
+    let window_s = seen.trial.map_or(0.0, |trial| trial.planned.order.window.as_secs_f64());
+    Some(cpu * window_s * f64::from(profile.frequency?))
 }
 
 /// Files that were not what their path says by now.
-fn odd_files(seen: &[SeenCapture], cell: &str) -> Option<Doubt> {
+fn odd_files(seen: &[CaptureTrial], cell: &str) -> Option<Doubt> {
     let files =
-        seen.iter().filter_map(|seen| seen.stacks).flat_map(|stacks| &stacks.recorded.files);
+        seen.iter().filter_map(|seen| seen.stacks()).flat_map(|stacks| &stacks.recorded.files);
     let odd = |file: &&MappedFile| {
         matches!(file.oddity, Some(Oddity::Replaced | Oddity::Deleted | Oddity::Unreadable(_)))
     };

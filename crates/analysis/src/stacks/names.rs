@@ -129,4 +129,11 @@ mod tests {
         assert!(readable(&raw).len() <= LONGEST);
         assert!(readable(&"é".repeat(5000)).len() <= LONGEST);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_name_is_readable(name in "(_ZN|_R|_Z)?[a-zA-Z0-9_$.@]{0,200}") {
+            proptest::prop_assert!(readable(&name).len() <= LONGEST);
+        }
+    }
 }

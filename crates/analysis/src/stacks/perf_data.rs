@@ -98,6 +98,9 @@ pub struct Recording<R> {
     /// The first record, where it was read to know the head's end.
     first: Option<Record>,
     big: bool,
+    buffers: Buffers,
+    /// Records that are too short.
+    unreadable: u64,
 }
 
 impl<R: Read + Seek> Recording<R> {
@@ -107,15 +110,14 @@ impl<R: Read + Seek> Recording<R> {
         let mut records = Records::new(reader, big, (data_at, data_bytes));
         let mut first = None;
         while is_pipe && first.is_none() {
-            let mut record = Record::default();
-            match records.next(&mut record) {
-                Ok(true) => (),
-                Ok(false) => break,
+            let record = match records.next() {
+                Ok(Some(record)) => record,
+                Ok(None) => break,
                 Err(broken) => {
                     faults.push(broken);
                     break;
                 }
-            }
+            };
             let body = Bytes::new(&record.body, big);
             let of_head = gathered.take(record.kind, record.misc, body);
             // Other records of perf's own may stand between those of the head.
@@ -134,7 +136,8 @@ impl<R: Read + Seek> Recording<R> {
             ));
         }
         let summary = Summary { faults, ..Summary::default() };
-        Ok(Self { head, summary, events, records, first, big })
+        let (buffers, unreadable) = (Buffers::default(), 0);
+        Ok(Self { head, summary, events, records, first, big, buffers, unreadable })
     }
 
     pub const fn head(&self) -> &Head {
@@ -148,59 +151,36 @@ impl<R: Read + Seek> Recording<R> {
     /// Gives everything to `take`, in order of time. A recording is read once.
     /// Where there was no sample, that is the error after everything else has been reported.
     pub fn each(&mut self, take: &mut dyn FnMut(Happening<'_>)) -> Result<(), Corrupt> {
-        let mut decoder = Decoder {
-            summary: &mut self.summary,
-            events: &self.events,
-            head: &self.head,
-            big: self.big,
-            buffers: Buffers::default(),
-            unreadable: 0,
-        };
         let mut rounds = Rounds::default();
-        let first = self.first.take();
-        let (mut is_read, mut record) = (first.is_some(), first.unwrap_or_default());
-        loop {
-            if !std::mem::take(&mut is_read) {
-                match self.records.next(&mut record) {
-                    Ok(true) => (),
-                    Ok(false) => break,
-                    Err(broken) => {
-                        decoder.summary.faults.push(broken);
-                        break;
-                    }
-                }
-            }
-            let until = match decoder.time(&record) {
+        while let Some(record) = self.next() {
+            let until = match self.time(&record) {
                 _ if record.kind == FINISHED_ROUND => Some(rounds.finish_round()),
                 // perf makes up records of what was there before, and gives them no time.
                 None | Some(0) => {
-                    decoder.decode(&record, take);
+                    self.decode(&record, take);
                     None
                 }
-                Some(time) => rounds.put(time, std::mem::take(&mut record)),
+                Some(time) => rounds.put(time, record),
             };
             while let Some(record) = until.and_then(|until| rounds.next(until)) {
-                decoder.decode(&record, take);
+                self.decode(&record, take);
             }
         }
         while let Some(record) = rounds.next(u64::MAX) {
-            decoder.decode(&record, take);
+            self.decode(&record, take);
         }
-        decoder.finish(rounds.late)
+        self.finish(rounds.late)
     }
-}
 
-/// Makes happenings of records.
-struct Decoder<'a> {
-    summary: &'a mut Summary,
-    events: &'a Events,
-    head: &'a Head,
-    big: bool,
-    buffers: Buffers,
-    unreadable: u64,
-}
+    /// The next record, up to the end or to where it breaks off.
+    fn next(&mut self) -> Option<Record> {
+        let next = self.first.take().map(Some).map_or_else(|| self.records.next(), Ok);
+        next.unwrap_or_else(|broken| {
+            self.summary.faults.push(broken);
+            None
+        })
+    }
 
-impl Decoder<'_> {
     fn time(&self, record: &Record) -> Option<u64> {
         if record.kind >= FIRST_OF_PERF {
             return None;
@@ -216,10 +196,7 @@ impl Decoder<'_> {
         }
         let is_sample = record.kind == SAMPLE;
         let event = self.events.of(Bytes::new(&record.body, self.big), is_sample);
-        let Some((event, chosen)) = event else { return };
-        if is_sample && !chosen {
-            return;
-        }
+        let Some((event, _)) = event.filter(|(_, chosen)| *chosen || !is_sample) else { return };
         let architecture = self.head.architecture;
         let layout = Layout { event, architecture, is_big: self.big };
         match happening(record, layout, &mut self.buffers) {
@@ -232,22 +209,20 @@ impl Decoder<'_> {
         }
     }
 
-    fn finish(self, late: u64) -> Result<(), Corrupt> {
+    fn finish(&mut self, late: u64) -> Result<(), Corrupt> {
         let Self { summary, unreadable, head, .. } = self;
-        if unreadable > 0 {
-            summary
-                .faults
-                .push(format!("{unreadable} of its records are shorter than they should be"));
-        }
-        if late > 0 {
-            summary.faults.push(format!("{late} of its records come too late to be in order"));
+        for (records, why) in [
+            (*unreadable, "are shorter than they should be"),
+            (late, "come too late to be in order"),
+        ] {
+            if records > 0 {
+                summary.faults.push(format!("{records} of its records {why}"));
+            }
         }
         if summary.samples > 0 {
             return Ok(());
         }
-        Err(Corrupt::NoSamples {
-            event: head.event.clone(),
-            fault: summary.faults.first().cloned(),
-        })
+        let fault = summary.faults.first().cloned();
+        Err(Corrupt::NoSamples { event: head.event.clone(), fault })
     }
 }

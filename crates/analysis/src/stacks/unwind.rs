@@ -10,7 +10,7 @@ mod table;
 
 pub use self::{
     step::Step,
-    table::{Entry, Unusable, Unwinding},
+    table::{Entry, Unwinding},
 };
 use super::{
     happening::{Architecture, Registers},

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use analysis::stacks::{
-    happening::{Architecture, Happening, Registers},
+    happening::{Architecture, Happening, Registers, Sample},
     perf_data::Recording,
 };
 
@@ -28,50 +28,36 @@ fn a_sample_is_reported_with_all_its_parts() {
         filled: 32,
         ..SampleRecord::at(9)
     };
-    let mut reported = 0;
-    let file = file(&[record.bytes()]);
-    let mut recording = Recording::open(Cursor::new(&file)).unwrap();
-    recording
-        .each(&mut |happening| {
-            let Happening::Sample(sample) = happening else { panic!("{happening:?}") };
-            assert_eq!((sample.pid, sample.tid, sample.time_ns), (7, 8, 9));
-            assert_eq!((sample.period, sample.ip), (2_004_008, 0x1000));
-            assert!(sample.in_kernel && !sample.stack_cut, "32 bytes are less than were asked for");
-            assert_eq!(sample.kernel, [0xffff_8001, 0xffff_8002]);
-            assert_eq!(sample.chain, [0x1000, 0x2000]);
-            let Registers { values, mask, .. } = sample.registers.unwrap();
-            assert_eq!(
-                (mask, values[0], values[7], values[8], values[23]),
-                (REGISTERS, 10, 17, 18, 25)
-            );
-            assert_eq!(sample.stack, (0..32).collect::<Vec<u8>>());
-            reported += 1;
-        })
-        .unwrap();
-    assert_eq!((reported, recording.summary().period), (1, 2_004_008));
+    let period = of_sample(&record, |sample| {
+        assert_eq!((sample.pid, sample.tid, sample.time_ns, sample.ip), (7, 8, 9, 0x1000));
+        assert!(sample.in_kernel && !sample.stack_cut, "32 bytes are less than were asked for");
+        assert_eq!(sample.kernel, [0xffff_8001, 0xffff_8002]);
+        assert_eq!(sample.chain, [0x1000, 0x2000]);
+        let Registers { values, mask, .. } = sample.registers.unwrap();
+        let values = [0, 7, 8, 23].map(|place| values[place]);
+        assert_eq!((mask, values), (REGISTERS, [10, 17, 18, 25]));
+        assert_eq!(sample.stack, (0..32).collect::<Vec<u8>>());
+        sample.period
+    });
+    let (_, summary, _) = read(&file(&[record.bytes()]));
+    assert_eq!((period, summary.period), (2_004_008, 2_004_008));
 }
 
-/// The stack's length and whether it was cut, and whose the registers are.
-fn parts(record: &SampleRecord) -> (usize, bool, Option<Architecture>) {
-    let file = file(&[record.bytes()]);
-    let mut found = None;
-    let mut recording = Recording::open(Cursor::new(&file)).unwrap();
-    let of = |registers: Option<Registers>| registers.map(|registers| registers.architecture);
-    let mut take = |happening: Happening| {
-        if let Happening::Sample(sample) = happening {
-            found = Some((sample.stack.len(), sample.stack_cut, of(sample.registers)));
-        }
-    };
-    recording.each(&mut take).unwrap();
-    found.unwrap()
+/// What is made of the only sample of a recording.
+fn of_sample<T>(record: &SampleRecord, of: impl Fn(Sample<'_>) -> T) -> T {
+    let mut found = each(&file(&[record.bytes()]), |happening| match happening {
+        Happening::Sample(sample) => Some(of(sample)),
+        _ => None,
+    });
+    assert_eq!(found.len(), 1);
+    found.remove(0)
 }
 
 #[test]
 fn a_copy_counts_as_cut_only_where_it_is_full_and_as_long_as_was_asked_for() {
     let of = |length: usize, filled| {
         let record = SampleRecord { abi: 2, stack: vec![1; length], filled, ..SampleRecord::at(1) };
-        let (length, cut, _) = parts(&record);
-        (length, cut)
+        of_sample(&record, |sample| (sample.stack.len(), sample.stack_cut))
     };
     assert_eq!(of(64, 64), (64, true));
     assert_eq!(of(64, 40), (40, false), "the kernel filled in less than it had room for");
@@ -81,24 +67,20 @@ fn a_copy_counts_as_cut_only_where_it_is_full_and_as_long_as_was_asked_for() {
 
 #[test]
 fn registers_of_a_32_bit_program_are_those_of_its_architecture() {
-    let with = |abi| parts(&SampleRecord { abi, ..SampleRecord::at(1) }).2;
+    let with = |abi| {
+        of_sample(&SampleRecord { abi, ..SampleRecord::at(1) }, |sample| {
+            sample.registers.map(|registers| registers.architecture)
+        })
+    };
     assert_eq!(with(0), None);
     assert_eq!((with(1), with(2)), (Some(Architecture::I386), Some(Architecture::X86_64)));
 }
 
 #[test]
 fn a_sample_in_the_kernel_without_a_chain_is_one_frame_of_it() {
-    let file =
-        file(&[SampleRecord { misc: KERNEL, chain: Vec::new(), ..SampleRecord::at(1) }.bytes()]);
-    let mut recording = Recording::open(Cursor::new(&file)).unwrap();
-    let mut chains = Vec::new();
-    let mut take = |happening: Happening| {
-        if let Happening::Sample(sample) = happening {
-            chains.push((sample.kernel.to_vec(), sample.chain.to_vec()));
-        }
-    };
-    recording.each(&mut take).unwrap();
-    assert_eq!(chains, [(vec![0x1000], vec![])]);
+    let record = SampleRecord { misc: KERNEL, chain: Vec::new(), ..SampleRecord::at(1) };
+    let chains = of_sample(&record, |sample| (sample.kernel.to_vec(), sample.chain.to_vec()));
+    assert_eq!(chains, (vec![0x1000], vec![]));
 }
 
 #[test]
@@ -167,15 +149,11 @@ fn a_build_id_in_a_mapping_is_reported_and_never_longer_than_twenty_bytes() {
         body.extend(words(&[pair(5, 0)]));
         body.extend([padded("/bin/d"), trailer(1)].concat());
         let file = file(&[record(10, USER | 1 << 14, &body), sample(2)]);
-        let mut recording = Recording::open(Cursor::new(&file)).unwrap();
-        let mut found = None;
-        let mut take = |happening: Happening| {
-            if let Happening::Map(map) = happening {
-                found = Some(map.build_id.map(<[u8]>::to_vec));
-            }
-        };
-        recording.each(&mut take).unwrap();
-        assert_eq!(found, Some((length > 0).then(|| vec![0xab; length])), "{said}");
+        let found = each(&file, |happening| match happening {
+            Happening::Map(map) => Some(map.build_id.map(<[u8]>::to_vec)),
+            _ => None,
+        });
+        assert_eq!(found, [(length > 0).then(|| vec![0xab; length])], "{said}");
     }
 }
 

@@ -126,6 +126,14 @@ pub(crate) fn file_of(sample_type: u64, records: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
+/// What is made of the happenings of a recording.
+pub(crate) fn each<T>(file: &[u8], of: impl Fn(Happening<'_>) -> Option<T>) -> Vec<T> {
+    let mut found = Vec::new();
+    let mut recording = Recording::open(Cursor::new(file)).unwrap();
+    recording.each(&mut |happening| found.extend(of(happening))).unwrap();
+    found
+}
+
 /// Each happening in a few words, and what the recording says in the end.
 pub(crate) fn read(file: &[u8]) -> (Vec<String>, Summary, Result<(), Corrupt>) {
     let mut recording = Recording::open(Cursor::new(file)).unwrap();

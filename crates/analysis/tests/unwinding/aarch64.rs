@@ -4,7 +4,7 @@ use analysis::stacks::{
     happening::{Architecture, Registers},
     object::Elf,
     profile::Cause,
-    unwind::{End, Stack, State, Step, Unusable, Unwinding},
+    unwind::{End, Stack, State, Step, Unwinding},
 };
 
 const TEXT: u64 = 0x1_0000;
@@ -104,8 +104,8 @@ fn the_end_and_what_is_missing_are_distinguished() {
 fn behind_the_last_function_is_nobodys() {
     let elf = elf(&signed_function());
     let mut unwinding = Unwinding::of(&elf, None);
-    assert_eq!(unwinding.row(TEXT + 0x100), Err(Unusable::None));
-    assert_eq!(unwinding.row(TEXT - 1), Err(Unusable::None));
+    assert_eq!(unwinding.row(TEXT + 0x100), Err(Cause::NoUnwindInfo));
+    assert_eq!(unwinding.row(TEXT - 1), Err(Cause::NoUnwindInfo));
     assert_eq!(elf.address_of(0x1004), Some(TEXT + 4));
     assert_eq!(elf.offset_of(TEXT + 4), Some(0x1004));
 }

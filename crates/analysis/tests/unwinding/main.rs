@@ -119,32 +119,22 @@ fn a_program_without_section_headers_is_unwound() {
 }
 
 #[test]
-fn code_without_tables_is_unwound_by_its_debug_frames() {
-    let flags = ["-O2", "-g", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"];
-    for (name, more) in [("debug-frame", "-gz=none"), ("packed-debug-frame", "-gz=zlib")] {
-        let flags = [flags.as_slice(), &[more]].concat();
-        let Some(program) = build(name, "cc", &flags) else { return };
+fn code_without_tables_is_unwound_and_inlined_functions_are_distinguished_from_their_callers() {
+    const BARE: [&str; 3] = ["-O2", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"];
+    let plain = expected("plain");
+    // By its debug frames, by its calls; and with tables: what was put into `middle` stands behind it.
+    let cases: [(&str, &[&str], &[&str]); 4] = [
+        ("debug-frame", &["-g", "-gz=none"], &MELTED),
+        ("packed-debug-frame", &["-g", "-gz=zlib"], &MELTED),
+        ("no-tables", &[], &plain),
+        ("inlined", &["-g", "-funwind-tables", "-fasynchronous-unwind-tables"], &MELTED),
+    ];
+    for (name, flags, expected) in cases {
+        let Some(program) = build(name, "cc", &[&BARE, flags].concat()) else { return };
         let seen = ProcessDump::by(&program, &["plain"]).unwound(&Here::default());
-        assert!(seen.is_whole(), "{seen:?}");
-        assert_eq!(seen.own(), MELTED);
+        assert!(seen.is_whole(), "{name}: {seen:?}");
+        assert_eq!(seen.own(), expected, "{name}");
     }
-}
-
-#[test]
-fn code_without_any_tables_is_unwound_by_its_calls() {
-    let flags = ["-O2", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"];
-    let Some(program) = build("no-tables", "cc", &flags) else { return };
-    let seen = ProcessDump::by(&program, &["plain"]).unwound(&Here::default());
-    assert_eq!(seen.own(), expected("plain"), "{seen:?}");
-    assert!(seen.is_whole(), "{seen:?}");
-}
-
-#[test]
-fn inlined_functions_are_distinguished_from_their_callers() {
-    let Some(program) = build("inlined", "cc", &["-O2", "-g"]) else { return };
-    let seen = ProcessDump::by(&program, &["plain"]).unwound(&Here::default());
-    // What was put into `middle` stands behind it.
-    assert_eq!(seen.own(), MELTED);
 }
 
 #[test]

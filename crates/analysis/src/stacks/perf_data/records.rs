@@ -94,7 +94,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Record {
     pub(super) kind: u32,
     pub(super) misc: u16,
@@ -119,45 +119,42 @@ impl<R: Read> Records<R> {
         Self { reader, big, at: span.0, left: span.1 }
     }
 
-    /// The next record; whether there is one.
-    pub(super) fn next(&mut self, record: &mut Record) -> Result<bool, Broken> {
-        while self.next_stored(record)? {
+    /// The next record, where there is one.
+    pub(super) fn next(&mut self) -> Result<Option<Record>, Broken> {
+        while let Some(record) = self.next_stored()? {
             match record.kind {
                 COMPRESSED | COMPRESSED_WITH_SIZE => {
                     return Err("its records are compressed; record without `-z`".to_owned());
                 }
-                TRACE | TRACING_DATA => self.skip_trailer(record)?,
-                _ => return Ok(true),
+                TRACE | TRACING_DATA => self.skip_trailer(&record)?,
+                _ => return Ok(Some(record)),
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
-    fn next_stored(&mut self, record: &mut Record) -> Result<bool, Broken> {
+    fn next_stored(&mut self) -> Result<Option<Record>, Broken> {
         if self.left == Some(0) {
-            return Ok(false);
+            return Ok(None);
         }
         let mut head = [0; HEADER];
         match self.fill(&mut head)? {
-            0 if self.left.is_none() => return Ok(false),
+            0 if self.left.is_none() => return Ok(None),
             HEADER => (),
             _ => return Err(self.broken_off()),
         }
         let mut head = Bytes::new(&head, self.big);
-        let fields = head.u32().zip(head.u16()).zip(head.u16());
-        let length = fields.map(|((kind, misc), length)| {
-            (record.kind, record.misc) = (kind, misc);
-            usize::from(length)
-        });
-        let body = length.and_then(|length| length.checked_sub(HEADER)).ok_or_else(|| {
+        let mut fields =
+            || Some((head.u32()?, head.u16()?, head.u16()?.checked_sub(HEADER as u16)?));
+        let (kind, misc, length) = fields().ok_or_else(|| {
             format!("the record at byte {} is shorter than its own header", self.at)
         })?;
-        record.body.resize(body, 0);
-        if self.fill(&mut record.body)? < body {
+        let mut body = vec![0; length.into()];
+        if self.fill(&mut body)? < body.len() {
             return Err(self.broken_off());
         }
-        self.pass((body + HEADER) as u64);
-        Ok(true)
+        self.pass((body.len() + HEADER) as u64);
+        Ok(Some(Record { kind, misc, body }))
     }
 
     fn pass(&mut self, bytes: u64) {

@@ -9,7 +9,7 @@ use crate::stacks::{
     object::Elf,
     profile::{Cause, Frame, Naming},
     symbols::Symbols,
-    unwind::{Unusable, Unwinding, bare::is_trampoline},
+    unwind::{End, Unwinding, bare::is_trampoline},
 };
 
 /// Functions that nothing called, by name: glibc's, musl's, the kernel's interface to signals aside.
@@ -52,21 +52,11 @@ pub(super) struct Site {
     /// Its frames: the first of them among the file's, and how many.
     first: u32,
     count: u32,
-    pub(super) rules: Rules,
+    pub(super) row: Row,
 }
 
-/// How a caller is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rules {
-    /// By a row of its file.
-    Row(u32),
-    /// There is no unwind information.
-    Bare,
-    /// There is some, and it cannot be read.
-    Broken,
-    /// It is where a program or a thread begins.
-    Outermost,
-}
+/// The row of its file that a caller is found by; or why there is none.
+pub(super) type Row = Result<u32, End>;
 
 impl Code {
     pub(super) fn new(elf: Elf, debug: Option<&Elf>, module: u32) -> Self {
@@ -86,7 +76,7 @@ impl Code {
         let found = self.frames_at(address).into_iter();
         self.frames.extend(found.map(|frame| names.frames.of(frame)));
         let count = self.frames.len() as u32 - first;
-        let site = Site { first, count, rules: self.rules(address) };
+        let site = Site { first, count, row: self.row(address) };
         self.sites.insert(address, site);
         site
     }
@@ -103,13 +93,11 @@ impl Code {
         symbol.or_else(|| self.unwind.entry(address).map(|entry| entry.start))
     }
 
-    fn rules(&mut self, address: u64) -> Rules {
-        match self.unwind.row(address) {
-            _ if self.is_outermost(address) => Rules::Outermost,
-            Ok(row) => Rules::Row(row),
-            Err(Unusable::None) => Rules::Bare,
-            Err(Unusable::Broken) => Rules::Broken,
+    fn row(&mut self, address: u64) -> Row {
+        if self.is_outermost(address) {
+            return Err(End::Whole);
         }
+        self.unwind.row(address).map_err(End::Lost)
     }
 
     /// Where a program or a thread begins. glibc says it by an undefined return address, but only since

@@ -44,24 +44,25 @@ impl Loading<'_> {
 
     pub(super) fn load(&self, id: &FileId, faults: &mut BTreeSet<String>) -> Option<Elf> {
         let path = &id.path;
-        let elf = match self.files.file(id) {
-            Some(bytes) => match self.checked(id, bytes) {
-                Ok(elf) => elf,
-                Err(why) => {
-                    faults.insert(format!("{path}: {why}"));
-                    self.twin(id)?
-                }
-            },
+        let mut fault = |why: &str| {
+            faults.insert(format!("{path}: {why}"));
+        };
+        let elf = match self.files.file(id).map(|bytes| self.checked(id, bytes)) {
+            Some(Ok(elf)) => Some(elf),
+            Some(Err(why)) => {
+                fault(&why);
+                self.twin(id)
+            }
             None => {
-                let Some(twin) = self.twin(id) else {
-                    faults.insert(format!("{path}: not at hand"));
-                    return None;
-                };
+                let twin = self.twin(id);
+                if twin.is_none() {
+                    fault("not at hand");
+                }
                 twin
             }
-        };
+        }?;
         if !self.runs(elf.architecture) {
-            faults.insert(format!("{path}: for another processor than the recording's"));
+            fault("for another processor than the recording's");
             return None;
         }
         Some(elf)

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::bare::VDSO;
 use super::{
     Names,
-    code::{Code, Rules, Site},
+    code::{Code, Row, Site},
     generated::Generated,
     loading::Loading,
 };
@@ -29,6 +29,8 @@ const GENERATED: &str = "[generated code]";
 
 /// The module of code that is in no file.
 const ANONYMOUS: &str = "anonymous";
+
+const BROKEN: End = End::Lost(Cause::Broken);
 
 /// A process that the recording does not know.
 pub(super) static NOTHING_MAPPED: Process = Process::unknown();
@@ -85,7 +87,7 @@ pub(super) struct Around<'a> {
 pub(super) struct Place {
     pub(super) file: u32,
     pub(super) address: u64,
-    pub(super) rules: Rules,
+    pub(super) row: Row,
 }
 
 impl<'f> Known<'f> {
@@ -131,10 +133,10 @@ impl<'f> Known<'f> {
                     return (End::Lost(Cause::NoUnwindInfo), Some(module));
                 }
             };
-            let rules = self.frames(file, address, out);
-            let place = Place { file, address, rules };
+            let row = self.frames(file, address, out);
+            let place = Place { file, address, row };
             let next = match self.step(around, place, &state) {
-                Err(End::Lost(Cause::NoUnwindInfo)) if rules == Rules::Bare => {
+                Err(End::Lost(Cause::NoUnwindInfo)) if place.row.is_err() => {
                     bare::caller(self, around, place, &state)
                 }
                 next => next,
@@ -144,7 +146,7 @@ impl<'f> Known<'f> {
                 Err(end) => return (end, self.module_of(file)),
             };
         }
-        (End::Lost(Cause::Broken), None)
+        (BROKEN, None)
     }
 
     /// The caller by unwind information alone; `NoUnwindInfo` where there is none.
@@ -159,23 +161,17 @@ impl<'f> Known<'f> {
             return Err(End::Lost(Cause::NoFile));
         };
         let bias = state.looked_up().wrapping_sub(place.address);
-        match place.rules {
-            _ if code.cpu != around.cpu => Err(End::Lost(Cause::Broken)),
-            Rules::Row(row) => {
-                let step = Step { cpu: around.cpu, stack: around.stack, bias };
-                code.unwind.caller(row, state, step)
-            }
-            Rules::Outermost => Err(End::Whole),
-            Rules::Bare => Err(End::Lost(Cause::NoUnwindInfo)),
-            Rules::Broken => Err(End::Lost(Cause::Broken)),
+        if code.cpu != around.cpu {
+            return Err(BROKEN);
         }
+        code.unwind.caller(place.row?, state, Step { cpu: around.cpu, stack: around.stack, bias })
     }
 
     /// Where an address is, with what is known of it.
     pub(super) fn place(&mut self, at: AddressSpace<'_>, address: u64) -> Result<Place, End> {
         let (address, file) = self.locate(at, address).map_err(|(end, _)| end)?;
-        let rules = self.site(file, address).map_or(Rules::Broken, |(_, site)| site.rules);
-        Ok(Place { file, address, rules })
+        let row = self.site(file, address).map_or(Err(BROKEN), |(_, site)| site.row);
+        Ok(Place { file, address, row })
     }
 
     /// A file by its number, if it is loaded.
@@ -196,7 +192,7 @@ impl<'f> Known<'f> {
             let address = address.wrapping_sub(u64::from(place > 0));
             match self.locate(at, address) {
                 Ok((address, file)) => {
-                    self.frames(file, address, out);
+                    let _ = self.frames(file, address, out);
                 }
                 Err((End::Lost(cause), module)) => {
                     let named = self.generated(at.pid, address, module);
@@ -275,7 +271,7 @@ impl<'f> Known<'f> {
             }
             Slot::Loaded(code) => {
                 let found = code.elf.address_of(mapping.offset_of(address));
-                let broken = (End::Lost(Cause::Broken), Some(code.module));
+                let broken = (BROKEN, Some(code.module));
                 let address = found.ok_or(broken)?;
                 Ok((address, mapping.file))
             }
@@ -336,10 +332,10 @@ impl<'f> Known<'f> {
 
     /// Adds the frames at an address of a file, innermost first; how their caller is found.
     #[inline]
-    fn frames(&mut self, file: u32, address: u64, out: &mut Vec<u32>) -> Rules {
-        let Some((code, site)) = self.site(file, address) else { return Rules::Broken };
+    fn frames(&mut self, file: u32, address: u64, out: &mut Vec<u32>) -> Row {
+        let Some((code, site)) = self.site(file, address) else { return Err(BROKEN) };
         out.extend_from_slice(code.frames_of(site));
-        site.rules
+        site.row
     }
 
     #[inline]

@@ -15,6 +15,7 @@ use super::REGISTERS;
 use crate::stacks::{
     happening::Architecture,
     object::{Contents, Elf},
+    profile::Cause,
 };
 
 /// More functions than any file has: what is beyond is not read.
@@ -40,15 +41,6 @@ pub struct Entry {
     source: u8,
 }
 
-/// Why there is no row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unusable {
-    /// No entry covers the address.
-    None,
-    /// There is one, and it cannot be read.
-    Broken,
-}
-
 /// The unwind information of one file.
 #[derive(Default)]
 pub struct Unwinding {
@@ -70,17 +62,12 @@ enum Decoded {
 }
 
 /// Decoded ranges of addresses.
+#[derive(Default)]
 struct Rows {
     all: Vec<Row>,
     /// How many rules they have together.
     rules: usize,
     context: UnwindContext<usize>,
-}
-
-impl Default for Rows {
-    fn default() -> Self {
-        Rows { all: Vec::new(), rules: 0, context: UnwindContext::new() }
-    }
 }
 
 /// What holds for a range of addresses.
@@ -144,18 +131,18 @@ impl Unwinding {
         (address < self.entries.get(place)?.end).then_some(place)
     }
 
-    /// The row of an address, by its number.
-    pub fn row(&mut self, address: u64) -> Result<u32, Unusable> {
-        let place = self.place(address).ok_or(Unusable::None)?;
+    /// The row of an address, by its number; or whether no entry covers the address, or one that cannot be read.
+    pub fn row(&mut self, address: u64) -> Result<u32, Cause> {
+        let place = self.place(address).ok_or(Cause::NoUnwindInfo)?;
         self.decoded.resize(self.entries.len(), Decoded::Not);
         if self.decoded[place] == Decoded::Not {
             self.decoded[place] = self.decode(self.entries[place]);
         }
-        let Decoded::Rows(first, end) = self.decoded[place] else { return Err(Unusable::Broken) };
+        let Decoded::Rows(first, end) = self.decoded[place] else { return Err(Cause::Broken) };
         let rows = self.rows.all.get(first as usize..end as usize).unwrap_or_default();
         let within = rows.partition_point(|row| row.start <= address).checked_sub(1);
         let within = within.filter(|within| rows.get(*within).is_some_and(|row| address < row.end));
-        within.map(|within| first + within as u32).ok_or(Unusable::Broken)
+        within.map(|within| first + within as u32).ok_or(Cause::Broken)
     }
 
     pub(super) fn decoded(&self, row: u32) -> Option<&Row> {

@@ -10,7 +10,7 @@ use super::{AddressSpace, Around, Known, Place};
 use crate::stacks::{
     happening::Architecture,
     profile::Cause,
-    resolve::code::{Code, Rules},
+    resolve::code::Code,
     unwind::{
         End, State,
         bare::{
@@ -216,8 +216,8 @@ fn likely(known: &mut Known<'_>, around: Around<'_>, place: Place, state: &State
 fn ends_well(known: &mut Known<'_>, around: Around<'_>, mut state: State) -> bool {
     for _ in 0..MOST_ABOVE {
         let Ok(place) = known.place(around.at, state.looked_up()) else { return false };
-        let next = match place.rules {
-            Rules::Bare => proven(known, around, place, &state),
+        let next = match place.row {
+            Err(LOST) => proven(known, around, place, &state),
             _ => known.step(around, place, &state),
         };
         match next {
