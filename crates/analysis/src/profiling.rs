@@ -405,12 +405,12 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_capture_has_no_doubt() {
-        assert_eq!(doubts_of(FoldedCapture::default(), 90, |_| ()), Vec::<String>::new());
-    }
-
-    #[test]
-    fn what_was_lost_throttled_faulty_or_replaced_is_said() {
+    fn what_was_lost_throttled_faulty_replaced_or_absent_is_doubted_and_a_clean_capture_is_not() {
+        assert_eq!(doubts_of(FoldedCapture::default(), 90, |_| ()), [""; 0]);
+        let absent = doubts_of(FoldedCapture::default(), 0, |_| ());
+        let words =
+            "The subject worked, and no sample of it was taken, in 1 trial (found@18#1.stacks).";
+        assert_eq!(absent, [words]);
         let summary = Summary { lost: 3, throttled: 1, ..Summary::default() };
         let folded = FoldedCapture { summary, faults: vec!["it breaks off".to_owned()] };
         let said = doubts_of(folded, 90, |stacks| {
@@ -430,15 +430,6 @@ mod tests {
                 "Code in found@18 is from files that were replaced, deleted or cannot be read: \
                  /usr/bin/stationd.",
             ]
-        );
-    }
-
-    #[test]
-    fn no_sample_of_a_busy_subject_is_a_doubt() {
-        let said = doubts_of(FoldedCapture::default(), 0, |_| ());
-        assert_eq!(
-            said,
-            ["The subject worked, and no sample of it was taken, in 1 trial (found@18#1.stacks)."]
         );
     }
 

@@ -222,15 +222,24 @@ mod tests {
         profiles::{ModuleNames, Unknown, UnknownPart},
     };
 
-    /// What is doubted of a profile of `hostapd` with so many samples, these of them with a made-up name.
-    fn reported(samples: u64, synthesised: u64, build_id: Option<&str>) -> Vec<String> {
+    /// What is doubted of a profile that is known this far.
+    fn doubted(unknown: Unknown) -> Vec<Doubt> {
         let mut profile = fixture::profiled().1.profiles.remove(0);
         (profile.variant, profile.clients) = ("as-it-runs".to_owned(), Some(18));
-        let module = "/usr/sbin/hostapd".to_owned();
-        let build_id = build_id.map(str::to_owned);
-        let by_module = vec![ModuleNames { module, build_id, named: 0, synthesised, unknown: 0 }];
-        profile.unknown = Unknown { samples, synthesised, by_module, ..Unknown::default() };
-        of(&profile, &[]).iter().map(|doubt| format!("{doubt} {}", doubt.advice)).collect()
+        of(&ProfileFigures { unknown, ..profile }, &[])
+    }
+
+    /// A module whose samples have these kinds of names: made up, and none.
+    fn module(build_id: Option<&str>, synthesised: u64, unknown: u64) -> Vec<ModuleNames> {
+        let (module, build_id) = ("/usr/sbin/hostapd".to_owned(), build_id.map(str::to_owned));
+        vec![ModuleNames { module, build_id, named: 0, synthesised, unknown }]
+    }
+
+    /// What is doubted of so many samples, these of them with a made-up name.
+    fn reported(samples: u64, synthesised: u64, build_id: Option<&str>) -> Vec<String> {
+        let by_module = module(build_id, synthesised, 0);
+        let doubts = doubted(Unknown { samples, synthesised, by_module, ..Unknown::default() });
+        doubts.iter().map(|doubt| format!("{doubt} {}", doubt.advice)).collect()
     }
 
     #[test]
@@ -259,15 +268,12 @@ mod tests {
     #[test]
     fn frames_without_a_name_are_doubted_with_what_their_cause_asks_for() {
         let advice = |cause| {
-            let mut profile = fixture::profiled().1.profiles.remove(0);
-            let module = "/bin/busybox".to_owned();
-            let build_id = Some("0daa1a".to_owned());
-            let by_cause = vec![UnknownPart { cause, module: module.clone(), samples: 68 }];
-            let by_module =
-                vec![ModuleNames { module, build_id, named: 0, synthesised: 0, unknown: 68 }];
-            profile.unknown =
-                Unknown { samples: 100, unknown: 68, by_cause, by_module, ..Unknown::default() };
-            of(&profile, &[]).remove(0).advice
+            let (by_module, module) =
+                (module(Some("0daa1a"), 0, 68), "/usr/sbin/hostapd".to_owned());
+            let by_cause = vec![UnknownPart { cause, module, samples: 68 }];
+            let unknown =
+                Unknown { samples: 100, unknown: 68, synthesised: 0, by_cause, by_module };
+            doubted(unknown).remove(0).advice
         };
         let symbol = advice(Cause::NoSymbol);
         assert!(symbol.contains("debuginfod-find debuginfo 0daa1a"), "{symbol}");

@@ -84,10 +84,8 @@ pub struct Map<'a> {
 /// Whose registers and code a recording holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Architecture {
-    /// `x86_64`
     #[default]
     X86_64,
-    /// `aarch64`
     Aarch64,
     /// 32-bit ARM.
     Arm,

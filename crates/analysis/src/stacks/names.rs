@@ -42,7 +42,7 @@ fn rust(raw: &str) -> Option<String> {
     let mut out = Bounded::default();
     // The alternate form has no hash.
     let _ = write!(out, "{name:#}{tail}");
-    (!out.text.is_empty()).then_some(out.text)
+    (!out.0.is_empty()).then_some(out.0)
 }
 
 fn cpp(raw: &str) -> Option<String> {
@@ -55,7 +55,7 @@ fn cpp(raw: &str) -> Option<String> {
     let options = DemangleOptions::new().no_return_type();
     symbol.structured_demangle(&mut out, &options).ok()?;
     let _ = out.write_str(tail);
-    (!out.text.is_empty()).then_some(out.text)
+    (!out.0.is_empty()).then_some(out.0)
 }
 
 /// `strlen@plt` of mangled names, and what a compiler appended.
@@ -76,17 +76,15 @@ fn without_tail(raw: &str) -> (&str, &str) {
 
 /// Takes so much, and then no more.
 #[derive(Default)]
-struct Bounded {
-    text: String,
-}
+struct Bounded(String);
 
 impl Write for Bounded {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let rest = LONGEST - self.text.len().min(LONGEST);
+        let rest = LONGEST - self.0.len().min(LONGEST);
         if text.len() > rest {
             return Err(fmt::Error);
         }
-        self.text.push_str(text);
+        self.0.push_str(text);
         Ok(())
     }
 }

@@ -29,18 +29,12 @@ pub struct Resolver<'f> {
     head: Head,
     space: Space,
     known: Known<'f>,
-    kernel: Symbols,
+    /// The kernel's symbols, read when the first sample asks for them; `None` within where they are hidden.
+    kernel: Option<Option<Kernel>>,
     /// The frame that stands for a process.
     processes: BTreeMap<u32, u32>,
     /// The frames of the sample at hand, innermost first.
     innermost_first: Vec<u32>,
-}
-
-/// The kernel's symbols, read when the first sample asks for them.
-enum Symbols {
-    Unread,
-    Read(Box<Kernel>),
-    Hidden,
 }
 
 impl<'f> Resolver<'f> {
@@ -67,7 +61,7 @@ impl<'f> Resolver<'f> {
             head: head.clone(),
             space: Space::default(),
             known: Known::new(names, files, head.architecture, ids),
-            kernel: Symbols::Unread,
+            kernel: None,
             processes: BTreeMap::new(),
             innermost_first: Vec::new(),
         }
@@ -138,10 +132,13 @@ impl<'f> Resolver<'f> {
         if stack.is_empty() {
             return None;
         }
-        if matches!(self.kernel, Symbols::Unread) {
-            self.kernel = self.read_kernel();
-        }
-        let Symbols::Read(kernel) = &self.kernel else {
+        let (files, faults) = (self.files, &mut self.known.faults);
+        let kernel = self.kernel.get_or_insert_with(|| {
+            let text = files.kernel_symbols();
+            let kernel = text.and_then(|text| Kernel::parse(&text).map_err(str::to_owned));
+            kernel.map_err(|why| faults.insert(format!("kernel symbols: {why}"))).ok()
+        });
+        let Some(kernel) = kernel else {
             let names = &mut self.known.names;
             let module = names.module("[kernel]", true);
             return Some(names.unknown(Cause::KernelHidden, module));
@@ -154,18 +151,6 @@ impl<'f> Resolver<'f> {
             self.innermost_first.push(frame);
         }
         None
-    }
-
-    fn read_kernel(&mut self) -> Symbols {
-        let read = self.files.kernel_symbols();
-        let parsed = read.and_then(|text| Kernel::parse(&text).map_err(str::to_owned));
-        match parsed {
-            Ok(kernel) => Symbols::Read(Box::new(kernel)),
-            Err(why) => {
-                self.known.faults.insert(format!("kernel symbols: {why}"));
-                Symbols::Hidden
-            }
-        }
     }
 
     /// The user's frames; the answer is the frame for what could not be found.

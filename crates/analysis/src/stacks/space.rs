@@ -23,7 +23,6 @@ const MOST_PATHS: usize = 16 << 20;
 /// A name is `TASK_COMM_LEN` bytes long where the kernel wrote it.
 const LONGEST_NAME: usize = 64;
 
-/// Every process of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Space {
     processes: BTreeMap<u32, Process>,
@@ -34,7 +33,6 @@ pub struct Space {
     is_full: bool,
 }
 
-/// What is mapped somewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MappedFile {
     pub path: String,
@@ -60,7 +58,6 @@ pub struct Process {
     mappings: Vec<Mapping>,
 }
 
-/// A part of a process's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
     pub start: u64,

@@ -39,15 +39,12 @@ pub struct Symbol {
     pub kind: Kind,
     /// Whether it says how long it is.
     pub sized: bool,
-    /// `STB_LOCAL`
     pub(super) local: bool,
-    /// `STB_WEAK`
     pub(super) weak: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// `STT_FUNC`
     Function,
     /// `STT_GNU_IFUNC`: code that chooses the function.
     Chooser,
@@ -96,7 +93,8 @@ impl Symbols {
 
     fn from_all(elf: &Elf, mut all: Vec<Symbol>) -> Self {
         all.sort_by(|one, other| rank(one).cmp(&rank(other)));
-        let names = shared_names(&all);
+        let shared = all.iter().filter(|symbol| !symbol.local && symbol.kind != Kind::Stub);
+        let names = shared.map(|symbol| (symbol.address, symbol.name.clone())).collect();
         all.dedup_by_key(|symbol| symbol.address);
         let mut symbols: Vec<Symbol> = Vec::with_capacity(all.len());
         // The furthest end of a function with a size so far: a label within it names nothing.
@@ -119,12 +117,6 @@ impl Symbols {
         }
         Symbols { symbols, names }
     }
-}
-
-/// All names that can be called from elsewhere, by address.
-fn shared_names(all: &[Symbol]) -> Vec<(u64, Box<str>)> {
-    let shared = all.iter().filter(|symbol| !symbol.local && symbol.kind != Kind::Stub);
-    shared.map(|symbol| (symbol.address, symbol.name.clone())).collect()
 }
 
 /// The order of names for one address; the first one is used.

@@ -87,7 +87,7 @@ fn frames_of(profile: &Profile) -> Vec<TreeFrame> {
             kernel,
             naming: frame.naming,
             inlined: frame.inlined,
-            waits: waiting::is_known(&frame.name, kernel),
+            waits: waiting::reason(&frame.name, kernel).is_some(),
         }
     };
     profile.frames.iter().map(of).collect()

@@ -187,25 +187,17 @@ impl Stack<'_> {
     /// A word of the processor's.
     #[inline]
     pub fn word(&self, cpu: Architecture, address: u64) -> Result<u64, Cause> {
-        let width = cpu.word();
-        let read = || {
-            let at = usize::try_from(address.checked_sub(self.base)?).ok()?;
-            let bytes = self.bytes.get(at..)?;
-            if width == 8 {
-                bytes.first_chunk().map(|eight| u64::from_le_bytes(*eight))
-            } else {
-                bytes.first_chunk().map(|four| u64::from(u32::from_le_bytes(*four)))
-            }
-        };
-        read().ok_or_else(|| self.lack(address))
+        self.bytes_at(address, cpu.word() as usize)
     }
 
-    /// Fewer bytes than a word's.
-    pub(crate) fn bytes_at(&self, address: u64, count: u8) -> Result<u64, Cause> {
+    /// The number in so many bytes, at most eight.
+    #[inline]
+    pub(crate) fn bytes_at(&self, address: u64, count: usize) -> Result<u64, Cause> {
         let read = || {
             let at = usize::try_from(address.checked_sub(self.base)?).ok()?;
-            let bytes = self.bytes.get(at..at.checked_add(usize::from(count))?)?;
-            Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+            let mut word = [0; 8];
+            word.get_mut(..count)?.copy_from_slice(self.bytes.get(at..at.checked_add(count)?)?);
+            Some(u64::from_le_bytes(word))
         };
         read().ok_or_else(|| self.lack(address))
     }

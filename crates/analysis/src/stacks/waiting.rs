@@ -73,11 +73,6 @@ const USER: [(&str, &str); 3] = [
     ),
 ];
 
-/// Whether a function is known to wait.
-pub(super) fn is_known(name: &str, kernel: bool) -> bool {
-    reason(name, kernel).is_some()
-}
-
 /// Why a function counts as waiting, in a few words.
 pub(super) fn reason(name: &str, kernel: bool) -> Option<&'static str> {
     let matches = |known: &str| if kernel { same(name, known) } else { ends(name, known) };
@@ -86,7 +81,7 @@ pub(super) fn reason(name: &str, kernel: bool) -> Option<&'static str> {
 }
 
 /// Equal but for what a compiler appends to a copy: `.part.0`, `.isra.0`, `.constprop.0`.
-pub(super) fn same(name: &str, known: &str) -> bool {
+fn same(name: &str, known: &str) -> bool {
     let rest = name.strip_prefix(known);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
@@ -128,35 +123,19 @@ mod tests {
     use crate::stacks::test_data::profile;
 
     #[test]
-    fn delays_and_spin_loops_are_known_by_their_names() {
-        for name in ["delay_tsc", "__const_udelay", "native_queued_spin_lock_slowpath", "poll_idle"]
-        {
-            assert!(is_known(name, true), "{name}");
+    fn delays_and_spin_loops_are_known_and_what_sleeps_or_only_sounds_alike_is_not() {
+        let kernel = "delay_tsc __const_udelay native_queued_spin_lock_slowpath poll_idle cpu_idle_poll.isra.0 \
+            delay_loop.constprop.0";
+        let user = "core::hint::spin_loop <crossbeam_utils::backoff::Backoff>::spin \
+            crossbeam_utils::backoff::Backoff::snooze std::thread::yield_now pthread_spin_lock";
+        let others = "usleep_range msleep schedule delay_tsc_like _raw_spin_lock";
+        let other_users = "nanosleep delay_tsc my_hint::spin_loops a_hint::spin_loop";
+        let cases = [(kernel, true, true), (user, false, true), (others, true, false)];
+        for (names, kernel, known) in cases.into_iter().chain([(other_users, false, false)]) {
+            for name in names.split_whitespace() {
+                assert_eq!(reason(name, kernel).is_some(), known, "{name}");
+            }
         }
-        for name in [
-            "core::hint::spin_loop",
-            "<crossbeam_utils::backoff::Backoff>::spin",
-            "crossbeam_utils::backoff::Backoff::snooze",
-            "std::thread::yield_now",
-            "pthread_spin_lock",
-        ] {
-            assert!(is_known(name, false), "{name}");
-        }
-    }
-
-    #[test]
-    fn what_sleeps_or_only_sounds_alike_is_not_waiting() {
-        for name in ["usleep_range", "msleep", "schedule", "delay_tsc_like", "_raw_spin_lock"] {
-            assert!(!is_known(name, true), "{name}");
-        }
-        for name in ["nanosleep", "delay_tsc", "my_hint::spin_loops", "a_hint::spin_loop"] {
-            assert!(!is_known(name, false), "{name}");
-        }
-    }
-
-    #[test]
-    fn a_copy_that_the_compiler_made_is_the_same_function() {
-        assert!(is_known("cpu_idle_poll.isra.0", true) && is_known("delay_loop.constprop.0", true));
     }
 
     #[test]

@@ -75,12 +75,6 @@ pub(super) fn read<R: Read + Seek>(reader: &mut R) -> Result<Start, Corrupt> {
     Ok(start)
 }
 
-fn event(bytes: Bytes) -> Option<Event> {
-    let big = bytes.is_big();
-    let event = Event::read(bytes)?;
-    Some(if big { event.with_bits_reversed() } else { event })
-}
-
 fn words(mut bytes: Bytes) -> Vec<u64> {
     std::iter::from_fn(|| bytes.u64()).collect()
 }
@@ -125,7 +119,7 @@ impl Start {
         for one in all.chunks_exact(usize::try_from(each).map_err(|_| BAD)?) {
             let mut one = Bytes::new(one, self.big);
             let bytes = one.take(attribute);
-            let event = bytes.and_then(|bytes| event(Bytes::new(bytes, self.big)));
+            let event = bytes.and_then(|bytes| Event::read(Bytes::new(bytes, self.big)));
             let (ids_at, ids_bytes) = one.u64().zip(one.u64()).ok_or(BAD)?;
             let ids = match ids_bytes {
                 0 => Vec::new(),
@@ -278,7 +272,7 @@ fn attribute_record(mut body: Bytes) -> Option<Event> {
     let _kind = size.u32()?;
     let size = size.u32()?;
     let attribute = body.take(size.into())?;
-    let mut event = event(Bytes::new(attribute, body.is_big()))?;
+    let mut event = Event::read(Bytes::new(attribute, body.is_big()))?;
     event.ids = words(body);
     Some(event)
 }
@@ -342,8 +336,11 @@ impl Event {
         let kind = bytes.u32()?;
         let size = bytes.u32()?;
         let config = bytes.u64()?;
+        let big = bytes.is_big();
         let mut word = || bytes.u64();
         let [period, sample_type, read_format, flags] = [word()?, word()?, word()?, word()?];
+        // On machines that number bits from the highest, C's bit fields are laid out the other way round.
+        let flags = if big { flags.reverse_bits() } else { flags };
         // Wake-up and breakpoint, then two more words of configuration.
         let _ = (word(), word(), word());
         let branch_type = word().filter(|_| size >= 80).unwrap_or(0);
@@ -361,11 +358,6 @@ impl Event {
             stack_bytes,
             ..Self::default()
         })
-    }
-
-    /// On machines that number bits from the highest, C's bit fields are laid out the other way round.
-    pub(super) fn with_bits_reversed(self) -> Self {
-        Self { flags: self.flags.reverse_bits(), ..self }
     }
 
     /// Samples asked for in a second; `None` where a period was asked for.

@@ -151,7 +151,7 @@ impl Step<'_> {
                     program.resume_with_register(Value::Generic(value))
                 }
                 EvaluationResult::RequiresMemory { address, size, .. } => {
-                    let value = self.stack.bytes_at(address, size.min(8))?;
+                    let value = self.stack.bytes_at(address, size.min(8).into())?;
                     program.resume_with_memory(Value::Generic(value))
                 }
                 EvaluationResult::RequiresRelocatedAddress(address) => {
