@@ -29,7 +29,7 @@ use model::{
 use self::{
     past::Past,
     station::Station,
-    subject::Said,
+    subject::Statement,
     table::{Entry, Source, Table},
     value::{Bracket, Rule, Value},
 };
@@ -146,7 +146,7 @@ impl<'a> Witnesses<'a> {
     fn confirm(
         &self,
         reading: &Reading,
-        said: &Said,
+        said: &Statement,
         agreement: &mut Agreement,
     ) -> Result<(), Fault> {
         let interface = reading.interface.as_deref();
@@ -246,26 +246,27 @@ impl Report<'_> {
         for entry in table.entries() {
             let reported = self.entry(entry)?;
             let keys = match reported {
-                Confirmed::Yes => &mut agreement.confirmed,
-                Confirmed::Alone => &mut agreement.alone,
-                Confirmed::Unreported => &mut agreement.unreported,
+                Confirmation::Yes => &mut agreement.confirmed,
+                Confirmation::Alone => &mut agreement.alone,
+                Confirmation::Unreported => &mut agreement.unreported,
             };
             keys.insert(entry.key.to_owned());
             let counts = matches!(entry.rule, Rule::Counter(_));
-            agreement.counters += u64::from(counts && reported == Confirmed::Yes);
-            agreement.values += u64::from(reported == Confirmed::Yes);
+            agreement.counters += u64::from(counts && reported == Confirmation::Yes);
+            agreement.values += u64::from(reported == Confirmation::Yes);
         }
         agreement.clients.insert(self.client.clone());
         Ok(())
     }
 
     /// One value: every source that knows it must agree.
-    fn entry(&self, entry: &Entry) -> Result<Confirmed, Fault> {
+    fn entry(&self, entry: &Entry) -> Result<Confirmation, Fault> {
         let own = match self.values.get(entry.key) {
             Some(value) => Some((entry.own)(value).ok_or_else(|| self.unreadable(entry, value))?),
             None => None,
         };
-        let mut confirmed = if own.is_some() { Confirmed::Alone } else { Confirmed::Unreported };
+        let mut confirmed =
+            if own.is_some() { Confirmation::Alone } else { Confirmation::Unreported };
         for source in self.witnesses.others.of(entry) {
             let [before, after] = [self.before, self.after].map(|side| (source.read)(side));
             if [&before, &after].contains(&&Some(Value::Unclear)) {
@@ -273,7 +274,7 @@ impl Report<'_> {
             }
             let bracket = Bracket { before, after, seconds: self.witnesses.seconds };
             if self.agrees(entry, own.as_ref(), &bracket) {
-                confirmed = if own.is_some() { Confirmed::Yes } else { confirmed };
+                confirmed = if own.is_some() { Confirmation::Yes } else { confirmed };
                 continue;
             }
             // A level that goes to and fro may have been anything in between; and of a client that was joining a flag is
@@ -329,7 +330,7 @@ impl Report<'_> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Confirmed {
+enum Confirmation {
     /// A second source says the same.
     Yes,
     /// The subject alone tells it.

@@ -34,7 +34,7 @@ pub(crate) fn of(pairs: &[(&Witnessed, &Witnessed)]) -> Result<u64, (usize, Faul
         pairs.iter().map(|(base, own)| [Side::of(base), Side::of(own)]).collect();
     let base = sides.iter().flat_map(|[base, _]| base.replies.iter().flatten());
     let forms: Forms<'_> =
-        base.flat_map(|reply| reply.changing.iter().map(Changing::form)).collect();
+        base.flat_map(|reply| reply.changing.iter().map(ChangingValue::form)).collect();
     let mut alike = 0;
     for (place, [base, own]) in sides.iter().enumerate() {
         alike += own.compared(base, &forms).map_err(|why| (place, why))?;
@@ -51,17 +51,17 @@ struct Reply {
     order: Vec<Option<String>>,
     /// All that is said of each, without what changes.
     parts: BTreeMap<Option<String>, String>,
-    changing: Vec<Changing>,
+    changing: Vec<ChangingValue>,
 }
 
 #[derive(Debug)]
-struct Changing {
+struct ChangingValue {
     owner: Option<String>,
     entry: &'static Entry,
     value: String,
 }
 
-impl Changing {
+impl ChangingValue {
     fn form(&self) -> (&str, String) {
         (self.entry.key, form(&self.value))
     }
@@ -81,7 +81,7 @@ impl Reply {
                 part.push_str(before);
                 part.push_str(if entry.is_some() { CHANGES } else { value });
                 part.push(END);
-                reply.changing.extend(entry.map(|entry| Changing {
+                reply.changing.extend(entry.map(|entry| ChangingValue {
                     owner: owner.clone(),
                     entry,
                     value: value.to_owned(),
@@ -299,7 +299,7 @@ fn difference(owner: Option<&str>, own: Option<&String>, base: Option<&String>) 
 }
 
 /// Whether the base gives a value this form, too.
-fn in_form(one: &Changing, forms: &Forms<'_>) -> Result<(), String> {
+fn in_form(one: &ChangingValue, forms: &Forms<'_>) -> Result<(), String> {
     let (key, form) = one.form();
     if forms.contains(&(key, form)) {
         return Ok(());

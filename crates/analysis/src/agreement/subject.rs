@@ -24,13 +24,13 @@ pub(super) type Clients = BTreeMap<String, BTreeMap<String, Value>>;
 
 /// What was said, and the table that its names are from.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct Statement {
     pub(super) clients: Clients,
     pub(super) table: &'static Table,
 }
 
-pub(super) fn read(text: &str) -> Result<Said, String> {
-    let said = |clients, table| Ok(Said { clients, table });
+pub(super) fn read(text: &str) -> Result<Statement, String> {
+    let said = |clients, table| Ok(Statement { clients, table });
     match Form::of(text) {
         Form::Json => json(text),
         Form::Iw => said(in_words(station::iw(text)), &table::IW),
@@ -60,7 +60,7 @@ impl Form {
     }
 }
 
-fn json(text: &str) -> Result<Said, String> {
+fn json(text: &str) -> Result<Statement, String> {
     let mut clients = Clients::new();
     let tables = [&table::BRIEF, &table::STATION, &table::FULL];
     // The least that has every key of every client, or the largest.
@@ -82,7 +82,7 @@ fn json(text: &str) -> Result<Said, String> {
             return Err(format!("it says {address} twice"));
         }
     }
-    Ok(Said { clients, table: tables[which] })
+    Ok(Statement { clients, table: tables[which] })
 }
 
 fn of_json(value: Json) -> Option<Value> {

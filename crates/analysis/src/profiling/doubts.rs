@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_build_id_can_be_found_by_its_file_only() {
+    fn what_has_no_build_id_can_be_found_by_its_file_only() {
         let [names] = reported(5000, 5000, None).try_into().unwrap();
         assert!(names.contains("--symbols DIR") && !names.contains("debuginfod"), "{names}");
     }

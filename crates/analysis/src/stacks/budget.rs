@@ -1,8 +1,8 @@
 //! How many bytes the explanation of stacks may take: one budget for a report, passed to whatever reads or unpacks.
 //!
 //! A file of a few KiB can say that it unpacks to gigabytes, and a table of a few MiB can name one string a million
-//! times. Anyone who makes more of bytes than he was given asks here first, and does without where the answer is no:
-//! that is a doubt of the recording's, never the end of the report.
+//! times. Code that unpacks or copies asks here first, and does without where the answer is no: that is a doubt of the
+//! recording, never the end of the report.
 
 use std::sync::{
     Arc,
@@ -42,7 +42,7 @@ impl Budget {
         Self { report: Arc::clone(&self.report), ..Self::of(HELD, 0) }
     }
 
-    /// Takes so many bytes; whether there were as many. Of a refusal nothing is taken.
+    /// Takes bytes; whether there were as many. A refusal takes nothing.
     #[must_use]
     pub fn take(&self, bytes: u64) -> bool {
         let less = |left: u64| left.checked_sub(bytes);
@@ -58,7 +58,7 @@ impl Budget {
         true
     }
 
-    /// How often somebody was refused.
+    /// How often bytes were refused.
     #[must_use]
     pub fn refusals(&self) -> u64 {
         self.refusals.load(Relaxed)

@@ -30,7 +30,7 @@ const TELLING: usize = 256;
 
 /// A function that is another one than before.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedFunction {
     /// Its name, readable.
     pub name: String,
     /// Where it is, before relocation.
@@ -50,7 +50,7 @@ pub struct OnPage<'a> {
 
 /// Functions of a program that the former build does not have with the same name and instructions, by address. `None` where they
 /// cannot be told apart: on another processor, or without symbols.
-pub fn functions(before: &Elf, after: &Elf) -> Option<Vec<Changed>> {
+pub fn functions(before: &Elf, after: &Elf) -> Option<Vec<ChangedFunction>> {
     let (before, after) = (Program::of(before)?, Program::of(after)?);
     let mut former: BTreeMap<String, Vec<&Symbol>> = BTreeMap::new();
     for one in before.functions() {
@@ -60,7 +60,7 @@ pub fn functions(before: &Elf, after: &Elf) -> Option<Vec<Changed>> {
         let name = readable(&one.name);
         let mut namesakes = former.get(&name).into_iter().flatten().take(MOST_NAMESAKES);
         let same = namesakes.any(|old| is_same((&before, old), (&after, one)));
-        (!same).then_some(Changed { name, code: one.address..one.end })
+        (!same).then_some(ChangedFunction { name, code: one.address..one.end })
     };
     Some(after.functions().filter_map(changed).collect())
 }

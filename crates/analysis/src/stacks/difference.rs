@@ -12,7 +12,7 @@ use crate::{
         cost::{Costs, add},
         functions::{Function, Functions},
         profile::Profile,
-        tree::{Ranked, file_name, ranked, shared, sorted},
+        tree::{Ranking, file_name, ranked, shared, sorted},
     },
     stats::Estimate,
 };
@@ -99,7 +99,7 @@ struct Open {
 
 fn tree(before: Side, after: Side, pairing: &Pairing) -> DifferenceTree {
     // Whether a compiler inlines a function may differ between two builds of the same path.
-    let Ranked { frames, ranks } = ranked(&[before.profile, after.profile], |_| false);
+    let Ranking { frames, ranks } = ranked(&[before.profile, after.profile], |_| false);
     let sides = [before, after];
     let mut stacks = Vec::new();
     for (side, ranks) in ranks.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! What an explanation of stacks asks the outside for: contents of files.
 //!
-//! This crate opens nothing, so anyone who calls it brings the bytes.
+//! This crate opens nothing, so its caller brings the bytes.
 
 use std::{fmt, sync::Arc};
 

@@ -76,17 +76,6 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// All of them, the most usual first.
-    pub const ALL: [Cause; 7] = [
-        Cause::NoFile,
-        Cause::NoUnwindInfo,
-        Cause::ShortCopy,
-        Cause::NoSymbol,
-        Cause::NoMapping,
-        Cause::Broken,
-        Cause::KernelHidden,
-    ];
-
     pub const fn name(self) -> &'static str {
         self.words().0
     }

@@ -41,7 +41,8 @@ fn frame(profile: &mut Profile, names: [&str; 2], at: usize) -> u32 {
 }
 
 fn naming(name: &str) -> Naming {
-    let cause = |name: &str| Cause::ALL.into_iter().find(|cause| cause.name() == name);
+    let causes = [Cause::NoFile, Cause::NoSymbol, Cause::NoMapping, Cause::NoUnwindInfo];
+    let cause = |name: &str| causes.into_iter().find(|cause| cause.name() == name);
     match name.strip_prefix('?').and_then(cause) {
         Some(cause) => Naming::Unknown(cause),
         None if name.starts_with("fun_") => Naming::Synthesised,

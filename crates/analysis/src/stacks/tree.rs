@@ -15,7 +15,7 @@ use crate::{
 };
 
 pub(crate) fn tree(profile: &Profile, costs: &Costs) -> Tree {
-    let Ranked { frames, mut ranks } = ranked(&[profile], |frame| frame.inlined);
+    let Ranking { frames, mut ranks } = ranked(&[profile], |frame| frame.inlined);
     let stacks = sorted(profile, &ranks.pop().unwrap_or_default());
     let mut nodes: Vec<Node> = Vec::new();
     let mut path: Vec<usize> = Vec::new();
@@ -43,7 +43,7 @@ pub(crate) fn shared(a: &[u32], b: &[u32]) -> usize {
 }
 
 /// The frames of several profiles, ranked, and for each profile its frames' places among them.
-pub(crate) struct Ranked {
+pub(crate) struct Ranking {
     pub(crate) frames: Vec<TreeFrame>,
     pub(crate) ranks: Vec<Vec<u32>>,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Ranked {
 type Key<'a> = (&'a str, &'a str, bool, Naming, bool);
 
 /// Frames that are the same in two profiles are one. `apart` says whether inlining keeps them apart.
-pub(crate) fn ranked(profiles: &[&Profile], apart: fn(&TreeFrame) -> bool) -> Ranked {
+pub(crate) fn ranked(profiles: &[&Profile], apart: fn(&TreeFrame) -> bool) -> Ranking {
     let each: Vec<Vec<TreeFrame>> = profiles.iter().map(|profile| frames_of(profile)).collect();
     let mut places: BTreeMap<Key, (u32, TreeFrame)> = BTreeMap::new();
     for frame in each.iter().flatten() {
@@ -62,7 +62,7 @@ pub(crate) fn ranked(profiles: &[&Profile], apart: fn(&TreeFrame) -> bool) -> Ra
         *place = at as u32;
     }
     let rank = |frame: &TreeFrame| places.get(&key(frame, apart)).map_or(0, |(place, _)| *place);
-    Ranked {
+    Ranking {
         ranks: each.iter().map(|frames| frames.iter().map(rank).collect()).collect(),
         frames: places.into_values().map(|(_, frame)| frame).collect(),
     }
@@ -127,10 +127,10 @@ mod tests {
     }
 
     #[test]
-    fn recursion_is_a_path_of_its_own() {
-        let profile = profile(&[("d;f;f;f", &[4])]);
-        let tree = tree(&profile, &Costs::default());
-        assert_eq!(lines(&tree), [(0, "d", 4), (1, "f", 4), (2, "f", 4), (3, "f", 4)]);
+    fn recursion_is_a_path_of_its_own_and_no_stacks_are_an_empty_tree() {
+        let recursive = tree(&profile(&[("d;f;f;f", &[4])]), &Costs::default());
+        assert_eq!(lines(&recursive), [(0, "d", 4), (1, "f", 4), (2, "f", 4), (3, "f", 4)]);
+        assert_eq!(tree(&Profile::default(), &Costs::default()), Tree::default());
     }
 
     #[test]
@@ -140,10 +140,5 @@ mod tests {
         let tree = tree(&profile, &costs);
         let costs: Vec<_> = tree.nodes.iter().map(|node| node.us_per_s).collect();
         assert_eq!(costs, [60.0, 35.0, 25.0]);
-    }
-
-    #[test]
-    fn a_profile_without_stacks_is_an_empty_tree() {
-        assert_eq!(tree(&Profile::default(), &Costs::default()), Tree::default());
     }
 }

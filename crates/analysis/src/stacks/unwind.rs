@@ -1,8 +1,8 @@
-//! Who called: from the registers and the copied stack of one sample to the registers of the caller.
+//! Finds callers: from the registers and the copied stack of one sample to the registers of the caller.
 //!
 //! By call frame information (`.eh_frame`, `.debug_frame`: DWARF 5, §6.4), with all registers that perf
 //! recorded, so that rules by expression work too. Processors are x86 and ARM of both widths, 32-bit ARM where
-//! it has such information. Which file an address is in, and what its functions are called, others know.
+//! it has such information. Which file an address is in, and what its functions are called, other modules know.
 
 pub mod bare;
 mod step;

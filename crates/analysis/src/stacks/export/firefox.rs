@@ -116,26 +116,23 @@ mod tests {
     }
 
     #[test]
-    fn each_process_is_a_thread_with_its_samples() {
+    fn each_process_is_a_thread_with_its_samples_and_functions_have_their_modules() {
         let found = parsed(&profile(&[
             ("hostapd;main;k:read", &[3, 2]),
             ("stationd;main", &[4, 0]),
             ("stationd;?no file", &[1, 0]),
+            ("stationd;libc.so.6!memcpy", &[0, 2]),
         ]));
         let threads = found["threads"].as_array().unwrap();
         let names: Vec<_> = threads.iter().map(|thread| thread["processName"].clone()).collect();
         assert_eq!(names, ["hostapd", "stationd"]);
-        assert_eq!(threads[1]["samples"]["length"], 2);
-        assert_eq!(threads[1]["samples"]["weight"], serde_json::json!([4, 1]));
-        assert!(says(&found, "main (hostapd)") && says(&found, "no file (stationd)"));
+        assert_eq!(threads[1]["samples"]["length"], 3);
+        assert_eq!(threads[1]["samples"]["weight"], serde_json::json!([4, 1, 2]));
+        for name in ["main (hostapd)", "no file (stationd)", "memcpy (libc.so.6)"] {
+            assert!(says(&found, name), "{name}");
+        }
         assert!(says(&found, "Kernel") && says(&found, "Unknown") && says(&found, "User"));
         assert_eq!(found["meta"]["symbolicated"], true);
-    }
-
-    #[test]
-    fn the_module_is_reported_next_to_the_function() {
-        let found = parsed(&profile(&[("d;libc.so.6!memcpy", &[1])]));
-        assert!(says(&found, "memcpy (libc.so.6)"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Names, inlined::Inlined};
+use super::{Names, inlined::InlinedFunctions};
 use crate::stacks::{
     happening::Architecture,
     names::readable,
@@ -34,7 +34,7 @@ pub(super) struct Code {
     pub(super) elf: Elf,
     pub(super) unwind: Unwinding,
     pub(super) symbols: Symbols,
-    inlined: Option<Inlined>,
+    inlined: Option<InlinedFunctions>,
     pub(super) cpu: Architecture,
     /// A place in the list of modules.
     pub(super) module: u32,
@@ -62,7 +62,7 @@ impl Code {
     pub(super) fn new(elf: Elf, debug: Option<&Elf>, module: u32) -> Self {
         let unwind = Unwinding::of(&elf, debug);
         let symbols = Symbols::of(&elf, debug);
-        let inlined = Inlined::of(&elf).or_else(|| debug.and_then(Inlined::of));
+        let inlined = InlinedFunctions::of(&elf).or_else(|| debug.and_then(InlinedFunctions::of));
         let cpu = elf.architecture;
         let (sites, frames) = (BTreeMap::new(), Vec::new());
         Code { elf, unwind, symbols, inlined, cpu, module, is_vdso: false, sites, frames }

@@ -11,12 +11,12 @@ use crate::stacks::{budget::Budget, symbols::LONGEST_NAME};
 const AROUND: usize = 64;
 
 #[derive(Debug, Default)]
-pub(super) struct Generated {
+pub(super) struct GeneratedCode {
     /// By first address: the address behind the last one, and the name.
     functions: BTreeMap<u64, (u64, Box<str>)>,
 }
 
-impl Generated {
+impl GeneratedCode {
     pub(super) fn parse(text: &[u8], budget: &Budget) -> Self {
         let mut generated = Self::default();
         let functions = text.split(|byte| *byte == b'\n').filter_map(function);
@@ -66,7 +66,7 @@ mod tests {
     fn what_was_written_last_holds_and_what_is_no_line_is_left_out() {
         let text = b"1000 100 JS:~poll /app.js:3:1\nnonsense\n\n1100 0 none\n1100 xyz none\n-1 5 none\n\
             ffffffffffffffff 5 none\n\xff 1 none\n2000 100 old\n2050 100 other\n1ff0 80 new\n1100 10 last";
-        let generated = Generated::parse(text, &Budget::default());
+        let generated = GeneratedCode::parse(text, &Budget::default());
         assert_eq!(generated.at(0x1000), Some("JS:~poll /app.js:3:1"));
         assert_eq!(
             (generated.at(0x10ff), generated.at(0x110f)),

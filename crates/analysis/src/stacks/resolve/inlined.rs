@@ -14,7 +14,7 @@ use crate::stacks::{
 const DEEPEST: usize = 64;
 
 /// The debug information of one file.
-pub(super) struct Inlined(Context<Contents>);
+pub(super) struct InlinedFunctions(Context<Contents>);
 
 /// Bytes that a unit takes once it is opened, and an abbreviation: `gimli::Unit` and `gimli::Abbreviation` with what is
 /// around them.
@@ -67,7 +67,7 @@ fn abbreviations(mut bytes: Contents, at: usize) -> u64 {
     count
 }
 
-impl Inlined {
+impl InlinedFunctions {
     /// Reads a file's; `None` where it has none.
     pub(super) fn of(elf: &Elf) -> Option<Self> {
         elf.section(".debug_info").filter(|section| section.content.is_some())?;
@@ -78,7 +78,7 @@ impl Inlined {
         if !elf.budget.take(taken) {
             return None;
         }
-        Context::from_dwarf(dwarf).ok().map(Inlined)
+        Context::from_dwarf(dwarf).ok().map(InlinedFunctions)
     }
 
     /// The functions at an address, innermost first; the last one is what the others were put into.

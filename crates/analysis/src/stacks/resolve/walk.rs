@@ -8,7 +8,7 @@ use self::bare::VDSO;
 use super::{
     Names,
     code::{Code, Row, Site},
-    generated::Generated,
+    generated::GeneratedCode,
     loading::Loading,
 };
 use crate::stacks::{
@@ -41,7 +41,7 @@ pub(super) struct Known<'f> {
     codes: Vec<Slot>,
     pub(super) names: Names,
     /// The names that processes wrote of the code that they made, by process.
-    generated: BTreeMap<u32, Generated>,
+    generated: BTreeMap<u32, GeneratedCode>,
     /// The kernel's frames by their addresses.
     kernel: BTreeMap<u64, u32>,
     /// Lines for people; a set, because many samples fail for one reason.
@@ -215,7 +215,7 @@ impl<'f> Known<'f> {
         if !self.generated.contains_key(&pid) {
             let (path, refusals) = (format!("/tmp/perf-{pid}.map"), self.loading.budget.refusals());
             let text = self.loading.files.file(&self.loading.id(&path, None));
-            let generated = text.map(|text| Generated::parse(&text, &self.loading.budget));
+            let generated = text.map(|text| GeneratedCode::parse(&text, &self.loading.budget));
             if self.loading.budget.refusals() > refusals {
                 self.is_too_large(&path, "");
             }

@@ -17,7 +17,7 @@ const MOST_NEAR: usize = 5;
 /// The functions of a file that can be counted.
 #[derive(Clone, Debug)]
 pub struct Functions {
-    symbols: Vec<Named>,
+    symbols: Vec<NamedSymbol>,
     /// Proven by unwind information, with or without a symbol.
     starts: Vec<u64>,
     imported: Vec<String>,
@@ -25,7 +25,7 @@ pub struct Functions {
 }
 
 #[derive(Clone, Debug)]
-struct Named {
+struct NamedSymbol {
     symbol: Symbol,
     readable: String,
 }
@@ -50,7 +50,7 @@ impl Functions {
         }
         all.sort_by(|one, other| (one.address, &one.name).cmp(&(other.address, &other.name)));
         all.dedup_by(|one, other| one.address == other.address && one.name == other.name);
-        let named = |symbol: Symbol| Named { readable: readable(&symbol.name), symbol };
+        let named = |symbol: Symbol| NamedSymbol { readable: readable(&symbol.name), symbol };
         let unwinding = Unwinding::of(elf, debug);
         Functions {
             symbols: all.into_iter().map(named).collect(),
@@ -68,14 +68,14 @@ impl Functions {
             let address = u64::from_str_radix(digits, 16);
             return self.by_address(address.map_err(|_| format!("no function `{asked}`"))?);
         }
-        let fits: [&dyn Fn(&Named) -> bool; 4] = [
+        let fits: [&dyn Fn(&NamedSymbol) -> bool; 4] = [
             &|one| &*one.symbol.name == asked,
             &|one| one.readable == asked,
             &|one| plain(&one.readable) == asked,
             &|one| ends_with_path(plain(&one.readable), asked),
         ];
         for fit in fits {
-            let found: Vec<&Named> = self.symbols.iter().filter(|one| fit(one)).collect();
+            let found: Vec<&NamedSymbol> = self.symbols.iter().filter(|one| fit(one)).collect();
             if !found.is_empty() {
                 return self.one_of(asked, &found);
             }
@@ -100,8 +100,8 @@ impl Functions {
         ))
     }
 
-    fn one_of(&self, asked: &str, found: &[&Named]) -> Result<Place, String> {
-        let mut starts: BTreeMap<u64, &Named> = BTreeMap::new();
+    fn one_of(&self, asked: &str, found: &[&NamedSymbol]) -> Result<Place, String> {
+        let mut starts: BTreeMap<u64, &NamedSymbol> = BTreeMap::new();
         for one in found.iter().filter(|one| self.is_proven(&one.symbol)) {
             starts.entry(one.symbol.address).or_insert(one);
         }
@@ -110,7 +110,7 @@ impl Functions {
         }
         let Some(first) = found.first().filter(|_| starts.is_empty()) else {
             let reported =
-                |(address, one): (&u64, &&Named)| format!("{} ({address:#x})", one.readable);
+                |(address, one): (&u64, &&NamedSymbol)| format!("{} ({address:#x})", one.readable);
             let mut listed: Vec<_> = starts.iter().take(MOST_LISTED).map(reported).collect();
             let more = starts.len() - listed.len();
             if let (1.., Some(last)) = (more, listed.last_mut()) {

@@ -49,19 +49,19 @@ pub struct Unwinding {
     /// What could not be read, in words.
     fault: Option<String>,
     /// For each entry the places of its rows, as far as it was asked for.
-    decoded: Vec<Decoded>,
+    decoded: Vec<Decoding>,
     rows: Rows,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Decoded {
+enum Decoding {
     #[default]
     Not,
     Rows(u32, u32),
     Broken,
 }
 
-/// Decoded ranges of addresses.
+/// Decoding ranges of addresses.
 #[derive(Default)]
 struct Rows {
     all: Vec<Row>,
@@ -134,11 +134,11 @@ impl Unwinding {
     /// The row of an address, by its number; or whether no entry covers the address, or one that cannot be read.
     pub fn row(&mut self, address: u64) -> Result<u32, Cause> {
         let place = self.place(address).ok_or(Cause::NoUnwindInfo)?;
-        self.decoded.resize(self.entries.len(), Decoded::Not);
-        if self.decoded[place] == Decoded::Not {
+        self.decoded.resize(self.entries.len(), Decoding::Not);
+        if self.decoded[place] == Decoding::Not {
             self.decoded[place] = self.decode(self.entries[place]);
         }
-        let Decoded::Rows(first, end) = self.decoded[place] else { return Err(Cause::Broken) };
+        let Decoding::Rows(first, end) = self.decoded[place] else { return Err(Cause::Broken) };
         let rows = self.rows.all.get(first as usize..end as usize).unwrap_or_default();
         let within = rows.partition_point(|row| row.start <= address).checked_sub(1);
         let within = within.filter(|within| rows.get(*within).is_some_and(|row| address < row.end));
@@ -149,10 +149,10 @@ impl Unwinding {
         self.rows.all.get(row as usize)
     }
 
-    fn decode(&mut self, entry: Entry) -> Decoded {
+    fn decode(&mut self, entry: Entry) -> Decoding {
         let first = self.rows.all.len();
         let Some(source) = self.sources.get(usize::from(entry.source)) else {
-            return Decoded::Broken;
+            return Decoding::Broken;
         };
         let read = if source.is_eh {
             self.rows.read(&source.eh_frame(), &source.bases, entry)
@@ -161,9 +161,9 @@ impl Unwinding {
         };
         if read.is_none() {
             self.rows.all.truncate(first);
-            return Decoded::Broken;
+            return Decoding::Broken;
         }
-        Decoded::Rows(first as u32, self.rows.all.len() as u32)
+        Decoding::Rows(first as u32, self.rows.all.len() as u32)
     }
 
     fn add(&mut self, elf: &Elf, contents: Contents, address: Option<u64>) {

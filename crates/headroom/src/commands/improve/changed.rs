@@ -9,7 +9,7 @@ use std::{
 };
 
 use analysis::stacks::{
-    changed::{self, Changed},
+    changed::{self, ChangedFunction},
     object::Elf,
 };
 use lab::{cache_model::CodePart, run_folder::Recorded};
@@ -54,7 +54,7 @@ impl Code {
 }
 
 /// Each part of a function on a page is a line.
-fn write(elf: &Elf, functions: &[Changed], path: &Path) -> io::Result<()> {
+fn write(elf: &Elf, functions: &[ChangedFunction], path: &Path) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     for part in functions.iter().flat_map(|one| changed::pages(elf, &one.code)) {
         let changed::OnPage { code, from, content } = part;
