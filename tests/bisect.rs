@@ -15,7 +15,8 @@ const BAD: u32 = 100_300;
 const BUILDS: usize = 5;
 const SEARCHES: usize = 1;
 
-fn compile(to: &Path, turns: u32, mark: &str) {
+/// A build of `steps`, unstripped and without a build id.
+pub(crate) fn compile(to: &Path, turns: u32, mark: &str) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/steps.c");
     let (turns, mark) = (format!("-DTURNS={turns}"), format!("-DMARK=\"{mark}\""));
     let words = ["-O1", "-static", "-Wl,--build-id=none", &turns, &mark, "-o"];

@@ -125,10 +125,6 @@ fn the_studies_that_ship_can_be_planned_by_name_where_no_file_is() {
         let words = ["run", "--dry-run"].into_iter().chain(words.split(' '));
         place.headroom(words).run().code(0).prints("trials, about");
     }
-    let place_of = |verb: &str| place.headroom([verb, "client-scale", "--variant", "gone"]).run();
-    for verb in ["profile", "count", "blame"] {
-        place_of(verb).code(2).says("the study has no variant `gone`").in_one_line();
-    }
     let words = ["compare", "station-stats", "brief", "bulk", "--dry-run"];
     place.headroom(words).run().code(0).prints("trials, about");
 }

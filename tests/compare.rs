@@ -6,20 +6,10 @@ use serde_json::Value;
 
 use crate::harness::{Place, Study, number, stationd};
 
-const STARTED: &str = "process = \"stationd\", ready = \"/run/stationd.sock\"";
-
 /// stationd that reads ten times a second although no one asks, and as it is.
 pub(crate) fn study() -> Study {
-    let variant = |flags: &str| {
-        format!(
-            "subject = {{ {STARTED}, start = \"stationd{flags}\" }}\n\
-             load = {{ run = \"station-monitor --brief --every 1s\", long-running = true }}"
-        )
-    };
-    Study::small()
-        .process("stationd")
-        .variant("often", &variant(" --set sample-every=100ms"))
-        .variant("bulk", &variant(""))
+    let often = Study::small().stationd("often", " --set sample-every=100ms", " --brief");
+    often.stationd("bulk", "", " --brief")
 }
 
 fn judgement(analysis: &Value) -> &Value {
@@ -38,10 +28,7 @@ fn a_cure_is_cheaper_as_soon_as_it_is_decided_and_the_files_for_ci_say_so() {
     let message = judgement(&analysis);
     assert_eq!((&message["finding"], &message["verdict"]), (&"cheaper".into(), &"pass".into()));
     assert_eq!((&message["pairs"], &message["strangers"]), (&6.into(), &Value::Array(Vec::new())));
-    assert_eq!(
-        (&message["look"][0], fs::read_dir(place.path("run/trials")).unwrap().count()),
-        (&1.into(), 12)
-    );
+    assert_eq!((&message["look"][0], place.run().count()), (&1.into(), 12));
     assert!(number(message, "/relative/interval/high") < -0.1, "{message:#}");
     // All six pairs have one sign.
     assert_eq!(number(message, "/p"), 2.0 / 64.0);

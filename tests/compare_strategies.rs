@@ -35,10 +35,6 @@ on = ["vm", "host"]
 card = { rate = 440, bytes = 1500 }
 "#;
 
-fn trials(place: &Place, run: &str) -> usize {
-    fs::read_dir(place.path(run).join("trials")).unwrap().count()
-}
-
 #[test]
 fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again() {
     let place = Place::with_guests();
@@ -64,7 +60,7 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
     let part = |name: &str| number(split, &format!("/{name}/mean"));
     assert!((part("steady") + part("events") - part("total")).abs() < 0.001, "{split:#}");
     assert!(part("steady") < -10_000.0, "µs of CPU a second: {split:#}");
-    assert_eq!(trials(&place, "run"), 13);
+    assert_eq!(place.run().count(), 13);
     assert!(fs::read_to_string(place.path("summary.md")).unwrap().contains("event costs less"));
 
     // The same run read again says the same, and is gone on with where a trial is missing.
@@ -76,7 +72,7 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
     lacking.code(3).prints("5 of 6 planned pairs are valid").prints("every trial is made");
     let whole = place.resume().run();
     whole.code(0).prints("event costs less than busy at 440 frames/s of full");
-    assert_eq!(trials(&place, "run"), 13);
+    assert_eq!(place.run().count(), 13);
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("event costs less than busy"));
     let asked = |gate: &str| place.headroom(["check", "run", "--gate", gate]).run();
@@ -96,6 +92,6 @@ fn one_strategy_twice_is_the_same_in_counted_time() {
     message.code(0).prints_words("rare events in 60 periods of 0.048 s each");
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("Steady cost and rare events"));
-    assert_eq!(trials(&place, "run"), 12);
+    assert_eq!(place.run().count(), 12);
     assert_eq!(place.left(), []);
 }

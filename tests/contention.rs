@@ -1,6 +1,6 @@
 //! Contention: a small study in the virtual access point, from its file to its page, and what is refused.
 
-use std::{collections::BTreeMap, fs};
+use std::fs;
 
 use model::{
     traffic::TrafficReading,
@@ -47,7 +47,7 @@ fn two_controls_are_compared_second_by_second_and_the_page_shows_both_parts() {
     let found = &message["comparison"];
     assert_eq!((&found["verdict"], &found["finding"]), (&"pass".into(), &"cheaper".into()));
     assert_eq!((&found["pairs"], &found["split"]["periods"]), (&6.into(), &24.into()));
-    assert_eq!(fs::read_dir(place.path("run").join("trials")).unwrap().count(), 12);
+    assert_eq!(place.run().count(), 12);
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("Steady cost and rare events: what the sides differ by"));
     place.headroom(["check", "run"]).run().code(0).prints("none to shares-2 of saturated");
@@ -120,19 +120,9 @@ application = "stream"
 role = "no-harm"
 "#;
 
-fn trials(place: &Place) -> BTreeMap<String, Trial> {
-    let files = fs::read_dir(place.path("run/trials")).unwrap().flatten();
-    files
-        .map(|file| {
-            let name = file.file_name().to_string_lossy().into_owned();
-            (name, serde_json::from_slice(&fs::read(file.path()).unwrap()).unwrap())
-        })
-        .collect()
-}
-
 /// What was counted under an arm; the first of them in the block.
-fn record<'a>(trials: &'a BTreeMap<String, Trial>, variant: &str) -> &'a TrafficReading {
-    let trial = trials.values().find(|trial| trial.planned.id.variant == *variant).unwrap();
+fn record<'a>(trials: &'a [Trial], variant: &str) -> &'a TrafficReading {
+    let trial = trials.iter().find(|trial| trial.planned.id.variant == *variant).unwrap();
     match &trial.outcome {
         Outcome::Measured(reading) => reading.traffic.as_deref().unwrap(),
         Outcome::Invalid { why, .. } => panic!("{variant} could not be measured: {why}"),
@@ -149,7 +139,7 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     place.write("study.toml", STUDY);
     let ended = place.headroom(["run", "study.toml", "--cell", "1", "--out", "run"]).run();
     ended.says("plan: ").says(" trials, about ").calmly();
-    let trials = trials(&place);
+    let trials = place.run().trials();
     assert_eq!(trials.len(), 9);
     let (alone, none) = (record(&trials, ALONE), record(&trials, NONE));
     let low = record(&trials, "shares-2");
@@ -171,18 +161,17 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     // A tenth of a CPU for two seconds, where guard without a floor leaves less.
     assert!(work("guard-floor") > 180_000_000, "{}", work("guard-floor"));
     assert!(work("guard-100") < 180_000_000, "{}", work("guard-100"));
-    let (first, last) =
-        (&trials["alone@saturated+stream#1.json"], &trials["alone@saturated+stream#1.last.json"]);
+    let mut twice = trials.iter().filter(|trial| trial.planned.id.variant == *ALONE);
+    let [first, last] = [(); 2].map(|()| twice.next().unwrap());
     assert_eq!(first.outcome, last.outcome, "a counted order that was given twice ended otherwise");
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("What does the harness ask?"));
 
     // Everything is there: going on measures nothing, and the page is made again.
-    let files = || fs::read_dir(place.path("run/trials")).unwrap().count();
     fs::remove_file(place.path("run/report.html")).unwrap();
     fs::remove_file(place.path("run/trials/alone@saturated+stream#1.last.json")).unwrap();
     place.resume().run().calmly();
-    assert_eq!(files(), 9);
+    assert_eq!(place.run().count(), 9);
     assert!(place.path("run/report.html").is_file());
     place.headroom(["report", "run", "--out", "again.html"]).run().calmly();
     assert!(place.path("again.html").is_file());

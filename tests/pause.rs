@@ -8,11 +8,7 @@ use serde_json::Value;
 use crate::harness::{Busy, Place, Study, eventually, number};
 
 pub(crate) fn study() -> Study {
-    Study::small().process("stationd").variant(
-        "polled",
-        "subject = { process = \"stationd\", ready = \"/run/stationd.sock\", start = \"stationd\" }\n\
-         load = { run = \"station-monitor --full --every 1s\", long-running = true }",
-    )
+    Study::small().stationd("polled", "", " --full")
 }
 
 const SHORT: [&str; 6] = ["--span", "6s", "--settle", "2s", "--out", "run"];

@@ -1,8 +1,6 @@
-//! Every station from every face, from none to as many as a radio holds, and what consumers cost.
+//! Every station from every face, up to as many as a radio holds, and what consumers cost.
 //!
 //! That each value is what `iw` and hostapd say is [`crate::parity`]'s question.
-
-use serde_json::json;
 
 use crate::harness::{Parts, Place, in_guest, is_long, on_one_radio};
 
@@ -42,13 +40,6 @@ fn stations(clients: u32, radios: u32, more: &str) -> Parts {
     assert!(resident <= 2048 + 2 * u64::from(clients), "{resident} KiB resident");
     assert_eq!(place.left(), []);
     parts
-}
-
-#[test]
-fn without_stations_every_face_is_empty() {
-    let parts = stations(0, 3, "");
-    assert_eq!((parts.result("brief"), parts.result("full")), (json!([[]]), json!([[]])));
-    assert_eq!(parts.page("metrics").naming("mac_address"), 0);
 }
 
 /// One consumer, and then ten that ask in the same seconds.

@@ -114,6 +114,12 @@ fn threads_of_the_kernel_are_subjects_like_any_process() {
         fs::read_dir(place.path("runs")).unwrap().map(|run| run.unwrap().file_name()).collect();
     let [run] = runs.as_slice() else { panic!("{runs:?}") };
     assert!(run.to_string_lossy().starts_with("ksoftirqd-0-"), "{run:?}");
+    let folder = format!("runs/{}", run.to_string_lossy());
+    let profiled = place.run_in(&folder).run();
+    assert_eq!(profiled.study.process(), "ksoftirqd/0");
+    assert_eq!(profiled.overrides, ["only = stacks"]);
+    // The study that it was can be carried out again.
+    place.headroom(["run", &format!("{folder}/study.toml"), "--dry-run"]).run().code(0);
     let words = ["pause", "ksoftirqd/0", "study.toml", "--repetitions", "1", "--span", "6s"];
     place.write("study.toml", &Study::small().load("iw", "iw dev wlan0 station dump").text());
     place.headroom(words).run().code(3).says("is a thread of the kernel, which takes no signal");

@@ -35,7 +35,7 @@ pub(crate) use mcp::Mcp;
 pub(crate) use place::{Place, cache};
 pub(crate) use private_cache::PrivateCache;
 pub(crate) use processes::{Busy, Process, eventually, free_port};
-pub(crate) use run_folder::{RunFolder, number};
+pub(crate) use run_folder::{RunFolder, cpu, number};
 pub(crate) use script::{Page, Parts, in_guest, on_one_radio, with_broker};
 pub(crate) use slurm::Slurm;
 pub(crate) use ssh::{Client, Device, Server};

@@ -84,6 +84,15 @@ impl Study {
         self.variant(name, &format!("load = {{ run = '''{run}''' }}"))
     }
 
+    /// A variant of stationd, started with these flags and asked once a second by a monitor with these.
+    pub(crate) fn stationd(self, name: &str, flags: &str, monitor: &str) -> Self {
+        let keys = format!(
+            "subject = {{ process = \"stationd\", ready = \"/run/stationd.sock\", start = \"stationd{flags}\" }}\n\
+             load = {{ run = \"station-monitor{monitor} --every 1s\", long-running = true }}"
+        );
+        self.process("stationd").variant(name, &keys)
+    }
+
     /// A variant with these keys.
     pub(crate) fn variant(mut self, name: &str, keys: &str) -> Self {
         self.variants.push_str(&format!("\n[[variant]]\nname = \"{name}\"\n{keys}\n"));

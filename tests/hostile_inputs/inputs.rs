@@ -6,23 +6,12 @@ use std::io::Write;
 
 use model::perf_data::file_start;
 
-pub(crate) const CONTENTION: &str = "question = \"?\"\n[access-point]\nclients = [2]\n[trial]\nrepetitions = 4294967295\n\
-    [[traffic]]\nname = \"t\"\nflow = \"udp\"\n[[application]]\nname = \"a\"\nstressor = \"--cpu\"\nworkers = 1\n\
-    [[variant]]\nname = \"w\"\ncontrol = \"idle\"\n[[cell]]\non = \"host\"\ntraffic = \"t\"\napplication = \"a\"\n";
-
-pub(crate) const COMPLETION: &str = "question = \"?\"\n[access-point]\nclients = [1]\n[trial]\nrepetitions = 4294967295\n\
-    [[variant]]\nname = \"busy\"\nstrategy = \"busy\"\n[[cell]]\non = \"host\"\ncard = { rate = 1, bytes = 66 }\n";
-
 /// A study with these keys from line 6 on.
 pub(crate) fn study(keys: &str) -> String {
     format!(
         "question = \"?\"\n[access-point]\nclients = [18, 60]\n[subject]\nprocess = \"s\"\n{keys}\n\
          [[variant]]\nname = \"a\"\n"
     )
-}
-
-pub(crate) fn variants(count: usize) -> String {
-    (0..count).map(|at| format!("[[variant]]\nname = \"v{at}\"\n")).collect()
 }
 
 /// A section: its name, its flags, its content.
