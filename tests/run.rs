@@ -74,7 +74,8 @@ fn events_and_result_are_json_lines_and_what_the_command_line_changes_is_written
     });
     let names: Vec<String> = events.collect();
     assert_eq!(names.first().unwrap(), "image-started");
-    assert!(names.ends_with(&["trial-started", "trial-ended", "run-ended"].map(str::to_owned)));
+    let last = ["trial-started", "trial-ended", "run-ended"].map(str::to_owned);
+    assert!(names.ends_with(&last), "{names:?}");
     assert_eq!(ended.stderr, "");
     let run = place.run().run();
     assert_eq!(run.overrides, ["repetitions = 1", "window = 2s", "variants = dump"]);
