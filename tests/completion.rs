@@ -10,7 +10,7 @@ use model::{
 use crate::harness::Place;
 
 /// Full frames at 5 Mb/s; the second load is a task.
-const STUDY: &str = r#"question = "What does the harness wait for?"
+pub(crate) const STUDY: &str = r#"question = "What does the harness wait for?"
 
 [access-point]
 radios = 1
@@ -106,13 +106,4 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     place.headroom(words).run().code(0);
     let junit = fs::read_to_string(place.path("run.xml")).unwrap();
     assert!(junit.contains("tests=\"1\" failures=\"0\" errors=\"0\""), "{junit}");
-}
-
-#[test]
-fn the_plan_of_a_study_of_cards_is_printed_and_nothing_done() {
-    let place = Place::without_guests();
-    place.write("study.toml", STUDY);
-    let ended = place.headroom(["run", "study.toml", "--dry-run", "--repetitions", "2"]).run();
-    ended.code(0).prints("event@full-440#2").prints("12 trials, about");
-    assert!(!place.path("runs").exists());
 }

@@ -7,7 +7,9 @@ use model::{
     trial::{ALONE, APPLICATION, NONE, Outcome, Trial},
 };
 
-use crate::harness::Place;
+use serde_json::json;
+
+use crate::harness::{Place, has};
 
 /// One cell and one control: a question that `headroom compare` asks.
 const QUESTION: &str = r#"question = "Which?"
@@ -42,11 +44,11 @@ application = "stream"
 fn two_controls_are_compared_second_by_second_and_the_page_shows_both_parts() {
     let place = Place::with_guests();
     place.write("study.toml", QUESTION);
-    let words = "compare study.toml none shares-2 --pairs 6 --window 4s --out run --json";
+    let words = "compare study.toml none shares-2 --pairs 6 --window 2s --out run --json";
     let message = place.headroom(words.split(' ')).run().code(0).last_json();
     let found = &message["comparison"];
-    assert_eq!((&found["verdict"], &found["finding"]), (&"pass".into(), &"cheaper".into()));
-    assert_eq!((&found["pairs"], &found["split"]["periods"]), (&6.into(), &24.into()));
+    has(found, &json!({"verdict": "pass", "finding": "cheaper", "pairs": 6}));
+    assert_eq!(found["split"]["periods"], 12);
     assert_eq!(place.run().count(), 12);
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("Steady cost and rare events: what the sides differ by"));
@@ -184,24 +186,14 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     asked("guard-100: kept >= 1%").code(3).prints("invalid  guard-100: kept >= 1%");
     asked("guard-100: guard-restored >= 100%").code(0);
     asked("kept at harmd cells >= 1%").code(2).says("unknown place `harmd`").in_one_line();
-    place.headroom(["check", "run", "--save-baseline", "earlier.json"]).run().code(0);
-    let against = |file: &str| place.headroom(["check", "run", "--baseline", file]).run();
-    against("earlier.json")
-        .code(3)
-        .prints("has one repetition on a\n         side, and no interval");
-    against("run").code(2).says("cannot read the baseline run").in_one_line();
+    place.call("check run --save-baseline earlier.json").code(0);
+    let ended = place.call("check run --baseline earlier.json");
+    ended.code(3).prints_words("has one repetition on a side, and no interval");
+    let ended = place.call("check run --baseline run");
+    ended.code(2).says("cannot read the baseline run").in_one_line();
     let words = ["check", "run", "--gate", "worst kept >= 1%", "--junit", "run.xml"];
     place.headroom(words).run().code(0);
     let junit = fs::read_to_string(place.path("run.xml")).unwrap();
     assert!(junit.contains("tests=\"1\" failures=\"0\" errors=\"0\""), "{junit}");
     place.headroom(["export", "run"]).run().code(2).in_one_line();
-}
-
-#[test]
-fn the_plan_is_printed_and_nothing_done() {
-    let place = Place::without_guests();
-    place.write("study.toml", STUDY);
-    let ended = place.headroom(["run", "study.toml", "--dry-run", "--repetitions", "2"]).run();
-    ended.code(0).prints("guard-100@saturated+stream#2").prints("32 trials, about");
-    assert!(!place.path("runs").exists());
 }

@@ -1,5 +1,5 @@
-//! Studies on devices: a run goes on where a link breaks, falls silent, or a device is booted in the middle; settings are set for
-//! it and set back however it ends; clients come as the device file says.
+//! Studies on devices: a run resumes where a link breaks, falls silent, or a device is booted in the middle; settings are changed for
+//! it and restored however it ends; clients come as the device file says.
 //!
 //! Devices are BusyBox behind real servers (`harness::ssh`). They have no radios; what sets a governor is a folder of files in
 //! the place of the kernel's, because no machine of the tests changes its frequency.
@@ -184,10 +184,8 @@ fn clients_that_do_not_come_are_said_and_a_device_that_is_held_is_left() {
         run(&place, &client, &words).end()
     };
     on("true", "2").code(3).says("ap has 0 where 2 were brought");
-    on("echo no client left >&2; exit 1", "2")
-        .code(4)
-        .says("[clients] bring")
-        .says("no client left");
+    let ended = on("echo no client left >&2; exit 1", "2");
+    ended.code(4).says("[clients] bring").says("no client left");
     on("echo bob has them >&2; exit 75", "2").code(4).says("bob has them");
     on("exit 0", "0").code(0);
     device.is_left_as_it_was();

@@ -27,7 +27,7 @@ fn names(folder: &Path) -> BTreeSet<String> {
     entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Every row of a table, the words and what is said of it, ends in one line with this code, and leaves the folder as it was.
+/// Every row of a table, the words and the message, ends in one line with this code, and leaves the folder as it was.
 fn refused(place: &Place, code: i32, table: &str) {
     let folder = place.path("");
     let before = names(&folder);
@@ -181,7 +181,7 @@ fn bombs_in_an_elf_file_are_a_doubt_of_their_report() {
     let bombs = [
         ("zlib", inputs::elf(&inputs::compressed(inputs::zlib(200 << 20), 200 << 20, 1))),
         ("many zlib", inputs::elf(&inputs::compressed(inputs::zlib(60 << 20), 60 << 20, 1))),
-        ("names", inputs::symbols(100_000, 16_000)),
+        ("names", inputs::symbols(100_000, &"n".repeat(16_000))),
         ("units", inputs::elf(&inputs::units(1 << 20))),
     ];
     for (name, elf) in bombs {
@@ -236,7 +236,7 @@ fn names_from_outside_do_nothing_to_a_terminal_or_a_page() {
     const EVIL: &str = "e\u{1b}]0;t\u{7}\u{9b}2J\u{202e}<img src=x onerror=alert(1)>";
     let place = Place::without_guests();
     place.folder("root");
-    fs::write(place.path("root/bomb"), inputs::one_symbol(EVIL)).unwrap();
+    fs::write(place.path("root/bomb"), inputs::symbols(1, EVIL)).unwrap();
     fs::write(
         place.path("perf.data"),
         inputs::recording("p\u{1b}]0;\u{7}\u{202e}", &[inputs::sample_at(0x1800)]),

@@ -45,7 +45,7 @@ fn the_write_back_is_seen_where_it_is_done_and_stacks_go_to_other_tools() {
     let ended = place.headroom(words).run();
     ended.code(0).prints("Where the CPU of found at 6 clients goes");
     let first = place.run().report();
-    // Nothing but the folder is needed: the cache, and the programs alongside headroom, may be gone.
+    // Nothing but the folder is needed: the cache, and the programs beside headroom, may be gone.
     let again = place.headroom(["report", "run", "--out", "again.html", "--json"]);
     let again = again.env("HEADROOM_CACHE", place.folder("empty")).run();
     assert!(first == fs::read_to_string(place.path("again.html")).unwrap());
@@ -99,9 +99,7 @@ fn is_exported(place: &Place, analysis: &Value) {
 fn this_machine_is_profiled_as_a_device_is() {
     let place = Place::without_guests();
     let busy = Busy::named(&place, "busy-here");
-    let words =
-        ["profile", "busy-here", "--on", "local", "--window", "2s", "--out", "run", "--json"];
-    let ended = place.headroom(words).run();
+    let ended = place.call("profile busy-here --on local --window 2s --out run --json");
     drop(busy);
     if ended.stderr.contains("perf_event") {
         skip::skip!("this machine lets no one sample: {}", ended.stderr);
@@ -157,10 +155,8 @@ fn both_builds_of_a_comparison_have_functions_to_count() {
         "load = \"none\"\nsubject = { process = \"steps\", start = \"/run/headroom/put/steps\" }";
     let study = Study::small().access_point("programs = [\"steps\"]").process("steps");
     place.write("study.toml", &study.variant("work", work).text());
-    let with = "/run/headroom/put/steps=other";
-    let words = ["compare", "study.toml", "work", "--with", with, "--pairs", "6"];
-    let words = [&words[..], &["--changes", "nanosleep", "--out", "run", "--json"]].concat();
-    let analysis = place.headroom(words).run().code(0).last_json();
+    let words = "compare study.toml work --with /run/headroom/put/steps=other --pairs 6 --changes nanosleep";
+    let analysis = place.call(&format!("{words} --out run --json")).code(0).last_json();
     assert_eq!(analysis["judgements"][0]["verdict"], "pass", "{:#}", analysis["judgements"]);
     for counted in analysis["counts"].as_array().unwrap() {
         assert!((30.0..50.0).contains(&number(counted, "/per_window/mean")), "{counted:#}");

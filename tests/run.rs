@@ -72,7 +72,9 @@ fn events_and_result_are_json_lines_and_what_the_command_line_changes_is_written
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         line["event"].as_str().map(str::to_owned)
     });
-    let names: Vec<String> = events.collect();
+    // On a slow machine it says what is known so far, too.
+    let names: Vec<String> =
+        events.filter(|name| !["so-far", "doubt"].contains(&&**name)).collect();
     assert_eq!(names.first().unwrap(), "image-started");
     let last = ["trial-started", "trial-ended", "run-ended"].map(str::to_owned);
     assert!(names.ends_with(&last), "{names:?}");

@@ -2,7 +2,7 @@
 //!
 //! That each value is what `iw` and hostapd say is [`crate::parity`]'s question.
 
-use crate::harness::{Parts, Place, in_guest, is_long, on_one_radio};
+use crate::harness::{Parts, Place, is_long, with_radios};
 
 const LOOK: &str = r#"
 each() { for radio in $(seq 0 $((radios - 1))); do "$1" wlan$radio; done; }
@@ -16,11 +16,11 @@ part full; each full
 part metrics; metrics
 "#;
 
-/// So many stations on so many radios, and what more is asked there.
+/// Checks this many stations on this many radios, and runs more of a script there.
 fn stations(clients: u32, radios: u32, more: &str) -> Parts {
     let place = Place::with_guests();
-    let raised = if radios == 1 { on_one_radio } else { in_guest };
-    let parts = raised(&place, clients, &format!("radios={radios}\n{LOOK}\n{more}"));
+    let script = format!("radios={radios}\n{LOOK}\n{more}");
+    let parts = with_radios(&place, clients, radios, &script);
     assert_eq!(parts.number("kernel"), u64::from(clients));
     for face in ["brief", "full"] {
         let replies = parts.lines(face);

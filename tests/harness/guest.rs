@@ -25,7 +25,7 @@ use model::{
 pub(crate) struct Program {
     pub(crate) name: &'static str,
     pub(crate) source: &'static str,
-    pub(crate) flags: &'static [&'static str],
+    pub(crate) flags: &'static str,
 }
 
 impl Program {
@@ -35,7 +35,12 @@ impl Program {
             Architecture::X86_64 => "cc",
             Architecture::Arm64 => "aarch64-linux-gnu-gcc",
         });
-        compiler.args(self.flags).arg("-Wl,--build-id=none").arg("-o").arg(to).arg(self.source());
+        compiler
+            .args(self.flags.split(' '))
+            .arg("-Wl,--build-id=none")
+            .arg("-o")
+            .arg(to)
+            .arg(self.source());
         assert!(compiler.status().unwrap().success());
     }
 

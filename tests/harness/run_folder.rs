@@ -101,6 +101,14 @@ impl RunFolder {
     }
 }
 
+/// Asserts that a JSON object has these members.
+#[track_caller]
+pub(crate) fn has(value: &Value, members: &Value) {
+    for (name, expected) in members.as_object().unwrap() {
+        assert_eq!(value[name], *expected, "{name} of {value:#}");
+    }
+}
+
 /// What a variant's subject and load take, µs of CPU a second.
 pub(crate) fn cpu(analysis: &Value, variant: &str) -> f64 {
     let cells = analysis["cells"].as_array().unwrap();

@@ -56,7 +56,7 @@ impl Study {
         self
     }
 
-    /// Stacks of every variant are recorded so often.
+    /// Stacks of every variant are recorded this many times.
     pub(crate) fn profiles(mut self, repetitions: u32) -> Self {
         self.profiles = repetitions;
         self

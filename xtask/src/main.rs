@@ -74,8 +74,7 @@ fn check() -> Result<bool> {
         let version = cargo(&root()).args([verb, "--version"]).output();
         if !version.with_context(|| format!("cannot run cargo {verb}"))?.status.success() {
             println!(
-                "check: cargo {verb} skipped: this toolchain has none (rustup component add, or \
-                 Debian's package {package})"
+                "check: cargo {verb} skipped: install it with `rustup component add`, or Debian's {package}"
             );
             continue;
         }

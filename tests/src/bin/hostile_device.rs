@@ -186,7 +186,7 @@ impl Peer {
         attack(self)?.linger(name)
     }
 
-    /// Reads so many bytes and forgets them.
+    /// Reads this many bytes and drops them.
     fn skip(&mut self, bytes: u64) -> Step<'_> {
         io::copy(&mut io::stdin().lock().take(bytes), &mut io::sink())?;
         Ok(self)
