@@ -44,11 +44,11 @@ application = "stream"
 fn two_controls_are_compared_second_by_second_and_the_page_shows_both_parts() {
     let place = Place::with_guests();
     place.write("study.toml", QUESTION);
-    let words = "compare study.toml none shares-2 --pairs 6 --window 2s --out run --json";
+    let words = "compare study.toml none shares-2 --pairs 6 --window 4s --out run --json";
     let message = place.headroom(words.split(' ')).run().code(0).last_json();
     let found = &message["comparison"];
     has(found, &json!({"verdict": "pass", "finding": "cheaper", "pairs": 6}));
-    assert_eq!(found["split"]["periods"], 12);
+    assert_eq!(found["split"]["periods"], 24);
     assert_eq!(place.run().count(), 12);
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("Steady cost and rare events: what the sides differ by"));
