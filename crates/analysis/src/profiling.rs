@@ -42,7 +42,6 @@ pub struct FoldedCell {
     pub variant: VariantName,
     pub clients: u32,
     pub folded: Folded,
-    /// The repetition of each capture.
     pub repetitions: Vec<u32>,
     /// The stacks of each capture's proof, where there is one.
     pub proofs: Vec<Option<Profile>>,

@@ -55,7 +55,6 @@ pub struct DebugLink {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     pub kind: u32,
-    /// Whether its pages are executable.
     pub executable: bool,
     pub offset: u64,
     pub address: u64,
@@ -75,7 +74,6 @@ pub struct Section {
     /// Where its content is in the file; `None`: it has none there.
     pub content: Option<Range<usize>>,
     pub executable: bool,
-    /// Whether its content is compressed.
     pub compressed: bool,
 }
 
