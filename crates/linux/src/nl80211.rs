@@ -18,9 +18,9 @@ use rustix::io::Errno;
 
 use self::{interface::IFTYPE_STATION, station::Generations};
 pub use self::{
-    interface::{Channel, Interface, InterfaceKind, InterfaceLink, interface},
+    interface::{Channel, Interface, InterfaceKind, interface},
     mlme::{Membership, Mlme, membership},
-    rate::{Guard, Rate, RateMode, Width},
+    rate::{Rate, RateMode},
     station::{Chains, Count, StationFlags, StationReading, station, stations},
     survey::{SurveyReading, survey},
 };

@@ -242,8 +242,7 @@ impl Held {
 
 /// Where trees are mounted that may have freezers, the unified one first.
 pub fn freezers() -> Result<Vec<PathBuf>, cgroup::Error> {
-    let text = proc::read("/proc/self/mountinfo")?;
-    let mounts = cgroup::Mounts::parse(&String::from_utf8_lossy(&text));
+    let mounts = cgroup::Mounts::find()?;
     Ok(mounts.unified.into_iter().chain(mounts.freezer).map(|tree| tree.mount).collect())
 }
 

@@ -136,15 +136,6 @@ pub fn address_randomisation() -> Option<u32> {
     line("/proc/sys/kernel/randomize_va_space")?.parse().ok()
 }
 
-/// Where a file system of this type is mounted first, from the text of `/proc/mounts`.
-pub fn mount_point<'a>(mounts: &'a str, kind: &str) -> Option<&'a str> {
-    mounts.lines().find_map(|line| {
-        let mut fields = line.split(' ').skip(1);
-        let point = fields.next()?;
-        (fields.next()? == kind).then_some(point)
-    })
-}
-
 /// The only line of a small file, without the spaces around it; `None` where it is absent or empty.
 fn line(path: impl AsRef<Path>) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
@@ -162,13 +153,5 @@ mod tests {
         assert!(ticks_per_second() > 0);
         assert!(page_size().is_power_of_two());
         assert_eq!(cpus().len() as u64, cpus_online());
-    }
-
-    #[test]
-    fn a_mount_is_found_by_its_type_only() {
-        let mounts = "proc /proc proc rw 0 0\ntracefs /sys/kernel/tracing tracefs rw 0 0\nshort\n";
-        assert_eq!(mount_point(mounts, "tracefs"), Some("/sys/kernel/tracing"));
-        assert_eq!(mount_point(mounts, "debugfs"), None);
-        assert_eq!(mount_point("", "tracefs"), None);
     }
 }

@@ -14,7 +14,8 @@ use std::{
 
 use linux::{
     cgroup::{self, Meter, Tree, Version},
-    proc, process, system,
+    mounts::{self, Mount},
+    process, system,
 };
 use model::{share::Share, wire::Refusal};
 
@@ -66,11 +67,9 @@ pub(super) struct Group {
 impl Group {
     /// Makes it.
     pub(super) fn make() -> Result<Self, Refusal> {
-        let text =
-            proc::read("/proc/self/mountinfo").map_err(refused("cannot find control groups"))?;
-        let text = String::from_utf8_lossy(&text);
+        let mounts = mounts::all().map_err(refused("cannot find control groups"))?;
         let path = format!("/headroom-trial-{}", std::process::id());
-        let roots = Roots::of(&text);
+        let roots = Roots::of(&mounts);
         let folders: Vec<PathBuf> =
             roots.all.iter().map(|root| root.join(path.trim_start_matches('/'))).collect();
         let mut made = CreatedFolders(Vec::new());
@@ -251,21 +250,22 @@ struct Roots {
 }
 
 impl Roots {
-    /// From the text of `mountinfo` (proc(5)). Where any hierarchy of version 1 has `cpu`, that version is used. A
-    /// controller is in one hierarchy: mounted once more, as for a changed root, it has the same options and is no other.
-    fn of(mountinfo: &str) -> Self {
+    /// Where any hierarchy of version 1 has `cpu`, that version is used. A controller is in one hierarchy: mounted once
+    /// more, as for a changed root, it has the same options and is no other.
+    fn of(mounts: &[Mount]) -> Self {
         let mut v1 = Self { version: Version::V1, all: Vec::new(), counting: None, cpu: None };
         let (mut unified, mut seen) = (None, Vec::new());
-        let mounted = mountinfo.lines().filter_map(Tree::mounted);
-        for (tree, options) in mounted.filter(|(tree, _)| tree.is_whole()) {
-            let has = |wanted: &str| options.split(',').any(|name| name == wanted);
+        for mount in mounts {
+            let Some(tree) = Tree::of(mount).filter(Tree::is_whole) else { continue };
             if tree.version == Version::V2 {
                 unified = unified.or(Some(tree.mount));
-            } else if CONTROLLERS.iter().any(|name| has(name)) && !seen.contains(&options) {
-                seen.push(options);
+            } else if CONTROLLERS.iter().any(|name| mount.has(name))
+                && !seen.contains(&&mount.options)
+            {
+                seen.push(&mount.options);
                 let place = Some(v1.all.len());
-                v1.counting = v1.counting.or(place.filter(|_| has("cpuacct")));
-                v1.cpu = v1.cpu.or(place.filter(|_| has("cpu")));
+                v1.counting = v1.counting.or(place.filter(|_| mount.has("cpuacct")));
+                v1.cpu = v1.cpu.or(place.filter(|_| mount.has("cpu")));
                 v1.all.push(tree.mount);
             }
         }
@@ -299,9 +299,13 @@ mod tests {
 34 30 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
 ";
 
+    fn roots(mountinfo: &str) -> Roots {
+        Roots::of(&mounts::parse(mountinfo.as_bytes()))
+    }
+
     #[test]
     fn a_hybrid_machine_is_bounded_by_version_1() {
-        let roots = Roots::of(V1);
+        let roots = roots(V1);
         assert_eq!((roots.version, roots.cpu, roots.counting), (Version::V1, Some(0), Some(1)));
         assert_eq!(roots.all.len(), 2);
     }
@@ -309,14 +313,17 @@ mod tests {
     #[test]
     fn a_hierarchy_that_is_mounted_once_more_is_the_same() {
         let again = V1.replace("/sys/fs", "/tmp/root/sys/fs");
-        assert_eq!(Roots::of(&(V1.to_owned() + &again)), Roots::of(V1));
+        assert_eq!(roots(&(V1.to_owned() + &again)), roots(V1));
     }
 
     #[test]
     fn a_unified_machine_is_bounded_by_version_2() {
-        let roots = Roots::of("24 1 0:22 / /sys/fs/cgroup rw - cgroup2 none rw,nsdelegate\n");
-        assert_eq!((roots.version, roots.cpu, roots.counting), (Version::V2, Some(0), Some(0)));
-        assert_eq!(Roots::of("").all, [""; 0].map(PathBuf::from));
+        let unified = roots("24 1 0:22 / /sys/fs/cgroup rw - cgroup2 none rw,nsdelegate\n");
+        assert_eq!(
+            (unified.version, unified.cpu, unified.counting),
+            (Version::V2, Some(0), Some(0))
+        );
+        assert_eq!(roots("").all, [""; 0].map(PathBuf::from));
     }
 
     #[test]
