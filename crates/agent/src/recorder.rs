@@ -8,7 +8,7 @@ use std::os::fd::BorrowedFd;
 use linux::{
     maps,
     perf::{
-        attached::{Attached, Rings, Wanted, threads_of},
+        attached::{Attached, EventOrder, Rings, threads_of},
         attributes::flag,
         error::Purpose,
         records::{kind, kind_of, lost},
@@ -107,10 +107,10 @@ impl Stacks {
     }
 
     fn open(choice: &Choice, scope: &Scope) -> Result<Self, Refusal> {
-        let wanted: Vec<Wanted> = choice
+        let wanted: Vec<EventOrder> = choice
             .beats
             .iter()
-            .map(|beat| Wanted {
+            .map(|beat| EventOrder {
                 what: format!("sample {}", choice.event),
                 purpose: Purpose::Sample,
                 attributes: beat.clone(),

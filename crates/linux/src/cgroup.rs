@@ -375,12 +375,6 @@ mod tests {
         assert_eq!(number(b"\n"), None);
     }
 
-    #[test]
-    fn an_error_names_the_folder() {
-        let error = create(Path::new("/proc/headroom")).expect_err("/proc takes no folder");
-        assert_eq!(error.to_string(), "cannot create /proc/headroom");
-    }
-
     proptest! {
         #[test]
         fn no_text_makes_a_parser_panic(text: String, bytes: Vec<u8>) {

@@ -124,12 +124,8 @@ pub enum Protocol {
 /// What it took to read a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCost {
-    /// Messages that held data, of all attempts.
-    pub messages: u32,
     /// Bytes received, of all attempts.
     pub bytes: u64,
-    /// Datagrams received, each one system call.
-    pub receives: u32,
     /// How often the dump was begun anew because the list changed while it was read.
     pub restarts: u32,
     /// Whether the last attempt saw the list unchanged from its first message to its last.
@@ -250,7 +246,6 @@ impl Socket {
         let mut cost = ReadCost { settled: true, ..ReadCost::default() };
         loop {
             let length = receive(&mut *self.transport, &mut self.buffer, Patience::Wait, name)?;
-            cost.receives += 1;
             cost.bytes += length as u64;
             let datagram = self.buffer.get(..length).unwrap_or_default();
             if read_datagram(datagram, (name, self.sequence), &mut cost, &mut each)? {
@@ -323,10 +318,7 @@ fn read_datagram(
         cost.settled &= message.flags & NLM_F_DUMP_INTR == 0;
         match message.meaning(request)? {
             Meaning::End => return Ok(true),
-            Meaning::Data => {
-                cost.messages += 1;
-                each(message.payload);
-            }
+            Meaning::Data => each(message.payload),
             Meaning::Nothing => {}
         }
     }

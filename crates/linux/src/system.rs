@@ -35,17 +35,18 @@ pub fn uname() -> Uname {
 
 /// The monotonic clock, ns. It stands still while the machine sleeps.
 pub fn monotonic_ns() -> u64 {
-    since_boot(ClockId::Monotonic)
+    clock_ns(ClockId::Monotonic)
 }
 
 /// Since boot, sleep included, ns: the clock of the kernel's association times.
 pub fn boottime_ns() -> u64 {
-    since_boot(ClockId::Boottime)
+    clock_ns(ClockId::Boottime)
 }
 
-fn since_boot(clock: ClockId) -> u64 {
+/// A clock that starts with the machine, or with the process or thread whose CPU time it is, ns.
+pub fn clock_ns(clock: ClockId) -> u64 {
     let now = rustix::time::clock_gettime(clock);
-    // Neither part is negative: the clock starts at boot.
+    // Neither part is negative.
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 

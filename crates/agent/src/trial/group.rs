@@ -72,26 +72,12 @@ impl Group {
         let roots = Roots::of(&mounts);
         let folders: Vec<PathBuf> =
             roots.all.iter().map(|root| root.join(path.trim_start_matches('/'))).collect();
-        let mut made = CreatedFolders(Vec::new());
-        for (root, folder) in roots.all.iter().zip(&folders) {
-            cgroup::create(folder).map_err(refused("cannot make the application's group"))?;
-            made.0.push(folder.clone());
-            inherit(root, folder)?;
-        }
-        let counting = roots.counting.and_then(|place| folders.get(place));
-        let Some(counting) = counting else {
-            return Err(Refusal::new(
-                "cannot make the application's group",
-                "no control group counts CPU time here: mount cgroup2, or cgroup with cpuacct",
-            ));
-        };
-        let meter = Meter::open(roots.version, counting)
-            .map_err(refused("cannot count the application's CPU time"))?;
+        let made = roots.make(&folders);
+        let meter = made.inspect_err(|_| take_away(&folders))?;
         let cpu = roots.cpu.and_then(|place| folders.get(place)).cloned();
         let cpu = cpu.filter(|folder| {
             ["cpu.shares", "cpu.weight"].iter().any(|name| folder.join(name).exists())
         });
-        made.0.clear();
         Ok(Self { version: roots.version, path, folders, cpu, meter })
     }
 
@@ -201,15 +187,6 @@ impl Drop for Group {
     }
 }
 
-/// Folders that are removed again where the next one cannot be made.
-struct CreatedFolders(Vec<PathBuf>);
-
-impl Drop for CreatedFolders {
-    fn drop(&mut self) {
-        take_away(&self.0);
-    }
-}
-
 /// Ends whoever is in groups, and removes them.
 pub(crate) fn take_away(folders: &[PathBuf]) {
     let until = Instant::now() + PATIENCE;
@@ -250,6 +227,21 @@ struct Roots {
 }
 
 impl Roots {
+    /// Makes the folders, one in each hierarchy, and counts in the right one.
+    fn make(&self, folders: &[PathBuf]) -> Result<Meter, Refusal> {
+        for (root, folder) in self.all.iter().zip(folders) {
+            cgroup::create(folder).map_err(refused("cannot make the application's group"))?;
+            inherit(root, folder)?;
+        }
+        let counting = self.counting.and_then(|place| folders.get(place)).ok_or_else(|| {
+            let why =
+                "no control group counts CPU time here: mount cgroup2, or cgroup with cpuacct";
+            Refusal::new("cannot make the application's group", why)
+        })?;
+        let meter = Meter::open(self.version, counting);
+        meter.map_err(refused("cannot count the application's CPU time"))
+    }
+
     /// Where any hierarchy of version 1 has `cpu`, that version is used. A controller is in one hierarchy: mounted once
     /// more, as for a changed root, it has the same options and is no other.
     fn of(mounts: &[Mount]) -> Self {

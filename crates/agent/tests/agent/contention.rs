@@ -14,7 +14,7 @@ use model::{
     card::CardOrder,
     instrument::{Instrument, Scope, StacksOrder},
     span::Span,
-    traffic::{Application, Control, Endpoints, Flow, Road, Traffic, TrafficReading},
+    traffic::{Application, Control, Road, Traffic, TrafficReading},
     wire::{Frame, Order, Part, TrialOrder},
 };
 
@@ -26,17 +26,10 @@ use super::{
 pub(crate) fn traffic() -> Traffic {
     Traffic {
         name: "full".to_owned(),
-        flow: Flow::Udp,
         bytes: 1400,
         rate: Some(20_000_000),
-        paced: None,
-        endpoints: Endpoints::RealTime,
-        nat: false,
-        threaded: false,
-        no_offload: false,
-        link_limit: None,
-        bursts: None,
         probes: 50,
+        ..Traffic::default()
     }
 }
 

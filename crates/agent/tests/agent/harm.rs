@@ -104,7 +104,7 @@ fn every_call_of_children_threads_and_programs_is_timed() {
     let Some(seen) = under(&program, &counting(&program, detail, Scope::Subject)) else { return };
     let counted = &seen.counts.unwrap().probes[0];
     assert_eq!((counted.hits, counted.lost), (seen.calls, 0));
-    // A return is missed now and then, and told: see `Wanted::everywhere`.
+    // A return is missed now and then, and told: see `EventOrder::everywhere`.
     let paired = counted.spans.len() as u64;
     assert!(paired + counted.unpaired == seen.calls && counted.unpaired <= 10, "{paired} paired");
 }

@@ -54,8 +54,6 @@ fn a_recorded_list_can_be_polled_for_ever() {
     let first = poll(&mut nl80211);
     assert_eq!(poll(&mut nl80211), first);
     assert!(!first.is_empty());
-    let bare = nl80211.bare_dump(wlan0.index).unwrap();
-    assert_eq!(bare.messages as usize, first.len());
 }
 
 #[test]
