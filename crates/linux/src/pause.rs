@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::process::{Pid, Signal, kill_process, pidfd_send_signal};
+use rustix::process::{Signal, kill_process, pidfd_send_signal};
 
 use crate::{cgroup, proc, process};
 
@@ -105,12 +105,7 @@ impl Process {
         if birth_of(self.pid) != Some(self.born) {
             return sight;
         }
-        let Ok(mut tasks) = proc::TaskList::open(self.pid) else { return sight };
-        let mut tids = Vec::new();
-        if tasks.list(&mut tids).is_err() {
-            return sight;
-        }
-        for tid in tids {
+        for tid in proc::threads_of(self.pid) {
             let text = proc::read(format!("/proc/{}/task/{tid}/stat", self.pid));
             let text = text.unwrap_or_default();
             proc::stat(&text).into_iter().for_each(|stat| sight.add(stat));
@@ -126,8 +121,7 @@ impl Process {
             }
         }
         // No descriptor, so the number could be another's by now.
-        let pid = i32::try_from(self.pid).ok().filter(|&pid| pid > 1).and_then(Pid::from_raw);
-        match pid {
+        match process::own_pid(self.pid) {
             Some(pid) if birth_of(self.pid) == Some(self.born) => Ok(kill_process(pid, signal)?),
             _ => Err(rustix::io::Errno::SRCH.into()),
         }

@@ -188,6 +188,11 @@ mod tests {
     }
 
     #[test]
+    fn a_group_whose_name_would_be_two_lines_is_refused() {
+        assert!(place_of("a\nb").unwrap_err().contains("below the root"));
+    }
+
+    #[test]
     fn many_pids_are_named_in_a_few_words() {
         assert_eq!(list_of(&[7]), "pid 7");
         assert_eq!(list_of(&[7, 8]), "pids 7 and 8");

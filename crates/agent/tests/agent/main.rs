@@ -208,6 +208,7 @@ enum End {
     Order,
     Stream,
     Signal(Signal),
+    Kill,
 }
 
 /// Has the agent end what it does; it is gone, or has introduced itself again.
@@ -226,6 +227,10 @@ fn end(agent: &mut Agent, end: End) {
         End::Signal(signal) => {
             kill_process(Pid::from_child(&agent.child), signal).unwrap();
             assert_eq!(agent.ended().code(), Some(128 + signal.as_raw()));
+        }
+        End::Kill => {
+            agent.child.kill().unwrap();
+            agent.ended();
         }
     }
 }

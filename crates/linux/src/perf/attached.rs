@@ -10,7 +10,7 @@ use std::{
     fs::File,
     io,
     os::fd::{AsFd, AsRawFd, BorrowedFd},
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -172,7 +172,7 @@ impl Attached {
         let mut births = Births::default();
         for round in 0..MOST_LISTS {
             let pids = list();
-            let mut threads: Vec<u32> = pids.iter().flat_map(|&pid| threads_of(pid)).collect();
+            let mut threads: Vec<u32> = pids.iter().flat_map(|&pid| proc::threads_of(pid)).collect();
             if round > 0 && threads.iter().any(|&tid| !births.is_covered(tid)) {
                 std::thread::sleep(RECORDED);
                 self.rings.iter_mut().for_each(|ring| ring.peek(|record| births.see(record)));
@@ -282,11 +282,4 @@ fn open(wanted: &EventOrder, target: Target, ring: Option<&Ring>) -> Result<Even
         event.redirect(ring.as_fd()).map_err(refused)?;
     }
     Ok(event)
-}
-
-/// The threads of a process, ascending; none where it has ended.
-pub fn threads_of(pid: u32) -> Vec<u32> {
-    let mut tids = proc::numbered(Path::new(&format!("/proc/{pid}/task"))).unwrap_or_default();
-    tids.sort_unstable();
-    tids
 }
