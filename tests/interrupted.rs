@@ -48,7 +48,7 @@ fn ctrl_c_keeps_what_is_finished_and_the_run_can_go_on() {
     assert!(!page.contains("still to come") && !page.contains("location.reload"));
     let kept = place.run().trial_files().len();
     ended.code(130).says(&format!("interrupted; {kept} of 6 trials are kept")).in_one_line();
-    ended.says("go on with `headroom run --resume run`");
+    ended.says("resume with `headroom run --resume run`");
     assert_eq!(place.left(), []);
     let message = place.run().events().pop().unwrap();
     assert!(

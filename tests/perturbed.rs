@@ -64,9 +64,9 @@ fn a_conclusion_that_holds_in_another_state_says_so_and_the_run_can_be_gone_on_w
     assert_eq!(place.left(), []);
 }
 
-/// Holds on the machine as it is, and in each state but `phase` no longer: its layout, CPU, clients and image.
+/// Holds on the machine as it is, and in each state but `phase` no longer: its layout, CPU and clients.
 const AS_IT_IS: &str = "grep -q ^7ffff7 /proc/self/maps && grep -qw avx2 /proc/cpuinfo && \
-    iw dev wlan0 station dump | grep -q 02:00:00:01:00:0 && [ ! -e /etc/headroom/padding ]";
+    iw dev wlan0 station dump | grep -q 02:00:00:01:00:0";
 
 #[test]
 fn a_conclusion_that_a_state_contradicts_is_none_and_each_such_state_is_named() {
@@ -74,8 +74,8 @@ fn a_conclusion_that_a_state_contradicts_is_none_and_each_such_state_is_named() 
     let study = burners(AS_IT_IS, 2_000, 4_000);
     // Each state takes a dozen trials, and most a boot.
     let (word, holding, contrary): (_, &[&str], &[&str]) = match is_long() {
-        true => ("--perturb", &["as is", "phase"], &["seed", "layout", "cpu", "image"]),
-        false => ("--perturb=cpu,image", &["as is"], &["cpu", "image"]),
+        true => ("--perturb", &["as is", "phase"], &["seed", "layout", "cpu"]),
+        false => ("--perturb=cpu", &["as is"], &["cpu"]),
     };
     let judgement = compared(&place, &study, &[word], 3);
     assert_eq!(judgement["verdict"], "invalid");

@@ -38,7 +38,7 @@ const DEVICE: &str = r#"
 - | run tx-completion --on ssh:nobody | never on a device; leave --on out
 - | run study.toml --on ssh:nobody --clients 3 | has the clients that are there
 - | run self-check --on ssh:nobody | which a device does not feel
-- | run study.toml --on ssh:nobody --perturb=image | a device has one CPU and one image
+- | run study.toml --on ssh:nobody --perturb=cpu | a device has one CPU
 "#;
 
 /// Of stationd, often and in bulk.
@@ -65,7 +65,7 @@ bytes = 1500 => bytes = 1500, completes-in = "0s" | run study.toml | a command t
 - | run study.toml --cell 3 | the study has no cell 3; it has 1 to 2
 - | run study.toml --variant hybrid | the study has no variant `hybrid`; it has busy, event
 - | run study.toml --clients 18 | --clients means nothing to a study of traffic or of a card
-[trial] => [completion] | run study.toml | [completion] is [trial] now
+[trial] => [completion] | run study.toml | [completion] was replaced by [trial]
 "#;
 
 const CONTENTION: &str = r#"

@@ -3,14 +3,14 @@
 
 use analysis::{Doubt, metrics::Metric, profiles::ProfileFigures};
 use model::plural::count;
-use report::{Overall, verdict_lines::VerdictLine};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// More figures than this are no answer but a table, which the report has.
-const MOST_FIGURES: usize = 200;
+use crate::commands::check::Decided;
 
-/// What a run says.
+/// More figures than this are no answer but a table, which the report has.
+pub(crate) const MOST_FIGURES: usize = 200;
+
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Answer {
     /// The verdict on the run: measured, pass, fail or invalid
@@ -31,24 +31,6 @@ pub(crate) struct Answer {
     pub(crate) flames: Vec<Flame>,
 }
 
-/// One decision.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct Decided {
-    /// What was decided: gate, comparison, pause or run
-    pub(crate) kind: String,
-    /// Which
-    pub(crate) name: String,
-    /// How: pass, fail, invalid or measured
-    pub(crate) verdict: String,
-    /// Whether it counts for the run's verdict
-    pub(crate) counts: bool,
-    /// The figure and its interval, where one figure decides
-    pub(crate) effect: Option<String>,
-    /// Why, one sentence
-    pub(crate) sentence: String,
-}
-
-/// One figure.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Figure {
     /// The variant, control or strategy; empty where it is of none
@@ -67,7 +49,6 @@ pub(crate) struct Figure {
     pub(crate) words: Option<String>,
 }
 
-/// One flame graph.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Flame {
     /// Of what, as `found at 114 clients`
@@ -79,7 +60,6 @@ pub(crate) struct Flame {
     pub(crate) svg: String,
 }
 
-/// One doubt.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Doubtful {
     /// What it is, one sentence
@@ -88,43 +68,14 @@ pub(crate) struct Doubtful {
     pub(crate) advice: String,
 }
 
-impl Answer {
-    /// Of a run that was decided so.
-    pub(crate) fn of(overall: &Overall, lines: &[VerdictLine], headline: &str) -> Self {
-        Self {
-            verdict: overall.verdict.to_string(),
-            sentence: overall.sentence.clone(),
-            headline: headline.to_owned(),
-            decided: lines.iter().map(Decided::of).collect(),
-            figures: Vec::new(),
-            figures_left_out: 0,
-            doubts: Vec::new(),
-            flames: Vec::new(),
-        }
-    }
-
-    /// With these figures.
-    pub(crate) fn with_figures(self, table: &[Metric]) -> Self {
-        let figures: Vec<Figure> = table.iter().take(MOST_FIGURES).map(Figure::of).collect();
-        Self { figures_left_out: table.len() - figures.len(), figures, ..self }
-    }
-
-    /// With flame graphs of these profiles.
-    pub(crate) fn with_flames(self, profiles: &[ProfileFigures]) -> Self {
-        let flame = |(number, profile): (usize, &ProfileFigures)| {
-            let of = of(profile);
-            let svg = report::flame_svg(profile, &of)?;
-            Some(Flame { of, file: format!("flame-{}.svg", number + 1), svg })
-        };
-        Self { flames: profiles.iter().enumerate().filter_map(flame).collect(), ..self }
-    }
-
-    /// With these doubts.
-    pub(crate) fn with_doubts(self, doubts: &[Doubt]) -> Self {
-        let said =
-            |doubt: &Doubt| Doubtful { sentence: doubt.to_string(), advice: doubt.advice.clone() };
-        Self { doubts: doubts.iter().map(said).collect(), ..self }
-    }
+/// Flame graphs of these profiles.
+pub(crate) fn flames(profiles: &[ProfileFigures]) -> Vec<Flame> {
+    let flame = |(number, profile): (usize, &ProfileFigures)| {
+        let of = of(profile);
+        let svg = report::flame_svg(profile, &of)?;
+        Some(Flame { of, file: format!("flame-{}.svg", number + 1), svg })
+    };
+    profiles.iter().enumerate().filter_map(flame).collect()
 }
 
 /// What a profile is of, as `found at 114 clients`.
@@ -133,21 +84,14 @@ fn of(profile: &ProfileFigures) -> String {
     format!("{}{}", profile.variant, at.unwrap_or_default())
 }
 
-impl Decided {
-    fn of(line: &VerdictLine) -> Self {
-        Self {
-            kind: line.kind.name().to_owned(),
-            name: line.name.clone(),
-            verdict: line.verdict.to_string(),
-            counts: line.counts,
-            effect: line.effect.clone(),
-            sentence: line.sentence.clone(),
-        }
+impl Doubtful {
+    pub(crate) fn of(doubt: &Doubt) -> Self {
+        Self { sentence: doubt.to_string(), advice: doubt.advice.clone() }
     }
 }
 
 impl Figure {
-    fn of(metric: &Metric) -> Self {
+    pub(crate) fn of(metric: &Metric) -> Self {
         let estimate = metric.estimate.as_ref();
         let mean = estimate.map(|estimate| estimate.mean);
         let interval = estimate.and_then(|estimate| estimate.interval);

@@ -30,10 +30,6 @@ pub(crate) struct Beneath {
 }
 
 /// Folders that are allowed.
-///
-/// # Errors
-///
-/// [`Failure::Usage`] where one is no folder.
 pub(crate) fn folders(named: &[PathBuf]) -> Result<Vec<Folder>, Failure> {
     let open = |path: &PathBuf| {
         std::path::absolute(path).and_then(Folder::open).map_err(|error| {
@@ -66,10 +62,6 @@ pub(crate) fn found(folders: &[Folder], name: &Path) -> Result<(File, PathBuf), 
 
 impl Beneath {
     /// Those that were named; `None` where everything may be opened.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] where one is no folder.
     pub(crate) fn of(named: &[PathBuf]) -> Result<Option<Self>, Failure> {
         if named.is_empty() {
             return Ok(None);

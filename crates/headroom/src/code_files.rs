@@ -70,10 +70,6 @@ enum Part {
 
 impl SymbolFolders {
     /// The user's folders first, then the programs that the build made for the device.
-    ///
-    /// # Errors
-    ///
-    /// As [`SymbolFolders::check`].
     pub(crate) fn of(options: &Options, typed: &flags::Symbols) -> Result<Self, Failure> {
         Self::check(typed)?;
         let folders = typed.folders.clone();
@@ -86,10 +82,6 @@ impl SymbolFolders {
     }
 
     /// Refuses what has nothing to offer, before anything is measured that it is to explain.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] of a path without an ELF file.
     pub(crate) fn check(typed: &flags::Symbols) -> Result<(), Failure> {
         typed.folders.iter().try_for_each(|path| check(path))
     }

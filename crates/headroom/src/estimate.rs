@@ -7,7 +7,7 @@ use std::time::Duration;
 use indicatif::HumanDuration;
 use lab::missing::{Missing, Needs};
 use model::plural::count;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::{options::Options, output};
 
@@ -57,35 +57,25 @@ impl Estimate {
         };
         let image = self.missing.image.then(|| "the image".to_owned());
         let made: Vec<String> = image.into_iter().chain(points).collect();
-        let is = if self.missing.access_points.len() + usize::from(self.missing.image) == 1 {
-            "is"
-        } else {
-            "are"
+        let is = match self.missing.access_points.len() + usize::from(self.missing.image) {
+            0 => return String::new(),
+            1 => "is",
+            _ => "are",
         };
-        match made.is_empty() {
-            true => String::new(),
-            false => format!(
-                ", and about {} more to make {}, which {is} not in the cache",
-                HumanDuration(self.making),
-                made.join(" and ")
-            ),
-        }
+        let (made, time) = (made.join(" and "), HumanDuration(self.making));
+        format!(", and about {time} more to make {made}, which {is} not in the cache")
     }
 
     /// Puts it into a plan for machines.
     pub(crate) fn add_to(&self, plan: &mut Value) {
         let points = self.missing.access_points.iter();
         let points = points.map(|(clients, mode)| json!({ "clients": clients, "mode": mode }));
-        let own = json!({
-            "estimated_seconds": self.trials.as_secs_f64(),
-            "not_cached": {
-                "image": self.missing.image,
-                "access_points": points.collect::<Vec<_>>(),
-                "estimated_seconds": self.making.as_secs_f64(),
-            },
+        plan["estimated_seconds"] = self.trials.as_secs_f64().into();
+        plan["not_cached"] = json!({
+            "image": self.missing.image,
+            "access_points": points.collect::<Vec<_>>(),
+            "estimated_seconds": self.making.as_secs_f64(),
         });
-        let own = own.as_object().cloned().unwrap_or_else(Map::new);
-        plan.as_object_mut().into_iter().for_each(|plan| plan.extend(own.clone()));
     }
 
     /// Says it before work begins, to people.

@@ -27,14 +27,11 @@ use model::{instrument::MappedFile, reading::Stacks, trial::Trial};
 use crate::{
     code_files::{CodeFiles, SymbolFolders, stack_trials},
     failure::Failure,
+    flags,
 };
 
 /// Every recording of a run, folded by variant and client count.
-///
-/// # Errors
-///
-/// [`Failure::Recording`] where a file is gone or is no recording. One without samples is kept: what that
-/// means is the analysis's to say.
+/// A recording without samples is kept: what that means is the analysis's to say.
 pub(crate) fn cells(
     recorded: &Recorded,
     folders: &SymbolFolders,
@@ -110,7 +107,13 @@ impl OfTrial<'_> {
 }
 
 /// A recording that perf made, folded, with what it says of itself.
-pub(crate) fn recording(path: &Path, code: &CodeFiles<'_>) -> Result<(Head, Folded), Failure> {
+pub(crate) fn recording(
+    path: &Path,
+    named: &flags::Stacks,
+    symbols: &SymbolFolders,
+) -> Result<(Head, Folded), Failure> {
+    let kallsyms = named.kallsyms.clone().or_else(|| kernel_symbols(path));
+    let code = CodeFiles::of_recording(named.root.clone(), kallsyms, symbols);
     let mut recording = open(path, file_of(path))?;
     let head = recording.head().clone();
     let ids = head.build_ids.iter().map(|(path, id)| FileId {
@@ -118,7 +121,7 @@ pub(crate) fn recording(path: &Path, code: &CodeFiles<'_>) -> Result<(Head, Fold
         sha256: None,
         build_id: Some(id.clone()),
     });
-    let mut resolver = Resolver::new(code, &head, ids.collect());
+    let mut resolver = Resolver::new(&code, &head, ids.collect());
     let mut folder = Folder::default();
     folder.capture(&mut recording, &mut resolver).map_err(|corrupt| failure(path, &corrupt))?;
     Ok((head, folder.finish()))
@@ -137,7 +140,7 @@ fn file_of(path: &Path) -> io::Result<File> {
 }
 
 /// The copy of kallsyms that `perf record --kcore` puts alongside.
-pub(crate) fn kernel_symbols(path: &Path) -> Option<PathBuf> {
+fn kernel_symbols(path: &Path) -> Option<PathBuf> {
     const KALLSYMS: &str = "kcore_dir/kallsyms";
     let folder = folder::Folder::open(path).ok()?;
     folder.file(KALLSYMS).ok().map(|_| folder.path_of(KALLSYMS))

@@ -100,10 +100,6 @@ impl Failure {
     }
 
     /// Whether each of these names is one of the study's.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::unknown`] of the first that is not.
     pub(crate) fn unless_known<'a>(
         what: &str,
         names: impl IntoIterator<Item = &'a String>,
@@ -158,17 +154,16 @@ impl Failure {
 fn lab_code(error: &lab::Error) -> u8 {
     use lab::Error as E;
     match error {
-        E::Study(_) | E::Usage(_) | E::FirmwareLacks { .. } | E::NotARun { .. } => USAGE,
+        E::Usage(_) | E::FirmwareLacks { .. } | E::NotARun { .. } => USAGE,
         // An image that does not come up is a limit that it did not keep.
         E::Failed(_) => FAIL,
-        E::Invalid(_) | E::Machine(_) | E::Changed { .. } => INVALID,
+        E::Invalid(_) | E::Machine(_) => INVALID,
         E::Environment(_)
         | E::File { .. }
         | E::MissingProgram { .. }
         | E::Program { .. }
         | E::ImageLacks(_)
-        | E::Unreachable { .. }
-        | E::Lost { .. }
+        | E::Unreachable(_)
         | E::Held { .. } => ENVIRONMENT,
         E::Interrupted => INTERRUPTED,
     }

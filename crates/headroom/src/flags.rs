@@ -15,7 +15,8 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-
+use lab::device_file::DeviceFile;
+pub(crate) use lab::device_file::On;
 use model::{
     architecture::Architecture, name::PackageName, shard::Shard, span::Span, trial::Purpose,
 };
@@ -49,7 +50,6 @@ Examples:
 
 Exit codes: 0 pass, 1 fail, 2 usage, 3 invalid (could not measure), 4 environment, 130 interrupted.";
 
-/// Everything that can be typed.
 #[derive(Debug, Parser)]
 #[command(name = "headroom", version = env!("HEADROOM_VERSION"), about = ABOUT, after_help = EXAMPLES)]
 pub(crate) struct Flags {
@@ -145,7 +145,6 @@ fn time(text: &str) -> Result<Duration, String> {
     text.parse::<Span>().map(Duration::from).map_err(|error| error.to_string())
 }
 
-/// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Run a study and write its report
@@ -205,7 +204,6 @@ Examples:
 
 Every finished trial is saved; Ctrl-C loses only those still running.";
 
-/// Which study is printed.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  headroom studies\n  headroom studies client-scale > mine.toml      to start a study of your own"
@@ -332,18 +330,25 @@ pub(crate) enum PurposeWord {
     after_help = "Examples:\n  headroom report runs/client-scale-20260401-101500\n  headroom report RUN --json | jq '.curves[].slopes'\n  headroom report --perf-data perf.data --symbols build/unstripped --kallsyms kallsyms"
 )]
 pub(crate) struct Report {
-    /// The run's folder
-    #[arg(required_unless_present = "perf_data", conflicts_with = "perf_data")]
-    pub(crate) run: Option<PathBuf>,
-    /// A perf.data recording, instead of a run
-    #[arg(long, value_name = "FILE")]
-    pub(crate) perf_data: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) stacks: Stacks,
     /// The page [default: report.html in the run's folder, or next to the recording]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Open it in a browser
     #[arg(long)]
     pub(crate) open: bool,
+}
+
+/// What stacks are read from.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Stacks {
+    /// The run's folder
+    #[arg(required_unless_present = "perf_data", conflicts_with = "perf_data")]
+    pub(crate) run: Option<PathBuf>,
+    /// A perf.data recording, instead of a run
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perf_data: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) symbols: Symbols,
     /// The device's root folder, or a copy, with the programs and libraries that it ran
@@ -411,10 +416,6 @@ pub(crate) struct Place {
     pub(crate) symbols: Symbols,
 }
 
-use lab::device_file::DeviceFile;
-
-pub(crate) use lab::device_file::On;
-
 fn place(text: &str) -> Result<On, String> {
     if text == "vm" {
         return Ok(On::Vm);
@@ -467,12 +468,8 @@ pub(crate) struct Count {
     after_help = "Examples:\n  headroom export RUN --variant found --format speedscope --out found.json\n  headroom export --perf-data perf.data --format folded | flamegraph.pl > graph.svg"
 )]
 pub(crate) struct Export {
-    /// The run's folder
-    #[arg(required_unless_present = "perf_data", conflicts_with = "perf_data")]
-    pub(crate) run: Option<PathBuf>,
-    /// A perf.data recording, instead of a run
-    #[arg(long, value_name = "FILE")]
-    pub(crate) perf_data: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) stacks: Stacks,
     /// The variant [default: the only one]
     #[arg(long, value_name = "NAME")]
     pub(crate) variant: Option<String>,
@@ -485,14 +482,6 @@ pub(crate) struct Export {
     /// The file [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) symbols: Symbols,
-    /// The device's root folder, or a copy, with the programs and libraries that it ran
-    #[arg(long, value_name = "DIR", requires = "perf_data")]
-    pub(crate) root: Option<PathBuf>,
-    /// A copy of the device's /proc/kallsyms, read there as root
-    #[arg(long, value_name = "FILE", requires = "perf_data")]
-    pub(crate) kallsyms: Option<PathBuf>,
 }
 
 /// A format of stacks, typed.

@@ -12,13 +12,13 @@ use std::{
 
 use indicatif::HumanDuration;
 use lab::{
-    Lab,
+    Lab, plan,
     run_folder::{self, Recorded},
     runner,
 };
 use model::{
     event::Event,
-    trial::{PlannedTrial, Purpose, Trial},
+    trial::{PlannedTrial, Purpose},
 };
 use report::Pending;
 
@@ -98,10 +98,15 @@ fn write(options: &Options, folder: &Path) -> Option<String> {
 fn pending(options: &Options, recorded: &Recorded) -> Pending {
     let left = runner::left(recorded);
     let planned = recorded.run.plan.len();
-    let time = |trials: &[PlannedTrial]| estimate(options, &recorded.run.study, trials).trials();
-    let made = || recorded.trials.iter().filter(|trial| trial.same_as.is_none());
-    let done: Vec<PlannedTrial> = made().map(|trial| trial.planned.clone()).collect();
-    let time = paced(time(&left), time(&done), under_way(made()));
+    let study = &recorded.run.study;
+    let (mut done, mut took) = (Vec::new(), Duration::ZERO);
+    for trial in recorded.trials.iter().filter(|trial| trial.same_as.is_none()) {
+        done.push(trial.planned.clone());
+        took += Duration::from_millis(trial.cost.restore_ms + trial.cost.measure_ms);
+    }
+    // What each of them took holds against an estimate of one at a time.
+    let done = plan::estimate(study, &done, 1);
+    let time = paced(estimate(options, study, &left).trials(), done, took);
     Pending {
         trials: ((planned - left.len()) as u32, planned as u32),
         to_come: to_come(&left),
@@ -115,24 +120,6 @@ fn paced(left: Duration, done: Duration, took: Duration) -> Duration {
         return left;
     }
     took.mul_f64(left.as_secs_f64() / done.as_secs_f64())
-}
-
-/// The time in which at least one of these trials was under way: between them access points come up, or nothing happens.
-fn under_way<'a>(trials: impl Iterator<Item = &'a Trial>) -> Duration {
-    let mut spans: Vec<(u64, u64)> = trials
-        .map(|trial| {
-            let began_ms = trial.began_unix * 1_000;
-            (began_ms, began_ms + trial.cost.restore_ms + trial.cost.measure_ms)
-        })
-        .collect();
-    spans.sort_unstable();
-    let mut until = 0;
-    let new = |(from, to): (u64, u64)| {
-        let new = to.saturating_sub(from.max(until));
-        until = until.max(to);
-        new
-    };
-    Duration::from_millis(spans.into_iter().map(new).sum())
 }
 
 /// Trials by what they are for, in their order.
@@ -172,19 +159,6 @@ mod tests {
         assert_eq!(paced(seconds(50), seconds(50), seconds(30)), seconds(30));
         assert_eq!(paced(seconds(75), seconds(25), seconds(50)), seconds(150));
         assert_eq!(paced(seconds(99), seconds(1), seconds(5)), seconds(99), "one trial is no pace");
-    }
-
-    #[test]
-    fn time_in_which_no_trial_was_under_way_is_in_no_pace() {
-        let run = analysis::fixture::run();
-        let mut trials = analysis::fixture::trials(&run);
-        trials.truncate(3);
-        // Two at a time, and a third one after access points came up for a minute.
-        for (trial, began_unix) in trials.iter_mut().zip([100, 100, 170]) {
-            trial.began_unix = began_unix;
-            (trial.cost.restore_ms, trial.cost.measure_ms) = (1_000, 9_000);
-        }
-        assert_eq!(under_way(trials.iter()), Duration::from_secs(20));
     }
 
     #[test]

@@ -14,7 +14,6 @@ mod estimate;
 mod explain;
 mod failure;
 mod flags;
-mod interrupted;
 mod live;
 #[cfg(feature = "mcp")]
 mod mcp;
@@ -29,17 +28,17 @@ use std::{env, process::ExitCode};
 
 use crate::{
     commands::{
-        bisect, check, compare, count, doctor, export, flash, guard, image, improve, index, manual,
-        mcp as served, merge, pause, profile, report, run, studies, submit, up,
+        bisect, check, compare, doctor, export, flash, image, improve, index, manual, merge, pause,
+        place, report, run, studies, submit, up,
     },
     failure::{Failure, Verdict},
-    flags::{Flags, Verb},
+    flags::{Common, Flags, Verb},
     options::Options,
 };
 
 fn main() -> ExitCode {
     // `headroom guard run` starts this program once more, as its watchdog.
-    if let Some(ended) = ::guard::watchdog::called() {
+    if let Some(ended) = guard::watchdog::called() {
         return ended;
     }
     let flags = match Flags::read(env::args_os()) {
@@ -52,49 +51,49 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(flags: Flags) -> Result<Verdict, Failure> {
+fn dispatch(Flags { common, verb }: Flags) -> Result<Verdict, Failure> {
     // It runs on devices that have neither a home nor a lab.
-    if let Verb::Guard(flags) = &flags.verb {
-        return Ok(guard::carry_out(flags));
+    if let Verb::Guard(flags) = &verb {
+        return Ok(Verdict::Command(guard::command::carry_out(flags, "headroom guard")));
     }
-    if let Verb::Mcp(words) = &flags.verb {
-        return served::serve(&flags.common, words);
+    #[cfg(feature = "mcp")]
+    if let Verb::Mcp(flags) = &verb {
+        return mcp::serve(&common, flags);
     }
-    let options = Options::resolve(&flags.common)?;
-    let ended = match &flags.verb {
-        Verb::Submit(words) => submit::submit(&options, &flags.common, words),
-        _ => carry_out(&options, flags.verb),
-    };
+    let options = Options::resolve(&common)?;
+    let ended = carry_out(&options, &common, verb);
     if let Err(failure) = options.release() {
         output::note(format_args!("headroom: {}", failure.sentence()));
     }
     ended
 }
 
-fn carry_out(options: &Options, verb: Verb) -> Result<Verdict, Failure> {
+fn carry_out(options: &Options, common: &Common, verb: Verb) -> Result<Verdict, Failure> {
     match verb {
         Verb::Bisect(flags) => bisect::bisect(options, &flags),
         Verb::Blame(flags) => pause::blame(options, &flags),
         Verb::Check(flags) => check::check(options, &flags),
         Verb::Compare(flags) => compare::compare(options, &flags),
         Verb::Completions(flags) => manual::completions(&flags),
-        Verb::Count(flags) => count::count(options, &flags),
+        Verb::Count(flags) => place::count(options, &flags),
         Verb::Doctor(flags) => doctor::examine(options, &flags),
         Verb::Export(flags) => export::write(options, &flags),
         Verb::Flash(flags) => flash::flash(options, &flags),
-        Verb::Guard(flags) => Ok(guard::carry_out(&flags)),
         Verb::Image(flags) => image::make(options, &flags),
         Verb::Improve(flags) => improve::improve(options, &flags),
         Verb::Index(flags) => index::write(options, &flags),
         Verb::Manual(flags) => manual::write(&flags),
-        // Begun before: they start other headrooms, and hold nothing of a lab themselves.
-        Verb::Mcp(_) | Verb::Submit(_) => Ok(Verdict::Pass),
+        // These were begun before.
+        Verb::Guard(_) | Verb::Mcp(_) => Err(Failure::Environment(
+            "this headroom was built without `mcp`; build it with `make build`".to_owned(),
+        )),
         Verb::Merge(flags) => merge::merge(options, &flags),
         Verb::Pause(flags) => pause::pause(options, &flags),
-        Verb::Profile(flags) => profile::record(options, &flags),
+        Verb::Profile(flags) => place::profile(options, &flags),
         Verb::Report(flags) => report::write(options, &flags),
         Verb::Run(flags) => run::run(options, &flags),
         Verb::Studies(flags) => studies::print(options, &flags),
+        Verb::Submit(flags) => submit::submit(options, common, &flags),
         Verb::Up(flags) => up::raise(options, &flags),
     }
 }

@@ -28,9 +28,12 @@ pub(crate) struct Options {
     pub(crate) quiet: bool,
     /// Whether the error output is a terminal: only then is there a line that changes.
     pub(crate) terminal: bool,
-    cache: PathBuf,
-    arch: Option<Architecture>,
-    device: Option<PathBuf>,
+    /// The folder of images and snapshots.
+    pub(crate) cache: PathBuf,
+    /// The virtual access point's processor, where the command line says it.
+    pub(crate) arch: Option<Architecture>,
+    /// The only folder of the device's programs.
+    pub(crate) device: Option<PathBuf>,
     mirror: Option<String>,
     packages: Vec<PackageName>,
     firmware: Option<FirmwareSource>,
@@ -49,10 +52,6 @@ pub(crate) struct Options {
 
 impl Options {
     /// Words to meaning.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Environment`] where there is no home for a cache.
     pub(crate) fn resolve(common: &Common) -> Result<Self, Failure> {
         Ok(Self {
             json: common.json,
@@ -75,19 +74,8 @@ impl Options {
         })
     }
 
-    /// Folders in which files must lie that are named; `None`: anywhere.
     pub(crate) fn beneath(&self) -> Option<&Beneath> {
         self.beneath.as_deref()
-    }
-
-    /// The folder of images and snapshots.
-    pub(crate) fn cache(&self) -> &PathBuf {
-        &self.cache
-    }
-
-    /// Takes the device's programs from this folder alone.
-    pub(crate) fn use_device(&mut self, folder: PathBuf) {
-        self.device = Some(folder);
     }
 
     /// The same with another build of a program of the image.
@@ -108,11 +96,6 @@ impl Options {
     /// The same with nothing said of the work while it goes on.
     pub(crate) fn silent(&self) -> Self {
         Self { quiet: true, json: false, ..self.clone() }
-    }
-
-    /// The virtual access point's processor, where the command line says it.
-    pub(crate) fn arch(&self) -> Option<Architecture> {
-        self.arch
     }
 
     /// The files of the user's own firmware, where the command line names some.
@@ -137,10 +120,6 @@ impl Options {
 
     /// The same for a run that is gone on with. What it was made from is known by content: a path that stands in a
     /// run is not opened.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] where files are named and the run has none; [`lab::Error::Changed`] where they are others.
     pub(crate) fn going_on_with(&self, run: &Path, lab: &LabIdentity) -> Result<Self, Failure> {
         let recorded = lab.firmware.as_ref().map(|firmware| &firmware.sums);
         let firmware = match (self.firmware(), recorded) {
@@ -159,10 +138,6 @@ impl Options {
     }
 
     /// The options for a run of this architecture that is gone on with.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] where another one is asked for.
     pub(crate) fn of_run(&self, arch: Architecture) -> Result<Self, Failure> {
         match self.arch {
             Some(other) if other != arch => {
@@ -173,7 +148,7 @@ impl Options {
     }
 
     /// Folders that may hold the device's programs.
-    pub(crate) fn device(&self) -> Vec<PathBuf> {
+    pub(crate) fn device_folders(&self) -> Vec<PathBuf> {
         self.device_of(self.arch.unwrap_or_default().processor())
     }
 
@@ -188,7 +163,7 @@ impl Options {
         self.device.clone().map_or_else(|| device_folders(processor), |folder| vec![folder])
     }
 
-    pub(crate) fn progress(&self) -> Progress {
+    fn progress(&self) -> Progress {
         match self {
             Self { json: true, .. } => Progress::Json,
             Self { quiet: true, .. } => Progress::Silent,
@@ -199,17 +174,12 @@ impl Options {
 
     /// The lab, with its progress shown; a signal stops it.
     pub(crate) fn lab(&self) -> Result<Lab, Failure> {
-        self.lab_with(self.progress())
+        Ok(Lab::new(self.settings(), watched()?, self.progress().into_events())?)
     }
 
     /// The lab, for a verb whose standard output is one JSON value.
     pub(crate) fn lab_apart_from_output(&self) -> Result<Lab, Failure> {
-        self.lab_with(if self.json { Progress::Silent } else { self.progress() })
-    }
-
-    /// The lab, with progress shown so.
-    pub(crate) fn lab_with(&self, progress: Progress) -> Result<Lab, Failure> {
-        Ok(Lab::new(self.settings(), watched()?, progress.into_events())?)
+        if self.json { self.silent().lab() } else { self.lab() }
     }
 
     /// A lab for access points that are there already.
@@ -219,10 +189,6 @@ impl Options {
     }
 
     /// Gives back what the command has held of a lab.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Lab`] where that is not done.
     pub(crate) fn release(&self) -> Result<(), Failure> {
         Ok(self.reservation.release()?)
     }

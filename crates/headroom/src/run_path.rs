@@ -29,10 +29,6 @@ pub(crate) struct RunPath {
 
 impl RunPath {
     /// The folder that was named, or `runs/STUDY-DATE-TIME`, with a number behind it where that is taken.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Environment`] where no folder can be made here.
     pub(crate) fn choose(named: Option<&PathBuf>, study: &str) -> Result<Self, Failure> {
         if let Some(path) = named {
             return Ok(Self { path: path.clone(), made: Vec::new() });

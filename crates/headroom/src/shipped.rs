@@ -9,7 +9,6 @@ use model::nearest;
 
 use crate::failure::Failure;
 
-/// A study that headroom brings.
 #[derive(Debug)]
 pub(crate) struct Shipped {
     /// What people call it: the file's name without its ending.
@@ -20,22 +19,16 @@ pub(crate) struct Shipped {
 /// All of them, in the order of their names.
 pub(crate) static ALL: &[Shipped] = &include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
-/// The study of this name.
 pub(crate) fn named(name: &str) -> Option<&'static Shipped> {
     ALL.iter().find(|study| study.name == name)
 }
 
 /// The text of the study that a word means: the name of one of these, or a file's path.
-///
-/// # Errors
-///
-/// [`Failure::Lab`] where the file cannot be read; [`Failure::Usage`] where there is none and a name is near.
 pub(crate) fn text_of(what: &Path) -> Result<StudyText, Failure> {
     if let Some(study) = what.to_str().and_then(named) {
         return Ok(StudyText::named(study.name, study.text));
     }
-    StudyText::read(what)
-        .map_err(|error| not_there(what).unwrap_or_else(|| lab::Error::from(error).into()))
+    StudyText::read(what).map_err(|error| not_there(what).unwrap_or_else(|| error.into()))
 }
 
 /// More than that there is no such file, where more can be said.
@@ -52,7 +45,6 @@ fn not_there(what: &Path) -> Option<Failure> {
     Some(Failure::Usage(why))
 }
 
-/// No study is called this.
 pub(crate) fn unknown(name: &str) -> String {
     let names: Vec<&str> = ALL.iter().map(|study| study.name).collect();
     let meant = nearest::or_all(name, &names, "headroom brings");
@@ -82,10 +74,6 @@ fn meant(what: &Path) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn refused(what: &str) -> String {
-        text_of(Path::new(what)).unwrap_err().sentence()
-    }
-
     #[test]
     fn a_thread_of_the_kernel_is_no_study() {
         for process in ["hostapd", "ksoftirqd/0", "mt76-tx phy0", "napi/phy0-7", "kworker/u8:1-ev"]
@@ -97,33 +85,5 @@ mod tests {
         for study in studies {
             assert!(is_study(study), "{study}");
         }
-    }
-
-    #[test]
-    fn every_shipped_study_has_a_name_and_can_be_read() {
-        assert!(ALL.len() >= 6, "{ALL:?}");
-        for study in ALL {
-            text_of(Path::new(study.name)).unwrap().study().unwrap();
-        }
-    }
-
-    #[test]
-    fn a_study_that_is_not_there_is_reported_with_the_one_that_was_meant() {
-        assert_eq!(
-            refused("client-scle"),
-            "there is no study client-scle; did you mean `client-scale`, which headroom brings?"
-        );
-        assert!(refused("studies/client-scale.toml").contains("did you mean `client-scale`"));
-        assert!(
-            refused("mine")
-                .starts_with("there is no study `mine`; headroom brings app-contention, ")
-        );
-        assert!(refused("below/mine.toml").starts_with("cannot read the study below/mine.toml: "));
-    }
-
-    #[test]
-    fn a_path_is_no_name() {
-        let paths = ["./client-scale", "a/b", "a.toml"].map(|what| is_path(Path::new(what)));
-        assert_eq!((paths, is_path(Path::new("client-scale"))), ([true; 3], false));
     }
 }

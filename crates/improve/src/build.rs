@@ -1,4 +1,5 @@
-//! From a diff to a program: applied to a copy of the base, held against what may be edited, built as the base was.
+//! Builds a task's base, and a diff's program: applied to a copy of the base, held against what may be edited, built as
+//! the base was.
 //!
 //! Trees go into the sandbox as archives and come out as archives. What was edited is known by content, not by what the diff
 //! says of itself; the archive that was looked at is the one that is built, and the base's is the one that the ledger names.
@@ -15,12 +16,12 @@ use linux::{file, folder::Folder};
 use model::{
     architecture::Architecture,
     name::{RelativePath, Sha256Hex},
-    span::Span,
 };
 
 use crate::{
     content::{self, Manifest},
     folder::{Error, TaskFolder},
+    ledger::{Access, Ledger, Opened, What},
     outcome::{Finding, Outcome, Reason},
     sandbox::{Ended, Job, Limits, PROGRAM, Sandbox, Stop},
 };
@@ -84,36 +85,51 @@ pub struct Candidate<'a> {
     pub arch: Architecture,
 }
 
-/// The base: what it is, and what is built of it for each processor.
-pub(crate) struct Base {
-    pub(crate) manifest: Sha256Hex,
-    /// For the processor that tries are measured on.
-    pub(crate) own: BuiltBase,
-    /// For arm64, where the task has a build for it.
-    pub(crate) arm64: Option<BuiltBase>,
+/// The texts of a task, and where its file is.
+#[derive(Clone, Copy, Debug)]
+pub struct Texts<'a> {
+    pub task: &'a str,
+    pub study: &'a str,
+    pub folder: &'a Path,
 }
 
-/// What the base's build left, by content.
-pub(crate) struct BuiltBase {
-    pub(crate) program: Sha256Hex,
-    /// The tree and the output, which tries begin with.
-    pub(crate) archive: Sha256Hex,
+/// Begins a task in a folder that is not there yet: fetches the tree, builds the base, draws the seed, and records all of
+/// it before the first try. Where that fails, the folder is left for a look at what its commands said.
+pub fn begin(
+    path: &Path,
+    texts: Texts<'_>,
+    now: u64,
+    stop: &Stop<'_>,
+) -> Result<(TaskFolder, Ledger), Error> {
+    let mut folder = TaskFolder::create(path, texts.task, texts.study)?;
+    possible()?;
+    folder.fetch(texts.folder)?;
+    folder.pack()?;
+    let source = Manifest::of(folder.open_file(FETCHED)?);
+    let source = source.map_err(Error::file("read", folder.path_of(FETCHED)))?.sum();
+    let (program, built) = folder.base_for(Architecture::X86_64, stop)?;
+    let arm64 = folder.task.source.arm64.as_ref();
+    let arm64 = arm64.map(|_| folder.base_for(Architecture::Arm64, stop)).transpose()?;
+    let (arm64, built_arm64) = arm64.unzip();
+    let opened = Opened {
+        question: folder.task.question.clone(),
+        task: content::sum(texts.task.as_bytes()),
+        study: content::sum(texts.study.as_bytes()),
+        source,
+        program,
+        arm64,
+        built: Some(built),
+        built_arm64,
+        seed: content::sum(folder.seed()?.as_bytes()),
+        headroom: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let mut ledger = Ledger::open(&folder.folder, Access::Write)?;
+    ledger.append(now, What::Opened(Box::new(opened.clone())))?;
+    folder.opened = Some(opened);
+    Ok((folder, ledger))
 }
 
 impl TaskFolder {
-    /// Fetches the tree and builds it.
-    pub(crate) fn build_base(&self, task_folder: &Path, stop: &Stop<'_>) -> Result<Base, Error> {
-        possible()?;
-        self.fetch(&self.path_of(SOURCE), task_folder)?;
-        self.pack()?;
-        let manifest = Manifest::of(self.open_file(FETCHED)?);
-        let manifest = manifest.map_err(Error::file("read", self.path_of(FETCHED)))?.sum();
-        let own = self.base_for(Architecture::X86_64, stop)?;
-        let has_arm64 = self.task.source.arm64.is_some();
-        let arm64 = has_arm64.then(|| self.base_for(Architecture::Arm64, stop)).transpose()?;
-        Ok(Base { manifest, own, arm64 })
-    }
-
     /// Puts what was fetched into an archive.
     fn pack(&self) -> Result<(), Error> {
         let command = format!("exec {PACK} --file={FETCHED} {SOURCE}");
@@ -127,14 +143,18 @@ impl TaskFolder {
         Err(Error::file("write", self.path_of(FETCHED))(io::Error::other(why)))
     }
 
-    /// Builds the base for a processor.
-    fn base_for(&self, arch: Architecture, stop: &Stop<'_>) -> Result<BuiltBase, Error> {
-        let (names, recipe) = (Names::of(arch), self.task.source.recipe(arch));
+    /// Builds the base for a processor: its program, and the archive of the tree and the output that tries begin with.
+    fn base_for(
+        &self,
+        arch: Architecture,
+        stop: &Stop<'_>,
+    ) -> Result<(Sha256Hex, Sha256Hex), Error> {
+        let (names, (build, program)) = (Names::of(arch), self.task.source.recipe(arch));
         let log = self.log(names.log, &self.folder)?;
         let sandbox = self.sandbox(&log, stop);
         let result = self.new_file(&self.folder, names.base)?;
         let job = Job {
-            command: &format!("{}\ncd /\n{PACK} source out >&3", built(recipe.build)),
+            command: &format!("{}\ncd /\n{PACK} source out >&3", built(build)),
             archives: &[(&self.open_file(FETCHED)?, SOURCE)],
             input: &nothing()?,
             result: (&result, 3 * sandbox.limits.space),
@@ -149,21 +169,20 @@ impl TaskFolder {
             }
         }
         let unreadable = || Error::file("read", self.path_of(names.base));
-        let program =
-            program_in(self.open_file(names.base)?, recipe.program).map_err(unreadable())?;
-        let program = program.ok_or_else(|| Error::NoProgram(recipe.program.as_ref().into()))?;
+        let found = program_in(self.open_file(names.base)?, program).map_err(unreadable())?;
+        let found = found.ok_or_else(|| Error::NoProgram(program.as_ref().into()))?;
         let archive = content::sum_of(self.open_file(names.base)?).map_err(unreadable())?;
-        Ok(BuiltBase { program: self.store_program(&program)?, archive })
+        Ok((self.store("programs", &found)?, archive))
     }
 
-    /// Has the task's author's command leave the tree in a folder.
-    fn fetch(&self, source: &Path, task_folder: &Path) -> Result<(), Error> {
+    /// Has the task's author's command leave the tree.
+    fn fetch(&self, task_folder: &Path) -> Result<(), Error> {
         const SAID: &str = "fetch.log";
         let log = self.log(SAID, &self.folder)?;
         let clone = || log.try_clone().map_err(Error::file("open", self.path_of(SAID)));
         let status = Command::new("/bin/sh")
             .args(["-euc", &self.task.source.fetch])
-            .current_dir(source)
+            .current_dir(self.path_of(SOURCE))
             .env("TASK", task_folder)
             .stdin(Stdio::null())
             .stdout(clone()?)
@@ -191,11 +210,7 @@ impl TaskFolder {
             // The program and the log stay.
             let _ = place.remove_file(name);
         }
-        match built {
-            Ok(built) => Ok(Ok(built)),
-            Err(Unbuilt::Found(finding)) => Ok(Err(finding)),
-            Err(Unbuilt::Unable(error)) => Err(error),
-        }
+        built
     }
 
     fn build_in(
@@ -203,20 +218,23 @@ impl TaskFolder {
         place: &Folder,
         candidate: Candidate<'_>,
         stop: &Stop<'_>,
-    ) -> Result<Built, Unbuilt> {
+    ) -> Result<Result<Built, Finding>, Error> {
         let Candidate { diff, arch, .. } = candidate;
-        let (names, recipe) = (Names::of(arch), self.task.source.recipe(arch));
+        let (names, (build, program)) = (Names::of(arch), self.task.source.recipe(arch));
         let base = self.base_archive(arch)?;
         let log = self.log(names.log, place)?;
         let sandbox = self.sandbox(&log, stop);
         if !self.applies(place, (diff, &base), &sandbox)? {
             let said = said(&place.path_of(names.log), "The diff does not apply to the base");
-            return Err(failed(Reason::DoesNotApply, said).into());
+            return Ok(Err(failed(Reason::DoesNotApply, said)));
         }
         let tree = file_in(place, TREE)?;
-        let edited = self.edited(&base, &tree)?;
+        let edited = match self.edited(&base, &tree)? {
+            Ok(edited) => edited,
+            Err(finding) => return Ok(Err(finding)),
+        };
         let job = Job {
-            command: &format!("{}\n{}", built(recipe.build), left(recipe.program)),
+            command: &format!("{}\n{}", built(build), left(program)),
             archives: &[(&base, "out"), (&tree, SOURCE)],
             input: &nothing()?,
             result: (&self.new_file(place, LEFT)?, LONGEST_PROGRAM),
@@ -224,28 +242,34 @@ impl TaskFolder {
         };
         match sandbox.run(&job).map_err(Error::file("run", PROGRAM[0]))? {
             Ended::With(status) if status.success() => {}
-            Ended::Stopped => return Err(Error::Interrupted.into()),
-            Ended::TimedOut => return Err(too_long(self.task.source.limit).into()),
+            Ended::Stopped => return Err(Error::Interrupted),
+            Ended::TimedOut => {
+                let limit = self.task.source.limit;
+                let sentence =
+                    format!("Its build takes longer than {limit}, which is what the task allows.");
+                return Ok(Err(Finding::of(Outcome::TimedOut, Reason::BuildTooLong, sentence)));
+            }
             Ended::OutOfMemory => {
                 let most = sandbox.limits.memory_kib >> 10;
                 let sentence = format!("Its build takes more memory than {most} MiB.");
-                return Err(failed(Reason::DoesNotBuild, sentence).into());
+                return Ok(Err(failed(Reason::DoesNotBuild, sentence)));
             }
             Ended::With(_) => {
                 let said = said(&place.path_of(names.log), "It does not build");
-                return Err(failed(Reason::DoesNotBuild, said).into());
+                return Ok(Err(failed(Reason::DoesNotBuild, said)));
             }
         }
-        let program = place.read(LEFT, LONGEST_PROGRAM);
-        let program = program.map_err(Error::file("read", place.path_of(LEFT)))?;
-        if program.is_empty() {
-            let sentence = format!("Its build leaves no program `{}`.", recipe.program);
-            return Err(failed(Reason::DoesNotBuild, sentence).into());
+        let content = place.read(LEFT, LONGEST_PROGRAM);
+        let content = content.map_err(Error::file("read", place.path_of(LEFT)))?;
+        if content.is_empty() {
+            let sentence = format!("Its build leaves no program `{program}`.");
+            return Ok(Err(failed(Reason::DoesNotBuild, sentence)));
         }
         // Beyond those that the base's build has there.
         let [now, then] = [place, &self.folder].map(|folder| text(&folder.path_of(names.log)));
         let warnings = warnings(&now, &edited).saturating_sub(warnings(&then, &edited));
-        Ok(Built { program: self.store_program(&program)?, bytes: program.len() as u64, warnings })
+        let program = self.store("programs", &content)?;
+        Ok(Ok(Built { program, bytes: content.len() as u64, warnings }))
     }
 
     /// The base with its objects, if it is what the ledger says.
@@ -287,14 +311,14 @@ impl TaskFolder {
     }
 
     /// What the diff did to the tree, by content; else what it may not have done.
-    fn edited(&self, base: &File, tree: &File) -> Result<Vec<String>, Unbuilt> {
+    fn edited(&self, base: &File, tree: &File) -> Result<Result<Vec<String>, Finding>, Error> {
         let manifest = |archive: &File| {
             let manifest = (&mut &*archive).rewind().and_then(|()| Manifest::of(archive));
             manifest.map_err(Error::file("read", self.path_of("an archive")))
         };
         let fetched = manifest(&self.open_file(FETCHED)?)?;
         if self.opened.as_ref().is_none_or(|opened| opened.source != fetched.sum()) {
-            return Err(Error::Changed(self.path_of(FETCHED)).into());
+            return Err(Error::Changed(self.path_of(FETCHED)));
         }
         let (base, tree) = (manifest(base)?, manifest(tree)?);
         let mut edited = Vec::new();
@@ -309,11 +333,11 @@ impl TaskFolder {
                     "It changes `{text}`; a try may edit code of {may} and nothing else: no link, no file's rights, \
                      nothing that the build makes or reads as commands."
                 );
-                return Err(failed(Reason::EditsOutside, sentence).into());
+                return Ok(Err(failed(Reason::EditsOutside, sentence)));
             }
             edited.push(text);
         }
-        Ok(edited)
+        Ok(Ok(edited))
     }
 
     /// Whether a try may change a file: one that is named, or code below a folder that is.
@@ -375,29 +399,6 @@ fn names(line: &str, file: &str) -> bool {
     let last = file.rsplit('/').next().unwrap_or(file);
     line.split([' ', ':', '('])
         .any(|word| word == file || word.ends_with(&format!("/{last}")) || word == last)
-}
-
-/// Why there is nothing to measure: for a reason of the try's, or of this machine's.
-enum Unbuilt {
-    Found(Finding),
-    Unable(Error),
-}
-
-impl From<Finding> for Unbuilt {
-    fn from(finding: Finding) -> Self {
-        Self::Found(finding)
-    }
-}
-
-impl From<Error> for Unbuilt {
-    fn from(error: Error) -> Self {
-        Self::Unable(error)
-    }
-}
-
-fn too_long(limit: Span) -> Finding {
-    let sentence = format!("Its build takes longer than {limit}, which is what the task allows.");
-    Finding::of(Outcome::TimedOut, Reason::BuildTooLong, sentence)
 }
 
 fn failed(reason: Reason, sentence: String) -> Finding {

@@ -25,8 +25,8 @@ use rustix::{
 
 use crate::{
     content,
-    ledger::{Access, Broken, Ledger, Opened},
-    task::{Task, Wrong},
+    ledger::{Access, Ledger, Opened},
+    task::Task,
 };
 
 const TASK: &str = "task.toml";
@@ -45,10 +45,12 @@ pub const LONGEST_DIFF: u64 = 4 << 20;
 pub enum Error {
     #[error("cannot {doing} {}: {source}", path.display())]
     File { doing: &'static str, path: PathBuf, source: io::Error },
-    #[error(transparent)]
-    Ledger(#[from] Broken),
+    #[error(
+        "line {line} of {} {why}: the ledger was changed, and nothing behind that line can be trusted; begin the task anew", path.display()
+    )]
+    Chain { path: PathBuf, line: usize, why: &'static str },
     #[error("{}: {why}", path.display())]
-    Task { path: PathBuf, why: Wrong },
+    Task { path: PathBuf, why: String },
     #[error("{} is in use by another headroom; wait until it has ended", .0.display())]
     Busy(PathBuf),
     #[error("{} is not what it was when the task was begun; begin it anew with `headroom improve init`", .0.display())]
@@ -206,17 +208,12 @@ impl TaskFolder {
         self.folder.make_folder(&name).map_err(Error::file("make", self.path_of(&name)))
     }
 
-    /// Stores a diff by its content.
     pub fn store_diff(&self, diff: &[u8]) -> Result<Sha256Hex, Error> {
         self.store("diffs", diff)
     }
 
-    /// Stores a program by its content.
-    pub(crate) fn store_program(&self, program: &[u8]) -> Result<Sha256Hex, Error> {
-        self.store("programs", program)
-    }
-
-    fn store(&self, place: &'static str, bytes: &[u8]) -> Result<Sha256Hex, Error> {
+    /// Stores something by its content.
+    pub(crate) fn store(&self, place: &str, bytes: &[u8]) -> Result<Sha256Hex, Error> {
         let sum = content::sum(bytes);
         let folder =
             self.folder.make_folder(place).map_err(Error::file("make", self.path_of(place)))?;
@@ -230,11 +227,8 @@ impl TaskFolder {
         let name = format!("diffs/{sum}");
         let diff = self.folder.read(&name, LONGEST_DIFF);
         let diff = diff.map_err(Error::file("read", self.path_of(&name)))?;
-        if content::sum(&diff) == *sum {
-            Ok(diff)
-        } else {
-            Err(Error::Changed(self.path_of(&name)))
-        }
+        let is_it = content::sum(&diff) == *sum;
+        is_it.then_some(diff).ok_or_else(|| Error::Changed(self.path_of(&name)))
     }
 
     /// Where a program that was stored is.
@@ -265,15 +259,13 @@ fn seed() -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const TASK: &str = "question = \"?\"\ntest = \"p\"\n[source]\nfetch = \"\"\nbuild = \"\"\nprogram = \"p\"\ninstalls-as = \"p\"\nedit = [\"p.c\"]\n\
-                        [asked]\nstudy = \"s\"\nvariant = \"v\"\nclients = 1\nat-least = \"2%\"\n";
+    use crate::task::tests::TASK;
 
     #[test]
     fn what_was_stored_by_content_is_that_content_or_refused() {
         let place = tempfile::tempdir().unwrap();
         let folder = TaskFolder::create(&place.path().join("t"), TASK, "").unwrap();
-        let program = folder.store_program(b"program").unwrap();
+        let program = folder.store("programs", b"program").unwrap();
         let diff = folder.store_diff(b"diff").unwrap();
         assert_eq!(folder.diff(&diff).unwrap(), b"diff");
         std::fs::write(folder.program(&program).unwrap(), "another").unwrap();

@@ -9,7 +9,6 @@
 //!
 //! It measures nothing: a comparison is the lab's, and the figures are analysis's. It says what a win is.
 
-pub mod begin;
 mod build;
 mod cargo;
 mod content;
@@ -22,7 +21,7 @@ pub mod standing;
 pub mod task;
 
 pub use self::{
-    build::{Built, Candidate},
+    build::{Built, Candidate, Texts, begin},
     folder::TaskFolder,
     task::Task,
 };

@@ -4,7 +4,8 @@ use model::name::Sha256Hex;
 use serde::Serialize;
 
 use crate::{
-    ledger::{Broken, Cost, Entry, Kind, Ledger, What},
+    folder::Error,
+    ledger::{Cost, Entry, Kind, Ledger, What},
     outcome::{Finding, Outcome},
     task::Budget,
 };
@@ -124,7 +125,7 @@ impl Standing {
 }
 
 /// Writes down that what has begun and not ended was interrupted.
-pub(crate) fn close_interrupted(ledger: &mut Ledger, now: u64) -> Result<(), Broken> {
+pub(crate) fn close_interrupted(ledger: &mut Ledger, now: u64) -> Result<(), Error> {
     let standing = Standing::of(ledger.entries());
     let open = standing.attempts.iter().filter(|attempt| attempt.finding.is_none());
     for Attempt { id, .. } in open {

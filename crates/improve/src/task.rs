@@ -71,20 +71,13 @@ pub struct OtherBuild {
     pub program: RelativePath,
 }
 
-/// How a program is built for one processor.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Recipe<'a> {
-    pub(crate) build: &'a str,
-    /// What it leaves, below `$OUT`.
-    pub(crate) program: &'a RelativePath,
-}
-
 impl Source {
-    /// How it is built for a processor: without a build of its own, as for the one that tries are measured on.
-    pub(crate) fn recipe(&self, arch: Architecture) -> Recipe<'_> {
+    /// How it is built for a processor, and the program that is left: without a build of its own, as for the one that
+    /// tries are measured on.
+    pub(crate) fn recipe(&self, arch: Architecture) -> (&str, &RelativePath) {
         match (arch, &self.arm64) {
-            (Architecture::Arm64, Some(OtherBuild { build, program })) => Recipe { build, program },
-            _ => Recipe { build: &self.build, program: &self.program },
+            (Architecture::Arm64, Some(OtherBuild { build, program })) => (build, program),
+            _ => (&self.build, &self.program),
         }
     }
 }
@@ -191,29 +184,16 @@ impl Default for Budget {
     }
 }
 
-/// A task file that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum Wrong {
-    #[error("{0}")]
-    Shape(#[from] toml::de::Error),
-    #[error("{key}: {why}")]
-    Value {
-        /// Where, as `source.edit`.
-        key: &'static str,
-        /// What is wrong, and what to write.
-        why: String,
-    },
-}
-
 impl Task {
-    pub fn read(text: &str) -> Result<Self, Wrong> {
-        let task: Self = toml::from_str(text)?;
+    /// Fails with what is wrong, its key first, and what to write.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let task: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         task.check()?;
         Ok(task)
     }
 
-    fn check(&self) -> Result<(), Wrong> {
-        let wrong = |key, why: &str| Err(Wrong::Value { key, why: why.to_owned() });
+    fn check(&self) -> Result<(), String> {
+        let wrong = |key, why: &str| Err(format!("{key}: {why}"));
         let [fewest, most] = self.acceptance.clients;
         let [shortest, longest] = self.acceptance.every;
         match self {
@@ -267,10 +247,10 @@ fn is_plain(path: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    const TASK: &str = r#"
+    pub(crate) const TASK: &str = r#"
 question = "Can a walk be cheaper?"
 test = "walker --version"
 [source]
@@ -310,7 +290,7 @@ at-least = "2%"
         let wrong = |from: &str, to: &str| {
             let text = TASK.replace(from, to);
             assert_ne!(text, TASK, "{from}");
-            Task::read(&text).unwrap_err().to_string()
+            Task::read(&text).unwrap_err()
         };
         assert!(wrong("\"src/\"", "\"../src/\"").starts_with("source.edit: "));
         assert!(wrong("\"src/\"", "\"/etc/\"").starts_with("source.edit: "));

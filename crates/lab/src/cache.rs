@@ -100,10 +100,6 @@ impl Cache {
 
     /// The entry, made by `make` (which fills the folder that it is given) if it is not here or is
     /// damaged.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] of `make`, or of the disk.
     pub fn obtain(
         &self,
         name: Name<'_>,
@@ -335,10 +331,6 @@ pub(crate) const LARGEST_GIVEN: u64 = 4 << 30;
 
 /// SHA-256 of a regular file that somebody gave, of at most so many bytes; it ends with an error once somebody asks to
 /// stop ([`Cancel::or`]).
-///
-/// # Errors
-///
-/// The system's, and that of a larger file.
 pub(crate) fn sha256_given(path: &Path, most: u64, cancel: &Cancel) -> io::Result<Sha256Hex> {
     sum_of(Given { file: file::open_up_to(path, most)?, cancel })
 }

@@ -90,11 +90,7 @@ pub struct Attached {
 
 impl Attached {
     /// A model of these caches that writes to this file, for one machine. Builds the plugin if the cache
-    /// folder does not have it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::MissingProgram`] where there is no C compiler: the model is then absent.
+    /// folder does not have it, for which a C compiler is needed.
     pub fn new(lab: &Lab, geometry: Geometry, counts: &Path) -> Result<Self, Error> {
         Self::of(lab, Some(geometry), counts)
     }
@@ -203,11 +199,6 @@ fn build(folder: &Path) -> Result<(), Error> {
 }
 
 /// Builds the plugin, and has the QEMU of this machine load it.
-///
-/// # Errors
-///
-/// [`Error::MissingProgram`] without a C compiler or QEMU; [`Error::Program`] with QEMU's words where it does not take the
-/// plugin.
 pub fn try_plugin(architecture: Architecture) -> Result<(), Error> {
     let platform = Platform::of(architecture);
     host::require(platform.qemu, platform.package)?;
@@ -237,12 +228,8 @@ fn load(platform: &Platform, folder: &Path, library: PathBuf) -> Result<(), Erro
 #[error("{0}")]
 pub struct Unread(String);
 
-/// What was counted in the guest's window.
-///
-/// # Errors
-///
-/// [`Unread`] where the file is not the plugin's, or does not hold one opening mark and one closing mark behind it, and
-/// no other: somebody else then knows the marks, or the agent was kept from setting its own.
+/// What was counted in the guest's window: between the one opening mark of the file and the one closing mark. Where there
+/// are others, somebody else knows the marks; where one is missing, the agent was kept from setting it.
 pub fn window(path: &Path) -> Result<Window, Unread> {
     read(path, whole_window)
 }
@@ -262,10 +249,6 @@ pub fn instructions(path: &Path) -> Result<Executed, Unread> {
 }
 
 /// Whether any of the code ran that was looked for, since the machine was restored.
-///
-/// # Errors
-///
-/// [`Unread`] where the file is not the plugin's.
 pub fn ran(path: &Path) -> Result<bool, Unread> {
     read(path, |text| Ok(text.lines().any(|line| line == RAN)))
 }

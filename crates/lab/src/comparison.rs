@@ -68,11 +68,6 @@ pub struct Builds {
 
 impl Builds {
     /// The base's build and the one that is given; each loses its symbols, as the image's own programs do.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] of the file here, or of the stream; [`Error::Usage`] where the access point lacks it or has the one that
-    /// is given.
     pub fn of(lab: &Lab, device: &mut dyn Device, program: &Program) -> Result<Self, Error> {
         let given = Stripped::of(uploads::read(&program.path)?);
         let there = match &program.base {

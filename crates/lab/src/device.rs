@@ -5,7 +5,7 @@
 
 use model::wire::{Frame, Order};
 
-use crate::Error;
+use crate::{Error, exchange::Preamble};
 
 /// Something that an agent can be asked through.
 pub trait Device {
@@ -13,10 +13,22 @@ pub trait Device {
     fn order(&mut self, order: &Order) -> Result<(), Error>;
 
     /// The next frame from the agent; `awaited` says what should come, for a message when it does not.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`](crate::vm::Failure) for everything that makes waiting longer pointless;
-    /// [`Error::Interrupted`].
     fn frame(&mut self, awaited: &'static str) -> Result<Frame, Error>;
+}
+
+/// Gives the agent an order that has one frame for an answer, and picks that frame out.
+pub(crate) fn ask<T>(
+    device: &mut dyn Device,
+    order: &Order,
+    awaited: &'static str,
+    pick: impl Fn(Frame) -> Result<T, Frame>,
+) -> Result<T, Error> {
+    let mut preamble = Preamble::default();
+    device.order(order)?;
+    loop {
+        match pick(device.frame(awaited)?) {
+            Ok(answer) => return Ok(answer),
+            Err(frame) => preamble.take(&frame, awaited)?,
+        }
+    }
 }

@@ -5,14 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{study_file, vm};
+use crate::vm;
 
 /// A failure of the lab. Never a statement about the subject.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The study file cannot be used.
-    #[error(transparent)]
-    Study(#[from] study_file::Error),
     /// What was asked for cannot be done: the words, the study or a file that they name is wrong.
     #[error("{0}")]
     Usage(String),
@@ -27,77 +24,31 @@ pub enum Error {
     Failed(String),
     /// A file or folder could not be read or written.
     #[error("cannot {verb} {}: {source}", path.display())]
-    File {
-        /// What was tried, as “write”.
-        verb: &'static str,
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// A program that headroom drives is not installed.
+    File { verb: &'static str, path: PathBuf, source: io::Error },
+    /// A program that headroom drives is not installed; the Debian package has it.
     #[error("`{program}` is not installed; install it with `apt-get install {package}`")]
-    MissingProgram {
-        program: String,
-        /// The Debian package that has it.
-        package: String,
-    },
-    /// A program that headroom drives failed.
+    MissingProgram { program: String, package: String },
+    /// A program that headroom drives failed; the tail is the end of its error output.
     #[error("{program} failed ({status}): {tail}")]
-    Program {
-        program: String,
-        status: String,
-        /// The end of what it said.
-        tail: String,
-    },
+    Program { program: String, status: String, tail: String },
     /// Somebody else holds the device.
-    #[error("{what} is held by {by}; wait until it is free")]
-    Held {
-        /// The device, as the command line calls it.
-        what: String,
-        /// Who, as its lab says.
-        by: String,
-    },
+    #[error("{device} is held by {by}; wait until it is free")]
+    Held { device: String, by: String },
     /// The guest's image lacks something that the virtual access point needs.
     #[error("the packages have no `{0}`; the image cannot be made from them")]
     ImageLacks(String),
-    /// A user's own kernel lacks what a virtual access point needs.
+    /// A user's own kernel lacks what a virtual access point needs: one line for each thing. It may have no modules at all.
     #[error("the kernel {release} cannot be a virtual access point's; it lacks{}:", of_modules(*has_modules))]
-    FirmwareLacks {
-        release: String,
-        /// Whether there are modules of it at all.
-        has_modules: bool,
-        /// One line for each thing.
-        missing: Vec<String>,
-    },
-    /// ssh does not get to a device: no such host, no one who answers, no one who lets us in.
-    #[error("cannot reach {address}: {said}")]
-    Unreachable {
-        /// The device, as ssh calls it.
-        address: String,
-        /// The end of what ssh said.
-        said: String,
-    },
-    /// ssh got there, and ended with an error of its own before the work was done.
-    #[error("the connection to {address} broke: {said}")]
-    Lost {
-        /// The device, as ssh calls it.
-        address: String,
-        /// The end of what ssh said.
-        said: String,
-    },
+    FirmwareLacks { release: String, has_modules: bool, missing: Vec<String> },
+    /// ssh does not reach a device, or not any more: another try may succeed.
+    #[error("{0}")]
+    Unreachable(String),
     /// The virtual access point failed.
     #[error(transparent)]
     Machine(#[from] vm::Failure),
     /// The folder holds no run.
     #[error("{} is not a run folder: {why}", path.display())]
-    NotARun {
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// What the run was begun with is not what is here now.
-    #[error("the run in {} was begun with another {what} ({then}, now {now}); start a new run", path.display())]
-    Changed { path: PathBuf, what: &'static str, then: String, now: String },
+    NotARun { path: PathBuf, why: String },
     /// Somebody pressed Ctrl-C, or sent a signal.
     #[error("interrupted")]
     Interrupted,
@@ -118,6 +69,14 @@ impl Error {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::disk_full(&path),
             _ => Error::File { verb, path, source },
         }
+    }
+
+    /// A run was begun with something else than what is here now.
+    pub(crate) fn changed(run: &Path, what: &str, then: &str, now: &str) -> Self {
+        let run = run.display();
+        Error::Invalid(format!(
+            "the run in {run} was begun with another {what} ({then}, now {now}); start a new run"
+        ))
     }
 
     /// No room was left for this file of a run or of the cache.

@@ -51,13 +51,7 @@ impl Allowance {
     pub(crate) fn of(order: &Order) -> Self {
         match order {
             Order::Trial(order, _) => Self::trial(order),
-            Order::Introduce { .. }
-            | Order::Locate(_)
-            | Order::Fetch(_)
-            | Order::Put(_)
-            | Order::Set(_)
-            | Order::Alive(_)
-            | Order::Hold => Self::bulk(),
+            _ => Self::bulk(),
         }
     }
 
@@ -153,11 +147,7 @@ impl Exchange {
         }
     }
 
-    /// A frame of so many bytes is going to be kept in memory.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Excess`] where they are more than the order can be answered with.
+    /// A frame of this size is going to be kept in memory, if the order can be answered with as many bytes.
     pub(crate) fn hold(&mut self, bytes: u64) -> Result<(), Failure> {
         self.held += bytes;
         let most = self.allowance.held();
@@ -167,11 +157,7 @@ impl Exchange {
         Err(Failure::Excess(format!("more than {} KiB of answers", most >> 10)))
     }
 
-    /// Whether it may go on.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Hang`] of one that is silent, [`Failure::Late`] of one that is not but gets nowhere.
+    /// Whether it may go on: [`Failure::Hang`] of a silent peer, [`Failure::Late`] of one that speaks and gets nowhere.
     pub(crate) fn check(&self, awaited: &'static str, now: Instant) -> Result<(), Failure> {
         let silence = self.patience.silence.saturating_add(self.slowest(self.allowance.silence));
         if now - self.heard > silence {

@@ -37,10 +37,6 @@ pub(crate) fn most(wanted: &Wanted) -> u64 {
 
 /// Brings what is wanted into a file and answers its SHA-256. `announced` is its length, where
 /// the access point has told it, bytes.
-///
-/// # Errors
-///
-/// [`Error`] of the stream or of the disk; [`Failure::Excess`] of a peer that sends more than it may.
 pub(crate) fn fetch(
     device: &mut dyn Device,
     wanted: &Wanted,

@@ -20,11 +20,7 @@ use crate::{
 
 /// Knows where functions begin in files of code.
 pub trait Symbols: Sync {
-    /// The offset in the file at which a function begins, bytes.
-    ///
-    /// # Errors
-    ///
-    /// Why there is no such place, in one line.
+    /// The offset in the file at which a function begins, bytes; else why there is no such place, in one line.
     fn offset(&self, program: Program<'_>, symbol: &str) -> Result<u64, String>;
 }
 
@@ -58,10 +54,6 @@ impl Found {
 }
 
 /// Looks all functions of a study up.
-///
-/// # Errors
-///
-/// [`Error::Usage`] for a function that no variant has; else those of the stream and the disk.
 pub fn find(
     lab: &Lab,
     device: &mut dyn Device,

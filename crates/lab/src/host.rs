@@ -27,10 +27,6 @@ pub fn find(program: &str) -> Option<PathBuf> {
 }
 
 /// Checks that a program is installed.
-///
-/// # Errors
-///
-/// [`Error::MissingProgram`] with the Debian package that has it.
 pub fn require(program: &str, package: &str) -> Result<(), Error> {
     match find(program) {
         Some(_) => Ok(()),

@@ -74,11 +74,6 @@ impl<'a> HostCommand<'a> {
     }
 
     /// Runs it to its end: the end of its output.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Held`] where it ends with 75, [`Error::Program`] where it fails otherwise or is not done in time,
-    /// [`Error::Interrupted`].
     pub fn run(&self, cancel: &Cancel) -> Result<String, Error> {
         let mut command = in_group("sh");
         command.args(["-c", self.text]).current_dir(self.folder);
@@ -89,7 +84,7 @@ impl<'a> HostCommand<'a> {
             Some(0) => Ok(ended.output),
             Some(HELD) => {
                 let by = if said.is_empty() { "somebody else" } else { said };
-                Err(Error::Held { what: self.device.to_owned(), by: by.to_owned() })
+                Err(Error::Held { device: self.device.to_owned(), by: by.to_owned() })
             }
             _ => {
                 let tail = if said.is_empty() { "it said nothing" } else { said }.to_owned();
@@ -153,10 +148,6 @@ impl Exit {
 }
 
 /// Runs a program that [`in_group`] began to its end, or to its deadline's.
-///
-/// # Errors
-///
-/// [`Error::File`] where it cannot be started, [`Error::Interrupted`].
 pub(crate) fn finish(
     mut command: Command,
     deadline: Duration,

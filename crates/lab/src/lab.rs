@@ -114,10 +114,6 @@ impl fmt::Debug for Lab {
 
 impl Lab {
     /// A lab on this machine.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::MissingProgram`] where QEMU or setpriv is not installed.
     pub fn new(settings: Settings, cancel: Cancel, events: Events) -> Result<Self, Error> {
         let platform = Platform::of(settings.arch);
         host::require(platform.qemu, platform.package)?;
@@ -125,10 +121,6 @@ impl Lab {
     }
 
     /// A lab that raises no access point: for those that are there already.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::MissingProgram`] where setpriv is not installed.
     pub fn for_devices(settings: Settings, cancel: Cancel, events: Events) -> Result<Self, Error> {
         host::require("setpriv", "util-linux")?;
         let program = Platform::of(settings.arch).qemu;

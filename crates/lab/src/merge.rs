@@ -45,18 +45,13 @@ pub struct Canary {
     pub alike: u32,
 }
 
-/// Merges shards into a new run.
-///
-/// # Errors
-///
-/// [`Error::Usage`] and [`Error::Invalid`], before anything is written; those of a folder.
+/// Merges shards into a new run. What does not fit is refused before anything is written.
 pub fn merge(shards: &[Recorded], path: &Path) -> Result<Merged, Error> {
     let first = shards.first().ok_or_else(nothing)?;
     let whole = &part(first)?.whole;
     shards.iter().try_for_each(|other| same_run(first, other))?;
-    let canaries = same_canaries(shards, whole)?;
-    let said = canaries.iter().map(|(trial, agreed)| how_alike(shards, trial, agreed)).collect();
-    let trials = union(shards, canaries)?;
+    let (agreed, canaries) = same_canaries(shards, whole)?;
+    let trials = union(shards, agreed)?;
     refuse_missing(shards, part(first)?, &trials)?;
     let run = Run {
         plan: whole.clone(),
@@ -74,7 +69,7 @@ pub fn merge(shards: &[Recorded], path: &Path) -> Result<Merged, Error> {
         }
         bring_objects(&source, &folder)?;
     }
-    Ok(Merged { folders: shards.len() as u32, trials: trials.len() as u32, canaries: said })
+    Ok(Merged { folders: shards.len() as u32, trials: trials.len() as u32, canaries })
 }
 
 /// That no folder was named.
@@ -120,56 +115,50 @@ fn same_run(one: &Recorded, other: &Recorded) -> Result<(), Error> {
     }
 }
 
-/// The trials that every shard made, once it is known that all of them read the same in most: of each, what most shards
-/// read is what it is.
+/// The trials that every shard made, if all of them read the same in most. What most shards read of a trial counts.
 fn same_canaries<'a>(
     shards: &'a [Recorded],
     whole: &[PlannedTrial],
-) -> Result<BTreeMap<TrialId, Found<'a>>, Error> {
-    let ids: Vec<TrialId> = shard::canaries(whole).into_iter().map(|one| one.id.clone()).collect();
-    let mut agreed = BTreeMap::new();
-    for trial in &ids {
-        let mut all = Vec::new();
-        for shard in shards {
-            let own = shard.trials.iter().find(|own| own.planned.id == *trial);
-            let own = own.filter(|own| own.reading().is_some()).ok_or_else(|| {
-                let shard = shard.path.display();
-                Error::Invalid(format!(
-                    "{shard} has no valid trial {trial}, which every shard makes; go on with it: `headroom run --resume \
-                     {shard}`"
-                ))
-            })?;
-            all.push((shard, own));
-        }
+) -> Result<(BTreeMap<TrialId, Found<'a>>, Vec<Canary>), Error> {
+    let (mut agreed, mut canaries) = (BTreeMap::new(), Vec::new());
+    // Of each shard the trials in which it differs from most, each with a shard that is one of these.
+    let mut different: Vec<Vec<(&TrialId, &Recorded)>> = vec![Vec::new(); shards.len()];
+    let planned = shard::canaries(whole);
+    for trial in planned.iter().map(|planned| &planned.id) {
+        let all: Vec<Found<'a>> =
+            shards.iter().map(|shard| canary(shard, trial)).collect::<Result<_, _>>()?;
         let alike = |(_, one): &Found<'a>| all.iter().filter(|(_, own)| same(one, own)).count();
-        let most = all.iter().rev().max_by_key(|found| alike(found)).copied();
-        agreed.extend(most.map(|found| (trial.clone(), found)));
-    }
-    for shard in shards {
-        let differs = |(trial, agreed): &(&TrialId, &Found<'a>)| !reads(shard, trial, agreed.1);
-        let different: Vec<_> = agreed.iter().filter(differs).collect();
-        if let Some((trial, (one, _))) =
-            different.first().filter(|_| 2 * different.len() > ids.len())
-        {
-            let (one, other) = (one.path.display(), shard.path.display());
-            return Err(Error::Invalid(format!(
-                "{one} and {other} disagree about {trial}, which every shard makes: their machines do not count alike, and \
-                 their figures would not be of one lab"
-            )));
+        let Some(most) = all.iter().rev().max_by_key(|found| alike(found)) else { continue };
+        canaries.push(Canary { trial: trial.to_string(), alike: alike(most) as u32 });
+        for ((_, own), different) in all.iter().zip(&mut different) {
+            if !same(own, most.1) {
+                different.push((trial, most.0));
+            }
         }
+        agreed.insert(trial.clone(), *most);
     }
-    Ok(agreed)
+    let is_much = |(_, different): &(_, &Vec<_>)| 2 * different.len() > planned.len();
+    if let Some((shard, different)) = shards.iter().zip(&different).find(is_much) {
+        let (trial, one) = different[0];
+        let (one, other) = (one.path.display(), shard.path.display());
+        return Err(Error::Invalid(format!(
+            "{one} and {other} disagree about {trial}, which every shard makes: their machines do not count alike, and \
+             their figures would not be of one lab"
+        )));
+    }
+    Ok((agreed, canaries))
 }
 
-/// Whether a shard read of a trial what most did.
-fn reads(shard: &Recorded, trial: &TrialId, agreed: &Trial) -> bool {
+/// A trial of a shard that every shard has to make.
+fn canary<'a>(shard: &'a Recorded, trial: &TrialId) -> Result<Found<'a>, Error> {
     let own = shard.trials.iter().find(|own| own.planned.id == *trial);
-    own.is_some_and(|own| same(own, agreed))
-}
-
-fn how_alike(shards: &[Recorded], trial: &TrialId, agreed: &Found<'_>) -> Canary {
-    let alike = shards.iter().filter(|shard| reads(shard, trial, agreed.1)).count() as u32;
-    Canary { trial: trial.to_string(), alike }
+    let own = own.filter(|own| own.reading().is_some()).ok_or_else(|| {
+        let shard = shard.path.display();
+        Error::Invalid(format!(
+            "{shard} has no valid trial {trial}, which every shard makes; go on with it: `headroom run --resume {shard}`"
+        ))
+    })?;
+    Ok((shard, own))
 }
 
 fn same(one: &Trial, other: &Trial) -> bool {
@@ -182,16 +171,13 @@ type Found<'a> = (&'a Recorded, &'a Trial);
 /// Every trial once: the valid one where a shard has made it again.
 fn union<'a>(
     shards: &'a [Recorded],
-    canaries: BTreeMap<TrialId, Found<'a>>,
+    agreed: BTreeMap<TrialId, Found<'a>>,
 ) -> Result<BTreeMap<TrialId, Found<'a>>, Error> {
-    let is_canary: BTreeSet<TrialId> = canaries.keys().cloned().collect();
-    let mut all = canaries;
+    let mut all = agreed.clone();
     for shard in shards {
-        for trial in &shard.trials {
+        let others = |trial: &&Trial| !agreed.contains_key(&trial.planned.id);
+        for trial in shard.trials.iter().filter(others) {
             let id = trial.planned.id.clone();
-            if is_canary.contains(&id) {
-                continue;
-            }
             let before = all.get(&id).and_then(|(one, before)| Some((*one, before.reading()?)));
             match (before, trial.reading()) {
                 (Some((one, before)), Some(reading)) if !shard::alike(before, reading) => {

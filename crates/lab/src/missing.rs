@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use model::{
     name::PackageName,
-    perturbation::Perturbation,
     study::{AccessPoint, Mode, Study},
     trial::PlannedTrial,
 };
@@ -57,10 +56,6 @@ impl Missing {
         }
         let cached = image::cached(lab, &needs.packages).unwrap_or(Cached::Nothing);
         let is_missing = |shape: &&Shape| match &cached {
-            Cached::Image(image) if shape.perturbed == Some(Perturbation::Image) => {
-                let rebuilt = image::rebuilt::cached(lab, image);
-                rebuilt.is_none_or(|image| !is_cached(lab, &image, shape))
-            }
             Cached::Image(image) => !is_cached(lab, image, shape),
             Cached::Base | Cached::Nothing => true,
         };

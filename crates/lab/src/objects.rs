@@ -16,7 +16,11 @@ use model::{
 };
 
 use crate::{
-    Error, Lab, cache::Name, device::Device, exchange::Preamble, fetch::fetch, vm::Failure,
+    Error, Lab,
+    cache::Name,
+    device::{Device, ask},
+    fetch::fetch,
+    vm::Failure,
 };
 
 /// The kind of the cache's entries.
@@ -38,11 +42,8 @@ pub fn debug_name(stripped: &Sha256Hex) -> String {
 /// The name under which the code lives that the kernel maps into every process.
 const VDSO: &str = "[vdso]";
 
-/// Brings everything that explains a recording into a run's folder.
-///
-/// # Errors
-///
-/// [`Error`] of the stream or the disk. A file that cannot be read there is reported as a doubt, and missing.
+/// Brings everything that explains a recording into a run's folder. A file that cannot be read there is reported as a
+/// doubt, and missing.
 pub fn bring_all(
     lab: &Lab,
     device: &mut dyn Device,
@@ -140,13 +141,8 @@ fn refused(wanted: &Wanted, why: String) -> Failure {
 
 /// Looks for programs and libraries by name.
 pub fn locate(device: &mut dyn Device, names: &[String]) -> Result<Vec<Located>, Error> {
-    const AWAITED: &str = "where programs are";
-    let mut preamble = Preamble::default();
-    device.order(&Order::Locate(names.to_vec()))?;
-    loop {
-        match device.frame(AWAITED)? {
-            Frame::Located(located) => return Ok(located),
-            frame => preamble.take(&frame, AWAITED)?,
-        }
-    }
+    ask(device, &Order::Locate(names.to_vec()), "where programs are", |frame| match frame {
+        Frame::Located(located) => Ok(located),
+        frame => Err(frame),
+    })
 }

@@ -14,7 +14,7 @@ use crate::{
     Error, Lab,
     device_file::{self, DeviceFile},
     host_command::{self, HostCommand, in_group},
-    remote::Address,
+    remote::{Address, unreachable},
 };
 
 /// So long a device may take from its power to its ssh server.
@@ -87,17 +87,13 @@ fn commands(power: &device_file::Power, turn: Turn) -> Vec<(&'static str, &devic
 }
 
 /// Waits until ssh gets to a device that may still boot; whatever else ssh says is left to who calls the device.
-///
-/// # Errors
-///
-/// [`Error::Unreachable`] where that does not come, [`Error::Interrupted`].
 pub fn wait_for(lab: &Lab, device: &DeviceFile, address: &Address) -> Result<(), Error> {
     let until = Instant::now() + BOOT;
     while let Some(said) = no_answer(lab, address)? {
         let step = format!("waiting for it, at most {} minutes ({said})", BOOT.as_secs() / 60);
         lab.emit(Event::DeviceStep { device: device.name.clone(), step });
         if Instant::now() > until {
-            return Err(Error::Unreachable { address: address.to_string(), said });
+            return Err(unreachable(address, &said));
         }
         thread::sleep(PAUSE);
     }
@@ -105,10 +101,6 @@ pub fn wait_for(lab: &Lab, device: &DeviceFile, address: &Address) -> Result<(),
 }
 
 /// Why a device does not answer; `None` where it does, or ssh fails for another reason.
-///
-/// # Errors
-///
-/// [`Error::MissingProgram`] where there is no ssh, [`Error::Interrupted`].
 fn no_answer(lab: &Lab, address: &Address) -> Result<Option<String>, Error> {
     let Address::Ssh(destination) = address else { return Ok(None) };
     crate::host::require("ssh", "openssh-client")?;

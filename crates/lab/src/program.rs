@@ -12,10 +12,6 @@ use object::elf;
 use crate::Error;
 
 /// The first file of a name in these folders that a processor can run.
-///
-/// # Errors
-///
-/// [`Error::Environment`] where there is none, and [`Error::File`] of one that cannot be read.
 pub(crate) fn find(
     name: &str,
     processor: Processor,

@@ -232,12 +232,6 @@ struct Program {
 
 impl Remote {
     /// Starts the agent there.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::MissingProgram`] where there is no ssh, [`Failure::Start`]; of a
-    /// device that does not take the agent what [`Device::frame`] says, and [`Error::Unreachable`] or
-    /// [`Error::Environment`].
     pub fn reach(lab: &Lab, address: &Address) -> Result<Self, Error> {
         let mut command = host::bound("TERM");
         match address {
@@ -301,11 +295,13 @@ impl Remote {
     /// What ssh itself ended with is no word of the agent's, and neither is that no folder took the agent.
     fn in_ssh_words(&self, error: Error) -> Error {
         let Error::Machine(Failure::Ended { status, said }) = error else { return error };
-        let address = self.address.to_string();
+        let address = &self.address;
         let is_ssh = self.address != Address::Local;
         match status.strip_prefix("exit status: ").and_then(|code| code.parse().ok()) {
-            Some(SSH_FAILED) if is_ssh && self.is_heard => Error::Lost { address, said },
-            Some(SSH_FAILED) if is_ssh => Error::Unreachable { address, said },
+            Some(SSH_FAILED) if is_ssh && self.is_heard => {
+                Error::Unreachable(format!("the connection to {address} broke: {said}"))
+            }
+            Some(SSH_FAILED) if is_ssh => unreachable(address, &said),
             Some(NO_FOLDER) if is_ssh && !self.is_heard => {
                 let what = "make room in one of them, or mount it without noexec";
                 let why = format!("{address} has no folder for headroom's agent: {said}; {what}");
@@ -355,6 +351,11 @@ impl Drop for Remote {
         let after_signal = if *is_here { LEAVE } else { SHORT_LEAVE };
         host::see_off(child, Leave { by_itself, after_signal, with_group: !*is_here });
     }
+}
+
+/// That ssh does not get to a device, in its own words.
+pub(crate) fn unreachable(address: &impl fmt::Display, said: &str) -> Error {
+    Error::Unreachable(format!("cannot reach {address}: {said}"))
 }
 
 /// The agent's program for a processor.

@@ -26,11 +26,6 @@ struct Acquired {
 
 impl Reservation {
     /// Has a device lent by the commands of its file; whether that was not so before.
-    ///
-    /// # Errors
-    ///
-    /// As [`HostCommand::run`] of the command that acquires it; where that says that somebody else holds it, nothing is
-    /// released.
     pub(crate) fn lend(
         &self,
         lab: &Lab,

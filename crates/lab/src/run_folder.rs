@@ -58,11 +58,7 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Makes a folder for a new run.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Usage`] if it holds one already, [`Error::Environment`] if another headroom is at it.
+    /// Makes a folder for a new run. One that holds a run already, or that another headroom uses, is refused.
     pub fn create(path: &Path, run: &Run, study_text: &str) -> Result<Self, Error> {
         let folder = Self::open(path)?;
         if is_one(path) {
@@ -131,11 +127,7 @@ impl RunFolder {
         self.write(CALIBRATION, calibration)
     }
 
-    /// Keeps a trial, with its sum.
-    ///
-    /// # Errors
-    ///
-    /// Those of the disk; earlier trials are untouched.
+    /// Keeps a trial, with its sum. Where that fails, earlier trials are untouched.
     pub fn keep(&self, trial: &Trial) -> Result<(), Error> {
         let (name, bytes) = (trial_name(&trial.planned.id.to_string()), json(trial));
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);

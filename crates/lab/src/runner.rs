@@ -37,16 +37,12 @@ use crate::{
         calibration::{self, Next},
     },
     run_folder::{self, OBJECTS, Recorded, RunFolder},
-    setup::{Execution, Prepared, Setup, Site},
+    setup::{Execution, Prepared, RunContext, Setup},
     shard,
     study_file::StudyFile,
 };
 
-/// Executes a study from its beginning.
-///
-/// # Errors
-///
-/// [`Error`]; what was finished before it is in the folder.
+/// Executes a study from its beginning. What was finished before a failure is in the folder.
 pub fn run(
     lab: &Lab,
     how: &Execution<'_>,
@@ -83,11 +79,7 @@ pub fn run(
     Begun { folder, setup, recorded }.execute(lab, how)
 }
 
-/// Goes on with a run that was interrupted. What could not be measured then is measured again.
-///
-/// # Errors
-///
-/// [`Error::Changed`] when the lab is not what it was; else as [`run`].
+/// Resumes a run that was interrupted, if the lab is what it was. What could not be measured then is measured again.
 pub fn resume(lab: &Lab, how: &Execution<'_>, path: &Path) -> Result<Recorded, Error> {
     let (folder, recorded) = RunFolder::resume(path)?;
     let setup = Setup::again(lab, how, &folder, &recorded.run)?;
@@ -158,17 +150,12 @@ pub struct Batch {
 }
 
 /// Refuses to go on with a run whose lab is not what it was.
-pub(crate) fn unchanged(
-    path: &Path,
-    what: &'static str,
-    then: &str,
-    now: &str,
-) -> Result<(), Error> {
+pub(crate) fn unchanged(path: &Path, what: &str, then: &str, now: &str) -> Result<(), Error> {
     if then == now {
         return Ok(());
     }
-    let words = |text: &str| if text.is_empty() { "none".to_owned() } else { text.to_owned() };
-    Err(Error::Changed { path: path.to_owned(), what, then: words(then), now: words(now) })
+    let [then, now] = [then, now].map(|text| if text.is_empty() { "none" } else { text });
+    Err(Error::changed(path, what, then, now))
 }
 
 /// Refuses to go on with a run whose image is not what it was, or what counts.
@@ -197,7 +184,7 @@ impl Begun {
         let Self { folder, mut setup, recorded } = self.calibrated(lab, how)?;
         let Recorded { run, trials, .. } = recorded;
         let work = Work::of(&run, trials);
-        let crew = Crew {
+        let scheduler = Scheduler {
             lab,
             how,
             folder: &folder,
@@ -206,38 +193,38 @@ impl Begun {
             streaks: Mutex::default(),
             copies: work.copies,
         };
-        crew.report(Event::RunStarted {
+        scheduler.report(Event::RunStarted {
             folder: folder.path().display().to_string(),
             trials: run.plan.len() as u32,
-            done: crew.done().len() as u32,
+            done: scheduler.done().len() as u32,
         });
         lab.show(folder.path());
         let mut rest = work.rest;
         let mut make = || {
-            crew.copy_what_is_done()?;
+            scheduler.copy_what_is_done()?;
             for mut first in first(how, &rest) {
                 first.retain(|planned| {
-                    crew.streak_of(planned, FailureStreaks::has_succeeded) == Some(false)
+                    scheduler.streak_of(planned, FailureStreaks::has_succeeded) == Some(false)
                 });
                 setup.raise(lab, how, &first)?;
                 rest.retain(|planned| !first.contains(planned));
-                crew.one_by_one(&setup, first)?;
+                scheduler.one_by_one(&setup, first)?;
             }
             rest.retain(|planned| {
-                crew.streak_of(planned, FailureStreaks::is_given_up) != Some(true)
+                scheduler.streak_of(planned, FailureStreaks::is_given_up) != Some(true)
             });
             setup.raise(lab, how, &rest)?;
-            crew.all(&setup, std::mem::take(&mut rest))
+            scheduler.all(&setup, std::mem::take(&mut rest))
         };
         let result = make();
         let left = setup.give_back(lab);
         for what in &left {
             let text =
                 format!("could not confirm that everything on the device was restored: {what}");
-            crew.report(Event::Doubt { text });
+            scheduler.report(Event::Doubt { text });
         }
-        crew.report(crew.ended(&result));
-        drop(crew);
+        scheduler.report(scheduler.ended(&result));
+        drop(scheduler);
         let mut recorded = run_folder::read(folder.path());
         if let (Ok(recorded), false) = (&mut recorded, left.is_empty()) {
             recorded.run.left.extend(left);
@@ -285,7 +272,7 @@ impl Begun {
         while let Some(planned) = attempt(study, &what, &outcomes) {
             lab.cancel.check()?;
             let files = TrialFiles::of(&self.folder, &planned.id.to_string());
-            outcomes.push(self.setup.trial(Site { lab, study }, &planned, &files)?.outcome);
+            outcomes.push(self.setup.trial(RunContext { lab, study }, &planned, &files)?.outcome);
         }
         let (value, why) = match calibration::next(study, &what, &outcomes) {
             Next::Found(value) => (Some(value), None),
@@ -382,16 +369,8 @@ impl Work {
     }
 }
 
-/// How long a trial took, ms.
-#[derive(Clone, Copy, Debug, Default)]
-struct Took {
-    took_ms: u64,
-    /// On the access point.
-    device_ms: u64,
-}
-
 /// Makes the trials, and keeps what they measured.
-struct Crew<'a> {
+struct Scheduler<'a> {
     lab: &'a Lab,
     how: &'a Execution<'a>,
     folder: &'a RunFolder,
@@ -401,7 +380,7 @@ struct Crew<'a> {
     copies: BTreeMap<TrialId, Vec<PlannedTrial>>,
 }
 
-impl Crew<'_> {
+impl Scheduler<'_> {
     /// Trials that were on disk and whose copies are not.
     fn copy_what_is_done(&self) -> Result<(), Error> {
         let firsts: Vec<_> = {
@@ -471,13 +450,13 @@ impl Crew<'_> {
         let (began_unix, began) = (host::unix_now(), Instant::now());
         let files = TrialFiles::of(self.folder, &id);
         let finished =
-            setup.trial(Site { lab: self.lab, study: &self.run.study }, planned, &files)?;
+            setup.trial(RunContext { lab: self.lab, study: &self.run.study }, planned, &files)?;
         let Finished { outcome, cost, idle_before } = finished;
         let (planned, same_as) = (planned.clone(), None);
         let trial = Trial { planned, began_unix, cost, idle_before, same_as, outcome };
         let took_ms = began.elapsed().as_millis() as u64;
         let device_ms = trial.planned.passes().as_millis() as u64;
-        self.keep(&trial, Took { took_ms, device_ms })?;
+        self.keep(&trial, took_ms, device_ms)?;
         let doubt = variant(&trial.planned)
             .and_then(|name| self.streaks().record(name, trial.why_invalid()));
         if let Some(text) = doubt {
@@ -491,13 +470,13 @@ impl Crew<'_> {
         for planned in self.copies.get(&first.planned.id).into_iter().flatten() {
             let same_as = Some(first.planned.id.clone());
             let trial = Trial { planned: planned.clone(), same_as, ..first.clone() };
-            self.keep(&trial, Took::default())?;
+            self.keep(&trial, 0, 0)?;
         }
         Ok(())
     }
 
-    /// A trial to the disk, and said.
-    fn keep(&self, trial: &Trial, Took { took_ms, device_ms }: Took) -> Result<(), Error> {
+    /// Keeps a trial that took so long here, and on the access point.
+    fn keep(&self, trial: &Trial, took_ms: u64, device_ms: u64) -> Result<(), Error> {
         self.folder.keep(trial)?;
         let id = trial.planned.id.to_string();
         let invalid = trial.why_invalid().map(str::to_owned);

@@ -42,10 +42,6 @@ pub(crate) struct Restore<'a> {
 }
 
 /// Does one trial. What goes wrong with the access point makes the trial invalid, and is no error.
-///
-/// # Errors
-///
-/// [`Error`] of the host: interrupted, a full disk, no QEMU.
 pub(crate) fn trial(
     lab: &Lab,
     from: &Restore<'_>,
@@ -135,10 +131,6 @@ fn read(counter: &Attached, reading: &mut Reading) -> Result<(), Failure> {
 }
 
 /// Listens to the answer to a trial that has been ordered.
-///
-/// # Errors
-///
-/// [`Error`] of the stream, of the agent's answer, or of the disk.
 pub fn listen(
     device: &mut dyn Device,
     order: &TrialOrder,

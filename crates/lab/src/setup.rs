@@ -4,7 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -62,7 +62,7 @@ pub type Foretell = dyn Fn(&Trial) -> Option<String> + Sync;
 
 /// What a trial is made with, whichever it is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Site<'a> {
+pub(crate) struct RunContext<'a> {
     pub(crate) lab: &'a Lab,
     pub(crate) study: &'a Study,
 }
@@ -113,33 +113,25 @@ impl Setup {
     }
 
     /// Gets ready what a run that is resumed started from.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Changed`] where that is not what it was; else as for a new run.
     pub(crate) fn again(
         lab: &Lab,
         how: &Execution<'_>,
         folder: &RunFolder,
         run: &Run,
     ) -> Result<Self, Error> {
-        let changed = |then: &str, now: String| Error::Changed {
-            path: folder.path().to_owned(),
-            what: "access point",
-            then: then.to_owned(),
-            now,
-        };
+        let changed =
+            |then: &str, now: &str| Error::changed(folder.path(), "access point", then, now);
         match (&run.study.access_point.kind, how.on) {
             (Target::Device(_), On::Device(named)) => on_device::again(lab, named, folder, run),
             // A folder may come from anywhere: no address in it is called.
             (Target::Device(then), On::Vm) => {
-                Err(changed(then, "none: name the device again with --on".to_owned()))
+                Err(changed(then, "none: name the device again with --on"))
             }
-            (_, On::Device(named)) => Err(changed("the virtual one", named.to_string())),
+            (_, On::Device(named)) => Err(changed("the virtual one", &named.name)),
             (_, On::Vm) if !needs_vm(&run.study) => Ok(Self::Host),
             (_, On::Vm) => {
                 let image = image::obtain(lab, &run.study.access_point.packages)?;
-                let setup = Virtual::again(lab, image, folder, run)?;
+                let setup = Virtual::again(image, folder, run)?;
                 same_lab(folder.path(), &run.lab, &setup.identity(lab, &run.plan))?;
                 Ok(Self::Virtual(Box::new(setup)))
             }
@@ -151,9 +143,7 @@ impl Setup {
         match self {
             Self::Host => LabIdentity::default(),
             Self::Virtual(setup) => setup.identity(lab, plan),
-            Self::Device(device) => {
-                device.lock().unwrap_or_else(PoisonError::into_inner).identity()
-            }
+            Self::Device(device) => locked(device).identity(),
         }
     }
 
@@ -166,9 +156,7 @@ impl Setup {
         match self {
             Self::Host => Ok(()),
             Self::Virtual(setup) => keep(&setup.brought),
-            Self::Device(device) => {
-                keep(&device.lock().unwrap_or_else(PoisonError::into_inner).brought)
-            }
+            Self::Device(device) => keep(&locked(device).brought),
         }
     }
 
@@ -184,7 +172,7 @@ impl Setup {
             Self::Virtual(setup) => setup.raise(lab, rest),
             Self::Device(_) if rest.is_empty() => Ok(()),
             Self::Device(device) => {
-                let device = device.get_mut().unwrap_or_else(PoisonError::into_inner);
+                let mut device = locked(device);
                 device.set(lab)?;
                 device.foretell(lab, rest, how.foretell)
             }
@@ -195,25 +183,19 @@ impl Setup {
     pub(crate) fn give_back(&mut self, lab: &Lab) -> Vec<String> {
         match self {
             Self::Host | Self::Virtual(_) => Vec::new(),
-            Self::Device(device) => {
-                device.get_mut().unwrap_or_else(PoisonError::into_inner).give_back(lab)
-            }
+            Self::Device(device) => locked(device).give_back(lab),
         }
     }
 
     /// Makes one trial. What goes wrong with the access point makes the trial invalid, and is no error.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] of the host: interrupted, a full disk, no QEMU.
     pub(crate) fn trial(
         &self,
-        site: Site<'_>,
+        context: RunContext<'_>,
         planned: &PlannedTrial,
         files: &TrialFiles,
     ) -> Result<Finished, Error> {
-        let lab = site.lab;
-        if let Some(why) = plan::lacks(site.study, planned) {
+        let lab = context.lab;
+        if let Some(why) = plan::lacks(context.study, planned) {
             return Ok(Finished::invalid(why));
         }
         match (&planned.target, self) {
@@ -222,17 +204,14 @@ impl Setup {
                 Ok(Finished::invalid(WHY))
             }
             (Target::Host, _) => {
-                let idle_before = idle_before(site, planned)?;
+                let idle_before = idle_before(context, planned)?;
                 Ok(Finished { idle_before, ..session::on_host(lab, planned, files)? })
             }
-            (_, Self::Device(device)) => {
-                let mut device = device.lock().unwrap_or_else(PoisonError::into_inner);
-                device.trial(lab, planned, files)
-            }
+            (_, Self::Device(device)) => locked(device).trial(lab, planned, files),
             (_, Self::Virtual(setup)) => match setup.snapshot_of(planned)? {
                 Ok(snapshot) => {
-                    let idle_before = idle_before(site, planned)?;
-                    let model = model(site, planned, files)?;
+                    let idle_before = idle_before(context, planned)?;
+                    let model = model(context, planned, files)?;
                     let finished =
                         session::trial(lab, &Restore { snapshot, model }, planned, files)?;
                     Ok(Finished { idle_before, ..finished })
@@ -244,6 +223,10 @@ impl Setup {
     }
 }
 
+fn locked(device: &Mutex<OnDevice>) -> MutexGuard<'_, OnDevice> {
+    device.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Whether any cell is measured on a virtual access point.
 pub fn needs_vm(study: &Study) -> bool {
     study.cells().iter().any(|cell| cell.target.is_vm())
@@ -251,7 +234,7 @@ pub fn needs_vm(study: &Study) -> bool {
 
 /// How idle this machine was before a trial in real time that is to find it so; it is waited for, but not for ever.
 fn idle_before(
-    Site { lab, study }: Site<'_>,
+    RunContext { lab, study }: RunContext<'_>,
     planned: &PlannedTrial,
 ) -> Result<Option<Share>, Error> {
     if !planned.order.contends() || planned.mode == Mode::Counted {
@@ -265,7 +248,7 @@ fn idle_before(
 /// stands beside the window. The counter is absent where nothing here compiles it, and in real time, whose figures are no
 /// instructions.
 fn model(
-    Site { lab, study }: Site<'_>,
+    RunContext { lab, study }: RunContext<'_>,
     planned: &PlannedTrial,
     files: &TrialFiles,
 ) -> Result<Option<Attached>, Error> {
@@ -288,10 +271,6 @@ fn model(
 }
 
 /// The processes that talk to a variant's subject, seen in one short trial that is kept nowhere.
-///
-/// # Errors
-///
-/// [`Error`]; [`Error::Machine`] where the trial could not be done.
 pub fn peers(lab: &Lab, on: &On, file: &StudyFile, variant: &Variant) -> Result<Vec<Peer>, Error> {
     let outcome = match on {
         On::Vm => virtual_peers(lab, file, variant)?,
@@ -316,8 +295,6 @@ pub struct Virtual {
     brought: UploadedPrograms,
     /// The question, with what is known of both sides.
     versus: Option<Versus>,
-    /// The other build of the image, where the run asks for that state.
-    rebuilt: Option<Image>,
     /// One for each start, and for the variant whose own it is.
     raised: Vec<Raised>,
 }
@@ -345,54 +322,42 @@ impl Virtual {
     }
 
     /// What a run that is gone on with started from.
-    fn again(lab: &Lab, image: Image, folder: &RunFolder, run: &Run) -> Result<Self, Error> {
+    fn again(image: Image, folder: &RunFolder, run: &Run) -> Result<Self, Error> {
         let versus = run.versus.clone();
         let difference = versus.as_ref().map(|versus| &versus.difference);
         if let Some(Difference::Image { variant, .. }) = difference {
-            return Err(Error::Changed {
-                path: folder.path().to_owned(),
-                what: "variant's image",
-                then: variant.clone(),
-                now: "not named by --resume".to_owned(),
-            });
+            let now = "not named by --resume";
+            return Err(Error::changed(folder.path(), "variant's image", variant, now));
         }
         let objects = folder.objects()?;
         let mut sums = run.lab.programs.clone();
         sums.extend(difference.map(comparison::sums).unwrap_or_default());
         let brought = UploadedPrograms::kept(&objects, sums)?;
-        let rebuilt = rebuilt(lab, &image, &run.study)?;
         let radios = run.study.access_point.radios;
-        let (other, raised) = (None, Vec::new());
-        Ok(Self { image, radios, other, brought, versus, rebuilt, raised })
+        Ok(Self { image, radios, other: None, brought, versus, raised: Vec::new() })
     }
 
     /// What the access points of these trials are made of, with what is different in perturbed states.
     fn identity(&self, lab: &Lab, plan: &[PlannedTrial]) -> LabIdentity {
         let states: BTreeSet<Perturbation> =
             plan.iter().filter_map(|trial| trial.id.perturbed).collect();
-        let of = |state: Perturbation| match state {
-            Perturbation::Image => self.rebuilt.as_ref().map(|image| image.id.clone()),
-            other => vm::difference(lab.settings.arch, other),
+        let difference = |state: Perturbation| {
+            Some((state.to_string(), vm::difference(lab.settings.arch, state)?))
         };
-        let perturbed =
-            states.into_iter().filter_map(|state| Some((state.to_string(), of(state)?)));
-        LabIdentity {
-            perturbed: perturbed.collect(),
-            programs: self.brought.own(),
-            ..identity(lab, plan, &self.image)
-        }
+        let perturbed = states.into_iter().filter_map(difference).collect();
+        let programs = self.brought.own();
+        LabIdentity { perturbed, programs, ..identity(lab, plan, &self.image) }
     }
 
     /// What a study names, with nothing to compare.
     fn plain(lab: &Lab, file: &StudyFile) -> Result<Self, Error> {
         let access_point = &file.study.access_point;
         let image = image::obtain(lab, &access_point.packages)?;
-        let rebuilt = rebuilt(lab, &image, &file.study)?;
         let (processor, folders) = (lab.settings.arch.processor(), &lab.settings.device);
         let brought = UploadedPrograms::read(&access_point.programs, Some(processor), folders)?;
         let radios = access_point.radios;
         let (other, versus, raised) = (None, None, Vec::new());
-        Ok(Self { image, radios, other, brought, versus, rebuilt, raised })
+        Ok(Self { image, radios, other, brought, versus, raised })
     }
 
     fn of(how: &Execution<'_>, lab: &Lab, file: &StudyFile) -> Result<Self, Error> {
@@ -473,12 +438,7 @@ impl Virtual {
         start: Start,
     ) -> Result<Snapshot, Error> {
         let other = self.other.as_ref().filter(|_| variant.is_some()).map(|(_, image)| image);
-        let image = match (other, start.perturbed) {
-            (Some(other), Some(Perturbation::Image)) => &image::rebuilt::of(lab, other)?,
-            (Some(other), _) => other,
-            (None, Some(Perturbation::Image)) => self.rebuilt.as_ref().unwrap_or(&self.image),
-            (None, _) => &self.image,
-        };
+        let image = other.unwrap_or(&self.image);
         self.snapshot(lab, image, &shape_of(lab, image, self.radios, start))
     }
 
@@ -508,12 +468,6 @@ impl Virtual {
         let raised = of(Some(&planned.id.variant)).or_else(|| of(None)).ok_or_else(lost)?;
         Ok(raised.snapshot.as_ref().map_err(String::as_str))
     }
-}
-
-/// The other build of the image, where a study asks for that state.
-fn rebuilt(lab: &Lab, image: &Image, study: &Study) -> Result<Option<Image>, Error> {
-    let is_asked = study.compare.perturb.contains(&Perturbation::Image);
-    is_asked.then(|| image::rebuilt::of(lab, image)).transpose()
 }
 
 fn scratch() -> Result<tempfile::TempDir, Error> {

@@ -25,7 +25,7 @@ use toml::de::DeTable;
 
 use self::lines::Lines;
 pub(crate) use self::load::folder_of;
-pub use self::load::{Error, StudyFile, StudyText, load};
+pub use self::load::{StudyFile, StudyText, load};
 use crate::{plan, uploads};
 
 /// Stations that one access-point interface can hold: association ids end at 2007 (IEEE 802.11).
@@ -53,43 +53,35 @@ pub struct Fault {
 
 /// Reads a study from text and checks it.
 pub fn parse(text: &str) -> Result<Study, Fault> {
-    parse_with(text, Defaults::Usual)
+    checked(text, read(text)?)
 }
 
-/// What a study has where its text does not say it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Defaults {
-    /// What is documented of study files.
-    Usual,
-    Device,
+/// The same for a device: its clients are those that are there, and need not be said; and its time is real, so that more
+/// pairs and repetitions are made where the study does not say how many.
+fn parse_for_device(text: &str) -> Result<Study, Fault> {
+    let mut study = read(text)?;
+    if study.access_point.clients.is_empty() {
+        study.access_point.clients = vec![0];
+    }
+    if !Lines(text).has(&["trial", "repetitions"]) {
+        study.trial.repetitions = ON_DEVICES;
+    }
+    if !Lines(text).has(&["compare", "up-to"]) {
+        study.compare.up_to = 2 * ON_DEVICES;
+    }
+    checked(text, study)
 }
 
 /// Repetitions on a device: twice as many as where time is counted, because real time is noisy. Comparisons take up to two
 /// pairs for each.
 pub const ON_DEVICES: u32 = 12;
 
-impl Defaults {
-    fn fill_in(self, text: &str, study: &mut Study) {
-        if self == Self::Usual {
-            return;
-        }
-        let says = |path: &[&str]| Lines(text).has(path);
-        if study.access_point.clients.is_empty() {
-            study.access_point.clients = vec![0];
-        }
-        if !says(&["trial", "repetitions"]) {
-            study.trial.repetitions = ON_DEVICES;
-        }
-        if !says(&["compare", "up-to"]) {
-            study.compare.up_to = 2 * ON_DEVICES;
-        }
-    }
+fn read(text: &str) -> Result<Study, Fault> {
+    renamed::refuse(text)?;
+    toml::from_str(text).map_err(|error| shape_fault(text, &error))
 }
 
-fn parse_with(text: &str, defaults: Defaults) -> Result<Study, Fault> {
-    renamed::refuse(text)?;
-    let mut study: Study = toml::from_str(text).map_err(|error| shape_fault(text, &error))?;
-    defaults.fill_in(text, &mut study);
+fn checked(text: &str, study: Study) -> Result<Study, Fault> {
     let rules = Rules { text, study: &study };
     rules.no_device()?;
     rules.check()?;
@@ -211,13 +203,11 @@ impl Rules<'_> {
         if (1..=MOST_RADIOS).contains(&radios) {
             return Ok(());
         }
-        self.fault(
-            &["access-point", "radios"],
-            format!(
-                "{radios}; the virtual access point has 1 to {MOST_RADIOS}",
-                radios = count(radios, "radio")
-            ),
-        )
+        let why = format!(
+            "{radios}; the virtual access point has 1 to {MOST_RADIOS}",
+            radios = count(radios, "radio")
+        );
+        self.fault(&["access-point", "radios"], why)
     }
 
     fn firmware(&self) -> Result<(), Fault> {
@@ -243,14 +233,12 @@ impl Rules<'_> {
         }
         for clients in &ap.clients {
             if *clients > most {
-                return self.fault(
-                    &at,
-                    format!(
-                        "{}; {} can hold {most} ({STATIONS_A_RADIO} association ids each)",
-                        count(clients, "client"),
-                        count(ap.radios, "radio")
-                    ),
+                let why = format!(
+                    "{}; {} can hold {most} ({STATIONS_A_RADIO} association ids each)",
+                    count(clients, "client"),
+                    count(ap.radios, "radio")
                 );
+                return self.fault(&at, why);
             }
             if !seen.insert(clients) {
                 return self.fault(&at, format!("client count {clients} stands there twice"));
@@ -266,19 +254,15 @@ impl Rules<'_> {
             return self.fault(&["trial", "repetitions"], "at least 1 repetition".to_owned());
         }
         if every < 10_000_000 {
-            return self.fault(
-                &["trial", "sample-every"],
-                format!("{} between samples; the shortest is 10ms", trial.sample_every),
-            );
+            let why = format!("{} between samples; the shortest is 10ms", trial.sample_every);
+            return self.fault(&["trial", "sample-every"], why);
         }
         if window == 0 || (self.study.is_of_clients() && !window.is_multiple_of(every)) {
-            return self.fault(
-                &["trial", "window"],
-                format!(
-                    "a window of {} is not a whole number of {} samples",
-                    trial.window, trial.sample_every
-                ),
+            let why = format!(
+                "a window of {} is not a whole number of {} samples",
+                trial.window, trial.sample_every
             );
+            return self.fault(&["trial", "window"], why);
         }
         Ok(())
     }
@@ -383,36 +367,30 @@ impl Rules<'_> {
         let window = self.study.trial.window;
         let every = load.every.as_nanos();
         if is_no_command(&load.run) {
-            return self.fault(
-                at,
-                format!("the load's command line is empty or has an open quote: `{}`", load.run),
-            );
+            let why =
+                format!("the load's command line is empty or has an open quote: `{}`", load.run);
+            return self.fault(at, why);
         }
         if let Some(wrong) = unknown_placeholder(&load.run) {
-            return self.fault(
-                at,
-                format!("unknown placeholder `{{{wrong}}}` in the load; known: {{interface}}"),
-            );
+            let why =
+                format!("unknown placeholder `{{{wrong}}}` in the load; known: {{interface}}");
+            return self.fault(at, why);
         }
         let bytes = plan::load_bytes(load, &self.study.access_point);
         if bytes > LONGEST_LOAD {
             let (is, most) = (bytes.div_ceil(1024), LONGEST_LOAD / 1024);
-            return self.fault(
-                at,
-                format!(
-                    "the load's commands are {is} KiB, for all interfaces together; the most is {most} \
+            let why = format!(
+                "the load's commands are {is} KiB, for all interfaces together; the most is {most} \
                      KiB: put them into a file on the access point"
-                ),
             );
+            return self.fault(at, why);
         }
         if every == 0 || !window.as_nanos().is_multiple_of(every) {
-            return self.fault(
-                at,
-                format!(
-                    "the window of {window} holds no whole number of load rounds of {}",
-                    load.every
-                ),
+            let why = format!(
+                "the window of {window} holds no whole number of load rounds of {}",
+                load.every
             );
+            return self.fault(at, why);
         }
         Ok(())
     }

@@ -100,20 +100,12 @@ impl Transcript {
     }
 
     /// Takes a frame; true when it was the last one.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] for a frame that cannot come now.
     pub fn take(&mut self, frame: Frame) -> Result<bool, Failure> {
         self.admit(&frame)?;
         self.keep(frame)
     }
 
     /// Whether a frame may come now.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Unexpected`], or what is wrong with it.
     pub(crate) fn admit(&mut self, frame: &Frame) -> Result<(), Failure> {
         self.forget_greeting(frame);
         let may_come = match frame {
@@ -306,10 +298,6 @@ impl Transcript {
     }
 
     /// The whole reading.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Incomplete`] where something is missing.
     pub fn reading(self) -> Result<Reading, Failure> {
         let (expected, came) = (self.expected, self.samples().len());
         if let Some(what) = self.lacks().filter(|_| came == expected) {

@@ -17,7 +17,11 @@ use model::{
 };
 
 use crate::{
-    Error, cache, device::Device, exchange::Preamble, fetch, image::Stripped, objects, program,
+    Error, cache,
+    device::{Device, ask},
+    fetch,
+    image::Stripped,
+    objects, program,
 };
 
 /// Bytes of a file that travel together: well below the longest frame.
@@ -34,17 +38,12 @@ struct Program {
     content: Stripped,
 }
 
-impl From<Stripped> for Program {
-    fn from(content: Stripped) -> Self {
-        Self { sum: cache::sum(&content.file), content }
-    }
-}
-
 pub type Sums = BTreeMap<RelativePath, Sha256Hex>;
 
 impl Extend<(RelativePath, Stripped)> for UploadedPrograms {
     fn extend<T: IntoIterator<Item = (RelativePath, Stripped)>>(&mut self, others: T) {
-        self.0.extend(others.into_iter().map(|(name, content)| (name, content.into())));
+        let program = |content: Stripped| Program { sum: cache::sum(&content.file), content };
+        self.0.extend(others.into_iter().map(|(name, content)| (name, program(content))));
     }
 }
 
@@ -59,10 +58,6 @@ impl FromIterator<(RelativePath, Stripped)> for UploadedPrograms {
 impl UploadedPrograms {
     /// A study's own programs, without symbols, as the image's are, for this processor where it is known. Each is called as
     /// its file is. One without a folder is looked for in those of the device's programs.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`] of one that cannot be read, [`Error::Environment`], [`Error::Usage`].
     pub fn read(
         paths: &[PathBuf],
         processor: Option<Processor>,
@@ -131,10 +126,6 @@ impl UploadedPrograms {
     }
 
     /// Puts them on an access point.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`] of the stream, or the access point's refusal.
     pub fn put(&self, device: &mut dyn Device) -> Result<(), Error> {
         self.0.iter().try_for_each(|(name, program)| put(device, name, &program.content.file))
     }
@@ -155,33 +146,17 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
 }
 
 /// Puts a program on an access point, below [`model::wire::PUT`].
-///
-/// # Errors
-///
-/// [`Error`] of the stream, or the access point's refusal.
 pub fn put(device: &mut dyn Device, name: &RelativePath, file: &[u8]) -> Result<(), Error> {
     let pieces = file.len().div_ceil(PIECE).max(1);
     for (place, bytes) in file.chunks(PIECE).enumerate() {
-        device.order(&Order::Put(Put {
-            name: name.clone(),
-            bytes: bytes.to_vec(),
-            first: place == 0,
-            last: place + 1 == pieces,
-        }))?;
-        taken(device)?;
+        let (first, last) = (place == 0, place + 1 == pieces);
+        let order = Order::Put(Put { name: name.clone(), bytes: bytes.to_vec(), first, last });
+        ask(device, &order, "a file to be taken", |frame| match frame {
+            Frame::Done => Ok(()),
+            frame => Err(frame),
+        })?;
     }
     Ok(())
-}
-
-fn taken(device: &mut dyn Device) -> Result<(), Error> {
-    const AWAITED: &str = "a file to be taken";
-    let mut preamble = Preamble::default();
-    loop {
-        match device.frame(AWAITED)? {
-            Frame::Done => return Ok(()),
-            frame => preamble.take(&frame, AWAITED)?,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -38,10 +38,6 @@ pub(crate) struct Watchdog {
 
 impl Watchdog {
     /// Starts it with the command that releases.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::File`] where it cannot be started.
     pub(crate) fn start(release: Command) -> Result<Self, Error> {
         let failed = || Error::file("start", "setsid");
         let mut command = Command::new("setsid");

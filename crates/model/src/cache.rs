@@ -63,7 +63,6 @@ impl Size {
         Self(bytes)
     }
 
-    /// The size in bytes.
     pub const fn bytes(self) -> u64 {
         self.0
     }
@@ -81,7 +80,6 @@ impl fmt::Display for Size {
 /// A geometry that no cache has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoCache {
-    /// A text that is no size.
     #[error("`{0}` is not a size: write a whole number and one of B, KiB, MiB, as in `32KiB`")]
     Size(String),
     /// The lines of a cache are too short, too long or no power of two.
@@ -97,22 +95,10 @@ pub enum NoCache {
         "{size} in {ways} ways and lines of {line} B is no cache: size / (ways × line) must be a power of \
          two, as in 32KiB / (8 × 64 B) = 64 sets, and the size at most 256MiB"
     )]
-    Sets {
-        size: Size,
-        ways: u32,
-        /// The line, bytes.
-        line: u32,
-    },
+    Sets { size: Size, ways: u32, line: u32 },
     /// The caches have lines of different lengths.
     #[error("the caches have lines of {l1i}, {l1d} and {l2} B: the model needs one length for all")]
-    Lines {
-        /// Of the first-level instruction cache.
-        l1i: u32,
-        /// Of the first-level data cache.
-        l1d: u32,
-        /// Of the second level.
-        l2: u32,
-    },
+    Lines { l1i: u32, l1d: u32, l2: u32 },
 }
 
 impl FromStr for Size {
@@ -150,7 +136,7 @@ impl<'de> Deserialize<'de> for Size {
 
 /// One set-associative cache; in a study `{ size = "32KiB", ways = 8, line = 64 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "WrittenCache", into = "WrittenCache")]
+#[serde(try_from = "WrittenCache")]
 pub struct Cache {
     size: Size,
     ways: u32,
@@ -158,7 +144,7 @@ pub struct Cache {
 }
 
 /// A cache before it was looked at.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct WrittenCache {
     size: Size,
@@ -210,12 +196,6 @@ impl TryFrom<WrittenCache> for Cache {
     }
 }
 
-impl From<Cache> for WrittenCache {
-    fn from(Cache { size, ways, line }: Cache) -> Self {
-        Self { size, ways, line }
-    }
-}
-
 impl fmt::Display for Cache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {} ways, {} B lines", self.size, self.ways, self.line)
@@ -224,7 +204,7 @@ impl fmt::Display for Cache {
 
 /// The caches of an access point: two for each CPU, and one behind them that all share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "WrittenGeometry", into = "WrittenGeometry")]
+#[serde(try_from = "WrittenGeometry")]
 pub struct Geometry {
     l1i: Cache,
     l1d: Cache,
@@ -232,7 +212,7 @@ pub struct Geometry {
 }
 
 /// A geometry before it was looked at.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct WrittenGeometry {
     l1i: Cache,
@@ -274,12 +254,6 @@ impl TryFrom<WrittenGeometry> for Geometry {
 
     fn try_from(WrittenGeometry { l1i, l1d, l2 }: WrittenGeometry) -> Result<Self, NoCache> {
         Self::new(l1i, l1d, l2)
-    }
-}
-
-impl From<Geometry> for WrittenGeometry {
-    fn from(Geometry { l1i, l1d, l2 }: Geometry) -> Self {
-        Self { l1i, l1d, l2 }
     }
 }
 

@@ -174,7 +174,6 @@ impl Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
-    /// A share of 1.
     Share,
     Ratio,
     Seconds,

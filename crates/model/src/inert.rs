@@ -25,34 +25,34 @@ pub const fn acts(letter: char) -> bool {
 
 /// Text of several lines for a terminal. Ends of lines and tabs stay.
 pub fn lines(text: &str) -> Cow<'_, str> {
-    shown(text, |letter| acts(letter) && !matches!(letter, '\n' | '\t'))
+    shown(text, |letter| acts(letter) && !matches!(letter, '\n' | '\t'), escaped)
 }
 
 /// One line for a terminal: an end of a line within it is shown, too.
 pub fn line(text: &str) -> Cow<'_, str> {
-    shown(text, acts)
-}
-
-fn shown(text: &str, acts: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(&acts) {
-        return Cow::Borrowed(text);
-    }
-    let each = |letter: char| {
-        if acts(letter) { letter.escape_unicode().to_string() } else { letter.into() }
-    };
-    Cow::Owned(text.chars().map(each).collect())
+    shown(text, acts, escaped)
 }
 
 /// A JSON text for a terminal. What acts can only stand within its strings, where JSON has numbers for it.
 pub fn json(text: &str) -> Cow<'_, str> {
+    let escaped = |letter| format!("\\u{:04x}", u32::from(letter));
     // serde_json has written those below the space as numbers already, and pretty text has line ends.
-    let acts = |letter: char| acts(letter) && letter > ' ';
-    if !text.contains(acts) {
+    shown(text, |letter| acts(letter) && letter > ' ', escaped)
+}
+
+fn escaped(letter: char) -> String {
+    letter.escape_unicode().to_string()
+}
+
+fn shown(
+    text: &str,
+    acts: impl Fn(char) -> bool,
+    escaped: impl Fn(char) -> String,
+) -> Cow<'_, str> {
+    if !text.contains(&acts) {
         return Cow::Borrowed(text);
     }
-    let each = |letter: char| {
-        if acts(letter) { format!("\\u{:04x}", u32::from(letter)) } else { letter.to_string() }
-    };
+    let each = |letter| if acts(letter) { escaped(letter) } else { letter.into() };
     Cow::Owned(text.chars().map(each).collect())
 }
 

@@ -97,7 +97,6 @@ pub struct Proof {
 /// (type 68, as perf writes it) wherever all rings have been emptied once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Records {
-    /// The bytes.
     #[serde(with = "serde_bytes")]
     pub bytes: Vec<u8>,
 }
@@ -177,7 +176,6 @@ pub enum Wanted {
 /// A piece of a file; pieces come in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
-    /// The bytes.
     #[serde(with = "serde_bytes")]
     pub bytes: Vec<u8>,
     pub last: bool,

@@ -19,7 +19,6 @@
 //! - **Absent is `None`, never 0.** A machine that cannot measure something says so.
 //! - **Units stand in the name**: `_ns`, `_us`, `_kib`.
 //! - Formats carry a version: [`wire::PROTOCOL`] for the stream, [`run::FORMAT`] for the folder.
-//!
 
 pub mod architecture;
 pub mod baseline;

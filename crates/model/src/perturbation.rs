@@ -18,8 +18,6 @@ pub enum Perturbation {
     /// Where programs lie in memory.
     Layout,
     Cpu,
-    /// The image's build.
-    Image,
 }
 
 /// What the state is called that a comparison is measured in anyway.
@@ -27,14 +25,14 @@ pub const AS_IS: &str = "as is";
 
 impl Perturbation {
     /// All, the cheapest first.
-    pub const ALL: [Self; 5] = [Self::Phase, Self::Seed, Self::Layout, Self::Cpu, Self::Image];
+    pub const ALL: [Self; 4] = [Self::Phase, Self::Seed, Self::Layout, Self::Cpu];
 
     /// Whether the virtual access point is another one from its boot on, and so has a snapshot of its own.
     pub const fn has_own_snapshot(self) -> bool {
         !matches!(self, Self::Phase)
     }
 
-    /// Whether it can be brought about on a device, which has the CPU and the image that it has.
+    /// Whether it can be brought about on a device, which has the CPU that it has.
     pub const fn is_for_devices(self) -> bool {
         matches!(self, Self::Phase | Self::Seed | Self::Layout)
     }
@@ -46,7 +44,6 @@ impl Perturbation {
             Self::Seed => "seed",
             Self::Layout => "layout",
             Self::Cpu => "cpu",
-            Self::Image => "image",
         }
     }
 
@@ -56,7 +53,6 @@ impl Perturbation {
             Self::Seed => "other random numbers; in a guest other clients in another order",
             Self::Layout => "a longer environment; in a guest every program at its own addresses",
             Self::Cpu => "another CPU model",
-            Self::Image => "the same files, unpacked in another order and elsewhere in memory",
         }
     }
 }

@@ -19,7 +19,6 @@ pub struct Shard {
     of: u32,
 }
 
-/// A text that names no shard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no shard; write for instance 3/8, which is the third of eight (at most {MOST})")]
 pub struct NoShard(String);
@@ -30,7 +29,7 @@ impl Shard {
         (1..=of).filter(move |_| of <= MOST).map(move |number| Self { number, of })
     }
 
-    /// Its number, from 1.
+    /// From 1.
     pub const fn number(self) -> u32 {
         self.number
     }

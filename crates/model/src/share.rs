@@ -22,7 +22,6 @@ impl Share {
     }
 }
 
-/// A text that is no share.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a share; write for instance 0.1%")]
 pub struct NoShare(String);

@@ -21,34 +21,23 @@ const UNITS: [(&str, u64); 6] = [
 pub struct Span(u64);
 
 impl Span {
-    /// A span of whole seconds.
     pub const fn from_secs(seconds: u64) -> Self {
         Self(seconds * 1_000_000_000)
     }
 
-    /// A span of whole nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// The span in nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// The span in seconds; exact up to 2^53 ns (104 days).
+    /// Exact up to 2^53 ns (104 days).
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-}
 
-impl From<Span> for Duration {
-    fn from(span: Span) -> Self {
-        Duration::from_nanos(span.0)
-    }
-}
-
-impl Span {
     /// For people, who read a time that was measured in three digits: `14.1 s`, `3.2 ms`.
     pub fn rounded(self) -> String {
         let [s, ms, us] = [1e9, 1e6, 1e3].map(|unit| self.0 as f64 / unit);
@@ -62,6 +51,12 @@ impl Span {
     }
 }
 
+impl From<Span> for Duration {
+    fn from(span: Span) -> Self {
+        Duration::from_nanos(span.0)
+    }
+}
+
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The longest unit that divides the span, so that printing loses nothing.
@@ -71,7 +66,6 @@ impl fmt::Display for Span {
     }
 }
 
-/// A text that is not a span.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a length of time: write a whole number and one of h, m, s, ms, us, ns, as in `20s`"

@@ -3,22 +3,19 @@
 //! This is the shape of a study file. Reading the file, its defaults for the person and its error
 //! lines are in `lab::study_file`; this file is only the meaning of the keys.
 
-mod gates;
 mod instruments;
 mod known;
 mod variant;
 mod variant_load;
-mod witness;
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    instruments::{Count, Function, ParityShape, Pause, Profile, VariantParity},
+    instruments::{Count, Function, ParityShape, Pause, Profile, VariantParity, WitnessShape},
     variant::{HostLoad, ImageFile, Published, PublishedFigure, Variant},
     variant_load::VariantLoad,
-    witness::WitnessShape,
 };
 use crate::{
     architecture::Architecture,
@@ -99,43 +96,40 @@ pub struct Study {
 
 /// The access point of a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct AccessPoint {
     /// What cells are measured on that are made on the virtual access point: another one with `--on`.
-    #[serde(default)]
     pub kind: Target,
     /// The processor of the virtual access point.
-    #[serde(default, skip_serializing_if = "Architecture::is_default")]
+    #[serde(skip_serializing_if = "Architecture::is_default")]
     pub arch: Architecture,
     /// Firmware of one's own that the virtual access point is made from, in place of Debian's packages. A path is
     /// one from the study file's folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub firmware: Option<firmware::Files>,
     /// Its radios; the clients are spread evenly over them.
-    #[serde(default = "three")]
     pub radios: u32,
     /// The client counts of the curve, each at least 0. Where `--on` points at a device they are those that it
     /// has, and none need be said.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<u32>,
     /// Debian packages that the virtual access point has beyond its own: the subject's, for instance.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<PackageName>,
     /// Programs of one's own that it has beside them, below `/run/headroom/put` and called as their files are; a path
     /// is one from the study file's folder.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<PathBuf>,
     /// How its time passes, for cells and variants that do not say otherwise.
-    #[serde(default)]
     pub mode: Mode,
     /// The caches that its model has where `cases` are shown; without it none is attached.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub caches: Option<Geometry>,
     /// Interfaces that must be there before every trial, on these channels; empty: those that there are.
-    #[serde(default, rename = "interface", skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "interface", skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<InterfaceOrder>,
     /// Processes that must run, or must not, before every trial.
-    #[serde(default, rename = "process", skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "process", skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<WantedProcess>,
     /// The interfaces of a device, in the kernel's order, as it names them itself; those of the virtual access point are
     /// `wlan0` and so on, one a radio. No study file says this.
@@ -159,7 +153,7 @@ impl Default for AccessPoint {
             kind: Target::default(),
             arch: Architecture::default(),
             firmware: None,
-            radios: three(),
+            radios: 3,
             clients: Vec::new(),
             packages: Vec::new(),
             programs: Vec::new(),
@@ -170,10 +164,6 @@ impl Default for AccessPoint {
             names: Vec::new(),
         }
     }
-}
-
-fn three() -> u32 {
-    3
 }
 
 /// How the virtual access point's time passes.
@@ -354,6 +344,22 @@ pub struct Gates {
 }
 
 impl Gates {
+    /// Leaves those that trials at one client count can answer; answers the others, as people say them.
+    pub fn keep_answered_at(&mut self, clients: u32) -> Vec<String> {
+        let mut left_out = Vec::new();
+        if std::mem::take(&mut self.monotonic) {
+            left_out.push("monotonic".to_owned());
+        }
+        if let Some(kib) = self.memory_per_client_kib.take() {
+            left_out.push(format!("memory-per-client <= {kib}KiB"));
+        }
+        // What cannot be read is judged, and reported so.
+        let is_answered =
+            |text: &String| limit::parse(text).map_or(true, |limit| limit.is_answered_at(clients));
+        left_out.extend(self.limits.extract_if(.., |text| !is_answered(text)));
+        left_out
+    }
+
     /// Those that trials for these purposes can answer. The clients and the machine are asked about with the CPU
     /// figures that they stand behind, or with parity.
     #[must_use]

@@ -37,7 +37,7 @@ pub struct TrialId {
     pub cell: CellName,
     /// Clients that must be associated.
     pub clients: u32,
-    /// Repetition, from 1.
+    /// From 1.
     pub repetition: u32,
     #[serde(default, skip_serializing_if = "Purpose::is_cpu")]
     pub purpose: Purpose,

@@ -114,7 +114,6 @@ impl Mailbox {
 pub struct Put {
     /// Its path below the agent's own folder there, as `stationd`.
     pub name: RelativePath,
-    /// The bytes.
     #[serde(with = "serde_bytes")]
     pub bytes: Vec<u8>,
     /// Whether it is the first piece: an older file of the name is gone then.

@@ -30,13 +30,9 @@ struct Known {
 }
 
 /// Keeps what an A/A run says, and tells what is known of the lab of any other comparison.
-///
-/// # Errors
-///
-/// [`Failure`] where the note cannot be written.
 pub(crate) fn print(options: &Options, recorded: &Recorded) -> Result<(), Failure> {
     let Some(versus) = &recorded.run.versus else { return Ok(()) };
-    let file = options.cache().join("false-alarms.json");
+    let file = options.cache.join("false-alarms.json");
     if versus.difference == Difference::Nothing {
         let Some(alarms) = false_alarms::of(&recorded.run, &recorded.trials) else {
             return Ok(());

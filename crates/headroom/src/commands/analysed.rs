@@ -22,7 +22,7 @@ use report::{
 
 use super::{check, publish, study};
 #[cfg(feature = "mcp")]
-use crate::answer::Answer;
+use crate::answer::{self, Answer};
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
@@ -56,10 +56,6 @@ struct Said {
 
 impl Analysed {
     /// Analyses a run with the limits of the command line among its study's.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] for words that mean nothing to it; [`Failure`] of a recording.
     pub(crate) fn of(
         recorded: &Recorded,
         symbols: &SymbolFolders,
@@ -218,7 +214,7 @@ impl Analysed {
                 Self::Process(analysis) => analysis.cells.iter().map(|cell| cell.planned).sum(),
                 _ => recorded.run.plan.len() as u32,
             };
-            check::save(file, valid, planned, || baseline::of(&recorded.run, table))?;
+            check::save(file, valid, planned, &baseline::of(&recorded.run, table))?;
         }
         let said = self.said(recorded);
         match self {
@@ -235,14 +231,20 @@ impl Analysed {
     /// What a run says, for programs.
     #[cfg(feature = "mcp")]
     pub(crate) fn answer(&self, recorded: &Recorded) -> Answer {
-        let said = self.said(recorded);
-        let answer = Answer::of(&said.overall, &said.lines, self.headline());
-        let answer = answer.with_figures(self.table().0);
-        match self {
-            Self::Process(analysis) => {
-                answer.with_doubts(&analysis.doubts).with_flames(&analysis.profiles)
-            }
-            _ => answer,
+        let (Said { overall, lines, .. }, table) = (self.said(recorded), self.table().0);
+        let (doubts, profiles) = match self {
+            Self::Process(analysis) => (&*analysis.doubts, &*analysis.profiles),
+            _ => (&[][..], &[][..]),
+        };
+        Answer {
+            verdict: overall.verdict.to_string(),
+            sentence: overall.sentence,
+            headline: self.headline().to_owned(),
+            decided: lines.iter().map(check::Decided::of).collect(),
+            figures: table.iter().take(answer::MOST_FIGURES).map(answer::Figure::of).collect(),
+            figures_left_out: table.len().saturating_sub(answer::MOST_FIGURES),
+            doubts: doubts.iter().map(answer::Doubtful::of).collect(),
+            flames: answer::flames(profiles),
         }
     }
 
@@ -299,9 +301,14 @@ fn note_edited(recorded: &Recorded, analysed: &Analysed) {
 }
 
 fn write_files(recorded: &Recorded, said: &Said, outputs: &Outputs) -> Result<Verdict, Failure> {
-    let question = &recorded.run.study.question;
-    let junit = || junit::document(&recorded.run, question, &said.lines, took(recorded));
-    check::write_files(outputs, junit, || said.markdown.clone())?;
+    if let Some(file) = &outputs.junit {
+        let (run, took) = (&recorded.run, took(recorded));
+        let document = junit::document(run, &run.study.question, &said.lines, took);
+        run_folder::write_out(file, document.as_bytes())?;
+    }
+    if let Some(file) = &outputs.markdown {
+        check::append(file, &said.markdown)?;
+    }
     Ok(said.overall.verdict.into())
 }
 

@@ -21,6 +21,7 @@ use report::{
     Overall,
     verdict_lines::{self, VerdictLine},
 };
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::analysed::Analysed;
@@ -28,7 +29,7 @@ use crate::{
     code_files::SymbolFolders,
     explain,
     failure::{Failure, Verdict},
-    flags::{self, Limits, Outputs},
+    flags::{self, Limits},
     options::Options,
     output,
 };
@@ -43,10 +44,6 @@ pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Verdict, 
 }
 
 /// All that a run says: its figures, its profiles, and what [`judge`] makes of its gates.
-///
-/// # Errors
-///
-/// As [`judge`], and [`Failure`] where a recording cannot be read.
 pub(crate) fn analysed(
     recorded: &Recorded,
     symbols: &SymbolFolders,
@@ -65,11 +62,6 @@ pub(crate) fn analysed(
 /// Judges the gates of a run and of the command line. To be called when the analysis holds everything else,
 /// profiles included. Baselines are looked for from here, alongside the study where `near` is its folder, and in
 /// the run's folder.
-///
-/// # Errors
-///
-/// [`Failure::Usage`] for a limit that speaks of what the study does not have, and for a baseline of the
-/// command line that cannot be read.
 pub(crate) fn judge(
     analysis: &mut Analysis,
     recorded: &Recorded,
@@ -85,10 +77,6 @@ pub(crate) fn judge(
 
 /// The baselines that limits name, each as read from here or from the first of `places` that has it; where the command
 /// line names a file, that one stands for them all.
-///
-/// # Errors
-///
-/// [`Failure::Usage`] where the command line's cannot be read.
 pub(super) fn baselines<'a>(
     texts: impl IntoIterator<Item = &'a String>,
     limits: &Limits,
@@ -106,39 +94,40 @@ pub(super) fn baselines<'a>(
     Ok(files(texts).into_iter().map(baseline).collect())
 }
 
-/// Writes the files that CI reads of a run of any kind.
-///
-/// # Errors
-///
-/// [`Failure`] where a file cannot be written.
-pub(super) fn write_files(
-    outputs: &Outputs,
-    junit: impl FnOnce() -> String,
-    markdown: impl FnOnce() -> String,
-) -> Result<(), Failure> {
-    if let Some(file) = &outputs.junit {
-        run_folder::write_out(file, junit().as_bytes())?;
-    }
-    match &outputs.markdown {
-        Some(file) => append(file, &markdown()),
-        None => Ok(()),
+/// One decision, for programs.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
+pub(crate) struct Decided {
+    /// What was decided: gate, comparison, pause or run
+    pub(crate) kind: &'static str,
+    /// Which
+    pub(crate) name: String,
+    /// How: pass, fail, invalid or measured
+    pub(crate) verdict: String,
+    /// Whether it counts for the run's verdict
+    pub(crate) counts: bool,
+    /// The figure and its interval, where one figure decides
+    pub(crate) effect: Option<String>,
+    /// Why, one sentence
+    pub(crate) sentence: String,
+}
+
+impl Decided {
+    pub(crate) fn of(line: &VerdictLine) -> Self {
+        Self {
+            kind: line.kind.name(),
+            name: line.name.clone(),
+            verdict: line.verdict.to_string(),
+            counts: line.counts,
+            effect: line.effect.clone(),
+            sentence: line.sentence.clone(),
+        }
     }
 }
 
-/// Prints the verdicts of a run, for programs.
-pub(super) fn print_json(lines: &[VerdictLine], overall: &Overall) {
-    let lines: Vec<Value> = lines
-        .iter()
-        .map(|line| {
-            json!({
-                "kind": line.kind.name(), "name": line.name, "verdict": line.verdict,
-                "counts": line.counts, "effect": line.effect, "sentence": line.sentence,
-            })
-        })
-        .collect();
-    output::json(
-        &json!({"verdict": overall.verdict, "sentence": overall.sentence, "verdicts": lines}),
-    );
+pub(super) fn print_json(lines: &[VerdictLine], Overall { verdict, sentence }: &Overall) {
+    let verdicts: Vec<Decided> = lines.iter().map(Decided::of).collect();
+    output::json(&json!({"verdict": verdict, "sentence": sentence, "verdicts": verdicts}));
 }
 
 /// Verdicts for people, coloured where the output is a terminal.
@@ -213,20 +202,20 @@ pub(super) fn save(
     file: &Path,
     valid: u32,
     planned: u32,
-    baseline: impl FnOnce() -> Baseline,
+    baseline: &Baseline,
 ) -> Result<(), Failure> {
     if planned == 0 || valid < planned {
         return Err(Failure::Unmeasured(format!(
             "no baseline was saved: {valid} of {planned} trials are valid, and all of them are needed"
         )));
     }
-    let json = serde_json::to_string_pretty(&baseline()).unwrap_or_default();
+    let json = serde_json::to_string_pretty(baseline).unwrap_or_default();
     run_folder::write_out(file, format!("{json}\n").as_bytes())?;
     Ok(())
 }
 
 /// Adds to a summary: a CI gives one file to all steps of a job.
-fn append(file: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn append(file: &Path, text: &str) -> Result<(), Failure> {
     use std::io::Write;
     let open = fs::File::options().create(true).append(true).open(file);
     let wrote = open.and_then(|mut file| file.write_all(text.as_bytes()));

@@ -35,7 +35,6 @@ use crate::{
     failure::{Failure, Verdict},
     flags::{self, On, OtherFirmware, states},
     options::{Options, absolute},
-    progress::Progress,
     run_path::{PAGE, RunPath},
 };
 
@@ -46,10 +45,6 @@ const A_A_PAIRS: u32 = 20;
 const SHORTEST: Span = Span::from_secs(6);
 
 /// Compares two variants, or two builds.
-///
-/// # Errors
-///
-/// [`Failure`] of the words, or of the lab.
 pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdict, Failure> {
     let file = loaded(options, &flags.study, &flags.on)?;
     let other = other_options(options, flags, &file.study.access_point)?;
@@ -103,10 +98,6 @@ pub(crate) struct Builds<'a> {
 }
 
 /// Carries a comparison out; `None` where its plan alone was shown.
-///
-/// # Errors
-///
-/// [`Failure`] of the words, or of the lab.
 pub(crate) fn carried_out(
     options: &Options,
     mut file: StudyFile,
@@ -132,7 +123,7 @@ pub(crate) fn carried_out(
     }
     let symbols = SymbolFolders::of(options, &flags.symbols)?;
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
-    let other = builds.other.map(|other| other.lab_with(Progress::Silent)).transpose()?;
+    let other = builds.other.map(|other| other.silent().lab()).transpose()?;
     say_estimate(options, &flags.on, &file, &trials);
     let program = flags.with.clone().map(|(name, path)| {
         let base = builds.base.map(Path::to_owned);
@@ -209,12 +200,11 @@ fn with_builds(
 /// Puts a path in the place of the first word of a command that is the program: others before it, as `nice`, become it.
 fn replace(command: &mut Option<String>, name: &str, place: &str) -> bool {
     let Some(text) = command else { return false };
-    let found = text.split(' ').position(|word| word == name);
-    let words = text.split(' ').enumerate();
-    let words: Vec<&str> =
-        words.map(|(at, word)| if found == Some(at) { place } else { word }).collect();
+    let mut words: Vec<&str> = text.split(' ').collect();
+    let Some(found) = words.iter().position(|word| *word == name) else { return false };
+    words[found] = place;
     *text = words.join(" ");
-    found.is_some()
+    true
 }
 
 fn versus(
@@ -371,18 +361,12 @@ fn asked(study: &Study, versus: &Versus) -> String {
 fn counted(known: Vec<Function>, changes: &[String]) -> Option<Count> {
     let function = |change: &String| {
         let own = known.iter().find(|function| function.name == *change).cloned();
-        own.unwrap_or_else(|| Function {
-            name: change.clone(),
-            symbol: Some(change.clone()),
-            of: None,
-            kernel: None,
-            per: None,
-            census: false,
-            argument: None,
-        })
+        let symbol = Some(change.clone());
+        let function =
+            own.unwrap_or(Function { name: change.clone(), symbol, ..Function::default() });
+        Function { per: None, ..function }
     };
-    let mut functions: Vec<Function> = changes.iter().map(function).collect();
-    functions.iter_mut().for_each(|function| function.per = None);
+    let functions: Vec<Function> = changes.iter().map(function).collect();
     (!functions.is_empty()).then_some(Count {
         repetitions: 1,
         clients: Vec::new(),
@@ -409,14 +393,11 @@ fn other_options(
         ..access_point.clone()
     });
     if let Some(folder) = &flags.other_device {
-        let there = |folder: &Path| folder.is_dir();
-        if !there(folder) {
-            return Err(Failure::Usage(format!(
-                "{} is not a folder of device programs",
-                folder.display()
-            )));
+        if !folder.is_dir() {
+            let folder = folder.display();
+            return Err(Failure::Usage(format!("{folder} is not a folder of device programs")));
         }
-        other.use_device(folder.clone());
+        other.device = Some(folder.clone());
     }
     Ok(Some(other))
 }

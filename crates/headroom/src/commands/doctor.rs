@@ -110,7 +110,7 @@ pub(crate) fn examine(options: &Options, flags: &flags::Doctor) -> Result<Verdic
 }
 
 fn look_at_host(options: &Options) -> Vec<Finding> {
-    let platform = Platform::of(options.arch().unwrap_or_default());
+    let platform = Platform::of(options.arch.unwrap_or_default());
     let mut all = vec![
         program("virtual access point", platform.qemu, platform.package),
         program("QEMU ends with headroom", "setpriv", "util-linux"),
@@ -156,7 +156,7 @@ fn cache_model(options: &Options) -> Finding {
     if compiler.state == State::Absent {
         return compiler;
     }
-    match cache_model::try_plugin(options.arch().unwrap_or_default()) {
+    match cache_model::try_plugin(options.arch.unwrap_or_default()) {
         Ok(()) => Finding::works(about, "QEMU loads it"),
         Err(error) => {
             Finding::absent(about, format!("there is none, and no count from outside: {error}"))
@@ -167,12 +167,12 @@ fn cache_model(options: &Options) -> Finding {
 
 fn device_programs(options: &Options) -> Finding {
     let about = "agent and pid 1";
-    let folders = options.device();
+    let folders = options.device_folders();
     let found = folders.iter().find(|folder| folder.join("headroom-agent").is_file());
     match found.and_then(|folder| folder.canonicalize().ok()) {
         Some(folder) => Finding::works(about, folder.display().to_string()),
         None => Finding::missing(about, "the device's static programs are not next to headroom")
-            .remedy(again(options.arch().unwrap_or_default())),
+            .remedy(again(options.arch.unwrap_or_default())),
     }
 }
 
@@ -220,7 +220,7 @@ fn kvm() -> Finding {
 }
 
 fn cache(options: &Options) -> Finding {
-    let (about, folder) = ("cache", options.cache());
+    let (about, folder) = ("cache", &options.cache);
     // A look leaves nothing: what was not there before goes again.
     let new: Vec<_> = folder.ancestors().take_while(|one| !one.exists()).collect();
     let made =

@@ -10,7 +10,7 @@ use lab::run_folder;
 use model::plural::count;
 
 use crate::{
-    code_files::{CodeFiles, SymbolFolders},
+    code_files::SymbolFolders,
     explain,
     failure::{Failure, Verdict},
     flags::{self, FormatWord},
@@ -19,13 +19,11 @@ use crate::{
 };
 
 pub(crate) fn write(options: &Options, flags: &flags::Export) -> Result<Verdict, Failure> {
-    let symbols = SymbolFolders::of(options, &flags.symbols)?;
-    let (name, profile, frequency) = match (&flags.run, &flags.perf_data) {
+    let symbols = SymbolFolders::of(options, &flags.stacks.symbols)?;
+    let (name, profile, frequency) = match (&flags.stacks.run, &flags.stacks.perf_data) {
         (Some(run), _) => of_run(run, flags, &symbols)?,
         (None, Some(file)) => {
-            let kallsyms = flags.kallsyms.clone().or_else(|| explain::kernel_symbols(file));
-            let code = CodeFiles::of_recording(flags.root.clone(), kallsyms, &symbols);
-            let (head, folded) = explain::recording(file, &code)?;
+            let (head, folded) = explain::recording(file, &flags.stacks, &symbols)?;
             (file.display().to_string(), folded.profile, head.frequency)
         }
         (None, None) => {
@@ -69,16 +67,12 @@ fn of_run(
             return Err(Failure::Usage(format!("no such stacks; there are {}", there.join(", "))));
         }
         several => {
-            let names = several.join(", ");
-            return Err(Failure::Usage(format!("name one with --variant: {names}")));
+            let why = format!("name one with --variant: {}", several.join(", "));
+            return Err(Failure::Usage(why));
         }
     }
     let largest = cells.into_iter().max_by_key(|cell| cell.clients);
     let FoldedCell { variant, clients, folded, .. } = largest.ok_or_else(no_stacks)?;
-    let frequency = Some(recorded.run.study.profile.frequency);
-    Ok((
-        format!("{variant} at {clients}", clients = count(clients, "client")),
-        folded.profile,
-        frequency,
-    ))
+    let name = format!("{variant} at {}", count(clients, "client"));
+    Ok((name, folded.profile, Some(recorded.run.study.profile.frequency)))
 }

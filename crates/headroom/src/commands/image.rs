@@ -49,7 +49,7 @@ fn prune(options: &Options, lab: &Lab, days: u32) -> Result<Verdict, Failure> {
     let kinds =
         ["base", "firmware", "image", "snapshot", "object", "cache-model", lab::vm::KVM_KIND];
     let freed = kinds.iter().map(|kind| lab.cache.prune(kind, age)).sum::<Result<u64, _>>()?;
-    let cache = options.cache().display();
+    let cache = options.cache.display();
     output::line(format_args!("freed {} MB in {cache}", freed / 1_000_000));
     Ok(Verdict::Pass)
 }

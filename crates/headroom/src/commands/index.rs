@@ -2,11 +2,7 @@
 //!
 //! Reads run folders without their stacks, which is quick. What cannot be read is listed, and stops nothing.
 
-use std::{
-    collections::BTreeSet,
-    fmt::Write as _,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, fmt::Write as _, path::Path};
 
 use lab::run_folder;
 use linux::folder::Folder;
@@ -54,18 +50,18 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
 
 /// All runs below a folder, the latest first.
 fn gather(folder: &Path, page: &Path, following: &Following<'_>) -> Index {
-    let (mut runs, mut unread) = (Vec::new(), Vec::new());
-    for Line { folder, entry } in read(folder, page, following) {
-        match entry {
-            Ok(entry) => runs.push(entry),
-            Err(why) => unread.push(Unread { folder, why }),
-        }
-    }
-    runs.sort_by(|one: &Entry, other| {
+    // The system is asked once where we are, and not for each run.
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let (from, page) = (absolute(folder), absolute(page));
+    let (runs, unread) = Default::default();
+    let mut index =
+        Index { title: title(folder), figure: following.figure.to_string(), runs, unread };
+    Walk { folder: &from, page: &page, following }.below(&from, DEEPEST, &mut index);
+    index.runs.sort_by(|one, other| {
         other.began_unix.cmp(&one.began_unix).then_with(|| one.folder.cmp(&other.folder))
     });
-    unread.sort_by(|one, other| one.folder.cmp(&other.folder));
-    Index { title: title(folder), figure: following.figure.to_string(), runs, unread }
+    index.unread.sort_by(|one, other| one.folder.cmp(&other.folder));
+    index
 }
 
 /// Refuses a figure that no run of the index has.
@@ -79,21 +75,6 @@ fn refuse_unknown(wanted: &Wanted, runs: &[Entry]) -> Result<(), Failure> {
     Failure::unless_known("figure", [&name.to_owned()], known.iter().copied())
 }
 
-/// A run's line.
-struct Line {
-    /// As the page names it.
-    folder: String,
-    entry: Result<Entry, String>,
-}
-
-/// The lines of all runs below a folder.
-fn read(folder: &Path, page: &Path, following: &Following<'_>) -> Vec<Line> {
-    // The system is asked once where we are, and not for each run.
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let (folder, page) = (absolute(folder), absolute(page));
-    Walk { folder: &folder, page: &page, following }.below(&folder, DEEPEST)
-}
-
 /// What runs are looked for in, and how they are read.
 struct Walk<'a> {
     folder: &'a Path,
@@ -102,25 +83,29 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The lines of the runs at this path and below it, by name. A run's own folders are not entered.
-    fn below(&self, path: &Path, deepest: u32) -> Vec<Line> {
-        let Ok(opened) = Folder::open(path) else { return Vec::new() };
+    /// Takes in the runs at this path and below it. A run's own folders are not entered, and links are not followed: they
+    /// may lead back here.
+    fn below(&self, path: &Path, deepest: u32, index: &mut Index) {
+        let Ok(opened) = Folder::open(path) else { return };
         if run_folder::holds_one(&opened) {
-            return vec![self.read(&opened)];
+            let folder = self.named(path);
+            match self.read(&opened, &folder) {
+                Ok(entry) => index.runs.push(entry),
+                Err(why) => index.unread.push(Unread { folder, why }),
+            }
+        } else if deepest > 0 {
+            let inside = opened.folders().unwrap_or_default();
+            inside.iter().for_each(|name| self.below(&opened.path_of(name), deepest - 1, index));
         }
-        if deepest == 0 {
-            return Vec::new();
-        }
-        folders_in(&opened).iter().flat_map(|inside| self.below(inside, deepest - 1)).collect()
     }
 
-    fn read(&self, opened: &Folder) -> Line {
-        let path = opened.path();
-        let (folder, report) = (self.named(path), self.report(path));
-        let recorded = run_folder::read_in(opened).map_err(why_not);
-        let place = Place { folder: &folder, report };
-        let entry = recorded.and_then(|recorded| analysed::entry(&recorded, self.following, place));
-        Line { folder, entry }
+    fn read(&self, opened: &Folder, folder: &str) -> Result<Entry, String> {
+        let recorded = run_folder::read_in(opened).map_err(|error| match error {
+            lab::Error::NotARun { why, .. } => why,
+            other => other.to_string(),
+        })?;
+        let report = self.report(opened.path());
+        analysed::entry(&recorded, self.following, Place { folder, report })
     }
 
     /// A run's folder as the page names it.
@@ -136,25 +121,11 @@ impl Walk<'_> {
     }
 }
 
-/// The folders in one, by name. A link to a folder is none: it may lead back here.
-fn folders_in(folder: &Folder) -> Vec<PathBuf> {
-    let inside = folder.folders().unwrap_or_default();
-    inside.iter().map(|name| folder.path_of(name)).collect()
-}
-
 /// The folder's own name, also where it is this one.
 fn title(folder: &Path) -> String {
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = whole.file_name().unwrap_or(whole.as_os_str());
     name.to_string_lossy().into_owned()
-}
-
-/// Why a folder cannot be read, which stands alongside its name already.
-fn why_not(error: lab::Error) -> String {
-    match error {
-        lab::Error::NotARun { why, .. } => why,
-        other => other.to_string(),
-    }
 }
 
 /// A link from the page to a report: relative where the report stands below the page's folder, so that both

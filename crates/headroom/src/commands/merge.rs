@@ -22,8 +22,9 @@ pub(crate) fn merge(options: &Options, flags: &flags::Merge) -> Result<Verdict, 
     SymbolFolders::check(&flags.symbols)?;
     let (path, merged) = together(&flags.shards, flags.out.as_ref())?;
     say(options, &merged);
-    let (symbols, open) = (flags.symbols.clone(), flags.open);
-    report::write(options, &flags::Report { run: Some(path), symbols, open, ..Default::default() })
+    let symbols = flags.symbols.clone();
+    let stacks = flags::Stacks { run: Some(path), symbols, ..Default::default() };
+    report::write(options, &flags::Report { stacks, open: flags.open, out: None })
 }
 
 pub(super) fn say(options: &Options, merged: &Merged) {
@@ -39,10 +40,6 @@ pub(super) fn say(options: &Options, merged: &Merged) {
 }
 
 /// Puts shards together, and answers the run and what was made of it.
-///
-/// # Errors
-///
-/// [`Failure`] of a folder, or where they are not one run.
 pub(super) fn together(
     folders: &[PathBuf],
     out: Option<&PathBuf>,

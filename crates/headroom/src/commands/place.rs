@@ -1,7 +1,8 @@
-//! What `profile` and `count` are asked about: a study file, or a process named on the command line.
+//! `headroom profile` and `headroom count`: stacks and calls of a study's variants, or of a process that the command line
+//! names; `pause` and `blame` are asked in the same way.
 //!
-//! A process becomes a study of one variant, so that what is recorded can be carried out again and reads
-//! like every other run. Builds studies; runs them where `--on` points.
+//! A process becomes a study of one variant, so that what is recorded can be carried out again and reads like every other
+//! run. Builds studies; runs them where `--on` points.
 
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use model::{
     limit::{self, Limit},
     name::VariantName,
     span::Span,
-    study::{AccessPoint, Load, Study, Subject, TrialShape, Variant},
+    study::{AccessPoint, Count, Function, Load, Study, Subject, TrialShape, Variant},
     trial::Purpose,
 };
 
@@ -27,6 +28,73 @@ use crate::{
     run_path::{PAGE, RunPath},
     shipped,
 };
+
+/// Records stacks.
+pub(crate) fn profile(options: &Options, flags: &flags::Profile) -> Result<Verdict, Failure> {
+    let mut file = study_of(options, &flags.place, Purpose::Stacks)?;
+    let StudyFile { study, overrides, .. } = &mut file;
+    let flags::Sampling { frequency, stack_bytes, scope } = &flags.sampling;
+    if let Some(repetitions) = flags.place.repetitions {
+        study.profile.repetitions = repetitions;
+        overrides.push(format!("profile.repetitions = {repetitions}"));
+    }
+    if let Some(frequency) = frequency {
+        study.profile.frequency = *frequency;
+        overrides.push(format!("profile.frequency = {frequency}"));
+    }
+    if let Some(bytes) = stack_bytes {
+        study.profile.stack_bytes = *bytes;
+        overrides.push(format!("profile.stack-bytes = {bytes}"));
+    }
+    if let Some(scope) = scope {
+        study.profile.scope = scope_of(scope);
+        overrides.push(format!("profile.scope = {}", study.profile.scope));
+    }
+    if !flags.place.clients.is_empty() {
+        study.profile.clients.clone_from(&flags.place.clients);
+    }
+    study.question = format!("Where does the CPU of {} go?", study.process());
+    carry_out(options, &flags.place, file)
+}
+
+/// Counts calls.
+pub(crate) fn count(options: &Options, flags: &flags::Count) -> Result<Verdict, Failure> {
+    let mut file = study_of(options, &flags.place, Purpose::Counts)?;
+    let StudyFile { study, overrides, .. } = &mut file;
+    let functions = functions(flags);
+    if !functions.is_empty() {
+        let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
+        overrides.push(format!("count = {}", names.join(", ")));
+        let (clients, variants) = Default::default();
+        study.count = Some(Count { repetitions: 1, clients, variants, functions });
+    }
+    study.question = format!("How often does {} call what is counted?", study.process());
+    if let Some(count) = &mut study.count {
+        count.repetitions = flags.place.repetitions.unwrap_or(count.repetitions);
+        if !flags.place.clients.is_empty() {
+            count.clients.clone_from(&flags.place.clients);
+        }
+    }
+    carry_out(options, &flags.place, file)
+}
+
+/// The functions that were typed.
+fn functions(flags: &flags::Count) -> Vec<Function> {
+    let function = |name: &String| Function {
+        name: name.clone(),
+        census: flags.census,
+        argument: flags.argument,
+        ..Function::default()
+    };
+    let user = flags.function.iter().map(|symbol| Function {
+        symbol: Some(symbol.clone()),
+        of: flags.of.clone(),
+        ..function(symbol)
+    });
+    let kernel = flags.kernel_function.iter();
+    user.chain(kernel.map(|name| Function { kernel: Some(name.clone()), ..function(name) }))
+        .collect()
+}
 
 /// The study that a place means, for trials of one purpose.
 pub(crate) fn study_of(
@@ -55,7 +123,7 @@ pub(crate) fn study_of(
             )));
         }
         let mut study = of_process(place);
-        study.access_point.arch = options.arch().unwrap_or_default();
+        study.access_point.arch = options.arch.unwrap_or_default();
         study.access_point.firmware = options.firmware().cloned();
         on_device(StudyFile::of(&place.what, study).map_err(Failure::Usage)?, &place.on)?
     };

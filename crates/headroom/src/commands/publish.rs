@@ -63,10 +63,6 @@ static NO_LIMITS: flags::Limits = flags::Limits { gates: Vec::new(), baseline: N
 static NO_OUTPUTS: flags::Outputs = flags::Outputs { junit: None, markdown: None };
 
 /// Writes the page of a run and what CI reads, and prints its verdicts.
-///
-/// # Errors
-///
-/// [`Failure`] of the words, or of a file.
 pub(crate) fn publish(
     options: &Options,
     recorded: &Recorded,

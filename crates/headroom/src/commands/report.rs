@@ -9,7 +9,7 @@ use lab::run_folder;
 use super::publish::{self, Wanted};
 use crate::{
     browser,
-    code_files::{CodeFiles, SymbolFolders},
+    code_files::SymbolFolders,
     explain,
     failure::{Failure, Verdict},
     flags,
@@ -19,8 +19,8 @@ use crate::{
 };
 
 pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict, Failure> {
-    let symbols = SymbolFolders::of(options, &flags.symbols)?;
-    match (&flags.run, &flags.perf_data) {
+    let symbols = SymbolFolders::of(options, &flags.stacks.symbols)?;
+    match (&flags.stacks.run, &flags.stacks.perf_data) {
         (Some(run), _) => {
             let recorded = run_folder::read(run)?;
             let page = flags.out.clone().unwrap_or_else(|| run.join(PAGE));
@@ -39,9 +39,7 @@ fn recording(
     file: &Path,
     symbols: &SymbolFolders,
 ) -> Result<Verdict, Failure> {
-    let kallsyms = flags.kallsyms.clone().or_else(|| explain::kernel_symbols(file));
-    let code = CodeFiles::of_recording(flags.root.clone(), kallsyms, symbols);
-    let (head, folded) = explain::recording(file, &code)?;
+    let (head, folded) = explain::recording(file, &flags.stacks, symbols)?;
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let figures = profiling::of_recording(&name, &head, &folded);
     let notes: Vec<String> =

@@ -46,10 +46,6 @@ fn whole(options: &Options, name: &str) -> Result<Verdict, Failure> {
 }
 
 /// All of them, in the order of their names.
-///
-/// # Errors
-///
-/// [`Failure`] of a study that cannot be read.
 pub(crate) fn all() -> Result<Vec<Said>, Failure> {
     shipped::ALL.iter().map(said).collect()
 }
@@ -68,6 +64,6 @@ fn list(options: &Options) -> Result<Verdict, Failure> {
 }
 
 fn said(study: &Shipped) -> Result<Said, Failure> {
-    let file = shipped::text_of(study.name.as_ref())?.study().map_err(lab::Error::from)?;
+    let file = shipped::text_of(study.name.as_ref())?.study()?;
     Ok(Said { name: study.name, question: file.study.question })
 }

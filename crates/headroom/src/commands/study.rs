@@ -1,7 +1,10 @@
 //! A study as the verbs meet it: read from its file, put where it is carried out, changed by the command line, planned,
 //! shown and carried out.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use analysis::{
     judge::sequential::is_decided,
@@ -12,7 +15,7 @@ use lab::{
     device_file::On,
     missing::Needs,
     plan::{self, Start, calibration},
-    run_folder::Recorded,
+    run_folder::{self, Progress, Recorded},
     runner,
     setup::{Execution, needs_vm},
     shard,
@@ -29,26 +32,19 @@ use model::{
 };
 use serde_json::json;
 
-use super::{
-    check,
-    plan::{Plan, on_devices},
-};
+use super::check;
 use crate::{
     beneath::Beneath,
     code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
     flags::{self, states},
-    interrupted, live,
+    live,
     options::Options,
-    shipped,
+    output, shipped,
 };
 
 /// A study of a subject, for what no other can answer.
-///
-/// # Errors
-///
-/// [`Failure`] of the file, or where it has none.
 pub(crate) fn of_clients(options: &Options, path: &Path) -> Result<StudyFile, Failure> {
     let file = loaded(options, path, &On::Vm)?;
     if file.study.is_of_clients() {
@@ -67,8 +63,8 @@ pub(crate) fn loaded(options: &Options, path: &Path, on: &On) -> Result<StudyFil
         On::Vm => text.study(),
         On::Device(_) => text.study_for_device(),
     };
-    let mut file = file.map_err(lab::Error::from)?;
-    options.arch().into_iter().for_each(|arch| port(&mut file, arch));
+    let mut file = file?;
+    options.arch.into_iter().for_each(|arch| port(&mut file, arch));
     // One that is not there, and named without a folder, is headroom's own.
     file.study.access_point.programs.iter_mut().for_each(|program| {
         let file = near(program, path.parent());
@@ -161,8 +157,24 @@ pub(super) fn measured(
 ) -> Result<Recorded, Failure> {
     let options = &options.at(&file.study.access_point);
     let lab = live::shown(lab_for(options, how.on, &file.study)?, options);
-    let ended = runner::run(&lab, &how, file, path);
-    ended.inspect_err(|_| live::ended(path)).map_err(|error| interrupted::explain(error, path))
+    runner::run(&lab, &how, file, path).map_err(|error| cut_short(error, path))
+}
+
+/// The failure of a run, with what is kept where somebody stopped it.
+fn cut_short(error: lab::Error, run: &Path) -> Failure {
+    live::ended(run);
+    if !matches!(error, lab::Error::Interrupted) {
+        return error.into();
+    }
+    // Before its first trial a run may have no folder yet.
+    let Some(Progress { made, planned }) = run_folder::progress(run) else {
+        let why = "interrupted before the first trial; nothing was measured";
+        return Failure::Interrupted(why.to_owned());
+    };
+    let run = run.display();
+    Failure::Interrupted(format!(
+        "interrupted; {made} of {planned} trials are kept; resume with `headroom run --resume {run}`"
+    ))
 }
 
 /// Resumes a run.
@@ -185,8 +197,7 @@ pub(super) fn resumed(
     let options = &options.of_run(study.access_point.arch)?;
     let lab = live::shown(lab_for(options, on, study)?, options);
     let path = &recorded.path;
-    let ended = runner::resume(&lab, &plain(on, &symbols), path);
-    ended.inspect_err(|_| live::ended(path)).map_err(|error| interrupted::explain(error, path))
+    runner::resume(&lab, &plain(on, &symbols), path).map_err(|error| cut_short(error, path))
 }
 
 /// The lab of a study: a device and this machine alone need no QEMU.
@@ -208,10 +219,6 @@ fn refuse_device(study: &Study, on: &On) -> Result<(), Failure> {
 }
 
 /// The study where it is carried out: on a device time is real, and clients may be those that are there.
-///
-/// # Errors
-///
-/// [`Failure::Usage`] for a variant that a device cannot have.
 pub(super) fn on_device(mut file: StudyFile, on: &On) -> Result<StudyFile, Failure> {
     let On::Device(named) = on else { return Ok(file) };
     refuse_device(&file.study, on)?;
@@ -437,23 +444,25 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
         Target::Device(name) => Some(format!("device        {name}")),
         _ => None,
     };
-    let snapshots = if on_device.is_some() { &[] } else { snapshots.as_slice() };
-    let plan = Plan {
-        question: &file.study.question,
-        value: json!({
+    let estimate = estimate(options, &file.study, trials);
+    if options.json {
+        let device: Duration = trials.iter().map(PlannedTrial::passes).sum();
+        let mut plan = json!({
             "study": file.study, "trials": trials, "snapshots": counts.collect::<Vec<_>>(),
-        }),
-        lines: on_device
-            .into_iter()
-            .chain(measured_first(&file.study))
-            .chain(snapshots.iter().map(access_point))
-            .chain(trials.iter().map(trial))
-            .collect(),
-        trials: trials.len(),
-        device: on_devices(trials),
-        estimate: estimate(options, &file.study, trials),
-    };
-    plan.show(options)
+            "device_seconds": device.as_secs_f64(),
+        });
+        estimate.add_to(&mut plan);
+        output::json_text(&format!("{plan:#}"));
+        return Verdict::Pass;
+    }
+    let snapshots = if on_device.is_some() { &[] } else { snapshots.as_slice() };
+    let lines = on_device.into_iter().chain(measured_first(&file.study));
+    let lines = lines.chain(snapshots.iter().map(access_point)).chain(trials.iter().map(trial));
+    output::line(format_args!("{}\n", file.study.question));
+    lines.for_each(output::line);
+    let trials = count(trials.len() as u32, "trial");
+    output::line(format_args!("\n{trials}, {}", estimate.words()));
+    Verdict::Pass
 }
 
 /// What is measured before the trials can be ordered.

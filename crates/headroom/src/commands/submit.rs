@@ -177,7 +177,7 @@ struct Known {
 impl Crowd<'_> {
     /// Submits what is missing until all is there; `false` where nobody waits for it.
     fn wait(&self) -> Result<bool, Failure> {
-        let (mut known, mut said) = (Known::default(), Said::new());
+        let (mut known, mut said) = (Known::default(), Said::default());
         let mut answered = Instant::now();
         loop {
             match self.slurm.queue() {
@@ -298,29 +298,26 @@ impl Known {
 }
 
 /// What was said of the progress.
+#[derive(Default)]
 struct Said {
     last: String,
-    when: Instant,
+    when: Option<Instant>,
     trouble: String,
 }
 
 impl Said {
-    fn new() -> Self {
-        Self { last: String::new(), when: Instant::now(), trouble: String::new() }
-    }
-
     /// Says how far it is, where that changed or nothing was said for a while.
     fn say(&mut self, crowd: &Crowd<'_>, known: &Known) {
         let shards = crowd.flags.shards;
         let done = (1..=shards).filter(|shard| known.is_done(*shard)).count() as u32;
-        let running =
-            known.queue.values().filter(|state| state.starts_with("running")).count() as u32;
+        let is_running = |state: &&String| state.starts_with("running");
+        let running = known.queue.values().filter(is_running).count() as u32;
         let waiting = known.queue.len() as u32 - running;
         let now = format!("{done} {running} {waiting}");
-        if now == self.last && self.when.elapsed() < SAY {
+        if now == self.last && self.when.is_some_and(|when| when.elapsed() < SAY) {
             return;
         }
-        (self.last, self.when) = (now, Instant::now());
+        (self.last, self.when) = (now, Some(Instant::now()));
         let made: usize = known.progress.values().map(|progress| progress.made).sum();
         let all = known.all(shards, crowd.trials);
         if crowd.options.json {
@@ -346,7 +343,6 @@ impl Said {
     }
 }
 
-/// Merges all shards and reports.
 fn conclude(options: &Options, flags: &flags::Submit, folder: &Path) -> Result<Verdict, Failure> {
     let shards: Vec<PathBuf> = (1..=flags.shards).map(|shard| shard_of(folder, shard)).collect();
     let merged = below(folder, MERGED);
@@ -354,7 +350,8 @@ fn conclude(options: &Options, flags: &flags::Submit, folder: &Path) -> Result<V
         let (_, what) = merge::together(&shards, Some(&merged))?;
         merge::say(options, &what);
     }
-    report::write(options, &flags::Report { run: Some(merged), ..Default::default() })
+    let stacks = flags::Stacks { run: Some(merged), ..Default::default() };
+    report::write(options, &flags::Report { stacks, ..Default::default() })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use model::{
-    perturbation::Perturbation::{self, Cpu, Image, Layout, Phase, Seed},
+    perturbation::Perturbation::{self, Cpu, Layout, Phase, Seed},
     study::Study,
     trial::PlannedTrial,
 };
@@ -24,8 +24,6 @@ pub(crate) enum StateWord {
     Layout,
     /// Another CPU model
     Cpu,
-    /// Another build of the image
-    Image,
 }
 
 impl StateWord {
@@ -37,7 +35,6 @@ impl StateWord {
             Self::Seed => &[Seed],
             Self::Layout => &[Layout],
             Self::Cpu => &[Cpu],
-            Self::Image => &[Image],
         }
     }
 }
@@ -49,8 +46,7 @@ pub(crate) fn refuse_on_device(study: &Study) -> Result<(), Failure> {
         let can: Vec<_> = Perturbation::ALL.into_iter().filter(|one| one.is_for_devices()).collect();
         let can: Vec<_> = can.into_iter().map(Perturbation::name).collect();
         Err(Failure::Usage(format!(
-            "a device has one CPU and one image, so the state `{state}` is the virtual access point's alone; say \
-             --perturb={}",
+            "a device has one CPU, so the state `{state}` is the virtual access point's alone; say --perturb={}",
             can.join(",")
         )))
     })

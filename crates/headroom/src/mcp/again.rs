@@ -31,10 +31,6 @@ pub(super) struct Again {
 
 impl Again {
     /// With these words for the lab.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Environment`] where this program is gone.
     pub(super) fn new(common: &Common) -> Result<Self, Failure> {
         Ok(Self { program: this_program::path()?, common: common.words() })
     }
@@ -46,10 +42,6 @@ impl Again {
     }
 
     /// A short question, and the value that answers it.
-    ///
-    /// # Errors
-    ///
-    /// What headroom says of it, or that it takes too long.
     pub(super) async fn ask(&self, words: &[OsString]) -> Result<Value, String> {
         let mut command = self.command("KILL", words);
         let Ok(output) = timeout(SHORT, command.kill_on_drop(true).output()).await else {

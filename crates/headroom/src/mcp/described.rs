@@ -83,33 +83,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[derive(JsonSchema)]
-    struct Inner {
-        #[expect(dead_code, reason = "it is in the schema")]
-        many: Option<Vec<u64>>,
-    }
-
-    #[derive(JsonSchema)]
-    struct Words {
-        #[expect(dead_code, reason = "it is in the schema")]
-        always: u8,
-        #[expect(dead_code, reason = "it is in the schema")]
-        inner: Option<Inner>,
-        #[expect(dead_code, reason = "it is in the schema")]
-        number: Option<u32>,
-    }
+    use crate::mcp::tools;
 
     #[test]
     fn a_schema_has_one_type_for_each_value_and_no_formats() {
-        let tool = tool::<Words, Words>("words", "For the test", &ToolAnnotations::new());
-        let output = tool.output_schema.unwrap();
-        for schema in [&tool.input_schema, &output] {
-            let text = Value::Object((**schema).clone()).to_string();
-            assert!(!text.contains("null") && !text.contains("format"), "{text}");
-            assert_eq!(schema["properties"]["number"]["type"], "integer");
-            assert!(schema["properties"]["inner"]["$ref"].is_string(), "{text}");
-            assert_eq!(schema["required"], json!(["always"]));
+        for tool in tools::all() {
+            let output = tool.output_schema.unwrap();
+            for schema in [&tool.input_schema, &output] {
+                let text = Value::Object((**schema).clone()).to_string();
+                assert!(!text.contains("\"null\"") && !text.contains("\"format\":"), "{text}");
+            }
+            if tool.name == "result" {
+                assert_eq!(output["properties"]["answer"]["$ref"], "#/$defs/Answer");
+                assert_eq!(output["required"], json!(["job", "resources", "folder"]));
+                let status = &output["$defs"]["Status"]["properties"];
+                assert_eq!(status["trials_planned"]["type"], "integer");
+            }
         }
     }
 

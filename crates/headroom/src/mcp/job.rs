@@ -9,7 +9,10 @@ use super::{
     answers::{State, Status},
     budget::Cost,
 };
-use crate::{answer::Answer, progress::Pace};
+use crate::{
+    answer::Answer,
+    progress::{pace::Pace, stage},
+};
 
 /// More notes are no use to anybody.
 const MOST_NOTES: usize = 20;
@@ -123,21 +126,8 @@ impl Job {
     /// Takes notice of an event.
     pub(super) fn see(&mut self, event: Event) {
         self.pace.follow(&event, Instant::now());
+        stage(&event).into_iter().for_each(|stage| self.stage = stage);
         match event {
-            Event::ImageStarted => self.stage = Some("the image is looked for".to_owned()),
-            Event::ImageStep { step } => self.stage = Some(format!("the image is made: {step}")),
-            Event::DeviceStep { device, step } => self.stage = Some(format!("{device}: {step}")),
-            Event::KvmStarted => self.stage = Some("KVM is tried".to_owned()),
-            Event::SnapshotStarted { clients, .. } => {
-                self.stage = Some(format!("an access point boots for {clients} clients"));
-            }
-            Event::Associated { associated, clients } => {
-                self.stage = Some(format!("{associated} of {clients} clients have joined"));
-            }
-            Event::ImageReady { .. }
-            | Event::DeviceReady { .. }
-            | Event::KvmTried { .. }
-            | Event::SnapshotReady { .. } => self.stage = None,
             Event::RunStarted { trials, .. } => self.planned = Some(trials.into()),
             Event::TrialStarted { .. } => self.begun += 1,
             Event::TrialEnded { device_ms, invalid, id: name, .. } => {
@@ -149,6 +139,7 @@ impl Job {
             Event::SoFar { headline } => self.so_far = Some(headline),
             Event::Doubt { text } => self.note(text),
             Event::RunEnded { .. } => self.stage = Some("the report is written".to_owned()),
+            _ => {}
         }
     }
 
@@ -198,11 +189,6 @@ impl Job {
     /// Whether it prints a result of its own and has no run's folder.
     pub(super) const fn is_of_task(&self) -> bool {
         matches!(self.wanted.kind, Kind::Begin | Kind::Try | Kind::Accept)
-    }
-
-    /// What a change of is worth a word to whoever waits.
-    pub(super) fn progress(&self) -> (u64, Option<&str>, bool) {
-        (self.done, self.stage.as_deref(), self.end.is_some())
     }
 
     fn state(&self) -> State {

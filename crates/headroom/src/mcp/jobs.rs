@@ -48,7 +48,6 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    /// None yet.
     pub(super) fn new(budget: Budget, at_once: usize, symbols: SymbolFolders) -> Self {
         let symbols = Arc::new(symbols);
         Self { all: Mutex::default(), budget, at_once, symbols, changes: watch::Sender::new(0) }
@@ -59,10 +58,6 @@ impl Jobs {
     }
 
     /// Whether another job of this cost may begin.
-    ///
-    /// # Errors
-    ///
-    /// What to wait for, or what the budget says.
     pub(super) fn admit(&self, wanted: Option<Cost>) -> Result<(), String> {
         let all = self.all();
         let running: Vec<String> =
@@ -78,7 +73,6 @@ impl Jobs {
         self.budget.allow(counted(&all), wanted.unwrap_or(least))
     }
 
-    /// The number of the next job.
     pub(super) fn next_number(&self) -> usize {
         self.all().len() + 1
     }
@@ -139,7 +133,6 @@ impl Jobs {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Does something with a job.
     pub(super) fn with<T>(&self, number: usize, act: impl FnOnce(&mut Job) -> T) -> Option<T> {
         self.all().iter_mut().find(|job| job.number == number).map(act)
     }
@@ -155,9 +148,9 @@ impl Jobs {
         })
     }
 
-    /// The handles of all jobs.
-    pub(super) fn numbers(&self) -> Vec<usize> {
-        self.all().iter().map(|job| job.number).collect()
+    /// What is read of each job.
+    pub(super) fn of_each<T>(&self, read: impl FnMut(&Job) -> T) -> Vec<T> {
+        self.all().iter().map(read).collect()
     }
 
     /// Hears of changes from now on.
@@ -180,7 +173,7 @@ impl Jobs {
 
     /// Asks every job to stop and waits until none runs any more.
     pub(super) async fn end_all(&self) {
-        for number in self.numbers() {
+        for number in self.of_each(|job| job.number) {
             self.interrupt(number, "the server ended");
         }
         let mut changes = self.changes();

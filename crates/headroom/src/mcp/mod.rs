@@ -15,7 +15,6 @@ mod answers;
 mod arguments;
 mod budget;
 mod described;
-mod improve;
 mod job;
 mod jobs;
 mod resources;
@@ -47,10 +46,6 @@ use crate::{
 const LONGEST_MESSAGE: usize = 1 << 20;
 
 /// Serves until the client leaves or a signal comes; then nothing of it runs any more.
-///
-/// # Errors
-///
-/// [`Failure`] of the words, or of this machine.
 pub(crate) fn serve(common: &flags::Common, flags: &flags::Mcp) -> Result<Verdict, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
         Failure::Environment(format!("cannot serve: the runtime does not start: {error}"))
@@ -72,11 +67,11 @@ async fn served(common: &flags::Common, flags: &flags::Mcp) -> Result<(), Failur
     let jobs = Arc::new(Jobs::new(budget, usize::from(flags.at_once), symbols));
     let starter = Starter {
         again: again::Again::new(common)?,
-        allowed: Allowed::open(&flags.allow)?.with_tasks(&flags.tasks),
+        allowed: Allowed::open(&flags.allow, &flags.tasks)?,
         folder: absolute(folder.to_path_buf()),
         jobs: Arc::clone(&jobs),
     };
-    let server = Server::new(Arc::new(starter));
+    let server = Server(Arc::new(starter));
     let watched = |error| Failure::Environment(format!("cannot watch for signals: {error}"));
     let mut stopped = Stopped::watch().map_err(watched)?;
     let ended = tokio::select! {

@@ -36,25 +36,17 @@ pub(super) fn of_job(job: &Job) -> Vec<Resource> {
     own.into_iter().chain(flames).filter_map(resource).collect()
 }
 
-/// The resources of all jobs.
 pub(super) fn all(jobs: &Jobs) -> Vec<Resource> {
-    let numbers = jobs.numbers().into_iter();
-    numbers.filter_map(|number| jobs.with(number, |job| of_job(job))).flatten().collect()
+    jobs.of_each(of_job).into_iter().flatten().collect()
 }
 
 /// A resource's text and its type.
-///
-/// # Errors
-///
-/// Which there are, or how large it is and where it lies.
 pub(super) fn read(jobs: &Jobs, address: &str) -> Result<(String, String), String> {
-    let read = |job: &mut Job| {
+    let read = |job: &Job| {
         let found = of_job(job).into_iter().find(|resource| resource.uri == address)?;
         Some(text(job, &found))
     };
-    let mut found =
-        jobs.numbers().into_iter().filter_map(|number| jobs.with(number, read).flatten());
-    found.next().unwrap_or_else(|| {
+    jobs.of_each(read).into_iter().flatten().next().unwrap_or_else(|| {
         Err(format!(
             "there is no resource `{address}`; `result` of a job that has ended names its own"
         ))

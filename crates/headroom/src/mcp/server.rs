@@ -26,13 +26,7 @@ they say, and measure again.";
 
 /// The server; its clients share the jobs.
 #[derive(Clone, Debug)]
-pub(super) struct Server(Arc<Starter>);
-
-impl Server {
-    pub(super) fn new(starter: Arc<Starter>) -> Self {
-        Self(starter)
-    }
-}
+pub(super) struct Server(pub(super) Arc<Starter>);
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
@@ -58,15 +52,15 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = request.arguments.unwrap_or_default();
+        let CallToolRequestParams { name, arguments, .. } = request;
+        let names: Vec<_> = tools::all().into_iter().map(|tool| tool.name).collect();
+        if !names.contains(&name) {
+            let why = format!("there is no tool `{name}`; there are {}", names.join(", "));
+            return Err(ErrorData::invalid_params(why, None));
+        }
+        let arguments = arguments.unwrap_or_default();
         let call = Call { starter: &self.0, arguments, context: &context };
-        let result = tools::call(&request.name, call).await;
-        result.map(CallToolResponse::from).ok_or_else(|| {
-            let names: Vec<_> = tools::all().into_iter().map(|tool| tool.name).collect();
-            let why =
-                format!("there is no tool `{}`; there are {}", request.name, names.join(", "));
-            ErrorData::invalid_params(why, None)
-        })
+        Ok(tools::call(&name, call).await.into())
     }
 
     async fn list_resources(

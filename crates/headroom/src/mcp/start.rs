@@ -6,13 +6,16 @@
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 use clap::ValueEnum;
+use lab::run_folder;
+use linux::folder::Folder;
+use rmcp::model::JsonObject;
 use serde_json::Value;
 
 use super::{
     again::Again,
     allowed::Allowed,
-    answers::{Plan, Status},
-    arguments::{Compare, Profile, Study},
+    answers::{Ledger, Plan, Status},
+    arguments::{Compare, Profile, Study, Submission, Submit, Task},
     budget::Cost,
     job::{Job, Kind, Wanted},
     jobs::Jobs,
@@ -22,6 +25,9 @@ use crate::shipped;
 /// More entries of a list, or a longer word, are nobody's who asks for a measurement.
 const MOST_ENTRIES: usize = 100;
 const LONGEST_WORD: usize = 500;
+
+/// A longer diff is no change that is proposed but another program, bytes.
+const LONGEST_DIFF: usize = 512 << 10;
 
 #[derive(Debug)]
 pub(super) struct Starter {
@@ -41,10 +47,6 @@ impl Starter {
     }
 
     /// Begins a study.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the words, or what the budget says.
     pub(super) async fn run(&self, asked: &Study) -> Result<Status, String> {
         let words = self.run_words(asked)?;
         self.planned(Kind::Run, &asked.study, words).await
@@ -63,6 +65,53 @@ impl Starter {
         self.begin(Wanted { kind: Kind::Profile, of, cost: None, estimate_s: None }, words)
     }
 
+    /// Begins a task, a try, or an acceptance: `headroom improve` for clients.
+    pub(super) fn submit(&self, asked: &Submit) -> Result<Status, String> {
+        let task = self.allowed.task(&asked.task)?;
+        let (kind, mut words) = match asked.kind {
+            Submission::Try => (Kind::Try, Words::of("improve try")),
+            Submission::Accept => (Kind::Accept, Words::of("improve accept")),
+            Submission::Begin => (Kind::Begin, Words::of("improve init")),
+        };
+        words.rest([task.into()]);
+        match (asked.kind, &asked.diff) {
+            (Submission::Try, Some(diff)) => words.rest([self.written(diff)?.into()]),
+            (Submission::Try, None) => {
+                return Err("a try is a diff; give its text as `diff`".to_owned());
+            }
+            (_, Some(_)) => return Err("only a try has a diff; leave it out".to_owned()),
+            (_, None) => {}
+        }
+        let of = asked.task.clone();
+        self.begin(Wanted { kind, of, cost: None, estimate_s: None }, words)
+    }
+
+    /// A diff as a file of the server's.
+    fn written(&self, diff: &str) -> Result<PathBuf, String> {
+        if diff.len() > LONGEST_DIFF {
+            let why =
+                format!("the diff has more than {LONGEST_DIFF} bytes; propose less at a time");
+            return Err(why);
+        }
+        let folder = self.folder.display();
+        Folder::create(&self.folder).map_err(|error| {
+            format!("cannot make {folder} for the diff: {error}; start the server where files can be written")
+        })?;
+        // The number is ours.
+        let file = PathBuf::from(format!("{folder}/job-{}.diff", self.jobs.next_number()));
+        run_folder::write_whole(&file, diff.as_bytes()).map_err(|error| error.to_string())?;
+        Ok(file)
+    }
+
+    /// The books of a task.
+    pub(super) async fn ledger(&self, asked: &Task) -> Result<Ledger, String> {
+        let mut words = Words::of("improve ledger");
+        words.rest([self.allowed.task(&asked.task)?.into()]);
+        let ledger: JsonObject = serde_json::from_value(self.again.ask(&words.with([])).await?)
+            .map_err(|error| format!("headroom's ledger is no object: {error}"))?;
+        Ok(Ledger { task: asked.task.clone(), ledger })
+    }
+
     async fn planned(&self, kind: Kind, of: &str, words: Words) -> Result<Status, String> {
         let plan = plan_of(&self.again.ask(&words.dry()).await?)?;
         let cost = Cost { trials: plan.trials, seconds: plan.device_seconds };
@@ -71,14 +120,15 @@ impl Starter {
     }
 
     /// Nothing waits in here, so that two calls cannot both take the last place.
-    pub(super) fn begin(&self, wanted: Wanted, words: Words) -> Result<Status, String> {
+    fn begin(&self, wanted: Wanted, words: Words) -> Result<Status, String> {
         self.jobs.admit(wanted.cost)?;
         let number = self.jobs.next_number();
         // The number is ours.
         let folder = PathBuf::from(format!("{}/job-{number}", self.folder.display()));
         let job = Job::new(number, wanted, folder);
-        let words = if job.is_of_task() { words.alone() } else { words.into(&job.folder) };
-        let child = self.again.start(&words)?;
+        let out = ["--out".into(), job.folder.clone().into()];
+        let out = out.into_iter().filter(|_| !job.is_of_task());
+        let child = self.again.start(&words.with(out))?;
         let handle = self.jobs.follow(job, child);
         self.jobs.of(&handle, |job| job.status())
     }
@@ -149,7 +199,7 @@ impl Starter {
 
 /// A command line.
 #[derive(Clone, Debug)]
-pub(super) struct Words {
+struct Words {
     verb: &'static str,
     flags: Vec<OsString>,
     /// Those that are no flags, whatever they begin with.
@@ -157,7 +207,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    pub(super) fn of(verb: &'static str) -> Self {
+    fn of(verb: &'static str) -> Self {
         Self { verb, flags: Vec::new(), rest: Vec::new() }
     }
 
@@ -187,17 +237,8 @@ impl Words {
         self.flags.extend(is_set.then(|| OsString::from(format!("--{flag}"))));
     }
 
-    pub(super) fn rest(&mut self, words: impl IntoIterator<Item = OsString>) {
+    fn rest(&mut self, words: impl IntoIterator<Item = OsString>) {
         self.rest.extend(words);
-    }
-
-    /// To be carried out in a folder.
-    fn into(self, folder: &std::path::Path) -> Vec<OsString> {
-        self.with(["--out".into(), folder.into()])
-    }
-
-    fn alone(self) -> Vec<OsString> {
-        self.with([])
     }
 
     /// To be planned only.
@@ -229,12 +270,10 @@ fn plan_of(value: &Value) -> Result<Plan, String> {
     let trials =
         value["trials"].as_array().ok_or("headroom's plan has no trials; try it by hand")?;
     let study = &value["study"];
-    let entries =
-        ["variant", "control", "strategies"].into_iter().filter_map(|key| study[key].as_array());
-    let name = |entry: &Value| entry.as_str().or(entry["name"].as_str()).map(str::to_owned);
+    let variants = study["variant"].as_array().into_iter().flatten();
     Ok(Plan {
         question: study["question"].as_str().unwrap_or_default().to_owned(),
-        variants: entries.flatten().filter_map(name).collect(),
+        variants: variants.filter_map(|one| Some(one["name"].as_str()?.to_owned())).collect(),
         trials: trials.len() as u64,
         estimated_seconds: number("/estimated_seconds"),
         making_seconds: number("/not_cached/estimated_seconds"),
@@ -254,13 +293,6 @@ mod tests {
         let line: Vec<String> =
             words.dry().into_iter().map(|word| word.into_string().unwrap()).collect();
         assert_eq!(line, ["run", "--variant=--on=local", "--dry-run", "--", "--out"]);
-    }
-
-    #[test]
-    fn a_verb_of_two_words_is_two_words() {
-        let mut words = Words::of("improve try");
-        words.rest(["--x.toml".into()]);
-        assert_eq!(words.alone(), ["improve", "try", "--", "--x.toml"]);
     }
 
     #[test]

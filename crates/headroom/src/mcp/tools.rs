@@ -16,10 +16,11 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
-    answers::{Outcome, Plan, Short, Status, Studies},
-    arguments::{Compare, Handle, Nothing, Profile, Study, Wait},
+    answers::{Ledger, Outcome, Plan, Short, Status, Studies},
+    arguments::{Compare, Handle, Nothing, Profile, Study, Submit, Task, Wait},
     described::{present, tool},
-    improve, resources,
+    job::{End, Job},
+    resources,
     start::Starter,
 };
 use crate::commands::studies;
@@ -31,7 +32,6 @@ const USUAL_WAIT: u32 = 30;
 /// The longest wait, s: an answer has its way to go, too.
 const LONGEST_WAIT: u32 = 44;
 
-/// A client's call.
 pub(super) struct Call<'a> {
     pub(super) starter: &'a Starter,
     pub(super) arguments: JsonObject,
@@ -43,7 +43,7 @@ pub(super) fn all() -> Vec<Tool> {
     let looks = ToolAnnotations::new().read_only(true).open_world(false);
     let acts = ToolAnnotations::new().read_only(false).destructive(false).open_world(false);
     let stops = ToolAnnotations::new().read_only(false).idempotent(true).open_world(false);
-    let mut tools = vec![
+    vec![
         tool::<Nothing, Studies>(
             "studies",
             "The studies that headroom brings, each with its question.",
@@ -81,61 +81,59 @@ pub(super) fn all() -> Vec<Tool> {
             &looks,
         ),
         tool::<Handle, Status>("cancel", "Stops a job; its finished trials are kept.", &stops),
-    ];
-    tools.extend(improve::tools(&acts, &looks));
-    tools
+        tool::<Submit, Status>(
+            "submit",
+            "Begins a task (begin, once), proposes a change for it, which is built, measured beside its base and judged (try), or \
+             has the best try accepted on cells that no one was shown (accept); gives a handle at once.",
+            &acts,
+        ),
+        tool::<Task, Ledger>(
+            "ledger",
+            "The books of a task: every try with its verdict and its cost.",
+            &looks,
+        ),
+    ]
 }
 
-/// Carries a call out; `None` where there is no such tool. What went wrong with it the client reads in its result.
-pub(super) async fn call(name: &str, call: Call<'_>) -> Option<CallToolResult> {
+/// Carries out a call of a tool that there is. What went wrong with it the client reads in its result.
+pub(super) async fn call(name: &str, call: Call<'_>) -> CallToolResult {
     let starter = call.starter;
     let carried_out = async {
         match name {
-            "studies" => answered(call.studies()),
-            "plan" => answered(starter.plan(&call.said()?).await),
-            "start" => answered(starter.run(&call.said()?).await),
-            "compare" => answered(starter.compare(&call.said()?).await),
-            "profile" => answered(starter.profile(&call.said()?)),
-            "wait" => answered(call.wait(call.said()?).await),
+            "studies" => answered(call.studies()?),
+            "plan" => answered(starter.plan(&call.arguments()?).await?),
+            "start" => answered(starter.run(&call.arguments()?).await?),
+            "compare" => answered(starter.compare(&call.arguments()?).await?),
+            "profile" => answered(starter.profile(&call.arguments()?)?),
+            "wait" => answered(call.wait(call.arguments()?).await?),
+            "cancel" => answered(call.cancel(call.arguments()?)?),
+            "submit" => answered(starter.submit(&call.arguments()?)?),
+            "ledger" => answered(starter.ledger(&call.arguments()?).await?),
             "result" => call.result(),
-            "cancel" => answered(call.cancel(call.said()?)),
-            "submit" => answered(starter.submit(&call.said()?)),
-            "ledger" => answered(starter.ledger(&call.said()?).await),
-            _ => Err(None),
+            _ => Err(format!("there is no tool `{name}`")),
         }
     };
-    match timeout(LONGEST, carried_out).await {
-        Ok(Ok(result)) => Some(result),
-        Ok(Err(None)) => None,
-        Ok(Err(Some(why))) => Some(CallToolResult::error(vec![ContentBlock::text(why)])),
-        Err(_) => {
-            let why = "this took longer than 45 s; ask again, or look with `wait`";
-            Some(CallToolResult::error(vec![ContentBlock::text(why)]))
-        }
-    }
+    let late = || Err("this took longer than 45 s; ask again, or look with `wait`".to_owned());
+    let result = timeout(LONGEST, carried_out).await.unwrap_or_else(|_| late());
+    result.unwrap_or_else(|why| CallToolResult::error(vec![ContentBlock::text(why)]))
 }
 
-type Carried = Result<CallToolResult, Option<String>>;
-
-fn answered<T: Short + Serialize>(answer: Result<T, String>) -> Carried {
-    let answer = answer.map_err(Some)?;
-    let mut result =
-        CallToolResult::structured(present(serde_json::to_value(&answer).unwrap_or_default()));
+fn answered(answer: impl Short + Serialize) -> Result<CallToolResult, String> {
+    let value = serde_json::to_value(&answer).unwrap_or_default();
+    let mut result = CallToolResult::structured(present(value));
     result.content = vec![ContentBlock::text(answer.short())];
     Ok(result)
 }
 
 impl Call<'_> {
-    /// The client's words.
-    fn said<T: DeserializeOwned>(&self) -> Result<T, Option<String>> {
-        let value = Value::Object(self.arguments.clone());
-        serde_json::from_value(value).map_err(|error| {
-            Some(format!("the arguments are not what the tool takes: {error}; see its schema"))
+    fn arguments<T: DeserializeOwned>(&self) -> Result<T, String> {
+        serde_json::from_value(Value::Object(self.arguments.clone())).map_err(|error| {
+            format!("the arguments are not what the tool takes: {error}; see its schema")
         })
     }
 
     fn studies(&self) -> Result<Studies, String> {
-        let Nothing {} = self.said().map_err(Option::unwrap_or_default)?;
+        let Nothing {} = self.arguments()?;
         let studies = studies::all().map_err(|failure| failure.sentence())?;
         Ok(Studies { studies })
     }
@@ -146,17 +144,15 @@ impl Call<'_> {
         let mut changes = self.starter.jobs.changes();
         let mut seen = None;
         loop {
-            let look = |job: &mut super::job::Job| {
-                let (done, stage, ended) = job.progress();
-                ((done, stage.map(str::to_owned)), ended, job.status())
-            };
-            let (progress, ended, status) = self.starter.jobs.of(&handle, look)?;
+            let look = |job: &mut Job| (job.ended().is_some(), job.status());
+            let (ended, status) = self.starter.jobs.of(&handle, look)?;
             if ended {
                 return Ok(status);
             }
-            if seen.as_ref() != Some(&progress) {
+            let progress = Some((status.trials_done, status.stage.clone()));
+            if seen != progress {
                 self.report(&status).await;
-                seen = Some(progress);
+                seen = progress;
             }
             match timeout_at(until, changes.changed()).await {
                 Ok(Ok(())) => {}
@@ -177,26 +173,20 @@ impl Call<'_> {
         let _ = self.context.peer.notify_progress(progress.with_message(status.short())).await;
     }
 
-    fn result(&self) -> Carried {
-        let Handle { handle } = self.said()?;
-        let found = |job: &mut super::job::Job| {
-            let end = job.ended()?.clone();
-            let outcome = Outcome {
-                job: job.status(),
-                answer: end.answer,
-                value: end.value,
-                resources: resources::of_job(job).iter().map(|one| one.uri.clone()).collect(),
-                folder: job.folder.display().to_string(),
-            };
-            Some((outcome, resources::of_job(job)))
-        };
-        let found = self.starter.jobs.of(&handle, found).map_err(Some)?;
+    fn result(&self) -> Result<CallToolResult, String> {
+        let Handle { handle } = self.arguments()?;
+        let found = self.starter.jobs.of(&handle, |job| {
+            let End { answer, value, .. } = job.ended()?.clone();
+            let (links, folder) = (resources::of_job(job), job.folder.display().to_string());
+            let resources = links.iter().map(|one| one.uri.clone()).collect();
+            Some((Outcome { job: job.status(), answer, value, resources, folder }, links))
+        })?;
         let (outcome, links) =
-            found.ok_or_else(|| Some(format!("{handle} still works; `wait` for its end")))?;
+            found.ok_or_else(|| format!("{handle} still works; `wait` for its end"))?;
         if outcome.answer.is_none() && outcome.value.is_none() {
-            return Err(Some(outcome.job.short()));
+            return Err(outcome.job.short());
         }
-        let mut result = answered(Ok(outcome))?;
+        let mut result = answered(outcome)?;
         result.content.extend(links.into_iter().map(ContentBlock::resource_link));
         Ok(result)
     }

@@ -2,6 +2,7 @@
 //! happens: at the foot of a terminal each second, elsewhere in a line every 15 s.
 
 use std::{
+    path::Path,
     sync::{
         Arc, Mutex, PoisonError, Weak,
         mpsc::{self, RecvTimeoutError, Sender},
@@ -13,8 +14,8 @@ use std::{
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use model::{event::Event, inert, plural::count};
 
-use super::{pace::Pace, readable, sentence};
-use crate::output;
+use super::{pace::Pace, stage};
+use crate::{output, run_path::PAGE};
 
 /// Between two lines on what is being done.
 const EVERY: Duration = Duration::from_secs(15);
@@ -74,15 +75,11 @@ impl Lines {
     }
 
     pub(super) fn show(&mut self, event: Event) {
-        let line = line(&event);
-        let page = match &event {
-            Event::RunStarted { folder, .. } => Some(readable(folder)),
-            _ => None,
-        };
+        let (lines, is_trial) = (lines(&event), matches!(event, Event::TrialEnded { .. }));
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.follow(event, Instant::now());
-        let last = state.is_last().then(|| state.trials());
-        line.into_iter().chain(page).chain(last).for_each(&*self.say);
+        let last = state.run.as_ref().filter(|run| is_trial && run.done == run.trials);
+        lines.into_iter().chain(last.map(Run::trials)).for_each(&*self.say);
         if state.now(Instant::now()).is_none() {
             (self.tick)(String::new());
         }
@@ -96,15 +93,38 @@ fn now(state: &Weak<Mutex<State>>) -> Option<String> {
 }
 
 /// What is worth a line at once.
-fn line(event: &Event) -> Option<String> {
-    Some(match event {
+fn lines(event: &Event) -> Vec<String> {
+    let seconds = |ms: u64| format!("{:.1} s", ms as f64 / 1e3);
+    let line = match event {
+        Event::ImageStep { .. } | Event::KvmStarted => stage(event).flatten().unwrap_or_default(),
+        Event::ImageReady { image, made: true, took_ms } => {
+            format!("image: {} made in {}", &image[..12.min(image.len())], seconds(*took_ms))
+        }
+        Event::KvmTried { works, took_ms } => format!(
+            "KVM: tried for {}: {}; kept until this machine boots again",
+            seconds(*took_ms),
+            if *works { "it works" } else { "no guest runs on it, so real time is emulated" }
+        ),
+        Event::SnapshotReady { clients, mode, made: true, associated_ms, bytes } => format!(
+            "access point: {clients} associated in {} ({}, {} MB kept)",
+            seconds(*associated_ms),
+            mode.name(),
+            bytes / 1_000_000,
+            clients = count(clients, "client")
+        ),
         Event::RunStarted { folder, trials, done } => {
-            format!("run: {folder}: {}, {done} done before", count(*trials, "trial"))
+            let page = Path::new(folder).join(PAGE);
+            return vec![
+                format!("run: {folder}: {}, {done} done before", count(*trials, "trial")),
+                format!("report: {} (updated as trials finish)", page.display()),
+            ];
         }
         Event::TrialEnded { invalid: Some(why), id: name, .. } => format!("invalid: {name}: {why}"),
-        Event::KvmStarted => "KVM: a guest is tried on it, for 8 s at most".to_owned(),
-        other => return sentence(other),
-    })
+        Event::SoFar { headline } => format!("so far: {}", headline.replace('`', "")),
+        Event::Doubt { text } => format!("note: {text}"),
+        _ => return Vec::new(),
+    };
+    vec![line]
 }
 
 #[derive(Debug, Default)]
@@ -121,48 +141,29 @@ struct Run {
     done: u32,
     /// The last trial that started.
     at: String,
-    /// Whether a trial has just ended.
-    stepped: bool,
 }
 
 impl State {
     fn follow(&mut self, event: Event, at: Instant) {
-        if let Some(run) = &mut self.run {
-            run.stepped = false;
-            run.pace.follow(&event, at);
+        self.run.iter_mut().for_each(|run| run.pace.follow(&event, at));
+        if let Some(stage) = stage(&event) {
+            // The time of an access point counts from its boot.
+            let booted = matches!(event, Event::Associated { .. });
+            let booted = self.making.as_ref().filter(|_| booted).map(|(_, since)| *since);
+            self.making = stage.map(|what| (what, booted.unwrap_or(at)));
         }
         match event {
-            Event::ImageStep { step } => self.making = Some((format!("image: {step}"), at)),
-            Event::DeviceStep { device, step } => {
-                self.making = Some((format!("{device}: {step}"), at));
-            }
-            Event::SnapshotStarted { clients, .. } => self.make(clients, 0, at),
-            Event::Associated { associated, clients } => self.make(clients, associated, at),
-            Event::ImageReady { .. } | Event::DeviceReady { .. } | Event::SnapshotReady { .. } => {
-                self.making = None;
-            }
             Event::RunStarted { trials, done, .. } => {
                 let (pace, at) = (Pace::default(), String::new());
-                self.run = Some(Run { pace, trials, done, at, stepped: false });
+                self.run = Some(Run { pace, trials, done, at });
             }
             Event::TrialStarted { id } => {
                 self.run.iter_mut().for_each(|run| run.at.clone_from(&id))
             }
-            Event::TrialEnded { .. } => self.run.iter_mut().for_each(Run::step),
+            Event::TrialEnded { .. } => self.run.iter_mut().for_each(|run| run.done += 1),
             Event::RunEnded { .. } => *self = Self::default(),
             _ => {}
         }
-    }
-
-    /// An access point is made; its time counts from its boot.
-    fn make(&mut self, clients: u32, associated: u32, at: Instant) {
-        let since = match &self.making {
-            Some((_, since)) if associated > 0 => *since,
-            _ => at,
-        };
-        let clients = count(clients, "client");
-        let what = format!("access point: {associated} of {clients} have joined");
-        self.making = Some((what, since));
     }
 
     /// What is being done, and how long it has taken or will take.
@@ -173,23 +174,9 @@ impl State {
         let seconds = at.saturating_duration_since(*since).as_secs();
         Some(format!("{what}, {seconds} s so far"))
     }
-
-    /// Whether the last trial has just ended.
-    fn is_last(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.stepped && run.done == run.trials)
-    }
-
-    fn trials(&self) -> String {
-        self.run.as_ref().map(Run::trials).unwrap_or_default()
-    }
 }
 
 impl Run {
-    fn step(&mut self) {
-        self.done += 1;
-        self.stepped = true;
-    }
-
     fn trials(&self) -> String {
         format!("{} of {} done", self.done, count(self.trials, "trial"))
     }

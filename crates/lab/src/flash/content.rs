@@ -84,10 +84,6 @@ fn squashfs(bytes: &[u8]) -> Option<&[u8]> {
 
 impl Target<'_> {
     /// SHA-256 of what the device runs from, held against the image; empty where nothing there proves it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Failed`] of another image's, and those of the command or of ssh.
     pub(super) fn proved(&self, parts: &Parts) -> Result<Vec<Sha256Hex>, Error> {
         let flash = self.device.flash.as_ref();
         let (found, is_whole) = match flash.and_then(|flash| flash.content.as_ref()) {

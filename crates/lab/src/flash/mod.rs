@@ -63,10 +63,6 @@ struct Target<'a> {
 }
 
 /// Whether the image can be flashed, as far as that is known without the device: it need not even be on.
-///
-/// # Errors
-///
-/// [`Error::Usage`], and [`Error::File`] of the image.
 pub fn check(device: &DeviceFile, image: &Path) -> Result<(), Error> {
     way(device)?;
     absolute(image).map(drop)
@@ -84,10 +80,6 @@ pub(crate) fn no_way(device: &DeviceFile) -> Error {
 }
 
 /// Flashes a device that is at an address, and waits until it runs from the image.
-///
-/// # Errors
-///
-/// [`Error::Failed`] where it runs from something else then; those of reaching the device and of a command of its file.
 pub fn flash(
     lab: &Lab,
     device: &DeviceFile,
@@ -152,7 +144,7 @@ impl Target<'_> {
         let address = self.address.uri();
         let before = match self.boot() {
             Ok(boot) => Some(boot),
-            Err(Error::Unreachable { .. }) => None,
+            Err(Error::Unreachable(_)) => None,
             Err(error) => return Err(error),
         };
         self.step("flashing by its command");
@@ -184,7 +176,7 @@ impl Target<'_> {
             match is_so() {
                 Ok(true) => return Ok(()),
                 Ok(false) => heard = Instant::now(),
-                Err(Error::Unreachable { .. }) => {}
+                Err(Error::Unreachable(_)) => {}
                 Err(error) => return Err(error),
             }
             if heard.elapsed() > SILENT {

@@ -1,11 +1,11 @@
 //! One script on a device, by ssh, from its start to its end: with an input, a deadline, and a limit for what it says.
 
-use std::{fs::File, time::Duration};
+use std::{process::Stdio, time::Duration};
 
 use crate::{
     Cancel, Error, host,
     host_command::{self, Exit},
-    remote::Destination,
+    remote::{Destination, unreachable},
 };
 
 /// How ssh ends where it is ssh that failed: ssh(1), EXIT STATUS.
@@ -24,13 +24,9 @@ pub(super) struct Shell<'a> {
 }
 
 impl Shell<'_> {
-    /// Runs a script that reads nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unreachable`], also where it is not done in time; [`Error::Interrupted`].
+    /// Runs a script that reads nothing; [`Error::Unreachable`] also where it is not done in time.
     pub(super) fn run(&self, script: &str, limit: Duration) -> Result<Exit, Error> {
-        self.run_with(script, limit, None)
+        self.run_with(script, limit, Stdio::null())
     }
 
     /// Runs a script that reads this.
@@ -38,18 +34,18 @@ impl Shell<'_> {
         &self,
         script: &str,
         limit: Duration,
-        input: Option<File>,
+        input: Stdio,
     ) -> Result<Exit, Error> {
         host::require("ssh", "openssh-client")?;
         let mut command = host_command::in_group("sh");
         command.args(["-c", SSH, "ssh"]).args(self.destination.arguments()).arg(script);
-        input.map(|input| command.stdin(input));
+        command.stdin(input);
         let ended = host_command::finish(command, limit, self.cancel)?;
         let said = match ended.code() {
             Some(code) if code != SSH_FAILED => return Ok(ended),
             Some(_) => ended.words(),
             None => format!("no answer for {} s", limit.as_secs()),
         };
-        Err(Error::Unreachable { address: self.destination.to_string(), said })
+        Err(unreachable(self.destination, &said))
     }
 }

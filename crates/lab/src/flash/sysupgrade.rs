@@ -46,7 +46,7 @@ pub(super) fn flash(target: Target<'_>, image: &Path) -> Result<String, Error> {
 fn take(target: Target<'_>, file: File, script: String) -> Result<(), Error> {
     let size = file.metadata().map_or(0, |metadata| metadata.len());
     let limit = COPYING + Duration::from_secs(size / SLOWEST);
-    let ended = target.shell.run_with(&script, limit, Some(file))?;
+    let ended = target.shell.run_with(&script, limit, file.into())?;
     if ended.code() == Some(0) {
         return Ok(());
     }

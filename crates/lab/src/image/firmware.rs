@@ -50,10 +50,6 @@ const DEEPEST: u32 = 16;
 const LONGEST_BASE: u64 = 4 << 30;
 
 /// What was in the files.
-///
-/// # Errors
-///
-/// [`Error::Usage`] of one that cannot be read, [`Error::Interrupted`].
 pub(super) fn sums(files: &Files, cancel: &Cancel) -> Result<Sums, Error> {
     let of = |path: &Option<PathBuf>, most| {
         let sum = path.as_ref().map(|path| {
@@ -88,7 +84,7 @@ fn not_unpacked(path: &Path, error: Error) -> Error {
 }
 
 fn sum_of_modules(path: &Path, cancel: &Cancel) -> Result<Sha256Hex, Error> {
-    let mut folder = ModuleFolder::open(path)?;
+    let folder = ModuleFolder::open(path)?;
     let mut text = String::new();
     for place in folder.places()? {
         cancel.check()?;
@@ -120,6 +116,10 @@ impl<'a> ModuleFolder<'a> {
         }
         Ok(places)
     }
+
+    fn read(&self, place: &Place) -> io::Result<Vec<u8>> {
+        self.folder.read(&place.path, LARGEST_MODULE)
+    }
 }
 
 fn collect(folder: &Folder, path: &str, deep: u32, places: &mut Vec<Place>) -> io::Result<()> {
@@ -135,12 +135,6 @@ fn collect(folder: &Folder, path: &str, deep: u32, places: &mut Vec<Place>) -> i
         }
     }
     Ok(())
-}
-
-impl Source for ModuleFolder<'_> {
-    fn read(&mut self, place: &Place) -> io::Result<Vec<u8>> {
-        self.folder.read(&place.path, LARGEST_MODULE)
-    }
 }
 
 /// Makes the base of somebody's firmware.
@@ -180,21 +174,6 @@ impl Root {
     }
 }
 
-/// Modules that were given with a kernel, or in its root.
-struct Given<'a, S> {
-    path: &'a Path,
-    index: Index,
-    source: S,
-}
-
-/// What was put beside a root.
-#[derive(Default)]
-struct Added {
-    /// The packages that it comes from.
-    packages: Vec<String>,
-    notes: Vec<String>,
-}
-
 /// A kernel's modules, with the lists of pid 1.
 struct Loaded {
     modules: Modules,
@@ -204,10 +183,6 @@ struct Loaded {
 
 impl Maker<'_> {
     /// Makes it in the folder.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Usage`] of a file that is none, [`Error::FirmwareLacks`]; those of the disk.
     pub(super) fn make(&self) -> Result<(), Error> {
         let step = |step: &str| self.lab.emit(Event::ImageStep { step: step.to_owned() });
         let path = self.debian.join("base.cpio");
@@ -225,10 +200,8 @@ impl Maker<'_> {
             Some(rootfs) => {
                 let port = Port::of(self.lab.settings.arch);
                 let relocation = Relocation { debian: &debian, port };
-                let added = complete(&mut root.tree, &relocation, &base.packages)
-                    .map_err(|why| refused(rootfs, &why))?;
-                notes.extend(added.notes);
-                added.packages
+                complete(&mut root.tree, &relocation, &base.packages, &mut notes)
+                    .map_err(|why| refused(rootfs, &why))?
             }
         };
         put_modules(&mut root.tree, &modules);
@@ -311,31 +284,33 @@ impl Maker<'_> {
         })?;
         fs::write(&to, &kernel.boots).map_err(Error::file("write", to))?;
         match (self.files.modules.as_deref(), &root.tar) {
-            (Some(folder), _) => {
-                let source = ModuleFolder::open(folder)?;
-                let index = index(source.places()?, &kernel.release);
-                self.of_kernel(&kernel, Given { path: folder, index, source })
+            (Some(path), _) => {
+                let folder = ModuleFolder::open(path)?;
+                let given = (path, folder.places()?);
+                self.of_kernel(&kernel, given, &mut |place| folder.read(place))
             }
             (None, Some(tar)) => {
-                let source = BufReader::new(File::open(tar).map_err(Error::file("read", tar))?);
-                let index = index(places_of(&root.tree), &kernel.release);
-                let path = self.files.rootfs.as_deref().unwrap_or(path);
-                self.of_kernel(&kernel, Given { path, index, source })
+                let mut tar = BufReader::new(File::open(tar).map_err(Error::file("read", tar))?);
+                let given = (self.files.rootfs.as_deref().unwrap_or(path), places_of(&root.tree));
+                self.of_kernel(&kernel, given, &mut |place| place.read(&mut tar))
             }
-            (None, None) => {
-                let (index, source) = (Index::new(), io::empty());
-                self.of_kernel(&kernel, Given { path, index, source })
-            }
+            (None, None) => self
+                .of_kernel(&kernel, (path, Vec::new()), &mut |place| place.read(&mut io::empty())),
         }
     }
 
-    /// The modules of a kernel that was given.
-    fn of_kernel(&self, kernel: &Kernel, given: Given<'_, impl Source>) -> Result<Loaded, Error> {
-        let Given { path, mut index, mut source } = given;
+    /// The modules of a kernel that was given, of those in a folder or a root.
+    fn of_kernel(
+        &self,
+        kernel: &Kernel,
+        (path, places): (&Path, Vec<Place>),
+        source: &mut Source<'_>,
+    ) -> Result<Loaded, Error> {
         let release = kernel.release.clone();
+        let mut index = index(places, &release);
         // Modules of another kernel are not all the same ones: what is wrong with them comes before what they lack.
         if let Some(place) = index.get("mac80211_hwsim").or_else(|| index.values().next()) {
-            let content = modules::content(place, &mut source)?;
+            let content = modules::content(place, source)?;
             is_of(&release, &place.path, &content).map_err(|why| refused(path, &why))?;
         }
         let missing = needs::missing(kernel, &index);
@@ -346,7 +321,7 @@ impl Maker<'_> {
         let mut notes = needs::unseen(kernel, &index);
         // What no boot needs must not keep one from being made.
         for name in recipe::FORWARD_MODULES.iter().chain(&recipe::WAN_MODULES) {
-            let loads = modules::in_load_order(&[*name], &index, &mut source);
+            let loads = modules::in_load_order(&[*name], &index, source);
             if index.contains_key(*name) && loads.is_err() {
                 notes.push(format!(
                     "module {name} is there without a module that it needs, and is left out"
@@ -355,7 +330,7 @@ impl Maker<'_> {
             }
         }
         let own = Port::of(self.lab.settings.arch).modules();
-        let modules = Modules::find(&own, &index, &mut source).map_err(|error| match error {
+        let modules = Modules::find(&own, &index, source).map_err(|error| match error {
             Error::ImageLacks(what) => {
                 refused(path, &format!("it has no {what}, which another needs"))
             }
@@ -393,13 +368,14 @@ fn is_of(release: &str, path: &str, content: &[u8]) -> Result<(), String> {
     Err(format!("its module `{path}` is of {}, and the kernel is {release}", inert::line(&of)))
 }
 
-/// Puts beside a root what it has none of.
+/// Puts beside a root what it has none of; the packages that this comes from.
 fn complete(
     tree: &mut Tree,
     relocation: &Relocation<'_>,
     packages: &[String],
-) -> Result<Added, String> {
-    let mut added = Added::default();
+    notes: &mut Vec<String>,
+) -> Result<Vec<String>, String> {
+    let mut added = Vec::new();
     let tools = recipe::TOOLS.into_iter().filter(|(name, ..)| tree.program(name).is_none());
     let tools: Vec<_> = tools.collect();
     for (name, path, package) in [recipe::CLIENTS].into_iter().chain(tools) {
@@ -408,19 +384,19 @@ fn complete(
         relocation
             .put(tree, name, path)
             .ok_or_else(|| format!("Debian's {name} cannot be put beside it"))?;
-        added.notes.push(match name == recipe::CLIENTS.0 {
+        notes.push(match name == recipe::CLIENTS.0 {
             true => format!("the clients are {package}, whatever the access point is"),
             false => format!("{name} is Debian's ({package}): the root has none"),
         });
-        added.packages.push(package.clone());
+        added.push(package.clone());
     }
-    added.packages.sort();
-    added.packages.dedup();
+    added.sort();
+    added.dedup();
     if tree.program("sh").is_none() {
         let busybox = tree.program("busybox");
         let busybox = busybox.unwrap_or_else(|| format!("{}/busybox", relocated::PROGRAMS));
         tree.put_missing("bin/sh", Node::Link(format!("/{busybox}")));
-        added.notes.push(format!("sh is /{busybox}: the root has none"));
+        notes.push(format!("sh is /{busybox}: the root has none"));
     }
     for (name, path) in recipe::REGULATIONS {
         if let (None, Some(node)) = (tree.at(name), relocation.debian.at(path)) {
@@ -432,7 +408,7 @@ fn complete(
     }
     tree.put_missing("var/run", Node::Link("/run".to_owned()));
     // What is mounted over may be a link that leads nowhere yet.
-    for folder in recipe::FOLDERS {
+    for folder in recipe::folders() {
         tree.make_folder(folder);
     }
     let folders = recipe::PROGRAMS.iter().filter_map(|(_, place)| Some(place.rsplit_once('/')?.0));

@@ -11,7 +11,7 @@ pub(super) const TYPE: u32 = 0o170_000;
 pub(super) const FOLDER: u32 = 0o040_000;
 pub(super) const FILE: u32 = 0o100_000;
 pub(super) const LINK: u32 = 0o120_000;
-pub(super) const CHARACTER_DEVICE: u32 = 0o020_000;
+const CHARACTER_DEVICE: u32 = 0o020_000;
 
 /// Writes the archive entry by entry.
 pub(super) struct Initramfs<W> {
@@ -42,17 +42,18 @@ impl<W: Write> Initramfs<W> {
 
     pub(super) fn file(&mut self, name: &str, executable: bool, content: &[u8]) -> io::Result<()> {
         let mode = if executable { 0o755 } else { 0o644 };
-        self.stream(name, mode, &mut Content { size: content.len() as u64, bytes: content })
+        self.stream(name, mode, (content.len() as u64, content))
     }
 
+    /// A file of so many bytes.
     pub(super) fn stream(
         &mut self,
         name: &str,
         mode: u32,
-        content: &mut Content<impl Read>,
+        (size, mut bytes): (u64, impl Read),
     ) -> io::Result<()> {
         let entry = self.entry(name, FILE | (mode & 0o777));
-        self.write(entry, content.size, &mut content.bytes)
+        self.write(entry, size, &mut bytes)
     }
 
     /// A character device; `/dev/console` must be there before anything is mounted.
@@ -74,17 +75,10 @@ impl<W: Write> Initramfs<W> {
     }
 }
 
-/// A file's bytes, and how many there are.
-pub(super) struct Content<R> {
-    pub(super) size: u64,
-    pub(super) bytes: R,
-}
-
 /// One entry of an archive.
 pub(super) struct Entry {
     pub(super) name: String,
     pub(super) mode: u32,
-    pub(super) device: (u32, u32),
     pub(super) content: Vec<u8>,
 }
 
@@ -96,10 +90,9 @@ pub(super) fn entries(mut rest: &[u8]) -> io::Result<Vec<Entry>> {
         let entry = reader.entry();
         if !entry.is_trailer() {
             let (name, mode) = (entry.name().to_owned(), entry.mode());
-            let device = (entry.rdev_major(), entry.rdev_minor());
             let mut content = Vec::new();
             reader.read_to_end(&mut content)?;
-            all.push(Entry { name, mode, device, content });
+            all.push(Entry { name, mode, content });
         }
         rest = reader.finish()?;
     }

@@ -79,10 +79,6 @@ fn number(file: &[u8], at: usize) -> Option<usize> {
 }
 
 /// The kernel that QEMU starts quickest: unpacked where that is possible, else the file as it is.
-///
-/// # Errors
-///
-/// [`Error::MissingProgram`] or [`Error::Program`] of what unpacks it.
 pub(super) fn unpack(file: Vec<u8>) -> Result<Vec<u8>, Error> {
     match payload(&file) {
         Some((format, packed)) => unpacked(format, packed),
@@ -101,10 +97,6 @@ pub(super) struct Kernel {
 
 impl Kernel {
     /// Reads a kernel for this architecture.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Usage`] with what it is, where it is no such kernel; those of what unpacks it.
     pub(super) fn of(file: Vec<u8>, arch: Architecture) -> Result<Self, Error> {
         let file = unwrapped(file)?;
         let is = architecture(&file).ok_or_else(|| Error::Usage(described(&file)))?;

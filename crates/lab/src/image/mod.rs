@@ -12,7 +12,6 @@ mod needs;
 mod origin;
 mod packages;
 mod packed;
-pub(crate) mod rebuilt;
 mod recipe;
 mod relocated;
 mod rootfs;
@@ -21,7 +20,7 @@ mod tree;
 
 use std::{
     fs::{self, File},
-    io::{self, BufReader, BufWriter, Read, Seek},
+    io::{self, BufReader, BufWriter, Read},
     path::{Path, PathBuf},
     time::Instant,
 };
@@ -37,7 +36,7 @@ use serde::{Deserialize, Serialize};
 pub use self::strip::Stripped;
 pub(crate) use self::strip::stripped;
 use self::{
-    initramfs::{Content, Initramfs},
+    initramfs::Initramfs,
     modules::{Index, Module, Place},
     origin::Origin,
     recipe::Port,
@@ -96,10 +95,6 @@ struct Base {
 const DESCRIPTION: &str = "base.json";
 
 /// Finds the image in the cache, or makes it: with the packages that the command line names, and these.
-///
-/// # Errors
-///
-/// [`Error`]: a missing host package, no network, a full disk.
 pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
     let began = Instant::now();
     lab.emit(Event::ImageStarted);
@@ -127,10 +122,6 @@ pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
 }
 
 /// Finds the base in the cache, or makes it: an image without our programs, which may still be being built. Its folder.
-///
-/// # Errors
-///
-/// [`Error`]: a missing host package, no network, a full disk.
 pub fn obtain_base(lab: &Lab) -> Result<PathBuf, Error> {
     let more = lab.settings.packages_with(&[]);
     let port = Port::of(lab.settings.arch);
@@ -152,10 +143,6 @@ fn whole_base(lab: &Lab, port: Port, more: &[PackageName]) -> Result<PathBuf, Er
 }
 
 /// Refuses to go on with a run on other firmware than it was begun on.
-///
-/// # Errors
-///
-/// [`Error::Changed`], or [`Error::Usage`] of a file that cannot be read.
 pub fn same_firmware(run: &Path, files: &Files, then: &Sums, cancel: &Cancel) -> Result<(), Error> {
     let now = firmware::sums(files, cancel)?;
     let text = |sums: &Sums| {
@@ -165,8 +152,7 @@ pub fn same_firmware(run: &Path, files: &Files, then: &Sums, cancel: &Cancel) ->
     if now == *then {
         return Ok(());
     }
-    let (then, now) = (text(then), text(&now));
-    Err(Error::Changed { path: run.to_owned(), what: "firmware", then, now })
+    Err(Error::changed(run, "firmware", &text(then), &text(&now)))
 }
 
 /// How much of an image is in the cache.
@@ -179,10 +165,6 @@ pub enum Cached {
 }
 
 /// Looks for the image in the cache; makes nothing, and does not check what it finds.
-///
-/// # Errors
-///
-/// [`Error::Environment`], or [`Error::File`] of an entry that cannot be read.
 pub fn cached(lab: &Lab, more: &[PackageName]) -> Result<Cached, Error> {
     let programs = find_programs(lab)?;
     let found = Origin::of(lab, more)?.find(lab);
@@ -297,7 +279,8 @@ impl BaseMaker<'_> {
         }
         let kernel = contents.kernel.ok_or_else(|| Error::ImageLacks("kernel".to_owned()))?;
         let mut tar = BufReader::new(File::open(&self.tar).map_err(read())?);
-        let modules = Modules::find(&self.port.modules(), &contents.modules, &mut tar)?;
+        let mut source = |place: &Place| place.read(&mut tar);
+        let modules = Modules::find(&self.port.modules(), &contents.modules, &mut source)?;
         self.copy_kernel(&kernel, &mut tar)?;
         self.write_root(&modules).map_err(Error::file("write", self.folder.join("base.cpio")))?;
         let release = kernel.path.trim_start_matches("boot/vmlinuz-").to_owned();
@@ -341,17 +324,14 @@ impl BaseMaker<'_> {
 
     fn copy_kernel(&self, kernel: &Place, tar: &mut BufReader<File>) -> Result<(), Error> {
         let path = self.folder.join("kernel");
-        let mut packed = vec![0; kernel.size as usize];
-        tar.seek(io::SeekFrom::Start(kernel.offset))
-            .and_then(|_| tar.read_exact(&mut packed))
-            .map_err(Error::file("read", &self.tar))?;
+        let packed = kernel.read(tar).map_err(Error::file("read", &self.tar))?;
         fs::write(&path, kernel::unpack(packed)?).map_err(Error::file("write", path))
     }
 
     fn write_root(&self, modules: &Modules) -> io::Result<()> {
         let out = BufWriter::new(File::create(self.folder.join("base.cpio"))?);
         let mut root = Initramfs::new(out);
-        for folder in recipe::FOLDERS {
+        for folder in recipe::folders() {
             root.folder(folder)?;
         }
         root.device("dev/console", 5, 1)?;
@@ -421,7 +401,7 @@ fn root_path(entry: &tar::Entry<'_, impl io::Read>) -> io::Result<String> {
 fn copy_entry(
     root: &mut Initramfs<impl io::Write>,
     path: &str,
-    mut entry: tar::Entry<'_, impl io::Read>,
+    entry: tar::Entry<'_, impl io::Read>,
 ) -> io::Result<()> {
     match entry.header().entry_type() {
         tar::EntryType::Directory => root.folder(path),
@@ -431,7 +411,7 @@ fn copy_entry(
         },
         tar::EntryType::Regular => {
             let (mode, size) = (entry.header().mode()?, entry.size());
-            root.stream(path, mode, &mut Content { size, bytes: &mut entry })
+            root.stream(path, mode, (size, entry))
         }
         _ => Ok(()),
     }
@@ -448,13 +428,13 @@ struct Modules {
 
 impl Modules {
     /// Of these that every guest loads.
-    fn find(own: &[&str], index: &Index, tar: &mut impl modules::Source) -> Result<Self, Error> {
-        let always = modules::in_load_order(own, index, tar)?.len();
+    fn find(own: &[&str], index: &Index, source: &mut modules::Source<'_>) -> Result<Self, Error> {
+        let always = modules::in_load_order(own, index, source)?.len();
         // The same ones come first again: what is wanted is looked for in its order.
         let wanted = [own, &recipe::FORWARD_MODULES[..]].concat();
-        let forward = modules::in_load_order(&wanted, index, tar)?.len() - always;
+        let forward = modules::in_load_order(&wanted, index, source)?.len() - always;
         let wanted = [&wanted[..], &recipe::WAN_MODULES[..]].concat();
-        Ok(Self { all: modules::in_load_order(&wanted, index, tar)?, always, forward })
+        Ok(Self { all: modules::in_load_order(&wanted, index, source)?, always, forward })
     }
 
     /// The lists from which pid 1 loads them, of paths in the root.

@@ -41,31 +41,25 @@ pub(super) fn name_of(path: &str) -> Option<String> {
     Some(name?.replace('-', "_"))
 }
 
-/// What gives a module's bytes.
-pub(super) trait Source {
-    /// As they lie there, packed or not.
-    fn read(&mut self, place: &Place) -> io::Result<Vec<u8>>;
-}
-
-impl<T: Read + Seek> Source for T {
-    fn read(&mut self, place: &Place) -> io::Result<Vec<u8>> {
-        let mut content = vec![0; place.size as usize];
-        self.seek(SeekFrom::Start(place.offset))?;
-        self.read_exact(&mut content)?;
+impl Place {
+    /// What lies there.
+    pub(super) fn read(&self, tar: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
+        let mut content = vec![0; self.size as usize];
+        tar.seek(SeekFrom::Start(self.offset))?;
+        tar.read_exact(&mut content)?;
         Ok(content)
     }
 }
 
+/// What reads a module's bytes, packed or not.
+pub(super) type Source<'a> = dyn FnMut(&Place) -> io::Result<Vec<u8>> + 'a;
+
 /// The wanted modules and all they depend on, each after what it depends on. A wanted module that the
-/// kernel has built in is not among the files, and is left out.
-///
-/// # Errors
-///
-/// [`Error::ImageLacks`] for a dependency that is nowhere; [`Error::File`] where the tar breaks off.
+/// kernel has built in is not among the files, and is left out; a dependency that is nowhere is [`Error::ImageLacks`].
 pub(super) fn in_load_order(
     wanted: &[&str],
     index: &Index,
-    source: &mut impl Source,
+    source: &mut Source<'_>,
 ) -> Result<Vec<Module>, Error> {
     let mut loader = Loader { index, source, order: Vec::new(), seen: Vec::new() };
     for name in wanted {
@@ -77,14 +71,14 @@ pub(super) fn in_load_order(
     Ok(loader.order)
 }
 
-struct Loader<'a, T> {
+struct Loader<'a, 's> {
     index: &'a Index,
-    source: &'a mut T,
+    source: &'a mut Source<'s>,
     order: Vec<Module>,
     seen: Vec<String>,
 }
 
-impl<T: Source> Loader<'_, T> {
+impl Loader<'_, '_> {
     /// Depth first; `seen` also ends a circle, which a sound kernel does not have.
     fn add(&mut self, name: &str) -> Result<(), Error> {
         if self.seen.iter().any(|seen| seen == name) {
@@ -103,8 +97,8 @@ impl<T: Source> Loader<'_, T> {
 }
 
 /// A module's file, unpacked.
-pub(super) fn content(place: &Place, source: &mut impl Source) -> Result<Vec<u8>, Error> {
-    let content = source.read(place).map_err(Error::file("read", &place.path))?;
+pub(super) fn content(place: &Place, source: &mut Source<'_>) -> Result<Vec<u8>, Error> {
+    let content = source(place).map_err(Error::file("read", &place.path))?;
     match Format::of(&content) {
         Some(format) => format.bytes(&content, LARGEST),
         None => Ok(content),

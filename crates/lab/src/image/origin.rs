@@ -98,10 +98,6 @@ fn port(lab: &Lab) -> Port {
 
 impl FirmwareSource {
     /// What is in the files, or was.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Usage`] of one that cannot be read, [`Error::Interrupted`].
     pub(crate) fn sums(&self, cancel: &Cancel) -> Result<Sums, Error> {
         match self {
             Self::Files(files) => firmware::sums(files, cancel),

@@ -38,10 +38,6 @@ pub(super) struct Selection<'a> {
 }
 
 /// Downloads and extracts packages into a tar.
-///
-/// # Errors
-///
-/// [`Error::MissingProgram`], or [`Error::Program`] with the end of what mmdebstrap said.
 pub(super) fn fetch(tar: &Path, selection: Selection<'_>, lab: &Lab) -> Result<(), Error> {
     let Selection { port, more } = selection;
     host::require("mmdebstrap", "mmdebstrap")?;

@@ -2,15 +2,12 @@
 
 use std::{
     fs::File,
-    io::{self, Read, Write},
+    io::{self, Write},
     process::{Command, Stdio},
     thread,
 };
 
-use crate::{Error, host};
-
-/// The most of a program's complaint that is kept, bytes.
-const LONGEST_COMPLAINT: u64 = 4096;
+use crate::{Error, host, last_words::LastWords};
 
 /// A way in which kernels, modules and archives are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,10 +77,6 @@ impl Format {
     }
 
     /// Unpacks to where it is to go. An error of that place ends the program.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::MissingProgram`], or [`Error::Program`] with the end of what it said.
     pub(super) fn unpack(self, packed: Packed<'_>, out: &mut impl Write) -> Result<(), Error> {
         host::require(self.program, self.package)?;
         let failed = |why: &dyn std::fmt::Display| Error::Program {
@@ -104,28 +97,21 @@ impl Format {
             .map_err(|error| failed(&error))?;
         let (input, output, said) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         // Every end at the same time: any pipe would fill up otherwise.
-        let (copied, said) = thread::scope(|scope| {
+        let said = said.map(LastWords::of);
+        let copied = thread::scope(|scope| {
             scope.spawn(move || input.map(|mut input| input.write_all(bytes)));
-            let said = scope.spawn(move || said.map(complaint).unwrap_or_default());
             let copied = output.map_or(Ok(0), |mut output| io::copy(&mut output, out));
             // With its output gone it ends; what it is still to be given is not taken.
             if copied.is_err() {
                 let _ = child.kill();
             }
-            (copied, said.join().unwrap_or_default())
+            copied
         });
         let status = child.wait().map_err(|error| failed(&error))?;
         copied.map_err(|error| failed(&error))?;
-        if status.success() { Ok(()) } else { Err(failed(&format!("{status}, {said}"))) }
+        let said = || said.map(|said| said.message()).unwrap_or_default();
+        if status.success() { Ok(()) } else { Err(failed(&format!("{status}, {}", said()))) }
     }
-}
-
-fn complaint(said: impl Read) -> String {
-    let mut text = Vec::new();
-    let mut said = said.take(LONGEST_COMPLAINT);
-    let _ = said.read_to_end(&mut text);
-    let _ = io::copy(&mut said.into_inner(), &mut io::sink());
-    String::from_utf8_lossy(&text).trim().replace('\n', "; ")
 }
 
 /// Takes so many bytes and no more: a small file can unpack to a very large one.

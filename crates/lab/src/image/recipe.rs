@@ -47,7 +47,10 @@ impl Port {
 
     /// The packages that an image is made from, alongside what they depend on.
     fn packages(&self) -> Vec<&'static str> {
-        PACKAGES.into_iter().map(|name| if name == KERNEL { self.kernel } else { name }).collect()
+        words(PACKAGES)
+            .into_iter()
+            .map(|name| if name == KERNEL { self.kernel } else { name })
+            .collect()
     }
 
     /// Kernel modules that pid 1 loads.
@@ -57,7 +60,7 @@ impl Port {
 
     /// Beginnings of paths that no program of the guest reads.
     pub(super) fn left_out(&self) -> Vec<String> {
-        self.placed(&[&LEFT_OUT[..], self.unread].concat())
+        self.placed(&[&words(LEFT_OUT), self.unread].concat())
     }
 
     /// Of these, what programs of packages that somebody adds are linked with.
@@ -72,14 +75,15 @@ impl Port {
     /// All of the recipe but our own programs as one text, for the base's name.
     pub(super) fn text(&self) -> String {
         let (packages, modules, left_out) = (self.packages(), self.modules(), self.left_out());
+        let folders = folders();
         format!(
-            "5 {SUITE} {packages:?} {modules:?} {FORWARD_MODULES:?} {WAN_MODULES:?} {left_out:?} {FOLDERS:?} {LINKS:?} {FILES:?}"
+            "5 {SUITE} {packages:?} {modules:?} {FORWARD_MODULES:?} {WAN_MODULES:?} {left_out:?} {folders:?} {LINKS:?} {FILES:?}"
         )
     }
 
     /// Whether the accounts of a package are among those of the image.
     pub(super) fn has_accounts_of(&self, package: &str) -> bool {
-        ADDED.contains(&package) || self.packages().contains(&package)
+        words(ADDED).contains(&package) || self.packages().contains(&package)
     }
 
     /// Files of our own in an image with more packages than ours, or without.
@@ -106,26 +110,8 @@ const CIPHER: &str = "CIPHER";
 const LIBRARIES: &str = "LIBRARIES";
 
 /// The packages of every port.
-const PACKAGES: [&str; 18] = [
-    "bash",
-    "busybox-static",
-    "coreutils",
-    "dash",
-    "hostapd",
-    "iperf3",
-    "iproute2",
-    "iputils-ping",
-    "iw",
-    KERNEL,
-    "ncurses-base",
-    "procps",
-    "prometheus-node-exporter",
-    "socat",
-    "stress-ng",
-    "tcpdump",
-    "wireless-regdb",
-    "wpasupplicant",
-];
+const PACKAGES: &str = "bash busybox-static coreutils dash hostapd iperf3 iproute2 iputils-ping iw KERNEL ncurses-base \
+    procps prometheus-node-exporter socat stress-ng tcpdump wireless-regdb wpasupplicant";
 
 /// Kernel modules that pid 1 loads; what they depend on is found in them. The guest has no modprobe
 /// helper, so the ciphers that mac80211 asks for are named here, and what tells of unix sockets.
@@ -196,50 +182,24 @@ pub(super) const LINKS: [(&str, &str); 3] = [
 
 /// Beginnings of paths that no program of the guest reads. The root lives in memory and in every
 /// snapshot, so what is not needed costs on each trial.
-const LEFT_OUT: [&str; 21] = [
-    "bin/udevadm",
-    "boot/",
-    "dev/",
-    "headroom-scripts/",
-    "lib/modules/",
-    "lib/systemd/",
-    "lib/udev/",
-    "sbin/devlink",
-    "usr/bin/dpkg",
-    "usr/bin/perl",
-    "usr/include/",
-    "usr/lib/LIBRARIES/gconv/",
-    "usr/lib/LIBRARIES/libdb-5",
-    "usr/lib/LIBRARIES/libperl",
-    "usr/lib/LIBRARIES/perl-base/",
-    "usr/lib/LIBRARIES/perl/",
-    "usr/share/",
-    "usr/src/",
-    "var/cache/",
-    "var/lib/apt/",
-    "var/lib/dpkg/",
-];
+const LEFT_OUT: &str = "bin/udevadm boot/ dev/ headroom-scripts/ lib/modules/ lib/systemd/ lib/udev/ sbin/devlink \
+    usr/bin/dpkg usr/bin/perl usr/include/ usr/lib/LIBRARIES/gconv/ usr/lib/LIBRARIES/libdb-5 usr/lib/LIBRARIES/libperl \
+    usr/lib/LIBRARIES/perl-base/ usr/lib/LIBRARIES/perl/ usr/share/ usr/src/ var/cache/ var/lib/apt/ var/lib/dpkg/";
 
 /// Of these, what somebody's own packages may need.
 const KEPT_FOR_MORE: [&str; 3] =
     ["usr/lib/LIBRARIES/libdb-5", "usr/lib/LIBRARIES/libperl", "usr/share/perf"];
 
 /// Folders that must exist, whether a package brings them or not.
-pub(super) const FOLDERS: [&str; 13] = [
-    "dev",
-    "etc",
-    "etc/headroom",
-    "mnt",
-    "proc",
-    "root",
-    "run",
-    "sbin",
-    "sys",
-    "tmp",
-    "usr",
-    "usr/sbin",
-    "var",
-];
+const FOLDERS: &str = "dev etc etc/headroom mnt proc root run sbin sys tmp usr usr/sbin var";
+
+pub(super) fn folders() -> Vec<&'static str> {
+    words(FOLDERS)
+}
+
+fn words(list: &'static str) -> Vec<&'static str> {
+    list.split_ascii_whitespace().collect()
+}
 
 const PASSWD: &str = "etc/passwd";
 const GROUP: &str = "etc/group";
@@ -265,16 +225,8 @@ render:x:117:
 ";
 
 /// Packages that come with ours, or that studies add, and whose install scripts make accounts and folders: these.
-const ADDED: [&str; 8] = [
-    "dbus-system-bus-common",
-    "dnsmasq-base",
-    "lldpd",
-    "openssh-client",
-    "openssh-server",
-    "passwd",
-    "snmpd",
-    "udev",
-];
+const ADDED: &str =
+    "dbus-system-bus-common dnsmasq-base lldpd openssh-client openssh-server passwd snmpd udev";
 pub(super) const ADDED_USERS: &str = "\
 _lldpd:x:120:120::/run/lldpd:/bin/false
 sshd:x:121:121::/run/sshd:/bin/false

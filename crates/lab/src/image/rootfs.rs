@@ -34,11 +34,7 @@ const MOUNTED: [&str; 5] = ["dev", "proc", "run", "sys", "tmp"];
 /// Why a tar cannot be the root: the end of a sentence that begins with its name.
 pub(super) type Refusal = String;
 
-/// The tree of a tar.
-///
-/// # Errors
-///
-/// Why it cannot be the root file system of an access point of this architecture.
+/// The tree of a tar; else why it cannot be the root file system of an access point of this architecture.
 pub(super) fn read(tar: &Path, arch: Architecture) -> Result<Tree, Refusal> {
     let unreadable = |error: io::Error| format!("it cannot be read: {error}");
     let length = tar.metadata().map_err(unreadable)?.len();

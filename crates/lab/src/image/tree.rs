@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    initramfs::{Content, FILE, FOLDER, Initramfs, LINK, TYPE, entries},
+    initramfs::{FILE, FOLDER, Initramfs, LINK, TYPE, entries},
     modules::Place,
 };
 
@@ -170,13 +170,11 @@ impl Tree {
                 Node::Folder => root.folder(path)?,
                 Node::Link(target) => root.link(path, target)?,
                 Node::File { mode, content: Body::Bytes(bytes) } => {
-                    let size = bytes.len() as u64;
-                    root.stream(path, *mode, &mut Content { size, bytes: bytes.as_slice() })?;
+                    root.stream(path, *mode, (bytes.len() as u64, bytes.as_slice()))?;
                 }
                 Node::File { mode, content: Body::Tar(place) } => {
                     tar.seek(SeekFrom::Start(place.offset))?;
-                    let bytes = Read::take(&mut *tar, place.size);
-                    root.stream(path, *mode, &mut Content { size: place.size, bytes })?;
+                    root.stream(path, *mode, (place.size, Read::take(&mut *tar, place.size)))?;
                 }
             }
         }
@@ -188,12 +186,7 @@ impl Tree {
 pub(super) fn bytes(content: &Body, tar: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
     match content {
         Body::Bytes(bytes) => Ok(bytes.clone()),
-        Body::Tar(place) => {
-            let mut bytes = vec![0; place.size as usize];
-            tar.seek(SeekFrom::Start(place.offset))?;
-            tar.read_exact(&mut bytes)?;
-            Ok(bytes)
-        }
+        Body::Tar(place) => place.read(tar),
     }
 }
 

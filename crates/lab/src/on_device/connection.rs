@@ -43,34 +43,40 @@ pub(super) struct Connection {
 }
 
 /// What a device says of itself when it is greeted.
-#[derive(Clone, Debug)]
-pub(super) struct Introduction {
-    facts: Facts,
-    pub(super) census: Census,
-}
+type Introduction = (Facts, Census);
 
 impl Connection {
     /// To a device that is there now.
     pub(super) fn open(lab: &Lab, named: &DeviceFile) -> Result<Self, Error> {
-        let (agent, Introduction { facts, census }) = reached(lab, named)?;
+        let (agent, (facts, census)) = reached(lab, named)?;
         Ok(Self { named: named.clone(), agent: Some(agent), is_lost: false, facts, census })
     }
 
     /// The agent there. Where there is none any more, the device is waited for, for as long as patience lasts, and `again`
     /// does with the new one what was done with the first.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Environment`] where it does not come back; that of `again`.
     pub(super) fn agent(
         &mut self,
         lab: &Lab,
         again: impl FnOnce(&mut Remote) -> Result<(), Error>,
     ) -> Result<&mut Remote, Error> {
+        self.agent_within(lab, lab.settings.patience, again)
+    }
+
+    /// An agent on a device that was lost, if it is back soon.
+    pub(super) fn look_again(&mut self, lab: &Lab) -> Result<&mut Remote, Error> {
+        self.agent_within(lab, SOON.min(lab.settings.patience), |_| Ok(()))
+    }
+
+    fn agent_within(
+        &mut self,
+        lab: &Lab,
+        patience: Duration,
+        again: impl FnOnce(&mut Remote) -> Result<(), Error>,
+    ) -> Result<&mut Remote, Error> {
         let agent = match self.agent.take() {
             Some(agent) => agent,
             None => {
-                let mut agent = self.come_back(lab, lab.settings.patience)?;
+                let mut agent = self.come_back(lab, patience)?;
                 again(&mut agent)?;
                 agent
             }
@@ -102,15 +108,6 @@ impl Connection {
         &self.named
     }
 
-    /// An agent on a device that was lost, if it is back soon.
-    pub(super) fn look_again(&mut self, lab: &Lab) -> Result<&mut Remote, Error> {
-        let agent = match self.agent.take() {
-            Some(agent) => agent,
-            None => self.come_back(lab, SOON.min(lab.settings.patience))?,
-        };
-        Ok(self.agent.insert(agent))
-    }
-
     fn come_back(&mut self, lab: &Lab, patience: Duration) -> Result<Remote, Error> {
         let began = Instant::now();
         let mut pause = FIRST_PAUSE;
@@ -136,14 +133,14 @@ impl Connection {
     }
 
     /// Says that it is back, and whether it is still the same boot.
-    fn welcome(&mut self, lab: &Lab, now: Introduction, took: Duration) {
+    fn welcome(&mut self, lab: &Lab, (facts, census): Introduction, took: Duration) {
         if std::mem::take(&mut self.is_lost) {
-            let was_booted = self.facts.boot.is_some() && self.facts.boot != now.facts.boot;
+            let was_booted = self.facts.boot.is_some() && self.facts.boot != facts.boot;
             let booted = if was_booted { ": it rebooted" } else { "" };
             let (named, took) = (&self.named, took.as_secs());
             lab.emit(Event::Doubt { text: format!("{named} is back after {took} s{booted}") });
         }
-        (self.facts, self.census) = (now.facts, now.census);
+        (self.facts, self.census) = (facts, census);
     }
 }
 
@@ -151,7 +148,7 @@ impl Connection {
 pub(super) fn is_of_device(error: &Error) -> bool {
     match error {
         Error::Machine(Failure::Protocol(_) | Failure::Start(_) | Failure::LongOrder(_)) => false,
-        Error::Machine(_) | Error::Unreachable { .. } | Error::Lost { .. } => true,
+        Error::Machine(_) | Error::Unreachable(_) => true,
         _ => false,
     }
 }
@@ -163,10 +160,10 @@ fn reached(lab: &Lab, named: &DeviceFile) -> Result<(Remote, Introduction), Erro
     Ok((agent, introduction))
 }
 
-/// What the device says of itself now.
-pub(super) fn introduced_again(agent: &mut Remote) -> Result<Introduction, Error> {
+/// The clients that the device has now.
+pub(super) fn census_now(agent: &mut Remote) -> Result<Census, Error> {
     agent.order(&Order::Introduce { subject: None })?;
-    introduced(agent)
+    introduced(agent).map(|(_, census)| census)
 }
 
 /// The agent's first words.
@@ -177,7 +174,7 @@ fn introduced(agent: &mut dyn Device) -> Result<Introduction, Error> {
         frame => return Err(unexpected(&frame, hello).into()),
     };
     match agent.frame(census)? {
-        Frame::Census(census) => Ok(Introduction { facts, census }),
+        Frame::Census(census) => Ok((facts, census)),
         frame => Err(unexpected(&frame, census).into()),
     }
 }

@@ -44,11 +44,6 @@ pub(super) struct Images {
 
 impl Images {
     /// Builds what the variants name; all of them or none do, because nobody knows what a device runs from otherwise.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Usage`] where the device takes no image or only some variants name one,
-    /// [`Error::Program`] of a build, or [`Error::File`] of what should have come of it.
     pub(super) fn build(lab: &Lab, named: &DeviceFile, file: &StudyFile) -> Result<Self, Error> {
         let mut images = Self::default();
         if !file.study.names_images() {
@@ -77,10 +72,6 @@ impl Images {
     }
 
     /// Has the device run from a variant's image: `None` where no variant has one.
-    ///
-    /// # Errors
-    ///
-    /// As [`flash::flash`]; [`Error::Usage`] where the file is not what it was.
     pub(super) fn have(
         &mut self,
         lab: &Lab,

@@ -8,11 +8,7 @@ use model::event::Event;
 
 use super::connection;
 use crate::{
-    Error, Lab,
-    device_file::{Command, DeviceFile},
-    host_command::{DEADLINE, HostCommand},
-    remote::Remote,
-    vm::Failure,
+    Error, Lab, device_file::DeviceFile, host_command::HostCommand, remote::Remote, vm::Failure,
 };
 
 /// A device's clients.
@@ -40,23 +36,22 @@ impl Population {
     }
 
     /// Sees to it that the device has so many, where that is not its own affair.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Clients`] where it has not; [`Error`] of the command, or of the stream.
     pub(super) fn have(
         &mut self,
         lab: &Lab,
         agent: &mut Remote,
         clients: u32,
     ) -> Result<(), Error> {
-        let Some(clients_by) = &self.named.clients else { return Ok(()) };
+        let Some(by) = &self.named.clients else { return Ok(()) };
         if self.now == Some(clients) {
             return Ok(());
         }
         self.now = None;
-        bring(lab, &self.named, &clients_by.bring, clients)?;
-        let associated = connection::introduced_again(agent)?.census.clients();
+        let count = clients.to_string();
+        let values = [("HEADROOM_CLIENTS", OsStr::new(&count))];
+        let command = HostCommand::of(&self.named, "[clients] bring", &by.bring);
+        HostCommand { values: &values, ..command }.run(&lab.cancel)?;
+        let associated = connection::census_now(agent)?.clients();
         if associated != clients {
             let why = format!("{} has {associated} where {clients} were brought", self.named);
             return Err(Failure::Clients(why).into());
@@ -65,17 +60,4 @@ impl Population {
         lab.emit(Event::Associated { associated, clients });
         Ok(())
     }
-}
-
-fn bring(lab: &Lab, named: &DeviceFile, command: &Command, clients: u32) -> Result<(), Error> {
-    let clients = clients.to_string();
-    let command = HostCommand {
-        device: &named.name,
-        name: "[clients] bring",
-        text: &command.0,
-        folder: &named.folder,
-        values: &[("HEADROOM_CLIENTS", OsStr::new(&clients))],
-        deadline: DEADLINE,
-    };
-    command.run(&lab.cancel).map(drop)
 }

@@ -11,7 +11,7 @@ use model::{
     wire::{Frame, Order},
 };
 
-use crate::{Error, Lab, device::Device, exchange::Preamble, remote::Remote};
+use crate::{Error, Lab, device::ask, remote::Remote};
 
 /// What is asked for, and what it was before.
 #[derive(Debug, Default)]
@@ -84,13 +84,8 @@ impl DeviceSettings {
 }
 
 fn ordered(agent: &mut Remote, settings: &Settings) -> Result<Vec<Set>, Error> {
-    const AWAITED: &str = "what became of settings";
-    agent.order(&Order::Set(settings.clone()))?;
-    let mut preamble = Preamble::default();
-    loop {
-        match agent.frame(AWAITED)? {
-            Frame::Settings(became) => return Ok(became),
-            frame => preamble.take(&frame, AWAITED)?,
-        }
-    }
+    ask(agent, &Order::Set(settings.clone()), "what became of settings", |frame| match frame {
+        Frame::Settings(became) => Ok(became),
+        frame => Err(frame),
+    })
 }

@@ -50,10 +50,6 @@ impl Recorded {
 }
 
 /// Reads a run, whole or in part. Trials that cannot be read count as not done.
-///
-/// # Errors
-///
-/// [`Error::NotARun`].
 pub fn read(path: &Path) -> Result<Recorded, Error> {
     read_in(&opened(path)?)
 }

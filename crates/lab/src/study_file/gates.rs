@@ -248,7 +248,7 @@ impl Rules<'_> {
     }
 
     /// Variants that a table names must be there, unless the command line left them out.
-    fn known_variants(&self, names: &[String], at: &[&str]) -> Result<(), Fault> {
+    pub(super) fn known_variants(&self, names: &[String], at: &[&str]) -> Result<(), Fault> {
         if self.text.is_empty() {
             return Ok(());
         }
@@ -293,7 +293,7 @@ impl Rules<'_> {
 }
 
 /// A name that is not known, with the one that was meant or all that there are.
-fn unknown_of(what: &str, name: &str, known: &[&str]) -> String {
+pub(super) fn unknown_of(what: &str, name: &str, known: &[&str]) -> String {
     format!("unknown {what} `{name}`; {}", nearest::or_all(name, known, "there are:"))
 }
 

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use model::nearest;
 use model::plural::count;
 use model::study::Function;
 
-use super::{Fault, Rules};
+use super::{Fault, Rules, gates};
 
 /// The kernel copies no more of a stack: a record's length is 16 bits (`perf_event_open(2)`).
 const LONGEST_COPY: u32 = 65_528;
@@ -35,7 +34,7 @@ impl Rules<'_> {
             );
             return self.fault(&at("stack-bytes"), why);
         }
-        self.some_of_the_variants(&profile.variants, &at("variants"))?;
+        self.known_variants(&profile.variants, &at("variants"))?;
         self.some_of_the_clients(&profile.clients, &at("clients"))
     }
 
@@ -49,7 +48,7 @@ impl Rules<'_> {
             return self.fault(&at("repetitions"), "at least 1 repetition".to_owned());
         }
         self.some_of_the_clients(&count.clients, &at("clients"))?;
-        self.some_of_the_variants(&count.variants, &at("variants"))?;
+        self.known_variants(&count.variants, &at("variants"))?;
         let mut seen = BTreeSet::new();
         for function in &count.functions {
             let name = function.name.as_str();
@@ -97,21 +96,7 @@ impl Rules<'_> {
         if others.is_empty() {
             return Err(format!("per the unknown function `{per}`; there is no other"));
         }
-        let meant = nearest::or_all(per, &others, "there are:");
-        Err(format!("per the unknown function `{per}`; {meant}"))
-    }
-
-    /// Named variants must be there, but where the command line has cut the study down.
-    fn some_of_the_variants(&self, names: &[String], at: &[&str]) -> Result<(), Fault> {
-        let known: Vec<&str> = self.study.variants.iter().map(|one| one.name.as_str()).collect();
-        let unknown = |name: &&String| !self.text.is_empty() && !known.contains(&name.as_str());
-        match names.iter().find(unknown) {
-            Some(unknown) => {
-                let meant = nearest::or_all(unknown, &known, "there are:");
-                self.fault(at, format!("no variant `{unknown}`; {meant}"))
-            }
-            None => Ok(()),
-        }
+        Err(format!("per the {}", gates::unknown_of("function", per, &others)))
     }
 
     /// Client counts must be among the study's: the snapshots are theirs.

@@ -5,29 +5,8 @@ use std::path::{Path, PathBuf};
 use linux::file;
 use model::{name::Sha256Hex, shard::Shard, study::Study, trial::Purpose};
 
-use super::{Defaults, Fault, Rules, parse_with};
-use crate::cache;
-
-/// A study file that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The file cannot be read.
-    #[error("cannot read the study {}: {source}", path.display())]
-    Read {
-        path: PathBuf,
-        /// The system's answer.
-        source: std::io::Error,
-    },
-    /// Something in it is wrong.
-    #[error("{}:{line}: {why}", path.display())]
-    Wrong {
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong, and what would be right.
-        why: String,
-    },
-}
+use super::{Fault, Rules, parse, parse_for_device};
+use crate::{Error, cache};
 
 /// A study as it was given, and what it means.
 #[derive(Clone, Debug)]
@@ -96,11 +75,10 @@ pub struct StudyText {
 
 impl StudyText {
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let path = path.to_owned();
-        match file::text(&path, file::WRITTEN) {
-            Ok(text) => Ok(Self { path, text }),
-            Err(source) => Err(Error::Read { path, source }),
-        }
+        let unreadable =
+            |error| Error::Usage(format!("cannot read the study {}: {error}", path.display()));
+        let text = file::text(path, file::WRITTEN).map_err(unreadable)?;
+        Ok(Self { path: path.to_owned(), text })
     }
 
     /// The text of a file that was read.
@@ -115,24 +93,21 @@ impl StudyText {
 
     /// The study, checked.
     pub fn study(self) -> Result<StudyFile, Error> {
-        self.with(Defaults::Usual)
+        self.parsed(parse)
     }
 
-    /// The same for a device: its clients are those that are there, and need not be said; and its time is real, so that more
-    /// pairs and repetitions are made where the study does not say how many.
+    /// The same for a device, which has the clients that are there, and time that is real.
     pub fn study_for_device(self) -> Result<StudyFile, Error> {
-        self.with(Defaults::Device)
+        self.parsed(parse_for_device)
     }
 
-    fn with(self, defaults: Defaults) -> Result<StudyFile, Error> {
+    fn parsed(self, parse: fn(&str) -> Result<Study, Fault>) -> Result<StudyFile, Error> {
         let Self { path, text } = self;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        let wrong = |Fault { line, why }| Error::Wrong { path: path.clone(), line, why };
-        let study = parse_with(&text, defaults).map_err(wrong)?;
-        Ok(StudyFile {
-            folder: folder_of(&path).to_owned(),
-            ..StudyFile::given(&name, text, study)
-        })
+        let wrong = |Fault { line, why }| Error::Usage(format!("{}:{line}: {why}", path.display()));
+        let study = parse(&text).map_err(wrong)?;
+        let folder = folder_of(&path).to_owned();
+        Ok(StudyFile { folder, ..StudyFile::given(&name, text, study) })
     }
 }
 

@@ -4,8 +4,15 @@
 //! the study is read. The limits are far above any study that ends, and `docs/design/study-files.md` has them all.
 //! Pure.
 
-use model::plural::count;
-use model::{span::Span, study::Study, traffic::Control};
+use std::fmt;
+
+use model::{
+    cell::CellEntry,
+    plural::count,
+    span::Span,
+    study::{Study, Subject, Variant},
+    traffic::Control,
+};
 
 use super::{Fault, lines::Lines};
 
@@ -28,13 +35,6 @@ pub const PLANNED: Span = Span::from_secs(30 * 24 * 3600);
 
 /// Bytes of the command lines of a whole plan: each trial keeps its own.
 pub const COMMANDS: u64 = 2 << 20;
-
-/// A number and the most that it may be, with where it stands.
-struct Most<'a> {
-    path: &'a [&'a str],
-    value: u64,
-    most: u64,
-}
 
 /// What a plan comes to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,28 +78,19 @@ impl Total {
     }
 }
 
-/// The first number that is too large.
-fn first_above(lines: Lines<'_>, all: &[Most<'_>]) -> Result<(), Fault> {
-    let Some(Most { path, value, most }) = all.iter().find(|one| one.value > one.most) else {
-        return Ok(());
-    };
-    let key = path.last().copied().unwrap_or_default();
-    lines.fault(path, format!("`{key}`: {value}; a study has at most {most}"))
-}
+/// Where a number of a study stands, and the number.
+type Placed<'a, T> = (&'a [&'a str], T);
 
-/// The first list that is too long.
-fn first_longer(lines: Lines<'_>, all: &[(&[&str], usize)]) -> Result<(), Fault> {
-    let Some((path, length)) = all.iter().find(|(_, length)| *length > ENTRIES) else {
-        return Ok(());
-    };
+/// Refuses the first number that is above the most that it may be.
+fn at_most<T: PartialOrd + fmt::Display>(
+    most: T,
+    unit: &str,
+    all: &[Placed<'_, T>],
+    lines: Lines<'_>,
+) -> Result<(), Fault> {
+    let Some((path, value)) = all.iter().find(|(_, value)| *value > most) else { return Ok(()) };
     let key = path.last().copied().unwrap_or_default();
-    lines.fault(path, format!("`{key}`: {length} entries; a study has at most {ENTRIES}"))
-}
-
-fn first_later(lines: Lines<'_>, all: &[(&[&str], Span)]) -> Result<(), Fault> {
-    let Some((path, span)) = all.iter().find(|(_, span)| *span > WINDOW) else { return Ok(()) };
-    let key = path.last().copied().unwrap_or_default();
-    lines.fault(path, format!("`{key}`: {span}; a study has at most {WINDOW}"))
+    lines.fault(path, format!("`{key}`: {value}{unit}; a study has at most {most}"))
 }
 
 /// What a study may hold, before anything is made of it.
@@ -113,81 +104,68 @@ pub(super) fn numbers(study: &Study, lines: Lines<'_>) -> Result<(), Fault> {
         let why = format!("`cell`: {}; a study has at most {ENTRIES}", count(cells, "cell"));
         return lines.fault(&["cell"], why);
     }
-    let (trial, profile) = (&study.trial, &study.profile);
-    let repetitions =
-        |path, value: u32| Most { path, value: value.into(), most: REPETITIONS.into() };
-    let compare = &study.compare;
-    let mut numbers = vec![
-        repetitions(&["trial", "repetitions"], trial.repetitions),
-        repetitions(&["trial", "sweep"], trial.sweep.unwrap_or_default()),
-        repetitions(&["profile", "repetitions"], profile.repetitions),
-        repetitions(&["compare", "pairs"], compare.pairs.unwrap_or_default()),
-        repetitions(&["compare", "up-to"], compare.up_to),
+    let (trial, compare) = (&study.trial, &study.compare);
+    let mut repetitions: Vec<Placed<'_, u32>> = vec![
+        (&["trial", "repetitions"], trial.repetitions),
+        (&["trial", "sweep"], trial.sweep.unwrap_or_default()),
+        (&["profile", "repetitions"], study.profile.repetitions),
+        (&["compare", "pairs"], compare.pairs.unwrap_or_default()),
+        (&["compare", "up-to"], compare.up_to),
     ];
-    let mut spans: Vec<(&[&str], Span)> = vec![
+    let mut spans: Vec<Placed<'_, Span>> = vec![
         (&["trial", "window"], trial.window),
         (&["trial", "warm-up"], trial.warm_up),
         (&["trial", "sample-every"], trial.sample_every),
     ];
     if let Some(count) = &study.count {
-        numbers.push(repetitions(&["count", "repetitions"], count.repetitions));
+        repetitions.push((&["count", "repetitions"], count.repetitions));
     }
     if let Some(pause) = &study.pause {
-        numbers.push(repetitions(&["pause", "repetitions"], pause.repetitions));
+        repetitions.push((&["pause", "repetitions"], pause.repetitions));
         spans.push((&["pause", "span"], pause.span));
         spans.push((&["pause", "settle"], pause.settle));
     }
     let loads = study.variants.iter().filter_map(|variant| study.load_of(variant));
     spans.extend(loads.map(|load| (&["load", "every"][..], load.every)));
-    first_above(lines, &numbers)?;
-    first_later(lines, &spans)
+    at_most(REPETITIONS, "", &repetitions, lines)?;
+    at_most(WINDOW, "", &spans, lines)
 }
 
 fn lists(study: &Study, lines: Lines<'_>) -> Result<(), Fault> {
-    let place = &study.access_point;
-    let variants = study.variants.iter();
-    let most =
-        |of: fn(&model::study::Variant) -> usize| variants.clone().map(of).max().unwrap_or(0);
-    let words = study.applications.iter().map(|one| one.words.len()).max().unwrap_or(0);
-    let entries = study.entries.iter();
-    let others = |variant: &model::study::Variant| {
-        variant.subject.as_ref().map_or(0, |subject| subject.others.len())
-    };
-    first_longer(
-        lines,
-        &[
-            (&["variant"], study.variants.len()),
-            (&["access-point", "clients"], place.clients.len()),
-            (&["access-point", "interface"], place.interfaces.len()),
-            (&["access-point", "process"], place.processes.len()),
-            (&["cell"], study.entries.len()),
-            (&["traffic"], study.traffics.len()),
-            (&["application"], study.applications.len()),
-            (&["published"], study.published.len()),
-            (&["application", "words"], words),
-            (
-                &["cell", "variants"],
-                entries.clone().map(|entry| entry.variants.len()).max().unwrap_or(0),
-            ),
-            (&["cell"], entries.map(|entry| entry.longest()).max().unwrap_or(0)),
-            (
-                &["subject", "others"],
-                study.subject.as_ref().map_or(0, |subject| subject.others.len()),
-            ),
-            (&["variant", "others"], most(others)),
-            (&["variant", "against"], most(|variant| variant.against.len())),
-            (&["variant", "changes"], most(|variant| variant.changes.len())),
-            (&["profile", "clients"], study.profile.clients.len()),
-            (&["count", "function"], study.count.as_ref().map_or(0, |count| count.functions.len())),
-            (&["count", "clients"], study.count.as_ref().map_or(0, |count| count.clients.len())),
-            (&["count", "variants"], study.count.as_ref().map_or(0, |count| count.variants.len())),
-            (&["pause", "clients"], study.pause.as_ref().map_or(0, |pause| pause.clients.len())),
-            (&["pause", "variants"], study.pause.as_ref().map_or(0, |pause| pause.variants.len())),
-            (&["parity", "variants"], study.parity.as_ref().map_or(0, |one| one.variants.len())),
-            (&["gates", "variants"], study.gates.as_ref().map_or(0, |gates| gates.variants.len())),
-            (&["gates", "limits"], study.gates.as_ref().map_or(0, |gates| gates.limits.len())),
-        ],
-    )
+    let (place, profile, entries) = (&study.access_point, &study.profile, &study.entries);
+    let others = |subject: &Subject| subject.others.len();
+    let (count, pause, gates) = (study.count.as_ref(), study.pause.as_ref(), study.gates.as_ref());
+    let variants = || study.variants.iter();
+    let all: [Placed<'_, Option<usize>>; 24] = [
+        (&["variant"], Some(study.variants.len())),
+        (&["access-point", "clients"], Some(place.clients.len())),
+        (&["access-point", "interface"], Some(place.interfaces.len())),
+        (&["access-point", "process"], Some(place.processes.len())),
+        (&["cell"], Some(entries.len())),
+        (&["traffic"], Some(study.traffics.len())),
+        (&["application"], Some(study.applications.len())),
+        (&["published"], Some(study.published.len())),
+        (&["application", "words"], study.applications.iter().map(|one| one.words.len()).max()),
+        (&["cell", "variants"], entries.iter().map(|entry| entry.variants.len()).max()),
+        (&["cell"], entries.iter().map(CellEntry::longest).max()),
+        (&["subject", "others"], study.subject.as_ref().map(others)),
+        (
+            &["variant", "others"],
+            variants().filter_map(|one| one.subject.as_ref()).map(others).max(),
+        ),
+        (&["variant", "against"], variants().map(|one| one.against.len()).max()),
+        (&["variant", "changes"], variants().map(|one| one.changes.len()).max()),
+        (&["profile", "clients"], Some(profile.clients.len())),
+        (&["count", "function"], count.map(|count| count.functions.len())),
+        (&["count", "clients"], count.map(|count| count.clients.len())),
+        (&["count", "variants"], count.map(|count| count.variants.len())),
+        (&["pause", "clients"], pause.map(|pause| pause.clients.len())),
+        (&["pause", "variants"], pause.map(|pause| pause.variants.len())),
+        (&["parity", "variants"], study.parity.as_ref().map(|parity| parity.variants.len())),
+        (&["gates", "variants"], gates.map(|gates| gates.variants.len())),
+        (&["gates", "limits"], gates.map(|gates| gates.limits.len())),
+    ];
+    at_most(ENTRIES, " entries", &all.map(|(path, length)| (path, length.unwrap_or(0))), lines)
 }
 
 /// What a study comes to: its samples, its trials, their time and their words. Its numbers are right
@@ -250,7 +228,7 @@ fn total(study: &Study, pause_ns: u64) -> Total {
 }
 
 /// Bytes of the command lines that a trial of a variant keeps: a load's once for each interface.
-fn commands(study: &Study, variant: &model::study::Variant) -> u64 {
+fn commands(study: &Study, variant: &Variant) -> u64 {
     let load = study.load_of(variant).map_or(0, |load| load.run.len());
     let subject = study.subject_of(variant);
     let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);

@@ -8,35 +8,35 @@ use super::{Fault, line_at};
 const RENAMED: &[(&[&str], &str)] = &[
     (&["contention"], "[trial]"),
     (&["completion"], "[trial]"),
-    (&["contention", "blocks"], "repetitions"),
-    (&["completion", "blocks"], "repetitions"),
-    (&["contention", "sweep-blocks"], "sweep"),
-    (&["contention", "arch"], "arch of [access-point]"),
-    (&["completion", "arch"], "arch of [access-point]"),
-    (&["contention", "margin"], "margin of [compare]"),
-    (&["completion", "margin"], "margin of [compare]"),
-    (&["contention", "expect"], "expect of [compare]"),
-    (&["completion", "expect"], "expect of [compare]"),
+    (&["contention", "blocks"], "`repetitions`"),
+    (&["completion", "blocks"], "`repetitions`"),
+    (&["contention", "sweep-blocks"], "`sweep`"),
+    (&["contention", "arch"], "`arch` of [access-point]"),
+    (&["completion", "arch"], "`arch` of [access-point]"),
+    (&["contention", "margin"], "`margin` of [compare]"),
+    (&["completion", "margin"], "`margin` of [compare]"),
+    (&["contention", "expect"], "`expect` of [compare]"),
+    (&["completion", "expect"], "`expect` of [compare]"),
     (
         &["completion", "strategies"],
         "[[variant]] name = \"busy\" strategy = \"busy\", one for each",
     ),
-    (&["completion", "completes-in"], "completes-in of [card]"),
+    (&["completion", "completes-in"], "`completes-in` of [card]"),
     (&["caches"], "[access-point.caches]"),
     (
         &["place"],
         "on = \"vm\" or \"host\" and mode of each [[cell]]; write [access-point] radios and clients",
     ),
     (&["control"], "[[variant]]"),
-    (&["control", "fixed"], "candidate"),
+    (&["control", "fixed"], "`candidate`"),
     (&["cell", "place"], "on = \"vm\" or \"host\""),
-    (&["cell", "controls"], "variants"),
-    (&["cell", "four-cases"], "cases"),
+    (&["cell", "controls"], "`variants`"),
+    (&["cell", "four-cases"], "`cases`"),
     (&["load", "name"], "[[cell]] name"),
-    (&["load", "rates"], "card = { rate = […] } of [[cell]]"),
-    (&["load", "bytes"], "card = { bytes = … } of [[cell]]"),
-    (&["load", "bus-word"], "card = { bus-word = … } of [[cell]]"),
-    (&["load", "task-ms"], "card = { task = \"1s\" } of [[cell]]"),
+    (&["load", "rates"], "`card = { rate = […] }` of [[cell]]"),
+    (&["load", "bytes"], "`card = { bytes = … }` of [[cell]]"),
+    (&["load", "bus-word"], "`card = { bus-word = … }` of [[cell]]"),
+    (&["load", "task-ms"], "`card = { task = \"1s\" }` of [[cell]]"),
 ];
 
 /// Refuses a file that is written with old keys, once, with all its lines.
@@ -56,7 +56,7 @@ pub(super) fn refuse(text: &str) -> Result<(), Fault> {
         let lines = offsets(document, path).into_iter().map(|offset| line_at(text, offset));
         let lines: Vec<usize> = lines.collect();
         if !lines.is_empty() {
-            found.push((lines, format!("{shown} is {now} now")));
+            found.push((lines, format!("{shown} was replaced by {now}")));
         }
     }
     found.sort();
@@ -97,16 +97,9 @@ mod tests {
                     [[load]]\nname = \"small\"\nrates = [1]\n[[load]]\nname = \"full\"\nrates = [2]\n";
         let Fault { line, why } = refuse(text).unwrap_err();
         assert_eq!(line, 2);
-        assert!(
-            why.starts_with(
-                "[completion] is [trial] now (line 2); `blocks` is repetitions now (line 3); "
-            ),
-            "{why}"
-        );
-        assert!(
-            why.ends_with("`rates` is card = { rate = […] } of [[cell]] now (lines 9, 12)"),
-            "{why}"
-        );
+        let first = "[completion] was replaced by [trial] (line 2); `blocks` was replaced by `repetitions` (line 3); ";
+        let last = "`rates` was replaced by `card = { rate = […] }` of [[cell]] (lines 9, 12)";
+        assert!(why.starts_with(first) && why.ends_with(last), "{why}");
         refuse("question = \"?\"\n[load]\nrun = \"true\"\n").unwrap();
     }
 }

@@ -232,7 +232,7 @@ const OTHER_SEED: &str = " headroom.seed=27182";
 /// machine's words.
 pub(crate) fn difference(arch: Architecture, perturbed: Perturbation) -> Option<String> {
     match perturbed {
-        Perturbation::Phase | Perturbation::Image => None,
+        Perturbation::Phase => None,
         Perturbation::Seed => Some(OTHER_SEED.trim().to_owned()),
         Perturbation::Layout => Some(format!("without {}", ONE_LAYOUT.trim())),
         Perturbation::Cpu => Some(format!("-cpu {}", Platform::of(arch).other)),

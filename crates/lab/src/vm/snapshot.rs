@@ -82,14 +82,32 @@ pub fn obtain(lab: &Lab, image: &Image, shape: &Shape) -> Result<Snapshot, Error
 fn obtain_entry(
     lab: &Lab,
     name: Name<'_>,
-    make: impl FnOnce(&Path) -> Result<(), Error>,
+    make: impl Fn(&Path) -> Result<(), Error>,
 ) -> Result<Entry, Error> {
-    let entry = lab.cache.obtain(name, make)?;
+    let tell = |hang: &Failure| {
+        lab.emit(Event::Doubt { text: format!("{hang}; its snapshot is made once more") });
+    };
+    let entry = lab.cache.obtain(name, |folder| again_after_a_hang(|| make(folder), tell))?;
     lab.report_damage(&entry);
     if entry.made {
         lab.cache.shrink(KIND, MOST_BYTES);
     }
     Ok(entry)
+}
+
+/// A machine that hangs is not a study's end: another one starts from where this one did. Once, since one that hangs each
+/// time has a fault of its own.
+fn again_after_a_hang(
+    make: impl Fn() -> Result<(), Error>,
+    tell: impl FnOnce(&Failure),
+) -> Result<(), Error> {
+    match make() {
+        Err(Error::Machine(hang @ Failure::Hang { .. })) => {
+            tell(&hang);
+            make()
+        }
+        made => made,
+    }
 }
 
 /// Whether the cache has a snapshot; it is not checked.
@@ -219,6 +237,8 @@ fn counted(count: Option<u32>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::{cell::Cell, time::Duration};
+
     use model::{architecture::Architecture, study::Mode, wire::InterfaceCensus};
 
     use super::*;
@@ -254,5 +274,28 @@ mod tests {
                 .unwrap_err()
                 .contains("2 access-point interfaces")
         );
+    }
+
+    #[test]
+    fn a_machine_that_hangs_is_started_once_more_and_other_failures_stand() {
+        let hang = || {
+            let waited = Duration::from_secs(180);
+            Failure::Hang { awaited: "the machine to stop", waited, console: Vec::new() }
+        };
+        let outcomes = |all: Vec<Result<(), Failure>>| {
+            let (left, told) = (Cell::new(all), Cell::new(0));
+            let make = || {
+                let mut all = left.take();
+                let next = all.remove(0);
+                left.set(all);
+                next.map_err(Error::from)
+            };
+            let ended = again_after_a_hang(make, |_| told.set(told.get() + 1));
+            (ended.is_ok(), told.get(), left.take().len())
+        };
+        assert_eq!(outcomes(vec![Ok(()), Ok(())]), (true, 0, 1));
+        assert_eq!(outcomes(vec![Err(hang()), Ok(())]), (true, 1, 0));
+        assert_eq!(outcomes(vec![Err(hang()), Err(hang()), Ok(())]), (false, 1, 1));
+        assert_eq!(outcomes(vec![Err(Failure::Clients(String::new())), Ok(())]), (false, 0, 1));
     }
 }

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use improve::{Task, TaskFolder, folder::Error, judge::Rule, ledger::Kind};
+use improve::{Task, TaskFolder, folder::Error};
 use lab::{Replaced, run_folder::Recorded, study_file::StudyFile};
 use model::{
     architecture::Architecture,
@@ -123,13 +123,6 @@ impl Cell {
         Ok(cells)
     }
 
-    /// What a win is in it.
-    pub(super) fn rule(&self, task: &Task, kind: Kind) -> Rule {
-        let level = if kind == Kind::Try { analysis::judge::ERROR } else { task.level() };
-        let floor = task.asked.floor.is_some();
-        Rule { at_least: task.asked.at_least, level, gates: task.gates, floor }
-    }
-
     /// The task's study in it, and the options with which that is measured: of the study's processor, where it names one.
     fn entered(
         &self,
@@ -190,10 +183,6 @@ impl Place<'_> {
 }
 
 /// A task's study.
-///
-/// # Errors
-///
-/// [`Failure`] of the file, or where it cannot answer what is asked.
 pub(super) fn study(options: &Options, path: &Path, task: &Task) -> Result<StudyFile, Failure> {
     let file = study::of_clients(options, path)?;
     improve::judge::check(task, &file.study)
@@ -209,24 +198,16 @@ pub(super) fn compare(
     sides: [&Path; 2],
 ) -> Result<Recorded, Failure> {
     let (file, options) = place.cell.entered(options, folder)?;
-    let flags = place.flags(&folder.task);
-    side_by_side(&options, file, flags, Sides { task: &folder.task, programs: sides })
-}
-
-/// Programs that are compared: `[base, candidate]`.
-#[derive(Clone, Copy, Debug)]
-struct Sides<'a> {
-    task: &'a Task,
-    programs: [&'a Path; 2],
+    side_by_side(&options, file, place.flags(&folder.task), (&folder.task, sides))
 }
 
 fn side_by_side(
     options: &Options,
     file: StudyFile,
     flags: flags::Compare,
-    sides: Sides<'_>,
+    (task, programs): (&Task, [&Path; 2]),
 ) -> Result<Recorded, Failure> {
-    let Sides { task, programs: [base, candidate] } = sides;
+    let [base, candidate] = programs;
     let installs_as = task.source.installs_as.as_str();
     let recorded = match installs_as.strip_prefix('/') {
         None => {
@@ -237,7 +218,7 @@ fn side_by_side(
         Some(place) => {
             let wrong = |wrong| Failure::Usage(format!("source.installs-as: {wrong}"));
             let place: RelativePath = place.parse().map_err(wrong)?;
-            let [ours, theirs] = sides.programs.map(|program| {
+            let [ours, theirs] = programs.map(|program| {
                 options.replacing(Replaced { place: place.clone(), file: program.to_owned() })
             });
             let builds = Builds { base: None, other: Some(&theirs) };
@@ -263,8 +244,7 @@ pub(super) fn tested(
     let run = place.run.with_extension("test");
     let flags =
         flags::Compare { pairs: Some(TEST_PAIRS), out: Some(run), ..place.flags(&folder.task) };
-    let sides = Sides { task: &folder.task, programs: sides };
-    side_by_side(&options, asking(file, &folder.task)?, flags, sides)
+    side_by_side(&options, asking(file, &folder.task)?, flags, (&folder.task, sides))
 }
 
 /// A study whose load is the test: once before the window, once in it, where its answer is kept.
@@ -286,10 +266,6 @@ fn asking(mut file: StudyFile, task: &Task) -> Result<StudyFile, Failure> {
 }
 
 /// What the floor costs in a cell, µs of CPU a second; `None` where the task has none.
-///
-/// # Errors
-///
-/// [`Failure`] of the lab, or where the floor could not be measured.
 pub(super) fn floor(
     options: &Options,
     folder: &TaskFolder,

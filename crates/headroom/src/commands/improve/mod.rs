@@ -18,10 +18,9 @@ use std::{
 };
 
 use improve::{
-    Built, Candidate, TaskFolder,
-    begin::{Texts, begin},
+    Built, Candidate, TaskFolder, Texts, begin,
     folder::{Error, LONGEST_DIFF, LONGEST_TEXT},
-    judge::{self, Evidence},
+    judge::{self, Evidence, Rule},
     ledger::{Access, Cost, Kind, Ledger, Opened, What},
     outcome::{Finding, Outcome, Reason},
     sandbox,
@@ -67,12 +66,6 @@ impl From<Error> for Failure {
             Error::Interrupted => Self::Interrupted("interrupted; the ledger says so".to_owned()),
             error => Self::Environment(error.to_string()),
         }
-    }
-}
-
-impl From<improve::ledger::Broken> for Failure {
-    fn from(broken: improve::ledger::Broken) -> Self {
-        Error::from(broken).into()
     }
 }
 
@@ -282,7 +275,9 @@ impl<'a> Work<'a> {
             let sentence = "The run holds no comparison.";
             Finding::of(Outcome::Invalid, Reason::Unmeasured, sentence)
         };
-        let rule = place.cell.rule(&self.folder.task, attempt.kind);
+        let task = &self.folder.task;
+        let is_try = attempt.kind == Kind::Try;
+        let rule = Rule { task, level: if is_try { analysis::judge::ERROR } else { task.level() } };
         let judged = |mut evidence: Evidence| {
             let is_exact = self.folder.task.asked.replies == Replies::Exact;
             evidence.words = is_exact.then(|| evidence::words(&recorded, &evidence.judgement));
