@@ -172,7 +172,8 @@ impl Attached {
         let mut births = Births::default();
         for round in 0..MOST_LISTS {
             let pids = list();
-            let mut threads: Vec<u32> = pids.iter().flat_map(|&pid| proc::threads_of(pid)).collect();
+            let mut threads: Vec<u32> =
+                pids.iter().flat_map(|&pid| proc::threads_of(pid)).collect();
             if round > 0 && threads.iter().any(|&tid| !births.is_covered(tid)) {
                 std::thread::sleep(RECORDED);
                 self.rings.iter_mut().for_each(|ring| ring.peek(|record| births.see(record)));
