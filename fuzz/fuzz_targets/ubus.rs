@@ -8,7 +8,5 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    let heard = stationd::ubus::understand(input);
-    assert!(heard.bytes <= input.len());
-    assert!(heard.calls <= heard.frames);
+    assert!(stationd::ubus::understand(input) <= input.len());
 });

@@ -21,7 +21,10 @@ mod value;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::parity::{Answer, Reading};
+use model::{
+    parity::{Answer, Reading},
+    verdict::Verdict,
+};
 
 use self::{
     past::Past,
@@ -47,12 +50,22 @@ pub(crate) struct Agreement {
     pub(crate) unreported: BTreeSet<String>,
 }
 
+/// Why nothing is confirmed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Disagreement {
-    /// A value, or a client, is another.
-    Differs(String),
-    /// It cannot be compared.
-    Unable(String),
+pub(crate) struct Fault {
+    /// Fail where a value, or a client, is another; invalid where it cannot be compared.
+    pub(crate) verdict: Verdict,
+    pub(crate) why: String,
+}
+
+impl Fault {
+    fn differs(why: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Fail, why: why.into() }
+    }
+
+    pub(crate) fn unable(why: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Invalid, why: why.into() }
+    }
 }
 
 /// Compares all that was said in a trial.
@@ -60,7 +73,7 @@ pub(crate) enum Disagreement {
 /// # Errors
 ///
 /// The first disagreement, with client, key and both values.
-pub(crate) fn of(readings: &[Reading]) -> Result<Agreement, Disagreement> {
+pub(crate) fn of(readings: &[Reading]) -> Result<Agreement, Fault> {
     compared(readings, Asked { hostapd: true, past: None })
 }
 
@@ -79,16 +92,16 @@ impl Asked<'_> {
     }
 }
 
-fn compared(readings: &[Reading], asked: Asked<'_>) -> Result<Agreement, Disagreement> {
+fn compared(readings: &[Reading], asked: Asked<'_>) -> Result<Agreement, Fault> {
     let witnesses = Witnesses::of(readings, asked)?;
     let mut agreement = Agreement::default();
     let own = readings.iter().filter_map(|reading| Some((reading, reading.subject()?)));
     for (reading, text) in own {
-        let said = subject::read(text).map_err(Disagreement::Unable)?;
+        let said = subject::read(text).map_err(Fault::unable)?;
         witnesses.confirm(reading, &said, &mut agreement)?;
     }
     if agreement.clients.is_empty() {
-        return Err(Disagreement::Unable("no value of any client was reported".to_owned()));
+        return Err(Fault::unable("no value of any client was reported"));
     }
     let found: BTreeSet<String> = &agreement.confirmed | &agreement.alone;
     agreement.unreported.retain(|key| !found.contains(key));
@@ -107,7 +120,7 @@ struct Witnesses<'a> {
 }
 
 impl<'a> Witnesses<'a> {
-    fn of(readings: &[Reading], asked: Asked<'a>) -> Result<Self, Disagreement> {
+    fn of(readings: &[Reading], asked: Asked<'a>) -> Result<Self, Fault> {
         let (before, after) = sides(readings);
         for (side, when) in [(before, "before"), (after, "after")] {
             let has = |of: fn(&Answer) -> bool| side.iter().any(|reading| of(&reading.answer));
@@ -119,7 +132,7 @@ impl<'a> Witnesses<'a> {
                 continue;
             };
             let why = format!("{missing} said nothing of the clients {when} the subject did");
-            return Err(Disagreement::Unable(why));
+            return Err(Fault::unable(why));
         }
         let span = |side: &[Reading]| {
             (side.first().map_or(0, |one| one.at_ns), side.last().map_or(0, |one| one.at_ns))
@@ -135,7 +148,7 @@ impl<'a> Witnesses<'a> {
         reading: &Reading,
         said: &Said,
         agreement: &mut Agreement,
-    ) -> Result<(), Disagreement> {
+    ) -> Result<(), Fault> {
         let interface = reading.interface.as_deref();
         let here = |client: &&Client| interface.is_none_or(|name| name == client.0);
         let mut expected: BTreeMap<&str, &Client> = BTreeMap::new();
@@ -146,7 +159,7 @@ impl<'a> Witnesses<'a> {
         {
             let why =
                 format!("it tells of a client {stranger}, which neither nl80211 nor hostapd has");
-            return Err(Disagreement::Differs(why));
+            return Err(Fault::differs(why));
         }
         for (address, client) in expected {
             match (said.clients.get(address), self.before.get(client), self.after.get(client)) {
@@ -162,7 +175,7 @@ impl<'a> Witnesses<'a> {
                     let (interface, address) = client;
                     let why =
                         format!("it tells nothing of {address} on {interface}, which nl80211 has");
-                    return Err(Disagreement::Differs(why));
+                    return Err(Fault::differs(why));
                 }
                 // It came or left in between.
                 (None, ..) => {}
@@ -226,12 +239,12 @@ struct Reported<'a> {
 }
 
 impl Reported<'_> {
-    fn confirm(&self, table: &Table, agreement: &mut Agreement) -> Result<(), Disagreement> {
+    fn confirm(&self, table: &Table, agreement: &mut Agreement) -> Result<(), Fault> {
         if let Some(key) =
             self.values.keys().find(|key| table.is_whole && table.entry(key).is_none())
         {
             let why = format!("`{key}` is in no table of values, so nobody can confirm it");
-            return Err(Disagreement::Unable(why));
+            return Err(Fault::unable(why));
         }
         for entry in table.entries() {
             let reported = self.entry(entry)?;
@@ -250,7 +263,7 @@ impl Reported<'_> {
     }
 
     /// One value: every source that knows it must agree.
-    fn entry(&self, entry: &Entry) -> Result<Confirmed, Disagreement> {
+    fn entry(&self, entry: &Entry) -> Result<Confirmed, Fault> {
         let own = match self.values.get(entry.key) {
             Some(value) => Some((entry.own)(value).ok_or_else(|| self.unreadable(entry, value))?),
             None => None,
@@ -287,20 +300,15 @@ impl Reported<'_> {
         is_passing && has_joined_anew(self.before, self.after)
     }
 
-    fn unreadable(&self, entry: &Entry, value: &Value) -> Disagreement {
+    fn unreadable(&self, entry: &Entry, value: &Value) -> Fault {
         let (interface, address) = self.client;
         let Entry { key, .. } = entry;
-        Disagreement::Differs(format!(
+        Fault::differs(format!(
             "{key} of {address} on {interface} is {value}, which cannot be read"
         ))
     }
 
-    fn differs(
-        &self,
-        entry: &Entry,
-        own: Option<&Value>,
-        reported: (&Source, &Bracket),
-    ) -> Disagreement {
+    fn differs(&self, entry: &Entry, own: Option<&Value>, reported: (&Source, &Bracket)) -> Fault {
         let ((interface, address), (source, bracket)) = (self.client, reported);
         let unit = if entry.unit.is_empty() { String::new() } else { format!(" {}", entry.unit) };
         let own = own.map_or_else(|| "unknown".to_owned(), |own| format!("{own}{unit}"));
@@ -308,7 +316,7 @@ impl Reported<'_> {
         let unit = if is_known { unit } else { String::new() };
         let (key, of) = (entry.key, source.of);
         let why = format!("{key} of {address} on {interface} is {own}, {of} is {bracket}{unit}");
-        Disagreement::Differs(why + &self.age(entry, source))
+        Fault::differs(why + &self.age(entry, source))
     }
 
     /// How old the subject's value is, where an earlier reading shows it.

@@ -275,11 +275,8 @@ fn lab(analysis: &Analysis) -> Vec<String> {
     modes.into_iter().filter_map(|mode| lab_summary(analysis, mode)).collect()
 }
 
-/// The worst of a mode's rows: what may be claimed of any of them.
 fn lab_summary(analysis: &Analysis, mode: Mode) -> Option<String> {
-    let rows = || analysis.lab.rows.iter().filter(move |row| row.mode == mode);
-    let spread = rows().filter_map(|row| row.sum.cv).reduce(f64::max)?;
-    let shift = rows().filter_map(|row| row.shift).map(|shift| shift.mean.abs()).reduce(f64::max);
+    let (spread, shift) = analysis.lab.worst(mode);
     let shift = shift.map_or(String::new(), |shift| {
         format!(
             ", and what else the host does moves the mean by {} at most",
@@ -292,6 +289,6 @@ fn lab_summary(analysis: &Analysis, mode: Mode) -> Option<String> {
     };
     Some(format!(
         "{mode} trials repeat to {} (the largest coefficient of variation){shift}.",
-        quantity::percent(spread),
+        quantity::percent(spread?),
     ))
 }

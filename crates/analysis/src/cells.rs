@@ -86,8 +86,6 @@ pub struct Beyond {
     pub machine_busy: Option<f64>,
     /// Subject: executed instructions each second; counted mode only.
     pub subject_instructions_per_second: Option<f64>,
-    /// Subject, load and others: executed instructions each second; counted mode only.
-    pub sum_instructions_per_second: Option<f64>,
 }
 
 /// A trial's steps, for a small picture.
@@ -262,7 +260,6 @@ fn beyond(trials: &[&TrialFigures]) -> Beyond {
         }),
         machine_busy: mean(&|trial| trial.machine_busy),
         subject_instructions_per_second: mean(&|trial| trial.subject.instructions_per_second),
-        sum_instructions_per_second: mean(&|trial| trial.sum?.instructions_per_second),
     }
 }
 

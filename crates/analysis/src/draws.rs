@@ -18,7 +18,7 @@ use crate::{
     figures::Part,
     judge::{self, Evidence, Look, Question, sequential},
     measured::Measured,
-    verdicts::{Basis, Finding, Judgement},
+    verdicts::{Finding, Judgement},
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -52,8 +52,6 @@ pub struct Drawn {
     pub passed: u32,
     /// Comparisons that called subject, load and others together dearer.
     pub together_dearer: u32,
-    /// Comparisons in which the total decided, because events differ.
-    pub by_total: u32,
     /// The pool's steady difference as a share of the base; `None` where periods are not compared.
     pub steady: Option<f64>,
     /// The pool's total difference as a share of the base.
@@ -121,7 +119,6 @@ impl Drawn {
         self.same += u32::from(judgement.finding == Finding::Equivalent);
         self.passed += u32::from(judgement.verdict == Verdict::Pass);
         self.together_dearer += u32::from(together == Some(Finding::Dearer));
-        self.by_total += u32::from(judgement.basis == Basis::Total);
     }
 }
 

@@ -270,6 +270,11 @@ impl Part {
     fn invalid(sentence: String) -> Self {
         Self { verdict: Verdict::Invalid, sentence, used: 0.0 }
     }
+
+    /// The same with words in front of it.
+    fn after(self, words: &str) -> Self {
+        Self { sentence: format!("{words}{}", self.sentence), ..self }
+    }
 }
 
 /// A gate out of all that it looked at. `what` names the parts, as `variant`.

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 
 use model::{
     run::Run,
-    study::Variant,
+    study::{Study, Variant},
     trial::{Trial, TrialId},
     verdict::{Difference, Expect, FEWEST_PAIRS, Pairs, Verdict, Versus},
 };
@@ -30,7 +30,7 @@ use crate::{
     power,
     quantity::count,
     stats::Estimate,
-    steady::{self, Periods},
+    steady::{self, FEWEST_PERIODS, Periods},
     verdicts::{
         Basis, Finding, Judgement, NoPeriods, Quantity, Ran, RateChange, Split, Together,
         WitnessFinding,
@@ -92,8 +92,7 @@ pub(crate) struct Question {
     pub(crate) expect: Expect,
     pub(crate) difference: Difference,
     pub(crate) margin: f64,
-    /// `None` where a study's repetitions are the pairs.
-    pub(crate) pairs: Option<Pairs>,
+    pub(crate) pairs: Pairs,
     pub(crate) changes: Vec<String>,
 }
 
@@ -103,18 +102,31 @@ impl Question {
         let side = |name: &str| measured.variants().iter().find(|one| one.name == name);
         let sides = side(base).zip(side(variant)).map(|(base, variant)| [base, variant]);
         let own = side(variant);
+        let subject = own.map_or("", |one| &measured.subject(one).process);
+        Self {
+            clients,
+            at: format!("at {}", count(clients, "client")),
+            part: sides.map_or(Part::Subject, |sides| part(measured, sides)),
+            expect: Expect::NoSlower,
+            changes: own.map(|one| one.changes.clone()).unwrap_or_default(),
+            ..Self::of_sides(&measured.run.study, [base, variant], subject)
+        }
+    }
+
+    /// Two sides of any kind of study, with its own expectation and margin.
+    pub(crate) fn of_sides(study: &Study, [base, variant]: [&str; 2], subject: &str) -> Self {
         Self {
             base: base.to_owned(),
             variant: variant.to_owned(),
-            clients,
-            at: format!("at {}", count(clients, "client")),
-            subject: own.map_or_else(String::new, |one| measured.subject(one).process.clone()),
-            part: sides.map_or(Part::Subject, |sides| part(measured, sides)),
-            expect: Expect::NoSlower,
+            clients: 0,
+            at: String::new(),
+            subject: subject.to_owned(),
+            part: Part::Subject,
+            expect: study.expect(),
             difference: Difference::Variants,
-            margin: measured.run.study.margin().get(),
-            pairs: None,
-            changes: own.map(|one| one.changes.clone()).unwrap_or_default(),
+            margin: study.margin().get(),
+            pairs: Pairs::Fixed(study.trial.repetitions),
+            changes: Vec::new(),
         }
     }
 
@@ -123,7 +135,7 @@ impl Question {
             expect: versus.expect,
             difference: versus.difference.clone(),
             margin: versus.margin.get(),
-            pairs: Some(versus.pairs),
+            pairs: versus.pairs,
             changes: versus.changes.clone(),
             ..Self::between(measured, [&versus.base, &versus.variant], versus.clients)
         }
@@ -157,6 +169,22 @@ pub(crate) struct InStep {
     pub(crate) pairs: Vec<Periods>,
     /// How long a period lasts, s.
     pub(crate) period_s: f64,
+}
+
+impl InStep {
+    /// Pairs that `cut` divides into periods, or why they are compared whole.
+    pub(crate) fn of<T>(
+        pairs: &[T],
+        period_s: f64,
+        cut: impl Fn(&T) -> Option<Periods>,
+    ) -> Result<Self, NoPeriods> {
+        let pairs: Option<Vec<Periods>> = pairs.iter().map(cut).collect();
+        let pairs = pairs.ok_or(NoPeriods::OutOfStep)?;
+        if pairs.iter().any(|pair| pair.each.len() < FEWEST_PERIODS) {
+            return Err(NoPeriods::TooFew);
+        }
+        Ok(Self { pairs, period_s })
+    }
 }
 
 /// Everything that a judgement rests on.
@@ -269,9 +297,9 @@ fn tried(measured: &Measured, question: &Question) -> (Vec<u32>, bool, u32) {
     let is_tried = |repetition: &u32| base.contains(repetition) && variant.contains(repetition);
     let planned = repetitions(&question.base);
     let tried: Vec<u32> = match question.pairs {
-        Some(Pairs::UpTo(_)) => planned.iter().copied().take_while(is_tried).collect(),
+        Pairs::UpTo(_) => planned.iter().copied().take_while(is_tried).collect(),
         // A run that was recorded without its plan still has its pairs.
-        _ => base.iter().copied().filter(is_tried).collect(),
+        Pairs::Fixed(_) => base.iter().copied().filter(is_tried).collect(),
     };
     (tried.clone(), tried.len() >= planned.len(), planned.len() as u32)
 }
@@ -343,6 +371,23 @@ impl Together {
             pays: false,
         })
     }
+}
+
+/// The judgement on pairs of `[base, variant]` that another kind of study made; a pair that lacks the value is left out.
+pub(crate) fn of_pairs<T: Copy>(
+    question: &Question,
+    (quantity, value): (Quantity, impl Fn(T) -> Option<f64>),
+    pairs: &[[T; 2]],
+    periods: impl FnOnce(&[[T; 2]]) -> Result<InStep, NoPeriods>,
+) -> Judgement {
+    let whole = pairs.iter().copied().filter_map(|sides| {
+        let [base, variant] = sides.map(&value);
+        Some((sides, (variant?, base?)))
+    });
+    let (sides, whole): (Vec<_>, Vec<_>) = whole.unzip();
+    let judged = PairValues { periods: periods(&sides), whole, quantity };
+    let evidence = Evidence::of_pairs(judged, question.pairs.most());
+    judge(question, &evidence, Look::only(evidence.judged.whole.len()))
 }
 
 /// The judgement on the first so many pairs.

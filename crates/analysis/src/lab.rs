@@ -21,6 +21,16 @@ pub struct Lab {
     pub rows: Vec<Row>,
 }
 
+impl Lab {
+    /// The worst of a mode's rows, which is what may be claimed of any of them: the largest coefficient of variation, and
+    /// the most that the host's other work moves a mean.
+    pub(crate) fn worst(&self, mode: Mode) -> (Option<f64>, Option<f64>) {
+        let rows = || self.rows.iter().filter(move |row| row.mode == mode);
+        let shifts = rows().filter_map(|row| row.shift).map(|shift| shift.mean.abs());
+        (rows().filter_map(|row| row.sum.cv).reduce(f64::max), shifts.reduce(f64::max))
+    }
+}
+
 /// One variant at one count, as a measurement of the lab.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
@@ -39,8 +49,6 @@ pub struct Row {
     pub against: Option<String>,
     /// How many different sums of nanoseconds there are; 1 is “bit-exact”.
     pub distinct: u32,
-    /// Whether there are two or more trials and all counted the same nanoseconds.
-    pub bit_exact: bool,
     /// Guest seconds for each second of wall time within the window.
     pub speed: Option<Estimate>,
     /// From the start of QEMU until the access point was back, ms of wall time.
@@ -71,7 +79,6 @@ fn row(measured: &Measured, variant: &Variant, clients: u32) -> Option<Row> {
     };
     let sum = estimate(&|trial| trial.part(Part::Sum))?;
     let against = measured.undisturbed(variant).filter(|other| other.name != variant.name);
-    let distinct = distinct(&trials);
     Some(Row {
         variant: variant.name.to_string(),
         clients,
@@ -81,8 +88,7 @@ fn row(measured: &Measured, variant: &Variant, clients: u32) -> Option<Row> {
         sum,
         shift: against.and_then(|other| shift(measured, [variant, other], clients)),
         against: against.map(|other| other.name.to_string()),
-        distinct,
-        bit_exact: trials.len() > 1 && distinct == 1,
+        distinct: distinct(&trials),
         speed: estimate(&|trial| trial.speed),
         restore_ms: estimate(&|trial| Some(trial.cost.restore_ms as f64)),
         measure_ms: estimate(&|trial| Some(trial.cost.measure_ms as f64)),
@@ -131,8 +137,7 @@ mod tests {
         let lab = analyse(&run, &fixture::trials(&run)).lab;
         assert!(lab.asked);
         let row = |name: &str| lab.rows.iter().find(|row| row.variant == name).unwrap();
-        assert!(row("counted-idle").bit_exact);
-        assert!(!row("counted-stress").bit_exact);
+        assert!(row("counted-idle").distinct == 1 && row("counted-stress").distinct > 1);
         assert_eq!(row("counted-idle").shift, None);
         assert!(row("counted-stress").shift.unwrap().mean.abs() < 2e-4);
         assert!(row("real-time-stress").shift.unwrap().mean > 0.05);

@@ -89,7 +89,7 @@ pub use crate::{
     lab::{Lab, Row},
     programs::UsedProgram,
     stages::{Elsewhere, Stage, Stages},
-    stats::{CONFIDENCE, Estimate, Interval, Line, t_quantile},
+    stats::{CONFIDENCE, Estimate, Interval, Line},
 };
 
 /// Everything that a run says.

@@ -26,7 +26,7 @@ use crate::{
 /// One figure at one point of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Metric {
-    /// Where, as people read it: `threaded alongside stream, ap`; empty for the whole run.
+    /// Where, as people read it: `threaded with stream, ap`; empty for the whole run.
     pub point: String,
     /// What limits may call the point.
     #[serde(skip)]

@@ -188,21 +188,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn six_pairs_of_one_sign_have_the_smallest_p_that_there_is() {
-        assert_eq!(sign_flip(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), 2.0 / 64.0);
-        assert_eq!(sign_flip(&[-1.0; 8]), 2.0 / 256.0);
-        assert_eq!(sign_flip(&[1.0; 5]), 2.0 / 32.0);
-    }
-
-    #[test]
-    fn without_any_difference_nothing_is_far() {
-        assert_eq!((sign_flip(&[0.0; 6]), sign_flip(&[])), (1.0, 1.0));
-    }
-
-    #[test]
-    fn one_of_three_against_two_by_hand() {
-        // Sums: ±1±2±4 = ±7, ±5, ±3, ±1; found is −1 + 2 + 4 = 5: 4 of 8 are that far.
-        assert_eq!(sign_flip(&[-1.0, 2.0, 4.0]), 0.5);
+    fn p_is_the_share_of_signs_that_are_as_far_by_hand() {
+        // Sums of the last: ±1±2±4 = ±7, ±5, ±3, ±1; found is −1 + 2 + 4 = 5: 4 of 8 are that far.
+        let cases: [(&[f64], f64); 6] = [
+            (&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2.0 / 64.0),
+            (&[-1.0; 8], 2.0 / 256.0),
+            (&[1.0; 5], 2.0 / 32.0),
+            (&[0.0; 6], 1.0),
+            (&[], 1.0),
+            (&[-1.0, 2.0, 4.0], 0.5),
+        ];
+        for (differences, p) in cases {
+            assert_eq!(sign_flip(differences), p, "{differences:?}");
+        }
     }
 
     #[test]

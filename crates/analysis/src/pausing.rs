@@ -55,6 +55,9 @@ impl Seen {
 
 /// One consumer in one variant at one client count.
 struct Cell<'a> {
+    variant: String,
+    clients: u32,
+    consumer: String,
     planned: Vec<&'a PlannedTrial>,
     seen: Vec<Seen>,
     /// The trials that they are of.
@@ -63,42 +66,28 @@ struct Cell<'a> {
     why: Vec<String>,
 }
 
-/// Which trials belong together.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    variant: String,
-    clients: u32,
-    consumer: String,
-}
-
-impl Key {
-    /// The study's variant: where several consumers are paused in turn, each has a copy of it that has its name.
-    fn of_variant(&self) -> &str {
-        verdicts::without_consumer(&self.variant, &self.consumer)
-    }
-}
-
 impl Cell<'_> {
     /// The subject's process.
     fn subject(&self) -> Option<&str> {
         self.planned.first().and_then(|planned| planned.order.process())
+    }
+
+    /// What its consumer has in common with others that are one question each: the study's variant, of which each consumer
+    /// that is paused in turn has a copy, the clients and the subject.
+    fn question(&self) -> (&str, u32, Option<&str>) {
+        let variant = verdicts::without_consumer(&self.variant, &self.consumer);
+        (variant, self.clients, self.subject())
     }
 }
 
 /// Every consumer that was paused, the largest share first.
 pub(crate) fn all(measured: &Measured) -> Vec<PauseFigures> {
     let cells = cells(measured);
-    let mut figures: Vec<_> = cells
-        .iter()
-        .map(|(key, cell)| {
-            // Consumers of one subject are one question each, and share the error.
-            let alike = cells.iter().filter(|(other, one)| {
-                (other.of_variant(), other.clients, one.subject())
-                    == (key.of_variant(), key.clients, cell.subject())
-            });
-            of_cell(measured, key.clone(), cell, ERROR / alike.count() as f64)
-        })
-        .collect();
+    let of = |cell: &Cell| {
+        let alike = cells.iter().filter(|other| other.question() == cell.question());
+        of_cell(measured, cell, ERROR / alike.count() as f64)
+    };
+    let mut figures: Vec<PauseFigures> = cells.iter().map(of).collect();
     figures.sort_by(|a, b| mean_share(b).total_cmp(&mean_share(a)));
     refuse_more_than_all(&mut figures);
     figures
@@ -140,33 +129,27 @@ fn target(planned: &PlannedTrial) -> Option<&Target> {
 }
 
 /// In the order of the plan; what is not in the plan comes behind it.
-fn cells<'a>(measured: &'a Measured<'a>) -> Vec<(Key, Cell<'a>)> {
-    let mut keys: Vec<Key> = Vec::new();
-    let mut cells: BTreeMap<Key, Cell> = BTreeMap::new();
+fn cells<'a>(measured: &'a Measured<'a>) -> Vec<Cell<'a>> {
+    let mut cells: Vec<Cell> = Vec::new();
     let settle = measured.run.study.pause.as_ref().map_or(SETTLE, |pause| pause.settle);
     let done = measured.instrumented.iter().map(|(_, trial)| &trial.planned);
-    for planned in measured.plan().chain(done) {
-        let Some(key) = key(planned) else { continue };
-        let cell = cells.entry(key.clone()).or_insert_with(|| {
-            keys.push(key);
-            Cell { planned: Vec::new(), seen: Vec::new(), used: Vec::new(), why: Vec::new() }
+    for planned in measured.plan().chain(done).filter(|one| one.id.purpose == Purpose::Pause) {
+        let Some(consumer) = target(planned).map(Target::to_string) else { continue };
+        let (variant, clients) = (planned.id.variant.to_string(), planned.id.clients);
+        let is_here = |cell: &Cell| {
+            (&cell.variant, cell.clients, &cell.consumer) == (&variant, clients, &consumer)
+        };
+        let at = cells.iter().position(is_here).unwrap_or_else(|| {
+            let (planned, seen, used, why) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            cells.push(Cell { variant, clients, consumer, planned, seen, used, why });
+            cells.len() - 1
         });
-        if !cell.planned.iter().any(|other| other.id == planned.id) {
-            cell.planned.push(planned);
+        if !cells[at].planned.iter().any(|other| other.id == planned.id) {
+            cells[at].planned.push(planned);
+            fill(measured, &mut cells[at], planned, settle);
         }
     }
-    for cell in cells.values_mut() {
-        for planned in cell.planned.clone() {
-            fill(measured, cell, planned, settle);
-        }
-    }
-    keys.into_iter().filter_map(|key| cells.remove_entry(&key)).collect()
-}
-
-fn key(planned: &PlannedTrial) -> Option<Key> {
-    let target = target(planned).filter(|_| planned.id.purpose == Purpose::Pause)?;
-    let (variant, consumer) = (planned.id.variant.to_string(), target.to_string());
-    Some(Key { variant, clients: planned.id.clients, consumer })
+    cells
 }
 
 fn fill<'a>(measured: &'a Measured<'a>, cell: &mut Cell<'a>, planned: &PlannedTrial, settle: Span) {
@@ -269,17 +252,16 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-fn of_cell(measured: &Measured, key: Key, cell: &Cell, level: f64) -> PauseFigures {
-    let Key { variant, clients, consumer } = key;
+fn of_cell(measured: &Measured, cell: &Cell, level: f64) -> PauseFigures {
     let estimate = |of: fn(&Seen) -> Option<f64>| {
         Estimate::at(&cell.seen.iter().filter_map(of).collect::<Vec<_>>(), level)
     };
     let mut figures = PauseFigures {
         subject: cell.subject().unwrap_or_default().to_owned(),
         level,
-        variant,
-        clients,
-        consumer,
+        variant: cell.variant.clone(),
+        clients: cell.clients,
+        consumer: cell.consumer.clone(),
         trials: cell.seen.len() as u32,
         running: estimate(|seen| seen.running),
         stopped: estimate(|seen| seen.stopped),

@@ -65,9 +65,7 @@ pub struct Capture {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProofFigures {
-    /// CPU time that it burnt, ms.
-    pub burnt_ms: f64,
-    /// Samples that this should give.
+    /// Samples that the CPU time that it burnt should give.
     pub expected: f64,
     pub samples: u64,
     /// Share of them whose innermost function is the burner's, 0 to 1.

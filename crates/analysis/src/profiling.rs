@@ -135,7 +135,6 @@ pub fn proof_figures(proof: &Proof, frequency: u32, profile: &Profile) -> ProofF
     let on_top = if samples > 0 { burning as f64 / samples as f64 } else { 0.0 };
     let off = (samples as f64 - expected).abs();
     ProofFigures {
-        burnt_ms: proof.cpu_ns as f64 / 1e6,
         expected,
         samples,
         on_top,

@@ -149,11 +149,6 @@ fn student(mean: f64, sd: f64, n: usize, level: f64) -> Interval {
     Interval { low: mean - half, high: mean + half }
 }
 
-/// The factor of a two-sided interval of [`CONFIDENCE`] with so many degrees of freedom; at least 1.
-pub fn t_quantile(freedom: usize) -> f64 {
-    t_quantile_at(freedom, 1.0 - (1.0 - CONFIDENCE) / 2.0)
-}
-
 /// What a t of so many degrees of freedom, at least 1, stays below with `probability`.
 pub(crate) fn t_quantile_at(freedom: usize, probability: f64) -> f64 {
     // Location 0, scale 1 and a freedom of at least 1 are always a distribution.
@@ -212,24 +207,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn t_agrees_with_the_printed_table() {
-        // NIST/SEMATECH e-Handbook §1.3.6.7.2, column 0.975.
-        let table = [
-            (1, 12.706),
-            (2, 4.303),
-            (3, 3.182),
-            (5, 2.571),
-            (9, 2.262),
-            (30, 2.042),
-            (100, 1.984),
-        ];
-        for (freedom, expected) in table {
-            let found = t_quantile(freedom);
-            assert!((found - expected).abs() < 6e-4, "{freedom}: {found} for {expected}");
-        }
-    }
 
     #[test]
     fn mean_deviation_and_interval_by_hand() {

@@ -12,7 +12,7 @@ use model::{
 };
 
 use crate::{
-    agreement::{Disagreement, exact, rounds},
+    agreement::{Fault, exact, rounds},
     verdicts::WitnessFinding,
 };
 
@@ -59,11 +59,7 @@ pub fn word_for_word(pairs: &[(&Trial, &Trial)]) -> WitnessFinding {
             let parts = counted(parts, "part of a reply is", "parts of replies are");
             of(Verdict::Pass, format!("{parts} the base's, word for word"))
         }
-        Err((pair, why)) => {
-            let (verdict, why) = match why {
-                Disagreement::Differs(why) => (Verdict::Fail, why),
-                Disagreement::Unable(why) => (Verdict::Invalid, why),
-            };
+        Err((pair, Fault { verdict, why })) => {
             of(verdict, format!("`{}`, {why}", pairs[pair].1.planned.id))
         }
     }
@@ -87,22 +83,20 @@ struct Found {
 fn found(trial: &Trial) -> Found {
     let (verdict, why, checked) = match checked(trial) {
         Ok(checked) => (Verdict::Pass, String::new(), checked),
-        Err(Disagreement::Differs(why)) => (Verdict::Fail, why, rounds::Checked::default()),
-        Err(Disagreement::Unable(why)) => (Verdict::Invalid, why, rounds::Checked::default()),
+        Err(Fault { verdict, why }) => (verdict, why, rounds::Checked::default()),
     };
     Found { verdict, why: format!("`{}`, {why}", trial.planned.id), checked }
 }
 
-fn checked(trial: &Trial) -> Result<rounds::Checked, Disagreement> {
-    let unable = |why: &str| Disagreement::Unable(why.to_owned());
+fn checked(trial: &Trial) -> Result<rounds::Checked, Fault> {
     let recording = match &trial.outcome {
         Outcome::Measured(recording) => recording,
-        Outcome::Invalid { why, .. } => return Err(Disagreement::Unable(why.clone())),
+        Outcome::Invalid { why, .. } => return Err(Fault::unable(why)),
     };
     let order = trial.planned.order.witness.as_ref();
-    let order = order.ok_or_else(|| unable("no round was to be checked"))?;
+    let order = order.ok_or_else(|| Fault::unable("no round was to be checked"))?;
     let witnessed = recording.witness.as_deref();
-    rounds::of(witnessed.ok_or_else(|| unable("no round was checked"))?, order)
+    rounds::of(witnessed.ok_or_else(|| Fault::unable("no round was checked"))?, order)
 }
 
 /// What was confirmed in all trials together.

@@ -1,13 +1,15 @@
 //! Short answers over HTTP: a status, a few headers and a text.
 
+use std::io::Write;
+
 /// An answer that is written at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
     /// The status: one of those that are named below; any other is sent as 400.
     pub code: u16,
     pub media_type: &'a str,
-    pub text: &'a str,
-    /// Whether the text is left out, as after `HEAD`; the headers are the same.
+    pub body: &'a [u8],
+    /// Whether the body is left out, as after `HEAD`; the headers are the same.
     pub head_only: bool,
     /// Whether the connection is kept for the next request.
     pub keep: bool,
@@ -17,21 +19,22 @@ impl<'a> Answer<'a> {
     /// A line of plain text, after which the connection is closed.
     pub fn line(code: u16, text: &'a str) -> Self {
         let media_type = "text/plain; charset=utf-8";
-        Self { code, media_type, text, head_only: false, keep: false }
+        Self { code, media_type, body: text.as_bytes(), head_only: false, keep: false }
     }
 
     pub fn write(&self, out: &mut Vec<u8>) {
-        let head = format!(
+        // Writing to memory cannot fail.
+        let _ = write!(
+            out,
             "HTTP/1.1 {}\r\nContent-Type: {}\r\n{}{}Content-Length: {}\r\n\r\n",
             status(self.code),
             self.media_type,
             if self.code == 405 { "Allow: GET, HEAD\r\n" } else { "" },
             if self.keep { "" } else { "Connection: close\r\n" },
-            self.text.len(),
+            self.body.len(),
         );
-        out.extend_from_slice(head.as_bytes());
         if !self.head_only {
-            out.extend_from_slice(self.text.as_bytes());
+            out.extend_from_slice(self.body);
         }
     }
 }

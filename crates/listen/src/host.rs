@@ -1,8 +1,7 @@
 //! Which `Host` is served: the defence against DNS rebinding.
 //!
-//! A page of a stranger's can let a name of its own mean 127.0.0.1, and read what a browser gets there as if it
-//! were its own. It cannot choose the name that the browser sends: an address, `localhost` and the names that
-//! the owner gave are served, any other name is not. It resolves nothing.
+//! A web page can make a name of its own mean 127.0.0.1, and read what a browser gets there as its own. But the browser
+//! sends that name: addresses, `localhost` and the owner's names are served, any other name is not.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -19,7 +18,6 @@ pub struct Hosts {
 pub enum BadHost {
     /// There is none, or several, or it is no host: HTTP/1.1 wants exactly one (RFC 9112, section 3.2).
     Malformed,
-    /// It is another's.
     Foreign,
 }
 
@@ -29,7 +27,7 @@ impl Hosts {
         Self { any: false, names: names.into_iter().collect() }
     }
 
-    /// Whatever is asked for: a UNIX socket, which no browser opens.
+    /// Any host: for a UNIX socket, which no browser opens.
     pub fn any() -> Self {
         Self { any: true, names: Vec::new() }
     }

@@ -37,13 +37,12 @@ pub enum ListenError {
     },
 }
 
-/// What came of looking who is there.
 #[derive(Debug)]
 pub enum Accepted {
     Connection(OwnedFd),
-    /// No one is at the door.
+    /// Nobody waits for a connection.
     Nothing,
-    /// This process has no descriptor for one more; somebody has to leave first.
+    /// This process has no descriptor for another connection until one is closed.
     NoRoom,
 }
 
@@ -61,28 +60,24 @@ impl Listener {
         let refused = |source| ListenError::Refused { place: path.display().to_string(), source };
         let listener = UnixListener::bind(path).map_err(refused)?;
         let inode = fs::metadata(path).map_err(refused)?.ino();
+        listener.set_nonblocking(true).map_err(refused)?;
         let listener = Self { socket: listener.into(), file: Some((path.to_owned(), inode)) };
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(refused)?;
-        listener.nonblocking().map_err(refused)
+        Ok(listener)
     }
 
     pub fn tcp(address: SocketAddr) -> Result<Self, ListenError> {
         let refused = |source| ListenError::Refused { place: address.to_string(), source };
         let listener = TcpListener::bind(address).map_err(refused)?;
-        Self { socket: listener.into(), file: None }.nonblocking().map_err(refused)
+        listener.set_nonblocking(true).map_err(refused)?;
+        Ok(Self { socket: listener.into(), file: None })
     }
 
-    fn nonblocking(self) -> io::Result<Self> {
-        rustix::io::ioctl_fionbio(&self.socket, true)?;
-        Ok(self)
-    }
-
-    /// Who is at the door.
     pub fn accept(&self) -> Accepted {
         match accept_with(&self.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
             Ok(socket) => Accepted::Connection(socket),
             Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => Accepted::NoRoom,
-            // Someone who knocked and left is no one.
+            // Whoever waited has left.
             Err(_) => Accepted::Nothing,
         }
     }

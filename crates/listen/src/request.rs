@@ -76,8 +76,8 @@ pub fn parse(bytes: &[u8], hosts: &Hosts) -> Parsed {
         return Parsed::Rubbish;
     }
     let is_1_1 = version == 1;
-    let asks = |word| header("connection").is_some_and(|value| has_word(value, word));
-    let keep = is_1_1 && !asks("close");
+    let mut asked = header("connection").unwrap_or_default().split(',');
+    let keep = is_1_1 && !asked.any(|word| word.trim().eq_ignore_ascii_case("close"));
     let named = head.headers.iter().filter(|one| one.name.eq_ignore_ascii_case("host"));
     let mut checked = hosts.check(named.map(|one| one.value), is_1_1);
     let (authority, path) = parted(path);
@@ -118,21 +118,17 @@ fn page(method: &str, path: &str, accept: Option<&str>) -> Page {
     }
 }
 
-fn has_word(value: &str, word: &str) -> bool {
-    value.split(',').any(|one| one.trim().eq_ignore_ascii_case(word))
-}
-
 /// OpenMetrics where it is asked for by name and not less than the other.
 fn format(accept: &str) -> Format {
-    let (mut open, mut plain) = (0, 0);
+    let (mut open, mut plain) = (0.0, 0.0);
     for range in accept.split(',') {
         let mut parts = range.split(';').map(str::trim);
         let kind = parts.next().unwrap_or_default();
-        let mut weight = 1000;
+        let mut weight = 1.0_f32;
         let mut version = None;
         for part in parts {
             match part.split_once('=') {
-                Some(("q", value)) => weight = thousandths(value),
+                Some(("q", value)) => weight = value.parse().unwrap_or(1.0),
                 Some(("version", value)) => version = Some(value.trim_matches('"')),
                 _ => {}
             }
@@ -143,18 +139,7 @@ fn format(accept: &str) -> Format {
             _ => {}
         }
     }
-    if open > 0 && open >= plain { Format::OpenMetrics } else { Format::Prometheus }
-}
-
-/// A weight from `0` to `1` with up to three decimals; anything else counts as 1.
-fn thousandths(text: &str) -> u32 {
-    match text.split_once('.') {
-        Some(("0", decimals)) if decimals.len() <= 3 => {
-            decimals.parse::<u32>().map_or(1000, |n| n * 10_u32.pow(3 - decimals.len() as u32))
-        }
-        _ if text == "0" => 0,
-        _ => 1000,
-    }
+    if open > 0.0 && open >= plain { Format::OpenMetrics } else { Format::Prometheus }
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub(crate) fn command(run: &Run) -> String {
 }
 
 /// The flags for firmware of somebody's own. Who runs it again has the files elsewhere, and knows them by their hashes.
-pub(crate) fn firmware(lab: &LabIdentity) -> String {
+fn firmware(lab: &LabIdentity) -> String {
     let sums = lab.firmware.iter().flat_map(|firmware| firmware.sums.named());
     sums.map(|(flag, sum)| format!(" --{flag} {}-{sum}", file_of(flag))).collect()
 }
@@ -62,7 +62,7 @@ pub(crate) fn same(run: &Run) -> Vec<Fact> {
 }
 
 /// The whole study, with the flags that bring about what the command line changed.
-pub(crate) fn whole(overrides: &[String]) -> String {
+fn whole(overrides: &[String]) -> String {
     let flags = overrides.iter().filter_map(|each| flag(each)).map(|flag| format!(" {flag}"));
     format!("headroom run study.toml{}", flags.collect::<String>())
 }

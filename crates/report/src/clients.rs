@@ -28,7 +28,6 @@ pub(crate) fn html<'a>(
     analysis: &'a Analysis,
     given: Given<'a>,
 ) -> Result<String, Error> {
-    let overall = overall(run, analysis);
     let shown: Vec<&str> = analysis.headline.bars.iter().map(|bar| &*bar.name).collect();
     // What stands in a chain is said with its step.
     let has_chain = analysis.stages.asked && analysis.stages.cures.is_some();
@@ -40,7 +39,7 @@ pub(crate) fn html<'a>(
         headroom: &run.headroom,
         question: &analysis.question,
         headline: &analysis.headline,
-        overall: (overall.verdict, overall.sentence),
+        overall: overall(run, analysis),
         status: status(run, analysis),
         doubts: doubts_of(analysis, &shown).iter().map(|doubt| prose::html(doubt)).collect(),
         all_doubts: Some(doubts),
@@ -306,7 +305,7 @@ fn slope(run: &Run, analysis: &Analysis) -> String {
     let what = "Least squares over client counts within each repetition, then mean and Student’s t interval over \
                 repetitions. The interval therefore leaves out curvature, which the slopes by segment show. “Core full” is \
                 (10⁶ µs − value at 0 clients) ÷ slope: a straight line, extended far beyond what was measured.";
-    none + &tables::slopes(analysis).noted(what)
+    none + &tables::slopes(analysis, false).noted(what)
 }
 
 fn series(analysis: &Analysis) -> String {

@@ -9,10 +9,10 @@ use analysis::{
     completion::{Completion, Load, Place, Point, loads as loads_of, places as places_of},
     quantity::count,
 };
-use model::{card::Strategy, run::Run, verdict::Verdict};
+use model::{card::Strategy, run::Run};
 
 use crate::{
-    Error, again,
+    Error,
     drawing::{
         bars::{Bar, Bars},
         lines::{Lines, Mark, Series},
@@ -20,9 +20,9 @@ use crate::{
     },
     identity::{self, Fact, plain},
     judged,
-    page::{self, Given, Section, View, core, or_none},
+    page::{Given, Section, or_none},
     prose::{figure, folded, list, note},
-    targets::{self, Limited},
+    targets::{Limited, Own},
 };
 
 /// Points that the table of the terminal holds; the page has all.
@@ -38,44 +38,26 @@ pub fn page<'a>(
     run: &'a Run,
     given: impl Into<Given<'a>>,
 ) -> Result<String, Error> {
-    let given = given.into();
-    let command = again::command(run);
-    page::page(View {
-        status: status(completion, run),
-        sections: sections(completion, run, given, &command),
-        command,
-        ..Limited::from(completion).view(run, given)
-    })
-}
-
-fn sections(completion: &Completion, run: &Run, given: Given<'_>, command: &str) -> Vec<Section> {
     let twice = "In counted time the last trial of each load’s first block is made once more, from the same snapshot.";
-    let same = "Figures of counted places come out the same wherever image, study and headroom are the same; figures in \
-                real time are of the host named below.";
-    let left = completion.left_out.len();
-    vec![
-        page::answer(&completion.answer),
-        Section::new("published", "The report’s figures", published(completion)),
-        Section::new("rates", "Against rate", rates(completion, run)).opened(true),
-        Section::new("task", "A task on the same CPU", tasks(completion, run)),
-        Section::new("versus", "Comparisons", versus(completion)),
-        Section::new("census", "Commands", commands(completion)),
-        page::limits(&completion.targets),
-        Section::new("repeats", "Made twice", tables::repeats(completion).noted(twice)),
-        targets::left_out(completion.counted, left, tables::left_out(completion)),
-        page::again(&[command.to_owned(), "headroom report .".to_owned()], &note(same)),
-        page::measured(Vec::new(), &facts(run), given.study_toml),
-    ]
-}
-
-/// How the run was decided on the whole, and why.
-pub fn overall(completion: &Completion) -> (Verdict, String) {
-    Limited::from(completion).overall()
+    let own = Own {
+        status: status(completion, run),
+        sections: vec![
+            Section::new("published", "The report’s figures", published(completion)),
+            Section::new("rates", "Against rate", rates(completion, run)).opened(true),
+            Section::new("task", "A task on the same CPU", tasks(completion, run)),
+            Section::new("versus", "Comparisons", versus(completion)),
+            Section::new("census", "Commands", commands(completion)),
+            Section::new("repeats", "Made twice", tables::repeats(completion).noted(twice)),
+        ],
+        left_out: (tables::left_out(completion), completion.left_out.len()),
+        facts: facts(run),
+    };
+    Limited::from(completion).page(run, given.into(), own)
 }
 
 /// The run as a terminal shows it at its end: at most thirty lines of a hundred columns.
 pub fn summary(completion: &Completion) -> String {
-    // Those of the largest frames, and alongside a task.
+    // Those of the largest frames, and with a task.
     let largest = completion.points.iter().map(|point| point.bytes).max().unwrap_or_default();
     let is_shown = |point: &&Point| point.task.is_some() || point.bytes == largest;
     let shown: Vec<_> = completion.points.iter().filter(is_shown).take(MOST_POINTS).collect();
@@ -105,16 +87,12 @@ const fn style(strategy: Strategy) -> usize {
 /// The line below the verdict.
 fn status(completion: &Completion, run: &Run) -> Vec<String> {
     let shape = &run.study.trial;
-    let places = run.study.places();
-    let places = places.iter().map(|cell| format!("{}: {}", cell.place(), core(cell)));
-    let mut status = vec![
+    vec![
         format!("{} that count", count(completion.counted, "trial")),
         count(shape.repetitions, "block"),
         format!("{} window", shape.window),
         format!("a command takes {} µs", completion.completes_us),
-    ];
-    status.extend(places);
-    status
+    ]
 }
 
 fn published(completion: &Completion) -> String {
@@ -265,7 +243,7 @@ fn tasks(completion: &Completion, run: &Run) -> String {
     or_none(pictures, "No task has been tried with frames yet.") + &tables::tasks(completion).html()
 }
 
-/// How long a task takes alone and alongside each strategy, a bar each. Empty where nothing was tried alongside it.
+/// How long a task takes alone and with each strategy, a bar each. Empty where nothing was tried with it.
 fn task(completion: &Completion, at: (&str, &str, u32)) -> String {
     let is_it = |point: &&Point| (&*point.place, &*point.load, point.rate) == at;
     let bar = |strategy: Strategy| {
@@ -276,13 +254,13 @@ fn task(completion: &Completion, at: (&str, &str, u32)) -> String {
         Some((strategy.name(), style(strategy), "subject", task.wall_s, figure))
     };
     let alone = completion.alone.iter().find(|one| (&*one.place, &*one.load) == (at.0, at.1));
-    let alongside: Vec<_> = Strategy::ALL.into_iter().filter_map(bar).collect();
-    if alongside.is_empty() {
+    let with: Vec<_> = Strategy::ALL.into_iter().filter_map(bar).collect();
+    if with.is_empty() {
         return String::new();
     }
     let first = alone
         .map(|alone| ("alone", 0, "load", alone.wall_s, format!("{:.3} s", alone.wall_s.mean)));
-    let rows = first.into_iter().chain(alongside).map(|(name, style, part, wall_s, figure)| Bar {
+    let rows = first.into_iter().chain(with).map(|(name, style, part, wall_s, figure)| Bar {
         name: name.to_owned(),
         style,
         parts: vec![(part, wall_s.mean)],

@@ -1,4 +1,4 @@
-//! Tables about counted calls: how often, how long, and the subject's own counters alongside them.
+//! Tables about counted calls: how often, how long, and the subject's own counters next to them.
 //!
 //! Every number comes from the analysis; here it gets its unit, its digits and its little picture.
 
@@ -8,45 +8,30 @@ use analysis::{
     quantity::{ABSENT, Unit},
 };
 
-use crate::table::{Rows, Table};
+use crate::table::{Table, cost};
 
-/// Calls of functions by variant and clients.
-pub(crate) fn counts(counts: &[CountFigures]) -> Table {
-    counts_from(counts)
-        .mean(["calls", "a second"], Unit::ONE, |each| Some(each.per_second))
-        .mean(["calls", "a client and second"], Unit::ONE, |each| each.per_client)
-        .text("calls for each call of", "", |each| match &each.per_call {
-            Some((name, ratio)) => format!("{name}: {}", Unit::ONE.mean(ratio)),
-            None => ABSENT.to_owned(),
-        })
-        .text("probed", "processes", |each| probed(each))
-        .number("probe cost", "µs/s", |each| {
-            each.probe_us_per_s.map_or(ABSENT.to_owned(), probe_cost)
-        })
-        .table()
-}
-
-/// The short form, for a terminal.
-pub(crate) fn counts_short(counts: &[CountFigures]) -> Table {
-    counts_from(counts)
-        .mean(["a second", ""], Unit::ONE, |each| Some(each.per_second))
-        .mean(["a client", "and second"], Unit::ONE, |each| each.per_client)
-        .text("probed", "", |each| probed(each))
-        .table()
-}
-
-/// The columns that both forms begin with.
-fn counts_from(counts: &[CountFigures]) -> Rows<&CountFigures> {
-    Table::of("Calls that were counted", counts)
+/// Calls of functions by variant and clients; on a terminal without what they were counted by.
+pub(crate) fn counts(counts: &[CountFigures], is_terminal: bool) -> Table {
+    let rows = Table::of("Calls that were counted", counts)
         .head("function", "", |each| each.name.clone())
         .text("variant", "", |each| each.variant.clone())
         .number("clients", "", |each| each.clients.to_string())
         .number("calls", "a window", |each| calls(&each.per_window))
         .quiet("95 % interval", "a window", |each| calls_bracket(&each.per_window))
-}
-
-fn probe_cost(us_per_s: f64) -> String {
-    if us_per_s == 0.0 { "0".to_owned() } else { Unit::MICROS.plain(us_per_s) }
+        .mean(["calls", "a second"], Unit::ONE, |each| Some(each.per_second))
+        .mean(["a client", "and second"], Unit::ONE, |each| each.per_client)
+        .text("probed", "processes", |each| probed(each));
+    if is_terminal {
+        return rows.table();
+    }
+    rows.text("calls for each call of", "", |each| match &each.per_call {
+        Some((name, ratio)) => format!("{name}: {}", Unit::ONE.mean(ratio)),
+        None => ABSENT.to_owned(),
+    })
+    .number("probe cost", "µs/s", |each| {
+        each.probe_us_per_s.map_or(ABSENT.to_owned(), |us_per_s| cost(Unit::MICROS, us_per_s))
+    })
+    .table()
 }
 
 /// A count that was the same every time is a whole number.

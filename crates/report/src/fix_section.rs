@@ -17,17 +17,14 @@ use crate::{
     judged,
     overall::bare,
     prose::{self, signed_whole},
-    table::{Rows, Table},
+    table::{Table, cost, yes},
     tables,
 };
 
 /// So many cards stand open; more begin folded, below the table that has them all.
 const STAND_OPEN: usize = 4;
 /// A name and its value.
-struct Figure {
-    name: &'static str,
-    value: String,
-}
+type Figure = (&'static str, String);
 
 /// One comparison, ready to be shown.
 struct Card {
@@ -95,7 +92,7 @@ fn total(analysis: &Analysis, judgement: &Judgement) -> Option<Figure> {
     let relative = judgement.together.and_then(|together| together.relative);
     let relative = relative.map(|effect| format!(", {}", signed_whole(Unit::PER_CENT, &effect)));
     let value = format!("{before} → {after}{}", relative.unwrap_or_default());
-    (judgement.part == Part::Subject).then_some(Figure { name: "With load and others", value })
+    (judgement.part == Part::Subject).then_some(("With load and others", value))
 }
 
 fn card(run: &Run, analysis: &Analysis, at: usize, judgement: &Judgement) -> Card {
@@ -114,7 +111,7 @@ fn card(run: &Run, analysis: &Analysis, at: usize, judgement: &Judgement) -> Car
         chart: pairs::draw(judgement),
         figures: figures(run, judgement).into_iter().chain(total(analysis, judgement)).collect(),
         strangers: judgement.strangers.clone(),
-        states: states(judgement).html(),
+        states: states(judgement, false).html(),
         parts: judged::parts(&[], &[(Vec::new(), judgement)]).html(),
         ran: ran(judgement).html(),
         rates: rates(&judgement.rates).html(),
@@ -127,6 +124,7 @@ fn figures(run: &Run, judgement: &Judgement) -> Vec<Figure> {
         let text = signed_whole(unit, effect);
         format!("{}{of}", text.replacen(unit.name, &format!("{}/s", unit.name), 1))
     };
+    let probability = |p| judged::probability(Some(p));
     let level = quantity::percent(1.0 - judgement.level);
     let side = |side: Option<Estimate>| {
         let share = |side: &Estimate| quantity::percent_of_core(side);
@@ -139,11 +137,8 @@ fn figures(run: &Run, judgement: &Judgement) -> Vec<Figure> {
         ("After", side(judgement.after)),
         ("Absolute", judgement.absolute.as_ref().map(|effect| cpu(effect, ""))),
         ("For each client", judgement.per_client.as_ref().map(per_client)),
-        ("p, exact, two-sided", judgement.p.map(|p| judged::probability(Some(p)))),
-        (
-            "p that they are the same (TOST)",
-            judgement.p_equivalence.map(|p| judged::probability(Some(p))),
-        ),
+        ("p, exact, two-sided", judgement.p.map(probability)),
+        ("p that they are the same (TOST)", judgement.p_equivalence.map(probability)),
         ("Margin", Some(format!("± {}", quantity::percent(judgement.margin)))),
         ("Detectable with these pairs", judgement.detectable.map(quantity::percent)),
         ("Pairs", Some(pairs(judgement))),
@@ -154,8 +149,7 @@ fn figures(run: &Run, judgement: &Judgement) -> Vec<Figure> {
         ("Asked", Some(judgement.expect.name().to_owned())),
         ("Intervals", Some(format!("at {level}"))),
     ];
-    let filled = all.into_iter().filter_map(|(name, value)| Some(Figure { name, value: value? }));
-    filled.collect()
+    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// What both sides spend once the load has ended, for each window.
@@ -185,35 +179,26 @@ fn pairs(judgement: &Judgement) -> String {
     }
 }
 
-/// The same comparison in each state, with what is different in it.
-fn states(judgement: &Judgement) -> Table {
-    let different = |each: &&InState| {
-        let why = each.why.as_ref().map(|why| format!("not measured: {why}"));
-        why.unwrap_or_else(|| each.changes.clone())
-    };
-    in_states(judgement).text("what is different", "", different).table()
-}
-
-/// The same, as narrow as a terminal.
-pub(crate) fn states_short(judgement: &Judgement) -> Table {
-    in_states(judgement).table()
-}
-
-fn in_states(judgement: &Judgement) -> Rows<&InState> {
+/// The same comparison in each state; on a terminal without what is different in it.
+pub(crate) fn states(judgement: &Judgement, is_terminal: bool) -> Table {
     let states = &judgement.states;
     let most = states.iter().flat_map(|each| [each.before, each.after]).flatten();
     let unit = quantity::cpu_unit(most.map(|cpu| cpu.mean).fold(0.0, f64::max));
     let name = format!("{}/s", unit.name);
-    Table::of("The same comparison in each state", states)
+    let rows = Table::of("The same comparison in each state", states)
         .head("state", "", |each| each.state.clone())
         .mean(["before", &name], unit, |each| each.before)
         .mean(["after", &name], unit, |each| each.after)
-        .number("effect", "%", |each| judged::effect(each.relative))
-        .quiet("interval", "%", |each| judged::bracket(each.relative))
+        .effect(|each| each.relative)
         .number("pairs", "", |each| each.pairs.to_string())
         .text("found", "", |each| judged::finding(judgement, each.finding).to_owned())
         .text("verdict", "", |each| each.verdict.name().to_owned())
-        .text("holds", "", |each| if each.holds { "yes" } else { "no" }.to_owned())
+        .text("holds", "", |each| yes(each.holds));
+    let different = |each: &&InState| {
+        let why = each.why.as_ref().map(|why| format!("not measured: {why}"));
+        why.unwrap_or_else(|| each.changes.clone())
+    };
+    if is_terminal { rows } else { rows.text("what is different", "", different) }.table()
 }
 
 /// The functions that the variant changes.
@@ -230,11 +215,7 @@ fn ran(judgement: &Judgement) -> Table {
 fn rates(rates: &[RateChange]) -> Table {
     Table::of("How often it happens", rates)
         .name("counted", "", |rate| rate.function.clone())
-        .number("before", "each second", |rate| often(rate.before))
-        .number("after", "each second", |rate| often(rate.after))
+        .number("before", "each second", |rate| cost(Unit::ONE, rate.before))
+        .number("after", "each second", |rate| cost(Unit::ONE, rate.after))
         .table()
-}
-
-fn often(per_second: f64) -> String {
-    if per_second == 0.0 { "0".to_owned() } else { quantity::number(per_second, None) }
 }

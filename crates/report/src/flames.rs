@@ -40,8 +40,7 @@ pub(crate) struct View {
     pub(crate) clients: String,
     /// Whether costs are CPU; otherwise they are samples.
     pub(crate) cpu: bool,
-    pub(crate) units: [f64; 2],
-    pub(crate) nodes: String,
+    pub(crate) tree: EncodedTree,
     /// Whether it is shown first.
     pub(crate) first: bool,
 }
@@ -49,81 +48,46 @@ pub(crate) struct View {
 impl Flames {
     /// From everything that was profiled.
     pub(crate) fn of(profiles: &[ProfileFigures], differences: &[Difference]) -> Self {
-        Self::within(profiles, differences, BUDGET)
-    }
-
-    fn within(profiles: &[ProfileFigures], differences: &[Difference], budget: usize) -> Self {
-        let trees: Vec<_> = differences
+        let of_differences = differences.iter().map(|each| Flat::of_difference(&each.tree));
+        let of_profiles = profiles.iter().map(|each| Flat::of_profile(&each.tree));
+        let trees: Vec<_> = of_differences.chain(of_profiles).collect();
+        let encoded = encode::encode(&trees, BUDGET);
+        let mut trees = encoded.trees.into_iter();
+        let mut view = |label, sides: [&str; 2], clients: Option<u32>, cpu| View {
+            label,
+            before: sides[0].to_owned(),
+            after: sides[1].to_owned(),
+            clients: clients.map_or(String::new(), |clients| clients.to_string()),
+            cpu,
+            tree: trees.next().unwrap_or_default(),
+            first: false,
+        };
+        let mut of_differences: Vec<View> = differences
             .iter()
-            .map(|each| Flat::of_difference(&each.tree))
-            .chain(profiles.iter().map(|each| Flat::of_profile(&each.tree)))
+            .map(|one| view(label(one), [&one.before, &one.after], one.clients, one.cpu_measured))
             .collect();
-        let mut encoded = encode::encode(&trees, budget);
-        let of_profiles = encoded.trees.split_off(differences.len());
-        let of_differences = encoded.trees;
+        let mut of_profiles: Vec<View> = profiles
+            .iter()
+            .map(|one| view(named(one), [&named(one), ""], one.clients, one.cpu_measured()))
+            .collect();
+        let folded = of_differences.iter().chain(&of_profiles).filter_map(folded_line).collect();
         let main = main_profile(profiles);
-        let largest = largest_change(differences);
+        match (largest_change(differences), main) {
+            (Some(at), _) => of_differences[at].first = true,
+            (None, Some(at)) => of_profiles[at].first = true,
+            (None, None) => {}
+        }
+        let mut seen = profiles.iter().map(is_seen);
+        of_profiles.retain(|_| seen.next().unwrap_or_default());
         let title = main
             .map_or(String::new(), |at| format!("Where the CPU of {} goes", named(&profiles[at])));
-        let folded = differences
-            .iter()
-            .map(|each| (label(each), each.cpu_measured))
-            .chain(profiles.iter().map(|each| (named(each), each.cpu_measured())))
-            .zip(of_differences.iter().chain(&of_profiles))
-            .filter_map(|((name, cpu), tree)| folded_line(&name, cpu, tree.folded))
-            .collect();
-        let difference_view = |(at, (each, tree)): (usize, (&Difference, EncodedTree))| {
-            View::of_difference(each, tree, largest == Some(at))
-        };
-        let profile_view = |(at, (each, tree)): (usize, (&ProfileFigures, EncodedTree))| {
-            View::of_profile(each, tree, largest.is_none() && main == Some(at))
-        };
         Self {
             names: encoded.names,
-            differences: differences
-                .iter()
-                .zip(of_differences)
-                .enumerate()
-                .map(difference_view)
-                .collect(),
-            profiles: profiles
-                .iter()
-                .zip(of_profiles)
-                .enumerate()
-                .filter(|(_, (each, _))| is_seen(each))
-                .map(profile_view)
-                .collect(),
+            differences: of_differences,
+            profiles: of_profiles,
             folded,
             still: main.map_or(String::new(), |at| still::draw(&profiles[at], &title)),
             still_title: title,
-        }
-    }
-}
-
-impl View {
-    fn of_profile(profile: &ProfileFigures, tree: EncodedTree, first: bool) -> Self {
-        Self {
-            label: named(profile),
-            before: named(profile),
-            after: String::new(),
-            clients: profile.clients.map_or(String::new(), |clients| clients.to_string()),
-            cpu: profile.cpu_measured(),
-            units: tree.units,
-            nodes: tree.nodes,
-            first,
-        }
-    }
-
-    fn of_difference(each: &Difference, tree: EncodedTree, first: bool) -> Self {
-        Self {
-            label: label(each),
-            before: each.before.clone(),
-            after: each.after.clone(),
-            clients: each.clients.map_or(String::new(), |clients| clients.to_string()),
-            cpu: each.cpu_measured,
-            units: tree.units,
-            nodes: tree.nodes,
-            first,
         }
     }
 }
@@ -178,18 +142,17 @@ fn first_largest(sizes: impl Iterator<Item = f64>) -> Option<usize> {
     sizes.enumerate().fold(None, larger).map(|(at, _)| at)
 }
 
-fn folded_line(name: &str, cpu: bool, folded: Folded) -> Option<String> {
-    let Folded { paths, of_paths, cost, of_cost } = folded;
+fn folded_line(View { label, cpu, tree, .. }: &View) -> Option<String> {
+    let Folded { paths, of_paths, cost, of_cost } = tree.folded;
     if paths == 0 {
         return None;
     }
-    let cost_text = if cpu {
-        format!("{} of CPU a second", quantity::cpu_short(cost))
-    } else {
-        format!("{cost:.0} samples")
+    let cost_text = match cpu {
+        true => format!("{} of CPU a second", quantity::cpu_short(cost)),
+        false => format!("{cost:.0} samples"),
     };
     let share = quantity::percent(if of_cost > 0.0 { cost / of_cost } else { 0.0 });
     Some(format!(
-        "{name}: {paths} of {of_paths} paths, together {cost_text} ({share}), are drawn as their callers’ own, and no search finds them."
+        "{label}: {paths} of {of_paths} paths, together {cost_text} ({share}), are drawn as their callers’ own, and no search finds them."
     ))
 }

@@ -8,8 +8,7 @@ use analysis::{
 
 use crate::{
     prose::signed,
-    table::{Rows, Table},
-    tables,
+    table::{Rows, Table, percent},
 };
 
 /// A comparison, and what stands before it in its row.
@@ -42,10 +41,9 @@ pub(crate) fn overview(heads: &[&str], compared: &[Compared<'_>]) -> String {
             .text("against", "", |(_, each)| each.base.clone())
             .mean(["before", &name], unit, |(_, each)| each.before)
             .mean(["after", &name], unit, |(_, each)| each.after)
-            .number("effect", "%", |(_, each)| effect(each.relative))
-            .quiet("interval", "%", |(_, each)| bracket(each.relative))
+            .effect(|(_, each)| each.relative)
             .number("p", "exact", |(_, each)| probability(each.p))
-            .number("detectable", "%", |(_, each)| tables::percent(each.detectable))
+            .number("detectable", "%", |(_, each)| percent(each.detectable))
             .number("pairs", "", |(_, each)| each.pairs.to_string())
             .text("found", "", |(_, each)| finding(each, each.finding).to_owned())
             .text("verdict", "", |(_, each)| each.verdict.name().to_owned())
@@ -133,14 +131,6 @@ fn unit_of(
             (unit, format!("{}/s", unit.name))
         }
     }
-}
-
-pub(crate) fn effect(effect: Option<Estimate>) -> String {
-    effect.map_or(ABSENT.to_owned(), |effect| signed(Unit::PER_CENT, &effect))
-}
-
-pub(crate) fn bracket(effect: Option<Estimate>) -> String {
-    effect.map_or(ABSENT.to_owned(), |effect| Unit::PER_CENT.bracket(&effect))
 }
 
 pub(crate) fn probability(p: Option<f64>) -> String {

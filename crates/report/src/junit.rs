@@ -6,16 +6,9 @@
 
 use std::fmt::Write;
 
-use analysis::{Analysis, verdicts::Ledger};
 use model::{inert, run::Run, verdict::Verdict};
 
-use crate::verdict_lines::{self, VerdictLine};
-
-/// The document of a run of clients and subjects.
-pub fn xml(run: &Run, analysis: &Analysis) -> String {
-    let Ledger { trials, wall_s, .. } = analysis.ledger;
-    document(run, &run.study.question, &verdict_lines::all(run, analysis), Took { trials, wall_s })
-}
+use crate::verdict_lines::VerdictLine;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Took {
@@ -114,6 +107,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict_lines;
 
     #[test]
     fn nothing_in_a_text_can_end_an_attribute_or_the_document() {
@@ -126,6 +120,8 @@ mod tests {
     #[test]
     fn a_document_is_what_ci_systems_read() {
         let (run, analysis) = verdict_lines::fixture();
-        insta::assert_snapshot!(xml(&run, &analysis));
+        let took = Took { trials: analysis.ledger.trials, wall_s: analysis.ledger.wall_s };
+        let lines = verdict_lines::all(&run, &analysis);
+        insta::assert_snapshot!(document(&run, &run.study.question, &lines, took));
     }
 }

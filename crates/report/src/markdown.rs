@@ -4,7 +4,7 @@ use analysis::{Analysis, quantity::count};
 use model::{inert, run::Run, verdict::Verdict};
 
 use crate::{
-    overall::overall,
+    overall::{Overall, overall},
     table::Table,
     text::sentences,
     verdict_lines::{self, Kind, VerdictLine},
@@ -13,9 +13,8 @@ use crate::{
 /// The summary of a run of clients.
 pub fn summary(run: &Run, analysis: &Analysis) -> String {
     let lines = verdict_lines::all(run, analysis);
-    let overall = overall(run, analysis);
     let sentences = sentences(&analysis.headline, &analysis.answer);
-    let head = head(overall.verdict, &run.study.question, &overall.sentence, &sentences);
+    let head = head(&overall(run, analysis), &run.study.question, &sentences);
     let (done, planned) = analysis.ledger.trials;
     head + &verdicts(&lines).markdown()
         + &format!(
@@ -30,9 +29,10 @@ pub fn summary(run: &Run, analysis: &Analysis) -> String {
 }
 
 /// The verdict, the question, why it was decided so, and the answer in sentences.
-pub(crate) fn head(verdict: Verdict, question: &str, why: &str, sentences: &[&str]) -> String {
+pub(crate) fn head(overall: &Overall, question: &str, sentences: &[&str]) -> String {
     let sentences: String = sentences.iter().map(|one| format!("\n- {}", cell(one))).collect();
-    let (sign, question, why) = (sign(verdict), cell(question), cell(why));
+    let Overall { verdict, sentence } = overall;
+    let (sign, question, why) = (sign(*verdict), cell(question), cell(sentence));
     format!("## {sign} {verdict}\n\n{question}\n\n{why}\n{sentences}\n")
 }
 

@@ -115,7 +115,7 @@ fn stopped(sentence: &str) -> String {
     if ends { sentence.to_owned() } else { format!("{sentence}.") }
 }
 
-/// A sentence without the verdict's word, which stands alongside it.
+/// A sentence without the verdict's word, which stands next to it.
 pub(crate) fn bare(sentence: &str) -> &str {
     let words = [Verdict::Pass, Verdict::Fail, Verdict::Invalid].map(Verdict::name);
     let without = |word: &str| sentence.strip_prefix(word)?.strip_prefix(": ");

@@ -5,11 +5,12 @@
 
 use analysis::{headline::Headline, metrics::Target};
 use askama::Template;
-use model::{cell::Cell, study::Mode, verdict::Verdict};
+use model::verdict::Verdict;
 
 use crate::{
     Error,
     identity::{self, Fact},
+    overall::Overall,
     prose::{self, note},
     table::Table,
 };
@@ -67,8 +68,7 @@ pub(crate) struct View<'a> {
     pub(crate) headroom: &'a str,
     pub(crate) question: &'a str,
     pub(crate) headline: &'a Headline,
-    /// The run's verdict, and why in a sentence.
-    pub(crate) overall: (Verdict, String),
+    pub(crate) overall: Overall,
     pub(crate) status: Vec<String>,
     /// Doubts about what the picture shows, as HTML.
     pub(crate) doubts: Vec<String>,
@@ -120,7 +120,7 @@ pub(crate) fn page(mut view: View<'_>) -> Result<String, Error> {
     });
     // Nothing passes before all of it is measured; what fails already is said, as preliminary as it is.
     const OPEN: (Verdict, &str) = (Verdict::Measured, "not decided yet");
-    let (verdict, own) = (view.overall.0, prose::html(&view.overall.1));
+    let (verdict, own) = (view.overall.verdict, prose::html(&view.overall.sentence));
     let ((class, word), why) = match (view.given.pending, verdict) {
         (None, verdict) => ((verdict, verdict.name()), own),
         (Some(_), Verdict::Fail) => ((Verdict::Fail, "so far fail"), own),
@@ -204,13 +204,4 @@ pub(crate) fn card(name: &str, found: &str, html: &str, open: bool) -> String {
 /// A part of the page, or a paragraph where it is empty.
 pub(crate) fn or_none(html: String, none: &str) -> String {
     if html.is_empty() { format!("<p>{none}</p>") } else { html }
-}
-
-/// Whose CPU and whose clock a place's figures are of.
-pub(crate) fn core(cell: &Cell) -> &'static str {
-    match (&cell.target, cell.mode) {
-        (model::target::Target::Host, _) => "this host’s cores in real time",
-        (_, Mode::Counted) => "a 500-MIPS core, counted",
-        (_, Mode::RealTime) => "the virtual access point in real time",
-    }
 }

@@ -12,16 +12,11 @@ use model::plural::count;
 
 use crate::{
     flames::{label, named},
-    table::{self, Table},
+    table::{self, Table, cost, percent, yes},
 };
 
 /// Functions that a table lists at most; an export has all.
 const MOST_FUNCTIONS: usize = 200;
-
-/// A share as per cent, without the sign; two digits.
-pub(crate) fn percent(share: f64) -> String {
-    quantity::percent(share).trim_end_matches(" %").to_owned()
-}
 
 pub(crate) fn clients(clients: Option<u32>) -> String {
     clients.map_or(ABSENT.to_owned(), |clients| clients.to_string())
@@ -67,12 +62,7 @@ pub(crate) fn naming(naming: Naming) -> String {
 pub(crate) fn functions(profile: &ProfileFigures) -> Table {
     let unit = unit_of(&profile.functions);
     let name = format!("{}/s", unit.name);
-    let left_out = profile.functions.len().saturating_sub(MOST_FUNCTIONS);
-    let more = if left_out > 0 {
-        format!("; {left_out} cheaper ones are left out")
-    } else {
-        String::new()
-    };
+    let more = left_out(profile.functions.len(), "cheaper");
     let mut table = Table::of(
         &format!("Functions of {}, by total cost (with callees){more}", named(profile)),
         profile.functions.iter().take(MOST_FUNCTIONS),
@@ -93,16 +83,19 @@ pub(crate) fn functions(profile: &ProfileFigures) -> Table {
         .table()
 }
 
+/// What a caption says of functions that have no room; nothing where all have.
+fn left_out(functions: usize, which: &str) -> String {
+    match functions.saturating_sub(MOST_FUNCTIONS) {
+        0 => String::new(),
+        more => format!("; {more} {which} ones are left out"),
+    }
+}
+
 /// What changed, by function. What repetitions do not tell apart is set in grey and says so.
 pub(crate) fn changes(difference: &Difference) -> Table {
     let sizes = difference.functions.iter().map(|function| function.before.max(function.after));
     let (unit, name) = unit_of_difference(difference, sizes);
-    let left_out = difference.functions.len().saturating_sub(MOST_FUNCTIONS);
-    let more = if left_out > 0 {
-        format!("; {left_out} smaller ones are left out")
-    } else {
-        String::new()
-    };
+    let more = left_out(difference.functions.len(), "smaller");
     let caption = format!("Changes of functions, total cost: {}{more}", label(difference));
     Table::of(&caption, difference.functions.iter().take(MOST_FUNCTIONS))
         .name("function", "", |function| function.name.clone())
@@ -129,17 +122,9 @@ fn unit_of_difference(difference: &Difference, costs: impl Iterator<Item = f64>)
     (unit, format!("{}/s", unit.name))
 }
 
-fn cost(unit: Unit, cost: f64) -> String {
-    if cost == 0.0 { "0".to_owned() } else { unit.plain(cost) }
-}
-
 fn signed(unit: Unit, value: f64) -> String {
     let plus = if value > 0.0 { "+" } else { "" };
     format!("{plus}{}", unit.plain(value))
-}
-
-fn yes(is: bool) -> String {
-    if is { "yes" } else { "no" }.to_owned()
 }
 
 /// What is not known, by cause, and what to do about it.
@@ -242,15 +227,4 @@ pub(crate) fn scopes(profiles: &[ProfileFigures]) -> Vec<String> {
         }
     }
     said
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_have_two_digits_and_no_sign() {
-        assert_eq!(percent(0.1234), "12");
-        assert_eq!(percent(0.0), "0");
-    }
 }

@@ -47,7 +47,7 @@ fn processes(each: &Comparison) -> String {
     if each.same_subject() {
         return each.variant_subject.clone();
     }
-    format!("{} alongside {}", each.variant_subject, each.base_subject)
+    format!("{} against {}", each.variant_subject, each.base_subject)
 }
 
 /// Which process is the subject of which variants, as a sentence; `None` where it is the same in all.
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_published_change_left_has_its_own_column_alongside_the_first_base_alone() {
+    fn what_a_published_change_left_has_its_own_column_at_the_first_base_alone() {
         let mut run = fixture::stations();
         let trials = fixture::trials(&run);
         let columns = |run| bases(&analyse(run, &trials), false).columns.len();

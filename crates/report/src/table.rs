@@ -5,9 +5,11 @@
 
 use analysis::{
     Estimate,
-    quantity::{ABSENT, Unit},
+    quantity::{self, ABSENT, Unit},
 };
 use askama::Template;
+
+use crate::prose::{note, signed};
 
 /// A column's head.
 #[derive(Clone, Debug)]
@@ -131,6 +133,13 @@ impl<T> Rows<T> {
         self.mean(head, unit, &of).quiet("95 % interval", head[1], bracket)
     }
 
+    /// A change with its sign, per cent of the base.
+    pub(crate) fn effect(self, of: impl Fn(&T) -> Option<Estimate>) -> Self {
+        let (unit, absent) = (Unit::PER_CENT, || ABSENT.to_owned());
+        self.number("effect", "%", |row| of(row).map_or_else(absent, |one| signed(unit, &one)))
+            .quiet("interval", "%", |row| of(row).map_or_else(absent, |one| unit.bracket(&one)))
+    }
+
     fn column(mut self, column: Column, cell: impl Fn(&T) -> String) -> Self {
         self.table.columns.push(column);
         for (row, thing) in self.table.rows.iter_mut().zip(&self.things) {
@@ -169,7 +178,22 @@ pub(crate) fn plain(unit: Unit, value: Option<f64>) -> String {
     value.map_or(ABSENT.to_owned(), |value| unit.plain(value))
 }
 
-/// A value with so many decimals, or the dash.
+/// A share as per cent with two digits, without the sign: that is in the column's head; or the dash.
+pub(crate) fn percent(share: impl Into<Option<f64>>) -> String {
+    let percent = |share| quantity::percent(share).trim_end_matches(" %").to_owned();
+    share.into().map_or(ABSENT.to_owned(), percent)
+}
+
+/// What was never seen is not a small cost with four digits.
+pub(crate) fn cost(unit: Unit, cost: f64) -> String {
+    if cost == 0.0 { "0".to_owned() } else { unit.plain(cost) }
+}
+
+pub(crate) fn yes(is: bool) -> String {
+    if is { "yes" } else { "no" }.to_owned()
+}
+
+/// A value with this many decimals, or the dash.
 pub(crate) fn fixed(value: Option<f64>, decimals: usize) -> String {
     value.map_or(ABSENT.to_owned(), |value| format!("{value:.decimals$}").replace('-', "−"))
 }
@@ -211,7 +235,7 @@ impl Table {
     /// The table for a page with a remark below it; nothing without rows.
     pub(crate) fn noted(self, what: &str) -> String {
         let html = self.html();
-        if html.is_empty() { html } else { html + &crate::prose::note(what) }
+        if html.is_empty() { html } else { html + &note(what) }
     }
 
     /// The table in Markdown; nothing without rows.

@@ -9,17 +9,12 @@ use analysis::{
 };
 use model::{run::Run, study::Subject};
 
-use crate::table::{Table, fixed, plain};
+use crate::table::{Table, fixed, percent, plain};
 
 /// The unit of CPU time that suits the largest figure of the run.
 pub(crate) fn unit_of(analysis: &Analysis) -> Unit {
     let sums = analysis.cells.iter().filter_map(|cell| cell.cpu.sum);
     quantity::cpu_unit(sums.map(|sum| sum.mean).fold(0.0, f64::max))
-}
-
-/// A share as per cent, without the sign: that is in the column's head.
-pub(crate) fn percent(share: Option<f64>) -> String {
-    share.map_or(ABSENT.to_owned(), |share| bare(quantity::percent(share)))
 }
 
 fn bare(percent: String) -> String {
@@ -31,7 +26,7 @@ pub(crate) fn has_idle(analysis: &Analysis) -> bool {
     analysis.cells.iter().any(|cell| cell.minus_idle.is_some())
 }
 
-/// What stands alongside subject and load in sums, as words.
+/// What stands with subject and load in sums, as words.
 pub(crate) fn summed(analysis: &Analysis) -> String {
     match analysis.others.as_slice() {
         [] => "subject and load".to_owned(),
@@ -91,7 +86,7 @@ pub(crate) fn summary(analysis: &Analysis, is_terminal: bool) -> Table {
     rows.table()
 }
 
-/// The figure of one process alongside subject and load.
+/// The figure of one process with subject and load.
 pub(crate) fn other(others: &[Other], name: &str) -> Option<Estimate> {
     others.iter().find(|other| other.name == name)?.cpu
 }
@@ -103,23 +98,26 @@ pub(crate) fn why_no_slope(analysis: &Analysis) -> Option<&str> {
     analysis.curves.iter().all(same).then_some(first)
 }
 
-/// Slope, segments and the full core, by variant and part; without rows where [`why_no_slope`] says it all.
-pub(crate) fn slopes(analysis: &Analysis) -> Table {
+/// Slope, segments and the full core, by variant and part; without rows where [`why_no_slope`] says it all. On a
+/// terminal only of the sums.
+pub(crate) fn slopes(analysis: &Analysis, is_terminal: bool) -> Table {
     // A curve without slopes has one row, which says why.
-    let rows = curves_with_slopes(analysis).flat_map(|curve| {
-        let slopes = match &curve.why_none {
-            Some(_) => vec![None],
-            None => slopes_of(curve).map(Some).collect(),
+    let curves = analysis.curves.iter().filter(|_| why_no_slope(analysis).is_none());
+    let rows = curves.flat_map(|curve| {
+        let slopes = match (&curve.why_none, is_terminal) {
+            (Some(_), _) => vec![None],
+            (None, true) => vec![curve.slope(Part::Sum)],
+            (None, false) => slopes_of(curve).map(Some).collect(),
         };
         slopes.into_iter().map(move |slope| (curve, slope))
     });
-    let full = |slope: &Slope| match &slope.full {
-        Full::At { clients, .. } => Unit::WHOLE.bracket(clients),
-        Full::NotRising => "slope includes 0".to_owned(),
-    };
     let of =
         |slope: &Option<&Slope>, show: fn(&Slope) -> String| slope.map_or(ABSENT.to_owned(), show);
-    Table::of("What each client costs", rows)
+    let caption = match is_terminal {
+        true => format!("What each client costs ({} together)", summed(analysis)),
+        false => "What each client costs".to_owned(),
+    };
+    let rows = Table::of(&caption, rows)
         .head("variant", "", |(curve, _)| curve.variant.clone())
         .text("part", "", |(curve, slope)| match (slope, analysis.others.as_slice()) {
             (None, _) => curve.why_none.clone().unwrap_or_default(),
@@ -129,30 +127,14 @@ pub(crate) fn slopes(analysis: &Analysis) -> Table {
         .estimate(["per client", "µs/s"], Unit::MICROS, |(_, slope)| {
             Some(slope.as_ref()?.per_client)
         })
+        .number("core full at", "clients", |(_, slope)| of(slope, full_at));
+    if is_terminal {
+        return rows.table();
+    }
+    rows.quiet("95 % interval", "clients", |(_, slope)| of(slope, full_between))
         .text("by segment", "µs/s per client", |(_, slope)| of(slope, segments))
         .mean(["at 0 clients", "µs/s"], Unit::MICROS, |(_, slope)| Some(slope.as_ref()?.intercept))
-        .number("core full at", "clients", |(_, slope)| of(slope, full_at))
-        .quiet("95 % interval", "clients", |(_, slope)| slope.map_or(ABSENT.to_owned(), full))
         .number("n", "", |(_, slope)| of(slope, |slope| slope.per_client.n.to_string()))
-        .table()
-}
-
-/// The variants' curves; none where [`why_no_slope`] says it all.
-fn curves_with_slopes(analysis: &Analysis) -> impl Iterator<Item = &Curve> {
-    analysis.curves.iter().filter(|_| why_no_slope(analysis).is_none())
-}
-
-/// The slopes of the sums only, for a terminal.
-pub(crate) fn slopes_short(analysis: &Analysis) -> Table {
-    let rows = curves_with_slopes(analysis).map(|curve| (curve, curve.slope(Part::Sum)));
-    Table::of(&format!("What each client costs ({} together)", summed(analysis)), rows)
-        .head("variant", "", |(curve, _)| curve.variant.clone())
-        .mean(["per client", "µs/s"], Unit::MICROS, |(_, slope)| Some(slope.as_ref()?.per_client))
-        .quiet("95 % interval", "µs/s", |(curve, slope)| match slope {
-            Some(slope) => Unit::MICROS.bracket(&slope.per_client),
-            None => curve.why_none.clone().unwrap_or_default(),
-        })
-        .number("core full at", "clients", |(_, slope)| slope.map_or(ABSENT.to_owned(), full_at))
         .table()
 }
 
@@ -173,6 +155,13 @@ fn full_at(slope: &Slope) -> String {
     match &slope.full {
         Full::At { clients, .. } => Unit::WHOLE.mean(clients),
         Full::NotRising => ABSENT.to_owned(),
+    }
+}
+
+fn full_between(slope: &Slope) -> String {
+    match &slope.full {
+        Full::At { clients, .. } => Unit::WHOLE.bracket(clients),
+        Full::NotRising => "slope includes 0".to_owned(),
     }
 }
 

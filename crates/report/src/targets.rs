@@ -1,17 +1,21 @@
-//! A run that is decided by limits on its figures: what its page, its terminal text and its Markdown have alike.
+//! A run that is decided by limits on its figures: what its page, its terminal text, its Markdown and an index show.
 
 use analysis::{
     completion::Completion,
     contention::Contention,
     headline::Headline,
-    metrics::{self, Target},
+    metrics::{self, Metric, Target},
     quantity::count,
 };
-use model::{inert, run::Run, verdict::Verdict};
+use model::{cell::Cell, inert, run::Run, study::Mode, verdict::Verdict};
 
 use crate::{
+    Error, again,
+    identity::Fact,
     markdown,
-    page::{Given, Section, View},
+    overall::Overall,
+    page::{self, Given, Section, View},
+    prose::note,
     table::Table,
     text::{COLUMNS, fold, sentences},
     verdict_lines::{Kind, VerdictLine},
@@ -21,54 +25,84 @@ use crate::{
 const MOST_LINES: usize = 30;
 const MOST_ANSWER: usize = 10;
 
-pub(crate) struct Limited<'a> {
+/// Such a run: its question, the limits that answer it, and what they were decided on.
+#[derive(Clone, Copy, Debug)]
+pub struct Limited<'a> {
     question: &'a str,
     headline: &'a Headline,
     answer: &'a [String],
-    targets: &'a [Target],
+    /// The limits, decided.
+    pub targets: &'a [Target],
     /// Trials that count.
-    counted: u32,
+    pub counted: u32,
+    /// The run's figures.
+    pub table: &'a [Metric],
 }
 
 impl<'a> From<&'a Contention> for Limited<'a> {
     fn from(of: &'a Contention) -> Self {
-        let Contention { question, headline, answer, targets, counted, .. } = of;
-        Self { question, headline, answer, targets, counted: *counted }
+        let Contention { question, headline, answer, targets, counted, table, .. } = of;
+        Self { question, headline, answer, targets, counted: *counted, table }
     }
 }
 
 impl<'a> From<&'a Completion> for Limited<'a> {
     fn from(of: &'a Completion) -> Self {
-        let Completion { question, headline, answer, targets, counted, .. } = of;
-        Self { question, headline, answer, targets, counted: *counted }
+        let Completion { question, headline, answer, targets, counted, table, .. } = of;
+        Self { question, headline, answer, targets, counted: *counted, table }
     }
+}
+
+/// What a page of such a run has of its own.
+pub(crate) struct Own {
+    /// The line below the verdict, before the places.
+    pub(crate) status: Vec<String>,
+    /// The sections between the answer and the limits.
+    pub(crate) sections: Vec<Section>,
+    /// Trials that do not count, and how many they are.
+    pub(crate) left_out: (Table, usize),
+    pub(crate) facts: Vec<Fact>,
 }
 
 impl<'a> Limited<'a> {
     /// How the run was decided on the whole, and why.
-    pub(crate) fn overall(&self) -> (Verdict, String) {
-        metrics::overall(self.targets, self.counted)
+    pub fn overall(&self) -> Overall {
+        let (verdict, sentence) = metrics::overall(self.targets, self.counted);
+        Overall { verdict, sentence }
     }
 
-    /// The page without its sections; while the run goes on, what cannot be decided yet is no verdict.
-    pub(crate) fn view(&self, run: &'a Run, given: Given<'a>) -> View<'a> {
+    /// The page. While the run goes on, what cannot be decided yet is no verdict.
+    pub(crate) fn page(self, run: &Run, given: Given<'_>, own: Own) -> Result<String, Error> {
+        const SAME: &str = "Figures of counted places come out the same wherever image, study and headroom are the \
+                            same; figures in real time are of the host named below.";
         let is_decided =
             |target: &&Target| given.pending.is_none() || target.verdict != Verdict::Invalid;
         let decided: Vec<_> = self.targets.iter().filter(is_decided).cloned().collect();
-        View {
+        let command = again::command(run);
+        let places = run.study.places();
+        let places = places.iter().map(|cell| format!("{}: {}", cell.place(), core(cell)));
+        let mut sections = vec![page::answer(self.answer)];
+        sections.extend(own.sections);
+        sections.extend([
+            page::limits(self.targets),
+            left_out(self.counted, own.left_out),
+            page::again(&[command.clone(), "headroom report .".to_owned()], &note(SAME)),
+            page::measured(Vec::new(), &own.facts, given.study_toml),
+        ]);
+        page::page(View {
             study: &run.study_name,
             began_unix: run.began_unix,
             headroom: &run.headroom,
             question: self.question,
             headline: self.headline,
-            overall: metrics::overall(&decided, self.counted),
-            status: Vec::new(),
+            overall: Limited { targets: &decided, ..self }.overall(),
+            status: own.status.into_iter().chain(places).collect(),
             doubts: Vec::new(),
             all_doubts: None,
-            command: String::new(),
+            command,
             given,
-            sections: Vec::new(),
-        }
+            sections,
+        })
     }
 
     /// At most thirty lines of a hundred columns; `more` is what the table has no room for, as `3 more cells`.
@@ -84,7 +118,7 @@ impl<'a> Limited<'a> {
         if !more.is_empty() {
             text += &format!("  … and {more} on the page\n");
         }
-        text += &format!("\n{}\n", fold(&self.overall().1, "  ", "  "));
+        text += &format!("\n{}\n", fold(&self.overall().sentence, "  ", "  "));
         let room = MOST_LINES.saturating_sub(text.lines().count());
         text + &self.targets_in(room)
     }
@@ -118,8 +152,8 @@ impl<'a> Limited<'a> {
             .text("by", "", |target| target.limit.clone())
             .text("found", "", |target| target.found.clone())
             .table();
-        let (verdict, why) = self.overall();
-        markdown::head(verdict, self.question, &why, &sentences(self.headline, self.answer))
+        let sentences = sentences(self.headline, self.answer);
+        markdown::head(&self.overall(), self.question, &sentences)
             + &figures.markdown()
             + &limits.markdown()
     }
@@ -149,11 +183,20 @@ pub fn lines(targets: &[Target]) -> Vec<VerdictLine> {
 }
 
 /// Trials that do not count.
-pub(crate) fn left_out(counted: u32, left: usize, table: Table) -> Section {
+fn left_out(counted: u32, (table, left): (Table, usize)) -> Section {
     let counted = count(counted, "trial");
     let lead = match left {
         0 => format!("Nothing: {counted}, all valid."),
         left => format!("{counted} count; {left} do not, and are excluded from results."),
     };
     Section::new("left-out", "Left out", format!("<p>{lead}</p>{}", table.html()))
+}
+
+/// Whose CPU and whose clock a place's figures are of.
+fn core(cell: &Cell) -> &'static str {
+    match (&cell.target, cell.mode) {
+        (model::target::Target::Host, _) => "this host’s cores in real time",
+        (_, Mode::Counted) => "a 500-MIPS core, counted",
+        (_, Mode::RealTime) => "the virtual access point in real time",
+    }
 }

@@ -12,7 +12,9 @@ use analysis::{
 };
 
 use crate::{
-    count_tables, fix_section, flames, profile_tables, stage_tables, table::Table, tables,
+    count_tables, fix_section, flames, profile_tables, stage_tables,
+    table::{Table, percent},
+    tables,
 };
 
 /// Lines are folded at this many columns.
@@ -40,7 +42,7 @@ pub fn table(analysis: &Analysis) -> String {
         text.push_str(&section(table));
     }
     text.push_str(&stages(analysis));
-    text.push_str(&section(tables::slopes_short(analysis)));
+    text.push_str(&section(tables::slopes(analysis, true)));
     if let Some(why) = tables::why_no_slope(analysis).filter(|_| has_figures) {
         text.push_str(&format!("\nNo slope over clients: {why}.\n"));
     }
@@ -59,7 +61,7 @@ pub fn states(analysis: &Analysis) -> String {
     let repeated = analysis.judgements.iter().filter(|one| !one.states.is_empty());
     let table = |judgement: &Judgement| {
         let Judgement { base, variant, .. } = judgement;
-        let mut table = fix_section::states_short(judgement);
+        let mut table = fix_section::states(judgement, true);
         table.caption = format!("{}: {base} to {variant}", table.caption);
         section(table)
     };
@@ -136,8 +138,8 @@ pub fn functions(profile: &ProfileFigures) -> String {
                 .number("total", &name, |each| cost(&each.inclusive));
     }
     let table = table
-        .number("self", "% of samples", |each| profile_tables::percent(each.own_share))
-        .number("total", "% of samples", |each| profile_tables::percent(each.share))
+        .number("self", "% of samples", |each| percent(each.own_share))
+        .number("total", "% of samples", |each| percent(each.share))
         .name("function", "", |each| shortened(&each.name, NAME_COLUMNS))
         .text("module", "", |each| shortened(file_name(&each.module), MODULE_COLUMNS))
         .table();
@@ -185,7 +187,7 @@ fn list(what: &str, each: impl Iterator<Item = String>) -> String {
 
 /// Calls that were counted.
 pub fn counts(counts: &[CountFigures]) -> String {
-    section(count_tables::counts_short(counts))
+    section(count_tables::counts(counts, true))
 }
 
 /// The last part of a path.

@@ -85,11 +85,8 @@ pub fn all(run: &Run, analysis: &Analysis) -> Vec<VerdictLine> {
 pub fn plain(lines: &[VerdictLine], overall: &Overall, colours: bool) -> String {
     let mut text = String::new();
     for line in lines {
-        let effect = line
-            .effect
-            .as_ref()
-            .map(|effect| format!("  {}", inert::line(effect)))
-            .unwrap_or_default();
+        let effect = line.effect.as_ref().map(|effect| format!("  {}", inert::line(effect)));
+        let effect = effect.unwrap_or_default();
         let word = word(line.verdict, line.counts, colours);
         text.push_str(&format!("{word}  {}{effect}\n", inert::line(&line.name)));
         text.push_str(&fold(&inert::line(bare(&line.sentence)).replace('`', ""), INDENT, INDENT));
@@ -125,41 +122,27 @@ fn word(verdict: Verdict, counts: bool, colours: bool) -> String {
 }
 
 fn comparison(judgement: &Judgement, counts: bool) -> VerdictLine {
-    let relative = judgement.relative.as_ref().map(|relative| {
-        format!("{} % {}", Unit::PER_CENT.mean(relative), Unit::PER_CENT.bracket(relative))
-    });
+    let Judgement { base, variant, clients, verdict, sentence, .. } = judgement;
     VerdictLine {
         kind: Kind::Comparison,
-        name: format!(
-            "{} to {} at {}",
-            judgement.base,
-            judgement.variant,
-            quantity::count(judgement.clients, "client")
-        ),
-        verdict: judgement.verdict,
+        name: format!("{base} to {variant} at {}", quantity::count(*clients, "client")),
+        verdict: *verdict,
         counts,
-        effect: relative,
-        sentence: judgement.sentence.clone(),
+        effect: judgement.effect(),
+        sentence: sentence.clone(),
     }
 }
 
 fn pause(run: &Run, pause: &PauseFigures) -> VerdictLine {
-    let effect = pause
-        .share
-        .as_ref()
-        .map(|share| format!("{} % {}", Unit::PER_CENT.mean(share), Unit::PER_CENT.bracket(share)));
+    let PauseFigures { consumer, clients, verdict, share, sentence, .. } = pause;
+    let clients = quantity::count(*clients, "client");
     VerdictLine {
         kind: Kind::Pause,
-        name: format!(
-            "{} paused, in {} at {}",
-            pause.consumer,
-            pause.of_variant(),
-            quantity::count(pause.clients, "client")
-        ),
-        verdict: pause.verdict,
+        name: format!("{consumer} paused, in {} at {clients}", pause.of_variant()),
+        verdict: *verdict,
         counts: counts(run, pause),
-        effect,
-        sentence: pause.sentence.clone(),
+        effect: share.map(|share| Unit::PER_CENT.with_interval(&share)),
+        sentence: sentence.clone(),
     }
 }
 

@@ -1,10 +1,10 @@
 //! What the user reads, as snapshots: the terminal's table, and the bones of the page.
 
-mod keys;
 mod story;
 
-use analysis::{analyse, fixture, verdicts::Gate};
+use analysis::{analyse, completion, fixture, metrics::baseline::Baselines, verdicts::Gate};
 use model::verdict::Verdict;
+use serde_json::{Value, json};
 
 #[test]
 fn the_terminal_tables_of_runs() {
@@ -46,38 +46,26 @@ fn bones(html: &str) -> String {
 }
 
 #[test]
-fn the_bones_of_the_page() {
-    let run = fixture::run();
-    let analysis = analyse(&run, &fixture::troubled(&run));
-    let page = report::html(&run, &analysis, "question = \"<synthetic>\"").unwrap();
-    assert!(
-        page.contains("question = &quot;&lt;synthetic&gt;&quot;"),
-        "the study file is shown as text"
-    );
-    insta::assert_snapshot!(bones(&page));
-}
-
-#[test]
-fn the_bones_of_the_page_of_many_variants() {
-    let run = fixture::stations();
-    let analysis = analyse(&run, &fixture::troubled(&run));
-    insta::assert_snapshot!(bones(
-        &report::html(&run, &analysis, "question = \"synthetic\"").unwrap()
-    ));
+fn the_bones_of_the_pages() {
+    let runs = [("the_page", fixture::run()), ("the_page_of_many_variants", fixture::stations())];
+    for (name, run) in runs {
+        let analysis = analyse(&run, &fixture::troubled(&run));
+        let page = report::html(&run, &analysis, "question = \"<synthetic>\"").unwrap();
+        let study = "question = &quot;&lt;synthetic&gt;&quot;";
+        assert!(page.contains(study), "the study file is shown as text");
+        insta::assert_snapshot!(format!("the_bones_of_{name}"), bones(&page), name);
+    }
 }
 
 #[test]
 fn the_bones_of_the_page_of_a_profiled_run() {
     let (run, analysis) = fixture::profiled();
     let page = report::html(&run, &analysis, "question = \"synthetic\"").unwrap();
-    let section = page.split("<h2 id=\"cpu\">").nth(1).unwrap().split("</section>").next().unwrap();
+    let section = between(&page, "<h2 id=\"cpu\">", "</section>");
     // The frames of the picture that stands still are figures; they are tested where they are drawn.
-    let words: String = bones(section)
-        .lines()
-        .filter(|line| !line.contains("title:"))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    insta::assert_snapshot!(words);
+    let words = bones(section);
+    let words: Vec<_> = words.lines().filter(|line| !line.contains("title:")).collect();
+    insta::assert_snapshot!(words.join("\n"));
 }
 
 #[test]
@@ -118,12 +106,8 @@ fn where_no_cpu_was_measured_functions_and_changes_are_shown_by_their_samples() 
     let recorded =
         report::Recorded { title, profiles: &profiles, differences: &differences, notes };
     let page = report::profile_html(&recorded).unwrap();
-    let table = |caption| {
-        let (_, from_it) = page.split_once(caption).unwrap();
-        from_it.split("</table>").next().unwrap()
-    };
     for caption in ["Functions of found", "Changes of functions"] {
-        let table = table(caption);
+        let table = between(&page, caption, "</table>");
         assert!(table.contains("samples") && !table.contains("ms/s"), "{caption}: {table}");
     }
 }
@@ -157,8 +141,7 @@ fn a_run_without_profiles_has_no_trace_of_them() {
 fn a_published_figure_has_its_source_next_to_it_and_no_place_on_our_scale() {
     let run = fixture::stations();
     let page = report::html(&run, &analyse(&run, &fixture::trials(&run)), "").unwrap();
-    let note = page.split("Published figures are of the subject alone").nth(1).unwrap();
-    let note = note.split("</p>").next().unwrap();
+    let note = between(&page, "Published figures are of the subject alone", "</p>");
     assert!(note.contains("made-up field report, a core of another kind"), "{note}");
     assert!(page.contains(">43.95 at 114 clients<") && page.contains("% of another core"));
 }
@@ -167,11 +150,8 @@ fn a_published_figure_has_its_source_next_to_it_and_no_place_on_our_scale() {
 fn programs_stand_with_their_hash_and_what_they_were_there_for() {
     let run = fixture::stations();
     let page = report::html(&run, &analyse(&run, &fixture::trials(&run)), "").unwrap();
-    let table = page.split("<caption>Programs on the access point</caption>").nth(1).unwrap();
-    let row = |path: &str| {
-        let row = table.split(path).nth(1).and_then(|rest| rest.split("</tr>").next()).unwrap();
-        row.to_owned()
-    };
+    let table = between(&page, "<caption>Programs on the access point</caption>", "</table>");
+    let row = |path: &str| between(table, path, "</tr>");
     assert!(row("/usr/bin/stationd").contains(">subject<"));
     assert!(row("/usr/bin/station-monitor").contains(&"3a".repeat(32)));
     assert!(row("/usr/sbin/hostapd").contains(">subject, others<"));
@@ -179,27 +159,28 @@ fn programs_stand_with_their_hash_and_what_they_were_there_for() {
     assert!(page.contains("station-monitor runs all the time, period 1s"));
 }
 
-/// The words of a section, tags taken out, a line for each piece.
-fn words_of(page: &str, section: &str) -> String {
-    let from = page.split(&format!("aria-labelledby=\"{section}\">")).nth(1);
-    let text = from.and_then(|from| from.split("</section>").next()).expect(section);
-    let pieces = text.split('<').filter_map(|piece| piece.split_once('>'));
+/// The words of a piece of a page, tags taken out, a line for each.
+fn words(html: &str) -> String {
+    let pieces = html.split('<').filter_map(|piece| piece.split_once('>'));
     let lines = pieces.map(|(_, text)| text.trim()).filter(|text| !text.is_empty());
     lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// What stands between two texts.
+fn between<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
+    let (_, behind) = page.split_once(from).unwrap_or_else(|| panic!("no {from}"));
+    behind.split(to).next().unwrap_or(behind)
+}
+
+fn words_of(page: &str, section: &str) -> String {
+    words(between(page, &format!("aria-labelledby=\"{section}\">"), "</section>"))
 }
 
 #[test]
 fn the_words_of_the_story() {
     let (run, analysis) = story::run();
     let page = report::html(&run, &analysis, "question = \"synthetic\"").unwrap();
-    let banner = page.split("<p class=\"banner").nth(1).unwrap().split("</nav>").next().unwrap();
-    let top: String = banner
-        .split('<')
-        .filter_map(|piece| piece.split_once('>'))
-        .map(|(_, text)| text.trim())
-        .filter(|text| !text.is_empty())
-        .map(|line| format!("{line}\n"))
-        .collect();
+    let top = words(between(&page, "<p class=\"banner", "</nav>"));
     let sections = ["pause", "fixes", "gates", "corrections", "again", "ledger"];
     let all = sections.map(|section| format!("── {section}\n{}", words_of(&page, section)));
     insta::assert_snapshot!(top + &all.concat());
@@ -241,7 +222,7 @@ fn a_run_that_goes_on_passes_nothing_whatever_is_kept_so_far() {
     let mut banner = |verdict| {
         analysis.gates = vec![gate(verdict)];
         let page = report::html(&run, &analysis, given).unwrap();
-        page.split("<p class=\"banner ").nth(1).unwrap().split("</p>").next().unwrap().to_owned()
+        between(&page, "<p class=\"banner ", "</p>").to_owned()
     };
     let open = "measured\" id=\"verdict\"><b>not decided yet</b> <span>So far: The one gate is kept: Kept.</span>";
     assert_eq!(banner(Verdict::Pass), open);
@@ -261,8 +242,8 @@ fn a_doubt_stands_with_the_step_that_it_is_about() {
     };
     analysis.doubts = vec![grows("bulk"), grows("iw-dump")];
     let page = report::html(&run, &analysis, "").unwrap();
-    let steps = page.split("id=\"steps\"").nth(1).unwrap().split("</section>").next().unwrap();
-    let row = steps.split(">bulk</th>").nth(1).unwrap().split("</tr>").next().unwrap();
+    let steps = between(&page, "id=\"steps\"", "</section>");
+    let row = between(steps, ">bulk</th>", "</tr>");
     assert!(row.contains("memory grew by 36.00"), "{row}");
     assert_eq!(steps.matches("memory grew").count(), 1, "the other is of no step");
     assert_eq!(steps.matches("<tr").count(), 1 + 6, "a head, what was found, and five steps");
@@ -280,69 +261,71 @@ fn a_run_without_verdicts_has_no_empty_section() {
     }
 }
 
-fn entry(began_unix: u64, more: u64, wanted: &report::index::Wanted) -> report::index::Entry {
+fn entry(began_unix: u64, more: u64) -> report::index::Entry {
     let mut run = fixture::run();
     run.began_unix = began_unix;
     run.lab.image = format!("{began_unix:08x}").repeat(8);
     let analysis = analyse(&run, &fixture::trials(&run)[more as usize..]);
     let folder = format!("run-{more}");
-    report::index::entry(
-        &run,
-        &analysis,
-        wanted,
-        report::index::Place {
-            folder: &folder,
-            report: (more == 0).then(|| format!("{folder}/report.html")),
-        },
-    )
+    let report = (more == 0).then(|| format!("{folder}/report.html"));
+    let wanted = "cpu at 114 clients".parse().expect("a figure");
+    report::index::entry(&run, &analysis, &wanted, report::index::Place { folder: &folder, report })
+}
+
+fn index(runs: Vec<report::index::Entry>, unread: Vec<report::index::Unread>) -> String {
+    let figure = "CPU of the subject at 114 clients".to_owned();
+    let index = report::index::Index { title: "runs".to_owned(), figure, runs, unread };
+    report::index::html(&index).expect("it is laid out")
 }
 
 #[test]
 fn the_words_of_the_index() {
-    let wanted = "cpu at 114 clients".parse().unwrap();
-    let index = report::index::Index {
-        title: "runs".to_owned(),
-        figure: "CPU of the subject at 114 clients".to_owned(),
-        runs: [(1_790_300_000, 0), (1_790_200_000, 3), (1_790_000_000, 0)]
-            .map(|(began, more)| entry(began, more, &wanted))
-            .to_vec(),
-        unread: vec![report::index::Unread {
-            folder: "old".to_owned(),
-            why: "its format is 2, <this> headroom reads 4".to_owned(),
-        }],
-    };
-    let page = report::index::html(&index).unwrap();
+    let why = "its format is 2, <this> headroom reads 4".to_owned();
+    let unread = report::index::Unread { folder: "old".to_owned(), why };
+    let runs = [(1_790_300_000, 0), (1_790_200_000, 3), (1_790_000_000, 0)];
+    let page = index(runs.map(|(began, more)| entry(began, more)).to_vec(), vec![unread]);
     assert!(page.contains("href=\"run-0/report.html\"") && page.contains("&#60;this&#62;"));
     assert!(!page.contains("http:") && !page.contains("<script"));
-    let all: String =
-        ["runs", "history-0", "unread"].map(|section| words_of(&page, section)).concat();
-    insta::assert_snapshot!(all);
+    let all = ["runs", "history-0", "unread"].map(|section| words_of(&page, section));
+    insta::assert_snapshot!(all.concat());
 }
 
 #[test]
 fn more_runs_than_have_room_for_marks_are_a_line() {
-    let wanted = "cpu at 114 clients".parse().unwrap();
-    let one = entry(1_790_000_000, 0, &wanted);
-    let page = |runs: usize| {
-        let index = report::index::Index {
-            title: "runs".to_owned(),
-            figure: "CPU of the subject at 114 clients".to_owned(),
-            runs: vec![one.clone(); runs],
-            unread: Vec::new(),
-        };
-        report::index::html(&index).unwrap()
-    };
-    let (few, many) = (page(600), page(700));
+    let one = entry(1_790_000_000, 0);
+    let [few, many] = [600, 700].map(|runs| index(vec![one.clone(); runs], Vec::new()));
     assert!(few.contains("class=\"whisker\"") && few.contains("marks are means"));
     assert!(!many.contains("class=\"whisker\"") && many.contains("more runs than room for marks"));
     assert!(many.contains("class=\"line\""));
 }
 
+/// Keys that are not in snake_case, each with the way to it; a map's keys that are a user's names count as well, and
+/// the fixtures have none with a dash.
+fn misspelt(way: &str, value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object {
+                let way = format!("{way}.{key}");
+                let is_snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+                if !key.chars().all(is_snake) {
+                    found.push(way.clone());
+                }
+                misspelt(&way, value, found);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| misspelt(way, value, found)),
+        _ => {}
+    }
+}
+
 #[test]
 fn every_key_of_the_json_is_snake_case() {
-    let (run, _) = story::run();
-    let troubled = analysis::analyse(&run, &fixture::troubled(&run));
-    for analysis in [story::run().1, fixture::profiled().1, troubled] {
-        assert_eq!(keys::misspelt(&analysis), [""; 0]);
-    }
+    let (run, story) = story::run();
+    let troubled = analyse(&run, &fixture::troubled(&run));
+    let (cards, trials) = (fixture::completion::run(), fixture::completion::trials());
+    let cards = completion::analyse(&cards, &trials, &Baselines::new());
+    let traffic = fixture::contention::analysed(3).1;
+    let mut found = Vec::new();
+    misspelt("", &json!([story, fixture::profiled().1, troubled, traffic, cards]), &mut found);
+    assert_eq!(found, [""; 0]);
 }

@@ -1,8 +1,7 @@
 //! `getStationStatsBrief`: fourteen values a station, straight from the live columns.
 //!
 //! The reply is the field's: a list with one element, the list of the stations, each a map of exactly
-//! these keys. What is not known is `null`. It is encoded when a value has changed, and shared by anyone who
-//! asks.
+//! these keys. Unknown values are `null`.
 
 use crate::{
     address,
@@ -73,28 +72,17 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::replies::Replies;
+    use crate::{replies::Replies, table::tests::poll};
 
     fn reading(station: u8) -> StationReading {
         StationReading { address: [2, 0, 0, 0, 1, station], ..StationReading::default() }
     }
 
-    fn table(readings: &[StationReading]) -> Table {
-        let mut table = Table::default();
-        read(&mut table, readings);
-        table
-    }
-
-    fn read(table: &mut Table, readings: &[StationReading]) {
-        let mut poll = table.begin(0, 1);
-        readings.iter().for_each(|reading| table.read(&mut poll, reading));
-        table.end(poll);
-    }
-
     #[test]
     fn an_unknown_value_is_null_and_each_of_the_fourteen_keys_is_there() {
-        let mut out = Vec::new();
-        reply(&Point::default(), &table(&[reading(0xab)]), &mut out);
+        let (mut table, mut out) = (Table::default(), Vec::new());
+        poll(&mut table, 0, &[reading(0xab)]);
+        reply(&Point::default(), &table, &mut out);
         let reply: Value = serde_json::from_slice(&out).unwrap();
         let station = reply[0][0].as_object().unwrap();
         assert_eq!(station.len(), 14);
@@ -108,11 +96,12 @@ mod tests {
         let mut shared = |point: &Point, table: &Table| {
             briefs.reply(point, table, |out| reply(point, table, out))
         };
-        let mut table = table(&[reading(1)]);
+        let mut table = Table::default();
+        poll(&mut table, 0, &[reading(1)]);
         let first = shared(&point, &table);
-        read(&mut table, &[StationReading { inactive_ms: Some(5), ..reading(1) }]);
+        poll(&mut table, 0, &[StationReading { inactive_ms: Some(5), ..reading(1) }]);
         assert!(Rc::ptr_eq(&first, &shared(&point, &table)));
-        read(&mut table, &[StationReading { tx_failed: Some(5), ..reading(1) }]);
+        poll(&mut table, 0, &[StationReading { tx_failed: Some(5), ..reading(1) }]);
         let second = shared(&point, &table);
         assert!(!Rc::ptr_eq(&first, &second) && *first != *second);
         let quieter = Point { noise_dbm: Some(-95), ..Point::default() };

@@ -17,7 +17,6 @@
 
 use std::{
     os::fd::{AsFd, BorrowedFd},
-    path::PathBuf,
     rc::Rc,
 };
 
@@ -30,15 +29,15 @@ use rustix::io::Errno;
 
 use crate::{
     brief,
-    cost::Cost,
     events::Events,
     full,
     hostapd::{Hostapd, Question},
+    options::Options,
     points::Points,
-    pull,
+    pull::{Cost, Source},
     replies::Replies,
     table::{Change, PointId, Session, Slot, Table},
-    trace::{Level, Trace},
+    trace::Level,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -50,18 +49,6 @@ const NARROW_EVERY_NS: u64 = SECOND;
 const READS_OF_EVENTS: u32 = 4;
 /// A station that has just come shakes hands first; hostapd knows all of it after that.
 const HANDSHAKE_NS: u64 = SECOND;
-
-/// What the engine is told by the configuration.
-#[derive(Debug, Default)]
-pub struct Settings {
-    /// Where hostapd's control sockets are; `None`: it is not asked.
-    pub hostapd: Option<PathBuf>,
-    /// The interfaces that are read; empty: all in AP mode.
-    pub interfaces: Vec<String>,
-    /// Stations are read at least so often, also where no one asks, ns; `None`: only when somebody does.
-    pub sample_every_ns: Option<u64>,
-    pub trace: Trace,
-}
 
 /// A reading that was not to be had.
 #[derive(Debug, thiserror::Error)]
@@ -75,16 +62,17 @@ pub enum RefreshError {
 /// Everything that is known, and whom to ask for more.
 #[derive(Debug)]
 pub struct Engine {
-    settings: Settings,
-    kernel: Nl80211,
-    events: Option<Mlme>,
+    options: Options,
+    source: Source,
+    mlme: Option<Mlme>,
     hostapd: Hostapd,
-    points: Points,
-    table: Table,
+    pub points: Points,
+    /// What is known of the stations.
+    pub table: Table,
     briefs: Replies,
     fulls: Replies,
-    membership: Events,
-    cost: Cost,
+    /// Who came and who went.
+    pub events: Events,
     news: News,
     /// When the interfaces were listed last; `None` where that failed.
     listed_ns: Option<u64>,
@@ -103,53 +91,49 @@ struct News {
     late: Vec<StationEvent>,
 }
 
-/// A station that came or went.
-#[derive(Clone, Copy, Debug)]
-enum StationEvent {
-    Joined(StationReading),
-    Left(StationReading, Option<u16>),
-}
+/// What an event says of a station, and if it has left, with which reason.
+type StationEvent = (StationReading, Option<Option<u16>>);
 
-impl StationEvent {
-    /// Tells the table, where the interface is one of ours; else it comes back.
-    fn report(self, table: &mut Table, points: &Points, now_ns: u64) -> Option<Self> {
-        let (Self::Joined(reading) | Self::Left(reading, _)) = &self;
-        let Some(point) = points.of_interface(reading.interface) else { return Some(self) };
-        match &self {
-            Self::Joined(reading) => {
-                table.joined(point.id, reading, now_ns);
-            }
-            Self::Left(last, reason) => table.left(point.id, last, *reason),
-        }
-        None
+/// Tells the table of an event, if the interface is one of ours; else it comes back.
+fn report(
+    event: StationEvent,
+    table: &mut Table,
+    points: &Points,
+    now_ns: u64,
+) -> Option<StationEvent> {
+    let (reading, left) = &event;
+    let Some(point) = points.of_interface(reading.interface) else { return Some(event) };
+    match left {
+        None => table.joined(point.id, reading, now_ns),
+        Some(reason) => table.left(point.id, reading, *reason),
     }
+    None
 }
 
 impl Engine {
     /// Begins: asks for the interfaces, listens for events, and reads who is there.
     /// Fails where the kernel has no nl80211, or does not let us ask it.
-    pub fn open(settings: Settings) -> Result<Self, netlink::Error> {
-        Self::over(settings, Nl80211::open()?, Some(Mlme::open()?))
+    pub fn open(options: Options) -> Result<Self, netlink::Error> {
+        Self::over(options, Nl80211::open()?, Some(Mlme::open()?))
     }
 
     /// Begins with these conversations; tests and recordings bring their own kernel.
     pub fn over(
-        settings: Settings,
+        options: Options,
         kernel: Nl80211,
-        events: Option<Mlme>,
+        mlme: Option<Mlme>,
     ) -> Result<Self, netlink::Error> {
-        let hostapd = Hostapd::new(settings.hostapd.as_deref());
+        let hostapd = Hostapd::new(options.hostapd.as_deref());
         let mut engine = Self {
-            settings,
-            kernel,
-            events,
+            options,
+            source: Source { kernel, cost: Cost::default() },
+            mlme,
             hostapd,
             points: Points::default(),
             table: Table::default(),
             briefs: Replies::new(brief::STATION, false),
             fulls: Replies::new(full::STATION, true),
-            membership: Events::default(),
-            cost: Cost::default(),
+            events: Events::default(),
             news: News::default(),
             listed_ns: None,
             sampled_ns: 0,
@@ -162,8 +146,8 @@ impl Engine {
 
     /// Descriptors that are readable when [`Engine::ready`] wants to be called.
     pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        let events = self.events.iter().map(AsFd::as_fd);
-        events.chain(self.hostapd.descriptors()).collect()
+        let mlme = self.mlme.iter().map(AsFd::as_fd);
+        mlme.chain(self.hostapd.descriptors()).collect()
     }
 
     /// Takes what has come: events, and hostapd's answers.
@@ -198,9 +182,10 @@ impl Engine {
     /// Access points that are to be read although nobody asks: how often, and when next, ns. Either the configuration
     /// wants it, or a driver's byte counters have 32 bits and would pass their end unseen.
     fn unasked(&self) -> impl Iterator<Item = (PointId, u64, u64)> {
-        self.points.present().filter_map(|point| {
+        let sample_every_ns = self.options.sample_every.map(|every| every.as_nanos() as u64);
+        self.points.present().filter_map(move |point| {
             let narrow = self.table.is_narrow(point.id).then_some(NARROW_EVERY_NS);
-            let every_ns = narrow.into_iter().chain(self.settings.sample_every_ns).min()?;
+            let every_ns = narrow.into_iter().chain(sample_every_ns).min()?;
             let last_ns = point.read_ns.unwrap_or(0).max(self.sampled_ns);
             Some((point.id, every_ns, last_ns + every_ns))
         })
@@ -214,9 +199,9 @@ impl Engine {
         max_age_ns: u64,
         now_ns: u64,
     ) -> Result<(), RefreshError> {
-        self.cost.reads += 1;
+        self.source.cost.reads += 1;
         if self.is_fresh(id, max_age_ns, now_ns) {
-            self.cost.shared += 1;
+            self.source.cost.shared += 1;
             return Ok(());
         }
         // Who left before this reading ends with the kernel's last word, and not unheard.
@@ -240,20 +225,8 @@ impl Engine {
         }
     }
 
-    pub fn points(&self) -> &Points {
-        &self.points
-    }
-
-    pub fn table(&self) -> &Table {
-        &self.table
-    }
-
-    pub fn events(&self) -> &Events {
-        &self.membership
-    }
-
     pub fn cost(&self) -> Cost {
-        self.cost
+        self.source.cost
     }
 
     /// Whether identities are still being asked for.
@@ -261,8 +234,8 @@ impl Engine {
         self.hostapd.is_busy()
     }
 
-    pub fn trace(&self) -> Trace {
-        self.settings.trace
+    pub fn trace(&self) -> Level {
+        self.options.trace
     }
 
     /// The brief reply about a point's stations: encoded once for each reading, shared by all who ask on the socket.
@@ -326,7 +299,7 @@ impl Engine {
     fn dump(&mut self, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
         match self.dump_once(id, now_ns) {
             Err(netlink::Error::Overrun { .. }) => {
-                self.cost.overruns += 1;
+                self.source.cost.overruns += 1;
                 self.dump_once(id, now_ns)
             }
             result => result,
@@ -335,10 +308,8 @@ impl Engine {
 
     fn dump_once(&mut self, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
         let Some(point) = self.points.get_mut(id) else { return Ok(()) };
-        pull::survey_if_old(&mut self.kernel, point, now_ns, &mut self.cost)?;
-        let mut source = pull::Source { kernel: &mut self.kernel, cost: &mut self.cost };
-        let poll = pull::pull(&mut source, &mut self.table, point, now_ns)?;
-        if let Some(poll) = poll {
+        self.source.survey_if_old(point, now_ns)?;
+        if let Some(poll) = self.source.pull(&mut self.table, point, now_ns)? {
             // The event of a station that is missing waits already, with the last counters.
             if !self.table.has_seen_all(&poll) {
                 self.hear(now_ns);
@@ -363,14 +334,14 @@ impl Engine {
     /// Asks which interfaces there are.
     fn list(&mut self, now_ns: u64) -> Result<(), netlink::Error> {
         self.listed_ns = None;
-        let mut interfaces = self.kernel.interfaces()?;
-        let wanted = &self.settings.interfaces;
+        let mut interfaces = self.source.kernel.interfaces()?;
+        let wanted = &self.options.interfaces;
         interfaces.retain(|each| {
             let is_part = each.kind == InterfaceKind::AccessPointVlan;
             wanted.is_empty() || wanted.contains(&each.name) || is_part
         });
         self.listed_ns = Some(now_ns);
-        for id in self.points.update(&interfaces).went {
+        for id in self.points.update(&interfaces) {
             self.table.clear(id);
             self.settle(now_ns);
             self.hostapd.forget(id);
@@ -385,13 +356,13 @@ impl Engine {
 
     /// Takes the events that wait. What needs more than the table is kept for [`Self::heal`].
     fn hear(&mut self, now_ns: u64) {
-        let Some(events) = &mut self.events else { return };
+        let Some(mlme) = &mut self.mlme else { return };
         let (table, points, news) = (&mut self.table, &self.points, &mut self.news);
         for _ in 0..READS_OF_EVENTS {
-            let read = events.read(|event| {
+            let read = mlme.read(|event| {
                 let event = match event {
-                    Membership::Joined(reading) => StationEvent::Joined(*reading),
-                    Membership::Left { last, reason } => StationEvent::Left(*last, reason),
+                    Membership::Joined(reading) => (*reading, None),
+                    Membership::Left { last, reason } => (*last, Some(reason)),
                     _ => {
                         news.interfaces = true;
                         return;
@@ -399,13 +370,13 @@ impl Engine {
                 };
                 // An event must not overtake an earlier one of the same station.
                 if news.late.is_empty() {
-                    news.late.extend(event.report(table, points, now_ns));
+                    news.late.extend(report(event, table, points, now_ns));
                 } else {
                     news.late.push(event);
                 }
             });
             let Err(error) = read else { break };
-            self.cost.overruns += u64::from(matches!(error, netlink::Error::Overrun { .. }));
+            self.source.cost.overruns += u64::from(matches!(error, netlink::Error::Overrun { .. }));
             news.lost = true;
         }
     }
@@ -419,7 +390,7 @@ impl Engine {
         }
         for event in late {
             // What is about an interface that is still unknown is about none of ours.
-            let _ = event.report(&mut self.table, &self.points, now_ns);
+            let _ = report(event, &mut self.table, &self.points, now_ns);
         }
         if lost {
             self.read_all(now_ns);
@@ -428,14 +399,14 @@ impl Engine {
 
     /// Asks what can be asked, and says once what hostapd does not let us ask.
     fn ask_hostapd(&mut self, now_ns: u64) {
-        self.hostapd.advance(&self.points, now_ns, &mut self.cost);
+        self.hostapd.advance(&self.points, now_ns, &mut self.source.cost);
         for (id, error) in self.hostapd.faults() {
             let interface = self.points.get(id).map_or("", |point| &point.name);
             let what = format_args!(
                 "cannot ask hostapd about {interface}: {error}; who its stations are stays unknown \
                  (is stationd in the group of its control sockets, as netdev?)"
             );
-            self.settings.trace.event("hostapd", Level::Warning, what);
+            self.options.trace.event("hostapd", Level::Warning, what);
         }
     }
 
@@ -459,7 +430,7 @@ impl Engine {
             match change {
                 Change::Arrived(slot, session) => self.arrived(slot, session, now_ns),
                 Change::Left(ended) => {
-                    self.membership.add(ended.session, Some(ended));
+                    self.events.add(ended.session, Some(ended));
                     if let Some(point) = self.points.get_mut(ended.session.point) {
                         point.ended.add(&ended);
                         self.hostapd.withdraw(point.id, ended.slot);
@@ -470,10 +441,10 @@ impl Engine {
     }
 
     fn arrived(&mut self, slot: Slot, session: Session, now_ns: u64) {
-        self.membership.add(session, None);
+        self.events.add(session, None);
         let Some(point) = self.points.get(session.point) else { return };
         let what = format_args!("new station on {}", point.name);
-        self.settings.trace.event("engine", Level::Info, what);
+        self.options.trace.event("engine", Level::Info, what);
         // Where it has left meanwhile, the slot's present one is told of later.
         let Some(station) =
             self.table.station(slot).filter(|station| station.address() == session.address)
@@ -482,7 +453,8 @@ impl Engine {
         };
         let authorised = station.flags.is_some_and(|flags| flags.authorised());
         let from_ns = if authorised { now_ns } else { now_ns + HANDSHAKE_NS };
-        self.hostapd.want(point.id, Question::new(slot, station.address(), from_ns));
+        let question = Question { slot, address: session.address, from_ns, tries: 0 };
+        self.hostapd.want(point.id, question);
     }
 }
 

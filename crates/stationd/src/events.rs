@@ -1,6 +1,4 @@
-//! Associations that began and ended, numbered, and the last of them kept.
-//!
-//! Whoever was away names the next number that it expects, and is told what came since, and how many were forgotten. Pure.
+//! Associations that began and ended, numbered. The last of them are kept, for consumers that were away.
 
 use std::collections::VecDeque;
 
@@ -12,7 +10,7 @@ use crate::{
     table::{Ended, Session},
 };
 
-/// So many are kept: those of a minute in which everybody of 114 clients comes and goes once.
+/// How many are kept: those of a minute in which each of 114 clients comes and goes once.
 const KEPT: usize = 256;
 
 /// An association that began or ended.
@@ -63,7 +61,8 @@ impl Event {
 #[derive(Debug, Default)]
 pub struct Events {
     kept: VecDeque<Event>,
-    next: u64,
+    /// The number of the next event.
+    pub next: u64,
 }
 
 impl Events {
@@ -73,10 +72,6 @@ impl Events {
         }
         self.kept.push_back(Event { number: self.next, session, ended });
         self.next += 1;
-    }
-
-    pub fn next(&self) -> u64 {
-        self.next
     }
 
     /// What came from this number on, and how many of that are forgotten. A number that has not come yet is of another

@@ -1,7 +1,7 @@
 //! The full reply: `getStationStats`, all that is known of each station of an access point.
 //!
 //! Names and units are those of the field's `WiFi.AccessPoint.{i}.AssociatedDevice.{i}.`; what nl80211 and hostapd do not
-//! tell is absent, and never 0. Whoever wants fourteen values asks for the brief reply. It reads no kernel.
+//! tell is absent, and never 0.
 
 use linux::nl80211::{Address, Rate};
 
@@ -36,14 +36,8 @@ pub enum Value {
 #[derive(Debug)]
 pub struct Parameter {
     pub name: &'static str,
-    read: fn(&Station, &Point) -> Option<Value>,
-}
-
-impl Parameter {
-    /// Its value, where it is known.
-    pub fn read(&self, station: &Station, point: &Point) -> Option<Value> {
-        (self.read)(station, point)
-    }
+    /// Its value, if it is known.
+    pub read: fn(&Station, &Point) -> Option<Value>,
 }
 
 const fn parameter(name: &'static str, read: fn(&Station, &Point) -> Option<Value>) -> Parameter {
@@ -106,7 +100,8 @@ pub fn reply(point: &Point, table: &Table, wall_offset_ns: i64, out: &mut Vec<u8
     out.extend_from_slice(b"[[");
     for (place, station) in table.stations(point.id).enumerate() {
         out.extend_from_slice(if place == 0 { b"{" } else { b",{" });
-        let known = PARAMETERS.iter().filter_map(|one| Some((one.name, one.read(station, point)?)));
+        let known =
+            PARAMETERS.iter().filter_map(|one| Some((one.name, (one.read)(station, point)?)));
         for (place, (name, value)) in known.enumerate() {
             out.extend_from_slice(if place == 0 { b"\"" } else { b",\"" });
             out.extend_from_slice(name.as_bytes());
@@ -217,7 +212,7 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
-    use crate::brief;
+    use crate::{brief, table::tests::poll};
 
     /// 2026-11-21T00:00:00Z, for a machine that has just started.
     const WALL_OFFSET_NS: i64 = 1_795_219_200_000_000_000;
@@ -257,9 +252,7 @@ mod tests {
 
     fn table(readings: &[StationReading]) -> Table {
         let mut table = Table::default();
-        let mut poll = table.begin(0, 1);
-        readings.iter().for_each(|reading| table.read(&mut poll, reading));
-        table.end(poll);
+        poll(&mut table, 0, readings);
         table
     }
 

@@ -1,8 +1,7 @@
 //! Questions to hostapd's control interface, one datagram each way.
 //!
 //! Asks `STA <address>`, which is dear: hostapd asks the kernel in its turn. So it is asked once for each
-//! association, one question at a time on each interface, and never waited for. It reads no answer's meaning
-//! ([`crate::identity`] does) and changes nothing in hostapd.
+//! association, one question at a time on each interface, and never waited for.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -19,9 +18,9 @@ use rustix::net::{SocketAddrUnix, bind};
 
 use crate::{
     address,
-    cost::Cost,
     identity::Identity,
     points::Points,
+    pull::Cost,
     table::{PointId, Slot},
 };
 
@@ -43,14 +42,7 @@ pub struct Question {
     pub address: Address,
     /// Not before this moment, ns since boot.
     pub from_ns: u64,
-    tries: u8,
-}
-
-impl Question {
-    /// A first question.
-    pub fn new(slot: Slot, address: Address, from_ns: u64) -> Self {
-        Self { slot, address, from_ns, tries: 0 }
-    }
+    pub tries: u8,
 }
 
 /// Conversations with hostapd, one for each interface.
@@ -59,7 +51,6 @@ pub struct Hostapd {
     /// Where the control sockets are; `None`: hostapd is not asked.
     folder: Option<PathBuf>,
     lines: BTreeMap<PointId, Line>,
-    buffer: Vec<u8>,
 }
 
 /// The conversation about one interface.
@@ -70,14 +61,14 @@ struct Line {
     reported: bool,
     socket: Option<UnixDatagram>,
     waiting: VecDeque<Question>,
-    asked: Option<Asked>,
+    pending: Option<Pending>,
     /// Not before this moment, after hostapd was not there.
     again_ns: u64,
 }
 
 /// The question that hostapd has not answered yet.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct Pending {
     address: Address,
     /// `None` once no one wants the answer any more.
     question: Option<Question>,
@@ -87,11 +78,7 @@ struct Asked {
 impl Hostapd {
     /// Conversations through the sockets in this folder.
     pub fn new(folder: Option<&Path>) -> Self {
-        Self {
-            folder: folder.map(Path::to_owned),
-            lines: BTreeMap::new(),
-            buffer: vec![0; LONGEST_ANSWER],
-        }
+        Self { folder: folder.map(Path::to_owned), lines: BTreeMap::new() }
     }
 
     /// Descriptors that are readable when an answer has come.
@@ -100,7 +87,7 @@ impl Hostapd {
     }
 
     pub fn is_busy(&self) -> bool {
-        self.lines.values().any(|line| line.asked.is_some() || !line.waiting.is_empty())
+        self.lines.values().any(|line| line.pending.is_some() || !line.waiting.is_empty())
     }
 
     /// Puts a question behind the others of the interface.
@@ -114,8 +101,8 @@ impl Hostapd {
     pub fn withdraw(&mut self, point: PointId, slot: Slot) {
         let Some(line) = self.lines.get_mut(&point) else { return };
         line.waiting.retain(|question| question.slot != slot);
-        if let Some(asked) = &mut line.asked {
-            asked.question = asked.question.filter(|question| question.slot != slot);
+        if let Some(pending) = &mut line.pending {
+            pending.question = pending.question.filter(|question| question.slot != slot);
         }
     }
 
@@ -136,7 +123,7 @@ impl Hostapd {
             line.give_up(now_ns, cost);
             if let (Some(place), Some(point)) = (line.next(now_ns), points.get(*id)) {
                 line.ask(place, &folder.join(&point.name), now_ns);
-                cost.hostapd_requests += u64::from(line.asked.is_some());
+                cost.hostapd_requests += u64::from(line.pending.is_some());
             }
         }
     }
@@ -149,16 +136,14 @@ impl Hostapd {
     /// Takes the answers that have come.
     pub fn answers(&mut self, now_ns: u64, mut take: impl FnMut(Question, Identity)) {
         for line in self.lines.values_mut() {
-            while let Some((question, answer)) = line.answer(&mut self.buffer) {
-                match identity(&answer, question.address) {
-                    // One that is still shaking hands has not told everything yet.
-                    Some(identity) if identity.has("AUTHORIZED") => take(question, identity),
-                    Some(identity) => {
-                        take(question, identity);
-                        line.once_more(question, now_ns);
-                    }
-                    None => line.once_more(question, now_ns),
+            while let Some((question, answer)) = line.answer() {
+                let is_named = named(&answer) == Some(question.address);
+                let identity = Identity::parse(&answer).filter(|_| is_named);
+                // During the handshake hostapd does not know everything yet.
+                if !identity.as_ref().is_some_and(|identity| identity.has("AUTHORIZED")) {
+                    line.once_more(question, now_ns);
                 }
+                identity.into_iter().for_each(|identity| take(question, identity));
             }
         }
     }
@@ -166,8 +151,8 @@ impl Hostapd {
 
 impl Line {
     fn due(&self) -> Option<u64> {
-        match &self.asked {
-            Some(asked) => Some(asked.at_ns + PATIENCE_NS),
+        match &self.pending {
+            Some(pending) => Some(pending.at_ns + PATIENCE_NS),
             None => {
                 let first = self.waiting.iter().map(|question| question.from_ns).min()?;
                 Some(first.max(self.again_ns))
@@ -176,11 +161,11 @@ impl Line {
     }
 
     fn give_up(&mut self, now_ns: u64, cost: &mut Cost) {
-        if self.asked.is_some_and(|asked| now_ns >= asked.at_ns + PATIENCE_NS) {
+        if self.pending.is_some_and(|pending| now_ns >= pending.at_ns + PATIENCE_NS) {
             cost.hostapd_timeouts += 1;
             // A new socket, so that an answer that comes after all is not taken for another's.
             self.socket = None;
-            if let Some(question) = self.asked.take().and_then(|asked| asked.question) {
+            if let Some(question) = self.pending.take().and_then(|pending| pending.question) {
                 self.once_more(question, now_ns);
             }
         }
@@ -195,24 +180,21 @@ impl Line {
 
     /// The place of the question that can be asked now.
     fn next(&self, now_ns: u64) -> Option<usize> {
-        let may_ask = self.asked.is_none() && now_ns >= self.again_ns;
+        let may_ask = self.pending.is_none() && now_ns >= self.again_ns;
         let place = self.waiting.iter().position(|question| now_ns >= question.from_ns);
         place.filter(|_| may_ask)
     }
 
     fn ask(&mut self, place: usize, path: &Path, now_ns: u64) {
         let question = self.waiting[place];
-        let sent = self.connected(path).map(|socket| socket.send(&command(question.address)));
-        match sent {
-            Some(Ok(_)) => {
-                self.waiting.remove(place);
-                let address = question.address;
-                self.asked = Some(Asked { address, question: Some(question), at_ns: now_ns });
-            }
-            Some(Err(_)) | None => {
-                self.socket = None;
-                self.again_ns = now_ns + AGAIN_NS;
-            }
+        let address = question.address;
+        let command = [b"STA ", &address::lower(address)[..]].concat();
+        if self.connected(path).is_some_and(|socket| socket.send(&command).is_ok()) {
+            self.waiting.remove(place);
+            self.pending = Some(Pending { address, question: Some(question), at_ns: now_ns });
+        } else {
+            self.socket = None;
+            self.again_ns = now_ns + AGAIN_NS;
         }
     }
 
@@ -231,37 +213,21 @@ impl Line {
         }
     }
 
-    fn answer(&mut self, buffer: &mut [u8]) -> Option<(Question, String)> {
+    fn answer(&mut self) -> Option<(Question, String)> {
         loop {
-            let answer = receive(self.socket.as_ref()?, buffer).ok()?;
+            let answer = receive(self.socket.as_ref()?).ok()?;
             // What no one asked for, such as an event or a late answer, is no one's answer.
-            let is_this = |asked: &&mut Asked| is_for(&answer, asked.address);
-            if self.asked.as_mut().filter(is_this).is_none() {
-                continue;
-            }
-            if let Some(question) = self.asked.take().and_then(|asked| asked.question) {
+            let is_other =
+                |pending: &Pending| named(&answer).is_some_and(|it| it != pending.address);
+            let answered = self.pending.take_if(|pending| !is_other(pending));
+            if let Some(question) = answered.and_then(|pending| pending.question) {
                 return Some((question, answer));
             }
         }
     }
 }
 
-fn command(address: Address) -> Vec<u8> {
-    [b"STA ", &address::lower(address)[..]].concat()
-}
-
-/// Whether this may be the answer about a station: one about another names that other in its first line,
-/// and a refusal names no one.
-fn is_for(answer: &str, address: Address) -> bool {
-    named(answer).is_none_or(|named| named == address)
-}
-
-/// Who the station is. An answer begins with its address; what does not is none.
-fn identity(answer: &str, address: Address) -> Option<Identity> {
-    (named(answer)? == address).then(|| Identity::parse(answer)).flatten()
-}
-
-/// Whom an answer names in its first line.
+/// The station that an answer names in its first line; a refusal names none.
 fn named(answer: &str) -> Option<Address> {
     address::parse(answer.lines().next()?)
 }
@@ -291,8 +257,9 @@ fn in_own_folder(socket: &UnixDatagram, path: &Path, refused: io::Error) -> io::
 }
 
 /// One answer. Of one that fills the buffer the last line may have been cut, and is left out.
-fn receive(socket: &UnixDatagram, buffer: &mut [u8]) -> io::Result<String> {
-    let length = socket.recv(buffer)?;
+fn receive(socket: &UnixDatagram) -> io::Result<String> {
+    let mut buffer = [0; LONGEST_ANSWER];
+    let length = socket.recv(&mut buffer)?;
     let mut answer = String::from_utf8_lossy(&buffer[..length]).into_owned();
     if length == buffer.len() {
         answer.truncate(answer.rfind('\n').unwrap_or(0));
@@ -306,19 +273,13 @@ mod tests {
 
     const STATION: Address = [2, 0, 0, 0, 1, 0];
 
-    /// One that is asked about `wlan0`, and the access points.
-    fn asked(folder: &Path) -> (Hostapd, Points) {
-        let (mut hostapd, mut points) = (Hostapd::new(Some(folder)), Points::default());
-        points.update(&[crate::points::tests::access_point(3, "wlan0")]);
-        hostapd.want(0, Question::new(7, STATION, 0));
-        (hostapd, points)
-    }
-
     #[test]
     fn a_station_that_still_shakes_hands_is_asked_again() {
         let folder = tempfile::tempdir().unwrap();
         let socket = UnixDatagram::bind(folder.path().join("wlan0")).unwrap();
-        let (mut hostapd, points) = asked(folder.path());
+        let (mut hostapd, mut points) = (Hostapd::new(Some(folder.path())), Points::default());
+        points.update(&[crate::points::tests::access_point(3, "wlan0")]);
+        hostapd.want(0, Question { slot: 7, address: STATION, from_ns: 0, tries: 0 });
         hostapd.advance(&points, 0, &mut Cost::default());
         let (_, from) = socket.recv_from(&mut [0; 64]).unwrap();
         let answer = b"02:00:00:00:01:00\nflags=[AUTH][ASSOC]\naid=1\n";
@@ -343,18 +304,5 @@ mod tests {
         let stale = folder.path().join("wlan1");
         drop(UnixDatagram::bind(&stale).unwrap());
         assert_eq!(connect(&stale).unwrap_err().kind(), ErrorKind::ConnectionRefused);
-    }
-
-    #[test]
-    fn a_hostapd_that_does_not_answer_is_given_up_after_some_questions() {
-        let folder = tempfile::tempdir().unwrap();
-        let _silent = UnixDatagram::bind(folder.path().join("wlan0")).unwrap();
-        let (mut hostapd, points) = asked(folder.path());
-        let mut cost = Cost::default();
-        while let Some(due) = hostapd.due() {
-            hostapd.advance(&points, due, &mut cost);
-        }
-        assert_eq!(cost.hostapd_requests, u64::from(MOST_TRIES));
-        assert_eq!(cost.hostapd_timeouts, u64::from(MOST_TRIES));
     }
 }

@@ -1,22 +1,19 @@
 //! Serves the metrics over HTTP/1.1, on loopback or on a UNIX socket.
 //!
-//! Answers `GET` and `HEAD` of `/metrics` and `/`; everything else is refused in a line. Anyone who stalls is dropped, and
-//! the one that was silent longest leaves for a newcomer when all places are taken.
+//! Answers `GET` and `HEAD` of `/metrics` and `/`; everything else is refused in a line.
 
 use listen::{Answer, Format, Hosts, Listener, Page, Parsed, Request};
 
 use crate::{
-    metrics::{Pages, Source},
+    metrics::Pages,
     net::{
         outbox::Letter,
-        server::{Answered, Exchange, Protocol, Server},
-        token::Token,
+        server::{Answered, Exchange, Protocol, Served, Server},
+        token,
     },
     tally::Tally,
 };
 
-/// Few fetch metrics; their places are not the consumers'.
-const MOST_SCRAPERS: usize = 16;
 const FRONT: &str =
     "stationd: statistics of associated Wi-Fi stations.\nThe metrics are at /metrics.\n";
 const FOREIGN: &str = "this Host is not served: ask for localhost or an address, or allow a name with \
@@ -25,34 +22,23 @@ const FOREIGN: &str = "this Host is not served: ask for localhost or an address,
 #[derive(Debug)]
 pub(crate) struct Http {
     hosts: Hosts,
-    /// How old a reading may be, ns.
-    max_age_ns: u64,
     pages: Pages,
 }
 
 impl Http {
-    /// Serves anyone who comes through this door and asks for one of these hosts, with values no older than this.
-    pub(crate) fn server(listener: Listener, hosts: Hosts, max_age_ns: u64) -> Server<Self> {
-        Server::new(listener, MOST_SCRAPERS, Self { hosts, max_age_ns, pages: Pages::default() })
+    /// Serves requests for these hosts.
+    pub(crate) fn server(listener: Listener, hosts: Hosts) -> Server<Self> {
+        Server::new(listener, Self { hosts, pages: Pages::default() })
     }
 
     fn metrics(&mut self, format: Format, request: Request, exchange: Exchange<'_, '_, ()>) {
         let Exchange { letter, turn, .. } = exchange;
-        turn.engine.refresh_all(self.max_age_ns, turn.now_ns);
-        let wall_offset_ns = turn.own.wall_offset_ns(turn.now_ns);
-        let (engine, tally, own) = (&*turn.engine, &*turn.tally, &*turn.own);
-        let source = Source { engine, tally, own, wall_offset_ns };
-        let page = self.pages.page(format, &source, [turn.now_ns, self.max_age_ns]);
-        let mut length = itoa::Buffer::new();
-        let head = [
-            "HTTP/1.1 200 OK\r\nContent-Type: ",
-            format.media_type(),
-            if request.keep { "" } else { "\r\nConnection: close" },
-            "\r\nContent-Length: ",
-            length.format(page.len()),
-            "\r\n\r\n",
-        ];
-        head.iter().for_each(|part| letter.words().extend_from_slice(part.as_bytes()));
+        turn.engine.refresh_all(turn.max_age_ns, turn.now_ns);
+        let page = self.pages.page(format, turn);
+        // The page is shared, and not copied behind its head.
+        let (media_type, keep) = (format.media_type(), request.keep);
+        let head = Answer { code: 200, media_type, body: &page, head_only: true, keep };
+        head.write(letter.words());
         if !request.head_only {
             letter.share(page);
         }
@@ -65,16 +51,6 @@ impl Protocol for Http {
     const IDLE_NS: Option<u64> = Some(300_000_000_000);
     /// A request's head is not longer.
     const LONGEST: usize = 8 * 1024;
-
-    const DOOR: Token = Token::HttpListener;
-
-    fn token(place: u32) -> Token {
-        Token::Http(place)
-    }
-
-    fn count(tally: &mut Tally) -> &mut usize {
-        &mut tally.scrapers
-    }
 
     fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, ()>) -> Answered {
         let out = exchange.letter.words();
@@ -89,7 +65,7 @@ impl Protocol for Http {
         let (code, text) = match request.page {
             Page::Metrics(format) => {
                 self.metrics(format, request, exchange);
-                return Answered::after(request.keep, length);
+                return answered(request.keep, length);
             }
             Page::Front => (200, FRONT),
             Page::Missing => (404, "there is /metrics here, and nothing else\n"),
@@ -101,15 +77,30 @@ impl Protocol for Http {
         };
         let Request { head_only, keep, .. } = request;
         Answer { head_only, keep, ..Answer::line(code, text) }.write(out);
-        Answered::after(keep, length)
+        answered(keep, length)
     }
 
     fn oversized(&self, letter: &mut Letter) {
         Answer::line(431, "a request's head has at most 8 KiB\n").write(letter.words());
     }
+}
+
+impl Served for Http {
+    /// Few fetch metrics; their places are not the consumers'.
+    const MOST: usize = 16;
+    const TOKENS: [u64; 2] = [token::HTTP_LISTENER, token::HTTP];
+
+    fn count(tally: &mut Tally) -> &mut usize {
+        &mut tally.scrapers
+    }
 
     fn refuse(&self, letter: &mut Letter) {
-        let text = format!("stationd serves {MOST_SCRAPERS} scrapers at a time: try again later\n");
+        let text = format!("stationd serves {} scrapers at a time: try again later\n", Self::MOST);
         Answer::line(503, &text).write(letter.words());
     }
+}
+
+/// A request of this length was answered; the connection is kept or not, as it said.
+fn answered(keep: bool, length: usize) -> Answered {
+    if keep { Answered::Whole(length) } else { Answered::WholeLast(length) }
 }

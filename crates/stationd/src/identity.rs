@@ -1,8 +1,7 @@
 //! Who a station is: what is fixed for an association, as hostapd tells it.
 //!
-//! Reads the text that hostapd's control interface answers to `STA <address>`. It asks no one
-//! ([`crate::hostapd`] does) and holds no counter: hostapd has those from the kernel, one question a
-//! station, and so would be the dearest place to read them from.
+//! Parses hostapd's answer to `STA <address>`, but no counter in it: hostapd asks the kernel for those, station by
+//! station, and would be the dearest place to read them from.
 
 /// Above the 2.4 GHz band, MHz.
 const ABOVE_2_4_GHZ: u32 = 3000;
@@ -28,27 +27,23 @@ pub struct Identity {
 impl Identity {
     /// Reads hostapd's answer; `None` where it knows no such station (`FAIL`, or nothing).
     pub fn parse(answer: &str) -> Option<Self> {
-        let mut identity = Self::default();
         if answer.starts_with("FAIL") || !answer.contains('=') {
             return None;
         }
+        let mut found = Self::default();
         for (key, value) in answer.lines().filter_map(|line| line.split_once('=')) {
-            identity.take(key, value);
+            match key {
+                "flags" => found.flags = Some(value.into()),
+                "aid" => found.aid = value.parse().ok(),
+                "capability" => found.capability = hexadecimal(value).map(|value| value as u16),
+                "supported_rates" => found.rates = rates(value),
+                "AKMSuiteSelector" => found.key_management = suite(value),
+                "dot11RSNAStatsSelectedPairwiseCipher" => found.cipher = suite(value),
+                "wpa" => found.wpa = value.parse().ok(),
+                _ => {}
+            }
         }
-        Some(identity)
-    }
-
-    fn take(&mut self, key: &str, value: &str) {
-        match key {
-            "flags" => self.flags = Some(value.into()),
-            "aid" => self.aid = value.parse().ok(),
-            "capability" => self.capability = hexadecimal(value).map(|value| value as u16),
-            "supported_rates" => self.rates = rates(value),
-            "AKMSuiteSelector" => self.key_management = suite(value),
-            "dot11RSNAStatsSelectedPairwiseCipher" => self.cipher = suite(value),
-            "wpa" => self.wpa = value.parse().ok(),
-            _ => {}
-        }
+        Some(found)
     }
 
     /// Whether hostapd's words have this one, as `VHT`.

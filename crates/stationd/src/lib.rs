@@ -13,7 +13,6 @@
 pub mod address;
 pub mod brief;
 pub mod check;
-pub mod cost;
 pub mod counter;
 pub mod daemon;
 pub mod engine;

@@ -14,10 +14,7 @@ use std::{
 
 use linux::file;
 
-use crate::{
-    engine::Settings,
-    trace::{Level, Trace},
-};
+use crate::trace::Level;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Metrics {
@@ -92,13 +89,6 @@ macro_rules! key {
     };
 }
 
-/// A key whose value is one of a few words.
-macro_rules! words {
-    ($name:literal, $values:literal, $field:ident, $words:expr) => {
-        key!($name, $values, $field, |text| value::word(text, $words))
-    };
-}
-
 /// What the names of the field's objects begin with on ubus, where the field's daemons may have them.
 const OWN_NAMES: &str = "stationd.";
 
@@ -109,11 +99,11 @@ pub(crate) const KEYS: [Key; 12] = [
     key!("metrics", "ADDRESS:PORT of this machine | unix:PATH | off", metrics, value::metrics),
     key!("hosts", "NAME,…: the metrics are served under them, too", hosts, value::hosts),
     key!("ubus", "PATH of the broker's socket | off", ubus, value::broker),
-    words!(
+    key!(
         "ubus-names",
         "own | field: names of objects, as stationd.iwinfo or iwinfo",
         ubus_names,
-        [("own", OWN_NAMES), ("field", "")]
+        |text| value::word(text, [("own", OWN_NAMES), ("field", "")])
     ),
     key!("max-age", "DURATION: a reading this fresh is shared", max_age, value::duration),
     key!(
@@ -124,18 +114,15 @@ pub(crate) const KEYS: [Key; 12] = [
     ),
     key!("hostapd", "FOLDER of its control sockets | off", hostapd, value::path_or_off),
     key!("interfaces", "NAME,… | all", interfaces, value::names),
-    words!(
-        "trace",
-        "none | warning | info: what it says on standard error",
-        trace,
-        [("none", Level::None), ("warning", Level::Warning), ("info", Level::Info)]
-    ),
-    words!(
-        "seccomp",
-        "on | off: refuse system calls that it does not need",
-        seccomp,
-        [("on", true), ("off", false)]
-    ),
+    key!("trace", "none | warning | info: what it says on standard error", trace, |text| {
+        value::word(
+            text,
+            [("none", Level::None), ("warning", Level::Warning), ("info", Level::Info)],
+        )
+    }),
+    key!("seccomp", "on | off: refuse system calls that it does not need", seccomp, |text| {
+        value::word(text, [("on", true), ("off", false)])
+    }),
 ];
 
 impl Options {
@@ -146,16 +133,6 @@ impl Options {
             return Err(format!("unknown key {key:?}{}", nearest(key, KEYS.map(|key| key.name))));
         };
         (known.set)(self, text).map_err(|wrong| format!("{key}: {wrong}"))
-    }
-
-    /// What of it the engine is told.
-    pub fn settings(&self) -> Settings {
-        Settings {
-            hostapd: self.hostapd.clone(),
-            interfaces: self.interfaces.clone(),
-            sample_every_ns: self.sample_every.map(|every| every.as_nanos() as u64),
-            trace: Trace(self.trace),
-        }
     }
 
     /// Takes the lines of a configuration file that are right: `key = value`, `#` begins a comment. The others come

@@ -2,9 +2,8 @@
 //!
 //! Only in builds with the feature `planted`, of which none ships. What is planted comes from the environment, so that
 //! both sides of a comparison are one program: `STATIOND_PLANT=loop:9+alloc:2/15` is nine turns of a loop in every
-//! round, and two allocations in every fifteenth. The same at build time is what is planted where the environment says
-//! nothing: for an image that differs from another in this program. A round begins with a reply about the first access point that was
-//! asked for. It measures nothing.
+//! round, and two allocations in every fifteenth. The same variable at build time is the default, for an image that differs
+//! from another in this program. A round begins with a reply about the first access point that was asked for.
 
 use std::{
     env,
@@ -29,36 +28,23 @@ const BLOCK: usize = 256;
 /// hostapd's longest answer to a PING, and more.
 const LONGEST_PONG: usize = 64;
 
-/// The point whose reply begins a round: the first that was asked for.
-static FIRST: OnceLock<PointId> = OnceLock::new();
-static ROUNDS: AtomicU64 = AtomicU64::new(0);
-
-/// The reply that it is done in.
-#[derive(Clone, Copy, Debug)]
-struct Reply<'a> {
-    /// The point that was asked for.
-    point: PointId,
-    interface: &'a str,
-    clients: usize,
-}
-
-/// Does what is planted, where a reply about a point's stations begins a round; whatever face it is of.
+/// Does what is planted, if a reply about a point's stations begins a round; whichever interface of stationd sends it.
 pub(crate) fn in_reply(point: PointId, turn: &Turn<'_>) {
-    let clients = turn.engine.table().len();
-    let interface = turn.engine.points().get(point).map_or("", |point| point.name.as_str());
-    work(Reply { point, interface, clients });
-}
-
-fn work(reply: Reply<'_>) {
+    /// The point whose reply begins a round: the first that was asked for.
+    static FIRST: OnceLock<PointId> = OnceLock::new();
+    static ROUNDS: AtomicU64 = AtomicU64::new(0);
     static PLANTS: OnceLock<Vec<Plant>> = OnceLock::new();
-    if reply.point != *FIRST.get_or_init(|| reply.point) {
+    if point != *FIRST.get_or_init(|| point) {
         return;
     }
     let round = ROUNDS.fetch_add(1, Ordering::Relaxed);
     let built = || option_env!("STATIOND_PLANT").unwrap_or_default().to_owned();
     let read = || parse(&env::var(VARIABLE).unwrap_or_else(|_| built()));
     let plants = PLANTS.get_or_init(read).iter();
-    plants.filter(|plant| round.is_multiple_of(plant.rounds)).for_each(|plant| plant.work(reply));
+    let due = plants.filter(|plant| round.is_multiple_of(plant.rounds));
+    let clients = turn.engine.table.total() as u64;
+    let interface = turn.engine.points.get(point).map_or("", |point| point.name.as_str());
+    due.for_each(|plant| plant.work(clients, interface));
 }
 
 /// What can be planted: turns of an empty loop, allocations that are freed, system calls, turns for each thousand of the
@@ -75,26 +61,21 @@ struct Plant {
 }
 
 impl Plant {
-    fn work(self, reply: Reply<'_>) {
-        let squared = (reply.clients * reply.clients) as u64;
+    fn work(self, clients: u64, interface: &str) {
+        let times = 0..self.size;
+        let turns = |count| {
+            for turn in 0..count {
+                black_box(turn);
+            }
+        };
         match self.kind {
-            "loop" => turn(self.size),
-            "square" => turn(self.size * squared / PER_SQUARE),
-            "alloc" => (0..self.size).for_each(|_| allocate()),
-            "syscall" => (0..self.size).for_each(|_| thread::yield_now()),
-            _ => (0..self.size).for_each(|_| ping(reply.interface)),
+            "loop" => turns(self.size),
+            "square" => turns(self.size * clients * clients / PER_SQUARE),
+            "alloc" => times.for_each(|_| drop(black_box(Vec::<u8>::with_capacity(BLOCK)))),
+            "syscall" => times.for_each(|_| thread::yield_now()),
+            _ => times.for_each(|_| ping(interface)),
         }
     }
-}
-
-fn turn(turns: u64) {
-    for turn in 0..turns {
-        black_box(turn);
-    }
-}
-
-fn allocate() {
-    drop(black_box(Vec::<u8>::with_capacity(BLOCK)));
 }
 
 /// One command and its answer. Where hostapd cannot be asked nothing is planted, and the lab's calibration says so.
@@ -109,7 +90,7 @@ fn ping(interface: &str) {
     let _ = socket.send(b"PING").and_then(|_| socket.recv(&mut [0; LONGEST_PONG]));
 }
 
-/// What a text plants; what cannot be read plants nothing.
+/// What a text plants; an entry that cannot be read plants nothing.
 fn parse(text: &str) -> Vec<Plant> {
     text.split('+').filter_map(one).collect()
 }

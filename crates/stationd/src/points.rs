@@ -1,7 +1,7 @@
 //! The access points: one for each interface in AP mode, with the interfaces that belong to it.
 //!
-//! Fed with what nl80211 lists; it asks no one. A point keeps its number while the daemon runs, also
-//! when its interface goes and comes back, so that a consumer's path stays true.
+//! A point keeps its number while the daemon runs, also when its interface goes and comes back, so that a consumer's
+//! path stays valid.
 
 use linux::nl80211::{Address, Interface, InterfaceKind};
 
@@ -67,18 +67,8 @@ impl Point {
 #[derive(Clone, Debug, Default)]
 pub struct Points {
     points: Vec<Point>,
-    version: u32,
-}
-
-/// What a new list of interfaces changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PointChanges {
-    /// Whether points are new or have come back.
-    pub came: bool,
-    /// Points whose interface is there no more: their stations have left.
-    pub went: Vec<PointId>,
-    /// Whether names became others.
-    pub renamed: bool,
+    /// Another one after each change of which there are, and of their names.
+    pub version: u32,
 }
 
 impl Points {
@@ -90,21 +80,14 @@ impl Points {
         self.points.iter().filter(|point| point.index.is_some())
     }
 
-    /// Another one after each change of which there are, and of their names.
-    pub fn version(&self) -> u32 {
-        self.version
-    }
-
     pub fn get(&self, id: PointId) -> Option<&Point> {
         self.points.get(usize::from(id))
     }
 
-    /// One of them, to be written.
     pub fn get_mut(&mut self, id: PointId) -> Option<&mut Point> {
         self.points.get_mut(usize::from(id))
     }
 
-    /// The one of this number.
     pub fn numbered(&self, number: u32) -> Option<&Point> {
         self.points.get(usize::try_from(number.checked_sub(1)?).ok()?)
     }
@@ -123,25 +106,23 @@ impl Points {
     }
 
     /// Takes nl80211's list. An interface that was renamed, or made again under its old name or with its
-    /// old address, keeps its point.
-    pub fn update(&mut self, interfaces: &[Interface]) -> PointChanges {
-        let mut changes = PointChanges::default();
+    /// old address, keeps its point. The points whose interface is gone, and the stations with it.
+    pub fn update(&mut self, interfaces: &[Interface]) -> Vec<PointId> {
+        let (mut gone, mut is_other) = (Vec::new(), false);
         let is_ap = |interface: &&Interface| interface.kind == InterfaceKind::AccessPoint;
         for point in &mut self.points {
             let there = |index| interfaces.iter().filter(is_ap).any(|each| each.index == index);
             if point.index.is_some_and(|index| !there(index)) {
                 point.index = None;
                 (point.read_ns, point.surveyed_ns) = (None, None);
-                changes.went.push(point.id);
+                gone.push(point.id);
             }
         }
         for interface in interfaces.iter().filter(is_ap) {
-            let id = self.place_of(interface, interfaces, &mut changes);
-            let children = children(interface, interfaces);
+            let id = self.place_of(interface, interfaces);
             let point = &mut self.points[usize::from(id)];
-            if point.name != interface.name {
-                (point.name, changes.renamed) = (interface.name.clone(), true);
-            }
+            is_other |= point.index != Some(interface.index) || point.name != interface.name;
+            point.name.clone_from(&interface.name);
             let ssid = interface.ssid.as_deref();
             point.ssid = ssid.map(|ssid| String::from_utf8_lossy(ssid).into_owned());
             (point.index, point.wiphy) = (Some(interface.index), interface.wiphy);
@@ -151,18 +132,14 @@ impl Points {
                 // Another channel has another noise.
                 (point.frequency, point.surveyed_ns) = (frequency, None);
             }
-            point.children = children;
+            point.children = children(interface, interfaces);
         }
-        self.version += u32::from(changes != PointChanges::default());
-        changes
+        self.version += u32::from(is_other || !gone.is_empty());
+        gone
     }
 
-    fn place_of(
-        &mut self,
-        interface: &Interface,
-        all: &[Interface],
-        changes: &mut PointChanges,
-    ) -> PointId {
+    /// The point of an interface, a new one if it has none.
+    fn place_of(&mut self, interface: &Interface, all: &[Interface]) -> PointId {
         let same = |point: &&Point| point.index == Some(interface.index);
         if let Some(point) = self.points.iter().find(same) {
             return point.id;
@@ -175,13 +152,11 @@ impl Points {
         };
         let free = || self.points.iter().filter(is_free);
         let back = free().find(by_name).or_else(|| free().find(by_address));
-        let id = back.map(|point| point.id).unwrap_or_else(|| {
+        back.map(|point| point.id).unwrap_or_else(|| {
             let id = self.points.len() as PointId;
             self.points.push(Point { id, ..Point::default() });
             id
-        });
-        changes.came = true;
-        id
+        })
     }
 }
 

@@ -1,6 +1,4 @@
-//! Replies that are encoded once for each reading and shared by anyone who asks.
-//!
-//! One of these for each shape of a reply about one access point. What a shape looks like is its encoder's to know.
+//! Replies that are encoded once for each reading and shared by all who ask.
 
 use std::rc::Rc;
 
@@ -29,17 +27,11 @@ struct Inputs {
 }
 
 /// Bytes that are made of these inputs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Shared<I> {
     /// `None` before the first.
     inputs: Option<I>,
     bytes: Rc<Vec<u8>>,
-}
-
-impl<I> Default for Shared<I> {
-    fn default() -> Self {
-        Self { inputs: None, bytes: Rc::default() }
-    }
 }
 
 impl<I: PartialEq> Shared<I> {

@@ -15,21 +15,8 @@ pub enum Reason {
     Oversized,
 }
 
-impl Reason {
-    /// All of them, in the order of [`Tally::dropped`].
-    pub const ALL: [Self; 5] =
-        [Self::Refused, Self::Displaced, Self::Stalled, Self::Unfinished, Self::Oversized];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::Displaced => "displaced",
-            Self::Stalled => "stalled",
-            Self::Unfinished => "unfinished",
-            Self::Oversized => "oversized",
-        }
-    }
-}
+/// The word for each [`Reason`], in their order.
+pub const REASONS: [&str; 5] = ["refused", "displaced", "stalled", "unfinished", "oversized"];
 
 /// Counters since the start, and who is here now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,12 +27,11 @@ pub struct Tally {
     pub scrapers: usize,
     /// Requests that were answered, faults included.
     pub requests: u64,
-    /// In the order of [`Reason::ALL`].
-    pub dropped: [u64; Reason::ALL.len()],
+    /// By [`Reason`].
+    pub dropped: [u64; REASONS.len()],
 }
 
 impl Tally {
-    /// Counts a consumer that was dropped.
     pub fn drop_for(&mut self, reason: Reason) {
         self.dropped[reason as usize] += 1;
     }

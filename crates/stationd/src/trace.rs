@@ -15,12 +15,8 @@ pub enum Level {
     Info,
 }
 
-/// The highest level that is logged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Trace(pub Level);
-
-impl Trace {
-    /// Logs an event of a part of the daemon, if its level is wanted.
+impl Level {
+    /// Logs an event of a part of the daemon, unless its level is above this one.
     #[inline]
     pub fn event(self, part: &str, level: Level, message: fmt::Arguments<'_>) {
         let word = match level {
@@ -28,7 +24,7 @@ impl Trace {
             Level::Warning => "warning",
             Level::Info => "info",
         };
-        if level <= self.0 {
+        if level <= self {
             // Anyone who closed our standard error does not want to hear.
             let _ = writeln!(io::stderr().lock(), "stationd {word}: {part}: {message}");
         }

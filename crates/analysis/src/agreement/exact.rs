@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::witness::{CheckedRound, Witnessed};
 
 use super::{
-    Client, Disagreement, Station, rounds, sides,
+    Client, Fault, Station, rounds, sides,
     station::as_address,
     stations,
     subject::{Form, address_behind, shortened},
@@ -29,7 +29,7 @@ const END: char = '\0';
 /// # Errors
 ///
 /// The first difference with its pair, counted from 0, and its round; or that nothing could be compared in a pair.
-pub(crate) fn of(pairs: &[(&Witnessed, &Witnessed)]) -> Result<u64, (usize, Disagreement)> {
+pub(crate) fn of(pairs: &[(&Witnessed, &Witnessed)]) -> Result<u64, (usize, Fault)> {
     let sides: Vec<[Side<'_>; 2]> =
         pairs.iter().map(|(base, own)| [Side::of(base), Side::of(own)]).collect();
     let base = sides.iter().flat_map(|[base, _]| base.replies.iter().flatten());
@@ -189,11 +189,11 @@ impl<'a> Side<'a> {
     }
 
     /// Holds all replies against the base's.
-    fn compared(&self, base: &Side<'_>, forms: &Forms<'_>) -> Result<u64, Disagreement> {
+    fn compared(&self, base: &Side<'_>, forms: &Forms<'_>) -> Result<u64, Fault> {
         let places =
             |side: &Side<'_>| side.rounds.iter().map(|round| round.place).collect::<Vec<_>>();
         if places(self) != places(base) {
-            return Err(Disagreement::Unable("the base was checked in other rounds".to_owned()));
+            return Err(Fault::unable("the base was checked in other rounds"));
         }
         let mut alike = 0;
         for (place, round) in self.rounds.iter().enumerate() {
@@ -205,14 +205,14 @@ impl<'a> Side<'a> {
                     reply.changing.iter().try_for_each(|one| in_form(one, forms))?;
                     Ok(parts)
                 });
-                alike += same.map_err(|why| rounds::in_round(round, Disagreement::Differs(why)))?;
+                alike += same.map_err(|why| rounds::in_round(round, Fault::differs(why)))?;
             }
         }
-        self.moves(base).map_err(Disagreement::Differs)?;
+        self.moves(base).map_err(Fault::differs)?;
         if alike == 0 {
             let why =
                 "no client stayed around any round, so no reply can be compared with the base's";
-            return Err(Disagreement::Unable(why.to_owned()));
+            return Err(Fault::unable(why));
         }
         Ok(alike)
     }

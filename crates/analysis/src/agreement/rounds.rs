@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 
 use model::{
     parity::Reading,
+    verdict::Verdict,
     witness::{CheckedRound, WitnessOrder, Witnessed},
 };
 
-use super::{Agreement, Asked, Disagreement, compared, past::Past, sides, stations};
+use super::{Agreement, Asked, Fault, compared, past::Past, sides, stations};
 
 /// What the checked rounds of one window come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub(crate) struct Checked {
 }
 
 /// Checks the rounds of a window.
-pub(crate) fn of(witnessed: &Witnessed, order: &WitnessOrder) -> Result<Checked, Disagreement> {
+pub(crate) fn of(witnessed: &Witnessed, order: &WitnessOrder) -> Result<Checked, Fault> {
     let past = past(&witnessed.rounds);
     let (mut checked, mut counters) = (Checked::default(), 0);
     for round in &witnessed.rounds {
@@ -40,17 +41,17 @@ pub(crate) fn of(witnessed: &Witnessed, order: &WitnessOrder) -> Result<Checked,
     }
     if checked.rounds < order.rounds.len() as u64 {
         let why = format!("{} of {} checked rounds came", checked.rounds, order.rounds.len());
-        return Err(Disagreement::Unable(why));
+        return Err(Fault::unable(why));
     }
     if counters == 0 {
         let why =
             "no reply holds a counter that another source confirms, so nothing says how old it is";
-        return Err(Disagreement::Unable(why.to_owned()));
+        return Err(Fault::unable(why));
     }
     if past.moving().is_empty() {
         let why = "no client's counters moved in the window, so an old value would look like a new one; let clients \
                    send: background = \"headroom-agent --move-clients packets=1s\"";
-        return Err(Disagreement::Unable(why.to_owned()));
+        return Err(Fault::unable(why));
     }
     Ok(checked)
 }
@@ -73,12 +74,8 @@ pub(super) fn own(round: &CheckedRound) -> impl Iterator<Item = &str> {
     round.readings.iter().filter_map(Reading::subject)
 }
 
-fn agreement(
-    round: &CheckedRound,
-    order: &WitnessOrder,
-    past: &Past,
-) -> Result<Agreement, Disagreement> {
-    let unable = |why: &str| Err(Disagreement::Unable(why.to_owned()));
+fn agreement(round: &CheckedRound, order: &WitnessOrder, past: &Past) -> Result<Agreement, Fault> {
+    let unable = |why: &str| Err(Fault::unable(why));
     let Some(started_ns) = round.started_ns else {
         return unable("the load left it out: the round before had not ended");
     };
@@ -92,21 +89,18 @@ fn agreement(
     }
     let asked = Asked { hostapd: order.hostapd, past: Some(past) };
     let is_late = read_ns > started_ns.saturating_sub(order.age.as_nanos());
-    compared(&round.readings, asked).map_err(|disagreement| match disagreement {
-        Disagreement::Differs(why) if is_late => Disagreement::Unable(format!(
-            "{why}; but the reading before was taken late, so that a value may be no older than {}",
-            order.age
+    compared(&round.readings, asked).map_err(|fault| match fault.verdict {
+        Verdict::Fail if is_late => Fault::unable(format!(
+            "{}; but the reading before was taken late, so that a value may be no older than {}",
+            fault.why, order.age
         )),
-        other => other,
+        _ => fault,
     })
 }
 
-pub(super) fn in_round(round: &CheckedRound, why: Disagreement) -> Disagreement {
-    let of = |why: String| format!("round {} of the window: {why}", round.place + 1);
-    match why {
-        Disagreement::Differs(why) => Disagreement::Differs(of(why)),
-        Disagreement::Unable(why) => Disagreement::Unable(of(why)),
-    }
+pub(super) fn in_round(round: &CheckedRound, fault: Fault) -> Fault {
+    let why = format!("round {} of the window: {}", round.place + 1, fault.why);
+    Fault { why, ..fault }
 }
 
 #[cfg(test)]

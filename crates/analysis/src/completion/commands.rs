@@ -2,29 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use model::card::{CardReading, Strategy};
-
-use super::{
-    Command,
-    points::{Group, Groups},
+use model::{
+    card::{CardReading, Strategy},
+    cell::Cell,
 };
+
+use super::{Command, points::Groups};
 
 /// Every command that was used, by place, in the study's order of strategies.
 pub(super) fn all(groups: &Groups<'_>) -> Vec<Command> {
-    let places = 0..groups.places.len();
+    let places = groups.cells.chunk_by(|one, other| one.place() == other.place());
     places
-        .flat_map(|place| groups.strategies().iter().map(move |strategy| (place, *strategy)))
-        .flat_map(|(place, strategy)| of(groups, place, strategy))
+        .flat_map(|cells| groups.strategies.iter().map(move |strategy| (cells, *strategy)))
+        .flat_map(|(cells, strategy)| of(groups, cells, strategy))
         .collect()
 }
 
-fn of(groups: &Groups<'_>, place: usize, strategy: Strategy) -> Vec<Command> {
-    let is_ours = |group: &Group| group.setting.place == place && group.strategy == Some(strategy);
+/// The commands of one strategy at one place.
+fn of(groups: &Groups<'_>, cells: &[Cell], strategy: Strategy) -> Vec<Command> {
+    let Some(place) = cells.first().map(Cell::place) else { return Vec::new() };
     let mut sums: BTreeMap<&str, model::card::Command> = BTreeMap::new();
-    let blocks =
-        groups.measured.iter().filter(|(group, _)| is_ours(group)).flat_map(|(_, blocks)| blocks);
-    for (_, measured) in blocks {
-        add(&mut sums, measured);
+    for measured in cells.iter().filter_map(|cell| groups.blocks(cell, strategy)).flatten() {
+        add(&mut sums, measured.1);
     }
     let mut commands: Vec<Command> = sums
         .into_values()
@@ -33,7 +32,7 @@ fn of(groups: &Groups<'_>, place: usize, strategy: Strategy) -> Vec<Command> {
             let timed = sum.count.saturating_sub(sum.deferred);
             let us = |ns: f64| (timed > 0).then_some(ns / 1e3);
             Command {
-                place: groups.place(place),
+                place: place.to_owned(),
                 strategy,
                 mean_us: us(sum.total_ns as f64 / timed as f64),
                 least_us: us(sum.least_ns as f64),

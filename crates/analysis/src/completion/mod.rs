@@ -272,10 +272,8 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion
         question: run.study.question.clone(),
         headline: Headline::default(),
         answer: Vec::new(),
-        completes_us: groups
-            .loads
-            .first()
-            .map_or(0.0, |load| load.completes_in.as_nanos() as f64 / 1e3),
+        completes_us: points::completes_in(&run.study)
+            .map_or(0.0, |span| span.as_nanos() as f64 / 1e3),
         alone: points::alone(&groups),
         versus: judge::all(&groups),
         comparison: judge::comparison(run, trials),

@@ -1,11 +1,12 @@
-//! Trials as figures: each strategy at each rate of each load at each place, over blocks.
+//! Trials as figures: each strategy in each cell, over blocks.
 
 use std::collections::BTreeMap;
 
 use model::{
     card::CardReading,
     card::Strategy,
-    cell::Cell,
+    cell::{Card, Cell},
+    name::CellName,
     run::Run,
     span::Span,
     study::Study,
@@ -15,88 +16,59 @@ use model::{
 use super::{Alone, Faults, Point, Saturation, Task};
 use crate::stats::Estimate;
 
-/// A place and a load of the study, by number, and one of the load's rates.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Setting {
-    pub(super) place: usize,
-    pub(super) load: usize,
-    pub(super) rate: u32,
-}
+/// The measured trials of one strategy in one cell, by block.
+pub(super) type Blocks<'a> = BTreeMap<u32, &'a CardReading>;
 
-/// What was tried: a strategy at a setting; without one the task alone.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Group {
-    pub(super) setting: Setting,
-    pub(super) strategy: Option<Strategy>,
-}
-
-/// The measured trials of a run by what was tried, each with its block, in the order of blocks. Repetitions of a
-/// trial are not in it: they prove, and would count twice.
+/// The measured trials of a run by cell and strategy. Repetitions of a trial are not in it: they prove, and would count
+/// twice.
 pub(super) struct Groups<'a> {
     pub(super) run: &'a Run,
-    pub(super) places: Vec<Place>,
-    pub(super) loads: Vec<Load>,
+    /// The cells with a card: by place, then by load, both in the study's order.
+    pub(super) cells: Vec<Cell>,
     pub(super) strategies: Vec<Strategy>,
-    pub(super) measured: BTreeMap<Group, BTreeMap<u32, &'a CardReading>>,
+    /// Without a strategy the task alone.
+    measured: BTreeMap<(CellName, Option<Strategy>), Blocks<'a>>,
 }
 
 impl<'a> Groups<'a> {
     pub(super) fn of(run: &'a Run, trials: &'a [Trial]) -> Self {
         let (places, loads) = (places(&run.study), loads(&run.study));
-        let (strategies, cells) = (strategies(&run.study), run.study.cells());
-        let mut groups = Self { run, places, loads, strategies, measured: BTreeMap::new() };
+        let mut cells = run.study.cells();
+        cells.retain(|cell| cell.card.is_some());
+        cells.sort_by_key(|cell| {
+            let place = places.iter().position(|place| place.name == cell.place());
+            (place, loads.iter().position(|load| load.name == load_of(cell)))
+        });
+        let mut measured: BTreeMap<_, Blocks<'a>> = BTreeMap::new();
         for trial in trials.iter().filter(|trial| trial.planned.id.turn != Turn::Again) {
             let card = trial.reading().and_then(|reading| reading.card.as_deref());
-            let Some(measured) = card.filter(|card| card.window_ns > 0) else {
-                continue;
-            };
+            let Some(card) = card.filter(|card| card.window_ns > 0) else { continue };
             let (id, order) = (&trial.planned.id, trial.planned.order.card.unwrap_or_default());
-            let cell = cells.iter().find(|cell| cell.name == id.cell);
-            if let Some(setting) = cell.and_then(|cell| groups.setting(cell)) {
-                let setting = Setting { rate: order.rate, ..setting };
-                let group = Group { setting, strategy: order.strategy };
-                groups.measured.entry(group).or_default().insert(id.repetition - 1, measured);
-            }
+            let group = measured.entry((id.cell.clone(), order.strategy)).or_default();
+            group.insert(id.repetition - 1, card);
         }
-        groups
+        Self { run, cells, strategies: strategies(&run.study), measured }
     }
 
-    pub(super) fn blocks(
-        &self,
-        setting: Setting,
-        strategy: Option<Strategy>,
-    ) -> Option<&BTreeMap<u32, &'a CardReading>> {
-        self.measured.get(&Group { setting, strategy })
+    pub(super) fn blocks(&self, cell: &Cell, strategy: Strategy) -> Option<&Blocks<'a>> {
+        self.measured.get(&(cell.name.clone(), Some(strategy)))
     }
 
-    /// Every place, load and rate, in the study's order.
-    pub(super) fn settings(&self) -> Vec<Setting> {
-        let loads = |place| {
-            self.loads.iter().enumerate().flat_map(move |(load, one)| {
-                one.rates.iter().map(move |rate| Setting { place, load, rate: *rate })
-            })
-        };
-        (0..self.places.len()).flat_map(loads).collect()
+    /// The task alone, in whichever cell of the same load and place it was made.
+    fn alone(&self, cell: &Cell) -> Blocks<'a> {
+        let like = self.cells.iter().filter(|one| is_of_one_load(one, cell));
+        let groups = like.filter_map(|one| self.measured.get(&(one.name.clone(), None)));
+        groups.flatten().map(|(block, card)| (*block, *card)).collect()
     }
 
-    /// Where a cell is among them.
-    pub(super) fn setting(&self, cell: &Cell) -> Option<Setting> {
-        let place = self.places.iter().position(|place| place.name == cell.place())?;
-        let load = self.loads.iter().position(|load| load.name == load_of(cell))?;
-        Some(Setting { place, load, rate: cell.card?.rate })
+    /// The cells of each load at each place, which differ in their rates.
+    fn loads(&self) -> impl Iterator<Item = &[Cell]> {
+        self.cells.chunk_by(is_of_one_load)
     }
+}
 
-    pub(super) fn strategies(&self) -> &[Strategy] {
-        &self.strategies
-    }
-
-    pub(super) fn place(&self, at: usize) -> String {
-        self.places[at].name.clone()
-    }
-
-    pub(super) fn load(&self, at: usize) -> String {
-        self.loads[at].name.clone()
-    }
+fn is_of_one_load(one: &Cell, other: &Cell) -> bool {
+    one.place() == other.place() && load_of(one) == load_of(other)
 }
 
 /// Where cells with a card are.
@@ -145,8 +117,13 @@ pub fn loads(study: &Study) -> Vec<Load> {
     loads
 }
 
+/// What the study's first card takes to complete a transmit command.
+pub(super) fn completes_in(study: &Study) -> Option<Span> {
+    study.cells().iter().find_map(|cell| Some(cell.card?.completes_in))
+}
+
 /// What the cells of an entry are called together.
-fn load_of(cell: &Cell) -> &str {
+pub(super) fn load_of(cell: &Cell) -> &str {
     cell.entry.as_ref().map_or("card", |entry| entry.as_str())
 }
 
@@ -162,19 +139,13 @@ pub fn strategies(study: &Study) -> Vec<Strategy> {
 }
 
 pub(super) fn all(groups: &Groups<'_>) -> Vec<Point> {
-    groups
-        .settings()
-        .into_iter()
-        .flat_map(|at| {
-            groups.strategies().iter().filter_map(move |strategy| point(groups, at, *strategy))
-        })
-        .collect()
+    let of = |cell| groups.strategies.iter().filter_map(move |one| point(groups, cell, *one));
+    groups.cells.iter().flat_map(of).collect()
 }
 
-fn point(groups: &Groups<'_>, setting: Setting, strategy: Strategy) -> Option<Point> {
-    let Setting { place, load, rate } = setting;
-    let blocks = groups.blocks(setting, Some(strategy))?;
-    let &Load { bytes, completes_in, bus_word, .. } = &groups.loads[load];
+fn point(groups: &Groups<'_>, cell: &Cell, strategy: Strategy) -> Option<Point> {
+    let blocks = groups.blocks(cell, strategy)?;
+    let Card { rate, bytes, completes_in, bus_word, .. } = cell.card?;
     let completes_s = completes_in.as_secs_f64();
     let all: Vec<&CardReading> = blocks.values().copied().collect();
     let each = |of: &dyn Fn(&CardReading) -> Option<f64>| each(&all, of);
@@ -192,9 +163,9 @@ fn point(groups: &Groups<'_>, setting: Setting, strategy: Strategy) -> Option<Po
     };
     let longest = blocks.values().filter_map(|one| one.latency).map(|one| one.longest_ns).max();
     Some(Point {
-        place: groups.place(place),
-        is_counted: groups.places[place].is_counted,
-        load: groups.load(load),
+        place: cell.place().to_owned(),
+        is_counted: cell.is_counted(),
+        load: load_of(cell).to_owned(),
         bytes,
         rate,
         strategy,
@@ -213,7 +184,7 @@ fn point(groups: &Groups<'_>, setting: Setting, strategy: Strategy) -> Option<Po
         longest_us: longest.map(|ns| ns as f64 / 1e3),
         error: each(&error),
         bus_word_ns: bus_word.map_or(0, Span::as_nanos),
-        task: task(groups, setting, blocks),
+        task: task(&groups.alone(cell), blocks),
         faults: blocks.values().fold(Faults::default(), |all, one| added(all, one)),
     })
 }
@@ -256,15 +227,10 @@ fn added(all: Faults, one: &CardReading) -> Faults {
 }
 
 /// How long the task took alongside it, and against the task alone in the same block.
-fn task(
-    groups: &Groups<'_>,
-    setting: Setting,
-    blocks: &BTreeMap<u32, &CardReading>,
-) -> Option<Task> {
+fn task(alone: &Blocks<'_>, blocks: &Blocks<'_>) -> Option<Task> {
     let walls: Vec<(u32, f64)> =
         blocks.iter().filter_map(|(block, one)| Some((*block, wall_s(one)?))).collect();
-    let alone = groups.blocks(Setting { rate: 0, ..setting }, None);
-    let slower = |(block, wall): &(u32, f64)| Some(wall / wall_s(alone?.get(block)?)?);
+    let slower = |(block, wall): &(u32, f64)| Some(wall / wall_s(alone.get(block)?)?);
     let slowdowns: Vec<f64> = walls.iter().filter_map(slower).collect();
     let wall_s = Estimate::of(&walls.iter().map(|(_, wall)| *wall).collect::<Vec<_>>())?;
     Some(Task { wall_s, slowdown: Estimate::of(&slowdowns) })
@@ -277,55 +243,61 @@ pub(super) fn wall_s(measured: &CardReading) -> Option<f64> {
 
 /// The tasks without frames.
 pub(super) fn alone(groups: &Groups<'_>) -> Vec<Alone> {
-    let of = |(Group { setting, strategy }, blocks): (&Group, &BTreeMap<u32, &CardReading>)| {
-        let walls: Vec<f64> = blocks.values().filter_map(|one| wall_s(one)).collect();
-        let wall_s = Estimate::of(&walls).filter(|_| strategy.is_none())?;
-        let (place, load) = (groups.place(setting.place), groups.load(setting.load));
-        Some(Alone { place, load, wall_s })
+    let of = |cells: &[Cell]| {
+        let cell = cells.first()?;
+        let walls: Vec<f64> = groups.alone(cell).values().filter_map(|one| wall_s(one)).collect();
+        let (place, load) = (cell.place().to_owned(), load_of(cell).to_owned());
+        Some(Alone { place, load, wall_s: Estimate::of(&walls)? })
     };
-    groups.measured.iter().filter_map(of).collect()
+    groups.loads().filter_map(of).collect()
 }
 
 /// Where the first strategy fills its core: at the highest rate of each load that offers more than the completion
 /// time allows.
 pub(super) fn saturations(groups: &Groups<'_>) -> Vec<Saturation> {
-    let Some(completes_in) = groups.loads.first().map(|load| load.completes_in) else {
+    let completes_in = completes_in(&groups.run.study);
+    let Some((completes_in, first)) = completes_in.zip(groups.strategies.first()) else {
         return Vec::new();
     };
+    let loads = groups.loads();
+    loads.filter_map(|cells| saturation(groups, cells, *first, completes_in)).collect()
+}
+
+fn saturation(
+    groups: &Groups<'_>,
+    cells: &[Cell],
+    strategy: Strategy,
+    completes_in: Span,
+) -> Option<Saturation> {
     let expected = 1.0 / completes_in.as_secs_f64();
-    let Some(first) = groups.strategies().first() else { return Vec::new() };
+    let rate = |cell: &Cell| cell.card.map_or(0, |card| card.rate);
     // As many as the card takes is more than any rate.
-    let rank = |rate: u32| if rate == 0 { f64::INFINITY } else { f64::from(rate) };
-    let most = |load: &Load| {
-        let above = load.rates.iter().copied().filter(|rate| rank(*rate) > expected);
-        above.filter(|_| load.task.is_none()).max_by(|one, two| rank(*one).total_cmp(&rank(*two)))
+    let rank = |cell: &Cell| match rate(cell) {
+        0 => f64::INFINITY,
+        rate => f64::from(rate),
     };
-    let of = |(place, load): (usize, usize)| {
-        let offered = most(&groups.loads[load])?;
-        let blocks = |rate| groups.blocks(Setting { place, load, rate }, Some(*first));
-        let full: Vec<&CardReading> = blocks(offered)?.values().copied().collect();
-        let rates = groups.loads[load].rates.iter().copied();
-        let carried = rates.filter(|rate| *rate > 0).filter_map(|rate| {
-            let all: Vec<&CardReading> = blocks(rate)?.values().copied().collect();
-            is_carried(rate, each(&all, &sent_a_second)?.mean).then_some((rate, all))
-        });
-        let (_, carried) = carried.max_by_key(|(rate, _)| *rate)?;
-        Some(Saturation {
-            strategy: *first,
-            place: groups.place(place),
-            load: groups.load(load),
-            offered,
-            sent: each(&full, &sent_a_second)?,
-            by_waiting: each(&carried, &|one| {
-                (one.spun_ns > 0).then(|| one.sent as f64 / (one.spun_ns as f64 / 1e9))
-            })?,
-            path: each(&full, &|one| Some(one.driver_ns as f64 / one.window_ns as f64))?,
-            expected,
-        })
+    let has_no_task = |cell: &&Cell| cell.card.is_some_and(|card| card.task.is_none());
+    let above = cells.iter().filter(|cell| rank(cell) > expected).filter(has_no_task);
+    let offered = above.max_by(|one, two| rank(one).total_cmp(&rank(two)))?;
+    let blocks = |cell| -> Option<Vec<&CardReading>> {
+        Some(groups.blocks(cell, strategy)?.values().copied().collect())
     };
-    let loads = 0..groups.loads.len();
-    (0..groups.places.len())
-        .flat_map(|place| loads.clone().map(move |load| (place, load)))
-        .filter_map(of)
-        .collect()
+    let full = blocks(offered)?;
+    let carried = cells.iter().filter_map(|cell| {
+        let all = blocks(cell)?;
+        is_carried(rate(cell), each(&all, &sent_a_second)?.mean).then_some((rate(cell), all))
+    });
+    let (_, carried) = carried.max_by_key(|(rate, _)| *rate)?;
+    Some(Saturation {
+        strategy,
+        place: offered.place().to_owned(),
+        load: load_of(offered).to_owned(),
+        offered: rate(offered),
+        sent: each(&full, &sent_a_second)?,
+        by_waiting: each(&carried, &|one| {
+            (one.spun_ns > 0).then(|| one.sent as f64 / (one.spun_ns as f64 / 1e9))
+        })?,
+        path: each(&full, &|one| Some(one.driver_ns as f64 / one.window_ns as f64))?,
+        expected,
+    })
 }

@@ -59,22 +59,14 @@ fn a_strategy_that_takes_less_is_shown_to_and_one_that_is_not_tried_often_enough
     assert!(sentence.contains("a verdict needs at least 6"), "{sentence}");
 }
 
-const ASKED: judge::Asked = judge::Asked { by: By::Path, is_counted: true, planned: 6 };
+const ASKED: judge::Asked = judge::Asked { by: By::Path, is_counted: true };
 
 /// Whether two sides are the same.
 fn question() -> crate::judge::Question {
     crate::judge::Question {
-        base: "old".to_owned(),
-        variant: "new".to_owned(),
-        clients: 0,
         at: "at 440 frames/s of full".to_owned(),
-        subject: "the transmit path".to_owned(),
-        part: crate::Part::Subject,
         expect: Expect::Same,
-        difference: Difference::Variants,
-        margin: 0.01,
-        pairs: None,
-        changes: Vec::new(),
+        ..crate::judge::Question::of_sides(&test_data::study(), ["old", "new"], "the transmit path")
     }
 }
 
@@ -293,8 +285,7 @@ fn compared(base: Strategy, variant: Option<Strategy>, load: usize) -> (Run, Vec
 }
 
 fn card(trial: &mut Trial) -> &mut CardReading {
-    let Outcome::Measured(reading) = &mut trial.outcome else { panic!() };
-    reading.card.as_mut().unwrap()
+    crate::judge::test_data::recording(trial).card.as_mut().unwrap()
 }
 
 /// More time of the driver in these trials.

@@ -192,24 +192,12 @@ fn cpus(record: &TrafficReading) -> Vec<CpuShare> {
 }
 
 /// A share of misses that both the model and the field report have, per cent.
-struct MissShare {
-    what: &'static str,
-    modelled: fn(&Window) -> Option<f64>,
-    reported: fn(&Published) -> f64,
-}
+type MissShare = (&'static str, fn(&Window) -> Option<f64>, fn(&Published) -> f64);
 
 fn movements(cases: &[Case]) -> Vec<Movement> {
-    let shares = [
-        MissShare {
-            what: "L1d load misses",
-            modelled: |window| window.total().l1d_loads.miss_share(),
-            reported: |published| published.l1d,
-        },
-        MissShare {
-            what: "L2 load misses",
-            modelled: |window| window.total().l2_loads.miss_share(),
-            reported: |published| published.l2,
-        },
+    let shares: [MissShare; 2] = [
+        ("L1d load misses", |one| one.total().l1d_loads.miss_share(), |one| one.l1d),
+        ("L2 load misses", |one| one.total().l2_loads.miss_share(), |one| one.l2),
     ];
     let pairs = [
         ("application alone", "Wi-Fi alone"),
@@ -222,24 +210,25 @@ fn movements(cases: &[Case]) -> Vec<Movement> {
     };
     let ends = pairs.map(|(from, to)| case(from).zip(case(to)));
     let of = |share: &MissShare| {
-        ends.iter().flatten().filter_map(|(from, to)| share.movement(from, to)).collect::<Vec<_>>()
+        ends.iter()
+            .flatten()
+            .filter_map(|(from, to)| movement(*share, from, to))
+            .collect::<Vec<_>>()
     };
     shares.iter().flat_map(of).collect()
 }
 
-impl MissShare {
-    fn movement(&self, from: &Case, to: &Case) -> Option<Movement> {
-        let reported = |case: &Case| case.published.map(self.reported);
-        let modelled = |case: &Case| Some(100.0 * (self.modelled)(case.caches.as_ref()?)?);
-        let published = (reported(from)?, reported(to)?);
-        let modelled = (modelled(from)?, modelled(to)?);
-        Some(Movement {
-            what: format!("{}: {} → {}", self.what, from.name, to.name),
-            published,
-            modelled,
-            agrees: (published.1 - published.0) * (modelled.1 - modelled.0) > 0.0,
-        })
-    }
+fn movement((what, modelled, reported): MissShare, from: &Case, to: &Case) -> Option<Movement> {
+    let reported = |case: &Case| case.published.map(reported);
+    let modelled = |case: &Case| Some(100.0 * modelled(case.caches.as_ref()?)?);
+    let published = (reported(from)?, reported(to)?);
+    let modelled = (modelled(from)?, modelled(to)?);
+    Some(Movement {
+        what: format!("{what}: {} → {}", from.name, to.name),
+        published,
+        modelled,
+        agrees: (published.1 - published.0) * (modelled.1 - modelled.0) > 0.0,
+    })
 }
 
 /// Whether the model left the counted figures alone: the same trial with and without it.
@@ -257,10 +246,7 @@ fn model_check(cell: &Shape, trials: &[Trial]) -> Option<String> {
         (right > 0).then(|| left.abs_diff(right) as f64 / right as f64)
     };
     let differences: Vec<f64> = modelled.filter_map(|trial| apart(&trial)).collect();
-    let worst = differences
-        .iter()
-        .copied()
-        .fold(None, |worst: Option<f64>, next| Some(worst.map_or(next, |worst| worst.max(next))))?;
+    let worst = differences.iter().copied().reduce(f64::max)?;
     Some(format!(
         "CPU time of the same {} trials with and without the model differs by at most {:.3} %",
         differences.len(),

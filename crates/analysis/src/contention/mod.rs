@@ -71,7 +71,7 @@ pub struct Contention {
 pub struct Cell {
     /// Its place in the study, from 0.
     pub number: u32,
-    /// `saturated alongside stream ×4, virtual`.
+    /// `saturated with stream ×4, virtual`.
     pub name: String,
     pub place: String,
     pub traffic: Option<String>,
@@ -320,7 +320,7 @@ fn is_of(study: &Study, known: &Known, limit: &Limit) -> bool {
     let is_whole = ["harmed-cells", "agreement"].contains(&metric.to_string().as_str());
     let has = |cell: &Shape| {
         let control = limit.variant.as_ref();
-        let words = table::words(cell);
+        let words = cell.labels();
         let is_here = |place: &String| place == table::HARMED || words.contains(place);
         let is_under = |name: &String| {
             name == arms::NONE || study.variants_of(cell).any(|variant| variant.name == *name)
@@ -359,9 +359,9 @@ fn cell(run: &Run, trials: &[Trial], number: u32, shape: &Shape) -> (Cell, Vec<L
     (cell, left_out)
 }
 
-/// `saturated alongside stream ×4, virtual`.
+/// `saturated with stream ×4, virtual`.
 fn name_of(cell: &Shape) -> String {
     let traffic = cell.traffic.as_deref().unwrap_or("no traffic");
     let application = cell.application.as_deref().unwrap_or("no application");
-    format!("{traffic} alongside {application}, {}", cell.place())
+    format!("{traffic} with {application}, {}", cell.place())
 }

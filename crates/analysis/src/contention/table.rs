@@ -16,7 +16,7 @@ pub(super) fn of(shapes: &[Shape], cells: &[Cell], cases: &[FourCases]) -> Vec<M
     let mut table = vec![harmed(cells), agreement(cases)];
     for (cell, shape) in cells.iter().zip(shapes) {
         let harmed = cell.is_harmed().then(|| HARMED.to_owned());
-        let places: Vec<String> = words(shape).into_iter().chain(harmed).collect();
+        let places: Vec<String> = shape.labels().into_iter().chain(harmed).collect();
         for arm in &cell.arms {
             let at = Point {
                 name: cell.name.clone(),
@@ -34,11 +34,6 @@ pub(super) fn of(shapes: &[Shape], cells: &[Cell], cases: &[FourCases]) -> Vec<M
 
 /// What limits call a cell whose harm is shown.
 pub(super) const HARMED: &str = "harmed";
-
-/// What limits may call a cell, by its study.
-pub(super) fn words(cell: &Shape) -> Vec<String> {
-    cell.labels()
-}
 
 /// Cells in which harm is shown: no more than with all of those that are not decided.
 fn harmed(cells: &[Cell]) -> Metric {

@@ -5,6 +5,7 @@ use model::{
     name::VariantName,
     run::Run,
     study::{Gates, Mode},
+    traffic::TrafficReading,
     trial::{ALONE, APPLICATION, Outcome, Trial},
     verdict::Verdict,
 };
@@ -12,6 +13,7 @@ use model::{
 use super::{Contention, Target};
 use crate::{
     fixture::contention::{Shares, block, one_cell as run, trial},
+    judge::test_data::recording,
     metrics::baseline::Baselines,
     verdicts::{Basis, Finding, Judgement, NoPeriods},
 };
@@ -51,6 +53,11 @@ const KEPT: &str = "guard-100: kept at harmed cells >= 95%";
 
 fn target<'a>(analysis: &'a Contention, name: &str) -> &'a Target {
     analysis.targets.iter().find(|target| target.name == name).unwrap()
+}
+
+/// A trial's traffic.
+fn traffic(trial: &mut Trial) -> &mut TrafficReading {
+    recording(trial).traffic.as_mut().unwrap()
 }
 
 fn close(left: f64, right: f64) -> bool {
@@ -140,9 +147,7 @@ fn limits_on_cells_and_controls_that_were_left_out_are_not_asked() {
 fn a_loss_of_endpoints_that_waited_is_no_harm() {
     let mut trials = usual();
     for trial in trials.iter_mut().filter(|trial| trial.planned.id.variant != *ALONE) {
-        let Outcome::Measured(reading) = &mut trial.outcome else { continue };
-        let record = reading.traffic.as_mut().unwrap();
-        if let Some(sender) = record.threads.get_mut(1) {
+        if let Some(sender) = traffic(trial).threads.get_mut(1) {
             sender.waited_ns = Some(2_000_000_000);
         }
     }
@@ -279,9 +284,7 @@ fn load_that_comes_and_goes_is_judged_over_whole_rounds() {
     run.study.entries[0].role = Role::Changing;
     let mut trials = usual();
     for trial in &mut trials {
-        let Outcome::Measured(reading) = &mut trial.outcome else { continue };
-        let record = reading.traffic.as_mut().unwrap();
-        for second in record.seconds.iter_mut().step_by(2) {
+        for second in traffic(trial).seconds.iter_mut().step_by(2) {
             second.busy = false;
             second.received_bytes = 0;
         }
@@ -303,8 +306,7 @@ fn by_seconds(window: u64, megabits: impl Fn(u32, usize) -> [f64; 2]) -> Judgeme
                 ALONE | APPLICATION => continue,
                 name => usize::from(name != "none"),
             };
-            let Outcome::Measured(reading) = &mut trial.outcome else { panic!() };
-            let seconds = &mut reading.traffic.as_mut().unwrap().seconds;
+            let seconds = &mut traffic(trial).seconds;
             seconds.truncate(window as usize);
             for (at, second) in seconds.iter_mut().enumerate() {
                 second.received_bytes = (megabits(number, at)[side] * 1e6 / 8.0) as u64;

@@ -3,13 +3,12 @@
 //! Both sides of a pair are of one block and start in one state. What is judged is what arrived, so more is better; a
 //! second in which a side carried far less than its pair's others is an event of that side.
 
-use model::{cell::Cell, run::Run, traffic::TrafficReading, verdict::Difference};
+use model::{cell::Cell, run::Run, traffic::TrafficReading};
 
 use super::{arms::NONE, blocks::Block, seconds};
 use crate::{
-    figures::Part,
-    judge::{self, Evidence, InStep, Look, PairValues},
-    steady::{FEWEST_PERIODS, Periods},
+    judge::{self, InStep, Question},
+    steady::Periods,
     verdicts::{Judgement, NoPeriods, Quantity},
 };
 
@@ -38,31 +37,9 @@ pub(super) fn all(run: &Run, blocks: &[Block<'_>], cell: &Cell) -> Vec<Judgement
 }
 
 fn versus(run: &Run, cell: &Cell, sides: [&str; 2], pairs: &[[&TrafficReading; 2]]) -> Judgement {
-    let [base, variant] = sides;
-    let question = judge::Question {
-        base: base.to_owned(),
-        variant: variant.to_owned(),
-        clients: 0,
-        at: String::new(),
-        subject: "Wi-Fi".to_owned(),
-        part: Part::Subject,
-        expect: run.study.expect(),
-        difference: Difference::Variants,
-        margin: run.study.margin().get(),
-        pairs: None,
-        changes: Vec::new(),
-    };
+    let question = Question::of_sides(&run.study, sides, "Wi-Fi");
     let rate = |record: &TrafficReading| seconds::received(record).map(kilobits);
-    let whole = pairs.iter().copied().filter_map(|pair| {
-        let [base, variant] = pair.map(rate);
-        Some((pair, (variant?, base?)))
-    });
-    let (sides, whole): (Vec<_>, Vec<_>) = whole.unzip();
-    let periods = in_step(run, cell, &sides);
-    let judged = PairValues { whole, quantity: Quantity::Wifi, periods };
-    let evidence = Evidence::of_pairs(judged, run.study.trial.repetitions);
-    let look = Look::only(evidence.judged.whole.len());
-    judge::judge(&question, &evidence, look)
+    judge::of_pairs(&question, (Quantity::Wifi, rate), pairs, |pairs| in_step(run, cell, pairs))
 }
 
 fn kilobits(bytes: f64) -> f64 {
@@ -89,12 +66,7 @@ fn in_step(run: &Run, cell: &Cell, pairs: &[[&TrafficReading; 2]]) -> Result<InS
         let each = of_variant.into_iter().zip(of_base).collect();
         (base.seconds.len() == variant.seconds.len()).then_some(Periods { each, total })
     };
-    let pairs: Option<Vec<Periods>> = pairs.iter().map(cut).collect();
-    let pairs = pairs.ok_or(NoPeriods::OutOfStep)?;
-    if pairs.iter().any(|pair| pair.each.len() < FEWEST_PERIODS) {
-        return Err(NoPeriods::TooFew);
-    }
-    Ok(InStep { pairs, period_s: steps as f64 })
+    InStep::of(pairs, steps as f64, cut)
 }
 
 /// Seconds that are whole rounds of the cell's bursts; one where traffic has none. `None` where there are none.

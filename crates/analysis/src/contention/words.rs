@@ -49,12 +49,8 @@ pub(super) fn headline(cells: &[Cell], counted: u32) -> Headline {
             cells(&candidates)
         ));
     }
-    let middle = |arm: &dyn Fn(&Cell) -> Option<&Arm>| {
-        let kept = harmed.iter().filter_map(|cell| Some(arm(cell)?.kept?.mean));
-        median(kept.collect())
-    };
-    let none = middle(&|cell| cell.arm(NONE));
-    let guard = middle(&|cell| cell.cure());
+    let none = middle(&harmed, |cell| cell.arm(NONE), |arm| arm.kept);
+    let guard = middle(&harmed, Cell::cure, |arm| arm.kept);
     let side = |name: &str, share: f64| Bar::new(name, share, percent(share));
     let of_cells = match harmed.as_slice() {
         [one] => one.name.clone(),
@@ -89,8 +85,11 @@ pub(super) fn headline(cells: &[Cell], counted: u32) -> Headline {
 
 /// One of a cell's arms.
 type ArmOf = fn(&Cell) -> Option<&Arm>;
-/// One of an arm's figures.
-type FigureOf = fn(&Arm) -> Option<Estimate>;
+
+/// A figure of these cells' arms, in the cell in the middle.
+fn middle(cells: &[&Cell], arm: ArmOf, of: fn(&Arm) -> Option<Estimate>) -> Option<f64> {
+    median(cells.iter().filter_map(|cell| Some(of(arm(cell)?)?.mean)).collect())
+}
 
 /// The answer: harm, cure, price.
 pub(super) fn answer(cells: &[Cell], targets: &[Target]) -> Vec<String> {
@@ -108,18 +107,13 @@ pub(super) fn answer(cells: &[Cell], targets: &[Target]) -> Vec<String> {
         1 => answer.push("1 candidate is not decided.".to_owned()),
         more => answer.push(format!("{more} candidates are not decided.")),
     }
-    let middle = |arm: ArmOf, of: FigureOf| {
-        let values = harmed.iter().filter_map(|cell| Some(of(arm(cell)?)?.mean));
-        median(values.collect())
-    };
+    let kept = |arm| middle(&harmed, arm, |arm| arm.kept);
+    let work = |arm| middle(&harmed, arm, |arm| arm.work);
     let [none, reported, cure]: [ArmOf; 3] = [|cell| cell.arm(NONE), Cell::reported, Cell::cure];
     let name = |arm: ArmOf| harmed.iter().find_map(|cell| Some(arm(cell)?.control.clone()));
-    if let (Some(without), Some(shares), Some(guard), Some(name)) = (
-        middle(none, |arm| arm.kept),
-        middle(reported, |arm| arm.kept),
-        middle(cure, |arm| arm.kept),
-        name(reported),
-    ) {
+    if let (Some(without), Some(shares), Some(guard), Some(name)) =
+        (kept(none), kept(reported), kept(cure), name(reported))
+    {
         answer.push(format!(
             "In the median harm cell Wi-Fi keeps {} without control, {} with the field report's {name}, and {} \
              under guard.",
@@ -128,8 +122,7 @@ pub(super) fn answer(cells: &[Cell], targets: &[Target]) -> Vec<String> {
             percent(guard)
         ));
     }
-    if let (Some(none), Some(guard)) = (middle(none, |arm| arm.work), middle(cure, |arm| arm.work))
-    {
+    if let (Some(none), Some(guard)) = (work(none), work(cure)) {
         answer.push(format!(
             "The application pays for it: it keeps {} of what it does alone without control, {} under guard.",
             percent(none),

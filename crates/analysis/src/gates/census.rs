@@ -45,11 +45,8 @@ fn part(evidence: &Evidence, id: &TrialId) -> Part {
     };
     let sides = recording.census.iter().flatten().zip(["before the warm-up", "after the window"]);
     for (census, when) in sides {
-        let reported = |why: String| format!("in `{id}`, {when}, {why}");
-        match agrees(census, id.clients) {
-            Ok(()) => {}
-            Err(Disagreement::Counts(why)) => return Part::fail(reported(why)),
-            Err(Disagreement::Silence(why)) => return Part::invalid(reported(why)),
+        if let Err(part) = agrees(census, id.clients) {
+            return part.after(&format!("in `{id}`, {when}, "));
         }
     }
     if id.purpose == Purpose::Parity {
@@ -59,38 +56,29 @@ fn part(evidence: &Evidence, id: &TrialId) -> Part {
     }
 }
 
-pub(super) enum Disagreement {
-    /// Their counts differ.
-    Counts(String),
-    /// One of them does not count.
-    Silence(String),
-}
-
 /// Whether kernel and hostapd count so many clients, interface by interface.
-pub(super) fn agrees(census: &Census, clients: u32) -> Result<(), Disagreement> {
+pub(super) fn agrees(census: &Census, clients: u32) -> Result<(), Part> {
     let mut sum = 0_u32;
     for each in &census.interfaces {
         let name = &each.name;
         match (each.kernel, each.hostapd) {
             (Some(kernel), Some(hostapd)) if kernel == hostapd => sum = sum.saturating_add(kernel),
             (Some(kernel), Some(hostapd)) => {
-                return Err(Disagreement::Counts(format!(
+                return Err(Part::fail(format!(
                     "the kernel counts {kernel} on {name}, hostapd {hostapd}",
                     kernel = count(kernel, "client")
                 )));
             }
             (kernel, _) => {
                 let who = if kernel.is_none() { "the kernel" } else { "hostapd" };
-                return Err(Disagreement::Silence(format!(
-                    "{who} did not count the clients on {name}"
-                )));
+                return Err(Part::invalid(format!("{who} did not count the clients on {name}")));
             }
         }
     }
     if sum == clients {
         return Ok(());
     }
-    Err(Disagreement::Counts(format!(
+    Err(Part::fail(format!(
         "kernel and hostapd count {sum}, {clients} were expected",
         sum = count(sum, "client")
     )))
@@ -105,7 +93,7 @@ fn subject(evidence: &Evidence, id: &TrialId, recording: &Reading) -> Part {
         return Part::pass(String::new());
     }
     let count = recording.parity.as_ref().and_then(|parity| parity.before.subject.as_ref());
-    let in_trial = |part: Part| Part { sentence: format!("in `{id}` {}", part.sentence), ..part };
+    let in_trial = |part: Part| part.after(&format!("in `{id}` "));
     counts(count, id.clients).map_or_else(in_trial, |()| Part::pass(String::new()))
 }
 

@@ -57,7 +57,7 @@ fn part(evidence: &Evidence, mode: Mode, planned: &[&PlannedTrial]) -> Part {
         let facts = &recording.facts;
         let counted = mode == Mode::Counted && evidence.run.study.access_point.kind == Target::Vm;
         if let Err(part) = fit(facts, counted) {
-            return Part { sentence: format!("in `{}` {}", trial.id, part.sentence), ..part };
+            return part.after(&format!("in `{}` ", trial.id));
         }
         let clock = clock_of(facts, counted);
         match first {

@@ -10,13 +10,9 @@ use model::{
     verdict::Verdict,
 };
 
-use super::{
-    Evidence, Part,
-    census::{self, Disagreement},
-    nothing, together,
-};
+use super::{Evidence, Part, census, nothing, together};
 use crate::{
-    agreement::{self, Agreement},
+    agreement::{self, Agreement, Fault},
     quantity,
     verdicts::Gate,
 };
@@ -101,18 +97,12 @@ fn trial(
     let held = counts(&parity.before, id.clients, shape);
     held.and_then(|()| values(parity, id.clients, shape, agreements))
         .and_then(|()| left(parity.left.as_ref(), id.clients, shape))
-        .map_or_else(
-            |part| Part { sentence: format!("`{id}`: {}", part.sentence), ..part },
-            |()| Part::pass(String::new()),
-        )
+        .map_or_else(|part| part.after(&format!("`{id}`: ")), |()| Part::pass(String::new()))
 }
 
 /// Whether everybody counts so many.
 fn counts(count: &Count, clients: u32, shape: &ParityShape) -> Result<(), Part> {
-    census::agrees(&count.census, clients).map_err(|disagreement| match disagreement {
-        Disagreement::Counts(why) => Part::fail(why),
-        Disagreement::Silence(why) => Part::invalid(why),
-    })?;
+    census::agrees(&count.census, clients)?;
     if shape.clients.is_none() {
         return Ok(());
     }
@@ -133,10 +123,8 @@ fn values(
         let why = "no frames came from and to every client before the values were read";
         return Err(Part::invalid(why.to_owned()));
     }
-    let agreement = agreement::of(&parity.readings).map_err(|disagreement| match disagreement {
-        agreement::Disagreement::Differs(why) => Part::fail(why),
-        agreement::Disagreement::Unable(why) => Part::invalid(why),
-    })?;
+    let agreement = agreement::of(&parity.readings)
+        .map_err(|Fault { verdict, why }| Part { verdict, ..Part::invalid(why) })?;
     let reported = agreement.clients.len() as u32;
     if reported != clients {
         let reported = plural::count(reported, "client");
@@ -156,8 +144,6 @@ fn left(left: Option<&Left>, clients: u32, shape: &ParityShape) -> Result<(), Pa
     let Some(left) = left else {
         return Err(Part::invalid("no client was sent away".to_owned()));
     };
-    counts(&left.after, clients.saturating_sub(1), shape).map_err(|part| Part {
-        sentence: format!("after {} had left {}, {}", left.address, left.interface, part.sentence),
-        ..part
-    })
+    let after = format!("after {} had left {}, ", left.address, left.interface);
+    counts(&left.after, clients.saturating_sub(1), shape).map_err(|part| part.after(&after))
 }

@@ -304,17 +304,8 @@ fn counted(analysis: &Analysis) -> Option<Headline> {
 }
 
 fn lab(analysis: &Analysis) -> Option<Headline> {
-    let spread = |mode: Mode| {
-        let rows = analysis.lab.rows.iter().filter(|row| row.mode == mode);
-        rows.filter_map(|row| row.sum.cv).reduce(f64::max)
-    };
-    let name = |mode| match mode {
-        Mode::Counted => "counted",
-        Mode::RealTime => "real-time",
-    };
-    let (counted, real) = (spread(Mode::Counted), spread(Mode::RealTime));
-    let shift = analysis.lab.rows.iter().filter(|row| row.mode == Mode::Counted);
-    let shift = shift.filter_map(|row| row.shift).map(|shift| shift.mean.abs()).reduce(f64::max);
+    let (counted, shift) = analysis.lab.worst(Mode::Counted);
+    let (real, _) = analysis.lab.worst(Mode::RealTime);
     let percent = quantity::percent;
     let sentence = match (counted, shift, real) {
         (Some(0.0), Some(0.0), _) => {
@@ -329,10 +320,10 @@ fn lab(analysis: &Analysis) -> Option<Headline> {
         (Some(spread), None, _) => format!("Counted trials repeat to {}.", percent(spread)),
         (None, _, real) => format!("Trials in real time repeat to {}.", percent(real?)),
     };
-    let side = |mode, spread| Bar::new(name(mode), spread, quantity::percent(spread));
+    let side = |name, spread| Bar::new(name, spread, percent(spread));
     let bars = real
         .zip(counted)
-        .map(|(real, counted)| vec![side(Mode::RealTime, real), side(Mode::Counted, counted)]);
+        .map(|(real, counted)| vec![side("real-time", real), side("counted", counted)]);
     let of = "The largest spread of repetitions: standard deviation over mean".to_owned();
     Some(Headline { sentence, of, bars: bars.unwrap_or_default() })
 }

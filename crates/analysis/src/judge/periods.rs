@@ -9,7 +9,7 @@ use super::InStep;
 use crate::{
     figures::{Part, Step, TrialFigures},
     measured::Measured,
-    steady::{FEWEST_PERIODS, Periods},
+    steady::Periods,
     verdicts::NoPeriods,
 };
 
@@ -35,12 +35,8 @@ pub(super) fn of(
         let [whole, of_base] = sides.map(|side| side.part(part));
         Some(Periods { each: variant.into_iter().zip(base).collect(), total: whole? - of_base? })
     };
-    let pairs: Option<Vec<Periods>> = pairs.iter().map(cut_pair).collect();
-    let pairs = pairs.ok_or(NoPeriods::OutOfStep)?;
-    if pairs.iter().any(|pair| pair.each.len() < FEWEST_PERIODS) {
-        return Err(NoPeriods::TooFew);
-    }
-    Ok(InStep { pairs, period_s: cut.period_s() })
+    let period_s = cut.steps as f64 * cut.sample_ns as f64 / 1e9;
+    InStep::of(pairs, period_s, cut_pair)
 }
 
 /// How a window is cut: so many samples are a whole number of rounds.
@@ -64,10 +60,6 @@ impl Cut {
             _ => return None,
         };
         Some(Self { steps: usize::try_from(steps).ok()?, sample_ns })
-    }
-
-    fn period_s(self) -> f64 {
-        self.steps as f64 * self.sample_ns as f64 / 1e9
     }
 
     /// The CPU of a part in each period, µs a second; what is left at the end is in none. `None` where a step has no

@@ -16,7 +16,10 @@ use model::{
 use model::random::Random;
 
 use super::{Evidence, PairValues};
-use crate::{fixture, verdicts::NoPeriods};
+use crate::{
+    fixture,
+    verdicts::{NoPeriods, Quantity},
+};
 
 pub(crate) const CLIENTS: u32 = 60;
 
@@ -92,21 +95,8 @@ fn trial(template: &Trial, variant: VariantName, repetition: u32, seconds: &[f64
 impl Evidence {
     /// Pairs whose means are compared.
     pub(crate) fn of_means(pairs: Vec<(f64, f64)>) -> Self {
-        Self {
-            planned: pairs.len() as u32,
-            judged: PairValues {
-                whole: pairs,
-                quantity: super::Quantity::Cpu,
-                periods: Err(NoPeriods::NoRounds),
-            },
-            together: None,
-            put_off: None,
-            witness: None,
-            complete: true,
-            strangers: Vec::new(),
-            ran: Vec::new(),
-            rates: Vec::new(),
-        }
+        let (planned, periods) = (pairs.len() as u32, Err(NoPeriods::NoRounds));
+        Self::of_pairs(PairValues { whole: pairs, quantity: Quantity::Cpu, periods }, planned)
     }
 }
 

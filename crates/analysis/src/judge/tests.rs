@@ -19,6 +19,17 @@ fn judged(run: &Run, trials: &[Trial]) -> Judgement {
     found.remove(0)
 }
 
+#[track_caller]
+fn decided(found: &Judgement, finding: Finding, verdict: Verdict) {
+    let judged = (found.finding, found.verdict);
+    assert_eq!(judged, (finding, verdict), "{}", found.sentence);
+}
+
+#[track_caller]
+fn says(found: &Judgement, words: &str) {
+    assert!(found.sentence.contains(words), "{}", found.sentence);
+}
+
 fn of(values: &[(f64, f64)], expect: Expect) -> Judgement {
     let (mut run, trials) = compared(values);
     versus(&mut run).expect = expect;
@@ -39,7 +50,7 @@ fn an_effect_has_its_finding_and_each_question_its_verdict() {
             [Expect::NoSlower, Expect::Faster, Expect::Same].into_iter().zip(verdicts)
         {
             let found = of(&values, expect);
-            assert_eq!((found.finding, found.verdict), (finding, verdict), "{}", found.sentence);
+            decided(&found, finding, verdict);
         }
     }
     let sentence = of(&small, Expect::Same).sentence;
@@ -54,12 +65,7 @@ fn the_same_is_shown_by_the_equivalence_test() {
         .map(|at| (10_000.0 + f64::from(at - 4) + 0.5, 10_000.0 + 0.1 * f64::from(at)))
         .collect();
     let found = of(&values, Expect::Same);
-    assert_eq!(
-        (found.finding, found.verdict),
-        (Finding::Equivalent, Verdict::Pass),
-        "{}",
-        found.sentence
-    );
+    decided(&found, Finding::Equivalent, Verdict::Pass);
     assert!(found.p_equivalence.unwrap() < 1e-4 && found.p.unwrap() > 0.05);
     assert_eq!(of(&values, Expect::Faster).verdict, Verdict::Fail);
 }
@@ -67,19 +73,10 @@ fn the_same_is_shown_by_the_equivalence_test() {
 #[test]
 fn a_wide_spread_decides_nothing_and_says_what_it_would_take() {
     let found = of(&pairs(6, 0.0, 0.01, 5), Expect::NoSlower);
-    assert_eq!(
-        (found.finding, found.verdict),
-        (Finding::Undecided, Verdict::Invalid),
-        "{}",
-        found.sentence
-    );
+    decided(&found, Finding::Undecided, Verdict::Invalid);
     let needed = found.pairs_needed.unwrap();
     assert!(needed > 6);
-    assert!(
-        found.sentence.ends_with(&format!("it would probably take {needed} pairs")),
-        "{}",
-        found.sentence
-    );
+    assert!(found.sentence.ends_with(&format!("it would probably take {needed} pairs")));
     assert!(found.detectable.unwrap() > 0.005);
 }
 
@@ -88,22 +85,18 @@ fn pairs_that_are_equal_in_many_states_are_the_same_and_in_one_state_nothing() {
     let many: Vec<_> =
         (0..6).map(|at| (10_000.0 + f64::from(at), 10_000.0 + f64::from(at))).collect();
     let found = of(&many, Expect::Same);
-    assert_eq!((found.finding, found.verdict), (Finding::Equivalent, Verdict::Pass));
+    decided(&found, Finding::Equivalent, Verdict::Pass);
     assert_eq!((found.p, found.detectable), (Some(1.0), Some(0.0)));
     let one = of(&[(10_100.0, 10_000.0); 6], Expect::NoSlower);
-    assert_eq!((one.finding, one.verdict), (Finding::NotComparable, Verdict::Invalid));
-    assert!(one.sentence.contains("one frozen state"), "{}", one.sentence);
+    decided(&one, Finding::NotComparable, Verdict::Invalid);
+    says(&one, "one frozen state");
 }
 
 #[test]
 fn five_pairs_are_too_few() {
     let found = of(&pairs(5, -0.2, 0.001, 1), Expect::Faster);
     assert_eq!((found.verdict, found.pairs), (Verdict::Invalid, 5));
-    assert!(
-        found.sentence.starts_with("invalid: only 5 of 5 planned pairs are valid"),
-        "{}",
-        found.sentence
-    );
+    assert!(found.sentence.starts_with("invalid: only 5 of 5 planned pairs are valid"));
 }
 
 #[test]
@@ -112,7 +105,7 @@ fn an_invalid_trial_takes_its_pair_with_it_and_is_reported() {
     trials[3].outcome = Outcome::Invalid { why: "it died".to_owned(), console: Vec::new() };
     let found = judged(&run, &trials);
     assert_eq!((found.verdict, found.pairs, found.differences.len()), (Verdict::Pass, 7, 7));
-    assert!(found.sentence.contains("7 of 8 planned pairs"), "{}", found.sentence);
+    says(&found, "7 of 8 planned pairs");
     let found = judged(&run, &trials[..8]);
     assert_eq!((found.verdict, found.pairs), (Verdict::Invalid, 3), "{}", found.sentence);
 }
@@ -125,12 +118,8 @@ fn a_change_that_never_ran_is_a_no_op_whatever_the_figures_say() {
     assert_eq!((found.verdict, found.ran[0].calls), (Verdict::Pass, None), "no one counted it");
     trials.push(counted(&trials, "after", "apply", 0));
     let found = judged(&run, &trials);
-    assert_eq!((found.finding, found.verdict), (Finding::NoOp, Verdict::Invalid));
-    assert!(
-        found.sentence.starts_with("no-op: this code never ran here: `apply` was"),
-        "{}",
-        found.sentence
-    );
+    decided(&found, Finding::NoOp, Verdict::Invalid);
+    assert!(found.sentence.starts_with("no-op: this code never ran here: `apply` was"));
     let counts = recording(trials.last_mut().unwrap()).counts.as_mut().unwrap();
     counts.probes[0].hits = 3;
     let found = judged(&run, &trials);
@@ -175,9 +164,9 @@ fn what_differs_next_to_the_named_makes_it_invalid() {
     let (run, mut trials) = compared(&pairs(6, -0.2, 0.001, 1));
     recording(&mut trials[5]).facts.governor = Some("powersave".to_owned());
     let found = judged(&run, &trials);
-    assert_eq!((found.finding, found.verdict), (Finding::NotComparable, Verdict::Invalid));
+    decided(&found, Finding::NotComparable, Verdict::Invalid);
     assert_eq!(found.strangers, ["the governor: unknown in `before`, powersave in `after`"]);
-    assert!(found.sentence.contains("the governor"), "{}", found.sentence);
+    says(&found, "the governor");
 }
 
 #[test]
@@ -347,15 +336,11 @@ fn bursts_that_are_smaller_than_the_labs_own_events_are_seen_by_their_number() {
     };
     let found = by_periods(&rounds(-0.05, bursts), Expect::Faster);
     assert!(found.split.as_ref().unwrap().differ, "{}", found.sentence);
-    assert_eq!((found.finding, found.verdict), (Finding::Undecided, Verdict::Invalid));
+    decided(&found, Finding::Undecided, Verdict::Invalid);
     let without = by_periods(&rounds(-0.05, interrupts), Expect::Faster);
     assert!(!without.split.as_ref().unwrap().differ, "{}", without.sentence);
-    assert_eq!((without.finding, without.verdict), (Finding::Undecided, Verdict::Invalid));
-    assert!(
-        without.sentence.contains("the steady cost of `after` is lower"),
-        "{}",
-        without.sentence
-    );
+    decided(&without, Finding::Undecided, Verdict::Invalid);
+    says(&without, "the steady cost of `after` is lower");
 }
 
 /// One pair of six has as many events on either side.
@@ -379,12 +364,8 @@ fn one_burst_that_takes_everything_back_leaves_it_undecided() {
         |pair: usize, second: usize| [if (pair, second) == (3, 7) { 2e5 } else { 0.0 }, 0.0];
     for expect in [Expect::Faster, Expect::NoSlower] {
         let found = by_periods(&rounds(-400.0, burst), expect);
-        assert_eq!((found.finding, found.verdict), (Finding::Undecided, Verdict::Invalid));
-        assert!(
-            found.sentence.contains("but what rare events add is not known"),
-            "{}",
-            found.sentence
-        );
+        decided(&found, Finding::Undecided, Verdict::Invalid);
+        says(&found, "but what rare events add is not known");
     }
 }
 
@@ -396,7 +377,7 @@ fn where_time_is_real_means_are_compared_and_it_is_said() {
     }
     let found = judged(&run, &trials);
     assert_eq!((found.basis, found.split.is_none()), (Basis::Mean(NoPeriods::RealTime), true));
-    assert!(found.sentence.contains("means are compared: time is real"), "{}", found.sentence);
+    says(&found, "means are compared: time is real");
 }
 
 #[test]
@@ -422,12 +403,7 @@ fn a_cost_that_moves_to_another_process_is_no_saving() {
         }
     }
     let found = judged(&run, &trials);
-    assert_eq!(
-        (found.finding, found.verdict),
-        (Finding::Cheaper, Verdict::Fail),
-        "{}",
-        found.sentence
-    );
+    decided(&found, Finding::Cheaper, Verdict::Fail);
     assert!(found.together.unwrap().pays);
     insta::assert_snapshot!(found.sentence);
 }

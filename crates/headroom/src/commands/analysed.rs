@@ -14,9 +14,10 @@ use lab::run_folder::{self, Recorded};
 use model::{inert, study::Gates, trial::Trial, verdict::Verdict as Decided};
 use report::{
     Given, Overall, Pending,
-    index::{self, Entry, Limited, Place, Wanted as Figure},
+    index::{self, Entry, Place, Wanted as Figure},
     junit::{self, Took},
     markdown,
+    targets::Limited,
     verdict_lines::{self, Kind, VerdictLine},
 };
 
@@ -166,7 +167,7 @@ impl Analysed {
                     (format!("{} to {} of {cell}", judged.base, judged.variant), judged)
                 });
                 let summary = report::contention::summary(contention);
-                let decided = (report::contention::overall(contention), summary);
+                let decided = (Limited::from(&**contention).overall(), summary);
                 let markdown = report::contention::markdown(contention);
                 Said { markdown, ..by_limits(question, one, &contention.targets, decided) }
             }
@@ -177,7 +178,7 @@ impl Analysed {
                     (format!("{base} to {variant} at {rate}/s of {load}, {place}"), judgement)
                 });
                 let summary = report::completion::summary(completion);
-                let decided = (report::completion::overall(completion), summary);
+                let decided = (Limited::from(&**completion).overall(), summary);
                 let markdown = report::completion::markdown(completion);
                 Said { markdown, ..by_limits(question, one, &completion.targets, decided) }
             }
@@ -251,14 +252,12 @@ impl Analysed {
     /// What an index says of a run that lies here.
     fn entry(&self, recorded: &Recorded, figure: &Figure, place: Place<'_>) -> Entry {
         let run = &recorded.run;
-        let (table, counted) = self.table();
-        let targets = match self {
+        let limited = match self {
             Self::Process(analysis) => return index::entry(run, analysis, figure, place),
-            Self::Traffic(contention) => &contention.targets,
-            Self::Cards(completion) => &completion.targets,
+            Self::Traffic(contention) => Limited::from(&**contention),
+            Self::Cards(completion) => Limited::from(&**completion),
         };
-        let (question, known) = (&run.study.question, run.study.known());
-        index::by_targets(run, Limited { question, targets, counted, table, known }, figure, place)
+        index::by_targets(run, limited, figure, place)
     }
 }
 
@@ -338,13 +337,12 @@ fn by_limits(
     question: &str,
     one: Option<(String, &Judgement)>,
     targets: &[Target],
-    ((verdict, sentence), summary): ((Decided, String), String),
+    (overall, summary): (Overall, String),
 ) -> Said {
     if let Some((name, judged)) = one {
         return one_question(question, name, judged, targets);
     }
-    let (lines, overall) = (report::targets::lines(targets), Overall { verdict, sentence });
-    let text = inert::lines(&summary).into_owned();
+    let (text, lines) = (inert::lines(&summary).into_owned(), report::targets::lines(targets));
     Said { text, lines, overall, markdown: String::new() }
 }
 

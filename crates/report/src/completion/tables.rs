@@ -57,16 +57,12 @@ fn published_words(one: &Published) -> String {
     }
 }
 
-fn in_unit(estimate: &Estimate, unit: Measure) -> String {
-    match unit {
+fn in_unit(estimate: &Estimate, measure: Measure) -> String {
+    match measure {
         Measure::Share => Unit::PER_CENT.with_interval(estimate),
-        Measure::Ratio => {
-            format!("{} × {}", Unit::ONE.mean(estimate), Unit::ONE.bracket(estimate))
-        }
-        Measure::Count => {
-            format!("{} {}", Unit::WHOLE.mean(estimate), Unit::WHOLE.bracket(estimate))
-        }
-        unit => unit.words(estimate.mean),
+        Measure::Ratio => Unit::TIMES.with_interval(estimate),
+        Measure::Count => Unit::WHOLE.with_interval(estimate),
+        measure => measure.words(estimate.mean),
     }
 }
 
@@ -99,14 +95,14 @@ pub(super) fn off(point: &Point) -> String {
     }
 }
 
-/// Every task, alone and alongside each strategy.
+/// Every task, alone and with each strategy.
 pub(super) fn tasks(completion: &Completion) -> Table {
-    // The task alone, then alongside each strategy.
+    // The task alone, then with each strategy.
     let rows = completion.alone.iter().flat_map(|alone| {
         let is_it = move |point: &&Point| point.place == alone.place && point.load == alone.load;
         let points = completion.points.iter().filter(is_it);
-        let alongside = points.filter_map(|point| Some((point, point.task.as_ref()?)));
-        std::iter::once(None).chain(alongside.map(Some)).map(move |other| (alone, other))
+        let with = points.filter_map(|point| Some((point, point.task.as_ref()?)));
+        std::iter::once(None).chain(with.map(Some)).map(move |other| (alone, other))
     });
     type TaskRow<'a> = (&'a Alone, Option<(&'a Point, &'a Task)>);
     let wall_s = |(alone, other): &TaskRow<'_>| other.map_or(alone.wall_s, |(_, task)| task.wall_s);

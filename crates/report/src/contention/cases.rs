@@ -13,7 +13,7 @@ use model::cache::{Accesses, Counts};
 
 use crate::{
     prose::{self, note},
-    table::{Table, fixed, plain},
+    table::{Table, fixed, plain, yes},
 };
 
 /// One cell's four cases, as HTML.
@@ -114,7 +114,7 @@ const PAIRS: [Pair; 3] = [
     ("L2 load misses", |counts| counts.l2_loads, |published| published.l2),
 ];
 
-/// The modelled caches of each case, each share alongside the published one.
+/// The modelled caches of each case, each share next to the published one.
 fn caches(cases: &FourCases) -> Table {
     let modelled = cases.cases.iter().filter_map(|case| Some((case, case.caches.as_ref()?)));
     let rows = modelled.map(|(case, window)| (case, window, window.total()));
@@ -149,7 +149,7 @@ fn movements(movements: &[Movement]) -> Table {
         .head("share", "", |movement| movement.what.clone())
         .text("published", "%", |movement| pair(movement.published))
         .text("modelled", "%", |movement| pair(movement.modelled))
-        .text("the same way", "", |movement| if movement.agrees { "yes" } else { "no" }.to_owned())
+        .text("the same way", "", |movement| yes(movement.agrees))
         .table()
 }
 

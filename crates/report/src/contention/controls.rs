@@ -6,50 +6,32 @@ use model::{study::Study, traffic::Control};
 
 /// The control that is none.
 pub(crate) const NONE: &str = "none";
-/// What controls have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What controls have in common; its number is that of its mark, see [`crate::drawing::marks`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     /// No control.
-    None,
-    /// A weight, or idle class, which is the last of the weights.
-    Weight,
-    /// A quota of CPU time.
-    Quota,
-    /// A rule that follows the load, as fixed headroom or freezing.
-    Rule,
+    None = 0,
     /// Wi-Fi's threads are made nicer, alone or with more.
-    Nice,
-    Guard,
+    Nice = 1,
+    /// A quota of CPU time.
+    Quota = 2,
+    Guard = 3,
+    /// A weight, or idle class, which is the last of the weights.
+    Weight = 4,
+    /// A rule that follows the load, as fixed headroom or freezing.
+    Rule = 5,
 }
 
 impl Family {
-    /// Every family, in the order of legends.
-    pub(crate) const ALL: [Family; 6] =
-        [Family::None, Family::Weight, Family::Quota, Family::Rule, Family::Nice, Family::Guard];
-
-    /// Which of the page's marks it has; see [`crate::marks`].
-    pub(crate) const fn style(self) -> usize {
-        match self {
-            Family::None => 0,
-            Family::Weight => 4,
-            Family::Quota => 2,
-            Family::Rule => 5,
-            Family::Nice => 1,
-            Family::Guard => 3,
-        }
-    }
-
-    /// What a legend calls it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Family::None => "no control",
-            Family::Weight => "fixed weights and idle class",
-            Family::Quota => "fixed quotas",
-            Family::Rule => "rules that follow the load",
-            Family::Nice => "nicer packet threads, with a weight or without",
-            Family::Guard => "guard’s settings",
-        }
-    }
+    /// Every family with its name, in the order of legends.
+    pub(crate) const ALL: [(Self, &str); 6] = [
+        (Self::None, "no control"),
+        (Self::Weight, "fixed weights and idle class"),
+        (Self::Quota, "fixed quotas"),
+        (Self::Rule, "rules that follow the load"),
+        (Self::Nice, "nicer packet threads, with a weight or without"),
+        (Self::Guard, "guard’s settings"),
+    ];
 }
 
 /// The family of a control by its name. A name that the study does not know is of none.

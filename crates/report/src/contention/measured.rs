@@ -10,22 +10,18 @@ use model::{cell::Role, run::Run};
 
 use crate::{
     identity::{self, Fact, plain},
-    page::core,
     table::Table,
 };
 
-/// The line under the title.
+/// The line below the verdict.
 pub(super) fn status(contention: &Contention, run: &Run) -> Vec<String> {
     let shape = &run.study.trial;
     let blocks = contention.cells.iter().map(|cell| cell.blocks).max().unwrap_or(0);
-    let mut status = vec![
-        format!("{}", count(contention.counted, "valid trial")),
+    vec![
+        count(contention.counted, "valid trial"),
         format!("{blocks} of {} at most", count(shape.repetitions, "block")),
         format!("{} window", shape.window),
-    ];
-    status
-        .extend(run.study.places().iter().map(|cell| format!("{}: {}", cell.place(), core(cell))));
-    status
+    ]
 }
 
 /// Every cell, and how much of it counts.

@@ -14,11 +14,11 @@ use analysis::{
     metrics::Measure,
     quantity::{ABSENT, count},
 };
-use model::{cell::Role, run::Run, study::Study, verdict::Verdict};
+use model::{cell::Role, run::Run, study::Study};
 
 use self::controls::{Family, NONE};
 use crate::{
-    Error, again,
+    Error,
     drawing::{
         bars::{Bar, Bars},
         marks, plane,
@@ -26,9 +26,9 @@ use crate::{
         svg::escape,
     },
     judged,
-    page::{self, Given, Section, View, card, or_none},
+    page::{Given, Section, card, or_none},
     prose::{self, figure, folded, list, note, sentence},
-    targets::{self, Limited},
+    targets::{Limited, Own},
 };
 
 /// More than this of traffic alone is cut off in a picture of seconds: it is the drain of a queue.
@@ -46,40 +46,22 @@ pub fn page<'a>(
     run: &'a Run,
     given: impl Into<Given<'a>>,
 ) -> Result<String, Error> {
-    let given = given.into();
-    let command = again::whole(&run.overrides) + &again::firmware(&run.lab);
-    page::page(View {
-        status: measured::status(contention, run),
-        sections: sections(contention, run, given, &command),
-        command,
-        ..Limited::from(contention).view(run, given)
-    })
-}
-
-fn sections(contention: &Contention, run: &Run, given: Given<'_>, command: &str) -> Vec<Section> {
     let candidates = candidates(contention);
-    let left = contention.left_out.len();
-    let same = "Figures of counted places come out the same wherever image, study and headroom are the same; figures in \
-                real time are of the host named below.";
-    vec![
-        page::answer(&contention.answer),
-        Section::new("where", "Where it was measured", place(contention, run)),
-        Section::new("harm", "The harm", harm(&candidates)).opened(true),
-        Section::new("cases", "Four cases", four_cases(contention)),
-        Section::new("cure", "The cure", cure(&run.study, &candidates)).opened(true),
-        Section::new("contest", "Contest and regret", contest(contention, &candidates)),
-        Section::new("others", "Other load", others(contention, run)),
-        Section::new("cost", "guard’s own cost", cost(contention)),
-        page::limits(&contention.targets),
-        targets::left_out(contention.counted, left, measured::left_out(contention)),
-        page::again(&[command.to_owned(), "headroom report .".to_owned()], &note(same)),
-        page::measured(Vec::new(), &measured::facts(run), given.study_toml),
-    ]
-}
-
-/// How the run was decided on the whole, and why.
-pub fn overall(contention: &Contention) -> (Verdict, String) {
-    Limited::from(contention).overall()
+    let own = Own {
+        status: measured::status(contention, run),
+        sections: vec![
+            Section::new("where", "Where it was measured", place(contention, run)),
+            Section::new("harm", "The harm", harm(&candidates)).opened(true),
+            Section::new("cases", "Four cases", four_cases(contention)),
+            Section::new("cure", "The cure", cure(&run.study, &candidates)).opened(true),
+            Section::new("contest", "Contest and regret", contest(contention, &candidates)),
+            Section::new("others", "Other load", others(contention, run)),
+            Section::new("cost", "guard’s own cost", cost(contention)),
+        ],
+        left_out: (measured::left_out(contention), contention.left_out.len()),
+        facts: measured::facts(run),
+    };
+    Limited::from(contention).page(run, given.into(), own)
 }
 
 /// The run as a terminal shows it at its end: at most thirty lines of a hundred columns.
@@ -270,14 +252,11 @@ fn planes(study: &Study, cells: &[&Cell]) -> String {
     if planes.is_empty() {
         return planes;
     }
-    let is_shown = |family: &Family| {
+    let is_shown = |(family, _): &(Family, &str)| {
         let mut arms = cells.iter().flat_map(|cell| &cell.arms);
         arms.any(|arm| controls::family(study, &arm.control) == *family)
     };
-    let family = |family: Family| {
-        let (class, glyph) = (marks::class(family.style()), marks::glyph(family.style()));
-        format!(r#"<li class="{class}">{glyph}{}</li>"#, family.name())
-    };
+    let family = |(family, name): (Family, &str)| marks::named(family as usize, name);
     let families: String = Family::ALL.into_iter().filter(is_shown).map(family).collect();
     let signs = [
         (r#"<circle class="ring" r="5"/>"#, "best other control that keeps as much Wi-Fi as guard"),
@@ -340,7 +319,7 @@ fn seconds(study: &Study, cell: &Cell) -> Vec<Steps> {
         let seconds = count(steps.len() as u32, "second");
         let worst = arm.kept_p01.map_or(ABSENT.to_owned(), |share| Measure::Share.words(share));
         (!steps.is_empty()).then(|| Steps {
-            class: marks::class(controls::family(study, &arm.control).style()),
+            class: marks::class(controls::family(study, &arm.control) as usize),
             name: arm.control.clone(),
             note: format!("1st percentile: {worst}"),
             series: vec![steps],
@@ -379,7 +358,7 @@ fn contest(contention: &Contention, candidates: &[&Cell]) -> String {
         unmatched,
     ]
     .concat();
-    or_none(all, "None: a contest needs guard alongside another control in the same blocks.")
+    or_none(all, "None: a contest needs guard and another control in the same blocks.")
 }
 
 /// The cells of each role other than harm.

@@ -97,34 +97,24 @@ impl Bars {
 
     fn grid(&self, frame: &Frame) -> String {
         let Frame { top, floor, x, .. } = frame;
-        let line = |(value, label): &(f64, String)| {
+        let tick = |(value, label): &(f64, String)| {
             let at = x.at(*value);
-            let anchor = match at {
-                at if at < 12.0 => "",
-                at if at > frame.width - 20.0 => " end",
-                _ => " mid",
+            let class = match at {
+                at if at < 12.0 => "axis",
+                at if at > frame.width - 20.0 => "axis end",
+                _ => "axis mid",
             };
-            format!(
-                r#"<path class="grid" d="M{at:.1} {top}V{floor:.1}"/><text class="axis{anchor}" x="{at:.1}" y="{:.1}">{label}</text>"#,
-                floor + 16.0
-            )
+            let label = svg::text(class, at, floor + 16.0, label);
+            format!(r#"<path class="grid" d="M{at:.1} {top}V{floor:.1}"/>{label}"#)
         };
         let limit = self.limit.iter().map(|(value, label)| {
-            let at = x.at(*value);
-            format!(
-                r#"<path class="limit" d="M{at:.1} {:.1}V{:.1}"/><text class="axis mid" x="{at:.1}" y="{:.1}">{label}</text>"#,
-                top - 6.0,
-                floor + 2.0,
-                top - 10.0
-            )
+            let (at, from, to) = (x.at(*value), top - 6.0, floor + 2.0);
+            let label = svg::text("axis mid", at, top - 10.0, label);
+            format!(r#"<path class="limit" d="M{at:.1} {from:.1}V{to:.1}"/>{label}"#)
         });
-        let lines: String = self.ticks.iter().map(line).chain(limit).collect();
+        let lines: String = self.ticks.iter().map(tick).chain(limit).collect();
         let middle = (frame.bar.start + frame.bar.end) / 2.0;
-        let axis = self.axis;
-        format!(
-            r#"{lines}<text class="axis mid" x="{middle:.1}" y="{:.1}">{axis}</text>"#,
-            floor + 33.0
-        )
+        lines + &svg::text("axis mid", middle, floor + 33.0, self.axis)
     }
 }
 
@@ -144,23 +134,20 @@ fn row(bar: &Bar, frame: &Frame, top: f64) -> String {
     }
     let ends = bar.interval.map(|interval| x.at(interval.low.max(0.0))..x.at(interval.high));
     let whisker = ends.clone().map(|ends| svg::whisker("whisker ink", ends, y + HEIGHT / 2.0));
-    let text = |class: &str, x: f64, y: f64, text: &str| {
-        format!(r#"<text class="{class}" x="{x:.1}" y="{y:.1}">{}</text>"#, escape(text))
-    };
     let Bar { name, figure, notes: [first, second], .. } = bar;
     let words = if frame.is_wide {
         let (y, end) = (y + 11.5, ends.map_or(x.at(from), |ends| ends.end.max(x.at(from))));
         marks::marker(bar.style, left - 12.0, y - 4.5)
-            + &text("name end", left - 24.0, y, name)
-            + &text("figure", end + 9.0, y, figure)
-            + &text("figure", 742.0, y, first)
-            + &text("figure end", frame.width, y, second)
+            + &svg::text("name end", left - 24.0, y, name)
+            + &svg::text("figure", end + 9.0, y, figure)
+            + &svg::text("figure", 742.0, y, first)
+            + &svg::text("figure end", frame.width, y, second)
     } else {
         marks::marker(bar.style, 6.0, top + 9.0)
-            + &text("name", 16.0, top + 13.0, &shortened(name, NARROW_NAME))
-            + &text("figure end", frame.width, top + 13.0, figure)
-            + &text("figure", 0.0, top + 47.0, first)
-            + &text("figure end", frame.width, top + 47.0, second)
+            + &svg::text("name", 16.0, top + 13.0, &shortened(name, NARROW_NAME))
+            + &svg::text("figure end", frame.width, top + 13.0, figure)
+            + &svg::text("figure", 0.0, top + 47.0, first)
+            + &svg::text("figure end", frame.width, top + 47.0, second)
     };
     let (class, title) = (marks::class(bar.style), escape(&self::words(bar)));
     let whisker = whisker.unwrap_or_default();

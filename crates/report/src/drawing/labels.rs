@@ -1,9 +1,9 @@
-//! Names alongside marks of a picture, placed so that none covers another or a mark.
+//! Names of marks of a picture, placed so that none covers another or a mark.
 //!
 //! Greedy: names come in the order of their weight, each takes the first free place around its mark, and one
 //! that finds none is left out: the mark's title still has it.
 
-use super::svg::{Point, escape};
+use super::svg::{Point, text};
 
 /// The width of a letter and the height of a line, in pixels of the picture; letters differ, this is wide.
 const LETTER: f64 = 7.2;
@@ -52,12 +52,7 @@ impl Labels {
         let places = around(at, name.chars().count() as f64 * LETTER);
         let Some(area) = places.iter().find(is_free).copied() else { return String::new() };
         self.taken.push(Area(area.0 - GAP, area.1, area.2 + GAP, area.3));
-        format!(
-            r#"<text class="{class}" x="{:.1}" y="{:.1}">{}</text>"#,
-            area.0,
-            area.3 - 3.0,
-            escape(name)
-        )
+        text(class, area.0, area.3 - 3.0, name)
     }
 }
 

@@ -8,7 +8,7 @@ use analysis::{Estimate, Interval, quantity::Unit};
 
 use super::{
     marks,
-    svg::{Scale, decade_ticks, escape, level, signed_ticks, tick_label},
+    svg::{Scale, decade_ticks, escape, level, signed_ticks, text, tick_label},
 };
 
 const TOP: f64 = 36.0;
@@ -111,13 +111,11 @@ impl Lines {
         if self.series.iter().all(|one| one.points.is_empty()) {
             return String::new();
         }
-        let name = |one: &Series| {
-            let (class, glyph) = (marks::class(one.style), marks::glyph(one.style));
-            format!(r#"<li class="{class}">{glyph}{}</li>"#, escape(&one.name))
+        let names: String = self.named().map(|one| marks::named(one.style, &one.name)).collect();
+        let names = match names.is_empty() {
+            true => names,
+            false => format!(r#"<ul class="names narrow">{names}</ul>"#),
         };
-        let names: String = self.named().map(name).collect();
-        let names = format!(r#"<ul class="names narrow">{names}</ul>"#);
-        let names = if self.named().count() == 0 { String::new() } else { names };
         self.sized(true) + &self.sized(false) + &names
     }
 
@@ -185,22 +183,16 @@ impl Lines {
             let (y, step) = (plot.y(*tick), if self.decades { *tick } else { step });
             let label = tick_label(*tick, step).replace('-', "−");
             let second = self.right.map_or(String::new(), |(_, times)| {
-                let label = tick_label(tick * times, step * times);
-                format!(
-                    r#"<text class="axis" x="{:.1}" y="{:.1}">{label}</text>"#,
-                    right + 8.0,
-                    y + 4.0
-                )
+                text("axis", right + 8.0, y + 4.0, &tick_label(tick * times, step * times))
             });
             level(y, &plot.across, &label, 8.0) + &second
         };
         let second = self.right.map_or(String::new(), |(name, _)| {
-            let edge = if plot.is_wide { right + 56.0 } else { right + 44.0 };
-            format!(r#"<text class="axis end" x="{edge:.1}" y="12">{name}</text>"#)
+            text("axis end", right + if plot.is_wide { 56.0 } else { 44.0 }, 12.0, name)
         });
         let levels: String = ticks.iter().map(of).collect();
         let x = if plot.is_wide { left - 60.0 } else { 0.0 };
-        format!(r#"{levels}<text class="axis" x="{x}" y="12">{}</text>{second}"#, escape(&self.y))
+        levels + &text("axis", x, 12.0, &self.y) + &second
     }
 
     /// The axis below, with as many names as have room.
@@ -212,19 +204,12 @@ impl Lines {
         let named = self.places.iter().enumerate().filter(|(at, _)| at % every == 0);
         let place = |(_, (value, name)): (usize, &(f64, String))| {
             let x = plot.x.at(*value);
-            format!(
-                r#"<path class="base" d="M{x:.1} {floor:.1}v4"/><text class="axis mid" x="{x:.1}" y="{:.1}">{}</text>"#,
-                floor + 17.0,
-                escape(name)
-            )
+            let name = text("axis mid", x, floor + 17.0, name);
+            format!(r#"<path class="base" d="M{x:.1} {floor:.1}v4"/>{name}"#)
         };
         let places: String = named.map(place).collect();
-        format!(
-            r#"<path class="base" d="M{left} {floor:.1}H{right}"/>{places}<text class="axis mid" x="{:.1}" y="{:.1}">{}</text>"#,
-            (left + right) / 2.0,
-            floor + 37.0,
-            self.x
-        )
+        let name = text("axis mid", (left + right) / 2.0, floor + 37.0, self.x);
+        format!(r#"<path class="base" d="M{left} {floor:.1}H{right}"/>{places}{name}"#)
     }
 
     /// The line from 0, as far as the picture goes.
@@ -313,11 +298,7 @@ fn shaded(span: &Span, plot: &Plot) -> String {
         r#"<path class="sham-stripes" stroke-width="{height}" d="M{from:.1} {middle:.1}H{to:.1}"/>"#
     );
     let stripes = if span.is_striped { &*stripes } else { "" };
-    let label = format!(
-        r#"<text class="axis mid" x="{:.1}" y="{:.1}">{name}</text>"#,
-        (from + to) / 2.0,
-        TOP - 5.0
-    );
+    let label = text("axis mid", (from + to) / 2.0, TOP - 5.0, name);
     let label = if to - from >= NAMED_SPAN { &*label } else { "" };
     format!(
         r#"<g><title>{name} from {start:.0} s to {end:.0} s</title><rect class="span {class}" x="{from:.1}" y="{TOP}" width="{:.1}" height="{height}"/>{stripes}{label}</g>"#,

@@ -4,6 +4,8 @@
 //! colours loses nothing. The colours are in the style sheet (`.s0` … `.s7`), after M. Okabe and K. Ito,
 //! "Color Universal Design" (2008), darkened or lightened until they contrast 3:1 with the page.
 
+use super::svg::escape;
+
 /// How many variants get a shape and a dash of their own; then they repeat.
 const STYLES: usize = 12;
 /// How many colours there are: more could not be distinguished.
@@ -46,10 +48,10 @@ pub(crate) fn marker(variant: usize, x: f64, y: f64) -> String {
     format!(r#"<path class="mark" transform="translate({x:.1} {y:.1})" d="{}"/>"#, shape(variant))
 }
 
-/// The marker alone, for a list of names.
-pub(crate) fn glyph(variant: usize) -> String {
-    let shape = shape(variant);
+/// An entry of a list of names: the marker alone, and the name.
+pub(crate) fn named(variant: usize, name: &str) -> String {
+    let (class, shape, name) = (class(variant), shape(variant), escape(name));
     format!(
-        r#"<svg class="glyph" viewBox="-6 -6 12 12" aria-hidden="true"><path class="mark" d="{shape}"/></svg>"#
+        r#"<li class="{class}"><svg class="glyph" viewBox="-6 -6 12 12" aria-hidden="true"><path class="mark" d="{shape}"/></svg>{name}</li>"#
     )
 }

@@ -85,18 +85,13 @@ fn whisker(judgement: &Judgement, x: Scale) -> String {
 fn labels(ends: Range<f64>, x: Scale, unit: quantity::Unit) -> String {
     let y = AXIS + 18.0;
     let zero = x.at(0.0);
-    let mut labels = format!(
-        r#"<text class="axis mid" x="{:.1}" y="{y}">0</text>"#,
-        zero.clamp(8.0, WIDTH - 8.0)
-    );
+    let mut labels = svg::text("axis mid", zero.clamp(8.0, WIDTH - 8.0), y, "0");
     let end = |value: f64| format!("{} {}/s", unit.plain(value), unit.name);
     if zero > 90.0 {
-        labels += &format!(r#"<text class="axis" x="{EDGE}" y="{y}">{}</text>"#, end(ends.start));
+        labels += &svg::text("axis", EDGE, y, &end(ends.start));
     }
     if zero < WIDTH - 90.0 {
-        let right = WIDTH - EDGE;
-        labels +=
-            &format!(r#"<text class="axis end" x="{right}" y="{y}">{}</text>"#, end(ends.end));
+        labels += &svg::text("axis end", WIDTH - EDGE, y, &end(ends.end));
     }
     labels
 }

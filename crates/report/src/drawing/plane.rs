@@ -13,7 +13,7 @@ use model::study::Study;
 use super::{
     labels::Labels,
     marks,
-    svg::{Point, Scale, escape, level},
+    svg::{Point, Scale, escape, level, text},
 };
 use crate::contention::{
     controls::{self, Family},
@@ -117,21 +117,17 @@ impl Plane<'_> {
             drawn += &format!(r#"<path class="grid" d="M{x:.1} {TOP}V{floor:.1}"/>"#);
             if is_named {
                 let label = format!("{:.0}", 100.0 * share);
-                drawn += &format!(
-                    r#"<text class="axis mid" x="{x:.1}" y="{:.1}">{label}</text>"#,
-                    floor + 16.0
-                );
+                drawn += &text("axis mid", x, floor + 16.0, &label);
             }
         }
         for (share, is_named) in steps(scales.floor, 1.0) {
             let label = if is_named { format!("{:.0}", 100.0 * share) } else { String::new() };
             drawn += &level(self.y.at(share), &(LEFT..WIDTH - RIGHT), &label, 7.0);
         }
-        format!(
-            r#"{drawn}<text class="axis" x="0" y="11">Wi-Fi kept, %</text><text class="axis end" x="{:.1}" y="{:.1}">application work kept, %</text>"#,
-            WIDTH - RIGHT,
-            HEIGHT - 10.0
-        )
+        let (right, below) = (WIDTH - RIGHT, HEIGHT - 10.0);
+        drawn
+            + &text("axis", 0.0, 11.0, "Wi-Fi kept, %")
+            + &text("axis end", right, below, "application work kept, %")
     }
 
     /// The Wi-Fi that guard kept: what the best other control has to keep too.
@@ -169,22 +165,19 @@ impl Plane<'_> {
         let is_small =
             arm.fixed && !self.is_oracle(arm) && !controls::is_published(self.study, &arm.control);
         let scale = if is_small { 0.66 } else { 1.0 };
-        let ring = if self.is_oracle(arm) {
-            format!(r#"<circle class="ring" cx="{x:.1}" cy="{y:.1}" r="8.5"/>"#)
-        } else {
-            String::new()
+        let circle = |is_drawn: bool, class: &str, radius: f64| {
+            let circle =
+                format!(r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="{radius}"/>"#);
+            if is_drawn { circle } else { String::new() }
         };
-        let knee = if self.is_knee(arm) {
-            format!(r#"<circle class="knee" cx="{x:.1}" cy="{y:.1}" r="11"/>"#)
-        } else {
-            String::new()
-        };
+        let ring = circle(self.is_oracle(arm), "ring", 8.5);
+        let knee = circle(self.is_knee(arm), "knee", 11.0);
         format!(
             r#"<g class="{}"><title>{}</title>{}{ring}{knee}<path class="mark" transform="translate({x:.1} {y:.1}) scale({scale})" d="{}"/></g>"#,
-            marks::class(family.style()),
+            marks::class(family as usize),
             escape(&self.words(arm)),
             self.whiskers(work, kept, at),
-            marks::shape(family.style()),
+            marks::shape(family as usize),
         )
     }
 

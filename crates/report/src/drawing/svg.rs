@@ -27,6 +27,11 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
+/// Text from a place on: its left end, or the one that its class says.
+pub(crate) fn text(class: &str, x: f64, y: f64, text: &str) -> String {
+    format!(r#"<text class="{class}" x="{x:.1}" y="{y:.1}">{}</text>"#, escape(text))
+}
+
 /// A place in a picture, in its pixels from the upper left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
@@ -108,13 +113,9 @@ pub(crate) fn tick_label(value: f64, step: f64) -> String {
 
 /// A line of the grid from left to right, and its value, which ends so many pixels before it.
 pub(crate) fn level(y: f64, across: &Range<f64>, label: &str, before: f64) -> String {
-    format!(
-        r#"<path class="grid" d="M{} {y:.1}H{}"/><text class="axis end" x="{}" y="{:.1}">{label}</text>"#,
-        across.start,
-        across.end,
-        across.start - before,
-        y + 4.0
-    )
+    let Range { start, end } = across;
+    let label = text("axis end", start - before, y + 4.0, label);
+    format!(r#"<path class="grid" d="M{start} {y:.1}H{end}"/>{label}"#)
 }
 
 /// An interval along a row, with an upright stroke of 8 pixels at each end.

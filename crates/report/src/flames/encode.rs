@@ -52,7 +52,7 @@ pub(crate) struct Encoded {
     pub(crate) trees: Vec<EncodedTree>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct EncodedTree {
     pub(crate) nodes: String,
     pub(crate) units: [f64; 2],

@@ -7,11 +7,11 @@ mod figure;
 
 use analysis::{
     Analysis, Stage,
-    metrics::{self, Measure, Metric, Target},
+    metrics::{Measure, Metric},
     quantity::{self, Unit, unit_of},
 };
 use askama::Template;
-use model::{limit::Known, run::Run, verdict::Verdict};
+use model::{run::Run, verdict::Verdict};
 use serde::Serialize;
 
 pub use self::figure::{Figure, NoFigure, Wanted};
@@ -21,6 +21,7 @@ use crate::{
     identity,
     overall::{Overall, overall},
     prose,
+    targets::Limited,
 };
 
 /// One run of the index.
@@ -51,18 +52,6 @@ pub struct Entry {
     /// The names of all figures that could be followed.
     #[serde(skip)]
     pub known: Vec<String>,
-}
-
-impl Entry {
-    /// With what is followed of a run's table, which has figures as limits of its study know them.
-    fn following(self, wanted: &Wanted, table: &[Metric], known: &Known) -> Self {
-        Self {
-            follows: wanted.words(known.key),
-            figures: wanted.of(table, known.key),
-            known: [&known.figures[..], &known.functions].concat(),
-            ..self
-        }
-    }
 }
 
 /// A folder that holds no run that can be read.
@@ -96,59 +85,40 @@ pub struct Place<'a> {
 
 /// One line of the index from a run.
 pub fn entry(run: &Run, analysis: &Analysis, wanted: &Wanted, place: Place<'_>) -> Entry {
-    let Overall { verdict, sentence } = overall(run, analysis);
-    let question = &run.study.question;
-    Entry {
-        question: question.clone(),
-        verdict,
-        sentence,
-        key: key(run, analysis),
-        ..of(run, place)
-    }
-    .following(wanted, &analysis.table, &run.study.known())
+    let decided = (overall(run, analysis), key(run, analysis));
+    of(run, decided, (wanted, &analysis.table), place)
 }
 
-/// What is known of a run of any kind.
-fn of(run: &Run, place: Place<'_>) -> Entry {
+/// One line of the index from a run that is decided by its limits alone; its key figure is the first one's.
+pub fn by_targets(run: &Run, limited: Limited<'_>, wanted: &Wanted, place: Place<'_>) -> Entry {
+    let first = limited.targets.first();
+    let key = first.map(|target| format!("{}: {}", target.name, target.found));
+    of(run, (limited.overall(), key), (wanted, limited.table), place)
+}
+
+/// A run with its verdict, its key figure, and what is followed of its table.
+fn of(
+    run: &Run,
+    (Overall { verdict, sentence }, key): (Overall, Option<String>),
+    (wanted, table): (&Wanted, &[Metric]),
+    place: Place<'_>,
+) -> Entry {
+    let known = run.study.known();
     Entry {
         folder: place.folder.to_owned(),
         report: place.report,
         began_unix: run.began_unix,
         study: run.study_name.clone(),
-        question: String::new(),
-        verdict: Verdict::Measured,
-        sentence: String::new(),
-        key: None,
+        question: run.study.question.clone(),
+        verdict,
+        sentence,
+        key,
         image: run.lab.image.clone(),
         headroom: run.headroom.clone(),
-        follows: String::new(),
-        figures: Vec::new(),
-        known: Vec::new(),
+        follows: wanted.words(known.key),
+        figures: wanted.of(table, known.key),
+        known: [known.figures, known.functions].concat(),
     }
-}
-
-/// A run's question, the limits that answer it, and what they were decided on.
-#[derive(Clone, Debug)]
-pub struct Limited<'a> {
-    /// The study's question.
-    pub question: &'a str,
-    /// The limits, decided.
-    pub targets: &'a [Target],
-    /// The valid trials that they rest on.
-    pub counted: u32,
-    /// The run's figures.
-    pub table: &'a [Metric],
-    /// What limits of the study can speak of.
-    pub known: Known,
-}
-
-/// One line of the index from a run that is decided by its limits alone; its key figure is the first one's.
-pub fn by_targets(run: &Run, limited: Limited<'_>, wanted: &Wanted, place: Place<'_>) -> Entry {
-    let Limited { question, targets, counted, table, known } = limited;
-    let (verdict, sentence) = metrics::overall(targets, counted);
-    let key = targets.first().map(|target| format!("{}: {}", target.name, target.found));
-    Entry { question: question.to_owned(), verdict, sentence, key, ..of(run, place) }
-        .following(wanted, table, &known)
 }
 
 /// The figure that says most about a run: the effect of a comparison, the share of a pause, the span of

@@ -32,22 +32,13 @@ fn main() -> ExitCode {
 
 fn run(flags: &Flags) -> Result<ExitCode, Box<dyn Error>> {
     let signals = start::signals()?;
-    if flags.mode == Mode::Sense {
+    let (text, faults) = if flags.mode == Mode::Sense {
         let summary = monitor::run(flags, &signals, &mut io::stderr())?;
-        let code = if summary.faults > 0 { FAULT } else { 0 };
-        return Ok(print(&format!("{}\n", summary.text(flags.json)), code));
-    }
-    Ok(match monitor::ask(flags, &signals)? {
-        None => ExitCode::SUCCESS,
-        Some(Ok(text)) => print(&text, 0),
-        Some(Err(faults)) => {
-            for fault in faults {
-                // No one is left to be told where even this fails.
-                let _ = writeln!(io::stderr(), "station-monitor: {fault}");
-            }
-            ExitCode::from(FAULT)
-        }
-    })
+        (format!("{}\n", summary.text(flags.json)), summary.faults)
+    } else {
+        monitor::ask(flags, &signals, &mut io::stderr())?
+    };
+    Ok(print(&text, if faults > 0 { FAULT } else { 0 }))
 }
 
 fn print(text: &str, code: u8) -> ExitCode {

@@ -41,7 +41,8 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            complain(&failure);
+            // No one is left to be told where even this fails.
+            let _ = writeln!(io::stderr(), "stationd: {}", chain(&failure));
             let is_usage = matches!(failure, Failure::Options(_) | Failure::Wrong(_));
             ExitCode::from(if is_usage { USAGE } else { ENVIRONMENT })
         }
@@ -61,7 +62,7 @@ fn run() -> Result<(), Failure> {
     }
     let options = flags.options()?;
     let signals = start::signals()?;
-    let mut engine = start::engine(options.settings(), flags.replay.as_deref())?;
+    let mut engine = start::engine(options.clone(), flags.replay.as_deref())?;
     if flags.once {
         once::settle(&mut engine)?;
         return said(once::print(&mut engine, &mut io::stdout().lock()));
@@ -69,7 +70,6 @@ fn run() -> Result<(), Failure> {
     Ok(Daemon::open(&options, engine, signals)?.run()?)
 }
 
-/// A line for each thing that was looked at.
 fn examine(flags: &Flags) -> Result<(), Failure> {
     let findings = check::all(flags);
     said(check::print(&findings, &mut io::stdout().lock()))?;
@@ -87,10 +87,4 @@ fn said(printed: io::Result<()>) -> Result<(), Failure> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         printed => Ok(printed?),
     }
-}
-
-/// One line: what was tried, and why it failed.
-fn complain(failure: &Failure) {
-    // No one is left to be told where even this fails.
-    let _ = writeln!(io::stderr(), "stationd: {}", chain(failure));
 }

@@ -1,4 +1,4 @@
-//! Where stationd would be reached: its socket, its metrics and the broker of ubus. Who has a place that is taken is asked.
+//! Checks the socket, the metrics' address and the broker of ubus; asks the program that has taken one.
 
 use std::{
     fs,

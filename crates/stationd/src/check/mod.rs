@@ -109,7 +109,6 @@ fn seccomp(options: &Options) -> Finding {
     }
 }
 
-/// Prints a line for each.
 pub fn print(findings: &[Finding], out: &mut impl Write) -> io::Result<()> {
     for Finding { about, state, what, remedy } in findings {
         let word = match state {

@@ -1,4 +1,4 @@
-//! What stationd reads: the kernel's nl80211, the access points, and who their stations are by hostapd.
+//! Checks what stationd reads: the kernel's nl80211, the access points, and hostapd's control sockets.
 
 use std::{
     io::{self, ErrorKind},
@@ -9,14 +9,7 @@ use std::{
 use linux::{error::chain, system::boottime_ns};
 
 use super::{Finding, State};
-use crate::{
-    address,
-    daemon::start,
-    engine::{Engine, Settings},
-    hostapd,
-    options::Options,
-    points::Point,
-};
+use crate::{address, daemon::start, engine::Engine, hostapd, options::Options, points::Point};
 
 const POINT: &str = "access point";
 const HOSTAPD: &str = "hostapd";
@@ -27,8 +20,8 @@ const MAX_AGE_NS: u64 = 10_000_000_000;
 
 pub(super) fn look(options: &Options, replay: Option<&Path>) -> Vec<Finding> {
     // Nothing is asked of hostapd that the check does not ask itself.
-    let settings = Settings { hostapd: None, ..options.settings() };
-    let mut engine = match start::engine(settings, replay) {
+    let own = Options { hostapd: None, ..options.clone() };
+    let mut engine = match start::engine(own, replay) {
         Ok(engine) => engine,
         Err(error) => {
             let finding = Finding::new(State::Missing, "kernel", chain(&error));
@@ -41,7 +34,7 @@ pub(super) fn look(options: &Options, replay: Option<&Path>) -> Vec<Finding> {
     let source = replay.map(|path| format!("{} is replayed", path.display()));
     let answers = source.unwrap_or_else(|| "nl80211 answers".to_owned());
     let mut findings = vec![Finding::new(State::Works, "kernel", answers)];
-    let points: Vec<Point> = engine.points().present().cloned().collect();
+    let points: Vec<Point> = engine.points.present().cloned().collect();
     findings.extend(points.iter().map(|point| station_finding(point, &mut engine)));
     let absent = |what: String, how| Finding::new(State::Absent, POINT, what).remedy(how);
     for name in options.interfaces.iter().filter(|name| points.iter().all(|one| one.name != **name))
@@ -67,7 +60,7 @@ fn station_finding(point: &Point, engine: &mut Engine) -> Finding {
     let bssid = address::lower(point.address);
     let bssid = String::from_utf8_lossy(&bssid);
     let channel = point.frequency.map(|mhz| format!(", {mhz} MHz")).unwrap_or_default();
-    let stations = match engine.table().count(point.id) {
+    let stations = match engine.table.count(point.id) {
         1 => "1 station".to_owned(),
         many => format!("{many} stations"),
     };

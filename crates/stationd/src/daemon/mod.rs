@@ -29,9 +29,9 @@ use crate::{
     metrics::own::Own,
     net::{
         Turn,
-        poller::{Interest, Poller},
+        poller::{Poller, READ},
         server::Server,
-        token::Token,
+        token,
     },
     options::{Metrics, Options},
     rpc::Rpc,
@@ -56,7 +56,7 @@ pub enum Error {
     #[error(transparent)]
     Listen(#[from] ListenError),
     #[error("cannot wait for descriptors")]
-    Wait(#[source] io::Error),
+    Wait(#[from] rustix::io::Errno),
 }
 
 #[derive(Debug)]
@@ -65,6 +65,8 @@ pub struct Daemon {
     poller: Poller,
     tally: Tally,
     own: Own,
+    /// How old a reading may be for a consumer that does not say, ns.
+    max_age_ns: u64,
     rpc: Server<Rpc>,
     http: Option<Server<Http>>,
     #[cfg(feature = "ubus")]
@@ -89,28 +91,24 @@ impl Daemon {
         };
         // The last one: who waits for it finds the metrics there too.
         let listener = Listener::unix(&options.socket, options.socket_mode)?;
-        let max_age_ns = options.max_age.as_nanos() as u64;
         let daemon = Self {
             engine,
-            poller: Poller::new().map_err(wait)?,
+            poller: Poller::new()?,
             tally: Tally::default(),
             own: Own::new(boottime_ns()),
-            rpc: Rpc::server(listener, max_age_ns),
-            http: http.map(|(listener, hosts)| Http::server(listener, hosts, max_age_ns)),
+            max_age_ns: options.max_age.as_nanos() as u64,
+            rpc: Server::new(listener, Rpc),
+            http: http.map(|(listener, hosts)| Http::server(listener, hosts)),
             #[cfg(feature = "ubus")]
-            ubus: options.ubus.clone().map(|path| Ubus::new(path, options.ubus_names, max_age_ns)),
+            ubus: options.ubus.clone().map(|path| Ubus::new(path, options.ubus_names)),
             signals,
             seccomp: options.seccomp,
             is_settling: true,
         };
-        daemon.watch().map_err(wait)?;
+        daemon.poller.watch(&daemon.signals, token::SIGNAL, READ)?;
+        daemon.rpc.open(&daemon.poller)?;
+        daemon.http.as_ref().map_or(Ok(()), |http| http.open(&daemon.poller))?;
         Ok(daemon)
-    }
-
-    fn watch(&self) -> rustix::io::Result<()> {
-        self.poller.add(&self.signals, Token::Signal.number(), Interest::Read)?;
-        self.rpc.open(&self.poller)?;
-        self.http.as_ref().map_or(Ok(()), |http| http.open(&self.poller))
     }
 
     pub fn run(&mut self) -> Result<(), Error> {
@@ -119,24 +117,21 @@ impl Daemon {
         }
         #[cfg(feature = "ubus")]
         self.on_ubus(boottime_ns(), Ubus::connect);
-        while self.turn().map_err(wait)? {}
+        while self.turn()? {}
         Ok(())
     }
 
     /// From here on everything is open: what else the kernel offers is only of use to anyone who would take this
     /// process over.
     fn confine(&mut self) {
-        let (zone, trace) = ("daemon", self.engine.trace());
-        match confine() {
-            Ok(()) => trace.event(zone, Level::Info, format_args!("seccomp: the filter is set")),
-            Err(error) => trace.event(
-                zone,
-                Level::Warning,
-                format_args!(
-                    "seccomp: no system call is refused: {error} (seccomp=off says no more of it)"
-                ),
-            ),
-        }
+        let (level, what) = match confine() {
+            Ok(()) => (Level::Info, "the filter is set".to_owned()),
+            Err(error) => {
+                let what = "no system call is refused";
+                (Level::Warning, format!("{what}: {error} (seccomp=off says no more of it)"))
+            }
+        };
+        self.engine.trace().event("daemon", level, format_args!("seccomp: {what}"));
     }
 
     /// Whether there is to be another.
@@ -146,16 +141,16 @@ impl Daemon {
         self.poller.wait(due.map(|due| due.saturating_sub(boottime_ns())))?;
         let now_ns = boottime_ns();
         let (mut place, mut doors) = (0, [false; 2]);
-        while let Some(number) = self.poller.ready(place) {
+        while let Some(token) = self.poller.ready(place) {
             place += 1;
-            match Token::of(number) {
-                Some(Token::Signal) => return Ok(false),
-                Some(Token::RpcListener) => doors[0] = true,
-                Some(Token::HttpListener) => doors[1] = true,
+            match token {
+                token::SIGNAL => return Ok(false),
+                token::RPC_LISTENER => doors[0] = true,
+                token::HTTP_LISTENER => doors[1] = true,
                 #[cfg(feature = "ubus")]
-                Some(Token::Broker) => self.on_ubus(now_ns, Ubus::ready),
-                Some(token) => self.ready(token, now_ns),
-                None => {}
+                token::BROKER => self.on_ubus(now_ns, Ubus::ready),
+                token::ENGINE => self.engine.ready(now_ns),
+                token => self.ready(token, now_ns),
             }
         }
         self.moments(now_ns)?;
@@ -175,7 +170,7 @@ impl Daemon {
         let settling = self.engine.is_settling();
         if settling || self.is_settling {
             for descriptor in self.engine.descriptors() {
-                self.poller.add(descriptor, Token::Engine.number(), Interest::Read)?;
+                self.poller.watch(descriptor, token::ENGINE, READ)?;
             }
         }
         self.is_settling = settling;
@@ -190,13 +185,14 @@ impl Daemon {
         due.min()
     }
 
-    fn ready(&mut self, token: Token, now_ns: u64) {
+    /// A consumer's connection is ready.
+    fn ready(&mut self, token: u64, now_ns: u64) {
         let (mut turn, rpc, http) = self.parts(now_ns);
-        match (token, http) {
-            (Token::Engine, _) => turn.engine.ready(now_ns),
-            (Token::Rpc(place), _) => rpc.ready(place, &mut turn),
-            (Token::Http(place), Some(http)) => http.ready(place, &mut turn),
-            _ => {}
+        let place = token as u32 as usize;
+        if token < token::HTTP {
+            rpc.ready(place, &mut turn);
+        } else if let Some(http) = http {
+            http.ready(place, &mut turn);
         }
     }
 
@@ -225,23 +221,21 @@ impl Daemon {
     /// Something that concerns the bus, where stationd is on it.
     #[cfg(feature = "ubus")]
     fn on_ubus(&mut self, now_ns: u64, happens: fn(&mut Ubus, &mut Turn<'_>)) {
-        let Self { engine, poller, tally, own, ubus, .. } = self;
+        let Self { engine, poller, tally, own, max_age_ns, ubus, .. } = self;
         if let Some(ubus) = ubus {
-            happens(ubus, &mut Turn { engine, poller, tally, own, now_ns });
+            let max_age_ns = *max_age_ns;
+            happens(ubus, &mut Turn { engine, poller, tally, own, max_age_ns, now_ns });
         }
     }
 
     fn parts(&mut self, now_ns: u64) -> (Turn<'_>, &mut Server<Rpc>, Option<&mut Server<Http>>) {
-        let Self { engine, poller, tally, own, rpc, http, .. } = self;
-        (Turn { engine, poller, tally, own, now_ns }, rpc, http.as_mut())
+        let Self { engine, poller, tally, own, max_age_ns, rpc, http, .. } = self;
+        let turn = Turn { engine, poller, tally, own, max_age_ns: *max_age_ns, now_ns };
+        (turn, rpc, http.as_mut())
     }
 }
 
 /// Lets the kernel refuse this thread what the loop does not need, to the thread's end.
 pub(crate) fn confine() -> io::Result<()> {
     seccomp::allow_only(&PURPOSES)
-}
-
-fn wait(error: rustix::io::Errno) -> Error {
-    Error::Wait(error.into())
 }

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::{
     address,
     engine::Engine,
-    net::poller::{Interest, Poller},
+    net::poller::{Poller, READ},
     points::Point,
 };
 
@@ -32,7 +32,7 @@ pub fn settle(engine: &mut Engine) -> io::Result<()> {
             return Ok(());
         }
         for descriptor in engine.descriptors() {
-            poller.add(descriptor.as_fd(), 0, Interest::Read)?;
+            poller.watch(descriptor.as_fd(), 0, READ)?;
         }
         let next_ns = engine.due().unwrap_or(end_ns).min(end_ns);
         poller.wait(Some(next_ns.saturating_sub(now_ns)))?;
@@ -58,7 +58,7 @@ struct AccessPoint<'a> {
 
 /// Writes `{"accessPoints":[{…,"stations":[…]}]}`.
 pub fn print(engine: &mut Engine, out: &mut impl Write) -> io::Result<()> {
-    let points: Vec<Point> = engine.points().present().cloned().collect();
+    let points: Vec<Point> = engine.points.present().cloned().collect();
     out.write_all(b"{\"accessPoints\":[")?;
     for (place, point) in points.iter().enumerate() {
         let full = engine.full(point.id);

@@ -16,7 +16,7 @@ use signal_hook::{
     low_level::pipe,
 };
 
-use crate::engine::{Engine, Settings};
+use crate::{engine::Engine, options::Options};
 
 /// It cannot begin.
 #[derive(Debug, thiserror::Error)]
@@ -30,11 +30,11 @@ pub enum StartError {
 }
 
 /// The engine over this machine's kernel, or over a recording of another's.
-pub fn engine(settings: Settings, replay: Option<&Path>) -> Result<Engine, StartError> {
-    let Some(path) = replay else { return Ok(Engine::open(settings)?) };
+pub fn engine(options: Options, replay: Option<&Path>) -> Result<Engine, StartError> {
+    let Some(path) = replay else { return Ok(Engine::open(options)?) };
     let kernel =
         recorded(path).map_err(|source| StartError::Replay { path: path.to_owned(), source })?;
-    Ok(Engine::over(settings, kernel, None)?)
+    Ok(Engine::over(options, kernel, None)?)
 }
 
 fn recorded(path: &Path) -> Result<Nl80211, Box<dyn Error + Send + Sync>> {

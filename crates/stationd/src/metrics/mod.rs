@@ -24,6 +24,7 @@ use self::{
 use crate::{
     address,
     engine::Engine,
+    net::Turn,
     points::Point,
     replies::Shared,
     table::{Generation, Station},
@@ -31,14 +32,13 @@ use crate::{
 };
 
 /// What a page is made of.
-pub struct Source<'a> {
-    /// What is known of the stations.
-    pub engine: &'a Engine,
-    pub tally: &'a Tally,
+struct Source<'a> {
+    engine: &'a Engine,
+    tally: &'a Tally,
     /// The daemon itself.
-    pub own: &'a Own,
+    own: &'a Own,
     /// What makes wall time of boot time, ns.
-    pub wall_offset_ns: i64,
+    wall_offset_ns: i64,
 }
 
 impl Source<'_> {
@@ -56,7 +56,7 @@ pub struct Pages {
 }
 
 /// What a page says that has to be true: all but the daemon's own CPU time and memory, and how many scrapers there are.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 struct Inputs {
     made_ns: u64,
     generation: Generation,
@@ -68,22 +68,20 @@ struct Inputs {
 
 impl Pages {
     /// The page, which is shared while nothing has changed, and for as long as a reading is.
-    pub fn page(
-        &mut self,
-        format: Format,
-        source: &Source<'_>,
-        [now_ns, max_age_ns]: [u64; 2],
-    ) -> Rc<Vec<u8>> {
+    pub fn page(&mut self, format: Format, turn: &mut Turn<'_>) -> Rc<Vec<u8>> {
+        let wall_offset_ns = turn.own.wall_offset_ns(turn.now_ns);
+        let (engine, tally, own) = (&*turn.engine, &*turn.tally, &*turn.own);
+        let source = Source { engine, tally, own, wall_offset_ns };
         let place = usize::from(format == Format::OpenMetrics);
-        if now_ns.saturating_sub(self.made_ns[place]) > max_age_ns {
-            self.made_ns[place] = now_ns;
+        if turn.now_ns.saturating_sub(self.made_ns[place]) > turn.max_age_ns {
+            self.made_ns[place] = turn.now_ns;
         }
         let inputs = Inputs {
             made_ns: self.made_ns[place],
-            generation: source.engine.table().generation(),
-            read_ns: source.engine.points().iter().map(|point| point.read_ns).collect(),
-            wall_offset_ns: source.wall_offset_ns,
-            tally: Tally { scrapers: 0, ..*source.tally },
+            generation: engine.table.generation,
+            read_ns: engine.points.iter().map(|point| point.read_ns).collect(),
+            wall_offset_ns,
+            tally: Tally { scrapers: 0, ..*tally },
         };
         self.pages[place].get(inputs, |out| source.write(format, out))
     }
@@ -91,17 +89,20 @@ impl Pages {
 
 impl Source<'_> {
     fn write(&self, format: Format, out: &mut Vec<u8>) {
-        for family in FAMILIES.into_iter().flatten() {
+        for family in FAMILIES {
             family.about.head(format, out);
             let mut samples = Samples { family, source: self, out };
             match family.of {
                 Of::Station(value) => samples.of_stations(value),
                 Of::Point(value) => {
-                    for point in self.engine.points().present() {
+                    for point in self.engine.points.present() {
                         samples.of_point(point, value(self, point));
                     }
                 }
-                Of::Free(write) => write(self, &mut samples),
+                Of::One(value) => {
+                    value(self).into_iter().for_each(|value| samples.sample(value, |_| {}));
+                }
+                Of::Labels(write) => write(self, &mut samples),
             }
         }
         openmetrics::end(format, out);
@@ -116,19 +117,24 @@ struct Samples<'a> {
 }
 
 impl Samples<'_> {
-    /// A sample without labels.
-    fn plain(&mut self, value: Option<Number>) {
-        if let Some(value) = value {
-            self.sample(value, |_| {});
-        }
-    }
-
     /// A sample with these labels.
     fn labelled(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
         self.sample(value, |out| {
             out.push(b'{');
             labels(out);
             out.push(b'}');
+        });
+    }
+
+    /// A sample with these labels, each a name and its value.
+    fn texts(&mut self, count: u64, labels: &[(&str, &str)]) {
+        self.labelled(Number::count(count), |out| {
+            for (place, (name, value)) in labels.iter().enumerate() {
+                out.extend_from_slice(if place == 0 { b"" } else { b"," });
+                out.extend_from_slice(name.as_bytes());
+                out.push(b'=');
+                quoted(value, out);
+            }
         });
     }
 
@@ -142,8 +148,8 @@ impl Samples<'_> {
 
     fn of_stations(&mut self, value: fn(&Station) -> Option<Number>) {
         let source = self.source;
-        for point in source.engine.points().present() {
-            for station in source.engine.table().stations(point.id) {
+        for point in source.engine.points.present() {
+            for station in source.engine.table.stations(point.id) {
                 self.of_station(point, station, value(station));
             }
         }

@@ -28,10 +28,6 @@ impl Number {
         Self { decimals: 6, ..Self::count(us) }
     }
 
-    pub fn from_kbps(kbps: i64) -> Self {
-        Self::whole(kbps.saturating_mul(1000))
-    }
-
     pub fn write(self, out: &mut Vec<u8>) {
         let unit = 10_u64.pow(self.decimals.into());
         if self.digits < 0 {
@@ -66,6 +62,5 @@ mod tests {
         assert_eq!(text(Number::from_ms(4150)), "4.150");
         assert_eq!(text(Number::from_ms(-1)), "-0.001");
         assert_eq!(text(Number::from_us(1_000_007)), "1.000007");
-        assert_eq!(text(Number::from_kbps(866_700)), "866700000");
     }
 }

@@ -14,42 +14,40 @@ use std::{
 };
 
 use linux::system::boottime_ns;
+use serde::Serialize;
 use serde_json::json;
 
 use self::{
     check::Checker,
     flags::{Flags, Mode},
-    reply::Station,
     socket::Socket,
 };
-use crate::net::poller::{Interest, Poller};
+use crate::net::poller::{Poller, READ};
 
 /// stationd may be about to begin; the one that asks once does not wait for it for long.
 const BEGIN_NS: u64 = 10_000_000_000;
 const BEGIN_ONCE_NS: u64 = 2_000_000_000;
 const AGAIN_NS: u64 = 50_000_000;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     pub polls: u64,
     pub stations: u64,
     pub bytes: u64,
-    pub faults: u64,
-    /// Rounds that began late because the one before took longer than the period.
-    pub late: u64,
     /// Stations that left and returned between two polls.
     pub returned: u64,
+    /// Rounds that began late because the one before took longer than the period.
+    pub late: u64,
+    pub faults: u64,
 }
 
 impl Summary {
     /// As a line for people, or as JSON.
     pub fn text(&self, as_json: bool) -> String {
-        let Self { polls, stations, bytes, faults, late, returned } = self;
         if as_json {
-            return json!({ "polls": polls, "stations": stations, "bytes": bytes,
-                           "returned": returned, "late": late, "faults": faults })
-            .to_string();
+            return json!(self).to_string();
         }
+        let Self { polls, stations, bytes, returned, late, faults } = self;
         format!(
             "{polls} polls, {stations} stations, {bytes} bytes, {returned} returned, \
              {late} late rounds, {faults} faults"
@@ -69,7 +67,7 @@ pub enum Error {
     #[error("stationd has no access point: --interfaces names those that are to come")]
     NoInterface,
     #[error("cannot wait")]
-    Wait(#[source] io::Error),
+    Wait(#[from] rustix::io::Errno),
 }
 
 /// One consumer: its connection, and what it has seen of each interface.
@@ -104,40 +102,40 @@ pub fn run(flags: &Flags, signals: &OwnedFd, faults: &mut impl Write) -> Result<
     Ok(summary)
 }
 
-/// Asks once about each interface: how many stations there are, or all that is told of them, a line each. Half an answer
-/// would be taken for a whole one: where a reply has faults they come back instead. `None` where a signal came first.
-pub fn ask(flags: &Flags, signals: &OwnedFd) -> Result<Option<Result<String, Vec<String>>>, Error> {
+/// Asks once about each interface: how many stations there are, or all that is told of them, a line each, and how many
+/// faults were found. Half an answer would be taken for a whole one: with faults there is none.
+pub fn ask(
+    flags: &Flags,
+    signals: &OwnedFd,
+    faults: &mut impl Write,
+) -> Result<(String, u64), Error> {
     let mut poller = listening(signals)?;
-    let Some(interfaces) = begin(flags, &mut poller)? else { return Ok(None) };
+    let Some(interfaces) = begin(flags, &mut poller)? else { return Ok((String::new(), 0)) };
     let mut socket = Socket::new(&interfaces, flags.method());
     socket.ask(&flags.socket).map_err(|source| unreachable(&flags.socket, source))?;
-    let (mut stations, mut faults) = (Vec::new(), Vec::new());
-    socket.take(|place, line| match read(line, flags) {
-        Ok(told) => stations.extend(told.iter().map(|one| format!("{}\n", json!(one)))),
-        Err(wrong) => faults.push(format!("{}: {wrong}", interfaces[place])),
+    let (mut stations, mut count) = (Vec::new(), 0);
+    socket.take(|place, line| {
+        match line.and_then(|(line, id)| reply::read(line, id, flags.full)) {
+            Ok(told) => stations.extend(told.iter().map(|one| format!("{}\n", json!(one)))),
+            Err(wrong) => {
+                count += 1;
+                // Anyone who closed our standard error does not want to hear.
+                let _ = writeln!(faults, "station-monitor: {}: {wrong}", interfaces[place]);
+            }
+        }
     });
-    if !faults.is_empty() {
-        return Ok(Some(Err(faults)));
-    }
-    Ok(Some(Ok(match flags.mode {
+    let text = match flags.mode {
+        _ if count > 0 => String::new(),
         Mode::Values => stations.concat(),
         Mode::Clients | Mode::Sense => format!("{}\n", stations.len()),
-    })))
-}
-
-/// The stations of a reply, where it came and is one.
-fn read<'a>(
-    line: Result<(&'a [u8], u64), String>,
-    flags: &Flags,
-) -> Result<Vec<Station<'a>>, String> {
-    let (line, id) = line?;
-    reply::read(line, id, flags.full)
+    };
+    Ok((text, count))
 }
 
 /// A poller that hears signals.
 fn listening(signals: &OwnedFd) -> Result<Poller, Error> {
-    let poller = Poller::new().map_err(|error| Error::Wait(error.into()))?;
-    poller.add(signals, 0, Interest::Read).map_err(|error| Error::Wait(error.into()))?;
+    let poller = Poller::new()?;
+    poller.watch(signals, 0, READ)?;
     Ok(poller)
 }
 
@@ -170,7 +168,7 @@ fn unreachable(path: &Path, source: io::Error) -> Error {
 fn wait_until(moment_ns: u64, poller: &mut Poller) -> Result<bool, Error> {
     loop {
         let patience = moment_ns.saturating_sub(boottime_ns());
-        poller.wait(Some(patience)).map_err(|error| Error::Wait(error.into()))?;
+        poller.wait(Some(patience))?;
         if poller.ready(0).is_some() {
             return Ok(false);
         }
@@ -199,7 +197,7 @@ fn round(
         let mut stations = 0;
         summary.bytes += socket.take(|place, line| {
             summary.polls += u64::from(line.is_ok());
-            match read(line, flags) {
+            match line.and_then(|(line, id)| reply::read(line, id, flags.full)) {
                 Ok(told) => {
                     stations += told.len();
                     checkers[place].check(&told, |fault| found.push((number, fault)));

@@ -1,7 +1,6 @@
 //! One consumer's connection, whatever it speaks: bytes in, bytes out, and an end to patience.
 //!
-//! A connection whose bytes wait is not read from: anyone who does not take replies may not ask for more.
-//! What the bytes mean is the faces' to know.
+//! A connection whose bytes wait is not read from: a consumer that does not take replies may not ask for more.
 
 use std::os::fd::OwnedFd;
 
@@ -13,13 +12,12 @@ use rustix::{
 use super::{
     Turn,
     outbox::{Letter, Outbox, Sent},
-    poller::Interest,
-    token::Token,
+    poller::{Interest, READ, WRITE},
 };
 
-/// A consumer that takes no byte, or that leaves a request unfinished, is dropped after so long.
+/// A consumer that takes no byte, or that leaves a request unfinished, is dropped after this.
 pub const PATIENCE_NS: u64 = 10_000_000_000;
-/// Who was told why a connection ends has so long to hear it.
+/// How long a consumer may take to read why its connection ends.
 const LINGER_NS: u64 = 1_000_000_000;
 /// Bytes of it that are taken meanwhile, and thrown away.
 const LINGER_BYTES: usize = 64 * 1024;
@@ -31,13 +29,6 @@ pub enum Received {
     Nothing,
     /// The other end has left.
     Gone,
-}
-
-/// Whether a connection goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    Yes,
-    No,
 }
 
 /// How far a connection is from its end.
@@ -58,7 +49,7 @@ pub enum Ending {
 #[derive(Debug)]
 pub struct Connection {
     socket: OwnedFd,
-    token: Token,
+    token: u64,
     /// What came in and has not been understood yet.
     pub input: Vec<u8>,
     outbox: Outbox,
@@ -71,7 +62,7 @@ pub struct Connection {
 
 impl Connection {
     /// A connection that is waited for under this token, from its first [`Self::rest`] on.
-    pub fn new(socket: OwnedFd, token: Token) -> Self {
+    pub fn new(socket: OwnedFd, token: u64) -> Self {
         Self {
             socket,
             token,
@@ -130,55 +121,49 @@ impl Connection {
         self.ending = ending;
     }
 
-    /// Whether it is about to end.
     pub fn ends(&self) -> bool {
         self.ending != Ending::No
     }
 
     /// Everything is said. A socket that is closed with bytes unread takes back what the other end has
     /// not read yet (TCP's reset), so some of them are read first.
-    fn linger(&mut self, turn: &Turn<'_>) -> Next {
+    fn linger(&mut self, turn: &Turn<'_>) -> bool {
         if shutdown(&self.socket, Shutdown::Write).is_err() {
-            return Next::No;
+            return false;
         }
         self.ending = Ending::Lingers { left: LINGER_BYTES };
         self.deadline_ns = Some(turn.now_ns + LINGER_NS);
-        self.wait_for(Interest::Read, turn)
+        self.wait_for(READ, turn)
     }
 
-    /// Throws away what comes after the end; `None` where it is not there yet.
-    pub fn throw_away(&mut self, buffer: &mut [u8]) -> Option<Next> {
+    /// Throws away what comes after the end, and says whether the connection goes on; `None` before its end.
+    pub fn throw_away(&mut self, buffer: &mut [u8]) -> Option<bool> {
         let Ending::Lingers { left } = self.ending else { return None };
         let taken = match self.receive(buffer) {
             Received::Bytes(count) => count,
             Received::Nothing => 0,
-            Received::Gone => return Some(Next::No),
+            Received::Gone => return Some(false),
         };
         self.ending = Ending::Lingers { left: left.saturating_sub(taken) };
-        Some(if taken < left { Next::Yes } else { Next::No })
+        Some(taken < left)
     }
 
-    /// The end of a turn: waits for room where something waits, for requests otherwise.
-    pub fn rest(&mut self, sent: Sent, turn: &Turn<'_>) -> Next {
+    /// The end of a turn: waits for room if something is unsent, for requests otherwise. Whether the connection goes on.
+    pub fn rest(&mut self, sent: Sent, turn: &Turn<'_>) -> bool {
         let interest = match sent {
-            Sent::Gone => return Next::No,
+            Sent::Gone => return false,
             Sent::All => match self.ending {
-                Ending::No | Ending::Lingers { .. } => Interest::Read,
-                Ending::Sends => return Next::No,
+                Ending::No | Ending::Lingers { .. } => READ,
+                Ending::Sends => return false,
                 Ending::SendsAndLingers => return self.linger(turn),
             },
-            Sent::Waits => Interest::Write,
+            Sent::Waits => WRITE,
         };
         self.wait_for(interest, turn)
     }
 
-    fn wait_for(&mut self, interest: Interest, turn: &Turn<'_>) -> Next {
-        let (socket, number) = (&self.socket, self.token.number());
-        let watched = match self.interest.replace(interest) {
-            Some(before) if before == interest => return Next::Yes,
-            Some(_) => turn.poller.change(socket, number, interest),
-            None => turn.poller.add(socket, number, interest),
-        };
-        if watched.is_ok() { Next::Yes } else { Next::No }
+    fn wait_for(&mut self, interest: Interest, turn: &Turn<'_>) -> bool {
+        self.interest.replace(interest) == Some(interest)
+            || turn.poller.watch(&self.socket, self.token, interest).is_ok()
     }
 }

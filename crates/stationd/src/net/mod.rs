@@ -1,6 +1,4 @@
-//! What the faces and the loop share: sockets, what waits to be sent, and one turn's means.
-//!
-//! Knows bytes, places and moments; what they say is the faces' to know.
+//! What the interfaces and the loop share: sockets, bytes that wait to be sent, and what one turn works with.
 
 pub mod connection;
 pub mod outbox;
@@ -24,6 +22,8 @@ pub struct Turn<'a> {
     pub tally: &'a mut Tally,
     /// The daemon itself.
     pub own: &'a mut Own,
+    /// How old a reading may be for a consumer that does not say, ns.
+    pub max_age_ns: u64,
     pub now_ns: u64,
 }
 

@@ -1,8 +1,7 @@
 //! Bytes on their way to a consumer: sent at once where they fit, kept where they do not.
 //!
 //! A [`Letter`] is what a turn has to say to one consumer: words of its own and bodies that others get
-//! too. It goes out in one system call, its bodies uncopied. What the socket does not take is the
-//! [`Outbox`]'s; anyone who owns it bounds it. It opens no socket and knows no protocol.
+//! too. It goes out in one system call, its bodies uncopied. The [`Outbox`] keeps what the socket does not take.
 
 use std::{collections::VecDeque, io::IoSlice, os::fd::AsFd, rc::Rc};
 
@@ -22,7 +21,6 @@ pub struct Letter {
     words: Vec<u8>,
     /// Bodies, each with the number of own words before it.
     bodies: Vec<(usize, Rc<Vec<u8>>)>,
-    bodies_len: usize,
 }
 
 impl Letter {
@@ -33,17 +31,15 @@ impl Letter {
 
     /// Puts a body behind what has been written.
     pub fn share(&mut self, body: Rc<Vec<u8>>) {
-        self.bodies_len += body.len();
         self.bodies.push((self.words.len(), body));
     }
 
     pub fn len(&self) -> usize {
-        self.words.len() + self.bodies_len
+        self.words.len() + self.bodies.iter().map(|(_, body)| body.len()).sum::<usize>()
     }
 
-    /// Whether there is nothing to say.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.words.is_empty() && self.bodies.is_empty()
     }
 
     /// Makes it empty; its memory is used for the next one.
@@ -51,7 +47,6 @@ impl Letter {
         self.words.clear();
         self.words.shrink_to(KEPT);
         self.bodies.clear();
-        self.bodies_len = 0;
     }
 
     /// Its parts in order; of a body, the body as well.
@@ -68,12 +63,12 @@ impl Letter {
 
     /// Its parts as they are kept, from a byte on: of own words what is left, so that somebody who leaves a little
     /// unread does not cost as much as the whole; of bodies, which stay shared, all.
-    fn keep(&self, mut skip: usize, held: &mut VecDeque<Held>) {
+    fn keep(&self, mut skip: usize, unsent: &mut VecDeque<Unsent>) {
         for (bytes, body) in self.parts() {
             if bytes.len() > skip {
-                held.push_back(match body {
-                    Some(body) => Held { bytes: Rc::clone(body), from: skip },
-                    None => Held { bytes: Rc::new(bytes[skip..].to_vec()), from: 0 },
+                unsent.push_back(match body {
+                    Some(body) => Unsent { bytes: Rc::clone(body), from: skip },
+                    None => Unsent { bytes: Rc::new(bytes[skip..].to_vec()), from: 0 },
                 });
             }
             skip = skip.saturating_sub(bytes.len());
@@ -92,7 +87,7 @@ pub enum Sent {
 }
 
 #[derive(Debug)]
-struct Held {
+struct Unsent {
     bytes: Rc<Vec<u8>>,
     from: usize,
 }
@@ -100,37 +95,36 @@ struct Held {
 /// What a consumer has not taken yet.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    held: VecDeque<Held>,
+    unsent: VecDeque<Unsent>,
 }
 
 impl Outbox {
     pub fn is_empty(&self) -> bool {
-        self.held.is_empty()
+        self.unsent.is_empty()
     }
 
     pub fn len(&self) -> usize {
-        self.held.iter().map(|held| held.bytes.len() - held.from).sum()
+        self.unsent.iter().map(|unsent| unsent.bytes.len() - unsent.from).sum()
     }
 
     /// Sends a letter behind what waits already, and empties it.
     pub fn send(&mut self, socket: impl AsFd, letter: &mut Letter) -> Sent {
-        let taken = match self.held.is_empty() {
+        let taken = match self.unsent.is_empty() {
             true => send(socket, letter.parts().map(|(bytes, _)| bytes)),
             false => Ok(0),
         };
         if let Ok(taken) = taken
             && taken < letter.len()
         {
-            letter.keep(taken, &mut self.held);
+            letter.keep(taken, &mut self.unsent);
         }
         letter.clear();
         self.outcome(taken.map(drop))
     }
 
-    /// Sends what waits.
     pub fn go_on(&mut self, socket: impl AsFd) -> Sent {
-        while !self.held.is_empty() {
-            let parts = self.held.iter().map(|held| &held.bytes[held.from..]);
+        while !self.unsent.is_empty() {
+            let parts = self.unsent.iter().map(|unsent| &unsent.bytes[unsent.from..]);
             match send(&socket, parts) {
                 Ok(0) => break,
                 Ok(taken) => self.forget(taken),
@@ -141,21 +135,21 @@ impl Outbox {
     }
 
     fn forget(&mut self, mut taken: usize) {
-        while let Some(first) = self.held.front_mut() {
+        while let Some(first) = self.unsent.front_mut() {
             let len = first.bytes.len() - first.from;
             if len > taken {
                 first.from += taken;
                 return;
             }
             taken -= len;
-            self.held.pop_front();
+            self.unsent.pop_front();
         }
     }
 
     fn outcome(&self, result: Result<(), Errno>) -> Sent {
         match result {
             Err(_) => Sent::Gone,
-            Ok(()) if self.held.is_empty() => Sent::All,
+            Ok(()) if self.unsent.is_empty() => Sent::All,
             Ok(()) => Sent::Waits,
         }
     }

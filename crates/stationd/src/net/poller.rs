@@ -4,7 +4,7 @@
 //! sixty. It reads and writes nothing.
 
 use std::{
-    fmt,
+    mem::MaybeUninit,
     os::fd::{AsFd, OwnedFd},
 };
 
@@ -17,55 +17,32 @@ use rustix::{
 const AT_ONCE: usize = 64;
 const SECOND: u64 = 1_000_000_000;
 
-/// What a descriptor is waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interest {
-    /// Bytes that come, or the other end's leaving.
-    Read,
-    /// Room for bytes that go.
-    Write,
-}
-
-impl Interest {
-    fn flags(self) -> epoll::EventFlags {
-        match self {
-            Self::Read => epoll::EventFlags::IN,
-            Self::Write => epoll::EventFlags::OUT,
-        }
-    }
-}
+/// What a descriptor is waited for: [`READ`], also for the other end's leaving, or [`WRITE`].
+pub type Interest = epoll::EventFlags;
+pub const READ: Interest = Interest::IN;
+pub const WRITE: Interest = Interest::OUT;
 
 /// Waits for many descriptors at once.
+#[derive(Debug)]
 pub struct Poller {
     epoll: OwnedFd,
-    events: Vec<epoll::Event>,
-}
-
-impl fmt::Debug for Poller {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The kernel's events cannot be shown.
-        out.debug_struct("Poller").field("epoll", &self.epoll).finish_non_exhaustive()
-    }
+    /// Tokens of those that are ready in this turn.
+    ready: Vec<u64>,
 }
 
 impl Poller {
-    /// Waits for none yet.
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        Ok(Self { epoll, events: Vec::with_capacity(AT_ONCE) })
+        Ok(Self { epoll, ready: Vec::with_capacity(AT_ONCE) })
     }
 
-    /// Waits for one more; one that is there already is left as it is.
-    pub fn add(&self, source: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
-        match epoll::add(&self.epoll, source, epoll::EventData::new_u64(token), interest.flags()) {
-            Err(Errno::EXIST) => Ok(()),
+    /// Waits for this of a descriptor, whatever it was waited for before.
+    pub fn watch(&self, source: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(token);
+        match epoll::add(&self.epoll, &source, data, interest) {
+            Err(Errno::EXIST) => epoll::modify(&self.epoll, source, data, interest),
             result => result,
         }
-    }
-
-    /// Waits for something else of a descriptor.
-    pub fn change(&self, source: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
-        epoll::modify(&self.epoll, source, epoll::EventData::new_u64(token), interest.flags())
     }
 
     /// Waits no more for a descriptor. One that is closed needs no such word.
@@ -76,18 +53,21 @@ impl Poller {
 
     /// Waits until something is ready, or this many ns have passed. A signal ends it early, with nothing.
     pub fn wait(&mut self, patience_ns: Option<u64>) -> io::Result<()> {
-        self.events.clear();
+        self.ready.clear();
         let patience = patience_ns
             .map(|ns| Timespec { tv_sec: (ns / SECOND) as i64, tv_nsec: (ns % SECOND) as _ });
-        let buffer = rustix::buffer::spare_capacity(&mut self.events);
-        match epoll::wait(&self.epoll, buffer, patience.as_ref()) {
-            Err(Errno::INTR) => Ok(()),
-            result => result.map(drop),
+        let mut events = [const { MaybeUninit::uninit() }; AT_ONCE];
+        match epoll::wait(&self.epoll, &mut events, patience.as_ref()) {
+            Err(Errno::INTR) => {}
+            result => {
+                self.ready.extend(result?.0.iter().map(|event: &epoll::Event| event.data.u64()))
+            }
         }
+        Ok(())
     }
 
     /// The token of a ready descriptor, by its place in this turn.
     pub fn ready(&self, place: usize) -> Option<u64> {
-        self.events.get(place).map(|event| event.data.u64())
+        self.ready.get(place).copied()
     }
 }

@@ -1,8 +1,7 @@
-//! One listener and the connections that came through it, whatever they speak: bytes in, requests answered, bytes out.
+//! The connection loop of every interface: bytes in, requests answered, bytes out.
 //!
-//! It bounds what a connection can make it hold, and drops anyone who goes beyond; others do not notice. Where all places
-//! are taken, the connection that was silent longest makes room for a newcomer. What the bytes mean is the
-//! [`Protocol`]'s to know.
+//! It bounds what a connection can make it hold, and drops one that goes beyond; others do not notice. If all places are
+//! taken, the connection that was silent longest makes room for a new one.
 //!
 //! # Design constraints
 //!
@@ -15,21 +14,19 @@ use listen::{Accepted, Listener};
 
 use super::{
     Turn,
-    connection::{Connection, Ending, Next, PATIENCE_NS, Received},
+    connection::{Connection, Ending, PATIENCE_NS, Received},
     outbox::{Letter, Outbox, Sent},
-    poller::{Interest, Poller},
-    token::Token,
+    poller::{Poller, READ},
 };
 use crate::tally::{Reason, Tally};
 
 /// Bytes that are received at once.
 const RECEIVE: usize = 16 * 1024;
-/// A letter of this length is sent before the next request is answered: so much and one reply is the most that waits for a
-/// connection.
+/// A letter of this length is sent before the next request is answered: this and one reply is the most that waits.
 const LETTER: usize = 64 * 1024;
-/// A door that could not let anybody in for want of descriptors is tried again after so long.
+/// A listener without a descriptor for another connection is tried again after this.
 const NO_ROOM_NS: u64 = 100_000_000;
-/// Anyone who is being answered is left alone for so long; no one on the same machine takes longer to read a reply.
+/// A connection that is being answered is not closed before this; on the same machine none takes longer to read a reply.
 const GRACE_NS: u64 = 1_000_000_000;
 
 /// What became of the bytes of a connection.
@@ -45,13 +42,6 @@ pub(crate) enum Answered {
     Partial,
 }
 
-impl Answered {
-    /// A request of this length was answered; the connection is kept or not, as it said.
-    pub(crate) fn after(keep: bool, length: usize) -> Self {
-        if keep { Self::Whole(length) } else { Self::WholeLast(length) }
-    }
-}
-
 /// Who asks, where the answer goes, and the turn in which it is given.
 pub(crate) struct Exchange<'a, 't, S> {
     pub(crate) state: &'a mut S,
@@ -59,54 +49,59 @@ pub(crate) struct Exchange<'a, 't, S> {
     pub(crate) turn: &'a mut Turn<'t>,
 }
 
-/// What is spoken over the connections of a listener.
+/// What is spoken over a connection.
 pub(crate) trait Protocol {
     /// What is kept of each connection.
     type State: Default;
-    /// A connection without a request ends after so long; `None`: it is kept, also before the first.
+    /// A connection without a request ends after this; `None`: it is kept, also before the first.
     const IDLE_NS: Option<u64>;
+    /// The longest request, bytes.
     const LONGEST: usize;
 
-    /// The listener's token.
-    const DOOR: Token;
-
-    fn token(place: u32) -> Token;
-    /// How many are connected.
-    fn count(tally: &mut Tally) -> &mut usize;
     /// Answers the first request of these bytes.
     fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, Self::State>) -> Answered;
     /// Says that a request is too long.
-    fn oversized(&self, letter: &mut Letter);
+    fn oversized(&self, _letter: &mut Letter) {}
+}
+
+/// What is spoken over the connections of a listener.
+pub(crate) trait Served: Protocol {
+    /// The most connections at a time.
+    const MOST: usize;
+    /// The tokens of the listener, and of the connection at place 0.
+    const TOKENS: [u64; 2];
+
+    /// How many are connected.
+    fn count(tally: &mut Tally) -> &mut usize;
     /// Says that there is no place.
     fn refuse(&self, letter: &mut Letter);
 }
 
 #[derive(Debug)]
-pub(crate) struct Server<P: Protocol> {
+pub(crate) struct Server<P: Served> {
     listener: Listener,
-    /// When a door that could let nobody in is tried again, ns since boot.
+    /// When a listener that had no descriptor for another connection is tried again, ns since boot.
     closed_until_ns: Option<u64>,
-    most: usize,
     /// A place for each connection that there was at a time.
     clients: Vec<Option<Client<P::State>>>,
-    buffer: Vec<u8>,
     responder: Responder<P>,
 }
 
 /// Where requests are answered.
 #[derive(Debug)]
-struct Responder<P> {
-    protocol: P,
-    letter: Letter,
+pub(crate) struct Responder<P> {
+    pub(crate) protocol: P,
+    pub(crate) letter: Letter,
+    buffer: Vec<u8>,
 }
 
 /// One connection.
 #[derive(Debug)]
-struct Client<S> {
-    connection: Connection,
+pub(crate) struct Client<S> {
+    pub(crate) connection: Connection,
+    pub(crate) state: S,
     activity: Activity,
     since_ns: u64,
-    state: S,
 }
 
 /// What a connection does, in the order in which they make room for newcomers.
@@ -120,6 +115,10 @@ enum Activity {
 }
 
 impl<S> Client<S> {
+    pub(crate) fn new(connection: Connection, state: S, now_ns: u64) -> Self {
+        Self { connection, state, activity: Activity::Idle, since_ns: now_ns }
+    }
+
     /// Bytes have come or gone. Half a request, and an answer that is not taken, become no younger by another byte.
     fn moved(&mut self, now_ns: u64) {
         let activity = match (self.connection.waits(), self.connection.input.is_empty()) {
@@ -137,21 +136,19 @@ impl<S> Client<S> {
     }
 }
 
-impl<P: Protocol> Server<P> {
-    /// Serves anyone who comes through this door, so many at a time.
-    pub(crate) fn new(listener: Listener, most: usize, protocol: P) -> Self {
-        let responder = Responder { protocol, letter: Letter::default() };
-        let (clients, buffer) = (Vec::new(), vec![0; RECEIVE]);
-        Self { listener, closed_until_ns: None, most, clients, buffer, responder }
+impl<P: Served> Server<P> {
+    pub(crate) fn new(listener: Listener, protocol: P) -> Self {
+        let (clients, responder) = (Vec::new(), Responder::new(protocol));
+        Self { listener, closed_until_ns: None, clients, responder }
     }
 
-    /// Waits for who comes.
+    /// Watches for connections.
     pub(crate) fn open(&self, poller: &Poller) -> rustix::io::Result<()> {
-        poller.add(&self.listener, P::DOOR.number(), Interest::Read)
+        poller.watch(&self.listener, P::TOKENS[0], READ)
     }
 
-    /// Lets in the first who is at the door; others make the next turn. A door without room is not waited for: it would
-    /// be ready at once, again and again.
+    /// Takes the first connection that waits; others make the next turn. Without a descriptor for it the listener is not
+    /// watched for a while: it would be ready at once, again and again.
     pub(crate) fn accept(&mut self, turn: &mut Turn<'_>) {
         match self.listener.accept() {
             Accepted::Connection(socket) => self.admit(socket, turn),
@@ -167,7 +164,7 @@ impl<P: Protocol> Server<P> {
         if let Some(free) = self.clients.iter().position(Option::is_none) {
             return Some(free);
         }
-        if self.clients.len() < self.most {
+        if self.clients.len() < P::MOST {
             self.clients.push(None);
             return Some(self.clients.len() - 1);
         }
@@ -177,21 +174,20 @@ impl<P: Protocol> Server<P> {
     fn admit(&mut self, socket: OwnedFd, turn: &mut Turn<'_>) {
         let Some(place) = self.place(turn) else {
             turn.tally.drop_for(Reason::Refused);
-            let Responder { protocol, letter } = &mut self.responder;
+            let Responder { protocol, letter, .. } = &mut self.responder;
             protocol.refuse(letter);
             // Anyone who does not take this one line does not get it.
             let _ = Outbox::default().send(socket, letter);
             return;
         };
-        let mut connection = Connection::new(socket, P::token(place as u32));
+        let mut connection = Connection::new(socket, P::TOKENS[1] + place as u64);
         if P::IDLE_NS.is_some() {
             connection.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
         }
-        let (activity, since_ns, state) = (Activity::Idle, turn.now_ns, P::State::default());
-        self.clients[place] = Some(Client { connection, activity, since_ns, state });
+        self.clients[place] = Some(Client::new(connection, P::State::default(), turn.now_ns));
         *P::count(turn.tally) += 1;
         // Who has asked already is answered before the next one, who may want this place, is let in.
-        self.ready(place as u32, turn);
+        self.ready(place, turn);
     }
 
     /// Makes room for a newcomer: the idle leave first, then who has not finished its request, then who leaves its
@@ -209,25 +205,9 @@ impl<P: Protocol> Server<P> {
     }
 
     /// Bytes have come, or there is room for bytes that wait.
-    pub(crate) fn ready(&mut self, place: u32, turn: &mut Turn<'_>) {
-        let place = place as usize;
+    pub(crate) fn ready(&mut self, place: usize, turn: &mut Turn<'_>) {
         let Some(Some(client)) = self.clients.get_mut(place) else { return };
-        if let Some(next) = client.connection.throw_away(&mut self.buffer) {
-            if next == Next::No {
-                self.drop(place, turn);
-            }
-            return;
-        }
-        let next = match client.connection.waits() {
-            true => self.responder.go_on(client, turn),
-            false => match client.connection.receive(&mut self.buffer) {
-                Received::Bytes(count) => self.responder.take(client, &self.buffer[..count], turn),
-                Received::Nothing => client.connection.rest(Sent::All, turn),
-                Received::Gone => Next::No,
-            },
-        };
-        client.moved(turn.now_ns);
-        if next == Next::No {
+        if !self.responder.ready(client, turn) {
             self.drop(place, turn);
         }
     }
@@ -277,7 +257,7 @@ impl<P: Protocol> Server<P> {
             write(&mut client.state, letter, turn);
             if !letter.is_empty() {
                 let sent = client.connection.send(letter, turn);
-                if client.connection.rest(sent, turn) == Next::No {
+                if !client.connection.rest(sent, turn) {
                     self.drop(place, turn);
                 }
             }
@@ -292,43 +272,63 @@ impl<P: Protocol> Server<P> {
 }
 
 impl<P: Protocol> Responder<P> {
-    /// Takes bytes that came in.
-    fn take(&mut self, client: &mut Client<P::State>, bytes: &[u8], turn: &mut Turn<'_>) -> Next {
-        if client.connection.input.is_empty() {
-            let (used, sent) = self.serve(client, bytes, turn);
-            client.connection.input.extend_from_slice(&bytes[used..]);
-            return Self::rest(client, used > 0, sent, turn);
-        }
-        client.connection.input.extend_from_slice(bytes);
-        self.serve_input(client, turn)
+    pub(crate) fn new(protocol: P) -> Self {
+        Self { protocol, letter: Letter::default(), buffer: vec![0; RECEIVE] }
     }
 
-    /// Serves what has come in before.
-    fn serve_input(&mut self, client: &mut Client<P::State>, turn: &mut Turn<'_>) -> Next {
+    /// Bytes have come, or there is room for bytes that wait. Whether the connection goes on, here and below.
+    pub(crate) fn ready(&mut self, client: &mut Client<P::State>, turn: &mut Turn<'_>) -> bool {
+        let connection = &mut client.connection;
+        if let Some(goes_on) = connection.throw_away(&mut self.buffer) {
+            return goes_on;
+        }
+        let goes_on = match connection.waits() {
+            true => match connection.go_on(turn) {
+                Sent::All if !connection.ends() => self.serve(client, turn),
+                sent => connection.rest(sent, turn),
+            },
+            false => match connection.receive(&mut self.buffer) {
+                Received::Bytes(count) => {
+                    connection.input.extend_from_slice(&self.buffer[..count]);
+                    self.serve(client, turn)
+                }
+                Received::Nothing => connection.rest(Sent::All, turn),
+                Received::Gone => false,
+            },
+        };
+        client.moved(turn.now_ns);
+        goes_on
+    }
+
+    /// Serves what has come in.
+    fn serve(&mut self, client: &mut Client<P::State>, turn: &mut Turn<'_>) -> bool {
         let mut input = std::mem::take(&mut client.connection.input);
-        let (used, sent) = self.serve(client, &input, turn);
+        let (used, sent) = self.answer(client, &input, turn);
         input.drain(..used);
         input.shrink_to(RECEIVE);
-        client.connection.input = input;
-        Self::rest(client, used > 0, sent, turn)
-    }
-
-    /// There is room for what waits; then for the requests behind it.
-    fn go_on(&mut self, client: &mut Client<P::State>, turn: &mut Turn<'_>) -> Next {
-        match client.connection.go_on(turn) {
-            Sent::All if !client.connection.ends() => self.serve_input(client, turn),
-            sent => client.connection.rest(sent, turn),
+        let connection = &mut client.connection;
+        connection.input = input;
+        if sent == Sent::All {
+            match connection.input.is_empty() {
+                true => connection.deadline_ns = P::IDLE_NS.map(|idle| turn.now_ns + idle),
+                // The rest of a request is expected; each whole one begins the wait anew.
+                false if used > 0 || connection.deadline_ns.is_none() => {
+                    connection.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
+                }
+                false => {}
+            }
         }
+        connection.rest(sent, turn)
     }
 
     /// Answers all whole requests, until replies wait: how many bytes were used, and what became of the replies.
-    fn serve(
+    fn answer(
         &mut self,
         client: &mut Client<P::State>,
         bytes: &[u8],
         turn: &mut Turn<'_>,
     ) -> (usize, Sent) {
-        let (Self { protocol, letter }, mut used) = (self, 0);
+        let (Self { protocol, letter, .. }, mut used) = (self, 0);
         while used < bytes.len() {
             let state = &mut client.state;
             let exchange = Exchange { state, letter: &mut *letter, turn: &mut *turn };
@@ -359,26 +359,5 @@ impl<P: Protocol> Responder<P> {
             used = bytes.len();
         }
         (used, client.connection.send(letter, turn))
-    }
-
-    /// The end of a connection's turn.
-    fn rest(
-        client: &mut Client<P::State>,
-        progress: bool,
-        sent: Sent,
-        turn: &mut Turn<'_>,
-    ) -> Next {
-        let connection = &mut client.connection;
-        if sent == Sent::All {
-            match connection.input.is_empty() {
-                true => connection.deadline_ns = P::IDLE_NS.map(|idle| turn.now_ns + idle),
-                // The rest of a request is expected; each whole one begins the wait anew.
-                false if progress || connection.deadline_ns.is_none() => {
-                    connection.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
-                }
-                false => {}
-            }
-        }
-        connection.rest(sent, turn)
     }
 }

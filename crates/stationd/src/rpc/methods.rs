@@ -8,7 +8,7 @@ use super::request::{
 use crate::{
     engine::RefreshError,
     events::EventFields,
-    net::{Turn, outbox::Letter},
+    net::{Turn, outbox::Letter, server::Exchange},
     table::PointId,
 };
 
@@ -16,15 +16,8 @@ const MS: u64 = 1_000_000;
 /// Access points are below these, in the field and in TR-181.
 const ROOTS: [&str; 2] = ["WiFi.AccessPoint.", "Device.WiFi.AccessPoint."];
 
-/// Where the reply goes, and the turn in which it is answered.
-pub(super) struct Call<'a, 't> {
-    /// How old a reading may be where it does not say, ns.
-    pub(super) max_age_ns: u64,
-    /// The next event that it is to be sent.
-    pub(super) follows: &'a mut Option<u64>,
-    pub(super) letter: &'a mut Letter,
-    pub(super) turn: &'a mut Turn<'t>,
-}
+/// What the reply goes to: the connection with the next event that it is to be sent.
+type Call<'a, 't> = Exchange<'a, 't, Option<u64>>;
 
 /// Why there is no result: JSON-RPC's number, and the words.
 type Refusal = (i32, String);
@@ -84,7 +77,7 @@ fn result(query: &Query<'_>, call: &mut Call<'_, '_>) -> Result<(), Refusal> {
 /// The access point that a reading is of, with values as fresh as asked for.
 fn refreshed(reading: &Reading<'_>, call: &mut Call<'_, '_>) -> Result<PointId, Refusal> {
     let point = named(reading, call.turn)?;
-    let max_age_ns = reading.max_age_ms.map_or(call.max_age_ns, |ms| u64::from(ms) * MS);
+    let max_age_ns = reading.max_age_ms.map_or(call.turn.max_age_ns, |ms| u64::from(ms) * MS);
     call.turn.engine.refresh(point, max_age_ns, call.turn.now_ns).map_err(|error| {
         let code = match error {
             RefreshError::NoInterface => NO_POINT,
@@ -98,7 +91,7 @@ fn refreshed(reading: &Reading<'_>, call: &mut Call<'_, '_>) -> Result<PointId, 
 }
 
 fn named(reading: &Reading<'_>, turn: &Turn<'_>) -> Result<PointId, Refusal> {
-    let points = turn.engine.points();
+    let points = &turn.engine.points;
     let (point, asked) = match (&reading.path, &reading.interface) {
         (Some(path), None) => {
             let path = &path.0;
@@ -131,11 +124,11 @@ fn access_points(out: &mut Vec<u8>, turn: &Turn<'_>) {
         path: String,
         stations: usize,
     }
-    let points = turn.engine.points().present().map(|point| AccessPoint {
+    let points = turn.engine.points.present().map(|point| AccessPoint {
         number: point.number(),
         name: &point.name,
         path: point.path(),
-        stations: turn.engine.table().count(point.id),
+        stations: turn.engine.table.count(point.id),
     });
     json(&points.collect::<Vec<_>>(), out);
 }
@@ -148,25 +141,21 @@ fn events(asked: Events, call: &mut Call<'_, '_>) {
         next: u64,
         events: Vec<EventFields<'a>>,
     }
-    let (log, points) = (call.turn.engine.events(), call.turn.engine.points());
+    let (log, points) = (&call.turn.engine.events, &call.turn.engine.points);
     let (missed, events) = log.since(asked.since);
     let events = events.map(|event| event.fields(points)).collect();
-    json(&Listed { missed, next: log.next(), events }, call.letter.words());
+    json(&Listed { missed, next: log.next, events }, call.letter.words());
     if asked.follow {
-        *call.follows = Some(log.next());
+        *call.state = Some(log.next);
     }
 }
 
 /// Writes the events from this number on, a line each, and before them how many were forgotten.
 pub(super) fn write_events(from: u64, turn: &Turn<'_>, out: &mut Vec<u8>) {
-    #[derive(serde::Serialize)]
-    struct Missed {
-        missed: u64,
-    }
-    let (log, points) = (turn.engine.events(), turn.engine.points());
+    let (log, points) = (&turn.engine.events, &turn.engine.points);
     let (missed, events) = log.since(from);
     if missed > 0 {
-        write_notification("Missed", &Missed { missed }, out);
+        write_notification("Missed", &serde_json::json!({ "missed": missed }), out);
     }
     for event in events {
         write_notification("Event", &event.fields(points), out);

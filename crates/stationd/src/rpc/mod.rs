@@ -3,50 +3,28 @@
 mod methods;
 pub mod request;
 
-use listen::Listener;
-
-use self::{
-    methods::Call,
-    request::{Fault, LIMIT},
-};
+use self::request::{Fault, LIMIT};
 use crate::{
     net::{
         Turn,
         outbox::Letter,
-        server::{Answered, Exchange, Protocol, Server},
-        token::Token,
+        server::{Answered, Exchange, Protocol, Served, Server},
+        token,
     },
     tally::Tally,
 };
 
-const CONSUMERS: usize = 64;
-const LONGEST: usize = 64 * 1024;
-
 #[derive(Debug)]
-pub(crate) struct Rpc {
-    /// How old a reading may be for anyone who does not say, ns.
-    max_age_ns: u64,
-}
-
-/// The next event that a consumer is to be sent, where it follows them.
-#[derive(Debug, Default)]
-pub(crate) struct Follows(Option<u64>);
-
-impl Rpc {
-    /// Serves anyone who comes through this door.
-    pub(crate) fn server(listener: Listener, max_age_ns: u64) -> Server<Self> {
-        Server::new(listener, CONSUMERS, Self { max_age_ns })
-    }
-}
+pub(crate) struct Rpc;
 
 impl Server<Rpc> {
-    /// Sends what has happened to those who follow the events. Who has not taken what came before is sent it later, as far
-    /// as it is not forgotten by then.
+    /// Sends what has happened to those who follow the events; to those who have not taken what came before later, if it
+    /// is still kept by then.
     pub(crate) fn stream_events(&mut self, turn: &mut Turn<'_>) {
-        let next = turn.engine.events().next();
+        let next = turn.engine.events.next;
         self.push(turn, |follows, letter, turn| {
-            if let Some(from) = follows.0.filter(|from| *from != next) {
-                follows.0 = Some(next);
+            if let Some(from) = follows.filter(|from| *from != next) {
+                *follows = Some(next);
                 methods::write_events(from, turn, letter.words());
             }
         });
@@ -54,45 +32,41 @@ impl Server<Rpc> {
 }
 
 impl Protocol for Rpc {
-    type State = Follows;
+    /// The next event that the consumer is to be sent, if it follows them.
+    type State = Option<u64>;
     const IDLE_NS: Option<u64> = None;
-    const LONGEST: usize = LONGEST;
+    const LONGEST: usize = 64 * 1024;
 
-    const DOOR: Token = Token::RpcListener;
-
-    fn token(place: u32) -> Token {
-        Token::Rpc(place)
-    }
-
-    fn count(tally: &mut Tally) -> &mut usize {
-        &mut tally.consumers
-    }
-
-    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, Follows>) -> Answered {
-        let within = memchr::memchr(b'\n', bytes).filter(|length| *length <= LONGEST);
+    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, Option<u64>>) -> Answered {
+        let within = memchr::memchr(b'\n', bytes).filter(|length| *length <= Self::LONGEST);
         let Some(length) = within else { return Answered::Partial };
         let line = &bytes[..length];
         if !line.trim_ascii().is_empty() {
-            let Exchange { state: Follows(follows), letter, turn } = exchange;
-            turn.tally.requests += 1;
+            exchange.turn.tally.requests += 1;
             match request::parse(line) {
-                Ok(request) => {
-                    let call = Call { max_age_ns: self.max_age_ns, follows, letter, turn };
-                    methods::answer(&request, call);
-                }
-                Err(fault) => methods::write_fault(&fault, letter.words()),
+                Ok(request) => methods::answer(&request, exchange),
+                Err(fault) => methods::write_fault(&fault, exchange.letter.words()),
             }
         }
         Answered::Whole(length + 1)
     }
 
     fn oversized(&self, letter: &mut Letter) {
-        fault(format!("a request of more than {LONGEST} bytes is not read"), letter);
+        fault(format!("a request of more than {} bytes is not read", Self::LONGEST), letter);
+    }
+}
+
+impl Served for Rpc {
+    const MOST: usize = 64;
+    const TOKENS: [u64; 2] = [token::RPC_LISTENER, token::RPC];
+
+    fn count(tally: &mut Tally) -> &mut usize {
+        &mut tally.consumers
     }
 
     fn refuse(&self, letter: &mut Letter) {
-        let text = format!("stationd serves {CONSUMERS} connections at a time: try again later");
-        fault(text, letter);
+        let most = Self::MOST;
+        fault(format!("stationd serves {most} connections at a time: try again later"), letter);
     }
 }
 

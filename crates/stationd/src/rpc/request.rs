@@ -210,6 +210,8 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"method":"getStationStats","params":{"max-age-ms":-1}}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"getStationStatsBrief","params":{"since":1}}"#,
         ];
+        let named = br#"{"jsonrpc":"2.0","id":"x","method":"getEvents","params":{"x":1}}"#;
+        assert_eq!(parse(named).unwrap_err().id, Some("\"x\""));
         let messages = messages.map(|line| format!("{:?}", faulty(line)));
         insta::assert_snapshot!(messages.join("\n"), @r#"
         (-32700, "not JSON, one request a line: expected value at line 1 column 1")
@@ -224,11 +226,5 @@ mod tests {
         (-32602, "params: invalid value: integer `-1`, expected u32")
         (-32602, "params: unknown field `since`, expected one of `path`, `interface`, `max-age-ms`")
         "#);
-    }
-
-    #[test]
-    fn a_fault_names_the_request_where_it_can() {
-        let line = br#"{"jsonrpc":"2.0","id":"x","method":"getEvents","params":{"x":1}}"#;
-        assert_eq!(parse(line).unwrap_err().id, Some("\"x\""));
     }
 }

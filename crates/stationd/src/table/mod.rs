@@ -101,16 +101,9 @@ pub struct Poll {
     number: u64,
     at_ns: u64,
     /// Which attempt at the list it reads: the kernel begins again when the list changes.
-    attempt: u32,
+    pub(crate) attempt: u32,
     /// How many stations this attempt has seen: where the next one is looked for first.
     seen: usize,
-}
-
-impl Poll {
-    /// The attempt at the list that it reads.
-    pub fn attempt(&self) -> u32 {
-        self.attempt
-    }
 }
 
 #[derive(Debug, Default)]
@@ -120,9 +113,11 @@ pub struct Table {
     points: Vec<OfPoint>,
     free: Vec<Slot>,
     changes: Vec<Change>,
-    generation: Generation,
+    /// Of the latest change.
+    pub generation: Generation,
     polls: u64,
-    resets: u64,
+    /// How often a driver's counters began again in the middle of an association.
+    pub resets: u64,
 }
 
 /// What is kept of one access point.
@@ -142,26 +137,14 @@ impl Table {
         self.order(point).len()
     }
 
-    pub fn len(&self) -> usize {
+    /// How many stations there are on all of them.
+    pub fn total(&self) -> usize {
         self.keys.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
-    pub fn generation(&self) -> Generation {
-        self.generation
     }
 
     /// The generation at which anything of an access point's stations changed last.
     pub fn generation_of(&self, point: PointId) -> Generation {
         self.points.get(usize::from(point)).map_or(0, |of| of.changed)
-    }
-
-    /// How often a driver's counters began again in the middle of an association.
-    pub fn resets(&self) -> u64 {
-        self.resets
     }
 
     /// Whether an access point has stations whose bytes the driver counts in 32 bits, which pass their
@@ -244,7 +227,7 @@ impl Table {
         // No one is missing as a rule, and a list of no one takes no memory.
         let gone: Vec<Slot> = self.missed(&poll).collect();
         for slot in gone {
-            self.leave(slot, None);
+            self.leave(slot, false, None);
         }
     }
 
@@ -256,11 +239,11 @@ impl Table {
     pub fn joined(&mut self, point: PointId, reading: &StationReading, at_ns: u64) {
         self.point(point);
         if let Some(station) = self.find(point, key(reading)) {
-            let slot = station.slot;
             if !is_other(station, reading) {
                 return;
             }
-            self.leave(slot, None);
+            let slot = station.slot;
+            self.leave(slot, false, None);
         }
         let slot = self.arrive(point, reading, at_ns);
         self.take(slot, reading, self.polls);
@@ -280,7 +263,7 @@ impl Table {
         if exact {
             self.take(slot, last, self.polls);
         }
-        self.leave(slot, Some(Last { exact, reason }));
+        self.leave(slot, exact, reason);
     }
 
     /// An access point has gone, and all its stations with it.
@@ -288,7 +271,7 @@ impl Table {
         let of = self.point(point);
         of.narrow = false;
         for slot in of.order.clone() {
-            self.leave(slot, None);
+            self.leave(slot, false, None);
         }
     }
 
@@ -320,7 +303,7 @@ impl Table {
         match self.station(slot) {
             Some(station) if is_other(station, reading) => {
                 let point = station.session.point;
-                self.leave(slot, None);
+                self.leave(slot, false, None);
                 self.arrive(point, reading, at_ns)
             }
             _ => slot,
@@ -365,18 +348,19 @@ impl Table {
         slot
     }
 
-    fn leave(&mut self, slot: Slot, last: Option<Last>) {
+    /// `exact`: the kernel has told the last counters.
+    fn leave(&mut self, slot: Slot, exact: bool, reason: Option<u16>) {
         let Some(station) = self.stations[slot as usize].take() else { return };
         let session = station.session;
         let pair = |rx, tx| Pair { rx: station.counter(rx), tx: station.counter(tx) };
         let ended = Ended {
             slot,
             session,
-            reason: last.and_then(|last| last.reason),
+            reason,
             connected: station.gauge(Gauge::ConnectedS).map(|s| s as u64),
             bytes: pair(Counted::RxBytes, Counted::TxBytes),
             packets: pair(Counted::RxPackets, Counted::TxPackets),
-            exact: last.is_some_and(|last| last.exact),
+            exact,
         };
         self.keys.remove(&(session.point, session.address));
         self.free.push(slot);
@@ -416,17 +400,10 @@ fn associated_ns(reading: &StationReading) -> Option<u64> {
     reading.associated_at_boottime_ns.filter(|moment| *moment != 0)
 }
 
-/// What was said when a station left.
-#[derive(Clone, Copy, Debug)]
-struct Last {
-    exact: bool,
-    reason: Option<u16>,
-}
-
 /// What a reading is kept under: the MLD address of a multi-link station, else its own.
 fn key(reading: &StationReading) -> Address {
     reading.mld_address.unwrap_or(reading.address)
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

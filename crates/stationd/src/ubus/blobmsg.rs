@@ -69,7 +69,7 @@ impl<'a> Writer<'a> {
     /// beyond 31 bits to 64. blobmsg has no unsigned types.
     pub fn count(&mut self, name: &str, value: u64) {
         match i32::try_from(value) {
-            Ok(value) => self.int32(name, value),
+            Ok(value) => self.put(Kind::Int32, name, value.to_be_bytes()),
             Err(_) => self.total(name, value),
         }
     }
@@ -82,13 +82,9 @@ impl<'a> Writer<'a> {
     /// A level, as dBm.
     pub fn level(&mut self, name: &str, value: i64) {
         match i32::try_from(value) {
-            Ok(value) => self.int32(name, value),
+            Ok(value) => self.put(Kind::Int32, name, value.to_be_bytes()),
             Err(_) => self.put(Kind::Int64, name, value.to_be_bytes()),
         }
-    }
-
-    fn int32(&mut self, name: &str, value: i32) {
-        self.put(Kind::Int32, name, value.to_be_bytes());
     }
 
     pub fn flag(&mut self, name: &str, value: bool) {

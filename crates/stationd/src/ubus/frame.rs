@@ -5,7 +5,7 @@
 
 use ubus::{
     MsgType, UbusError,
-    envelope::{self, UbusAttr},
+    envelope::{UbusAttr, find},
     wire::{Codec, FrameRef, HEADER_SIZE, Header, MAX_MSG_LEN, PROTO_VERSION},
 };
 
@@ -13,6 +13,8 @@ use ubus::{
 const WORD: usize = 4;
 /// Where an attribute's number stands in its first word.
 const NUMBER: u32 = 24;
+/// The longest frame.
+pub(super) const MAX_FRAME: usize = HEADER_SIZE + MAX_MSG_LEN;
 /// The longest contents of a reply: the broker takes no frame that is longer.
 pub(super) const MOST_CONTENTS: usize = MAX_MSG_LEN - 4 * WORD;
 
@@ -53,7 +55,7 @@ pub(super) enum Message<'a> {
     /// A part of a request's result: the number that an object of ours has now.
     Object {
         seq: u16,
-        object: Option<u32>,
+        object: u32,
     },
     /// How a request of ours ended.
     Status {
@@ -86,69 +88,39 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<(Message<'_>, usize)>, UbusErr
     }
 }
 
-/// The attributes that we have to do with, from one walk over a frame.
-#[derive(Default)]
-struct Attributes<'a> {
-    status: Option<u32>,
-    object: Option<u32>,
-    method: Option<&'a str>,
-    data: Option<&'a [u8]>,
-    active: Option<bool>,
-    no_reply: bool,
-}
-
-impl<'a> Attributes<'a> {
-    /// Those of a payload, up to the first that cannot be read. Of two with one number the last counts that is a value of
-    /// its type, as in the broker.
-    fn of(payload: &'a [u8]) -> Self {
-        let mut found = Self::default();
-        let Ok(inner) = envelope::unwrap(payload) else { return found };
-        let mut all = envelope::iter_attrs(inner);
-        while let Ok(Some(one)) = all.try_next() {
-            match UbusAttr::from_u8(one.id) {
-                Some(UbusAttr::Status) => found.status = one.as_u32().or(found.status),
-                Some(UbusAttr::ObjId) => found.object = one.as_u32().or(found.object),
-                Some(UbusAttr::Method) => found.method = one.as_str().or(found.method),
-                Some(UbusAttr::Data) => found.data = Some(one.as_blobmsg()),
-                Some(UbusAttr::Active) => found.active = Some(one.as_bool_int8()),
-                Some(UbusAttr::NoReply) => found.no_reply = one.as_bool_int8(),
-                _ => {}
-            }
-        }
-        found
-    }
-}
-
 fn message(FrameRef { hdr, payload }: FrameRef<'_>) -> Message<'_> {
-    let Attributes { status, object, method, data, active, no_reply } = Attributes::of(payload);
-    let Header { seq, peer, .. } = hdr;
-    match (hdr.ty, object) {
+    let Header { ty, seq, peer, .. } = hdr;
+    let number = |attribute| find(payload, attribute)?.as_u32();
+    let flag = |attribute| Some(find(payload, attribute)?.as_bool_int8());
+    match (ty, number(UbusAttr::ObjId)) {
         (MsgType::Hello, _) => Message::Hello,
-        (MsgType::Data, _) => Message::Object { seq, object },
+        (MsgType::Data, Some(object)) => Message::Object { seq, object },
         (MsgType::Status, _) => {
-            Message::Status { seq, status: status.unwrap_or(Status::Unknown as u32) }
+            let status = number(UbusAttr::Status).unwrap_or(Status::Unknown as u32);
+            Message::Status { seq, status }
         }
-        (MsgType::Invoke, _) => {
+        (MsgType::Invoke, object) => {
             let caller = Caller { seq, peer, object: object.unwrap_or(0) };
+            let method = find(payload, UbusAttr::Method).and_then(|one| one.as_str());
             match method.filter(|_| caller.object != 0) {
                 Some(method) => {
-                    let arguments = data.unwrap_or_default();
+                    let data = find(payload, UbusAttr::Data);
+                    let arguments = data.map_or(&[][..], |one| one.as_blobmsg());
+                    let no_reply = flag(UbusAttr::NoReply).unwrap_or(false);
                     Message::Call(Call { caller, method, arguments, no_reply })
                 }
                 None => Message::NoCall(caller),
             }
         }
-        (MsgType::Notify, Some(object)) => match active {
-            Some(any) => Message::Subscribers { object, any },
-            None => Message::Other,
-        },
+        (MsgType::Notify, Some(object)) => flag(UbusAttr::Active)
+            .map_or(Message::Other, |any| Message::Subscribers { object, any }),
         _ => Message::Other,
     }
 }
 
 /// A request for the broker to know an object, whose methods are these: the contents of a table, a table for each.
 pub(super) fn add_object(seq: u16, path: &str, methods: &[u8], out: &mut Vec<u8>) {
-    frame(Header { version: PROTO_VERSION, ty: MsgType::AddObject, seq, peer: 0 }, out, |out| {
+    frame(head(MsgType::AddObject, seq, 0), out, |out| {
         attribute(UbusAttr::ObjPath, &[path.as_bytes(), &[0]], out);
         attribute(UbusAttr::Signature, &[methods], out);
     });
@@ -156,7 +128,7 @@ pub(super) fn add_object(seq: u16, path: &str, methods: &[u8], out: &mut Vec<u8>
 
 /// A request for the broker to forget one.
 pub(super) fn remove_object(seq: u16, object: u32, out: &mut Vec<u8>) {
-    frame(Header { version: PROTO_VERSION, ty: MsgType::RemoveObject, seq, peer: 0 }, out, |out| {
+    frame(head(MsgType::RemoveObject, seq, 0), out, |out| {
         attribute(UbusAttr::ObjId, &[&object.to_be_bytes()], out)
     });
 }
@@ -164,9 +136,8 @@ pub(super) fn remove_object(seq: u16, object: u32, out: &mut Vec<u8>) {
 /// Everything of a reply's data up to its contents, which must be whole words and are to follow.
 pub(super) fn data(caller: Caller, contents: usize, out: &mut Vec<u8>) {
     let Caller { seq, peer, object } = caller;
-    let head = Header { version: PROTO_VERSION, ty: MsgType::Data, seq, peer };
     let begin = out.len();
-    frame(head, out, |out| {
+    frame(head(MsgType::Data, seq, peer), out, |out| {
         attribute(UbusAttr::ObjId, &[&object.to_be_bytes()], out);
         out.extend_from_slice(&word(UbusAttr::Data as u32, WORD + contents));
     });
@@ -176,7 +147,7 @@ pub(super) fn data(caller: Caller, contents: usize, out: &mut Vec<u8>) {
 
 pub(super) fn status(caller: Caller, status: Status, out: &mut Vec<u8>) {
     let Caller { seq, peer, object } = caller;
-    frame(Header { version: PROTO_VERSION, ty: MsgType::Status, seq, peer }, out, |out| {
+    frame(head(MsgType::Status, seq, peer), out, |out| {
         attribute(UbusAttr::Status, &[&(status as u32).to_be_bytes()], out);
         attribute(UbusAttr::ObjId, &[&object.to_be_bytes()], out);
     });
@@ -184,16 +155,16 @@ pub(super) fn status(caller: Caller, status: Status, out: &mut Vec<u8>) {
 
 /// What an object tells its subscribers; the broker is not asked who got it.
 pub(super) fn notify(object: u32, kind: &str, contents: &[u8], out: &mut Vec<u8>) {
-    frame(
-        Header { version: PROTO_VERSION, ty: MsgType::Notify, seq: 0, peer: object },
-        out,
-        |out| {
-            attribute(UbusAttr::ObjId, &[&object.to_be_bytes()], out);
-            attribute(UbusAttr::Method, &[kind.as_bytes(), &[0]], out);
-            attribute(UbusAttr::NoReply, &[&[1]], out);
-            attribute(UbusAttr::Data, &[contents], out);
-        },
-    );
+    frame(head(MsgType::Notify, 0, object), out, |out| {
+        attribute(UbusAttr::ObjId, &[&object.to_be_bytes()], out);
+        attribute(UbusAttr::Method, &[kind.as_bytes(), &[0]], out);
+        attribute(UbusAttr::NoReply, &[&[1]], out);
+        attribute(UbusAttr::Data, &[contents], out);
+    });
+}
+
+fn head(ty: MsgType, seq: u16, peer: u32) -> Header {
+    Header { version: PROTO_VERSION, ty, seq, peer }
 }
 
 /// A frame with these attributes in it.
@@ -220,16 +191,13 @@ fn word(number: u32, length: usize) -> [u8; WORD] {
 
 #[cfg(test)]
 mod tests {
-    use ubus::envelope::find;
-
     use super::*;
 
     const CALLER: Caller = Caller { seq: 7, peer: 0x1234, object: 0x5678 };
 
     fn invoke(attributes: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         let mut out = Vec::new();
-        let head = Header { version: PROTO_VERSION, ty: MsgType::Invoke, seq: 7, peer: 0x1234 };
-        frame(head, &mut out, attributes);
+        frame(head(MsgType::Invoke, 7, 0x1234), &mut out, attributes);
         out
     }
 

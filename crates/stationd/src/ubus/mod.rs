@@ -2,7 +2,6 @@
 //!
 //! One connection to the broker in the daemon's own loop. A broker that is away is tried again, more and more rarely; one
 //! that does not take replies is asked for nothing more until it does, and is left after the patience of any consumer.
-//! It answers from the engine, as [`crate::rpc`] does. It calls no method of anybody's.
 //!
 //! # Design constraints
 //!
@@ -22,7 +21,7 @@ use std::{path::PathBuf, rc::Rc};
 
 use self::{
     blobmsg::Writer,
-    frame::{Call, Caller, MOST_CONTENTS, Message, Status},
+    frame::{Call, Caller, MAX_FRAME, MOST_CONTENTS, Message, Status},
     objects::{Method, Subject},
     offered::Offered,
 };
@@ -31,9 +30,10 @@ use crate::{
     full,
     net::{
         Turn, connected,
-        connection::{Connection, Next, Received},
+        connection::Connection,
         outbox::{Letter, Sent},
-        token::Token,
+        server::{Answered, Client, Exchange, Protocol, Responder},
+        token,
     },
     points::Point,
     replies::Replies,
@@ -43,15 +43,11 @@ use crate::{
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
-/// A broker that is away is looked for after so long, and each time after twice as long, up to the second.
+/// A broker that is away is looked for after this, and each time after twice as long, up to the longest pause.
 const FIRST_PAUSE_NS: u64 = 100 * MS;
 const LONGEST_PAUSE_NS: u64 = 5 * SECOND;
-/// A broker that says nothing in so long is none.
+/// A broker that says nothing in this time is none.
 const GREETING_NS: u64 = 5 * SECOND;
-/// Bytes that are received at once.
-const RECEIVE: usize = 16 * 1024;
-/// Replies of this length are sent before the next call is answered.
-const LETTER: usize = 64 * 1024;
 /// The most bytes that wait before a notification does.
 const MOST_WAITING: usize = 256 * 1024;
 const ZONE: &str = "ubus";
@@ -64,14 +60,13 @@ pub struct Ubus {
     pause_ns: u64,
     /// When the broker is looked for again, ns since boot.
     again_ns: u64,
-    link: Option<Link>,
-    server: Server,
+    client: Option<Client<Link>>,
+    responder: Responder<Bus>,
 }
 
-/// What is known of one connection.
-#[derive(Debug)]
+/// What is known of one connection to the broker.
+#[derive(Debug, Default)]
 struct Link {
-    connection: Connection,
     /// Whether the broker has greeted.
     is_in: bool,
     offered: Offered,
@@ -79,13 +74,9 @@ struct Link {
     next_event: u64,
 }
 
-/// Where calls are answered.
+/// What calls are answered with.
 #[derive(Debug)]
-struct Server {
-    /// How old a reading may be for anyone who does not say.
-    max_age_ns: u64,
-    letter: Letter,
-    buffer: Vec<u8>,
+struct Bus {
     full: Replies,
     brief: Replies,
     clients: Replies,
@@ -94,17 +85,14 @@ struct Server {
 
 impl Ubus {
     /// Offers stationd's objects at the broker of this socket.
-    pub fn new(path: PathBuf, prefix: &'static str, max_age_ns: u64) -> Self {
-        let server = Server {
-            max_age_ns,
-            letter: Letter::default(),
-            buffer: vec![0; RECEIVE],
+    pub fn new(path: PathBuf, prefix: &'static str) -> Self {
+        let responder = Responder::new(Bus {
             full: Replies::new(full::STATION, true),
             brief: Replies::new(shapes::BRIEF, false),
             clients: Replies::new(shapes::CLIENT, false),
             assoc_list: Replies::new(shapes::ASSOC, true),
-        };
-        Self { path, prefix, pause_ns: FIRST_PAUSE_NS, again_ns: 0, link: None, server }
+        });
+        Self { path, prefix, pause_ns: FIRST_PAUSE_NS, again_ns: 0, client: None, responder }
     }
 
     pub fn connect(&mut self, turn: &mut Turn<'_>) {
@@ -116,17 +104,13 @@ impl Ubus {
                 return self.wait(turn);
             }
         };
-        let mut connection = Connection::new(socket, Token::Broker);
-        if connection.rest(Sent::All, turn) == Next::No {
+        let mut connection = Connection::new(socket, token::BROKER);
+        if !connection.rest(Sent::All, turn) {
             return self.wait(turn);
         }
         connection.deadline_ns = Some(turn.now_ns + GREETING_NS);
-        self.link = Some(Link {
-            connection,
-            is_in: false,
-            offered: Offered::default(),
-            next_event: turn.engine.events().next(),
-        });
+        let link = Link { next_event: turn.engine.events.next, ..Link::default() };
+        self.client = Some(Client::new(connection, link, turn.now_ns));
     }
 
     fn wait(&mut self, turn: &Turn<'_>) {
@@ -136,99 +120,77 @@ impl Ubus {
 
     /// The broker has said something, or has room.
     pub fn ready(&mut self, turn: &mut Turn<'_>) {
-        let Self { link: Some(link), server, pause_ns, .. } = self else { return };
-        let next = match link.connection.waits() {
-            true => {
-                let sent = link.connection.go_on(turn);
-                server.serve(link, sent, turn)
-            }
-            false => match link.connection.receive(&mut server.buffer) {
-                Received::Nothing => Next::Yes,
-                Received::Gone => Next::No,
-                Received::Bytes(count) => {
-                    link.connection.input.extend_from_slice(&server.buffer[..count]);
-                    server.serve(link, Sent::All, turn)
-                }
-            },
-        };
-        if link.is_in {
-            *pause_ns = FIRST_PAUSE_NS;
+        let Some(client) = &mut self.client else { return };
+        let goes_on = self.responder.ready(client, turn);
+        if client.state.is_in {
+            self.pause_ns = FIRST_PAUSE_NS;
         }
-        if next == Next::No {
+        if !goes_on {
             self.leave(turn);
         }
     }
 
     /// When [`Self::late`] wants to be called, ns since boot.
     pub fn due(&self) -> Option<u64> {
-        self.link.as_ref().map_or(Some(self.again_ns), |link| link.connection.deadline_ns)
+        self.client.as_ref().map_or(Some(self.again_ns), |one| one.connection.deadline_ns)
     }
 
     /// A moment has come: to look for the broker, or to leave one that is silent.
     pub fn late(&mut self, turn: &mut Turn<'_>) {
         match self.due() {
-            Some(due) if due <= turn.now_ns && self.link.is_none() => self.connect(turn),
+            Some(due) if due <= turn.now_ns && self.client.is_none() => self.connect(turn),
             Some(due) if due <= turn.now_ns => self.leave(turn),
             _ => {}
         }
     }
 
     fn leave(&mut self, turn: &Turn<'_>) {
-        self.link = None;
+        self.client = None;
         turn.engine.trace().event(ZONE, Level::Info, format_args!("the broker has left"));
         self.wait(turn);
     }
 
     /// The end of a turn: objects for the access points that there are now, and what subscribers are to hear.
     pub fn publish(&mut self, turn: &mut Turn<'_>) {
-        let Self { link: Some(link), server, prefix, .. } = self else { return };
-        if !link.is_in || link.connection.waiting() > MOST_WAITING {
+        let Self { client: Some(client), responder, prefix, .. } = self else { return };
+        let (Client { connection, state: link, .. }, letter) = (client, &mut responder.letter);
+        if !link.is_in || connection.waiting() > MOST_WAITING {
             return;
         }
-        link.offered.reconcile(prefix, turn.engine.points(), server.letter.words());
-        link.notify(server.letter.words(), turn);
-        if server.letter.is_empty() {
+        link.offered.reconcile(prefix, &turn.engine.points, letter.words());
+        link.notify(letter.words(), turn);
+        if letter.is_empty() {
             return;
         }
-        let sent = link.connection.send(&mut server.letter, turn);
-        if link.connection.rest(sent, turn) == Next::No {
+        let sent = connection.send(letter, turn);
+        if !connection.rest(sent, turn) {
             self.leave(turn);
         }
     }
 }
 
-/// What [`understand`] found in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FrameCounts {
-    /// Frames that were whole.
-    pub frames: usize,
-    /// Those of them that were calls with arguments that can be read.
-    pub calls: usize,
-    pub bytes: usize,
-}
-
 /// Reads what a broker could have sent, without a connection: up to the first frame that is not whole or cannot be read.
-pub fn understand(bytes: &[u8]) -> FrameCounts {
-    let mut heard = FrameCounts::default();
-    while let Ok(Some((said, length))) = frame::read(&bytes[heard.bytes..]) {
-        heard.frames += 1;
-        heard.bytes += length;
+/// How many bytes that is.
+pub fn understand(bytes: &[u8]) -> usize {
+    let mut used = 0;
+    while let Ok(Some((said, length))) = frame::read(&bytes[used..]) {
+        used += length;
         if let Message::Call(call) = said {
-            heard.calls += usize::from(objects::arguments(call.arguments).is_some());
+            let _ = objects::arguments(call.arguments);
         }
     }
-    heard
+    used
 }
 
 impl Link {
     /// Tells subscribers what has happened since they were last told.
     fn notify(&mut self, out: &mut Vec<u8>, turn: &Turn<'_>) {
-        let log = turn.engine.events();
-        let from = std::mem::replace(&mut self.next_event, log.next());
-        if from >= log.next() || !self.offered.iter().any(|object| object.has_subscribers) {
+        let log = &turn.engine.events;
+        let from = std::mem::replace(&mut self.next_event, log.next);
+        if from >= log.next || !self.offered.iter().any(|object| object.has_subscribers) {
             return;
         }
-        let ((missed, events), points) = (log.since(from), turn.engine.points());
+        let ((missed, events), points) = (log.since(from), &turn.engine.points);
         let mut contents = Vec::new();
         if missed > 0 {
             Writer::new(&mut contents).count("missed", missed);
@@ -262,11 +224,8 @@ impl Link {
             Message::Hello => {
                 self.is_in = true;
                 trace.event(ZONE, Level::Info, format_args!("the broker has let us in"));
-                self.connection.deadline_ns = None;
             }
-            Message::Object { seq, object: Some(id) } => {
-                self.offered.added(seq, id);
-            }
+            Message::Object { seq, object } => self.offered.added(seq, object),
             Message::Status { seq, status } if status != Status::Ok as u32 => {
                 if let Some(path) = self.offered.refused(seq) {
                     let why = "somebody else may have it, or its rules forbid it to us";
@@ -278,58 +237,48 @@ impl Link {
                 let of = self.offered.numbered(id);
                 of.into_iter().for_each(|object| object.has_subscribers = any);
             }
-            Message::Object { .. }
-            | Message::Status { .. }
-            | Message::Call(_)
-            | Message::NoCall(_)
-            | Message::Other => {}
+            Message::Status { .. } | Message::Call(_) | Message::NoCall(_) | Message::Other => {}
         }
     }
 
     fn subject(&self, id: u32) -> Option<Subject> {
-        let of = self.offered.iter().find(|object| object.id == Some(id));
-        of.map(|object| object.subject)
+        self.offered.iter().find(|object| object.id == Some(id)).map(|object| object.subject)
     }
 }
 
-impl Server {
-    /// Answers what has come in whole, as long as the broker takes the replies.
-    fn serve(&mut self, link: &mut Link, sent: Sent, turn: &mut Turn<'_>) -> Next {
-        let (mut input, mut used, mut sent) = (std::mem::take(&mut link.connection.input), 0, sent);
-        while sent == Sent::All {
-            let (said, length) = match frame::read(&input[used..]) {
-                Ok(Some(read)) => read,
-                Ok(None) => break,
-                Err(error) => {
-                    let what = format_args!("what the broker says cannot be read: {error}");
-                    turn.engine.trace().event(ZONE, Level::Warning, what);
-                    return Next::No;
-                }
-            };
-            used += length;
-            match said {
-                Message::Call(call) => self.answer(link, call, turn),
-                Message::NoCall(caller) => {
-                    frame::status(caller, Status::InvalidArgument, self.letter.words());
-                }
-                said => link.hear(said, turn),
-            }
-            if self.letter.len() >= LETTER {
-                sent = link.connection.send(&mut self.letter, turn);
-            }
-        }
-        if sent == Sent::All {
-            sent = link.connection.send(&mut self.letter, turn);
-        }
-        input.drain(..used);
-        input.shrink_to(RECEIVE);
-        link.connection.input = input;
-        link.connection.rest(sent, turn)
-    }
+impl Protocol for Bus {
+    type State = Link;
+    const IDLE_NS: Option<u64> = None;
+    /// A longer frame cannot be read.
+    const LONGEST: usize = MAX_FRAME;
 
-    fn answer(&mut self, link: &Link, call: Call<'_>, turn: &mut Turn<'_>) {
+    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, Link>) -> Answered {
+        match frame::read(bytes) {
+            Ok(Some((said, length))) => {
+                match said {
+                    Message::Call(call) => self.call(&call, exchange),
+                    Message::NoCall(caller) => {
+                        frame::status(caller, Status::InvalidArgument, exchange.letter.words());
+                    }
+                    said => exchange.state.hear(said, exchange.turn),
+                }
+                Answered::Whole(length)
+            }
+            Ok(None) => Answered::Partial,
+            Err(error) => {
+                let what = format_args!("what the broker says cannot be read: {error}");
+                exchange.turn.engine.trace().event(ZONE, Level::Warning, what);
+                Answered::WholeLast(bytes.len())
+            }
+        }
+    }
+}
+
+impl Bus {
+    fn call(&mut self, call: &Call<'_>, exchange: Exchange<'_, '_, Link>) {
+        let Exchange { state: link, letter, turn } = exchange;
         turn.tally.requests += 1;
-        let status = match self.contents(link, &call, turn) {
+        let status = match self.contents(link, call, turn) {
             Ok((_, contents)) if contents.len() > MOST_CONTENTS => {
                 let (method, most) = (call.method, MOST_CONTENTS / 1024);
                 let what = format_args!("a reply to {method} of more than {most} KiB is not sent");
@@ -337,26 +286,13 @@ impl Server {
                 Status::Unknown
             }
             Ok((method, contents)) => {
-                self.reply(call.caller, method, contents);
+                reply(call.caller, method, contents, letter);
                 Status::Ok
             }
             Err(status) => status,
         };
         if !call.no_reply {
-            frame::status(call.caller, status, self.letter.words());
-        }
-    }
-
-    fn reply(&mut self, caller: Caller, method: Method, contents: Rc<Vec<u8>>) {
-        frame::data(caller, contents.len(), self.letter.words());
-        self.letter.share(contents);
-        if matches!(method, Method::Stats | Method::Brief) {
-            // What a method gives back beside its value, and how it ended: amxb's ubus has a message for each.
-            frame::data(caller, 0, self.letter.words());
-            let mut code = Vec::new();
-            Writer::new(&mut code).count("amxd-error-code", 0);
-            frame::data(caller, code.len(), self.letter.words());
-            self.letter.words().extend_from_slice(&code);
+            frame::status(call.caller, status, letter.words());
         }
     }
 
@@ -371,11 +307,11 @@ impl Server {
         let method = subject.method(call.method).ok_or(Status::MethodNotFound)?;
         let arguments = objects::arguments(call.arguments).ok_or(Status::InvalidArgument)?;
         let mut own = Vec::new();
-        let points = turn.engine.points();
+        let points = &turn.engine.points;
         let id = match method {
             Method::Events => {
                 let since = arguments.since.unwrap_or(0);
-                shapes::events(turn.engine.events(), since, points, &mut own);
+                shapes::events(&turn.engine.events, since, points, &mut own);
                 return Ok((method, Rc::new(own)));
             }
             Method::AssocList => {
@@ -385,12 +321,12 @@ impl Server {
             Method::Stats | Method::Brief | Method::Clients => subject.point(),
         };
         let id = id.ok_or(Status::NotFound)?;
-        let max_age_ns = arguments.max_age_ms.map_or(self.max_age_ns, |ms| u64::from(ms) * MS);
+        let max_age_ns = arguments.max_age_ms.map_or(turn.max_age_ns, |ms| u64::from(ms) * MS);
         turn.engine.refresh(id, max_age_ns, turn.now_ns).map_err(refused)?;
         #[cfg(feature = "planted")]
         crate::plant::in_reply(id, turn);
-        let point = turn.engine.points().get(id).ok_or(Status::NotFound)?;
-        let table = turn.engine.table();
+        let point = turn.engine.points.get(id).ok_or(Status::NotFound)?;
+        let table = &turn.engine.table;
         if let (Method::AssocList, Some(address)) = (method, arguments.station) {
             let station = table.find(id, address).ok_or(Status::NotFound)?;
             shapes::assoc(point, station, &mut Writer::new(&mut own));
@@ -403,6 +339,19 @@ impl Server {
             Method::Stats | Method::Events => (&mut self.full, shapes::stats),
         };
         Ok((method, replies.reply(point, table, |out| encode(point, table, out))))
+    }
+}
+
+fn reply(caller: Caller, method: Method, contents: Rc<Vec<u8>>, letter: &mut Letter) {
+    frame::data(caller, contents.len(), letter.words());
+    letter.share(contents);
+    if matches!(method, Method::Stats | Method::Brief) {
+        // What a method gives back beside its value, and how it ended: amxb's ubus has a message for each.
+        frame::data(caller, 0, letter.words());
+        let mut code = Vec::new();
+        Writer::new(&mut code).count("amxd-error-code", 0);
+        frame::data(caller, code.len(), letter.words());
+        letter.words().extend_from_slice(&code);
     }
 }
 

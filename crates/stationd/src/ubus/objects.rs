@@ -33,34 +33,18 @@ pub(super) enum Method {
     Events,
 }
 
-struct Offer {
-    name: &'static str,
-    method: Method,
-    /// Names and types of its arguments; all may be left out but an interface.
-    takes: &'static [(&'static str, Kind)],
-}
+/// A method, and names and types of its arguments; all may be left out but an interface.
+type Offer = (&'static str, Method, &'static [(&'static str, Kind)]);
 
 const MAX_AGE: (&str, Kind) = ("max-age-ms", Kind::Int32);
-
-const fn offer(
-    name: &'static str,
-    method: Method,
-    takes: &'static [(&'static str, Kind)],
-) -> Offer {
-    Offer { name, method, takes }
-}
-
 const OF_POINT: [Offer; 2] = [
-    offer("getStationStats", Method::Stats, &[MAX_AGE]),
-    offer("getStationStatsBrief", Method::Brief, &[MAX_AGE]),
+    ("getStationStats", Method::Stats, &[MAX_AGE]),
+    ("getStationStatsBrief", Method::Brief, &[MAX_AGE]),
 ];
-const OF_HOSTAPD: [Offer; 1] = [offer("get_clients", Method::Clients, &[MAX_AGE])];
-const OF_IWINFO: [Offer; 1] = [offer(
-    "assoclist",
-    Method::AssocList,
-    &[("device", Kind::Text), ("macaddr", Kind::Text), MAX_AGE],
-)];
-const OF_STATIOND: [Offer; 1] = [offer("events", Method::Events, &[("since", Kind::Int64)])];
+const OF_HOSTAPD: [Offer; 1] = [("get_clients", Method::Clients, &[MAX_AGE])];
+const OF_IWINFO: [Offer; 1] =
+    [("assoclist", Method::AssocList, &[("device", Kind::Text), ("macaddr", Kind::Text), MAX_AGE])];
+const OF_STATIOND: [Offer; 1] = [("events", Method::Events, &[("since", Kind::Int64)])];
 
 impl Subject {
     fn offers(self) -> &'static [Offer] {
@@ -73,7 +57,7 @@ impl Subject {
     }
 
     pub(super) fn method(self, name: &str) -> Option<Method> {
-        self.offers().iter().find(|offer| offer.name == name).map(|offer| offer.method)
+        self.offers().iter().find(|(known, ..)| *known == name).map(|(_, method, _)| *method)
     }
 
     /// The access point that its methods are about.
@@ -98,9 +82,9 @@ impl Subject {
     /// What the broker is told of its methods: a table for each, with a type for each argument.
     pub(super) fn signature(self, out: &mut Vec<u8>) {
         let mut writer = Writer::new(out);
-        for offer in self.offers() {
-            writer.table(offer.name, |writer| {
-                offer.takes.iter().for_each(|(name, kind)| writer.count(name, *kind as u64));
+        for (method, _, arguments) in self.offers() {
+            writer.table(method, |writer| {
+                arguments.iter().for_each(|(name, kind)| writer.count(name, *kind as u64));
             });
         }
     }

@@ -42,7 +42,7 @@ impl Offered {
 
     /// Adds the objects that are missing, and removes those whose access point is gone or has another name.
     pub(super) fn reconcile(&mut self, prefix: &str, points: &Points, out: &mut Vec<u8>) {
-        let version = points.version();
+        let version = points.version;
         if self.version.replace(version) == Some(version) {
             return;
         }
@@ -104,7 +104,6 @@ impl Offered {
         self.objects.iter()
     }
 
-    /// The one of this number.
     pub(super) fn numbered(&mut self, id: u32) -> Option<&mut Object> {
         self.objects.iter_mut().find(|object| object.id == Some(id))
     }
@@ -127,104 +126,104 @@ mod tests {
     use super::*;
     use crate::points::tests::access_point;
 
-    /// Access points of these names and numbers.
-    fn list(points: &mut Points, names: &[(&str, u32)]) {
-        let interfaces = names.iter().map(|(name, index)| access_point(*index, name));
-        points.update(&interfaces.collect::<Vec<_>>());
+    /// The broker's side, and the access points.
+    #[derive(Default)]
+    struct Broker {
+        offered: Offered,
+        points: Points,
     }
 
-    /// What the broker is asked: the number of the request, and the path to add or the object to remove.
-    fn asked(offered: &mut Offered, points: &Points) -> Vec<(u16, String)> {
-        let mut bytes = Vec::new();
-        offered.reconcile("", points, &mut bytes);
-        let (mut rest, mut all) = (&bytes[..], Vec::new());
-        while !rest.is_empty() {
-            let (frame, length) = Codec::read_frame_borrowed(rest).unwrap();
-            let what = match frame.hdr.ty {
-                MsgType::AddObject => {
-                    find(frame.payload, UbusAttr::ObjPath).unwrap().as_str().unwrap().to_owned()
-                }
-                MsgType::RemoveObject => {
-                    format!("-{}", find(frame.payload, UbusAttr::ObjId).unwrap().as_u32().unwrap())
-                }
-                other => panic!("{other:?}"),
-            };
-            all.push((frame.hdr.seq, what));
-            rest = &rest[length..];
+    impl Broker {
+        /// There are access points of these names and numbers now. What the broker is asked: the number of the request,
+        /// and the path to add or the object to remove.
+        fn with(&mut self, names: &[(&str, u32)]) -> Vec<(u16, String)> {
+            let interfaces = names.iter().map(|(name, index)| access_point(*index, name));
+            self.points.update(&interfaces.collect::<Vec<_>>());
+            self.asked()
         }
-        all
+
+        fn asked(&mut self) -> Vec<(u16, String)> {
+            let mut bytes = Vec::new();
+            self.offered.reconcile("", &self.points, &mut bytes);
+            let (mut rest, mut all) = (&bytes[..], Vec::new());
+            while !rest.is_empty() {
+                let (frame, length) = Codec::read_frame_borrowed(rest).unwrap();
+                let find = |attribute| find(frame.payload, attribute).unwrap();
+                let what = match frame.hdr.ty {
+                    MsgType::AddObject => find(UbusAttr::ObjPath).as_str().unwrap().to_owned(),
+                    MsgType::RemoveObject => {
+                        format!("-{}", find(UbusAttr::ObjId).as_u32().unwrap())
+                    }
+                    other => panic!("{other:?}"),
+                };
+                all.push((frame.hdr.seq, what));
+                rest = &rest[length..];
+            }
+            all
+        }
+
+        /// The objects that the broker is asked to remove.
+        fn removed(&mut self) -> Vec<String> {
+            let asked = self.asked().into_iter().map(|(_, what)| what);
+            asked.filter(|what| what.starts_with('-')).collect()
+        }
     }
 
     fn seq_of(all: &[(u16, String)], path: &str) -> u16 {
         all.iter().find(|(_, what)| what == path).unwrap().0
     }
 
-    fn removed(all: &[(u16, String)]) -> Vec<&str> {
-        all.iter().map(|(_, what)| what.as_str()).filter(|what| what.starts_with('-')).collect()
-    }
-
     #[test]
     fn an_object_that_went_while_its_request_was_on_the_way_is_removed_when_its_number_comes() {
-        let (mut offered, mut points) = (Offered::default(), Points::default());
-        list(&mut points, &[("wlan0", 3)]);
-        let first = asked(&mut offered, &points);
+        let mut broker = Broker::default();
+        let first = broker.with(&[("wlan0", 3)]);
         assert_eq!(first.len(), 4, "{first:?}");
         let seq = seq_of(&first, "hostapd.wlan0");
-        list(&mut points, &[]);
-        assert_eq!(asked(&mut offered, &points), []);
-        offered.added(seq, 77);
-        let second = asked(&mut offered, &points);
-        assert_eq!(removed(&second), ["-77"]);
-        assert_eq!(second.len(), 1);
-        assert!(offered.numbered(77).is_none());
+        assert_eq!(broker.with(&[]), []);
+        broker.offered.added(seq, 77);
+        let second = broker.asked();
+        let [(removal, what)] = &second[..] else { panic!("{second:?}") };
+        assert_eq!(what, "-77");
+        assert!(broker.offered.numbered(77).is_none());
         // The broker's answer to that names the object, too.
-        offered.added(second[0].0, 77);
-        assert!(offered.numbered(77).is_none());
-        offered.added(seq_of(&first, "WiFi.AccessPoint.1"), 78);
-        assert_eq!(removed(&asked(&mut offered, &points)), ["-78"]);
-        assert_eq!(offered.iter().count(), 2, "those of the machine");
+        broker.offered.added(*removal, 77);
+        assert!(broker.offered.numbered(77).is_none());
+        broker.offered.added(seq_of(&first, "WiFi.AccessPoint.1"), 78);
+        assert_eq!(broker.removed(), ["-78"]);
+        assert_eq!(broker.offered.iter().count(), 2, "those of the machine");
     }
 
     #[test]
     fn an_access_point_that_is_back_before_the_answer_keeps_its_object() {
-        let (mut offered, mut points) = (Offered::default(), Points::default());
-        list(&mut points, &[("wlan0", 3)]);
-        let first = asked(&mut offered, &points);
-        list(&mut points, &[]);
-        assert_eq!(asked(&mut offered, &points), []);
-        list(&mut points, &[("wlan0", 4)]);
-        assert_eq!(asked(&mut offered, &points), []);
-        offered.added(seq_of(&first, "hostapd.wlan0"), 77);
-        assert_eq!(asked(&mut offered, &points), []);
-        assert!(offered.numbered(77).is_some());
+        let mut broker = Broker::default();
+        let first = broker.with(&[("wlan0", 3)]);
+        assert_eq!(broker.with(&[]), []);
+        assert_eq!(broker.with(&[("wlan0", 4)]), []);
+        broker.offered.added(seq_of(&first, "hostapd.wlan0"), 77);
+        assert_eq!(broker.asked(), []);
+        assert!(broker.offered.numbered(77).is_some());
     }
 
     #[test]
     fn a_renamed_access_point_gets_another_object_at_once_and_loses_the_old_one_later() {
-        let (mut offered, mut points) = (Offered::default(), Points::default());
-        list(&mut points, &[("wlan0", 3)]);
-        let first = asked(&mut offered, &points);
-        list(&mut points, &[("ap24", 3)]);
-        let second = asked(&mut offered, &points);
-        assert_eq!(
-            second.iter().map(|(_, what)| what.as_str()).collect::<Vec<_>>(),
-            ["hostapd.ap24"]
-        );
-        offered.added(seq_of(&first, "hostapd.wlan0"), 77);
-        assert_eq!(removed(&asked(&mut offered, &points)), ["-77"]);
+        let mut broker = Broker::default();
+        let first = broker.with(&[("wlan0", 3)]);
+        let second = broker.with(&[("ap24", 3)]);
+        assert_eq!((second.len(), second[0].1.as_str()), (1, "hostapd.ap24"));
+        broker.offered.added(seq_of(&first, "hostapd.wlan0"), 77);
+        assert_eq!(broker.removed(), ["-77"]);
     }
 
     #[test]
     fn an_object_that_was_refused_is_not_waited_for() {
-        let (mut offered, mut points) = (Offered::default(), Points::default());
-        list(&mut points, &[("wlan0", 3)]);
-        let first = asked(&mut offered, &points);
+        let mut broker = Broker::default();
+        let first = broker.with(&[("wlan0", 3)]);
         let seq = seq_of(&first, "hostapd.wlan0");
-        assert_eq!(offered.refused(seq), Some("hostapd.wlan0"));
-        assert_eq!(offered.refused(seq), None, "once");
-        offered.added(seq_of(&first, "WiFi.AccessPoint.1"), 78);
-        list(&mut points, &[]);
-        assert_eq!(removed(&asked(&mut offered, &points)), ["-78"]);
-        assert_eq!(offered.iter().count(), 2);
+        assert_eq!(broker.offered.refused(seq), Some("hostapd.wlan0"));
+        assert_eq!(broker.offered.refused(seq), None, "once");
+        broker.offered.added(seq_of(&first, "WiFi.AccessPoint.1"), 78);
+        let last = broker.with(&[]);
+        assert_eq!((last.len(), last[0].1.as_str()), (1, "-78"));
+        assert_eq!(broker.offered.iter().count(), 2);
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn stats(point: &Point, table: &Table, out: &mut Vec<u8>) {
         for station in table.stations(point.id) {
             writer.table("", |writer| {
                 for parameter in &PARAMETERS {
-                    if let Some(value) = parameter.read(station, point) {
+                    if let Some(value) = (parameter.read)(station, point) {
                         write(parameter.name, &value, wall_offset_ns, writer);
                     }
                 }
@@ -112,18 +112,10 @@ fn client(station: &Station, writer: &mut Writer<'_>) {
         }
         writer.known("aid", identity.aid.map(u64::from), Writer::count);
     }
-    writer.pair(
-        "bytes",
-        [station.counter(Counted::RxBytes), station.counter(Counted::TxBytes)],
-        Writer::total,
-    );
-    let airtime = [Counted::RxAirtime, Counted::TxAirtime].map(|which| station.counter(which));
-    writer.pair("airtime", airtime, Writer::total);
-    writer.pair(
-        "packets",
-        [station.counter(Counted::RxPackets), station.counter(Counted::TxPackets)],
-        Writer::count,
-    );
+    let pair = |rx, tx| [station.counter(rx), station.counter(tx)];
+    writer.pair("bytes", pair(Counted::RxBytes, Counted::TxBytes), Writer::total);
+    writer.pair("airtime", pair(Counted::RxAirtime, Counted::TxAirtime), Writer::total);
+    writer.pair("packets", pair(Counted::RxPackets, Counted::TxPackets), Writer::count);
     // bit/s, as hostapd has it: its driver's 100 kbit/s times a hundred thousand would not fit, so it is kbit/s.
     let rates = [kbps(station.rx_rate), kbps(station.tx_rate)];
     writer.pair("rate", rates, Writer::count);
@@ -141,14 +133,13 @@ pub(super) fn assoc_list(point: &Point, table: &Table, out: &mut Vec<u8>) {
 
 /// iwinfo's values of one station.
 pub(super) fn assoc(point: &Point, station: &Station, writer: &mut Writer<'_>) {
-    let gauge = |which| station.gauge(which);
     writer.bytes("mac", &address::upper(station.address()));
     writer.known("signal", station.gauge(Gauge::Signal), Writer::level);
-    writer.known("signal_avg", gauge(Gauge::SignalAverage), Writer::level);
+    writer.known("signal_avg", station.gauge(Gauge::SignalAverage), Writer::level);
     writer.known("noise", point.noise_dbm.map(i64::from), Writer::level);
-    writer.known("inactive", gauge(Gauge::InactiveMs), Writer::level);
-    writer.known("connected_time", gauge(Gauge::ConnectedS), Writer::level);
-    writer.known("thr", gauge(Gauge::ExpectedKbps), Writer::level);
+    writer.known("inactive", station.gauge(Gauge::InactiveMs), Writer::level);
+    writer.known("connected_time", station.gauge(Gauge::ConnectedS), Writer::level);
+    writer.known("thr", station.gauge(Gauge::ExpectedKbps), Writer::level);
     if let Some(flags) = station.flags {
         writer.flag("authorized", flags.authorised());
         writer.flag("authenticated", flags.authenticated());
@@ -174,11 +165,10 @@ pub(super) fn assoc(point: &Point, station: &Station, writer: &mut Writer<'_>) {
 fn rate(rate: Option<Rate>, writer: &mut Writer<'_>) {
     let Some(rate) = rate else { return };
     let is = |mode| rate.mode == mode;
-    for (key, mode) in
-        [("ht", RateMode::Ht), ("vht", RateMode::Vht), ("he", RateMode::He), ("eht", RateMode::Eht)]
-    {
-        writer.flag(key, is(mode));
-    }
+    writer.flag("ht", is(RateMode::Ht));
+    writer.flag("vht", is(RateMode::Vht));
+    writer.flag("he", is(RateMode::He));
+    writer.flag("eht", is(RateMode::Eht));
     writer.count("mhz", u64::from(rate.width_mhz));
     writer.known("rate", rate.kbps.map(u64::from), Writer::count);
     if is(RateMode::Legacy) {
@@ -200,7 +190,7 @@ pub(super) fn events(log: &Events, since: u64, points: &Points, out: &mut Vec<u8
     let (missed, events) = log.since(since);
     let mut writer = Writer::new(out);
     writer.count("missed", missed);
-    writer.count("next", log.next());
+    writer.count("next", log.next);
     writer.list("events", |writer| {
         for one in events {
             let fields = one.fields(points);

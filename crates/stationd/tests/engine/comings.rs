@@ -1,11 +1,9 @@
 //! Who comes and who goes, by event: at once, exactly, and told to those who want to hear of it.
 
-use stationd::engine::Settings;
-
 use crate::{
     control::Control,
     setup::{SECOND, Setup},
-    world::{Shared, address},
+    world::{Fault, Shared, address},
 };
 
 #[test]
@@ -23,7 +21,7 @@ fn an_arrival_is_a_station_at_once() {
 #[test]
 fn an_identity_is_asked_for_once_it_may_be_known_and_once_for_each_association() {
     let world = Shared::with_points(1);
-    let mut setup = Setup::asking(&world, Settings::default(), Control::of("wlan0"));
+    let mut setup = Setup::asking(&world, Control::of("wlan0"));
     world.lock().arrive(3, 1);
     setup.hear();
     assert_eq!(setup.control.questions().len(), 0, "it shakes hands");
@@ -43,9 +41,7 @@ fn an_identity_is_asked_for_once_it_may_be_known_and_once_for_each_association()
 
 #[test]
 fn a_departure_closes_the_session_with_the_kernels_last_counters() {
-    let world = Shared::with_points(1);
-    let mut setup = Setup::new(&world);
-    world.lock().arrive(3, 1);
+    let (world, mut setup) = Setup::with_stations(&[1]);
     world.lock().moves(1, 1000, 100);
     setup.poll(0);
     world.lock().moves(1, 234, 23);
@@ -60,9 +56,7 @@ fn a_departure_closes_the_session_with_the_kernels_last_counters() {
 fn who_leaves_and_returns_between_two_polls_is_two_sessions_and_both_are_exact() {
     // Whether the daemon has heard of it before the next consumer asks must not matter.
     for hears_first in [true, false] {
-        let world = Shared::with_points(1);
-        let mut setup = Setup::new(&world);
-        world.lock().arrive(3, 1);
+        let (world, mut setup) = Setup::with_stations(&[1]);
         world.lock().moves(1, 1000, 0);
         setup.poll(0);
         for _ in 0..3 {
@@ -102,12 +96,8 @@ fn an_event_that_a_poll_has_overtaken_makes_no_second_session() {
 
 #[test]
 fn who_leaves_while_the_list_is_read_ends_exactly() {
-    let world = Shared::with_points(1);
-    let mut setup = Setup::new(&world);
-    world.lock().arrive(3, 1);
-    world.lock().arrive(3, 2);
-    setup.poll(0);
-    world.lock().faults.push_back(crate::world::Fault::Changes(|world| {
+    let (world, mut setup) = Setup::with_stations(&[1, 2]);
+    world.lock().faults.push_back(Fault::Changes(|world| {
         world.moves(1, 77, 0);
         world.leave(address(1));
         world.arrive(3, 3);

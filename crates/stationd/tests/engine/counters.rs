@@ -34,11 +34,7 @@ fn bytes_of_a_32_bit_driver_pass_4_gib_and_go_on() {
 fn who_wants_samples_has_them_though_no_one_asks_and_none_on_top_of_questions() {
     let world = Shared::with_points(2);
     world.lock().arrive(3, 1);
-    let sampling = stationd::engine::Settings {
-        sample_every_ns: Some(2 * SECOND),
-        ..stationd::engine::Settings::default()
-    };
-    let mut setup = Setup::deaf(&world, sampling);
+    let mut setup = Setup::deaf(&world, Some(std::time::Duration::from_secs(2)));
     let begun = world.lock().asked.dumps;
     for round in 1..5 {
         setup.now_ns = setup.engine.due().unwrap();
@@ -80,7 +76,7 @@ fn a_driver_that_begins_again_takes_nothing_away() {
         let mut setup = Setup::new(&world);
         world.lock().station(1).rx_bytes = 10;
         setup.poll(0);
-        assert_eq!((setup.rx_bytes(0, 1), setup.engine.table().resets()), (Some(1010), 1));
+        assert_eq!((setup.rx_bytes(0, 1), setup.engine.table.resets), (Some(1010), 1));
         assert_eq!(setup.ended(0).sessions, 0);
         world.lock().moves(1, 5, 0);
         world.lock().leave(address(1));

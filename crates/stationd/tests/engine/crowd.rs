@@ -1,13 +1,11 @@
 //! Many stations, and a thousand random happenings after which everything agrees.
 
-use proptest::{prelude::*, test_runner::Config};
-use stationd::engine::Settings;
-
 use crate::{
     control::Control,
     setup::Setup,
-    world::{Fault, Shared, address},
+    world::{Fault, Shared, World, address},
 };
+use proptest::{prelude::*, test_runner::Config};
 
 /// Anything that may happen.
 #[derive(Clone, Copy, Debug)]
@@ -45,37 +43,8 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 fn happens(setup: &mut Setup, happening: Happening) {
-    let is_there =
-        |n| setup.world(|world| world.stations.iter().any(|one| one.address == address(n)));
+    let shared = setup.world.clone();
     match happening {
-        Happening::Arrives(n, part) if !is_there(n) => {
-            setup.world(|world| world.arrive(if part { 7 } else { 3 }, n));
-        }
-        Happening::Leaves(n) => setup.world(|world| world.leave(address(n))),
-        Happening::LeavesUnheard(n) => setup.world(|world| {
-            world.silent = true;
-            world.leave(address(n));
-            world.silent = false;
-        }),
-        Happening::Returns(n) if is_there(n) => setup.world(|world| {
-            world.leave(address(n));
-            world.arrive(3, n);
-        }),
-        Happening::Moves(n, bytes) if is_there(n) => {
-            setup.world(|world| world.moves(n, bytes.into(), 1));
-        }
-        Happening::LosesEvents => setup.world(|world| world.loses_events()),
-        Happening::Changes => setup.world(|world| {
-            let shakes = Fault::Changes(|world| {
-                world.leave(address(1));
-                world.generation += 1;
-            });
-            world.faults.push_back(shakes);
-        }),
-        Happening::Vanishes => setup.world(|world| {
-            world.remove(7);
-            world.add_part(7, "wlan0.sta1");
-        }),
         Happening::Hears => setup.hear(),
         Happening::Polls(shared) => {
             setup.pass(u64::from(!shared));
@@ -84,25 +53,52 @@ fn happens(setup: &mut Setup, happening: Happening) {
         Happening::Introduces => {
             setup.introduce();
         }
-        Happening::Arrives(..) | Happening::Returns(_) | Happening::Moves(..) => {}
+        other => changes(&mut shared.lock(), other),
+    }
+}
+
+fn changes(world: &mut World, happening: Happening) {
+    match happening {
+        Happening::Arrives(n, part) if !world.is_there(n) => {
+            world.arrive(if part { 7 } else { 3 }, n);
+        }
+        Happening::Leaves(n) => world.leave(address(n)),
+        Happening::LeavesUnheard(n) => {
+            world.silent = true;
+            world.leave(address(n));
+            world.silent = false;
+        }
+        Happening::Returns(n) if world.is_there(n) => {
+            world.leave(address(n));
+            world.arrive(3, n);
+        }
+        Happening::Moves(n, bytes) if world.is_there(n) => world.moves(n, bytes.into(), 1),
+        Happening::LosesEvents => world.loses_events(),
+        Happening::Changes => world.faults.push_back(Fault::Changes(|world| {
+            world.leave(address(1));
+            world.generation += 1;
+        })),
+        Happening::Vanishes => {
+            world.remove(7);
+            world.add_part(7, "wlan0.sta1");
+        }
+        _ => {}
     }
 }
 
 /// A poll that is not shared, in a world that holds still.
 fn agrees(setup: &mut Setup) {
-    setup.world(|world| world.faults.clear());
+    setup.world.lock().faults.clear();
     setup.hear();
     setup.poll(0);
-    let mut there = setup.world(|world| [world.addresses(3), world.addresses(7)].concat());
+    let mut there = [3, 7].map(|interface| setup.world.lock().addresses(interface)).concat();
     there.sort_unstable();
     assert_eq!(setup.stations(0), there);
-    let table = setup.engine.table();
-    assert_eq!((table.len(), table.count(0)), (there.len(), there.len()));
+    let table = &setup.engine.table;
+    assert_eq!((table.total(), table.count(0)), (there.len(), there.len()));
     for number in 0..STATIONS {
-        let expected = setup.world(|world| {
-            let find = |one: &&crate::world::Station| one.address == address(number);
-            world.stations.iter().find(find).map(|one| one.rx_bytes)
-        });
+        let world = &mut *setup.world.lock();
+        let expected = world.is_there(number).then(|| world.station(number).rx_bytes);
         assert_eq!(setup.rx_bytes(0, number), expected, "station {number}");
     }
     assert_eq!((setup.brief(0).len(), setup.full(0).len()), (there.len(), there.len()));
@@ -117,7 +113,7 @@ proptest! {
     ) {
         let world = Shared::with_points(1);
         world.lock().add_part(7, "wlan0.sta1");
-        let mut setup = Setup::asking(&world, Settings::default(), Control::of("wlan0"));
+        let mut setup = Setup::asking(&world, Control::of("wlan0"));
         for chunk in happenings.chunks(100) {
             chunk.iter().for_each(|one| happens(&mut setup, *one));
             agrees(&mut setup);
@@ -134,7 +130,7 @@ proptest! {
         let mut setup = Setup::new(&world);
         let (mut moved, mut sessions) = (0_u64, 0_u64);
         for one in happenings {
-            let before = setup.world(|world| total(&world.stations));
+            let before = total(&world.lock().stations);
             match one {
                 Happening::Arrives(_, true)
                 | Happening::LeavesUnheard(_)
@@ -143,17 +139,17 @@ proptest! {
                 | Happening::Changes => continue,
                 Happening::Moves(..) => {
                     happens(&mut setup, one);
-                    moved += setup.world(|world| total(&world.stations)) - before;
+                    moved += total(&world.lock().stations) - before;
                 }
                 _ => {
-                    let came = setup.world(|world| world.generation);
+                    let came = world.lock().generation;
                     happens(&mut setup, one);
-                    sessions += u64::from(setup.world(|world| world.generation) - came);
+                    sessions += u64::from(world.lock().generation - came);
                 }
             }
         }
         (0..STATIONS).for_each(|number| {
-            sessions += u64::from(!setup.world(|world| world.stations.iter().all(|one| one.address != address(number))));
+            sessions += u64::from(world.lock().is_there(number));
             world.lock().leave(address(number));
         });
         while !world.lock().events.is_empty() {

@@ -1,7 +1,5 @@
 //! hostapd absent, beginning again, late, or talking rubbish.
 
-use stationd::engine::Settings;
-
 use crate::{
     control::{Asked, Control, known},
     setup::Setup,
@@ -12,7 +10,7 @@ use crate::{
 fn asked(number: u16) -> (Shared, Setup, Asked) {
     let world = Shared::with_points(1);
     world.lock().arrive(3, number);
-    let setup = Setup::asking(&world, Settings::default(), Control::of("wlan0"));
+    let setup = Setup::asking(&world, Control::of("wlan0"));
     let asked = setup.control.questions().pop().unwrap();
     (world, setup, asked)
 }
@@ -39,7 +37,7 @@ fn answered(setup: &mut Setup, seconds: u64) -> usize {
 fn an_absent_hostapd_is_found_when_it_comes() {
     let world = Shared::with_points(1);
     world.lock().arrive(3, 1);
-    let mut setup = Setup::asking(&world, Settings::default(), Control::absent());
+    let mut setup = Setup::asking(&world, Control::absent());
     live(&mut setup, 30);
     assert_eq!((setup.engine.cost().hostapd_requests, setup.aid(0, 1)), (0, None));
     assert_eq!(setup.full(0).len(), 1, "all else is known");
@@ -101,7 +99,7 @@ fn of_an_answer_that_was_cut_the_last_line_is_left_out() {
     text.extend(std::iter::repeat_n('7', 4096));
     setup.control.answer(&first, &text[..4096]);
     setup.hear();
-    let table = setup.engine.table();
+    let table = &setup.engine.table;
     let identity = table.find(0, address(1)).unwrap().identity.as_ref().unwrap();
     assert_eq!((identity.aid, identity.key_management), (Some(1), None));
 }
@@ -124,7 +122,7 @@ fn an_answer_about_the_last_association_is_not_given_to_the_next() {
 #[test]
 fn questions_about_those_who_left_do_not_pile_up() {
     let world = Shared::with_points(1);
-    let mut setup = Setup::asking(&world, Settings::default(), Control::absent());
+    let mut setup = Setup::asking(&world, Control::absent());
     for number in 0..1000 {
         world.lock().arrive(3, number);
         setup.hear();

@@ -1,7 +1,7 @@
 //! Interfaces that vanish, come back, and have other names.
 
 use rustix::io::Errno;
-use stationd::engine::{RefreshError, Settings};
+use stationd::engine::RefreshError;
 
 use crate::{
     control::Control,
@@ -29,7 +29,7 @@ fn an_interface_that_vanishes_in_mid_dump_takes_its_stations_along_and_others_do
     assert_eq!((setup.stations(0), setup.brief(0), setup.full(0)), (vec![], vec![], vec![]));
     let ended = setup.ended(0);
     assert_eq!((ended.sessions, ended.exact, ended.rx_bytes), (49, 49, 500));
-    assert_eq!((setup.brief(1), setup.engine.table().len()), (other, 1));
+    assert_eq!((setup.brief(1), setup.engine.table.total()), (other, 1));
     setup.ask(1).unwrap();
     is_away(&mut setup);
 }
@@ -61,8 +61,8 @@ fn it_comes_back_under_a_new_index_and_keeps_its_number() {
         world.lock().arrive(17, 2);
         setup.poll(0);
         assert_eq!((setup.stations(0), setup.stations(1)), (vec![address(2)], vec![]));
-        assert_eq!(setup.engine.points().named("wlan0").unwrap().number(), 1);
-        assert_eq!(setup.engine.points().iter().count(), 2);
+        assert_eq!(setup.engine.points.named("wlan0").unwrap().number(), 1);
+        assert_eq!(setup.engine.points.iter().count(), 2);
         assert_eq!(setup.brief(0)[0]["SignalNoiseRatio"], 55, "the channel was surveyed anew");
     }
 }
@@ -75,14 +75,12 @@ fn it_comes_back_under_another_name_and_keeps_its_number() {
     setup.hear();
     world.lock().add_point(17, "ap24", 0);
     setup.poll(0);
-    assert_eq!(setup.engine.points().named("ap24").unwrap().number(), 1);
+    assert_eq!(setup.engine.points.named("ap24").unwrap().number(), 1);
 }
 
 #[test]
 fn one_that_goes_and_returns_unheard_is_new_and_so_are_its_stations() {
-    let world = Shared::with_points(1);
-    world.lock().arrive(3, 1);
-    let mut setup = Setup::new(&world);
+    let (world, mut setup) = Setup::with_stations(&[1]);
     world.lock().remove(3);
     world.lock().add_point(5, "wlan0", 0);
     world.lock().arrive(5, 1);
@@ -95,14 +93,14 @@ fn one_that_goes_and_returns_unheard_is_new_and_so_are_its_stations() {
 #[test]
 fn a_renamed_interface_keeps_stations_and_what_was_to_be_asked() {
     let world = Shared::with_points(1);
-    let mut setup = Setup::asking(&world, Settings::default(), Control::of("ap24"));
+    let mut setup = Setup::asking(&world, Control::of("ap24"));
     world.lock().arrive(3, 1);
     setup.hear();
     world.lock().interfaces[0].name = "ap24".into();
     setup.pass(11);
     setup.ask(0).unwrap();
     // It asks where hostapd is now, and not where it was.
-    let point = setup.engine.points().get(0).unwrap();
+    let point = setup.engine.points.get(0).unwrap();
     assert_eq!((point.name.as_str(), setup.stations(0)), ("ap24", vec![address(1)]));
     assert_eq!((setup.introduce(), setup.aid(0, 1)), (1, Some(1)));
     assert!(!setup.engine.is_settling());
@@ -110,9 +108,7 @@ fn a_renamed_interface_keeps_stations_and_what_was_to_be_asked() {
 
 #[test]
 fn an_error_of_the_kernel_is_reported_and_no_one_leaves_because_of_it() {
-    let world = Shared::with_points(1);
-    world.lock().arrive(3, 1);
-    let mut setup = Setup::new(&world);
+    let (world, mut setup) = Setup::with_stations(&[1]);
     world.lock().faults.push_back(Fault::Refused(Errno::IO));
     setup.pass(1);
     assert!(matches!(setup.ask(0), Err(RefreshError::Kernel(_))));

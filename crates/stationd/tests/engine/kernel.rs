@@ -2,12 +2,9 @@
 //!
 //! It decides nothing; faults are the world's.
 
-use std::{
-    fmt::{self, Debug, Formatter},
-    os::{
-        fd::{AsFd, BorrowedFd},
-        unix::net::UnixDatagram,
-    },
+use std::os::{
+    fd::{AsFd, BorrowedFd},
+    unix::net::UnixDatagram,
 };
 
 use linux::{
@@ -43,15 +40,10 @@ pub(crate) fn mlme(world: &Shared) -> Mlme {
 }
 
 /// The socket of events; its descriptor stands for one that the daemon would wait for.
+#[derive(Debug)]
 struct Ear {
     world: Shared,
     socket: UnixDatagram,
-}
-
-impl Debug for Ear {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Ear")
-    }
 }
 
 impl AsFd for Ear {

@@ -25,7 +25,7 @@ fn the_stations_of_a_part_are_the_access_points() {
     world.lock().leave(address(2));
     setup.hear();
     assert_eq!((setup.stations(0).len(), setup.ended(0).rx_bytes), (2, 10));
-    assert_eq!(setup.engine.points().iter().count(), 1);
+    assert_eq!(setup.engine.points.iter().count(), 1);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_station_of_several_links_is_one_session_with_the_values_of_the_whole() {
     let brief = setup.brief(0);
     let station = brief.iter().find(|one| one["MACAddress"] == "02:00:00:00:00:07").unwrap();
     assert_eq!((&station["RxBytes"], &station["TxBytes"]), (&1050.into(), &500.into()));
-    let table = setup.engine.table();
+    let table = &setup.engine.table;
     assert_eq!(table.find(0, address(7)).unwrap().links(), 3);
     world.lock().leave(address(7));
     setup.hear();

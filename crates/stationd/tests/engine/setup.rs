@@ -1,9 +1,12 @@
 //! An engine before a world, and the moments that a daemon would bring it.
 
+use std::{path::PathBuf, time::Duration};
+
 use linux::{nl80211::Address, system::boottime_ns};
 use serde_json::Value;
 use stationd::{
-    engine::{Engine, RefreshError, Settings},
+    engine::{Engine, RefreshError},
+    options::Options,
     points::EndedTotals,
     table::Counted,
 };
@@ -11,7 +14,7 @@ use stationd::{
 use crate::{
     control::{Control, known},
     kernel,
-    world::{Shared, World, address},
+    world::{Shared, address},
 };
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -26,30 +29,36 @@ pub(crate) struct Setup {
 impl Setup {
     /// With the defaults, hostapd aside.
     pub(crate) fn new(world: &Shared) -> Self {
-        Self::with(world, Settings::default(), Control::absent())
+        Self::with(world, Control::absent(), None)
     }
 
-    pub(crate) fn asking(world: &Shared, settings: Settings, control: Control) -> Self {
-        let settings = Settings { hostapd: Some(control.folder().to_owned()), ..settings };
-        Self::with(world, settings, control)
+    /// One access point with these stations.
+    pub(crate) fn with_stations(numbers: &[u16]) -> (Shared, Self) {
+        let world = Shared::with_points(1);
+        numbers.iter().for_each(|number| world.lock().arrive(3, *number));
+        let setup = Self::new(&world);
+        (world, setup)
     }
 
-    fn with(world: &Shared, settings: Settings, control: Control) -> Self {
+    pub(crate) fn asking(world: &Shared, control: Control) -> Self {
+        let folder = control.folder().to_owned();
+        Self::with(world, control, Some(folder))
+    }
+
+    fn with(world: &Shared, control: Control, hostapd: Option<PathBuf>) -> Self {
         // What happened before is told to no one.
         world.lock().events.clear();
         let events = Some(kernel::mlme(world));
-        let engine = Engine::over(settings, kernel::nl80211(world), events).unwrap();
+        let options = Options { hostapd, ..Options::default() };
+        let engine = Engine::over(options, kernel::nl80211(world), events).unwrap();
         Self { engine, world: world.clone(), control, now_ns: boottime_ns() }
     }
 
-    /// With these settings and a kernel that tells nothing unasked.
-    pub(crate) fn deaf(world: &Shared, settings: Settings) -> Self {
-        let engine = Engine::over(settings, kernel::nl80211(world), None).unwrap();
+    /// With a kernel that tells nothing unasked.
+    pub(crate) fn deaf(world: &Shared, sample_every: Option<Duration>) -> Self {
+        let options = Options { hostapd: None, sample_every, ..Options::default() };
+        let engine = Engine::over(options, kernel::nl80211(world), None).unwrap();
         Self { engine, world: world.clone(), control: Control::absent(), now_ns: boottime_ns() }
-    }
-
-    pub(crate) fn world<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
-        change(&mut self.world.lock())
     }
 
     /// Time goes on, and no one is asked.
@@ -91,29 +100,29 @@ impl Setup {
 
     pub(crate) fn stations(&self, point: u16) -> Vec<Address> {
         let mut found: Vec<_> =
-            self.engine.table().stations(point).map(|row| row.address()).collect();
+            self.engine.table.stations(point).map(|row| row.address()).collect();
         found.sort_unstable();
         found
     }
 
     pub(crate) fn rx_bytes(&self, point: u16, number: u16) -> Option<u64> {
-        let table = self.engine.table();
+        let table = &self.engine.table;
         table.find(point, address(number))?.counter(Counted::RxBytes)
     }
 
     pub(crate) fn aid(&self, point: u16, number: u16) -> Option<u16> {
-        let table = self.engine.table();
+        let table = &self.engine.table;
         table.find(point, address(number))?.identity.as_ref()?.aid
     }
 
     pub(crate) fn ended(&self, point: u16) -> EndedTotals {
-        self.engine.points().get(point).unwrap().ended
+        self.engine.points.get(point).unwrap().ended
     }
 
     /// What events tell, in their order: `assoc` or `disassoc`, and who.
     pub(crate) fn events(&self) -> Vec<(&'static str, Address)> {
-        let (_, events) = self.engine.events().since(0);
-        let fields = events.map(|event| event.fields(self.engine.points()));
+        let (_, events) = self.engine.events.since(0);
+        let fields = events.map(|event| event.fields(&self.engine.points));
         fields.map(|fields| (fields.event, fields.address)).collect()
     }
 

@@ -1,14 +1,12 @@
 //! Readings that are shared, and how often the kernel is asked for them.
 
-use stationd::engine::{RefreshError, Settings};
+use stationd::engine::RefreshError;
 
 use crate::{setup::Setup, world::Shared};
 
 #[test]
 fn ten_consumers_within_the_freshness_share_one_dump_and_one_more_is_made_after_it() {
-    let world = Shared::with_points(1);
-    world.lock().arrive(3, 1);
-    let mut setup = Setup::new(&world);
+    let (world, mut setup) = Setup::with_stations(&[1]);
     let (asked, cost) = (world.lock().asked, setup.engine.cost());
     for dumps in 1..4 {
         setup.pass(1);
@@ -52,7 +50,7 @@ fn a_driver_without_surveys_is_read_without_a_noise() {
 #[test]
 fn where_no_events_can_be_had_polls_find_who_came_and_who_went() {
     let world = Shared::with_points(1);
-    let mut setup = Setup::deaf(&world, Settings::default());
+    let mut setup = Setup::deaf(&world, None);
     world.lock().arrive(3, 1);
     setup.poll(0);
     assert_eq!(setup.stations(0), world.lock().addresses(3));

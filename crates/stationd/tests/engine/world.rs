@@ -13,14 +13,12 @@ use rustix::io::Errno;
 
 use crate::kernel;
 
-pub(crate) const ACCESS_POINT: u32 = 3;
-pub(crate) const PART: u32 = 4;
-
 /// An interface of an access point.
 #[derive(Clone, Debug)]
 pub(crate) struct Interface {
     pub(crate) index: u32,
     pub(crate) name: String,
+    /// 3 for an access point, 4 for a part of one.
     pub(crate) kind: u32,
     pub(crate) address: Address,
 }
@@ -38,6 +36,7 @@ pub(crate) struct Station {
 }
 
 /// What goes wrong with one dump of stations.
+#[derive(Debug)]
 pub(crate) enum Fault {
     /// The kernel says so in a message of its own.
     Refused(Errno),
@@ -59,7 +58,7 @@ pub(crate) struct Asked {
     pub(crate) surveys: u64,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct World {
     pub(crate) interfaces: Vec<Interface>,
     pub(crate) stations: Vec<Station>,
@@ -77,7 +76,7 @@ pub(crate) struct World {
 }
 
 /// The world, for the test and for the kernel.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Shared(Arc<Mutex<World>>);
 
 impl Shared {
@@ -103,13 +102,13 @@ pub(crate) fn address(number: u16) -> Address {
 impl World {
     pub(crate) fn add_point(&mut self, index: u32, name: &str, last: u8) {
         let address = [6, 0, 0, 0, 0, last];
-        self.add(Interface { index, name: name.into(), kind: ACCESS_POINT, address });
+        self.add(Interface { index, name: name.into(), kind: 3, address });
     }
 
     /// A part of `wlan0`.
     pub(crate) fn add_part(&mut self, index: u32, name: &str) {
         let address = [6, 0, 0, 0, 0, 0];
-        self.add(Interface { index, name: name.into(), kind: PART, address });
+        self.add(Interface { index, name: name.into(), kind: 4, address });
     }
 
     fn add(&mut self, interface: Interface) {
@@ -151,6 +150,10 @@ impl World {
         self.report(kernel::left(&station, self.generation, self.narrow));
     }
 
+    pub(crate) fn is_there(&self, number: u16) -> bool {
+        self.stations.iter().any(|one| one.address == address(number))
+    }
+
     pub(crate) fn station(&mut self, number: u16) -> &mut Station {
         self.stations.iter_mut().find(|one| one.address == address(number)).unwrap()
     }
@@ -158,8 +161,8 @@ impl World {
     /// Bytes from a station and to it.
     pub(crate) fn moves(&mut self, number: u16, rx_bytes: u64, tx_bytes: u64) {
         let station = self.station(number);
-        (station.rx_bytes, station.tx_bytes) =
-            (station.rx_bytes + rx_bytes, station.tx_bytes + tx_bytes);
+        station.rx_bytes += rx_bytes;
+        station.tx_bytes += tx_bytes;
     }
 
     /// All events that wait are lost.

@@ -35,20 +35,13 @@ JAIL=$HR_JAIL CAPABILITIES=$HR_CAPABILITIES
 $HR_CALLS
 "#;
 
-/// What there is on the router, and what is called.
-#[derive(Clone, Copy)]
-struct Router<'a> {
-    has_jail: bool,
-    ubus: &'a str,
-    calls: &'a str,
-}
-
-fn procd(router: Router<'_>) -> Vec<Vec<String>> {
+/// On a router with or without a jail, with its broker at this path.
+fn procd(has_jail: bool, ubus: &str, calls: &str) -> Vec<Vec<String>> {
     let files = packaging("openwrt/files/etc");
     let mut shell = Command::new("sh");
     shell.args(["-e", "-c", PROCD]).env("HR_SCRIPT", files.join("init.d/stationd"));
-    shell.env("HR_JAIL", if router.has_jail { "/bin/sh" } else { "/none/ujail" });
-    shell.env("HR_HOSTAPD", &files).env("HR_UBUS", router.ubus).env("HR_CALLS", router.calls);
+    shell.env("HR_JAIL", if has_jail { "/bin/sh" } else { "/none/ujail" });
+    shell.env("HR_HOSTAPD", &files).env("HR_UBUS", ubus).env("HR_CALLS", calls);
     shell.env("HR_CAPABILITIES", files.join("capabilities/stationd.json"));
     let output = shell.output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -64,7 +57,7 @@ fn has(lines: &[Vec<String>], words: &[&str]) -> bool {
 fn openwrts_script_starts_it_as_its_own_user_and_in_a_jail_where_there_is_one() {
     for is_jailed in [false, true] {
         let ubus = "/proc/self/ubus.sock";
-        let lines = procd(Router { has_jail: is_jailed, ubus, calls: "start_service" });
+        let lines = procd(is_jailed, ubus, "start_service");
         for words in [
             ["user_add", "stationd", "", "101"].as_slice(),
             &["chown", "stationd:network", "/var/run/stationd"],
@@ -89,7 +82,7 @@ fn openwrts_script_starts_it_as_its_own_user_and_in_a_jail_where_there_is_one() 
 
 #[test]
 fn without_the_brokers_folder_there_is_no_jail_and_without_ubus_no_folder() {
-    let lines = |ubus| procd(Router { has_jail: true, ubus, calls: "start_service" });
+    let lines = |ubus| procd(true, ubus, "start_service");
     let absent = lines("/none/ubus.sock");
     assert!(!absent.iter().any(|line| line[0].starts_with("procd_add_jail")), "{absent:?}");
     let off = lines("off");
@@ -99,7 +92,7 @@ fn without_the_brokers_folder_there_is_no_jail_and_without_ubus_no_folder() {
 
 #[test]
 fn openwrts_script_checks_as_the_user_that_serves() {
-    let lines = procd(Router { has_jail: true, ubus: "off", calls: "check" });
+    let lines = procd(true, "off", "check");
     let last = lines.last().unwrap().join(" ");
     let expected = "start-stop-daemon -S -q -p /nonexistent -c stationd:network -x /usr/sbin/stationd -- --check --set ";
     assert!(last.starts_with(expected), "{last}");

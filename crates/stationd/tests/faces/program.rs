@@ -29,46 +29,33 @@ pub(crate) fn stationd(words: &[&str]) -> Output {
 /// A daemon that ends with its test.
 pub(crate) struct Daemon {
     child: Child,
-    socket: PathBuf,
-    http: PathBuf,
-    _folder: TempDir,
+    /// Of its sockets.
+    folder: TempDir,
 }
 
 impl Daemon {
     /// Starts it with these settings, and its metrics on a UNIX socket.
     pub(crate) fn start(settings: &[&str]) -> Self {
-        Self::start_by(Command::new(env!("CARGO_BIN_EXE_stationd")), settings)
-    }
-
-    /// Starts it by this command, to which its words are added.
-    pub(crate) fn start_by(mut command: Command, settings: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = |name| folder.path().join(name).display().to_string();
-        let socket = format!("socket={}", path("rpc"));
-        let metrics = format!("metrics=unix:{}", path("http"));
-        let given = |key| settings.iter().find_map(|setting| setting.strip_prefix(key));
-        let socket_path = given("socket=").map_or_else(|| folder.path().join("rpc"), PathBuf::from);
-        let http_path =
-            given("metrics=unix:").map_or_else(|| folder.path().join("http"), PathBuf::from);
-        let mut words = Vec::new();
-        if !command.get_args().any(|word| word == "--replay") {
-            words.extend(["--replay".to_owned(), recording()]);
+        let sockets = [format!("socket={}", path("rpc")), format!("metrics=unix:{}", path("http"))];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stationd"));
+        command.args(["--replay", &recording(), "--set", "hostapd=off"]);
+        for setting in sockets.iter().map(String::as_str).chain(settings.iter().copied()) {
+            command.args(["--set", setting]);
         }
-        for setting in [socket.as_str(), metrics.as_str(), "hostapd=off"].iter().chain(settings) {
-            words.extend(["--set".to_owned(), (*setting).to_owned()]);
-        }
-        let child = command.args(words).stderr(Stdio::inherit()).spawn().unwrap();
-        let daemon = Self { child, socket: socket_path, http: http_path, _folder: folder };
+        let child = command.stderr(Stdio::inherit()).spawn().unwrap();
+        let daemon = Self { child, folder };
         daemon.until("it listens", || UnixStream::connect(daemon.rpc_path()).ok());
         daemon
     }
 
     pub(crate) fn rpc_path(&self) -> PathBuf {
-        self.socket.clone()
+        self.folder.path().join("rpc")
     }
 
     pub(crate) fn http_path(&self) -> PathBuf {
-        self.http.clone()
+        self.folder.path().join("http")
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -195,4 +182,10 @@ pub(crate) fn request(id: u64, method: &str, params: Value) -> String {
 
 pub(crate) fn brief(id: u64) -> String {
     request(id, "getStationStatsBrief", json!({"interface": "wlan0"}))
+}
+
+/// So many requests for the full reply.
+pub(crate) fn full(count: u64) -> String {
+    let one = |id| request(id, "getStationStats", json!({"interface": "wlan0"}));
+    (0..count).map(one).collect()
 }

@@ -2,14 +2,9 @@
 
 use std::{thread::sleep, time::Duration};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::program::{Daemon, STATIONS, brief, refusal};
-
-fn stations(result: &Value) -> &Vec<Value> {
-    let [list] = &result.as_array().unwrap()[..] else { panic!("{result}") };
-    list.as_array().unwrap()
-}
 
 #[test]
 fn access_points_are_listed_with_their_paths() {
@@ -53,17 +48,6 @@ fn who_came_is_listed_from_a_number_on() {
 }
 
 #[test]
-fn several_requests_in_one_write_are_answered_in_order() {
-    let daemon = Daemon::start(&[]);
-    let mut client = daemon.client();
-    let requests: String = (0..500).map(brief).collect();
-    client.send(requests.as_bytes());
-    for id in 0..500 {
-        assert_eq!(client.reply()["id"], json!(id));
-    }
-}
-
-#[test]
 fn a_request_in_many_writes_is_answered_once_it_is_whole() {
     let daemon = Daemon::start(&[]);
     let mut client = daemon.client();
@@ -81,10 +65,8 @@ fn rubbish_is_refused_and_the_next_request_is_answered() {
     client.send(b"\xff\xfe\0rubbish\n\n  \r\n[1,2]\n");
     assert_eq!(refusal(&client.reply()).0, -32700);
     assert_eq!(refusal(&client.reply()).0, -32600);
-    assert_eq!(
-        stations(&client.result("getStationStats", json!({"path": "WiFi.AccessPoint.1."}))).len(),
-        13
-    );
+    let stats = client.result("getStationStats", json!({"path": "WiFi.AccessPoint.1."}));
+    assert_eq!((stats.as_array().unwrap().len(), stats[0].as_array().unwrap().len()), (1, 13));
 }
 
 #[test]

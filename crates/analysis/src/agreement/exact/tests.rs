@@ -1,6 +1,9 @@
 //! Pairs of windows in each of the four ways to tell clients: honest candidates, and what dishonest ones leave out.
 
-use model::parity::{Answer, Reading, StationList, StationValues};
+use model::{
+    parity::{Answer, Reading, StationList, StationValues},
+    verdict::Verdict,
+};
 
 use super::*;
 
@@ -53,7 +56,7 @@ fn all(place: u32) -> String {
 }
 
 /// What becomes of a candidate beside a base, one pair.
-fn compared(base: &Witnessed, own: &Witnessed) -> Result<u64, Disagreement> {
+fn compared(base: &Witnessed, own: &Witnessed) -> Result<u64, Fault> {
     of(&[(base, own)]).map_err(|(pair, why)| {
         assert_eq!(pair, 0);
         why
@@ -63,7 +66,7 @@ fn compared(base: &Witnessed, own: &Witnessed) -> Result<u64, Disagreement> {
 #[track_caller]
 fn differs(base: impl Fn(u32) -> String, own: impl Fn(u32) -> String, words: &str) {
     match compared(&window(base, NEVER), &window(own, NEVER)) {
-        Err(Disagreement::Differs(why)) => assert_eq!(why, words),
+        Err(Fault { verdict: Verdict::Fail, why }) => assert_eq!(why, words),
         other => panic!("{other:?}"),
     }
 }
@@ -130,7 +133,10 @@ fn a_client_that_joins_is_compared_once_it_stays() {
     let joining =
         |place| if place == 3 { all(place).replacen("aid=1", "aid=9", 2) } else { all(place) };
     let why = compared(&window(all, 3), &window(joining, 3));
-    assert!(matches!(why, Err(Disagreement::Differs(_))), "the first one stays: {why:?}");
+    assert!(
+        matches!(why, Err(Fault { verdict: Verdict::Fail, .. })),
+        "the first one stays: {why:?}"
+    );
     let joining = |place| {
         if place == 3 {
             all(place).replace(&format!("{B}\nflags=[AUTH]"), &format!("{B}\nflags="))
@@ -145,11 +151,17 @@ fn a_client_that_joins_is_compared_once_it_stays() {
 #[test]
 fn nothing_to_compare_with_is_no_agreement() {
     let empty = Witnessed { rounds: Vec::new(), drained: None };
-    assert!(matches!(compared(&empty, &empty), Err(Disagreement::Unable(_))));
-    assert!(matches!(compared(&empty, &window(all, NEVER)), Err(Disagreement::Unable(_))));
+    assert!(matches!(compared(&empty, &empty), Err(Fault { verdict: Verdict::Invalid, .. })));
+    assert!(matches!(
+        compared(&empty, &window(all, NEVER)),
+        Err(Fault { verdict: Verdict::Invalid, .. })
+    ));
     let mut silent = window(all, NEVER);
     silent.rounds.iter_mut().for_each(|round| round.readings.retain(|one| one.subject().is_some()));
-    assert!(matches!(compared(&window(all, NEVER), &silent), Err(Disagreement::Unable(_))));
+    assert!(matches!(
+        compared(&window(all, NEVER), &silent),
+        Err(Fault { verdict: Verdict::Invalid, .. })
+    ));
 }
 
 #[test]

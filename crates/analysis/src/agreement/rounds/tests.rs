@@ -73,14 +73,14 @@ fn window(own: String) -> Witnessed {
     Witnessed { rounds, drained: None }
 }
 
-fn checked(own: String) -> Result<Checked, Disagreement> {
+fn checked(own: String) -> Result<Checked, Fault> {
     of(&window(own), &order(3))
 }
 
 #[track_caller]
 fn differs(own: String) -> String {
     match checked(own) {
-        Err(Disagreement::Differs(why)) => why,
+        Err(Fault { verdict: Verdict::Fail, why }) => why,
         other => panic!("{other:?}"),
     }
 }
@@ -88,7 +88,7 @@ fn differs(own: String) -> String {
 #[track_caller]
 fn unable(witnessed: &Witnessed) -> String {
     match of(witnessed, &order(3)) {
-        Err(Disagreement::Unable(why)) => why,
+        Err(Fault { verdict: Verdict::Invalid, why }) => why,
         other => panic!("{other:?}"),
     }
 }
@@ -110,7 +110,7 @@ fn what_only_hostapd_knows_is_the_subjects_alone_where_it_is_not_asked() {
     let checked = checked(own.to_owned()).unwrap();
     assert!(checked.alone.is_empty() && checked.values > 5, "{checked:?}");
     let asked = WitnessOrder { hostapd: true, ..order(3) };
-    let Err(Disagreement::Unable(why)) = of(&window(own.to_owned()), &asked) else {
+    let Err(Fault { verdict: Verdict::Invalid, why }) = of(&window(own.to_owned()), &asked) else {
         panic!("hostapd was not asked")
     };
     assert!(why.ends_with("hostapd said nothing of the clients before the subject did"), "{why}");

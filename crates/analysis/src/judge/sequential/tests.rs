@@ -138,10 +138,3 @@ fn over_all_looks_together_the_same_twice_is_called_different_in_at_most_one_of_
     assert!(rate <= 0.05, "{rate}");
     assert!(rate > 0.005, "{rate}: looks that see nothing at all prove nothing");
 }
-
-#[test]
-fn looking_whenever_one_likes_without_paying_for_it_would_be_wrong_more_often() {
-    let always: Vec<u32> = (6..=24).collect();
-    let rate = wrong(1000, &always, ERROR);
-    assert!(rate > 0.1, "{rate}: this is why there are looks");
-}

@@ -3,7 +3,7 @@
 
 use model::{
     random::Random,
-    verdict::{Difference, Expect, Pairs},
+    verdict::{Expect, Pairs},
 };
 
 use super::super::sequential::looked;
@@ -79,17 +79,12 @@ fn compare(random: &mut Random, plant: Plant, expect: Expect, pairs: Pairs) -> J
         periods: Ok(InStep { pairs: made, period_s: 1.0 }),
     };
     let question = Question {
-        base: "before".to_owned(),
-        variant: "after".to_owned(),
         clients: 114,
         at: "at 114 clients".to_owned(),
-        subject: "stationd".to_owned(),
-        part: Part::Subject,
         expect,
-        difference: Difference::Variants,
         margin: MARGIN,
-        pairs: Some(pairs),
-        changes: Vec::new(),
+        pairs,
+        ..Question::of_sides(&fixture::run().study, ["before", "after"], "stationd")
     };
     let evidence = Evidence::of_pairs(judged, pairs.most());
     let order: Vec<usize> = (0..pairs.most() as usize).collect();
