@@ -7,7 +7,7 @@ ifndef TOGETHER
 .NOTPARALLEL:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs armv7 packages-armv7 board packages-board base first-base build check check-but-lints all-targets test-guests test-crates tests-base tested dist dist-test study client-scale self-check contention completion faces packages-faces packages-improve red-team long-proofs test site guides clean
+.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs armv7 packages-armv7 board packages-board base first-base build check formatted checked all-targets test-guests test-crates tests-base tested dist dist-test study client-scale self-check contention completion faces packages-faces packages-improve red-team long-proofs test site guides clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -104,6 +104,7 @@ check: setup-check ## formatting, lints and the rules of CONTRIBUTING.md
 test: tested ## everything that CI checks, real guests included (about half an hour from a clean clone on two cores)
 	@$(together) test-guests test-crates
 
+# A library without examples in its documentation says `doctest = false`: rustdoc takes seconds to find none.
 # Guests fill both cores and have their own time, so they come last; the tests of the crates wait for sockets and clocks
 # most of theirs. They say what they found when they are through, so that the two do not mix. Two tests at a time have guests;
 # of the others most wait, so twice as many threads have both cores busy.
@@ -116,7 +117,7 @@ test-crates:
 		>$(CARGO_TARGET_DIR)/test-crates.txt 2>&1 && code=0 || code=$$?; cat $(CARGO_TARGET_DIR)/test-crates.txt; exit $$code
 
 tested: ## what the tests drive: headroom as they are built, and the programs for the access point
-	@$(together) all-targets all-programs tests-base
+	@$(together) checked all-programs tests-base
 
 # The tests' Debian is fetched once there is a headroom to do it, while the access point's programs are still built.
 tests-base: all-targets packages-test
@@ -132,12 +133,18 @@ all-programs: packages-test programs
 linter = $(shell clippy-driver --version >/dev/null 2>&1 && command -v clippy-driver)
 linted = $(addprefix RUSTC_WORKSPACE_WRAPPER=,$(linter)) CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings
 
-all-targets: check-but-lints
+all-targets: formatted
 	@[[ -n "$(linter)" ]] || echo 'make: no lints, because this toolchain has no clippy-driver'
 	$(linted) $(cargo) build --locked --workspace --all-targets
 
-check-but-lints: setup-check
-	$(cargo) xtask check --but-lints
+formatted: setup-check
+	@cargo fmt --version >/dev/null 2>&1 || { echo 'make: no look at the formatting, because this toolchain has no rustfmt'; exit 0; }; \
+		$(cargo) fmt --all -- --check
+
+# `cargo xtask check` would build what it and the site depend on once more, with the features that they alone want.
+checked: all-targets
+	CARGO_MANIFEST_DIR=$(CURDIR)/xtask $(CARGO_TARGET_DIR)/debug/xtask check --rules
+	CARGO_MANIFEST_DIR=$(CURDIR)/xtask/site $(CARGO_TARGET_DIR)/debug/site
 
 red-team: tested ## every cheat and every honest change against the tasks of stationd and hostapd (about an hour and a half)
 	@scripts/setup improve

@@ -15,7 +15,8 @@ const BAD: u32 = 100_300;
 const BUILDS: usize = 5;
 const SEARCHES: usize = 1;
 
-fn compile(to: &Path, turns: u32, mark: &str) {
+/// A build of `steps`, unstripped and without a build id.
+pub(crate) fn compile(to: &Path, turns: u32, mark: &str) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/steps.c");
     let (turns, mark) = (format!("-DTURNS={turns}"), format!("-DMARK=\"{mark}\""));
     let words = ["-O1", "-static", "-Wl,--build-id=none", &turns, &mark, "-o"];
@@ -24,19 +25,17 @@ fn compile(to: &Path, turns: u32, mark: &str) {
 
 /// Builds `builds/01` and on, of which those from `step` on are dearer; their paths from the place.
 fn build(place: &Place, builds: usize, step: usize) -> Vec<String> {
-    build_by(place, builds, |path, number| {
-        let turns = if number >= step { BAD } else { GOOD };
-        compile(&place.path(path), turns, &format!("{number:02}"));
-    })
-}
-
-fn build_by(place: &Place, builds: usize, one: impl Fn(&str, usize)) -> Vec<String> {
     let _ = fs::remove_dir_all(place.path("builds"));
     place.folder("builds");
-    let paths: Vec<String> = (1..=builds).map(|number| format!("builds/{number:02}")).collect();
-    (1..).zip(&paths).for_each(|(number, path)| one(path, number));
-    paths
+    let one = |number: usize| {
+        let path = format!("builds/{number:02}");
+        let turns = if number >= step { BAD } else { GOOD };
+        compile(&place.path(&path), turns, &format!("{number:02}"));
+        path
+    };
+    (1..=builds).map(one).collect()
 }
+
 fn place() -> Place {
     let place = Place::with_guests();
     compile(&place.path("steps"), GOOD, "00");

@@ -1,6 +1,6 @@
 //! `examples/board`: real U-Boot, two slots, an overlay, ssh, and images that come and go.
 //!
-//! `HEADROOM_POWER_CUTS=50` cuts the power at so many moments of a flash instead of one.
+//! `HEADROOM_POWER_CUTS=50` cuts the power at 50 moments of a flash instead of one.
 
 use std::{
     env, fs,

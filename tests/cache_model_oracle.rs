@@ -1,22 +1,24 @@
-//! The cache model alongside `valgrind --tool=cachegrind` of the same geometry, on a program whose pattern of accesses
+//! Compares the cache model with `valgrind --tool=cachegrind` of the same geometry, on a program whose pattern of accesses
 //! is known (`programs/cache_patterns.c`).
 //!
 //! Both count one program by virtual addresses, so every figure can be compared. The two models were written
 //! apart and still choose alike: least recently used, allocated by loads and stores, an access across the end
 //! of a line is one access.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, path::Path, process::Command};
 
 use lab::cache_model::Attached;
-use model::cache::{Cache, Geometry, Size};
+use model::{
+    architecture::Architecture,
+    cache::{Cache, Geometry, Size},
+};
 
-use crate::harness::{Place, guest};
+use crate::harness::{
+    Place,
+    guest::{self, Program},
+};
 
-/// How far each figure may be from cachegrind's: a share of it, and alongside that so many events, for what lies
+/// How far each figure may be from cachegrind's: a share of it, and beyond that a number of events, for what lies
 /// on the stack, whose place the two choose differently.
 const APART: f64 = 0.0005;
 const EVENTS: u64 = 32;
@@ -35,18 +37,11 @@ const COLUMNS: [(&str, usize); 9] = [
 ];
 
 /// The program, as the compiler makes it without vector instructions, which the emulator would count as two.
-fn program(place: &Place) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/cache_patterns.c");
-    let program = place.path("patterns");
-    let built = Command::new("cc")
-        .args(["-O1", "-static", "-nostdlib", "-ffreestanding", "-fno-pie", "-no-pie", "-mno-sse"])
-        .args(["-fno-stack-protector", "-fcf-protection=none", "-o"])
-        .args([&program, &source])
-        .status()
-        .unwrap();
-    assert!(built.success());
-    program
-}
+const PROGRAM: Program = Program {
+    name: "patterns",
+    source: "cache_patterns.c",
+    flags: "-O1 -static -nostdlib -ffreestanding -fno-pie -no-pie -mno-sse -fno-stack-protector -fcf-protection=none",
+};
 
 /// What the model counts of the whole program, in cachegrind's order.
 fn modelled(place: &Place, program: &Path, model: &Attached) -> Vec<u64> {
@@ -86,7 +81,8 @@ fn cachegrind(place: &Place, program: &Path, geometry: Geometry) -> Vec<u64> {
 fn the_model_counts_what_cachegrind_counts() {
     let place = Place::without_guests();
     let lab = guest::lab();
-    let program = program(&place);
+    let program = place.path(PROGRAM.name);
+    PROGRAM.compile(Architecture::X86_64, &program);
     let cache = |kib: u64, ways, line| Cache::new(Size::from_bytes(kib << 10), ways, line).unwrap();
     // A router's caches, smaller ones with shorter lines, and one way each, which leaves no choice.
     for caches in [

@@ -8,7 +8,7 @@ use std::{
     env, fs,
     io::{Read, Write},
     net::TcpListener,
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::{Command, Output},
     thread,
@@ -24,7 +24,16 @@ use crate::harness::{Place, Study, binary, cache, python_programs};
 const ACTION: &str = "github/action.yml";
 const WORKFLOW: &str = "github/workflow.yml";
 const TEMPLATE: &str = "gitlab/headroom.yml";
-const PIPELINE: &str = "gitlab/gitlab-ci.yml";
+
+/// Each file, its service's schema, and a key that it would be wrong without.
+const FILES: [[&str; 3]; 6] = [
+    [ACTION, "vendor.github-actions", "shell:"],
+    [WORKFLOW, "vendor.github-workflows", "runs-on:"],
+    ["github/shards.yml", "vendor.github-workflows", "runs-on:"],
+    [TEMPLATE, "vendor.gitlab-ci", "script:"],
+    ["gitlab/gitlab-ci.yml", "vendor.gitlab-ci", "include:"],
+    ["gitlab/shards.yml", "vendor.gitlab-ci", "parallel:"],
+];
 
 /// Steps that need a network or a guest.
 const NOT_HERE: [&str; 2] = ["Install", "Measure"];
@@ -49,15 +58,19 @@ struct Job {
 }
 
 impl Job {
+    fn empty() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), set: Vec::new() }
+    }
+
     fn with(limit: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let job = Self::empty();
         let mut run = fixture::run();
         run.study.gates = Some(Gates { limits: vec![limit.to_owned()], ..Gates::default() });
         // The made-up subjects do little, and so vary much.
         run.study.compare.margin = Some(Share::of(0.1));
-        let kept = RunFolder::create(&folder.path().join("headroom-run"), &run, "").unwrap();
+        let kept = RunFolder::create(&job.path("headroom-run"), &run, "").unwrap();
         fixture::trials(&run).iter().for_each(|trial| kept.keep(trial).unwrap());
-        Self { folder, set: Vec::new() }
+        job
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -136,29 +149,43 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// By a validator that is not ours: `scripts/setup test` installs it.
 #[test]
-fn every_step_of_the_action_says_what_it_runs_and_in_which_shell() {
-    let action = example(ACTION);
-    assert_eq!(action["runs"]["using"], "composite");
-    let inputs = action["inputs"].as_object().unwrap();
-    for step in action["runs"]["steps"].as_array().unwrap() {
-        assert!(step["name"].is_string(), "{step}");
-        let (run, uses) = (step.get("run").is_some(), step.get("uses").is_some());
-        // A composite action has no default shell.
-        assert!(run != uses && (uses || step["shell"] == "bash"), "{step}");
-        let asked = step.to_string();
-        let named =
-            asked.split("inputs.").skip(1).map(|rest| rest.split([' ', '}']).next().unwrap());
-        named.for_each(|name| assert!(inputs.contains_key(name), "{name}"));
+fn the_files_fit_their_services_schemas() {
+    let Some(programs) = python_programs("schemas", "test") else { return };
+    let place = Place::without_guests();
+    for [name, schema, key] in FILES {
+        let fits = |text: &str| {
+            let mut validator = Command::new(programs.join("check-jsonschema"));
+            validator.args(["--builtin-schema", schema]).arg(place.write("file.yml", text));
+            if schema.contains("gitlab") {
+                validator.args(["--data-transform", "gitlab-ci"]);
+            }
+            let output = validator.output().unwrap();
+            eprintln!("{name}: {}", String::from_utf8_lossy(&output.stdout));
+            output.status.success()
+        };
+        // No schema looks into a hidden job.
+        let file = text(&folder().join(name)).replace("\n.headroom:", "\nheadroom:");
+        assert!(file.contains(key) && fits(&file), "{name}");
+        assert!(!fits(&file.replacen(key, &format!("x{key}"), 1)), "{name} may have x{key}");
     }
-    let workflow = example(WORKFLOW);
-    let job = &workflow["jobs"]["headroom"];
-    let used = job["steps"].as_array().unwrap().last().unwrap();
+}
+
+#[test]
+fn the_action_has_the_inputs_that_are_asked_for_and_files_name_each_other() {
+    let (action, workflow) = (example(ACTION), example(WORKFLOW));
+    let inputs = action["inputs"].as_object().unwrap();
+    let steps = action["runs"]["steps"].to_string();
+    let asked = steps.split("inputs.").skip(1).map(|rest| rest.split([' ', '}']).next().unwrap());
+    let used = workflow["jobs"]["headroom"]["steps"].as_array().unwrap().last().unwrap();
     assert_eq!(used["uses"], "./examples/ci/github");
     let given = used["with"].as_object().unwrap();
-    assert!(given.keys().all(|name| inputs.contains_key(name)) && given.contains_key("study"));
+    let names = asked.chain(given.keys().map(String::as_str));
+    names.for_each(|name| assert!(inputs.contains_key(name), "{name}"));
+    assert!(given.contains_key("study"));
     assert_eq!(workflow["permissions"]["pull-requests"], "write");
-    let pipeline = example(PIPELINE);
+    let pipeline = example("gitlab/gitlab-ci.yml");
     assert_eq!(pipeline["include"][0]["local"], format!("examples/ci/{TEMPLATE}"));
     assert_eq!(pipeline["headroom"]["extends"], ".headroom");
 }
@@ -276,92 +303,30 @@ fn the_last_step_ends_as_the_verdict_does() {
     assert_eq!(text(&job.path("output")), "code=1\n");
 }
 
-/// What an engine's file has a shard and the merge do, and what the shard's number is called there.
-struct Engine {
-    shard: String,
-    merge: String,
-    numbers: fn(u32) -> Vec<(&'static str, String)>,
-}
-
-fn engines() -> [Engine; 2] {
-    let script = |value: &Value| {
-        let lines = value.as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned());
-        lines.collect::<Vec<_>>().join("\n")
-    };
-    let github = example("github/shards.yml");
-    let step = |job: &str, name: &str| {
-        let steps = github["jobs"][job]["steps"].as_array().unwrap();
-        let step = steps.iter().find(|step| step["name"] == name).unwrap();
-        step["run"].as_str().unwrap().to_owned()
-    };
-    let numbers = github["jobs"]["shard"]["strategy"]["matrix"]["shard"].as_array().unwrap();
-    assert!(numbers.iter().zip(1..).all(|(number, at)| number == at), "{numbers:?}");
-    let gitlab = example("gitlab/shards.yml");
-    [
-        Engine {
-            shard: step("shard", "Measure"),
-            merge: step("merge", "Merge"),
-            numbers: |shard| vec![("SHARD", format!("{shard}/2"))],
-        },
-        Engine {
-            shard: script(&gitlab["headroom-shard"]["script"]),
-            merge: script(&gitlab["headroom-merge"]["script"]),
-            numbers: |shard| {
-                vec![("CI_NODE_INDEX", shard.to_string()), ("CI_NODE_TOTAL", "2".to_owned())]
-            },
-        },
-    ]
-}
-
-/// The services' own schemas, by a validator that is not ours: `scripts/setup test` installs it.
-#[test]
-fn the_files_of_shards_fit_their_services_schemas() {
-    let Some(programs) = python_programs("schemas", "test") else { return };
-    let place = Place::without_guests();
-    let github = ("github", &["vendor.github-workflows"][..], "runs-on:");
-    let gitlab =
-        ("gitlab", &["vendor.gitlab-ci", "--data-transform", "gitlab-ci"][..], "parallel:");
-    for (service, schema, key) in [github, gitlab] {
-        let validated = |text: &str| -> Output {
-            let path = place.write(&format!("{service}.yml"), text);
-            let mut validator = Command::new(programs.join("check-jsonschema"));
-            validator.arg("--builtin-schema").args(schema).arg(path).output().unwrap()
-        };
-        let file = text(&folder().join(service).join("shards.yml"));
-        let fits = validated(&file);
-        assert!(fits.status.success(), "{service}: {fits:?}");
-        assert!(file.contains(key), "no {key} in {file}");
-        let wrong = validated(&file.replace(key, &format!("x{key}")));
-        assert!(!wrong.status.success(), "{service} takes x{key}");
-    }
-}
-
 #[test]
 fn the_shards_of_other_engines_become_one_run() {
     let place = Place::with_guests();
     let study = Study::small().window("1s").repetitions(1).load("poll", "iw dev").idle();
-    let study = place.write("study.toml", &study.text());
-    for (number, Engine { shard, merge, numbers }) in engines().into_iter().enumerate() {
-        let folder = place.folder(&format!("engine-{number}"));
-        std::os::unix::fs::symlink(cache(), folder.join(".headroom-cache")).unwrap();
-        let step = |script: &str, set: Vec<(&str, String)>| {
-            let path = env::var("PATH").unwrap_or_default();
-            let programs = binary().parent().unwrap().display().to_string();
-            let output = Command::new("bash")
-                .args(["-euo", "pipefail", "-c", script])
-                .current_dir(&folder)
-                .env("PATH", format!("{programs}:{path}"))
-                .env("HEADROOM_CACHE", cache())
-                .env("STUDY", &study)
-                .envs(set)
-                .output()
-                .unwrap();
-            ends(&output, 0);
-        };
-        for which in [2, 1] {
-            step(&shard, numbers(which));
+    let study = place.write("study.toml", &study.text()).display().to_string();
+    let (github, gitlab) = (example("github/shards.yml"), example("gitlab/shards.yml"));
+    let step = |job: &str, name: &str| {
+        let mut steps = github["jobs"][job]["steps"].as_array().unwrap().iter();
+        let step = steps.find(|step| step["name"] == name).unwrap();
+        step["run"].as_str().unwrap().to_owned()
+    };
+    let script = |job: &str| gitlab[job]["script"][0].as_str().unwrap().to_owned();
+    for [shard, merge] in [
+        [step("shard", "Measure"), step("merge", "Merge")],
+        [script("headroom-shard"), script("headroom-merge")],
+    ] {
+        let job = Job::empty().with_set("STUDY", &study).with_set("CI_NODE_TOTAL", "2");
+        let mut job = job.with_set("HEADROOM_CACHE", &cache().display().to_string());
+        symlink(cache(), job.path(".headroom-cache")).unwrap();
+        for number in ["2", "1"] {
+            job = job.with_set("SHARD", &format!("{number}/2")).with_set("CI_NODE_INDEX", number);
+            ends(&job.step(&shard), 0);
         }
-        step(&merge, Vec::new());
-        assert!(folder.join("headroom-run/report.html").is_file());
+        ends(&job.step(&merge), 0);
+        assert!(job.path("headroom-run/report.html").is_file());
     }
 }

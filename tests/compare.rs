@@ -2,24 +2,14 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::harness::{Place, Study, number, stationd};
-
-const STARTED: &str = "process = \"stationd\", ready = \"/run/stationd.sock\"";
+use crate::harness::{Place, Study, has, number, stationd};
 
 /// stationd that reads ten times a second although no one asks, and as it is.
 pub(crate) fn study() -> Study {
-    let variant = |flags: &str| {
-        format!(
-            "subject = {{ {STARTED}, start = \"stationd{flags}\" }}\n\
-             load = {{ run = \"station-monitor --brief --every 1s\", long-running = true }}"
-        )
-    };
-    Study::small()
-        .process("stationd")
-        .variant("often", &variant(" --set sample-every=100ms"))
-        .variant("bulk", &variant(""))
+    let often = Study::small().stationd("often", " --set sample-every=100ms", " --brief");
+    often.stationd("bulk", "", " --brief")
 }
 
 fn judgement(analysis: &Value) -> &Value {
@@ -36,12 +26,8 @@ fn a_cure_is_cheaper_as_soon_as_it_is_decided_and_the_files_for_ci_say_so() {
     let files = ["--out", "run", "--junit", "junit.xml", "--markdown", "summary.md", "--json"];
     let analysis = place.headroom(words).words(files).run().code(0).last_json();
     let message = judgement(&analysis);
-    assert_eq!((&message["finding"], &message["verdict"]), (&"cheaper".into(), &"pass".into()));
-    assert_eq!((&message["pairs"], &message["strangers"]), (&6.into(), &Value::Array(Vec::new())));
-    assert_eq!(
-        (&message["look"][0], fs::read_dir(place.path("run/trials")).unwrap().count()),
-        (&1.into(), 12)
-    );
+    has(message, &json!({"finding": "cheaper", "verdict": "pass", "pairs": 6, "strangers": []}));
+    assert_eq!((&message["look"][0], place.run().count()), (&json!(1), 12));
     assert!(number(message, "/relative/interval/high") < -0.1, "{message:#}");
     // All six pairs have one sign.
     assert_eq!(number(message, "/p"), 2.0 / 64.0);
@@ -57,7 +43,7 @@ fn a_cure_is_cheaper_as_soon_as_it_is_decided_and_the_files_for_ci_say_so() {
     assert_eq!(place.left(), []);
 }
 
-/// A shell that turns a loop once a second; so many more times in every fifteenth second, from the fifth on.
+/// A shell that turns a loop once a second; `burst` turns in every fifteenth second, from the fifth on.
 fn turning(turns: u32, burst: u32) -> String {
     let script = format!(
         "second=0; while sleep 1; do second=$((second + 1)); turns={turns}; \
@@ -81,7 +67,7 @@ fn a_cheaper_round_that_is_paid_for_in_bursts_is_not_cheaper() {
     let analysis =
         place.headroom(words).words(["--out", "run", "--json"]).run().code(1).last_json();
     let message = judgement(&analysis);
-    assert_eq!((&message["finding"], &message["basis"]), (&"dearer".into(), &"total".into()));
+    has(message, &json!({"finding": "dearer", "basis": "total"}));
     assert!(number(message, "/split/steady/interval/high") < 0.0, "{message:#}");
     assert!(number(message, "/split/total/interval/low") > 0.0, "{message:#}");
 }
@@ -100,13 +86,10 @@ fn another_build_that_does_the_same_is_the_same() {
     build[at] = b'C';
     fs::write(place.path("stationd"), &build).unwrap();
     let words = ["compare", "study.toml", "bulk", "--with", "stationd=stationd"];
-    let asked = ["--expect", "same", "--margin", "5%", "--out", "run", "--json"];
-    let analysis = place.headroom(words).words(asked).run().code(0).last_json();
+    let asked = "--expect same --margin 5% --out run --json";
+    let analysis = place.headroom(words).words(asked.split(' ')).run().code(0).last_json();
     let message = judgement(&analysis);
-    assert_eq!(
-        (&message["verdict"], &message["strangers"]),
-        (&"pass".into(), &Value::Array(Vec::new()))
-    );
+    has(message, &json!({"verdict": "pass", "strangers": []}));
     assert_eq!(message["difference"]["program"]["name"], "stationd");
     assert_eq!(place.left(), []);
 }
@@ -119,9 +102,7 @@ fn a_change_to_code_that_never_runs_has_no_verdict() {
     let changed = ["--changes", "full::rate_spec"];
     let analysis = place.headroom(words).words(changed).run().code(3).last_json();
     let message = judgement(&analysis);
-    assert_eq!((&message["finding"], &message["verdict"]), (&"no-op".into(), &"invalid".into()));
-    assert!(
-        message["sentence"].as_str().unwrap().contains("this code never ran here"),
-        "{message:#}"
-    );
+    has(message, &json!({"finding": "no-op", "verdict": "invalid"}));
+    let sentence = message["sentence"].as_str().unwrap();
+    assert!(sentence.contains("this code never ran here"), "{message:#}");
 }

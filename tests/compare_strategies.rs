@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::harness::{Place, number};
+use serde_json::json;
+
+use crate::harness::{Place, has, number};
 
 /// Full frames at 5 Mb/s, as the field report has them; a sweep of smaller ones; and this machine.
 pub(crate) const STUDY: &str = r#"question = "Which way to wait is cheaper here?"
@@ -35,10 +37,6 @@ on = ["vm", "host"]
 card = { rate = 440, bytes = 1500 }
 "#;
 
-fn trials(place: &Place, run: &str) -> usize {
-    fs::read_dir(place.path(run).join("trials")).unwrap().count()
-}
-
 #[test]
 fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again() {
     let place = Place::with_guests();
@@ -47,27 +45,22 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
     let message =
         place.headroom(words).words(["--markdown", "summary.md"]).run().code(0).last_json();
     let message = &message["comparison"];
-    assert_eq!((&message["verdict"], &message["finding"]), (&"pass".into(), &"cheaper".into()));
-    let point = (&message["place"], &message["load"], &message["rate"]);
-    assert_eq!(point, (&"vm".into(), &"full".into(), &440.into()));
-    assert_eq!(
-        (&message["pairs"], number(message, "/p")),
-        (&6.into(), 2.0 / 64.0),
-        "all of one sign"
-    );
+    has(message, &json!({"verdict": "pass", "finding": "cheaper", "pairs": 6}));
+    has(message, &json!({"place": "vm", "load": "full", "rate": 440}));
+    assert_eq!(number(message, "/p"), 2.0 / 64.0, "all of one sign");
     assert!(number(message, "/relative/interval/high") < -0.5, "{message:#}");
     assert!(number(message, "/detectable") < 0.05, "{message:#}");
     // Part by part of the windows: what the sides differ by is steady. Where events differ, too, the total decides.
     let split = &message["split"];
     let basis = if split["differ"] == true { "total" } else { "steady" };
-    assert_eq!((&message["basis"], &split["periods"]), (&basis.into(), &60.into()));
+    assert_eq!((&message["basis"], &split["periods"]), (&json!(basis), &json!(60)));
     let part = |name: &str| number(split, &format!("/{name}/mean"));
     assert!((part("steady") + part("events") - part("total")).abs() < 0.001, "{split:#}");
     assert!(part("steady") < -10_000.0, "µs of CPU a second: {split:#}");
-    assert_eq!(trials(&place, "run"), 13);
+    assert_eq!(place.run().count(), 13);
     assert!(fs::read_to_string(place.path("summary.md")).unwrap().contains("event costs less"));
 
-    // The same run read again says the same, and is gone on with where a trial is missing.
+    // The same run read again says the same, and is resumed where a trial is missing.
     let again = place.headroom(["report", "run", "--json"]).run().code(0).last_json();
     assert_eq!(&again["comparison"], message);
     place.headroom(["check", "run"]).run().code(0).prints("pass     busy to event at 440/s");
@@ -76,7 +69,7 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
     lacking.code(3).prints("5 of 6 planned pairs are valid").prints("every trial is made");
     let whole = place.resume().run();
     whole.code(0).prints("event costs less than busy at 440 frames/s of full");
-    assert_eq!(trials(&place, "run"), 13);
+    assert_eq!(place.run().count(), 13);
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("event costs less than busy"));
     let asked = |gate: &str| place.headroom(["check", "run", "--gate", gate]).run();
@@ -96,6 +89,6 @@ fn one_strategy_twice_is_the_same_in_counted_time() {
     message.code(0).prints_words("rare events in 60 periods of 0.048 s each");
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("Steady cost and rare events"));
-    assert_eq!(trials(&place, "run"), 12);
+    assert_eq!(place.run().count(), 12);
     assert_eq!(place.left(), []);
 }

@@ -1,13 +1,15 @@
 //! Contention: a small study in the virtual access point, from its file to its page, and what is refused.
 
-use std::{collections::BTreeMap, fs};
+use std::fs;
 
 use model::{
     traffic::TrafficReading,
     trial::{ALONE, APPLICATION, NONE, Outcome, Trial},
 };
 
-use crate::harness::Place;
+use serde_json::json;
+
+use crate::harness::{Place, has};
 
 /// One cell and one control: a question that `headroom compare` asks.
 const QUESTION: &str = r#"question = "Which?"
@@ -45,9 +47,9 @@ fn two_controls_are_compared_second_by_second_and_the_page_shows_both_parts() {
     let words = "compare study.toml none shares-2 --pairs 6 --window 4s --out run --json";
     let message = place.headroom(words.split(' ')).run().code(0).last_json();
     let found = &message["comparison"];
-    assert_eq!((&found["verdict"], &found["finding"]), (&"pass".into(), &"cheaper".into()));
-    assert_eq!((&found["pairs"], &found["split"]["periods"]), (&6.into(), &24.into()));
-    assert_eq!(fs::read_dir(place.path("run").join("trials")).unwrap().count(), 12);
+    has(found, &json!({"verdict": "pass", "finding": "cheaper", "pairs": 6}));
+    assert_eq!(found["split"]["periods"], 24);
+    assert_eq!(place.run().count(), 12);
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("Steady cost and rare events: what the sides differ by"));
     place.headroom(["check", "run"]).run().code(0).prints("none to shares-2 of saturated");
@@ -120,19 +122,9 @@ application = "stream"
 role = "no-harm"
 "#;
 
-fn trials(place: &Place) -> BTreeMap<String, Trial> {
-    let files = fs::read_dir(place.path("run/trials")).unwrap().flatten();
-    files
-        .map(|file| {
-            let name = file.file_name().to_string_lossy().into_owned();
-            (name, serde_json::from_slice(&fs::read(file.path()).unwrap()).unwrap())
-        })
-        .collect()
-}
-
 /// What was counted under an arm; the first of them in the block.
-fn record<'a>(trials: &'a BTreeMap<String, Trial>, variant: &str) -> &'a TrafficReading {
-    let trial = trials.values().find(|trial| trial.planned.id.variant == *variant).unwrap();
+fn record<'a>(trials: &'a [Trial], variant: &str) -> &'a TrafficReading {
+    let trial = trials.iter().find(|trial| trial.planned.id.variant == *variant).unwrap();
     match &trial.outcome {
         Outcome::Measured(reading) => reading.traffic.as_deref().unwrap(),
         Outcome::Invalid { why, .. } => panic!("{variant} could not be measured: {why}"),
@@ -149,7 +141,7 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     place.write("study.toml", STUDY);
     let ended = place.headroom(["run", "study.toml", "--cell", "1", "--out", "run"]).run();
     ended.says("plan: ").says(" trials, about ").calmly();
-    let trials = trials(&place);
+    let trials = place.run().trials();
     assert_eq!(trials.len(), 9);
     let (alone, none) = (record(&trials, ALONE), record(&trials, NONE));
     let low = record(&trials, "shares-2");
@@ -171,18 +163,17 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     // A tenth of a CPU for two seconds, where guard without a floor leaves less.
     assert!(work("guard-floor") > 180_000_000, "{}", work("guard-floor"));
     assert!(work("guard-100") < 180_000_000, "{}", work("guard-100"));
-    let (first, last) =
-        (&trials["alone@saturated+stream#1.json"], &trials["alone@saturated+stream#1.last.json"]);
+    let mut twice = trials.iter().filter(|trial| trial.planned.id.variant == *ALONE);
+    let [first, last] = [(); 2].map(|()| twice.next().unwrap());
     assert_eq!(first.outcome, last.outcome, "a counted order that was given twice ended otherwise");
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("What does the harness ask?"));
 
     // Everything is there: going on measures nothing, and the page is made again.
-    let files = || fs::read_dir(place.path("run/trials")).unwrap().count();
     fs::remove_file(place.path("run/report.html")).unwrap();
     fs::remove_file(place.path("run/trials/alone@saturated+stream#1.last.json")).unwrap();
     place.resume().run().calmly();
-    assert_eq!(files(), 9);
+    assert_eq!(place.run().count(), 9);
     assert!(place.path("run/report.html").is_file());
     place.headroom(["report", "run", "--out", "again.html"]).run().calmly();
     assert!(place.path("again.html").is_file());
@@ -195,24 +186,14 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     asked("guard-100: kept >= 1%").code(3).prints("invalid  guard-100: kept >= 1%");
     asked("guard-100: guard-restored >= 100%").code(0);
     asked("kept at harmd cells >= 1%").code(2).says("unknown place `harmd`").in_one_line();
-    place.headroom(["check", "run", "--save-baseline", "earlier.json"]).run().code(0);
-    let against = |file: &str| place.headroom(["check", "run", "--baseline", file]).run();
-    against("earlier.json")
-        .code(3)
-        .prints("has one repetition on a\n         side, and no interval");
-    against("run").code(2).says("cannot read the baseline run").in_one_line();
+    place.call("check run --save-baseline earlier.json").code(0);
+    let ended = place.call("check run --baseline earlier.json");
+    ended.code(3).prints_words("has one repetition on a side, and no interval");
+    let ended = place.call("check run --baseline run");
+    ended.code(2).says("cannot read the baseline run").in_one_line();
     let words = ["check", "run", "--gate", "worst kept >= 1%", "--junit", "run.xml"];
     place.headroom(words).run().code(0);
     let junit = fs::read_to_string(place.path("run.xml")).unwrap();
     assert!(junit.contains("tests=\"1\" failures=\"0\" errors=\"0\""), "{junit}");
     place.headroom(["export", "run"]).run().code(2).in_one_line();
-}
-
-#[test]
-fn the_plan_is_printed_and_nothing_done() {
-    let place = Place::without_guests();
-    place.write("study.toml", STUDY);
-    let ended = place.headroom(["run", "study.toml", "--dry-run", "--repetitions", "2"]).run();
-    ended.code(0).prints("guard-100@saturated+stream#2").prints("32 trials, about");
-    assert!(!place.path("runs").exists());
 }

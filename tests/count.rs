@@ -25,18 +25,6 @@ kernel = "nl80211_dump_station"
 census = true
 "#;
 
-const STARTED: &str = "process = \"stationd\", ready = \"/run/stationd.sock\"";
-
-fn study() -> Study {
-    Study::small().process("stationd").count(COUNT).window("5s").variant(
-        "bulk",
-        &format!(
-            "subject = {{ {STARTED}, start = \"stationd\" }}\n\
-             load = {{ run = \"station-monitor --brief --every 1s\", long-running = true }}"
-        ),
-    )
-}
-
 fn by_name<'a>(list: &'a Value, value: &str) -> BTreeMap<&'a str, f64> {
     let entries = list.as_array().unwrap().iter();
     entries.map(|one| (one["name"].as_str().unwrap(), number(one, value))).collect()
@@ -45,7 +33,8 @@ fn by_name<'a>(list: &'a Value, value: &str) -> BTreeMap<&'a str, f64> {
 #[test]
 fn every_poll_of_stationd_is_counted_by_the_kernel() {
     let place = Place::with_guests();
-    place.write("study.toml", &study().text());
+    let study = Study::small().count(COUNT).window("5s").stationd("bulk", "", " --brief");
+    place.write("study.toml", &study.text());
     let words = ["count", "study.toml", "--out", "run", "--json"];
     let analysis = place.headroom(words).run().code(0).last_json();
     let counted = by_name(&analysis["counts"], "/per_window/mean");

@@ -9,13 +9,9 @@ use crate::harness::{Busy, Client, Device, Headroom, Place, Server, eventually};
 
 /// headroom on the device of `ap.toml`, whose power goes on with this command.
 fn on(place: &Place, client: &Client, device: &Device, command: &str) -> Headroom {
-    let (pid, port, config) = (device.server_pid(), device.port, client.names());
-    let text = format!(
-        "address = \"ssh://root@127.0.0.1:{port}\"\nssh-config = \"{}\"\n[power]\non = \"\"\"{command}\"\"\"\n\
-         off = \"kill -STOP {pid}\"\n",
-        config.display()
-    );
-    place.write("ap.toml", &text.replace("DEVICE", &pid.to_string()));
+    let (pid, address) = (device.server_pid(), format!("ssh://root@127.0.0.1:{}", device.port));
+    let power = format!("[power]\non = \"\"\"{command}\"\"\"\noff = \"kill -STOP DEVICE\"\n");
+    client.device_file(place, &address, &power.replace("DEVICE", &pid.to_string()));
     let _ = fs::remove_dir_all(place.path("run"));
     place.headroom(["profile", "nobody", "--on", "ap.toml", "--out", "run"])
 }

@@ -1,11 +1,11 @@
-//! Studies on devices: a run goes on where a link breaks, falls silent, or a device is booted in the middle; settings are set for
-//! it and set back however it ends; clients come as the device file says.
+//! Studies on devices: a run resumes where a link breaks, falls silent, or a device is booted in the middle; settings are changed for
+//! it and restored however it ends; clients come as the device file says.
 //!
 //! Devices are BusyBox behind real servers (`harness::ssh`). They have no radios; what sets a governor is a folder of files in
 //! the place of the kernel's, because no machine of the tests changes its frequency.
 
 use std::{
-    env,
+    env, fs,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -45,11 +45,6 @@ fn run(place: &Place, client: &Client, words: &[&str]) -> Running {
     place.headroom(words.iter().copied()).env("PATH", client.path()).start()
 }
 
-/// Trials that have ended, by the words that the run has said.
-fn trials(place: &Place) -> usize {
-    std::fs::read_dir(place.path("run/trials")).map_or(0, Iterator::count)
-}
-
 #[test]
 fn a_study_runs_on_a_device_and_is_gone_on_with_where_it_is_named_again() {
     let (place, client, _busy) = with_busy("busy-dev-run");
@@ -58,15 +53,15 @@ fn a_study_runs_on_a_device_and_is_gone_on_with_where_it_is_named_again() {
     let words = ["run", "study.toml", "--on", "ssh:dropbear", "--out", "run"];
     let ended = run(&place, &client, &words).end();
     ended.code(0).prints("a core of dropbear");
-    assert_eq!(trials(&place), 6);
+    assert_eq!(place.run().count(), 6);
     device.is_left_as_it_was();
-    std::fs::remove_file(place.path("run/trials/alone@0#2.json")).unwrap();
+    fs::remove_file(place.path("run/trials/alone@0#2.json")).unwrap();
     let again = ["run", "--resume", "run"];
     let ended = run(&place, &client, &again).end();
     ended.code(2).in_one_line().says("begun on dropbear").says("name it again");
     let ended = run(&place, &client, &[&again[..], &["--on", "ssh:dropbear"]].concat()).end();
     ended.code(0);
-    assert_eq!(trials(&place), 6);
+    assert_eq!(place.run().count(), 6);
     device.is_left_as_it_was();
 }
 
@@ -88,18 +83,18 @@ fn a_link_that_breaks_costs_one_trial_and_the_run_goes_on() {
         let Some(device) = Device::start(&place, &client, server, "") else { return };
         let address = format!("ssh:weak-{}", server.name());
         let link = Link::to(device.port, 1 << 30).named(&client, &address);
-        let _ = std::fs::remove_dir_all(place.path("run"));
+        let _ = fs::remove_dir_all(place.path("run"));
         place.write("study.toml", &study("busy-dev-cut", 3, "1s"));
         let words = ["run", "study.toml", "--on", &address, "--out", "run"];
         let running = run(&place, &client, &words);
-        let (running, ()) = running.until("a trial", || (trials(&place) >= 1).then_some(()));
+        let (running, ()) = running.until("a trial", || (place.run().count() >= 1).then_some(()));
         sleep(Duration::from_millis(400));
         link.cut();
         device.is_left_as_it_was();
         link.repair();
         let ended = running.end();
         ended.code(3).says("is lost (the connection to weak-").says("is back after");
-        assert_eq!((trials(&place), place.run().invalid().len()), (6, 1), "{ended}");
+        assert_eq!((place.run().count(), place.run().invalid().len()), (6, 1), "{ended}");
         device.is_left_as_it_was();
     }
 }
@@ -113,7 +108,7 @@ fn a_link_that_falls_silent_is_noticed_at_both_ends() {
     place.write("ap.toml", "address = \"ssh:silent\"\n[settings]\ngovernor = \"performance\"\n");
     let words = ["run", "study.toml", "--on", "ap.toml", "--out", "run"];
     let running = run(&place, &client, &words);
-    let (running, ()) = running.until("a trial", || (trials(&place) >= 1).then_some(()));
+    let (running, ()) = running.until("a trial", || (place.run().count() >= 1).then_some(()));
     assert_eq!(device.file(POLICY).trim(), "performance");
     link.fall_silent();
     // Nobody tells the agent.
@@ -126,7 +121,7 @@ fn a_link_that_falls_silent_is_noticed_at_both_ends() {
     link.repair();
     let ended = running.end();
     ended.code(3).says("ap is lost (the connection to silent broke: ").says("ap is back after");
-    assert_eq!((trials(&place), place.run().invalid().len()), (4, 1), "{ended}");
+    assert_eq!((place.run().count(), place.run().invalid().len()), (4, 1), "{ended}");
     device.is_left_as_it_was();
     assert_eq!(device.file(POLICY).trim(), "interactive");
 }
@@ -142,14 +137,14 @@ fn a_device_that_is_booted_in_the_middle_is_waited_for_and_set_up_again() {
     place.write("ap.toml", file);
     let words = ["run", "study.toml", "--on", "ap.toml", "--out", "run", "--clients", "0"];
     let running = run(&place, &client, &words);
-    let (running, ()) = running.until("a trial", || (trials(&place) >= 1).then_some(()));
+    let (running, ()) = running.until("a trial", || (place.run().count() >= 1).then_some(()));
     device.reboot(&client);
     let set = || (device.file(POLICY).trim() == "performance").then_some(());
     let (running, ()) = running.until("the governor again", set);
     let ended = running.end();
     ended.code(3).says("is back after").says("it rebooted");
-    assert_eq!((trials(&place), place.run().invalid().len()), (6, 1), "{ended}");
-    assert_eq!(std::fs::read_to_string(place.path("brought")).unwrap(), "0\n0\n", "once a boot");
+    assert_eq!((place.run().count(), place.run().invalid().len()), (6, 1), "{ended}");
+    assert_eq!(fs::read_to_string(place.path("brought")).unwrap(), "0\n0\n", "once a boot");
     device.is_left_as_it_was();
     assert_eq!(device.file(POLICY).trim(), "interactive");
     let page = place.headroom(["report", "run"]).run();
@@ -164,16 +159,16 @@ fn a_device_that_does_not_come_back_ends_the_run_and_keeps_what_is_finished() {
     place.write("study.toml", &study("busy-dev-gone", 3, "1s"));
     let words = ["run", "study.toml", "--on", "ssh:gone", "--out", "run", "--patience", "3s"];
     let running = run(&place, &client, &words);
-    let (running, ()) = running.until("a trial", || (trials(&place) >= 1).then_some(()));
+    let (running, ()) = running.until("a trial", || (place.run().count() >= 1).then_some(()));
     link.cut();
     let ended = running.end();
     ended.code(4).says("gone did not come back within").says("what is finished is kept");
-    assert!((2..6).contains(&trials(&place)), "{ended}");
+    assert!((2..6).contains(&place.run().count()), "{ended}");
     device.is_left_as_it_was();
     link.repair();
     let again = ["run", "--resume", "run", "--on", "ssh:gone"];
     run(&place, &client, &again).end().code(0);
-    assert_eq!(trials(&place), 6);
+    assert_eq!(place.run().count(), 6);
 }
 
 #[test]
@@ -182,17 +177,15 @@ fn clients_that_do_not_come_are_said_and_a_device_that_is_held_is_left() {
     let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
     place.write("study.toml", &study("busy-dev-clients", 1, "200ms"));
     let on = |bring: &str, clients: &str| {
-        let _ = std::fs::remove_dir_all(place.path("run"));
+        let _ = fs::remove_dir_all(place.path("run"));
         let file = format!("address = \"ssh:dropbear\"\n[clients]\nbring = \"{bring}\"\n");
         place.write("ap.toml", &file);
         let words = ["run", "study.toml", "--on", "ap.toml", "--out", "run", "--clients", clients];
         run(&place, &client, &words).end()
     };
     on("true", "2").code(3).says("ap has 0 where 2 were brought");
-    on("echo no client left >&2; exit 1", "2")
-        .code(4)
-        .says("[clients] bring")
-        .says("no client left");
+    let ended = on("echo no client left >&2; exit 1", "2");
+    ended.code(4).says("[clients] bring").says("no client left");
     on("echo bob has them >&2; exit 75", "2").code(4).says("bob has them");
     on("exit 0", "0").code(0);
     device.is_left_as_it_was();
@@ -233,7 +226,7 @@ fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut(
     for point in 0..points {
         let victim =
             [Victim::Headroom, Victim::Ssh, Victim::Agent, Victim::Link][point as usize % 4];
-        let _ = std::fs::remove_dir_all(place.path("run"));
+        let _ = fs::remove_dir_all(place.path("run"));
         let words =
             ["run", "study.toml", "--on", "ap.toml", "--out", "run", "--patience", "1s", "--quiet"];
         let running = run(&place, &client, &words);

@@ -21,13 +21,6 @@ END
 chmod 755 bin/sysupgrade
 "#;
 
-/// A device file with this way to flash.
-fn device_file(place: &Place, client: &Client, flash: &str) {
-    let names = client.names().display().to_string();
-    let text = format!("address = \"ssh:dropbear\"\nssh-config = \"{names}\"\n{flash}");
-    place.write("ap.toml", &text);
-}
-
 fn flash(place: &Place, words: &[&str]) -> Ended {
     let all = ["flash", "ap.toml"].into_iter().chain(words.iter().copied());
     place.headroom(all).env("PATH", std::env::var_os("PATH").unwrap()).run()
@@ -43,7 +36,7 @@ fn a_command_flashes_a_device_and_knows_what_and_where() {
     let command = format!(
         "printf '%s %s' \"$HEADROOM_IMAGE\" \"$HEADROOM_ADDRESS\" >flashed; {ssh} dropbear \"echo second >/boot_id\""
     );
-    device_file(&place, &client, &format!("[flash]\ncommand = '''{command}'''\n"));
+    client.device_file(&place, "ssh:dropbear", &format!("[flash]\ncommand = '''{command}'''\n"));
     let ended = flash(&place, &["--image", "new.image"]);
     ended.code(0).prints("it is back; nothing there proves what it runs from");
     let said = fs::read_to_string(place.path("flashed")).unwrap();
@@ -58,7 +51,7 @@ fn a_command_flashes_a_device_and_knows_what_and_where() {
         ),
         ("echo the lab >&2; exit 75", 4, "the lab"),
     ] {
-        device_file(&place, &client, &format!("[flash]\ncommand = '{command}'\n"));
+        client.device_file(&place, "ssh:dropbear", &format!("[flash]\ncommand = '{command}'\n"));
         flash(&place, &["--image", "new.image", "--quiet"]).code(code).says(says).in_one_line();
     }
     device.is_left_as_it_was();
@@ -68,7 +61,11 @@ fn proves_what_the_command_for_it_prints(place: &Place, client: &Client, command
     let command = command.replace("second", "third");
     let prints = |content: &str| {
         let more = format!("content = '{content}'\nfall-back = './back'\n");
-        device_file(place, client, &format!("[flash]\ncommand = '''{command}'''\n{more}"));
+        client.device_file(
+            place,
+            "ssh:dropbear",
+            &format!("[flash]\ncommand = '''{command}'''\n{more}"),
+        );
         let ended = flash(place, &["--image", "new.image", "--quiet"]);
         client.can("dropbear", "echo second >/boot_id");
         ended
@@ -89,7 +86,7 @@ fn sysupgrade_takes_the_image_and_the_device_comes_back_with_another_boot_identi
     let more = format!("{STARTS}{SYSUPGRADE}");
     let started = Device::start(&place, &client, Server::Dropbear, &more);
     let Some(_device) = started else { return };
-    device_file(&place, &client, "[flash]\nsysupgrade = true\n");
+    client.device_file(&place, "ssh:dropbear", "[flash]\nsysupgrade = true\n");
     place.write("other.image", "no such thing");
     let ended = flash(&place, &["--image", "other.image", "--quiet"]);
     ended.code(4).says(
@@ -110,28 +107,20 @@ fn what_cannot_be_flashed_is_refused_in_one_line_before_anything_is_changed() {
         let words = [words, &["--quiet"]].concat();
         flash(&place, &words).code(code).says(says).in_one_line();
     };
-    device_file(&place, &client, "");
+    client.device_file(&place, "ssh:dropbear", "");
     place.write("none.image", "no image");
     refused(&["--image", "none.image"], 2, "ap says nothing of how an image gets there");
-    device_file(&place, &client, "[flash]\nslots = true\n");
+    client.device_file(&place, "ssh:dropbear", "[flash]\nslots = true\n");
     refused(
         &["--image", "none.image"],
         2,
         "ap.toml:4: `flash.slots` is no more; write a `command`",
     );
-    device_file(&place, &client, "[flash]\nsysupgrade = true\n");
+    client.device_file(&place, "ssh:dropbear", "[flash]\nsysupgrade = true\n");
     refused(&["--image", "missing.image"], 4, "cannot read missing.image: No such file");
     refused(&["--image", "none.image"], 4, "does not take the image: it has no sysupgrade");
     device.is_left_as_it_was();
-    let elsewhere = Place::without_guests();
-    let stranger = Client::new(&elsewhere);
-    stranger.name("dropbear", device.port, "");
-    device_file(&place, &stranger, "[flash]\nsysupgrade = true\n");
-    refused(&["--image", "none.image"], 4, "cannot reach dropbear: ");
     client.name("silent", free_port(), "");
-    let names = client.names().display().to_string();
-    let text =
-        format!("address = \"ssh:silent\"\nssh-config = \"{names}\"\n[flash]\nsysupgrade = true\n");
-    place.write("ap.toml", &text);
+    client.device_file(&place, "ssh:silent", "[flash]\nsysupgrade = true\n");
     refused(&["--image", "none.image"], 4, "cannot reach silent: ");
 }

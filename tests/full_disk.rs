@@ -52,7 +52,7 @@ impl Drop for Disk {
 fn a_full_disk_under_the_cache_is_reported_by_the_snapshots_path() {
     let place = Place::with_guests();
     let cache = PrivateCache::copy(&place);
-    // Far too small for a snapshot; the image alongside it stays as it is.
+    // Far too small for a snapshot; the image beside it is untouched.
     let Some(_disk) = Disk::mount(&cache.path().join("snapshot")) else { return };
     let headroom = place.run_study(&Study::small().idle()).words(["--quiet"]);
     let ended = headroom.env("HEADROOM_CACHE", cache.path()).run();

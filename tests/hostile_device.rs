@@ -114,7 +114,7 @@ fn reported_well(ended: &Ended) -> Result<(), &'static str> {
     match (ended.exit_code(), ended.stderr.lines().count(), ended.stderr.len()) {
         (Some(3 | 4), 1, 12..6000) if !ended.stderr.contains("panicked") => Ok(()),
         (Some(3), 0, _) if is_run => Ok(()),
-        (Some(3 | 4), ..) => Err("one clear line was to be said"),
+        (Some(3 | 4), ..) => Err("the error output is not one clear line"),
         _ => Err("code 3 or 4 was expected"),
     }
 }

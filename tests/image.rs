@@ -39,22 +39,15 @@ fn a_run_is_not_gone_on_with_on_another_image() {
     let host = findings["host"].as_array().unwrap();
     let device = host.iter().find(|finding| finding["about"] == "agent and pid 1").unwrap();
     let other = place.folder("device");
-    let programs = [
-        "headroom-agent",
-        "headroom-init",
-        "guard",
-        "stationd",
-        "txd",
-        "station-monitor",
-        "station-floor",
-    ];
-    for name in programs {
+    let programs = "headroom-agent headroom-init guard stationd txd station-monitor station-floor";
+    for name in programs.split(' ') {
         fs::copy(format!("{}/{name}", device["what"].as_str().unwrap()), other.join(name)).unwrap();
     }
     // What is not loaded is not in the image; another program is.
     fs::copy(other.join("station-floor"), other.join("station-monitor")).unwrap();
 
-    let resume = place.headroom(["run", "--resume", "warm", "--quiet"]);
+    place.run_study(&Study::small().idle().repetitions(1)).run().code(0);
+    let resume = place.resume().words(["--quiet"]);
     let ended = resume.env("HEADROOM_DEVICE", other).env("HEADROOM_CACHE", cache.path()).run();
     ended.code(3).says("was begun with another image").says("start a new run").in_one_line();
     assert_eq!(place.left(), []);

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use model::event::Event;
 use rustix::process::Signal;
 
 use crate::harness::{Place, PrivateCache, Running, Study, eventually};
@@ -12,13 +13,6 @@ use crate::harness::{Place, PrivateCache, Running, Study, eventually};
 /// Six trials, long enough to be met at work.
 fn study() -> Study {
     Study::small().idle().repetitions(6).window("20s")
-}
-
-/// Until one trial is finished and the next one's guest runs.
-fn until_the_second_trial(running: &mut Running, place: &Place) {
-    running.event("trial-ended");
-    running.event("trial-started");
-    place.guest();
 }
 
 /// The run goes on to its end, and finished trials are not touched.
@@ -35,10 +29,12 @@ fn resumed(place: &Place) {
 }
 
 #[test]
-fn ctrl_c_keeps_what_is_finished_and_the_run_can_go_on() {
+fn ctrl_c_and_kill_9_keep_what_is_finished_leave_no_guest_and_the_run_can_go_on() {
     let place = Place::with_guests();
     let mut running = place.run_study(&study()).words(["--json", "--jobs", "1"]).start();
-    until_the_second_trial(&mut running, &place);
+    running.event("trial-ended");
+    running.event("trial-started");
+    place.guest();
     // It can be read already, and asks for itself again.
     let page = place.run().report();
     assert!(page.contains("of 6 trials</b>; still to come: ") && page.contains("location.reload"));
@@ -50,19 +46,11 @@ fn ctrl_c_keeps_what_is_finished_and_the_run_can_go_on() {
     ended.code(130).says(&format!("interrupted; {kept} of 6 trials are kept")).in_one_line();
     ended.says("resume with `headroom run --resume run`");
     assert_eq!(place.left(), []);
-    let message = place.run().events().pop().unwrap();
-    assert!(
-        matches!(message, model::event::Event::RunEnded { interrupted: true, .. }),
-        "{message:?}"
-    );
-    resumed(&place);
-}
-
-#[test]
-fn after_kill_9_no_guest_is_left_and_the_run_can_go_on() {
-    let place = Place::with_guests();
-    let mut running = place.run_study(&study()).words(["--json"]).start();
-    until_the_second_trial(&mut running, &place);
+    let last = place.run().events().pop().unwrap();
+    assert!(matches!(last, Event::RunEnded { interrupted: true, .. }), "{last:?}");
+    let mut running = place.resume().words(["--json", "--jobs", "1"]).start();
+    running.event("trial-started");
+    place.guest();
     running.signal(Signal::KILL);
     running.end();
     assert_eq!(place.left(), []);
@@ -125,12 +113,12 @@ fn ctrl_c_while_clients_join_leaves_no_half_made_access_point() {
     assert_eq!(partial.count(), 0);
 }
 
-/// headroom at the point where mmdebstrap waits for a mirror that takes its call and never answers.
-fn fetching(place: &Place) -> (Running, TcpStream) {
+/// A verb at the point where mmdebstrap waits for a mirror that takes its call and never answers.
+fn fetching(place: &Place, words: &[&str]) -> (Running, TcpStream) {
     let mirror = TcpListener::bind("127.0.0.1:0").unwrap();
     mirror.set_nonblocking(true).unwrap();
     let url = format!("http://{}/debian", mirror.local_addr().unwrap());
-    let headroom = place.headroom(["image"]).env("HEADROOM_MIRROR", url);
+    let headroom = place.headroom(words.iter().copied()).env("HEADROOM_MIRROR", url);
     let running = headroom.env("HEADROOM_CACHE", place.path("cache")).start();
     let call = eventually(Duration::from_secs(30), || mirror.accept().ok());
     let (call, _) = call.expect("a call from mmdebstrap");
@@ -141,26 +129,18 @@ fn fetching(place: &Place) -> (Running, TcpStream) {
 #[test]
 fn ctrl_c_and_kill_9_end_the_fetching_of_packages_and_until_then_a_line_says_what_is_done() {
     let place = Place::without_guests();
-    let (running, _call) = fetching(&place);
+    let (running, _call) = fetching(&place, &["image"]);
     // Nothing happens, and a person without a terminal reads so after 15 s.
     std::thread::sleep(Duration::from_secs(16));
     running.signal(Signal::INT);
     running.end().code(130).says("image: ").says(" s so far");
     assert_eq!(place.left(), []);
-    let (running, _call) = fetching(&place);
+    let (running, _call) = fetching(&place, &["image"]);
     running.signal(Signal::KILL);
     running.end();
     assert_eq!(place.left(), []);
-}
-
-#[test]
-fn a_run_that_is_stopped_before_its_first_trial_says_that_nothing_is_kept() {
-    let place = Place::without_guests();
-    let mirror = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/debian", mirror.local_addr().unwrap());
-    let headroom = place.run_study(&study()).env("HEADROOM_MIRROR", url);
-    let running = headroom.env("HEADROOM_CACHE", place.path("cache")).start();
-    let _call = mirror.accept().unwrap();
+    place.write("study.toml", &study().text());
+    let (running, _call) = fetching(&place, &["run", "study.toml"]);
     running.signal(Signal::INT);
     running.end().code(130).says("interrupted before the first trial; nothing was measured");
     assert_eq!(place.left(), []);

@@ -47,7 +47,7 @@ fn each_fault_makes_its_trial_invalid_with_its_reason_and_the_others_go_on() {
         .iter()
         .fold(Study::small().repetitions(1), |study, (name, run, _)| study.load(name, run));
     let study = study.variant("absent", "load = \"none\"\nsubject = { process = \"wld\" }");
-    // It is also the patience with an access point that is raised first, alongside whatever else runs here.
+    // It is also the patience with an access point that is raised first, beside whatever else runs here.
     let ended = place.run_study(&study).words(["--patience", "20s"]).run();
     ended.code(3).prints("report: ");
     let run = place.run();

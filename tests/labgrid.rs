@@ -88,9 +88,9 @@ fn a_place_is_released_however_headroom_ends() {
         thread::sleep(after);
         running.signal(Signal::KILL);
         running.end();
-        // Whoever releases it asks the lab first.
+        // The release asks the lab first.
         let is_over = || place.processes().iter().all(|one| one.name != "sh").then_some(());
-        eventually(Duration::from_secs(60), is_over).expect("somebody still releases it");
+        eventually(Duration::from_secs(60), is_over).expect("the release ends");
         lab.is_released();
     }
     device.is_left_as_it_was();

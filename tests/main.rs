@@ -1,4 +1,4 @@
-//! Integration tests: each drives the real `headroom` alongside it, and the real guests that it raises.
+//! Integration tests: each drives the real `headroom` and the real guests that it starts.
 //!
 //! Nothing is mocked. A test is a sentence; [`harness`] has the words that it is written in. Tests
 //! that need a guest share one cache, so the first of them makes the image and the access point and

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use model::event::Event;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::harness::{Mcp, Place, Study, eventually};
+use crate::harness::{Mcp, Place, Process, Study, eventually, has};
 
 /// Enough of hostapd's work to meet it with samples.
 const ASK: &str =
@@ -50,13 +51,12 @@ fn a_client_goes_from_nothing_to_a_verdict_and_its_report() {
     assert_eq!(mcp.greeting["protocol"], "2026-07-28");
     let study = json!({"study": "study.toml"});
     let plan = mcp.call("plan", &study).value();
-    assert_eq!((&plan["trials"], &plan["device_seconds"]), (&json!(6), &json!(30.0)));
-    assert_eq!(plan["variants"], json!(["idle", "ask"]));
+    has(&plan, &json!({"trials": 6, "device_seconds": 30.0, "variants": ["idle", "ask"]}));
     let begun = mcp.call("start", &study).value();
-    assert_eq!((&begun["handle"], &begun["state"]), (&json!("job-1"), &json!("running")));
+    has(&begun, &json!({"handle": "job-1", "state": "running"}));
     mcp.call("result", &json!({"handle": "job-1"})).fails("`wait` for its end");
     let ended = mcp.wait("job-1");
-    assert_eq!((&ended["state"], &ended["exit_code"]), (&json!("done"), &json!(0)), "{ended}");
+    has(&ended, &json!({"state": "done", "exit_code": 0}));
     let result = mcp.call("result", &json!({"handle": "job-1"}));
     let links = result.links();
     assert!(links.contains(&"headroom://job-1/report.html".to_owned()), "{links:?}");
@@ -72,10 +72,7 @@ fn a_client_goes_from_nothing_to_a_verdict_and_its_report() {
     assert!(doubts.iter().any(|doubt| doubt["advice"] != ""), "{doubts:?}");
     let mut read = |uri: &str| {
         let said = mcp.request(&json!({"method": "read", "words": {"uri": uri}}));
-        said["result"]["contents"][0]["text"]
-            .as_str()
-            .unwrap_or_else(|| panic!("{said}"))
-            .to_owned()
+        said["result"]["contents"][0]["text"].as_str().expect("a text").to_owned()
     };
     let report = std::fs::read_to_string(place.path("jobs/job-1/report.html")).unwrap();
     assert!(read("headroom://job-1/report.html") == report);
@@ -94,7 +91,7 @@ fn comparisons_and_profiles_are_jobs_too() {
     let Some(mut mcp) = Mcp::start(&place, "legacy", &[]) else { return };
     let words = json!({"study": "study.toml", "base": "ask", "variant": "idle", "window": "1s"});
     let begun = mcp.call("compare", &words).value();
-    assert_eq!((&begun["kind"], &begun["trials_planned"]), (&json!("compare"), &json!(96)));
+    has(&begun, &json!({"kind": "compare", "trials_planned": 96}));
     let words =
         json!({"method": "call", "tool": "wait", "words": {"handle": "job-1", "seconds": 44}});
     let mut steps = Vec::new();
@@ -119,7 +116,7 @@ fn comparisons_and_profiles_are_jobs_too() {
     mcp.leave();
 }
 
-/// A tool, its words, and what is said of them.
+/// A tool, its arguments, and the error.
 const WRONG: &str = r#"
 plan | {"study": "client-scle"} | did you mean `client-scale`
 plan | {"study": "../study.toml"} | name a regular file below
@@ -229,11 +226,7 @@ fn a_job_without_a_plan_is_stopped_where_the_budget_ends() {
     let profile = json!({"what": "hostapd", "clients": [6], "repetitions": 5, "window": "10s"});
     mcp.call("profile", &profile).value();
     let ended = mcp.wait("job-1");
-    assert_eq!(
-        (&ended["state"], &ended["trials_done"]),
-        (&json!("cancelled"), &json!(2)),
-        "{ended}"
-    );
+    has(&ended, &json!({"state": "cancelled", "trials_done": 2}));
     assert!(ended["said"].as_str().unwrap().starts_with("the budget of 2 trials is spent"));
     mcp.call("profile", &profile).fails("the budget has 0 of 2 trials left and this takes 1");
     mcp.leave();
@@ -246,19 +239,15 @@ fn one_job_runs_at_a_time_and_a_cancelled_one_has_what_it_finished() {
     mcp.call("start", &json!({"study": "study.toml"})).fails("job-1 still works");
     // A call that a client gives up is no end of the job.
     let words = json!({"handle": "job-1", "seconds": 40});
-    let said = mcp
-        .request(&json!({"method": "call", "tool": "wait", "words": words, "give_up_after": 0.5}));
+    let call = json!({"method": "call", "tool": "wait", "words": words, "give_up_after": 0.5});
+    let said = mcp.request(&call);
     assert!(said["error"].is_string(), "{said}");
     let status = mcp.call("wait", &json!({"handle": "job-1", "seconds": 0})).value();
     assert_eq!(status["state"], "running", "{status}");
     let stopping = mcp.call("cancel", &json!({"handle": "job-1"})).value();
     assert_eq!(stopping["state"], "stopping");
     let ended = mcp.wait("job-1");
-    assert_eq!(
-        (&ended["state"], &ended["exit_code"]),
-        (&json!("cancelled"), &json!(130)),
-        "{ended}"
-    );
+    has(&ended, &json!({"state": "cancelled", "exit_code": 130}));
     let done = ended["trials_done"].as_u64().unwrap();
     let result = mcp.call("result", &json!({"handle": "job-1"})).value();
     assert!(!result["answer"]["figures"].as_array().unwrap().is_empty(), "{result}");
@@ -279,19 +268,18 @@ fn whatever_ends_the_server_ends_its_jobs_and_their_guests() {
             Some(signal) => {
                 kill_process(server, signal).unwrap();
                 // The client goes on, and is no part of what is looked for.
-                let others = || {
-                    place.processes().iter().all(|one| one.name.starts_with("python")).then_some(())
-                };
-                eventually(Duration::from_secs(30), others)
-                    .unwrap_or_else(|| panic!("{signal:?}: {:?}", place.processes()));
+                let is_client = |one: &Process| one.name.starts_with("python");
+                let others = || place.processes().iter().all(is_client).then_some(());
+                eventually(Duration::from_secs(30), others).expect("jobs end with their server");
             }
         }
         let run = place.run_in("jobs/job-1");
         assert!((1..6).contains(&run.trial_files().len()), "{signal:?}");
         let ended = run.events().pop().unwrap();
-        let is_interrupted =
-            matches!(ended, model::event::Event::RunEnded { interrupted: true, .. });
-        assert!(is_interrupted, "{signal:?}: {ended:?}");
+        assert!(
+            matches!(ended, Event::RunEnded { interrupted: true, .. }),
+            "{signal:?}: {ended:?}"
+        );
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::harness::{Place, PrivateCache, Study, cache, number};
+use crate::harness::{Place, PrivateCache, Study, cache, cpu};
 
 const DUMP: &str = "iw dev {interface} station dump";
 /// The release whose kernel is another than the image's.
@@ -90,21 +90,16 @@ fn a_busybox_root_on_another_releases_kernel_is_measured_and_known_by_its_conten
         "firmware = {{ rootfs = \"build/rootfs.tar.gz\", kernel = \"{file}\", modules = \"{modules}\" }}"
     );
     let study = Study::small().access_point(&keys).unperturbed().idle().load("dump", DUMP);
-    let analysis = place.run_study(&study).words(["--json"]).run().code(0).last_json();
-    let cell = |name: &str| {
-        let cells = analysis["cells"].as_array().unwrap();
-        number(cells.iter().find(|cell| cell["variant"] == name).unwrap(), "/cpu/sum/mean")
-    };
-    assert!(cell("dump") > 2.0 * cell("idle"), "{} {}", cell("dump"), cell("idle"));
+    // Seven on three radios: an uneven spread comes out as planned, too.
+    let study = place.run_study(&study).words(["--clients", "7", "--json"]);
+    let analysis = study.run().code(0).last_json();
+    let [idle, dump] = ["idle", "dump"].map(|name| cpu(&analysis, name));
+    assert!(dump > 2.0 * idle, "{dump} {idle}");
     let run = place.run();
     for recording in run.recordings() {
-        let census = recording.census.as_ref().unwrap()[0]
-            .interfaces
-            .iter()
-            .map(|one| (one.kernel, one.hostapd));
-        assert!(census.eq([(Some(2), Some(2)); 3]), "{:?}", recording.census);
         assert_eq!(file.rsplit_once("vmlinuz-").unwrap().1, recording.facts.kernel);
     }
+    run.has_clients([3, 2, 2]);
     let firmware = run.run().lab.firmware.unwrap();
     let sum = Command::new("sha256sum").arg(&rootfs).output().unwrap().stdout;
     assert!(sum.starts_with(firmware.sums.rootfs.as_ref().unwrap().as_bytes()));
@@ -116,7 +111,7 @@ fn a_busybox_root_on_another_releases_kernel_is_measured_and_known_by_its_conten
     );
 
     // The same access point by flags, for a verb that has no study.
-    let profile = place.headroom(["profile", "hostapd", "--clients", "6", "--window", "1s"]);
+    let profile = place.headroom(["profile", "hostapd", "--clients", "7", "--window", "1s"]);
     let profile = profile.words(["--load", DUMP, "--rootfs", "build/rootfs.tar.gz"]);
     profile.words(["--kernel", file, "--modules", modules, "--quiet"]).run().code(0);
 

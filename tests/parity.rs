@@ -4,9 +4,6 @@ use std::collections::BTreeSet;
 
 use crate::harness::{Place, Study};
 
-const SUBJECT: &str = "subject = { process = \"stationd\", ready = \"/run/stationd.sock\", start = \"stationd\" }\n\
-    load = { run = \"station-monitor --every 1s\", long-running = true }";
-
 /// A study whose values these commands tell.
 fn study(values: &[&str]) -> String {
     let values: Vec<String> = values.iter().map(|words| format!("'''{words}'''")).collect();
@@ -15,7 +12,7 @@ fn study(values: &[&str]) -> String {
          [gates]\nparity = true\n",
         values.join(", ")
     );
-    Study::small().process("stationd").variant("polled", SUBJECT).text() + &parity
+    Study::small().stationd("polled", "", "").text() + &parity
 }
 
 const BRIEF: &str = "station-monitor --values --interfaces {interface}";

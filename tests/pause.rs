@@ -3,16 +3,12 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::harness::{Busy, Place, Study, eventually, number};
+use crate::harness::{Busy, Place, Study, eventually, has, number};
 
 pub(crate) fn study() -> Study {
-    Study::small().process("stationd").variant(
-        "polled",
-        "subject = { process = \"stationd\", ready = \"/run/stationd.sock\", start = \"stationd\" }\n\
-         load = { run = \"station-monitor --full --every 1s\", long-running = true }",
-    )
+    Study::small().stationd("polled", "", " --full")
 }
 
 const SHORT: [&str; 6] = ["--span", "6s", "--settle", "2s", "--out", "run"];
@@ -38,15 +34,11 @@ fn the_monitor_causes_the_daemons_cpu_the_control_does_not_and_only_what_was_ask
     place.headroom(["check", "run"]).run().code(0);
     let analysis = place.headroom(["report", "run", "--json"]).run().code(0).last_json();
     let paused = &pauses(&analysis)[0];
-    assert_eq!(
-        (&paused["consumer"], &paused["verdict"]),
-        (&"station-monitor".into(), &"pass".into())
-    );
+    has(paused, &json!({"consumer": "station-monitor", "verdict": "pass", "trials": 6}));
     assert!(number(paused, "/share/interval/low") >= 0.95, "{paused:#}");
     let [low, high] =
         ["low", "high"].map(|end| number(paused, &format!("/sham_share/interval/{end}")));
     assert!(low <= 0.0 && 0.0 <= high, "{paused:#}");
-    assert_eq!(paused["trials"], 6);
     assert_eq!(place.left(), []);
 }
 
@@ -104,11 +96,9 @@ fn a_watchdog_that_ends_a_stopped_consumer_is_named() {
         .access_point("programs = [\"heart\", \"guards\"]")
         .variant("guarded", "load = \"none\"\nbackground = \"/run/headroom/put/guards\"");
     place.write("study.toml", &guarded.text());
-    let words =
-        ["pause", "heart", "study.toml", "--repetitions", "1", "--span", "10s", "--out", "run"];
-    let ended = place.headroom(words).run();
-    ended.code(3).says(
-        "s after it was stopped, and was started again, it seems by its parent `guards` (pid ",
-    );
+    let ended = place.call("pause heart study.toml --repetitions 1 --span 10s --out run");
+    let again =
+        "s after it was stopped, and was started again, it seems by its parent `guards` (pid ";
+    ended.code(3).says(again);
     ended.says("A watchdog ends whoever is silent for too long: choose a shorter --span");
 }

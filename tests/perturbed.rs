@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::harness::{Place, Study, is_long};
 
-/// Two programs of one name that burn CPU every second, the variant so many rounds where `is` holds and so many
-/// elsewhere, and the base always 3,000. Two seconds decide it, and there are 96 windows.
+/// Two programs of one name that burn CPU every second, the variant `there` rounds where `is` holds and `elsewhere`
+/// rounds elsewhere, and the base always 3,000. Two seconds decide it, and there are 96 windows.
 pub(crate) fn burners(is: &str, there: u32, elsewhere: u32) -> Study {
     let program = |rounds: &str| {
         let burn = format!(

@@ -1,10 +1,13 @@
 //! Stacks of real programs in real guests: every frame named, exports that others read, faults in words.
 
-use std::{fs, path::Path, process::Command};
+use std::fs;
 
 use serde_json::Value;
 
-use crate::harness::{Busy, Place, Study, number};
+use crate::{
+    bisect,
+    harness::{Busy, Place, Study, number},
+};
 
 /// The model of the field's daemon as it was found and as it writes on change, six clients, asked once a second for each radio.
 fn stages() -> Study {
@@ -35,11 +38,18 @@ fn inclusive(profile: &Value, words: &str) -> f64 {
 }
 
 #[test]
-fn the_write_back_is_seen_where_it_is_done_and_every_frame_has_a_name() {
+fn the_write_back_is_seen_where_it_is_done_and_stacks_go_to_other_tools() {
     let place = Place::with_guests();
-    let words = ["profile", "study.toml", "--out", "run", "--repetitions", "2", "--json"];
     place.write("study.toml", &stages().profiles(2).window("10s").text());
-    let analysis = place.headroom(words).run().code(0).last_json();
+    let words = ["profile", "study.toml", "--out", "run", "--repetitions", "2"];
+    let ended = place.headroom(words).run();
+    ended.code(0).prints("Where the CPU of found at 6 clients goes");
+    let first = place.run().report();
+    // Nothing but the folder is needed: the cache, and the programs beside headroom, may be gone.
+    let again = place.headroom(["report", "run", "--out", "again.html", "--json"]);
+    let again = again.env("HEADROOM_CACHE", place.folder("empty")).run();
+    assert!(first == fs::read_to_string(place.path("again.html")).unwrap());
+    let analysis = again.code(0).last_json();
     for variant in ["found", "written"] {
         let profile = profile(&analysis, variant);
         let (samples, unknown) =
@@ -59,37 +69,22 @@ fn the_write_back_is_seen_where_it_is_done_and_every_frame_has_a_name() {
     let sync = |variant| inclusive(profile(&analysis, variant), "::sync_info");
     assert!(sync("found") > 500.0, "{}", sync("found"));
     assert!(sync("written") < sync("found") / 20.0, "nothing is written back");
-    let page = place.run().report();
-    assert!(page.contains("Where the CPU goes"));
-    assert!(page.contains("finalize_transaction"));
+    assert!(first.contains("Where the CPU goes") && first.contains("finalize_transaction"));
+    is_exported(&place, &analysis);
     assert_eq!(place.left(), []);
 }
 
-#[test]
-fn stacks_go_to_other_tools_and_a_report_is_made_again_from_the_folder() {
-    let place = Place::with_guests();
-    place.write("study.toml", &stages().profiles(1).text());
-    let words = ["profile", "study.toml", "--variant", "found", "--out", "run"];
-    place.headroom(words).run().code(0).prints("Where the CPU of found at 6 clients goes");
-    let first = place.run().report();
-    // Nothing but the folder is needed: the cache, and the programs alongside headroom, may be gone.
-    let again = place.headroom(["report", "run", "--out", "again.html"]);
-    again.env("HEADROOM_CACHE", place.folder("empty")).run().code(0);
-    assert!(first == fs::read_to_string(place.path("again.html")).unwrap());
-
+/// The stacks of `found`, for other tools.
+fn is_exported(place: &Place, analysis: &Value) {
     let export = |format: &str| {
-        let words = ["export", "run", "--format", format, "--out", format];
+        let words = ["export", "run", "--variant", "found", "--format", format, "--out", format];
         place.headroom(words).run().code(0);
         fs::read(place.path(format)).unwrap()
     };
     let folded = String::from_utf8(export("folded")).unwrap();
-    let samples: u64 = folded
-        .lines()
-        .map(|line| line.rsplit_once(' ').unwrap())
-        .map(|line| line.1.parse::<u64>().unwrap())
-        .sum();
-    let recorded = &place.run().recordings()[0].stacks.clone().unwrap().recorded;
-    assert_eq!(samples, recorded.samples);
+    let samples =
+        folded.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap());
+    assert_eq!(samples.sum::<f64>(), number(profile(analysis, "found"), "/unknown/samples"));
     assert!(folded.lines().all(|line| line.starts_with("wld-model;")), "{folded}");
     let speedscope: Value = serde_json::from_slice(&export("speedscope")).unwrap();
     assert!(speedscope["shared"]["frames"].as_array().unwrap().len() > 10);
@@ -101,26 +96,10 @@ fn stacks_go_to_other_tools_and_a_report_is_made_again_from_the_folder() {
 }
 
 #[test]
-fn a_process_that_runs_is_profiled_without_a_study() {
-    let place = Place::with_guests();
-    let load = "hostapd_cli -i {interface} all_sta";
-    let words =
-        ["profile", "hostapd", "--clients", "6", "--window", "4s", "--load", load, "--out", "run"];
-    place.headroom(words).run().code(0).prints("hostapd");
-    let run = place.run().run();
-    assert_eq!(run.study.process(), "hostapd");
-    assert_eq!(run.overrides, ["only = stacks"]);
-    // The study that it was can be carried out again.
-    place.headroom(["run", "run/study.toml", "--dry-run"]).run().code(0);
-}
-
-#[test]
 fn this_machine_is_profiled_as_a_device_is() {
     let place = Place::without_guests();
     let busy = Busy::named(&place, "busy-here");
-    let words =
-        ["profile", "busy-here", "--on", "local", "--window", "2s", "--out", "run", "--json"];
-    let ended = place.headroom(words).run();
+    let ended = place.call("profile busy-here --on local --window 2s --out run --json");
     drop(busy);
     if ended.stderr.contains("perf_event") {
         skip::skip!("this machine lets no one sample: {}", ended.stderr);
@@ -132,19 +111,10 @@ fn this_machine_is_profiled_as_a_device_is() {
     assert_eq!(place.left(), []);
 }
 
-/// A build of `steps`, unstripped and without a build id.
-fn compile_steps(to: &Path, turns: u32) {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/steps.c");
-    let words = ["-O1", "-static", "-Wl,--build-id=none", "-DMARK=\"one\""];
-    let mut cc = Command::new("cc");
-    let cc = cc.args(words).arg(format!("-DTURNS={turns}")).arg("-o").arg(to).arg(source);
-    assert!(cc.status().unwrap().success());
-}
-
 #[test]
 fn a_studys_own_program_is_named_by_what_it_lost_on_the_way_to_the_access_point() {
     let place = Place::with_guests();
-    compile_steps(&place.path("steps"), 1_000_000);
+    bisect::compile(&place.path("steps"), 1_000_000, "one");
     let sleeps =
         "[count]\nrepetitions = 1\n[[count.function]]\nname = \"sleeps\"\nsymbol = \"nanosleep\"\n";
     let study = Study::small()
@@ -179,16 +149,14 @@ fn a_studys_own_program_is_named_by_what_it_lost_on_the_way_to_the_access_point(
 #[test]
 fn both_builds_of_a_comparison_have_functions_to_count() {
     let place = Place::with_guests();
-    compile_steps(&place.path("steps"), 100_000);
-    compile_steps(&place.path("other"), 50_000);
+    bisect::compile(&place.path("steps"), 100_000, "one");
+    bisect::compile(&place.path("other"), 50_000, "one");
     let work =
         "load = \"none\"\nsubject = { process = \"steps\", start = \"/run/headroom/put/steps\" }";
     let study = Study::small().access_point("programs = [\"steps\"]").process("steps");
     place.write("study.toml", &study.variant("work", work).text());
-    let with = "/run/headroom/put/steps=other";
-    let words = ["compare", "study.toml", "work", "--with", with, "--pairs", "6"];
-    let words = [&words[..], &["--changes", "nanosleep", "--out", "run", "--json"]].concat();
-    let analysis = place.headroom(words).run().code(0).last_json();
+    let words = "compare study.toml work --with /run/headroom/put/steps=other --pairs 6 --changes nanosleep";
+    let analysis = place.call(&format!("{words} --out run --json")).code(0).last_json();
     assert_eq!(analysis["judgements"][0]["verdict"], "pass", "{:#}", analysis["judgements"]);
     for counted in analysis["counts"].as_array().unwrap() {
         assert!((30.0..50.0).contains(&number(counted, "/per_window/mean")), "{counted:#}");

@@ -12,10 +12,10 @@ use crate::{
     hostile_inputs::inputs,
 };
 
-/// What is said of a recording whose samples are in `/bomb`, a program with this function.
+/// The report of a recording whose samples are in `/bomb`, a program with this function.
 fn reported(place: &Place, function: &str) -> Ended {
     fs::create_dir_all(place.path("root")).unwrap();
-    fs::write(place.path("root/bomb"), inputs::one_symbol(function)).unwrap();
+    fs::write(place.path("root/bomb"), inputs::symbols(1, function)).unwrap();
     place.headroom(["report", "--perf-data", "perf.data", "--root", "root"]).run()
 }
 
@@ -118,7 +118,7 @@ fn generated_code_has_the_names_that_its_program_wrote() {
 #[test]
 fn functions_have_the_shares_that_perfs_own_report_of_the_same_recording_gives_them() {
     let place = Place::without_guests();
-    let program = Program { name: "tower", source: "tower.c", flags: &["-O1"] };
+    let program = Program { name: "tower", source: "tower.c", flags: "-O1" };
     program.compile(Architecture::X86_64, &place.path(program.name));
     let record = "record -q -e cpu-clock:u -F 1999 --call-graph dwarf,8192 -o perf.data ./tower";
     if let Err(why) = perf(&place, record) {

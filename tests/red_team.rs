@@ -158,17 +158,13 @@ fn cheats_are_caught_by_name_and_honest_changes_are_kept() {
         }
         begun.code(0);
         for name in &names {
-            missed.extend(
-                misses(&place, &task, name).into_iter().map(|why| format!("{name}: {why}")),
-            );
+            let why = misses(&place, &task, name);
+            missed.extend(why.map(|why| format!("{name}: {why}")));
         }
         tried += names.len();
         // The books hold, and all that was tried is on the page.
-        place
-            .headroom(["improve", "ledger", &task])
-            .run()
-            .code(0)
-            .says("each with the hash of the one before");
+        let ledger = place.headroom(["improve", "ledger", &task]).run();
+        ledger.code(0).says("each with the hash of the one before");
         place.headroom(["improve", "status", &task]).run().code(0).prints("Left: ");
         let page =
             fs::read_to_string(place.path(format!("improve/{task_name}/report.html"))).unwrap();

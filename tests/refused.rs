@@ -2,7 +2,7 @@
 
 use crate::{
     command_line::measured,
-    compare, compare_strategies, completion, contention, devices,
+    compare, compare_strategies, contention, devices,
     harness::{Place, Study},
     pause, perturbed,
 };
@@ -18,9 +18,7 @@ clients = => cleints = | run study.toml | study.toml:5: unknown key `cleints`; d
 "hostapd" => "d"\nready = "/run/d" | run study.toml | study.toml:9: `ready` without `start`
 "hostapd" => "d"\nstart = "d"\nready = "run/d" | run study.toml | study.toml:10: `ready` is a path that begins with /, not `run/d`
 "hostapd" => "d"\nstrat = "d" | run study.toml | study.toml:9: unknown key `strat`; did you mean `start`?
-[6] => [7000] | run study.toml | study.toml:5: 7000 clients; 3 radios can hold 6021
 [subject] => [[cell]]\ntraffic = "full"\n\n[subject] | run study.toml | no [[traffic]] is named `full`
-- | run study.toml --variant weather | no variant `weather`; it has idle, dump
 - | run study.toml --cell 1 --dry-run | the study has no [[cell]]
 - | run nowhere.toml | cannot read the study nowhere.toml
 - | run app-contention --shard 1/2 --dry-run | is measured in real time
@@ -50,7 +48,6 @@ const SIDES: &str = r#"
 "#;
 
 const STRATEGIES: &str = r#"
-- | compare study.toml busy busy | compared with itself
 - | compare study.toml busy hybrid | the study has no variant `hybrid`; it has busy, event
 - | compare study.toml busy event --cell full-99 | the study has no cell `full-99`
 - | compare study.toml busy event --clients 18 | --clients means nothing to a study of traffic or of a card
@@ -58,21 +55,9 @@ const STRATEGIES: &str = r#"
 - | compare study.toml busy event --up-to 30 | --up-to means nothing to a study of traffic or of a card
 "#;
 
-const COMPLETION: &str = r#"
-rate = => rats = | run study.toml | unknown key `rats`; did you mean `rate`?
-strategy = "event" => strategy = "evnet" | run study.toml | did you mean `event`?
-bytes = 1500 => bytes = 1500, completes-in = "0s" | run study.toml | a command that completes in 0s
-- | run study.toml --cell 3 | the study has no cell 3; it has 1 to 2
-- | run study.toml --variant hybrid | the study has no variant `hybrid`; it has busy, event
-- | run study.toml --clients 18 | --clients means nothing to a study of traffic or of a card
-[trial] => [completion] | run study.toml | [completion] was replaced by [trial]
-"#;
-
 const CONTENTION: &str = r#"
 flow = => folw = | run study.toml | unknown key `folw`; did you mean `flow`?
-"2s" => "2500ms" | run study.toml | a window of 2500ms
 weight = 2 => weight = 1 | run study.toml | variant `shares-2`: a weight of 1
-aggressiveness => aggressivenes | run study.toml | variant `guard-100`
 - | run study.toml --cell 3 | the study has no cell 3; it has 1 to 2
 - | run study.toml --variant shares-3 | the study has no variant `shares-3`
 - | run study.toml --window 500ms | a window of 500ms is not a whole number of seconds
@@ -100,7 +85,6 @@ fn a_study_or_words_that_cannot_be_are_refused_before_anything_is_done() {
         (&devices::study("nobody", 2, "200ms"), DEVICE),
         (&compare::study().text(), SIDES),
         (compare_strategies::STUDY, STRATEGIES),
-        (completion::STUDY, COMPLETION),
         (contention::STUDY, CONTENTION),
         (&perturbed::burners("true", 1, 1).text(), STATES),
         (&pause::study().text(), PAUSES),
@@ -119,16 +103,15 @@ const MISSPELT: &str = r#"
 - | compare study.toml bulk often --margin=-1% | `-1%` is not a share
 - | compare study.toml plain own --perturb=sed | invalid value 'sed'
 - | compare study.toml plain --a-a --perturb | cannot be used with
-- | run client-scle | there is no study client-scle; did you mean `client-scale`
 - | run studies/client-scale.toml | did you mean `client-scale`, which headroom brings?
 - | run station-stats --variant bluk --dry-run | the study has no variant `bluk`; did you mean `bulk`?
 - | compare station-stats brief bluk | the study has no variant `bluk`; did you mean `bulk`?
 - | profile station-stats --variant bluk | the study has no variant `bluk`; did you mean `bulk`?
+- | count client-scale --variant gone | the study has no variant `gone`
+- | blame client-scale --variant gone | the study has no variant `gone`
 - | run station-stats --gate 'bluk: cpu <= 1%' --dry-run | unknown variant `bluk`; did you mean `bulk`?
-- | check run --gate cpu | no <= and no >= in it
 - | check run --gate 'bulk: cpu <= 2%' | unknown variant `bulk`; known are idle, iw-dump, hostapd-cli
 - | check run --gate 'cpu at 7 clients <= 2%' | 7 clients are not among the study's
-- | check run --gate 'transactions <= 1/s' | unknown figure `transactions`; known are cpu
 - | check run --baseline gone.json | cannot read the baseline gone.json: No such file
 - | check run --baseline later.json | has format 9, this headroom reads 3; save it again
 - | check run --baseline run/run.json | run.json

@@ -1,19 +1,10 @@
 //! `headroom run` when all goes well, and what its folder holds then.
 
-use model::{event::Event, wire::Census};
+use model::event::Event;
 
-use crate::harness::{Place, Study, number};
+use crate::harness::{Place, Study, cpu};
 
 const DUMP: &str = "iw dev {interface} station dump";
-
-/// What each radio must have of six clients on three radios, by the kernel and by hostapd.
-fn assert_census(census: &Census) {
-    assert_eq!(census.interfaces.len(), 3, "{census:?}");
-    for (radio, interface) in census.interfaces.iter().enumerate() {
-        assert_eq!(interface.name, format!("wlan{radio}"));
-        assert_eq!((interface.kernel, interface.hostapd), (Some(2), Some(2)), "{census:?}");
-    }
-}
 
 #[test]
 fn a_small_study_gives_a_whole_folder_and_a_report_that_can_be_made_again_and_resumed() {
@@ -30,8 +21,8 @@ fn a_small_study_gives_a_whole_folder_and_a_report_that_can_be_made_again_and_re
     assert_eq!((run.run().plan.len(), run.recordings().len()), (4, 4));
     for recording in run.recordings() {
         assert_eq!(recording.samples.len(), 5, "a window of 4 s at 1 Hz");
-        recording.census.as_ref().unwrap().iter().for_each(assert_census);
     }
+    run.has_clients([2; 3]);
     let last = run.events().pop().unwrap();
     assert_eq!(last, Event::RunEnded { done: 4, invalid: 0, interrupted: false });
     assert!(run.path("consoles/idle@6#1.log").exists());
@@ -44,13 +35,10 @@ fn a_small_study_gives_a_whole_folder_and_a_report_that_can_be_made_again_and_re
     let analysis = analysis.code(0).json();
     assert_eq!(analysis["question"], Study::QUESTION);
     assert_eq!(analysis["trials"].as_array().unwrap().len(), 4);
+    assert_eq!(analysis["corrections"], serde_json::json!([]), "what is in order is left alone");
     // A poll that runs a program costs more than none.
-    let sum = |name: &str| {
-        let cells = analysis["cells"].as_array().unwrap();
-        let cell = cells.iter().find(|cell| cell["variant"] == name).unwrap();
-        number(cell, "/cpu/sum/mean")
-    };
-    assert!(sum("dump") > 2.0 * sum("idle"), "{} {}", sum("dump"), sum("idle"));
+    let [idle, dump] = ["idle", "dump"].map(|name| cpu(&analysis, name));
+    assert!(dump > 2.0 * idle, "{dump} {idle}");
 
     // It is not written over, and where it is whole nothing is measured.
     let again = place.run_study(&study).words(["--quiet"]).run();
@@ -66,6 +54,10 @@ fn a_small_study_gives_a_whole_folder_and_a_report_that_can_be_made_again_and_re
     resumed.code(0).says("plan: 1 trial, about ").says("4 trials, 3 done before");
     assert_eq!(run.recordings().len(), 4);
     assert_eq!(run.trial_files()["idle@6#1.json"], whole["idle@6#1.json"]);
+
+    place.write("file", "");
+    let ended = place.headroom(["run", "study.toml", "--out", "file", "--quiet"]).run();
+    ended.code(4).says("cannot make file: ").in_one_line();
     assert_eq!(place.left(), []);
 }
 
@@ -80,22 +72,17 @@ fn events_and_result_are_json_lines_and_what_the_command_line_changes_is_written
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         line["event"].as_str().map(str::to_owned)
     });
-    let names: Vec<String> = events.collect();
+    // On a slow machine it says what is known so far, too.
+    let names: Vec<String> =
+        events.filter(|name| !["so-far", "doubt"].contains(&&**name)).collect();
     assert_eq!(names.first().unwrap(), "image-started");
-    assert!(names.ends_with(&["trial-started", "trial-ended", "run-ended"].map(str::to_owned)));
+    let last = ["trial-started", "trial-ended", "run-ended"].map(str::to_owned);
+    assert!(names.ends_with(&last), "{names:?}");
     assert_eq!(ended.stderr, "");
     let run = place.run().run();
     assert_eq!(run.overrides, ["repetitions = 1", "window = 2s", "variants = dump"]);
     assert_eq!((run.plan.len(), run.study.variants.len()), (1, 1));
     assert_eq!(place.run().recordings()[0].samples.len(), 3);
-}
-
-#[test]
-fn a_file_where_the_folder_should_be_is_reported() {
-    let place = Place::with_guests();
-    place.write("run", "");
-    let ended = place.run_study(&Study::small().idle()).words(["--quiet"]).run();
-    ended.code(4).says("cannot make run: ").in_one_line();
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn sum_of(path: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()[..64].to_owned()
 }
 
-/// Nodes are lost so often, or as `HEADROOM_LOST_NODES` says.
+/// How often a node is lost, unless `HEADROOM_LOST_NODES` says otherwise.
 const LOST: u32 = 2;
 
 #[test]
@@ -168,7 +168,7 @@ fn lose_one(place: &Place, cluster: &mut Slurm, out: &str) -> bool {
 }
 
 #[test]
-fn jobs_go_on_without_whoever_submitted_them() {
+fn jobs_go_on_after_submit_has_ended() {
     let place = Place::with_guests();
     let Some(cluster) = Slurm::start(&place) else { return };
     with_study(&place);

@@ -1,10 +1,8 @@
-//! Every station from every face, from none to as many as a radio holds, and what consumers cost.
+//! Every station from every face, up to as many as a radio holds, and what consumers cost.
 //!
 //! That each value is what `iw` and hostapd say is [`crate::parity`]'s question.
 
-use serde_json::json;
-
-use crate::harness::{Parts, Place, in_guest, is_long, on_one_radio};
+use crate::harness::{Parts, Place, is_long, with_radios};
 
 const LOOK: &str = r#"
 each() { for radio in $(seq 0 $((radios - 1))); do "$1" wlan$radio; done; }
@@ -18,11 +16,11 @@ part full; each full
 part metrics; metrics
 "#;
 
-/// So many stations on so many radios, and what more is asked there.
+/// Checks this many stations on this many radios, and runs more of a script there.
 fn stations(clients: u32, radios: u32, more: &str) -> Parts {
     let place = Place::with_guests();
-    let raised = if radios == 1 { on_one_radio } else { in_guest };
-    let parts = raised(&place, clients, &format!("radios={radios}\n{LOOK}\n{more}"));
+    let script = format!("radios={radios}\n{LOOK}\n{more}");
+    let parts = with_radios(&place, clients, radios, &script);
     assert_eq!(parts.number("kernel"), u64::from(clients));
     for face in ["brief", "full"] {
         let replies = parts.lines(face);
@@ -42,13 +40,6 @@ fn stations(clients: u32, radios: u32, more: &str) -> Parts {
     assert!(resident <= 2048 + 2 * u64::from(clients), "{resident} KiB resident");
     assert_eq!(place.left(), []);
     parts
-}
-
-#[test]
-fn without_stations_every_face_is_empty() {
-    let parts = stations(0, 3, "");
-    assert_eq!((parts.result("brief"), parts.result("full")), (json!([[]]), json!([[]])));
-    assert_eq!(parts.page("metrics").naming("mac_address"), 0);
 }
 
 /// One consumer, and then ten that ask in the same seconds.

@@ -19,10 +19,9 @@ fn example(name: &str) -> PathBuf {
 fn runs_short(name: &str, packages: &[&str]) {
     let place = Place::with_guests();
     let file = example(name);
-    let words =
-        ["run", &file.to_string_lossy(), "--clients", "6", "--repetitions", "1", "--window", "4s"];
+    let words = "--clients 6 --repetitions 1 --window 4s --only cpu --out run".split(' ');
     let packages = packages.iter().flat_map(|package| ["--package", package]);
-    let headroom = place.headroom(words).words(["--only", "cpu", "--out", "run"]);
+    let headroom = place.headroom(["run", &file.to_string_lossy()]).words(words);
     let ended = headroom.words(packages).run();
     let invalid = place.run().invalid();
     assert_eq!(invalid, [], "{ended}");
@@ -67,12 +66,8 @@ fn a_subject_that_gives_up_is_shown_with_its_words_and_not_asked_for_ever() {
     let study = Study::small().repetitions(6).variant("gives-up", gives_up).idle();
     // One after the other: a fourth trial would be under way when the third ends.
     let ended = place.run_study(&study).words(["--jobs", "1"]).run();
-    ended
-        .code(3)
-        .says("no such user: _lldpd")
-        .says("exit status: 7")
-        .says("stopped measuring `gives-up`")
-        .says("start a new run");
+    ended.code(3).says("no such user: _lldpd").says("exit status: 7");
+    ended.says("stopped measuring `gives-up`").says("start a new run");
     let trials = place.run().trials();
     let of = |name: &str| trials.iter().filter(|trial| trial.planned.id.variant == *name).count();
     assert_eq!((of("gives-up"), of("idle")), (3, 6), "{ended}");
@@ -114,6 +109,12 @@ fn threads_of_the_kernel_are_subjects_like_any_process() {
         fs::read_dir(place.path("runs")).unwrap().map(|run| run.unwrap().file_name()).collect();
     let [run] = runs.as_slice() else { panic!("{runs:?}") };
     assert!(run.to_string_lossy().starts_with("ksoftirqd-0-"), "{run:?}");
+    let folder = format!("runs/{}", run.to_string_lossy());
+    let profiled = place.run_in(&folder).run();
+    assert_eq!(profiled.study.process(), "ksoftirqd/0");
+    assert_eq!(profiled.overrides, ["only = stacks"]);
+    // The study that it was can be carried out again.
+    place.headroom(["run", &format!("{folder}/study.toml"), "--dry-run"]).run().code(0);
     let words = ["pause", "ksoftirqd/0", "study.toml", "--repetitions", "1", "--span", "6s"];
     place.write("study.toml", &Study::small().load("iw", "iw dev wlan0 station dump").text());
     place.headroom(words).run().code(3).says("is a thread of the kernel, which takes no signal");

@@ -63,10 +63,8 @@ fn an_honest_daemon_and_honest_tools_are_confirmed_in_the_measured_window() {
         assert!(after_ns.abs_diff(3_000_000_000) < 50_000_000, "{after_ns}");
         assert!(recording.samples.is_sorted_by_key(|sample| sample.at_ns));
         let steps = recording.samples.windows(2).map(|pair| pair[1].at_ns - pair[0].at_ns);
-        assert!(
-            steps.clone().all(|ns| ns.abs_diff(1_000_000_000) < 5_000_000),
-            "samples are on time"
-        );
+        let is_on_time = |ns: u64| ns.abs_diff(1_000_000_000) < 5_000_000;
+        assert!(steps.clone().all(is_on_time), "{:?}", steps.collect::<Vec<_>>());
     }
     assert_eq!(place.left(), []);
 }
@@ -98,30 +96,16 @@ fn work_that_is_put_off_until_after_the_window_is_no_saving() {
     let text = short_study("rounds = 2\ndrain = \"4s\"", &variants)
         .replace("clients = [6]", "clients = [6]\nprograms = [\"busyd\", \"ask\"]");
     place.write("study.toml", &text);
-    let words = [
-        "compare",
-        "study.toml",
-        "now",
-        "later",
-        "--expect",
-        "faster",
-        "--pairs",
-        "6",
-        "--out",
-        "run",
-        "--json",
-    ];
-    let analysis = place.headroom(words).run().code(1).last_json();
+    let words = "compare study.toml now later --expect faster --pairs 6 --out run --json";
+    let analysis = place.call(words).code(1).last_json();
     let judgement = &analysis["judgements"][0];
     eprintln!("{}\n{}", judgement["sentence"], judgement["deferred"]);
     assert_eq!(judgement["verdict"], "fail", "{judgement}");
     assert_eq!(judgement["finding"], "cheaper", "{judgement}");
     assert_eq!(judgement["witness"]["verdict"], "pass", "{judgement}");
     let sentence = judgement["sentence"].as_str().unwrap();
-    assert!(
-        sentence.contains(", but puts work off: once the load has ended it takes "),
-        "{sentence}"
-    );
+    let puts_off = ", but puts work off: once the load has ended it takes ";
+    assert!(sentence.contains(puts_off), "{sentence}");
     assert!(judgement["deferred"]["share_of_saving"].as_f64().unwrap() > 0.1, "{judgement}");
     assert_eq!(place.left(), []);
 }
@@ -139,9 +123,8 @@ fn a_variant_that_answers_old_values_is_no_improvement() {
     let text = short_study("rounds = 3\nseed = 7", &variants)
         .replace("clients = [6]", "clients = [6]\nprograms = [\"cheat\"]");
     place.write("study.toml", &text);
-    let words =
-        ["compare", "study.toml", "honest", "cheat", "--pairs", "6", "--out", "run", "--json"];
-    let analysis = place.headroom(words).run().code(1).last_json();
+    let words = "compare study.toml honest cheat --pairs 6 --out run --json";
+    let analysis = place.call(words).code(1).last_json();
     let judgement = &analysis["judgements"][0];
     let sentence = judgement["sentence"].as_str().unwrap();
     eprintln!("{sentence}");

@@ -43,7 +43,7 @@ fn unwind(elf: &Elf) -> usize {
     let entries = unwinding.entries().to_vec();
     let bytes: Vec<u8> = (0..64_u64).flat_map(|word| (0x1000 + word * 8).to_le_bytes()).collect();
     let stack = Stack { base: 0x1000, bytes: &bytes, cut: true };
-    let cpu = elf.class().architecture;
+    let cpu = elf.class.architecture;
     for address in entries.iter().flat_map(|entry| [entry.start, entry.end - 1]) {
         let Ok(row) = unwinding.row(address) else { continue };
         let mut state = State { pc: address, ..State::default() };

@@ -12,18 +12,8 @@ const MOUNTS: &str = "1 1 0:1 / /g rw - cgroup cgroup rw,cpu\n\
                       2 1 0:2 / /g/u rw - cgroup2 cgroup2 rw\n\
                       3 1 0:3 / /r rw - resctrl resctrl rw\n";
 
-const FILES: [&str; 10] = [
-    "cpu.shares",
-    "cpu.cfs_quota_us",
-    "cpu.cfs_period_us",
-    "cpu.max",
-    "cpu.weight",
-    "cpu.idle",
-    "cpuset.cpus",
-    "memory.high",
-    "cgroup.subtree_control",
-    "schemata",
-];
+const FILES: &str = "cpu.shares cpu.cfs_quota_us cpu.cfs_period_us cpu.max cpu.weight cpu.idle cpuset.cpus \
+                     memory.high cgroup.subtree_control schemata";
 
 pub(crate) fn judge(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
@@ -84,7 +74,11 @@ fn value(path: &Path) {
         (Some(tid), _) => tid.bytes().all(|byte| byte.is_ascii_digit()),
         (_, Some(name)) => !name.contains('/') && name.len() <= 15,
         _ if path.starts_with("/r") => path.starts_with("/r/headroom-guard") && name == "schemata",
-        _ => path.starts_with("/g") && name != "schemata" && FILES.iter().any(|file| name == *file),
+        _ => {
+            path.starts_with("/g")
+                && name != "schemata"
+                && FILES.split(' ').any(|file| name == file)
+        }
     };
     assert!(known, "{path:?}");
 }

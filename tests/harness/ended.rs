@@ -34,7 +34,7 @@ impl Ended {
 
     /// It ended with this code.
     pub(crate) fn code(&self, code: i32) -> &Self {
-        assert!(self.code == Some(code), "code {code} was expected:\n{self}");
+        assert!(self.code == Some(code), "the exit code is not {code}:\n{self}");
         self.calmly()
     }
 
@@ -44,43 +44,43 @@ impl Ended {
         self
     }
 
-    /// It said this on its error output.
+    /// Its error output has this.
     pub(crate) fn says(&self, text: &str) -> &Self {
-        assert!(self.stderr.contains(text), "`{text}` was to be said:\n{self}");
+        assert!(self.stderr.contains(text), "`{text}` is not in the error output:\n{self}");
         self
     }
 
-    /// What it said was one line, the estimate of a plan that it had begun not counted.
+    /// Its error output is one line, without the estimate of a plan that it had begun.
     pub(crate) fn in_one_line(&self) -> &Self {
         let lines = self.stderr.lines().filter(|line| !line.starts_with("plan: "));
-        assert!(lines.count() == 1, "one line was to be said:\n{self}");
+        assert!(lines.count() == 1, "the error output is not one line:\n{self}");
         self
     }
 
-    /// It printed this on its standard output.
+    /// Its standard output has this.
     pub(crate) fn prints(&self, text: &str) -> &Self {
-        assert!(self.stdout.contains(text), "`{text}` was to be printed:\n{self}");
+        assert!(self.stdout.contains(text), "`{text}` is not in the output:\n{self}");
         self
     }
 
-    /// It printed these words, wherever its lines were broken.
+    /// Its standard output has these words, wherever its lines break.
     pub(crate) fn prints_words(&self, words: &str) -> &Self {
         let printed = self.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(printed.contains(words), "`{words}` were to be printed:\n{self}");
+        assert!(printed.contains(words), "`{words}` are not in the output:\n{self}");
         self
     }
 
     /// All that it printed, as one JSON value.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
-            .unwrap_or_else(|error| panic!("JSON was to be printed ({error}):\n{self}"))
+            .unwrap_or_else(|error| panic!("the output is not JSON ({error}):\n{self}"))
     }
 
     /// The last line that it printed, as a JSON value: results come after events.
     pub(crate) fn last_json(&self) -> Value {
         let line = self.stdout.lines().last().unwrap_or_default();
         serde_json::from_str(line)
-            .unwrap_or_else(|error| panic!("JSON was to be printed last ({error}):\n{self}"))
+            .unwrap_or_else(|error| panic!("the last line is not JSON ({error}):\n{self}"))
     }
 }
 

@@ -25,7 +25,7 @@ use model::{
 pub(crate) struct Program {
     pub(crate) name: &'static str,
     pub(crate) source: &'static str,
-    pub(crate) flags: &'static [&'static str],
+    pub(crate) flags: &'static str,
 }
 
 impl Program {
@@ -35,7 +35,12 @@ impl Program {
             Architecture::X86_64 => "cc",
             Architecture::Arm64 => "aarch64-linux-gnu-gcc",
         });
-        compiler.args(self.flags).arg("-Wl,--build-id=none").arg("-o").arg(to).arg(self.source());
+        compiler
+            .args(self.flags.split(' '))
+            .arg("-Wl,--build-id=none")
+            .arg("-o")
+            .arg(to)
+            .arg(self.source());
         assert!(compiler.status().unwrap().success());
     }
 
@@ -72,16 +77,21 @@ pub(crate) fn lab_of(arch: Architecture) -> Lab {
     Lab::new(settings, Cancel::default(), Box::new(drop)).unwrap()
 }
 
-/// A small access point that has the program; the program itself is in the place, too.
-pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snapshot {
+/// A small access point that has the programs; these are in the place, too.
+pub(crate) fn access_point(lab: &Lab, place: &Place, programs: &[&Program]) -> Snapshot {
     let shape = Shape::new(lab.settings.arch, Mode::Counted, 3, 6);
     let snapshot = snapshot::obtain(lab, &image::obtain(lab, &[]).unwrap(), &shape).unwrap();
-    let path = place.path(program.name);
-    program.compile(lab.settings.arch, &path);
-    let bytes = fs::read(path).unwrap();
-    let key = lab::cache::key([program.name, &fs::read_to_string(program.source()).unwrap()]);
+    let built = |program: &&Program| {
+        let path = place.path(program.name);
+        program.compile(lab.settings.arch, &path);
+        (program.name.parse().unwrap(), fs::read(path).unwrap())
+    };
+    let all: Vec<_> = programs.iter().map(built).collect();
+    let sources = programs.iter().map(|program| fs::read_to_string(program.source()).unwrap());
+    let names = programs.iter().map(|program| program.name.to_owned());
+    let key = lab::cache::key(names.chain(sources).collect::<Vec<_>>().iter().map(String::as_str));
     snapshot::after(lab, &snapshot, &key, |machine| {
-        uploads::put(machine, &program.name.parse().unwrap(), &bytes)
+        all.iter().try_for_each(|(name, bytes)| uploads::put(machine, name, bytes))
     })
     .unwrap()
 }

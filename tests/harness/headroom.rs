@@ -53,7 +53,7 @@ pub(crate) fn binary() -> PathBuf {
     binary
 }
 
-/// A program for the device, as headroom finds it alongside itself.
+/// A program for the device, as headroom finds it beside itself.
 pub(crate) fn device_program(name: &str) -> PathBuf {
     let program = programs_of(Processor::X86_64).join(name);
     assert!(program.is_file(), "{} is not there: run make tested", program.display());
@@ -90,7 +90,7 @@ impl Headroom {
     pub(super) fn new(folder: &Path, mark: &str) -> Self {
         let mut command = Command::new(binary());
         command.current_dir(folder).env(MARK, mark).env("HEADROOM_CACHE", cache());
-        // Wherever the tests run: no device programs but those alongside the binary.
+        // Wherever the tests run: only the device programs beside the binary.
         command.env_remove("HEADROOM_DEVICE");
         Self { command, stdin: String::new() }
     }

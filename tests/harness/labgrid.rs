@@ -24,7 +24,7 @@ use super::{
     ssh::{Client, Device},
 };
 
-/// A Python program of labgrid's may take so long to start on a busy machine.
+/// Timeout of the start of labgrid's Python programs on a busy machine.
 const START: Duration = Duration::from_secs(60);
 
 const PLACE: &str = "ap-1";

@@ -14,11 +14,11 @@ use std::{
 use super::{processes::free_port, ssh::Client};
 
 const CARRIES: u8 = 0;
-/// Whoever connects is turned away.
+/// Connections are refused.
 const CUT: u8 = 1;
-/// What is sent gets lost, and nobody is told.
+/// What is sent is lost without an error.
 const SILENT: u8 = 2;
-/// It is no more.
+/// The link was dropped.
 const GONE: u8 = 3;
 
 /// Between two looks of a silent link.
@@ -31,7 +31,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// So many bytes a second in each direction.
+    /// With this speed in each direction, bytes a second.
     pub(crate) fn to(server: u16, speed: usize) -> Self {
         let port = free_port();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();

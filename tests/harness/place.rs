@@ -13,6 +13,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::{
+    ended::Ended,
     headroom::{Headroom, target},
     processes::{MARK, Process, eventually},
     run_folder::RunFolder,
@@ -93,6 +94,11 @@ impl Place {
     /// headroom with these words, in this folder.
     pub(crate) fn headroom<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Headroom {
         Headroom::new(self.folder.path(), &self.mark).words(words)
+    }
+
+    /// How headroom ends with these words, a space between them.
+    pub(crate) fn call(&self, words: &str) -> Ended {
+        self.headroom(words.split(' ')).run()
     }
 
     /// `headroom run` on this study, into the folder `run`.

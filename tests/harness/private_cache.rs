@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Once,
 };
 
 use serde_json::Value;
@@ -12,16 +13,19 @@ use super::{
     study::Study,
 };
 
-/// A copy of the shared cache that no one else uses. Hard links make it cheap, so it lies alongside the
+/// A copy of the shared cache that no one else uses. Hard links make it cheap, so it lies beside the
 /// cache; a file must be changed by way of a copy.
 #[derive(Debug)]
 pub(crate) struct PrivateCache(tempfile::TempDir);
 
 impl PrivateCache {
-    /// A copy of what the shared cache has, after a small run has made sure of what it needs.
+    /// A copy of what the shared cache has, after a first small run has made sure of what it needs.
     pub(crate) fn copy(place: &Place) -> Self {
-        place.write("warm.toml", &Study::small().idle().repetitions(1).text());
-        place.headroom(["run", "warm.toml", "--out", "warm"]).run().code(0);
+        static WARM: Once = Once::new();
+        WARM.call_once_force(|_| {
+            place.write("warm.toml", &Study::small().idle().repetitions(1).text());
+            place.headroom(["run", "warm.toml", "--out", "warm"]).run().code(0);
+        });
         let shared = cache();
         let parent = shared.parent().unwrap();
         let copy = tempfile::Builder::new().prefix("headroom-cache-").tempdir_in(parent).unwrap();

@@ -43,6 +43,11 @@ impl RunFolder {
         whole.map(|path| (name_of(&path), fs::read(path).unwrap())).collect()
     }
 
+    /// How many trials are finished.
+    pub(crate) fn count(&self) -> usize {
+        fs::read_dir(self.path("trials")).map_or(0, Iterator::count)
+    }
+
     /// Finished trials, by file name.
     pub(crate) fn trials(&self) -> Vec<Trial> {
         let files = self.trial_files();
@@ -56,6 +61,16 @@ impl RunFolder {
             Outcome::Invalid { .. } => None,
         });
         recorded.collect()
+    }
+
+    /// Asserts that each trial found these clients on `wlan0` and on, by the kernel and by hostapd.
+    pub(crate) fn has_clients(&self, counts: [u32; 3]) {
+        for census in self.recordings().iter().flat_map(|one| one.census.as_ref().unwrap()) {
+            let found = census.interfaces.iter().map(|one| (&*one.name, one.kernel, one.hostapd));
+            let planned = ["wlan0", "wlan1", "wlan2"].into_iter().zip(counts);
+            let planned = planned.map(|(name, count)| (name, Some(count), Some(count)));
+            assert!(found.eq(planned), "{census:?}");
+        }
     }
 
     /// Why the invalid trials are so, and the console's end that was kept with each.
@@ -84,6 +99,20 @@ impl RunFolder {
         assert!(page.contains(&question), "the page does not ask the question");
         page
     }
+}
+
+/// Asserts that a JSON object has these members.
+#[track_caller]
+pub(crate) fn has(value: &Value, members: &Value) {
+    for (name, expected) in members.as_object().unwrap() {
+        assert_eq!(value[name], *expected, "{name} of {value:#}");
+    }
+}
+
+/// What a variant's subject and load take, µs of CPU a second.
+pub(crate) fn cpu(analysis: &Value, variant: &str) -> f64 {
+    let cells = analysis["cells"].as_array().unwrap();
+    number(cells.iter().find(|cell| cell["variant"] == variant).unwrap(), "/cpu/sum/mean")
 }
 
 fn name_of(path: &Path) -> String {

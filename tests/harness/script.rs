@@ -1,6 +1,6 @@
 //! A script in a guest that has stationd running, and what it printed, in named parts.
 //!
-//! The console is pid 1's too, so everything is collected in a file and shown at the end. Alongside the real
+//! The console is pid 1's too, so everything is collected in a file and shown at the end. Besides the real
 //! programs a script has these words:
 //!
 //! | word | what it does |
@@ -59,16 +59,14 @@ told() { sed 1d /tmp/told; }
 counted() { metrics | sed -n "s/^$1 //p"; }
 "#;
 
-/// Runs a script on an access point with so many clients; it must succeed, and stationd not panic.
+/// Runs a script on an access point with this many clients; it must succeed, and stationd not panic.
 pub(crate) fn in_guest(place: &Place, clients: u32, script: &str) -> Parts {
-    let ended = raised(place, clients, script).run();
-    ended.code(0);
-    Parts::of(ended)
+    with_radios(place, clients, 3, script)
 }
 
-/// The same on an access point with one radio.
-pub(crate) fn on_one_radio(place: &Place, clients: u32, script: &str) -> Parts {
-    let ended = raised(place, clients, script).words(["--radios", "1"]).run();
+/// The same with this many radios.
+pub(crate) fn with_radios(place: &Place, clients: u32, radios: u32, script: &str) -> Parts {
+    let ended = raised(place, clients, script).words(["--radios", &radios.to_string()]).run();
     ended.code(0);
     Parts::of(ended)
 }
@@ -180,7 +178,7 @@ impl Page {
         self.0.contains_key(series)
     }
 
-    /// The counters that are no station's own, which begin anew with each association.
+    /// The counters that are no station's own, which restart with each association.
     pub(crate) fn totals(&self) -> impl Iterator<Item = (&str, f64)> {
         let is_total = |series: &str| {
             series.split('{').next().is_some_and(|name| name.ends_with("_total"))

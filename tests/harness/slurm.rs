@@ -14,7 +14,7 @@ use super::{
     processes::{eventually, free_port},
 };
 
-/// A server of Slurm's may take so long on a busy machine.
+/// Timeout of a Slurm server's start on a busy machine.
 const START: Duration = Duration::from_secs(60);
 
 pub(crate) const NODES: [&str; 2] = ["one", "two"];

@@ -23,7 +23,7 @@ use super::{
     processes::{Process, eventually, free_port, send},
 };
 
-/// So long after headroom's end nothing of it may be left on a device.
+/// Nothing of headroom may be left on a device longer than this after its end.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// ssh as headroom finds it, with a configuration and a key of the test's own.
@@ -44,7 +44,7 @@ impl Client {
         client
     }
 
-    /// A name for what listens on a port of the loopback. What is said first holds, as always in ssh's files: `more` comes
+    /// A name for what listens on a port of the loopback. The first value holds, as always in ssh's files: `more` comes
     /// before what names have in common.
     pub(crate) fn name(&self, name: &str, port: u16, more: &str) {
         let mut names = fs::read_to_string(self.names()).unwrap_or_default();
@@ -77,6 +77,13 @@ impl Client {
     pub(crate) fn can(&self, name: &str, command: &str) -> bool {
         let output = Command::new(self.program()).args([name, command]).output();
         output.unwrap().status.success()
+    }
+
+    /// `ap.toml`, the file of a device that this client's configuration leads to.
+    pub(crate) fn device_file(&self, place: &Place, address: &str, more: &str) {
+        let names = self.names().display().to_string();
+        let text = format!("address = \"{address}\"\nssh-config = \"{names}\"\n{more}");
+        place.write("ap.toml", &text);
     }
 
     pub(crate) fn names(&self) -> PathBuf {
@@ -190,7 +197,7 @@ impl Device {
         self.server.id().cast_signed()
     }
 
-    /// Turns it off, in so far as it answers no more.
+    /// Turns it off: it stops answering.
     pub(crate) fn stop(&self) {
         send(self.server_pid(), Signal::STOP);
     }

@@ -56,7 +56,7 @@ impl Study {
         self
     }
 
-    /// Stacks of every variant are recorded so often.
+    /// Stacks of every variant are recorded this many times.
     pub(crate) fn profiles(mut self, repetitions: u32) -> Self {
         self.profiles = repetitions;
         self
@@ -82,6 +82,15 @@ impl Study {
     /// A variant that runs this every second. The text must hold no `'''`.
     pub(crate) fn load(self, name: &str, run: &str) -> Self {
         self.variant(name, &format!("load = {{ run = '''{run}''' }}"))
+    }
+
+    /// A variant of stationd, started with these flags and asked once a second by a monitor with these.
+    pub(crate) fn stationd(self, name: &str, flags: &str, monitor: &str) -> Self {
+        let keys = format!(
+            "subject = {{ process = \"stationd\", ready = \"/run/stationd.sock\", start = \"stationd{flags}\" }}\n\
+             load = {{ run = \"station-monitor{monitor} --every 1s\", long-running = true }}"
+        );
+        self.process("stationd").variant(name, &keys)
     }
 
     /// A variant with these keys.

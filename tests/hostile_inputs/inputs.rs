@@ -6,23 +6,12 @@ use std::io::Write;
 
 use model::perf_data::file_start;
 
-pub(crate) const CONTENTION: &str = "question = \"?\"\n[access-point]\nclients = [2]\n[trial]\nrepetitions = 4294967295\n\
-    [[traffic]]\nname = \"t\"\nflow = \"udp\"\n[[application]]\nname = \"a\"\nstressor = \"--cpu\"\nworkers = 1\n\
-    [[variant]]\nname = \"w\"\ncontrol = \"idle\"\n[[cell]]\non = \"host\"\ntraffic = \"t\"\napplication = \"a\"\n";
-
-pub(crate) const COMPLETION: &str = "question = \"?\"\n[access-point]\nclients = [1]\n[trial]\nrepetitions = 4294967295\n\
-    [[variant]]\nname = \"busy\"\nstrategy = \"busy\"\n[[cell]]\non = \"host\"\ncard = { rate = 1, bytes = 66 }\n";
-
 /// A study with these keys from line 6 on.
 pub(crate) fn study(keys: &str) -> String {
     format!(
         "question = \"?\"\n[access-point]\nclients = [18, 60]\n[subject]\nprocess = \"s\"\n{keys}\n\
          [[variant]]\nname = \"a\"\n"
     )
-}
-
-pub(crate) fn variants(count: usize) -> String {
-    (0..count).map(|at| format!("[[variant]]\nname = \"v{at}\"\n")).collect()
 }
 
 /// A section: its name, its flags, its content.
@@ -34,23 +23,14 @@ const STRTAB: u32 = 3;
 const COMPRESSED: u64 = 1 << 11;
 
 /// Sections that one reader of debug information or another wants.
-const DEBUG: [&str; 9] = [
-    ".debug_info",
-    ".debug_abbrev",
-    ".debug_line",
-    ".debug_str",
-    ".debug_ranges",
-    ".debug_rnglists",
-    ".debug_addr",
-    ".debug_aranges",
-    ".debug_frame",
-];
+const DEBUG: &str = ".debug_info .debug_abbrev .debug_line .debug_str .debug_ranges .debug_rnglists .debug_addr \
+                     .debug_aranges .debug_frame";
 
 /// Zeros for every section with debug information, each compressed as elf.h's `ELFCOMPRESS_…` says.
 pub(crate) fn compressed(packed: Vec<u8>, size: u64, kind: u32) -> Vec<Section> {
     let head = [u64::from(kind), size, 1].map(u64::to_le_bytes).concat();
     let content = [head, packed].concat();
-    DEBUG.iter().map(|name| (*name, COMPRESSED, content.clone())).collect()
+    DEBUG.split(' ').map(|name| (name, COMPRESSED, content.clone())).collect()
 }
 
 pub(crate) fn zlib(zeros: usize) -> Vec<u8> {
@@ -60,36 +40,23 @@ pub(crate) fn zlib(zeros: usize) -> Vec<u8> {
     packer.finish().unwrap()
 }
 
-/// So many units of the smallest kind.
+/// This many units of the smallest kind.
 pub(crate) fn units(count: usize) -> Vec<Section> {
     let unit = [&8_u32.to_le_bytes()[..], &[4, 0], &[0; 4], &[8, 1]].concat();
     vec![(".debug_info", 0, unit.repeat(count)), (".debug_abbrev", 0, vec![1, 0x11, 0, 0, 0, 0])]
 }
 
-/// So many functions, all of one name that is so long.
-pub(crate) fn symbols(count: usize, length: usize) -> Vec<u8> {
-    with_symbols(count, &"n".repeat(length))
-}
-
-/// One function of this name.
-pub(crate) fn one_symbol(name: &str) -> Vec<u8> {
-    with_symbols(1, name)
-}
-
-fn with_symbols(count: usize, name: &str) -> Vec<u8> {
+/// This many functions, all with this name.
+pub(crate) fn symbols(count: usize, name: &str) -> Vec<u8> {
     // Name, STB_GLOBAL and STT_FUNC, its section, its address and its size.
     let symbol = [&1_u32.to_le_bytes()[..], &[0x12, 0, 1, 0], &words(&[0x400, 0x100])].concat();
     let table = [vec![0; 24], symbol.repeat(count)].concat();
     let strings = [b"\0", name.as_bytes(), b"\0"].concat();
-    whole(&[(".symtab", 0, table), (".strtab", 0, strings)])
+    elf(&[(".symtab", 0, table), (".strtab", 0, strings)])
 }
 
 /// A library with code at 0x400 and these sections.
 pub(crate) fn elf(sections: &[Section]) -> Vec<u8> {
-    whole(sections)
-}
-
-fn whole(sections: &[Section]) -> Vec<u8> {
     let mut names = b"\0".to_vec();
     let mut headers = vec![vec![0; 64]];
     let mut contents = Vec::new();
@@ -196,7 +163,7 @@ pub(crate) fn of_cycles(mut recording: Vec<u8>) -> Vec<u8> {
     recording
 }
 
-/// A process with so many mappings, and so many children of it.
+/// A process with this many mappings and children.
 pub(crate) fn forks(maps: u64, children: u32) -> Vec<Vec<u8>> {
     let child =
         |pid: u32| record(7, 0, &words(&[pair(pid, 7), pair(pid, 7), 1, TRAILER[0], TRAILER[1]]));

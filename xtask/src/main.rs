@@ -24,7 +24,6 @@ cargo xtask COMMAND
 Commands:
   check          the rules of CONTRIBUTING.md, formatting, lints, and the documentation
   check --rules  the rules alone, in a second
-  check --but-lints  all but lints
   sensitivity    what comparisons find, and how often they raise false alarms, from 10 pairs or --pairs N (needs
                  `make build`); --of RUN: from a finished run
   site           the documentation as a site in target/site/html, with every link of it followed
@@ -32,13 +31,11 @@ Commands:
 
 Exit codes: 0 in order, 1 not in order, 2 no such command.";
 
-/// Tools of the toolchain that check: the verb, its arguments, and Debian's package.
-const FORMAT: (&str, &[&str], &str) = ("fmt", &["--all", "--", "--check"], "rustfmt-web");
-const LINTS: (&str, &[&str], &str) = (
-    "clippy",
-    &["--locked", "--workspace", "--all-targets", "--", "-D", "warnings"],
-    "rust-web-clippy",
-);
+/// Tools of the toolchain that check: the verb with its arguments, and Debian's package.
+const TOOLS: [(&str, &str); 2] = [
+    ("fmt --all -- --check", "rustfmt-web"),
+    ("clippy --locked --workspace --all-targets -- -D warnings", "rust-web-clippy"),
+];
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
@@ -48,9 +45,7 @@ fn main() -> ExitCode {
             println!("{HELP}");
             Ok(true)
         }
-        ["check"] => check(&[FORMAT, LINTS]),
-        // `make test` has the lints of its build.
-        ["check", "--but-lints"] => check(&[FORMAT]),
+        ["check"] => check(),
         ["check", "--rules"] => check_rules(),
         ["sensitivity", words @ ..] => package("sensitivity", words),
         ["site"] => package("site", &[]),
@@ -69,21 +64,22 @@ fn main() -> ExitCode {
     }
 }
 
-/// Checks our rules, with these tools, and the documentation; returns whether all is in order. Everything runs even if
+/// Checks our rules, with the tools, and the documentation; returns whether all is in order. Everything runs even if
 /// the first part fails, so that one call reports everything.
-fn check(tools: &[(&str, &[&str], &str)]) -> Result<bool> {
+fn check() -> Result<bool> {
     let mut fine = check_rules()?;
-    for (verb, arguments, package) in tools {
+    for (words, package) in TOOLS {
+        let words: Vec<&str> = words.split(' ').collect();
+        let verb = words[0];
         let version = cargo(&root()).args([verb, "--version"]).output();
         if !version.with_context(|| format!("cannot run cargo {verb}"))?.status.success() {
             println!(
-                "check: cargo {verb} skipped: this toolchain has none (rustup component add, or \
-                 Debian's package {package})"
+                "check: cargo {verb} skipped: install it with `rustup component add`, or Debian's {package}"
             );
             continue;
         }
         println!("check: cargo {verb}");
-        let status = cargo(&root()).arg(verb).args(*arguments).status();
+        let status = cargo(&root()).args(words).status();
         fine &= status.with_context(|| format!("cannot run cargo {verb}"))?.success();
     }
     println!("check: the documentation");

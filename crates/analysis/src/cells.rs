@@ -1,7 +1,4 @@
 //! One variant at one client count: its repetitions together.
-//!
-//! Takes [`Measured`] trials and gives a [`Cell`]. Lines through several counts are in
-//! [`crate::curve`], differences between variants in [`crate::compare`].
 
 use std::collections::BTreeMap;
 
@@ -66,7 +63,6 @@ pub struct Thread {
 /// Means over a cell's trials of what is not CPU time. The subject's, unless the name says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Beyond {
-    /// Resident at the first sample, KiB.
     pub rss_start_kib: Option<f64>,
     pub rss_end_kib: Option<f64>,
     /// The most that the control group held, shared memory and files in memory included, KiB.

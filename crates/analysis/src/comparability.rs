@@ -358,7 +358,6 @@ fn without_sides(words: &[String]) -> Vec<String> {
     words.iter().map(plain).collect()
 }
 
-/// Whether headroom put the file there.
 fn is_ours(path: &str) -> bool {
     path.strip_prefix(PUT).is_some_and(|rest| rest.starts_with('/'))
 }

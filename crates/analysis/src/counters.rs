@@ -1,7 +1,4 @@
 //! Which counter says what a party spent, and how much it rose between samples.
-//!
-//! Reads [`Account`]s in the order in which they were taken. It knows no time: rates are made in
-//! [`crate::figures`].
 
 use std::collections::BTreeMap;
 
@@ -21,7 +18,6 @@ pub enum Source {
 }
 
 impl Source {
-    /// The counter's name for tables.
     pub const fn name(self) -> &'static str {
         match self {
             Source::Group => "control group",

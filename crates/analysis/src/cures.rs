@@ -73,11 +73,10 @@ fn way<'a>(measured: &Measured<'a>, last: &'a Variant) -> Option<Vec<&'a Variant
 
 /// The first base of a variant that runs the same process in the same mode.
 fn base_of<'a>(measured: &Measured<'a>, variant: &Variant) -> Option<&'a Variant> {
-    let study = &measured.run.study;
-    let named = |name: &String| measured.variants().iter().find(|one| one.name == *name);
-    variant.against.iter().filter_map(named).find(|base| {
-        study.subject_of(base).process == study.subject_of(variant).process
-            && measured.mode(base) == measured.mode(variant)
+    let process = |one| &measured.run.study.subject_of(one).process;
+    let mut named = compare::named_pairs(measured).into_iter();
+    named.find_map(|[base, one]| {
+        (one.name == variant.name && process(base) == process(variant)).then_some(base)
     })
 }
 

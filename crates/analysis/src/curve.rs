@@ -46,9 +46,7 @@ pub struct Slope {
 /// The slope between two neighbouring client counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Segment {
-    /// Lower count.
     pub from: u32,
-    /// Higher count.
     pub to: u32,
     /// µs of CPU for each client and second.
     pub per_client: Estimate,
@@ -88,7 +86,6 @@ pub struct Curve {
     pub repetitions: u32,
     /// The lines; empty where there is no line, and then `why_none` says why.
     pub slopes: Vec<Slope>,
-    /// Why there is no line.
     pub why_none: Option<String>,
     pub points: Vec<Point>,
 }
@@ -103,7 +100,6 @@ pub struct Point {
 }
 
 impl Curve {
-    /// The line of one part.
     pub fn slope(&self, part: Part) -> Option<&Slope> {
         self.slopes.iter().find(|slope| slope.part == part)
     }

@@ -26,7 +26,6 @@ pub struct Doubt {
     /// Whether it happened in this run or belongs to the method.
     pub level: Level,
     pub sentence: String,
-    /// What to do about it.
     pub advice: String,
     /// The variants whose figures it is about, sorted; none where it is about the run.
     pub variants: Vec<String>,

@@ -28,7 +28,6 @@ pub struct Asked<'a> {
     /// The variant that may differ from it.
     pub variant: &'a str,
     pub clients: u32,
-    /// What a comparison is to show.
     pub expect: Expect,
     /// Whether a comparison goes on until it is decided, as far as the pool reaches; else it has six pairs.
     pub looks: bool,
@@ -41,11 +40,8 @@ pub struct Asked<'a> {
 pub struct Drawn {
     /// Pairs of the pool, each of two real trials.
     pub pairs: u32,
-    /// How many were drawn.
     pub comparisons: u32,
-    /// Comparisons that called the variant dearer.
     pub dearer: u32,
-    /// Comparisons that called it cheaper.
     pub cheaper: u32,
     /// Comparisons that called it the same within the margin.
     pub same: u32,

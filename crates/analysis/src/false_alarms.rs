@@ -28,14 +28,12 @@ pub struct FalseAlarms {
     pub draws: u32,
     /// Of them, those that were called cheaper or dearer.
     pub called: u32,
-    /// The share of them.
     pub rate: f64,
     /// The largest relative effect of any of them, whichever its sign.
     pub spread: f64,
 }
 
 impl FalseAlarms {
-    /// The rate in one sentence.
     pub fn sentence(&self) -> String {
         let Self { pairs, draws, called, .. } = self;
         let (rate, spread) = (percent(self.rate), percent(self.spread));

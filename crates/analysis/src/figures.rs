@@ -1,8 +1,5 @@
 //! One trial's raw counters as figures: what was spent in the window, by whom, and how often.
 //!
-//! Reads a [`Trial`] and gives [`TrialFigures`], or the reason why the trial cannot be used. The rates
-//! themselves are made in [`window`]; it knows nothing of other trials.
-//!
 //! # How a rate is made
 //!
 //! Counters are differences between neighbouring samples, summed; time is the difference of the
@@ -112,15 +109,11 @@ pub struct ThreadFigures {
 /// Memory of the subject at both ends of the window, KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MemoryFigures {
-    /// Resident at the first sample.
     pub rss_start_kib: u64,
-    /// Resident at the last sample.
     pub rss_end_kib: u64,
     /// The most that the control group held until the last sample, shared memory and files in memory included.
     pub group_kib: Option<u64>,
-    /// Proportional at the first sample.
     pub pss_start_kib: Option<u64>,
-    /// Proportional at the last sample.
     pub pss_end_kib: Option<u64>,
 }
 
@@ -175,7 +168,6 @@ impl Step {
 pub struct TrialFigures {
     pub id: TrialId,
     pub mode: Mode,
-    /// What the host did alongside it.
     pub host_load: HostLoad,
     /// From the first sample to the last, s.
     pub window_s: f64,
@@ -206,7 +198,6 @@ pub struct TrialFigures {
     /// Share of the machine's CPU time that was not idle.
     pub machine_busy: Option<f64>,
     pub series: Vec<Step>,
-    /// Wall time that the host took.
     pub cost: HostCost,
     /// Window over wall time of the window: how many times faster than real time it went.
     pub speed: Option<f64>,
@@ -224,7 +215,6 @@ impl TrialFigures {
         }
     }
 
-    /// Another process by its name.
     pub fn other(&self, name: &str) -> Option<&OtherFigures> {
         self.others.iter().find(|other| other.name == name)
     }

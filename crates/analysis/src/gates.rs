@@ -311,7 +311,6 @@ fn not_asked(name: &str, why: &str) -> Gate {
     Gate { name: name.to_owned(), verdict: Verdict::Measured, sentence }
 }
 
-/// A gate that cannot be judged.
 fn nothing(name: &str, why: &str) -> Gate {
     Gate {
         name: name.to_owned(),

@@ -36,7 +36,6 @@ pub struct Bar {
 }
 
 impl Headline {
-    /// A sentence without a picture.
     pub(crate) fn plain(sentence: String) -> Self {
         Self { sentence, ..Self::default() }
     }

@@ -79,7 +79,6 @@ fn part(measured: &Measured, [base, variant]: [&Variant; 2]) -> Part {
     if process(base) == process(variant) { Part::Subject } else { Part::Sum }
 }
 
-/// What is to be decided.
 pub(crate) struct Question {
     pub(crate) base: String,
     pub(crate) variant: String,
@@ -167,7 +166,6 @@ impl PairValues {
 /// Pairs whose periods can be compared one by one.
 pub(crate) struct InStep {
     pub(crate) pairs: Vec<Periods>,
-    /// How long a period lasts, s.
     pub(crate) period_s: f64,
 }
 
@@ -187,9 +185,7 @@ impl InStep {
     }
 }
 
-/// Everything that a judgement rests on.
 pub(crate) struct Evidence {
-    /// The part that is judged.
     pub(crate) judged: PairValues,
     /// Subject, load and others together, where the subject alone is judged and all are counted.
     pub(crate) together: Option<PairValues>,

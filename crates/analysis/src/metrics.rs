@@ -199,7 +199,6 @@ pub fn judge<'a>(
     limits.into_iter().map(|text| target(text, asks, table, earlier)).collect()
 }
 
-/// Decides one limit on a table.
 pub(crate) fn target(
     text: &str,
     asks: Asks<'_>,
@@ -259,7 +258,6 @@ impl Bound {
         }
     }
 
-    /// Why a row cannot be decided.
     fn undecided(row: &Metric) -> Option<String> {
         let why = match (&row.absent, row.bounds()) {
             (Some(_), _) => return None,

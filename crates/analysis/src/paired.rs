@@ -1,7 +1,5 @@
 //! Pairs of one quantity, analysed as pairs: effect with interval, exact p, equivalence.
 //!
-//! Takes numbers and gives numbers; it knows no trial and decides nothing.
-//!
 //! # Sources
 //!
 //! - Interval and t test of paired differences: NIST/SEMATECH e-Handbook §7.3.1; Student (1908).

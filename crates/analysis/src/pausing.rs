@@ -62,12 +62,10 @@ struct Cell<'a> {
     seen: Vec<Seen>,
     /// The trials that they are of.
     used: Vec<(&'a TrialFigures, &'a Trial)>,
-    /// Why trials are not in it.
     why: Vec<String>,
 }
 
 impl Cell<'_> {
-    /// The subject's process.
     fn subject(&self) -> Option<&str> {
         self.planned.first().and_then(|planned| planned.order.process())
     }
@@ -289,7 +287,6 @@ fn shape(measured: &Measured) -> Option<Spans> {
     Some(Spans { every, settle: settle + 1, shape: Shape { span, measured } })
 }
 
-/// Spans in time and in samples.
 struct Spans {
     every: Span,
     settle: usize,

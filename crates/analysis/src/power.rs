@@ -152,7 +152,6 @@ fn noncentral(t: f64, freedom: usize, delta: f64) -> f64 {
     (sum * (high - low) / f64::from(steps) / 3.0).clamp(0.0, 1.0)
 }
 
-/// The standard normal distribution.
 fn normal(z: f64) -> f64 {
     erfc(-z / std::f64::consts::SQRT_2) / 2.0
 }

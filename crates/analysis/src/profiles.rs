@@ -51,9 +51,7 @@ impl ProfileFigures {
 pub struct Capture {
     pub repetition: u32,
     pub samples: u64,
-    /// Records that the kernel lost.
     pub lost: u64,
-    /// Times that the event was throttled.
     pub throttled: u64,
     /// CPU of what was sampled in the window by its counters, µs a second; `None` where nothing counted it.
     pub cpu_us_per_s: Option<f64>,

@@ -42,7 +42,6 @@ pub struct FoldedCell {
     pub variant: VariantName,
     pub clients: u32,
     pub folded: Folded,
-    /// The repetition of each capture.
     pub repetitions: Vec<u32>,
     /// The stacks of each capture's proof, where there is one.
     pub proofs: Vec<Option<Profile>>,
@@ -165,7 +164,6 @@ struct ProfiledCell<'a> {
 }
 
 impl<'a> ProfiledCell<'a> {
-    /// Whether a single sample was taken.
     fn is_seen(&self) -> bool {
         self.captures.iter().any(|capture| capture.samples > 0)
     }

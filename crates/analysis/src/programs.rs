@@ -1,7 +1,4 @@
 //! Which programs the figures speak of: each executable once, with its hash, its part and its variants.
-//!
-//! Gathered over all valid trials, because variants run different programs. Whether a hash changed is
-//! judged in [`crate::validity`].
 
 use std::collections::BTreeMap;
 

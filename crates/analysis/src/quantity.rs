@@ -1,7 +1,4 @@
 //! Figures as people read them: a unit that fits, and no more digits than the interval supports.
-//!
-//! Pure text. The answer, the terminal's table and the report use the same functions, so that one
-//! figure reads alike everywhere.
 
 pub use model::plural::count;
 
@@ -102,14 +99,10 @@ impl Unit {
     pub const WHOLE: Unit = Unit { most_decimals: 0, ..Unit::ONE };
     /// µs/s as per cent of one core.
     pub const CORE: Unit = Unit { factor: 1e-4, name: "%", ..Unit::ONE };
-    /// By the million.
     pub const MILLIONTH: Unit = Unit { factor: 1e-6, name: "million", ..Unit::ONE };
     pub const TIMES: Unit = Unit { factor: 1.0, name: "×", ..Unit::ONE };
-    /// KiB as it is.
     pub const KIB: Unit = Unit { factor: 1.0, name: "KiB", ..Unit::ONE };
-    /// KiB as MiB.
     pub const MIB: Unit = Unit { factor: 1.0 / 1024.0, name: "MiB", ..Unit::ONE };
-    /// µs/s as it is.
     pub const MICROS: Unit = Unit { factor: 1.0, name: "µs", ..Unit::ONE };
 
     /// The same unit for values that are smaller by this factor: s in place of µs.
@@ -118,7 +111,6 @@ impl Unit {
         Self { factor: self.factor * factor, ..self }
     }
 
-    /// A value in this unit.
     pub fn scale(&self, value: f64) -> f64 {
         value * self.factor
     }

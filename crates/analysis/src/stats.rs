@@ -181,7 +181,6 @@ impl Line {
         finite.then_some(Self { intercept, slope })
     }
 
-    /// Value at `x`.
     pub fn at(&self, x: f64) -> f64 {
         self.intercept + self.slope * x
     }

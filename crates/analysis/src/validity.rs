@@ -1,6 +1,4 @@
 //! Finds what weakens a run's answer.
-//!
-//! Goes once over the trials and once over cells and curves. The limits are constants with their reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,4 @@
 //! What a run decides, as figures and sentences: comparisons, pauses, gates, and what it all took.
-//!
-//! Only the shapes. How they are made is in [`crate::judge`], [`crate::pausing`], [`crate::gates`] and
-//! [`crate::ledger`].
 
 use model::{
     topology::Correction,

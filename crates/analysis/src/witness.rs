@@ -1,6 +1,4 @@
 //! Whether replies that were given inside measured windows are true, over all trials that checked them.
-//!
-//! Pure. What a value may be is [`crate::agreement`]'s; here trials become one finding, for a gate or a comparison.
 
 use std::collections::BTreeSet;
 
@@ -138,10 +136,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::judge::{
-        judgements,
-        test_data::{compared, pairs, recording, versus},
-    };
+    use crate::judge::test_data::{compared, only, pairs, recording, versus};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -187,7 +182,7 @@ mod tests {
         for trial in &mut trials {
             check(trial, if trial.planned.id.variant == "after" { variant } else { base });
         }
-        judgements(&run, &trials).remove(0)
+        only(&run, &trials)
     }
 
     #[test]

@@ -13,12 +13,6 @@ fn doubts(analysis: &Analysis) -> String {
 }
 
 #[test]
-fn the_answer_to_what_clients_cost() {
-    let run = fixture::run();
-    insta::assert_snapshot!(answer(&analyse(&run, &fixture::trials(&run))));
-}
-
-#[test]
 fn the_answer_of_the_self_check() {
     let run = fixture::self_check();
     insta::assert_snapshot!(answer(&analyse(&run, &fixture::trials(&run))));
@@ -51,10 +45,4 @@ fn the_analysis_is_data_for_machines_too() {
 fn the_answer_of_a_study_of_many_variants() {
     let run = fixture::stations();
     insta::assert_snapshot!(answer(&analyse(&run, &fixture::trials(&run))));
-}
-
-#[test]
-fn the_doubts_of_a_study_of_many_variants() {
-    let run = fixture::stations();
-    insta::assert_snapshot!(doubts(&analyse(&run, &fixture::trials(&run))));
 }

@@ -231,7 +231,7 @@ impl SymbolFolders {
         let keys = debug_keys(elf, Some(program.sha256), Some(program.name));
         let find = |key: DebugKey<'_>| match key {
             DebugKey::Stripped(_) => program.debug.map(Arc::from),
-            key => self.symbols(key, elf.budget()),
+            key => self.symbols(key, &elf.budget),
         };
         debug_file(elf, &keys, &find, &mut |_| {})
     }

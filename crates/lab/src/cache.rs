@@ -37,7 +37,6 @@ const LONGEST_DESCRIPTION: u64 = 16 << 20;
 const LOCK: &str = ".lock";
 const PARTIAL: &str = ".partial";
 
-/// A folder of entries.
 #[derive(Clone, Debug)]
 pub struct Cache {
     root: PathBuf,
@@ -53,7 +52,6 @@ enum Trust {
     Unchanged,
 }
 
-/// An entry that can be used.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub path: PathBuf,
@@ -77,7 +75,6 @@ pub struct InUse {
 pub struct Name<'a> {
     /// Entries of one kind share a folder.
     pub kind: &'static str,
-    /// See [`key`].
     pub key: &'a str,
 }
 
@@ -172,7 +169,6 @@ impl Cache {
     }
 }
 
-/// The entries of one kind.
 #[derive(Debug)]
 struct Entries(Folder);
 
@@ -296,7 +292,6 @@ pub(crate) fn describe(folder: &Path, name: &str, value: &impl Serialize) -> Res
     fs::write(&path, text).map_err(Error::file("write", path))
 }
 
-/// Reads it again.
 pub(crate) fn description<T: DeserializeOwned>(entry: &Path, name: &str) -> Result<T, Error> {
     let path = entry.join(name);
     let text = file::bytes(&path, LONGEST_DESCRIPTION).map_err(Error::file("read", &path))?;
@@ -316,12 +311,10 @@ pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     key
 }
 
-/// SHA-256 of bytes.
 pub(crate) fn sum(bytes: &[u8]) -> Sha256Hex {
     Sha256Hex::of(&Sha256::digest(bytes).into())
 }
 
-/// SHA-256 of a regular file.
 pub fn sha256(path: &Path) -> io::Result<Sha256Hex> {
     sum_of(file::open(path)?)
 }
@@ -356,7 +349,6 @@ impl Read for Given<'_> {
     }
 }
 
-/// SHA-256 of all that comes.
 pub(crate) fn sum_of(mut file: impl Read) -> io::Result<Sha256Hex> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; PIECE];

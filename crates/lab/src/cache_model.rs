@@ -75,7 +75,6 @@ impl fmt::Display for CodePart {
     }
 }
 
-/// A model that can be given to a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
     library: PathBuf,
@@ -124,12 +123,10 @@ impl Attached {
         &self.counts
     }
 
-    /// Whether there is code that it looks out for.
     pub fn looks_out(&self) -> bool {
         self.code.is_some()
     }
 
-    /// The plugin's file.
     pub fn library(&self) -> &Path {
         &self.library
     }
@@ -151,7 +148,6 @@ impl Attached {
     }
 }
 
-/// Marks that nobody has.
 fn drawn() -> Result<Marks, Error> {
     let mut both = [[0; Marks::LENGTH]; 2];
     getrandom(both.as_flattened_mut(), GetRandomFlags::empty())

@@ -26,7 +26,6 @@ use crate::{
 #[derive(Clone)]
 pub struct Comparing<'a> {
     pub versus: Versus,
-    /// Another build of a program of the access point.
     pub program: Option<Program>,
     /// A lab whose image is the variant's, where images are compared.
     pub other: Option<&'a Lab>,
@@ -41,7 +40,6 @@ impl std::fmt::Debug for Comparing<'_> {
     }
 }
 
-/// Another build of a program.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// What the access point calls it.
@@ -87,7 +85,6 @@ impl Builds {
         Ok(builds)
     }
 
-    /// What the access point has.
     fn there(lab: &Lab, device: &mut dyn Device, program: &Program) -> Result<Vec<u8>, Error> {
         let located = objects::locate(device, std::slice::from_ref(&program.name))?;
         let content = located.first().map(|one| objects::bring_located(lab, device, one));
@@ -95,7 +92,6 @@ impl Builds {
         uploads::read(&content)
     }
 
-    /// What differs, by content.
     pub fn difference(&self) -> Difference {
         let [base, variant] = self.sums();
         Difference::Program { name: self.name.clone(), base, variant }

@@ -31,12 +31,9 @@ pub struct DeviceFile {
     pub address: Address,
     /// How clients come; `None`: those that are there.
     pub clients: Option<Clients>,
-    /// How it is lent and taken back.
     pub hold: Option<Hold>,
-    /// How it is turned on and off.
     pub power: Option<Power>,
     pub console: Option<Console>,
-    /// How an image gets onto it.
     pub flash: Option<Flash>,
     /// What figures need of it.
     pub settings: Settings,
@@ -47,7 +44,6 @@ pub struct DeviceFile {
 #[serde(transparent)]
 pub struct Command(pub String);
 
-/// How clients come to a device.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Clients {
@@ -65,7 +61,6 @@ pub struct Hold {
     pub release: Command,
 }
 
-/// How a device gets its power.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Power {
@@ -75,7 +70,6 @@ pub struct Power {
     pub cycle: Option<Command>,
 }
 
-/// A device's serial console.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Console {
@@ -176,12 +170,9 @@ const REMOVED: [(&[&str], &str); 3] = [
 ];
 
 fn without_removed_keys(text: &str) -> Result<(), Fault> {
-    let Ok(table) = text.parse::<toml::Table>().map(toml::Value::Table) else { return Ok(()) };
-    let is_there = |path: &[&str]| path.iter().try_fold(&table, |of, key| of.get(key)).is_some();
-    match REMOVED.into_iter().find(|(path, _)| is_there(path)) {
+    match REMOVED.into_iter().find(|(path, _)| Lines(text).has(path)) {
         Some((path, instead)) => {
-            let why = format!("`{}` is no more; {instead}", path.join("."));
-            Lines(text).fault(path, why)
+            Lines(text).fault(path, format!("`{}` is no more; {instead}", path.join(".")))
         }
         None => Ok(()),
     }

@@ -22,7 +22,6 @@ pub enum Error {
     /// A device does not do what it was given an image for.
     #[error("{0}")]
     Failed(String),
-    /// A file or folder could not be read or written.
     #[error("cannot {verb} {}: {source}", path.display())]
     File { verb: &'static str, path: PathBuf, source: io::Error },
     /// A program that headroom drives is not installed; the Debian package has it.
@@ -31,7 +30,6 @@ pub enum Error {
     /// A program that headroom drives failed; the tail is the end of its error output.
     #[error("{program} failed ({status}): {tail}")]
     Program { program: String, status: String, tail: String },
-    /// Somebody else holds the device.
     #[error("{device} is held by {by}; wait until it is free")]
     Held { device: String, by: String },
     /// The guest's image lacks something that the virtual access point needs.
@@ -43,10 +41,8 @@ pub enum Error {
     /// ssh does not reach a device, or not any more: another try may succeed.
     #[error("{0}")]
     Unreachable(String),
-    /// The virtual access point failed.
     #[error(transparent)]
     Machine(#[from] vm::Failure),
-    /// The folder holds no run.
     #[error("{} is not a run folder: {why}", path.display())]
     NotARun { path: PathBuf, why: String },
     /// Somebody pressed Ctrl-C, or sent a signal.

@@ -32,7 +32,6 @@ const HELD_READINGS: u64 = 16 << 20;
 /// More for each round that is checked: the same of each of three, but for no more clients than a study's rounds have.
 const HELD_ROUND: u64 = 4 << 20;
 
-/// What one order may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Allowance {
     /// How long the peer works by its own clock.
@@ -47,7 +46,6 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// What this order may take.
     pub(crate) fn of(order: &Order) -> Self {
         match order {
             Order::Trial(order, _) => Self::trial(order),
@@ -107,10 +105,10 @@ fn sum<const N: usize>(spans: [Duration; N]) -> Duration {
     spans.into_iter().fold(Duration::ZERO, Duration::saturating_add)
 }
 
-/// How long somebody is waited for.
+/// How long a peer is waited for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
-    /// So long it may be silent, and so much longer than was ordered it may take.
+    /// How long it may be silent, and how much longer than ordered it may take.
     pub(crate) silence: Duration,
     /// Seconds of ours that one of its own may take.
     pub(crate) pace: u32,
@@ -129,18 +127,16 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// An exchange that begins now.
     pub(crate) fn begin(patience: Patience, allowance: Allowance, now: Instant) -> Self {
         Self { patience, allowance, began: now, heard: now, moved: 0, held: 0, life: 0 }
     }
 
-    /// Bytes were sent or have come.
     pub(crate) fn moved(&mut self, bytes: usize, now: Instant) {
         self.moved += bytes as u64;
         self.heard = now;
     }
 
-    /// So much has been seen of the peer elsewhere: more than before is a sign of life.
+    /// The peer's work as it is seen elsewhere: more than before is a sign of life.
     pub(crate) fn seen(&mut self, life: u64, now: Instant) {
         if life != self.life {
             (self.life, self.heard) = (life, now);
@@ -203,7 +199,6 @@ impl Preamble {
     }
 }
 
-/// A frame that cannot come now.
 pub(crate) fn unexpected(frame: &Frame, awaited: &'static str) -> Failure {
     Failure::Unexpected { got: name_of(frame), awaited }
 }

@@ -26,7 +26,6 @@ pub(crate) const LONGEST: u64 = 1 << 30;
 /// The code that the kernel maps into every process is no longer, bytes; x86's has two pages.
 const LONGEST_VDSO: u64 = 1 << 20;
 
-/// The most that this may be, bytes.
 pub(crate) fn most(wanted: &Wanted) -> u64 {
     match wanted {
         Wanted::File(_) => LONGEST,

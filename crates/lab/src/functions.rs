@@ -11,7 +11,7 @@ use model::{
     event::Event,
     instrument::{Detail, Located, Place, Probe},
     name::{Sha256Hex, VariantName},
-    study::{Function, Study, Subject, Variant},
+    study::{Function, Study, Subject},
 };
 
 use crate::{
@@ -42,18 +42,9 @@ pub struct SymbolSources<'a> {
     pub brought: &'a UploadedPrograms,
 }
 
-/// The probes of every variant.
-#[derive(Clone, Debug, Default)]
-pub struct Found(BTreeMap<VariantName, Vec<Probe>>);
+/// The probes of every variant that has any.
+pub type Found = BTreeMap<VariantName, Vec<Probe>>;
 
-impl Found {
-    /// The probes of a variant; none where it has no such function.
-    pub fn of(&self, variant: &Variant) -> Vec<Probe> {
-        self.0.get(&variant.name).cloned().unwrap_or_default()
-    }
-}
-
-/// Looks all functions of a study up.
 pub fn find(
     lab: &Lab,
     device: &mut dyn Device,
@@ -72,7 +63,7 @@ pub fn find(
             match files.probe(function, &subject, symbols) {
                 Ok(Some(probe)) => {
                     is_somewhere = true;
-                    found.0.entry(variant.name.clone()).or_default().push(probe);
+                    found.entry(variant.name.clone()).or_default().push(probe);
                 }
                 Ok(None) => {}
                 Err(why) => why_not = Some(why),

@@ -26,7 +26,6 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Checks that a program is installed.
 pub fn require(program: &str, package: &str) -> Result<(), Error> {
     match find(program) {
         Some(_) => Ok(()),
@@ -51,7 +50,6 @@ pub fn bound(signal: &str) -> Command {
     command
 }
 
-/// The first line that a program prints.
 pub fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_owned)
@@ -71,12 +69,11 @@ pub(crate) fn end_of(child: &mut Child) -> String {
     }
 }
 
-/// How a program is parted with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leave {
-    /// So long it may take to end by itself.
+    /// How long it may take to end by itself.
     pub(crate) by_itself: Duration,
-    /// And so long after it was asked to.
+    /// And how long once it was asked to.
     pub(crate) after_signal: Duration,
     /// Whether what it started ends with it: it leads a process group.
     pub(crate) with_group: bool,

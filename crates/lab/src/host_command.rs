@@ -21,7 +21,7 @@ use crate::{
     host::{self, Leave},
 };
 
-/// So long a command of a device file may take where nothing else is said.
+/// The usual limit for a command of a device file.
 pub const DEADLINE: Duration = Duration::from_secs(300);
 
 /// How a command ends where somebody else holds the device: `EX_TEMPFAIL` of sysexits.h.
@@ -30,7 +30,7 @@ const HELD: i32 = 75;
 /// Between two looks at the wish to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// So much of the end of its output is kept, bytes, and of its error output.
+/// What is kept of the end of its output and of its error output, bytes.
 const KEPT: [u64; 2] = [1 << 20, 4 << 10];
 
 /// Runs a program and ends its group when it gets SIGTERM, as the kernel sends it when headroom ends: what the program
@@ -41,20 +41,16 @@ const LEADER: &str = r#"exec 3<&0; trap 'trap "" TERM; kill -TERM 0; sleep 1; ki
 /// The leader takes a second from SIGTERM to its end.
 const AFTER_SIGNAL: Duration = Duration::from_secs(3);
 
-/// A command of a device file.
 #[derive(Clone, Copy, Debug)]
 pub struct HostCommand<'a> {
     /// The device that it is for, as messages call it.
     pub device: &'a str,
     /// What it is in the file, as `[power] on`.
     pub name: &'a str,
-    /// For `sh -c`.
     pub text: &'a str,
     /// Where it runs: the device file's folder.
     pub folder: &'a Path,
-    /// What it finds in its environment.
     pub values: &'a [(&'a str, &'a OsStr)],
-    /// So long it may take.
     pub deadline: Duration,
 }
 
@@ -104,7 +100,6 @@ pub(crate) fn in_group(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// How a program came to its end.
 #[derive(Debug)]
 pub(crate) struct Exit {
     /// `None`: it was ended, because its time was over.
@@ -116,12 +111,10 @@ pub(crate) struct Exit {
 }
 
 impl Exit {
-    /// Its exit code; `None` where it has none.
     pub(crate) fn code(&self) -> Option<i32> {
         self.status.and_then(|status| status.code())
     }
 
-    /// That it failed, with what it said of that.
     pub(crate) fn failure(&self, program: &str, deadline: Duration, tail: String) -> Error {
         let status = match self.status {
             Some(status) => status.to_string(),
@@ -238,20 +231,17 @@ mod tests {
     }
 
     #[test]
-    fn what_it_says_last_is_its_reason() {
-        let error = error_of("echo first >&2; echo no such outlet >&2; echo; exit 3");
-        assert_eq!(error, "`[power] on` of ap failed (exit status: 3): no such outlet");
-        let error = error_of("exit 1");
-        assert_eq!(error, "`[power] on` of ap failed (exit status: 1): it said nothing");
+    fn what_it_says_last_is_its_reason_and_75_is_that_somebody_else_holds_the_device() {
+        let failed = "`[power] on` of ap failed (exit status: ";
+        for (text, expected) in [
+            ("echo first >&2; echo no such outlet >&2; echo; exit 3", "3): no such outlet"),
+            ("exit 1", "1): it said nothing"),
+        ] {
+            assert_eq!(error_of(text), format!("{failed}{expected}"));
+        }
         assert!(error_of("no-such-program").contains("not found"));
-    }
-
-    #[test]
-    fn code_75_says_that_somebody_else_holds_the_device() {
-        let held = command("echo alice, until five >&2; exit 75", Path::new("."));
-        let error = held.run(&Cancel::default()).unwrap_err();
-        assert!(matches!(error, Error::Held { .. }));
-        assert_eq!(error.to_string(), "ap is held by alice, until five; wait until it is free");
+        let held = error_of("echo alice, until five >&2; exit 75");
+        assert_eq!(held, "ap is held by alice, until five; wait until it is free");
         assert!(error_of("exit 75").starts_with("ap is held by somebody else; "));
     }
 

@@ -33,7 +33,6 @@ pub(crate) fn gate(
     }
 }
 
-/// The first line of `/proc/stat`.
 #[derive(Clone, Copy, Debug)]
 struct Ticks {
     idle: u64,

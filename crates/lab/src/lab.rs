@@ -26,7 +26,6 @@ use crate::{
     vm::Platform,
 };
 
-/// Where events go.
 pub type Events = Box<dyn Fn(Event) + Send + Sync>;
 
 /// Looks at a run's folder while the run goes on: called when trials have got there, and never while one is being made
@@ -36,7 +35,6 @@ pub type Onlooker = Box<dyn Fn(&Path) -> Option<Event> + Send + Sync>;
 /// Firmware of somebody's own, as far as it is known.
 #[derive(Clone, Debug)]
 pub enum FirmwareSource {
-    /// By the files that somebody named.
     Files(firmware::Files),
     /// By what was in them, as a run says it: an image of it is found in the cache, or nowhere.
     Recorded(firmware::Sums),
@@ -47,24 +45,19 @@ pub enum FirmwareSource {
 pub struct Replaced {
     /// Where the image has it, without a leading slash.
     pub place: RelativePath,
-    /// The build, a file here.
     pub file: PathBuf,
 }
 
 /// What a person may choose. The command line holds the defaults.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The cache's folder.
     pub cache: PathBuf,
-    /// The processor of the virtual access points.
     pub arch: Architecture,
     /// Folders that may hold the device's static programs, for that processor, best first.
     pub device: Vec<PathBuf>,
     /// A Debian mirror, in place of mmdebstrap's own choice.
     pub mirror: Option<String>,
-    /// Debian packages in the image beyond our own.
     pub packages: Vec<PackageName>,
-    /// Firmware of one's own, in place of Debian's packages.
     pub firmware: Option<FirmwareSource>,
     /// Files of the image that are others.
     pub replaced: Vec<Replaced>,
@@ -94,9 +87,7 @@ impl Settings {
 
 pub struct Lab {
     pub settings: Settings,
-    /// Images and snapshots.
     pub cache: Cache,
-    /// The wish to stop.
     pub cancel: Cancel,
     /// QEMU's version line.
     pub qemu: String,
@@ -113,7 +104,6 @@ impl fmt::Debug for Lab {
 }
 
 impl Lab {
-    /// A lab on this machine.
     pub fn new(settings: Settings, cancel: Cancel, events: Events) -> Result<Self, Error> {
         let platform = Platform::of(settings.arch);
         host::require(platform.qemu, platform.package)?;
@@ -130,7 +120,6 @@ impl Lab {
         Ok(Self { settings, cache, cancel, qemu, events, onlooker: None, reservation })
     }
 
-    /// The same lab with an onlooker.
     #[must_use]
     pub fn with_onlooker(self, onlooker: Onlooker) -> Self {
         Self { onlooker: Some(onlooker), ..self }
@@ -142,13 +131,11 @@ impl Lab {
         Self { reservation, ..self }
     }
 
-    /// Lets the onlooker see a run's folder.
     pub(crate) fn show(&self, folder: &Path) {
         let seen = self.onlooker.iter().find_map(|onlooker| onlooker(folder));
         seen.into_iter().for_each(|event| self.emit(event));
     }
 
-    /// Tells what happened.
     pub fn emit(&self, event: Event) {
         (self.events)(event);
     }
@@ -166,7 +153,6 @@ impl Lab {
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// Asks everybody to stop.
     pub fn stop(&self) {
         self.0.store(true, Ordering::SeqCst);
     }

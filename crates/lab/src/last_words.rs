@@ -10,16 +10,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// So much of the end is kept, bytes.
+/// What is kept of the end, bytes.
 const KEPT: usize = 4096;
 
-/// So many lines of it are reported: ssh says in four that a jump host does not lead on, the reason first.
+/// The lines that are reported: ssh needs four to say that a jump host does not lead on, the reason first.
 const LINES: usize = 4;
 
 /// A program that has ended may have left its error output to another one, which is not waited for.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// What a program says last.
 #[derive(Debug)]
 pub(crate) struct LastWords {
     kept: Arc<Mutex<VecDeque<u8>>>,
@@ -27,7 +26,6 @@ pub(crate) struct LastWords {
 }
 
 impl LastWords {
-    /// Of this source.
     pub(crate) fn of(source: impl Read + Send + 'static) -> Self {
         Self::kept(KEPT, source)
     }

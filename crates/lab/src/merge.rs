@@ -28,12 +28,10 @@ use crate::{
 /// The longest file that a shard brings alongside its trials, bytes: stacks, or what explains them.
 const LONGEST: u64 = 1 << 30;
 
-/// What was made of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
     pub folders: u32,
     pub trials: u32,
-    /// The trials that all of them made.
     pub canaries: Vec<Canary>,
 }
 
@@ -72,7 +70,6 @@ pub fn merge(shards: &[Recorded], path: &Path) -> Result<Merged, Error> {
     Ok(Merged { folders: shards.len() as u32, trials: trials.len() as u32, canaries })
 }
 
-/// That no folder was named.
 pub fn nothing() -> Error {
     Error::Usage("name the folders of a run's shards".to_owned())
 }

@@ -21,7 +21,6 @@ use crate::{
 const PACKAGES: Duration = Duration::from_secs(30);
 const PROGRAMS: Duration = Duration::from_secs(5);
 
-/// What a plan starts from.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
     packages: Vec<PackageName>,

@@ -23,10 +23,8 @@ use crate::{
     vm::Failure,
 };
 
-/// The kind of the cache's entries.
 pub const KIND: &str = "object";
 
-/// The file of an entry.
 const CONTENT: &str = "content";
 
 /// The name of the kernel's symbols among the objects.
@@ -104,7 +102,6 @@ fn keep(
     }
 }
 
-/// Something to bring.
 struct Object<'a> {
     key: &'a str,
     wanted: Wanted,

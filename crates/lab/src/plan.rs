@@ -36,7 +36,7 @@ pub(crate) use self::{
     parts::lacks,
     witness::rounds_in,
 };
-use crate::runner::Batch;
+use crate::{functions::Found, runner::Batch};
 
 /// The fraction of a turn that spreads any number of repetitions most evenly: the golden ratio's.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
@@ -45,21 +45,15 @@ const GOLDEN: f64 = 0.618_033_988_749_894_9;
 const INTERFACE: &str = "{interface}";
 
 /// What a plan needs that a study does not say.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
-    /// The functions that a variant's trials count, each with its place; none where it has no such function.
-    pub probes: &'a dyn Fn(&Variant) -> Vec<Probe>,
+    /// The functions that a variant's trials count, each with its place.
+    pub probes: &'a Found,
     pub calibrated: &'a [Calibrated],
 }
 
-impl std::fmt::Debug for Known<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Known").field("calibrated", &self.calibrated).finish_non_exhaustive()
-    }
-}
-
 /// Every function of a study at no place: for a plan that is only shown.
-pub fn unlocated(study: &Study) -> impl Fn(&Variant) -> Vec<Probe> {
+fn unlocated(study: &Study) -> Found {
     let functions = study.count.iter().flat_map(|count| &count.functions);
     let probe = |function: &Function| Probe {
         name: function.name.clone(),
@@ -67,7 +61,7 @@ pub fn unlocated(study: &Study) -> impl Fn(&Variant) -> Vec<Probe> {
         detail: Detail::Hits,
     };
     let all: Vec<Probe> = functions.map(probe).collect();
-    move |_| all.clone()
+    study.variants.iter().map(|variant| (variant.name.clone(), all.clone())).collect()
 }
 
 /// The plan of a study, or of one question of it, as far as it is known before anything was looked at or measured.
@@ -145,7 +139,6 @@ fn is_turned(pair: u32) -> bool {
     pair.count_ones() % 2 == 1
 }
 
-/// A trial's place in the plan.
 #[derive(Clone, Copy, Debug)]
 struct Slot<'a> {
     cell: &'a Cell,
@@ -229,7 +222,6 @@ fn planned(
     }
 }
 
-/// Orders what a trial of a subject has.
 fn of_subject(study: &Study, variant: &Variant, repetition: u32, order: &mut TrialOrder) {
     let (shape, subject) = (&study.trial, study.subject_of(variant));
     let load = study.load_of(variant);
@@ -427,7 +419,6 @@ pub fn raising(clients: u32) -> Duration {
 /// What trials start from that can start from one snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Start {
-    /// Clients of the access point.
     pub clients: u32,
     pub mode: Mode,
     /// Whether it has a WAN side: the modules of a wire, and the kernel's TAP interfaces.
@@ -437,7 +428,6 @@ pub struct Start {
 }
 
 impl Start {
-    /// What this trial starts from.
     pub fn of(trial: &PlannedTrial) -> Self {
         let perturbed = trial.id.perturbed.filter(|state| state.has_own_snapshot());
         Self { clients: trial.id.clients, mode: trial.mode, wan: trial.order.contends(), perturbed }

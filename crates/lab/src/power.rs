@@ -17,10 +17,10 @@ use crate::{
     remote::{Address, unreachable},
 };
 
-/// So long a device may take from its power to its ssh server.
+/// The longest that a device may take from power-on to its ssh server.
 const BOOT: Duration = Duration::from_secs(180);
 
-/// So long ssh may take to find out; it gives up a connection itself before that.
+/// The longest that ssh may take to find out; it gives up a connection itself before that.
 const TRY: Duration = Duration::from_secs(20);
 
 /// Between two tries, in looks at the wish to stop.
@@ -37,12 +37,10 @@ const NO_ANSWER: [&str; 7] = [
     "connect failed",
 ];
 
-/// What to do with the power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// On; nothing where it is on.
     On,
-    /// Off, and on again.
     Cycle,
 }
 

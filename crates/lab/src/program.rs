@@ -47,7 +47,6 @@ pub(crate) fn of_other_processor(path: &Path, processor: Processor) -> Error {
     ))
 }
 
-/// What makes the programs for a processor.
 fn made_by(processor: Processor) -> &'static str {
     match processor {
         Processor::X86_64 => "build",

@@ -34,10 +34,10 @@ use crate::{
     vm::Failure,
 };
 
-/// So long an agent that works may take to restore what it changed and to end by itself.
+/// The longest that a working agent may take to restore what it changed and to end by itself.
 const LEAVE: Duration = Duration::from_secs(10);
 
-/// So long one is waited for that is of no use any more, or that somebody does not want to wait for: on a
+/// The longest wait for an agent that is of no use any more, or after a wish to stop: on a
 /// device it goes on restoring without us.
 const SHORT_LEAVE: Duration = Duration::from_millis(250);
 
@@ -83,7 +83,6 @@ head -c $LENGTH >"$f" && [ "$(wc -c <"$f")" -eq $LENGTH ] || exit
 "$f"
 "#;
 
-/// [`CARRIED`] for once.
 fn carrying() -> io::Result<String> {
     let words =
         [("$NAME", format!("headroom-{}", random_name()?)), ("$NO_FOLDER", NO_FOLDER.to_string())];
@@ -101,7 +100,6 @@ pub enum Address {
 /// A device as ssh's command line names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
-    /// `HOST` or `USER@HOST`.
     login: String,
     /// Its port, in place of the one that ssh would take.
     port: Option<u16>,
@@ -210,12 +208,10 @@ impl fmt::Display for Address {
     }
 }
 
-/// An agent at an address.
 #[derive(Debug)]
 pub struct Remote {
     channel: Channel<Program>,
     address: Address,
-    /// Whether the agent has said anything yet.
     is_heard: bool,
     patience: Duration,
     cancel: Cancel,
@@ -231,7 +227,6 @@ struct Program {
 }
 
 impl Remote {
-    /// Starts the agent there.
     pub fn reach(lab: &Lab, address: &Address) -> Result<Self, Error> {
         let mut command = host::bound("TERM");
         match address {
@@ -358,12 +353,10 @@ pub(crate) fn unreachable(address: &impl fmt::Display, said: &str) -> Error {
     Error::Unreachable(format!("cannot reach {address}: {said}"))
 }
 
-/// The agent's program for a processor.
 fn agent_for(settings: &Settings, processor: Processor) -> Result<PathBuf, Error> {
     program::find("headroom-agent", processor, &settings.device)
 }
 
-/// This machine's processor.
 fn own() -> Processor {
     Processor::ALL.into_iter().find(|one| one.is_own()).unwrap_or(Processor::X86_64)
 }

@@ -17,7 +17,6 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Reservation(Arc<Mutex<Option<Acquired>>>);
 
-/// What a command of the device file has acquired.
 #[derive(Debug)]
 struct Acquired {
     device: String,

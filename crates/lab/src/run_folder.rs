@@ -27,7 +27,6 @@ pub use self::recorded::{Recorded, read, read_in};
 use self::sums::Sums;
 use crate::{Error, stack_file::proof_of};
 
-/// The folder of files that explain stacks.
 pub const OBJECTS: &str = "objects";
 
 const TRIALS: &str = "trials";
@@ -111,7 +110,6 @@ impl RunFolder {
         self.folder.path_of(stacks_name(id))
     }
 
-    /// Where the files are kept that explain stacks.
     pub fn objects(&self) -> Result<Folder, Error> {
         let objects = self.folder.folder(OBJECTS);
         objects.map_err(Error::file("open", self.folder.path_of(OBJECTS)))
@@ -186,7 +184,6 @@ fn lock(folder: &Folder) -> Result<File, Error> {
     }
 }
 
-/// That a folder holds a run already.
 fn exists(path: &Path) -> Error {
     let path = path.display();
     Error::Usage(format!(
@@ -204,7 +201,6 @@ pub fn holds_one(folder: &Folder) -> bool {
     folder.has(RUN) || OLD_RUNS.iter().any(|name| folder.has(name))
 }
 
-/// The stacks of a trial, below a run's folder.
 pub fn stacks_name(id: &str) -> String {
     format!("stacks/{id}.perf.data")
 }
@@ -214,7 +210,6 @@ pub fn proof_name(id: &TrialId) -> String {
     proof_of(&stacks_name(&id.to_string()))
 }
 
-/// A trial's file, below the run's folder.
 fn trial_name(id: &str) -> String {
     format!("{TRIALS}/{id}.json")
 }
@@ -223,10 +218,8 @@ pub(crate) fn no_run(path: &Path, why: impl ToString) -> Error {
     Error::NotARun { path: path.to_owned(), why: why.to_string() }
 }
 
-/// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Trials that were made.
     pub made: usize,
     pub planned: usize,
 }
@@ -249,7 +242,6 @@ pub fn changed(path: &Path) -> Option<SystemTime> {
     trials.metadata().ok()?.modified().ok()
 }
 
-/// A run's folder, to read it.
 pub(crate) fn opened(path: &Path) -> Result<Folder, Error> {
     Folder::open(path).map_err(|error| no_run(path, error))
 }
@@ -329,17 +321,23 @@ mod tests {
         }
     }
 
+    /// A new run's folder, in a place that is thrown away.
+    fn begun() -> (tempfile::TempDir, Run, RunFolder) {
+        let place = tempfile::tempdir().unwrap();
+        let (run, text) = run();
+        let folder = RunFolder::create(place.path(), &run, text).unwrap();
+        (place, run, folder)
+    }
+
     #[test]
     fn a_folder_is_complete_after_every_trial() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("run");
-        let (run, text) = run();
-        let folder = RunFolder::create(&path, &run, text).unwrap();
+        let (place, run, folder) = begun();
+        let path = place.path();
         for done in 0..3 {
-            assert_eq!(read(&path).unwrap().trials.len(), done);
+            assert_eq!(read(path).unwrap().trials.len(), done);
             folder.keep(&trial(&run, done)).unwrap();
         }
-        assert_eq!(read(&path).unwrap().run, run);
+        assert_eq!(read(path).unwrap().run, run);
     }
 
     #[test]
@@ -362,9 +360,7 @@ mod tests {
 
     #[test]
     fn a_half_written_trial_counts_as_not_done() {
-        let place = tempfile::tempdir().unwrap();
-        let (run, text) = run();
-        let folder = RunFolder::create(place.path(), &run, text).unwrap();
+        let (place, run, folder) = begun();
         folder.keep(&trial(&run, 0)).unwrap();
         fs::write(place.path().join(trial_name(&run.plan[1].id.to_string())), "{\"plan").unwrap();
         assert_eq!(read(place.path()).unwrap().trials.len(), 1);
@@ -372,9 +368,7 @@ mod tests {
 
     #[test]
     fn an_edited_trial_is_not_valid_and_is_named() {
-        let place = tempfile::tempdir().unwrap();
-        let (run, text) = run();
-        let folder = RunFolder::create(place.path(), &run, text).unwrap();
+        let (place, run, folder) = begun();
         for at in 0..3 {
             folder.keep(&trial(&run, at)).unwrap();
         }
@@ -400,9 +394,7 @@ mod tests {
 
     #[test]
     fn the_sums_are_those_of_sha256sum() {
-        let place = tempfile::tempdir().unwrap();
-        let (run, text) = run();
-        let folder = RunFolder::create(place.path(), &run, text).unwrap();
+        let (place, run, folder) = begun();
         folder.keep(&trial(&run, 0)).unwrap();
         let check = std::process::Command::new("sha256sum")
             .args(["--check", "--strict", sums::NAME])
@@ -423,6 +415,11 @@ mod tests {
             writers.into_iter().for_each(|writer| writer.join().unwrap().unwrap());
         });
         assert_eq!(fs::read(&to).unwrap(), [7; 4096]);
+        let message = write_whole(&place.path().join("none/page"), b"").unwrap_err().to_string();
+        assert!(
+            message.ends_with("none/page: No such file or directory (os error 2)"),
+            "{message}"
+        );
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "a partial file is left");
         // Anyone who may read what a program usually writes may read this too.
         let usual = place.path().join("usual");
@@ -432,20 +429,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_written_is_reported_by_its_own_name() {
-        let place = tempfile::tempdir().unwrap();
-        let message = write_whole(&place.path().join("none/page"), b"").unwrap_err().to_string();
-        assert!(
-            message.ends_with("none/page: No such file or directory (os error 2)"),
-            "{message}"
-        );
-    }
-
-    #[test]
     fn what_is_no_run_is_reported() {
         let place = tempfile::tempdir().unwrap();
-        let message = read(place.path()).unwrap_err().to_string();
-        assert!(message.contains("is not a run folder: run.json: No such file"), "{message}");
         fs::write(place.path().join("run.json"), "{}").unwrap();
         assert!(read(place.path()).unwrap_err().to_string().contains("missing field"));
     }

@@ -52,8 +52,7 @@ pub fn run(
     // A folder that is taken is refused before the image is made.
     RunFolder::check_free(path)?;
     let Prepared { setup, study, found, versus } = Setup::prepare(lab, how, file)?;
-    let probes = |variant: &_| found.of(variant);
-    let known = Known { probes: &probes, calibrated: &[] };
+    let known = Known { probes: &found, calibrated: &[] };
     let mut whole = plan::plan(&study, versus.as_ref(), known);
     whole.retain(|trial| versus.is_some() || file.takes(trial.id.purpose));
     let part = file.shard.map(|shard| Part { shard, whole: whole.clone() });
@@ -89,14 +88,12 @@ pub fn resume(lab: &Lab, how: &Execution<'_>, path: &Path) -> Result<Recorded, E
 #[derive(Clone, Debug)]
 pub struct Finished {
     pub outcome: Outcome,
-    /// What the host took for it.
     pub cost: HostCost,
     /// How idle the machine was before it, where its time is real and the machine is shared.
     pub idle_before: Option<Share>,
 }
 
 impl Finished {
-    /// It was not made.
     pub(crate) fn invalid(why: impl Into<String>) -> Self {
         Self { outcome: Outcome::invalid(why), cost: HostCost::default(), idle_before: None }
     }
@@ -105,9 +102,7 @@ impl Finished {
 /// Where what a trial says is kept, with its reading.
 #[derive(Clone, Debug)]
 pub struct TrialFiles {
-    /// The console's log.
     pub console_log: PathBuf,
-    /// The stacks, where the trial records them.
     pub stacks: PathBuf,
     /// The folder of files that explain them.
     pub objects: PathBuf,
@@ -141,7 +136,6 @@ impl TrialFiles {
 /// Trials that run at the same time, and what else the host does meanwhile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
-    /// The trials, in the order in which they start.
     pub trials: Vec<PlannedTrial>,
     /// How many of them at a time; `None` is as many as there are cores.
     pub at_once: Option<usize>,
@@ -179,7 +173,6 @@ struct Begun {
 }
 
 impl Begun {
-    /// Makes what is not there yet.
     fn execute(self, lab: &Lab, how: &Execution<'_>) -> Result<Recorded, Error> {
         let Self { folder, mut setup, recorded } = self.calibrated(lab, how)?;
         let Recorded { run, trials, .. } = recorded;
@@ -253,7 +246,7 @@ impl Begun {
             self.folder.keep_calibration(&known)?;
         }
         let run = &mut self.recorded.run;
-        let known = Known { probes: &|_| Vec::new(), calibrated: &known };
+        let known = Known { probes: &Default::default(), calibrated: &known };
         let whole = plan::plan(&run.study, run.versus.as_ref(), known);
         let shard = run.part.as_ref().map(|part| part.shard);
         let plan = shard::own(&run.study, whole.clone(), shard);
@@ -265,7 +258,6 @@ impl Begun {
         Ok(self)
     }
 
-    /// Finds one value, trial by trial.
     fn found(&self, lab: &Lab, what: Calibration) -> Result<Calibrated, Error> {
         let study = &self.recorded.run.study;
         let mut outcomes = Vec::new();
@@ -344,7 +336,6 @@ pub fn left(recorded: &Recorded) -> Vec<PlannedTrial> {
 
 type Trials = BTreeMap<TrialId, Trial>;
 
-/// What is to be done, and what was before.
 struct Work {
     done: Trials,
     rest: Vec<PlannedTrial>,
@@ -369,7 +360,6 @@ impl Work {
     }
 }
 
-/// Makes the trials, and keeps what they measured.
 struct Scheduler<'a> {
     lab: &'a Lab,
     how: &'a Execution<'a>,
@@ -402,7 +392,6 @@ impl Scheduler<'_> {
         self.close(parts.into_iter().flatten().collect())
     }
 
-    /// The batches of a part, one after the other.
     fn one_by_one(&self, setup: &Setup, part: Vec<PlannedTrial>) -> Result<(), Error> {
         let batches = batches(setup, &self.run.study, part);
         batches.into_iter().try_for_each(|batch| self.batch(setup, batch))

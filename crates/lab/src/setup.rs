@@ -47,11 +47,8 @@ use crate::{
 pub struct Execution<'a> {
     /// What trials are made on that are made on an access point.
     pub on: &'a On,
-    /// Knows where functions begin.
     pub symbols: &'a dyn Symbols,
-    /// What is compared, where the run is a comparison.
     pub comparing: Option<&'a Comparing<'a>>,
-    /// Whether a comparison is decided.
     pub decided: &'a Decided,
     /// What a device's noise lets a run see, told before it starts.
     pub foretell: &'a Foretell,
@@ -67,7 +64,6 @@ pub(crate) struct RunContext<'a> {
     pub(crate) study: &'a Study,
 }
 
-/// A run that can begin.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) setup: Setup,
@@ -79,19 +75,15 @@ pub(crate) struct Prepared {
     pub(crate) versus: Option<Versus>,
 }
 
-/// What trials start from.
 #[derive(Debug)]
 pub enum Setup {
     /// No trial is made on an access point.
     Host,
-    /// Image and snapshots.
     Virtual(Box<Virtual>),
-    /// A device that has been greeted.
     Device(Box<Mutex<OnDevice>>),
 }
 
 impl Setup {
-    /// Gets ready what a new run starts from.
     pub(crate) fn prepare(
         lab: &Lab,
         how: &Execution<'_>,
@@ -160,7 +152,6 @@ impl Setup {
         }
     }
 
-    /// Raises what these trials start from.
     pub(crate) fn raise(
         &mut self,
         lab: &Lab,
@@ -283,11 +274,9 @@ pub fn peers(lab: &Lab, on: &On, file: &StudyFile, variant: &Variant) -> Result<
     }
 }
 
-/// Image and snapshots of virtual access points.
 #[derive(Debug)]
 pub struct Virtual {
     image: Image,
-    /// Radios of every access point.
     radios: u32,
     /// The variant's image, where images are compared.
     other: Option<(String, Image)>,
@@ -299,7 +288,6 @@ pub struct Virtual {
     raised: Vec<Raised>,
 }
 
-/// An access point that trials start from.
 #[derive(Debug)]
 struct Raised {
     /// The variant whose own it is, where images are compared.
@@ -310,7 +298,6 @@ struct Raised {
 }
 
 impl Virtual {
-    /// What a new run starts from.
     fn prepare(how: &Execution<'_>, lab: &Lab, file: &StudyFile) -> Result<Prepared, Error> {
         let setup = Self::of(how, lab, file)?;
         let found = setup.probes(how, lab, file)?;
@@ -430,7 +417,6 @@ impl Virtual {
         Ok(())
     }
 
-    /// The snapshot of a start.
     fn start(
         &self,
         lab: &Lab,

@@ -20,7 +20,7 @@ use model::{
 pub(crate) use self::alike::alike;
 use crate::plan::{self, Start, trial_time};
 
-/// So many trials are canaries: most of them must agree.
+/// The number of canaries: most of them must agree.
 const CANARIES: usize = 3;
 
 /// The trials that every shard makes: the first repetitions of the first variant that makes its subject work, where the
@@ -70,7 +70,6 @@ pub fn own(study: &Study, plan: Vec<PlannedTrial>, shard: Option<Shard>) -> Vec<
     }
 }
 
-/// A block of a plan.
 #[derive(Debug)]
 struct Block {
     name: String,
@@ -78,7 +77,6 @@ struct Block {
     starts: BTreeMap<Start, Duration>,
 }
 
-/// What one machine is to do.
 #[derive(Clone, Debug, Default)]
 struct Work {
     time: Duration,

@@ -19,7 +19,6 @@ const PACKAGE: &str = "slurm-client";
 /// A controller that is restarted answers within this.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// The jobs of one run.
 #[derive(Debug)]
 pub struct Slurm<'a> {
     /// The name that all of them have.
@@ -29,7 +28,6 @@ pub struct Slurm<'a> {
     pub cpus: u16,
     /// Whether Slurm begins a job again by itself whose node is lost, some minutes later; else whoever waits does at once.
     pub requeues: bool,
-    /// The wish to stop.
     pub cancel: &'a Cancel,
 }
 
@@ -43,7 +41,6 @@ pub fn name_of(folder: &Path) -> String {
 }
 
 impl Slurm<'_> {
-    /// Checks that Slurm's clients are installed.
     pub fn require() -> Result<(), Error> {
         CLIENTS.iter().try_for_each(|client| host::require(client, PACKAGE))
     }
@@ -74,7 +71,6 @@ impl Slurm<'_> {
     }
 }
 
-/// What a client of Slurm's answers.
 fn ask<'w>(
     client: &str,
     words: impl IntoIterator<Item = &'w str>,

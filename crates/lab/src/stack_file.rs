@@ -17,7 +17,6 @@ use model::{
 
 use crate::Error;
 
-/// A file of records that is being written.
 #[derive(Debug)]
 pub(crate) struct StackFile {
     folder: Folder,
@@ -44,7 +43,6 @@ impl StackFile {
         begin().map_err(Error::file("write", path))
     }
 
-    /// Appends a piece of the recording.
     pub(crate) fn take(&mut self, records: &Records) -> Result<(), Error> {
         self.bytes += records.bytes.len() as u64;
         let written = self.file.write_all(&records.bytes);

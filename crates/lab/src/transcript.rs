@@ -51,7 +51,6 @@ pub struct Transcript {
     is_introduced: bool,
     censuses: Vec<Census>,
     recorder: Option<Recorder>,
-    /// Bytes of records so far.
     records: u64,
     /// How often each part has come.
     parts: HashMap<Discriminant<Part>, usize>,
@@ -62,7 +61,6 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Listens to the answer to this order.
     pub fn new(order: &TrialOrder) -> Self {
         Self {
             order: order.clone(),
@@ -79,7 +77,6 @@ impl Transcript {
         }
     }
 
-    /// The samples so far.
     pub(crate) fn samples(&self) -> &[Sample] {
         &self.reading.samples
     }
@@ -105,7 +102,6 @@ impl Transcript {
         self.keep(frame)
     }
 
-    /// Whether a frame may come now.
     pub(crate) fn admit(&mut self, frame: &Frame) -> Result<(), Failure> {
         self.forget_greeting(frame);
         let may_come = match frame {
@@ -297,7 +293,6 @@ impl Transcript {
         }
     }
 
-    /// The whole reading.
     pub fn reading(self) -> Result<Reading, Failure> {
         let (expected, came) = (self.expected, self.samples().len());
         if let Some(what) = self.lacks().filter(|_| came == expected) {
@@ -349,6 +344,22 @@ mod tests {
         transcript.reading()
     }
 
+    fn hello() -> Frame {
+        Frame::Hello { protocol: PROTOCOL, facts: Box::default() }
+    }
+
+    fn listen(frames: Vec<Frame>) -> Result<Reading, Failure> {
+        listen_to(&order(), frames)
+    }
+
+    fn census() -> Frame {
+        Frame::Census(Census::default())
+    }
+
+    fn sample() -> Frame {
+        Frame::Sample(Box::default())
+    }
+
     #[test]
     fn checked_rounds_have_their_readings_and_end_with_counters() {
         let witness = WitnessOrder { rounds: vec![0, 1], ..WitnessOrder::default() };
@@ -357,8 +368,6 @@ mod tests {
             let answer = parity::Answer::Hostapd("freq=2412".to_owned());
             Frame::Part(Part::Reading(parity::Reading { interface: None, at_ns: 7, answer }))
         };
-        let census = || Frame::Census(Census::default());
-        let sample = || Frame::Sample(Box::default());
         let head = || vec![hello(), census(), sample(), sample(), sample()];
         let checked = || Frame::Part(Part::Checked(CheckedRound::default()));
         let drained = || Frame::Part(Part::Drained(Box::default()));
@@ -378,18 +387,8 @@ mod tests {
         assert!(message.contains("counters after the window"), "{message}");
     }
 
-    fn hello() -> Frame {
-        Frame::Hello { protocol: PROTOCOL, facts: Box::default() }
-    }
-
-    fn listen(frames: Vec<Frame>) -> Result<Reading, Failure> {
-        listen_to(&order(), frames)
-    }
-
     #[test]
     fn a_whole_answer_is_a_reading() {
-        let census = || Frame::Census(Census::default());
-        let sample = || Frame::Sample(Box::default());
         let all = vec![hello(), census(), sample(), sample(), sample(), census(), Frame::Done];
         assert_eq!(listen(all).unwrap().samples.len(), 3);
         let short = vec![hello(), census(), sample(), sample(), census(), Frame::Done];
@@ -413,7 +412,6 @@ mod tests {
     fn a_part_comes_once_if_it_was_ordered_and_after_the_last_sample() {
         let card = || Frame::Part(Part::Card(Box::default()));
         let identity = || Frame::Part(Part::Identity(Box::default()));
-        let census = || Frame::Census(Census::default());
         let alone = TrialOrder { card: Some(CardOrder::default()), ..TrialOrder::default() };
         let heard = |frames: Vec<Frame>| {
             listen_to(&alone, frames)
@@ -436,7 +434,6 @@ mod tests {
         }
         // With a subject it waits for its samples.
         let both = TrialOrder { card: alone.card, ..order() };
-        let sample = || Frame::Sample(Box::default());
         let head = || vec![hello(), census(), sample(), sample()];
         let early = listen_to(&both, [head(), vec![card()]].concat()).unwrap_err();
         assert!(matches!(early, Failure::Unexpected { .. }), "{early}");

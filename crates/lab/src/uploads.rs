@@ -125,7 +125,6 @@ impl UploadedPrograms {
         (!self.is_empty()).then(|| cache::key(words.collect::<Vec<_>>()))
     }
 
-    /// Puts them on an access point.
     pub fn put(&self, device: &mut dyn Device) -> Result<(), Error> {
         self.0.iter().try_for_each(|(name, program)| put(device, name, &program.content.file))
     }

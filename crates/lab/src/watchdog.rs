@@ -1,4 +1,4 @@
-//! Who releases a device when headroom is done with it, however it ends.
+//! Releases a device when headroom is done with it, however it ends.
 //!
 //! A shell that leads a session of its own and takes none of the signals that end headroom. It waits for the end of its
 //! standard input, of which headroom has the only other end: the kernel closes that with headroom's last breath. Then it
@@ -26,7 +26,7 @@ until said=$(timeout -k 5 60 "$@" 2>&1 </dev/null); do
 done
 "#;
 
-/// So long headroom waits for it; it goes on without headroom.
+/// How long headroom waits for it; it goes on without headroom.
 const WAIT: Duration = Duration::from_secs(20);
 
 /// The shell, waiting. Dropping it has it release.
@@ -37,7 +37,6 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts it with the command that releases.
     pub(crate) fn start(release: Command) -> Result<Self, Error> {
         let failed = || Error::file("start", "setsid");
         let mut command = Command::new("setsid");
@@ -84,31 +83,5 @@ impl Watchdog {
 impl Drop for Watchdog {
     fn drop(&mut self) {
         self.ends();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A watchdog whose release is this script.
-    fn watching(script: &str, folder: &Path) -> Watchdog {
-        let mut release = Command::new("sh");
-        release.args(["-c", script]).env("MADE", folder.join("made"));
-        Watchdog::start(release).unwrap()
-    }
-
-    #[test]
-    fn it_releases_when_its_input_ends() {
-        let folder = tempfile::tempdir().unwrap();
-        watching("touch \"$MADE\"", folder.path()).release().unwrap();
-        assert!(folder.path().join("made").exists());
-    }
-
-    #[test]
-    fn one_that_is_dismissed_releases_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        watching("touch \"$MADE\"", folder.path()).dismiss();
-        assert!(!folder.path().join("made").exists());
     }
 }

@@ -8,7 +8,7 @@ use model::{
     verdict::{Difference, Expect, Pairs, Versus},
 };
 
-use crate::identity::Fact;
+use crate::identity::{Fact, code, plain};
 
 /// The commands, a line each, to be typed in the run's folder.
 pub(crate) fn commands(run: &Run) -> Vec<String> {
@@ -41,22 +41,17 @@ fn file_of(flag: &str) -> &'static str {
 
 /// What has to be the same.
 pub(crate) fn same(run: &Run) -> Vec<Fact> {
-    let code = |name, value: &str| Fact { name, value: value.to_owned(), code: true };
     let mut facts = vec![
-        code("Study file, SHA-256", &run.study_sha256),
-        code("Image, SHA-256", &run.lab.image),
-        code("Agent, SHA-256", &run.lab.agent),
-        Fact {
-            name: "headroom",
-            value: format!("{} (run format {})", run.headroom, run.format),
-            code: false,
-        },
-        Fact { name: "QEMU", value: run.lab.qemu.clone(), code: false },
+        code("Study file, SHA-256", run.study_sha256.clone()),
+        code("Image, SHA-256", run.lab.image.clone()),
+        code("Agent, SHA-256", run.lab.agent.clone()),
+        plain("headroom", format!("{} (run format {})", run.headroom, run.format)),
+        plain("QEMU", run.lab.qemu.clone()),
     ];
     // What no flag of `run` says, and was changed none the less, must be seen.
     let unsaid: Vec<_> =
         run.overrides.iter().filter(|each| flag(each).is_none()).cloned().collect();
-    facts.push(Fact { name: "Changed on the command line", value: unsaid.join("; "), code: true });
+    facts.push(code("Changed on the command line", unsaid.join("; ")));
     facts.retain(|fact| !fact.value.is_empty());
     facts
 }

@@ -3,7 +3,7 @@
 //! Hashes prove it; names and versions only help to recognise it. Reads the run and what
 //! the access point said of itself; it judges nothing.
 
-use crate::drawing::svg::escape;
+use crate::{drawing::svg::escape, prose::once};
 use model::plural::count;
 use model::{
     facts::Facts,
@@ -118,12 +118,7 @@ pub(crate) fn facts(run: &Run, machine: Option<&Facts>) -> Vec<Fact> {
 /// The processes whose CPU is the question, each once.
 fn subjects(run: &Run) -> String {
     let variants = run.study.variants.iter();
-    let mut names: Vec<&str> = Vec::new();
-    for subject in variants.map(|variant| run.study.subject_of(variant)) {
-        if !names.contains(&&*subject.process) {
-            names.push(&subject.process);
-        }
-    }
+    let names = once(variants.map(|variant| &*run.study.subject_of(variant).process));
     let by_variant = if names.len() > 1 { ", as the variant says" } else { "" };
     format!("every process named {}{by_variant}", names.join(", "))
 }

@@ -12,6 +12,7 @@ use model::plural::count;
 
 use crate::{
     flames::{label, named},
+    prose::once,
     table::{self, Table, cost, percent, yes},
 };
 
@@ -216,15 +217,7 @@ pub(crate) fn captures(profiles: &[ProfileFigures]) -> Table {
 
 /// Whose stacks were copied and how much of each, in sentences; the same one once.
 pub(crate) fn scopes(profiles: &[ProfileFigures]) -> Vec<String> {
-    let mut said: Vec<String> = Vec::new();
-    for profile in profiles {
-        let sentence = format!(
-            "Sampled: {}; up to {} bytes of each user stack.",
-            profile.scope, profile.stack_bytes
-        );
-        if !said.contains(&sentence) {
-            said.push(sentence);
-        }
-    }
-    said
+    once(profiles.iter().map(|ProfileFigures { scope, stack_bytes, .. }| {
+        format!("Sampled: {scope}; up to {stack_bytes} bytes of each user stack.")
+    }))
 }

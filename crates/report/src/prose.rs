@@ -60,6 +60,17 @@ pub(crate) fn list(sentences: impl IntoIterator<Item = String>) -> String {
     format!(r#"<ul class="notes">{}</ul>"#, each.collect::<String>())
 }
 
+/// Each thing once, in the order in which they first come.
+pub(crate) fn once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for one in all {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}
+
 /// A clause as a sentence: a capital letter and a full stop.
 pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();

@@ -8,7 +8,7 @@ use analysis::{
 };
 use model::plural::count;
 
-use crate::table::Table;
+use crate::{prose::once, table::Table};
 
 /// Each variant against each of its bases at the largest count. On a terminal [`whose`] has the names of processes.
 pub(crate) fn bases(analysis: &Analysis, is_terminal: bool) -> Table {
@@ -65,12 +65,8 @@ pub(crate) fn whose(analysis: &Analysis) -> Option<String> {
 
 /// Where published figures come from, each source once; `None` where nothing was published.
 pub(crate) fn sources(analysis: &Analysis) -> Option<String> {
-    let mut sources: Vec<&str> = Vec::new();
-    for published in analysis.stages.rows.iter().filter_map(|row| row.published.as_ref()) {
-        if !sources.contains(&&*published.source) {
-            sources.push(&published.source);
-        }
-    }
+    let published = analysis.stages.rows.iter().filter_map(|row| row.published.as_ref());
+    let sources = once(published.map(|published| &*published.source));
     (!sources.is_empty()).then(|| sources.join("; "))
 }
 

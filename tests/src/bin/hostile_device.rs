@@ -23,16 +23,19 @@ use model::{
 };
 use serde::Serialize;
 
+/// An attack, or a part of one, leaves the peer for what comes next.
+type Step<'a> = io::Result<&'a mut Peer>;
+
 /// What is done, and when: before the agent's program has been taken, after it, or at an order.
-type Attack = fn(&mut Peer) -> io::Result<()>;
+type Attack = fn(&mut Peer) -> Step<'_>;
 
 /// Attacks on a peer that knows nothing yet: the agent's program is still to be read.
 const FIRST: &[(&str, Attack)] = &[
-    ("never-reads", |_| sleep()),
-    ("ends-at-once", |_| Ok(())),
+    ("never-reads", Peer::sleep),
+    ("ends-at-once", |peer| Ok(peer)),
     ("ends-in-the-program", |peer| peer.skip(1000)),
     ("talks-without-reading", |peer| peer.endless(&[0x41; 4096])),
-    ("complains-without-reading", |_| complain()),
+    ("complains-without-reading", Peer::complain),
     ("reads-a-drip", |peer| {
         loop {
             peer.skip(1)?;
@@ -43,14 +46,14 @@ const FIRST: &[(&str, Attack)] = &[
 
 /// Attacks instead of a greeting.
 const GREETINGS: &[(&str, Attack)] = &[
-    ("says-nothing", |_| sleep()),
-    ("ends-unasked", |_| Ok(())),
-    ("closes-and-stays", |peer| peer.close_and_stay()),
+    ("says-nothing", Peer::sleep),
+    ("ends-unasked", |peer| Ok(peer)),
+    ("closes-and-stays", Peer::close_and_stay),
     ("leaves-a-child", |peer| {
         Command::new("sh").args(["-c", "trap '' TERM HUP INT; sleep 60"]).spawn()?;
         peer.hello()
     }),
-    ("complains-for-ever", |_| complain()),
+    ("complains-for-ever", Peer::complain),
     ("no-frames", |peer| peer.raw(b"Last login: Tue Apr  1 from 10.0.0.1\n$ ")),
     ("a-length-of-4-gib", |peer| peer.raw(&[0xff; 64])),
     ("a-frame-of-no-kind", |peer| peer.frame_of(200, &())),
@@ -60,115 +63,61 @@ const GREETINGS: &[(&str, Attack)] = &[
     ("a-text-longer-than-its-frame", |peer| peer.framed(&[10, 13, 0xff, 0xff, 0x7f, 0x41])),
     ("a-text-that-is-none", |peer| peer.framed(&[10, 14, 4, 0xff, 0xfe, 0xfd, 0xfc])),
     ("half-a-hello", |peer| {
-        let bytes = encoded(&hello(PROTOCOL));
-        peer.raw(&bytes[..bytes.len() / 2])?;
-        sleep()
+        let bytes = encoded(&hello(PROTOCOL, ""));
+        peer.raw(&bytes[..bytes.len() / 2])?.sleep()
     }),
-    ("a-drip-of-a-hello", |peer| {
-        let mut long = hello(PROTOCOL);
-        if let Frame::Hello { facts, .. } = &mut long {
-            facts.kernel = "x".repeat(100_000);
-        }
-        peer.drip(&encoded(&long))
-    }),
-    ("another-protocol", |peer| peer.say(&hello(PROTOCOL + 1))),
-    ("endless-hellos", |peer| peer.endless(&encoded(&hello(PROTOCOL)))),
-    ("a-census-first", |peer| peer.say(&census(3))),
+    ("a-drip-of-a-hello", |peer| peer.drip(&encoded(&hello(PROTOCOL, &"x".repeat(100_000))), 1)),
+    ("another-protocol", |peer| peer.say(&hello(PROTOCOL + 1, ""))),
+    ("endless-hellos", |peer| peer.endless(&encoded(&hello(PROTOCOL, "")))),
+    ("a-census-first", |peer| peer.say(&census())),
     ("a-refusal-first", |peer| peer.say(&refusal("no"))),
-    ("hello-and-silence", |peer| {
-        peer.say(&hello(PROTOCOL))?;
-        sleep()
-    }),
+    ("hello-and-silence", |peer| peer.say(&hello(PROTOCOL, ""))?.sleep()),
 ];
 
 /// Attacks after the order to measure has come.
 const MEASUREMENTS: &[(&str, Attack)] = &[
-    ("takes-the-order-and-sleeps", |_| sleep()),
-    ("takes-the-order-and-ends", |_| Ok(())),
-    ("no-hello", |peer| peer.say(&census(3))),
+    ("takes-the-order-and-sleeps", Peer::sleep),
+    ("takes-the-order-and-ends", |peer| Ok(peer)),
+    ("no-hello", |peer| peer.say(&census())),
     ("endless-greetings", |peer| {
-        loop {
-            peer.hello()?;
-        }
+        peer.endless(&[hello(PROTOCOL, ""), census()].map(|frame| encoded(&frame)).concat())
     }),
     ("endless-corrections", |peer| {
         let one = Correction { what: "a".into(), was: "b".into(), done: "c".into() };
         peer.endless(&encoded(&Frame::Corrections(vec![one; 100])))
     }),
-    ("records-without-a-recorder", |peer| {
-        peer.hello()?;
-        peer.say(&records(64))
-    }),
-    ("endless-records", |peer| {
-        peer.recorder()?;
-        peer.endless(&encoded(&records(1_000_000)))
-    }),
-    ("endless-empty-records", |peer| {
-        peer.recorder()?;
-        peer.endless(&encoded(&records(0)))
-    }),
-    ("endless-samples", |peer| {
-        peer.recorder()?;
-        peer.endless(&encoded(&sample(1)))
-    }),
+    ("records-without-a-recorder", |peer| peer.hello()?.say(&records(64))),
+    ("endless-records", |peer| peer.recorder()?.endless(&encoded(&records(1_000_000)))),
+    ("endless-empty-records", |peer| peer.recorder()?.endless(&encoded(&records(0)))),
+    ("endless-samples", |peer| peer.recorder()?.endless(&encoded(&sample(1)))),
     ("samples-whose-clock-goes-back", |peer| {
-        peer.recorder()?;
-        (0..3).try_for_each(|place| peer.say(&sample(9 - place)))
+        peer.recorder()?.say(&sample(9))?.say(&sample(8))?.say(&sample(7))
     }),
-    ("a-sample-too-many", |peer| {
-        peer.window()?;
-        peer.say(&sample(100))
-    }),
-    ("a-piece-in-a-measurement", |peer| {
-        peer.window()?;
-        peer.say(&piece(9, false))
-    }),
+    ("a-sample-too-many", |peer| peer.window()?.say(&sample(100))),
+    ("a-piece-in-a-measurement", |peer| peer.window()?.say(&piece(9, false))),
     ("contention-not-ordered", |peer| {
-        peer.window()?;
-        peer.say(&Frame::Part(Part::Traffic(Box::default())))
+        peer.window()?.say(&Frame::Part(Part::Traffic(Box::default())))
     }),
-    ("programs-not-asked-for", |peer| {
-        peer.window()?;
-        peer.say(&Frame::Located(Vec::new()))
-    }),
-    ("records-behind-the-end", |peer| {
-        peer.recorded(&[], "Hidden")?;
-        peer.say(&records(8))
-    }),
-    ("ends-in-the-window", |peer| peer.recorder()),
-    ("a-drip-of-bytes-in-the-window", |peer| {
-        peer.recorder()?;
-        peer.drip(&encoded(&records(10_000)))
-    }),
+    ("programs-not-asked-for", |peer| peer.window()?.say(&Frame::Located(Vec::new()))),
+    ("records-behind-the-end", |peer| peer.recorded(&[], "Hidden")?.say(&records(8))),
+    ("ends-in-the-window", Peer::recorder),
+    ("a-drip-of-bytes-in-the-window", |peer| peer.recorder()?.drip(&encoded(&records(10_000)), 1)),
     ("a-reason-of-a-megabyte", |peer| peer.say(&refusal(&"why ".repeat(250_000)))),
     ("a-reason-that-paints", |peer| peer.say(&refusal("\u{1b}]0;owned\u{7}\u{1b}[2J\r"))),
-    ("programs-without-number", |peer| {
-        peer.say(&Frame::Refused(Refusal::plain(", ".repeat(450_000))))
-    }),
+    ("programs-without-number", |peer| peer.say(&refusal(&", ".repeat(450_000)))),
 ];
 
 /// Attacks once a file is fetched.
 const FILES: &[(&str, Attack)] = &[
     ("endless-pieces", |peer| peer.endless(&encoded(&piece(1_000_000, false)))),
     ("a-drip-of-pieces", |peer| {
-        loop {
-            peer.say(&piece(1, false))?;
-            tick();
-        }
+        let piece = encoded(&piece(1, false));
+        peer.drip(&piece.repeat(1000), piece.len())
     }),
-    ("a-piece-more-than-announced", |peer| {
-        peer.say(&piece(1000, false))?;
-        peer.say(&piece(1, true))
-    }),
+    ("a-piece-more-than-announced", |peer| peer.say(&piece(1000, false))?.say(&piece(1, true))),
     ("another-content", |peer| peer.say(&piece(1000, true))),
-    ("a-file-without-an-end", |peer| {
-        peer.say(&piece(10, false))?;
-        sleep()
-    }),
-    ("a-census-in-a-file", |peer| {
-        peer.say(&piece(10, false))?;
-        peer.say(&census(3))
-    }),
+    ("a-file-without-an-end", |peer| peer.say(&piece(10, false))?.sleep()),
+    ("a-census-in-a-file", |peer| peer.say(&piece(10, false))?.say(&census())),
 ];
 
 /// A SHA-256 that nothing has.
@@ -185,7 +134,7 @@ fn main() -> ExitCode {
     }
     let name = env::var("HOSTILE_ATTACK").unwrap_or_default();
     // What it cannot write no one reads any more.
-    let _ = Peer::new().play(&name);
+    let _ = Peer { decoder: Decoder::default(), out: io::stdout() }.play(&name);
     ExitCode::SUCCESS
 }
 
@@ -211,11 +160,7 @@ struct Peer {
 }
 
 impl Peer {
-    fn new() -> Self {
-        Self { decoder: Decoder::default(), out: io::stdout() }
-    }
-
-    fn play(&mut self, name: &str) -> io::Result<()> {
+    fn play(&mut self, name: &str) -> Step<'_> {
         let find = |attacks: &[(&str, Attack)]| {
             attacks.iter().find(|(known, _)| *known == name).map(|(_, attack)| *attack)
         };
@@ -224,92 +169,84 @@ impl Peer {
         }
         self.skip(program_length())?;
         if let Some(attack) = find(GREETINGS) {
-            attack(self)?;
-            return linger(name);
+            return attack(self)?.linger(name);
         }
-        self.hello()?;
-        self.order()?;
+        self.hello()?.order()?;
         if let Some(attack) = find(MEASUREMENTS) {
-            attack(self)?;
-            return linger(name);
+            return attack(self)?.linger(name);
         }
         let path = PATHS.iter().find(|(known, _)| *known == name);
         let target = env::var("HOSTILE_TARGET").unwrap_or_default();
         let (sum, kernel) = path.map_or((SUM.to_owned(), None), |(_, of)| of(&target));
         let files: &[_] = &[(&*sum, 1000)];
         let files = if kernel.is_some() { &[] } else { files };
-        self.recorded(files, kernel.as_deref().unwrap_or("Hidden"))?;
-        self.say(&census(3))?;
-        self.say(&Frame::Done)?;
-        self.order()?;
-        match find(FILES) {
-            Some(attack) => attack(self)?,
-            None => self.say(&piece(1000, true))?,
-        }
-        linger(name)
+        self.recorded(files, kernel.as_deref().unwrap_or("Hidden"))?.say(&census())?;
+        self.say(&Frame::Done)?.order()?;
+        let attack = find(FILES).unwrap_or(|peer| peer.say(&piece(1000, true)));
+        attack(self)?.linger(name)
     }
 
-    /// Reads so many bytes and forgets them.
-    fn skip(&mut self, bytes: u64) -> io::Result<()> {
-        io::copy(&mut io::stdin().lock().take(bytes), &mut io::sink()).map(drop)
+    /// Reads this many bytes and drops them.
+    fn skip(&mut self, bytes: u64) -> Step<'_> {
+        io::copy(&mut io::stdin().lock().take(bytes), &mut io::sink())?;
+        Ok(self)
     }
 
-    fn order(&mut self) -> io::Result<Order> {
+    /// Takes an order, whatever it is.
+    fn order(&mut self) -> Step<'_> {
         let mut buffer = [0; 4096];
-        loop {
-            if let Some(order) = self.decoder.take().map_err(io::Error::other)? {
-                return Ok(order);
-            }
+        while self.decoder.take::<Order>().map_err(io::Error::other)?.is_none() {
             match io::stdin().lock().read(&mut buffer)? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 length => self.decoder.push(&buffer[..length]),
             }
         }
+        Ok(self)
     }
 
-    fn raw(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn raw(&mut self, bytes: &[u8]) -> Step<'_> {
         self.out.write_all(bytes)?;
-        self.out.flush()
+        self.out.flush()?;
+        Ok(self)
     }
 
-    fn endless(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn endless(&mut self, bytes: &[u8]) -> Step<'_> {
         let many = bytes.repeat((64 * 1024 / bytes.len()).max(1));
         loop {
             self.raw(&many)?;
         }
     }
 
-    /// A byte every now and then.
-    fn drip(&mut self, bytes: &[u8]) -> io::Result<()> {
-        bytes.iter().try_for_each(|byte| {
+    /// A few bytes every now and then.
+    fn drip(&mut self, bytes: &[u8], length: usize) -> Step<'_> {
+        for drop in bytes.chunks(length) {
             tick();
-            self.raw(&[*byte])
-        })
+            self.raw(drop)?;
+        }
+        Ok(self)
     }
 
-    fn say(&mut self, frame: &Frame) -> io::Result<()> {
+    fn say(&mut self, frame: &Frame) -> Step<'_> {
         self.raw(&encoded(frame))
     }
 
     /// A frame of these bytes, whatever they mean.
-    fn framed(&mut self, body: &[u8]) -> io::Result<()> {
+    fn framed(&mut self, body: &[u8]) -> Step<'_> {
         self.raw(&[&(body.len() as u32).to_le_bytes(), body].concat())
     }
 
     /// A frame of a kind by its number, with fields by their order.
-    fn frame_of(&mut self, kind: u8, fields: &impl Serialize) -> io::Result<()> {
+    fn frame_of(&mut self, kind: u8, fields: &impl Serialize) -> Step<'_> {
         let fields = postcard::to_stdvec(fields).map_err(io::Error::other)?;
         self.framed(&[&[kind], &*fields].concat())
     }
 
-    fn hello(&mut self) -> io::Result<()> {
-        self.say(&hello(PROTOCOL))?;
-        self.say(&census(3))
+    fn hello(&mut self) -> Step<'_> {
+        self.say(&hello(PROTOCOL, ""))?.say(&census())
     }
 
-    fn recorder(&mut self) -> io::Result<()> {
-        self.hello()?;
-        self.say(&Frame::Recorder(Box::new(Recorder {
+    fn recorder(&mut self) -> Step<'_> {
+        self.hello()?.say(&Frame::Recorder(Box::new(Recorder {
             event: "cpu-clock".to_owned(),
             attributes: vec![0; 128],
             ..Recorder::default()
@@ -317,13 +254,11 @@ impl Peer {
     }
 
     /// Everything up to the last sample of those that the tests' study orders.
-    fn window(&mut self) -> io::Result<()> {
-        self.recorder()?;
-        (1..=3).try_for_each(|place| self.say(&sample(place)))
+    fn window(&mut self) -> Step<'_> {
+        self.recorder()?.say(&sample(1))?.say(&sample(2))?.say(&sample(3))
     }
 
-    fn recorded(&mut self, files: &[(&str, u64)], kernel: &str) -> io::Result<()> {
-        self.window()?;
+    fn recorded(&mut self, files: &[(&str, u64)], kernel: &str) -> Step<'_> {
         const RECORDED: u8 = 5;
         let nothing: Option<String> = None;
         let files: Vec<_> = files
@@ -332,23 +267,48 @@ impl Peer {
             .collect();
         // `Boot` is the first of two, `Hidden` the second.
         let kernel = (u8::from(kernel == "Hidden"), kernel);
-        self.frame_of(RECORDED, &(0_u64, 0_u64, 0_u64, files, kernel))
+        self.window()?.frame_of(RECORDED, &(0_u64, 0_u64, 0_u64, files, kernel))
     }
 
     /// Lives on as another program, which has nothing of ours open but the error output.
-    fn close_and_stay(&mut self) -> io::Result<()> {
+    fn close_and_stay(&mut self) -> Step<'_> {
         let script = "exec <&- >&-; trap '' TERM; sleep 60";
         Err(Command::new("sh").args(["-c", script]).exec())
     }
+
+    /// Some attacks end as soon as they are made, others stay and see what happens.
+    fn linger(&mut self, name: &str) -> Step<'_> {
+        let ends = name.contains("end") && !name.starts_with("endless");
+        if ends { Ok(self) } else { self.sleep() }
+    }
+
+    /// Stays whatever asks it to go, and ends by itself before anybody would call it left over.
+    fn sleep(&mut self) -> Step<'_> {
+        for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
+            signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
+        }
+        (0..600).for_each(|_| tick());
+        Ok(self)
+    }
+
+    /// Writes to its error output for ever.
+    fn complain(&mut self) -> Step<'_> {
+        let line = "no, no, no ".repeat(1000);
+        loop {
+            io::stderr().write_all(line.as_bytes())?;
+        }
+    }
 }
 
-fn hello(protocol: u16) -> Frame {
-    Frame::Hello { protocol, facts: Box::new(Facts { cpus: u32::MAX, ..Facts::default() }) }
+/// A greeting from a machine with this kernel.
+fn hello(protocol: u16, kernel: &str) -> Frame {
+    let facts = Facts { cpus: u32::MAX, kernel: kernel.to_owned(), ..Facts::default() };
+    Frame::Hello { protocol, facts: Box::new(facts) }
 }
 
-fn census(clients: u32) -> Frame {
+fn census() -> Frame {
     let interface =
-        InterfaceCensus { name: "wlan0".into(), kernel: Some(clients), hostapd: Some(u32::MAX) };
+        InterfaceCensus { name: "wlan0".into(), kernel: Some(3), hostapd: Some(u32::MAX) };
     Frame::Census(Census { interfaces: vec![interface] })
 }
 
@@ -372,35 +332,13 @@ fn encoded(frame: &Frame) -> Vec<u8> {
     encode(frame).unwrap_or_default()
 }
 
-/// So long is the agent's program, as the script says that stands where ssh expects it.
+/// The length of the agent's program, as the script says that ssh was to run.
 fn program_length() -> u64 {
     let script = env::args().next_back().unwrap_or_default();
     let length = script.split("head -c ").nth(1).and_then(|rest| rest.split(' ').next());
     length.and_then(|length| length.parse().ok()).unwrap_or_default()
 }
 
-/// Some attacks end as soon as they are made, others stay and see what happens.
-fn linger(name: &str) -> io::Result<()> {
-    if name.contains("end") && !name.starts_with("endless") { Ok(()) } else { sleep() }
-}
-
-/// Stays whatever asks it to go, and ends by itself before anybody would call it left over.
-fn sleep() -> io::Result<()> {
-    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
-        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
-    }
-    (0..600).for_each(|_| tick());
-    Ok(())
-}
-
 fn tick() {
     thread::sleep(Duration::from_millis(100));
-}
-
-/// Writes to its error output for ever.
-fn complain() -> io::Result<()> {
-    let line = "no, no, no ".repeat(1000);
-    loop {
-        io::stderr().write_all(line.as_bytes())?;
-    }
 }

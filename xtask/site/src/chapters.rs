@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::plain;
+use crate::{files, plain};
 
 /// Its links are relative to its folder.
 const SUMMARY: &str = "docs/SUMMARY.md";
@@ -45,25 +45,13 @@ impl Chapters {
 
     /// Pages below `docs` that no chapter has, a line each.
     pub(crate) fn forgotten(&self, root: &Path) -> Result<Vec<String>> {
-        let mut folders = vec![root.join("docs")];
-        let mut forgotten = Vec::new();
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
-                let path = entry?.path();
-                let page = path.strip_prefix(root)?.to_owned();
-                if path.is_dir() {
-                    folders.push(path);
-                } else if page.extension().is_some_and(|extension| extension == "md")
-                    && page != Path::new(SUMMARY)
-                    && !self.pages.contains(&page)
-                {
-                    forgotten
-                        .push(format!("{}: in no chapter; add it to {SUMMARY}", page.display()));
-                }
-            }
-        }
-        forgotten.sort();
-        Ok(forgotten)
+        let pages =
+            files(&root.join("docs"), "md")?.into_iter().map(|page| Path::new("docs").join(page));
+        let forgotten =
+            pages.filter(|page| page != Path::new(SUMMARY) && !self.pages.contains(page));
+        let fault =
+            |page: PathBuf| format!("{}: in no chapter; add it to {SUMMARY}", page.display());
+        Ok(forgotten.map(fault).collect())
     }
 
     /// Copies all of it into a folder.

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::plain;
+use crate::{files, plain};
 
 /// mdBook's own, with links to wherever they are shown.
 const NOT_PAGES: [&str; 2] = ["404.html", "toc.html"];
@@ -84,21 +84,9 @@ impl Site<'_> {
 
 /// Every page below a folder.
 fn pages(site: &Path) -> Result<BTreeMap<PathBuf, String>> {
-    let (mut pages, mut folders) = (BTreeMap::new(), vec![site.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
-            let path = entry?.path();
-            let page = path.strip_prefix(site)?.to_owned();
-            if path.is_dir() {
-                folders.push(path);
-            } else if page.extension().is_some_and(|extension| extension == "html")
-                && !NOT_PAGES.iter().any(|name| page == Path::new(name))
-            {
-                pages.insert(page, fs::read_to_string(&path)?);
-            }
-        }
-    }
-    Ok(pages)
+    let pages = files(site, "html")?.into_iter();
+    let pages = pages.filter(|page| !NOT_PAGES.iter().any(|name| page == Path::new(name)));
+    pages.map(|page| Ok((page.clone(), fs::read_to_string(site.join(page))?))).collect()
 }
 
 /// The values of an attribute, in the order of the page. mdBook writes them all in one way.

@@ -10,6 +10,7 @@ mod chapters;
 mod links;
 
 use std::{
+    collections::BTreeSet,
     env, fs,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -58,6 +59,22 @@ fn root() -> Result<PathBuf> {
     let here = env::var_os("CARGO_MANIFEST_DIR").context("run it as `cargo xtask site`")?;
     let root = Path::new(&here).ancestors().nth(2).map(Path::to_owned);
     root.context("this crate is not in the repository")
+}
+
+/// Files below a folder whose names end so, sorted; paths are from the folder.
+fn files(folder: &Path, extension: &str) -> Result<BTreeSet<PathBuf>> {
+    let (mut files, mut folders) = (BTreeSet::new(), vec![folder.to_owned()]);
+    while let Some(below) = folders.pop() {
+        for entry in fs::read_dir(&below).with_context(|| below.display().to_string())? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|found| found == extension) {
+                files.insert(path.strip_prefix(folder)?.to_owned());
+            }
+        }
+    }
+    Ok(files)
 }
 
 /// A path without `.` and `..`; `None` where it leads out of the folder that it is relative to.

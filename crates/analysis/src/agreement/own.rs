@@ -1,6 +1,4 @@
 //! The subject's own words in the unit of a table: dates, addresses, numbers with a unit.
-//!
-//! Pure; each function reads what one program writes, and `None` is what it cannot read.
 
 use super::{
     station::{self, as_address, number},

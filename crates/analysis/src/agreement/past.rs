@@ -1,6 +1,4 @@
 //! What others said of the clients earlier and later in the same window: how old a value is, and which levels swing.
-//!
-//! Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 

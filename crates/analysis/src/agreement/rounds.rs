@@ -25,7 +25,6 @@ pub(crate) struct Checked {
     pub(crate) alone: BTreeSet<String>,
 }
 
-/// Checks the rounds of a window.
 pub(crate) fn of(witnessed: &Witnessed, order: &WitnessOrder) -> Result<Checked, Fault> {
     let past = past(&witnessed.rounds);
     let (mut checked, mut counters) = (Checked::default(), 0);

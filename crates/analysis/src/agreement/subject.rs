@@ -6,8 +6,6 @@
 //! | `Station ` | `iw station dump` |
 //! | an address alone | `hostapd_cli all_sta` |
 //! | anything else | OpenMetrics; series with `mac_address` are of a client |
-//!
-//! Pure; what the names mean is the tables'.
 
 use std::collections::BTreeMap;
 

@@ -80,7 +80,6 @@ impl Completion {
         })
     }
 
-    /// A point against the first strategy's.
     pub fn versus_of(&self, point: &Point) -> Option<&Versus> {
         let is_it = |one: &&Versus| {
             (&one.place, &one.load, one.rate, one.judgement.variant.as_str())

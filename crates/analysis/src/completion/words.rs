@@ -104,21 +104,6 @@ fn heaviest<'a>(completion: &'a Completion, place: &str, strategy: Strategy) -> 
     all.max_by_key(|point| (point.bytes, std::cmp::Reverse(point.rate)))
 }
 
-/// The point alongside a task, over a bus that takes no time or over one that does.
-fn with_task<'a>(
-    completion: &'a Completion,
-    place: &str,
-    strategy: Strategy,
-    is_bus: bool,
-) -> Option<&'a Point> {
-    completion.points.iter().find(|point| {
-        point.place == place
-            && point.strategy == strategy
-            && point.task.is_some()
-            && (point.bus_word_ns > 0) == is_bus
-    })
-}
-
 fn of_task(completion: &Completion, place: &str) -> Option<String> {
     let alone = completion.alone.iter().find(|one| one.place == place)?;
     let (rate, each) = slowed(completion, place, false)?;
@@ -136,15 +121,18 @@ fn of_bus(completion: &Completion, place: &str) -> Option<String> {
     ))
 }
 
-/// How much longer a task takes with each strategy, and a point that it was tried at.
+/// How much longer a task takes with each strategy, over a bus that takes no time or over one that does; and a point that it
+/// was tried at.
 fn slowed<'a>(
     completion: &'a Completion,
     place: &str,
     is_bus: bool,
 ) -> Option<(&'a Point, String)> {
-    let points =
-        Strategy::ALL.into_iter().filter_map(|one| with_task(completion, place, one, is_bus));
-    let points: Vec<&Point> = points.collect();
+    let is_here = |point: &&Point| {
+        point.place == place && point.task.is_some() && (point.bus_word_ns > 0) == is_bus
+    };
+    let of = |one| completion.points.iter().filter(is_here).find(|point| point.strategy == one);
+    let points: Vec<&Point> = Strategy::ALL.into_iter().filter_map(of).collect();
     let each = points.iter().filter_map(|point| {
         let slowdown = point.task.as_ref()?.slowdown?.mean;
         Some(format!("{slowdown:.3} × with {}", point.strategy.name()))
@@ -154,10 +142,8 @@ fn slowed<'a>(
 }
 
 fn of_latency(completion: &Completion, place: &str) -> Option<String> {
-    let points: Vec<&Point> = Strategy::ALL
-        .into_iter()
-        .filter_map(|strategy| heaviest(completion, place, strategy))
-        .collect();
+    let of = |strategy| heaviest(completion, place, strategy);
+    let points: Vec<&Point> = Strategy::ALL.into_iter().filter_map(of).collect();
     let of = |point: &&Point| {
         Some(format!("{:.0} µs under {}", point.p50_us?.mean, point.strategy.name()))
     };

@@ -55,7 +55,6 @@ pub(super) fn all(run: &Run, blocks: &[Block<'_>]) -> Vec<Arm> {
     none.into_iter().chain(named).collect()
 }
 
-/// Whether a control is guard.
 pub(super) fn is_guard(control: &Variant) -> bool {
     matches!(control.control, Control::Guard(_))
 }

@@ -29,7 +29,6 @@ pub(super) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Both under a control.
     pub(super) fn under(&self, control: &str) -> Option<&'a TrafficReading> {
         self.controlled.get(control).map(|(_, record)| *record)
     }

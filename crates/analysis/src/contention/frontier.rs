@@ -60,7 +60,7 @@ fn over(blocks: &[Block<'_>], of: impl Fn(&Block<'_>) -> Option<f64>) -> Option<
 }
 
 /// A control's place in the plane.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Place<'a> {
     control: &'a str,
     kept: f64,
@@ -100,23 +100,4 @@ fn knee<'a>(front: &[Place<'a>]) -> Option<Place<'a>> {
     };
     let far = front.iter().filter(|place| beyond(place) > BEYOND);
     far.max_by(|left, right| beyond(left).total_cmp(&beyond(right))).copied()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn place(control: &'static str, kept: f64, work: f64) -> Place<'static> {
-        Place { control, kept, work }
-    }
-
-    #[test]
-    fn the_knee_is_a_point_of_the_front_and_none_where_there_is_no_bend() {
-        let bent = [place("none", 0.5, 0.4), place("bend", 0.9, 0.3), place("hard", 1.0, 0.0)];
-        assert_eq!(knee(&bent).map(|place| place.control), Some("bend"));
-        let straight =
-            [place("none", 0.5, 0.5), place("half", 0.75, 0.25), place("hard", 1.0, 0.0)];
-        assert!(knee(&straight).is_none());
-        assert!(knee(&bent[..1]).is_none() && knee(&[]).is_none());
-    }
 }

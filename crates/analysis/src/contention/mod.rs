@@ -107,7 +107,6 @@ impl Cell {
         self.arms.iter().find(|arm| arm.reported)
     }
 
-    /// The arm of a control.
     pub fn arm(&self, control: &str) -> Option<&Arm> {
         self.arms.iter().find(|arm| arm.control == control)
     }
@@ -200,7 +199,6 @@ pub struct Harm {
     pub offered: Option<f64>,
     /// Which mechanism starves Wi-Fi, in a sentence with figures.
     pub mechanism: String,
-    /// Why, in a sentence.
     pub why: String,
 }
 
@@ -208,9 +206,7 @@ pub struct Harm {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Oracle {
     pub control: String,
-    /// Wi-Fi that it kept.
     pub kept: Estimate,
-    /// Application work that it kept.
     pub work: Estimate,
     /// The Wi-Fi that it had to keep: what guard kept.
     pub asked: f64,

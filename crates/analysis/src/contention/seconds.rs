@@ -84,7 +84,7 @@ pub(super) fn application_ran(record: &TrafficReading) -> Option<f64> {
     Some(work.ran_ns as f64 / record.window_ns.max(1) as f64)
 }
 
-/// What the threads of these names waited, of the window.
+/// The share of the window that the threads of these names waited.
 pub(super) fn waited(record: &TrafficReading, names: impl Fn(&str) -> bool) -> Option<f64> {
     let waited = record.threads.iter().filter(|thread| names(&thread.name));
     let known: Vec<u64> = waited.filter_map(|thread| thread.waited_ns).collect();
@@ -92,7 +92,7 @@ pub(super) fn waited(record: &TrafficReading, names: impl Fn(&str) -> bool) -> O
     (!known.is_empty()).then(|| all as f64 / record.window_ns.max(1) as f64)
 }
 
-/// What the threads of these names ran, of the window.
+/// The share of the window that the threads of these names ran.
 pub(super) fn ran(record: &TrafficReading, names: impl Fn(&str) -> bool) -> f64 {
     let ran = record.threads.iter().filter(|thread| names(&thread.name));
     ran.map(|thread| thread.ran_ns).sum::<u64>() as f64 / record.window_ns.max(1) as f64

@@ -206,6 +206,8 @@ fn the_front_and_its_knee_are_controls_that_were_measured() {
     assert_eq!(cell.knee, None, "all of it lies on the straight way or below");
     let bent = three(&[("none", 0.6, 0.4), ("quota-20", 0.9, 0.35), ("guard-100", 0.97, 0.03)]);
     assert_eq!(analyse(&run(&CONTROLS), &bent).cells[0].knee.as_deref(), Some("quota-20"));
+    let one = analyse(&run(&CONTROLS), &three(&[("none", 0.6, 0.4)]));
+    assert_eq!((one.cells[0].front.len(), &one.cells[0].knee), (1, &None));
 }
 
 #[test]

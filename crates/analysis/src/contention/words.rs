@@ -83,7 +83,6 @@ pub(super) fn headline(cells: &[Cell], counted: u32) -> Headline {
     }
 }
 
-/// One of a cell's arms.
 type ArmOf = fn(&Cell) -> Option<&Arm>;
 
 /// A figure of these cells' arms, in the cell in the middle.
@@ -91,7 +90,6 @@ fn middle(cells: &[&Cell], arm: ArmOf, of: fn(&Arm) -> Option<Estimate>) -> Opti
     median(cells.iter().filter_map(|cell| Some(of(arm(cell)?)?.mean)).collect())
 }
 
-/// The answer: harm, cure, price.
 pub(super) fn answer(cells: &[Cell], targets: &[Target]) -> Vec<String> {
     let harmed: Vec<&Cell> =
         cells.iter().filter(|cell| cell.role == Role::Harm && cell.is_harmed()).collect();

@@ -1,7 +1,4 @@
 //! The samples of one trial with the time between them: counters become rates here.
-//!
-//! Takes a recording and the order that it was made by, and gives the pieces of a trial's figures. It
-//! knows nothing of other trials, and judges nothing but its own counters.
 
 use model::plural::count;
 use model::{
@@ -160,7 +157,6 @@ impl<'a> Window<'a> {
         Some(counters::spent(source, &accounts, self.ticks())? as f64 / 1e3)
     }
 
-    /// The first sample's moment, ns.
     pub(crate) fn opened_ns(&self) -> u64 {
         self.first.at_ns
     }

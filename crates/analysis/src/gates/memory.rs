@@ -10,7 +10,6 @@ pub(super) struct Memory<'a> {
 }
 
 impl<'a> Memory<'a> {
-    /// Of a variant's valid CPU trials.
     pub(super) fn of(evidence: &Evidence<'a>, variant: &str) -> Self {
         let all = evidence.analysis.trials.iter();
         let trials: Vec<_> = all.filter(|trial| trial.id.variant == variant).collect();

@@ -100,7 +100,6 @@ fn trial(
         .map_or_else(|part| part.after(&format!("`{id}`: ")), |()| Part::pass(String::new()))
 }
 
-/// Whether everybody counts so many.
 fn counts(count: &Count, clients: u32, shape: &ParityShape) -> Result<(), Part> {
     census::agrees(&count.census, clients)?;
     if shape.clients.is_none() {

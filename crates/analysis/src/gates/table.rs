@@ -31,7 +31,6 @@ pub(super) fn of(evidence: &Evidence) -> Vec<Metric> {
         .collect()
 }
 
-/// One cell of the table.
 struct Here<'a> {
     evidence: &'a Evidence<'a>,
     variant: &'a Variant,

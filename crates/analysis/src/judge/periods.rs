@@ -1,7 +1,4 @@
 //! The pairs of a comparison, period by period, where both sides are in step.
-//!
-//! Finds the round of the load and cuts each window's samples into rounds. What is made of them is in
-//! [`crate::steady`].
 
 use model::{study::Mode, trial::TrialId};
 

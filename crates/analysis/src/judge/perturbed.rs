@@ -19,14 +19,8 @@ use crate::{
 /// What a run decides, each conclusion held against every state that the study asks for.
 pub(crate) fn judgements(as_is: &Measured, trials: &[Trial]) -> Vec<Judgement> {
     let mut judgements = all(as_is);
-    let states: Vec<State> = as_is
-        .run
-        .study
-        .compare
-        .perturb
-        .iter()
-        .map(|state| State::of(as_is, trials, *state))
-        .collect();
+    let asked = as_is.run.study.compare.perturb.iter();
+    let states: Vec<State> = asked.map(|state| State::of(as_is, trials, *state)).collect();
     if !states.is_empty() {
         judgements.iter_mut().for_each(|judgement| hold(judgement, &states));
     }
@@ -60,17 +54,10 @@ impl State {
         let first = self.invalid.iter().find(is_side).map(|one| one.why.clone());
         let why = own.is_none_or(|own| own.pairs == 0);
         let why = why.then(|| first.unwrap_or_else(|| "it was not measured".to_owned()));
-        match own {
-            Some(own) => {
-                InState { holds: is_the_same(as_is, own), why, ..figures(own, Some(self.state)) }
-            }
-            None => InState {
-                holds: false,
-                why,
-                verdict: Verdict::Invalid,
-                ..figures(as_is, Some(self.state))
-            },
-        }
+        let holds = own.is_some_and(|own| is_the_same(as_is, own));
+        let found = figures(own.unwrap_or(as_is), Some(self.state));
+        let verdict = own.map_or(Verdict::Invalid, |own| own.verdict);
+        InState { holds, why, verdict, ..found }
     }
 }
 
@@ -125,8 +112,8 @@ mod tests {
 
     use super::*;
     use crate::judge::{
-        judgements, sequential,
-        test_data::{compared, pairs, planned, versus},
+        sequential,
+        test_data::{compared, only, pairs, planned, versus},
     };
 
     const CHEAPER: f64 = -0.042;
@@ -143,12 +130,6 @@ mod tests {
         }
         run.plan = planned(&trials);
         (run, trials)
-    }
-
-    fn only(run: &Run, trials: &[Trial]) -> Judgement {
-        let mut all = judgements(run, trials);
-        assert_eq!(all.len(), 1, "{all:?}");
-        all.remove(0)
     }
 
     fn all_states(effect: f64) -> Vec<(Perturbation, f64)> {
@@ -186,12 +167,9 @@ mod tests {
             let holding =
                 format!("the conclusion holds in {} of {} states", states.len(), states.len() + 1);
             assert!(judgement.sentence.contains(&holding), "{}", judgement.sentence);
-            assert!(
-                judgement.sentence.contains(", but in `layout` it costs "),
-                "{}",
-                judgement.sentence
-            );
-            assert!(!judgement.sentence.contains("`seed`"), "{}", judgement.sentence);
+            let said = &judgement.sentence;
+            assert!(said.contains(", but in `layout` it costs "), "{said}");
+            assert!(!said.contains("`seed`"), "{said}");
             let holds: Vec<_> = judgement.states.iter().map(|state| state.holds).collect();
             assert_eq!(holds.iter().filter(|holds| !**holds).count(), 1);
             assert!(!holds[3]);
@@ -256,14 +234,11 @@ mod tests {
         let (mut run, trials) = repeated(CHEAPER, &all_states(CHEAPER));
         versus(&mut run).pairs = Pairs::UpTo(48);
         assert!(sequential::is_decided(&run, &trials));
-        let fewer: Vec<_> = trials
-            .iter()
-            .filter(|trial| {
-                trial.planned.id.perturbed != Some(Perturbation::Phase)
-                    || trial.planned.id.repetition < 4
-            })
-            .cloned()
-            .collect();
+        let mut fewer = trials;
+        fewer.retain(|trial| {
+            let id = &trial.planned.id;
+            id.perturbed != Some(Perturbation::Phase) || id.repetition < 4
+        });
         // The plan has more than these.
         assert!(!sequential::is_decided(&run, &fewer));
     }

@@ -66,7 +66,6 @@ impl Pairs {
 #[cfg(test)]
 mod tests {
     use model::{
-        run::Run,
         sample::{Group, Sample},
         trial::Trial,
         verdict::{Expect, Verdict},
@@ -74,10 +73,7 @@ mod tests {
     };
 
     use crate::{
-        judge::{
-            judgements,
-            test_data::{compared, pairs, recording, versus},
-        },
+        judge::test_data::{compared, only, pairs, recording, versus},
         verdicts::Judgement,
     };
 
@@ -100,12 +96,6 @@ mod tests {
         drained.subject.group = Some(Group { usage_ns, ..Group::default() });
         let drained = Some(Box::new(drained));
         recording.witness = Some(Box::new(Witnessed { rounds: Vec::new(), drained }));
-    }
-
-    fn only(run: &Run, trials: &[Trial]) -> Judgement {
-        let mut all = judgements(run, trials);
-        assert_eq!(all.len(), 1, "{all:?}");
-        all.remove(0)
     }
 
     #[test]

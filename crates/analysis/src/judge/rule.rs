@@ -1,6 +1,4 @@
 //! From intervals to a finding, and from a finding to a verdict on what was to be shown.
-//!
-//! Pure arithmetic on a judgement's figures. It writes no words.
 
 use model::verdict::{Expect, Verdict};
 

@@ -18,7 +18,7 @@ use model::random::Random;
 use super::{Evidence, PairValues};
 use crate::{
     fixture,
-    verdicts::{NoPeriods, Quantity},
+    verdicts::{Judgement, NoPeriods, Quantity},
 };
 
 pub(crate) const CLIENTS: u32 = 60;
@@ -57,7 +57,7 @@ pub(crate) fn compared_by_periods(values: &[Vec<(f64, f64)>]) -> (Run, Vec<Trial
         trials.push(trial(&template, VariantName::literal("before"), repetition, &before));
         trials.push(trial(&template, VariantName::literal("after"), repetition, &after));
     }
-    run.plan = trials.iter().map(|trial| trial.planned.clone()).collect();
+    run.plan = planned(&trials);
     (run, trials)
 }
 
@@ -98,6 +98,12 @@ impl Evidence {
         let (planned, periods) = (pairs.len() as u32, Err(NoPeriods::NoRounds));
         Self::of_pairs(PairValues { whole: pairs, quantity: Quantity::Cpu, periods }, planned)
     }
+}
+
+/// The one judgement of a run that makes one.
+pub(crate) fn only(run: &Run, trials: &[Trial]) -> Judgement {
+    let [found] = super::judgements(run, trials).try_into().unwrap();
+    found
 }
 
 pub(crate) fn recording(trial: &mut Trial) -> &mut Reading {

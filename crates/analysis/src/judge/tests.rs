@@ -10,14 +10,10 @@ use model::{
 use super::*;
 use crate::{
     analyse, fixture,
-    judge::test_data::{compared, compared_by_periods, counted, pairs, recording, versus},
+    judge::test_data::{
+        compared, compared_by_periods, counted, only as judged, pairs, recording, versus,
+    },
 };
-
-fn judged(run: &Run, trials: &[Trial]) -> Judgement {
-    let mut found = judgements(run, trials);
-    assert_eq!(found.len(), 1);
-    found.remove(0)
-}
 
 #[track_caller]
 fn decided(found: &Judgement, finding: Finding, verdict: Verdict) {

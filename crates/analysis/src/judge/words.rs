@@ -1,6 +1,4 @@
 //! A judgement as one sentence: the verdict, the effect, and what it rests on.
-//!
-//! Nothing is computed here but signs; figures are written by [`crate::quantity`].
 
 use model::verdict::{Difference, Expect, FEWEST_PAIRS, Verdict};
 

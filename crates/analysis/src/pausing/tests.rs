@@ -10,7 +10,7 @@ use model::{
 use super::*;
 use crate::{
     analyse,
-    judge::test_data::{compared, pairs, recording},
+    judge::test_data::{compared, pairs, planned, recording},
 };
 
 const STATES: [PauseState; 5] =
@@ -26,7 +26,7 @@ fn paused(rates: &[[f64; 3]]) -> (Run, Vec<Trial>) {
     for (trial, rates) in trials.iter_mut().zip(rates) {
         make(trial, *rates);
     }
-    run.plan = trials.iter().map(|trial| trial.planned.clone()).collect();
+    run.plan = planned(&trials);
     (run, trials)
 }
 
@@ -215,11 +215,8 @@ fn clients_that_left_or_a_missing_trial_make_it_invalid() {
     }
     let found = only(&run, &trials);
     assert_eq!((found.verdict, found.trials), (Verdict::Invalid, 2));
-    assert!(
-        found.sentence.contains("0 clients were associated after the window"),
-        "{}",
-        found.sentence
-    );
+    let says = "0 clients were associated after the window";
+    assert!(found.sentence.contains(says), "{}", found.sentence);
 }
 
 #[test]
@@ -266,17 +263,14 @@ fn a_subject_that_alternates_by_itself_is_not_blamed_on_anybody() {
         span: Span::from_secs(SPAN),
         settle: Span::from_secs(2),
     });
-    let alternates = |trial: &mut Trial, phase: u64| {
+    let mut trials = trials;
+    for (trial, phase) in trials.iter_mut().zip(0..) {
         let mut usage_ns = 0;
         for (second, sample) in recording(trial).samples.iter_mut().enumerate() {
             sample.subject.group = Some(Group { usage_ns, ..Group::default() });
             let busy = (second as u64 + phase) % (2 * SPAN) < SPAN;
             usage_ns += if busy { 1_000_000 } else { 600_000 };
         }
-    };
-    let mut trials = trials;
-    for (trial, phase) in trials.iter_mut().zip([0, 1, 2, 3]) {
-        alternates(trial, phase);
     }
     let found = only(&run, &trials);
     assert_eq!(found.verdict, Verdict::Invalid, "{}", found.sentence);
@@ -297,7 +291,7 @@ fn blamed(monitor: &[[f64; 3]], exporter: &[[f64; 3]]) -> Vec<PauseFigures> {
         }
     }
     all.append(&mut trials);
-    run.plan = all.iter().map(|trial| trial.planned.clone()).collect();
+    run.plan = planned(&all);
     analyse(&run, &all).pauses
 }
 

@@ -31,7 +31,6 @@ const FEW: u64 = 50;
 /// Half the 95 % interval of a share of one half, times the root of the samples: 1.96 · √(½ · ½).
 const WIDEST_HALF: f64 = 0.98;
 
-/// Everything that weakens one profile.
 pub(super) fn of(profile: &ProfileFigures, seen: &[SeenCapture]) -> Vec<Doubt> {
     let cell = match profile.clients {
         Some(clients) => format!("{}@{clients}", profile.variant),

@@ -74,7 +74,7 @@ pub fn pages<'a>(elf: &'a Elf, code: &Range<u64>) -> Vec<OnPage<'a>> {
 }
 
 fn on_page<'a>(elf: &'a Elf, page: u64, code: &Range<u64>) -> Option<OnPage<'a>> {
-    let segment = elf.segments().iter().find(|segment| {
+    let segment = elf.segments.iter().find(|segment| {
         let end = segment.address.saturating_add(segment.in_file);
         segment.executable && (segment.address..end).contains(&page.max(code.start))
     })?;
@@ -96,7 +96,7 @@ struct Program<'a> {
 
 impl<'a> Program<'a> {
     fn of(elf: &'a Elf) -> Option<Self> {
-        if elf.class().architecture != Architecture::X86_64 {
+        if elf.class.architecture != Architecture::X86_64 {
             return None;
         }
         let program = Self { elf, symbols: Symbols::of(elf, None), cells: cells(elf) };

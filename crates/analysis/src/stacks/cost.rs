@@ -10,7 +10,6 @@ use crate::stats::Estimate;
 pub(crate) struct Costs {
     /// µs of CPU a second for each sample; `None` where the capture says nothing.
     of_sample: Vec<Option<f64>>,
-    /// Whether any capture's CPU is known.
     known: bool,
 }
 
@@ -42,7 +41,6 @@ impl Costs {
         self.known
     }
 
-    /// Whether this capture says anything.
     pub(crate) fn counts(&self, capture: usize) -> bool {
         self.in_capture(capture, 1).is_some()
     }
@@ -73,7 +71,6 @@ impl Costs {
     }
 }
 
-/// Adds samples, capture by capture.
 pub(crate) fn add(to: &mut [u64], samples: &[u64]) {
     to.iter_mut().zip(samples).for_each(|(to, samples)| *to += samples);
 }

@@ -23,7 +23,6 @@ pub(crate) struct Side<'a> {
     pub(crate) profile: &'a Profile,
     pub(crate) functions: &'a Functions,
     pub(crate) costs: &'a Costs,
-    /// The repetition of each capture.
     pub(crate) repetitions: &'a [u32],
 }
 

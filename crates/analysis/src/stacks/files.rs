@@ -30,7 +30,6 @@ pub enum DebugKey<'a> {
     Name(&'a str),
 }
 
-/// Where contents come from.
 pub trait Files: fmt::Debug {
     /// What may be held of them and unpacked out of them.
     fn budget(&self) -> Budget {

@@ -26,7 +26,6 @@ pub struct Folded {
 /// What is known of a capture alongside its stacks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FoldedCapture {
-    /// What the recording says of itself.
     pub summary: Summary,
     /// What reading and resolving found wrong, in sentences.
     pub faults: Vec<String>,

@@ -22,7 +22,6 @@ pub enum Happening<'a> {
         /// Whether its memory is another now.
         exec: bool,
     },
-    /// A process or thread was made.
     Fork {
         pid: u32,
         tid: u32,

@@ -28,11 +28,14 @@ const LONGEST_NAME: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Elf {
     bytes: Arc<[u8]>,
-    budget: Budget,
-    class: Class,
-    entry: u64,
-    segments: Vec<Segment>,
-    sections: Vec<Section>,
+    /// What may be made of it.
+    pub budget: Budget,
+    pub class: Class,
+    /// Where it begins to run; 0: nowhere.
+    pub entry: u64,
+    pub segments: Vec<Segment>,
+    /// Its section headers; empty where they were cut off, as `sstrip` does.
+    pub sections: Vec<Section>,
     build_id: Option<String>,
     link: Option<DebugLink>,
 }
@@ -40,9 +43,7 @@ pub struct Elf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
     pub architecture: Architecture,
-    /// Whether addresses have eight bytes.
     pub is_64: bool,
-    /// Whether the least byte comes first.
     pub is_little: bool,
 }
 
@@ -58,7 +59,6 @@ pub struct DebugLink {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     pub kind: u32,
-    /// Whether its pages are executable.
     pub executable: bool,
     pub offset: u64,
     pub address: u64,
@@ -78,7 +78,6 @@ pub struct Section {
     /// Where its content is in the file; `None`: it has none there.
     pub content: Option<Range<usize>>,
     pub executable: bool,
-    /// Whether its content is compressed.
     pub compressed: bool,
 }
 
@@ -108,32 +107,13 @@ impl Elf {
         &self.bytes
     }
 
-    pub fn class(&self) -> Class {
-        self.class
-    }
-
-    /// Where it begins to run; 0: nowhere.
-    pub fn entry(&self) -> u64 {
-        self.entry
-    }
-
     /// The build's id, hexadecimal.
     pub fn build_id(&self) -> Option<&str> {
         self.build_id.as_deref()
     }
 
-    /// The separate file with debug information.
     pub fn debug_link(&self) -> Option<&DebugLink> {
         self.link.as_ref()
-    }
-
-    pub fn segments(&self) -> &[Segment] {
-        &self.segments
-    }
-
-    /// Its section headers; empty where they were cut off, as `sstrip` does.
-    pub fn sections(&self) -> &[Section] {
-        &self.sections
     }
 
     pub fn section(&self, name: &str) -> Option<&Section> {
@@ -226,15 +206,6 @@ impl Elf {
     /// A program header's first of a kind.
     pub(crate) fn segment(&self, kind: u32) -> Option<&Segment> {
         self.segments.iter().find(|segment| segment.kind == kind)
-    }
-
-    /// What may be made of it.
-    pub fn budget(&self) -> &Budget {
-        &self.budget
-    }
-
-    pub(crate) fn shared(&self) -> &Arc<[u8]> {
-        &self.bytes
     }
 }
 

@@ -55,7 +55,6 @@ pub enum Corrupt {
 pub struct Summary {
     pub samples: u64,
     pub lost: u64,
-    /// Times that the event was throttled.
     pub throttled: u64,
     /// The first sample's time and the last one's, ns.
     pub span_ns: Option<(u64, u64)>,
@@ -89,7 +88,6 @@ impl Summary {
     }
 }
 
-/// A recording that is being read.
 pub struct Recording<R> {
     head: Head,
     summary: Summary,

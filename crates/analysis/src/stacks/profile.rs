@@ -1,6 +1,4 @@
 //! Stacks, folded: each distinct one once, with how often it was seen in each capture.
-//!
-//! The words between resolving, folding, comparing, drawing and exporting. Holds no address any more.
 
 use serde::Serialize;
 
@@ -28,7 +26,6 @@ pub struct Frame {
     pub name: String,
     /// A place in [`Profile::modules`].
     pub module: u32,
-    /// How the name came to be.
     pub naming: Naming,
     /// Whether the compiler put it into the frame before it.
     pub inlined: bool,
@@ -91,7 +88,6 @@ impl Cause {
         self.words().0
     }
 
-    /// What to do about it.
     pub const fn advice(self) -> &'static str {
         self.words().1
     }

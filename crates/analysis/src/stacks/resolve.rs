@@ -23,7 +23,6 @@ use super::{
     unwind::{End, State},
 };
 
-/// Turns samples into frames.
 pub struct Resolver<'f> {
     files: &'f dyn Files,
     head: Head,
@@ -83,7 +82,6 @@ impl<'f> Resolver<'f> {
         true
     }
 
-    /// The modules that frames are in.
     pub fn modules(&self) -> &[Module] {
         &self.known.interned.modules
     }

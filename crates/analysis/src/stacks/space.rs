@@ -91,7 +91,6 @@ impl Process {
         (address < found.end).then_some(found)
     }
 
-    /// Everything that is mapped, by address.
     pub fn mappings(&self) -> &[Mapping] {
         &self.mappings
     }
@@ -116,7 +115,6 @@ impl Process {
 }
 
 impl Space {
-    /// Every file that was ever mapped.
     pub fn files(&self) -> &[MappedFile] {
         &self.files
     }

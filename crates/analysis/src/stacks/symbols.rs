@@ -1,7 +1,4 @@
 //! Which function an address is in: by symbols of the file, and of a separate file of the same build.
-//!
-//! Names are raw here; `names` makes them readable. Where nothing is known, `resolve` makes a name from the
-//! function's start.
 
 mod companion;
 mod plt;

@@ -76,7 +76,6 @@ impl Architecture {
         Numbers { from_perf, pc, stack_pointer, link, word, code }
     }
 
-    /// The stack pointer's number.
     pub const fn stack_pointer(self) -> usize {
         self.numbers().stack_pointer
     }
@@ -86,7 +85,6 @@ impl Architecture {
         self.numbers().link
     }
 
-    /// How many bytes an address has.
     pub const fn word(self) -> u64 {
         self.numbers().word
     }
@@ -118,7 +116,6 @@ pub struct State {
 }
 
 impl Default for State {
-    /// Nothing is known.
     fn default() -> Self {
         State { values: [0; REGISTERS], known: 0, pc: 0, exact: true, lack: Cause::Broken }
     }
@@ -155,7 +152,6 @@ impl State {
         self.values.get(number).copied().filter(|_| known)
     }
 
-    /// Sets or forgets a register.
     pub fn set(&mut self, number: usize, value: Option<u64>) {
         let Some(place) = self.values.get_mut(number) else { return };
         let bit = 1 << number;

@@ -145,17 +145,6 @@ fn last(recording: &mut Reading) -> &mut model::sample::Sample {
 }
 
 #[test]
-fn a_wrong_census_makes_the_trial_invalid() {
-    let run = fixture::run();
-    let mut trials = fixture::trials(&run);
-    recording(&mut trials[0]).census.as_mut().unwrap()[1].interfaces[1].hostapd = Some(0);
-    let analysis = analyse(&run, &trials);
-    assert_eq!(analysis.invalid.len(), 1);
-    assert!(analysis.invalid[0].why.contains("hostapd 0"), "{:?}", analysis.invalid);
-    assert!(analysis.doubts[0].sentence.starts_with("1 of 54 trials was invalid: "));
-}
-
-#[test]
 fn another_binary_under_the_same_name_is_seen() {
     let run = fixture::run();
     let mut trials = fixture::trials(&run);
@@ -179,13 +168,4 @@ fn variants_may_run_different_programs() {
     let found = analyse(&run, &trials).doubts;
     let differ = |doubt: &Doubt| doubt.sentence.contains("different SHA-256");
     assert!(!found.iter().any(differ), "{found:#?}");
-}
-
-#[test]
-fn a_partial_run_says_so() {
-    let run = fixture::run();
-    let trials = fixture::trials(&run);
-    let found = analyse(&run, &trials[..20]).doubts;
-    assert!(found[0].sentence.ends_with("20 of 54 planned trials are done."), "{}", found[0]);
-    assert!(found[1].sentence.ends_with("rests on 2 valid repetitions."), "{}", found[1]);
 }

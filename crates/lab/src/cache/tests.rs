@@ -14,10 +14,17 @@ fn never(_: &Path) -> Result<(), Error> {
     panic!("made a second time")
 }
 
-#[test]
-fn an_entry_is_made_once() {
+/// An empty cache, as long as its folder lives.
+fn empty() -> (tempfile::TempDir, Cache) {
     let root = tempfile::tempdir().unwrap();
     let cache = Cache::at(root.path());
+    (root, cache)
+}
+
+#[test]
+fn an_entry_is_made_once_and_a_failed_attempt_leaves_nothing() {
+    let (_root, cache) = empty();
+    cache.obtain(NAME, |_| Err(Error::Interrupted)).unwrap_err();
     assert!(cache.find(NAME).is_none());
     assert!(cache.obtain(NAME, fill).unwrap().made);
     assert!(cache.find(NAME).is_some());
@@ -26,8 +33,7 @@ fn an_entry_is_made_once() {
 
 #[test]
 fn a_damaged_entry_is_made_again_and_the_damage_reported() {
-    let root = tempfile::tempdir().unwrap();
-    let cache = Cache::at(root.path());
+    let (_root, cache) = empty();
     let path = cache.obtain(NAME, fill).unwrap().path;
     fs::write(path.join("content"), "hellO").unwrap();
     let entry = cache.obtain(NAME, fill).unwrap();
@@ -54,23 +60,13 @@ fn a_cache_that_trusts_unchanged_files_reads_only_those_that_changed() {
 }
 
 #[test]
-fn a_failed_attempt_leaves_nothing() {
-    let root = tempfile::tempdir().unwrap();
-    let cache = Cache::at(root.path());
-    cache.obtain(NAME, |_| Err(Error::Interrupted)).unwrap_err();
-    assert!(cache.find(NAME).is_none());
-    assert!(cache.obtain(NAME, fill).unwrap().made);
-}
-
-#[test]
 fn keys_distinguish_parts() {
     assert_ne!(key(["ab", "c"]), key(["a", "bc"]));
 }
 
 #[test]
 fn pruning_takes_what_is_old() {
-    let root = tempfile::tempdir().unwrap();
-    let cache = Cache::at(root.path());
+    let (_root, cache) = empty();
     let entry = cache.obtain(NAME, fill).unwrap();
     assert_eq!(cache.prune("thing", Duration::from_secs(60)).unwrap(), 0);
     assert_eq!(cache.prune("thing", Duration::ZERO).unwrap(), 0, "it is in use");
@@ -81,8 +77,7 @@ fn pruning_takes_what_is_old() {
 
 #[test]
 fn shrinking_takes_what_was_used_longest_ago_and_is_not_in_use() {
-    let root = tempfile::tempdir().unwrap();
-    let cache = Cache::at(root.path());
+    let (root, cache) = empty();
     let name = |key| Name { kind: "thing", key };
     let used_ago = |seconds, entry: &Entry| {
         let at = SystemTime::now() - Duration::from_secs(seconds);

@@ -4,17 +4,16 @@ use std::process::{Child, Stdio};
 
 use crate::{device_file::DeviceFile, host_command, last_words::LastWords};
 
-/// So much of its end is kept, bytes.
+/// What is kept of its end, bytes.
 const KEPT: usize = 64 << 10;
 
-/// So many lines of it are reported.
+/// The most lines that are reported.
 const LINES: usize = 6;
 
 /// What lines begin with that say why a device does not start: the kernel's and U-Boot's.
 const MARKS: [&str; 4] =
     ["Kernel panic - not syncing", "Bad hash", "Bad Data Hash", "ERROR: can't get kernel image"];
 
-/// A console that is read.
 #[derive(Debug)]
 pub(super) struct Console {
     command: Child,

@@ -26,10 +26,9 @@ const LISTING: Duration = Duration::from_secs(60);
 /// To hash a root takes a slow device a minute.
 const HASHING: Duration = Duration::from_secs(180);
 
-/// The largest image, bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// So many files of an overlay are listed.
+/// The most files of an overlay that are listed.
 pub const MOST_FILES: usize = 1000;
 
 /// A file of a device's overlay, and what it does to the image.
@@ -40,7 +39,6 @@ pub struct OverlayFile {
     pub path: String,
 }
 
-/// What an image consists of.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     sums: BTreeSet<Sha256Hex>,

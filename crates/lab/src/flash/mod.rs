@@ -29,31 +29,28 @@ use crate::{
     remote::Address,
 };
 
-/// So long one question to a device that starts may take.
+/// The longest that one question to a starting device may take.
 const TRY: Duration = Duration::from_secs(30);
 
 /// Between two of them.
 const PACE: Duration = Duration::from_secs(1);
 
-/// So long a device may take to come back: with a new image that hangs twice until its watchdog resets it (120 s each),
+/// The longest that a device may take to come back: with a new image that hangs twice until its watchdog resets it (120 s each),
 /// and then with the old one.
 const BACK: Duration = Duration::from_secs(420);
 
 /// A device that has not answered for so long is turned off and on, where something can: its watchdog had its time.
 const SILENT: Duration = Duration::from_secs(150);
 
-/// A device that runs from its new image.
 #[derive(Clone, Debug, Serialize)]
 pub struct Flashed {
     /// SHA-256 of what it runs from: parts of the image. Empty where nothing proves it.
     pub content: Vec<Sha256Hex>,
     /// Files that are no part of the image, and what they do to it; at most [`MOST_FILES`].
     pub overlay: Vec<OverlayFile>,
-    /// Wall time, ms.
     pub took_ms: u64,
 }
 
-/// A device that is flashed.
 #[derive(Clone, Copy)]
 struct Target<'a> {
     lab: &'a Lab,

@@ -16,7 +16,6 @@ const SSH_FAILED: i32 = 255;
 const SSH: &str = r#"ulimit -f 2048; exec ssh -T -o BatchMode=yes -o ConnectTimeout=10 \
 -o ServerAliveInterval=5 -o ServerAliveCountMax=4 "$@""#;
 
-/// Where scripts run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shell<'a> {
     pub(super) destination: &'a Destination,
@@ -29,7 +28,6 @@ impl Shell<'_> {
         self.run_with(script, limit, Stdio::null())
     }
 
-    /// Runs a script that reads this.
     pub(super) fn run_with(
         &self,
         script: &str,

@@ -7,7 +7,7 @@ use model::inert;
 use super::Target;
 use crate::{Error, cache};
 
-/// So long copying may take, and so much longer as its bytes take over a slow link, bytes a second.
+/// The longest that copying may take, and how fast the slowest link is, bytes a second.
 const COPYING: Duration = Duration::from_secs(60);
 const SLOWEST: u64 = 128 << 10;
 

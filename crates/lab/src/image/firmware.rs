@@ -49,7 +49,6 @@ const DEEPEST: u32 = 16;
 /// Debian's root is about 110 MB.
 const LONGEST_BASE: u64 = 4 << 30;
 
-/// What was in the files.
 pub(super) fn sums(files: &Files, cancel: &Cancel) -> Result<Sums, Error> {
     let of = |path: &Option<PathBuf>, most| {
         let sum = path.as_ref().map(|path| {
@@ -143,9 +142,7 @@ pub(super) struct Maker<'a> {
     pub(super) files: &'a Files,
     /// What the files were when the base got its name.
     pub(super) sums: &'a Sums,
-    /// Debian's base.
     pub(super) debian: &'a Path,
-    /// Where it is made.
     pub(super) folder: &'a Path,
 }
 
@@ -182,7 +179,6 @@ struct Loaded {
 }
 
 impl Maker<'_> {
-    /// Makes it in the folder.
     pub(super) fn make(&self) -> Result<(), Error> {
         let step = |step: &str| self.lab.emit(Event::ImageStep { step: step.to_owned() });
         let path = self.debian.join("base.cpio");
@@ -358,7 +354,6 @@ impl Maker<'_> {
     }
 }
 
-/// Whether a module was built for this kernel.
 fn is_of(release: &str, path: &str, content: &[u8]) -> Result<(), String> {
     let of = modules::release(content);
     if of.as_deref() == Some(release) {
@@ -450,7 +445,6 @@ fn index(places: Vec<Place>, release: &str) -> Index {
     index
 }
 
-/// The modules that a root has.
 fn places_of(tree: &Tree) -> Vec<Place> {
     let of = |(path, node): (&str, &Node)| match node {
         Node::File { content: Body::Tar(place), .. } if rootfs::is_module_folder(path) => {

@@ -13,7 +13,6 @@ pub(super) const FILE: u32 = 0o100_000;
 pub(super) const LINK: u32 = 0o120_000;
 const CHARACTER_DEVICE: u32 = 0o020_000;
 
-/// Writes the archive entry by entry.
 pub(super) struct Initramfs<W> {
     out: W,
     /// Every entry gets a number of its own: equal ones would be hard links.
@@ -75,7 +74,6 @@ impl<W: Write> Initramfs<W> {
     }
 }
 
-/// One entry of an archive.
 pub(super) struct Entry {
     pub(super) name: String,
     pub(super) mode: u32,

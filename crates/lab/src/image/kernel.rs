@@ -42,7 +42,6 @@ pub(super) const LONGEST: u64 = 256 << 20;
 /// No kernel becomes so many times as long when it is unpacked: Debian's becomes 8 times as long.
 const LARGEST_RATIO: u64 = 100;
 
-/// A packed kernel, unpacked.
 fn unpacked(format: Format, packed: &[u8]) -> Result<Vec<u8>, Error> {
     format.bytes(packed, LONGEST.min(LARGEST_RATIO * packed.len() as u64))
 }
@@ -86,7 +85,6 @@ pub(super) fn unpack(file: Vec<u8>) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// A kernel that somebody gave.
 pub(super) struct Kernel {
     pub(super) boots: Vec<u8>,
     /// The kernel proper, where that is another file.
@@ -96,7 +94,6 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// Reads a kernel for this architecture.
     pub(super) fn of(file: Vec<u8>, arch: Architecture) -> Result<Self, Error> {
         let file = unwrapped(file)?;
         let is = architecture(&file).ok_or_else(|| Error::Usage(described(&file)))?;
@@ -184,7 +181,6 @@ fn release(kernel: &[u8]) -> Option<String> {
     places.filter_map(first_word).find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The release in a boot file's header.
 fn release_in_header(file: &[u8]) -> Option<String> {
     if !is_boot_file(file) {
         return None;

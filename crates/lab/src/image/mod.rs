@@ -51,7 +51,6 @@ use crate::{
 const BASE: &str = "base";
 const IMAGE: &str = "image";
 
-/// An image that can be booted.
 #[derive(Clone, Debug)]
 pub struct Image {
     /// SHA-256 of kernel and root together, cut to 32 hexadecimal digits.
@@ -91,7 +90,6 @@ struct Base {
     theirs: Vec<String>,
 }
 
-/// The file of it.
 const DESCRIPTION: &str = "base.json";
 
 /// Finds the image in the cache, or makes it: with the packages that the command line names, and these.
@@ -257,11 +255,7 @@ impl BaseMaker<'_> {
     fn make(&self) -> Result<(), Error> {
         let step = |step: &str| self.lab.emit(Event::ImageStep { step: step.to_owned() });
         step("packages");
-        packages::fetch(
-            &self.tar,
-            packages::Selection { port: self.port, more: self.more },
-            self.lab,
-        )?;
+        packages::fetch(self.lab, &self.tar, self.port, self.more)?;
         step("root");
         self.unpack()?;
         fs::remove_file(&self.tar).map_err(Error::file("remove", &self.tar))
@@ -375,7 +369,6 @@ const ACCOUNT_PROGRAMS: [&str; 5] =
 /// No install script is longer that is read, bytes.
 const LONGEST_SCRIPT: u64 = 256 << 10;
 
-/// Whether an install script makes users or groups.
 fn makes_accounts(script: &mut impl io::Read) -> io::Result<bool> {
     let mut bytes = Vec::new();
     script.take(LONGEST_SCRIPT).read_to_end(&mut bytes)?;
@@ -397,7 +390,6 @@ fn root_path(entry: &tar::Entry<'_, impl io::Read>) -> io::Result<String> {
     Ok(path.trim_start_matches("./").trim_matches('/').to_owned())
 }
 
-/// Copies an entry to where the guest has it.
 fn copy_entry(
     root: &mut Initramfs<impl io::Write>,
     path: &str,
@@ -420,9 +412,9 @@ fn copy_entry(
 /// All modules of the guest, each behind those that it needs.
 struct Modules {
     all: Vec<Module>,
-    /// So many of them, the first, are loaded in every guest.
+    /// How many, the first, are loaded in every guest.
     always: usize,
-    /// So many behind them in one with a line to the host.
+    /// How many after them only with a line to the host.
     forward: usize,
 }
 

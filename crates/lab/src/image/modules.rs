@@ -20,11 +20,9 @@ pub(super) struct Place {
     pub(super) path: String,
     /// Its first byte in the tar.
     pub(super) offset: u64,
-    /// Its length, bytes.
     pub(super) size: u64,
 }
 
-/// A module with its content.
 pub(super) struct Module {
     /// Its path in the root, without a leading slash.
     pub(super) path: String,
@@ -42,7 +40,6 @@ pub(super) fn name_of(path: &str) -> Option<String> {
 }
 
 impl Place {
-    /// What lies there.
     pub(super) fn read(&self, tar: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
         let mut content = vec![0; self.size as usize];
         tar.seek(SeekFrom::Start(self.offset))?;

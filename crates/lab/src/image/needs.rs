@@ -5,7 +5,6 @@
 
 use super::{kernel::Kernel, modules::Index};
 
-/// One thing that is needed.
 struct Need {
     /// The module that has it, where it can be one.
     module: Option<&'static str>,
@@ -71,7 +70,6 @@ const WISHES: [Need; 1] = [need(
     "who talks to whom by unix sockets",
 )];
 
-/// What is missing, one line each.
 pub(super) fn missing(kernel: &Kernel, modules: &Index) -> Vec<String> {
     lacking(&NEEDS, kernel, modules).map(|need| need.line()).collect()
 }

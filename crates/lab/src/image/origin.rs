@@ -12,14 +12,11 @@ use crate::{
     cache::{self, Name},
 };
 
-/// The kind of a base of somebody's own firmware.
 const FIRMWARE: &str = "firmware";
 
-/// Where the first layer comes from.
 pub(super) enum Origin<'a> {
     /// Debian's packages, with these beyond the recipe's.
     Packages(Vec<PackageName>),
-    /// Firmware of somebody's own.
     Firmware(&'a FirmwareSource, Sums),
 }
 

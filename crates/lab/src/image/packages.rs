@@ -30,16 +30,8 @@ pub(super) const LIST_FILE: &str = "headroom-packages";
 /// Where the other one leaves the scripts.
 pub(super) const SCRIPT_FOLDER: &str = "headroom-scripts/";
 
-#[derive(Clone, Copy)]
-pub(super) struct Selection<'a> {
-    /// The recipe's packages.
-    pub(super) port: Port,
-    pub(super) more: &'a [PackageName],
-}
-
-/// Downloads and extracts packages into a tar.
-pub(super) fn fetch(tar: &Path, selection: Selection<'_>, lab: &Lab) -> Result<(), Error> {
-    let Selection { port, more } = selection;
+/// Downloads and extracts the recipe's packages and more into a tar.
+pub(super) fn fetch(lab: &Lab, tar: &Path, port: Port, more: &[PackageName]) -> Result<(), Error> {
     host::require("mmdebstrap", "mmdebstrap")?;
     let mode = if rustix::process::geteuid().is_root() { "root" } else { "unshare" };
     if mode == "unshare" {

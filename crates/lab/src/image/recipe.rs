@@ -2,21 +2,17 @@
 
 use model::{architecture::Architecture, name::PackageName};
 
-/// The Debian release that the guest is.
 pub(super) const SUITE: &str = "bookworm";
 
 /// What differs between the images of two architectures.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Port {
-    /// Debian's name of the architecture.
     pub(super) debian: &'static str,
-    /// The kernel's package.
     kernel: &'static str,
     /// The module with the processor's own instructions for the radios' cipher.
     cipher: &'static str,
     /// Debian's folder of the architecture's libraries, below `usr/lib`.
     pub(super) libraries: &'static str,
-    /// The loader of its programs.
     pub(super) loader: &'static str,
     /// What else of its packages no program of the guest reads.
     unread: &'static [&'static str],
@@ -109,7 +105,6 @@ const KERNEL: &str = "KERNEL";
 const CIPHER: &str = "CIPHER";
 const LIBRARIES: &str = "LIBRARIES";
 
-/// The packages of every port.
 const PACKAGES: &str = "bash busybox-static coreutils dash hostapd iperf3 iproute2 iputils-ping iw KERNEL ncurses-base \
     procps prometheus-node-exporter socat stress-ng tcpdump wireless-regdb wpasupplicant";
 
@@ -138,9 +133,8 @@ pub(super) const PROGRAMS: [(&str, &str); 7] = [
     ("station-floor", "usr/bin/station-floor"),
 ];
 
-/// The one of them that is pid 1.
 pub(super) const INIT: &str = "headroom-init";
-/// So many of them, the first, replace what a root of somebody's own has there.
+/// How many of them, the first, replace what a user's own root has there.
 pub(super) const ALWAYS_OURS: usize = 2;
 
 /// The one of them that a run's identity names.

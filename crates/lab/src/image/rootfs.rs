@@ -316,7 +316,6 @@ mod tests {
         header
     }
 
-    /// A tar that a test fills.
     struct Tar(Builder<Vec<u8>>);
 
     impl Tar {

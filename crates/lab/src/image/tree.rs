@@ -15,21 +15,16 @@ use super::{
 
 /// Where the access point looks for programs; `agent::init::shell` has the same list.
 const SEARCH: [&str; 6] = ["usr/local/sbin", "usr/local/bin", "usr/sbin", "usr/bin", "sbin", "bin"];
-/// So many links lead to a file at the most (`MAXSYMLINKS`).
+/// The most links on the way to a file (`MAXSYMLINKS`).
 const MOST_LINKS: u32 = 40;
 
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     Folder,
-    /// A symbolic link to this.
     Link(String),
-    File {
-        mode: u32,
-        content: Body,
-    },
+    File { mode: u32, content: Body },
 }
 
-/// Where a file's bytes are.
 #[derive(Clone, Debug)]
 pub(super) enum Body {
     /// In the tar that the tree was read from.
@@ -67,7 +62,6 @@ impl Tree {
         self.0.iter().map(|(path, node)| (path.as_str(), node))
     }
 
-    /// What has this very name.
     pub(super) fn get(&self, path: &str) -> Option<&Node> {
         self.0.get(path)
     }
@@ -182,7 +176,6 @@ impl Tree {
     }
 }
 
-/// The bytes of a file of a tree.
 pub(super) fn bytes(content: &Body, tar: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
     match content {
         Body::Bytes(bytes) => Ok(bytes.clone()),

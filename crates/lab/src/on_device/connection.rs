@@ -30,14 +30,12 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// A device that is lost in the last trial is looked for once more for so long: nothing but its settings waits for it.
 const SOON: Duration = Duration::from_secs(20);
 
-/// The way to a device.
 #[derive(Debug)]
 pub(super) struct Connection {
     named: DeviceFile,
     agent: Option<Remote>,
     /// Whether the device was lost, and not let go.
     is_lost: bool,
-    /// What the device last said of itself.
     pub(super) facts: Facts,
     pub(super) census: Census,
 }
@@ -46,7 +44,6 @@ pub(super) struct Connection {
 type Introduction = (Facts, Census);
 
 impl Connection {
-    /// To a device that is there now.
     pub(super) fn open(lab: &Lab, named: &DeviceFile) -> Result<Self, Error> {
         let (agent, (facts, census)) = reached(lab, named)?;
         Ok(Self { named: named.clone(), agent: Some(agent), is_lost: false, facts, census })
@@ -166,7 +163,6 @@ pub(super) fn census_now(agent: &mut Remote) -> Result<Census, Error> {
     introduced(agent).map(|(_, census)| census)
 }
 
-/// The agent's first words.
 fn introduced(agent: &mut dyn Device) -> Result<Introduction, Error> {
     let (hello, census) = ("the agent's hello", "the agent's census");
     let facts = match agent.frame(hello)? {

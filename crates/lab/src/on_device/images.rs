@@ -25,7 +25,7 @@ use crate::{
     study_file::StudyFile,
 };
 
-/// So long a build may take: a firmware from nothing.
+/// The longest that a build may take: a whole firmware.
 const BUILD: Duration = Duration::from_secs(4 * 3600);
 
 /// An image's file, as it was when the run began.
@@ -92,7 +92,6 @@ impl Images {
         Ok(Some(flashed))
     }
 
-    /// SHA-256 of a variant's image.
     pub(super) fn sum(&self, variant: &str) -> Option<&Sha256Hex> {
         let mut all = self.of.iter();
         all.find_map(|(name, built)| (*name == *variant).then_some(&built.sha256))

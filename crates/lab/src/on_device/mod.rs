@@ -49,7 +49,7 @@ use crate::{
     vm::Failure,
 };
 
-/// So long a device is measured before a run, at most, to learn how noisy it is.
+/// The longest that a device is measured before a run, to learn how noisy it is.
 const FORETASTE: Span = Span::from_secs(10);
 
 /// A device that has been greeted, and what trials need of it.
@@ -63,7 +63,6 @@ pub struct OnDevice {
     images: Images,
 }
 
-/// What a new run starts from.
 pub(super) fn prepare(
     how: &Execution<'_>,
     lab: &Lab,
@@ -121,10 +120,8 @@ fn same_device(folder: &RunFolder, run: &Run, now: &LabIdentity) -> Result<(), E
 /// What a device is and has, as far as it can be asked without a measurement.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// What it says of itself.
     pub facts: Facts,
     pub census: Census,
-    /// The programs that were looked for.
     pub programs: Vec<Located>,
 }
 
@@ -227,7 +224,6 @@ impl OnDevice {
         self.put_all(lab)
     }
 
-    /// The places of the functions that a study counts.
     fn probes(&mut self, how: &Execution<'_>, lab: &Lab, file: &StudyFile) -> Result<Found, Error> {
         self.agent(lab)?;
         let Self { connection, brought, .. } = self;
@@ -235,7 +231,6 @@ impl OnDevice {
         functions::find(lab, agent, file, SymbolSources { symbols: how.symbols, brought })
     }
 
-    /// Puts the study's own programs there.
     fn bring_programs(&mut self, lab: &Lab, file: &StudyFile) -> Result<(), Error> {
         let processor = Processor::of_machine(&self.connection.facts.machine);
         let programs = &file.study.access_point.programs;

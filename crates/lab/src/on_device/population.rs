@@ -11,7 +11,6 @@ use crate::{
     Error, Lab, device_file::DeviceFile, host_command::HostCommand, remote::Remote, vm::Failure,
 };
 
-/// A device's clients.
 #[derive(Debug)]
 pub(super) struct Population {
     named: DeviceFile,
@@ -20,7 +19,6 @@ pub(super) struct Population {
 }
 
 impl Population {
-    /// Of a device, with the clients that it has now.
     pub(super) fn of(named: &DeviceFile) -> Self {
         Self { named: named.clone(), now: None }
     }

@@ -26,7 +26,6 @@ pub(super) struct DeviceSettings {
 }
 
 impl DeviceSettings {
-    /// These are to be set.
     pub(super) fn asking(asked: &Settings) -> Self {
         Self { asked: asked.clone(), ..Self::default() }
     }
@@ -65,7 +64,6 @@ impl DeviceSettings {
         }
     }
 
-    /// Whether there is anything to set back.
     pub(super) fn is_set(&self) -> bool {
         self.is_set
     }

@@ -37,12 +37,10 @@ const ATTEMPTS: usize = 6;
 /// Bytes of the frames that a task alone does not send.
 const SMALLEST: u32 = 66;
 
-/// What comes after the trials so far.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
     Try(Box<TrialOrder>),
     Found(u64),
-    /// It could not be found.
     Failed(String),
 }
 

@@ -45,7 +45,6 @@ fn instrumented(
     trials
 }
 
-/// The trials that record stacks.
 pub(super) fn stacks(study: &Study) -> Vec<PlannedTrial> {
     let profile = &study.profile;
     let order = StacksOrder {
@@ -64,22 +63,18 @@ pub(super) fn stacks(study: &Study) -> Vec<PlannedTrial> {
 /// The trials that count calls, of the variants that have something to count.
 pub(super) fn counts(study: &Study, known: Known<'_>) -> Vec<PlannedTrial> {
     let Some(count) = &study.count else { return Vec::new() };
-    let order = |variant: &Variant| CountsOrder {
-        scope: study.profile.scope.clone(),
-        probes: (known.probes)(variant),
-    };
     instrumented(
         study,
         (&count.clients, count.repetitions),
         |variant| study.counts_in(variant),
         |variant, trial| {
-            let order = Some(order(variant)).filter(|order| !order.probes.is_empty())?;
-            Some(with(trial, Instrument::Counts(order)))
+            let probes = known.probes.get(&variant.name).filter(|probes| !probes.is_empty())?;
+            let (scope, probes) = (study.profile.scope.clone(), probes.clone());
+            Some(with(trial, Instrument::Counts(CountsOrder { scope, probes })))
         },
     )
 }
 
-/// The trials that pause a consumer.
 pub(super) fn pause(study: &Study) -> Vec<PlannedTrial> {
     let Some(pause) = &study.pause else { return Vec::new() };
     instrumented(

@@ -89,7 +89,6 @@ pub(super) fn modelled(study: &Study, calibrated: &[Calibrated]) -> Vec<PlannedT
     cells.flat_map(of_cell).collect()
 }
 
-/// Orders what the cell has, as the variant has it.
 pub(super) fn order(
     (study, calibrated): (&Study, &[Calibrated]),
     cell: &Cell,

@@ -12,7 +12,6 @@ use model::{
 
 /// Half a turn of the slowest timer, and half a tick of a kernel with 250 of them a second.
 const LATER: Span = Span::from_nanos(502_000_000);
-/// The slowest timer's turn.
 const TURN_NS: u64 = 1_000_000_000;
 /// Mixed into every repetition's seed: the first digits of e.
 const OTHER_SEED: u64 = 0x2718_2818_2845_9045;

@@ -19,7 +19,6 @@ use super::{
 };
 use crate::Error;
 
-/// A run as a folder holds it.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     pub path: PathBuf,
@@ -31,7 +30,6 @@ pub struct Recorded {
     pub edited: Vec<String>,
     /// What was measured before the trials could be planned.
     pub calibration: Vec<Calibrated>,
-    /// The study file as it was given.
     pub study_text: String,
 }
 
@@ -54,7 +52,6 @@ pub fn read(path: &Path) -> Result<Recorded, Error> {
     read_in(&opened(path)?)
 }
 
-/// The same in an open folder.
 pub fn read_in(folder: &Folder) -> Result<Recorded, Error> {
     let text = run_json(folder)?;
     check_format(&text).map_err(|why| no_run(folder.path(), why))?;
@@ -140,7 +137,6 @@ fn check_format(text: &[u8]) -> Result<(), String> {
     Err(format!("its format is {format}, this headroom reads {FORMAT}; {AGAIN}"))
 }
 
-/// What to do about a run of an old format.
 const AGAIN: &str = "run the study again";
 
 /// What every `run.json` has, whatever its format.

@@ -11,7 +11,6 @@ use model::name::Sha256Hex;
 use super::LONGEST;
 use crate::{Error, cache::sum};
 
-/// The file's name.
 pub(crate) const NAME: &str = "SHA256SUMS";
 
 /// Sums by path, as `trials/a@18#1.json`.
@@ -38,7 +37,6 @@ impl Sums {
         written.map_err(Error::file("write", run.path_of(NAME)))
     }
 
-    /// Whether a file is as it was written.
     pub(crate) fn holds(&self, path: &str, bytes: &[u8]) -> bool {
         self.0.get(path).is_some_and(|kept| *kept == sum(bytes))
     }

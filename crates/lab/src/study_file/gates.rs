@@ -166,7 +166,6 @@ impl Rules<'_> {
         Ok(())
     }
 
-    /// The consumers that variants name for themselves.
     fn own_consumers(&self) -> Result<(), Fault> {
         for variant in &self.study.variants {
             let Some(consumer) = &variant.pause else { continue };

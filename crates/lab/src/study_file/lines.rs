@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use model::limit::{self, Known};
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
 use super::{Fault, line_at};
 
@@ -14,7 +14,6 @@ pub(crate) const NAME: usize = 64;
 /// What is wrong, and in which key of its table.
 pub(crate) type Checked = Result<(), KeyFault>;
 
-/// A key, and what is wrong with it.
 pub(crate) type KeyFault = (&'static str, String);
 
 /// The text of a study; empty for one that has no lines any more.
@@ -29,34 +28,26 @@ impl Lines<'_> {
 
     /// The line of a key, or of the nearest table above it that is written down.
     pub(crate) fn of(self, path: &[&str]) -> usize {
-        let Ok(document) = DeTable::parse(self.0) else { return 1 };
-        let (mut table, mut offset) = (document.get_ref(), 0);
-        for step in path {
-            let Some((key, value)) = table.get_key_value(*step) else { break };
-            offset = key.span().start;
-            match value.get_ref() {
-                DeValue::Table(inner) => table = inner,
-                _ => break,
-            }
-        }
-        line_at(self.0, offset)
+        self.found(path).0
     }
 
-    /// Whether a key is written down.
     pub(crate) fn has(self, path: &[&str]) -> bool {
-        let Ok(document) = DeTable::parse(self.0) else { return false };
-        let Some((last, tables)) = path.split_last() else { return false };
-        let mut table = document.get_ref();
-        for step in tables {
-            let Some(inner) = table.get(*step).and_then(|value| value.get_ref().as_table()) else {
-                return false;
-            };
-            table = inner;
-        }
-        table.contains_key(*last)
+        self.found(path).1
     }
 
-    /// A fault of a key.
+    /// The line of the last step of a path that is written down, and whether all are.
+    fn found(self, path: &[&str]) -> (usize, bool) {
+        let Ok(document) = DeTable::parse(self.0) else { return (1, false) };
+        let (mut table, mut offset) = (Some(document.get_ref()), 0);
+        for step in path {
+            let Some((key, value)) = table.and_then(|table| table.get_key_value(*step)) else {
+                return (line_at(self.0, offset), false);
+            };
+            (table, offset) = (value.get_ref().as_table(), key.span().start);
+        }
+        (line_at(self.0, offset), true)
+    }
+
     pub(crate) fn fault<T>(self, path: &[&str], why: String) -> Result<T, Fault> {
         Err(Fault { line: self.of(path), why })
     }
@@ -64,12 +55,21 @@ impl Lines<'_> {
     /// A fault of the entry with this number of an array of tables, on the line of its key or where the entry begins.
     pub(crate) fn entry_fault<T>(self, what: &str, at: usize, fault: KeyFault) -> Result<T, Fault> {
         let (key, why) = fault;
-        let Ok(document) = DeTable::parse(self.0) else { return Err(Fault { line: 1, why }) };
-        let entry = document.get_ref().get(what).and_then(|value| value.get_ref().get(at));
-        let Some(entry) = entry else { return Err(Fault { line: 1, why }) };
+        Err(Fault { line: self.entry(what, at, key).map_or(1, |(line, _)| line), why })
+    }
+
+    /// Whether an entry of an array of tables has this key.
+    pub(crate) fn says(self, what: &str, at: usize, key: &str) -> bool {
+        self.entry(what, at, key).is_some_and(|(_, has_key)| has_key)
+    }
+
+    /// The line of a key of an entry, or of the entry, and whether it has the key.
+    fn entry(self, what: &str, at: usize, key: &str) -> Option<(usize, bool)> {
+        let document = DeTable::parse(self.0).ok()?;
+        let entry = document.get_ref().get(what)?.get_ref().get(at)?;
         let found = entry.get_ref().as_table().and_then(|table| table.get_key_value(key));
         let offset = found.map_or(entry.span().start, |(key, _)| key.span().start);
-        Err(Fault { line: line_at(self.0, offset), why })
+        Some((line_at(self.0, offset), found.is_some()))
     }
 
     /// Refuses limits that cannot be read, or that speak of what the study does not have.
@@ -84,14 +84,6 @@ impl Lines<'_> {
     pub(crate) fn limit(self, text: &str, known: &Known) -> Result<(), String> {
         let limit = limit::parse(text)?;
         if self.0.is_empty() { Ok(()) } else { known.check(&limit) }
-    }
-
-    /// Whether an entry of an array of tables has this key.
-    pub(crate) fn says(self, what: &str, at: usize, key: &str) -> bool {
-        let Ok(document) = DeTable::parse(self.0) else { return false };
-        let entry = document.get_ref().get(what).and_then(|value| value.get_ref().get(at));
-        let table = entry.and_then(|entry| entry.get_ref().as_table());
-        table.is_some_and(|table| table.contains_key(key))
     }
 
     /// Looks at every entry of an array of tables, and at their names; each comes with its name.

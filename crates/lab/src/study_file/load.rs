@@ -8,7 +8,6 @@ use model::{name::Sha256Hex, shard::Shard, study::Study, trial::Purpose};
 use super::{Fault, Rules, parse, parse_for_device};
 use crate::{Error, cache};
 
-/// A study as it was given, and what it means.
 #[derive(Clone, Debug)]
 pub struct StudyFile {
     /// The file's name without folder and ending.
@@ -60,7 +59,6 @@ impl StudyFile {
         self.only = purposes;
     }
 
-    /// Whether trials for this are done.
     pub fn takes(&self, purpose: Purpose) -> bool {
         self.only.is_empty() || self.only.contains(&purpose)
     }
@@ -81,7 +79,6 @@ impl StudyText {
         Ok(Self { path: path.to_owned(), text })
     }
 
-    /// The text of a file that was read.
     pub fn of(path: PathBuf, text: String) -> Self {
         Self { path, text }
     }
@@ -91,7 +88,6 @@ impl StudyText {
         Self { path: PathBuf::from(format!("{name}.toml")), text: text.to_owned() }
     }
 
-    /// The study, checked.
     pub fn study(self) -> Result<StudyFile, Error> {
         self.parsed(parse)
     }
@@ -111,7 +107,6 @@ impl StudyText {
     }
 }
 
-/// Reads and checks a study file.
 pub fn load(path: &Path) -> Result<StudyFile, Error> {
     StudyText::read(path)?.study()
 }

@@ -16,13 +16,11 @@ use model::{
 
 use super::{Fault, lines::Lines};
 
-/// Repetitions, blocks and pairs.
 pub const REPETITIONS: u32 = 1_000;
 
 /// Entries of any list in a study: variants, client counts, cells, functions.
 pub const ENTRIES: usize = 256;
 
-/// Windows, warm-ups and spans.
 pub const WINDOW: Span = Span::from_secs(24 * 3600);
 
 /// Samples of one trial: a day of seconds, and some.
@@ -36,7 +34,6 @@ pub const PLANNED: Span = Span::from_secs(30 * 24 * 3600);
 /// Bytes of the command lines of a whole plan: each trial keeps its own.
 pub const COMMANDS: u64 = 2 << 20;
 
-/// What a plan comes to.
 #[derive(Clone, Copy, Debug, Default)]
 struct Total {
     trials: u64,

@@ -12,7 +12,6 @@ const NEEDED: Examples = &[
     ("variant", "[[variant]] name = \"as-it-is\""),
 ];
 
-/// Keys of tables further down.
 const INNER: Examples = &[
     ("clients", "clients = [18, 60]"),
     ("process", "process = \"hostapd\""),

@@ -222,23 +222,14 @@ fn short(hash: &str) -> String {
 
 /// Studies that were run more than once, in the order of their latest run.
 fn histories(index: &Index) -> Vec<History> {
-    let mut studies: Vec<&str> = Vec::new();
-    for entry in &index.runs {
-        if !studies.contains(&&*entry.study) {
-            studies.push(&entry.study);
-        }
-    }
+    let studies = prose::once(index.runs.iter().map(|entry| &*entry.study));
     let history = |study: &&str| {
         let of_study = |entry: &&Entry| entry.study == *study && !entry.figures.is_empty();
         let mut runs: Vec<_> = index.runs.iter().filter(of_study).collect();
         runs.sort_by_key(|entry| entry.began_unix);
         (runs.len() > 1).then(|| {
-            let mut names: Vec<&str> = Vec::new();
-            for figure in runs.iter().flat_map(|run| &run.figures) {
-                if !names.contains(&&*figure.line) {
-                    names.push(&figure.line);
-                }
-            }
+            let figures = runs.iter().flat_map(|run| &run.figures);
+            let mut names = prose::once(figures.map(|figure| &*figure.line));
             let left = names.len().saturating_sub(MOST_LINES);
             names.truncate(MOST_LINES);
             let follows = runs.last().map(|run| run.follows.clone()).unwrap_or_default();

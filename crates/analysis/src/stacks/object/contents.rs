@@ -46,7 +46,7 @@ impl Elf {
         if section.compressed {
             return self.unpacked(range).map(Contents::own);
         }
-        Some(Contents { bytes: Arc::clone(self.shared()), range })
+        Some(Contents { bytes: Arc::clone(&self.bytes), range })
     }
 
     /// The file's content from an address to the end of its segment.
@@ -54,7 +54,7 @@ impl Elf {
         let length = self.at(address).len();
         let first = usize::try_from(self.offset_of(address)?).ok()?;
         (length > 0).then(|| Contents {
-            bytes: Arc::clone(self.shared()),
+            bytes: Arc::clone(&self.bytes),
             range: first..first.saturating_add(length),
         })
     }
@@ -62,7 +62,7 @@ impl Elf {
     /// `Elf64_Chdr` is type, reserved, size, alignment; `Elf32_Chdr` has no reserved word.
     fn unpacked(&self, range: Range<usize>) -> Option<Vec<u8>> {
         let packed = self.bytes().get(range)?;
-        let class = self.class();
+        let class = self.class;
         let (size, head) = if class.is_64 {
             (self.word64(packed, 8)?, 24)
         } else {
@@ -70,7 +70,7 @@ impl Elf {
         };
         let (kind, body) = (self.word32(packed, 0)?, packed.get(head..)?);
         // What the header promises is all that is ever unpacked.
-        if kind != ZLIB || !self.budget().take(size) {
+        if kind != ZLIB || !self.budget.take(size) {
             return None;
         }
         let mut bytes = Vec::with_capacity(usize::try_from(size).ok()?);
@@ -78,31 +78,27 @@ impl Elf {
         (bytes.len() as u64 == size).then_some(bytes)
     }
 
-    /// Four bytes of this file's order.
     pub(crate) fn word32(&self, bytes: &[u8], at: usize) -> Option<u32> {
         let four = bytes.get(at..)?.first_chunk::<4>()?;
-        let is_little = self.class().is_little;
+        let is_little = self.class.is_little;
         Some(if is_little { u32::from_le_bytes(*four) } else { u32::from_be_bytes(*four) })
     }
 
-    /// Eight bytes of this file's order.
     pub(crate) fn word64(&self, bytes: &[u8], at: usize) -> Option<u64> {
         let eight = bytes.get(at..)?.first_chunk::<8>()?;
-        let is_little = self.class().is_little;
+        let is_little = self.class.is_little;
         Some(if is_little { u64::from_le_bytes(*eight) } else { u64::from_be_bytes(*eight) })
     }
 
-    /// An address's worth of bytes.
     pub(crate) fn word(&self, bytes: &[u8], at: usize) -> Option<u64> {
-        if self.class().is_64 {
+        if self.class.is_64 {
             self.word64(bytes, at)
         } else {
             self.word32(bytes, at).map(u64::from)
         }
     }
 
-    /// How many bytes an address has.
     pub(crate) fn word_bytes(&self) -> usize {
-        if self.class().is_64 { 8 } else { 4 }
+        if self.class.is_64 { 8 } else { 4 }
     }
 }

@@ -20,7 +20,6 @@ const MOST_TAGS: usize = 1024;
 pub(crate) struct Dynamic {
     /// `.dynsym`
     pub symbols: u64,
-    /// How many symbols it has.
     pub count: usize,
     /// `.dynstr`
     pub strings: u64,
@@ -55,7 +54,7 @@ impl Elf {
         let counted = hash.and_then(|at| self.word32(self.at(at), 4)).map(|count| count as usize);
         let counted = counted.or_else(|| self.gnu_hash_count(gnu_hash?));
         let between = found.strings.checked_sub(found.symbols);
-        let size = if self.class().is_64 { 24 } else { 16 };
+        let size = if self.class.is_64 { 24 } else { 16 };
         found.count = counted.or_else(|| Some(usize::try_from(between?).ok()? / size))?;
         // Not more than the segment holds, whatever a table says.
         found.count = found.count.min(self.at(found.symbols).len() / size);
@@ -106,5 +105,5 @@ impl Elf {
 
 /// The byte order in gimli's words.
 pub(crate) fn gimli_endian(elf: &Elf) -> gimli::RunTimeEndian {
-    if elf.class().is_little { gimli::RunTimeEndian::Little } else { gimli::RunTimeEndian::Big }
+    if elf.class.is_little { gimli::RunTimeEndian::Little } else { gimli::RunTimeEndian::Big }
 }

@@ -73,7 +73,7 @@ impl Code {
         let unwind = Unwinding::of(&elf, debug);
         let symbols = Symbols::of(&elf, debug);
         let inlined = Inlined::of(&elf).or_else(|| debug.and_then(Inlined::of));
-        let cpu = elf.class().architecture;
+        let cpu = elf.class.architecture;
         let (sites, frames) = (BTreeMap::new(), Vec::new());
         Code { elf, unwind, symbols, inlined, cpu, module, is_vdso: false, sites, frames }
     }
@@ -115,7 +115,7 @@ impl Code {
     /// Where a program or a thread begins. glibc says it by an undefined return address, but only since
     /// 2.34 for every processor; musl says nothing.
     fn is_outermost(&self, address: u64) -> bool {
-        let entry = self.elf.entry();
+        let entry = self.elf.entry;
         if let Some(symbol) = self.symbols.at(address) {
             return (entry != 0 && symbol.address == entry) || OUTERMOST.contains(&&*symbol.name);
         }

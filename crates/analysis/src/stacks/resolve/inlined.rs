@@ -15,7 +15,6 @@ type Bytes = EndianReader<RunTimeEndian, Arc<[u8]>>;
 /// Deeper nesting than any compiler's.
 const DEEPEST: usize = 64;
 
-/// The debug information of one file.
 pub(super) struct Inlined(Context<Bytes>);
 
 /// Bytes that a unit takes once it is opened, and an abbreviation: `gimli::Unit` and `gimli::Abbreviation` with what is
@@ -83,7 +82,7 @@ impl Inlined {
         };
         let dwarf = gimli::Dwarf::load(load).ok()?;
         let taken = taken_at_once(&dwarf);
-        if !elf.budget().take(taken) {
+        if !elf.budget.take(taken) {
             return None;
         }
         Context::from_dwarf(dwarf).ok().map(Inlined)

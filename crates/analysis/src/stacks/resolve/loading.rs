@@ -60,7 +60,7 @@ impl Loading<'_> {
                 twin
             }
         };
-        if !self.runs(elf.class().architecture) {
+        if !self.runs(elf.class.architecture) {
             faults.insert(format!("{path}: for another processor than the recording's"));
             return None;
         }

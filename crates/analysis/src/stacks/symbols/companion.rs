@@ -45,7 +45,7 @@ pub fn debug_file(
 }
 
 fn fitting(elf: &Elf, key: DebugKey<'_>, bytes: Arc<[u8]>) -> Result<Elf, String> {
-    let debug = Elf::parse_within(bytes, elf.budget())
+    let debug = Elf::parse_within(bytes, &elf.budget)
         .map_err(|why| format!("its debug file is of no use: {why}"))?;
     match (matching(elf, &debug), key) {
         // What a file lost when it was stripped has no code to prove itself by, and is known by the file.
@@ -56,7 +56,7 @@ fn fitting(elf: &Elf, key: DebugKey<'_>, bytes: Arc<[u8]>) -> Result<Elf, String
 
 /// Whether `debug` is of the same build as `elf`.
 fn matching(elf: &Elf, debug: &Elf) -> Result<(), &'static str> {
-    if elf.class().architecture != debug.class().architecture {
+    if elf.class.architecture != debug.class.architecture {
         return Err("it is for another processor");
     }
     match (elf.build_id(), debug.build_id()) {

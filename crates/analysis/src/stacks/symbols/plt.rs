@@ -18,9 +18,8 @@ const STEP: usize = 8;
 /// More than a table has.
 const MOST_STUBS: usize = 1 << 18;
 
-/// Adds the stubs of a file.
 pub(super) fn read(elf: &Elf, out: &mut Vec<Symbol>) {
-    let architecture = elf.class().architecture;
+    let architecture = elf.class.architecture;
     if !matches!(architecture, Architecture::X86_64 | Architecture::Aarch64) {
         return;
     }

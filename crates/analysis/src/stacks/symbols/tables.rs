@@ -35,7 +35,7 @@ pub(super) fn read(source: &Elf, code: &Elf, out: &mut Vec<Symbol>) {
         }
         out.extend(found);
     }
-    if out.len() == before && source.sections().is_empty() {
+    if out.len() == before && source.sections.is_empty() {
         bare(source, code, out);
     }
 }
@@ -45,7 +45,7 @@ fn bare(source: &Elf, code: &Elf, out: &mut Vec<Symbol>) {
     let Some(dynamic) = source.dynamic() else { return };
     let strings = source.at(dynamic.strings);
     let strings = strings.get(..dynamic.strings_length.min(strings.len())).unwrap_or_default();
-    let size = if source.class().is_64 { 24 } else { 16 };
+    let size = if source.class.is_64 { 24 } else { 16 };
     let table = source.at(dynamic.symbols);
     for entry in table.chunks_exact(size).take(dynamic.count.min(MOST_SYMBOLS)) {
         let read = || {
@@ -72,7 +72,7 @@ fn bare(source: &Elf, code: &Elf, out: &mut Vec<Symbol>) {
 
 /// Many symbols can have one long name, which each of them keeps twice.
 fn affords(code: &Elf, symbol: &Symbol) -> bool {
-    code.budget().take((2 * symbol.name.len() + size_of::<Symbol>()) as u64)
+    code.budget.take((2 * symbol.name.len() + size_of::<Symbol>()) as u64)
 }
 
 /// An entry of a symbol table, as it stands there.
@@ -93,7 +93,7 @@ fn function(code: &Elf, Entry { name, address, size, info }: Entry<'_>) -> Optio
         _ => return None,
     };
     // The lowest bit of ARM's functions says that they are Thumb.
-    let is_arm = code.class().architecture == Architecture::Arm;
+    let is_arm = code.class.architecture == Architecture::Arm;
     let address = if is_arm && kind == Kind::Function { address & !1 } else { address };
     let length = if kind == Kind::Label { 0 } else { size };
     let in_code = || match code.section_at(address) {

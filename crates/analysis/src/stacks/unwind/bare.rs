@@ -170,7 +170,6 @@ pub struct Returning<'a> {
 }
 
 impl Returning<'_> {
-    /// The registers that it preserves.
     pub fn preserved(&self, state: &State) -> State {
         let (numbers, preserved): (_, &[usize]) = match self.cpu {
             Architecture::I386 => (&I386_NUMBERS, &I386_PRESERVED),

@@ -3,11 +3,11 @@
 //! Rules that are little programs themselves (in procedure linkage tables, in signal frames, after realigned stacks) are
 //! run by gimli; we answer what they ask for.
 
-use gimli::{Encoding, EvaluationResult, Format, UnwindExpression, Value};
+use gimli::{CfaRule, Encoding, EvaluationResult, Format, RegisterRule, UnwindExpression, Value};
 
 use super::{
     Architecture, End, Stack, State,
-    table::{Cfa, Source, Unwinding, What},
+    table::{Source, Unwinding},
 };
 use crate::stacks::profile::Cause;
 
@@ -30,11 +30,11 @@ impl Unwinding {
         let source = self.sources.get(usize::from(row.source));
         let source = source.ok_or(End::Lost(Cause::Broken))?;
         let cfa = match row.cfa {
-            Cfa::Register(number, offset) => state
-                .get(usize::from(number))
+            CfaRule::RegisterAndOffset { register, offset } => state
+                .get(usize::from(register.0))
                 .map(|value| step.cut_to_word(value.wrapping_add_signed(offset)))
                 .ok_or(End::Lost(state.lack))?,
-            Cfa::Expression(program) => {
+            CfaRule::Expression(program) => {
                 step.evaluate(program, (source, state), None).map_err(End::Lost)?
             }
         };
@@ -45,10 +45,10 @@ impl Unwinding {
         let mut returns_to = step.cpu.link().and_then(|_| state.get(returns_by)).ok_or(state.lack);
         for rule in &row.rules {
             let number = usize::from(rule.register);
-            if step.is_popped(rule.what, state, cfa) {
+            if step.is_popped(&rule.what, state, cfa) {
                 continue;
             }
-            let value = step.value(rule.what, (source, state), cfa);
+            let value = step.value(&rule.what, (source, state), cfa);
             if number == returns_by {
                 returns_to = match value {
                     Ok(Some(value)) => Ok(value),
@@ -73,8 +73,8 @@ impl Step<'_> {
     ///
     /// LLVM's tables say for the last instruction of a function, behind all pops, where the frame is, but not
     /// that registers are restored. (Seen in Rust's code: the frame pointer at `ret`.)
-    fn is_popped(&self, what: What, state: &State, cfa: u64) -> bool {
-        let What::At(offset) = what else { return false };
+    fn is_popped(&self, what: &RegisterRule<usize>, state: &State, cfa: u64) -> bool {
+        let RegisterRule::Offset(offset) = *what else { return false };
         let pointer = state.get(self.cpu.stack_pointer());
         state.exact && pointer.is_some_and(|pointer| cfa.wrapping_add_signed(offset) < pointer)
     }
@@ -100,16 +100,24 @@ impl Step<'_> {
 
     /// A register's former value; `None`: it has none.
     #[inline]
-    fn value(&self, what: What, of: (&Source, &State), cfa: u64) -> Result<Option<u64>, Cause> {
+    fn value(
+        &self,
+        what: &RegisterRule<usize>,
+        of: (&Source, &State),
+        cfa: u64,
+    ) -> Result<Option<u64>, Cause> {
         let read = |address| self.stack.word(self.cpu, self.cut_to_word(address)).map(Some);
-        match what {
-            What::Undefined => Ok(None),
-            What::At(offset) => read(cfa.wrapping_add_signed(offset)),
-            What::Is(offset) => Ok(Some(cfa.wrapping_add_signed(offset))),
-            What::Register(other) => of.1.get(usize::from(other)).map(Some).ok_or(of.1.lack),
-            What::Constant(value) => Ok(Some(value)),
-            What::AtExpression(program) => read(self.evaluate(program, of, Some(cfa))?),
-            What::IsExpression(program) => self.evaluate(program, of, Some(cfa)).map(Some),
+        match *what {
+            RegisterRule::Undefined => Ok(None),
+            RegisterRule::Offset(offset) => read(cfa.wrapping_add_signed(offset)),
+            RegisterRule::ValOffset(offset) => Ok(Some(cfa.wrapping_add_signed(offset))),
+            RegisterRule::Register(other) => {
+                of.1.get(usize::from(other.0)).map(Some).ok_or(of.1.lack)
+            }
+            RegisterRule::Constant(value) => Ok(Some(value)),
+            RegisterRule::Expression(program) => read(self.evaluate(program, of, Some(cfa))?),
+            RegisterRule::ValExpression(program) => self.evaluate(program, of, Some(cfa)).map(Some),
+            _ => Err(Cause::Broken),
         }
     }
 
@@ -172,10 +180,10 @@ mod tests {
         let mut state = State::default();
         state.set(Architecture::X86_64.stack_pointer(), Some(0x1000));
         // At `ret` the frame ends one word above the stack pointer, and rbp was below the return address.
-        assert!(step.is_popped(What::At(-16), &state, 0x1008));
-        assert!(!step.is_popped(What::At(-8), &state, 0x1008));
+        assert!(step.is_popped(&RegisterRule::Offset(-16), &state, 0x1008));
+        assert!(!step.is_popped(&RegisterRule::Offset(-8), &state, 0x1008));
         // A caller's places are above what it has called.
         state.exact = false;
-        assert!(!step.is_popped(What::At(-16), &state, 0x1008));
+        assert!(!step.is_popped(&RegisterRule::Offset(-16), &state, 0x1008));
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, CommonInformationEntry, DebugFrame, EhFrame, EndianSlice,
-    RegisterRule, RunTimeEndian, UnwindContext, UnwindExpression, UnwindSection, Vendor,
+    RegisterRule, RunTimeEndian, UnwindContext, UnwindSection, Vendor,
 };
 
 use super::REGISTERS;
@@ -40,7 +40,6 @@ pub struct Entry {
 /// Why there is no row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unusable {
-    /// No entry covers the address.
     None,
     /// There is one, and it cannot be read.
     Broken,
@@ -84,7 +83,7 @@ impl Default for Rows {
 pub(super) struct Row {
     start: u64,
     end: u64,
-    pub(super) cfa: Cfa,
+    pub(super) cfa: CfaRule<usize>,
     pub(super) rules: Box<[Rule]>,
     /// The register that stands for the return address.
     pub(super) returns_by: u16,
@@ -94,29 +93,10 @@ pub(super) struct Row {
     pub(super) source: u8,
 }
 
-/// How the frame's address is found.
-#[derive(Clone, Copy)]
-pub(super) enum Cfa {
-    Register(u8, i64),
-    Expression(UnwindExpression<usize>),
-}
-
 /// How one register's former value is found.
-#[derive(Clone, Copy)]
 pub(super) struct Rule {
-    pub(super) register: u8,
-    pub(super) what: What,
-}
-
-#[derive(Clone, Copy)]
-pub(super) enum What {
-    Undefined,
-    At(i64),
-    Is(i64),
-    Register(u8),
-    Constant(u64),
-    AtExpression(UnwindExpression<usize>),
-    IsExpression(UnwindExpression<usize>),
+    pub(super) register: u16,
+    pub(super) what: RegisterRule<usize>,
 }
 
 pub(super) struct Source {
@@ -222,7 +202,7 @@ impl Unwinding {
             bases,
             endian: gimli_endian(elf),
             word: elf.word_bytes() as u8,
-            vendor: match elf.class().architecture {
+            vendor: match elf.class.architecture {
                 Architecture::Aarch64 => Vendor::AArch64,
                 _ => Vendor::Default,
             },
@@ -234,7 +214,7 @@ impl Unwinding {
             source.entries(&source.debug_frame(), place, &mut self.entries)
         };
         let more = (self.entries.len() - before) * size_of::<Entry>();
-        if !elf.budget().take(more as u64) {
+        if !elf.budget.take(more as u64) {
             self.entries.truncate(before);
         }
         if let Err(error) = read {
@@ -318,12 +298,7 @@ impl Rows {
             let registers = row.registers();
             let rules = registers.filter_map(|(of, rule)| rule_of(of.0, rule, returns_by));
             let rules: Box<[Rule]> = rules.collect();
-            let cfa = match *row.cfa() {
-                CfaRule::RegisterAndOffset { register, offset } => {
-                    Cfa::Register(u8::try_from(register.0).ok()?, offset)
-                }
-                CfaRule::Expression(expression) => Cfa::Expression(expression),
-            };
+            let cfa = row.cfa().clone();
             self.rules += rules.len();
             let source = entry.source;
             self.all.push(Row { start, end, cfa, rules, returns_by, is_signal, source });
@@ -334,19 +309,7 @@ impl Rows {
 
 /// A rule that we follow; floating-point registers lead nowhere.
 fn rule_of(register: u16, rule: &RegisterRule<usize>, returns_by: u16) -> Option<Rule> {
-    let number = u8::try_from(register).ok()?;
-    if usize::from(number) >= REGISTERS && register != returns_by {
-        return None;
-    }
-    let what = match *rule {
-        RegisterRule::Undefined => What::Undefined,
-        RegisterRule::Offset(offset) => What::At(offset),
-        RegisterRule::ValOffset(offset) => What::Is(offset),
-        RegisterRule::Register(other) => What::Register(u8::try_from(other.0).ok()?),
-        RegisterRule::Expression(expression) => What::AtExpression(expression),
-        RegisterRule::ValExpression(expression) => What::IsExpression(expression),
-        RegisterRule::Constant(value) => What::Constant(value),
-        _ => return None,
-    };
-    Some(Rule { register: number, what })
+    let is_kept = usize::from(register) < REGISTERS || register == returns_by;
+    let is_followed = !matches!(rule, RegisterRule::SameValue | RegisterRule::Architectural);
+    (is_kept && is_followed).then(|| Rule { register, what: rule.clone() })
 }

@@ -150,7 +150,7 @@ fn an_order_has_what_its_cell_and_variant_say_and_what_was_measured_first() {
     assert!(lacks(&study, lacking).unwrap().starts_with("its rate is unknown"));
     let outcomes = Vec::new();
     let calibrated = [Calibrated { what, value: Some(1_000), why: None, outcomes }];
-    let known = Known { probes: &|_| Vec::new(), calibrated: &calibrated };
+    let known = Known { probes: &Default::default(), calibrated: &calibrated };
     let plan = plan::plan(&study, None, known);
     for trial in plan.iter().filter(|trial| trial.id.cell == "paced+stream+host") {
         let traffic = trial.order.traffic.as_ref();
