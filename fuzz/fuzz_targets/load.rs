@@ -21,7 +21,7 @@ fuzz_target!(|input: &[u8]| {
     });
     // A row has at least a byte in each of three files.
     assert!(rows <= 3 * input.len());
-    let _ = (load::pressure_us(input), load::placed(input));
+    let _ = (load::pressure_us(input), load::placement(input));
     if let Some(list) = std::str::from_utf8(input).ok().and_then(load::cpu_list) {
         assert!(list.iter().all(|cpu| *cpu <= 8192));
     }

@@ -33,7 +33,7 @@ fn plausible(reading: &StationReading) {
     assert_eq!(reading.attempt, 0);
     for rate in [reading.tx_rate, reading.rx_rate].into_iter().flatten() {
         assert!(
-            rate.width.mhz() <= 320
+            rate.width_mhz <= 320
                 && rate.kbps.is_none_or(|kbps| kbps % 100 == 0 || kbps == u32::MAX)
         );
     }

@@ -2,6 +2,7 @@
 
 use std::{hint::black_box, io};
 
+use linux::system::clock_ns;
 use rustix::time::ClockId;
 
 use crate::twin::{self, Twin};
@@ -33,24 +34,18 @@ pub fn run(cpu_ns: u64) -> io::Result<()> {
 /// Burns; how long it took by the process's clock, ns.
 #[inline(never)]
 pub fn burn(cpu_ns: u64) -> u64 {
-    let from = process_ns();
+    let from = clock_ns(ClockId::ProcessCPUTime);
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     loop {
         for _ in 0..STEPS {
             state = state.rotate_left(7) ^ state.wrapping_mul(0xff51_afd7_ed55_8ccd);
         }
         black_box(state);
-        let took = process_ns() - from;
+        let took = clock_ns(ClockId::ProcessCPUTime) - from;
         if took >= cpu_ns {
             return took;
         }
     }
-}
-
-fn process_ns() -> u64 {
-    let now = rustix::time::clock_gettime(ClockId::ProcessCPUTime);
-    // Neither part is negative: the clock starts with the process.
-    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
 #[cfg(test)]

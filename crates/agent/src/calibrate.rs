@@ -10,10 +10,11 @@ use std::{fs::File, hint::black_box, io, process::Command};
 use linux::{
     maps,
     perf::{
-        attached::{Attached, Rings, Scope, Wanted},
+        attached::{Attached, EventOrder, Rings, Scope},
         error::Purpose,
         tracing::{End, Place},
     },
+    system::clock_ns,
 };
 use model::wire::Refusal;
 use rustix::time::ClockId;
@@ -47,7 +48,7 @@ struct Proof {
 /// Proves these probes, and with `user` one on a function of ours: what its hit costs, ns of CPU.
 pub(crate) fn prove(
     made: &mut Definitions,
-    wanted: &[Wanted],
+    wanted: &[EventOrder],
     rings: &Rings,
     user: bool,
 ) -> Result<Option<u64>, Refusal> {
@@ -86,14 +87,20 @@ fn judge(proof: &Proof) -> Result<Option<u64>, Refusal> {
     }
 }
 
-fn on_ours(made: &mut Definitions) -> Result<Wanted, Refusal> {
+fn on_ours(made: &mut Definitions) -> Result<EventOrder, Refusal> {
     let what = "put a probe on a function of ours".to_owned();
     let failed = |error: io::Error| Refusal::new(format!("cannot {what}"), error);
     let offset = offset_of(called as fn(u64) -> u64 as usize as u64).map_err(failed)?;
     let file = File::open("/proc/self/exe").map_err(failed)?;
     let attributes = made.add(Place::User(&file, offset), End::Entry);
     let attributes = attributes.map_err(|error| refusal(&error))?;
-    Ok(Wanted { what, purpose: Purpose::UserProbe, attributes, writes: false, everywhere: true })
+    Ok(EventOrder {
+        what,
+        purpose: Purpose::UserProbe,
+        attributes,
+        writes: false,
+        everywhere: true,
+    })
 }
 
 /// Where an address lies in our executable, bytes.
@@ -143,22 +150,16 @@ fn bear() -> Result<(), (&'static str, io::Error)> {
 
 /// CPU time of so many calls, ns.
 fn pass() -> u64 {
-    let from = thread_ns();
+    let from = clock_ns(ClockId::ThreadCPUTime);
     for number in 0..CALLS {
         black_box(called(black_box(number)));
     }
-    thread_ns() - from
+    clock_ns(ClockId::ThreadCPUTime) - from
 }
 
 #[inline(never)]
 fn called(number: u64) -> u64 {
     black_box(number).wrapping_mul(3)
-}
-
-fn thread_ns() -> u64 {
-    let now = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
-    // Neither part is negative: the clock starts with the thread.
-    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
 #[cfg(test)]

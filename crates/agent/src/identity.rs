@@ -103,12 +103,11 @@ fn each_once(files: Vec<FileIdentity>) -> Vec<FileIdentity> {
 }
 
 fn interface(interface: &Interface) -> InterfaceIdentity {
-    let of_link = || interface.links.first().and_then(|link| link.channel);
-    let channel = interface.channel.or_else(of_link);
+    let channel = interface.channel.or(interface.first_link);
     InterfaceIdentity {
         name: interface.name.clone(),
         megahertz: channel.map(|channel| channel.frequency_mhz),
-        width_megahertz: channel.and_then(|channel| channel.width).map(|width| width.mhz().into()),
+        width_megahertz: channel.and_then(|channel| channel.width_mhz).map(Into::into),
         address: Some(address(interface.address)),
     }
 }
@@ -125,7 +124,7 @@ fn is_ours(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use linux::nl80211::{Channel, InterfaceKind, Width};
+    use linux::nl80211::{Channel, InterfaceKind};
     use model::{span::Span, wire::Work};
 
     use super::*;
@@ -178,14 +177,8 @@ mod tests {
             kind: InterfaceKind::AccessPoint,
             address: [2, 0, 0, 0, 1, 10],
             ssid: None,
-            four_addresses: false,
-            channel: Some(Channel {
-                frequency_mhz: 5180,
-                width: Some(Width::Mhz80),
-                centre_mhz: Some(5210),
-                second_centre_mhz: None,
-            }),
-            links: Vec::new(),
+            channel: Some(Channel { frequency_mhz: 5180, width_mhz: Some(80) }),
+            first_link: None,
         };
         let reported = interface(&on_air);
         assert_eq!((reported.megahertz, reported.width_megahertz), (Some(5180), Some(80)));

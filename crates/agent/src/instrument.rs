@@ -5,6 +5,7 @@
 
 use std::os::fd::BorrowedFd;
 
+use linux::perf::attached::Attached;
 use model::{
     instrument::Instrument,
     parity::ParityOrder,
@@ -72,13 +73,18 @@ impl InPlace {
         }
     }
 
-    pub(crate) fn open(&mut self) -> Result<(), Refusal> {
-        let enabled = match self {
-            Self::Stacks(stacks) => stacks.attached().enable(),
-            Self::Counts(probes) => probes.attached().enable(),
-            Self::Pause(_) | Self::Parity(_) | Self::Peers(_) => Ok(()),
-        };
-        enabled.map_err(|error| refused("begin", &error))
+    /// The events that it switches, where it has any.
+    fn attached(&self) -> Option<&Attached> {
+        match self {
+            Self::Stacks(stacks) => Some(stacks.attached()),
+            Self::Counts(probes) => Some(probes.attached()),
+            Self::Pause(_) | Self::Parity(_) | Self::Peers(_) => None,
+        }
+    }
+
+    pub(crate) fn open(&self) -> Result<(), Refusal> {
+        let enabled = self.attached().map_or(Ok(()), Attached::enable);
+        enabled.map_err(|error| Refusal::new("cannot begin recording", error))
     }
 
     /// A sample is about to be taken, the first is 0.
@@ -111,12 +117,8 @@ impl InPlace {
     }
 
     pub(crate) fn close(&self) -> Result<(), Refusal> {
-        let disabled = match self {
-            Self::Stacks(stacks) => stacks.attached().disable(),
-            Self::Counts(probes) => probes.attached().disable(),
-            Self::Pause(_) | Self::Parity(_) | Self::Peers(_) => Ok(()),
-        };
-        disabled.map_err(|error| refused("end", &error))
+        let disabled = self.attached().map_or(Ok(()), Attached::disable);
+        disabled.map_err(|error| Refusal::new("cannot end recording", error))
     }
 
     /// Takes what has been recorded so far.
@@ -134,19 +136,13 @@ impl InPlace {
 
     /// The last sample has been taken: says what there is to say.
     pub(crate) fn finish(self, session: &mut Session) -> Result<(), End> {
-        let frame = match self {
-            Self::Stacks(stacks) => Frame::Part(Part::Recorded(Box::new(stacks.finish(session)?))),
-            Self::Counts(probes) => Frame::Part(Part::Counts(Box::new(probes.finish()?))),
-            Self::Pause(pause) => Frame::Part(Part::Pauses(Box::new(pause.finish()?))),
-            Self::Parity(order) => {
-                Frame::Part(Part::Parity(Box::new(parity::ask(session, &order)?)))
-            }
-            Self::Peers(peers) => Frame::Part(Part::Peers(peers.all())),
+        let part = match self {
+            Self::Stacks(stacks) => Part::Recorded(Box::new(stacks.finish(session)?)),
+            Self::Counts(probes) => Part::Counts(Box::new(probes.finish()?)),
+            Self::Pause(pause) => Part::Pauses(Box::new(pause.finish()?)),
+            Self::Parity(order) => Part::Parity(Box::new(parity::ask(session, &order)?)),
+            Self::Peers(peers) => Part::Peers(peers.all()),
         };
-        Ok(session.send(&frame)?)
+        Ok(session.send(&Frame::Part(part))?)
     }
-}
-
-fn refused(what: &str, error: &std::io::Error) -> Refusal {
-    Refusal::new(format!("cannot {what} recording"), error)
 }

@@ -71,6 +71,7 @@ mod state;
 pub mod stream;
 pub mod subject;
 mod topology;
+mod transcript;
 pub mod trial;
 mod twin;
 pub mod undo;

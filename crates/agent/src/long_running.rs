@@ -13,7 +13,10 @@ use std::{
 use model::wire::Refusal;
 use rustix::process::Signal;
 
-use crate::resident::{Keep, PATIENCE, Resident};
+use crate::{
+    load::Load,
+    resident::{Keep, PATIENCE, Resident},
+};
 
 /// The programs, before and after their start. Dropping it ends them.
 #[derive(Debug)]
@@ -32,19 +35,19 @@ impl LongRunning {
         let group = group.map(Path::to_owned);
         Self { commands, group, due_ns: from_ns, running: Vec::new(), ending: false }
     }
+}
 
-    /// When there is something to start; never again after the start.
-    pub(crate) fn due_ns(&self) -> u64 {
+impl Load for LongRunning {
+    /// Never again after the start.
+    fn due_ns(&self) -> u64 {
         self.due_ns
     }
 
-    /// Whether any of them runs.
-    pub(crate) fn is_running(&mut self) -> bool {
+    fn is_running(&mut self) -> bool {
         self.running.iter_mut().any(|program| program.ended().is_none())
     }
 
-    /// Starts all programs if they are due.
-    pub(crate) fn advance(&mut self, now_ns: u64) -> Result<(), Refusal> {
+    fn advance(&mut self, now_ns: u64) -> Result<(), Refusal> {
         if now_ns < self.due_ns {
             return Ok(());
         }
@@ -60,7 +63,7 @@ impl LongRunning {
     }
 
     /// Looks whether one of them has ended that should not have, or not like this.
-    pub(crate) fn child_ended(&mut self) -> Result<(), Refusal> {
+    fn child_ended(&mut self) -> Result<(), Refusal> {
         let ending = self.ending;
         let failed = self.running.iter_mut().find_map(|program| {
             let status = program.ended()?;
@@ -70,19 +73,20 @@ impl LongRunning {
     }
 
     /// Asks all of them to end.
-    ///
-    /// # Errors
-    ///
-    /// As [`LongRunning::child_ended`]: one may have ended just before.
-    pub(crate) fn ask_to_end(&mut self) -> Result<(), Refusal> {
+    fn wind_up(&mut self) -> Result<(), Refusal> {
+        // One may have ended just before.
         self.child_ended()?;
         self.ending = true;
         self.running.iter_mut().for_each(Resident::ask_to_end);
         Ok(())
     }
 
-    /// Kills those that still run after patience; they could not say whether they were content.
-    pub(crate) fn kill(&mut self) -> Result<(), Refusal> {
+    fn reap(&mut self) -> Result<(), Refusal> {
+        self.child_ended()
+    }
+
+    /// Those that still run could not say whether they were content.
+    fn kill(&mut self) -> Result<(), Refusal> {
         let mut left = self.running.iter_mut().filter_map(|program| {
             let runs = program.ended().is_none();
             runs.then(|| program.line().to_owned())
@@ -145,23 +149,11 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_was_not_asked_for_is_reported_even_where_it_is_a_good_one() {
-        let mut programs = programs(&["sleep 60", "echo no more clients >&2"]);
-        let refusal = (0..1000).find_map(|_| {
-            sleep(Duration::from_millis(5));
-            programs.child_ended().err()
-        });
-        let Refusal { what, why } = refusal.unwrap();
-        assert!(what.starts_with("the load `sh -c echo"), "{what}");
-        assert_eq!(why, "exit status: 0: no more clients");
-    }
-
-    #[test]
     fn one_that_ends_content_or_by_the_signal_is_good() {
         let content = "trap 'exit 0' TERM; while :; do sleep 0.01; done";
         let mut programs = programs(&["sleep 60", content]);
         sleep(Duration::from_millis(300));
-        programs.ask_to_end().unwrap();
+        programs.wind_up().unwrap();
         until_over(&mut programs);
         programs.child_ended().unwrap();
         programs.kill().unwrap();
@@ -171,7 +163,7 @@ mod tests {
     fn one_that_does_not_end_is_killed_and_reported() {
         let mut programs = programs(&["trap '' TERM; while :; do sleep 0.01; done"]);
         sleep(Duration::from_millis(300));
-        programs.ask_to_end().unwrap();
+        programs.wind_up().unwrap();
         sleep(Duration::from_millis(100));
         let why = programs.kill().unwrap_err().to_string();
         assert!(why.contains("SIGTERM") && !programs.is_running(), "{why}");

@@ -178,17 +178,13 @@ fn read(path: &Path) -> io::Result<(Sha256Hex, u64)> {
 }
 
 fn look_at_vdso() -> MappedFile {
-    let named = |name: &str| MappedFile {
-        path: name.to_owned(),
-        source: name.to_owned(),
-        ..MappedFile::default()
-    };
+    let (path, source) = (VDSO.to_owned(), VDSO.to_owned());
+    let mut file = MappedFile { path, source, ..MappedFile::default() };
     match vdso().and_then(|bytes| Ok((digest_of(&bytes[..])?, bytes.len() as u64))) {
-        Ok((sha256, bytes)) => MappedFile { sha256: Some(sha256), bytes, ..named(VDSO) },
-        Err(error) => {
-            MappedFile { oddity: Some(Oddity::Unreadable(error.to_string())), ..named(VDSO) }
-        }
+        Ok((sha256, bytes)) => (file.sha256, file.bytes) = (Some(sha256), bytes),
+        Err(error) => file.oddity = Some(Oddity::Unreadable(error.to_string())),
     }
+    file
 }
 
 /// The kernel's code in our own memory, which is the same in every process of our architecture.

@@ -24,7 +24,7 @@ use std::{
 };
 
 use linux::{
-    pause::{Held, Sight},
+    pause::{Sight, Stoppable},
     proc,
     system::monotonic_ns,
 };
@@ -204,8 +204,8 @@ impl Pause {
         // The end of a worker is no news, and would be told for ever.
         let vital = self.consumer().filter(|one| one.vital);
         let ends = vital.filter_map(|one| match &one.held {
-            Held::Process(process) => process.end(),
-            Held::Group(_) => None,
+            Stoppable::Process(process) => process.end(),
+            Stoppable::Group(_) => None,
         });
         ends.chain(self.watchdog.waker())
     }
@@ -417,7 +417,7 @@ impl Expected {
 }
 
 /// Waits until somebody is seen so, has ended, or patience is over: the last sight.
-fn wait_for(held: &Held, expected: Expected) -> Sight {
+fn wait_for(held: &Stoppable, expected: Expected) -> Sight {
     let until = Instant::now() + PATIENCE;
     let (mut pause, longest) = POLLS;
     loop {

@@ -9,7 +9,7 @@ use std::{fs::File, io::Seek, os::fd::BorrowedFd, path::Path};
 
 use linux::{
     perf::{
-        attached::{Attached, Rings, Wanted},
+        attached::{Attached, EventOrder, Rings},
         attributes::sample,
         error::Purpose,
         records::{HEADER, kind, kind_of, lost, u32_at, u64_at},
@@ -246,7 +246,7 @@ fn want(
     probe: &Probe,
     file: Option<&File>,
     at: At,
-) -> Result<Wanted, Refusal> {
+) -> Result<EventOrder, Refusal> {
     let (at_place, purpose, place) = match (&probe.place, file) {
         (Place::User { path, offset, .. }, Some(file)) => (
             tracing::Place::User(file, *offset),
@@ -275,7 +275,7 @@ fn want(
     }
     // Nobody's return is diverted who is not in question: one that is missed is counted as unpaired.
     let everywhere = file.is_some() && at == At::Entry;
-    Ok(Wanted { what, purpose, attributes, writes: probe.detail != Detail::Hits, everywhere })
+    Ok(EventOrder { what, purpose, attributes, writes: probe.detail != Detail::Hits, everywhere })
 }
 
 /// A hit, of one of our events.

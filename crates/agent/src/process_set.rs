@@ -271,16 +271,6 @@ mod tests {
     }
 
     #[test]
-    fn the_expensive_size_is_only_read_when_it_is_asked_for() {
-        let (mut set, mut scratch) = own();
-        let usual = set.read(Depth::Usual, &mut scratch).memory.unwrap();
-        assert!(usual.rss_kib > 0 && usual.pss_kib.is_none());
-        let whole = set.read(Depth::Whole, &mut scratch).memory.unwrap();
-        let readable = std::fs::read("/proc/self/smaps_rollup").is_ok();
-        assert_eq!(whole.pss_kib.is_some(), readable);
-    }
-
-    #[test]
     fn a_thread_that_comes_is_counted_and_one_that_goes_is_kept() {
         let (mut set, mut scratch) = own();
         set.read(Depth::Usual, &mut scratch);

@@ -85,8 +85,6 @@ pub(crate) fn digest_of(mut file: impl Read) -> io::Result<Sha256Hex> {
 
 #[cfg(test)]
 mod tests {
-    use model::wire::Work;
-
     use super::*;
 
     #[test]
@@ -99,28 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_executable_is_named_and_hashed_once() {
-        let own = std::process::id();
-        let programs = running(&[own, own]);
-        assert_eq!(programs.len(), 1);
-        assert_eq!(Path::new(&programs[0].path), std::env::current_exe().unwrap());
-        assert_eq!(programs[0].sha256.len(), 64);
-    }
-
-    #[test]
     fn a_process_that_is_gone_is_left_out() {
         assert_eq!(running(&[u32::MAX]), []);
-    }
-
-    #[test]
-    fn a_loads_programs_are_found_through_the_path_and_named_once() {
-        let command = |name: &str| vec![name.to_owned(), "-x".to_owned()];
-        let round = vec![command("true"), command("no-such-program"), command("true")];
-        let programs = of_load(&LoadOrder {
-            work: Work::Rounds(round),
-            every: model::span::Span::from_secs(1),
-        });
-        assert_eq!(programs.len(), 1);
-        assert!(programs[0].path.ends_with("/true"));
     }
 }

@@ -173,6 +173,11 @@ mod tests {
         assert_eq!(fs::read(folder.join("tool")).unwrap(), b"#!/bin/sh\nexit 7\n");
         let mode = fs::metadata(folder.join("tool")).unwrap().permissions().mode();
         assert_eq!((mode & 0o777, entries(&folder)), (MODE, 1));
+        // Two builds of one name lie side by side.
+        for side in ["a", "b"] {
+            files.take(&piece(&format!("{side}/stationd"), side.as_bytes(), true, true)).unwrap();
+        }
+        assert_eq!(fs::read(folder.join("b/stationd")).unwrap(), b"b");
         files.take(&piece("half", b"x", true, false)).unwrap();
         drop(files);
         assert!(!folder.exists());
@@ -206,19 +211,6 @@ mod tests {
     }
 
     #[test]
-    fn two_builds_of_one_name_lie_side_by_side() {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path().join("put");
-        let mut files = Files::below(&folder);
-        for side in ["a", "b"] {
-            files.take(&piece(&format!("{side}/stationd"), side.as_bytes(), true, true)).unwrap();
-        }
-        assert_eq!(fs::read(folder.join("b/stationd")).unwrap(), b"b");
-        drop(files);
-        assert!(!folder.exists());
-    }
-
-    #[test]
     fn a_piece_without_a_beginning_is_refused_and_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let mut files = Files::below(folder.path());
@@ -229,30 +221,23 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_reported_with_its_path() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let folder = file.path().join("put");
-        let reported =
-            Files::below(&folder).take(&piece("tool", b"x", true, true)).unwrap_err().to_string();
-        assert!(
-            reported.contains(folder.to_str().unwrap()) && reported.contains("Not a dir"),
-            "{reported}"
-        );
-    }
-
-    #[test]
-    fn a_folder_that_others_can_change_or_exchange_takes_no_file() {
+    fn a_folder_that_cannot_be_made_or_that_others_can_change_or_exchange_takes_no_file() {
         let place = tempfile::tempdir().unwrap();
         let real = place.path().join("real");
         fs::create_dir(&real).unwrap();
-        std::os::unix::fs::symlink("real", place.path().join("link")).unwrap();
-        let reported = |folder: &str| {
-            let mut files = Files::below(place.path().join(folder));
-            files.take(&piece("tool", b"x", true, true)).unwrap_err().to_string()
-        };
-        assert!(reported("link").contains("is a symbolic link"));
         fs::set_permissions(&real, fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(reported("real/put").contains("may be written to by other users"));
+        fs::write(place.path().join("file"), "").unwrap();
+        std::os::unix::fs::symlink("real", place.path().join("link")).unwrap();
+        for (folder, why) in [
+            ("link", "is a symbolic link"),
+            ("real/put", "may be written to by other users"),
+            ("file/put", "Not a directory"),
+        ] {
+            let folder = place.path().join(folder);
+            let refused = Files::below(&folder).take(&piece("tool", b"x", true, true));
+            let reported = refused.unwrap_err().to_string();
+            assert!(reported.contains(why) && reported.contains(folder.to_str().unwrap()));
+        }
         assert_eq!(entries(&real), 0);
     }
 

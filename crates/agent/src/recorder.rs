@@ -8,13 +8,14 @@ use std::os::fd::BorrowedFd;
 use linux::{
     maps,
     perf::{
-        attached::{Attached, Rings, Wanted, threads_of},
+        attached::{Attached, EventOrder, Rings},
         attributes::flag,
         error::Purpose,
         records::{kind, kind_of, lost},
         registers,
         sampling::{self, Choice, TRAILER},
     },
+    proc,
 };
 use model::{
     instrument::{Proof, Recorded, Recorder, StacksOrder},
@@ -107,10 +108,10 @@ impl Stacks {
     }
 
     fn open(choice: &Choice, scope: &Scope) -> Result<Self, Refusal> {
-        let wanted: Vec<Wanted> = choice
+        let wanted: Vec<EventOrder> = choice
             .beats
             .iter()
-            .map(|beat| Wanted {
+            .map(|beat| EventOrder {
                 what: format!("sample {}", choice.event),
                 purpose: Purpose::Sample,
                 attributes: beat.clone(),
@@ -203,7 +204,7 @@ impl Stacks {
         send: &mut impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         for &pid in pids {
-            for tid in threads_of(pid) {
+            for tid in proc::threads_of(pid) {
                 let name =
                     std::fs::read(format!("/proc/{pid}/task/{tid}/comm")).unwrap_or_default();
                 make_room(&mut self.batch, 128, send)?;

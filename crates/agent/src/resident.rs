@@ -3,9 +3,7 @@
 //! Whether an end is a failure is the caller's to say.
 
 use std::{
-    fs::File,
     io,
-    os::unix::fs::FileExt,
     path::Path,
     process::{Child, ExitStatus},
     thread::sleep,
@@ -13,28 +11,18 @@ use std::{
 };
 
 use linux::system::monotonic_ns;
-use model::inert;
-use rustix::{
-    fs::{MemfdFlags, memfd_create},
-    process::{Pid, Signal, WaitId, WaitIdOptions, waitid},
-};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 
-use crate::words::{self, Words};
+use crate::{
+    transcript::Transcript,
+    words::{self, Words},
+};
 
 /// A program may take this long to end after SIGTERM before it is killed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Between two looks at a program that is to end.
 const LOOK: Duration = Duration::from_millis(5);
-
-/// The end of what a program has said that is read, bytes.
-const TAIL: u64 = 4096;
-
-/// What is reported of a line, characters.
-const LONGEST_LINE: usize = 300;
-
-/// Last lines that are reported: a daemon that gives up often ends with a line that says no more than that.
-const LAST_LINES: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
@@ -50,8 +38,7 @@ pub(crate) enum Keep {
 pub(crate) struct Resident {
     line: String,
     child: Child,
-    /// In memory, and gone with the last descriptor of it.
-    said: File,
+    said: Transcript,
     status: Option<ExitStatus>,
     /// When it was asked to end, on the monotonic clock.
     asked_ns: Option<u64>,
@@ -60,12 +47,12 @@ pub(crate) struct Resident {
 impl Resident {
     /// Starts a command in a control group.
     pub(crate) fn start(words: &[String], group: Option<&Path>, keep: Keep) -> io::Result<Self> {
-        let said = File::from(memfd_create("said", MemfdFlags::CLOEXEC)?);
+        let said = Transcript::new()?;
         let words = Words::new(words);
         let child = words.start(group, |command| {
-            command.stderr(said.try_clone()?);
+            command.stderr(said.writer()?);
             if keep == Keep::Everything {
-                command.stdout(said.try_clone()?);
+                command.stdout(said.writer()?);
             }
             Ok(())
         })?;
@@ -134,25 +121,8 @@ impl Resident {
 
     /// The last lines that it wrote, in one.
     pub(crate) fn last_words(&self) -> Option<String> {
-        last_words(&self.said)
+        self.said.last_words()
     }
-}
-
-/// The last lines of what was written to a file, in one, without what acts on a terminal.
-pub(crate) fn last_words(said: &File) -> Option<String> {
-    let length = said.metadata().ok()?.len();
-    let from = length.saturating_sub(TAIL);
-    let mut bytes = vec![0; usize::try_from(length - from).ok()?];
-    said.read_exact_at(&mut bytes, from).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    let lines = text.lines().rev().map(shown).filter(|line| !line.is_empty());
-    let mut lines: Vec<String> = lines.take(LAST_LINES).collect();
-    lines.reverse();
-    (!lines.is_empty()).then(|| lines.join("; "))
-}
-
-fn shown(line: &str) -> String {
-    line.trim().chars().filter(|sign| !inert::acts(*sign)).take(LONGEST_LINE).collect()
 }
 
 impl Drop for Resident {

@@ -4,7 +4,6 @@
 //! but when it is told to stop: the caller says when the time has come and when a child has ended.
 
 use std::{
-    fs::File,
     path::{Path, PathBuf},
     process::{Child, ExitStatus},
 };
@@ -15,14 +14,12 @@ use model::{
     span::Span,
     wire::Refusal,
 };
-use rustix::{
-    fs::{MemfdFlags, memfd_create},
-    process::Signal,
-};
+use rustix::process::Signal;
 
 use crate::{
+    load::Load,
     reading::{LONGEST, Output},
-    resident,
+    transcript::Transcript,
     words::{self, Words},
 };
 
@@ -49,7 +46,7 @@ pub(crate) struct RoundLoad {
     rounds: Rounds,
     /// What the commands write on their standard error, in memory: that of the first failure is told. `None` where
     /// the kernel has no such files, or once nobody asks any more.
-    said: Option<File>,
+    said: Option<Transcript>,
     /// The first command that failed: how, and what it said.
     failed: Option<(usize, String)>,
     /// Whether any command ended well.
@@ -79,7 +76,7 @@ impl RoundLoad {
             due_ns: from_ns,
             running: None,
             rounds: Rounds::default(),
-            said: memfd_create("said", MemfdFlags::CLOEXEC).ok().map(File::from),
+            said: Transcript::new().ok(),
             failed: None,
             succeeded: false,
             heard: None,
@@ -88,84 +85,8 @@ impl RoundLoad {
         }
     }
 
-    /// Listens to what commands say from the next round on.
-    pub(crate) fn listen(&mut self) {
-        self.heard = Some(Replies::default());
-    }
-
-    /// What was said in the last round that has ended, once.
-    pub(crate) fn take_heard(&mut self) -> Option<Replies> {
-        self.ended.take()
-    }
-
-    /// A load of which not one command has ended well made nothing work.
-    pub(crate) fn hopeless(&self) -> Result<(), Refusal> {
-        match &self.failed {
-            Some((place, why)) if !self.succeeded && self.rounds.ended > 0 => {
-                let why = format!(
-                    "each of its {} commands failed, the first with {why}",
-                    self.rounds.failed
-                );
-                Err(Refusal::new(
-                    format!("the load `{}` ended by itself", self.commands[*place].line()),
-                    why,
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The first command that failed, and how.
-    pub(crate) fn failure(&self) -> Option<LoadFailure> {
-        let (place, why) = self.failed.as_ref()?;
-        Some(LoadFailure { command: self.commands[*place].line(), why: why.clone() })
-    }
-
-    /// When the next round is due.
-    pub(crate) fn due_ns(&self) -> u64 {
-        self.due_ns
-    }
-
-    /// The rounds so far.
-    pub(crate) fn rounds(&self) -> Rounds {
-        self.rounds
-    }
-
-    pub(crate) fn is_running(&self) -> bool {
-        self.running.is_some()
-    }
-
-    /// Starts the round that is due at `now_ns`, if one is. Moments that have passed are skipped, and
-    /// later ones do not move.
-    pub(crate) fn advance(&mut self, now_ns: u64) -> Result<(), Refusal> {
-        if now_ns < self.due_ns {
-            return Ok(());
-        }
-        let moments = (now_ns - self.due_ns) / self.every_ns + 1;
-        self.due_ns += moments * self.every_ns;
-        if self.is_running() {
-            self.rounds.skipped += moments;
-            return Ok(());
-        }
-        self.rounds.skipped += moments - 1;
-        self.rounds.started += 1;
-        if let Some(heard) = &mut self.heard {
-            let due_ns = self.due_ns - self.every_ns;
-            *heard = Replies { due_ns, started_ns: now_ns, said: Vec::new() };
-        }
-        self.start_from(0)
-    }
-
-    /// Takes the end of the running command, if it has ended, and starts the next one of the round.
-    pub(crate) fn child_ended(&mut self) -> Result<(), Refusal> {
-        match self.reap() {
-            Some(place) => self.start_from(place + 1),
-            None => Ok(()),
-        }
-    }
-
-    /// Takes the end of the running command without starting another.
-    pub(crate) fn reap(&mut self) -> Option<usize> {
+    /// Takes the end of the running command, if it has ended: its place in the round.
+    fn take_ended(&mut self) -> Option<usize> {
         let (place, child) = self.running.as_mut()?;
         let place = *place;
         let status = match child.try_wait() {
@@ -189,7 +110,7 @@ impl RoundLoad {
         }
         self.rounds.failed += 1;
         if let (None, Some(status)) = (&self.failed, status) {
-            let words = self.said.as_ref().and_then(resident::last_words);
+            let words = self.said.as_ref().and_then(Transcript::last_words);
             let words = words.map(|words| format!(": {words}")).unwrap_or_default();
             self.failed = Some((place, format!("{status}{words}")));
             self.said = None;
@@ -222,12 +143,81 @@ impl RoundLoad {
     fn start(&self, words: &Words) -> Result<Child, Refusal> {
         let direct = |command: &mut std::process::Command| {
             if let Some(said) = &self.said {
-                said.set_len(0)?;
-                command.stderr(said.try_clone()?);
+                said.clear()?;
+                command.stderr(said.writer()?);
             }
             self.hearing.as_ref().map_or(Ok(()), |hearing| hearing.direct(command))
         };
         words.start(self.group.as_deref(), direct).map_err(|error| refused(words, &error))
+    }
+}
+
+impl Load for RoundLoad {
+    fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    fn is_running(&mut self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Moments that have passed are skipped, and later ones do not move.
+    fn advance(&mut self, now_ns: u64) -> Result<(), Refusal> {
+        if now_ns < self.due_ns {
+            return Ok(());
+        }
+        let moments = (now_ns - self.due_ns) / self.every_ns + 1;
+        self.due_ns += moments * self.every_ns;
+        if self.is_running() {
+            self.rounds.skipped += moments;
+            return Ok(());
+        }
+        self.rounds.skipped += moments - 1;
+        self.rounds.started += 1;
+        if let Some(heard) = &mut self.heard {
+            let due_ns = self.due_ns - self.every_ns;
+            *heard = Replies { due_ns, started_ns: now_ns, said: Vec::new() };
+        }
+        self.start_from(0)
+    }
+
+    fn child_ended(&mut self) -> Result<(), Refusal> {
+        self.take_ended().map_or(Ok(()), |place| self.start_from(place + 1))
+    }
+
+    /// A round may end by itself. A load of which not one command has ended well made nothing work.
+    fn wind_up(&mut self) -> Result<(), Refusal> {
+        match &self.failed {
+            Some((place, why)) if !self.succeeded && self.rounds.ended > 0 => {
+                let what = format!("the load `{}` ended by itself", self.commands[*place].line());
+                let failed = self.rounds.failed;
+                let why = format!("each of its {failed} commands failed, the first with {why}");
+                Err(Refusal::new(what, why))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn reap(&mut self) -> Result<(), Refusal> {
+        self.take_ended();
+        Ok(())
+    }
+
+    fn rounds(&self) -> Rounds {
+        self.rounds
+    }
+
+    fn failure(&self) -> Option<LoadFailure> {
+        let (place, why) = self.failed.as_ref()?;
+        Some(LoadFailure { command: self.commands[*place].line(), why: why.clone() })
+    }
+
+    fn listen(&mut self) {
+        self.heard = Some(Replies::default());
+    }
+
+    fn take_heard(&mut self) -> Option<Replies> {
+        self.ended.take()
     }
 }
 
@@ -290,22 +280,6 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_only_fails_says_what_it_said() {
-        let mut load = load(&[&["sh", "-c", "echo 'no route' >&2; exit 7"]], 100);
-        load.hopeless().unwrap();
-        for now in [1000, 1100] {
-            load.advance(now).unwrap();
-            until_ended(&mut load);
-        }
-        let Refusal { what, why } = load.hopeless().unwrap_err();
-        assert!(what.starts_with("the load `sh -c echo"), "{what}");
-        assert_eq!(why, "each of its 2 commands failed, the first with exit status: 7: no route");
-        load.succeeded = true;
-        load.hopeless().unwrap();
-        assert_eq!(load.failure().unwrap().why, "exit status: 7: no route");
-    }
-
-    #[test]
     fn a_program_that_vanishes_later_is_a_failure_and_not_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("link");
@@ -316,14 +290,5 @@ mod tests {
         std::fs::remove_file(&link).unwrap();
         load.advance(1100).unwrap();
         assert_eq!(load.rounds(), Rounds { started: 2, ended: 2, failed: 1, skipped: 0 });
-    }
-
-    #[test]
-    fn what_runs_ends_when_the_load_is_dropped() {
-        let mut load = load(&[&["sh", "-c", "sleep 60; true"]], 100);
-        load.advance(1000).unwrap();
-        let pid = load.running.as_ref().map(|(_, child)| child.id()).unwrap();
-        drop(load);
-        assert!(!Path::new(&format!("/proc/{pid}")).exists());
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use linux::{
     cgroup::Mounts,
     perf::{
-        attached::{self, Attached, Rings, Wanted},
+        attached::{self, Attached, EventOrder, Rings},
         error::Error,
     },
     proc,
@@ -56,7 +56,7 @@ impl Scope {
     }
 
     /// Opens events for it.
-    pub(crate) fn open(&self, wanted: &[Wanted], rings: &Rings) -> Result<Attached, Refusal> {
+    pub(crate) fn open(&self, wanted: &[EventOrder], rings: &Rings) -> Result<Attached, Refusal> {
         let open = |scope: attached::Scope<'_>| Attached::open(&scope, wanted, rings);
         let attached = match self {
             Self::Processes(..) => open(attached::Scope::Processes(&|| self.processes())),

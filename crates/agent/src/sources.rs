@@ -92,7 +92,7 @@ fn values(station: &StationReading, booted_ns: i64) -> StationValues {
 fn bit_rate(rate: Rate) -> Option<BitRate> {
     Some(BitRate {
         kbps: rate.kbps?,
-        width_mhz: rate.width.mhz(),
+        width_mhz: rate.width_mhz,
         mode: rate.mode.name().to_owned(),
         mcs: rate.mcs,
         streams: rate.streams,
@@ -102,7 +102,7 @@ fn bit_rate(rate: Rate) -> Option<BitRate> {
 
 #[cfg(test)]
 mod tests {
-    use linux::nl80211::{Count, Guard, RateMode, Width};
+    use linux::nl80211::{Count, RateMode};
 
     use super::*;
 
@@ -113,9 +113,9 @@ mod tests {
             mode: RateMode::Vht,
             mcs: Some(9),
             streams: Some(1),
-            width: Width::Mhz80,
+            width_mhz: 80,
             short_guard: true,
-            guard: None,
+            guard_ns: None,
         };
         let station = StationReading {
             address: [2, 0, 0, 0, 1, 10],
@@ -147,12 +147,10 @@ mod tests {
             ..StationValues::default()
         };
         assert_eq!(values(&station, 1_790_000_000_000_000_000), expected);
-        let he = Rate { guard: Some(Guard::Ns800), kbps: Some(1), mode: RateMode::He, ..vht };
-        assert!(bit_rate(Rate { short_guard: false, ..he }).unwrap().short_guard);
-        assert!(
-            !bit_rate(Rate { short_guard: false, guard: Some(Guard::Ns1600), ..he })
-                .unwrap()
-                .short_guard
-        );
+        let is_short = |guard_ns| {
+            let he = Rate { guard_ns, mode: RateMode::He, short_guard: false, ..vht };
+            bit_rate(he).unwrap().short_guard
+        };
+        assert!(is_short(Some(800)) && !is_short(Some(1600)));
     }
 }

@@ -202,24 +202,6 @@ mod tests {
     }
 
     #[test]
-    fn half_an_order_is_none_until_the_rest_comes() {
-        let (mut stream, to_agent, _from_agent) = pair();
-        let bytes = encode(&introduce("wld")).unwrap();
-        rustix::io::write(&to_agent, &bytes[..5]).unwrap();
-        assert_eq!(stream.receive().unwrap(), None);
-        rustix::io::write(&to_agent, &bytes[5..]).unwrap();
-        assert_eq!(stream.receive().unwrap(), Some(introduce("wld")));
-    }
-
-    #[test]
-    fn an_end_is_an_end_on_either_side() {
-        let (mut stream, to_agent, from_agent) = pair();
-        drop((to_agent, from_agent));
-        assert!(matches!(stream.receive(), Err(Lost::Ended)));
-        assert!(matches!(stream.send(&Frame::Done), Err(Lost::Ended)));
-    }
-
-    #[test]
     fn a_pipe_never_awaits_a_host() {
         let (stream, to_agent, _from_agent) = pair();
         drop(to_agent);

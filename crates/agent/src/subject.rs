@@ -26,7 +26,7 @@ impl Subject {
     pub fn find(name: &str) -> Result<Self, Refusal> {
         let pids = pids_of(name)?;
         if pids.is_empty() {
-            let running = running()?.join(", ");
+            let running = names(|_, stat| !stat.kernel_thread)?.join(", ");
             return Err(Refusal::plain(format!(
                 "no process named `{name}` runs on the access point; running are: {running}"
             )));
@@ -126,13 +126,7 @@ pub(crate) fn family(roots: &[u32]) -> Vec<u32> {
 
 /// The names of a process and of all that it has started, each once, in order.
 pub(crate) fn names_of(root: u32) -> Result<Vec<String>, Refusal> {
-    let mut names = BTreeSet::new();
-    visit(|pid, stat| {
-        if !stat.ended() && is_of(pid, &[root]) {
-            names.insert(String::from_utf8_lossy(stat.comm).into_owned());
-        }
-    })?;
-    Ok(names.into_iter().collect())
+    names(|pid, _| is_of(pid, &[root]))
 }
 
 /// The parent of a process, while it lives.
@@ -141,11 +135,11 @@ pub fn parent(pid: u32) -> Option<u32> {
     proc::stat(&text).map(|stat| stat.parent)
 }
 
-/// The names of all processes that are not the kernel's own, each once, in order.
-fn running() -> Result<Vec<String>, Refusal> {
+/// The names of some live processes, each once, in order.
+fn names(which: impl Fn(u32, &proc::Stat<'_>) -> bool) -> Result<Vec<String>, Refusal> {
     let mut names = BTreeSet::new();
-    visit(|_, stat| {
-        if !stat.kernel_thread && !stat.ended() {
+    visit(|pid, stat| {
+        if !stat.ended() && which(pid, &stat) {
             names.insert(String::from_utf8_lossy(stat.comm).into_owned());
         }
     })?;
@@ -175,17 +169,6 @@ mod tests {
         let cut = comm.trim_end().len() == proc::LONGEST_COMM;
         assert_eq!(pids_of(&name).unwrap().contains(&std::process::id()), cut);
         assert!(pids_of(comm.trim_end()).unwrap().contains(&std::process::id()));
-    }
-
-    #[test]
-    fn the_subject_and_those_who_do_not_run_are_not_among_the_others() {
-        let comm = std::fs::read_to_string("/proc/self/comm").unwrap().trim_end().to_owned();
-        let own = std::process::id();
-        let names = ["no-such-daemon".to_owned(), comm.clone(), comm.clone()];
-        let subject = Subject::of(&comm, vec![own]);
-        assert!(others(&names, &subject).unwrap().iter().all(|one| !one.pids.contains(&own)));
-        let all = others(&names, &Subject::of("another", Vec::new())).unwrap();
-        assert_eq!((all.len(), all[0].name.as_str()), (1, comm.as_str()));
     }
 
     #[test]

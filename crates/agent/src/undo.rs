@@ -36,7 +36,7 @@ use std::{
 use linux::{
     folder::{Folder, Temporary},
     frequency::Setting,
-    pause::{Group, Held, Process},
+    pause::{Group, Process, Stoppable},
     perf::tracing::{self, Tracing},
     process::spawn_in,
     standby::{copy_of_ourselves, stand_by},
@@ -118,10 +118,10 @@ impl Undo {
     }
 
     /// Names a process or group that may be stopped later; the first is number 0, and so on.
-    pub(crate) fn hold(&mut self, held: &Held) -> io::Result<()> {
+    pub(crate) fn hold(&mut self, held: &Stoppable) -> io::Result<()> {
         self.note(&match held {
-            Held::Process(process) => format!("process {} {}", process.pid(), process.born()),
-            Held::Group(group) => format!("group {}", group.folder().display()),
+            Stoppable::Process(process) => format!("process {} {}", process.pid(), process.born()),
+            Stoppable::Group(group) => format!("group {}", group.folder().display()),
         })
     }
 
@@ -209,7 +209,7 @@ pub fn run(longest_ns: Option<&str>) -> io::Result<()> {
 #[derive(Debug, Default)]
 struct Journal {
     /// Processes and groups, and whether each is stopped.
-    held: Vec<(Held, bool)>,
+    held: Vec<(Stoppable, bool)>,
     /// When the first of them was stopped.
     since: Option<Instant>,
     longest: Option<Duration>,
@@ -281,9 +281,9 @@ impl Journal {
             "process" => {
                 let (pid, born) = rest.split_once(' ')?;
                 let process = Process::open(pid.parse().ok()?, Some(born.parse().ok()?)).ok()?;
-                self.held.push((Held::Process(process), false));
+                self.held.push((Stoppable::Process(process), false));
             }
-            "group" => self.held.push((Held::Group(Group::open(Path::new(rest))?), false)),
+            "group" => self.held.push((Stoppable::Group(Group::open(Path::new(rest))?), false)),
             "stops" => {
                 self.held.get_mut(rest.parse::<usize>().ok()?)?.1 = true;
                 self.since = self.since.or_else(|| Some(Instant::now()));
@@ -380,10 +380,10 @@ mod tests {
         }
     }
 
-    fn sleeper() -> (Sleeper, Held) {
+    fn sleeper() -> (Sleeper, Stoppable) {
         let child = Command::new("sleep").arg("60").spawn().unwrap();
         let process = Process::open(child.id(), None).unwrap();
-        (Sleeper(child), Held::Process(process))
+        (Sleeper(child), Stoppable::Process(process))
     }
 
     fn guard(longest: Duration) -> (std::thread::JoinHandle<()>, UnixStream) {
@@ -402,7 +402,7 @@ mod tests {
         sign[0]
     }
 
-    fn eventually(held: &Held, wanted: fn(linux::pause::Sight) -> bool) {
+    fn eventually(held: &Stoppable, wanted: fn(linux::pause::Sight) -> bool) {
         let until = Instant::now() + Duration::from_secs(10);
         while !wanted(held.look()) {
             assert!(Instant::now() < until, "{:?}", held.look());
@@ -410,8 +410,8 @@ mod tests {
         }
     }
 
-    fn stopped(line: &mut UnixStream, held: &Held) {
-        let Held::Process(process) = held else { panic!("a process") };
+    fn stopped(line: &mut UnixStream, held: &Stoppable) {
+        let Stoppable::Process(process) = held else { panic!("a process") };
         assert_eq!(sign(line), DONE);
         writeln!(line, "process {} {}", process.pid(), process.born()).unwrap();
         assert_eq!(sign(line), DONE);

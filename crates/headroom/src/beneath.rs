@@ -29,7 +29,6 @@ pub(crate) struct Beneath {
     next: AtomicU32,
 }
 
-/// Folders that are allowed.
 pub(crate) fn folders(named: &[PathBuf]) -> Result<Vec<Folder>, Failure> {
     let open = |path: &PathBuf| {
         std::path::absolute(path).and_then(Folder::open).map_err(|error| {
@@ -70,13 +69,8 @@ impl Beneath {
         Ok(Some(Self { folders: folders(named)?, copies, next: AtomicU32::default() }))
     }
 
-    fn found(&self, name: &Path) -> Result<(File, PathBuf), Failure> {
-        found(&self.folders, name).map_err(Failure::Usage)
-    }
-
-    /// The text of a study file.
     pub(crate) fn study(&self, path: &Path) -> Result<StudyText, Failure> {
-        let (file, path) = self.found(path)?;
+        let (file, path) = found(&self.folders, path).map_err(Failure::Usage)?;
         let bytes = file::bytes_from(file, file::WRITTEN).map_err(cannot("read", &path))?;
         let text =
             String::from_utf8(bytes).map_err(io::Error::other).map_err(cannot("read", &path))?;
@@ -85,7 +79,7 @@ impl Beneath {
 
     /// A copy of a file, called as it is.
     pub(crate) fn copied(&self, path: &Path) -> Result<PathBuf, Failure> {
-        let (file, path) = self.found(path)?;
+        let (file, path) = found(&self.folders, path).map_err(Failure::Usage)?;
         let bytes = file::shared_from(file, LONGEST).map_err(cannot("read", &path))?;
         let folder = self.next.fetch_add(1, Ordering::Relaxed).to_string();
         let folder = self.copies.folder().new_folder(&folder).map_err(cannot("copy", &path))?;

@@ -7,9 +7,7 @@ use std::{
     collections::BTreeMap,
     env,
     ffi::OsString,
-    fmt,
     fs::{self, File},
-    io::ErrorKind,
     ops::ControlFlow,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
@@ -181,7 +179,6 @@ fn look_through(
     paths.try_for_each(|path| look_through(path, depth.saturating_sub(1), take))
 }
 
-/// Refuses a path of the user's that names no program, library or debug file.
 fn check(path: &Path) -> Result<(), Failure> {
     let wrong = |why: &str| {
         Failure::Usage(format!(
@@ -237,33 +234,14 @@ impl SymbolFolders {
     }
 }
 
-/// The text of `/proc/kallsyms`.
-#[derive(Debug)]
-enum Kallsyms {
-    /// What the command line names.
-    File(PathBuf),
-    /// One of a run's objects.
-    Object(String),
-}
-
-impl fmt::Display for Kallsyms {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Kallsyms::File(path) => path.display().fmt(f),
-            Kallsyms::Object(name) => f.write_str(name),
-        }
-    }
-}
-
-/// Everything that explains one recording.
 #[derive(Debug)]
 pub(crate) struct CodeFiles<'a> {
     /// Contents by SHA-256.
     objects: Option<Folder>,
     /// A copy of the device's root.
     root: Option<Folder>,
-    /// The text of kallsyms, or why there is none.
-    kernel: Result<Kallsyms, String>,
+    /// Where the text of kallsyms is, among a run's objects or where the command line says; or why there is none.
+    kernel: Result<PathBuf, String>,
     folders: &'a SymbolFolders,
     /// What one recording may hold of all that.
     budget: Budget,
@@ -279,7 +257,8 @@ impl<'a> CodeFiles<'a> {
     ) -> Self {
         let objects = Folder::open(run).and_then(|run| run.folder(OBJECTS)).ok();
         let kernel = match kernel {
-            KernelSymbols::Boot(boot) => Ok(Kallsyms::Object(kernel_name(boot))),
+            KernelSymbols::Boot(boot) if objects.is_some() => Ok(kernel_name(boot).into()),
+            KernelSymbols::Boot(_) => Err(format!("the run has no folder {OBJECTS}")),
             KernelSymbols::Hidden(why) => Err(why.clone()),
         };
         let budget = report.for_next_recording();
@@ -292,9 +271,8 @@ impl<'a> CodeFiles<'a> {
         kallsyms: Option<PathBuf>,
         folders: &'a SymbolFolders,
     ) -> Self {
-        let kernel = kallsyms.map(Kallsyms::File).ok_or_else(|| {
-            "name a copy of the device's /proc/kallsyms with --kallsyms FILE".to_owned()
-        });
+        let none = "name a copy of the device's /proc/kallsyms with --kallsyms FILE";
+        let kernel = kallsyms.ok_or_else(|| none.to_owned());
         let root = root.and_then(|root| Folder::open(root).ok());
         Self { objects: None, root, kernel, folders, budget: Budget::default() }
     }
@@ -329,15 +307,10 @@ impl Files for CodeFiles<'_> {
 
     fn kernel_symbols(&self) -> Result<Arc<[u8]>, String> {
         let kernel = self.kernel.as_ref().map_err(Clone::clone)?;
-        let file = match kernel {
-            Kallsyms::File(path) => file::open(path),
-            Kallsyms::Object(name) => match &self.objects {
-                Some(objects) => objects.file(name),
-                None => Err(ErrorKind::NotFound.into()),
-            },
-        };
+        let open = |objects: &Folder| objects.file(kernel);
+        let file = self.objects.as_ref().map_or_else(|| file::open(kernel), open);
         let read = file.and_then(|file| file::shared_from(file, file::KERNEL_SYMBOLS));
-        read.map_err(|error| format!("{kernel}: {error}"))
+        read.map_err(|error| format!("{}: {error}", kernel.display()))
     }
 }
 
@@ -459,24 +432,13 @@ mod tests {
     fn a_path_with_nothing_to_offer_is_refused_with_what_to_name() {
         let place = tempfile::tempdir().unwrap();
         let path = |name: &str| place.path().join(name);
-        fs::create_dir_all(path("empty/deeper")).unwrap();
-        fs::create_dir(path("texts")).unwrap();
+        fs::create_dir_all(path("texts/deeper")).unwrap();
         fs::write(path("texts/notes"), "no code").unwrap();
-        for (name, why) in [
-            ("absent", "No such file"),
-            ("empty", "no ELF program or library is in it"),
-            ("texts", "no ELF program or library is in it"),
-            ("texts/notes", "it is no ELF program or library"),
-        ] {
-            let refused = check(&path(name)).unwrap_err();
-            assert!(matches!(refused, Failure::Usage(_)), "{refused:?}");
-            let sentence = refused.sentence();
-            let beginning = format!("--symbols {}: {why}", path(name).display());
-            assert!(sentence.starts_with(&beginning), "{sentence}");
-            assert!(sentence.contains("name a folder of unstripped programs"), "{sentence}");
-        }
-        fs::copy(env::current_exe().unwrap(), path("empty/deeper/program")).unwrap();
-        assert!(check(&path("empty")).is_ok() && check(&path("empty/deeper/program")).is_ok());
+        let refused = |name: &str| check(&path(name)).unwrap_err().sentence();
+        assert!(refused("texts").contains("no ELF program or library is in it"));
+        assert!(refused("texts/notes").contains("notes: it is no ELF program or library"));
+        fs::copy(env::current_exe().unwrap(), path("texts/deeper/program")).unwrap();
+        assert!(check(&path("texts")).is_ok() && check(&path("texts/deeper/program")).is_ok());
     }
 
     #[test]

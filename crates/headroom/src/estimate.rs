@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use crate::{options::Options, output};
 
-/// How long a plan will take.
 #[derive(Clone, Debug)]
 pub(crate) struct Estimate {
     trials: Duration,
@@ -35,7 +34,6 @@ impl Estimate {
         Self { trials, missing: Missing::default(), making: Duration::ZERO, cores: None }
     }
 
-    /// How long the trials alone will take.
     pub(crate) fn trials(&self) -> Duration {
         self.trials
     }
@@ -66,7 +64,6 @@ impl Estimate {
         format!(", and about {time} more to make {made}, which {is} not in the cache")
     }
 
-    /// Puts it into a plan for machines.
     pub(crate) fn add_to(&self, plan: &mut Value) {
         let points = self.missing.access_points.iter();
         let points = points.map(|(clients, mode)| json!({ "clients": clients, "mode": mode }));

@@ -57,7 +57,6 @@ pub(crate) fn cells(
     Ok(cells.into_iter().map(folded).collect())
 }
 
-/// One trial's recording.
 struct OfTrial<'a> {
     run: &'a Path,
     trial: &'a Trial,

@@ -29,11 +29,8 @@ pub(crate) fn unless_lost(code: ExitCode) -> ExitCode {
 /// How an execution ended that came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Every limit was kept, or none was asked for.
     Pass,
-    /// A limit was not kept.
     Fail,
-    /// Some of it could not be measured.
     Invalid,
     /// A command on the access point ended with this code.
     Command(u8),
@@ -53,11 +50,9 @@ impl Verdict {
 /// Why an execution did not come to its end.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The lab's.
     Lab(lab::Error),
     /// The words contradict the study.
     Usage(String),
-    /// Something of this machine.
     Environment(String),
     /// A recording of stacks cannot be read.
     Recording(String),
@@ -65,12 +60,10 @@ pub(crate) enum Failure {
     Interrupted(String),
     /// There is nothing to measure.
     Unmeasured(String),
-    /// The page could not be made.
     Page(report::Error),
 }
 
 impl From<model::verdict::Verdict> for Verdict {
-    /// How a run ends that was decided so.
     fn from(verdict: model::verdict::Verdict) -> Self {
         use model::verdict::Verdict as Decided;
         match verdict {
@@ -112,7 +105,6 @@ impl Failure {
         }
     }
 
-    /// What it says, in one sentence.
     pub(crate) fn sentence(&self) -> String {
         match self {
             Failure::Lab(error) => error.to_string(),
@@ -187,11 +179,5 @@ mod tests {
         for (code, word) in codes {
             assert!(page.contains(&format!("| {code} | {word} |")), "{code} {word}");
         }
-    }
-
-    #[test]
-    fn could_not_measure_is_never_a_failure_of_the_subject() {
-        let hang = lab::vm::Failure::Protocol(9);
-        assert_eq!(Failure::Lab(lab::Error::Machine(hang)).code(), INVALID);
     }
 }

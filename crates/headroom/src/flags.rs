@@ -368,20 +368,6 @@ Examples:
 
 Nothing is unwound or named on the access point: copies of stacks leave it, and names are found here.";
 
-/// How stacks are sampled, typed.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Sampling {
-    /// Samples per second of CPU time [default: the study's, or 499]
-    #[arg(long, value_name = "HZ")]
-    pub(crate) frequency: Option<u32>,
-    /// Most bytes of a user stack that are copied [default: the study's, or 32768]
-    #[arg(long, value_name = "BYTES")]
-    pub(crate) stack_bytes: Option<u32>,
-    /// What to sample: subject, machine, or a control group's path [default: the study's, or subject]
-    #[arg(long, value_name = "WHOSE")]
-    pub(crate) scope: Option<String>,
-}
-
 /// An access point and a process there, typed in place of a study.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Place {
@@ -428,8 +414,15 @@ fn place(text: &str) -> Result<On, String> {
 pub(crate) struct Profile {
     #[command(flatten)]
     pub(crate) place: Place,
-    #[command(flatten)]
-    pub(crate) sampling: Sampling,
+    /// Samples per second of CPU time [default: the study's, or 499]
+    #[arg(long, value_name = "HZ")]
+    pub(crate) frequency: Option<u32>,
+    /// Most bytes of a user stack that are copied [default: the study's, or 32768]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) stack_bytes: Option<u32>,
+    /// What to sample: subject, machine, or a control group's path [default: the study's, or subject]
+    #[arg(long, value_name = "WHOSE")]
+    pub(crate) scope: Option<String>,
 }
 
 const COUNT_EXAMPLES: &str = "\

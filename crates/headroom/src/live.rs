@@ -136,7 +136,6 @@ fn to_come(left: &[PlannedTrial]) -> Vec<String> {
     stages.into_iter().map(|(stage, trials)| format!("{trials} {stage}")).collect()
 }
 
-/// What a trial is for.
 fn stage(planned: &PlannedTrial) -> &'static str {
     match planned.id.purpose {
         Purpose::Cpu => "for CPU figures",

@@ -21,7 +21,6 @@ use model::{
 
 use crate::{beneath::Beneath, failure::Failure, flags::Common, progress::Progress};
 
-/// What every verb works with.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) json: bool,
@@ -40,7 +39,7 @@ pub(crate) struct Options {
     replaced: Vec<Replaced>,
     looked_for: Option<PathBuf>,
     counts_memory: bool,
-    /// Whether a run is gone on with, whose paths are somebody's words.
+    /// Whether a run is resumed, whose paths may be anyone's.
     is_resuming: bool,
     patience: Duration,
     pub(crate) workers: usize,
@@ -51,7 +50,6 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Words to meaning.
     pub(crate) fn resolve(common: &Common) -> Result<Self, Failure> {
         Ok(Self {
             json: common.json,
@@ -78,7 +76,6 @@ impl Options {
         self.beneath.as_deref()
     }
 
-    /// The same with another build of a program of the image.
     pub(crate) fn replacing(&self, replaced: Replaced) -> Self {
         Self { replaced: vec![replaced], ..self.clone() }
     }
@@ -93,7 +90,6 @@ impl Options {
         Self { looked_for: Some(code), ..self.clone() }
     }
 
-    /// The same with nothing said of the work while it goes on.
     pub(crate) fn silent(&self) -> Self {
         Self { quiet: true, json: false, ..self.clone() }
     }
@@ -118,9 +114,9 @@ impl Options {
         Self { arch: Some(access_point.arch), firmware, ..self.clone() }
     }
 
-    /// The same for a run that is gone on with. What it was made from is known by content: a path that stands in a
+    /// The same for a run that is resumed. What it was made from is known by content: a path that stands in a
     /// run is not opened.
-    pub(crate) fn going_on_with(&self, run: &Path, lab: &LabIdentity) -> Result<Self, Failure> {
+    pub(crate) fn resuming(&self, run: &Path, lab: &LabIdentity) -> Result<Self, Failure> {
         let recorded = lab.firmware.as_ref().map(|firmware| &firmware.sums);
         let firmware = match (self.firmware(), recorded) {
             (None, None) => None,
@@ -137,7 +133,7 @@ impl Options {
         Ok(Self { firmware, is_resuming: true, ..self.clone() })
     }
 
-    /// The options for a run of this architecture that is gone on with.
+    /// The options to resume a run of this architecture.
     pub(crate) fn of_run(&self, arch: Architecture) -> Result<Self, Failure> {
         match self.arch {
             Some(other) if other != arch => {
@@ -188,7 +184,6 @@ impl Options {
         Ok(lab.with_reservation(self.reservation.clone()))
     }
 
-    /// Gives back what the command has held of a lab.
     pub(crate) fn release(&self) -> Result<(), Failure> {
         Ok(self.reservation.release()?)
     }

@@ -46,7 +46,6 @@ pub(crate) fn lost(error: io::Error) {
     }
 }
 
-/// Why something could not be printed, if so.
 pub(crate) fn why_lost() -> Option<&'static io::Error> {
     LOST.get()
 }
@@ -56,7 +55,6 @@ pub(crate) fn json(value: &impl Serialize) {
     json_text(&serde_json::to_string(value).unwrap_or_default());
 }
 
-/// Prints JSON that is text already.
 pub(crate) fn json_text(text: &str) {
     painted(inert::json(text));
 }

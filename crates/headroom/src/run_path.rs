@@ -14,12 +14,10 @@ use jiff::Zoned;
 
 use crate::failure::Failure;
 
-/// The page, in a run's folder.
 pub(crate) const PAGE: &str = "report.html";
 
 const RUNS: &str = "runs";
 
-/// A new run's folder.
 #[derive(Debug)]
 pub(crate) struct RunPath {
     path: PathBuf,

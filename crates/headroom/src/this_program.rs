@@ -5,7 +5,6 @@ use std::{env, path::PathBuf, process::Output};
 
 use crate::failure::{self, Failure};
 
-/// Where this program is.
 pub(crate) fn path() -> Result<PathBuf, Failure> {
     env::current_exe().map_err(|error| {
         Failure::Environment(format!("cannot find this program to start it again: {error}"))

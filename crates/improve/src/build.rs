@@ -44,10 +44,6 @@ const LEFT: &str = "left";
 /// Puts a folder of the sandbox, or both, into an archive. What has two names is two files.
 const PACK: &str = "tar --create --format=pax --sort=name --hard-dereference";
 
-/// What a try may change below a folder: what compilers read. What a build reads as commands has to be named as a file.
-const CODE: [&str; 13] =
-    ["c", "h", "cc", "cpp", "cxx", "hh", "hpp", "inc", "S", "s", "rs", "go", "y"];
-
 /// Where a processor's base is in the task's folder, with its objects, and what its builds said, there and in a try's.
 #[derive(Clone, Copy)]
 struct Names {
@@ -102,9 +98,11 @@ pub fn begin(
     stop: &Stop<'_>,
 ) -> Result<(TaskFolder, Ledger), Error> {
     let mut folder = TaskFolder::create(path, texts.task, texts.study)?;
-    possible()?;
-    folder.fetch(texts.folder)?;
-    folder.pack()?;
+    Sandbox::possible(Limits::usual())?;
+    let source = folder.path_of(SOURCE);
+    folder.shell("source.fetch", &folder.task.source.fetch, (&source, texts.folder))?;
+    let pack = format!("exec {PACK} --file={FETCHED} {SOURCE}");
+    folder.shell("packing what was fetched", &pack, (folder.path(), texts.folder))?;
     let source = Manifest::of(folder.open_file(FETCHED)?);
     let source = source.map_err(Error::file("read", folder.path_of(FETCHED)))?.sum();
     let (program, built) = folder.base_for(Architecture::X86_64, stop)?;
@@ -130,19 +128,6 @@ pub fn begin(
 }
 
 impl TaskFolder {
-    /// Puts what was fetched into an archive.
-    fn pack(&self) -> Result<(), Error> {
-        let command = format!("exec {PACK} --file={FETCHED} {SOURCE}");
-        let packed =
-            Command::new("/bin/sh").args(["-euc", &command]).current_dir(self.path()).output();
-        let packed = packed.map_err(Error::file("run", "/bin/sh"))?;
-        if packed.status.success() {
-            return Ok(());
-        }
-        let why = String::from_utf8_lossy(&packed.stderr).trim().to_owned();
-        Err(Error::file("write", self.path_of(FETCHED))(io::Error::other(why)))
-    }
-
     /// Builds the base for a processor: its program, and the archive of the tree and the output that tries begin with.
     fn base_for(
         &self,
@@ -175,25 +160,22 @@ impl TaskFolder {
         Ok((self.store("programs", &found)?, archive))
     }
 
-    /// Has the task's author's command leave the tree.
-    fn fetch(&self, task_folder: &Path) -> Result<(), Error> {
+    /// Runs a command of the task's author, or of ours, as the person who begins the task: in a folder, for the task of another
+    /// one.
+    fn shell(
+        &self,
+        what: &'static str,
+        command: &str,
+        (folder, task): (&Path, &Path),
+    ) -> Result<(), Error> {
         const SAID: &str = "fetch.log";
-        let log = self.log(SAID, &self.folder)?;
-        let clone = || log.try_clone().map_err(Error::file("open", self.path_of(SAID)));
-        let status = Command::new("/bin/sh")
-            .args(["-euc", &self.task.source.fetch])
-            .current_dir(self.path_of(SOURCE))
-            .env("TASK", task_folder)
-            .stdin(Stdio::null())
-            .stdout(clone()?)
-            .stderr(clone()?)
-            .status()
-            .map_err(Error::file("run", "/bin/sh"))?;
-        if status.success() {
-            return Ok(());
-        }
-        let (what, how, log) = ("source.fetch", status.to_string(), self.path_of(SAID));
-        Err(Error::Command { what, how, log })
+        let open = || self.folder.append(SAID).map_err(Error::file("open", self.path_of(SAID)));
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-euc", command]).current_dir(folder).env("TASK", task);
+        shell.stdin(Stdio::null()).stdout(open()?).stderr(open()?);
+        let status = shell.status().map_err(Error::file("run", "/bin/sh"))?;
+        let (how, log) = (status.to_string(), self.path_of(SAID));
+        status.success().then_some(()).ok_or(Error::Command { what, how, log })
     }
 
     /// Builds a try; else why there is nothing to measure.
@@ -203,7 +185,7 @@ impl TaskFolder {
         candidate: Candidate<'_>,
         stop: &Stop<'_>,
     ) -> Result<Result<Built, Finding>, Error> {
-        possible()?;
+        Sandbox::possible(Limits::usual())?;
         let place = self.of_try(candidate.id)?;
         let built = self.build_in(&place, candidate, stop);
         for name in [TREE, LEFT] {
@@ -327,7 +309,7 @@ impl TaskFolder {
             let is_made = before.is_some() && fetched.get(path).is_none();
             let is_plain = item.is_none_or(|item| item.is_file() && !item.is_otherwise(before));
             let text = String::from_utf8_lossy(path).into_owned();
-            if is_made || !is_plain || !self.may_edit(&text) {
+            if is_made || !is_plain || !self.task.may_edit(&text) {
                 let may = self.task.source.edit.join(", ");
                 let sentence = format!(
                     "It changes `{text}`; a try may edit code of {may} and nothing else: no link, no file's rights, \
@@ -338,15 +320,6 @@ impl TaskFolder {
             edited.push(text);
         }
         Ok(Ok(edited))
-    }
-
-    /// Whether a try may change a file: one that is named, or code below a folder that is.
-    fn may_edit(&self, path: &str) -> bool {
-        let is_code = |path: &str| {
-            path.rsplit_once('.').is_some_and(|(_, extension)| CODE.contains(&extension))
-        };
-        self.task.may_edit(path)
-            && (is_code(path) || self.task.source.edit.iter().any(|one| one == path))
     }
 
     fn sandbox<'a>(&'a self, log: &'a File, stop: &'a Stop<'a>) -> Sandbox<'a> {
@@ -420,14 +393,6 @@ fn nothing() -> Result<File, Error> {
 
 fn file_in(folder: &Folder, name: &'static str) -> Result<File, Error> {
     folder.file(name).map_err(Error::file("read", folder.path_of(name)))
-}
-
-/// Whether there can be a sandbox at all.
-fn possible() -> Result<(), Error> {
-    match Sandbox::refusal(Limits::usual()).map_err(Error::file("make", "a sandbox"))? {
-        Some(why) => Err(Error::NoSandbox(why)),
-        None => Ok(()),
-    }
 }
 
 /// A task's build, which may end its own shell and does not see what comes out.

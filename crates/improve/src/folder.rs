@@ -66,7 +66,10 @@ pub enum Error {
     },
     #[error("the base's build left no program {} below $OUT", .0.display())]
     NoProgram(PathBuf),
-    #[error("{0}")]
+    #[error(
+        "there can be no sandbox here ({0}): builds are made in user namespaces of bubblewrap 0.8 or newer, by root as well; \
+         allow them (`sysctl kernel.unprivileged_userns_clone user.max_user_namespaces`), or use a machine or container that does"
+    )]
     NoSandbox(String),
     #[error("interrupted")]
     Interrupted,

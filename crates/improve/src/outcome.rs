@@ -1,7 +1,5 @@
 //! The outcome of a try as the ledger records it. [`crate::judge`] decides it.
 
-use std::fmt;
-
 use analysis::Estimate;
 use serde::{Deserialize, Serialize};
 
@@ -40,12 +38,6 @@ impl Outcome {
             Self::Suspect => "suspect",
             Self::Interrupted => "interrupted",
         }
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

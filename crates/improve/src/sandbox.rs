@@ -25,7 +25,7 @@ use rustix::{
     process::geteuid,
 };
 
-use crate::{cargo::Cargo, task::Tool};
+use crate::{cargo::Cargo, folder::Error, task::Tool};
 
 /// The program, and the Debian package that has it.
 pub const PROGRAM: [&str; 2] = ["bwrap", "bubblewrap"];
@@ -111,26 +111,30 @@ pub enum Ended {
 
 impl Sandbox<'_> {
     /// Whether there can be one here; else why not, in a line that says what to do.
-    pub fn refusal(limits: Limits) -> io::Result<Option<String>> {
+    pub fn possible(limits: Limits) -> Result<(), Error> {
+        match Self::complaint(limits).map_err(Error::file("make a sandbox with", BWRAP))? {
+            None => Ok(()),
+            Some(why) => Err(Error::NoSandbox(why)),
+        }
+    }
+
+    /// What a command that does nothing says where it fails.
+    fn complaint(limits: Limits) -> io::Result<Option<String>> {
         let nothing = File::open("/dev/null")?;
         let (mut reading, writing) = io::pipe()?;
         let log = File::from(OwnedFd::from(writing));
         let sandbox = Sandbox { tools: &[], log: &log, stop: &|| false, limits };
         let result = (&File::options().write(true).open("/dev/null")?, 0);
         let (archives, limit) = (&[], Duration::from_secs(30));
-        let ended = sandbox.run(&Job { command: "true", archives, input: &nothing, result, limit });
-        let ended =
-            ended.map_err(|error| io::Error::new(error.kind(), format!("{BWRAP}: {error}")))?;
+        let job = Job { command: "true", archives, input: &nothing, result, limit };
+        let ended = sandbox.run(&job)?;
         drop(log);
         if matches!(ended, Ended::With(status) if status.success()) {
             return Ok(None);
         }
         let mut complaint = String::new();
         reading.read_to_string(&mut complaint)?;
-        let why = complaint.lines().next().unwrap_or("it did not begin").to_owned();
-        let todo = "builds are made in user namespaces of bubblewrap 0.8 or newer, by root as well; allow them \
-                    (`sysctl kernel.unprivileged_userns_clone user.max_user_namespaces`), or use a machine or container that does";
-        Ok(Some(format!("there can be no sandbox here ({why}): {todo}")))
+        Ok(Some(complaint.lines().next().unwrap_or("it did not begin").to_owned()))
     }
 
     /// Carries a command out.
@@ -322,17 +326,7 @@ impl Alive {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Seek;
-
     use super::*;
-
-    fn never() -> bool {
-        false
-    }
-
-    fn long() -> Duration {
-        Duration::from_secs(60)
-    }
 
     /// Small enough that a test reaches them.
     const SMALL: Limits =
@@ -346,8 +340,16 @@ mod tests {
     }
 
     /// How a command ends in a sandbox, what it said, and what came out.
-    fn run(command: &str, stop: &Stop<'_>, limit: Duration) -> Option<(Ended, String, String)> {
-        if let Some(why) = Sandbox::refusal(SMALL).unwrap_or_else(|error| Some(error.to_string())) {
+    fn run(command: &str) -> Option<(Ended, String, String)> {
+        run_until(command, &|| false, Duration::from_secs(60))
+    }
+
+    fn run_until(
+        command: &str,
+        stop: &Stop<'_>,
+        limit: Duration,
+    ) -> Option<(Ended, String, String)> {
+        if let Err(why) = Sandbox::possible(SMALL) {
             skip::skip!("{why}");
             return None;
         }
@@ -362,7 +364,7 @@ mod tests {
     #[test]
     fn a_build_sees_its_tree_and_the_systems_programs_and_writes_to_its_own_folders() {
         let look = "pwd; echo a >b; cat b; echo c >$OUT/d; cat $OUT/d >&3; ls /; env | sort; ls /proc | grep -c '^[0-9]'";
-        let Some((ended, said, result)) = run(look, &never, long()) else { return };
+        let Some((ended, said, result)) = run(look) else { return };
         assert!(matches!(ended, Ended::With(status) if status.success()), "{ended:?}: {said}");
         assert!(said.starts_with("/source\na\n") && result == "c\n", "{said}");
         for hidden in ["home\n", "root\n", "work\n", "var\n", "SSH", "CARGO"] {
@@ -373,9 +375,7 @@ mod tests {
     #[test]
     fn an_attack_from_inside_finds_nothing_open() {
         // Whoever runs the tests has this, and it is nobody else's.
-        let Some((ended, said, result)) = run(include_str!("attacks.sh"), &never, long()) else {
-            return;
-        };
+        let Some((ended, said, result)) = run(include_str!("attacks.sh")) else { return };
         assert!(matches!(ended, Ended::With(status) if status.success()), "{ended:?}: {said}");
         assert!(result.is_empty(), "open: {result}{said}");
         assert!(said.lines().filter(|line| line.starts_with("tried: ")).count() > 40, "{said}");
@@ -383,14 +383,8 @@ mod tests {
 
     #[test]
     fn memory_of_all_processes_together_has_an_end() {
-        let Some((ended, said, _)) = run(
-            "for one in 1 2 3 4 5 6 7 8; do \
-            perl -e '$x = \"a\" x (100 << 20); sleep 30' & done; wait",
-            &never,
-            long(),
-        ) else {
-            return;
-        };
+        let eight = "for one in 1 2 3 4 5 6 7 8; do perl -e '$x = \"a\" x (100 << 20); sleep 30' & done; wait";
+        let Some((ended, said, _)) = run(eight) else { return };
         assert_eq!(ended, Ended::OutOfMemory, "{said}");
     }
 
@@ -398,7 +392,7 @@ mod tests {
     fn what_it_says_and_what_comes_out_have_an_end() {
         let print = "perl -e 'print \"a\" x 50000000'";
         let loud = format!("{print}; {print} >&3; echo last >&3");
-        let Some((ended, said, result)) = run(&loud, &never, long()) else { return };
+        let Some((ended, said, result)) = run(&loud) else { return };
         assert!(matches!(ended, Ended::With(status) if status.success()), "{ended:?}");
         assert_eq!((said.len(), result.len()), (100_000, 1000));
     }
@@ -407,13 +401,17 @@ mod tests {
     fn what_takes_too_long_or_is_to_stop_ends_with_all_that_it_started() {
         let mark = format!("60.{}", std::process::id());
         let command = format!("sleep {mark} & sleep {mark}");
-        let Some((ended, ..)) = run(&command, &never, Duration::from_millis(300)) else { return };
+        let moment = Duration::from_millis(300);
+        let Some((ended, ..)) = run_until(&command, &|| false, moment) else { return };
         assert_eq!(ended, Ended::TimedOut);
         // Before, while and after bubblewrap makes the sandbox.
         for moment in 0..12 {
             let until = Instant::now() + Duration::from_millis(4 * moment);
             let late = || Instant::now() >= until;
-            assert_eq!(run(&command, &late, long()).unwrap().0, Ended::Stopped);
+            assert_eq!(
+                run_until(&command, &late, Duration::from_secs(60)).unwrap().0,
+                Ended::Stopped
+            );
         }
         thread::sleep(Duration::from_millis(200));
         let listed = Command::new("ps").args(["-eo", "args"]).output().unwrap();

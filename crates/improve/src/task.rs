@@ -11,6 +11,10 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
+/// What a try may change below a folder: what compilers read. What a build reads as commands has to be named as a file.
+const CODE: [&str; 13] =
+    ["c", "h", "cc", "cpp", "cxx", "hh", "hpp", "inc", "S", "s", "rs", "go", "y"];
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Task {
@@ -226,10 +230,11 @@ impl Task {
         }
     }
 
-    /// Whether a try may edit this file of the tree.
+    /// Whether a try may edit this file of the tree: one that is named, or code below a folder that is.
     pub fn may_edit(&self, path: &str) -> bool {
+        let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
         let allows = |allowed: &String| match allowed.ends_with('/') {
-            true => path.starts_with(allowed.as_str()),
+            true => path.starts_with(allowed.as_str()) && CODE.contains(&extension),
             false => path == allowed,
         };
         self.source.edit.iter().any(allows)
@@ -280,7 +285,9 @@ at-least = "2%"
         for path in ["src/walk.c", "src/deep/er.c", "Makefile.inc"] {
             assert!(task.may_edit(path), "{path}");
         }
-        for path in ["src", "srcs/walk.c", "Makefile", "Makefile.include", "build.rs"] {
+        for path in
+            ["src", "srcs/walk.c", "Makefile", "Makefile.include", "build.rs", "src/Makefile"]
+        {
             assert!(!task.may_edit(path), "{path}");
         }
     }

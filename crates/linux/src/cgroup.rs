@@ -13,7 +13,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::proc::{self, Reader};
+use crate::{
+    mounts::{self, Mount},
+    proc::{self, Reader},
+};
 
 /// A group or a tree of groups that could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -53,35 +56,26 @@ pub struct Mounts {
 }
 
 impl Mounts {
-    /// Reads `/proc/self/mountinfo`.
     pub fn find() -> Result<Self, Error> {
-        let text = proc::read("/proc/self/mountinfo")?;
-        Ok(Self::parse(&String::from_utf8_lossy(&text)))
+        Ok(Self::of(&mounts::all()?))
     }
 
-    /// Parses `mountinfo`; lines that it does not understand are none of ours.
-    pub fn parse(mountinfo: &str) -> Self {
-        let mut mounts = Self::default();
-        for (tree, controllers) in mountinfo.lines().filter_map(Tree::mounted) {
-            match tree.version {
-                Version::V2 => mounts.unified = mounts.unified.or(Some(tree)),
-                Version::V1 => {
-                    // A tree with a name and no controller is some service manager's own.
-                    mounts.any_v1 |= !controllers.contains("name=");
-                    let has = |wanted| controllers.split(',').any(|name| name == wanted);
-                    if has("perf_event") {
-                        mounts.perf_event = mounts.perf_event.or_else(|| Some(tree.clone()));
-                    }
-                    if has("freezer") {
-                        mounts.freezer = mounts.freezer.or_else(|| Some(tree.clone()));
-                    }
-                    if has("cpuacct") {
-                        mounts.cpuacct = mounts.cpuacct.or(Some(tree));
-                    }
-                }
-            }
+    /// The trees among these mounts.
+    pub fn of(mounts: &[Mount]) -> Self {
+        let trees = |version| {
+            let all = mounts.iter().filter_map(|mount| Some((Tree::of(mount)?, mount)));
+            all.filter(move |(tree, _)| tree.version == version)
+        };
+        let with =
+            |controller| Some(trees(Version::V1).find(|(_, mount)| mount.has(controller))?.0);
+        Self {
+            cpuacct: with("cpuacct"),
+            unified: trees(Version::V2).next().map(|(tree, _)| tree),
+            perf_event: with("perf_event"),
+            freezer: with("freezer"),
+            // A tree with a name and no controller is some service manager's own.
+            any_v1: trees(Version::V1).any(|(_, mount)| !mount.options.contains("name=")),
         }
-        mounts
     }
 
     /// The tree that counts CPU time: `cpuacct` where there is one, because its grain is finer and
@@ -107,22 +101,15 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// From a line of `mountinfo` (proc(5)): id, parent, device, root, mount point, options, optional fields, `-`, type,
-    /// source, options of the file system, which name version 1's controllers and are given with the tree; `None` for
-    /// what is no tree of groups.
-    pub fn mounted(line: &str) -> Option<(Self, &str)> {
-        let (before, after) = line.split_once(" - ")?;
-        let mut before = before.split(' ').skip(3);
-        let (root, point) = (before.next()?, before.next()?);
-        let mut after = after.split(' ');
-        let version = match after.next()? {
+    /// `None` for a mount of something else.
+    pub fn of(mount: &Mount) -> Option<Self> {
+        let version = match mount.kind.as_str() {
             "cgroup" => Version::V1,
             "cgroup2" => Version::V2,
             _ => return None,
         };
-        let root = proc::path_of(root.as_bytes()).to_string_lossy().into_owned();
-        let tree = Self { version, mount: proc::path_of(point.as_bytes()), root };
-        Some((tree, after.nth(1).unwrap_or_default()))
+        let root = mount.root.to_string_lossy().into_owned();
+        Some(Self { version, mount: mount.at.clone(), root })
     }
 
     /// Whether its root group is what is mounted, and no group below that.
@@ -316,13 +303,17 @@ mod tests {
 33 30 0:29 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
 ";
 
+    fn found(mountinfo: &str) -> Mounts {
+        Mounts::of(&mounts::parse(mountinfo.as_bytes()))
+    }
+
     fn tree(version: Version, root: &str) -> Tree {
         Tree { version, mount: "/cg".into(), root: root.to_owned() }
     }
 
     #[test]
     fn a_hybrid_machine_counts_in_cpuacct() {
-        let mounts = Mounts::parse(HYBRID);
+        let mounts = found(HYBRID);
         assert!(mounts.any_v1 && mounts.unified.is_some());
         let counting = mounts.counting().expect("two of them");
         assert_eq!(counting.version, Version::V1);
@@ -331,23 +322,20 @@ mod tests {
 
     #[test]
     fn a_unified_machine_counts_in_its_only_tree() {
-        let mounts = Mounts::parse("24 1 0:22 / /sys/fs/cgroup rw - cgroup2 none rw,nsdelegate\n");
+        let mounts = found("24 1 0:22 / /sys/fs/cgroup rw - cgroup2 none rw,nsdelegate\n");
         assert!(!mounts.any_v1);
         assert_eq!(mounts.counting().map(|tree| tree.version), Some(Version::V2));
     }
 
     #[test]
-    fn a_service_managers_own_tree_is_no_controller() {
-        let mounts =
-            Mounts::parse("31 30 0:27 / /sys/fs/cgroup/systemd rw - cgroup c rw,name=systemd");
-        assert_eq!(mounts, Mounts::default());
-    }
-
-    #[test]
-    fn a_machine_without_groups_has_none() {
-        assert_eq!(Mounts::parse("22 1 0:21 / /proc rw - proc proc rw\n"), Mounts::default());
-        assert_eq!(Mounts::parse("22 1 0:21 - cgroup2\n"), Mounts::default());
-        assert_eq!(Mounts::parse(""), Mounts::default());
+    fn a_machine_without_groups_has_none_nor_one_with_a_service_managers_own_tree() {
+        for none in [
+            "",
+            "22 1 0:21 / /proc rw - proc proc rw\n",
+            "31 30 0:27 / /sys/fs/cgroup/systemd rw - cgroup c rw,name=systemd",
+        ] {
+            assert_eq!(found(none), Mounts::default(), "{none}");
+        }
     }
 
     #[test]
@@ -387,17 +375,10 @@ mod tests {
         assert_eq!(number(b"\n"), None);
     }
 
-    #[test]
-    fn an_error_names_the_folder() {
-        let error = create(Path::new("/proc/headroom")).expect_err("/proc takes no folder");
-        assert_eq!(error.to_string(), "cannot create /proc/headroom");
-    }
-
     proptest! {
         #[test]
         fn no_text_makes_a_parser_panic(text: String, bytes: Vec<u8>) {
-            let _ = (Mounts::parse(&text), tree(Version::V2, "/a").folder(&text));
-            let _ = (cpu_stat(&bytes), number(&bytes));
+            let _ = (tree(Version::V2, "/a").folder(&text), cpu_stat(&bytes), number(&bytes));
         }
     }
 }

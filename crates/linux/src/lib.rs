@@ -13,6 +13,7 @@
 //! | [`link`] | addresses and state of network links (rtnetlink) | 2.2 |
 //! | [`kmod`] | loading modules | 3.8 (`finit_module`) |
 //! | [`masquerade`] | translated source addresses (nf_tables) | 3.18 |
+//! | [`mounts`] | file systems that are mounted | 2.6.26 (`mountinfo`) |
 //! | [`namespace`] | network namespaces, and a `/sys` that fits | 3.0, 5.2 |
 //! | [`netlink`] | sockets, messages, attributes, generic families | 2.6.15 |
 //! | [`nl80211`] | wireless interfaces, their stations, and who comes and goes | 3.0 |
@@ -52,6 +53,7 @@ mod mapping;
 pub mod maps;
 pub mod mark;
 pub mod masquerade;
+pub mod mounts;
 pub mod namespace;
 pub mod netlink;
 pub mod nl80211;

@@ -6,11 +6,9 @@
 //!
 //! Formats: `include/uapi/linux/netfilter/{nfnetlink,nf_tables}.h`. Minimum kernel: 3.18 (`nft_masq`).
 
-use std::io;
-
 use rustix::io::Errno;
 
-use crate::netlink::{Error, NLM_F_ACK, Patience, Protocol, Request, Transport, Wire, unless};
+use crate::netlink::{Error, NLM_F_ACK, Protocol, Request, Socket, unless};
 
 /// In the upper byte of a type, and as a batch names it.
 const NF_TABLES: u16 = libc::NFNL_SUBSYS_NFTABLES as u16;
@@ -58,35 +56,15 @@ pub fn remove() -> Result<(), Error> {
 
 /// Sends requests as one batch, which is carried out whole or not at all; only the last is acknowledged.
 fn act(name: &'static str, requests: &[Request], flags: u16) -> Result<(), Error> {
-    let failed = |errno: Errno| Error::Exchange { request: name, source: errno.into() };
-    let mut wire = Wire::open(Protocol::Netfilter)?;
-    let last = requests.len() as u32;
-    let mut batch = Request::new(name, libc::NFNL_MSG_BATCH_BEGIN as u16).fixed(&BATCH).bytes(0, 0);
-    for (number, request) in (1..).zip(requests) {
-        let ask = if number == last { NLM_F_ACK } else { 0 };
-        batch.extend(request.bytes(flags | ask, number));
+    // All have the number that a new conversation begins with.
+    let edge = |kind: i32| Request::new(name, kind as u16).fixed(&BATCH).bytes(0, 1);
+    let mut batch = edge(libc::NFNL_MSG_BATCH_BEGIN);
+    for (place, request) in (1..).zip(requests) {
+        let ask = if place == requests.len() { NLM_F_ACK } else { 0 };
+        batch.extend(request.bytes(flags | ask, 1));
     }
-    batch.extend(
-        Request::new(name, libc::NFNL_MSG_BATCH_END as u16).fixed(&BATCH).bytes(0, last + 1),
-    );
-    wire.send(&batch).map_err(failed)?;
-    let mut buffer = vec![0; 8192];
-    let length = wire.receive(&mut buffer, Patience::Wait).map_err(failed)?;
-    match answer(&buffer[..length.min(buffer.len())]) {
-        Some(0) => Ok(()),
-        Some(number) => {
-            let source = io::Error::from_raw_os_error(-number);
-            Err(Error::Refused { request: name, text: None, source })
-        }
-        None => Err(Error::Malformed { request: name, what: "no acknowledgement" }),
-    }
-}
-
-/// The error number of an acknowledgement, which is the first word behind the header; 0 is none.
-fn answer(datagram: &[u8]) -> Option<i32> {
-    let kind = u16::from_ne_bytes(*datagram.get(4..)?.first_chunk()?);
-    let number = i32::from_ne_bytes(*datagram.get(16..)?.first_chunk()?);
-    (i32::from(kind) == libc::NLMSG_ERROR).then_some(number)
+    batch.extend(edge(libc::NFNL_MSG_BATCH_END));
+    Socket::open(Protocol::Netfilter)?.walk(name, &mut batch, |_| {}).map(drop)
 }
 
 #[cfg(test)]
@@ -105,15 +83,5 @@ mod tests {
         if let Err(why) = made.join().unwrap() {
             skip::skip!("addresses cannot be translated here: {why}");
         }
-    }
-
-    #[test]
-    fn an_answer_that_is_cut_or_none_is_not_success() {
-        assert_eq!(answer(&[0; 8]), None);
-        assert_eq!(answer(&[0; 32]), None);
-        let mut refusal = [0; 32];
-        refusal[4..6].copy_from_slice(&(libc::NLMSG_ERROR as u16).to_ne_bytes());
-        refusal[16..20].copy_from_slice(&(-2_i32).to_ne_bytes());
-        assert_eq!(answer(&refusal), Some(-2));
     }
 }

@@ -88,6 +88,11 @@ impl Error {
         matches!(self, Error::Refused { source, .. }
             if source.raw_os_error() == Some(errno.raw_os_error()))
     }
+
+    /// Whether no datagram was there, and none was waited for.
+    pub(crate) fn is_nothing(&self) -> bool {
+        matches!(self, Error::Exchange { source, .. } if source.kind() == io::ErrorKind::WouldBlock)
+    }
 }
 
 /// A refusal with this number is success: what was asked for is there already, or gone already.
@@ -119,12 +124,8 @@ pub enum Protocol {
 /// What it took to read a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCost {
-    /// Messages that held data, of all attempts.
-    pub messages: u32,
     /// Bytes received, of all attempts.
     pub bytes: u64,
-    /// Datagrams received, each one system call.
-    pub receives: u32,
     /// How often the dump was begun anew because the list changed while it was read.
     pub restarts: u32,
     /// Whether the last attempt saw the list unchanged from its first message to its last.
@@ -242,15 +243,12 @@ impl Socket {
         self.drain(name)?;
         self.send(name, request)?;
         self.unfinished = true;
-        let asked = Asked { name, sequence: self.sequence };
         let mut cost = ReadCost { settled: true, ..ReadCost::default() };
         loop {
-            let length = receive(&mut *self.transport, &mut self.buffer, Patience::Wait)
-                .map_err(|failure| failure.of(name))?;
-            cost.receives += 1;
+            let length = receive(&mut *self.transport, &mut self.buffer, Patience::Wait, name)?;
             cost.bytes += length as u64;
             let datagram = self.buffer.get(..length).unwrap_or_default();
-            if read_datagram(datagram, asked, &mut cost, &mut each)? {
+            if read_datagram(datagram, (name, self.sequence), &mut cost, &mut each)? {
                 self.unfinished = false;
                 return Ok(cost);
             }
@@ -274,77 +272,53 @@ impl Socket {
             if !self.unfinished {
                 break;
             }
-            match receive(&mut *self.transport, &mut self.buffer, Patience::Never) {
-                Err(Failure::Errno(Errno::AGAIN)) => self.unfinished = false,
-                Err(Failure::Errno(errno)) => return Err(Failure::Errno(errno).of(name)),
-                Ok(_) | Err(Failure::TooLong | Failure::Overrun) => {}
+            match receive(&mut *self.transport, &mut self.buffer, Patience::Never, name) {
+                Err(error) if error.is_nothing() => self.unfinished = false,
+                Err(error @ Error::Exchange { .. }) => return Err(error),
+                Ok(_) | Err(_) => {}
             }
         }
         Ok(())
     }
 }
 
-/// Why no datagram was received.
-pub(crate) enum Failure {
-    Errno(Errno),
-    Overrun,
-    TooLong,
-}
-
-impl Failure {
-    pub(crate) fn of(self, request: &'static str) -> Error {
-        match self {
-            Self::Overrun => Error::Overrun { request },
-            Self::TooLong => Error::Malformed { request, what: "longer than the buffer" },
-            Self::Errno(errno) => Error::Exchange { request, source: errno.into() },
-        }
-    }
-}
-
+/// One datagram; `request` is what errors call it.
 pub(crate) fn receive(
     transport: &mut dyn Transport,
     buffer: &mut [u8],
     patience: Patience,
-) -> Result<usize, Failure> {
+    request: &'static str,
+) -> Result<usize, Error> {
     loop {
         match transport.receive(buffer, patience) {
-            Ok(length) if length > buffer.len() => return Err(Failure::TooLong),
+            Ok(length) if length > buffer.len() => {
+                return Err(Error::Malformed { request, what: "longer than the buffer" });
+            }
             Ok(length) => return Ok(length),
             Err(Errno::INTR) => {}
-            Err(Errno::NOBUFS) => return Err(Failure::Overrun),
-            Err(errno) => return Err(Failure::Errno(errno)),
+            Err(Errno::NOBUFS) => return Err(Error::Overrun { request }),
+            Err(errno) => return Err(Error::Exchange { request, source: errno.into() }),
         }
     }
 }
 
-/// A request that is being answered.
-#[derive(Clone, Copy)]
-struct Asked {
-    name: &'static str,
-    sequence: u32,
-}
-
-/// Shows `each` payload of a datagram that answers this request; true at the reply's end.
+/// Shows `each` payload of a datagram that answers the request of this name and number; true at the reply's end.
 fn read_datagram(
     datagram: &[u8],
-    asked: Asked,
+    (request, sequence): (&'static str, u32),
     cost: &mut ReadCost,
     each: &mut impl FnMut(&[u8]),
 ) -> Result<bool, Error> {
     for message in Messages::new(datagram) {
-        let message =
-            message.map_err(|Damaged(what)| Error::Malformed { request: asked.name, what })?;
+        let message = message.map_err(|Damaged(what)| Error::Malformed { request, what })?;
         // A reply to an earlier request whose reading was given up is not ours.
-        if message.sequence != asked.sequence {
+        if message.sequence != sequence {
             continue;
         }
         cost.settled &= message.flags & NLM_F_DUMP_INTR == 0;
-        match message.meaning(asked.name)? {
+        match message.meaning(request)? {
             Meaning::End => return Ok(true),
-            Meaning::Data => {
-                cost.messages += 1;
-                each(message.payload);
-            }
+            Meaning::Data => each(message.payload),
             Meaning::Nothing => {}
         }
     }

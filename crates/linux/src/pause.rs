@@ -14,11 +14,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::process::{Pid, Signal, kill_process, pidfd_send_signal};
+use rustix::process::{Signal, kill_process, pidfd_send_signal};
 
 use crate::{cgroup, proc, process};
 
-/// What is seen of somebody who is to be stopped or continued.
+/// What `/proc` or the group's files show of a process or a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sight {
     /// Threads that live; a frozen group is one.
@@ -36,12 +36,12 @@ impl Sight {
         self.alive == 0
     }
 
-    /// Whether everybody who is left is stopped.
+    /// Whether all that is left is stopped.
     pub fn is_stopped(self) -> bool {
         self.alive > 0 && self.stopped == self.alive
     }
 
-    /// Whether somebody lives, and nobody is stopped.
+    /// Whether a thread lives, and none is stopped.
     pub fn runs(self) -> bool {
         self.alive > 0 && self.stopped == 0
     }
@@ -105,12 +105,7 @@ impl Process {
         if birth_of(self.pid) != Some(self.born) {
             return sight;
         }
-        let Ok(mut tasks) = proc::TaskList::open(self.pid) else { return sight };
-        let mut tids = Vec::new();
-        if tasks.list(&mut tids).is_err() {
-            return sight;
-        }
-        for tid in tids {
+        for tid in proc::threads_of(self.pid) {
             let text = proc::read(format!("/proc/{}/task/{tid}/stat", self.pid));
             let text = text.unwrap_or_default();
             proc::stat(&text).into_iter().for_each(|stat| sight.add(stat));
@@ -126,8 +121,7 @@ impl Process {
             }
         }
         // No descriptor, so the number could be another's by now.
-        let pid = i32::try_from(self.pid).ok().filter(|&pid| pid > 1).and_then(Pid::from_raw);
-        match pid {
+        match process::own_pid(self.pid) {
             Some(pid) if birth_of(self.pid) == Some(self.born) => Ok(kill_process(pid, signal)?),
             _ => Err(rustix::io::Errno::SRCH.into()),
         }
@@ -195,17 +189,17 @@ impl Group {
     }
 }
 
-/// Somebody who can be stopped.
+/// A process or a group that can be stopped.
 #[derive(Debug)]
-pub enum Held {
+pub enum Stoppable {
     /// A process, by signals.
     Process(Process),
     /// A control group, by its freezer.
     Group(Group),
 }
 
-impl Held {
-    /// Stops it; it may take a moment, which [`Held::look`] tells.
+impl Stoppable {
+    /// Stops it; it may take a moment, which [`Stoppable::look`] tells.
     /// Fails with `ESRCH` where it has ended, `EPERM` where it is not ours, or what the group's file says.
     pub fn stop(&self) -> io::Result<()> {
         match self {
@@ -214,7 +208,7 @@ impl Held {
         }
     }
 
-    /// Says it again to a group that was seen still freezing. Version 1 passes over a process that enters vfork's
+    /// Freezes again a group that was seen still freezing. Version 1 passes over a process that enters vfork's
     /// wait as the word comes, and its group stays so until the word comes again. Nothing is said to a
     /// process, whose signal waits for it.
     pub fn insist(&self, seen: Sight) -> io::Result<()> {
@@ -242,8 +236,7 @@ impl Held {
 
 /// Where trees are mounted that may have freezers, the unified one first.
 pub fn freezers() -> Result<Vec<PathBuf>, cgroup::Error> {
-    let text = proc::read("/proc/self/mountinfo")?;
-    let mounts = cgroup::Mounts::parse(&String::from_utf8_lossy(&text));
+    let mounts = cgroup::Mounts::find()?;
     Ok(mounts.unified.into_iter().chain(mounts.freezer).map(|tree| tree.mount).collect())
 }
 
@@ -284,7 +277,7 @@ mod tests {
 
     /// Somebody in a group; thawed before its end, which it could not have in a frozen one.
     struct Grouped {
-        held: Held,
+        held: Stoppable,
         _member: Sleeper,
     }
 
@@ -292,7 +285,7 @@ mod tests {
         fn start(group: &Group, command: &mut Command) -> Self {
             let member = Sleeper(command.spawn().expect("sh and sleep are everywhere"));
             cgroup::enter(group.folder(), member.0.id()).expect("it is ours");
-            Self { held: Held::Group(group.clone()), _member: member }
+            Self { held: Stoppable::Group(group.clone()), _member: member }
         }
     }
 
@@ -302,7 +295,7 @@ mod tests {
         }
     }
 
-    fn until(held: &Held, wanted: impl Fn(Sight) -> bool) {
+    fn until(held: &Stoppable, wanted: impl Fn(Sight) -> bool) {
         let end = Instant::now() + Duration::from_secs(10);
         while !wanted(held.look()) {
             assert!(Instant::now() < end, "{held:?} is {:?}", held.look());
@@ -310,7 +303,7 @@ mod tests {
         }
     }
 
-    fn stops_and_continues(held: &Held) {
+    fn stops_and_continues(held: &Stoppable) {
         until(held, Sight::runs);
         held.stop().expect("it is ours");
         until(held, Sight::is_stopped);
@@ -323,8 +316,8 @@ mod tests {
         let sleeper = Sleeper::start();
         let process = Process::open(sleeper.0.id(), None).expect("it runs");
         let bare = Process { fd: None, pid: process.pid, born: process.born };
-        stops_and_continues(&Held::Process(process));
-        stops_and_continues(&Held::Process(bare));
+        stops_and_continues(&Stoppable::Process(process));
+        stops_and_continues(&Stoppable::Process(bare));
     }
 
     #[test]
@@ -335,7 +328,7 @@ mod tests {
         let bare = Process { fd: None, pid, born: process.born };
         sleeper.0.kill().expect("it is ours");
         sleeper.0.wait().expect("it is ours");
-        for held in [Held::Process(process), Held::Process(bare)] {
+        for held in [Stoppable::Process(process), Stoppable::Process(bare)] {
             assert!(held.look().has_ended() && held.stop().is_err());
         }
         assert!(Process::open(pid, Some(0)).is_err());

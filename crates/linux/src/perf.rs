@@ -68,15 +68,3 @@ fn attributes(kind: u32, config: u64) -> Attributes {
 fn is_given(attributes: &Attributes) -> bool {
     Event::open(attributes, Target::Thread(0)).is_ok()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_event_is_either_present_or_absent() {
-        let events = events();
-        assert_eq!(events.present.len() + events.absent.len(), EVENTS.len());
-        assert!(events.present.iter().all(|name| !events.absent.contains(name)));
-    }
-}

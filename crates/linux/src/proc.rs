@@ -176,8 +176,15 @@ pub fn pids() -> Result<Vec<u32>, Error> {
     Ok(pids)
 }
 
+/// The threads of a process, ascending; none where it has ended.
+pub fn threads_of(pid: u32) -> Vec<u32> {
+    let mut tids = numbered(Path::new(&format!("/proc/{pid}/task"))).unwrap_or_default();
+    tids.sort_unstable();
+    tids
+}
+
 /// Entries of a folder that are numbers: processes, threads.
-pub(crate) fn numbered(folder: &Path) -> io::Result<Vec<u32>> {
+fn numbered(folder: &Path) -> io::Result<Vec<u32>> {
     let mut numbers = Vec::new();
     for entry in fs::read_dir(folder)? {
         numbers.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
@@ -300,11 +307,8 @@ pub fn own_memory_kib(text: &[u8]) -> Option<u64> {
 
 /// The processes that a process has started, of all its threads, from `/proc/PID/task/TID/children`.
 pub fn children(pid: u32) -> Vec<u32> {
-    let tasks = PathBuf::from(format!("/proc/{pid}/task"));
-    let threads = numbered(&tasks).unwrap_or_default().into_iter();
-    let texts = threads
-        .filter_map(|tid| fs::read_to_string(tasks.join(format!("{tid}/children"))).ok())
-        .collect::<String>();
+    let children = |tid| fs::read_to_string(format!("/proc/{pid}/task/{tid}/children")).ok();
+    let texts = threads_of(pid).into_iter().filter_map(children).collect::<String>();
     texts.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 

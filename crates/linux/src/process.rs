@@ -75,7 +75,7 @@ pub fn kill(pid: u32) -> io::Result<()> {
 }
 
 /// No signal goes to pid 0 or 1: those would be our whole group, and the machine.
-fn own_pid(pid: u32) -> Option<Pid> {
+pub(crate) fn own_pid(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().filter(|&pid| pid > 1).and_then(Pid::from_raw)
 }
 

@@ -6,11 +6,9 @@
 //!
 //! Layout: `include/uapi/linux/rtnetlink.h`, `pkt_sched.h`, `gen_stats.h`.
 
-use libc::{RTM_GETQDISC, TCA_KIND, TCA_STATS, TCA_STATS2};
+use libc::{RTM_GETQDISC, TCA_KIND, TCA_STATS2};
 
-use crate::netlink::{
-    Attributes, Error, NLM_F_DUMP, Protocol, ReadCost, Request, Socket, Transport, u32_at,
-};
+use crate::netlink::{Attributes, Error, NLM_F_DUMP, Protocol, Request, Socket, u32_at};
 
 const GET_QDISC: &str = "RTM_GETQDISC";
 
@@ -46,27 +44,16 @@ pub struct Queues {
 
 impl Queues {
     pub fn open() -> Result<Self, Error> {
-        Ok(Self::over_socket(Socket::open(Protocol::Route)?))
-    }
-
-    /// Opens the conversation over this instead of a new socket: a recording or a script.
-    pub fn over(transport: impl Transport + 'static) -> Self {
-        Self::over_socket(Socket::over(transport))
-    }
-
-    fn over_socket(socket: Socket) -> Self {
         let request = Request::new(GET_QDISC, RTM_GETQDISC).fixed(&[0; TCMSG]);
-        Self { socket, request: request.bytes(NLM_F_DUMP, 0) }
+        let socket = Socket::open(Protocol::Route)?;
+        Ok(Self { socket, request: request.bytes(NLM_F_DUMP, 0) })
     }
 
     /// Shows `each` interface's queue; interfaces that are down have none. It allocates nothing.
     /// Fails with [`Error::Refused`] with `EOPNOTSUPP` where the kernel has no traffic control.
-    pub fn roots(&mut self, mut each: impl FnMut(Queue)) -> Result<ReadCost, Error> {
-        self.socket.walk(GET_QDISC, &mut self.request, |payload| {
-            if let Some(queue) = root(payload) {
-                each(queue);
-            }
-        })
+    pub fn roots(&mut self, mut each: impl FnMut(Queue)) -> Result<(), Error> {
+        let read = |payload: &[u8]| root(payload).into_iter().for_each(&mut each);
+        self.socket.walk(GET_QDISC, &mut self.request, read).map(drop)
     }
 }
 
@@ -80,22 +67,16 @@ pub fn root(payload: &[u8]) -> Option<Queue> {
     let kind = attributes.clone().find(TCA_KIND)?.payload;
     let kind = kind.split(|&byte| byte == 0).next()?;
     let queues = !matches!(kind, b"noqueue" | b"noop");
-    let [backlog_packets, backlog_bytes, drops, overlimits] = counts(&attributes)?;
-    Some(Queue { interface, queues, backlog_bytes, backlog_packets, drops, overlimits })
-}
-
-/// Packets and bytes that wait, drops, and times of holding back: from `gnet_stats_queue`, or `tc_stats` of kernels
-/// before 2.6.10.
-fn counts(attributes: &Attributes<'_>) -> Option<[u32; 4]> {
-    let all = |bytes: &[u8], places: [usize; 4]| {
-        let [packets, held, drops, over] = places.map(|place| u32_at(bytes, place));
-        Some([packets?, held?, drops?, over?])
-    };
-    let new = attributes
-        .clone()
-        .find(TCA_STATS2)
-        .and_then(|stats| all(stats.nested().find(TCA_STATS_QUEUE)?.payload, [0, 4, 8, 16]));
-    new.or_else(|| all(attributes.clone().find(TCA_STATS)?.payload, [28, 32, 12, 16]))
+    // `struct gnet_stats_queue`: packets and bytes that wait, drops, requeues, times of holding back.
+    let counts = attributes.find(TCA_STATS2)?.nested().find(TCA_STATS_QUEUE)?.payload;
+    Some(Queue {
+        interface,
+        queues,
+        backlog_packets: u32_at(counts, 0)?,
+        backlog_bytes: u32_at(counts, 4)?,
+        drops: u32_at(counts, 8)?,
+        overlimits: u32_at(counts, 16)?,
+    })
 }
 
 #[cfg(test)]
@@ -110,8 +91,7 @@ mod tests {
         [whole.body(), stats.body()].concat()
     }
 
-    fn new_stats() -> Request {
-        let words = [3_u32, 4500, 17, 0, 9];
+    fn stats(words: &[u32]) -> Request {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let inner = Request::new("", 0).attribute(TCA_STATS_QUEUE, &bytes);
         Request::new("", 0).nest(TCA_STATS2, &inner)
@@ -127,33 +107,17 @@ mod tests {
             drops: 17,
             overlimits: 9,
         };
-        assert_eq!(root(&message(TC_H_ROOT, "fq_codel", new_stats())), Some(queue));
-        assert_eq!(
-            root(&message(TC_H_ROOT, "noqueue", new_stats())).map(|q| q.queues),
-            Some(false)
-        );
-        assert_eq!(root(&message(0x10_0000, "fq_codel", new_stats())), None, "a child");
-    }
-
-    #[test]
-    fn the_older_statistics_do_as_well() {
-        let mut old = [0; 36];
-        old[12..16].copy_from_slice(&17_u32.to_ne_bytes());
-        old[16..20].copy_from_slice(&9_u32.to_ne_bytes());
-        old[28..32].copy_from_slice(&3_u32.to_ne_bytes());
-        old[32..36].copy_from_slice(&4500_u32.to_ne_bytes());
-        let stats = Request::new("", 0).attribute(TCA_STATS, &old);
-        let same = root(&message(TC_H_ROOT, "pfifo", new_stats()));
-        assert_eq!(root(&message(TC_H_ROOT, "pfifo", stats)), same);
-        let cut = Request::new("", 0).attribute(TCA_STATS, &old[..34]);
-        assert_eq!(root(&message(TC_H_ROOT, "pfifo", cut)), None);
+        let told = |parent, kind| root(&message(parent, kind, stats(&[3, 4500, 17, 0, 9])));
+        assert_eq!(told(TC_H_ROOT, "fq_codel"), Some(queue));
+        assert_eq!(told(TC_H_ROOT, "noqueue").map(|queue| queue.queues), Some(false));
+        assert_eq!(told(0x10_0000, "fq_codel"), None, "a child");
+        assert_eq!(root(&message(TC_H_ROOT, "pfifo", stats(&[3, 4500, 17, 0]))), None, "cut");
     }
 
     #[test]
     fn this_kernel_answers() {
         let mut queues = Queues::open().unwrap();
-        let cost = queues.roots(|queue| assert!(queue.interface > 0)).unwrap();
-        assert!(cost.receives > 0);
+        queues.roots(|queue| assert!(queue.interface > 0)).unwrap();
         queues.roots(|_| {}).expect("the same request again");
     }
 }

@@ -87,12 +87,7 @@ pub fn allow_only(purposes: &[Purpose]) -> io::Result<()> {
 /// for. That is memory in nobody's size, which no limit of a process holds; keys of the session, which are in no namespace; other processes of the sandbox;
 /// and the widest ways into the kernel. `None` where this architecture's numbers are not known.
 pub fn of_builds() -> Option<Vec<u8>> {
-    let mut program = vec![
-        load(ARCH),
-        jump(ARCHITECTURE?, Jump { equal: 1, other: 0 }),
-        answer(libc::SECCOMP_RET_KILL_PROCESS),
-        load(NUMBER),
-    ];
+    let mut program = head(ARCHITECTURE?);
     let refused = answer(libc::SECCOMP_RET_ERRNO | libc::EPERM as u32);
     // The same calls by other numbers, on x86-64.
     let other = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
@@ -261,13 +256,14 @@ const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
 const ARGUMENTS: u32 = 16;
 
+/// Kills on another architecture, and takes the call's number.
+fn head(architecture: u32) -> Vec<libc::sock_filter> {
+    let other = answer(libc::SECCOMP_RET_KILL_PROCESS);
+    vec![load(ARCH), jump(architecture, Jump { equal: 1, other: 0 }), other, load(NUMBER)]
+}
+
 fn program(architecture: u32, calls: &[Call]) -> Vec<libc::sock_filter> {
-    let mut program = vec![
-        load(ARCH),
-        jump(architecture, Jump { equal: 1, other: 0 }),
-        answer(libc::SECCOMP_RET_KILL_PROCESS),
-        load(NUMBER),
-    ];
+    let mut program = head(architecture);
     // Each call has its own way out: a jump reaches 255 instructions at most, and no list outgrows that.
     for call in calls {
         let body = body(call.when);

@@ -35,17 +35,18 @@ pub fn uname() -> Uname {
 
 /// The monotonic clock, ns. It stands still while the machine sleeps.
 pub fn monotonic_ns() -> u64 {
-    since_boot(ClockId::Monotonic)
+    clock_ns(ClockId::Monotonic)
 }
 
 /// Since boot, sleep included, ns: the clock of the kernel's association times.
 pub fn boottime_ns() -> u64 {
-    since_boot(ClockId::Boottime)
+    clock_ns(ClockId::Boottime)
 }
 
-fn since_boot(clock: ClockId) -> u64 {
+/// A clock that starts with the machine, or with the process or thread whose CPU time it is, ns.
+pub fn clock_ns(clock: ClockId) -> u64 {
     let now = rustix::time::clock_gettime(clock);
-    // Neither part is negative: the clock starts at boot.
+    // Neither part is negative.
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
@@ -136,15 +137,6 @@ pub fn address_randomisation() -> Option<u32> {
     line("/proc/sys/kernel/randomize_va_space")?.parse().ok()
 }
 
-/// Where a file system of this type is mounted first, from the text of `/proc/mounts`.
-pub fn mount_point<'a>(mounts: &'a str, kind: &str) -> Option<&'a str> {
-    mounts.lines().find_map(|line| {
-        let mut fields = line.split(' ').skip(1);
-        let point = fields.next()?;
-        (fields.next()? == kind).then_some(point)
-    })
-}
-
 /// The only line of a small file, without the spaces around it; `None` where it is absent or empty.
 fn line(path: impl AsRef<Path>) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
@@ -162,13 +154,5 @@ mod tests {
         assert!(ticks_per_second() > 0);
         assert!(page_size().is_power_of_two());
         assert_eq!(cpus().len() as u64, cpus_online());
-    }
-
-    #[test]
-    fn a_mount_is_found_by_its_type_only() {
-        let mounts = "proc /proc proc rw 0 0\ntracefs /sys/kernel/tracing tracefs rw 0 0\nshort\n";
-        assert_eq!(mount_point(mounts, "tracefs"), Some("/sys/kernel/tracing"));
-        assert_eq!(mount_point(mounts, "debugfs"), None);
-        assert_eq!(mount_point("", "tracefs"), None);
     }
 }

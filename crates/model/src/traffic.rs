@@ -15,7 +15,7 @@ pub enum Road {
 }
 
 /// Traffic from the WAN side to the client's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Traffic {
     /// Short and unique.
@@ -65,9 +65,10 @@ fn probes() -> u32 {
 }
 
 /// iperf3's protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flow {
+    #[default]
     Udp,
     /// So many streams.
     Tcp(u32),

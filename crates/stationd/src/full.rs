@@ -156,7 +156,7 @@ fn links(station: &Station) -> Option<u64> {
 /// The wider of the two last rates.
 fn link_width(station: &Station) -> Option<&'static str> {
     let rates = station.tx_rate.into_iter().chain(station.rx_rate);
-    Some(match rates.map(|rate| rate.width.mhz()).max()? {
+    Some(match rates.map(|rate| rate.width_mhz).max()? {
         20 => "20MHz",
         40 => "40MHz",
         80 => "80MHz",
@@ -193,7 +193,7 @@ fn mean_of_chains(station: &Station) -> Option<i64> {
 
 /// All that a rate says, in words.
 fn rate_spec(rate: Rate) -> String {
-    let mut text = format!("{} {}MHz", rate.mode.name(), rate.width.mhz());
+    let mut text = format!("{} {}MHz", rate.mode.name(), rate.width_mhz);
     if let Some(scheme) = rate.mcs {
         text += &format!(" mcs{scheme}");
     }
@@ -208,7 +208,7 @@ fn rate_spec(rate: Rate) -> String {
 
 #[cfg(test)]
 mod tests {
-    use linux::nl80211::{Count, RateMode, StationReading, Width};
+    use linux::nl80211::{Count, RateMode, StationReading};
     use serde_json::{Value as Json, json};
 
     use super::*;
@@ -219,10 +219,10 @@ mod tests {
 
     /// What the kernel says of station `last`: every counter another number.
     fn reading(last: u8) -> StationReading {
-        let rate = |kbps, width| {
+        let rate = |kbps, width_mhz| {
             Some(Rate {
                 kbps: Some(kbps),
-                width,
+                width_mhz,
                 mode: RateMode::Vht,
                 mcs: Some(9),
                 streams: Some(2),
@@ -244,8 +244,8 @@ mod tests {
             rx_dropped: Some(17),
             signal_dbm: Some(-40),
             signal_average_dbm: Some(-41),
-            tx_rate: rate(866_700, Width::Mhz80),
-            rx_rate: rate(400_000, Width::Mhz40),
+            tx_rate: rate(866_700, 80),
+            rx_rate: rate(400_000, 40),
             ..StationReading::default()
         }
     }

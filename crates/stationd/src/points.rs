@@ -182,9 +182,8 @@ pub(crate) mod tests {
             kind: InterfaceKind::AccessPoint,
             address: [2, 0, 0, 0, 0, index as u8],
             ssid: None,
-            four_addresses: false,
             channel: None,
-            links: Vec::new(),
+            first_link: None,
         }
     }
 

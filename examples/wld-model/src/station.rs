@@ -152,8 +152,8 @@ impl AssociatedDevice {
     fn value(&self, name: &str) -> Option<Variant> {
         let (reading, [least, most, sum, count]) = (&self.reading, self.history);
         let uint = |value: Option<u32>| value.map(|value| Variant::Uint(u64::from(value)));
-        let mhz = |rate: Option<Rate>| uint(rate.map(|rate| u32::from(rate.width.mhz())));
-        let spec = |rate: Rate| Variant::Text(format!("{:?}_{}", rate.mode, rate.width.mhz()));
+        let mhz = |rate: Option<Rate>| uint(rate.map(|rate| u32::from(rate.width_mhz)));
+        let spec = |rate: Rate| Variant::Text(format!("{:?}_{}", rate.mode, rate.width_mhz));
         let average = reading.signal_average_dbm.map(i64::from);
         match name {
             "MACAddress" => {

@@ -1,13 +1,13 @@
 //! File systems: which one a path is on, which are only memory, and which hide files of a lower layer.
 //!
-//! Talks to `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`) and walks the upper layers of overlays.
+//! Talks to [`linux::mounts`] and walks the upper layers of overlays.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use linux::proc::path_of;
+use linux::{mounts, proc::path_of};
 use model::identity::Overlay;
 
 /// Counting the files of an upper layer ends here; so does the walk, folders included.
@@ -33,11 +33,11 @@ struct Mount {
 impl Mounts {
     /// What is mounted now; nothing where `/proc` does not say.
     pub(super) fn read() -> Self {
-        Self::parse(&fs::read("/proc/self/mountinfo").unwrap_or_default())
+        Self::of_all(mounts::all().unwrap_or_default())
     }
 
-    fn parse(text: &[u8]) -> Self {
-        Self { all: text.split(|&byte| byte == b'\n').filter_map(mount).collect() }
+    fn of_all(all: Vec<mounts::Mount>) -> Self {
+        Self { all: all.into_iter().map(Mount::from).collect() }
     }
 
     /// Whether a path is on a file system that was empty at boot.
@@ -69,18 +69,12 @@ impl Mounts {
     }
 }
 
-/// `36 35 98:0 /root /at options [optional …] - type source super-options`
-fn mount(line: &[u8]) -> Option<Mount> {
-    let mut fields = line.split(|&byte| byte == b' ');
-    let at = path_of(fields.nth(4)?);
-    let mut rest = fields.skip_while(|field| *field != b"-").skip(1);
-    let kind = String::from_utf8_lossy(rest.next()?).into_owned();
-    let options = rest.nth(1).unwrap_or_default();
-    let upper = options
-        .split(|&byte| byte == b',')
-        .find_map(|option| option.strip_prefix(b"upperdir="))
-        .filter(|_| kind == "overlay");
-    Some(Mount { at, kind, upper: upper.map(path_of) })
+impl From<mounts::Mount> for Mount {
+    fn from(mounts::Mount { at, kind, options, .. }: mounts::Mount) -> Self {
+        let upper = options.split(',').find_map(|option| option.strip_prefix("upperdir="));
+        let upper = upper.filter(|_| kind == "overlay").map(|path| path_of(path.as_bytes()));
+        Self { at, kind, upper }
+    }
 }
 
 /// How many files there are below a folder, which are not folders; `None` where it cannot be read.
@@ -105,9 +99,11 @@ fn files_in(folder: &Path) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
+
+    fn parsed(mountinfo: &[u8]) -> Mounts {
+        Mounts::of_all(mounts::parse(mountinfo))
+    }
 
     const TEXT: &[u8] = b"1 1 0:2 / / rw - rootfs rootfs rw\n\
         21 1 31:6 / /overlay rw,noatime shared:1 - jffs2 /dev/mtdblock6 rw\n\
@@ -117,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_last_mount_of_the_longest_part_of_a_path_holds_it() {
-        let mounts = Mounts::parse(TEXT);
+        let mounts = parsed(TEXT);
         let kind = |path: &str| mounts.of(path.as_ref()).unwrap().kind.as_str();
         assert_eq!(kind("/usr/sbin/stationd"), "overlay");
         assert_eq!(
@@ -138,13 +134,13 @@ mod tests {
         fs::write(upper.path().join("usr/sbin/stationd"), "x").unwrap();
         std::os::unix::fs::symlink("/", upper.path().join("link")).unwrap();
         let line = format!("22 1 0:14 / / rw - overlay o rw,upperdir={}", upper.path().display());
-        let mounts = Mounts::parse(line.as_bytes());
+        let mounts = parsed(line.as_bytes());
         let found = mounts.upper("/usr/sbin/stationd".as_ref());
         assert_eq!(found, Some(upper.path().join("usr/sbin/stationd")));
         assert_eq!(mounts.upper("/usr/sbin/hostapd".as_ref()), None);
         let overlays = mounts.overlays();
         assert_eq!((overlays[0].at.as_str(), overlays[0].files), ("/", 2));
-        let unseen = Mounts::parse(b"22 1 0:14 / / rw - overlay o rw,upperdir=/no/such/folder");
+        let unseen = parsed(b"22 1 0:14 / / rw - overlay o rw,upperdir=/no/such/folder");
         assert_eq!(unseen.overlays(), []);
     }
 
@@ -155,12 +151,5 @@ mod tests {
             fs::write(upper.path().join(number.to_string()), "").unwrap();
         }
         assert_eq!(files_in(upper.path()), Some(MOST));
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_makes_it_panic(text: Vec<u8>) {
-            let _ = Mounts::parse(&text);
-        }
     }
 }

@@ -42,5 +42,5 @@ mod topology;
 
 pub use bringup::run;
 pub use error::Error;
-pub(crate) use namespace::CLIENTS;
+pub(crate) use namespace::{CLIENTS, without_ipv6};
 pub use topology::{Channel, ConsoleMode, Topology};

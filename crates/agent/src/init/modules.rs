@@ -9,7 +9,7 @@
 
 use std::{fs, path::Path};
 
-use linux::{error::chain, kmod};
+use linux::kmod;
 
 use super::{
     console::say,
@@ -40,8 +40,8 @@ pub(super) fn load(topology: &Topology) -> Result<(), Error> {
 fn load_all(path: &str, topology: &Topology) -> Result<(), Error> {
     let list = fs::read_to_string(path).doing(|| format!("read {path}"))?;
     for module in list.lines().filter_map(Module::from_line) {
-        let loaded = kmod::load(Path::new(module.path), &module.parameters(topology));
-        loaded.map_err(|error| Error::new(chain(&error)))?;
+        kmod::load(Path::new(module.path), &module.parameters(topology))
+            .doing(|| format!("load the module {}", module.path))?;
     }
     Ok(())
 }

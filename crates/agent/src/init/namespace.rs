@@ -82,7 +82,7 @@ fn bind(place: &Path) -> io::Result<()> {
 }
 
 /// Interfaces that come up later send no router solicitations: nothing moves on an idle link.
-fn without_ipv6() -> Result<(), Error> {
+pub(crate) fn without_ipv6() -> Result<(), Error> {
     for scope in ["all", "default"] {
         let path = format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6");
         match fs::write(&path, "1") {

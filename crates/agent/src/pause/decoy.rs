@@ -9,7 +9,7 @@ use std::{
 
 use linux::{
     cgroup,
-    pause::{Group, Held, Process},
+    pause::{Group, Process, Stoppable},
 };
 
 use crate::{
@@ -49,12 +49,12 @@ impl Decoy {
     }
 
     /// What is stopped: the process, or its group where that can be frozen.
-    pub(crate) fn held(&self) -> io::Result<Held> {
+    pub(crate) fn held(&self) -> io::Result<Stoppable> {
         match &self.folder {
-            None => Ok(Held::Process(Process::open(self.pid, None)?)),
+            None => Ok(Stoppable::Process(Process::open(self.pid, None)?)),
             Some(folder) => {
                 let group = Group::open(folder);
-                Ok(Held::Group(group.ok_or_else(|| io::Error::other("it has no freezer"))?))
+                Ok(Stoppable::Group(group.ok_or_else(|| io::Error::other("it has no freezer"))?))
             }
         }
     }

@@ -177,7 +177,7 @@ fn on_air_at(name: &str, megahertz: u32) -> Option<()> {
 
 fn place_of(interface: &Interface) -> Option<(u32, u32)> {
     let channel = interface.channel?;
-    Some((channel.frequency_mhz, channel.width.map_or(20, |width| width.mhz().into())))
+    Some((channel.frequency_mhz, channel.width_mhz.map_or(20, Into::into)))
 }
 
 fn others(names: &[String]) -> String {

@@ -119,12 +119,10 @@ impl Application {
     /// Refuses where it has ended by itself.
     pub(super) fn look(&mut self) -> Result<(), Refusal> {
         let Some(running) = &mut self.running else { return Ok(()) };
-        match running.has_ended() {
-            true => {
-                Err(Refusal::new("the application ended by itself", running.program.last_line()))
-            }
-            false => Ok(()),
+        if !running.has_ended() {
+            return Ok(());
         }
+        Err(Refusal::new("the application ended by itself", running.program.last_words()))
     }
 
     /// Asks it to end; [`Application::is_over`] says when it has.

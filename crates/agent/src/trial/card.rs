@@ -3,29 +3,18 @@
 //! `txd` makes its interfaces and its namespaces itself, and they vanish with it: nothing is left here, whichever way it
 //! ends. It lives no longer than the agent. What it counted is not looked into here.
 
-use std::{
-    fs::File,
-    io,
-    os::unix::fs::FileExt,
-    process::{Child, Command, Stdio},
-};
+use std::process::Command;
 
-use linux::{error::chain, place::Place, system::monotonic_ns};
+use linux::{place::Place, system::monotonic_ns};
 use model::{
     card::{CardOrder, CardReading},
     order::TrialOrder,
     span::Span,
     wire::Refusal,
 };
-use rustix::fs::{MemfdFlags, memfd_create};
 
-use crate::companions;
-
-/// The name of the program.
-const PROGRAM: &str = "txd";
-
-/// The longest that it may print: one line of figures.
-const LONGEST_OUTPUT: usize = 1 << 18;
+use super::refused;
+use crate::companions::{self, Companion};
 
 /// It may take its own spans this many times, and this much longer, ns: a card's time-outs and a starved task.
 const PATIENCE: (u64, u64) = (20, 60_000_000_000);
@@ -33,27 +22,19 @@ const PATIENCE: (u64, u64) = (20, 60_000_000_000);
 /// txd at work. Dropping it ends it.
 #[derive(Debug)]
 pub(super) struct Card {
-    child: Child,
-    figures: File,
-    errors: File,
+    running: Companion,
     until_ns: u64,
 }
 
 impl Card {
     pub(super) fn start(card: CardOrder, order: &TrialOrder) -> Result<Self, Refusal> {
-        const WHAT: &str = "cannot run txd";
-        let cannot = |error: io::Error| refused(WHAT, chain(&error));
-        let program = companions::program(PROGRAM)
-            .ok_or_else(|| refused(WHAT, companions::nowhere(PROGRAM)))?;
-        let (figures, errors) = (nameless().map_err(cannot)?, nameless().map_err(cannot)?);
-        let mut command = Command::new(program);
-        command.args(words(card, order)).stdin(Stdio::null());
-        command.stdout(figures.try_clone().map_err(cannot)?);
-        command.stderr(errors.try_clone().map_err(cannot)?);
-        let child = Place::default().ends_with_us().start(command).map_err(cannot)?;
+        let mut command = Command::new(companions::program("txd")?);
+        command.args(words(card, order));
+        let running = Companion::start(command, Place::default().ends_with_us());
+        let running = running.map_err(refused("cannot run txd"))?;
         let spans = order.warm_up.as_nanos() + order.window.as_nanos();
         let until_ns = monotonic_ns() + spans.saturating_mul(PATIENCE.0) + PATIENCE.1;
-        Ok(Self { child, figures, errors, until_ns })
+        Ok(Self { running, until_ns })
     }
 
     /// When it is given up, ns.
@@ -63,16 +44,12 @@ impl Card {
 
     /// Whether it has ended.
     pub(super) fn has_ended(&mut self) -> Result<bool, Refusal> {
-        let status = self.child.try_wait();
-        match status.map_err(|error| refused("cannot wait for txd", chain(&error)))? {
+        match self.running.child.try_wait().map_err(refused("cannot wait for txd"))? {
             Some(status) if status.success() => Ok(true),
-            Some(_) => {
-                let why = companions::last_line(&text(&self.errors));
-                Err(refused("txd cannot measure", why))
-            }
+            Some(_) => Err(Refusal::new("txd cannot measure", self.running.last_words())),
             None if monotonic_ns() >= self.until_ns => {
                 let why = "it did not end in twenty times its window and a minute";
-                Err(refused("txd was ended", why.to_owned()))
+                Err(Refusal::new("txd was ended", why))
             }
             None => Ok(false),
         }
@@ -80,17 +57,12 @@ impl Card {
 
     /// What it counted, once it has ended.
     pub(super) fn figures(&self) -> Result<CardReading, Refusal> {
-        let line = companions::last_line(&text(&self.figures));
-        serde_json::from_str(&line)
-            .map_err(|error| refused("txd said no figures", format!("{error}, in: {}", cut(&line))))
-    }
-}
-
-impl Drop for Card {
-    fn drop(&mut self) {
-        // One that has ended takes no signal.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let said = self.running.said();
+        let line = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        serde_json::from_str(line).map_err(|error| {
+            let why = format!("{error}, in: {}", self.running.last_words());
+            Refusal::new("txd said no figures", why)
+        })
     }
 }
 
@@ -115,27 +87,6 @@ fn words(card: CardOrder, order: &TrialOrder) -> Vec<String> {
     }
     words.push("--json".to_owned());
     words
-}
-
-/// A file without a name.
-fn nameless() -> io::Result<File> {
-    Ok(File::from(memfd_create(PROGRAM, MemfdFlags::CLOEXEC)?))
-}
-
-fn text(file: &File) -> String {
-    let mut bytes = vec![0; LONGEST_OUTPUT];
-    let length = file.read_at(&mut bytes, 0).unwrap_or_default();
-    String::from_utf8_lossy(&bytes[..length]).into_owned()
-}
-
-/// As much of a line as a refusal has room for.
-fn cut(line: &str) -> String {
-    const MOST: usize = 120;
-    line.chars().take(MOST).collect()
-}
-
-fn refused(what: &str, why: String) -> Refusal {
-    Refusal::new(what, why)
 }
 
 #[cfg(test)]

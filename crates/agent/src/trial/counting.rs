@@ -185,12 +185,8 @@ fn time_of(pid: u32, tid: u32) -> Option<SchedStat> {
 }
 
 fn threads_of(pid: u32) -> Vec<(u32, SchedStat)> {
-    let mut tids = Vec::new();
-    if let Ok(mut list) = proc::TaskList::open(pid) {
-        // One that has just ended has no threads.
-        let _ = list.list(&mut tids);
-    }
-    tids.into_iter().filter_map(|tid| Some((tid, time_of(pid, tid)?))).collect()
+    let time = |tid| Some((tid, time_of(pid, tid)?));
+    proc::threads_of(pid).into_iter().filter_map(time).collect()
 }
 
 /// The threads that carry packets.

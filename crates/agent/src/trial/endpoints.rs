@@ -120,10 +120,12 @@ impl Senders {
         })
     }
 
-    /// Stops or continues the sender where that is due.
+    /// Stops, continues or starts the sender where that is due.
     pub(super) fn advance(
         &mut self,
-        place: impl FnOnce() -> Result<Place, Refusal>,
+        traffic: &Traffic,
+        road: &Road,
+        group: Option<&Group>,
     ) -> Result<(), Refusal> {
         let Some(bursts) = self.bursts else { return Ok(()) };
         let on = bursts.next(monotonic_ns()).1;
@@ -132,19 +134,13 @@ impl Senders {
                 sender.signal(if on { Signal::CONT } else { Signal::STOP })
             }
             (Some(_), false) => self.sender = None,
-            (None, true) => self.sender = Some(endpoint(&self.words, &self.folder, place()?)?),
+            (None, true) => {
+                let place = place(road, group, traffic, false)?;
+                self.sender = Some(endpoint(&self.words, &self.folder, place)?);
+            }
             _ => {}
         }
         Ok(())
-    }
-
-    /// Where a sender that is started anew belongs.
-    pub(super) fn place_of_sender(
-        traffic: &Traffic,
-        road: &Road,
-        group: Option<&Group>,
-    ) -> Result<Place, Refusal> {
-        place(road, group, traffic, false)
     }
 
     /// Refuses where one of them has ended by itself.
@@ -168,7 +164,7 @@ impl Senders {
 }
 
 fn complaint(what: &str, endpoint: &Companion) -> Refusal {
-    Refusal::new(what, endpoint.last_line())
+    Refusal::new(what, endpoint.last_words())
 }
 
 /// iperf3's words for the sender.

@@ -14,7 +14,8 @@ use std::{
 
 use linux::{
     cgroup::{self, Meter, Tree, Version},
-    proc, process, system,
+    mounts::{self, Mount},
+    process, system,
 };
 use model::{share::Share, wire::Refusal};
 
@@ -66,33 +67,17 @@ pub(super) struct Group {
 impl Group {
     /// Makes it.
     pub(super) fn make() -> Result<Self, Refusal> {
-        let text =
-            proc::read("/proc/self/mountinfo").map_err(refused("cannot find control groups"))?;
-        let text = String::from_utf8_lossy(&text);
+        let mounts = mounts::all().map_err(refused("cannot find control groups"))?;
         let path = format!("/headroom-trial-{}", std::process::id());
-        let roots = Roots::of(&text);
+        let roots = Roots::of(&mounts);
         let folders: Vec<PathBuf> =
             roots.all.iter().map(|root| root.join(path.trim_start_matches('/'))).collect();
-        let mut made = CreatedFolders(Vec::new());
-        for (root, folder) in roots.all.iter().zip(&folders) {
-            cgroup::create(folder).map_err(refused("cannot make the application's group"))?;
-            made.0.push(folder.clone());
-            inherit(root, folder)?;
-        }
-        let counting = roots.counting.and_then(|place| folders.get(place));
-        let Some(counting) = counting else {
-            return Err(Refusal::new(
-                "cannot make the application's group",
-                "no control group counts CPU time here: mount cgroup2, or cgroup with cpuacct",
-            ));
-        };
-        let meter = Meter::open(roots.version, counting)
-            .map_err(refused("cannot count the application's CPU time"))?;
+        let made = roots.make(&folders);
+        let meter = made.inspect_err(|_| take_away(&folders))?;
         let cpu = roots.cpu.and_then(|place| folders.get(place)).cloned();
         let cpu = cpu.filter(|folder| {
             ["cpu.shares", "cpu.weight"].iter().any(|name| folder.join(name).exists())
         });
-        made.0.clear();
         Ok(Self { version: roots.version, path, folders, cpu, meter })
     }
 
@@ -202,15 +187,6 @@ impl Drop for Group {
     }
 }
 
-/// Folders that are removed again where the next one cannot be made.
-struct CreatedFolders(Vec<PathBuf>);
-
-impl Drop for CreatedFolders {
-    fn drop(&mut self) {
-        take_away(&self.0);
-    }
-}
-
 /// Ends whoever is in groups, and removes them.
 pub(crate) fn take_away(folders: &[PathBuf]) {
     let until = Instant::now() + PATIENCE;
@@ -251,21 +227,37 @@ struct Roots {
 }
 
 impl Roots {
-    /// From the text of `mountinfo` (proc(5)). Where any hierarchy of version 1 has `cpu`, that version is used. A
-    /// controller is in one hierarchy: mounted once more, as for a changed root, it has the same options and is no other.
-    fn of(mountinfo: &str) -> Self {
+    /// Makes the folders, one in each hierarchy, and counts in the right one.
+    fn make(&self, folders: &[PathBuf]) -> Result<Meter, Refusal> {
+        for (root, folder) in self.all.iter().zip(folders) {
+            cgroup::create(folder).map_err(refused("cannot make the application's group"))?;
+            inherit(root, folder)?;
+        }
+        let counting = self.counting.and_then(|place| folders.get(place)).ok_or_else(|| {
+            let why =
+                "no control group counts CPU time here: mount cgroup2, or cgroup with cpuacct";
+            Refusal::new("cannot make the application's group", why)
+        })?;
+        let meter = Meter::open(self.version, counting);
+        meter.map_err(refused("cannot count the application's CPU time"))
+    }
+
+    /// Where any hierarchy of version 1 has `cpu`, that version is used. A controller is in one hierarchy: mounted once
+    /// more, as for a changed root, it has the same options and is no other.
+    fn of(mounts: &[Mount]) -> Self {
         let mut v1 = Self { version: Version::V1, all: Vec::new(), counting: None, cpu: None };
         let (mut unified, mut seen) = (None, Vec::new());
-        let mounted = mountinfo.lines().filter_map(Tree::mounted);
-        for (tree, options) in mounted.filter(|(tree, _)| tree.is_whole()) {
-            let has = |wanted: &str| options.split(',').any(|name| name == wanted);
+        for mount in mounts {
+            let Some(tree) = Tree::of(mount).filter(Tree::is_whole) else { continue };
             if tree.version == Version::V2 {
                 unified = unified.or(Some(tree.mount));
-            } else if CONTROLLERS.iter().any(|name| has(name)) && !seen.contains(&options) {
-                seen.push(options);
+            } else if CONTROLLERS.iter().any(|name| mount.has(name))
+                && !seen.contains(&&mount.options)
+            {
+                seen.push(&mount.options);
                 let place = Some(v1.all.len());
-                v1.counting = v1.counting.or(place.filter(|_| has("cpuacct")));
-                v1.cpu = v1.cpu.or(place.filter(|_| has("cpu")));
+                v1.counting = v1.counting.or(place.filter(|_| mount.has("cpuacct")));
+                v1.cpu = v1.cpu.or(place.filter(|_| mount.has("cpu")));
                 v1.all.push(tree.mount);
             }
         }
@@ -299,9 +291,13 @@ mod tests {
 34 30 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
 ";
 
+    fn roots(mountinfo: &str) -> Roots {
+        Roots::of(&mounts::parse(mountinfo.as_bytes()))
+    }
+
     #[test]
     fn a_hybrid_machine_is_bounded_by_version_1() {
-        let roots = Roots::of(V1);
+        let roots = roots(V1);
         assert_eq!((roots.version, roots.cpu, roots.counting), (Version::V1, Some(0), Some(1)));
         assert_eq!(roots.all.len(), 2);
     }
@@ -309,14 +305,17 @@ mod tests {
     #[test]
     fn a_hierarchy_that_is_mounted_once_more_is_the_same() {
         let again = V1.replace("/sys/fs", "/tmp/root/sys/fs");
-        assert_eq!(Roots::of(&(V1.to_owned() + &again)), Roots::of(V1));
+        assert_eq!(roots(&(V1.to_owned() + &again)), roots(V1));
     }
 
     #[test]
     fn a_unified_machine_is_bounded_by_version_2() {
-        let roots = Roots::of("24 1 0:22 / /sys/fs/cgroup rw - cgroup2 none rw,nsdelegate\n");
-        assert_eq!((roots.version, roots.cpu, roots.counting), (Version::V2, Some(0), Some(0)));
-        assert_eq!(Roots::of("").all, [""; 0].map(PathBuf::from));
+        let unified = roots("24 1 0:22 / /sys/fs/cgroup rw - cgroup2 none rw,nsdelegate\n");
+        assert_eq!(
+            (unified.version, unified.cpu, unified.counting),
+            (Version::V2, Some(0), Some(0))
+        );
+        assert_eq!(roots("").all, [""; 0].map(PathBuf::from));
     }
 
     #[test]

@@ -69,8 +69,7 @@ impl Guarding {
         folder: &Folder,
     ) -> Result<Self, Refusal> {
         let what = "cannot run guard";
-        let program = companions::program("guard")
-            .ok_or_else(|| Refusal::new(what, companions::nowhere("guard")))?;
+        let program = companions::program("guard")?;
         let path = group.map_or("/headroom-none", Group::path);
         let interface = road.map_or("lo", |road| road.protected.as_str());
         let text = policy.replace("{group}", path).replace("{interface}", interface);
@@ -95,7 +94,7 @@ impl Guarding {
             let ended = !matches!(self.running.child.try_wait(), Ok(None));
             if ended || Instant::now() > until {
                 let why =
-                    if ended { self.running.last_line() } else { "it does not answer".to_owned() };
+                    if ended { self.running.last_words() } else { "it does not answer".to_owned() };
                 return Err(Refusal::new("guard does not run", why));
             }
             thread::sleep(LOOK);
@@ -107,7 +106,7 @@ impl Guarding {
     pub(super) fn look(&mut self) -> Result<(), Refusal> {
         match self.running.child.try_wait() {
             Ok(None) => Ok(()),
-            _ => Err(Refusal::new("guard ended by itself", self.running.last_line())),
+            _ => Err(Refusal::new("guard ended by itself", self.running.last_words())),
         }
     }
 

@@ -7,6 +7,7 @@ use linux::namespace::{self, Network};
 use model::wire::Refusal;
 
 use super::refused;
+use crate::init::without_ipv6;
 
 /// Does something in a namespace, with a `/sys` that shows its devices.
 pub(super) fn inside<T: Send>(
@@ -25,19 +26,12 @@ pub(super) fn new_network() -> Result<Network, Refusal> {
     apart(|| {
         link::enter_new_network_namespace()
             .map_err(refused("cannot make a network namespace (the agent must run as root)"))?;
-        without_ipv6();
+        // Where it fails the road has IPv6, which moves a little on an idle link.
+        let _ = without_ipv6();
         let up = Links::open().and_then(|mut links| links.set_up(1));
         up.map_err(refused("cannot bring the loopback up"))?;
         Network::of_this_thread().map_err(refused("cannot hold a network namespace"))
     })
-}
-
-/// Nothing moves on an idle link: no router solicitations, no duplicate-address detection.
-fn without_ipv6() {
-    for scope in ["all", "default"] {
-        // A kernel without IPv6 has nothing to disable.
-        let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"), "1");
-    }
 }
 
 fn apart<T: Send>(work: impl FnOnce() -> Result<T, Refusal> + Send) -> Result<T, Refusal> {

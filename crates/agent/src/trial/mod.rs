@@ -49,7 +49,7 @@ use self::{
 use crate::{
     companions::Companion,
     groups::Groups,
-    load::Load,
+    load,
     session::{End, Session},
     state,
     topology::{self, Repaired},
@@ -116,12 +116,12 @@ fn start(
     }
     let from = monotonic_ns();
     window.times = Times::of(order, from);
-    window.load = order.load.as_ref().map(|load| Load::new(load, from, room.as_deref()));
+    window.load = order.load.as_ref().map(|load| load::of(load, from, room.as_deref()));
     window.background = order.background.clone().map(|command| {
         // In a group of its own, which is not counted.
         let work = LoadOrder { work: Work::LongRunning(vec![command]), every: order.sample_every };
         let room = groups.and_then(|groups| groups.make_room("background"));
-        Load::new(&work, from, room.as_deref())
+        load::of(&work, from, room.as_deref())
     });
     if let (Some(witness), Some(load)) = (&order.witness, &mut window.load) {
         load.listen();

@@ -6,9 +6,7 @@
 use linux::{mark::Marks, sched, system::monotonic_ns};
 use model::{
     order::TrialOrder,
-    traffic::{
-        Control, Endpoints, Flow, Road as Kind, Second, Traffic as Ordered, TrafficReading, Work,
-    },
+    traffic::{Control, Endpoints, Road as Kind, Second, Traffic as Ordered, TrafficReading, Work},
     wire::Refusal,
 };
 
@@ -74,7 +72,7 @@ impl<'a> Traffic<'a> {
         let tidier = Tidier::start(group.as_ref(), &as_they_are.unwrap_or_default())?;
         let urgent = Urgent::take(order)?;
         // guard protects a road also without traffic on it.
-        let guarded = matches!(order.control, Control::Guard(_)).then(no_traffic);
+        let guarded = matches!(order.control, Control::Guard(_)).then(Ordered::default);
         let crossed = order.traffic.as_ref().or(guarded.as_ref());
         let crossed = crossed.map(|traffic| (order.road.unwrap_or(Kind::Veth), traffic));
         let road = crossed.map(|(kind, traffic)| Road::make(kind, traffic)).transpose()?;
@@ -159,7 +157,7 @@ impl<'a> Traffic<'a> {
         if let (Some(senders), Some(traffic), Some(road)) =
             (&mut self.senders, &self.order.traffic, &self.road)
         {
-            senders.advance(|| Senders::place_of_sender(traffic, road, group))?;
+            senders.advance(traffic, road, group)?;
         }
         if let Some(application) = &mut self.application {
             application.advance(now)?;
@@ -303,24 +301,6 @@ impl<'a> Traffic<'a> {
             road.remove();
         }
         Ok(reading)
-    }
-}
-
-/// What a road without traffic is made for.
-fn no_traffic() -> Ordered {
-    Ordered {
-        name: String::new(),
-        flow: Flow::Udp,
-        bytes: 0,
-        rate: None,
-        paced: None,
-        endpoints: Endpoints::Normal,
-        nat: false,
-        threaded: false,
-        no_offload: false,
-        link_limit: None,
-        bursts: None,
-        probes: 0,
     }
 }
 

@@ -29,7 +29,7 @@ use dialogue::{
 use model::{
     instrument::{Instrument, Scope, StacksOrder},
     sample::Sample,
-    wire::{Frame, Order, Part, Refusal, TrialOrder},
+    wire::{Frame, Order, Part, Refusal, TrialOrder, Work},
 };
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -42,7 +42,9 @@ const SIGNALS: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::HUP];
 #[test]
 fn it_introduces_itself_without_being_asked() {
     let (mut agent, facts, _census) = Agent::start();
-    assert!(!facts.kernel.is_empty() && facts.clk_tck > 0);
+    assert!(!facts.kernel.is_empty() && !facts.machine.is_empty());
+    assert!(facts.cpus > 0 && facts.clk_tck > 0 && facts.memory_kib > 0);
+    assert_eq!(facts.pmu_events.len() + facts.pmu_absent.len(), 6);
     assert_eq!(facts.programs, []);
     agent.orders = None;
     assert!(agent.ended().success());
@@ -140,7 +142,8 @@ fn a_load_that_only_fails_is_refused_with_its_status_and_words() {
     let words = ["sh", "-c", "echo no route >&2; exit 7"];
     let mut agent = Agent::measuring(loaded(&subject.name, 3, &words));
     let Refusal { what, why } = agent.refused();
-    assert!(what.starts_with("the load `") && what.ends_with("ended by itself"), "{what}");
+    assert!(what.starts_with("the load `sh -c") && what.ends_with("ended by itself"), "{what}");
+    assert!(why.starts_with("each of its ") && why.contains(" commands failed, "), "{why}");
     assert!(why.ends_with("the first with exit status: 7: no route"), "{why}");
 }
 
@@ -187,13 +190,16 @@ fn a_subject_that_dies_ends_the_measurement_at_once() {
 fn a_load_that_cannot_start_is_refused_with_the_systems_words() {
     let subject = Subject::idle();
     let before = subject.groups();
-    let mut agent = Agent::measuring(loaded(&subject.name, 3, &["/no/such/monitor", "--all"]));
-    agent.hello();
-    agent.census();
-    let Frame::Refused(Refusal { what, why }) = agent.frame() else { panic!("not refused") };
-    assert_eq!(what, "cannot start the load `/no/such/monitor --all`");
-    assert!(why.contains("No such file"), "{why}");
-    assert_eq!(subject.groups(), before);
+    let rounds = loaded(&subject.name, 3, &["/no/such/monitor", "--all"]);
+    let mut staying = rounds.clone();
+    let load = staying.load.as_mut().unwrap();
+    load.work = Work::LongRunning(load.work.commands().to_vec());
+    for order in [rounds, staying] {
+        let Refusal { what, why } = Agent::measuring(order).refused();
+        assert_eq!(what, "cannot start the load `/no/such/monitor --all`");
+        assert!(why.contains("No such file"), "{why}");
+        assert_eq!(subject.groups(), before);
+    }
 }
 
 /// How a measurement ends before its time.
@@ -202,6 +208,7 @@ enum End {
     Order,
     Stream,
     Signal(Signal),
+    Kill,
 }
 
 /// Has the agent end what it does; it is gone, or has introduced itself again.
@@ -220,6 +227,10 @@ fn end(agent: &mut Agent, end: End) {
         End::Signal(signal) => {
             kill_process(Pid::from_child(&agent.child), signal).unwrap();
             assert_eq!(agent.ended().code(), Some(128 + signal.as_raw()));
+        }
+        End::Kill => {
+            agent.child.kill().unwrap();
+            agent.ended();
         }
     }
 }

@@ -87,6 +87,36 @@ fn pausing(subject: &str, target: Target, states: &[PauseState], each: u32) -> T
     TrialOrder { instrument: Some(Instrument::Pause(order)), ..measure(subject, intervals) }
 }
 
+/// A load whose program is the consumer: a shell that sleeps again and again.
+struct StayingConsumer {
+    subject: Subject,
+    shell: Copied,
+}
+
+impl StayingConsumer {
+    fn new() -> Self {
+        Self { subject: Subject::idle(), shell: Copied::of("sh") }
+    }
+
+    fn order(&self, states: &[PauseState], each: u32) -> TrialOrder {
+        let target = Target::Process(self.shell.name.clone());
+        let paused = pausing(&self.subject.name, target, states, each);
+        let path = self.shell.path();
+        let script = format!("exec {} -c 'while :; do sleep 0.01; done'", path.display());
+        let intervals = u64::from(each) * states.len() as u64;
+        let staying = staying(&self.subject.name, intervals, &[&script]);
+        TrialOrder { load: staying.load, ..paused }
+    }
+
+    /// Waits until it is stopped.
+    fn stopped(&self) -> u32 {
+        eventually(|| {
+            let pid = *agent::subject::pids_of(&self.shell.name).unwrap().first()?;
+            (state(pid) == 'T').then_some(pid)
+        })
+    }
+}
+
 /// The same with another limit.
 fn no_longer_than(longest_ms: u64, order: Order) -> Order {
     let Order::Trial(mut order, None) = order else { panic!("{order:?}") };
@@ -152,21 +182,14 @@ fn the_subject_rests_while_its_consumer_is_stopped_and_works_through_the_sham() 
 }
 
 #[test]
-fn an_agent_that_is_killed_in_a_stopped_span_leaves_no_process_stopped() {
+fn the_end_of_the_stream_a_signal_another_order_or_a_kill_leaves_no_process_stopped() {
     let pair = Pair::start();
-    let mut agent = pair.stopped();
-    agent.child.kill().unwrap();
-    pair.runs_within_2_s();
-    agent.ended();
-    assert!(has_run(&pair.consumer));
-}
-
-#[test]
-fn the_end_of_the_stream_a_signal_or_another_order_leaves_no_process_stopped() {
-    let pair = Pair::start();
-    for how in [End::Order, End::Stream, End::Signal(Signal::TERM)] {
+    for how in [End::Order, End::Stream, End::Signal(Signal::TERM), End::Kill] {
         let mut agent = pair.stopped();
         end(&mut agent, how);
+        if matches!(how, End::Kill) {
+            pair.runs_within_2_s();
+        }
         assert!(has_run(&pair.consumer), "{how:?}");
         no_helpers_of(agent.pid());
     }
@@ -256,28 +279,14 @@ fn workers_are_stopped_with_those_who_started_them_and_may_end() {
 
 #[test]
 fn the_load_itself_is_stopped_and_ends_after_the_window() {
-    let subject = Subject::idle();
-    let shell = Copied::of("sh");
-    let script = format!("exec {} -c 'while :; do sleep 0.01; done'", shell.path().display());
-    let states = [Runs, Stopped, Runs, Stopped];
-    let target = Target::Process(shell.name.clone());
-    let pause = pausing(&subject.name, target, &states, 2).instrument;
-    let order = TrialOrder { instrument: pause, ..staying(&subject.name, 8, &[&script]) };
-    let mut agent = Agent::measuring(order.clone());
+    let load = StayingConsumer::new();
+    let mut agent = Agent::measuring(load.order(&[Runs, Stopped, Runs, Stopped], 2));
     let (_, pauses) = answer(&mut agent);
-    assert_eq!((pauses.spans.len(), pauses.pids.len(), shell.running()), (4, 1, 0));
+    assert_eq!((pauses.spans.len(), pauses.pids.len(), load.shell.running()), (4, 1, 0));
 
     // It is the consumer's end that is told, not that of a load.
-    agent.order(&Order::trial(TrialOrder {
-        instrument: pausing(&subject.name, Target::Process(shell.name.clone()), &[Stopped], 300)
-            .instrument,
-        window: Span::from_secs(30),
-        ..order
-    }));
-    let consumer = eventually(|| {
-        let pid = *agent::subject::pids_of(&shell.name).unwrap().first()?;
-        (state(pid) == 'T').then_some(pid)
-    });
+    agent.order(&Order::trial(load.order(&[Stopped], 300)));
+    let consumer = load.stopped();
     linux::process::kill(consumer).unwrap();
     let refusal = agent.refused();
     let reported = refusal.what.contains(&format!("(pid {consumer}) ended "));
@@ -286,22 +295,12 @@ fn the_load_itself_is_stopped_and_ends_after_the_window() {
 
 #[test]
 fn a_stopped_load_does_not_hold_up_the_end_of_a_broken_stream() {
-    let subject = Subject::idle();
-    let shell = Copied::of("sh");
-    let script = format!("exec {} -c 'while :; do sleep 0.01; done'", shell.path().display());
-    let target = Target::Process(shell.name.clone());
-    let pause = pausing(&subject.name, target, &[Stopped], 300).instrument;
-    let mut agent = Agent::measuring(TrialOrder {
-        instrument: pause,
-        ..staying(&subject.name, 300, &[&script])
-    });
-    eventually(|| {
-        let pid = *agent::subject::pids_of(&shell.name).unwrap().first()?;
-        (state(pid) == 'T').then_some(())
-    });
+    let load = StayingConsumer::new();
+    let mut agent = Agent::measuring(load.order(&[Stopped], 300));
+    load.stopped();
     agent.orders = None;
     assert!(agent.ended().success());
-    assert_eq!(shell.running(), 0);
+    assert_eq!(load.shell.running(), 0);
 }
 
 #[test]
@@ -439,10 +438,14 @@ fn a_process_that_takes_no_signal_is_refused_and_left_running() {
 fn an_empty_group_and_one_that_is_not_there_are_refused() {
     let subject = Subject::idle();
     let (mut agent, ..) = Agent::start();
-    let mut cases: Vec<(String, &str)> =
-        [("/", "whole machine"), ("no-such-group", "no such group"), ("a/../b", "without `..`")]
-            .map(|(path, why)| (path.to_owned(), why))
-            .to_vec();
+    let mut cases = [
+        ("/", "whole machine"),
+        ("no-such-group", "no such group"),
+        ("../x", "without `..`"),
+        ("a/../b", "without `..`"),
+    ]
+    .map(|(path, why)| (path.to_owned(), why))
+    .to_vec();
     let folders = groups("headroom-nobody");
     if let Some(folder) = folders.first() {
         cases.push((

@@ -15,7 +15,7 @@ fn each_is_counted_apart_and_who_does_not_run_is_absent() {
     let before = (busy.groups(), idle.groups());
     let mut agent = Agent::measuring(with_others(
         &subject,
-        &[&busy.name, "no-such-daemon", &subject.name, &idle.name],
+        &[&busy.name, "no-such-daemon", &subject.name, &busy.name, &idle.name],
     ));
     let (facts, samples) = agent.window(6);
     assert_eq!(facts.programs.len(), 3);

@@ -92,8 +92,8 @@ impl Thread {
     }
 
     /// Reads `stat`, and notes the CPU.
-    fn placed(&mut self, buffer: &mut [u8]) -> Option<load::Placed> {
-        let placed = load::placed(self.stat.as_ref()?.read(buffer)?)?;
+    fn placed(&mut self, buffer: &mut [u8]) -> Option<load::Placement> {
+        let placed = load::placement(self.stat.as_ref()?.read(buffer)?)?;
         self.cpu = Some(placed.cpu);
         Some(placed)
     }

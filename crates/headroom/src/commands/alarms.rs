@@ -1,13 +1,10 @@
 //! How often this lab calls the same thing changed: kept from A/A runs, shown with every comparison.
 
-use std::path::Path;
-
 use analysis::false_alarms::{self, FalseAlarms};
 use lab::run_folder::{self, Recorded};
 use linux::file;
-use model::plural::count;
 use model::{
-    run::Run,
+    plural::count,
     study::{Mode, Target},
     verdict::Difference,
 };
@@ -30,80 +27,44 @@ struct Known {
 }
 
 /// Keeps what an A/A run says, and tells what is known of the lab of any other comparison.
-pub(crate) fn print(options: &Options, recorded: &Recorded) -> Result<(), Failure> {
-    let Some(versus) = &recorded.run.versus else { return Ok(()) };
-    let file = options.cache.join("false-alarms.json");
-    if versus.difference == Difference::Nothing {
-        let Some(alarms) = false_alarms::of(&recorded.run, &recorded.trials) else {
-            return Ok(());
-        };
-        let mut all = read(&file);
-        let known = known(&recorded.run, alarms);
-        all.retain(|one| {
-            (&one.image, &one.of, one.clients) != (&known.image, &known.of, known.clients)
-        });
-        all.push(known.clone());
-        run_folder::write_whole(&file, &serde_json::to_vec_pretty(&all).unwrap_or_default())?;
-        say(options, &known);
-        return Ok(());
-    }
-    let mode = mode_of(&recorded.run);
-    let all = read(&file);
-    let place = place_of(&recorded.run);
-    let of_lab = |one: &&Known| one.image == place && one.mode == mode;
-    match all.iter().filter(of_lab).max_by_key(|one| one.measured_unix) {
-        Some(known) => say(options, known),
-        None if !options.json => {
-            output::line(
-                "false alarms: not measured on this image; `headroom compare STUDY BASE --a-a` does",
-            );
-        }
-        None => {}
-    }
-    Ok(())
-}
-
-/// Where a run was: the image's content, or what the command line called the device.
-fn place_of(run: &Run) -> String {
-    match &run.study.access_point.kind {
+pub(crate) fn print(
+    options: &Options,
+    Recorded { run, trials, .. }: &Recorded,
+) -> Result<(), Failure> {
+    let Some(versus) = &run.versus else { return Ok(()) };
+    let place = options.cache.join("false-alarms.json");
+    // A note that cannot be read says nothing.
+    let text = file::bytes(&place, file::WRITTEN).unwrap_or_default();
+    let mut all: Vec<Known> = serde_json::from_slice(&text).unwrap_or_default();
+    let image = match &run.study.access_point.kind {
         Target::Device(address) => address.clone(),
         _ => run.lab.image.clone(),
-    }
-}
-
-/// How time passed for both sides.
-fn mode_of(run: &Run) -> Mode {
+    };
     let variant = run.study.variants.first();
-    variant.map_or(run.study.access_point.mode, |variant| run.study.mode_of(variant))
-}
-
-fn known(run: &Run, alarms: FalseAlarms) -> Known {
-    let versus = run.versus.as_ref();
-    Known {
-        image: place_of(run),
-        mode: mode_of(run),
-        of: format!("{} {}", run.study_name, versus.map_or("", |versus| &versus.base)),
-        clients: versus.map_or(0, |versus| versus.clients),
-        measured_unix: run.began_unix,
-        alarms,
-    }
-}
-
-fn say(options: &Options, known: &Known) {
-    if options.json {
-        output::json(known);
+    let mode = variant.map_or(run.study.access_point.mode, |variant| run.study.mode_of(variant));
+    let known = if versus.difference == Difference::Nothing {
+        let Some(alarms) = false_alarms::of(run, trials) else { return Ok(()) };
+        let of = format!("{} {}", run.study_name, versus.base);
+        let (clients, measured_unix) = (versus.clients, run.began_unix);
+        all.retain(|one| (&one.image, &one.of, one.clients) != (&image, &of, clients));
+        let known = Known { image, mode, of, clients, measured_unix, alarms };
+        all.push(known.clone());
+        run_folder::write_whole(&place, &serde_json::to_vec_pretty(&all).unwrap_or_default())?;
+        Some(known)
     } else {
-        let Known { of, clients, alarms, .. } = known;
-        output::line(format_args!(
-            "false alarms ({of} at {clients}): {}",
-            alarms.sentence(),
-            clients = count(clients, "client")
-        ));
+        let of_lab = all.into_iter().filter(|one| one.image == image && one.mode == mode);
+        of_lab.max_by_key(|one| one.measured_unix)
+    };
+    match known {
+        Some(known) if options.json => output::json(&known),
+        Some(Known { of, clients, alarms, .. }) => {
+            let clients = count(clients, "client");
+            output::line(format_args!("false alarms ({of} at {clients}): {}", alarms.sentence()));
+        }
+        None if options.json => {}
+        None => output::line(
+            "false alarms: not measured on this image; `headroom compare STUDY BASE --a-a` does",
+        ),
     }
-}
-
-/// What was kept; a note that cannot be read says nothing.
-fn read(place: &Path) -> Vec<Known> {
-    let text = file::bytes(place, file::WRITTEN).unwrap_or_default();
-    serde_json::from_slice(&text).unwrap_or_default()
+    Ok(())
 }

@@ -44,7 +44,7 @@ pub(crate) enum Analysed {
 
 /// What an analysed run says, in every form.
 #[derive(Debug)]
-struct Said {
+struct Summary {
     /// For a terminal, inert but for colours.
     text: String,
     /// Every verdict.
@@ -106,7 +106,6 @@ impl Analysed {
         Ok(analysed)
     }
 
-    /// The run's page.
     pub(crate) fn page(
         &self,
         recorded: &Recorded,
@@ -142,7 +141,6 @@ impl Analysed {
         }
     }
 
-    /// Everything, for programs.
     fn json(&self) -> String {
         let json = match self {
             Self::Process(analysis) => serde_json::to_string(analysis),
@@ -152,14 +150,14 @@ impl Analysed {
         json.unwrap_or_default()
     }
 
-    fn said(&self, recorded: &Recorded) -> Said {
+    fn said(&self, recorded: &Recorded) -> Summary {
         let (run, question) = (&recorded.run, &recorded.run.study.question);
         match self {
             Self::Process(analysis) => {
                 let (lines, overall) =
                     (verdict_lines::all(run, analysis), report::overall(run, analysis));
                 let text = publish::text(analysis) + &check::plain(&lines, &overall);
-                Said { text, lines, overall, markdown: markdown::summary(run, analysis) }
+                Summary { text, lines, overall, markdown: markdown::summary(run, analysis) }
             }
             Self::Traffic(contention) => {
                 let cell = contention.cells.first().map_or("", |cell| &cell.name);
@@ -169,7 +167,7 @@ impl Analysed {
                 let summary = report::contention::summary(contention);
                 let decided = (Limited::from(&**contention).overall(), summary);
                 let markdown = report::contention::markdown(contention);
-                Said { markdown, ..by_limits(question, one, &contention.targets, decided) }
+                Summary { markdown, ..by_limits(question, one, &contention.targets, decided) }
             }
             Self::Cards(completion) => {
                 let one = completion.comparison.as_ref().map(|one| {
@@ -180,7 +178,7 @@ impl Analysed {
                 let summary = report::completion::summary(completion);
                 let decided = (Limited::from(&**completion).overall(), summary);
                 let markdown = report::completion::markdown(completion);
-                Said { markdown, ..by_limits(question, one, &completion.targets, decided) }
+                Summary { markdown, ..by_limits(question, one, &completion.targets, decided) }
             }
         }
     }
@@ -229,10 +227,9 @@ impl Analysed {
         write_files(recorded, &said, &flags.outputs)
     }
 
-    /// What a run says, for programs.
     #[cfg(feature = "mcp")]
     pub(crate) fn answer(&self, recorded: &Recorded) -> Answer {
-        let (Said { overall, lines, .. }, table) = (self.said(recorded), self.table().0);
+        let (Summary { overall, lines, .. }, table) = (self.said(recorded), self.table().0);
         let (doubts, profiles) = match self {
             Self::Process(analysis) => (&*analysis.doubts, &*analysis.profiles),
             _ => (&[][..], &[][..]),
@@ -299,7 +296,7 @@ fn note_edited(recorded: &Recorded, analysed: &Analysed) {
     }
 }
 
-fn write_files(recorded: &Recorded, said: &Said, outputs: &Outputs) -> Result<Verdict, Failure> {
+fn write_files(recorded: &Recorded, said: &Summary, outputs: &Outputs) -> Result<Verdict, Failure> {
     if let Some(file) = &outputs.junit {
         let (run, took) = (&recorded.run, took(recorded));
         let document = junit::document(run, &run.study.question, &said.lines, took);
@@ -321,7 +318,6 @@ pub(super) fn keep_figures(analysed: &Analysed, page: &Path) -> Result<(), Failu
     Ok(())
 }
 
-/// Refuses baselines in a comparison.
 fn refuse_baseline(limits: &Limits) -> Result<(), Failure> {
     let said = limits.baseline.is_some() || !limits.gates.iter().all(check::names_none);
     study::refuse(&[("a baseline", said)], |word| {
@@ -338,16 +334,16 @@ fn by_limits(
     one: Option<(String, &Judgement)>,
     targets: &[Target],
     (overall, summary): (Overall, String),
-) -> Said {
+) -> Summary {
     if let Some((name, judged)) = one {
         return one_question(question, name, judged, targets);
     }
     let (text, lines) = (inert::lines(&summary).into_owned(), report::targets::lines(targets));
-    Said { text, lines, overall, markdown: String::new() }
+    Summary { text, lines, overall, markdown: String::new() }
 }
 
 /// What is said of a run of one question: its verdict as one line, and the limits that were set.
-fn one_question(question: &str, name: String, judged: &Judgement, targets: &[Target]) -> Said {
+fn one_question(question: &str, name: String, judged: &Judgement, targets: &[Target]) -> Summary {
     let own = VerdictLine {
         kind: Kind::Comparison,
         name,
@@ -367,10 +363,9 @@ fn one_question(question: &str, name: String, judged: &Judgement, targets: &[Tar
     });
     let overall = Overall { verdict, sentence: sentence.unwrap_or_default() };
     let text = format!("{}\n\n{}", inert::line(question), check::plain(&lines, &overall));
-    Said { text, lines, overall, markdown: String::new() }
+    Summary { text, lines, overall, markdown: String::new() }
 }
 
-/// What a run took, for a CI.
 fn took(recorded: &Recorded) -> Took {
     let ends = |trial: &Trial| trial.began_unix + trial.cost.measure_ms / 1000;
     let trials = || recorded.trials.iter().filter(|trial| trial.same_as.is_none());

@@ -32,7 +32,7 @@ use crate::{
     run_path::RunPath,
 };
 
-/// Where a comparison does not tell, it is made again with so many times its pairs.
+/// A comparison that does not tell is made again with this many times its pairs.
 const AGAIN: u32 = 2;
 
 pub(crate) fn bisect(options: &Options, flags: &flags::Bisect) -> Result<Verdict, Failure> {
@@ -164,7 +164,7 @@ impl Bench<'_> {
                 )));
             }
             Ok(recorded) if runner::left(&recorded).is_empty() => recorded,
-            Ok(recorded) => self.gone_on_with(&recorded)?,
+            Ok(recorded) => self.resumed(&recorded)?,
             Err(_) => self.measured(build, pairs, &run)?,
         };
         let analysis = analysis::unjudged(&recorded.run, &recorded.trials);
@@ -173,9 +173,9 @@ impl Bench<'_> {
     }
 
     /// A comparison that somebody stopped.
-    fn gone_on_with(&mut self, recorded: &Recorded) -> Result<Recorded, Failure> {
+    fn resumed(&mut self, recorded: &Recorded) -> Result<Recorded, Failure> {
         self.made += 1;
-        let options = self.options.going_on_with(&recorded.path, &recorded.run.lab)?;
+        let options = self.options.resuming(&recorded.path, &recorded.run.lab)?;
         study::resumed(&options, &On::Vm, recorded)
     }
 

@@ -34,7 +34,6 @@ use crate::{
     output,
 };
 
-/// `headroom check RUN`.
 pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Verdict, Failure> {
     let recorded = run_folder::read(&flags.run)?;
     // What is wrong with the words is reported before any work.
@@ -163,7 +162,6 @@ pub(super) fn names_none(limit: &limit::Limit) -> bool {
     !matches!(limit.asked, Asked::NoSlower { .. })
 }
 
-/// The baselines that limits name.
 pub(super) fn files<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     texts
         .into_iter()

@@ -44,7 +44,6 @@ const A_A_PAIRS: u32 = 20;
 /// A window of traffic is compared second by second where it has a few of them.
 const SHORTEST: Span = Span::from_secs(6);
 
-/// Compares two variants, or two builds.
 pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdict, Failure> {
     let file = loaded(options, &flags.study, &flags.on)?;
     let other = other_options(options, flags, &file.study.access_point)?;

@@ -11,11 +11,11 @@ use lab::{
     Lab, cache_model, host, image,
     vm::{self, Accelerator, Platform, Shape, snapshot},
 };
-use model::plural::count;
 use model::{
     architecture::Architecture,
     facts::{Cgroup, Facts},
     inert,
+    plural::count,
     study::Mode,
 };
 use serde::Serialize;
@@ -37,7 +37,6 @@ enum State {
     Missing,
 }
 
-/// One thing that was looked at.
 #[derive(Clone, Debug, Serialize)]
 struct Finding {
     about: &'static str,
@@ -66,7 +65,6 @@ impl Finding {
     }
 }
 
-/// Everything that was found.
 #[derive(Debug, Serialize)]
 struct Findings {
     host: Vec<Finding>,
@@ -91,10 +89,7 @@ pub(crate) fn examine(options: &Options, flags: &flags::Doctor) -> Result<Verdic
     };
     let findings = Findings { host, access_point };
     if options.json {
-        output::line(format_args!(
-            "{}",
-            serde_json::to_string_pretty(&findings).unwrap_or_default()
-        ));
+        output::json_text(&serde_json::to_string_pretty(&findings).unwrap_or_default());
     } else {
         print(&findings, flags);
     }
@@ -188,10 +183,8 @@ fn again(arch: Architecture) -> &'static str {
 
 fn cores(options: &Options) -> Finding {
     let (all, used) = (host::cores(), options.workers);
-    Finding::works(
-        "cores",
-        format!("{all}; {used} at a time in counted mode", used = count(used, "trial")),
-    )
+    let used = count(used, "trial");
+    Finding::works("cores", format!("{all}; {used} at a time in counted mode"))
 }
 
 /// One guest with 114 clients needs about 1 GiB.
@@ -307,10 +300,8 @@ fn groups(cgroup: Cgroup) -> Finding {
 fn pmu(facts: &Facts) -> Finding {
     let about = "hardware events";
     if facts.pmu_events.is_empty() {
-        return Finding::absent(
-            about,
-            format!("no PMU: {} are absent", facts.pmu_absent.join(", ")),
-        );
+        let absent = facts.pmu_absent.join(", ");
+        return Finding::absent(about, format!("no PMU: {absent} are absent"));
     }
     Finding::works(about, facts.pmu_events.join(", "))
 }
@@ -350,10 +341,8 @@ fn print_part(title: &str, findings: &[Finding]) {
         let word = if coloured { format!("\x1b[{colour}m{word}\x1b[0m") } else { word };
         let what = inert::lines(&finding.what);
         output::painted(format_args!("  {word} {:<30} {what}", finding.about));
-        finding
-            .remedy
-            .iter()
-            .for_each(|how| output::line(format_args!("           {:<30} → {how}", "")));
+        let remedy = finding.remedy.iter();
+        remedy.for_each(|how| output::line(format_args!("           {:<30} → {how}", "")));
     }
     output::line("");
 }

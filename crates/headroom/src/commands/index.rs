@@ -35,7 +35,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     let symbols = SymbolFolders::of(options, &flags::Symbols::default())?;
     let following = Following { figure: &wanted, symbols: &symbols };
     let index = gather(folder, &page, &following);
-    refuse_unknown(&wanted, &index.runs)?;
+    refuse_unknown(&wanted, index.runs.iter().flat_map(|run| &run.known))?;
     let html = index::html(&index).map_err(Failure::Page)?;
     // The folder may be somebody else's.
     let write = if page == usual { run_folder::write_whole } else { run_folder::write_out };
@@ -64,15 +64,18 @@ fn gather(folder: &Path, page: &Path, following: &Following<'_>) -> Index {
     index
 }
 
-/// Refuses a figure that no run of the index has.
-fn refuse_unknown(wanted: &Wanted, runs: &[Entry]) -> Result<(), Failure> {
-    let Some(name) = wanted.name() else { return Ok(()) };
-    let known: BTreeSet<&str> =
-        runs.iter().flat_map(|run| &run.known).map(String::as_str).collect();
-    if runs.is_empty() || known.contains(name) {
-        return Ok(());
+/// Refuses a figure that is not among those of the index's runs, where it has any.
+fn refuse_unknown<'a>(
+    wanted: &Wanted,
+    known: impl IntoIterator<Item = &'a String>,
+) -> Result<(), Failure> {
+    let known: BTreeSet<&str> = known.into_iter().map(String::as_str).collect();
+    match wanted.name() {
+        Some(name) if !known.is_empty() => {
+            Failure::unless_known("figure", [&name.to_owned()], known.iter().copied())
+        }
+        _ => Ok(()),
     }
-    Failure::unless_known("figure", [&name.to_owned()], known.iter().copied())
 }
 
 /// What runs are looked for in, and how they are read.
@@ -209,25 +212,12 @@ mod tests {
 
     #[test]
     fn a_figure_that_no_run_has_is_refused_with_the_nearest_one() {
-        let run = Entry {
-            folder: "run".to_owned(),
-            report: None,
-            began_unix: 0,
-            study: String::new(),
-            question: String::new(),
-            verdict: model::verdict::Verdict::Measured,
-            sentence: String::new(),
-            key: None,
-            image: String::new(),
-            headroom: String::new(),
-            follows: String::new(),
-            figures: Vec::new(),
-            known: vec!["kept".to_owned(), "work".to_owned()],
+        let known = ["kept", "work"].map(str::to_owned);
+        refuse_unknown(&"kept".parse().unwrap(), &known).unwrap();
+        let Err(Failure::Usage(message)) = refuse_unknown(&"kepd".parse().unwrap(), &known) else {
+            panic!()
         };
-        let runs = [run];
-        let refused = |name: &str| refuse_unknown(&name.parse().unwrap(), &runs);
-        refused("kept").unwrap();
-        let Err(Failure::Usage(message)) = refused("kepd") else { panic!() };
         assert!(message.contains("kepd") && message.contains("kept"), "{message}");
+        refuse_unknown(&"kepd".parse().unwrap(), &[]).unwrap();
     }
 }

@@ -29,11 +29,10 @@ use crate::{
     shipped,
 };
 
-/// Records stacks.
 pub(crate) fn profile(options: &Options, flags: &flags::Profile) -> Result<Verdict, Failure> {
     let mut file = study_of(options, &flags.place, Purpose::Stacks)?;
     let StudyFile { study, overrides, .. } = &mut file;
-    let flags::Sampling { frequency, stack_bytes, scope } = &flags.sampling;
+    let flags::Profile { frequency, stack_bytes, scope, .. } = flags;
     if let Some(repetitions) = flags.place.repetitions {
         study.profile.repetitions = repetitions;
         overrides.push(format!("profile.repetitions = {repetitions}"));
@@ -57,7 +56,6 @@ pub(crate) fn profile(options: &Options, flags: &flags::Profile) -> Result<Verdi
     carry_out(options, &flags.place, file)
 }
 
-/// Counts calls.
 pub(crate) fn count(options: &Options, flags: &flags::Count) -> Result<Verdict, Failure> {
     let mut file = study_of(options, &flags.place, Purpose::Counts)?;
     let StudyFile { study, overrides, .. } = &mut file;
@@ -78,7 +76,6 @@ pub(crate) fn count(options: &Options, flags: &flags::Count) -> Result<Verdict, 
     carry_out(options, &flags.place, file)
 }
 
-/// The functions that were typed.
 fn functions(flags: &flags::Count) -> Vec<Function> {
     let function = |name: &String| Function {
         name: name.clone(),
@@ -151,7 +148,6 @@ fn changes(place: &flags::Place) -> flags::Run {
     }
 }
 
-/// One process, as it runs there.
 fn of_process(place: &flags::Place) -> Study {
     let process = place.what.clone();
     let window = place.window.unwrap_or(Span::from_secs(10));
@@ -177,7 +173,6 @@ fn of_process(place: &flags::Place) -> Study {
     }
 }
 
-/// Whose work is seen, typed.
 pub(crate) fn scope_of(word: &str) -> Scope {
     match word {
         "subject" => Scope::Subject,

@@ -19,7 +19,6 @@ use crate::{
 /// What is wanted of a run that is there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
-    /// Where its page goes.
     pub(crate) page: &'a Path,
     /// Where names come from.
     pub(crate) symbols: &'a SymbolFolders,
@@ -27,9 +26,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) limits: &'a flags::Limits,
     /// The study's folder, where baselines may lie.
     pub(crate) near: Option<&'a Path>,
-    /// Files that CI reads.
     pub(crate) outputs: &'a flags::Outputs,
-    /// Whether the page is opened in a browser.
     pub(crate) open: bool,
 }
 

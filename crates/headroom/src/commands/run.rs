@@ -32,7 +32,6 @@ pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Fail
     }
 }
 
-/// `headroom run STUDY`.
 fn begin(options: &Options, flags: &flags::Run, path: &Path) -> Result<Verdict, Failure> {
     let file = study::on_device(study::loaded(options, path, &flags.on)?, &flags.on)?;
     let mut file = study::changed(file, flags)?;
@@ -62,7 +61,7 @@ fn begin(options: &Options, flags: &flags::Run, path: &Path) -> Result<Verdict, 
 fn resume(options: &Options, flags: &flags::Run, run: &Path) -> Result<Verdict, Failure> {
     let recorded = run_folder::read(run)?;
     SymbolFolders::check(&flags.symbols)?;
-    let options = &options.going_on_with(run, &recorded.run.lab)?;
+    let options = &options.resuming(run, &recorded.run.lab)?;
     let left = runner::left(&recorded);
     study::estimate(options, &recorded.run.study, &left).say(options, left.len());
     let recorded = study::resumed(options, &flags.on, &recorded)?;

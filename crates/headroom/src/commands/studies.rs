@@ -10,21 +10,19 @@ use crate::{
     shipped::{self, Shipped},
 };
 
-/// A study, as a list says it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
-pub(crate) struct Said {
+pub(crate) struct Listed {
     /// What it is called
     pub(crate) name: &'static str,
     /// What it asks
     pub(crate) question: String,
 }
 
-/// The same with its file.
 #[derive(Debug, Serialize)]
 struct Whole {
     #[serde(flatten)]
-    said: Said,
+    listed: Listed,
     text: &'static str,
 }
 
@@ -38,16 +36,15 @@ pub(crate) fn print(options: &Options, flags: &flags::Studies) -> Result<Verdict
 fn whole(options: &Options, name: &str) -> Result<Verdict, Failure> {
     let study = shipped::named(name).ok_or_else(|| Failure::Usage(shipped::unknown(name)))?;
     if options.json {
-        output::json(&Whole { said: said(study)?, text: study.text });
+        output::json(&Whole { listed: listed(study)?, text: study.text });
     } else {
         output::line(study.text.trim_end());
     }
     Ok(Verdict::Pass)
 }
 
-/// All of them, in the order of their names.
-pub(crate) fn all() -> Result<Vec<Said>, Failure> {
-    shipped::ALL.iter().map(said).collect()
+pub(crate) fn all() -> Result<Vec<Listed>, Failure> {
+    shipped::ALL.iter().map(listed).collect()
 }
 
 fn list(options: &Options) -> Result<Verdict, Failure> {
@@ -57,13 +54,13 @@ fn list(options: &Options) -> Result<Verdict, Failure> {
         return Ok(Verdict::Pass);
     }
     let width = all.iter().map(|study| study.name.len()).max().unwrap_or_default();
-    for Said { name, question, .. } in &all {
+    for Listed { name, question, .. } in &all {
         output::line(format_args!("{name:width$}  {question}"));
     }
     Ok(Verdict::Pass)
 }
 
-fn said(study: &Shipped) -> Result<Said, Failure> {
+fn listed(study: &Shipped) -> Result<Listed, Failure> {
     let file = shipped::text_of(study.name.as_ref())?.study()?;
-    Ok(Said { name: study.name, question: file.study.question })
+    Ok(Listed { name: study.name, question: file.study.question })
 }

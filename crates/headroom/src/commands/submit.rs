@@ -30,16 +30,15 @@ use crate::{
     this_program,
 };
 
-/// A shard is given up whose jobs ended so often in turn without one more trial.
+/// A shard is given up whose jobs ended this often in a row without one more trial.
 const ATTEMPTS: u32 = 4;
 
-/// Between two looks.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Without a change, progress is said so often.
+/// Without a change, progress is printed this often.
 const SAY: Duration = Duration::from_secs(30);
 
-/// An engine that does not answer for so long is gone.
+/// An engine that has not answered for this long is gone.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The merged run, in the folder of its shards.
@@ -66,12 +65,12 @@ pub(crate) fn submit(
         requeues: flags.detach,
         cancel: &cancel,
     };
-    let crowd = Crowd { options, flags, folder: &folder, script: &script, slurm: &slurm, trials };
-    match crowd.wait() {
-        Err(Failure::Lab(lab::Error::Interrupted)) => Err(crowd.interrupted()),
+    let shards = Shards { options, flags, folder: &folder, script: &script, slurm: &slurm, trials };
+    match shards.wait() {
+        Err(Failure::Lab(lab::Error::Interrupted)) => Err(shards.interrupted()),
         Ok(true) => conclude(options, flags, &folder),
         Ok(false) => {
-            crowd.say_how_to_go_on();
+            shards.say_how_to_go_on();
             Ok(Verdict::Pass)
         }
         Err(failure) => Err(failure),
@@ -153,7 +152,7 @@ fn script(
 }
 
 /// The shards, and who makes them.
-struct Crowd<'a> {
+struct Shards<'a> {
     options: &'a Options,
     flags: &'a flags::Submit,
     folder: &'a Path,
@@ -163,7 +162,6 @@ struct Crowd<'a> {
     trials: usize,
 }
 
-/// What is known of them.
 #[derive(Debug, Default)]
 struct Known {
     queue: Queue,
@@ -174,7 +172,7 @@ struct Known {
     attempts: BTreeMap<u32, (usize, u32)>,
 }
 
-impl Crowd<'_> {
+impl Shards<'_> {
     /// Submits what is missing until all is there; `false` where nobody waits for it.
     fn wait(&self) -> Result<bool, Failure> {
         let (mut known, mut said) = (Known::default(), Said::default());
@@ -307,8 +305,8 @@ struct Said {
 
 impl Said {
     /// Says how far it is, where that changed or nothing was said for a while.
-    fn say(&mut self, crowd: &Crowd<'_>, known: &Known) {
-        let shards = crowd.flags.shards;
+    fn say(&mut self, run: &Shards<'_>, known: &Known) {
+        let shards = run.flags.shards;
         let done = (1..=shards).filter(|shard| known.is_done(*shard)).count() as u32;
         let is_running = |state: &&String| state.starts_with("running");
         let running = known.queue.values().filter(is_running).count() as u32;
@@ -319,12 +317,12 @@ impl Said {
         }
         (self.last, self.when) = (now, Some(Instant::now()));
         let made: usize = known.progress.values().map(|progress| progress.made).sum();
-        let all = known.all(shards, crowd.trials);
-        if crowd.options.json {
+        let all = known.all(shards, run.trials);
+        if run.options.json {
             let event = json!({"event": "shards", "done": done, "running": running, "waiting": waiting,
                 "shards": shards, "trials": made, "planned": all});
             output::json(&event);
-        } else if !crowd.options.quiet {
+        } else if !run.options.quiet {
             output::note(format_args!(
                 "{done} of {} done, {running} running, {waiting} waiting; {made} of {}",
                 count(shards, "shard"),

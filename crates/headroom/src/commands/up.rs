@@ -66,11 +66,10 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
         eprintln!("127.0.0.1:{host} here leads to port {guest} of the access point");
     }
     let opening = shape.forward.map(|forward| forward.relay()).unwrap_or_default();
-    let wish = Wish { programs, command: &flags.command, opening, quiet: options.quiet };
-    converse(&lab, machine, wish)
+    let session = Session { programs, command: &flags.command, opening, quiet: options.quiet };
+    converse(&lab, machine, session)
 }
 
-/// A program that is to be on the access point.
 fn read(named: &(String, PathBuf)) -> Result<(RelativePath, Vec<u8>), Failure> {
     let (name, path) = named;
     let wrong = |_| {
@@ -81,8 +80,8 @@ fn read(named: &(String, PathBuf)) -> Result<(RelativePath, Vec<u8>), Failure> {
     Ok((name.parse().map_err(wrong)?, uploads::read(path)?))
 }
 
-/// What is wanted of the access point.
-struct Wish<'a> {
+/// What is done on the access point.
+struct Session<'a> {
     /// What is put there first.
     programs: Vec<(RelativePath, Vec<u8>)>,
     /// A command's words; none is a shell or a script.
@@ -114,8 +113,8 @@ fn is_free(Forward { host, guest }: Forward) -> Result<(), Failure> {
     })
 }
 
-fn converse(lab: &Lab, mut machine: Machine, wish: Wish<'_>) -> Result<Verdict, Failure> {
-    let Wish { programs, command, opening, quiet } = wish;
+fn converse(lab: &Lab, mut machine: Machine, session: Session<'_>) -> Result<Verdict, Failure> {
+    let Session { programs, command, opening, quiet } = session;
     let lost =
         |error: io::Error| Failure::Environment(format!("the access point's console: {error}"));
     let console = machine.tap_console().map_err(lost)?;

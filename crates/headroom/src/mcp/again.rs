@@ -21,7 +21,6 @@ use crate::{failure::Failure, flags::Common, this_program};
 /// A short question is answered within this, or not at all.
 const SHORT: Duration = Duration::from_secs(40);
 
-/// How headroom is started again.
 #[derive(Debug)]
 pub(super) struct Again {
     program: PathBuf,
@@ -30,7 +29,6 @@ pub(super) struct Again {
 }
 
 impl Again {
-    /// With these words for the lab.
     pub(super) fn new(common: &Common) -> Result<Self, Failure> {
         Ok(Self { program: this_program::path()?, common: common.words() })
     }

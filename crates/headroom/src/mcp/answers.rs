@@ -5,7 +5,7 @@ use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{answer::Answer, commands::studies::Said};
+use crate::{answer::Answer, commands::studies::Listed};
 
 /// An answer in a few words.
 pub(super) trait Short {
@@ -21,7 +21,7 @@ fn text(object: &JsonObject) -> String {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Studies {
     /// In the order of their names
-    pub(super) studies: Vec<Said>,
+    pub(super) studies: Vec<Listed>,
 }
 
 impl Short for Studies {

@@ -9,7 +9,6 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// Both together.
     pub(super) fn and(self, other: Self) -> Self {
         Self { trials: self.trials + other.trials, seconds: self.seconds + other.seconds }
     }

@@ -19,17 +19,11 @@ const MOST_NOTES: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A study is carried out.
     Run,
-    /// Two sides are compared.
     Compare,
-    /// Stacks are recorded.
     Profile,
-    /// A task is begun.
     Begin,
-    /// A change is tried for a task.
     Try,
-    /// A task's best try is to be accepted.
     Accept,
 }
 
@@ -47,9 +41,8 @@ impl Kind {
     }
 }
 
-/// What a job is to be.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct Order {
     pub(super) kind: Kind,
     /// Of which study or process.
     pub(super) of: String,
@@ -74,8 +67,7 @@ pub(super) struct End {
 pub(super) struct Job {
     /// Its number, from 1.
     pub(super) number: usize,
-    pub(super) wanted: Wanted,
-    /// Its run's folder.
+    pub(super) wanted: Order,
     pub(super) folder: PathBuf,
     pub(super) pid: Option<u32>,
     began: Instant,
@@ -95,8 +87,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// A job that begins now.
-    pub(super) fn new(number: usize, wanted: Wanted, folder: PathBuf) -> Self {
+    pub(super) fn new(number: usize, wanted: Order, folder: PathBuf) -> Self {
         Self {
             number,
             planned: wanted.cost.map(|cost| cost.trials),
@@ -123,7 +114,6 @@ impl Job {
         format!("job-{}", self.number)
     }
 
-    /// Takes notice of an event.
     pub(super) fn see(&mut self, event: Event) {
         self.pace.follow(&event, Instant::now());
         stage(&event).into_iter().for_each(|stage| self.stage = stage);
@@ -154,18 +144,15 @@ impl Job {
         self.stopped.get_or_insert_with(|| why.to_owned());
     }
 
-    /// Whether it was asked to stop.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped.is_some()
     }
 
-    /// It came to its end.
     pub(super) fn end(&mut self, end: End) {
         self.stage = None;
         self.end = Some((Instant::now(), end));
     }
 
-    /// How it ended, where it has.
     pub(super) fn ended(&self) -> Option<&End> {
         self.end.as_ref().map(|(_, end)| end)
     }
@@ -215,7 +202,6 @@ impl Job {
         })
     }
 
-    /// All that is known of it.
     pub(super) fn status(&self) -> Status {
         let state = self.state();
         let until = self.end.as_ref().map_or_else(Instant::now, |(at, _)| *at);
@@ -257,7 +243,7 @@ mod tests {
 
     fn job(cost: Option<Cost>) -> Job {
         let of = "client-scale".to_owned();
-        let wanted = Wanted { kind: Kind::Run, of, cost, estimate_s: Some(100.0) };
+        let wanted = Order { kind: Kind::Run, of, cost, estimate_s: Some(100.0) };
         Job::new(1, wanted, PathBuf::from("job-1"))
     }
 

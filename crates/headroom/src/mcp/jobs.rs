@@ -137,7 +137,6 @@ impl Jobs {
         self.all().iter_mut().find(|job| job.number == number).map(act)
     }
 
-    /// Does something with the job of this handle.
     pub(super) fn of<T>(&self, handle: &str, act: impl FnOnce(&mut Job) -> T) -> Result<T, String> {
         let mut all = self.all();
         let there: Vec<String> = all.iter().map(Job::handle).collect();
@@ -153,7 +152,6 @@ impl Jobs {
         self.all().iter().map(read).collect()
     }
 
-    /// Hears of changes from now on.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
@@ -215,7 +213,6 @@ fn signal(pid: Option<u32>, signal: Signal) {
     }
 }
 
-/// What a program says last.
 async fn last_words(stderr: Option<ChildStderr>) -> Option<String> {
     let mut lines = BufReader::new(stderr?).split(b'\n');
     let mut last: Vec<String> = Vec::new();

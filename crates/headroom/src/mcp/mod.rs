@@ -91,7 +91,6 @@ async fn transported(server: Server) -> Result<(), Failure> {
     service.waiting().await.map(drop).map_err(failed)
 }
 
-/// The signals that ask to stop.
 struct Stopped([tokio::signal::unix::Signal; 3]);
 
 impl Stopped {

@@ -17,7 +17,7 @@ use super::{
     answers::{Ledger, Plan, Status},
     arguments::{Compare, Profile, Study, Submission, Submit, Task},
     budget::Cost,
-    job::{Job, Kind, Wanted},
+    job::{Job, Kind, Order},
     jobs::Jobs,
 };
 use crate::shipped;
@@ -39,20 +39,17 @@ pub(super) struct Starter {
 }
 
 impl Starter {
-    /// What a study would take.
     pub(super) async fn plan(&self, asked: &Study) -> Result<Plan, String> {
         let words = self.run_words(asked)?;
         let value = self.again.ask(&words.dry()).await?;
         plan_of(&value)
     }
 
-    /// Begins a study.
     pub(super) async fn run(&self, asked: &Study) -> Result<Status, String> {
         let words = self.run_words(asked)?;
         self.planned(Kind::Run, &asked.study, words).await
     }
 
-    /// Begins a comparison.
     pub(super) async fn compare(&self, asked: &Compare) -> Result<Status, String> {
         let words = self.compare_words(asked)?;
         self.planned(Kind::Compare, &asked.study, words).await
@@ -62,7 +59,7 @@ impl Starter {
     pub(super) fn profile(&self, asked: &Profile) -> Result<Status, String> {
         let words = self.profile_words(asked)?;
         let of = asked.what.clone();
-        self.begin(Wanted { kind: Kind::Profile, of, cost: None, estimate_s: None }, words)
+        self.begin(Order { kind: Kind::Profile, of, cost: None, estimate_s: None }, words)
     }
 
     /// Begins a task, a try, or an acceptance: `headroom improve` for clients.
@@ -83,7 +80,7 @@ impl Starter {
             (_, None) => {}
         }
         let of = asked.task.clone();
-        self.begin(Wanted { kind, of, cost: None, estimate_s: None }, words)
+        self.begin(Order { kind, of, cost: None, estimate_s: None }, words)
     }
 
     /// A diff as a file of the server's.
@@ -103,7 +100,6 @@ impl Starter {
         Ok(file)
     }
 
-    /// The books of a task.
     pub(super) async fn ledger(&self, asked: &Task) -> Result<Ledger, String> {
         let mut words = Words::of("improve ledger");
         words.rest([self.allowed.task(&asked.task)?.into()]);
@@ -116,11 +112,11 @@ impl Starter {
         let plan = plan_of(&self.again.ask(&words.dry()).await?)?;
         let cost = Cost { trials: plan.trials, seconds: plan.device_seconds };
         let estimate_s = Some(plan.estimated_seconds + plan.making_seconds);
-        self.begin(Wanted { kind, of: of.to_owned(), cost: Some(cost), estimate_s }, words)
+        self.begin(Order { kind, of: of.to_owned(), cost: Some(cost), estimate_s }, words)
     }
 
     /// Nothing waits in here, so that two calls cannot both take the last place.
-    fn begin(&self, wanted: Wanted, words: Words) -> Result<Status, String> {
+    fn begin(&self, wanted: Order, words: Words) -> Result<Status, String> {
         self.jobs.admit(wanted.cost)?;
         let number = self.jobs.next_number();
         // The number is ours.
@@ -197,7 +193,6 @@ impl Starter {
     }
 }
 
-/// A command line.
 #[derive(Clone, Debug)]
 struct Words {
     verb: &'static str,
@@ -241,7 +236,6 @@ impl Words {
         self.rest.extend(words);
     }
 
-    /// To be planned only.
     fn dry(&self) -> Vec<OsString> {
         self.clone().with(["--dry-run".into()])
     }

@@ -38,7 +38,6 @@ pub(super) struct Call<'a> {
     pub(super) context: &'a RequestContext<RoleServer>,
 }
 
-/// Every tool, as clients list them.
 pub(super) fn all() -> Vec<Tool> {
     let looks = ToolAnnotations::new().read_only(true).open_world(false);
     let acts = ToolAnnotations::new().read_only(false).destructive(false).open_world(false);

@@ -18,7 +18,7 @@ pub struct Entry {
     pub bytes: u64,
 }
 
-struct Listed {
+struct ListedName {
     name: String,
     kind: FileType,
 }
@@ -33,7 +33,7 @@ impl Folder {
 
     /// The names of the folders in it, as [`Folder::entries`] has them. The listing says what each is, so none is looked at.
     pub fn folders(&self) -> io::Result<Vec<String>> {
-        let is_folder = |listed: &Listed| match listed.kind {
+        let is_folder = |listed: &ListedName| match listed.kind {
             // Some file systems do not say.
             FileType::Unknown => self.entry(listed.name.clone()).is_ok_and(|entry| entry.is_folder),
             kind => kind.is_dir(),
@@ -42,13 +42,13 @@ impl Folder {
         Ok(listed.filter(is_folder).map(|listed| listed.name).collect())
     }
 
-    fn listed(&self) -> io::Result<Vec<Listed>> {
+    fn listed(&self) -> io::Result<Vec<ListedName>> {
         let open = rustix::fs::openat(&self.fd, ".", DIRECTORY, Mode::empty())?;
         let mut all = Vec::new();
         for entry in Dir::new(open)? {
             let entry = entry?;
             if let Ok(name) = String::from_utf8(entry.file_name().to_bytes().to_vec()) {
-                all.push(Listed { name, kind: entry.file_type() });
+                all.push(ListedName { name, kind: entry.file_type() });
             }
         }
         all.retain(|listed| listed.name != "." && listed.name != "..");

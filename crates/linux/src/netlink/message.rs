@@ -397,14 +397,6 @@ mod tests {
     }
 
     #[test]
-    fn several_messages_in_a_datagram_come_in_order() {
-        let mut bytes = Request::new("one", 20).fixed(&[1]).bytes(0, 1);
-        bytes.extend(Request::new("two", 21).bytes(0, 1));
-        let kinds: Vec<u16> = Messages::new(&bytes).map(|message| message.unwrap().kind).collect();
-        assert_eq!(kinds, [20, 21]);
-    }
-
-    #[test]
     fn an_acknowledgement_is_no_error_and_a_refusal_carries_its_number() {
         let fine = error_message(0, &0_i32.to_ne_bytes());
         assert!(only(&fine).verdict("test").is_ok());

@@ -3,17 +3,14 @@
 //! Reads `NL80211_CMD_NEW_INTERFACE` messages, and nothing else of nl80211. It asks nothing.
 
 use super::{
-    ATTR_IFINDEX, ATTR_IFNAME, ATTR_IFTYPE, ATTR_MAC, ATTR_MLO_LINK_ID, ATTR_MLO_LINKS, ATTR_WIPHY,
-    Address, rate::Width,
+    ATTR_IFINDEX, ATTR_IFNAME, ATTR_IFTYPE, ATTR_MAC, ATTR_MLO_LINKS, ATTR_WIPHY, Address,
+    rate::channel_mhz,
 };
-use crate::netlink::{Attribute, Attributes, first, generic_attributes};
+use crate::netlink::{Attributes, first, generic_attributes};
 
 const ATTR_WIPHY_FREQ: u16 = 38;
 const ATTR_SSID: u16 = 52;
-const ATTR_4ADDR: u16 = 83;
 const ATTR_CHANNEL_WIDTH: u16 = 159;
-const ATTR_CENTER_FREQ1: u16 = 160;
-const ATTR_CENTER_FREQ2: u16 = 161;
 
 pub(super) const IFTYPE_STATION: u32 = 2;
 const IFTYPE_AP: u32 = 3;
@@ -34,12 +31,10 @@ pub struct Interface {
     pub address: Address,
     /// The name of its network, any bytes; `None` while it has none (an access point that is not up).
     pub ssid: Option<Vec<u8>>,
-    /// Whether it carries frames of four addresses (WDS).
-    pub four_addresses: bool,
     /// Where it is on the air; an access point of several links says it link by link instead.
     pub channel: Option<Channel>,
-    /// Its links, by id (IEEE 802.11be); empty on all others.
-    pub links: Vec<InterfaceLink>,
+    /// Where the first of several links (IEEE 802.11be) is; kernels before 6.9 do not say.
+    pub first_link: Option<Channel>,
 }
 
 /// What an interface does on the air.
@@ -71,21 +66,8 @@ impl From<u32> for InterfaceKind {
 pub struct Channel {
     /// The primary channel's frequency in MHz.
     pub frequency_mhz: u32,
-    pub width: Option<Width>,
-    /// The middle of the whole channel in MHz.
-    pub centre_mhz: Option<u32>,
-    /// The middle of the second half in MHz, of an 80+80 MHz channel.
-    pub second_centre_mhz: Option<u32>,
-}
-
-/// One link of an interface that has several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InterfaceLink {
-    /// Its number, 0 to 14.
-    pub id: u8,
-    pub address: Option<Address>,
-    /// Where it is on the air; kernels before 6.9 do not say.
-    pub channel: Option<Channel>,
+    /// The width of the whole channel in MHz; twice 80 MHz are 160.
+    pub width_mhz: Option<u16>,
 }
 
 /// Reads one message; an interface without a network device (a P2P device) has no index and is `None`.
@@ -93,7 +75,7 @@ pub fn interface(payload: &[u8]) -> Option<Interface> {
     let attributes = generic_attributes(payload);
     let find = |kind| attributes.clone().find(kind);
     let number = |kind| find(kind)?.as_u32();
-    let links = find(ATTR_MLO_LINKS).map(|links| links.nested().filter_map(link).collect());
+    let first_link = || channel(&find(ATTR_MLO_LINKS)?.nested().next()?.nested());
     Some(Interface {
         index: number(ATTR_IFINDEX)?,
         name: find(ATTR_IFNAME)?.as_text()?,
@@ -101,18 +83,8 @@ pub fn interface(payload: &[u8]) -> Option<Interface> {
         kind: number(ATTR_IFTYPE)?.into(),
         address: first(find(ATTR_MAC)?.payload)?,
         ssid: find(ATTR_SSID).map(|ssid| ssid.payload.to_vec()),
-        four_addresses: find(ATTR_4ADDR).is_some_and(|flag| flag.payload.first() == Some(&1)),
         channel: channel(&attributes),
-        links: links.unwrap_or_default(),
-    })
-}
-
-fn link(nest: Attribute<'_>) -> Option<InterfaceLink> {
-    let attributes = nest.nested();
-    Some(InterfaceLink {
-        id: *attributes.clone().find(ATTR_MLO_LINK_ID)?.payload.first()?,
-        address: attributes.clone().find(ATTR_MAC).and_then(|address| first(address.payload)),
-        channel: channel(&attributes),
+        first_link: first_link(),
     })
 }
 
@@ -120,8 +92,6 @@ fn channel(attributes: &Attributes<'_>) -> Option<Channel> {
     let number = |kind| attributes.clone().find(kind)?.as_u32();
     Some(Channel {
         frequency_mhz: number(ATTR_WIPHY_FREQ)?,
-        width: number(ATTR_CHANNEL_WIDTH).and_then(Width::of_channel),
-        centre_mhz: number(ATTR_CENTER_FREQ1),
-        second_centre_mhz: number(ATTR_CENTER_FREQ2).filter(|frequency| *frequency != 0),
+        width_mhz: number(ATTR_CHANNEL_WIDTH).and_then(channel_mhz),
     })
 }

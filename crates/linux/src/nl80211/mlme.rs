@@ -6,12 +6,12 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::io::Errno;
-
-use super::{ATTR_IFINDEX, ATTR_REASON_CODE, FAMILY, StationReading, station};
+use super::{
+    ATTR_REASON_CODE, CMD_DEL_INTERFACE, CMD_NEW_INTERFACE, FAMILY, StationReading, station,
+};
 use crate::netlink::{
-    Damaged, Error, Failure, Messages, Patience, Protocol, Socket, Transport, Wire,
-    generic_attributes, receive,
+    Damaged, Error, Messages, Patience, Protocol, Socket, Transport, Wire, generic_attributes,
+    receive,
 };
 
 const EVENTS: &str = "nl80211 events";
@@ -21,8 +21,6 @@ const BUFFER: usize = 32 * 1024;
 const DATAGRAMS_AT_ONCE: u32 = 64;
 
 const CMD_SET_INTERFACE: u8 = 6;
-const CMD_NEW_INTERFACE: u8 = 7;
-const CMD_DEL_INTERFACE: u8 = 8;
 const CMD_START_AP: u8 = 15;
 const CMD_STOP_AP: u8 = 16;
 const CMD_NEW_STATION: u8 = 19;
@@ -40,21 +38,8 @@ pub enum Membership<'a> {
         /// Why, as a reason code of IEEE 802.11, where the kernel tells.
         reason: Option<u16>,
     },
-    /// An interface was made.
-    InterfaceAdded {
-        /// Its number in the network namespace.
-        interface: u32,
-    },
-    /// An interface is gone, and its stations with it.
-    InterfaceRemoved {
-        /// Its number in the network namespace.
-        interface: u32,
-    },
-    /// An interface changed what it does, began or ended its network, or moved to another channel.
-    InterfaceChanged {
-        /// Its number in the network namespace.
-        interface: u32,
-    },
+    /// An interface was made, is gone, changed what it does, began or ended its network, or moved to another channel.
+    Interfaces,
 }
 
 /// The events of nl80211, in the network namespace of the thread that opened it.
@@ -98,11 +83,12 @@ impl Mlme {
     /// dump tells who is here. The next call goes on with the events that came after.
     pub fn read(&mut self, mut each: impl FnMut(Membership<'_>)) -> Result<(), Error> {
         for _ in 0..DATAGRAMS_AT_ONCE {
-            let length = match receive(&mut *self.transport, &mut self.buffer, Patience::Never) {
-                Ok(length) => length,
-                Err(Failure::Errno(Errno::AGAIN)) => break,
-                Err(failure) => return Err(failure.of(EVENTS)),
-            };
+            let length =
+                match receive(&mut *self.transport, &mut self.buffer, Patience::Never, EVENTS) {
+                    Ok(length) => length,
+                    Err(error) if error.is_nothing() => break,
+                    Err(error) => return Err(error),
+                };
             let datagram = self.buffer.get(..length).unwrap_or_default();
             for message in Messages::new(datagram) {
                 let message =
@@ -136,19 +122,10 @@ pub fn membership(payload: &[u8], mut each: impl FnMut(Membership<'_>)) {
                 each(Membership::Left { last: &last, reason: code.and_then(|code| code.as_u16()) });
             }
         }
-        _ => interface_event(payload).into_iter().for_each(each),
+        Some(
+            &(CMD_NEW_INTERFACE | CMD_DEL_INTERFACE | CMD_SET_INTERFACE | CMD_START_AP
+            | CMD_STOP_AP | CMD_CH_SWITCH_NOTIFY),
+        ) => each(Membership::Interfaces),
+        _ => {}
     }
-}
-
-fn interface_event(payload: &[u8]) -> Option<Membership<'static>> {
-    let command = payload.first()?;
-    let interface = || generic_attributes(payload).find(ATTR_IFINDEX)?.as_u32();
-    Some(match *command {
-        CMD_NEW_INTERFACE => Membership::InterfaceAdded { interface: interface()? },
-        CMD_DEL_INTERFACE => Membership::InterfaceRemoved { interface: interface()? },
-        CMD_SET_INTERFACE | CMD_START_AP | CMD_STOP_AP | CMD_CH_SWITCH_NOTIFY => {
-            Membership::InterfaceChanged { interface: interface()? }
-        }
-        _ => return None,
-    })
 }

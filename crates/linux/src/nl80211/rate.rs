@@ -48,12 +48,12 @@ pub struct Rate {
     pub mcs: Option<u8>,
     /// Spatial streams; of HT they follow from the scheme.
     pub streams: Option<u8>,
-    /// How wide a channel was used.
-    pub width: Width,
+    /// How wide a channel was used, MHz; twice 80 MHz, apart, are 160.
+    pub width_mhz: u16,
     /// The guard interval of 0.4 µs, of HT and VHT.
     pub short_guard: bool,
-    /// The guard interval of HE and EHT.
-    pub guard: Option<Guard>,
+    /// The guard interval of HE and EHT, ns.
+    pub guard_ns: Option<u16>,
 }
 
 /// A family of modulations, by the standard's words.
@@ -88,95 +88,39 @@ impl RateMode {
     }
 }
 
-/// How wide a channel is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Width {
-    Mhz1,
-    Mhz2,
-    Mhz4,
-    Mhz5,
-    Mhz8,
-    Mhz10,
-    Mhz16,
-    /// 20 MHz.
-    #[default]
-    Mhz20,
-    Mhz40,
-    Mhz80,
-    /// Twice 80 MHz, apart.
-    Mhz80Plus80,
-    Mhz160,
-    Mhz320,
+/// The width of a channel in MHz, from a `NL80211_CHAN_WIDTH_…`: without HT it is 20 MHz too, and twice 80 MHz are 160.
+pub(super) fn channel_mhz(number: u32) -> Option<u16> {
+    Some(match number {
+        0 | 1 => 20,
+        2 => 40,
+        3 => 80,
+        4 | 5 => 160,
+        6 => 5,
+        7 => 10,
+        8 => 1,
+        9 => 2,
+        10 => 4,
+        11 => 8,
+        12 => 16,
+        13 => 320,
+        _ => return None,
+    })
 }
 
-impl Width {
-    /// In MHz; twice 80 MHz are 160.
-    pub fn mhz(self) -> u16 {
-        match self {
-            Self::Mhz1 => 1,
-            Self::Mhz2 => 2,
-            Self::Mhz4 => 4,
-            Self::Mhz5 => 5,
-            Self::Mhz8 => 8,
-            Self::Mhz10 => 10,
-            Self::Mhz16 => 16,
-            Self::Mhz20 => 20,
-            Self::Mhz40 => 40,
-            Self::Mhz80 => 80,
-            Self::Mhz80Plus80 | Self::Mhz160 => 160,
-            Self::Mhz320 => 320,
-        }
-    }
-
-    /// From a `NL80211_CHAN_WIDTH_…`; without HT it is 20 MHz too.
-    pub(super) fn of_channel(number: u32) -> Option<Self> {
-        Some(match number {
-            0 | 1 => Self::Mhz20,
-            2 => Self::Mhz40,
-            3 => Self::Mhz80,
-            4 => Self::Mhz80Plus80,
-            5 => Self::Mhz160,
-            6 => Self::Mhz5,
-            7 => Self::Mhz10,
-            8 => Self::Mhz1,
-            9 => Self::Mhz2,
-            10 => Self::Mhz4,
-            11 => Self::Mhz8,
-            12 => Self::Mhz16,
-            13 => Self::Mhz320,
-            _ => return None,
-        })
-    }
-}
-
-/// A guard interval between symbols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Guard {
-    Ns800,
-    Ns1600,
-    Ns3200,
-}
-
-impl Guard {
-    fn of(number: u8) -> Option<Self> {
-        match number {
-            0 => Some(Self::Ns800),
-            1 => Some(Self::Ns1600),
-            2 => Some(Self::Ns3200),
-            _ => None,
-        }
-    }
+/// The guard interval of HE and EHT, ns.
+fn guard_ns(number: u8) -> Option<u16> {
+    [800, 1600, 3200].get(usize::from(number)).copied()
 }
 
 impl Rate {
     /// Whether the guard interval is the shortest of its mode.
     pub fn has_short_guard(self) -> bool {
-        self.short_guard || self.guard == Some(Guard::Ns800)
+        self.short_guard || self.guard_ns == Some(800)
     }
 
     /// Reads the nest's payload.
     pub(super) fn read(nest: &[u8]) -> Self {
-        let mut rate = Self::default();
+        let mut rate = Self { width_mhz: 20, ..Self::default() };
         let mut narrow = None;
         for attribute in Attributes::new(nest) {
             let bytes = attribute.payload;
@@ -189,9 +133,9 @@ impl Rate {
                 EHT_MCS => rate.scheme(RateMode::Eht, first(bytes)),
                 S1G_MCS => rate.scheme(RateMode::S1g, first(bytes)),
                 VHT_NSS | HE_NSS | EHT_NSS | S1G_NSS => rate.streams = bytes.first().copied(),
-                HE_GI | EHT_GI => rate.guard = bytes.first().copied().and_then(Guard::of),
+                HE_GI | EHT_GI => rate.guard_ns = bytes.first().copied().and_then(guard_ns),
                 SHORT_GI => rate.short_guard = true,
-                kind => rate.width = width(kind).unwrap_or(rate.width),
+                kind => rate.width_mhz = flag_mhz(kind).unwrap_or(rate.width_mhz),
             }
         }
         // The 16-bit number stops at 6.5 Gbit/s; the kernel leaves it out beyond.
@@ -215,21 +159,20 @@ impl Rate {
     }
 }
 
-/// The width that a flag stands for; there is none for 20 MHz.
-fn width(flag: u16) -> Option<Width> {
+/// The width in MHz that a flag stands for; there is none for 20 MHz.
+fn flag_mhz(flag: u16) -> Option<u16> {
     Some(match flag {
-        WIDTH_1 => Width::Mhz1,
-        WIDTH_2 => Width::Mhz2,
-        WIDTH_4 => Width::Mhz4,
-        WIDTH_5 => Width::Mhz5,
-        WIDTH_8 => Width::Mhz8,
-        WIDTH_10 => Width::Mhz10,
-        WIDTH_16 => Width::Mhz16,
-        WIDTH_40 => Width::Mhz40,
-        WIDTH_80 => Width::Mhz80,
-        WIDTH_80P80 => Width::Mhz80Plus80,
-        WIDTH_160 => Width::Mhz160,
-        WIDTH_320 => Width::Mhz320,
+        WIDTH_1 => 1,
+        WIDTH_2 => 2,
+        WIDTH_4 => 4,
+        WIDTH_5 => 5,
+        WIDTH_8 => 8,
+        WIDTH_10 => 10,
+        WIDTH_16 => 16,
+        WIDTH_40 => 40,
+        WIDTH_80 => 80,
+        WIDTH_80P80 | WIDTH_160 => 160,
+        WIDTH_320 => 320,
         _ => return None,
     })
 }

@@ -23,20 +23,16 @@ const SIGNAL_AVG: u16 = 13;
 const RX_BITRATE: u16 = 14;
 const CONNECTED_TIME: u16 = 16;
 const STA_FLAGS: u16 = 17;
-const BEACON_LOSS: u16 = 18;
 const RX_BYTES64: u16 = 23;
 const TX_BYTES64: u16 = 24;
 const CHAIN_SIGNAL: u16 = 25;
-const CHAIN_SIGNAL_AVG: u16 = 26;
 const EXPECTED_THROUGHPUT: u16 = 27;
 const RX_DROP_MISC: u16 = 28;
 const RX_DURATION: u16 = 32;
 const ACK_SIGNAL: u16 = 34;
-const ACK_SIGNAL_AVG: u16 = 35;
 const RX_MPDUS: u16 = 36;
 const FCS_ERROR_COUNT: u16 = 37;
 const TX_DURATION: u16 = 39;
-const AIRTIME_WEIGHT: u16 = 40;
 const ASSOC_AT_BOOTTIME: u16 = 42;
 
 /// What one message says of a station. What the message does not say is `None`, never 0.
@@ -55,12 +51,8 @@ pub struct StationReading {
     pub generation: Option<u32>,
     /// `NL80211_ATTR_MLD_ADDR`: the whole's address, where the kernel tells it apart.
     pub mld_address: Option<Address>,
-    /// The link that a station of several links associated over.
-    pub association_link: Option<u8>,
     /// The link whose figures these are; `None` where they are the whole station's.
     pub link: Option<u8>,
-    /// The station's address on that link.
-    pub link_address: Option<Address>,
     /// Since it was last heard, in ms.
     pub inactive_ms: Option<u32>,
     pub connected_s: Option<u32>,
@@ -84,20 +76,14 @@ pub struct StationReading {
     pub fcs_errors: Option<u32>,
     /// Frames (MPDUs) that came from it.
     pub rx_mpdus: Option<u32>,
-    /// How often its beacons were lost (of a client's access point).
-    pub beacon_loss: Option<u32>,
     /// The last frame's strength in dBm.
     pub signal_dbm: Option<i8>,
     /// A running mean of the strength in dBm.
     pub signal_average_dbm: Option<i8>,
     /// The last frame's strength, chain by chain.
     pub chain_signal: Chains,
-    /// A running mean of the strength, chain by chain.
-    pub chain_signal_average: Chains,
     /// The last acknowledgement's strength in dBm.
     pub ack_signal_dbm: Option<i8>,
-    /// A running mean of the acknowledgements' strength in dBm.
-    pub ack_signal_average_dbm: Option<i8>,
     /// How fast it was lately sent to.
     pub tx_rate: Option<Rate>,
     /// How fast it lately sent.
@@ -108,8 +94,6 @@ pub struct StationReading {
     pub rx_duration_us: Option<u64>,
     /// Air time of frames to it, in µs.
     pub tx_duration_us: Option<u64>,
-    /// Its share of the air time, in units of the others' shares.
-    pub airtime_weight: Option<u16>,
     pub flags: Option<StationFlags>,
 }
 
@@ -267,7 +251,6 @@ impl StationReading {
                 ATTR_GENERATION => self.generation = number(bytes),
                 ATTR_STA_INFO => parts.info = bytes,
                 ATTR_MLO_LINKS => parts.links = Some(bytes),
-                ATTR_MLO_LINK_ID => self.association_link = bytes.first().copied(),
                 ATTR_MLD_ADDR => self.mld_address = first(bytes),
                 _ => {}
             }
@@ -277,13 +260,12 @@ impl StationReading {
         Some(parts)
     }
 
-    /// Reads a link's nest: its number, its address, and figures as a whole station has them.
+    /// Reads a link's nest: its number, and figures as a whole station has them.
     fn read_link(&mut self, nest: &[u8]) -> Option<()> {
         let mut info = None;
         for attribute in Attributes::new(nest) {
             match attribute.kind {
                 ATTR_MLO_LINK_ID => self.link = attribute.payload.first().copied(),
-                ATTR_MAC => self.link_address = first(attribute.payload),
                 ATTR_STA_INFO => info = Some(attribute.payload),
                 _ => {}
             }
@@ -314,18 +296,14 @@ impl StationReading {
                 RX_BITRATE => self.rx_rate = Some(Rate::read(bytes)),
                 CONNECTED_TIME => self.connected_s = number(bytes),
                 STA_FLAGS => self.flags = StationFlags::read(bytes),
-                BEACON_LOSS => self.beacon_loss = number(bytes),
                 CHAIN_SIGNAL => self.chain_signal = Chains::read(bytes),
-                CHAIN_SIGNAL_AVG => self.chain_signal_average = Chains::read(bytes),
                 EXPECTED_THROUGHPUT => self.expected_throughput_kbps = number(bytes),
                 RX_DROP_MISC => self.rx_dropped = long(bytes),
                 RX_DURATION => self.rx_duration_us = long(bytes),
                 ACK_SIGNAL => self.ack_signal_dbm = decibels(bytes),
-                ACK_SIGNAL_AVG => self.ack_signal_average_dbm = decibels(bytes),
                 RX_MPDUS => self.rx_mpdus = number(bytes),
                 FCS_ERROR_COUNT => self.fcs_errors = number(bytes),
                 TX_DURATION => self.tx_duration_us = long(bytes),
-                AIRTIME_WEIGHT => self.airtime_weight = first(bytes).map(u16::from_ne_bytes),
                 ASSOC_AT_BOOTTIME => self.associated_at_boottime_ns = long(bytes),
                 _ => {}
             }

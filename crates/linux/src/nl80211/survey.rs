@@ -10,11 +10,6 @@ const NOISE: u16 = 2;
 const IN_USE: u16 = 3;
 const TIME: u16 = 4;
 const TIME_BUSY: u16 = 5;
-const TIME_EXT_BUSY: u16 = 6;
-const TIME_RX: u16 = 7;
-const TIME_TX: u16 = 8;
-const TIME_SCAN: u16 = 9;
-const TIME_BSS_RX: u16 = 11;
 
 /// What a device knows of one channel. What it does not know is `None`, never 0.
 ///
@@ -31,13 +26,6 @@ pub struct SurveyReading {
     pub active_ms: Option<u64>,
     /// Time in which the primary channel was busy.
     pub busy_ms: Option<u64>,
-    /// Time in which the rest of the channel was busy.
-    pub extension_busy_ms: Option<u64>,
-    pub rx_ms: Option<u64>,
-    pub tx_ms: Option<u64>,
-    pub scan_ms: Option<u64>,
-    /// Time spent receiving frames of the own network.
-    pub own_rx_ms: Option<u64>,
 }
 
 /// Reads one message; `None` where it names no interface or no channel.
@@ -54,11 +42,6 @@ pub fn survey(payload: &[u8]) -> Option<SurveyReading> {
             IN_USE => reading.in_use = true,
             TIME => reading.active_ms = time(),
             TIME_BUSY => reading.busy_ms = time(),
-            TIME_EXT_BUSY => reading.extension_busy_ms = time(),
-            TIME_RX => reading.rx_ms = time(),
-            TIME_TX => reading.tx_ms = time(),
-            TIME_SCAN => reading.scan_ms = time(),
-            TIME_BSS_RX => reading.own_rx_ms = time(),
             _ => {}
         }
     }

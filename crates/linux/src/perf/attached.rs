@@ -10,7 +10,7 @@ use std::{
     fs::File,
     io,
     os::fd::{AsFd, AsRawFd, BorrowedFd},
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -40,7 +40,7 @@ pub enum Scope<'a> {
 
 /// An event that is to be opened on everybody.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct EventOrder {
     /// What it does, for people, as “sample cpu-clock”.
     pub what: String,
     /// What kind of event it is.
@@ -81,7 +81,7 @@ pub struct Attached {
 
 impl Attached {
     /// Opens every wanted event on everybody; they stay as their attributes say, disabled or not.
-    pub fn open(scope: &Scope<'_>, wanted: &[Wanted], rings: &Rings) -> Result<Self, Error> {
+    pub fn open(scope: &Scope<'_>, wanted: &[EventOrder], rings: &Rings) -> Result<Self, Error> {
         let mut attached = Self {
             rings: rings.open()?,
             trackers: Vec::new(),
@@ -154,7 +154,7 @@ impl Attached {
     }
 
     /// Puts breakpoints in everybody. An event of a whole CPU or group does so by itself.
-    fn pin(&mut self, wanted: &[Wanted]) -> Result<(), Error> {
+    fn pin(&mut self, wanted: &[EventOrder]) -> Result<(), Error> {
         let Some(cpu) = self.rings.first().map(Ring::cpu) else { return Ok(()) };
         for wanted in wanted.iter().filter(|wanted| wanted.everywhere) {
             self.pins.push(open(wanted, Target::Cpu(cpu), None)?);
@@ -166,13 +166,14 @@ impl Attached {
     fn follow(
         &mut self,
         list: &dyn Fn() -> Vec<u32>,
-        wanted: &[Wanted],
-        tracker: &Wanted,
+        wanted: &[EventOrder],
+        tracker: &EventOrder,
     ) -> Result<(), Error> {
         let mut births = Births::default();
         for round in 0..MOST_LISTS {
             let pids = list();
-            let mut threads: Vec<u32> = pids.iter().flat_map(|&pid| threads_of(pid)).collect();
+            let mut threads: Vec<u32> =
+                pids.iter().flat_map(|&pid| proc::threads_of(pid)).collect();
             if round > 0 && threads.iter().any(|&tid| !births.is_covered(tid)) {
                 std::thread::sleep(RECORDED);
                 self.rings.iter_mut().for_each(|ring| ring.peek(|record| births.see(record)));
@@ -193,7 +194,12 @@ impl Attached {
         Ok(())
     }
 
-    fn on_thread(&mut self, tid: u32, wanted: &[Wanted], tracker: &Wanted) -> Result<(), Error> {
+    fn on_thread(
+        &mut self,
+        tid: u32,
+        wanted: &[EventOrder],
+        tracker: &EventOrder,
+    ) -> Result<(), Error> {
         for ring in &self.rings {
             let target = Target::ThreadOn(tid, ring.cpu());
             self.trackers.push(open(tracker, target, Some(ring))?);
@@ -213,8 +219,8 @@ impl Attached {
 
     fn on_cpus(
         &mut self,
-        wanted: &[Wanted],
-        tracker: &Wanted,
+        wanted: &[EventOrder],
+        tracker: &EventOrder,
         target: impl Fn(u32) -> Target,
     ) -> Result<(), Error> {
         for ring in &self.rings {
@@ -249,8 +255,8 @@ impl Rings {
             .monotonic()
     }
 
-    fn tracker(&self) -> Wanted {
-        Wanted {
+    fn tracker(&self) -> EventOrder {
+        EventOrder {
             what: "follow births and mappings".to_owned(),
             purpose: Purpose::Sample,
             attributes: self.silent().flags(flag::INHERIT | flag::TASK | self.task_events),
@@ -260,7 +266,7 @@ impl Rings {
     }
 }
 
-fn open(wanted: &Wanted, target: Target, ring: Option<&Ring>) -> Result<Event, Error> {
+fn open(wanted: &EventOrder, target: Target, ring: Option<&Ring>) -> Result<Event, Error> {
     let on = match target {
         Target::Thread(tid) | Target::ThreadOn(tid, _) => format!("in thread {tid}"),
         Target::Cpu(cpu) => format!("on CPU {cpu}"),
@@ -277,11 +283,4 @@ fn open(wanted: &Wanted, target: Target, ring: Option<&Ring>) -> Result<Event, E
         event.redirect(ring.as_fd()).map_err(refused)?;
     }
     Ok(event)
-}
-
-/// The threads of a process, ascending; none where it has ended.
-pub fn threads_of(pid: u32) -> Vec<u32> {
-    let mut tids = proc::numbered(Path::new(&format!("/proc/{pid}/task"))).unwrap_or_default();
-    tids.sort_unstable();
-    tids
 }

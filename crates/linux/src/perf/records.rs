@@ -57,7 +57,7 @@ pub fn fork(record: &[u8]) -> Option<Fork> {
 
 /// A file that was mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mapped<'a> {
+pub struct FileMapping<'a> {
     pub pid: u32,
     pub file: FileId,
     /// Whether its code may be executed.
@@ -67,11 +67,11 @@ pub struct Mapped<'a> {
 }
 
 /// A mapping with its file.
-pub fn mapped(record: &[u8]) -> Option<Mapped<'_>> {
+pub fn mapped(record: &[u8]) -> Option<FileMapping<'_>> {
     (kind_of(record)? == kind::MMAP2).then_some(())?;
     let name = record.get(72..)?;
     let end = name.iter().position(|&byte| byte == 0)?;
-    Some(Mapped {
+    Some(FileMapping {
         pid: u32_at(record, 8)?,
         file: FileId {
             major: u32_at(record, 40)?,

@@ -36,7 +36,7 @@ use super::{
     attributes::{Attributes, TRACEPOINT, flag},
     error::{Error, Purpose},
 };
-use crate::{folder::Folder, pause::birth_of, system::mount_point};
+use crate::{folder::Folder, mounts::first_of, pause::birth_of};
 
 /// Files of lines, and what each lists.
 const USER: &str = "uprobe_events";
@@ -130,15 +130,9 @@ impl Tracing {
     /// Opens it where it is mounted. Where it is not it is mounted for this value alone: nobody else sees it, and
     /// it goes with its descriptor.
     pub fn open() -> Result<Self, Error> {
-        let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
-        let root = match mount_point(&mounts, "tracefs") {
-            Some(point) => Folder::open(point),
-            None => mounted_nowhere(),
-        };
-        match root {
-            Ok(root) => Ok(Self { root }),
-            Err(source) => Err(Error::new(Purpose::Tracing, "open tracefs", source)),
-        }
+        let root = first_of("tracefs").map_or_else(mounted_nowhere, Folder::open);
+        let failed = |source| Error::new(Purpose::Tracing, "open tracefs", source);
+        root.map(|root| Self { root }).map_err(failed)
     }
 
     /// Makes a probe, which does nothing before its event is open, and gives its event: disabled and inherited.

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use linux::{
-    netlink::{Recorder, Recording, RecordingError, Replay},
+    netlink::{Messages, Recorder, Recording, RecordingError, Replay, Script},
     nl80211::{InterfaceKind, Membership, Mlme, Nl80211, RateMode, StationFlags},
 };
 use rustix::io::Errno;
@@ -54,8 +54,6 @@ fn a_recorded_list_can_be_polled_for_ever() {
     let first = poll(&mut nl80211);
     assert_eq!(poll(&mut nl80211), first);
     assert!(!first.is_empty());
-    let bare = nl80211.bare_dump(wlan0.index).unwrap();
-    assert_eq!(bare.messages as usize, first.len());
 }
 
 #[test]
@@ -84,18 +82,21 @@ fn a_question_that_was_never_asked_is_refused() {
     assert!(error.is_refusal(Errno::OPNOTSUPP), "{error}");
 }
 
+/// How many stations leave, as the reader of events hears a recording.
 fn left(bytes: &[u8]) -> usize {
+    let recording = Recording::read(bytes).unwrap();
+    let replies = &recording.exchanges[0].replies;
+    let family = Messages::new(&replies[0]).next().unwrap().unwrap().kind;
+    let silent = Script::new(|_: &[u8]| Vec::new()).unwrap();
+    let said = replies.iter().fold(silent, |said, reply| said.saying(Ok(reply.clone())));
     let mut left = 0;
-    Recording::read(bytes).unwrap().replay(|datagram| {
-        for message in linux::netlink::Messages::new(datagram) {
-            linux::nl80211::membership(message.unwrap().payload, |event| {
-                if let Membership::Left { last, .. } = event {
-                    assert!(last.rx_bytes.is_some(), "the last figures come with the farewell");
-                    left += 1;
-                }
-            });
+    let read = Mlme::over(said, family).read(|event| {
+        if let Membership::Left { last, .. } = event {
+            assert!(last.rx_bytes.is_some(), "the last figures come with the farewell");
+            left += 1;
         }
     });
+    read.unwrap();
     left
 }
 
@@ -127,19 +128,4 @@ fn bytes_that_are_no_recording_are_named() {
     let other = [&DUMP_6[..line], &[7, 0, 0, 0, 0]].concat();
     assert_eq!(Recording::read(&other), damaged, "neither request nor reply");
     assert!(Recording::read(&DUMP_6[..line]).unwrap().exchanges.is_empty());
-}
-
-#[test]
-fn events_can_be_replayed_to_their_reader() {
-    let recording = Recording::read(EVENTS_6).unwrap();
-    let family = linux::netlink::Messages::new(&recording.exchanges[0].replies[0]);
-    let kind = family.map(|message| message.unwrap().kind).next().unwrap();
-    let mut said = linux::netlink::Script::new(|_: &[u8]| Vec::new()).unwrap();
-    for reply in &recording.exchanges[0].replies {
-        said = said.saying(Ok(reply.clone()));
-    }
-    let mut mlme = Mlme::over(said, kind);
-    let mut events = 0;
-    mlme.read(|_| events += 1).unwrap();
-    assert!(events >= 3, "{events}");
 }

@@ -248,7 +248,7 @@ pub fn kbps(rate: Option<Rate>) -> Option<u64> {
 }
 
 pub fn mhz(rate: Option<Rate>) -> Option<u64> {
-    rate.map(|rate| rate.width.mhz().into())
+    rate.map(|rate| rate.width_mhz.into())
 }
 
 fn replace<T: PartialEq>(place: &mut T, value: T) -> bool {

@@ -169,14 +169,14 @@ fn rate(rate: Option<Rate>, writer: &mut Writer<'_>) {
     writer.flag("vht", is(RateMode::Vht));
     writer.flag("he", is(RateMode::He));
     writer.flag("eht", is(RateMode::Eht));
-    writer.count("mhz", u64::from(rate.width.mhz()));
+    writer.count("mhz", u64::from(rate.width_mhz));
     writer.known("rate", rate.kbps.map(u64::from), Writer::count);
     if is(RateMode::Legacy) {
         return;
     }
     writer.known("mcs", rate.mcs.map(u64::from), Writer::count);
     if is(RateMode::Ht) {
-        writer.flag("40mhz", rate.width.mhz() == 40);
+        writer.flag("40mhz", rate.width_mhz == 40);
     } else {
         writer.known("nss", rate.streams.map(u64::from), Writer::count);
     }

@@ -30,7 +30,6 @@ const WARM_MC: i32 = 85_000;
 /// Clocks that kernels fall back to, each slow to read or coarse.
 const POOR_CLOCKS: [&str; 6] = ["jiffies", "refined-jiffies", "pit", "hpet", "acpi_pm", "dummy"];
 
-/// What this machine needs for a device.
 pub(super) fn look_at_host(options: &Options, named: &DeviceFile) -> Vec<Finding> {
     let mut all = vec![program("what is started ends with headroom", "setpriv", "util-linux")];
     if matches!(named.address, Address::Ssh(_)) {
@@ -79,7 +78,6 @@ fn associated(named: &DeviceFile, look: &Look) -> Finding {
     Finding::works(about, format!("{clients} on {}; {how}", look.facts.interfaces.join(", ")))
 }
 
-/// Whether hostapd can be asked.
 fn hostapd(look: &Look) -> Finding {
     let about = "hostapd";
     let answers = |interface: &model::census::InterfaceCensus| interface.hostapd.is_some();

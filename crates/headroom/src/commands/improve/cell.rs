@@ -45,7 +45,6 @@ const TEST_PAIRS: u32 = 2;
 /// Trials of the floor in a cell: counted, they hardly differ.
 const FLOOR_TRIALS: u32 = 2;
 
-/// Where a comparison is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) clients: u32,
@@ -160,11 +159,9 @@ impl Cell {
     }
 }
 
-/// Where something is measured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'a> {
     pub(super) cell: Cell,
-    /// The run's folder.
     pub(super) run: &'a Path,
     /// What the floor costs there, µs of CPU a second.
     pub(super) floor_us: Option<f64>,
@@ -182,7 +179,6 @@ impl Place<'_> {
     }
 }
 
-/// A task's study.
 pub(super) fn study(options: &Options, path: &Path, task: &Task) -> Result<StudyFile, Failure> {
     let file = study::of_clients(options, path)?;
     improve::judge::check(task, &file.study)

@@ -20,7 +20,6 @@ use crate::code_files::elf;
 /// Of a change of more functions something runs.
 const MOST: usize = 256;
 
-/// Functions that a diff changes.
 #[derive(Debug)]
 pub(super) struct Code {
     names: Vec<String>,

@@ -52,10 +52,14 @@ pub(super) fn of(
     (analysis.judgements.first().map(evidence), analysis.ledger.device_s)
 }
 
+fn of_variant<'a>(recorded: &'a Recorded, name: &str) -> impl Iterator<Item = &'a Trial> {
+    recorded.trials.iter().filter(move |trial| trial.planned.id.variant == *name)
+}
+
 /// What the load waited for the end of the rounds that were checked, mean, µs; `None` where none was.
 fn latency_us(recorded: &Recorded, variant: &str) -> Option<f64> {
-    let trials = recorded.trials.iter().filter(|trial| trial.planned.id.variant == *variant);
-    let rounds = trials.filter_map(|trial| trial.reading()?.witness.as_deref());
+    let rounds =
+        of_variant(recorded, variant).filter_map(|trial| trial.reading()?.witness.as_deref());
     let waited = |round: &CheckedRound| {
         let own = round.readings.iter().filter(|reading| reading.subject().is_some());
         own.map(|reading| reading.at_ns).max()?.checked_sub(round.started_ns?)
@@ -71,8 +75,7 @@ fn latency_us(recorded: &Recorded, variant: &str) -> Option<f64> {
 /// Whether the candidate's replies are the base's, word for word, in all pairs.
 pub(super) fn words(recorded: &Recorded, judgement: &Judgement) -> WitnessFinding {
     let of = |name: &str| {
-        let trials = recorded.trials.iter().filter(|trial| trial.planned.id.purpose.is_cpu());
-        let own = trials.filter(|trial| trial.planned.id.variant == *name);
+        let own = of_variant(recorded, name).filter(|trial| trial.planned.id.purpose.is_cpu());
         own.map(|trial| ((trial.planned.id.repetition, trial.planned.id.perturbed), trial))
             .collect::<BTreeMap<_, _>>()
     };
@@ -120,17 +123,14 @@ fn without_the_test(trial: &Trial, why: &str) -> String {
 /// counted it; `None` where it did not count in each window that was measured.
 fn outside(recorded: &Recorded, judgement: &Judgement) -> Option<Estimate> {
     let of = |name: &str| -> Option<BTreeMap<u32, f64>> {
-        let trials = recorded.trials.iter().map(|trial| (&trial.planned, trial.reading()));
-        let own = trials.filter(|(planned, _)| {
-            planned.id.variant == *name && planned.id.purpose == Purpose::Cpu
+        let own = of_variant(recorded, name);
+        let own = own.filter(|trial| trial.planned.id.purpose == Purpose::Cpu);
+        let measured = own.filter_map(|trial| Some((&trial.planned, trial.reading()?)));
+        let cost = measured.map(|(planned, reading)| {
+            let ns = reading.executed?.total() as f64 * NANOSECONDS_PER_INSTRUCTION;
+            Some((planned.id.repetition, ns / 1e3 / planned.order.window.as_secs_f64()))
         });
-        let measured = own.filter_map(|(planned, reading)| Some((planned, reading?)));
-        measured
-            .map(|(planned, reading)| {
-                let ns = reading.executed?.total() as f64 * NANOSECONDS_PER_INSTRUCTION;
-                Some((planned.id.repetition, ns / 1e3 / planned.order.window.as_secs_f64()))
-            })
-            .collect()
+        cost.collect()
     };
     let (base, variant) = (of(&judgement.base)?, of(&judgement.variant)?);
     let pair = |(repetition, us): (&u32, &f64)| Some(us - base.get(repetition)?);
@@ -140,10 +140,7 @@ fn outside(recorded: &Recorded, judgement: &Judgement) -> Option<Estimate> {
 
 /// Why the candidate's trials came to no end, or its load's rounds to none, where all of the base's did.
 fn broken(recorded: &Recorded, judgement: &Judgement) -> Option<String> {
-    let of = |name: &str| {
-        let mut trials = recorded.trials.iter().filter(|trial| trial.planned.id.variant == *name);
-        trials.find_map(why_broken)
-    };
+    let of = |name: &str| of_variant(recorded, name).find_map(why_broken);
     of(&judgement.variant).filter(|_| of(&judgement.base).is_none())
 }
 

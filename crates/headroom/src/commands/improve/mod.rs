@@ -69,7 +69,6 @@ impl From<Error> for Failure {
     }
 }
 
-/// The folder of a task's tries.
 fn folder_of(named: &Named) -> PathBuf {
     let task = options::absolute(named.task.clone());
     let folder = task.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
@@ -109,10 +108,8 @@ fn init(options: &Options, named: &Named) -> Result<Verdict, Failure> {
     Ok(Verdict::Pass)
 }
 
-/// What is measured, for each processor.
 type Programs = BTreeMap<Architecture, Built>;
 
-/// A task that is worked at.
 struct Work<'a> {
     options: &'a Options,
     folder: TaskFolder,
@@ -226,13 +223,11 @@ impl<'a> Work<'a> {
         }))
     }
 
-    /// The base's program for a processor.
     fn base(&self, arch: Architecture) -> &Sha256Hex {
         let other = self.opened.arm64.as_ref().filter(|_| arch == Architecture::Arm64);
         other.unwrap_or(&self.opened.program)
     }
 
-    /// What a diff builds, for every processor of the task.
     fn built_for_all(&self, id: u32, diff: &[u8]) -> Result<Result<Programs, Finding>, Failure> {
         let mut programs = Programs::new();
         for arch in self.processors() {

@@ -13,7 +13,6 @@ use serde_json::json;
 use super::Work;
 use crate::{failure::Verdict, options::Options, output};
 
-/// A task that was begun.
 pub(super) fn begun(options: &Options, folder: &TaskFolder, ledger: &Ledger) {
     let Some(opened) = ledger.opened() else { return };
     if options.json {
@@ -44,7 +43,6 @@ pub(super) fn cell(options: &Options, place: u32, of: u32) {
     }
 }
 
-/// What became of an attempt.
 pub(super) fn ended(options: &Options, of: (u32, Kind), finding: &Finding, cost: &Cost) {
     let (id, kind) = of;
     if options.json {
@@ -72,7 +70,6 @@ pub(super) fn word(outcome: Option<Outcome>) -> &'static str {
     outcome.map_or("under way", Outcome::name)
 }
 
-/// Where a task stands.
 pub(super) fn status(options: &Options, work: &Work<'_>) -> Verdict {
     let standing = work.standing();
     let budget = &work.folder.task.budget;
