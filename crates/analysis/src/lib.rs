@@ -44,6 +44,7 @@ mod figures;
 pub mod fixture;
 pub mod gates;
 pub mod headline;
+pub mod in_cells;
 pub mod judge;
 mod lab;
 mod ledger;

@@ -9,6 +9,7 @@ use std::{
 };
 
 use analysis::{
+    in_cells,
     profiling::FoldedCell,
     stacks::{
         budget::Budget,
@@ -38,10 +39,10 @@ pub(crate) fn cells(
     let mut cells: Vec<(FoldedCell, Folder)> = Vec::new();
     let budget = Budget::default();
     for (trial, stacks) in stack_trials(&recorded.run, &recorded.trials) {
-        let id = &trial.planned.id;
+        let Some(id) = in_cells::id(&recorded.run.study, &trial.planned.id) else { continue };
         let is_here = |cell: &FoldedCell| cell.variant == id.variant && cell.clients == id.clients;
         let place = cells.iter().position(|(cell, _)| is_here(cell)).unwrap_or_else(|| {
-            cells.push((FoldedCell::of(id), Folder::default()));
+            cells.push((FoldedCell::of(&id), Folder::default()));
             cells.len() - 1
         });
         let (cell, folder) = &mut cells[place];

@@ -84,7 +84,9 @@ fn trials(study: &Study, known: Known<'_>) -> Vec<PlannedTrial> {
         trials.extend(instruments::counts(study, known));
         trials.extend(instruments::parity(study));
         trials.extend(instruments::pause(study));
-        trials.extend(instruments::stacks(study));
+    }
+    if study.has_subject() {
+        trials.extend(instruments::stacks(study, known));
     }
     trials.extend(perturbed);
     trials.extend(parts::modelled(study, known.calibrated));
@@ -201,7 +203,8 @@ fn planned(
     };
     if cell.has_parts() {
         parts::order((study, calibrated), cell, variant, &mut order);
-    } else {
+    }
+    if !cell.has_parts() || study.has_subject() {
         of_subject(study, variant, repetition, &mut order);
     }
     PlannedTrial {

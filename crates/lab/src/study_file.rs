@@ -255,7 +255,7 @@ impl Rules<'_> {
             let why = format!("{} between samples; the shortest is 10ms", trial.sample_every);
             return self.fault(&["trial", "sample-every"], why);
         }
-        if window == 0 || (self.study.is_of_clients() && !window.is_multiple_of(every)) {
+        if window == 0 || (self.study.has_subject() && !window.is_multiple_of(every)) {
             let why = format!(
                 "a window of {} is not a whole number of {} samples",
                 trial.window, trial.sample_every

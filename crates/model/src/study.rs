@@ -444,6 +444,11 @@ impl Study {
         self.entries.iter().any(|entry| entry.card.is_some())
     }
 
+    /// Whether a process's CPU is measured, with or without traffic.
+    pub fn has_subject(&self) -> bool {
+        self.subject.is_some() || self.variants.iter().any(|variant| variant.subject.is_some())
+    }
+
     /// Whether nothing but a subject is measured.
     pub fn is_of_clients(&self) -> bool {
         !self.has_traffic() && !self.has_cards()

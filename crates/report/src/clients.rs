@@ -85,6 +85,21 @@ fn sections(run: &Run, analysis: &Analysis, given: Given<'_>) -> Result<Vec<Sect
     ])
 }
 
+/// What a subject costs in cells with traffic, for the page of these.
+pub(crate) fn of_subject(run: &Run, analysis: &Analysis) -> Result<Vec<Section>, Error> {
+    let cpu = cpu_section::html(&Material::of(analysis))?;
+    Ok(vec![
+        Section::new("subject", "What the process costs", curve(run, analysis)).opened(true),
+        Section::new("cpu", "Where the CPU goes", cpu),
+        Section::new(
+            "fixes",
+            "What traffic and controls change",
+            fix_section::html(run, analysis)?,
+        ),
+        Section::new("slope", "What a client costs", slope(run, analysis)),
+    ])
+}
+
 /// The line below the verdict: what kind of run this is.
 fn status(run: &Run, analysis: &Analysis) -> Vec<String> {
     let core = |mode: Mode| {

@@ -35,18 +35,19 @@ pub fn table(analysis: &Analysis) -> String {
         text.push_str(&fold(&sentence.replace('`', ""), "  ", "    "));
         text.push('\n');
     }
-    let lab = Some(tables::lab(analysis));
     let has_figures = analysis.valid > 0 && analysis.asks_for_cpu();
-    let summary = has_figures.then(|| tables::summary(analysis, true));
-    for table in [lab, summary].into_iter().flatten() {
-        text.push_str(&section(table));
-    }
-    text.push_str(&stages(analysis));
+    text += &(section(tables::lab(analysis)) + &summary(analysis) + &stages(analysis));
     text.push_str(&section(tables::slopes(analysis, true)));
     if let Some(why) = tables::why_no_slope(analysis).filter(|_| has_figures) {
         text.push_str(&format!("\nNo slope over clients: {why}.\n"));
     }
     text + &doubts(analysis)
+}
+
+/// What each variant takes at each client count.
+pub(crate) fn summary(analysis: &Analysis) -> String {
+    let has_figures = analysis.valid > 0 && analysis.asks_for_cpu();
+    if has_figures { section(tables::summary(analysis, true)) } else { String::new() }
 }
 
 /// The headline and the answer behind it, which may begin with the same sentence.

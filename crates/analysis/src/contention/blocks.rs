@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use model::{
     cell::Cell,
     traffic::TrafficReading,
-    trial::{ALONE, APPLICATION, Trial, TrialId},
+    trial::{ALONE, APPLICATION, Purpose, Trial, TrialId},
 };
 
 use super::{LeftOut, seconds};
@@ -81,7 +81,10 @@ pub(super) fn of<'a>(
     let real_time = !cell.is_counted();
     let mut left_out = Vec::new();
     let mut blocks: BTreeMap<u32, Vec<(&Trial, &TrafficReading)>> = BTreeMap::new();
-    let here = |trial: &&Trial| trial.planned.id.cell == cell.name && !is_modelled(trial);
+    let here = |trial: &&Trial| {
+        let id = &trial.planned.id;
+        id.cell == cell.name && id.purpose != Purpose::Stacks && !is_modelled(trial)
+    };
     for trial in trials.iter().filter(here) {
         let record = trial.reading().and_then(|reading| reading.traffic.as_deref());
         let why = trial.why_invalid().map(str::to_owned);

@@ -36,7 +36,9 @@ pub use self::{
     harm::KEPT,
 };
 use crate::{
+    Analysis,
     headline::Headline,
+    in_cells,
     metrics::{
         self, Asks, Metric, Target,
         baseline::{Baselines, Earlier},
@@ -61,6 +63,9 @@ pub struct Contention {
     /// Trials that could not be trials or do not count, and why.
     pub left_out: Vec<LeftOut>,
     pub counted: u32,
+    /// What the study's subject costs in the same windows, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Box<Analysis>>,
     /// The one question of a comparison, decided; none in a whole study.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Judgement>,
@@ -300,6 +305,8 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Contention
             None => words::answer(&cells, &targets),
         },
         comparison,
+        subject: in_cells::of(run, trials)
+            .map(|(run, trials)| crate::analyse(&run, &trials).into()),
         cells,
         cases,
         table,

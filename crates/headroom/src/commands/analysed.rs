@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use analysis::{
-    Analysis, completion, contention,
+    Analysis, completion, contention, in_cells,
     metrics::{
         Metric, Target,
         baseline::{self, Baselines},
     },
+    profiling,
     verdicts::Judgement,
 };
 use lab::run_folder::{self, Recorded};
@@ -26,6 +27,7 @@ use super::{check, publish, study};
 use crate::answer::{self, Answer};
 use crate::{
     code_files::SymbolFolders,
+    explain,
     failure::{Failure, Verdict},
     flags::{self, Limits, Outputs},
     options::Options,
@@ -68,7 +70,15 @@ impl Analysed {
             let analysis = check::analysed(recorded, symbols, limits, near)?;
             return Ok(Self::Process(Box::new(analysis)));
         }
-        Self::at_once(recorded, limits, near)
+        let mut analysed = Self::at_once(recorded, limits, near)?;
+        if let Self::Traffic(contention) = &mut analysed
+            && let Some(subject) = &mut contention.subject
+            && let Some((run, trials)) = in_cells::of(&recorded.run, &recorded.trials)
+        {
+            let cells = explain::cells(recorded, symbols)?;
+            profiling::with_profiles(subject, &run, &trials, &cells);
+        }
+        Ok(analysed)
     }
 
     /// The same without stacks, which take their time.

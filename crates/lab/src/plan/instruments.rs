@@ -3,6 +3,7 @@
 //! Pure. Each instrument costs CPU or changes what happens, so its trials are in no CPU figure.
 
 use model::{
+    calibration::Calibrated,
     instrument::{CountsOrder, Instrument, StacksOrder},
     parity::ParityOrder,
     pause::{PauseOrder, PauseSpan, PauseState, Target},
@@ -22,7 +23,7 @@ const SHORT_SAMPLES: u64 = 3;
 /// Trials of variants at some of the study's client counts; `made` turns a trial for figures into one.
 fn instrumented(
     study: &Study,
-    (clients, repetitions): (&[u32], u32),
+    (clients, repetitions, calibrated): (&[u32], u32, &[Calibrated]),
     is_meant: impl Fn(&Variant) -> bool,
     made: impl Fn(&Variant, PlannedTrial) -> Option<PlannedTrial>,
 ) -> Vec<PlannedTrial> {
@@ -34,18 +35,19 @@ fn instrumented(
         for (at, cell) in &cells {
             // What a host does with a trial is a question about the lab, and has no stacks.
             let drawn = drawn(study, (*at, cell), repetition).into_iter();
-            let plain =
-                drawn.filter(|(variant, _)| variant.host_load.is_anything() && is_meant(variant));
+            let plain = drawn.filter(|(variant, which)| {
+                which.is_only() && variant.host_load.is_anything() && is_meant(variant)
+            });
             trials.extend(plain.filter_map(|(variant, which)| {
                 let slot = Slot { cell, repetition, turn: 0, which };
-                made(&variant, planned(study, &variant, slot, &[]))
+                made(&variant, planned(study, &variant, slot, calibrated))
             }));
         }
     }
     trials
 }
 
-pub(super) fn stacks(study: &Study) -> Vec<PlannedTrial> {
+pub(super) fn stacks(study: &Study, known: Known<'_>) -> Vec<PlannedTrial> {
     let profile = &study.profile;
     let order = StacksOrder {
         scope: profile.scope.clone(),
@@ -54,7 +56,7 @@ pub(super) fn stacks(study: &Study) -> Vec<PlannedTrial> {
     };
     instrumented(
         study,
-        (&profile.clients, profile.repetitions),
+        (&profile.clients, profile.repetitions, known.calibrated),
         |variant| variant.is_meant(&profile.variants),
         |_, trial| Some(with(trial, Instrument::Stacks(order.clone()))),
     )
@@ -65,7 +67,7 @@ pub(super) fn counts(study: &Study, known: Known<'_>) -> Vec<PlannedTrial> {
     let Some(count) = &study.count else { return Vec::new() };
     instrumented(
         study,
-        (&count.clients, count.repetitions),
+        (&count.clients, count.repetitions, &[]),
         |variant| study.counts_in(variant),
         |variant, trial| {
             let probes = known.probes.get(&variant.name).filter(|probes| !probes.is_empty())?;
@@ -79,7 +81,7 @@ pub(super) fn pause(study: &Study) -> Vec<PlannedTrial> {
     let Some(pause) = &study.pause else { return Vec::new() };
     instrumented(
         study,
-        (&pause.clients, pause.repetitions),
+        (&pause.clients, pause.repetitions, &[]),
         |variant| is_paused(study, pause, variant),
         |variant, mut trial| {
             let own = variant.pause.clone().map(Target::Process);
@@ -129,7 +131,7 @@ pub(super) fn parity(study: &Study) -> Vec<PlannedTrial> {
     };
     instrumented(
         study,
-        (&[], 1),
+        (&[], 1, &[]),
         |variant| variant.is_meant(&shape.variants),
         |variant, trial| Some(short(with(trial, Instrument::Parity(order(&shape.of(variant)))))),
     )

@@ -229,6 +229,22 @@ fn every_trial_comes_once() {
     assert_eq!(batched, plan.len());
 }
 
+#[test]
+fn a_cell_with_traffic_has_the_subject_and_its_load_in_every_trial_and_stacks_once() {
+    let study = parse(include_str!("../../../../studies/poll-under-load.toml")).unwrap();
+    let plan = shown(&study, None);
+    let of_subject = |order: &TrialOrder| {
+        order.subject.is_some() && order.load.is_some() && order.road.is_some()
+    };
+    assert!(plan.iter().all(|trial| of_subject(&trial.order)));
+    let both = order_of(&plan, "none");
+    assert!(both.traffic.is_some() && both.application.is_some());
+    let is_stacks = |trial: &&PlannedTrial| trial.id.purpose == Purpose::Stacks;
+    let stacks: Vec<PlannedTrial> = plan.iter().filter(is_stacks).cloned().collect();
+    let names = ["alone", "application", "none", "shares-64"];
+    assert_eq!(sorted(&stacks), names.map(|name| format!("{name}@threaded+stream+18#1.stacks")));
+}
+
 /// Every trial of the shipped studies and its whole order. What changes here moves figures: say why in
 /// docs/design/study-files.md.
 #[test]
@@ -236,6 +252,7 @@ fn the_orders_of_shipped_studies_are_what_they_were() {
     let studies = [
         ("app-contention", include_str!("../../../../studies/app-contention.toml")),
         ("client-scale", include_str!("../../../../studies/client-scale.toml")),
+        ("poll-under-load", include_str!("../../../../studies/poll-under-load.toml")),
         ("self-check", include_str!("../../../../studies/self-check.toml")),
         ("station-scale", include_str!("../../../../studies/station-scale.toml")),
         ("station-stats", include_str!("../../../../studies/station-stats.toml")),

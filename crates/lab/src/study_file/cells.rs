@@ -66,12 +66,11 @@ pub(super) fn check(study: &Study, lines: Lines<'_>) -> Result<(), Fault> {
     }
 }
 
-/// What is measured together must be shown together, and no page shows a subject with traffic or a card yet.
+/// What is measured together must be shown together, and no page shows a card with traffic or a subject.
 fn mixed(study: &Study) -> Result<(), (Vec<&'static str>, String)> {
-    let what = if study.has_traffic() { "traffic or an application" } else { "a card" };
-    if study.subject.is_some() || study.variants.iter().any(|variant| variant.subject.is_some()) {
-        let why = format!("a study whose cells have {what} has no subject; leave one of them out");
-        return Err((vec!["subject"], why));
+    if study.has_cards() && study.has_subject() {
+        let why = "a study whose cells have a card has no subject; leave one of them out";
+        return Err((vec!["subject"], why.to_owned()));
     }
     if study.has_traffic() && study.has_cards() {
         let why = "cells with traffic and cells with a card in one study; write two studies";

@@ -201,8 +201,9 @@ fn total(study: &Study, pause_ns: u64) -> Total {
         total.add(trials, warm_up.saturating_add(window), each);
     };
     add(trial.repetitions, all, window);
-    let profiled = if study.is_of_clients() { study.profile.repetitions } else { 0 };
-    add(profiled, some(&study.profile.clients), window);
+    let profiled = if study.has_subject() { study.profile.repetitions } else { 0 };
+    let outside_of_cells = if study.is_of_clients() { profiled } else { 0 };
+    add(outside_of_cells, some(&study.profile.clients), window);
     study.count.iter().for_each(|count| add(count.repetitions, some(&count.clients), window));
     study.pause.iter().for_each(|pause| add(pause.repetitions, some(&pause.clients), pause_ns));
     let policy =
@@ -218,7 +219,8 @@ fn total(study: &Study, pause_ns: u64) -> Total {
         // The baseline at both ends, the application alone and no control, or a trial that is made again.
         let each = study.variants_of(cell).count() as u64 + 4;
         let modelled = if cell.cases { each } else { 0 };
-        let trials = each.saturating_mul(trial.repetitions.into()).saturating_add(modelled);
+        let made = u64::from(trial.repetitions) + u64::from(profiled);
+        let trials = each.saturating_mul(made).saturating_add(modelled);
         total.add(trials, warm_up.saturating_add(window.max(task)), words);
     }
     total

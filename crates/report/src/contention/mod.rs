@@ -11,6 +11,7 @@ mod measured;
 use analysis::{
     Estimate,
     contention::{Arm, Cell, Contention},
+    in_cells,
     metrics::Measure,
     quantity::{ABSENT, count},
 };
@@ -18,7 +19,7 @@ use model::{cell::Role, run::Run, study::Study};
 
 use self::controls::{Family, NONE};
 use crate::{
-    Error,
+    Error, clients,
     drawing::{
         bars::{Bar, Bars},
         marks, plane,
@@ -29,6 +30,7 @@ use crate::{
     page::{Given, Section, card, or_none},
     prose::{self, figure, folded, list, note, sentence},
     targets::{Limited, Own},
+    text,
 };
 
 /// More than this of traffic alone is cut off in a picture of seconds: it is the drain of a queue.
@@ -47,17 +49,25 @@ pub fn page<'a>(
     given: impl Into<Given<'a>>,
 ) -> Result<String, Error> {
     let candidates = candidates(contention);
+    let mut sections = vec![
+        Section::new("where", "Where it was measured", place(contention, run)),
+        Section::new("harm", "The harm", harm(&candidates)).opened(true),
+        Section::new("cases", "Four cases", four_cases(contention)),
+        Section::new("cure", "The cure", cure(&run.study, &candidates)).opened(true),
+    ];
+    if let Some((analysis, (run, _))) = contention.subject.as_ref().zip(in_cells::of(run, &[])) {
+        sections.extend(clients::of_subject(&run, analysis)?);
+    }
     let own = Own {
         status: measured::status(contention, run),
-        sections: vec![
-            Section::new("where", "Where it was measured", place(contention, run)),
-            Section::new("harm", "The harm", harm(&candidates)).opened(true),
-            Section::new("cases", "Four cases", four_cases(contention)),
-            Section::new("cure", "The cure", cure(&run.study, &candidates)).opened(true),
-            Section::new("contest", "Contest and regret", contest(contention, &candidates)),
-            Section::new("others", "Other load", others(contention, run)),
-            Section::new("cost", "guard’s own cost", cost(contention)),
-        ],
+        sections: sections
+            .into_iter()
+            .chain([
+                Section::new("contest", "Contest and regret", contest(contention, &candidates)),
+                Section::new("others", "Other load", others(contention, run)),
+                Section::new("cost", "guard’s own cost", cost(contention)),
+            ])
+            .collect(),
         left_out: (measured::left_out(contention), contention.left_out.len()),
         facts: measured::facts(run),
     };
@@ -73,7 +83,8 @@ pub fn summary(contention: &Contention) -> String {
         0 => String::new(),
         more => count(more as u32, "more cell"),
     };
-    Limited::from(contention).text(&[harm_lead(&candidates)], table, &more)
+    let subject = contention.subject.as_deref().map(text::summary).unwrap_or_default();
+    Limited::from(contention).text(&[harm_lead(&candidates)], table, &more) + &subject
 }
 
 /// The run for a CI's summary.
