@@ -60,8 +60,7 @@ fn named(study: &Study, cell: &Cell, variant: &VariantName) -> VariantName {
 /// What cells of all client counts have in common.
 fn kind(cell: &Cell) -> String {
     let parts = [cell.traffic.as_deref(), cell.application.as_deref()];
-    let place = (!cell.target.is_vm()).then_some("host");
-    parts.into_iter().chain([place]).flatten().collect::<Vec<_>>().join("-")
+    parts.into_iter().flatten().collect::<Vec<_>>().join("-")
 }
 
 /// The variants, cell by cell: what a control does is compared with none, and all else with the traffic alone.
@@ -105,7 +104,8 @@ mod tests {
     use super::*;
     use crate::fixture::contention;
 
-    fn with_subject(mut run: Run) -> Run {
+    fn with_subject(mut run: Run, trials: Vec<Trial>) -> Run {
+        run.plan = trials.into_iter().map(|trial| trial.planned).collect();
         let process = "stationd".to_owned();
         let (start, ready, others) = Default::default();
         run.study.subject = Some(Subject { process, start, ready, others });
@@ -122,10 +122,15 @@ mod tests {
 
     #[test]
     fn variants_are_those_of_a_block_in_each_kind_of_cell() {
-        let traffic_alone = contention::run(1);
-        assert!(of(&traffic_alone, &[]).is_none());
-        insta::assert_snapshot!(variants_of(&with_subject(traffic_alone)).join("\n"));
-        let one = with_subject(contention::one_cell(&["weight-2"]));
+        let run = contention::run(1);
+        assert!(of(&run, &[]).is_none());
+        let several = variants_of(&with_subject(run, contention::trials(1)));
+        let (first, last) = ("saturated-stream--4", "link-limited-stream--4");
+        assert_eq!(several[1], format!("application-{first} alone-{first}"));
+        assert_eq!(several[3], format!("shares-512-{first} none-{first}"));
+        assert!(several.contains(&format!("none-{last} alone-{last}")));
+        let block = contention::block(0, 0.0, &[("none", 0.6, 0.4), ("weight-2", 0.9, 0.1)]);
+        let one = with_subject(contention::one_cell(&["weight-2"]), block);
         assert_eq!(
             variants_of(&one),
             ["alone ", "application alone", "none alone", "weight-2 none"]

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, ops::RangeInclusive};
 
 use model::{
-    cell::{CardEntry, CellEntry, Role},
+    cell::{CardEntry, Cell, CellEntry, Role},
     nearest,
     span::Span,
     study::{Study, Target},
@@ -71,6 +71,14 @@ fn mixed(study: &Study) -> Result<(), (Vec<&'static str>, String)> {
     if study.has_cards() && study.has_subject() {
         let why = "a study whose cells have a card has no subject; leave one of them out";
         return Err((vec!["subject"], why.to_owned()));
+    }
+    let on_host = |cell: &Cell| cell.target == Target::Host;
+    if let Some(cell) = study.cells().into_iter().find(on_host).filter(|_| study.has_subject()) {
+        let why = format!(
+            "cell `{}` is on this machine, and a subject is on an access point; leave one of them out",
+            cell.name
+        );
+        return Err((vec!["subject"], why));
     }
     if study.has_traffic() && study.has_cards() {
         let why = "cells with traffic and cells with a card in one study; write two studies";
