@@ -34,7 +34,15 @@ impl PrivateCache {
                 let to = copy.path().join(kind).join(entry.file_name().unwrap());
                 fs::create_dir_all(&to).unwrap();
                 for file in files(&entry) {
-                    fs::hard_link(&file, to.join(file.file_name().unwrap())).unwrap();
+                    let to = to.join(file.file_name().unwrap());
+                    // Its time is the entry's last use, and the shared one is in use.
+                    let has_time = to.ends_with("sums.json");
+                    let copy = if has_time {
+                        fs::copy(file, to).map(drop)
+                    } else {
+                        fs::hard_link(file, to)
+                    };
+                    copy.unwrap();
                 }
             }
         }
