@@ -56,6 +56,28 @@ fn two_controls_are_compared_second_by_second_and_the_page_shows_both_parts() {
     assert_eq!(place.left(), []);
 }
 
+#[test]
+fn a_subject_is_counted_while_traffic_passes_and_its_stacks_are_on_the_same_page() {
+    let place = Place::with_guests();
+    let subject = "[subject]\nprocess = \"hostapd\"\n\n\
+                   [load]\nrun = \"hostapd_cli -i {interface} all_sta\"\n\n\
+                   [profile]\nrepetitions = 1\nvariants = [\"shares-2\"]\n\n\
+                   [trial]\nrepetitions = 1\n";
+    place.write("study.toml", &QUESTION.replacen("[trial]\n", subject, 1));
+    place.call("run study.toml --out run").code(0).prints("CPU of subject and load by variant");
+    assert_eq!(place.run().count(), 6);
+    let found = place.headroom(["report", "run", "--json"]).run().code(0).json();
+    let cells = found["subject"]["cells"].as_array().unwrap();
+    let names: Vec<_> = cells.iter().map(|cell| cell["variant"].as_str().unwrap()).collect();
+    assert_eq!(names, [ALONE, APPLICATION, NONE, "shares-2"]);
+    assert!(cells.iter().all(|cell| cell["cpu"]["subject"]["mean"].as_f64().unwrap() > 0.0));
+    has(&found["subject"]["profiles"][0], &json!({"variant": "shares-2", "clients": 2}));
+    assert!(found["cells"][0]["arms"][0]["kept"]["mean"].as_f64().unwrap() < 1.0);
+    let page = fs::read_to_string(place.path("run/report.html")).unwrap();
+    assert!(page.contains("What the process costs") && page.contains("Where the CPU goes"));
+    assert_eq!(place.left(), []);
+}
+
 /// One harm cell under few arms; the second cell is the application alone under guard.
 pub(crate) const STUDY: &str = r#"question = "What does the harness ask?"
 
