@@ -25,6 +25,7 @@ mod words;
 use model::{
     cell::{Cell as Shape, Role},
     limit::{Asked, Known, Limit},
+    plural::count,
     run::Run,
     study::Study,
     trial::Trial,
@@ -335,7 +336,9 @@ fn is_of(study: &Study, known: &Known, limit: &Limit) -> bool {
 
 /// One cell's figures, and its trials that do not count.
 fn cell(run: &Run, trials: &[Trial], number: u32, shape: &Shape) -> (Cell, Vec<LeftOut>) {
-    let name = name_of(shape);
+    let has_several = run.study.access_point.clients.len() > 1;
+    let clients = has_several.then(|| format!(", {}", count(shape.clients, "client")));
+    let name = name_of(shape) + &clients.unwrap_or_default();
     let (blocks, left_out) = blocks::of(shape, trials, &name);
     let mut cell = Cell {
         number,
