@@ -1,4 +1,4 @@
-//! Keeps what a program prints, in memory, for whoever reports its end.
+//! Keeps a program's output in memory, so that the report of its end can quote it.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 

@@ -59,7 +59,8 @@ fn named(study: &Study, cell: &Cell, variant: &VariantName) -> VariantName {
 
 /// What cells of all client counts have in common.
 fn kind(cell: &Cell) -> String {
-    let parts = [cell.traffic.as_deref(), cell.application.as_deref()];
+    let mode = (!cell.is_counted()).then_some(cell.mode.name());
+    let parts = [cell.entry.as_deref(), cell.traffic.as_deref(), cell.application.as_deref(), mode];
     parts.into_iter().flatten().collect::<Vec<_>>().join("-")
 }
 
@@ -91,7 +92,7 @@ fn variants(study: &Study, plan: &[PlannedTrial]) -> Vec<Variant> {
             };
             let about = about.map(str::to_owned).or(one.about.clone());
             let against = against.map(of_cell).into_iter().collect();
-            all.push(Variant { name, about, clients, against, ..one });
+            all.push(Variant { name, about, clients, against, mode: Some(cell.mode), ..one });
         }
     }
     all
@@ -99,7 +100,10 @@ fn variants(study: &Study, plan: &[PlannedTrial]) -> Vec<Variant> {
 
 #[cfg(test)]
 mod tests {
-    use model::study::Subject;
+    use model::{
+        cell::CellEntry,
+        study::{Mode, Subject},
+    };
 
     use super::*;
     use crate::fixture::contention;
@@ -118,6 +122,18 @@ mod tests {
         assert!(run.study.is_of_clients() && run.plan.iter().all(|one| one.id.turn.is_only()));
         let line = |one: &Variant| format!("{} {}", one.name, one.against.join(" "));
         run.study.variants.iter().map(line).collect()
+    }
+
+    #[test]
+    fn cells_of_two_modes_and_of_named_entries_are_not_mixed() {
+        let mut study = contention::one_cell(&[]).study;
+        for (name, mode) in [(None, Mode::RealTime), (Some("other"), Mode::Counted)] {
+            let name = name.map(CellName::literal);
+            let entry = study.entries[0].clone();
+            study.entries.push(CellEntry { name, mode: Some(mode), ..entry });
+        }
+        let kinds: BTreeSet<String> = study.cells().iter().map(kind).collect();
+        assert_eq!(kinds.len(), 3, "{kinds:?}");
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub enum Error {
     #[error("cannot {doing} {}: {source}", path.display())]
     File { doing: &'static str, path: PathBuf, source: io::Error },
     #[error(
-        "line {line} of {} {why}: the ledger was changed, and nothing behind that line can be trusted; begin the task anew", path.display()
+        "line {line} of {} {why}: the ledger was changed, and nothing behind that line can be trusted; begin the task again", path.display()
     )]
     Chain { path: PathBuf, line: usize, why: &'static str },
     #[error("{}: {why}", path.display())]

@@ -177,7 +177,7 @@ mod tests {
         let cases: [(Rule, Ends, &[i128], &[i128]); 21] = [
             (counter, ends(10, 10), &[10], &[9, 11]),
             (counter, ends(10, 12), &[11, 12], &[9, 13, -1]),
-            // It wraps, and whoever reads it keeps count or does not.
+            // It wraps, and a reader may or may not have counted the turns.
             (counter, ends(MOST - 1, 3), &[MOST, 0, 3, MOST + 3], &[4, MOST - 2]),
             // The client came back: it counts from nothing.
             (Rule::Counter(64), ends(1000, 3), &[0, 3, 1000, 1001], &[4, 999]),

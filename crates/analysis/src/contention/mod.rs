@@ -336,9 +336,7 @@ fn is_of(study: &Study, known: &Known, limit: &Limit) -> bool {
 
 /// One cell's figures, and its trials that do not count.
 fn cell(run: &Run, trials: &[Trial], number: u32, shape: &Shape) -> (Cell, Vec<LeftOut>) {
-    let has_several = run.study.access_point.clients.len() > 1;
-    let clients = has_several.then(|| format!(", {}", count(shape.clients, "client")));
-    let name = name_of(shape) + &clients.unwrap_or_default();
+    let name = name_of(shape, run.study.access_point.clients.len() > 1);
     let (blocks, left_out) = blocks::of(shape, trials, &name);
     let mut cell = Cell {
         number,
@@ -365,9 +363,10 @@ fn cell(run: &Run, trials: &[Trial], number: u32, shape: &Shape) -> (Cell, Vec<L
     (cell, left_out)
 }
 
-/// `saturated with stream ×4, virtual`.
-fn name_of(cell: &Shape) -> String {
+/// `saturated with stream ×4, virtual`; with its clients where other cells have others.
+fn name_of(cell: &Shape, has_clients: bool) -> String {
     let traffic = cell.traffic.as_deref().unwrap_or("no traffic");
     let application = cell.application.as_deref().unwrap_or("no application");
-    format!("{traffic} with {application}, {}", cell.place())
+    let name = format!("{traffic} with {application}, {}", cell.place());
+    if has_clients { format!("{name}, {}", count(cell.clients, "client")) } else { name }
 }

@@ -235,7 +235,7 @@ mod tests {
         vec![ModuleNames { module, build_id, named: 0, synthesised, unknown }]
     }
 
-    /// What is doubted of so many samples, these of them with a made-up name.
+    /// The doubts about a profile of this many samples, some of which have a made-up name.
     fn reported(samples: u64, synthesised: u64, build_id: Option<&str>) -> Vec<String> {
         let by_module = module(build_id, synthesised, 0);
         let doubts = doubted(Unknown { samples, synthesised, by_module, ..Unknown::default() });

@@ -41,7 +41,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Folds a whole recording as the next capture, with what is said of its files (`ids`). It counts as one even where
+    /// Folds a whole recording as the next capture, with the identities of its files (`ids`). It counts as one even where
     /// the recording has no samples or breaks off: what was read before is kept.
     /// [`Corrupt::NoSamples`] is one of a run's doubts, and for a recording alone it is the end.
     pub fn capture<R: Read + Seek>(

@@ -186,7 +186,7 @@ impl Stack<'_> {
         self.bytes_at(address, cpu.word() as usize)
     }
 
-    /// The number in so many bytes, at most eight.
+    /// The number in this many bytes, at most eight.
     #[inline]
     pub(crate) fn bytes_at(&self, address: u64, count: usize) -> Result<u64, Cause> {
         let read = || {

@@ -160,7 +160,7 @@ pub(super) fn measured(
     runner::run(&lab, &how, file, path).map_err(|error| cut_short(error, path))
 }
 
-/// The failure of a run, with what is kept where somebody stopped it.
+/// The failure of a run; an interrupted one says what was kept.
 fn cut_short(error: lab::Error, run: &Path) -> Failure {
     live::ended(run);
     if !matches!(error, lab::Error::Interrupted) {

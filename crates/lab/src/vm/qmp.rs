@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::Failure;
 use crate::{Cancel, Error};
 
-/// QEMU answers at once, and a guest stops within seconds; on a host that also compiles, a guest took a minute once.
+/// QEMU answers at once, and reads or writes a snapshot within seconds; on a host that also compiles it takes longer.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// How often a wait looks for the wish to stop.

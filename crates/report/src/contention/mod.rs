@@ -58,16 +58,14 @@ pub fn page<'a>(
     if let Some((analysis, (run, _))) = contention.subject.as_ref().zip(in_cells::of(run, &[])) {
         sections.extend(clients::of_subject(&run, analysis)?);
     }
+    sections.extend([
+        Section::new("contest", "Contest and regret", contest(contention, &candidates)),
+        Section::new("others", "Other load", others(contention, run)),
+        Section::new("cost", "guard’s own cost", cost(contention)),
+    ]);
     let own = Own {
         status: measured::status(contention, run),
-        sections: sections
-            .into_iter()
-            .chain([
-                Section::new("contest", "Contest and regret", contest(contention, &candidates)),
-                Section::new("others", "Other load", others(contention, run)),
-                Section::new("cost", "guard’s own cost", cost(contention)),
-            ])
-            .collect(),
+        sections,
         left_out: (measured::left_out(contention), contention.left_out.len()),
         facts: measured::facts(run),
     };
