@@ -59,7 +59,7 @@ impl<'a> Board<'a> {
     }
 
     fn flashing(&self, image: &str) -> Running {
-        self.place.headroom(["flash", "board/board.toml", "--json", "--image", image]).start()
+        self.place.headroom(&format!("flash board/board.toml --json --image {image}")).start()
     }
 
     fn power(&self, what: &str) {

@@ -38,12 +38,11 @@ card = { rate = 440, bytes = 1500 }
 "#;
 
 #[test]
-fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again() {
+fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_one_strategy_twice_is_the_same() {
     let place = Place::with_guests();
     place.write("study.toml", STUDY);
-    let words = ["compare", "study.toml", "busy", "event", "--out", "run", "--json"];
-    let message =
-        place.headroom(words).words(["--markdown", "summary.md"]).run().code(0).last_json();
+    let words = "compare study.toml busy event --out run --markdown summary.md --json";
+    let message = place.json(words);
     let message = &message["comparison"];
     has(message, &json!({"verdict": "pass", "finding": "cheaper", "pairs": 6}));
     has(message, &json!({"place": "vm", "load": "full", "rate": 440}));
@@ -58,37 +57,30 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
     assert!((part("steady") + part("events") - part("total")).abs() < 0.001, "{split:#}");
     assert!(part("steady") < -10_000.0, "µs of CPU a second: {split:#}");
     assert_eq!(place.run().count(), 13);
-    assert!(fs::read_to_string(place.path("summary.md")).unwrap().contains("event costs less"));
+    assert!(place.read("summary.md").contains("event costs less"));
 
     // The same run read again says the same, and is resumed where a trial is missing.
-    let again = place.headroom(["report", "run", "--json"]).run().code(0).last_json();
+    let again = place.json("report run --json");
     assert_eq!(&again["comparison"], message);
-    place.headroom(["check", "run"]).run().code(0).prints("pass     busy to event at 440/s");
+    place.call("check run").code(0).prints("pass     busy to event at 440/s");
     fs::remove_file(place.path("run/trials/event@full-440#2.json")).unwrap();
-    let lacking = place.headroom(["check", "run"]).run();
+    let lacking = place.call("check run");
     lacking.code(3).prints("5 of 6 planned pairs are valid").prints("every trial is made");
     let whole = place.resume().run();
     whole.code(0).prints("event costs less than busy at 440 frames/s of full");
     assert_eq!(place.run().count(), 13);
-    let page = fs::read_to_string(place.path("run/report.html")).unwrap();
+    let page = place.read("run/report.html");
     assert!(page.contains("event costs less than busy"));
-    let asked = |gate: &str| place.headroom(["check", "run", "--gate", gate]).run();
-    asked("event: path <= 2%").code(0).prints("pass     busy to event at 440/s");
-    asked("busy: path <= 1%").code(1).prints("fail     busy: path <= 1%");
-    asked("cpu <= 1%").code(2).says("known are path, waiting").in_one_line();
-    assert_eq!(place.left(), []);
-}
+    place.gate("event: path <= 2%").code(0).prints("pass     busy to event at 440/s");
+    place.gate("busy: path <= 1%").code(1).prints("fail     busy: path <= 1%");
+    place.gate("cpu <= 1%").code(2).says("known are path, waiting").in_one_line();
 
-#[test]
-fn one_strategy_twice_is_the_same_in_counted_time() {
-    let place = Place::with_guests();
-    place.write("study.toml", STUDY);
-    let words = "compare study.toml event --a-a --pairs 6 --out run";
-    let message = place.headroom(words.split(' ')).run();
-    message.code(0).prints("event to event-again at 440/s of full, vm").prints("costs the same");
-    message.code(0).prints_words("rare events in 60 periods of 0.048 s each");
-    let page = fs::read_to_string(place.path("run/report.html")).unwrap();
+    // One strategy twice is the same.
+    let twice = place.call("compare study.toml event --a-a --pairs 6 --out twice");
+    twice.code(0).prints("event to event-again at 440/s of full, vm").prints("costs the same");
+    twice.prints_words("rare events in 60 periods of 0.048 s each");
+    let page = place.read("twice/report.html");
     assert!(page.contains("Steady cost and rare events"));
-    assert_eq!(place.run().count(), 12);
+    assert_eq!(place.run_in("twice").count(), 12);
     assert_eq!(place.left(), []);
 }

@@ -51,7 +51,7 @@ fn measured(trial: &Trial) -> &CardReading {
 fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     let place = Place::with_guests();
     place.write("study.toml", STUDY);
-    let ended = place.headroom(["run", "study.toml", "--cell", "1", "--out", "run"]).run();
+    let ended = place.call("run study.toml --cell 1 --out run");
     ended.says("plan: ").says(" trials, about ").calmly();
     let trials = place.run().trials();
     assert_eq!(trials.len(), 3, "two strategies, and one of them once more");
@@ -80,9 +80,9 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     let off = measured(again).driver_ns as f64 / first.driver_ns as f64 - 1.0;
     assert!(off.abs() < 0.001, "a counted order that was given twice took {off} more");
 
-    let page = fs::read_to_string(place.path("run/report.html")).unwrap();
+    let page = place.read("run/report.html");
     assert!(page.contains("What does the harness wait for?"));
-    let figures = fs::read_to_string(place.path("run/report.json")).unwrap();
+    let figures = place.read("run/report.json");
     assert!(serde_json::from_str::<serde_json::Value>(&figures).unwrap()["points"].is_array());
 
     // Everything is there: going on measures nothing but what is missing, and the page is made again.
@@ -93,17 +93,15 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     assert!(place.path("run/report.html").is_file());
 
     // Its study asks nothing: it is measured, and asked what anybody wants to know.
-    place.headroom(["index", "."]).run().code(0).prints("measured study                run");
-    let asked = |gate: &str| place.headroom(["check", "run", "--gate", gate]).run();
-    asked("repeat-error <= 1%").code(0).prints("pass     repeat-error <= 1%");
-    let unsure = asked("busy: waiting <= 3%");
+    place.call("index .").code(0).prints("measured study                run");
+    place.gate("repeat-error <= 1%").code(0).prints("pass     repeat-error <= 1%");
+    let unsure = place.gate("busy: waiting <= 3%");
     unsure.code(3).prints("invalid  busy: waiting <= 3%").prints("busy, 440/s of full, vm");
-    asked("busy: wating <= 3%").code(2).says("unknown figure `wating`").in_one_line();
-    place.headroom(["check", "run", "--save-baseline", "earlier.json"]).run().code(0);
-    let against = place.headroom(["check", "run", "--baseline", "earlier.json"]).run();
+    place.gate("busy: wating <= 3%").code(2).says("unknown figure `wating`").in_one_line();
+    place.call("check run --save-baseline earlier.json").code(0);
+    let against = place.call("check run --baseline earlier.json");
     against.code(3).prints("no slower than earlier.json by 5%");
-    let words = ["check", "run", "--gate", "faults <= 0", "--junit", "run.xml"];
-    place.headroom(words).run().code(0);
-    let junit = fs::read_to_string(place.path("run.xml")).unwrap();
+    place.call("check run --gate 'faults <= 0' --junit run.xml").code(0);
+    let junit = place.read("run.xml");
     assert!(junit.contains("tests=\"1\" failures=\"0\" errors=\"0\""), "{junit}");
 }

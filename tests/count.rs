@@ -34,9 +34,8 @@ fn by_name<'a>(list: &'a Value, value: &str) -> BTreeMap<&'a str, f64> {
 fn every_poll_of_stationd_is_counted_by_the_kernel() {
     let place = Place::with_guests();
     let study = Study::small().count(COUNT).window("5s").stationd("bulk", "", " --brief");
-    place.write("study.toml", &study.text());
-    let words = ["count", "study.toml", "--out", "run", "--json"];
-    let analysis = place.headroom(words).run().code(0).last_json();
+    place.write("study.toml", study.text());
+    let analysis = place.json("count study.toml --out run --json");
     let counted = by_name(&analysis["counts"], "/per_window/mean");
     // Five polls of three radios, and the kernel is entered for each part of a dump.
     assert_eq!(counted["replies"], 15.0, "{counted:?}");
@@ -56,14 +55,16 @@ fn every_poll_of_stationd_is_counted_by_the_kernel() {
 #[test]
 fn a_function_that_is_not_there_is_reported_with_those_that_are_like_it() {
     let place = Place::with_guests();
-    let refused = |function: &str, message: &str| {
-        let words = ["count", "hostapd", "--clients", "6", "--function", function, "--out", "run"];
-        place.headroom(words).run().code(2).says(message).in_one_line();
+    let refused = |words: &str, message: &str| {
+        place
+            .call(&format!("count {words} --clients 6 --out run"))
+            .code(2)
+            .says(message)
+            .in_one_line();
         assert!(!place.path("run").exists());
     };
-    refused("no_such_function", "cannot count calls of `no_such_function`");
+    refused("hostapd --function no_such_function", "cannot count calls of `no_such_function`");
     // Inside the program's head there is no code.
-    refused("0x10", "cannot count calls of `0x10`");
-    let words = ["count", "no-such-daemon", "--clients", "6", "--function", "f", "--out", "run"];
-    place.headroom(words).run().code(2).says("`no-such-daemon` was not found").in_one_line();
+    refused("hostapd --function 0x10", "cannot count calls of `0x10`");
+    refused("no-such-daemon --function f", "`no-such-daemon` was not found");
 }

@@ -41,7 +41,7 @@ fn a_counted_figure_repeats_and_does_not_feel_the_host() {
         .unperturbed()
         .variant("alone", &format!("{load}\nhost-load = \"nothing\""))
         .variant("loaded", &format!("{load}\nhost-load = \"stress\""));
-    let analysis = place.run_study(&study).words(["--json"]).run().code(0).last_json();
+    let analysis = place.run_study(&study).words("--json").run().code(0).last_json();
 
     let (alone, loaded) = (spent(&analysis, "alone"), spent(&analysis, "loaded"));
     let trials = usize::try_from(TRIALS).unwrap();

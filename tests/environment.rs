@@ -5,17 +5,16 @@ use std::path::Path;
 use crate::harness::{Ended, Place, Study};
 
 /// A small run on a host with this in its environment, and an empty cache.
-fn run(place: &Place, set: &[(&str, &Path)]) -> Ended {
-    let headroom = place.run_study(&Study::small().idle()).words(["--quiet"]);
+fn run(place: &Place, name: &str, value: &Path) -> Ended {
+    let headroom = place.run_study(&Study::small().idle()).words("--quiet");
     let headroom = headroom.env("HEADROOM_CACHE", place.path("cache"));
-    let ended = set.iter().fold(headroom, |headroom, (name, value)| headroom.env(name, value));
-    let ended = ended.run();
+    let ended = headroom.env(name, value).run();
     ended.code(4).in_one_line();
     ended
 }
 
 #[test]
-fn without_a_program_the_package_to_install_is_named() {
+fn what_a_host_lacks_is_named_with_what_to_do_before_any_long_work() {
     for (programs, says) in [
         (
             ["qemu-system-x86_64", "setpriv"],
@@ -24,24 +23,15 @@ fn without_a_program_the_package_to_install_is_named() {
         (["setpriv", "mmdebstrap"], "install it with `apt-get install qemu-system-x86`"),
     ] {
         let place = Place::without_guests();
-        run(&place, &[("PATH", &place.programs(&programs))]).says(says);
+        run(&place, "PATH", &place.programs(&programs)).says(says);
     }
-}
-
-#[test]
-fn without_device_programs_the_advice_comes_before_any_long_work() {
     let place = Place::without_guests();
-    let ended = run(&place, &[("HEADROOM_DEVICE", &place.folder("device"))]);
+    let ended = run(&place, "HEADROOM_DEVICE", &place.folder("device"));
     ended.says("`headroom-init` was not found next to headroom; run `make build`");
     assert!(!place.path("cache/base").exists(), "packages were fetched for nothing");
-}
-
-#[test]
-fn a_cache_that_cannot_be_made_and_a_mirror_that_does_not_answer_are_reported() {
-    let place = Place::without_guests();
     let file = place.write("file", "");
-    run(&place, &[("HEADROOM_CACHE", &file.join("cache"))]).says("file/cache");
+    run(&place, "HEADROOM_CACHE", &file.join("cache")).says("file/cache");
     // Nothing listens on the discard port, so this fails at once and asks no one.
     let mirror = Path::new("http://127.0.0.1:9/debian");
-    run(&place, &[("HEADROOM_MIRROR", mirror)]).says("mmdebstrap failed");
+    run(&place, "HEADROOM_MIRROR", mirror).says("mmdebstrap failed");
 }

@@ -12,33 +12,14 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use crate::harness::{Place, PrivateCache, Study};
 
 /// A small disk of its own.
-#[derive(Debug)]
 struct Disk(PathBuf);
 
 impl Disk {
     /// `None`, with the reason printed, where nothing can be mounted.
     fn mount(at: &Path) -> Option<Self> {
-        match mount("tmpfs", at, "tmpfs", MountFlags::empty(), Some(c"size=1m")) {
-            Ok(()) => Some(Self(at.to_owned())),
-            Err(errno) => {
-                skip::skip!("cannot mount a small disk ({errno}); root can");
-                None
-            }
-        }
-    }
-
-    /// Fills it to the last byte.
-    fn fill(&self) {
-        let mut filler = File::create(self.filler()).unwrap();
-        while filler.write_all(&[0; 4096]).is_ok() {}
-    }
-
-    fn empty(&self) {
-        fs::remove_file(self.filler()).unwrap();
-    }
-
-    fn filler(&self) -> PathBuf {
-        self.0.join("filler")
+        let mounted = mount("tmpfs", at, "tmpfs", MountFlags::empty(), Some(c"size=1m"));
+        let told = mounted.map_err(|errno| skip::skip!("cannot mount a small disk ({errno})"));
+        told.ok().map(|()| Self(at.to_owned()))
     }
 }
 
@@ -54,7 +35,7 @@ fn a_full_disk_under_the_cache_is_reported_by_the_snapshots_path() {
     let cache = PrivateCache::copy(&place);
     // Far too small for a snapshot; the image beside it is untouched.
     let Some(_disk) = Disk::mount(&cache.path().join("snapshot")) else { return };
-    let headroom = place.run_study(&Study::small().idle()).words(["--quiet"]);
+    let headroom = place.run_study(&Study::small().idle()).words("--quiet");
     let ended = headroom.env("HEADROOM_CACHE", cache.path()).run();
     ended.code(4).says("the disk is full: cannot write ").says("memory; free some space");
     ended.in_one_line();
@@ -65,11 +46,11 @@ fn a_full_disk_under_the_cache_is_reported_by_the_snapshots_path() {
 fn a_full_disk_keeps_what_is_finished_and_the_run_goes_on_when_there_is_room() {
     let place = Place::with_guests();
     let Some(disk) = Disk::mount(&place.folder("disk")) else { return };
-    place.write("study.toml", &Study::small().idle().repetitions(4).window("20s").text());
-    let words = ["run", "study.toml", "--out", "disk/run", "--json", "--jobs", "1"];
-    let mut running = place.headroom(words).start();
+    place.write("study.toml", Study::small().idle().repetitions(4).window("20s").text());
+    let mut running = place.headroom("run study.toml --out disk/run --json --jobs 1").start();
     running.event("trial-ended");
-    disk.fill();
+    let mut filler = File::create(disk.0.join("filler")).unwrap();
+    while filler.write_all(&[0; 4096]).is_ok() {}
     let ended = running.end();
     ended.code(4).says("the disk is full: cannot write disk/run/").in_one_line();
     assert_eq!(place.left(), []);
@@ -77,8 +58,8 @@ fn a_full_disk_keeps_what_is_finished_and_the_run_goes_on_when_there_is_room() {
     let before = run.trial_files();
     assert!((1..4).contains(&before.len()), "{:?}", before.keys());
 
-    disk.empty();
-    place.headroom(["run", "--resume", "disk/run"]).run().code(0);
+    fs::remove_file(disk.0.join("filler")).unwrap();
+    place.call("run --resume disk/run").code(0);
     let after = run.trial_files();
     assert_eq!(after.len(), 4);
     assert!(before.iter().all(|(name, bytes)| after[name] == *bytes));

@@ -8,24 +8,21 @@ use crate::harness::{Place, PrivateCache, Study, stationd};
 fn an_image_is_described_for_machines_and_old_ones_are_pruned() {
     let place = Place::with_guests();
     let cache = PrivateCache::copy(&place);
-    let headroom = |words: &[&'static str]| {
-        place.headroom(words.iter().copied()).env("HEADROOM_CACHE", cache.path()).run()
-    };
-    let image = headroom(&["image", "--json"]).code(0).json();
+    let call = |words: &str| place.headroom(words).env("HEADROOM_CACHE", cache.path()).run();
+    let image = call("image --json").code(0).json();
     assert!(fs::metadata(image["kernel"].as_str().unwrap()).unwrap().len() > 1_000_000);
     let packages = image["packages"].as_array().unwrap();
     assert!(packages.iter().any(|one| one.as_str().unwrap().starts_with("hostapd_")));
     assert!(packages.iter().any(|one| one.as_str().unwrap().starts_with("prometheus-node-")));
 
     // The base needs no program of ours.
-    let empty = place.folder("empty").display().to_string();
-    let base = place.headroom(["image", "--base", "--json", "--device"]).words([&*empty]);
-    let base = base.env("HEADROOM_CACHE", cache.path()).run().code(0).json();
+    place.folder("empty");
+    let base = call("image --base --json --device empty").code(0).json();
     let base = std::path::PathBuf::from(base["base"].as_str().unwrap());
     assert!(cache.entries("base").contains(&base), "{}", base.display());
 
-    headroom(&["image", "--prune", "1"]).code(0).prints("freed 0 MB");
-    headroom(&["image", "--prune", "0"]).code(0).prints("freed ");
+    call("image --prune 1").code(0).prints("freed 0 MB");
+    call("image --prune 0").code(0).prints("freed ");
     for kind in ["base", "image", "snapshot"] {
         assert_eq!(cache.entries(kind), Vec::<std::path::PathBuf>::new());
     }
@@ -35,7 +32,7 @@ fn an_image_is_described_for_machines_and_old_ones_are_pruned() {
 fn a_run_is_not_gone_on_with_on_another_image() {
     let place = Place::with_guests();
     let cache = PrivateCache::copy(&place);
-    let findings = place.headroom(["doctor", "--host", "--json"]).run().json();
+    let findings = place.call("doctor --host --json").json();
     let host = findings["host"].as_array().unwrap();
     let device = host.iter().find(|finding| finding["about"] == "agent and pid 1").unwrap();
     let other = place.folder("device");
@@ -47,8 +44,8 @@ fn a_run_is_not_gone_on_with_on_another_image() {
     fs::copy(other.join("station-floor"), other.join("station-monitor")).unwrap();
 
     place.run_study(&Study::small().idle().repetitions(1)).run().code(0);
-    let resume = place.resume().words(["--quiet"]);
-    let ended = resume.env("HEADROOM_DEVICE", other).env("HEADROOM_CACHE", cache.path()).run();
+    let resume = place.resume().words("--quiet").env("HEADROOM_DEVICE", other);
+    let ended = resume.env("HEADROOM_CACHE", cache.path()).run();
     ended.code(3).says("was begun with another image").says("start a new run").in_one_line();
     assert_eq!(place.left(), []);
 }
@@ -56,9 +53,8 @@ fn a_run_is_not_gone_on_with_on_another_image() {
 #[test]
 fn a_folder_that_holds_a_run_is_reported_before_any_long_work() {
     let place = Place::without_guests();
-    place.folder("run");
     place.write("run/run.json", "{}");
-    let headroom = place.run_study(&Study::small().idle()).words(["--quiet"]);
+    let headroom = place.run_study(&Study::small().idle()).words("--quiet");
     let ended = headroom.env("HEADROOM_CACHE", place.path("cache")).run();
     ended.code(2).says("run already holds a run").in_one_line();
     assert!(!place.path("cache").exists(), "an image was made for nothing");

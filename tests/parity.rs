@@ -25,9 +25,8 @@ fn nl80211_and_hostapd_confirm_every_value_of_every_client_after_traffic() {
         --web.listen-address=127.0.0.1:9100 2>/dev/null & sleep 1; busybox wget -q -O - http://127.0.0.1:9100/metrics; kill $!'";
     let others = ["iw dev {interface} station dump", "hostapd_cli -i {interface} all_sta", node];
     let values: Vec<&str> = [BRIEF, FULL].into_iter().chain(others).collect();
-    place.write("study.toml", &study(&values));
-    let words = ["run", "study.toml", "--only", "parity", "--out", "run", "--json"];
-    let analysis = place.headroom(words).run().code(0).last_json();
+    place.write("study.toml", study(&values));
+    let analysis = place.json("run study.toml --only parity --out run --json");
     let gate = &analysis["gates"][0];
     let sentence = gate["sentence"].as_str().unwrap();
     assert_eq!(gate["verdict"], "pass", "{sentence}");

@@ -40,15 +40,14 @@ fn inclusive(profile: &Value, words: &str) -> f64 {
 #[test]
 fn the_write_back_is_seen_where_it_is_done_and_stacks_go_to_other_tools() {
     let place = Place::with_guests();
-    place.write("study.toml", &stages().profiles(2).window("10s").text());
-    let words = ["profile", "study.toml", "--out", "run", "--repetitions", "2"];
-    let ended = place.headroom(words).run();
+    place.write("study.toml", stages().profiles(2).window("10s").text());
+    let ended = place.call("profile study.toml --out run --repetitions 2");
     ended.code(0).prints("Where the CPU of found at 6 clients goes");
     let first = place.run().report();
     // Nothing but the folder is needed: the cache, and the programs beside headroom, may be gone.
-    let again = place.headroom(["report", "run", "--out", "again.html", "--json"]);
+    let again = place.headroom("report run --out again.html --json");
     let again = again.env("HEADROOM_CACHE", place.folder("empty")).run();
-    assert!(first == fs::read_to_string(place.path("again.html")).unwrap());
+    assert!(first == place.read("again.html"));
     let analysis = again.code(0).last_json();
     for variant in ["found", "written"] {
         let profile = profile(&analysis, variant);
@@ -77,8 +76,8 @@ fn the_write_back_is_seen_where_it_is_done_and_stacks_go_to_other_tools() {
 /// The stacks of `found`, for other tools.
 fn is_exported(place: &Place, analysis: &Value) {
     let export = |format: &str| {
-        let words = ["export", "run", "--variant", "found", "--format", format, "--out", format];
-        place.headroom(words).run().code(0);
+        let words = format!("export run --variant found --format {format} --out {format}");
+        place.call(&words).code(0);
         fs::read(place.path(format)).unwrap()
     };
     let folded = String::from_utf8(export("folded")).unwrap();
@@ -89,8 +88,8 @@ fn is_exported(place: &Place, analysis: &Value) {
     assert_eq!(export("firefox")[..2], [0x1f, 0x8b], "it is gzipped");
     // What is kept is what perf writes: it is a recording by itself.
     let kept = "run/stacks/found@6#1.stacks.perf.data";
-    let page = ["report", "--perf-data", kept, "--out", "alone.html"];
-    place.headroom(page).run().code(0).prints("report: alone.html");
+    let words = format!("report --perf-data {kept} --out alone.html");
+    place.call(&words).code(0).prints("report: alone.html");
 }
 
 #[test]
@@ -121,9 +120,9 @@ fn a_studys_own_program_is_named_by_what_it_lost_on_the_way_to_the_access_point(
         .profiles(1)
         .count(sleeps)
         .variant("work", "load = \"none\"\nsubject = { process = \"steps\", start = \"/run/headroom/put/steps\" }");
-    place.write("study.toml", &study.text());
-    let run = ["run", "study.toml", "--only", "stacks", "--only", "counts", "--out", "run"];
-    let analysis = place.headroom(run).words(["--json"]).run().code(0).last_json();
+    place.write("study.toml", study.text());
+    let words = "run study.toml --only stacks --only counts --out run --json";
+    let analysis = place.json(words);
     let counted = number(&analysis["counts"][0], "/per_window/mean");
     assert!((30.0..50.0).contains(&counted), "ten a second: {:#}", analysis["counts"]);
     let is_named = |analysis: &Value| {
@@ -135,12 +134,8 @@ fn a_studys_own_program_is_named_by_what_it_lost_on_the_way_to_the_access_point(
     is_named(&analysis);
     // The folder explains itself when the program is gone, and its stripped files hide nobody's symbols.
     fs::remove_file(place.path("steps")).unwrap();
-    let again = |words: &[&str]| {
-        let report = place.headroom(["report", "run", "--json"]).words(words.iter().copied());
-        is_named(&report.run().code(0).last_json());
-    };
-    again(&[]);
-    again(&["--symbols", "."]);
+    is_named(&place.json("report run --json"));
+    is_named(&place.json("report run --json --symbols ."));
     assert_eq!(place.left(), []);
 }
 
@@ -152,9 +147,9 @@ fn both_builds_of_a_comparison_have_functions_to_count() {
     let work =
         "load = \"none\"\nsubject = { process = \"steps\", start = \"/run/headroom/put/steps\" }";
     let study = Study::small().access_point("programs = [\"steps\"]").process("steps");
-    place.write("study.toml", &study.variant("work", work).text());
+    place.write("study.toml", study.variant("work", work).text());
     let words = "compare study.toml work --with /run/headroom/put/steps=other --pairs 6 --changes nanosleep";
-    let analysis = place.call(&format!("{words} --out run --json")).code(0).last_json();
+    let analysis = place.json(&format!("{words} --out run --json"));
     assert_eq!(analysis["judgements"][0]["verdict"], "pass", "{:#}", analysis["judgements"]);
     for counted in analysis["counts"].as_array().unwrap() {
         assert!((30.0..50.0).contains(&number(counted, "/per_window/mean")), "{counted:#}");

@@ -130,14 +130,14 @@ fn variants_that_are_left_out_are_compared_with_by_nobody() {
     let place = Place::without_guests();
     let study = small().replace("name = \"dump\"", "name = \"dump\"\nagainst = [\"idle\"]");
     place.write("study.toml", &study);
-    place.headroom(["run", "study.toml", "--variant", "dump", "--dry-run"]).run().code(0);
+    place.call("run study.toml --variant dump --dry-run").code(0);
 }
 
 #[test]
 fn a_folder_without_a_run_cannot_be_gone_on_with() {
     let place = Place::without_guests();
     let empty = place.folder("empty");
-    let ended = place.headroom(["run", "--resume", "empty"]).run();
+    let ended = place.call("run --resume empty");
     ended.code(2).says("empty is not a run folder: run.json: No such file").in_one_line();
     assert_eq!(std::fs::read_dir(empty).unwrap().count(), 0);
 }

@@ -12,15 +12,14 @@ fn what_is_not_as_it_must_be_is_repaired_for_the_trial_or_reported() {
     let place = Place::with_guests();
     let wanted = "\n[[access-point.interface]]\nname = \"wlan0\"\nmegahertz = 2437\n\
                   [[access-point.process]]\nname = \"wpa_supplicant\"\nmust = \"rest\"\n";
-    place.write("study.toml", &study(wanted));
-    let words = ["run", "study.toml", "--out", "run", "--json"];
-    let analysis = place.headroom(words).run().code(0).last_json();
+    place.write("study.toml", study(wanted));
+    let analysis = place.json("run study.toml --out run --json");
     let has = |words: [&str; 2]| {
         let mut corrections = analysis["corrections"].as_array().unwrap().iter();
         corrections.any(|one| words.iter().all(|word| one["correction"].to_string().contains(word)))
     };
     assert!(has(["wlan0", "2437"]) && has(["wpa_supplicant"; 2]), "{}", analysis["corrections"]);
-    place.write("other.toml", &study("\n[[access-point.interface]]\nname = \"wlan7\"\n"));
-    place.headroom(["run", "other.toml", "--out", "other"]).run().code(3).says("wlan7");
+    place.write("other.toml", study("\n[[access-point.interface]]\nname = \"wlan7\"\n"));
+    place.call("run other.toml --out other").code(3).says("wlan7");
     assert_eq!(place.left(), []);
 }

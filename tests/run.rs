@@ -14,7 +14,7 @@ fn a_small_study_gives_a_whole_folder_and_a_report_that_can_be_made_again_and_re
     ended.code(0).prints("report: run/report.html").prints(Study::QUESTION);
     ended.says("report: run/report.html (updated as trials finish)");
     let run = place.run();
-    assert_eq!(run.text("study.toml"), std::fs::read_to_string(place.path("study.toml")).unwrap());
+    assert_eq!(run.text("study.toml"), place.read("study.toml"));
     let whole = run.trial_files();
     let names: Vec<_> = whole.keys().collect();
     assert_eq!(names, ["dump@6#1.json", "dump@6#2.json", "idle@6#1.json", "idle@6#2.json"]);
@@ -29,9 +29,9 @@ fn a_small_study_gives_a_whole_folder_and_a_report_that_can_be_made_again_and_re
     let page = run.report();
 
     // Made again, it is the same file, and says the same for machines.
-    place.headroom(["report", "run", "--out", "again.html"]).run().code(0);
-    assert!(page == std::fs::read_to_string(place.path("again.html")).unwrap());
-    let analysis = place.headroom(["report", "run", "--json", "--out", "again.html"]).run();
+    place.call("report run --out again.html").code(0);
+    assert!(page == place.read("again.html"));
+    let analysis = place.call("report run --json --out again.html");
     let analysis = analysis.code(0).json();
     assert_eq!(analysis["question"], Study::QUESTION);
     assert_eq!(analysis["trials"].as_array().unwrap().len(), 4);
@@ -41,7 +41,7 @@ fn a_small_study_gives_a_whole_folder_and_a_report_that_can_be_made_again_and_re
     assert!(dump > 2.0 * idle, "{dump} {idle}");
 
     // It is not written over, and where it is whole nothing is measured.
-    let again = place.run_study(&study).words(["--quiet"]).run();
+    let again = place.run_study(&study).words("--quiet").run();
     again.code(2).says("run already holds a run; go on with `headroom run --resume run`");
     again.in_one_line();
     place.resume().run().code(0).says("4 trials, 4 done before");
@@ -49,14 +49,14 @@ fn a_small_study_gives_a_whole_folder_and_a_report_that_can_be_made_again_and_re
 
     // A trial's file that cannot be read is measured again.
     std::fs::write(run.path("trials/idle@6#2.json"), "{\"planned\":").unwrap();
-    place.headroom(["report", "run"]).run().code(3).prints("3 of 4 planned trials");
+    place.call("report run").code(3).prints("3 of 4 planned trials");
     let resumed = place.resume().run();
     resumed.code(0).says("plan: 1 trial, about ").says("4 trials, 3 done before");
     assert_eq!(run.recordings().len(), 4);
     assert_eq!(run.trial_files()["idle@6#1.json"], whole["idle@6#1.json"]);
 
     place.write("file", "");
-    let ended = place.headroom(["run", "study.toml", "--out", "file", "--quiet"]).run();
+    let ended = place.call("run study.toml --out file --quiet");
     ended.code(4).says("cannot make file: ").in_one_line();
     assert_eq!(place.left(), []);
 }
@@ -65,7 +65,7 @@ fn a_small_study_gives_a_whole_folder_and_a_report_that_can_be_made_again_and_re
 fn events_and_result_are_json_lines_and_what_the_command_line_changes_is_written_into_the_run() {
     let place = Place::with_guests();
     let study = Study::small().idle().load("dump", DUMP);
-    let words = ["--variant", "dump", "--window", "2s", "--repetitions", "1", "--json"];
+    let words = "--variant dump --window 2s --repetitions 1 --json";
     let ended = place.run_study(&study).words(words).run();
     assert_eq!(ended.code(0).last_json()["valid"], 1);
     let events = ended.stdout.lines().filter_map(|line| {
@@ -89,11 +89,11 @@ fn events_and_result_are_json_lines_and_what_the_command_line_changes_is_written
 fn a_second_headroom_on_the_same_folder_is_reported_at_once() {
     let place = Place::with_guests();
     let study = Study::small().idle().window("600s");
-    let mut first = place.run_study(&study).words(["--json"]).start();
+    let mut first = place.run_study(&study).words("--json").start();
     first.event("trial-started");
-    let second = place.run_study(&study).words(["--quiet"]).run();
+    let second = place.run_study(&study).words("--quiet").run();
     second.code(4).says("another headroom is running in run").in_one_line();
-    let resumed = place.resume().words(["--quiet"]).run();
+    let resumed = place.resume().words("--quiet").run();
     resumed.code(4).says("another headroom is running in run").in_one_line();
     first.signal(rustix::process::Signal::INT);
     first.end().code(130);

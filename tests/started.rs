@@ -26,7 +26,7 @@ fn subject_load_and_others_are_counted_in_the_same_window_and_trials_differ_by_i
          load = {{ run = '''sh -c \"{READER}\"''', long-running = true }}"
     );
     let study = Study::small().unperturbed().variant("served", &keys);
-    let planned = place.run_study(&study).words(["--dry-run"]).run();
+    let planned = place.run_study(&study).words("--dry-run").run();
     planned.code(0).prints("served@6#1").prints("on a started busybox");
     place.run_study(&study).run().code(0);
     let mut used = Vec::new();

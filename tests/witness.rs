@@ -1,7 +1,9 @@
 //! Replies that are checked inside the measured window, and work that is put off until after it: on the real virtual
 //! access point, with an honest daemon and with those that cheat.
 
-use crate::harness::{Place, Study};
+use serde_json::json;
+
+use crate::harness::{Place, Study, has};
 
 /// Clients send, so that an old counter is another one.
 const TRAFFIC: &str = "background = \"headroom-agent --move-clients packets=500ms\"";
@@ -42,9 +44,8 @@ fn an_honest_daemon_and_honest_tools_are_confirmed_in_the_measured_window() {
         ("iw", format!("subject = {{ process = \"hostapd\" }}\n{iw}")),
         ("hostapd", format!("subject = {{ process = \"hostapd\" }}\n{hostapd}")),
     ];
-    place.write("study.toml", &study("rounds = 5", &variants));
-    let words = ["run", "study.toml", "--out", "run", "--json"];
-    let analysis = place.headroom(words).run().code(0).last_json();
+    place.write("study.toml", study("rounds = 5", &variants));
+    let analysis = place.json("run study.toml --out run --json");
     let gate = &analysis["gates"][0];
     let sentence = gate["sentence"].as_str().unwrap();
     assert_eq!(gate["verdict"], "pass", "{sentence}");
@@ -83,7 +84,7 @@ const DAEMON: &str = "trap 'exit 0' TERM; put_off=$1; seen=; quiet=0; owed=0\n\
 #[test]
 fn work_that_is_put_off_until_after_the_window_is_no_saving() {
     let place = Place::with_guests();
-    place.write("busyd", &format!("#!/bin/sh\n{DAEMON}\n"));
+    place.write("busyd", format!("#!/bin/sh\n{DAEMON}\n"));
     let subject = |put_off: &str| {
         format!(
             "subject = {{ process = \"busyd\", start = \"/run/headroom/put/busyd {put_off}\" }}\n\
@@ -96,13 +97,10 @@ fn work_that_is_put_off_until_after_the_window_is_no_saving() {
     let text = short_study("rounds = 2\ndrain = \"4s\"", &variants)
         .replace("clients = [6]", "clients = [6]\nprograms = [\"busyd\", \"ask\"]");
     place.write("study.toml", &text);
-    let words = "compare study.toml now later --expect faster --pairs 6 --out run --json";
-    let analysis = place.call(words).code(1).last_json();
-    let judgement = &analysis["judgements"][0];
+    let judgement = &place.compared("now later --expect faster --pairs 6", 1);
     eprintln!("{}\n{}", judgement["sentence"], judgement["deferred"]);
-    assert_eq!(judgement["verdict"], "fail", "{judgement}");
-    assert_eq!(judgement["finding"], "cheaper", "{judgement}");
-    assert_eq!(judgement["witness"]["verdict"], "pass", "{judgement}");
+    has(judgement, &json!({"verdict": "fail", "finding": "cheaper"}));
+    has(&judgement["witness"], &json!({"verdict": "pass"}));
     let sentence = judgement["sentence"].as_str().unwrap();
     let puts_off = ", but puts work off: once the load has ended it takes ";
     assert!(sentence.contains(puts_off), "{sentence}");
@@ -114,18 +112,14 @@ fn work_that_is_put_off_until_after_the_window_is_no_saving() {
 fn a_variant_that_answers_old_values_is_no_improvement() {
     let place = Place::with_guests();
     let honest = FULL.replace("{interface}", "$1");
-    place.write(
-        "cheat",
-        &format!("#!/bin/sh\nold=/run/old.$1; [ -s $old ] || {honest} > $old; cat $old\n"),
-    );
+    let cheat = "old=/run/old.$1; [ -s $old ] ||";
+    place.write("cheat", format!("#!/bin/sh\n{cheat} {honest} > $old; cat $old\n"));
     let cheat = asked_by("/run/headroom/put/cheat {interface}");
     let variants = [("honest", asked_by(FULL)), ("cheat", cheat)];
     let text = short_study("rounds = 3\nseed = 7", &variants)
         .replace("clients = [6]", "clients = [6]\nprograms = [\"cheat\"]");
     place.write("study.toml", &text);
-    let words = "compare study.toml honest cheat --pairs 6 --out run --json";
-    let analysis = place.call(words).code(1).last_json();
-    let judgement = &analysis["judgements"][0];
+    let judgement = &place.compared("honest cheat --pairs 6", 1);
     let sentence = judgement["sentence"].as_str().unwrap();
     eprintln!("{sentence}");
     assert_eq!(judgement["verdict"], "fail", "{judgement}");

@@ -63,6 +63,11 @@ impl Mcp {
         Answer(said["result"].clone())
     }
 
+    /// What a tool answers of a job.
+    pub(crate) fn of(&mut self, tool: &str, handle: &str) -> Answer {
+        self.call(tool, &json!({"handle": handle}))
+    }
+
     /// Waits for a job's end.
     pub(crate) fn wait(&mut self, handle: &str) -> Value {
         loop {

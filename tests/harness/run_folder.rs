@@ -87,12 +87,11 @@ impl RunFolder {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The report, which must be a page with the study's question.
+    /// The report, which must be a page with the harness's question.
     pub(crate) fn report(&self) -> String {
         self.report_on(super::Study::QUESTION)
     }
 
-    /// The report on a question.
     pub(crate) fn report_on(&self, question: &str) -> String {
         let page = self.text("report.html");
         let question = question.replace('\'', "&#39;");
