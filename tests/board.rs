@@ -17,7 +17,6 @@ use crate::harness::{Ended, Place, Running, cache, eventually, free_port};
 /// A board that boots on a busy machine.
 const BOOT: Duration = Duration::from_secs(300);
 
-/// A board that runs in a place; off when it is dropped.
 struct Board<'a> {
     place: &'a Place,
 }
@@ -66,7 +65,6 @@ impl<'a> Board<'a> {
         succeeds(self.place.command(&self.place.path("board/board")).arg(what));
     }
 
-    /// Whether the board runs from an image, by content.
     fn runs(&self, image: &Image) -> bool {
         let said = eventually(BOOT, || self.shell("upgrade --content")).unwrap();
         said.lines().map(|line| line.split(' ').next().unwrap()).eq(&image.content)
@@ -92,7 +90,6 @@ fn succeeds(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Two images that differ in one file of their roots.
 fn images(place: &Place) -> [Image; 2] {
     place.folder("more");
     place.write("more/motd", "two\n");

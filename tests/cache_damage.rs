@@ -8,7 +8,6 @@ use std::{
 
 use crate::harness::{Place, PrivateCache, Study};
 
-/// Flips one byte in the middle, in a copy of the file.
 fn damage(path: &Path) {
     let copy = path.with_extension("copy");
     fs::copy(path, &copy).unwrap();

@@ -37,7 +37,6 @@ const GRAIN_NS: f64 = 1000.0;
 const PROGRAM: Program =
     Program { name: "cache-window", source: "cache_window.c", flags: "-Os -static" };
 
-/// The marks that it sets.
 const MARKS: Marks = Marks { open: *b"open it!", close: *b"close it" };
 
 /// What sets marks and has no business to.

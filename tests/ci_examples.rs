@@ -84,7 +84,6 @@ impl Job {
         bash.envs(self.set.iter().map(|(name, value)| (name, value))).output().unwrap()
     }
 
-    /// With this in the environment of every step.
     fn with_set(mut self, name: &'static str, value: &str) -> Self {
         self.set.push((name, value.to_owned()));
         self
@@ -92,7 +91,7 @@ impl Job {
 
     /// A service's program, played: it writes down all that it is asked, and prints this where that has the word.
     fn playing(self, program: &str, word: &str, prints: &str) -> Self {
-        let script = format!("case \"$*\" in *'{word}'*) echo '{prints}' ;; esac");
+        let script = format!("case \"$*\" in *'{word}'*) printf '%s\\n' '{prints}' ;; esac");
         let script = format!("#!/bin/sh\necho \"$@\" >> asked\n{script}\n");
         self.place.script(&format!("programs/{program}"), &script);
         self
@@ -108,7 +107,6 @@ fn action_steps() -> Vec<(String, String)> {
     shell.map(|step| (text(&step["name"]), text(&step["run"]))).collect()
 }
 
-/// A step's script, by its name.
 fn action_step(name: &str) -> String {
     action_steps().into_iter().find(|(own, _)| own == name).unwrap().1
 }

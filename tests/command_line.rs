@@ -83,9 +83,11 @@ fn a_dry_run_prints_the_plan_and_its_time_for_people_and_machines_and_does_nothi
     ended.code(0).prints("6 clients, counted").prints("dump@6#7").prints("14 trials, about");
     let plan = dry(&format!("{compare} --json")).code(0).json();
     assert_eq!(plan["trials"].as_array().unwrap().len(), 14);
+    let started = Study::small().stationd("bulk", "", " --brief").text();
     for (study, trial, trials) in [
-        (completion::STUDY, "event@full-440#2", "12 trials, about"),
+        (completion::STUDY, "event@full-440#2", "34 trials, about"),
         (contention::STUDY, "guard-100@saturated+stream#2", "32 trials, about"),
+        (&started, "station-monitor on a started stationd", "2 trials, about"),
     ] {
         place.write("study.toml", study);
         dry("run study.toml --repetitions 2").code(0).prints(trial).prints(trials);
@@ -95,7 +97,6 @@ fn a_dry_run_prints_the_plan_and_its_time_for_people_and_machines_and_does_nothi
     }
 }
 
-/// Name and text of the study files in the repository.
 fn study_files() -> Vec<(String, String)> {
     let studies = concat!(env!("CARGO_MANIFEST_DIR"), "/../studies");
     let files = fs::read_dir(studies).unwrap().flatten().map(|file| file.path());

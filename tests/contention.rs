@@ -11,39 +11,10 @@ use serde_json::json;
 
 use crate::harness::{Place, has};
 
-/// One cell and one control: a question that `headroom compare` asks.
-const QUESTION: &str = r#"question = "Which?"
-
-[access-point]
-radios = 2
-clients = [2]
-
-[trial]
-warm-up = "300ms"
-window = "3s"
-
-[[traffic]]
-name = "saturated"
-flow = "udp"
-
-[[application]]
-name = "stream"
-stressor = "--stream"
-workers = 4
-
-[[variant]]
-name = "shares-2"
-control = { weight = 2 }
-
-[[cell]]
-traffic = "saturated"
-application = "stream"
-"#;
-
 #[test]
 fn two_controls_are_compared_second_by_second_and_the_page_shows_both_parts() {
     let place = Place::with_guests();
-    place.write("study.toml", QUESTION);
+    place.write("study.toml", quick("[trial]"));
     let words = "compare study.toml none shares-2 --pairs 6 --window 4s --out run --json";
     let found = &place.json(words)["comparison"];
     has(found, &json!({"verdict": "pass", "finding": "cheaper", "pairs": 6}));
@@ -60,10 +31,11 @@ fn a_subject_is_counted_while_traffic_passes_and_its_stacks_are_on_the_same_page
     let place = Place::with_guests();
     let subject = "[subject]\nprocess = \"hostapd\"\n\n\
                    [load]\nrun = \"hostapd_cli -i {interface} all_sta\"\n\n\
-                   [profile]\nrepetitions = 1\nvariants = [\"shares-2\"]\n\n\
-                   [trial]\nrepetitions = 1\n";
-    place.write("study.toml", QUESTION.replacen("[trial]\n", subject, 1));
-    place.call("run study.toml --out run").code(0).prints("CPU of subject and load by variant");
+                   [profile]\nrepetitions = 1\nvariants = [\"shares-2\"]\n\n[trial]";
+    place.write("study.toml", quick(subject));
+    let words =
+        "run study.toml --cell 1 --variant none --variant shares-2 --repetitions 1 --out run";
+    place.call(words).code(0).prints("CPU of subject and load by variant");
     assert_eq!(place.run().count(), 6);
     let found = place.call("report run --json").code(0).json();
     let cells = found["subject"]["cells"].as_array().unwrap();
@@ -142,6 +114,11 @@ application = "stream"
 application = "stream"
 role = "no-harm"
 "#;
+
+/// The same with a shorter warm-up, and these tables.
+fn quick(tables: &str) -> String {
+    STUDY.replacen("[trial]\nwarm-up = \"1s\"", &format!("{tables}\nwarm-up = \"300ms\""), 1)
+}
 
 /// What was counted under an arm; the first of them in the block.
 fn record<'a>(trials: &'a [Trial], variant: &str) -> &'a TrafficReading {

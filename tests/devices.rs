@@ -33,7 +33,6 @@ pub(crate) fn study(process: &str, repetitions: u32, window: &str) -> String {
     )
 }
 
-/// A place with a client of ssh and a busy process.
 fn with_busy(name: &str) -> (Place, Client, Busy) {
     let place = Place::without_guests();
     let client = Client::new(&place);
@@ -190,7 +189,6 @@ const EVERYTHING: &str = "question = \"?\"\n[access-point]\n[subject]\nprocess =
      [profile]\nrepetitions = 1\n[pause]\nprocess = \"busy-dev-other\"\nspan = \"700ms\"\nsettle = \"200ms\"\nrepetitions = 1\n\
      [[variant]]\nname = \"a\"\nload = { run = \"sleep 0.05\", every = \"100ms\" }\n";
 
-/// What is killed, or cut.
 #[derive(Clone, Copy, Debug)]
 enum Victim {
     Headroom,

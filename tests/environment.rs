@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::harness::{Ended, Place, Study};
 
-/// A small run on a host with this in its environment, and an empty cache.
 fn run(place: &Place, name: &str, value: &Path) -> Ended {
     let headroom = place.run_study(&Study::small().idle()).words("--quiet");
     let headroom = headroom.env("HEADROOM_CACHE", place.path("cache"));

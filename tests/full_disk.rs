@@ -11,7 +11,6 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use crate::harness::{Place, PrivateCache, Study};
 
-/// A small disk of its own.
 struct Disk(PathBuf);
 
 impl Disk {

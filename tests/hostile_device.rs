@@ -115,7 +115,6 @@ fn reported_well(ended: &Ended) -> Result<(), &'static str> {
     }
 }
 
-/// All of them, some at a time.
 fn all_end_well(attacks: &[(&str, String)]) {
     let (queue, faults) = (Mutex::new(attacks.iter()), Mutex::new(Vec::new()));
     let work = || {

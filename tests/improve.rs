@@ -58,7 +58,6 @@ fn with_task() -> Option<Place> {
     Some(place)
 }
 
-/// A task that was begun.
 fn begun() -> Option<Place> {
     let place = with_task()?;
     let ended = place.call("improve init walker/task.toml");

@@ -7,7 +7,6 @@ use rustix::process::Signal;
 
 use crate::harness::{Busy, Client, Device, Headroom, Labgrid, Place, Server, eventually};
 
-/// A verb with these words on the lab's device, as the user `me` of the computer `lab`.
 fn on(place: &Place, words: &str) -> Headroom {
     let _ = fs::remove_dir_all(place.path("run"));
     let headroom = place.headroom(words).words("--on lab.toml --out run");

@@ -13,14 +13,12 @@ const SERVERS: [Server; 2] = [Server::OpenSsh, Server::Dropbear];
 /// No device has a process of this name, which only its agent can find out.
 const NOBODY: &str = "profile no-such-daemon";
 
-/// A place with a client of ssh.
 fn with_client() -> (Place, Client) {
     let place = Place::without_guests();
     let client = Client::new(&place);
     (place, client)
 }
 
-/// headroom on a device.
 fn on(place: &Place, client: &Client, address: &str, words: &str) -> Running {
     let out = address.replace(['/', ':'], "-");
     client.headroom(place, &format!("{words} --on {address} --out {out}")).start()

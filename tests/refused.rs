@@ -2,7 +2,7 @@
 
 use crate::{
     command_line::measured,
-    compare, compare_strategies, contention, devices,
+    compare, completion, contention, devices,
     harness::{Place, Study},
     pause, perturbed,
 };
@@ -84,7 +84,7 @@ fn a_study_or_words_that_cannot_be_are_refused_before_anything_is_done() {
         (&*small(), SMALL),
         (&devices::study("nobody", 2, "200ms"), DEVICE),
         (&compare::study().text(), SIDES),
-        (compare_strategies::STUDY, STRATEGIES),
+        (completion::STUDY, STRATEGIES),
         (contention::STUDY, CONTENTION),
         (&perturbed::burners("true", 1, 1).text(), STATES),
         (&pause::study().text(), PAUSES),

@@ -21,6 +21,9 @@ fn a_small_study_gives_a_whole_folder_and_a_report_that_can_be_made_again_and_re
     assert_eq!((run.run().plan.len(), run.recordings().len()), (4, 4));
     for recording in run.recordings() {
         assert_eq!(recording.samples.len(), 5, "a window of 4 s at 1 Hz");
+        let program = |name: &str| recording.facts.programs.iter().any(|one| one.name == name);
+        let has_load = recording.samples[0].load.is_some();
+        assert!(program("hostapd") && program("iw") == has_load, "{:?}", recording.facts.programs);
     }
     run.has_clients([2; 3]);
     let last = run.events().pop().unwrap();

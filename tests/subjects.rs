@@ -83,7 +83,7 @@ fn a_subject_that_gives_up_is_seen_before_the_larger_access_points_come_up() {
 #[test]
 fn threads_of_the_kernel_are_subjects_like_any_process() {
     let place = Place::with_guests();
-    let kernel = r#"subject = { process = "ksoftirqd/0", others = ["kthreadd", "hostapd"] }"#;
+    let kernel = r#"subject = { process = "ksoftirqd/0", others = ["kthreadd", "no-such-daemon", "ksoftirqd/0", "hostapd"] }"#;
     let study = Study::small().repetitions(1).variant("kernel", kernel);
     place.run_study(&study).run().code(0);
     let recordings = place.run().recordings();

@@ -54,7 +54,6 @@ impl Place {
         Self { folder, mark: format!("{}-{number} {test}", std::process::id()), _turn: turn }
     }
 
-    /// A path in the folder.
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -84,7 +83,6 @@ impl Place {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// An empty folder in it.
     pub(crate) fn folder(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         fs::create_dir(&path).unwrap();
@@ -118,7 +116,6 @@ impl Place {
         Headroom::new(self.command(&binary())).words(words)
     }
 
-    /// How headroom ends with these words.
     pub(crate) fn call(&self, words: &str) -> Ended {
         self.headroom(words).run()
     }
@@ -141,7 +138,6 @@ impl Place {
         self.call(&format!("check run --gate '{limit}'"))
     }
 
-    /// `headroom run` on this study, into the folder `run`.
     pub(crate) fn run_study(&self, study: &Study) -> Headroom {
         self.write("study.toml", study.text());
         self.headroom("run study.toml --out run")
@@ -166,12 +162,10 @@ impl Place {
         }
     }
 
-    /// `headroom run --resume` of the folder `run`.
     pub(crate) fn resume(&self) -> Headroom {
         self.headroom("run --resume run")
     }
 
-    /// What the folder `run` holds.
     pub(crate) fn run(&self) -> RunFolder {
         self.run_in("run")
     }

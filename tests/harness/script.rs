@@ -60,7 +60,6 @@ pub(crate) fn in_guest(place: &Place, clients: u32, script: &str) -> Parts {
     with_radios(place, clients, 3, script)
 }
 
-/// The same with this many radios.
 pub(crate) fn with_radios(place: &Place, clients: u32, radios: u32, script: &str) -> Parts {
     raised(place, &format!("--clients {clients} --radios {radios}"), script)
 }
@@ -113,13 +112,11 @@ impl Parts {
         parts
     }
 
-    /// A part, as it was printed.
     pub(crate) fn text(&self, name: &str) -> &str {
         let part = self.parts.get(name);
         part.unwrap_or_else(|| panic!("no part `{name}` was printed:\n{}", self.ended))
     }
 
-    /// A part that is one number.
     pub(crate) fn number(&self, name: &str) -> u64 {
         let text = self.text(name).trim();
         text.parse().unwrap_or_else(|_| panic!("`{name}` is not a number: {text}\n{}", self.ended))
@@ -154,7 +151,6 @@ impl Parts {
 pub(crate) struct Page(BTreeMap<String, f64>);
 
 impl Page {
-    /// The value of a series; it must be there.
     pub(crate) fn value(&self, series: &str) -> f64 {
         *self.0.get(series).unwrap_or_else(|| panic!("no {series} among {:#?}", self.0))
     }
@@ -166,7 +162,6 @@ impl Page {
         self.0.iter().filter(|(series, _)| of(series)).map(|(_, value)| value).sum()
     }
 
-    /// Whether there is such a series.
     pub(crate) fn has(&self, series: &str) -> bool {
         self.0.contains_key(series)
     }

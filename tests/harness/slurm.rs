@@ -80,7 +80,6 @@ impl Slurm {
         self.ask("squeue", &["--noheader", "--array", "--format=%K %T %N"])
     }
 
-    /// Ends the jobs of this name.
     pub(crate) fn cancel(&self, name: &str) {
         self.ask("scancel", &[&format!("--name={name}")]);
     }

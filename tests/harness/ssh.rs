@@ -73,7 +73,6 @@ impl Client {
         &self.key
     }
 
-    /// Whether a command there succeeds.
     pub(crate) fn can(&self, name: &str, command: &str) -> bool {
         let output = Command::new(self.program()).args([name, command]).output();
         output.unwrap().status.success()
@@ -91,7 +90,6 @@ impl Client {
     }
 }
 
-/// A pair of keys without a password.
 fn make_key(path: &Path) {
     let words = ["-q", "-t", "ed25519", "-N", "", "-f", path.to_str().unwrap()];
     assert!(Command::new("ssh-keygen").args(words).status().unwrap().success());
@@ -192,7 +190,6 @@ impl Device {
         Some(device)
     }
 
-    /// The server's process.
     pub(crate) fn server_pid(&self) -> i32 {
         self.server.id().cast_signed()
     }

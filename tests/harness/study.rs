@@ -21,7 +21,6 @@ pub(crate) struct Study {
 impl Study {
     pub(crate) const QUESTION: &str = "What does the harness ask?";
 
-    /// No variant yet.
     pub(crate) fn small() -> Self {
         Self {
             access_point: String::new(),
@@ -74,7 +73,6 @@ impl Study {
         self
     }
 
-    /// A variant without a load.
     pub(crate) fn idle(self) -> Self {
         self.variant("idle", "load = \"none\"")
     }
@@ -93,7 +91,6 @@ impl Study {
         self.process("stationd").variant(name, &keys)
     }
 
-    /// A variant with these keys.
     pub(crate) fn variant(mut self, name: &str, keys: &str) -> Self {
         self.variants.push_str(&format!("\n[[variant]]\nname = \"{name}\"\n{keys}\n"));
         self

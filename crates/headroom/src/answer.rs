@@ -78,7 +78,6 @@ pub(crate) fn flames(profiles: &[ProfileFigures]) -> Vec<Flame> {
     profiles.iter().enumerate().filter_map(flame).collect()
 }
 
-/// What a profile is of, as `found at 114 clients`.
 fn of(profile: &ProfileFigures) -> String {
     let at = profile.clients.map(|clients| format!(" at {}", count(clients, "client")));
     format!("{}{}", profile.variant, at.unwrap_or_default())

@@ -27,7 +27,6 @@ pub(crate) struct Options {
     pub(crate) quiet: bool,
     /// Whether the error output is a terminal: only then is there a line that changes.
     pub(crate) terminal: bool,
-    /// The folder of images and snapshots.
     pub(crate) cache: PathBuf,
     /// The virtual access point's processor, where the command line says it.
     pub(crate) arch: Option<Architecture>,
@@ -102,7 +101,6 @@ impl Options {
         }
     }
 
-    /// The same for an access point of this architecture.
     pub(crate) fn on(&self, arch: Architecture) -> Self {
         Self { arch: Some(arch), ..self.clone() }
     }

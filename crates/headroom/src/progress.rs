@@ -17,11 +17,8 @@ use crate::output;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Progress {
     Silent,
-    /// JSON lines on the standard output.
     Json,
-    /// Lines on a terminal, and below them what is being done.
     Terminal,
-    /// Lines on the error output.
     Lines,
 }
 

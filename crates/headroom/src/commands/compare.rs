@@ -24,7 +24,7 @@ use model::{
 
 use super::{
     alarms,
-    publish::{self, Wanted},
+    publish::{self, Publication},
     study::{
         foretold, loaded, measured, numbered, on_device, plain, refuse, refuse_clients,
         say_estimate, show_plan,
@@ -35,7 +35,7 @@ use crate::{
     failure::{Failure, Verdict},
     flags::{self, On, OtherFirmware, states},
     options::{Options, absolute},
-    run_path::{PAGE, RunPath},
+    run_path::RunPath,
 };
 
 /// Pairs of an A/A run: enough subsets to see how often the lab calls the same thing changed.
@@ -51,18 +51,15 @@ pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdi
     let Some(recorded) = carried_out(options, file, flags, builds)? else {
         return Ok(Verdict::Pass);
     };
-    let symbols = SymbolFolders::of(options, &flags.symbols)?;
-    let page = recorded.path.join(PAGE);
-    let wanted =
-        Wanted { outputs: &flags.outputs, open: flags.open, ..Wanted::of(&page, &symbols) };
     // Before the verdict, which is what is read last.
     if recorded.run.study.is_of_clients() {
         alarms::print(options, &recorded)?;
     }
-    publish::publish(options, &recorded, &wanted)
+    let (symbols, outputs) = (flags.symbols.clone(), flags.outputs.clone());
+    let publication = Publication { symbols, outputs, open: flags.open, ..Publication::default() };
+    publish::publish(options, &recorded, publication)
 }
 
-/// Refuses words that mean nothing to a study of traffic or of a card.
 fn refuse_meaningless(study: &Study, flags: &flags::Compare) -> Result<(), Failure> {
     if study.is_of_clients() {
         return Ok(());
@@ -334,7 +331,6 @@ fn reduce(file: &mut StudyFile, flags: &flags::Compare, versus: &Versus, sides: 
     file.overrides.extend(states::changed(&flags.perturb));
 }
 
-/// The question in words, as the page's title has it.
 fn asked(study: &Study, versus: &Versus) -> String {
     let Versus { base, variant, cell, .. } = versus;
     if study.has_traffic() {

@@ -243,7 +243,6 @@ fn cache(options: &Options) -> Finding {
     }
 }
 
-/// Raises a small access point and asks it.
 fn look_at_access_point(options: &Options) -> Result<Vec<Finding>, Failure> {
     let lab: Lab = options.lab_apart_from_output()?;
     let image = image::obtain(&lab, &[])?;

@@ -8,7 +8,7 @@ use lab::run_folder;
 use linux::folder::Folder;
 use report::index::{self, Entry, Index, Place, Unread, Wanted};
 
-use super::analysed::{self, Following};
+use super::analysed;
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
@@ -33,8 +33,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     let page = flags.out.clone().unwrap_or_else(|| usual.clone());
     let wanted = flags.history.clone().unwrap_or_default();
     let symbols = SymbolFolders::of(options, &flags::Symbols::default())?;
-    let following = Following { figure: &wanted, symbols: &symbols };
-    let index = gather(folder, &page, &following);
+    let index = gather(folder, &page, (&wanted, &symbols));
     refuse_unknown(&wanted, index.runs.iter().flat_map(|run| &run.known))?;
     let html = index::html(&index).map_err(Failure::Page)?;
     // The folder may be somebody else's.
@@ -48,14 +47,16 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     Ok(Verdict::Pass)
 }
 
+/// A figure that an index follows, and what explains the stacks of runs.
+type Following<'a> = (&'a Wanted, &'a SymbolFolders);
+
 /// All runs below a folder, the latest first.
-fn gather(folder: &Path, page: &Path, following: &Following<'_>) -> Index {
+fn gather(folder: &Path, page: &Path, following: Following<'_>) -> Index {
     // The system is asked once where we are, and not for each run.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let (from, page) = (absolute(folder), absolute(page));
     let (runs, unread) = Default::default();
-    let mut index =
-        Index { title: title(folder), figure: following.figure.to_string(), runs, unread };
+    let mut index = Index { title: title(folder), figure: following.0.to_string(), runs, unread };
     Walk { folder: &from, page: &page, following }.below(&from, DEEPEST, &mut index);
     index.runs.sort_by(|one, other| {
         other.began_unix.cmp(&one.began_unix).then_with(|| one.folder.cmp(&other.folder))
@@ -82,7 +83,7 @@ fn refuse_unknown<'a>(
 struct Walk<'a> {
     folder: &'a Path,
     page: &'a Path,
-    following: &'a Following<'a>,
+    following: Following<'a>,
 }
 
 impl Walk<'_> {
@@ -111,13 +112,11 @@ impl Walk<'_> {
         analysed::entry(&recorded, self.following, Place { folder, report })
     }
 
-    /// A run's folder as the page names it.
     fn named(&self, path: &Path) -> String {
         let name = path.strip_prefix(self.folder).unwrap_or(path).display().to_string();
         if name.is_empty() { ".".to_owned() } else { name }
     }
 
-    /// A link to a run's report, where there is one.
     fn report(&self, run: &Path) -> Option<String> {
         let report = run.join(PAGE);
         report.is_file().then(|| link(&report, self.page))
@@ -155,7 +154,6 @@ fn encoded(path: &str) -> String {
     url
 }
 
-/// What is printed: a line for each run, and for each folder that was not read.
 fn lines(index: &Index) -> String {
     let mut lines = String::new();
     for run in &index.runs {
@@ -176,11 +174,7 @@ mod tests {
 
     fn gathered(place: &Path) -> Index {
         let symbols = SymbolFolders::default();
-        gather(
-            place,
-            &place.join("index.html"),
-            &Following { figure: &Wanted::default(), symbols: &symbols },
-        )
+        gather(place, &place.join("index.html"), (&Wanted::default(), &symbols))
     }
 
     #[test]

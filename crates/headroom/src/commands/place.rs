@@ -17,7 +17,7 @@ use model::{
 };
 
 use super::{
-    publish::{self, Wanted},
+    publish::{self, Publication},
     study::{self, changed, measured, on_device, plain, planned, refuse_clients, say_estimate},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     failure::{Failure, Verdict},
     flags,
     options::Options,
-    run_path::{PAGE, RunPath},
+    run_path::RunPath,
     shipped,
 };
 
@@ -193,9 +193,9 @@ pub(crate) fn carry_out(
     let symbols = SymbolFolders::of(options, &place.symbols)?;
     say_estimate(options, &place.on, &file, &planned(&file));
     let recorded = measured(options, plain(&place.on, &symbols), &file, &path)?;
-    let page = recorded.path.join(PAGE);
-    let wanted = Wanted { open: place.open, ..Wanted::of(&page, &symbols) };
-    publish::publish(options, &recorded, &wanted)
+    let symbols = place.symbols.clone();
+    let publication = Publication { symbols, open: place.open, ..Publication::default() };
+    publish::publish(options, &recorded, publication)
 }
 
 /// A plan without a trial would end as an empty page.

@@ -83,8 +83,7 @@ pub(crate) fn loaded(options: &Options, path: &Path, on: &On) -> Result<StudyFil
 
 /// Has a study's programs be copies of what lies beneath. Nothing else on this machine may be named by a study there.
 fn bind(beneath: &Beneath, file: &mut StudyFile) -> Result<(), Failure> {
-    let limits = file.study.gates.as_ref().map(|gates| &gates.limits);
-    if let Some(baseline) = check::files(limits.into_iter().flatten()).first() {
+    if let Some(baseline) = check::files(&file.study).first() {
         let why = "a study that comes over the protocol names no baseline; use `headroom check RUN --baseline`";
         return Err(Failure::Usage(format!("`no slower than {baseline}`: {why}")));
     }
@@ -177,7 +176,6 @@ fn cut_short(error: lab::Error, run: &Path) -> Failure {
     ))
 }
 
-/// Resumes a run.
 pub(super) fn resumed(
     options: &Options,
     on: &On,

@@ -20,7 +20,6 @@ use crate::{output, run_path::PAGE};
 /// Between two lines on what is being done.
 const EVERY: Duration = Duration::from_secs(15);
 
-/// Where lines go.
 type Say = Arc<dyn Fn(String) + Send + Sync>;
 
 pub(super) struct Lines {

@@ -39,7 +39,6 @@ pub(super) fn look_at_host(options: &Options, named: &DeviceFile) -> Vec<Finding
     all
 }
 
-/// Reaches the device and asks it.
 pub(super) fn look(options: &Options, named: &DeviceFile) -> Result<Vec<Finding>, Failure> {
     let lab = options.lab_for_devices()?;
     let names = PROGRAMS.map(|(name, _)| name);
