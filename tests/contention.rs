@@ -15,10 +15,10 @@ use crate::harness::{Place, has};
 fn two_controls_are_compared_second_by_second_and_the_page_shows_both_parts() {
     let place = Place::with_guests();
     place.write("study.toml", quick("[trial]"));
-    let words = "compare study.toml none shares-2 --pairs 6 --window 4s --out run --json";
+    let words = "compare study.toml none shares-2 --pairs 6 --window 3s --out run --json";
     let found = &place.json(words)["comparison"];
     has(found, &json!({"verdict": "pass", "finding": "cheaper", "pairs": 6}));
-    assert_eq!(found["split"]["periods"], 24);
+    assert_eq!(found["split"]["periods"], 18);
     assert_eq!(place.run().count(), 12);
     let page = place.read("run/report.html");
     assert!(page.contains("Steady cost and rare events: what the sides differ by"));

@@ -50,16 +50,6 @@ fn a_run_is_not_gone_on_with_on_another_image() {
     assert_eq!(place.left(), []);
 }
 
-#[test]
-fn a_folder_that_holds_a_run_is_reported_before_any_long_work() {
-    let place = Place::without_guests();
-    place.write("run/run.json", "{}");
-    let headroom = place.run_study(&Study::small().idle()).words("--quiet");
-    let ended = headroom.env("HEADROOM_CACHE", place.path("cache")).run();
-    ended.code(2).says("run already holds a run").in_one_line();
-    assert!(!place.path("cache").exists(), "an image was made for nothing");
-}
-
 /// The costs that `cargo xtask sensitivity` plants are in a build of its own; names and lines stay on the host.
 #[test]
 fn the_stationd_that_ships_is_one_small_file_and_has_nothing_planted() {

@@ -77,30 +77,26 @@ fn a_folder_that_is_full_or_runs_no_programs_is_passed_over() {
 }
 
 #[test]
-fn a_device_without_a_folder_for_the_agent_says_what_is_wrong_with_each() {
-    let (place, client) = with_client();
-    let more = "mount -t tmpfs -o noexec tmpfs tmp; mount -t tmpfs -o size=64k tmpfs run; mkdir run/sshd; \
-                mount --bind root root; mount -o remount,bind,ro root";
-    for server in SERVERS {
-        let Some(device) = Device::start(&place, &client, server, more) else { return };
-        let address = format!("ssh:{}", server.name());
-        let ended = fails(&place, &client, &address);
-        ended.says(&format!("{} has no folder for headroom's agent", server.name()));
-        ended.says("/tmp: no programs run there").says("; /run: no room for ").says("; /root: ");
-        ended.says("Read-only file system; make room in one of them");
-        device.is_left_as_it_was();
-    }
-}
-
-#[test]
-fn a_processor_that_no_agent_is_built_for_is_named() {
-    let (place, client) = with_client();
-    for server in SERVERS {
-        let device = Device::start(&place, &client, server, "UNDER='setarch i686'");
-        let Some(device) = device else { return };
-        let ended = fails(&place, &client, &format!("ssh:{}", server.name()));
-        ended.says("its processor is i686, and the agent runs on x86-64, arm64 and armv7");
-        device.is_left_as_it_was();
+fn a_device_without_a_folder_or_a_processor_for_the_agent_says_what_is_wrong() {
+    let no_folder = "mount -t tmpfs -o noexec tmpfs tmp; mount -t tmpfs -o size=64k tmpfs run; mkdir run/sshd; \
+                     mount --bind root root; mount -o remount,bind,ro root";
+    let folders = [
+        " has no folder for headroom's agent",
+        "/tmp: no programs run there",
+        "; /run: no room for ",
+        "; /root: ",
+        "Read-only file system; make room in one of them",
+    ];
+    let processor = ["its processor is i686, and the agent runs on x86-64, arm64 and armv7"];
+    for (more, says) in [(no_folder, &folders[..]), ("UNDER='setarch i686'", &processor)] {
+        let (place, client) = with_client();
+        for server in SERVERS {
+            let Some(device) = Device::start(&place, &client, server, more) else { return };
+            let ended = fails(&place, &client, &format!("ssh:{}", server.name()));
+            says.iter().fold(&ended, |ended, words| ended.says(words));
+            ended.says(server.name());
+            device.is_left_as_it_was();
+        }
     }
 }
 

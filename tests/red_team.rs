@@ -30,7 +30,7 @@ const HASTE: [(&str, &str); 9] = [
     ("$TASK/..", "@REPOSITORY@/examples/tasks"),
     (
         "cargo build",
-        "CARGO_PROFILE_DEVICE_LTO=off CARGO_PROFILE_DEVICE_CODEGEN_UNITS=16 cargo build",
+        "CARGO_PROFILE_DEVICE_LTO=off CARGO_PROFILE_DEVICE_CODEGEN_UNITS=16 CARGO_PROFILE_DEVICE_OPT_LEVEL=1 cargo build",
     ),
     ("clients = 9", "clients = 6"),
     ("clients = 18", "clients = 6"),

@@ -44,9 +44,10 @@ fn a_small_study_gives_a_whole_folder_and_a_report_that_can_be_made_again_and_re
     assert!(dump > 2.0 * idle, "{dump} {idle}");
 
     // It is not written over, and where it is whole nothing is measured.
-    let again = place.run_study(&study).words("--quiet").run();
-    again.code(2).says("run already holds a run; go on with `headroom run --resume run`");
-    again.in_one_line();
+    let again = place.run_study(&study).words("--quiet").env("HEADROOM_CACHE", place.path("cache"));
+    let refused = "run already holds a run; go on with `headroom run --resume run`";
+    again.run().code(2).says(refused).in_one_line();
+    assert!(!place.path("cache").exists(), "an image was made for nothing");
     place.resume().run().code(0).says("4 trials, 4 done before");
     assert_eq!(run.trial_files(), whole);
 

@@ -141,9 +141,11 @@ fn a_program_of_ones_own_is_brought_and_a_resumed_run_has_the_same() {
     place.write("mine", seen);
     let mine = r#"subject = { process = "mine", start = "/run/headroom/put/mine", ready = "/run/seen" }
 load = "none""#;
-    let study =
-        Study::small().access_point(r#"programs = ["mine"]"#).repetitions(1).variant("mine", mine);
-    place.run_study(&study).run().code(0);
+    let study = |programs: &str| {
+        let study = Study::small().access_point(&format!("programs = [{programs}]"));
+        study.repetitions(1).variant("mine", mine)
+    };
+    place.run_study(&study("\"mine\"")).run().code(0);
     let programs = place.run().run().lab.programs;
     assert_eq!(programs.keys().map(|name| &**name).collect::<Vec<_>>(), ["mine"]);
     // The run's own copy counts, whatever became of the file.
@@ -152,7 +154,7 @@ load = "none""#;
     place.resume().run().code(0);
     assert_eq!(place.run().invalid(), []);
     place.call("run study.toml --out again").code(4).says("mine");
-    place.write("study.toml", study.access_point(r#"programs = ["a/mine", "b/mine"]"#).text());
+    place.write("study.toml", study("\"a/mine\", \"b/mine\"").text());
     let twice = "two programs are called `mine`; name one of them otherwise";
     place.call("run study.toml").code(2).says(twice).in_one_line();
     assert_eq!(place.left(), []);

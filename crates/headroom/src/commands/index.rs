@@ -172,17 +172,6 @@ mod tests {
 
     use super::*;
 
-    fn gathered(place: &Path) -> Index {
-        let symbols = SymbolFolders::default();
-        gather(place, &place.join("index.html"), (&Wanted::default(), &symbols))
-    }
-
-    #[test]
-    fn a_page_is_named_after_its_folder_also_where_that_is_this_one() {
-        assert_eq!(title(Path::new(".")), "headroom");
-        assert_eq!(title(Path::new("/x/runs")), "runs");
-    }
-
     #[test]
     fn a_broken_run_is_listed_with_its_reason() {
         let place = tempfile::tempdir().unwrap();
@@ -190,15 +179,17 @@ mod tests {
         fs::create_dir_all(&broken).unwrap();
         fs::write(broken.join("run.json"), "{").unwrap();
         fs::create_dir_all(place.path().join("nothing")).unwrap();
-        let index = gathered(place.path());
-        assert!(index.runs.is_empty());
-        assert_eq!(index.unread.len(), 1);
-        assert_eq!(index.unread[0].folder, "a/broken");
-        assert!(index.unread[0].why.contains("run.json"), "{}", index.unread[0].why);
+        let following = (&Wanted::default(), &SymbolFolders::default());
+        let index = gather(place.path(), &place.path().join("index.html"), following);
+        let [unread] = &index.unread[..] else { panic!("{:?}", index.unread) };
+        assert!(index.runs.is_empty() && unread.folder == "a/broken");
+        assert!(unread.why.contains("run.json"), "{}", unread.why);
     }
 
     #[test]
-    fn a_link_moves_with_its_page_and_survives_odd_names() {
+    fn a_page_has_its_folders_name_and_a_link_moves_with_it_and_survives_odd_names() {
+        assert_eq!(title(Path::new(".")), "headroom");
+        assert_eq!(title(Path::new("/x/runs")), "runs");
         let page = Path::new("/x/runs/index.html");
         assert_eq!(link(Path::new("/x/runs/a#1 b/report.html"), page), "a%231%20b/report.html");
         assert_eq!(link(Path::new("/y/r/report.html"), page), "file:///y/r/report.html");

@@ -428,13 +428,6 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
     let trial = |one: &PlannedTrial| {
         format!("trial         {:<28} {}", one.id.to_string(), work_of(&one.order))
     };
-    let counts = snapshots.iter().map(|Start { clients, mode, perturbed, .. }| {
-        let mut one = json!({"clients": clients, "mode": mode});
-        if let Some(state) = perturbed {
-            one["state"] = json!(state);
-        }
-        one
-    });
     let on_device = match &file.study.access_point.kind {
         Target::Device(name) if file.study.access_point.clients == [0] => {
             Some(format!("device        {name}, with the clients that it has then"))
@@ -445,6 +438,11 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
     let estimate = estimate(options, &file.study, trials);
     if options.json {
         let device: Duration = trials.iter().map(PlannedTrial::passes).sum();
+        let counts = snapshots.iter().map(|Start { clients, mode, perturbed, .. }| {
+            let mut one = json!({"clients": clients, "mode": mode});
+            perturbed.iter().for_each(|state| one["state"] = json!(state));
+            one
+        });
         let mut plan = json!({
             "study": file.study, "trials": trials, "snapshots": counts.collect::<Vec<_>>(),
             "device_seconds": device.as_secs_f64(),
