@@ -50,7 +50,6 @@ fn a_study_is_carried_out_on_arm64() {
     assert!(counted > 0, "no window was counted from outside");
     let [idle, dump] = ["idle", "dump"].map(|name| cpu(&analysis, name));
     assert!(dump > 2.0 * idle, "{dump} {idle}");
-    assert_eq!(place.left(), []);
 }
 
 #[test]

@@ -14,8 +14,7 @@ pub(crate) fn study() -> Study {
 
 #[test]
 fn a_cure_is_cheaper_as_soon_as_it_is_decided_and_the_files_for_ci_say_so() {
-    let place = Place::with_guests();
-    place.write("study.toml", study().text());
+    let place = Place::with_study(study().text());
     let files = "--junit junit.xml --markdown summary.md";
     let message = place.compared(&format!("often bulk --expect faster {files}"), 0);
     has(&message, &json!({"finding": "cheaper", "verdict": "pass", "pairs": 6, "strangers": []}));
@@ -30,7 +29,6 @@ fn a_cure_is_cheaper_as_soon_as_it_is_decided_and_the_files_for_ci_say_so() {
     assert_eq!(place.json("report run --json")["judgements"][0], message);
     // A limit that is not kept fails, whatever the comparison says.
     place.gate("bulk: cpu at 6 clients <= 0.0001%").code(1).prints("fail");
-    assert_eq!(place.left(), []);
 }
 
 /// A shell that turns a loop once a second; `burst` turns in every fifteenth second, from the fifth on.
@@ -60,8 +58,7 @@ fn a_cheaper_round_that_is_paid_for_in_bursts_is_not_cheaper() {
 
 #[test]
 fn another_build_that_does_the_same_is_the_same_and_code_that_never_runs_has_no_verdict() {
-    let place = Place::with_guests();
-    place.write("study.toml", study().text());
+    let place = Place::with_study(study().text());
     let mut build = fs::read(stationd()).unwrap();
     place.write("stationd", &build);
     let words = "bulk --with stationd=stationd";
@@ -79,5 +76,4 @@ fn another_build_that_does_the_same_is_the_same_and_code_that_never_runs_has_no_
     has(&message, &json!({"finding": "no-op", "verdict": "invalid"}));
     let sentence = message["sentence"].as_str().unwrap();
     assert!(sentence.contains("this code never ran here"), "{message:#}");
-    assert_eq!(place.left(), []);
 }

@@ -48,7 +48,7 @@ fn met(place: &Place, client: &Client, words: &str) -> Running {
 }
 
 #[test]
-fn a_study_runs_on_a_device_and_is_gone_on_with_where_it_is_named_again() {
+fn a_study_runs_on_a_device_and_is_resumed_where_it_is_named_again() {
     let (place, client, _busy) = with_busy("busy-dev-run");
     place.write("study.toml", study("busy-dev-run", 3, "200ms"));
     let run = |words: &str| client.headroom(&place, &format!("run {words}")).run();

@@ -159,7 +159,6 @@ fn stopped(attack: &str, signal: Signal) {
     let ended = running.end();
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}\n{ended}", began.elapsed());
     ended.code(130).says("interrupted").in_one_line();
-    assert_eq!(place.left(), []);
 }
 
 #[test]

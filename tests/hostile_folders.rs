@@ -79,7 +79,6 @@ fn try_all(make: fn(&Path), attacks: &str) {
             verb => format!("{verb} run"),
         };
         let ended = place.headroom(&words).run_bounded();
-        eprintln!("{attack}: {:?} {}", ended.exit_code(), ended.stderr.trim_end());
         match ends.split_once(':') {
             Some((code, says)) => {
                 ended.code(code.parse().unwrap()).in_one_line().says(says.trim());

@@ -128,7 +128,6 @@ fn a_diff_that_is_no_change_of_what_may_be_edited_is_named_for_what_it_is() {
     }
     assert_eq!(entries(&place).len(), 1 + 2 * count);
     place.call("improve status walker/task.toml").code(0).prints("Left: 86 tries");
-    assert_eq!(place.left(), []);
 }
 
 #[test]
@@ -255,7 +254,6 @@ fn a_client_begins_a_task_tries_a_change_and_reads_the_books() {
     mcp.call("submit", &json!({"task": "/etc/passwd", "kind": "begin"}))
         .fails("is no task of this server");
     mcp.leave();
-    assert_eq!(place.left(), []);
 }
 
 #[test]

@@ -44,8 +44,7 @@ fn at_work(place: &Place, words: &[&str]) -> Option<Mcp> {
 
 #[test]
 fn a_client_goes_from_nothing_to_a_verdict_and_its_report() {
-    let place = Place::with_guests();
-    place.write("study.toml", small().text());
+    let place = Place::with_study(small().text());
     let Some(mut mcp) = Mcp::start(&place, "auto", &["--out", "jobs"]) else { return };
     assert_eq!(mcp.greeting["protocol"], "2026-07-28");
     let study = json!({"study": "study.toml"});
@@ -80,13 +79,11 @@ fn a_client_goes_from_nothing_to_a_verdict_and_its_report() {
     let flame = read(flame);
     assert!(flame.starts_with("<svg xmlns=") && flame.contains("class=\"f kernel"), "{flame}");
     mcp.leave();
-    assert_eq!(place.left(), []);
 }
 
 #[test]
 fn comparisons_and_profiles_are_jobs_too() {
-    let place = Place::with_guests();
-    place.write("study.toml", small().text());
+    let place = Place::with_study(small().text());
     let Some(mut mcp) = Mcp::start(&place, "legacy", &[]) else { return };
     let words = json!({"study": "study.toml", "base": "ask", "variant": "idle", "window": "1s"});
     let begun = mcp.call("compare", &words).value();
@@ -250,7 +247,6 @@ fn one_job_runs_at_a_time_and_a_cancelled_one_has_what_it_finished() {
     let left = format!("the budget has {} of 7 trials left", 7 - done);
     mcp.call("start", &json!({"study": "study.toml", "repetitions": 8})).fails(&left);
     mcp.leave();
-    assert_eq!(place.left(), []);
 }
 
 #[test]

@@ -123,7 +123,6 @@ fn a_busybox_root_on_another_releases_kernel_is_measured_and_known_by_its_conten
     tar(&other, &place.path("other.tar"), &[]);
     let ended = place.resume().words(&files).words("--rootfs other.tar").run();
     ended.code(3).says("was begun with another firmware (rootfs ").in_one_line();
-    assert_eq!(place.left(), []);
 }
 
 #[test]
@@ -183,5 +182,4 @@ fn what_cannot_be_an_access_point_is_refused_and_nothing_is_left_of_it() {
     let left = fs::read_dir(cache.path().join("firmware")).unwrap().flatten();
     let left: Vec<_> = left.filter(|entry| entry.path().is_dir()).collect();
     assert!(left.is_empty(), "{left:?}");
-    assert_eq!(place.left(), []);
 }

@@ -173,7 +173,6 @@ fn cheats_are_caught_by_name_and_honest_changes_are_kept() {
     }
     eprintln!("{} of {tried} are what they are expected to be", tried - missed.len());
     assert!(missed.is_empty() && tried > 0, "{}", missed.join("\n"));
-    assert_eq!(place.left(), []);
 }
 
 /// What became of a diff, in a try and where its head asks for it in an acceptance, that is not what must become of it.

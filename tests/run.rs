@@ -62,7 +62,6 @@ fn a_small_study_gives_a_whole_folder_and_a_report_that_can_be_made_again_and_re
     place.write("file", "");
     let ended = place.call("run study.toml --out file --quiet");
     ended.code(4).says("cannot make file: ").in_one_line();
-    assert_eq!(place.left(), []);
 }
 
 #[test]
@@ -101,5 +100,25 @@ fn a_second_headroom_on_the_same_folder_is_reported_at_once() {
     resumed.code(4).says("another headroom is running in run").in_one_line();
     first.signal(rustix::process::Signal::INT);
     first.end().code(130);
-    assert_eq!(place.left(), []);
+}
+
+/// One trial that asks this of the access point.
+fn asking(wanted: &str) -> String {
+    Study::small().repetitions(1).idle().text() + wanted
+}
+
+#[test]
+fn what_is_not_as_it_must_be_is_repaired_for_the_trial_or_reported() {
+    let place = Place::with_guests();
+    let wanted = "\n[[access-point.interface]]\nname = \"wlan0\"\nmegahertz = 2437\n\
+                  [[access-point.process]]\nname = \"wpa_supplicant\"\nmust = \"rest\"\n";
+    place.write("study.toml", asking(wanted));
+    let analysis = place.json("run study.toml --out run --json");
+    let has = |words: [&str; 2]| {
+        let mut corrections = analysis["corrections"].as_array().unwrap().iter();
+        corrections.any(|one| words.iter().all(|word| one["correction"].to_string().contains(word)))
+    };
+    assert!(has(["wlan0", "2437"]) && has(["wpa_supplicant"; 2]), "{}", analysis["corrections"]);
+    place.write("other.toml", asking("\n[[access-point.interface]]\nname = \"wlan7\"\n"));
+    place.call("run other.toml --out other").code(3).says("wlan7");
 }

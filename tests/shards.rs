@@ -46,8 +46,7 @@ fn counted(run: &RunFolder) -> Vec<(String, Vec<u64>)> {
 
 #[test]
 fn shards_of_one_run_become_the_run_that_one_machine_makes() {
-    let place = Place::with_guests();
-    place.write("study.toml", few().text());
+    let place = Place::with_study(few().text());
     place.call("run study.toml --out whole").code(0);
     let folders = shards(&place, 3);
     // What names a stripped program's functions.

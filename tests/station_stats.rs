@@ -36,11 +36,9 @@ fn stationd_stays_near_the_floor_and_below_iw() {
     let measured = measured(&place);
     let subject = |variant: &str| measured[variant].0 as f64;
     let (default, floor) = (subject("bulk"), subject("floor"));
-    eprintln!("{measured:?} ns");
-    assert!(default <= 1.25 * floor, "{} × the floor", default / floor);
+    assert!(default <= 1.25 * floor, "{} × the floor: {measured:?} ns", default / floor);
     assert!(default > floor, "less than the floor is no floor");
-    assert!(default < measured["iw-dump"].1 as f64, "iw is cheaper");
-    assert_eq!(place.left(), []);
+    assert!(default < measured["iw-dump"].1 as f64, "iw is cheaper: {measured:?} ns");
 }
 
 #[test]
@@ -69,5 +67,4 @@ part wrong; headroom-agent --move-clients packets=often 2>&1 || echo "code $?"
     }
     let wrong = parts.text("wrong");
     assert!(wrong.contains("write packets=SPAN") && wrong.contains("code 1"), "{wrong}");
-    assert_eq!(place.left(), []);
 }

@@ -67,7 +67,6 @@ fn an_honest_daemon_and_honest_tools_are_confirmed_in_the_measured_window() {
         let is_on_time = |ns: u64| ns.abs_diff(1_000_000_000) < 5_000_000;
         assert!(steps.clone().all(is_on_time), "{:?}", steps.collect::<Vec<_>>());
     }
-    assert_eq!(place.left(), []);
 }
 
 /// A daemon that works for a while in each second in which it is asked; what is put off, it does when nobody has asked
@@ -98,14 +97,12 @@ fn work_that_is_put_off_until_after_the_window_is_no_saving() {
         .replace("clients = [6]", "clients = [6]\nprograms = [\"busyd\", \"ask\"]");
     place.write("study.toml", &text);
     let judgement = &place.compared("now later --expect faster --pairs 6", 1);
-    eprintln!("{}\n{}", judgement["sentence"], judgement["deferred"]);
     has(judgement, &json!({"verdict": "fail", "finding": "cheaper"}));
     has(&judgement["witness"], &json!({"verdict": "pass"}));
     let sentence = judgement["sentence"].as_str().unwrap();
     let puts_off = ", but puts work off: once the load has ended it takes ";
     assert!(sentence.contains(puts_off), "{sentence}");
     assert!(judgement["deferred"]["share_of_saving"].as_f64().unwrap() > 0.1, "{judgement}");
-    assert_eq!(place.left(), []);
 }
 
 #[test]
@@ -121,9 +118,7 @@ fn a_variant_that_answers_old_values_is_no_improvement() {
     place.write("study.toml", &text);
     let judgement = &place.compared("honest cheat --pairs 6", 1);
     let sentence = judgement["sentence"].as_str().unwrap();
-    eprintln!("{sentence}");
     assert_eq!(judgement["verdict"], "fail", "{judgement}");
     assert!(sentence.starts_with("fail: `cheat@6#"), "{sentence}");
     assert!(sentence.contains(" s old") || sentence.contains(" s before"), "{sentence}");
-    assert_eq!(place.left(), []);
 }

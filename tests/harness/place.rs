@@ -45,6 +45,13 @@ impl Place {
         Self::with(Some(turn()))
     }
 
+    /// The same with this as `study.toml`.
+    pub(crate) fn with_study(text: impl AsRef<[u8]>) -> Self {
+        let place = Self::with_guests();
+        place.write("study.toml", text);
+        place
+    }
+
     fn with(turn: Option<File>) -> Self {
         static PLACES: AtomicU32 = AtomicU32::new(0);
         let number = PLACES.fetch_add(1, Ordering::Relaxed);

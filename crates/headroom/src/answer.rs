@@ -6,7 +6,7 @@ use model::plural::count;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::commands::check::Decided;
+use crate::commands::check::Decision;
 
 /// More figures than this are no answer but a table, which the report has.
 pub(crate) const MOST_FIGURES: usize = 200;
@@ -20,7 +20,7 @@ pub(crate) struct Answer {
     /// The run in one sentence; names in backticks
     pub(crate) headline: String,
     /// Gates, comparisons and pauses, decided
-    pub(crate) decided: Vec<Decided>,
+    pub(crate) decided: Vec<Decision>,
     /// Every figure, at most 200
     pub(crate) figures: Vec<Figure>,
     /// Figures beyond these, which the report has

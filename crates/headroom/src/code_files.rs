@@ -33,7 +33,7 @@ use model::{
 
 use crate::{failure::Failure, flags, options::Options};
 
-/// Deeper than this no one keeps build output, and a link may lead in circles.
+/// Nobody keeps build output deeper than this, and a link may lead in circles.
 const DEEPEST: usize = 12;
 
 /// Folders of unstripped and debug files: the user's, the build's own, and the system's.

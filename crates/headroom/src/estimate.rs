@@ -22,7 +22,7 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
-    /// For trials that take so long and need this.
+    /// For trials that take this long and need this.
     pub(crate) fn of(options: &Options, trials: Duration, needs: &Needs) -> Self {
         let missing = options.look().map(|lab| Missing::of(&lab, needs)).unwrap_or_default();
         let making = missing.time(options.workers);

@@ -31,7 +31,7 @@ impl RunPath {
         if let Some(path) = named {
             return Ok(Self { path: path.clone(), made: Vec::new() });
         }
-        // A thread of the kernel's, as `ksoftirqd/0`, is no folder in a folder.
+        // A kernel thread such as `ksoftirqd/0` names no folder in a folder.
         let study = study.replace(['/', ' '], "-");
         let now = Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
         Self::reserve(Path::new(RUNS), &format!("{study}-{now}")).map_err(|error| {

@@ -22,7 +22,7 @@ use report::{
 use serde_json::json;
 
 use super::{
-    check::{self, Decided},
+    check::{self, Decision},
     publish, study,
 };
 #[cfg(feature = "mcp")]
@@ -103,7 +103,7 @@ impl Analysed {
         Ok(Self::Traffic(Box::new(contention)))
     }
 
-    /// A run as far as it is, without its stacks and without what cannot be decided yet.
+    /// An unfinished run, without its stacks and without what cannot be decided yet.
     pub(crate) fn so_far(recorded: &Recorded, pending: Option<&Pending>) -> Result<Self, Failure> {
         let mut analysed = Self::with(recorded, &[], &Limits::default(), None)?;
         if let (Self::Process(analysis), Some(_)) = (&mut analysed, pending) {
@@ -237,7 +237,7 @@ impl Analysed {
         let Summary { lines, overall, .. } = &summary;
         match self {
             Self::Process(_) if options.json => {
-                let verdicts: Vec<Decided> = lines.iter().map(Decided::of).collect();
+                let verdicts: Vec<Decision> = lines.iter().map(Decision::of).collect();
                 let Overall { verdict, sentence } = overall;
                 let value = json!({"verdict": verdict, "sentence": sentence, "verdicts": verdicts});
                 output::json(&value);
@@ -262,7 +262,7 @@ impl Analysed {
             verdict: overall.verdict.to_string(),
             sentence: overall.sentence,
             headline: self.headline().to_owned(),
-            decided: lines.iter().map(Decided::of).collect(),
+            decided: lines.iter().map(Decision::of).collect(),
             figures: table.iter().take(answer::MOST_FIGURES).map(answer::Figure::of).collect(),
             figures_left_out: table.len().saturating_sub(answer::MOST_FIGURES),
             doubts: doubts.iter().map(answer::Doubtful::of).collect(),

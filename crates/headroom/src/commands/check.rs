@@ -59,7 +59,7 @@ pub(super) fn baselines(
 /// One decision, for programs.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
-pub(crate) struct Decided {
+pub(crate) struct Decision {
     /// What was decided: gate, comparison, pause or run
     pub(crate) kind: &'static str,
     /// Which
@@ -74,7 +74,7 @@ pub(crate) struct Decided {
     pub(crate) sentence: String,
 }
 
-impl Decided {
+impl Decision {
     pub(crate) fn of(line: &VerdictLine) -> Self {
         Self {
             kind: line.kind.name(),

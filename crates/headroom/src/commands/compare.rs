@@ -161,7 +161,7 @@ fn sides(study: &Study, flags: &flags::Compare) -> Result<[Variant; 2], Failure>
     }
 }
 
-/// Both sides with their own build in the place of a program's name.
+/// Both sides, each of which starts its own build of a program.
 fn with_builds(
     study: &Study,
     base: &Variant,
@@ -193,7 +193,7 @@ fn with_builds(
     )))
 }
 
-/// Puts a path in the place of the first word of a command that is the program: others before it, as `nice`, become it.
+/// Replaces the first word of a command that is the program by a path: words before it, such as `nice`, start it.
 fn replace(command: &mut Option<String>, name: &str, place: &str) -> bool {
     let Some(text) = command else { return false };
     let mut words: Vec<&str> = text.split(' ').collect();
@@ -342,14 +342,17 @@ fn asked(study: &Study, versus: &Versus) -> String {
         0 => String::new(),
         clients => format!(" at {}", count(clients, "client")),
     };
-    match (&versus.difference, versus.expect) {
+    let costs = match (&versus.difference, versus.expect) {
         (Difference::Nothing, _) => {
-            format!("How often does this lab see a change where {base} is measured twice{at}?")
+            return format!(
+                "How often does this lab see a change where {base} is measured twice{at}?"
+            );
         }
-        (_, Expect::NoSlower) => format!("Does {variant} cost no more CPU than {base}{at}?"),
-        (_, Expect::Faster) => format!("Does {variant} cost less CPU than {base}{at}?"),
-        (_, Expect::Same) => format!("Does {variant} cost the same CPU as {base}{at}?"),
-    }
+        (_, Expect::NoSlower) => "no more CPU than",
+        (_, Expect::Faster) => "less CPU than",
+        (_, Expect::Same) => "the same CPU as",
+    };
+    format!("Does {variant} cost {costs} {base}{at}?")
 }
 
 /// What is counted once on both sides: the functions that the variant changes.

@@ -13,7 +13,7 @@ use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
     flags,
-    options::Options,
+    options::{self, Options},
     output,
     run_path::PAGE,
 };
@@ -53,8 +53,7 @@ type Following<'a> = (&'a Wanted, &'a SymbolFolders);
 /// All runs below a folder, the latest first.
 fn gather(folder: &Path, page: &Path, following: Following<'_>) -> Index {
     // The system is asked once where we are, and not for each run.
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let (from, page) = (absolute(folder), absolute(page));
+    let [from, page] = [folder, page].map(|path| options::absolute(path.to_owned()));
     let (runs, unread) = Default::default();
     let mut index = Index { title: title(folder), figure: following.0.to_string(), runs, unread };
     Walk { folder: &from, page: &page, following }.below(&from, DEEPEST, &mut index);

@@ -32,18 +32,17 @@ use crate::{
 pub(crate) fn profile(options: &Options, flags: &flags::Profile) -> Result<Verdict, Failure> {
     let mut file = study_of(options, &flags.place, Purpose::Stacks)?;
     let StudyFile { study, overrides, .. } = &mut file;
-    let flags::Profile { frequency, stack_bytes, scope, .. } = flags;
-    if let Some(repetitions) = flags.place.repetitions {
-        study.profile.repetitions = repetitions;
-        overrides.push(format!("profile.repetitions = {repetitions}"));
-    }
-    if let Some(frequency) = frequency {
-        study.profile.frequency = *frequency;
-        overrides.push(format!("profile.frequency = {frequency}"));
-    }
-    if let Some(bytes) = stack_bytes {
-        study.profile.stack_bytes = *bytes;
-        overrides.push(format!("profile.stack-bytes = {bytes}"));
+    let flags::Profile { place, frequency, stack_bytes, scope } = flags;
+    let profile = &mut study.profile;
+    for (key, value, field) in [
+        ("repetitions", place.repetitions, &mut profile.repetitions),
+        ("frequency", *frequency, &mut profile.frequency),
+        ("stack-bytes", *stack_bytes, &mut profile.stack_bytes),
+    ] {
+        if let Some(value) = value {
+            *field = value;
+            overrides.push(format!("profile.{key} = {value}"));
+        }
     }
     if let Some(scope) = scope {
         study.profile.scope = scope_of(scope);

@@ -67,7 +67,7 @@ fn resume(options: &Options, flags: &flags::Run, run: &Path) -> Result<Verdict, 
     conclude(options, flags, &recorded, None)
 }
 
-/// A shard is no run yet, and is not judged.
+/// A shard is not a run yet, and is not judged.
 fn conclude_shard(options: &Options, recorded: &Recorded, shard: Shard) -> Verdict {
     let invalid = recorded.trials.iter().filter(|trial| trial.reading().is_none()).count();
     let (trials, folder) = (recorded.trials.len(), recorded.path.display());

@@ -40,7 +40,7 @@ use crate::{
     failure::{Failure, Verdict},
     flags::{self, states},
     live,
-    options::Options,
+    options::{Options, absolute},
     output, shipped,
 };
 
@@ -64,7 +64,10 @@ pub(crate) fn loaded(options: &Options, path: &Path, on: &On) -> Result<StudyFil
         On::Device(_) => text.study_for_device(),
     };
     let mut file = file?;
-    options.arch.into_iter().for_each(|arch| port(&mut file, arch));
+    if let Some(arch) = options.arch.filter(|arch| *arch != file.study.access_point.arch) {
+        file.study.access_point.arch = arch;
+        file.overrides.push(format!("arch = {arch}"));
+    }
     // One that is not there, and named without a folder, is headroom's own.
     file.study.access_point.programs.iter_mut().for_each(|program| {
         let file = near(program, path.parent());
@@ -111,17 +114,7 @@ fn on_firmware(file: &mut StudyFile, named: Option<&Files>, folder: Option<&Path
 
 /// A path that a study names from its folder, from everywhere.
 fn near(file: &Path, folder: Option<&Path>) -> PathBuf {
-    let path = folder.map_or_else(|| file.to_owned(), |folder| folder.join(file));
-    std::path::absolute(&path).unwrap_or(path)
-}
-
-/// Puts a study on the processor that the command line names.
-fn port(file: &mut StudyFile, arch: model::architecture::Architecture) {
-    let (own, overrides) = (&mut file.study.access_point.arch, &mut file.overrides);
-    if *own != arch {
-        *own = arch;
-        overrides.push(format!("arch = {arch}"));
-    }
+    absolute(folder.map_or_else(|| file.to_owned(), |folder| folder.join(file)))
 }
 
 /// Trials that compare nothing.
@@ -245,14 +238,13 @@ pub(super) fn refuse_clients(on: &On, is_said: bool) -> Result<(), Failure> {
 
 /// Refuses what only the machine feels that raises virtual access points.
 pub(super) fn refuse_host_load(study: &Study) -> Result<(), Failure> {
-    let loaded = study.variants.iter().find(|variant| !variant.host_load.is_anything());
-    loaded.map_or(Ok(()), |variant| {
-        Err(Failure::Usage(format!(
-            "`{}` is about what else this machine does (`host-load`), which a device does not feel; name other variants \
-             with --variant",
-            variant.name
-        )))
-    })
+    match study.variants.iter().find(|variant| !variant.host_load.is_anything()) {
+        Some(Variant { name, .. }) => Err(Failure::Usage(format!(
+            "`{name}` is about what else this machine does (`host-load`), which a device does not feel; name other variants \
+             with --variant"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The study with what the command line changes in it.
@@ -349,11 +341,8 @@ fn only_cells(study: &mut Study, words: &[String]) -> Result<(), Failure> {
             return Err(Failure::Usage(format!("the study has no cell {word}; it has 1 to {all}")));
         }
         if found.is_empty() {
-            return Err(Failure::unknown(
-                "cell",
-                word,
-                cells.iter().map(|cell| cell.name.as_str()),
-            ));
+            let known = cells.iter().map(|cell| cell.name.as_str());
+            return Err(Failure::unknown("cell", word, known));
         }
         named.extend(found.into_iter().map(|cell| cell.name.clone()));
     }

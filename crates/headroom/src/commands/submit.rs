@@ -69,12 +69,12 @@ pub(crate) fn submit(
             "interrupted; the jobs go on (`scancel --name={name}` ends them); go on with the same command and `--out {at}`"
         ))),
         Err(failure) => Err(failure),
-        Ok(()) if !flags.detach => conclude(options, flags, &folder),
-        Ok(()) if options.json => {
+        Ok(true) => conclude(options, flags, &folder),
+        Ok(false) if options.json => {
             output::json(&json!({"folder": folder, "jobs": name}));
             Ok(Verdict::Pass)
         }
-        Ok(()) => {
+        Ok(false) => {
             output::line(format_args!(
                 "submitted as {name}; wait for it with the same command and `--out {at}`"
             ));
@@ -129,7 +129,7 @@ fn below(folder: &Path, name: &str) -> PathBuf {
     PathBuf::from(format!("{}/{name}", folder.display()))
 }
 
-/// Writes what a job does: it begins its shard, or goes on with it.
+/// Writes what a job does: it begins its shard, or resumes it.
 fn script(
     program: &Path,
     words: &[OsString],
@@ -146,7 +146,7 @@ fn script(
     let shards = quoted(&below(folder, "shard-").into_os_string())?;
     let (of, jobs) = (flags.shards, flags.cpus);
     let text = format!(
-        "#!/bin/sh\n# Makes one shard of a run, or goes on with it. Written by `headroom submit`.\n\
+        "#!/bin/sh\n# Makes one shard of a run, or resumes it. Written by `headroom submit`.\n\
          shard={shards}\"$SLURM_ARRAY_TASK_ID\"\n\
          if [ -e \"$shard/run.json\" ]; then\n    \
          exec {program} run --resume \"$shard\" --jobs {jobs} --quiet\nfi\n\
@@ -171,13 +171,14 @@ struct Shards {
     attempts: BTreeMap<u32, (usize, u32)>,
 }
 
-/// Submits what no job makes until every shard is whole; once, where Slurm itself begins lost jobs again.
+/// Submits what no job makes until every shard is whole. Where Slurm itself begins lost jobs again it does so once, and
+/// answers whether they are.
 fn wait(
     options: &Options,
     mut shards: Shards,
     slurm: &Slurm<'_>,
     (folder, script): (&Path, &Path),
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let (mut answered, mut trouble) = (Instant::now(), String::new());
     let mut printed: Option<([u32; 3], Instant)> = None;
     loop {
@@ -212,7 +213,7 @@ fn wait(
             shards.print(options);
         }
         if shards.is_whole() || slurm.requeues {
-            return Ok(());
+            return Ok(shards.is_whole());
         }
         thread::sleep(POLL_INTERVAL);
         slurm.cancel.check()?;
