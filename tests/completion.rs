@@ -7,7 +7,6 @@ use model::{
     card::{CardReading, Strategy},
     trial::{Outcome, Trial, TrialId, Turn},
 };
-
 use serde_json::json;
 
 use crate::harness::{Place, has, number};

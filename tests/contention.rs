@@ -6,7 +6,6 @@ use model::{
     traffic::TrafficReading,
     trial::{ALONE, APPLICATION, NONE, Outcome, Trial},
 };
-
 use serde_json::json;
 
 use crate::harness::{Place, has};

@@ -18,7 +18,6 @@ use report::{
     targets::Limited,
     verdict_lines::{self, Kind, VerdictLine},
 };
-
 use serde_json::json;
 
 use super::{
