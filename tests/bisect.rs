@@ -3,17 +3,12 @@
 use std::{fs, path::Path, process::Command};
 
 use rustix::process::Signal;
-use serde_json::Value;
 
 use crate::harness::{Place, number};
 
 /// Turns of the loop of a good build; a bad one has three in a thousand more.
 const GOOD: u32 = 100_000;
 const BAD: u32 = 100_300;
-
-/// Builds, and searches among them, or `HEADROOM_BISECT=BUILDS/SEARCHES`.
-const BUILDS: usize = 5;
-const SEARCHES: usize = 1;
 
 /// A build of `steps`, unstripped and without a build id.
 pub(crate) fn compile(to: &Path, turns: u32, mark: &str) {
@@ -23,18 +18,19 @@ pub(crate) fn compile(to: &Path, turns: u32, mark: &str) {
     assert!(Command::new("cc").args(words).arg(to).arg(source).status().unwrap().success());
 }
 
-/// Builds `builds/01` and on, of which those from `step` on are dearer; their paths from the place.
-fn build(place: &Place, builds: usize, step: usize) -> Vec<String> {
+/// Makes `builds/01` and on, of which those from `step` on are dearer; the words of a search among them.
+fn search(place: &Place, builds: usize, step: usize) -> String {
     let _ = fs::remove_dir_all(place.path("builds"));
     place.folder("builds");
-    let one = |number: usize| {
-        let path = format!("builds/{number:02}");
+    let build = |number: usize| {
         let turns = if number >= step { BAD } else { GOOD };
-        compile(&place.path(&path), turns, &format!("{number:02}"));
-        path
+        compile(&place.path(format!("builds/{number:02}")), turns, &format!("{number:02}"));
+        format!(" builds/{number:02}")
     };
-    (1..=builds).map(one).collect()
+    format!("{SEARCH}{}", (1..=builds).map(build).collect::<String>())
 }
+
+const SEARCH: &str = "bisect study.toml work --program steps --out out";
 
 fn place() -> Place {
     let place = Place::with_guests();
@@ -48,86 +44,53 @@ fn place() -> Place {
     place
 }
 
-fn words<'a>(builds: &'a [String], more: &[&'a str]) -> Vec<&'a str> {
-    let words = ["bisect", "study.toml", "work", "--program", "steps", "--out", "out"];
-    [&words[..], more, &builds.iter().map(String::as_str).collect::<Vec<_>>()].concat()
-}
-
-/// Builds, and searches among them.
-fn numbers() -> (usize, usize) {
-    let wanted = std::env::var("HEADROOM_BISECT").ok();
-    let numbers = wanted.as_deref().and_then(|text| {
-        let (builds, searches) = text.split_once('/')?;
-        Some((builds.parse().unwrap(), searches.parse().unwrap()))
-    });
-    numbers.unwrap_or((BUILDS, SEARCHES))
-}
-
-/// Every other place, in an order that has nothing of a bisection.
-fn step(search: usize, builds: usize) -> usize {
-    2 + (5 + 23 * search) % (builds - 1)
-}
-
-/// Searches for the step, which has to be found in as many comparisons as a bisection takes.
-fn finds(place: &Place, words: &[&str], builds: usize, step: usize) -> Value {
-    let found = place.headroom(words.iter().copied()).run().code(0).last_json();
-    assert_eq!(found["build"], step, "{found}");
-    let share = number(&found, "/change/relative/mean");
-    assert!((0.002..0.004).contains(&share), "{found}");
-    let most = 1 + (builds - 1).ilog2() + 1;
-    assert!(number(&found, "/comparisons") <= f64::from(most), "{found}");
-    found
+/// Searches for the step among builds, which has to be found in as many comparisons as a bisection takes.
+/// `HEADROOM_BISECT` is another number of builds and searches.
+#[test]
+fn the_build_that_made_it_dearer_is_found_although_somebody_stops_the_search() {
+    let place = place();
+    let wanted = std::env::var("HEADROOM_BISECT").unwrap_or_else(|_| "4/1".to_owned());
+    let (builds, searches) = wanted.split_once('/').unwrap();
+    let [builds, searches]: [usize; 2] = [builds, searches].map(|text| text.parse().unwrap());
+    for round in 0..searches {
+        // Every other place, in an order that has nothing of a bisection.
+        let step = 2 + (4 + 23 * round) % (builds - 1);
+        let words = search(&place, builds, step);
+        let _ = fs::remove_dir_all(place.path("out"));
+        if round == 0 {
+            is_stopped(&place, &words, builds);
+        }
+        let found = place.json(&format!("{words} --json --quiet"));
+        println!("search {round}: {found}");
+        assert_eq!(found["build"], step, "{found}");
+        let share = number(&found, "/change/relative/mean");
+        assert!((0.002..0.004).contains(&share), "{found}");
+        let most = 1 + (builds - 1).ilog2() + 1;
+        assert!(number(&found, "/comparisons") <= f64::from(most), "{found}");
+        // What is there is not measured again.
+        assert_eq!(place.json(&format!("{words} --json --quiet"))["comparisons"], 0);
+    }
 }
 
 /// Stops a search in its first comparison, which is one with the last build. What is finished of it is kept.
-fn is_stopped(place: &Place, words: &[&str]) {
-    let first = format!("out/{}-6-pairs", numbers().0);
-    let running = place.headroom(words.iter().copied()).start();
-    let (running, ()) = running
-        .until("the first comparison", || place.path(&first).join("trials").exists().then_some(()));
+fn is_stopped(place: &Place, words: &str, builds: usize) {
+    let first = format!("out/{builds}-6-pairs");
+    let begun = || place.path(&first).join("trials").exists().then_some(());
+    let (running, ()) = place.headroom(words).start().until("the first comparison", begun);
     running.signal(Signal::INT);
     running.end().code(130).says(&format!("headroom run --resume {first}"));
 }
 
 #[test]
-fn the_build_that_made_it_dearer_is_found_although_somebody_stops_the_search() {
+fn where_there_is_no_step_that_is_said_and_what_cannot_be_searched_is_refused() {
     let place = place();
-    let (count, searches) = numbers();
-    for search in 0..searches {
-        let step = step(search, count);
-        let builds = build(&place, count, step);
-        let _ = fs::remove_dir_all(place.path("out"));
-        if search == 0 {
-            is_stopped(&place, &words(&builds, &["--json"]));
-        }
-        let found = finds(&place, &words(&builds, &["--json", "--quiet"]), count, step);
-        println!("search {search}: {found}");
-    }
-    // What is there is not measured again.
-    let builds = build(&place, count, step(searches - 1, count));
-    let again = place.headroom(words(&builds, &["--json", "--quiet"])).run();
-    assert_eq!(again.code(0).last_json()["comparisons"], 0);
-    assert_eq!(place.left(), []);
-}
-
-#[test]
-fn where_there_is_no_step_that_is_said_and_what_is_of_other_builds_is_left_alone() {
-    let place = place();
-    let builds = build(&place, 2, 9);
-    place.headroom(words(&builds, &[])).run().code(1).prints("build 2 (builds/02) is not dearer");
+    let words = search(&place, 2, 9);
+    place.call(&words).code(1).prints("build 2 (builds/02) is not dearer");
     // Another build as the last one.
-    compile(&place.path(&builds[1]), BAD, "02");
-    place.headroom(words(&builds, &[])).run().code(2).says("of other builds").in_one_line();
-    assert_eq!(place.left(), []);
-}
-
-#[test]
-fn what_cannot_be_searched_is_refused() {
-    let place = place();
-    let builds = build(&place, 2, 9);
-    fs::copy(place.path(&builds[0]), place.path(&builds[1])).unwrap();
-    place.headroom(words(&builds, &[])).run().code(2).says("are the same").in_one_line();
-    place.headroom(words(&builds[..1], &[])).run().code(2);
-    let nowhere = ["builds/01".to_owned(), "nowhere".to_owned()];
-    place.headroom(words(&nowhere, &[])).run().code(4).says("nowhere").in_one_line();
+    compile(&place.path("builds/02"), BAD, "02");
+    place.call(&words).code(2).says("of other builds").in_one_line();
+    fs::copy(place.path("builds/01"), place.path("builds/02")).unwrap();
+    place.call(&words).code(2).says("are the same").in_one_line();
+    place.call(&format!("{SEARCH} builds/01")).code(2);
+    place.call(&format!("{SEARCH} builds/01 nowhere")).code(4).says("nowhere").in_one_line();
 }

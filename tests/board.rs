@@ -17,7 +17,6 @@ use crate::harness::{Ended, Place, Running, cache, eventually, free_port};
 /// A board that boots on a busy machine.
 const BOOT: Duration = Duration::from_secs(300);
 
-/// A board that runs in a place; off when it is dropped.
 struct Board<'a> {
     place: &'a Place,
 }
@@ -59,14 +58,13 @@ impl<'a> Board<'a> {
     }
 
     fn flashing(&self, image: &str) -> Running {
-        self.place.headroom(["flash", "board/board.toml", "--json", "--image", image]).start()
+        self.place.headroom(&format!("flash board/board.toml --json --image {image}")).start()
     }
 
     fn power(&self, what: &str) {
         succeeds(self.place.command(&self.place.path("board/board")).arg(what));
     }
 
-    /// Whether the board runs from an image, by content.
     fn runs(&self, image: &Image) -> bool {
         let said = eventually(BOOT, || self.shell("upgrade --content")).unwrap();
         said.lines().map(|line| line.split(' ').next().unwrap()).eq(&image.content)
@@ -92,7 +90,6 @@ fn succeeds(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Two images that differ in one file of their roots.
 fn images(place: &Place) -> [Image; 2] {
     place.folder("more");
     place.write("more/motd", "two\n");
@@ -125,7 +122,6 @@ fn a_board_runs_one_of_its_images_whatever_happens() {
     // It runs from the second one, as was just shown.
     survives_power_cuts(&board, [&two, &one], whole);
     drop(board);
-    assert_eq!(place.left(), []);
 }
 
 /// Flashes an image, and says how long that took.

@@ -16,7 +16,6 @@ use model::{
     reading::Reading,
     sample::Sample,
     span::Span,
-    trial::HostCost,
     wire::{LoadOrder, SubjectOrder, TrialOrder, Work},
 };
 
@@ -37,7 +36,6 @@ const GRAIN_NS: f64 = 1000.0;
 const PROGRAM: Program =
     Program { name: "cache-window", source: "cache_window.c", flags: "-Os -static" };
 
-/// The marks that it sets.
 const MARKS: Marks = Marks { open: *b"open it!", close: *b"close it" };
 
 /// What sets marks and has no business to.
@@ -85,11 +83,7 @@ fn trial(
         Some(model) => restored(lab, snapshot, model),
         None => Guest::start(lab, snapshot),
     };
-    let mut cost = HostCost::default();
-    let recording = guest.measure(order, &mut cost);
-    let how = if model.is_some() { "with" } else { "without" };
-    let cpu_ms = guest.machine.cpu_ms().unwrap();
-    eprintln!("{how} the model: {} ms of wall time, {cpu_ms} ms of QEMU's CPU", cost.measure_ms);
+    let recording = guest.measure(order, None);
     let window = model.map(|model| cache_model::window(model.counts()).unwrap());
     (recording, window)
 }
@@ -137,7 +131,6 @@ fn same_with_and_without(place: &Place, lab: &Lab, snapshot: &Snapshot) {
         let (modelled, window) = trial(lab, snapshot, &order, Some(&model));
         assert_eq!(modelled.samples.last().unwrap().rounds.failed, 0, "{command}");
         let (plain, modelled) = (spent(&plain.samples), spent(&modelled.samples));
-        eprintln!("{command}: without {plain:?} ns, with {modelled:?} ns");
         for (without, with) in plain.iter().zip(&modelled) {
             assert!((with - without).abs() <= without * APART + GRAIN_NS, "{plain:?} {modelled:?}");
         }
@@ -145,7 +138,6 @@ fn same_with_and_without(place: &Place, lab: &Lab, snapshot: &Snapshot) {
         // one of its rounds, and of others than the load, too.
         let load = modelled[1] / 2.0 / 4.0;
         let window = window.unwrap().total();
-        eprintln!("{command}: {window:?}");
         let counted = window.instructions as f64;
         assert!(load > 1e5, "{modelled:?}");
         assert!((0.5..1.5).contains(&(counted / load)), "{counted} instructions, {modelled:?} ns");
@@ -155,12 +147,8 @@ fn same_with_and_without(place: &Place, lab: &Lab, snapshot: &Snapshot) {
 fn forged(place: &Place, lab: &Lab, snapshot: &Snapshot) {
     // The agent sets marks that the program does not have, or those that it has.
     let counted = |how: &str, counter: Attached| {
-        let mut cost = HostCost::default();
-        let recording = restored(lab, snapshot, &counter).measure_marked(
-            &measure(FORGER, how),
-            Some(counter.marks()),
-            &mut cost,
-        );
+        let marks = Some(counter.marks());
+        let recording = restored(lab, snapshot, &counter).measure(&measure(FORGER, how), marks);
         assert_eq!(recording.samples.last().unwrap().rounds.failed, 0, "{how}");
         let executed = cache_model::instructions(counter.counts()).map(|all| all.total() as f64);
         (executed, spent(&recording.samples)[1])
@@ -169,9 +157,6 @@ fn forged(place: &Place, lab: &Lab, snapshot: &Snapshot) {
     let (nothing, load_ns) = counted("nothing", counter());
     let (marks, _) = counted("marks", counter());
     let (nothing, marks) = (nothing.unwrap(), marks.unwrap());
-    eprintln!(
-        "{nothing} instructions without a mark in the window, {marks} with 20,000; load {load_ns} ns"
-    );
     // All four rounds are in the window, and whatever else the machine does.
     assert!(nothing > load_ns / 2.0, "{nothing} instructions, {load_ns} ns of load");
     assert!((marks / nothing - 1.0).abs() < 1e-3, "{nothing} {marks}");
@@ -205,7 +190,7 @@ fn code_that_runs_is_seen_and_code_that_does_not_is_not() {
         lab.settings.looked_for = Some(code);
         let counter = Attached::counter(&lab, &counts).unwrap();
         let order = measure(PROGRAM, "true");
-        restored(&lab, &snapshot, &counter).measure(&order, &mut HostCost::default());
+        restored(&lab, &snapshot, &counter).measure(&order, None);
         cache_model::ran(&counts).unwrap()
     };
     assert_eq!(["waitpid", "abort"].map(&mut runs), [true, false]);

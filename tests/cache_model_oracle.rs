@@ -96,8 +96,6 @@ fn the_model_counts_what_cachegrind_counts() {
         let theirs = cachegrind(&place, &program, geometry);
         for ((name, _), (ours, theirs)) in COLUMNS.iter().zip(ours.iter().zip(&theirs)) {
             let apart = ours.abs_diff(*theirs);
-            let error = apart as f64 / *theirs as f64 * 100.0;
-            eprintln!("{}: {name} {ours}, cachegrind {theirs}: {error:.4} %", caches[2]);
             let allowed = EVENTS + (*theirs as f64 * APART) as u64;
             assert!(apart <= allowed, "{name}: {ours}, cachegrind {theirs} ({caches:?})");
             // A figure that nothing moves would agree with anything.

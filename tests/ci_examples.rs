@@ -1,17 +1,14 @@
 //! The CI examples: their shell steps, as they stand in the files, on a recorded run.
 //!
 //! No guest and no network: steps that install or measure are left out by name, and everything after
-//! them works on a run's folder, which the analysis' made-up trials fill here. GitHub's program is played by a script
-//! that writes down what it is asked; GitLab's interface by a socket that curl really speaks to.
+//! them works on a run's folder, which the analysis' made-up trials fill here. `gh` and curl are played by a script
+//! that writes down what it is asked.
 
 use std::{
     env, fs,
-    io::{Read, Write},
-    net::TcpListener,
-    os::unix::fs::{PermissionsExt, symlink},
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, Output},
-    thread,
 };
 
 use analysis::fixture;
@@ -53,13 +50,13 @@ fn example(name: &str) -> Value {
 
 /// A folder with a run in it, as a job has it once it has measured.
 struct Job {
-    folder: tempfile::TempDir,
+    place: Place,
     set: Vec<(&'static str, String)>,
 }
 
 impl Job {
     fn empty() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), set: Vec::new() }
+        Self { place: Place::without_guests(), set: Vec::new() }
     }
 
     fn with(limit: &str) -> Self {
@@ -68,49 +65,35 @@ impl Job {
         run.study.gates = Some(Gates { limits: vec![limit.to_owned()], ..Gates::default() });
         // The made-up subjects do little, and so vary much.
         run.study.compare.margin = Some(Share::of(0.1));
-        let kept = RunFolder::create(&job.path("headroom-run"), &run, "").unwrap();
+        let kept = RunFolder::create(&job.place.path("headroom-run"), &run, "").unwrap();
         fixture::trials(&run).iter().for_each(|trial| kept.keep(trial).unwrap());
         job
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
     /// Runs a step as a CI does: bash that ends at the first command that fails.
     fn step(&self, script: &str) -> Output {
-        let binary = binary();
-        let programs = binary.parent().unwrap();
-        let (own, played) = (programs.display(), self.path("programs"));
+        let (binary, played) = (binary(), self.place.path("programs"));
+        let own = binary.parent().unwrap().display();
         let path = format!("{}:{own}:{}", played.display(), env::var("PATH").unwrap_or_default());
-        Command::new("bash")
-            .args(["-eo", "pipefail", "-c", script])
-            .current_dir(self.folder.path())
-            .env("PATH", path)
-            .env("GITHUB_STEP_SUMMARY", self.path("summary.md"))
-            .env("GITHUB_OUTPUT", self.path("output"))
-            .envs([("GITHUB_REPOSITORY", "o/r"), ("NUMBER", "7"), ("LIMITS", ""), ("STUDY", "s")])
-            .envs([("CI_COMMIT_BRANCH", "main"), ("CI_DEFAULT_BRANCH", "main")])
-            .envs(self.set.iter().map(|(name, value)| (name, value)))
-            .output()
-            .unwrap()
+        let mut bash = self.place.command(Path::new("bash"));
+        bash.args(["-eo", "pipefail", "-c", script]).env("PATH", path);
+        bash.env("GITHUB_STEP_SUMMARY", self.place.path("summary.md"));
+        bash.env("GITHUB_OUTPUT", self.place.path("output"));
+        bash.envs([("GITHUB_REPOSITORY", "o/r"), ("NUMBER", "7"), ("LIMITS", ""), ("STUDY", "s")]);
+        bash.envs([("CI_COMMIT_BRANCH", "main"), ("CI_DEFAULT_BRANCH", "main")]);
+        bash.envs(self.set.iter().map(|(name, value)| (name, value))).output().unwrap()
     }
 
-    /// With this in the environment of every step.
     fn with_set(mut self, name: &'static str, value: &str) -> Self {
         self.set.push((name, value.to_owned()));
         self
     }
 
-    /// GitHub's program, played: it prints `id` where comments are listed, and writes down all that it is asked.
-    fn with_github(self, id: &str) -> Self {
-        let program = self.path("programs/gh");
-        fs::create_dir(self.path("programs")).unwrap();
-        let script = format!(
-            "#!/bin/sh\necho \"$@\" >> asked\ncase $2 in --paginate) echo '{id}' ;; esac\n"
-        );
-        fs::write(&program, script).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    /// A service's program, played: it writes down all that it is asked, and prints this where that has the word.
+    fn playing(self, program: &str, word: &str, prints: &str) -> Self {
+        let script = format!("case \"$*\" in *'{word}'*) printf '%s\\n' '{prints}' ;; esac");
+        let script = format!("#!/bin/sh\necho \"$@\" >> asked\n{script}\n");
+        self.place.script(&format!("programs/{program}"), &script);
         self
     }
 }
@@ -124,7 +107,6 @@ fn action_steps() -> Vec<(String, String)> {
     shell.map(|step| (text(&step["name"]), text(&step["run"]))).collect()
 }
 
-/// A step's script, by its name.
 fn action_step(name: &str) -> String {
     action_steps().into_iter().find(|(own, _)| own == name).unwrap().1
 }
@@ -145,10 +127,6 @@ fn ends(output: &Output, expected: i32) {
     assert_eq!(output.status.code(), Some(expected), "{}", said.join("\n"));
 }
 
-fn text(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
 /// By a validator that is not ours: `scripts/setup test` installs it.
 #[test]
 fn the_files_fit_their_services_schemas() {
@@ -166,7 +144,8 @@ fn the_files_fit_their_services_schemas() {
             output.status.success()
         };
         // No schema looks into a hidden job.
-        let file = text(&folder().join(name)).replace("\n.headroom:", "\nheadroom:");
+        let file =
+            fs::read_to_string(folder().join(name)).unwrap().replace("\n.headroom:", "\nheadroom:");
         assert!(file.contains(key) && fits(&file), "{name}");
         assert!(!fits(&file.replacen(key, &format!("x{key}"), 1)), "{name} may have x{key}");
     }
@@ -197,59 +176,29 @@ fn the_steps_for_github_judge_a_run_keep_a_baseline_and_comment() {
         steps.iter().filter(|(name, _)| !NOT_HERE.contains(&name.as_str())).collect();
     assert_eq!(steps.len() - here.len(), NOT_HERE.len(), "{steps:?}");
     assert_eq!(here.len(), 4, "{steps:?}");
-    let job = Job::with("iw-dump: cpu <= 2%").with_github("").with_set("CODE", "0");
+    let gh = |id: &str| Job::with("iw-dump: cpu <= 2%").playing("gh", "--paginate", id);
+    let job = gh("").with_set("CODE", "0");
     // Twice: the second time there is a baseline, which the same run keeps.
     for _ in 0..2 {
         here.iter().for_each(|(_, script)| ends(&job.step(script), 0));
     }
-    assert_eq!(text(&job.path("output")), "code=0\ncode=0\n");
-    assert!(text(&job.path("headroom.xml")).contains("<testcase"));
-    let summary = text(&job.path("summary.md"));
+    assert_eq!(job.place.read("output"), "code=0\ncode=0\n");
+    assert!(job.place.read("headroom.xml").contains("<testcase"));
+    let summary = job.place.read("summary.md");
     assert!(summary.contains("no slower than headroom-baseline.json by 10%"), "{summary}");
-    let comment = text(&job.path("headroom-comment.md"));
+    let comment = job.place.read("headroom-comment.md");
     assert!(comment.starts_with("<!-- headroom s -->\n") && comment.contains("no slower than"));
-    let asked = text(&job.path("asked"));
+    let asked = job.place.read("asked");
     let post =
         "api --silent --method POST repos/o/r/issues/7/comments -F body=@headroom-comment.md";
     assert_eq!(asked.lines().filter(|line| *line == post).count(), 2, "{asked}");
     // A comment that is there is renewed.
-    let job = Job::with("iw-dump: cpu <= 2%").with_github("41");
+    let job = gh("41");
     ends(&job.step(&action_step("Judge")), 0);
     ends(&job.step(&action_step("Comment")), 0);
-    let asked = text(&job.path("asked"));
+    let asked = job.place.read("asked");
     assert!(asked.contains("--method PATCH repos/o/r/issues/comments/41"), "{asked}");
     assert!(asked.contains("startswith(\"<!-- headroom s -->\")") && !asked.contains("POST"));
-}
-
-/// GitLab's interface, played: every request is answered with these notes and written down.
-fn gitlab(notes: &'static str) -> (String, thread::JoinHandle<Vec<String>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}/api", listener.local_addr().unwrap());
-    let asked = thread::spawn(move || {
-        (0..2).map(|_| answer(&mut listener.accept().unwrap().0, notes)).collect()
-    });
-    (address, asked)
-}
-
-fn answer(stream: &mut (impl Read + Write), body: &str) -> String {
-    let (mut request, mut piece) = (Vec::new(), [0; 4096]);
-    loop {
-        let read = stream.read(&mut piece).unwrap();
-        request.extend_from_slice(&piece[..read]);
-        let text = String::from_utf8_lossy(&request).into_owned();
-        if let Some((head, rest)) = text.split_once("\r\n\r\n") {
-            let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
-            if read == 0 || rest.len() >= length.map_or(0, |length| length.parse().unwrap()) {
-                let length = body.len();
-                write!(
-                    stream,
-                    "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
-                )
-                .unwrap();
-                return text;
-            }
-        }
-    }
 }
 
 #[test]
@@ -260,26 +209,20 @@ fn the_script_for_gitlab_judges_a_run_keeps_a_baseline_and_writes_a_note() {
     for _ in 0..2 {
         ends(&job.step(&script), 0);
     }
-    assert!(text(&job.path("headroom.xml")).contains("failures=\"0\""));
-    assert!(job.path("headroom-baseline.json").is_file());
-    let notes = [
-        ("[]", "POST /api/projects/3/merge_requests/7/notes HTTP"),
-        (
-            r#"[{"id":8,"body":"thanks"},{"id":9,"body":"<!-- headroom s -->\nold"}]"#,
-            "PUT /api/projects/3/merge_requests/7/notes/9 HTTP",
-        ),
-    ];
-    for (notes, expected) in notes {
-        let (address, asked) = gitlab(notes);
-        let job = Job::with("iw-dump: cpu <= 2%").with_set("CI_API_V4_URL", &address);
-        let job = job.with_set("CI_PROJECT_ID", "3").with_set("CI_MERGE_REQUEST_IID", "7");
-        ends(&job.with_set("HEADROOM_TOKEN", "secret").step(&script), 0);
-        let asked = asked.join().unwrap();
-        assert!(asked[0].starts_with("GET ") && asked[0].contains("PRIVATE-TOKEN: secret"));
-        assert!(asked[1].starts_with(expected), "{}", asked[1]);
-        // Older curls write a space as +.
-        let body = asked[1].replace('+', "%20");
-        assert!(body.contains("body=%3C%21--%20headroom%20s%20--%3E"), "{body}");
+    assert!(job.place.read("headroom.xml").contains("failures=\"0\""));
+    assert!(job.place.path("headroom-baseline.json").is_file());
+    let ours = r#"[{"id":8,"body":"thanks"},{"id":9,"body":"<!-- headroom s -->\nold"}]"#;
+    for (there, asks) in [("[]", "POST NOTES"), (ours, "PUT NOTES/9")] {
+        let job = Job::with("iw-dump: cpu <= 2%").playing("curl", "/notes?", there);
+        let job = job.with_set("CI_API_V4_URL", "http://gitlab/api").with_set("CI_PROJECT_ID", "3");
+        let job = job.with_set("CI_MERGE_REQUEST_IID", "7").with_set("HEADROOM_TOKEN", "secret");
+        ends(&job.step(&script), 0);
+        let notes = "http://gitlab/api/projects/3/merge_requests/7/notes";
+        let asked = job.place.read("asked").replace(notes, "NOTES");
+        let sends = asks.replace(' ', " --data-urlencode body@headroom-note.md ");
+        assert!(asked.contains("--header PRIVATE-TOKEN: secret NOTES?per_page=100\n"), "{asked}");
+        assert!(asked.ends_with(&format!(" --request {sends}\n")), "{asked}");
+        assert!(job.place.read("headroom-note.md").starts_with("<!-- headroom s -->\n"));
     }
 }
 
@@ -292,22 +235,22 @@ fn the_last_step_ends_as_the_verdict_does() {
     ] {
         let job = Job::with(limit).with_set("CODE", code);
         ends(&job.step(&judge), 0);
-        assert_eq!(text(&job.path("output")), format!("code={code}\n"));
-        assert!(text(&job.path("headroom.xml")).contains(element));
+        assert_eq!(job.place.read("output"), format!("code={code}\n"));
+        assert!(job.place.read("headroom.xml").contains(element));
         ends(&job.step(&action_step("Verdict")), code.parse().unwrap());
         ends(&job.step(&template_script()), code.parse().unwrap());
     }
     // Limits of the workflow's own, one a line.
     let job = Job::with("iw-dump: cpu <= 2%").with_set("LIMITS", "iw-dump: cpu <= 1us\n\n");
     ends(&job.step(&judge), 0);
-    assert_eq!(text(&job.path("output")), "code=1\n");
+    assert_eq!(job.place.read("output"), "code=1\n");
 }
 
 #[test]
 fn the_shards_of_other_engines_become_one_run() {
     let place = Place::with_guests();
     let study = Study::small().window("1s").repetitions(1).load("poll", "iw dev").idle();
-    let study = place.write("study.toml", &study.text()).display().to_string();
+    let study = place.write("study.toml", study.text()).display().to_string();
     let (github, gitlab) = (example("github/shards.yml"), example("gitlab/shards.yml"));
     let step = |job: &str, name: &str| {
         let mut steps = github["jobs"][job]["steps"].as_array().unwrap().iter();
@@ -319,14 +262,13 @@ fn the_shards_of_other_engines_become_one_run() {
         [step("shard", "Measure"), step("merge", "Merge")],
         [script("headroom-shard"), script("headroom-merge")],
     ] {
-        let job = Job::empty().with_set("STUDY", &study).with_set("CI_NODE_TOTAL", "2");
-        let mut job = job.with_set("HEADROOM_CACHE", &cache().display().to_string());
-        symlink(cache(), job.path(".headroom-cache")).unwrap();
+        let mut job = Job::empty().with_set("STUDY", &study).with_set("CI_NODE_TOTAL", "2");
+        symlink(cache(), job.place.path(".headroom-cache")).unwrap();
         for number in ["2", "1"] {
             job = job.with_set("SHARD", &format!("{number}/2")).with_set("CI_NODE_INDEX", number);
             ends(&job.step(&shard), 0);
         }
         ends(&job.step(&merge), 0);
-        assert!(job.path("headroom-run/report.html").is_file());
+        assert!(job.place.path("headroom-run/report.html").is_file());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::harness::{Place, Study, has, number, stationd};
 
@@ -12,35 +12,23 @@ pub(crate) fn study() -> Study {
     often.stationd("bulk", "", " --brief")
 }
 
-fn judgement(analysis: &Value) -> &Value {
-    let all = analysis["judgements"].as_array().unwrap();
-    assert_eq!(all.len(), 1, "{all:?}");
-    &all[0]
-}
-
 #[test]
 fn a_cure_is_cheaper_as_soon_as_it_is_decided_and_the_files_for_ci_say_so() {
-    let place = Place::with_guests();
-    place.write("study.toml", &study().text());
-    let words = ["compare", "study.toml", "often", "bulk", "--expect", "faster"];
-    let files = ["--out", "run", "--junit", "junit.xml", "--markdown", "summary.md", "--json"];
-    let analysis = place.headroom(words).words(files).run().code(0).last_json();
-    let message = judgement(&analysis);
-    has(message, &json!({"finding": "cheaper", "verdict": "pass", "pairs": 6, "strangers": []}));
+    let place = Place::with_study(study().text());
+    let files = "--junit junit.xml --markdown summary.md";
+    let message = place.compared(&format!("often bulk --expect faster {files}"), 0);
+    has(&message, &json!({"finding": "cheaper", "verdict": "pass", "pairs": 6, "strangers": []}));
     assert_eq!((&message["look"][0], place.run().count()), (&json!(1), 12));
-    assert!(number(message, "/relative/interval/high") < -0.1, "{message:#}");
+    assert!(number(&message, "/relative/interval/high") < -0.1, "{message:#}");
     // All six pairs have one sign.
-    assert_eq!(number(message, "/p"), 2.0 / 64.0);
-    assert!(number(message, "/detectable") < 0.05);
-    assert!(fs::read_to_string(place.path("junit.xml")).unwrap().contains("<testsuite"));
-    assert!(fs::read_to_string(place.path("summary.md")).unwrap().contains("bulk"));
+    assert_eq!(number(&message, "/p"), 2.0 / 64.0);
+    assert!(number(&message, "/detectable") < 0.05);
+    assert!(place.read("junit.xml").contains("<testsuite"));
+    assert!(place.read("summary.md").contains("bulk"));
     // The same run read again says the same.
-    let again = place.headroom(["report", "run", "--json"]).run().code(0).last_json();
-    assert_eq!(judgement(&again), message);
+    assert_eq!(place.json("report run --json")["judgements"][0], message);
     // A limit that is not kept fails, whatever the comparison says.
-    let limit = ["check", "run", "--gate", "bulk: cpu at 6 clients <= 0.0001%"];
-    place.headroom(limit).run().code(1).prints("fail");
-    assert_eq!(place.left(), []);
+    place.gate("bulk: cpu at 6 clients <= 0.0001%").code(1).prints("fail");
 }
 
 /// A shell that turns a loop once a second; `burst` turns in every fifteenth second, from the fifth on.
@@ -61,48 +49,31 @@ fn a_cheaper_round_that_is_paid_for_in_bursts_is_not_cheaper() {
     let study = Study::small().process("bash").window("16s");
     let study = study.variant("even", &turning(500, 500));
     // Ten per cent less in each second, and once in 15 as much as in nine.
-    let study = study.variant("bursts", &turning(450, 4000));
-    place.write("study.toml", &study.text());
-    let words = ["compare", "study.toml", "even", "bursts", "--expect", "faster"];
-    let analysis =
-        place.headroom(words).words(["--out", "run", "--json"]).run().code(1).last_json();
-    let message = judgement(&analysis);
-    has(message, &json!({"finding": "dearer", "basis": "total"}));
-    assert!(number(message, "/split/steady/interval/high") < 0.0, "{message:#}");
-    assert!(number(message, "/split/total/interval/low") > 0.0, "{message:#}");
+    place.write("study.toml", study.variant("bursts", &turning(450, 4000)).text());
+    let message = place.compared("even bursts --expect faster", 1);
+    has(&message, &json!({"finding": "dearer", "basis": "total"}));
+    assert!(number(&message, "/split/steady/interval/high") < 0.0, "{message:#}");
+    assert!(number(&message, "/split/total/interval/low") > 0.0, "{message:#}");
 }
 
 #[test]
-fn another_build_that_does_the_same_is_the_same() {
-    let place = Place::with_guests();
-    place.write("study.toml", &study().text());
+fn another_build_that_does_the_same_is_the_same_and_code_that_never_runs_has_no_verdict() {
+    let place = Place::with_study(study().text());
     let mut build = fs::read(stationd()).unwrap();
-    let same = ["compare", "study.toml", "bulk", "--with", "stationd=stationd", "--out", "none"];
-    fs::write(place.path("stationd"), &build).unwrap();
-    place.headroom(same).run().code(2).says("nothing differs");
+    place.write("stationd", &build);
+    let words = "bulk --with stationd=stationd";
+    place.call(&format!("compare study.toml {words}")).code(2).says("nothing differs");
     // A word that is never said: another file, and the same program.
     let word = b"cannot read the command line";
     let at = build.windows(word.len()).position(|here| here == word).unwrap();
     build[at] = b'C';
-    fs::write(place.path("stationd"), &build).unwrap();
-    let words = ["compare", "study.toml", "bulk", "--with", "stationd=stationd"];
-    let asked = "--expect same --margin 5% --out run --json";
-    let analysis = place.headroom(words).words(asked.split(' ')).run().code(0).last_json();
-    let message = judgement(&analysis);
-    has(message, &json!({"verdict": "pass", "strangers": []}));
+    place.write("stationd", &build);
+    let message = place.compared(&format!("{words} --expect same --margin 5%"), 0);
+    has(&message, &json!({"verdict": "pass", "strangers": []}));
     assert_eq!(message["difference"]["program"]["name"], "stationd");
-    assert_eq!(place.left(), []);
-}
-
-#[test]
-fn a_change_to_code_that_never_runs_has_no_verdict() {
-    let place = Place::with_guests();
-    place.write("study.toml", &study().text());
-    let words = ["compare", "study.toml", "bulk", "often", "--out", "run", "--json"];
-    let changed = ["--changes", "full::rate_spec"];
-    let analysis = place.headroom(words).words(changed).run().code(3).last_json();
-    let message = judgement(&analysis);
-    has(message, &json!({"finding": "no-op", "verdict": "invalid"}));
+    fs::remove_dir_all(place.path("run")).unwrap();
+    let message = place.compared("bulk often --changes full::rate_spec", 3);
+    has(&message, &json!({"finding": "no-op", "verdict": "invalid"}));
     let sentence = message["sentence"].as_str().unwrap();
     assert!(sentence.contains("this code never ran here"), "{message:#}");
 }

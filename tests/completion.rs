@@ -1,4 +1,5 @@
-//! Transmit completion: a small study in the virtual access point, from its file to its page, and what is refused.
+//! Transmit completion: a small study in the virtual access point, from its file to its page, and verdicts between two ways
+//! to wait for a card.
 
 use std::fs;
 
@@ -6,19 +7,20 @@ use model::{
     card::{CardReading, Strategy},
     trial::{Outcome, Trial, TrialId, Turn},
 };
+use serde_json::json;
 
-use crate::harness::Place;
+use crate::harness::{Place, has, number};
 
-/// Full frames at 5 Mb/s; the second load is a task.
-pub(crate) const STUDY: &str = r#"question = "What does the harness wait for?"
+/// Full frames at 5 Mb/s, as the field report has them; a sweep of smaller ones; this machine; and a task.
+pub(crate) const STUDY: &str = r#"question = "Which way to wait is cheaper here?"
 
 [access-point]
 radios = 1
 clients = [1]
 
 [trial]
-warm-up = "200ms"
-window = "1s"
+warm-up = "100ms"
+window = "500ms"
 repetitions = 1
 
 [[variant]]
@@ -30,7 +32,13 @@ name = "event"
 strategy = "event"
 
 [[cell]]
+name = "small"
+on = ["vm", "host"]
+card = { rate = [100, 1000], bytes = 66 }
+
+[[cell]]
 name = "full"
+on = ["vm", "host"]
 card = { rate = 440, bytes = 1500 }
 
 [[cell]]
@@ -49,9 +57,8 @@ fn measured(trial: &Trial) -> &CardReading {
 
 #[test]
 fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
-    let place = Place::with_guests();
-    place.write("study.toml", STUDY);
-    let ended = place.headroom(["run", "study.toml", "--cell", "1", "--out", "run"]).run();
+    let place = Place::with_study(STUDY);
+    let ended = place.call("run study.toml --cell full-440 --window 1s --out run");
     ended.says("plan: ").says(" trials, about ").calmly();
     let trials = place.run().trials();
     assert_eq!(trials.len(), 3, "two strategies, and one of them once more");
@@ -80,9 +87,9 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     let off = measured(again).driver_ns as f64 / first.driver_ns as f64 - 1.0;
     assert!(off.abs() < 0.001, "a counted order that was given twice took {off} more");
 
-    let page = fs::read_to_string(place.path("run/report.html")).unwrap();
-    assert!(page.contains("What does the harness wait for?"));
-    let figures = fs::read_to_string(place.path("run/report.json")).unwrap();
+    let page = place.read("run/report.html");
+    assert!(page.contains("Which way to wait is cheaper here?"));
+    let figures = place.read("run/report.json");
     assert!(serde_json::from_str::<serde_json::Value>(&figures).unwrap()["points"].is_array());
 
     // Everything is there: going on measures nothing but what is missing, and the page is made again.
@@ -93,17 +100,61 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     assert!(place.path("run/report.html").is_file());
 
     // Its study asks nothing: it is measured, and asked what anybody wants to know.
-    place.headroom(["index", "."]).run().code(0).prints("measured study                run");
-    let asked = |gate: &str| place.headroom(["check", "run", "--gate", gate]).run();
-    asked("repeat-error <= 1%").code(0).prints("pass     repeat-error <= 1%");
-    let unsure = asked("busy: waiting <= 3%");
+    place.call("index .").code(0).prints("measured study                run");
+    place.gate("repeat-error <= 1%").code(0).prints("pass     repeat-error <= 1%");
+    let unsure = place.gate("busy: waiting <= 3%");
     unsure.code(3).prints("invalid  busy: waiting <= 3%").prints("busy, 440/s of full, vm");
-    asked("busy: wating <= 3%").code(2).says("unknown figure `wating`").in_one_line();
-    place.headroom(["check", "run", "--save-baseline", "earlier.json"]).run().code(0);
-    let against = place.headroom(["check", "run", "--baseline", "earlier.json"]).run();
+    place.gate("busy: wating <= 3%").code(2).says("unknown figure `wating`").in_one_line();
+    place.call("check run --save-baseline earlier.json").code(0);
+    let against = place.call("check run --baseline earlier.json");
     against.code(3).prints("no slower than earlier.json by 5%");
-    let words = ["check", "run", "--gate", "faults <= 0", "--junit", "run.xml"];
-    place.headroom(words).run().code(0);
-    let junit = fs::read_to_string(place.path("run.xml")).unwrap();
+    place.call("check run --gate 'faults <= 0' --junit run.xml").code(0);
+    let junit = place.read("run.xml");
     assert!(junit.contains("tests=\"1\" failures=\"0\" errors=\"0\""), "{junit}");
+}
+
+#[test]
+fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_one_strategy_twice_is_the_same() {
+    let place = Place::with_study(STUDY);
+    let words = "compare study.toml busy event --out run --markdown summary.md --json";
+    let message = place.json(words);
+    let message = &message["comparison"];
+    has(message, &json!({"verdict": "pass", "finding": "cheaper", "pairs": 6}));
+    has(message, &json!({"place": "vm", "load": "full", "rate": 440}));
+    assert_eq!(number(message, "/p"), 2.0 / 64.0, "all of one sign");
+    assert!(number(message, "/relative/interval/high") < -0.5, "{message:#}");
+    assert!(number(message, "/detectable") < 0.05, "{message:#}");
+    // Part by part of the windows: what the sides differ by is steady. Where events differ, too, the total decides.
+    let split = &message["split"];
+    let basis = if split["differ"] == true { "total" } else { "steady" };
+    assert_eq!((&message["basis"], &split["periods"]), (&json!(basis), &json!(60)));
+    let part = |name: &str| number(split, &format!("/{name}/mean"));
+    assert!((part("steady") + part("events") - part("total")).abs() < 0.001, "{split:#}");
+    assert!(part("steady") < -10_000.0, "µs of CPU a second: {split:#}");
+    assert_eq!(place.run().count(), 13);
+    assert!(place.read("summary.md").contains("event costs less"));
+
+    // The same run read again says the same, and is resumed where a trial is missing.
+    let again = place.json("report run --json");
+    assert_eq!(&again["comparison"], message);
+    place.call("check run").code(0).prints("pass     busy to event at 440/s");
+    fs::remove_file(place.path("run/trials/event@full-440#2.json")).unwrap();
+    let lacking = place.call("check run");
+    lacking.code(3).prints("5 of 6 planned pairs are valid").prints("every trial is made");
+    let whole = place.resume().run();
+    whole.code(0).prints("event costs less than busy at 440 frames/s of full");
+    assert_eq!(place.run().count(), 13);
+    let page = place.read("run/report.html");
+    assert!(page.contains("event costs less than busy"));
+    place.gate("event: path <= 2%").code(0).prints("pass     busy to event at 440/s");
+    place.gate("busy: path <= 1%").code(1).prints("fail     busy: path <= 1%");
+    place.gate("cpu <= 1%").code(2).says("known are path, waiting").in_one_line();
+
+    // One strategy twice is the same.
+    let twice = place.call("compare study.toml event --a-a --pairs 6 --out twice");
+    twice.code(0).prints("event to event-again at 440/s of full, vm").prints("costs the same");
+    twice.prints_words("rare events in 60 periods of 0.048 s each");
+    let page = place.read("twice/report.html");
+    assert!(page.contains("Steady cost and rare events"));
+    assert_eq!(place.run_in("twice").count(), 12);
 }

@@ -6,54 +6,21 @@ use model::{
     traffic::TrafficReading,
     trial::{ALONE, APPLICATION, NONE, Outcome, Trial},
 };
-
 use serde_json::json;
 
 use crate::harness::{Place, has};
 
-/// One cell and one control: a question that `headroom compare` asks.
-const QUESTION: &str = r#"question = "Which?"
-
-[access-point]
-radios = 2
-clients = [2]
-
-[trial]
-warm-up = "300ms"
-window = "3s"
-
-[[traffic]]
-name = "saturated"
-flow = "udp"
-
-[[application]]
-name = "stream"
-stressor = "--stream"
-workers = 4
-
-[[variant]]
-name = "shares-2"
-control = { weight = 2 }
-
-[[cell]]
-traffic = "saturated"
-application = "stream"
-"#;
-
 #[test]
 fn two_controls_are_compared_second_by_second_and_the_page_shows_both_parts() {
-    let place = Place::with_guests();
-    place.write("study.toml", QUESTION);
+    let place = Place::with_study(quick("[trial]"));
     let words = "compare study.toml none shares-2 --pairs 6 --window 4s --out run --json";
-    let message = place.headroom(words.split(' ')).run().code(0).last_json();
-    let found = &message["comparison"];
+    let found = &place.json(words)["comparison"];
     has(found, &json!({"verdict": "pass", "finding": "cheaper", "pairs": 6}));
     assert_eq!(found["split"]["periods"], 24);
     assert_eq!(place.run().count(), 12);
-    let page = fs::read_to_string(place.path("run/report.html")).unwrap();
+    let page = place.read("run/report.html");
     assert!(page.contains("Steady cost and rare events: what the sides differ by"));
-    place.headroom(["check", "run"]).run().code(0).prints("none to shares-2 of saturated");
-    assert_eq!(place.left(), []);
+    place.call("check run").code(0).prints("none to shares-2 of saturated");
 }
 
 #[test]
@@ -61,21 +28,21 @@ fn a_subject_is_counted_while_traffic_passes_and_its_stacks_are_on_the_same_page
     let place = Place::with_guests();
     let subject = "[subject]\nprocess = \"hostapd\"\n\n\
                    [load]\nrun = \"hostapd_cli -i {interface} all_sta\"\n\n\
-                   [profile]\nrepetitions = 1\nvariants = [\"shares-2\"]\n\n\
-                   [trial]\nrepetitions = 1\n";
-    place.write("study.toml", &QUESTION.replacen("[trial]\n", subject, 1));
-    place.call("run study.toml --out run").code(0).prints("CPU of subject and load by variant");
+                   [profile]\nrepetitions = 1\nvariants = [\"shares-2\"]\n\n[trial]";
+    place.write("study.toml", quick(subject));
+    let words =
+        "run study.toml --cell 1 --variant none --variant shares-2 --repetitions 1 --out run";
+    place.call(words).code(0).prints("CPU of subject and load by variant");
     assert_eq!(place.run().count(), 6);
-    let found = place.headroom(["report", "run", "--json"]).run().code(0).json();
+    let found = place.call("report run --json").code(0).json();
     let cells = found["subject"]["cells"].as_array().unwrap();
     let names: Vec<_> = cells.iter().map(|cell| cell["variant"].as_str().unwrap()).collect();
     assert_eq!(names, [ALONE, APPLICATION, NONE, "shares-2"]);
     assert!(cells.iter().all(|cell| cell["cpu"]["subject"]["mean"].as_f64().unwrap() > 0.0));
     has(&found["subject"]["profiles"][0], &json!({"variant": "shares-2", "clients": 2}));
     assert!(found["cells"][0]["arms"][0]["kept"]["mean"].as_f64().unwrap() < 1.0);
-    let page = fs::read_to_string(place.path("run/report.html")).unwrap();
+    let page = place.read("run/report.html");
     assert!(page.contains("What the process costs") && page.contains("Where the CPU goes"));
-    assert_eq!(place.left(), []);
 }
 
 /// One harm cell under few arms; the second cell is the application alone under guard.
@@ -144,6 +111,11 @@ application = "stream"
 role = "no-harm"
 "#;
 
+/// The same with a shorter warm-up, and these tables.
+fn quick(tables: &str) -> String {
+    STUDY.replacen("[trial]\nwarm-up = \"1s\"", &format!("{tables}\nwarm-up = \"300ms\""), 1)
+}
+
 /// What was counted under an arm; the first of them in the block.
 fn record<'a>(trials: &'a [Trial], variant: &str) -> &'a TrafficReading {
     let trial = trials.iter().find(|trial| trial.planned.id.variant == *variant).unwrap();
@@ -159,9 +131,8 @@ fn received(record: &TrafficReading) -> u64 {
 
 #[test]
 fn a_cell_is_tried_under_every_arm_and_has_its_page() {
-    let place = Place::with_guests();
-    place.write("study.toml", STUDY);
-    let ended = place.headroom(["run", "study.toml", "--cell", "1", "--out", "run"]).run();
+    let place = Place::with_study(STUDY);
+    let ended = place.call("run study.toml --cell 1 --out run");
     ended.says("plan: ").says(" trials, about ").calmly();
     let trials = place.run().trials();
     assert_eq!(trials.len(), 9);
@@ -188,7 +159,7 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     let mut twice = trials.iter().filter(|trial| trial.planned.id.variant == *ALONE);
     let [first, last] = [(); 2].map(|()| twice.next().unwrap());
     assert_eq!(first.outcome, last.outcome, "a counted order that was given twice ended otherwise");
-    let page = fs::read_to_string(place.path("run/report.html")).unwrap();
+    let page = place.read("run/report.html");
     assert!(page.contains("What does the harness ask?"));
 
     // Everything is there: going on measures nothing, and the page is made again.
@@ -197,25 +168,28 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     place.resume().run().calmly();
     assert_eq!(place.run().count(), 9);
     assert!(place.path("run/report.html").is_file());
-    place.headroom(["report", "run", "--out", "again.html"]).run().calmly();
+    place.call("report run --out again.html").calmly();
     assert!(place.path("again.html").is_file());
 
     // Its study asks nothing: it is measured, and asked what anybody wants to know. One block has no interval.
-    place.headroom(["index", "."]).run().code(0).prints("measured study                run");
-    let asked = |gate: &str| place.headroom(["check", "run", "--gate", gate]).run();
-    asked("worst kept >= 1%").code(0).prints("pass     worst kept >= 1%");
-    asked("none: worst kept >= 100%").code(1).prints("fail     none: worst kept >= 100%");
-    asked("guard-100: kept >= 1%").code(3).prints("invalid  guard-100: kept >= 1%");
-    asked("guard-100: guard-restored >= 100%").code(0);
-    asked("kept at harmd cells >= 1%").code(2).says("unknown place `harmd`").in_one_line();
+    place.call("index .").code(0).prints("measured study                run");
+    for (limit, code, verdict) in [
+        ("worst kept >= 1%", 0, "pass     "),
+        ("none: worst kept >= 100%", 1, "fail     "),
+        ("guard-100: kept >= 1%", 3, "invalid  "),
+        ("guard-100: guard-restored >= 100%", 0, ""),
+    ] {
+        place.gate(limit).code(code).prints(&format!("{verdict}{limit}"));
+    }
+    let unknown = place.gate("kept at harmd cells >= 1%");
+    unknown.code(2).says("unknown place `harmd`").in_one_line();
     place.call("check run --save-baseline earlier.json").code(0);
     let ended = place.call("check run --baseline earlier.json");
     ended.code(3).prints_words("has one repetition on a side, and no interval");
     let ended = place.call("check run --baseline run");
     ended.code(2).says("cannot read the baseline run").in_one_line();
-    let words = ["check", "run", "--gate", "worst kept >= 1%", "--junit", "run.xml"];
-    place.headroom(words).run().code(0);
-    let junit = fs::read_to_string(place.path("run.xml")).unwrap();
+    place.call("check run --gate 'worst kept >= 1%' --junit run.xml").code(0);
+    let junit = place.read("run.xml");
     assert!(junit.contains("tests=\"1\" failures=\"0\" errors=\"0\""), "{junit}");
-    place.headroom(["export", "run"]).run().code(2).in_one_line();
+    place.call("export run").code(2).in_one_line();
 }

@@ -33,7 +33,6 @@ pub(crate) fn study(process: &str, repetitions: u32, window: &str) -> String {
     )
 }
 
-/// A place with a client of ssh and a busy process.
 fn with_busy(name: &str) -> (Place, Client, Busy) {
     let place = Place::without_guests();
     let client = Client::new(&place);
@@ -41,39 +40,34 @@ fn with_busy(name: &str) -> (Place, Client, Busy) {
     (place, client, busy)
 }
 
-fn run(place: &Place, client: &Client, words: &[&str]) -> Running {
-    place.headroom(words.iter().copied()).env("PATH", client.path()).start()
+/// A run on a device, met when it has a finished trial.
+fn met(place: &Place, client: &Client, words: &str) -> Running {
+    let words = format!("run study.toml --out run --on {words}");
+    let one_is_done = || (place.run().count() >= 1).then_some(());
+    client.headroom(place, &words).start().until("a trial", one_is_done).0
 }
 
 #[test]
-fn a_study_runs_on_a_device_and_is_gone_on_with_where_it_is_named_again() {
+fn a_study_runs_on_a_device_and_is_resumed_where_it_is_named_again() {
     let (place, client, _busy) = with_busy("busy-dev-run");
+    place.write("study.toml", study("busy-dev-run", 3, "200ms"));
+    let run = |words: &str| client.headroom(&place, &format!("run {words}")).run();
+    // A plan makes nothing, and does not ask the device.
+    let plan = run("study.toml --on ssh:nobody --dry-run");
+    plan.code(0).prints("device        nobody, with the clients that it has then");
+    plan.prints("6 trials, about");
+    assert!(!plan.stdout.contains("to make"), "nothing is made for a device: {plan}");
     let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
-    place.write("study.toml", &study("busy-dev-run", 3, "200ms"));
-    let words = ["run", "study.toml", "--on", "ssh:dropbear", "--out", "run"];
-    let ended = run(&place, &client, &words).end();
+    let ended = run("study.toml --on ssh:dropbear --out run");
     ended.code(0).prints("a core of dropbear");
     assert_eq!(place.run().count(), 6);
     device.is_left_as_it_was();
     fs::remove_file(place.path("run/trials/alone@0#2.json")).unwrap();
-    let again = ["run", "--resume", "run"];
-    let ended = run(&place, &client, &again).end();
+    let ended = run("--resume run");
     ended.code(2).in_one_line().says("begun on dropbear").says("name it again");
-    let ended = run(&place, &client, &[&again[..], &["--on", "ssh:dropbear"]].concat()).end();
-    ended.code(0);
+    run("--resume run --on ssh:dropbear").code(0);
     assert_eq!(place.run().count(), 6);
     device.is_left_as_it_was();
-}
-
-#[test]
-fn a_plan_for_a_device_makes_nothing_and_does_not_ask_it() {
-    let (place, client, _busy) = with_busy("busy-dev-words");
-    place.write("study.toml", &study("busy-dev-words", 2, "200ms"));
-    let plan = ["run", "study.toml", "--on", "ssh:nobody", "--dry-run"];
-    let ended = run(&place, &client, &plan).end();
-    ended.code(0).prints("device        nobody, with the clients that it has then");
-    ended.prints("4 trials, about");
-    assert!(!ended.stdout.contains("to make"), "nothing is made for a device: {ended}");
 }
 
 #[test]
@@ -84,10 +78,8 @@ fn a_link_that_breaks_costs_one_trial_and_the_run_goes_on() {
         let address = format!("ssh:weak-{}", server.name());
         let link = Link::to(device.port, 1 << 30).named(&client, &address);
         let _ = fs::remove_dir_all(place.path("run"));
-        place.write("study.toml", &study("busy-dev-cut", 3, "1s"));
-        let words = ["run", "study.toml", "--on", &address, "--out", "run"];
-        let running = run(&place, &client, &words);
-        let (running, ()) = running.until("a trial", || (place.run().count() >= 1).then_some(()));
+        place.write("study.toml", study("busy-dev-cut", 3, "1s"));
+        let running = met(&place, &client, &address);
         sleep(Duration::from_millis(400));
         link.cut();
         device.is_left_as_it_was();
@@ -104,11 +96,9 @@ fn a_link_that_falls_silent_is_noticed_at_both_ends() {
     let (place, client, _busy) = with_busy("busy-dev-silent");
     let Some(device) = Device::start(&place, &client, Server::Dropbear, GOVERNOR) else { return };
     let link = Link::to(device.port, 1 << 30).named(&client, "ssh:silent");
-    place.write("study.toml", &study("busy-dev-silent", 2, "2s"));
+    place.write("study.toml", study("busy-dev-silent", 2, "2s"));
     place.write("ap.toml", "address = \"ssh:silent\"\n[settings]\ngovernor = \"performance\"\n");
-    let words = ["run", "study.toml", "--on", "ap.toml", "--out", "run"];
-    let running = run(&place, &client, &words);
-    let (running, ()) = running.until("a trial", || (place.run().count() >= 1).then_some(()));
+    let running = met(&place, &client, "ap.toml");
     assert_eq!(device.file(POLICY).trim(), "performance");
     link.fall_silent();
     // Nobody tells the agent.
@@ -131,24 +121,21 @@ fn a_device_that_is_booted_in_the_middle_is_waited_for_and_set_up_again() {
     let (place, client, _busy) = with_busy("busy-dev-boot");
     let device = Device::start(&place, &client, Server::Dropbear, GOVERNOR);
     let Some(mut device) = device else { return };
-    place.write("study.toml", &study("busy-dev-boot", 3, "1s"));
+    place.write("study.toml", study("busy-dev-boot", 3, "1s"));
     let file = "address = \"ssh:dropbear\"\n[clients]\nbring = \"echo $HEADROOM_CLIENTS >>brought\"\n\
                 [settings]\ngovernor = \"performance\"\n";
     place.write("ap.toml", file);
-    let words = ["run", "study.toml", "--on", "ap.toml", "--out", "run", "--clients", "0"];
-    let running = run(&place, &client, &words);
-    let (running, ()) = running.until("a trial", || (place.run().count() >= 1).then_some(()));
+    let running = met(&place, &client, "ap.toml --clients 0");
     device.reboot(&client);
     let set = || (device.file(POLICY).trim() == "performance").then_some(());
     let (running, ()) = running.until("the governor again", set);
     let ended = running.end();
     ended.code(3).says("is back after").says("it rebooted");
     assert_eq!((place.run().count(), place.run().invalid().len()), (6, 1), "{ended}");
-    assert_eq!(fs::read_to_string(place.path("brought")).unwrap(), "0\n0\n", "once a boot");
+    assert_eq!(place.read("brought"), "0\n0\n", "once a boot");
     device.is_left_as_it_was();
     assert_eq!(device.file(POLICY).trim(), "interactive");
-    let page = place.headroom(["report", "run"]).run();
-    page.prints("rebooted during the run");
+    place.call("report run").prints("rebooted during the run");
 }
 
 #[test]
@@ -156,18 +143,15 @@ fn a_device_that_does_not_come_back_ends_the_run_and_keeps_what_is_finished() {
     let (place, client, _busy) = with_busy("busy-dev-gone");
     let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
     let link = Link::to(device.port, 1 << 30).named(&client, "ssh:gone");
-    place.write("study.toml", &study("busy-dev-gone", 3, "1s"));
-    let words = ["run", "study.toml", "--on", "ssh:gone", "--out", "run", "--patience", "3s"];
-    let running = run(&place, &client, &words);
-    let (running, ()) = running.until("a trial", || (place.run().count() >= 1).then_some(()));
+    place.write("study.toml", study("busy-dev-gone", 3, "1s"));
+    let running = met(&place, &client, "ssh:gone --patience 3s");
     link.cut();
     let ended = running.end();
     ended.code(4).says("gone did not come back within").says("what is finished is kept");
     assert!((2..6).contains(&place.run().count()), "{ended}");
     device.is_left_as_it_was();
     link.repair();
-    let again = ["run", "--resume", "run", "--on", "ssh:gone"];
-    run(&place, &client, &again).end().code(0);
+    client.headroom(&place, "run --resume run --on ssh:gone").run().code(0);
     assert_eq!(place.run().count(), 6);
 }
 
@@ -175,19 +159,19 @@ fn a_device_that_does_not_come_back_ends_the_run_and_keeps_what_is_finished() {
 fn clients_that_do_not_come_are_said_and_a_device_that_is_held_is_left() {
     let (place, client, _busy) = with_busy("busy-dev-clients");
     let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
-    place.write("study.toml", &study("busy-dev-clients", 1, "200ms"));
-    let on = |bring: &str, clients: &str| {
+    place.write("study.toml", study("busy-dev-clients", 1, "200ms"));
+    let on = |bring: &str, clients: u32| {
         let _ = fs::remove_dir_all(place.path("run"));
         let file = format!("address = \"ssh:dropbear\"\n[clients]\nbring = \"{bring}\"\n");
-        place.write("ap.toml", &file);
-        let words = ["run", "study.toml", "--on", "ap.toml", "--out", "run", "--clients", clients];
-        run(&place, &client, &words).end()
+        place.write("ap.toml", file);
+        let words = format!("run study.toml --on ap.toml --out run --clients {clients}");
+        client.headroom(&place, &words).run()
     };
-    on("true", "2").code(3).says("ap has 0 where 2 were brought");
-    let ended = on("echo no client left >&2; exit 1", "2");
+    on("true", 2).code(3).says("ap has 0 where 2 were brought");
+    let ended = on("echo no client left >&2; exit 1", 2);
     ended.code(4).says("[clients] bring").says("no client left");
-    on("echo bob has them >&2; exit 75", "2").code(4).says("bob has them");
-    on("exit 0", "0").code(0);
+    on("echo bob has them >&2; exit 75", 2).code(4).says("bob has them");
+    on("exit 0", 0).code(0);
     device.is_left_as_it_was();
 }
 
@@ -205,7 +189,6 @@ const EVERYTHING: &str = "question = \"?\"\n[access-point]\n[subject]\nprocess =
      [profile]\nrepetitions = 1\n[pause]\nprocess = \"busy-dev-other\"\nspan = \"700ms\"\nsettle = \"200ms\"\nrepetitions = 1\n\
      [[variant]]\nname = \"a\"\nload = { run = \"sleep 0.05\", every = \"100ms\" }\n";
 
-/// What is killed, or cut.
 #[derive(Clone, Copy, Debug)]
 enum Victim {
     Headroom,
@@ -227,9 +210,8 @@ fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut(
         let victim =
             [Victim::Headroom, Victim::Ssh, Victim::Agent, Victim::Link][point as usize % 4];
         let _ = fs::remove_dir_all(place.path("run"));
-        let words =
-            ["run", "study.toml", "--on", "ap.toml", "--out", "run", "--patience", "1s", "--quiet"];
-        let running = run(&place, &client, &words);
+        let words = "run study.toml --on ap.toml --out run --patience 1s --quiet";
+        let running = client.headroom(&place, words).start();
         sleep(SPAN * (2 * point + 1) / (2 * points));
         let of = |all: Vec<crate::harness::Process>, name: &str| {
             let found = all.into_iter().find(|one| one.name == name);

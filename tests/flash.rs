@@ -21,9 +21,8 @@ END
 chmod 755 bin/sysupgrade
 "#;
 
-fn flash(place: &Place, words: &[&str]) -> Ended {
-    let all = ["flash", "ap.toml"].into_iter().chain(words.iter().copied());
-    place.headroom(all).env("PATH", std::env::var_os("PATH").unwrap()).run()
+fn flash(place: &Place, image: &str) -> Ended {
+    place.call(&format!("flash ap.toml --quiet --image {image}"))
 }
 
 #[test]
@@ -37,22 +36,18 @@ fn a_command_flashes_a_device_and_knows_what_and_where() {
         "printf '%s %s' \"$HEADROOM_IMAGE\" \"$HEADROOM_ADDRESS\" >flashed; {ssh} dropbear \"echo second >/boot_id\""
     );
     client.device_file(&place, "ssh:dropbear", &format!("[flash]\ncommand = '''{command}'''\n"));
-    let ended = flash(&place, &["--image", "new.image"]);
+    let ended = flash(&place, "new.image");
     ended.code(0).prints("it is back; nothing there proves what it runs from");
-    let said = fs::read_to_string(place.path("flashed")).unwrap();
+    let said = place.read("flashed");
     let image = fs::canonicalize(place.path("new.image")).unwrap();
     assert_eq!(said, format!("{} ssh:dropbear", image.display()));
     proves_what_the_command_for_it_prints(&place, &client, &command);
-    for (command, code, says) in [
-        (
-            "echo no such outlet >&2; exit 3",
-            4,
-            "`[flash] command` of ap failed (exit status: 3): no such outlet",
-        ),
-        ("echo the lab >&2; exit 75", 4, "the lab"),
-    ] {
+    let no_outlet = "`[flash] command` of ap failed (exit status: 3): no such outlet";
+    for (command, says) in
+        [("echo no such outlet >&2; exit 3", no_outlet), ("echo the lab >&2; exit 75", "the lab")]
+    {
         client.device_file(&place, "ssh:dropbear", &format!("[flash]\ncommand = '{command}'\n"));
-        flash(&place, &["--image", "new.image", "--quiet"]).code(code).says(says).in_one_line();
+        flash(&place, "new.image").code(4).says(says).in_one_line();
     }
     device.is_left_as_it_was();
 }
@@ -61,12 +56,9 @@ fn proves_what_the_command_for_it_prints(place: &Place, client: &Client, command
     let command = command.replace("second", "third");
     let prints = |content: &str| {
         let more = format!("content = '{content}'\nfall-back = './back'\n");
-        client.device_file(
-            place,
-            "ssh:dropbear",
-            &format!("[flash]\ncommand = '''{command}'''\n{more}"),
-        );
-        let ended = flash(place, &["--image", "new.image", "--quiet"]);
+        let keys = format!("[flash]\ncommand = '''{command}'''\n{more}");
+        client.device_file(place, "ssh:dropbear", &keys);
+        let ended = flash(place, "new.image");
         client.can("dropbear", "echo second >/boot_id");
         ended
     };
@@ -88,13 +80,13 @@ fn sysupgrade_takes_the_image_and_the_device_comes_back_with_another_boot_identi
     let Some(_device) = started else { return };
     client.device_file(&place, "ssh:dropbear", "[flash]\nsysupgrade = true\n");
     place.write("other.image", "no such thing");
-    let ended = flash(&place, &["--image", "other.image", "--quiet"]);
+    let ended = flash(&place, "other.image");
     ended.code(4).says(
         "does not take the image: sysupgrade refuses it: Invalid image type.; nothing was flashed",
     );
     ended.in_one_line();
     place.write("new.image", "image of another day");
-    flash(&place, &["--image", "new.image"]).code(0);
+    flash(&place, "new.image").code(0);
     assert!(client.can("dropbear", "grep -q 'image of another day' /etc/flashed"));
 }
 
@@ -103,24 +95,20 @@ fn what_cannot_be_flashed_is_refused_in_one_line_before_anything_is_changed() {
     let place = Place::without_guests();
     let client = Client::new(&place);
     let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
-    let refused = |words: &[&str], code: i32, says: &str| {
-        let words = [words, &["--quiet"]].concat();
-        flash(&place, &words).code(code).says(says).in_one_line();
+    let refused = |address: &str, keys: &str, image: &str, code: i32, says: &str| {
+        client.device_file(&place, address, keys);
+        flash(&place, image).code(code).says(says).in_one_line();
     };
-    client.device_file(&place, "ssh:dropbear", "");
+    let (dropbear, sysupgrade) = ("ssh:dropbear", "[flash]\nsysupgrade = true\n");
     place.write("none.image", "no image");
-    refused(&["--image", "none.image"], 2, "ap says nothing of how an image gets there");
-    client.device_file(&place, "ssh:dropbear", "[flash]\nslots = true\n");
-    refused(
-        &["--image", "none.image"],
-        2,
-        "ap.toml:4: `flash.slots` is no more; write a `command`",
-    );
-    client.device_file(&place, "ssh:dropbear", "[flash]\nsysupgrade = true\n");
-    refused(&["--image", "missing.image"], 4, "cannot read missing.image: No such file");
-    refused(&["--image", "none.image"], 4, "does not take the image: it has no sysupgrade");
+    refused(dropbear, "", "none.image", 2, "ap says nothing of how an image gets there");
+    let renamed = "ap.toml:4: `flash.slots` is no more; write a `command`";
+    refused(dropbear, "[flash]\nslots = true\n", "none.image", 2, renamed);
+    let missing = "cannot read missing.image: No such file";
+    refused(dropbear, sysupgrade, "missing.image", 4, missing);
+    let cannot = "does not take the image: it has no sysupgrade";
+    refused(dropbear, sysupgrade, "none.image", 4, cannot);
     device.is_left_as_it_was();
     client.name("silent", free_port(), "");
-    client.device_file(&place, "ssh:silent", "[flash]\nsysupgrade = true\n");
-    refused(&["--image", "none.image"], 4, "cannot reach silent: ");
+    refused("ssh:silent", sysupgrade, "none.image", 4, "cannot reach silent: ");
 }

@@ -7,93 +7,54 @@
 use std::{
     fs::{self, File},
     os::unix::fs::symlink,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use analysis::fixture;
 use lab::run_folder::RunFolder;
-use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use crate::harness::Place;
+use crate::harness::{Place, rows};
 
-/// A folder with a run and, beside it, a file that must stay as it is.
-struct Hostile {
-    place: Place,
-}
-
-impl Hostile {
-    fn new(make: fn(&Path)) -> Self {
-        let place = Place::without_guests();
-        place.write("victim", "precious");
-        fs::create_dir(place.path("victims")).unwrap();
-        place.write("victims/inside", "precious");
-        make(&place.path("run"));
-        Self { place }
+/// Makes one change in the run of a place, as a line of a table has it.
+fn change(place: &Place, change: &str) {
+    if change == "-" {
+        return;
     }
-
-    fn run(&self, name: &str) -> PathBuf {
-        self.place.path("run").join(name)
+    if change == "the folder has links to itself" {
+        let link = |n| symlink(place.path("run"), place.path(format!("run/loop-{n}"))).unwrap();
+        return (0..20).for_each(link);
     }
-
-    /// Puts something in the place of what is there.
-    fn instead(&self, name: &str, make: impl FnOnce(&Path)) {
-        let path = self.run(name);
-        let _ = fs::remove_file(&path);
-        let _ = fs::remove_dir_all(&path);
-        make(&path);
+    let words = [" -> ", " has ", " is "].into_iter().find(|word| change.contains(word));
+    if let Some((name, (from, to))) =
+        change.split_once(": ").and_then(|(name, words)| Some((name, words.split_once(" => ")?)))
+    {
+        let text = place.read(&format!("run/{name}"));
+        assert!(text.contains(from), "{name} has no {from}");
+        place.write(&format!("run/{name}"), text.replacen(from, to, 1));
+        return;
     }
-
-    /// Makes one change, as a line of a table has it.
-    fn change(&self, change: &str) {
-        if let Some((name, to)) = change.split_once(" -> ") {
-            // What begins with `/` is there; anything else is ours, outside of the run, and must stay as it is.
-            return self.instead(name, |path| symlink(self.place.path(to), path).unwrap());
-        }
-        if let Some((name, words)) = change.split_once(": ").filter(|_| change.contains(" => ")) {
-            let (from, to) = words.split_once(" => ").unwrap();
-            let text = fs::read_to_string(self.run(name)).unwrap();
-            assert!(text.contains(from), "{name} has no {from}");
-            return fs::write(self.run(name), text.replacen(from, to, 1)).unwrap();
-        }
-        if let Some((name, size)) = change.split_once(" has ").filter(|_| change.ends_with("iB")) {
+    let (name, what) = change.split_once(words.unwrap()).unwrap();
+    let (name, path) = (format!("run/{name}"), place.path(format!("run/{name}")));
+    let _ = fs::remove_file(&path);
+    let _ = fs::remove_dir_all(&path);
+    match (words.unwrap(), what) {
+        // What begins with `/` is there; anything else is ours, outside of the run, and must stay as it is.
+        (" -> ", to) => symlink(place.path(to), path).unwrap(),
+        (" has ", size) => {
             let (number, unit) = size.split_once(' ').unwrap();
             let bytes = number.parse::<u64>().unwrap() << if unit == "TiB" { 40 } else { 20 };
             // It takes no room.
-            return self.instead(name, |path| File::create(path).unwrap().set_len(bytes).unwrap());
+            File::create(path).unwrap().set_len(bytes).unwrap();
         }
-        match change.split_once(" is ") {
-            None if change == "-" => {}
-            None => {
-                (0..20).for_each(|n| symlink(self.run(""), self.run(&format!("loop-{n}"))).unwrap())
-            }
-            Some((name, what)) => self.instead(name, |path| self.make(path, what)),
+        (_, "a pipe") => place.pipe(&name),
+        (_, "a folder") => fs::create_dir(path).unwrap(),
+        (_, "the victim") => fs::hard_link(place.path("victim"), path).unwrap(),
+        (_, "no text") => fs::write(path, [0xff; 64]).unwrap(),
+        (_, "empty") => fs::write(path, "").unwrap(),
+        (_, text) => {
+            let (times, text) = text.split_once(" times ").unwrap_or(("1", text));
+            fs::write(path, text.repeat(times.parse().unwrap())).unwrap();
         }
-    }
-
-    /// Makes what stands behind `is`.
-    fn make(&self, path: &Path, what: &str) {
-        let mode = Mode::RUSR | Mode::WUSR;
-        match (what, what.split_once(" times ")) {
-            ("a pipe", _) => mknodat(CWD, path, FileType::Fifo, mode, 0).unwrap(),
-            ("a folder", _) => fs::create_dir(path).unwrap(),
-            ("the victim", _) => fs::hard_link(self.place.path("victim"), path).unwrap(),
-            ("no text", _) => fs::write(path, [0xff; 64]).unwrap(),
-            ("empty", _) => fs::write(path, "").unwrap(),
-            (_, Some((times, text))) => {
-                fs::write(path, text.repeat(times.parse().unwrap())).unwrap()
-            }
-            (text, None) => fs::write(path, text).unwrap(),
-        }
-    }
-
-    /// All that is outside the run is as it was.
-    fn assert_untouched(&self, attack: &str) {
-        let precious =
-            |name: &str| fs::read(self.place.path(name)).is_ok_and(|is| is == b"precious");
-        assert!(precious("victim") && precious("victims/inside"), "{attack}: the victim changed");
-        let names = |folder: &Path| fs::read_dir(folder).unwrap().count();
-        assert_eq!(names(&self.place.path("victims")), 1, "{attack}: something was put outside");
-        assert_eq!(names(&self.place.path("")), 3, "{attack}: something was put outside");
     }
 }
 
@@ -104,22 +65,20 @@ fn clients(path: &Path) {
 }
 
 /// Tries every line of a table: a verb, what is changed, and how the verb must end, either with a code and what it says
-/// in one line, or with one of some codes.
+/// in one line, or with one of some codes. All that is outside the run stays as it was.
 fn try_all(make: fn(&Path), attacks: &str) {
-    for attack in attacks.lines().filter(|line| !line.is_empty()) {
-        let [verb, change, ends] = attack.splitn(3, " | ").map(str::trim).collect::<Vec<_>>()[..]
-        else {
-            panic!("{attack}");
+    for [verb, attack, ends] in rows(attacks) {
+        let place = Place::without_guests();
+        place.write("victim", "precious");
+        place.write("victims/inside", "precious");
+        make(&place.path("run"));
+        change(&place, attack);
+        let words = match verb {
+            "index" => "index run --out run/index.html".to_owned(),
+            "resume" => "run --resume run".to_owned(),
+            verb => format!("{verb} run"),
         };
-        let hostile = Hostile::new(make);
-        hostile.change(change);
-        let words: &[&str] = match verb {
-            "index" => &["index", "run", "--out", "run/index.html"],
-            "resume" => &["run", "--resume", "run"],
-            verb => &[verb, "run"],
-        };
-        let ended = hostile.place.headroom(words.iter().copied()).run_bounded();
-        eprintln!("{attack}: {:?} {}", ended.exit_code(), ended.stderr.trim_end());
+        let ended = place.headroom(&words).run_bounded();
         match ends.split_once(':') {
             Some((code, says)) => {
                 ended.code(code.parse().unwrap()).in_one_line().says(says.trim());
@@ -130,7 +89,10 @@ fn try_all(make: fn(&Path), attacks: &str) {
                 assert!(ends.split(' ').any(|one| one == code), "{attack}:\n{ended}");
             }
         }
-        hostile.assert_untouched(attack);
+        let precious = |name: &str| fs::read(place.path(name)).is_ok_and(|is| is == b"precious");
+        assert!(precious("victim") && precious("victims/inside"), "{attack}: the victim changed");
+        let names = |folder: &str| fs::read_dir(place.path(folder)).unwrap().count();
+        assert_eq!((names("victims"), names("")), (1, 3), "{attack}: something was put outside");
     }
 }
 
@@ -157,11 +119,6 @@ report | study.toml is a pipe                       | 2: study.toml: it is a pip
 check  | study.toml has 1 TiB         | 2: study.toml: it is larger than
 "#;
 
-#[test]
-fn the_file_of_a_run_is_a_regular_file_of_honest_names() {
-    try_all(clients, RUN_FILE);
-}
-
 const TRIALS: &str = r#"
 report | trials/iw-dump@60#1.json -> victim         | 0 1 3
 report | trials/iw-dump@60#1.json -> /dev/zero      | 0 1 3
@@ -177,11 +134,6 @@ check  | SHA256SUMS has 1 TiB         | 0 1 3
 export | -                                          | 2:
 "#;
 
-#[test]
-fn trials_and_sums_are_regular_files_of_honest_lengths() {
-    try_all(clients, TRIALS);
-}
-
 const WRITTEN: &str = r#"
 resume | lock -> victim                             | 4: lock: it is a symbolic link
 resume | lock is a pipe                             | 4: lock: it is a pipe, not a regular file
@@ -196,11 +148,6 @@ report | report.html -> victim                      | 0 1 3
 index  | index.html -> victim                       | 0
 index  | the folder has links to itself             | 0
 "#;
-
-#[test]
-fn what_is_written_is_never_written_through_a_link() {
-    try_all(clients, WRITTEN);
-}
 
 /// A run of traffic of which nothing is done yet.
 fn traffic(path: &Path) {
@@ -230,11 +177,6 @@ report | calibration.json is 1048576 times [        | 0 1 3
 check  | run.json: "traffic" => "trafic"            | 2: run.json:
 "#;
 
-#[test]
-fn folders_of_traffic_are_read_as_carefully() {
-    try_all(traffic, CALIBRATED);
-}
-
 const OLD: &str = r#"
 report | contention.json is {}                      | 2: contention.json is of a format before 10; run the study again
 check  | transmit.json is a pipe                    | 2: transmit.json is of a format before 10; run the study again
@@ -246,6 +188,18 @@ index  | transmit.json -> /nowhere                  | 0
 "#;
 
 #[test]
-fn a_run_of_an_old_format_is_refused_in_one_line() {
+fn files_of_a_run_are_regular_files_of_honest_names_and_lengths() {
+    try_all(clients, RUN_FILE);
+    try_all(clients, TRIALS);
+}
+
+#[test]
+fn what_is_written_is_never_written_through_a_link() {
+    try_all(clients, WRITTEN);
+}
+
+#[test]
+fn folders_of_traffic_are_read_as_carefully_and_those_of_an_old_format_are_refused() {
+    try_all(traffic, CALIBRATED);
     try_all(old, OLD);
 }

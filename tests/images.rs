@@ -39,11 +39,9 @@ fn two_images_are_built_flashed_measured_in_turns_and_compared_in_one_command() 
     let lab = place.folder("lab");
     client.name("ap", device.port, "");
     fs::copy(client.names(), lab.join("config")).unwrap();
-    let file = format!(
-        "address = \"ssh:ap\"\nssh-config = \"config\"\n[flash]\ncommand = '''{FLASH}'''\n"
-    );
-    fs::write(lab.join("ap.toml"), file).unwrap();
-    fs::write(lab.join("firmware.toml"), study()).unwrap();
+    let file = "address = \"ssh:ap\"\nssh-config = \"config\"\n[flash]\n";
+    place.write("lab/ap.toml", format!("{file}command = '''{FLASH}'''\n"));
+    place.write("lab/firmware.toml", study());
     let compare = "compare lab/firmware.toml old new --on lab/ap.toml --pairs 6 --out";
     let ended = place.call(&format!("{compare} run"));
     // Its files are as young as the device is, which no image's are after a real boot; so nothing is decided here.
@@ -51,7 +49,7 @@ fn two_images_are_built_flashed_measured_in_turns_and_compared_in_one_command() 
     ended.prints("old (no load) uses ").prints("new (no load) uses ");
     ended.prints("was written after the kernel booted");
     // In turns in each part of the plan, after which it is asked whether the question is decided.
-    let flashed = fs::read_to_string(lab.join("flashed")).unwrap();
+    let flashed = place.read("lab/flashed");
     let [old, new] = ["old.img\n", "new.img\n"];
     assert_eq!(flashed, [old, new, old, new, old].concat());
     assert_eq!(place.run().run().plan.len(), 12);
@@ -59,11 +57,9 @@ fn two_images_are_built_flashed_measured_in_turns_and_compared_in_one_command() 
     let resumed = place.call("run --resume run --on lab/ap.toml");
     resumed.code(2).says("no path in a run's folder is followed").in_one_line();
     // A build that fails changes nothing.
-    fs::write(lab.join("firmware.toml"), study().replace(" >new.img", " >/nowhere/new.img"))
-        .unwrap();
+    place.write("lab/firmware.toml", study().replace(" >new.img", " >/nowhere/new.img"));
     place.call(&format!("{compare} again")).code(4).says("`image build` of new").in_one_line();
-    assert_eq!(fs::read_to_string(lab.join("flashed")).unwrap(), flashed);
+    assert_eq!(place.read("lab/flashed"), flashed);
     let ended = place.call("run lab/firmware.toml --out vm --clients 1");
     ended.code(2).says("images of variants are for devices").in_one_line();
-    assert_eq!(place.left(), []);
 }

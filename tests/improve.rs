@@ -5,7 +5,7 @@ use std::{fs, path::Path, thread, time::Duration};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::harness::{Mcp, Place, eventually, has};
+use crate::harness::{Mcp, Place, binary, eventually, has};
 
 const TASK: &str = r#"
 question = "Can this be cheaper?"
@@ -53,16 +53,14 @@ fn with_task() -> Option<Place> {
         return None;
     }
     let place = Place::without_guests();
-    fs::create_dir(place.path("walker")).unwrap();
-    place.write("walker/task.toml", &TASK.replace("MARK", &place.mark()));
+    place.write("walker/task.toml", TASK.replace("MARK", &place.mark()));
     place.write("walker/study.toml", STUDY);
     Some(place)
 }
 
-/// A task that was begun.
 fn begun() -> Option<Place> {
     let place = with_task()?;
-    let ended = place.headroom(["improve", "init", "walker/task.toml"]).run();
+    let ended = place.call("improve init walker/task.toml");
     if ended.stderr.contains(NO_SANDBOX) {
         skip::skip!("{}", ended.stderr.trim());
         return None;
@@ -71,72 +69,65 @@ fn begun() -> Option<Place> {
     Some(place)
 }
 
-/// A diff of `src/main.c` to this line.
-fn edit(line: &str) -> String {
+/// A diff of `src/main.c` to these lines.
+fn edit(lines: &str) -> String {
+    let count = lines.lines().count();
     format!(
-        "--- a/src/main.c\n+++ b/src/main.c\n@@ -1 +1 @@\n-int main(void) {{ return 0; }}\n+{line}\n"
+        "--- a/src/main.c\n+++ b/src/main.c\n@@ -1 +1,{count} @@\n-int main(void) {{ return 0; }}\n+{lines}\n"
     )
 }
 
 /// What becomes of a diff: outcome and reason, and the sentence.
 fn tried(place: &Place, diff: &str) -> (String, String) {
-    let ended =
-        place.headroom(["improve", "try", "walker/task.toml", "-", "--json"]).stdin(diff).run();
+    let ended = place.headroom("improve try walker/task.toml - --json").stdin(diff).run();
     let finding = ended.last_json()["finding"].clone();
     let word = |name: &str| finding[name].as_str().unwrap_or_default().to_owned();
     (format!("{} {}", word("outcome"), word("reason")), word("sentence"))
 }
 
 fn entries(place: &Place) -> Vec<Value> {
-    let ledger = place.headroom(["improve", "ledger", "walker/task.toml", "--json"]).run();
+    let ledger = place.call("improve ledger walker/task.toml --json");
     ledger.code(0).json()["entries"].as_array().unwrap().clone()
 }
 
 #[test]
 fn a_diff_that_is_no_change_of_what_may_be_edited_is_named_for_what_it_is() {
     let Some(place) = begun() else { return };
-    let becomes = |diff: &str, outcome: &str, words: &str| {
-        let (found, sentence) = tried(&place, diff);
-        assert!(found == outcome && sentence.contains(words), "{found}: {sentence}\n{diff}");
+    let of = |path: &str, hunk: &str| format!("--- a/{path}\n+++ b/{path}\n@@ {hunk}\n");
+    let new = |name: &str, mode: u32, line: &str| {
+        let head = format!("diff --git \"a/{name}\" \"b/{name}\"\nnew file mode {mode}\n");
+        format!("{head}--- /dev/null\n+++ \"b/{name}\"\n@@ -0,0 +1 @@\n+{line}\n")
     };
-    becomes("no diff at all", "failed does-not-apply", "does not apply");
-    becomes(&edit("int main(void) { return 0; } //"), "no-change same-program", "to the byte");
-    becomes(&edit("int main(void) { retrun 0; }"), "failed does-not-build", "error");
-    becomes(
-        &edit("int main(void) { return 0; } // SLEEP"),
-        "timed-out build-too-long",
-        "longer than 2s",
-    );
-    let other = "--- a/other.c\n+++ b/other.c\n@@ -1 +1 @@\n-int other;\n+int another;\n";
-    becomes(other, "failed edits-outside", "`other.c`");
-    let above = "--- a/../../ledger.jsonl\n+++ b/../../ledger.jsonl\n@@ -0,0 +1 @@\n+{}\n";
-    becomes(above, "failed does-not-apply", "");
-    let link = "diff --git a/src/link.c b/src/link.c\nnew file mode 120000\n--- /dev/null\n+++ b/src/link.c\n@@ -0,0 +1 \
-                @@\n+/etc/passwd\n\\ No newline at end of file\n";
-    becomes(link, "failed edits-outside", "`src/link.c`");
-    let elsewhere = "diff --git a/link.c b/link.c\nindex 1..2 120000\n--- a/link.c\n+++ b/link.c\n@@ -1 +1 @@\n-other.c\n\\ No \
-                     newline at end of file\n+src/main.c\n\\ No newline at end of file\n";
-    becomes(elsewhere, "failed edits-outside", "`link.c`");
-    let new = |name: &str, mode: u32| {
-        format!(
-            "diff --git \"a/{name}\" \"b/{name}\"\nnew file mode {mode}\n--- /dev/null\n+++ \"b/{name}\"\n@@ -0,0 +1 @@\n+int x;\n"
-        )
-    };
-    becomes(&new("\\377.c", 100_644), "failed edits-outside", "`\u{fffd}.c`");
-    becomes(&new("src/run.c", 100_755), "failed edits-outside", "`src/run.c`");
-    // What a build would read as commands, and what it makes by itself.
-    becomes(&new("src/cc.sh", 100_644), "failed edits-outside", "`src/cc.sh`");
-    becomes(&new("src/Makefile", 100_644), "failed edits-outside", "`src/Makefile`");
-    let made = "--- a/src/made.h\n+++ b/src/made.h\n@@ -1 +1 @@\n-int made;\n+int more;\n";
-    becomes(made, "failed edits-outside", "`src/made.h`");
+    let none = "\\ No newline at end of file";
+    let link = of("link.c", &format!("-1 +1 @@\n-other.c\n{none}\n+src/main.c\n{none}"));
+    let link = format!("diff --git a/link.c b/link.c\nindex 1..2 120000\n{link}");
     let mode = "diff --git a/src/main.c b/src/main.c\nold mode 100644\nnew mode 100755\n";
-    becomes(mode, "failed edits-outside", "`src/main.c`");
-    let host = "--- a/src/main.c\n+++ b/src/main.c\n@@ -1 +1,2 @@\n-int main(void) { return 0; }\n+#include \"/etc/passwd\"\n\
-                +int main(void) { return 0; }\n";
-    becomes(host, "failed does-not-build", "No such file");
-    assert_eq!(entries(&place).len(), 1 + 2 * 15);
-    place.call("improve status walker/task.toml").code(0).prints("Left: 85 tries");
-    assert_eq!(place.left(), []);
+    let host = "#include \"/etc/passwd\"\n+int main(void) { return 0; }";
+    let outside = "failed edits-outside";
+    let all = [
+        ("no diff at all".to_owned(), "failed does-not-apply", "does not apply"),
+        (edit("int main(void) { return 0; } //"), "no-change same-program", "to the byte"),
+        (edit("int main(void) { retrun 0; }"), "failed does-not-build", "error"),
+        (edit("int main(void); // SLEEP"), "timed-out build-too-long", "longer than 2s"),
+        (edit(host), "failed does-not-build", "No such file"),
+        (of("../../ledger.jsonl", "-0,0 +1 @@\n+{}"), "failed does-not-apply", ""),
+        (of("other.c", "-1 +1 @@\n-int other;\n+int another;"), outside, "`other.c`"),
+        (new("src/link.c", 120_000, &format!("/etc/passwd\n{none}")), outside, "`src/link.c`"),
+        (link, outside, "`link.c`"),
+        (new("\\377.c", 100_644, "int x;"), outside, "`\u{fffd}.c`"),
+        (new("src/run.c", 100_755, "int x;"), outside, "`src/run.c`"),
+        // What a build would read as commands, and what it makes by itself.
+        (new("src/cc.sh", 100_644, "int x;"), outside, "`src/cc.sh`"),
+        (of("src/made.h", "-1 +1 @@\n-int made;\n+int more;"), outside, "`src/made.h`"),
+        (mode.to_owned(), outside, "`src/main.c`"),
+    ];
+    let count = all.len();
+    for (diff, outcome, words) in all {
+        let (found, sentence) = tried(&place, &diff);
+        assert!(found == outcome && sentence.contains(words), "{found}: {sentence}\n{diff}");
+    }
+    assert_eq!(entries(&place).len(), 1 + 2 * count);
+    place.call("improve status walker/task.toml").code(0).prints("Left: 86 tries");
 }
 
 #[test]
@@ -148,18 +139,18 @@ fn what_cannot_be_asked_is_refused_in_a_line_that_says_what_to_do() {
     refused("try walker/task.toml none.diff", 2, "cannot read none.diff");
     refused("accept walker/task.toml", 2, "only a try that was kept");
     refused("try walker/task.toml - --dir elsewhere", 2, "headroom improve init");
-    place.write("walker/bad.toml", &TASK.replace("clients = 6", "clients = \"six\""));
+    place.write("walker/bad.toml", TASK.replace("clients = 6", "clients = \"six\""));
     refused("init walker/bad.toml --dir bad", 2, "clients");
-    place.write("walker/study.toml", &STUDY.replace("[witness]\nrounds = 4\n", ""));
+    place.write("walker/study.toml", STUDY.replace("[witness]\nrounds = 4\n", ""));
     refused("init walker/task.toml --dir blind", 2, "checks no replies");
     // What was fixed is fixed.
     let base = place.path("improve/walker/base.tar");
     let built = fs::read(&base).unwrap();
     fs::write(&base, [&built[..], b"more"].concat()).unwrap();
-    place.write("edit.diff", &edit("int main(void) { return 1; }"));
+    place.write("edit.diff", edit("int main(void) { return 1; }"));
     refused("try walker/task.toml edit.diff", 4, "base.tar is not what it was");
     fs::write(&base, built).unwrap();
-    place.write("improve/walker/study.toml", STUDY.replace("6", "7").as_str());
+    place.write("improve/walker/study.toml", STUDY.replace("6", "7"));
     refused("try walker/task.toml walker/study.toml", 4, "is not what it was");
 }
 
@@ -171,8 +162,7 @@ fn a_ledger_that_was_changed_is_refused_and_a_closed_task_shows_its_seed() {
     let text = fs::read_to_string(&ledger).unwrap();
     fs::write(&ledger, text.replacen("failed", "kept  ", 1)).unwrap();
     // No line has the last one's hash yet: only a reader who knows the head sees the change.
-    let heads = [&text, &fs::read_to_string(&ledger).unwrap()].map(String::len);
-    assert_eq!(heads[0], heads[1]);
+    assert_eq!(fs::read_to_string(&ledger).unwrap().len(), text.len());
     fs::write(&ledger, text.replacen("\"opened\"", "\"Opened\"", 1)).unwrap();
     let refused = place.call("improve status walker/task.toml");
     refused.code(4).says("the ledger was changed").in_one_line();
@@ -194,13 +184,9 @@ fn a_ledger_that_was_changed_is_refused_and_a_closed_task_shows_its_seed() {
 fn without_user_namespaces_nothing_is_built_by_root_either() {
     let Some(place) = with_task() else { return };
     let shell = "echo 0 >/proc/sys/user/max_user_namespaces && exec \"$@\"";
-    let binary = crate::harness::binary();
-    let run = || {
-        let mut command = place.command(Path::new("unshare"));
-        command.args(["--user", "--map-root-user", "sh", "-euc", shell, "sh"]).arg(&binary);
-        command.args(["improve", "init", "walker/task.toml"]).output().unwrap()
-    };
-    let ended = run();
+    let mut command = place.command(Path::new("unshare"));
+    command.args(["--user", "--map-root-user", "sh", "-euc", shell, "sh"]).arg(binary());
+    let ended = command.args(["improve", "init", "walker/task.toml"]).output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     if said.contains("unshare failed") {
         skip::skip!("{}", said.trim());
@@ -228,15 +214,14 @@ fn kill_9_at_any_moment_loses_nothing_of_the_ledger_and_leaves_nothing_running()
     let slow = edit("int main(void) { return 0; } // SLEEP");
     let mut lines = entries(&place).len();
     for moment in 0..MOMENTS {
-        let words = ["improve", "try", "walker/task.toml", "-", "--json"];
-        let running = place.headroom(words).stdin(&slow).start();
+        let running = place.headroom("improve try walker/task.toml - --json").stdin(&slow).start();
         thread::sleep(Duration::from_millis(350 * moment / MOMENTS));
         running.signal(Signal::KILL);
         drop(running);
         let is_over = || place.processes().is_empty().then_some(());
         eventually(Duration::from_secs(10), is_over).expect("the build ends with headroom");
         // Whatever had been written is there, each line whole, and what had begun has an end.
-        place.headroom(["improve", "try", "walker/task.toml", "-"]).stdin("no diff").run().code(1);
+        place.headroom("improve try walker/task.toml -").stdin("no diff").run().code(1);
         let all = entries(&place);
         assert!(all.len() >= lines + 2 && all.len() <= lines + 4, "{} after {lines}", all.len());
         let began = all.iter().filter(|entry| entry["what"] == "began").count();
@@ -269,19 +254,15 @@ fn a_client_begins_a_task_tries_a_change_and_reads_the_books() {
     mcp.call("submit", &json!({"task": "/etc/passwd", "kind": "begin"}))
         .fails("is no task of this server");
     mcp.leave();
-    assert_eq!(place.left(), []);
 }
 
 #[test]
 fn a_security_update_that_is_installed_here_is_not_looked_for_in_the_archive() {
     let place = Place::without_guests();
-    place.write(
-        "status",
-        "Package: libssl3\nStatus: install ok installed\nMaintainer: nobody <nobody@localhost>\nArchitecture: amd64\n\
-         Multi-Arch: same\nVersion: 99\nDescription: newer than the archive's\n\n",
-    );
-    let status = place.path("status").display().to_string();
-    place.write("apt.conf", &format!("Dir::State::status \"{status}\";\n"));
+    let status = "Package: libssl3\nStatus: install ok installed\nMaintainer: nobody <nobody@localhost>\n\
+                  Architecture: amd64\nMulti-Arch: same\nVersion: 99\nDescription: newer than the archive's\n\n";
+    let status = place.write("status", status);
+    place.write("apt.conf", format!("Dir::State::status \"{}\";\n", status.display()));
     let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/debian-archive");
     let script = "mkdir lists && . \"$1\" \"$PWD/lists\" || exit 77; apt download libssl3:amd64 && ls libssl3_3.*_amd64.deb";
     let mut command = place.command(Path::new("bash"));

@@ -6,7 +6,7 @@ use model::event::Event;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::harness::{Mcp, Place, Process, Study, eventually, has};
+use crate::harness::{Mcp, Place, Process, Study, eventually, has, rows};
 
 /// Enough of hostapd's work to meet it with samples.
 const ASK: &str =
@@ -29,24 +29,22 @@ fn long() -> Study {
 
 /// A client whose first job is at work in a guest, with a finished trial.
 fn at_work(place: &Place, words: &[&str]) -> Option<Mcp> {
-    place.write("study.toml", &long().text());
+    place.write("study.toml", long().text());
     let mut mcp = Mcp::start(place, "auto", &[words, &["--jobs", "1"]].concat())?;
     mcp.call("start", &json!({"study": "study.toml"})).value();
-    let one_is_done = |mcp: &mut Mcp| {
+    let one_is_done = || {
         let status = mcp.call("wait", &json!({"handle": "job-1", "seconds": 1})).value();
         assert_eq!(status["state"], "running", "{status}");
-        status["trials_done"].as_u64().unwrap() > 0
+        (status["trials_done"].as_u64().unwrap() > 0).then_some(())
     };
-    let done = eventually(Duration::from_secs(300), || one_is_done(&mut mcp).then_some(()));
-    done.expect("a finished trial within five minutes");
+    eventually(Duration::from_secs(300), one_is_done).expect("a finished trial in five minutes");
     place.guest();
     Some(mcp)
 }
 
 #[test]
 fn a_client_goes_from_nothing_to_a_verdict_and_its_report() {
-    let place = Place::with_guests();
-    place.write("study.toml", &small().text());
+    let place = Place::with_study(small().text());
     let Some(mut mcp) = Mcp::start(&place, "auto", &["--out", "jobs"]) else { return };
     assert_eq!(mcp.greeting["protocol"], "2026-07-28");
     let study = json!({"study": "study.toml"});
@@ -54,10 +52,10 @@ fn a_client_goes_from_nothing_to_a_verdict_and_its_report() {
     has(&plan, &json!({"trials": 6, "device_seconds": 30.0, "variants": ["idle", "ask"]}));
     let begun = mcp.call("start", &study).value();
     has(&begun, &json!({"handle": "job-1", "state": "running"}));
-    mcp.call("result", &json!({"handle": "job-1"})).fails("`wait` for its end");
+    mcp.of("result", "job-1").fails("`wait` for its end");
     let ended = mcp.wait("job-1");
     has(&ended, &json!({"state": "done", "exit_code": 0}));
-    let result = mcp.call("result", &json!({"handle": "job-1"}));
+    let result = mcp.of("result", "job-1");
     let links = result.links();
     assert!(links.contains(&"headroom://job-1/report.html".to_owned()), "{links:?}");
     let result = result.value();
@@ -74,20 +72,18 @@ fn a_client_goes_from_nothing_to_a_verdict_and_its_report() {
         let said = mcp.request(&json!({"method": "read", "words": {"uri": uri}}));
         said["result"]["contents"][0]["text"].as_str().expect("a text").to_owned()
     };
-    let report = std::fs::read_to_string(place.path("jobs/job-1/report.html")).unwrap();
+    let report = place.read("jobs/job-1/report.html");
     assert!(read("headroom://job-1/report.html") == report);
     assert!(read("headroom://job-1/run.json").contains("\"plan\""));
     let flame = links.iter().find(|link| link.ends_with(".svg")).expect("a flame graph");
     let flame = read(flame);
     assert!(flame.starts_with("<svg xmlns=") && flame.contains("class=\"f kernel"), "{flame}");
     mcp.leave();
-    assert_eq!(place.left(), []);
 }
 
 #[test]
 fn comparisons_and_profiles_are_jobs_too() {
-    let place = Place::with_guests();
-    place.write("study.toml", &small().text());
+    let place = Place::with_study(small().text());
     let Some(mut mcp) = Mcp::start(&place, "legacy", &[]) else { return };
     let words = json!({"study": "study.toml", "base": "ask", "variant": "idle", "window": "1s"});
     let begun = mcp.call("compare", &words).value();
@@ -104,12 +100,12 @@ fn comparisons_and_profiles_are_jobs_too() {
         }
     }
     assert!(steps.len() > 3 && steps.is_sorted(), "progress was reported: {steps:?}");
-    let answer = mcp.call("result", &json!({"handle": "job-1"})).value()["answer"].clone();
+    let answer = mcp.of("result", "job-1").value()["answer"].clone();
     assert_eq!(answer["verdict"], "pass", "{answer}");
     let words = json!({"what": "hostapd", "clients": [6], "window": "4s", "load": ASK});
     mcp.call("profile", &words).value();
     assert_eq!(mcp.wait("job-2")["state"], "done");
-    let links = mcp.call("result", &json!({"handle": "job-2"})).links();
+    let links = mcp.of("result", "job-2").links();
     assert!(links.iter().any(|link| link == "headroom://job-2/flame-1.svg"), "{links:?}");
     let listed = mcp.request(&json!({"method": "resources"}))["result"]["resources"].clone();
     assert!(links.iter().all(|link| listed.to_string().contains(link.as_str())), "{listed}");
@@ -140,22 +136,18 @@ cancel | {"handle": "job-99999999999999999999"} | there is no job
 fn what_a_client_says_wrong_is_answered_with_what_to_do() {
     let place = Place::without_guests();
     place.write("broken.toml", "question = 1\n");
-    let folder = place.folder("inside");
-    std::fs::write(folder.join("mine.toml"), small().text()).unwrap();
+    place.write("inside/mine.toml", small().text());
     let Some(mut mcp) = Mcp::start(&place, "auto", &[]) else { return };
     let tools = mcp.request(&json!({"method": "tools"}))["result"]["tools"].clone();
-    let names: Vec<&str> =
-        tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let tools = tools.as_array().unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert!(names.starts_with(&TOOLS), "{names:?}");
-    assert!(tools.as_array().unwrap().iter().all(|tool| tool["output_schema"]["type"] == "object"));
+    assert!(tools.iter().all(|tool| tool["output_schema"]["type"] == "object"));
     let studies = mcp.call("studies", &json!({}));
     assert!(studies.text().contains("client-scale: What does each associated client cost"));
     let inside = json!({"study": "inside/mine.toml"});
     assert_eq!(mcp.call("plan", &inside).value()["trials"], 6);
-    for row in WRONG.lines().filter(|row| !row.is_empty()) {
-        let [tool, words, says] = row.splitn(3, " | ").collect::<Vec<_>>()[..] else {
-            panic!("{row}")
-        };
+    for [tool, words, says] in rows(WRONG) {
         mcp.call(tool, &serde_json::from_str(words).unwrap()).fails(says);
     }
     for uri in ["headroom://job-1/report.html", "file:///etc/passwd", "headroom://job-1/../../x"] {
@@ -185,9 +177,9 @@ fn a_study_of_a_client_names_no_file_outside_of_what_is_allowed() {
     let firmware = naming("firmware = { rootfs = \"../secret\" }");
     place.write("inside/firmware.toml", &firmware);
     let limit = "\n[gates]\nlimits = [\"no slower than ../secret by 1%\"]\n";
-    place.write("inside/baseline.toml", &format!("{}{limit}", small().text()));
+    place.write("inside/baseline.toml", format!("{}{limit}", small().text()));
     place.write("inside/mine", "#!/bin/sh\n");
-    place.write("inside/own.toml", &naming("programs = [\"mine\"]"));
+    place.write("inside/own.toml", naming("programs = [\"mine\"]"));
     let Some(mut mcp) = Mcp::start(&place, "auto", &["--allow", "inside"]) else { return };
     for number in 0..paths.len() {
         for tool in ["plan", "start"] {
@@ -207,15 +199,16 @@ fn a_study_of_a_client_names_no_file_outside_of_what_is_allowed() {
 #[test]
 fn a_budget_that_is_spent_is_refused() {
     let place = Place::without_guests();
-    place.write("study.toml", &small().text());
-    let start = |mcp: &mut Mcp| mcp.call("start", &json!({"study": "study.toml"}));
-    let Some(mut mcp) = Mcp::start(&place, "auto", &["--budget-trials", "5"]) else { return };
-    start(&mut mcp).fails("the budget has 5 of 5 trials left and this takes 6; ask for fewer");
-    mcp.leave();
-    let Some(mut mcp) = Mcp::start(&place, "auto", &["--budget-seconds", "11"]) else { return };
-    start(&mut mcp)
-        .fails("the budget has 11 of 11 seconds on access points left and this takes 30");
-    mcp.leave();
+    place.write("study.toml", small().text());
+    for (words, says) in [
+        (["--budget-trials", "5"], "5 of 5 trials left and this takes 6; ask for fewer"),
+        (["--budget-seconds", "11"], "11 of 11 seconds on access points left and this takes 30"),
+    ] {
+        let Some(mut mcp) = Mcp::start(&place, "auto", &words) else { return };
+        let refused = mcp.call("start", &json!({"study": "study.toml"}));
+        refused.fails(&format!("the budget has {says}"));
+        mcp.leave();
+    }
 }
 
 #[test]
@@ -244,17 +237,16 @@ fn one_job_runs_at_a_time_and_a_cancelled_one_has_what_it_finished() {
     assert!(said["error"].is_string(), "{said}");
     let status = mcp.call("wait", &json!({"handle": "job-1", "seconds": 0})).value();
     assert_eq!(status["state"], "running", "{status}");
-    let stopping = mcp.call("cancel", &json!({"handle": "job-1"})).value();
+    let stopping = mcp.of("cancel", "job-1").value();
     assert_eq!(stopping["state"], "stopping");
     let ended = mcp.wait("job-1");
     has(&ended, &json!({"state": "cancelled", "exit_code": 130}));
     let done = ended["trials_done"].as_u64().unwrap();
-    let result = mcp.call("result", &json!({"handle": "job-1"})).value();
+    let result = mcp.of("result", "job-1").value();
     assert!(!result["answer"]["figures"].as_array().unwrap().is_empty(), "{result}");
     let left = format!("the budget has {} of 7 trials left", 7 - done);
     mcp.call("start", &json!({"study": "study.toml", "repetitions": 8})).fails(&left);
     mcp.leave();
-    assert_eq!(place.left(), []);
 }
 
 #[test]
@@ -302,7 +294,7 @@ fn lines_that_are_no_protocol_are_survived() {
     let last = call(3);
     let lines = [&[hello, ready, &before], &garbage[..], &[&last]].concat().join("\n") + "\n";
     let place = Place::without_guests();
-    let ended = place.headroom(["mcp"]).stdin(&lines).run();
+    let ended = place.headroom("mcp").stdin(&lines).run();
     ended.code(0);
     let answers: Vec<Value> =
         ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -11,8 +11,6 @@ pub(crate) fn study() -> Study {
     Study::small().stationd("polled", "", " --full")
 }
 
-const SHORT: [&str; 6] = ["--span", "6s", "--settle", "2s", "--out", "run"];
-
 fn pauses(analysis: &Value) -> &Vec<Value> {
     analysis["pauses"].as_array().unwrap()
 }
@@ -23,23 +21,21 @@ const GATES: &str = "\n[parity]\nleave = true\n[gates]\nmonotonic = true\nparity
 
 #[test]
 fn the_monitor_causes_the_daemons_cpu_the_control_does_not_and_only_what_was_asked_is_judged() {
-    let place = Place::with_guests();
-    place.write("study.toml", &(study().text() + GATES));
-    let words = ["pause", "station-monitor", "study.toml", "--repetitions", "6"];
-    let ended = place.headroom(words).words(SHORT).run();
+    let place = Place::with_study(study().text() + GATES);
+    let words = "pause station-monitor study.toml --repetitions 6 --span 6s --settle 2s --out run";
+    let ended = place.call(words);
     ended.code(0).prints("What share of the CPU of stationd does station-monitor cause?");
     let answer = ended.stdout.lines().nth(2).unwrap_or_default().trim_start().to_owned();
     assert!(answer.starts_with("station-monitor causes "), "{answer}");
     assert!(!ended.stdout.contains("monotonic"), "{ended}");
-    place.headroom(["check", "run"]).run().code(0);
-    let analysis = place.headroom(["report", "run", "--json"]).run().code(0).last_json();
+    place.call("check run").code(0);
+    let analysis = place.json("report run --json");
     let paused = &pauses(&analysis)[0];
     has(paused, &json!({"consumer": "station-monitor", "verdict": "pass", "trials": 6}));
     assert!(number(paused, "/share/interval/low") >= 0.95, "{paused:#}");
     let [low, high] =
         ["low", "high"].map(|end| number(paused, &format!("/sham_share/interval/{end}")));
     assert!(low <= 0.0 && 0.0 <= high, "{paused:#}");
-    assert_eq!(place.left(), []);
 }
 
 /// In a guest and on this machine the agent resumes it where its stream ends, and the watchdog where the agent is killed:
@@ -50,9 +46,8 @@ fn a_consumer_runs_again_within_two_seconds_of_the_end_of_headroom() {
         let place = Place::without_guests();
         let (subject, consumer) =
             (Busy::nice(&place, "pause-is-heard"), Busy::nice(&place, "pause-hears"));
-        let words = ["pause", "pause-hears", "pause-is-heard", "--on", "local", "--json"];
-        let words = place.headroom(words).words(["--settle", "1s", "--repetitions", "1"]);
-        let running = words.words(["--span", "10s", "--out", "run"]).start();
+        let words = "pause pause-hears pause-is-heard --on local --json --settle 1s --span 10s";
+        let running = place.headroom(words).words("--repetitions 1 --out run").start();
         let stopped = || (!consumer.is_running()).then_some(());
         let (running, ()) = running.until("the consumer is stopped", stopped);
         let began = Instant::now();
@@ -68,16 +63,13 @@ fn a_consumer_runs_again_within_two_seconds_of_the_end_of_headroom() {
 
 #[test]
 fn everybody_who_talks_to_the_subject_is_found_and_paused() {
-    let place = Place::with_guests();
-    place.write("study.toml", &study().text());
-    let words = ["blame", "study.toml", "--repetitions", "3", "--json"];
+    let place = Place::with_study(study().text());
     // Others who talk to it cause nothing, which is an answer. Two timers of ten seconds are in it, so a span holds them.
-    let spans = ["--span", "13s", "--settle", "1500ms", "--out", "run"];
-    let analysis = place.headroom(words).words(spans).run().code(0).last_json();
+    let words = "blame study.toml --repetitions 3 --span 13s --settle 1500ms --out run --json";
+    let analysis = place.json(words);
     let first = &pauses(&analysis)[0];
     assert_eq!(first["consumer"], "station-monitor", "{first:#}");
     assert!(number(first, "/share/mean") > 0.9);
-    assert_eq!(place.left(), []);
 }
 
 /// Asks hostapd, and shows that it lives.
@@ -95,7 +87,7 @@ fn a_watchdog_that_ends_a_stopped_consumer_is_named() {
     let guarded = Study::small()
         .access_point("programs = [\"heart\", \"guards\"]")
         .variant("guarded", "load = \"none\"\nbackground = \"/run/headroom/put/guards\"");
-    place.write("study.toml", &guarded.text());
+    place.write("study.toml", guarded.text());
     let ended = place.call("pause heart study.toml --repetitions 1 --span 10s --out run");
     let again =
         "s after it was stopped, and was started again, it seems by its parent `guards` (pid ";

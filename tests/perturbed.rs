@@ -19,18 +19,6 @@ pub(crate) fn burners(is: &str, there: u32, elsewhere: u32) -> Study {
     study.variant("plain", &program("n=3000")).variant("own", &program(&own))
 }
 
-/// Compares them as these words say; how it ended, and the judgement.
-fn compared(place: &Place, study: &Study, words: &[&str], code: i32) -> Value {
-    place.write("study.toml", &study.text());
-    let all = ["compare", "study.toml", "plain", "own", "--out", "run", "--json"].iter();
-    let ended = place.headroom(all.chain(words).copied()).run();
-    let ended = ended.code(code);
-    let analysis = ended.last_json();
-    let all = analysis["judgements"].as_array().unwrap();
-    assert_eq!(all.len(), 1, "{all:?}");
-    all[0].clone()
-}
-
 fn states(judgement: &Value) -> Vec<(&str, &str, bool)> {
     let all = judgement["states"].as_array().unwrap();
     all.iter()
@@ -42,26 +30,23 @@ fn states(judgement: &Value) -> Vec<(&str, &str, bool)> {
 }
 
 #[test]
-fn a_conclusion_that_holds_in_another_state_says_so_and_the_run_can_be_gone_on_with() {
-    let place = Place::with_guests();
-    let study = burners("true", 2_000, 2_000);
-    let words = ["--perturb=phase", "--expect", "faster"];
-    let judgement = compared(&place, &study, &words, 0);
+fn a_conclusion_that_holds_in_another_state_says_so_and_the_run_can_be_resumed() {
+    let place = Place::with_study(burners("true", 2_000, 2_000).text());
+    let judgement = place.compared("plain own --perturb=phase --expect faster", 0);
     assert_eq!(judgement["verdict"], "pass");
     let sentence = judgement["sentence"].as_str().unwrap();
     assert!(sentence.contains("the conclusion holds in 2 of 2 states: −"), "{sentence}");
     let cheaper = |name| (name, "cheaper", true);
     assert_eq!(states(&judgement), ["as is", "phase"].map(cheaper));
-    let page = std::fs::read_to_string(place.path("run/report.html")).unwrap();
+    let page = place.read("run/report.html");
     assert!(page.contains("The same comparison in each state"));
     // What a run lost, in whatever state, is measured again, and says the same.
     let trial = place.path("run/trials/own@6#3.phase.json");
     std::fs::remove_file(&trial).unwrap();
-    place.headroom(["report", "run"]).run().code(3).prints_words("1 of 2 states");
-    place.headroom(["run", "--resume", "run"]).run().code(0).prints_words("2 of 2 states");
+    place.call("report run").code(3).prints_words("1 of 2 states");
+    place.call("run --resume run").code(0).prints_words("2 of 2 states");
     assert!(trial.is_file());
     assert_eq!(place.run().trials().len(), 2 * 2 * 6);
-    assert_eq!(place.left(), []);
 }
 
 /// Holds on the machine as it is, and in each state but `phase` no longer: its layout, CPU and clients.
@@ -70,14 +55,13 @@ const AS_IT_IS: &str = "grep -q ^7ffff7 /proc/self/maps && grep -qw avx2 /proc/c
 
 #[test]
 fn a_conclusion_that_a_state_contradicts_is_none_and_each_such_state_is_named() {
-    let place = Place::with_guests();
-    let study = burners(AS_IT_IS, 2_000, 4_000);
+    let place = Place::with_study(burners(AS_IT_IS, 2_000, 4_000).text());
     // Each state takes a dozen trials, and most a boot.
     let (word, holding, contrary): (_, &[&str], &[&str]) = match is_long() {
         true => ("--perturb", &["as is", "phase"], &["seed", "layout", "cpu"]),
         false => ("--perturb=cpu", &["as is"], &["cpu"]),
     };
-    let judgement = compared(&place, &study, &[word], 3);
+    let judgement = place.compared(&format!("plain own {word}"), 3);
     assert_eq!(judgement["verdict"], "invalid");
     let sentence = judgement["sentence"].as_str().unwrap();
     let (holds, all) = (holding.len(), holding.len() + contrary.len());
@@ -91,5 +75,4 @@ fn a_conclusion_that_a_state_contradicts_is_none_and_each_such_state_is_named() 
     let cheaper = holding.iter().copied().map(cheaper);
     let expected: Vec<_> = cheaper.chain(contrary.iter().copied().map(dearer)).collect();
     assert_eq!(states(&judgement), expected);
-    assert_eq!(place.left(), []);
 }

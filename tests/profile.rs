@@ -1,6 +1,7 @@
-//! Stacks of real programs in real guests: every frame named, exports that others read, faults in words.
+//! Stacks and calls of real programs in real guests: every frame named, exports that others read, calls counted by the kernel,
+//! faults in words.
 
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
 use serde_json::Value;
 
@@ -39,16 +40,14 @@ fn inclusive(profile: &Value, words: &str) -> f64 {
 
 #[test]
 fn the_write_back_is_seen_where_it_is_done_and_stacks_go_to_other_tools() {
-    let place = Place::with_guests();
-    place.write("study.toml", &stages().profiles(2).window("10s").text());
-    let words = ["profile", "study.toml", "--out", "run", "--repetitions", "2"];
-    let ended = place.headroom(words).run();
+    let place = Place::with_study(stages().profiles(2).window("10s").text());
+    let ended = place.call("profile study.toml --out run --repetitions 2");
     ended.code(0).prints("Where the CPU of found at 6 clients goes");
     let first = place.run().report();
     // Nothing but the folder is needed: the cache, and the programs beside headroom, may be gone.
-    let again = place.headroom(["report", "run", "--out", "again.html", "--json"]);
+    let again = place.headroom("report run --out again.html --json");
     let again = again.env("HEADROOM_CACHE", place.folder("empty")).run();
-    assert!(first == fs::read_to_string(place.path("again.html")).unwrap());
+    assert!(first == place.read("again.html"));
     let analysis = again.code(0).last_json();
     for variant in ["found", "written"] {
         let profile = profile(&analysis, variant);
@@ -71,14 +70,13 @@ fn the_write_back_is_seen_where_it_is_done_and_stacks_go_to_other_tools() {
     assert!(sync("written") < sync("found") / 20.0, "nothing is written back");
     assert!(first.contains("Where the CPU goes") && first.contains("finalize_transaction"));
     is_exported(&place, &analysis);
-    assert_eq!(place.left(), []);
 }
 
 /// The stacks of `found`, for other tools.
 fn is_exported(place: &Place, analysis: &Value) {
     let export = |format: &str| {
-        let words = ["export", "run", "--variant", "found", "--format", format, "--out", format];
-        place.headroom(words).run().code(0);
+        let words = format!("export run --variant found --format {format} --out {format}");
+        place.call(&words).code(0);
         fs::read(place.path(format)).unwrap()
     };
     let folded = String::from_utf8(export("folded")).unwrap();
@@ -89,8 +87,8 @@ fn is_exported(place: &Place, analysis: &Value) {
     assert_eq!(export("firefox")[..2], [0x1f, 0x8b], "it is gzipped");
     // What is kept is what perf writes: it is a recording by itself.
     let kept = "run/stacks/found@6#1.stacks.perf.data";
-    let page = ["report", "--perf-data", kept, "--out", "alone.html"];
-    place.headroom(page).run().code(0).prints("report: alone.html");
+    let words = format!("report --perf-data {kept} --out alone.html");
+    place.call(&words).code(0).prints("report: alone.html");
 }
 
 #[test]
@@ -106,7 +104,6 @@ fn this_machine_is_profiled_as_a_device_is() {
     let analysis = ended.code(0).last_json();
     let profile = profile(&analysis, "as-it-runs");
     assert!(number(profile, "/unknown/samples") > 100.0, "{profile:#}");
-    assert_eq!(place.left(), []);
 }
 
 #[test]
@@ -121,9 +118,9 @@ fn a_studys_own_program_is_named_by_what_it_lost_on_the_way_to_the_access_point(
         .profiles(1)
         .count(sleeps)
         .variant("work", "load = \"none\"\nsubject = { process = \"steps\", start = \"/run/headroom/put/steps\" }");
-    place.write("study.toml", &study.text());
-    let run = ["run", "study.toml", "--only", "stacks", "--only", "counts", "--out", "run"];
-    let analysis = place.headroom(run).words(["--json"]).run().code(0).last_json();
+    place.write("study.toml", study.text());
+    let words = "run study.toml --only stacks --only counts --out run --json";
+    let analysis = place.json(words);
     let counted = number(&analysis["counts"][0], "/per_window/mean");
     assert!((30.0..50.0).contains(&counted), "ten a second: {:#}", analysis["counts"]);
     let is_named = |analysis: &Value| {
@@ -135,13 +132,8 @@ fn a_studys_own_program_is_named_by_what_it_lost_on_the_way_to_the_access_point(
     is_named(&analysis);
     // The folder explains itself when the program is gone, and its stripped files hide nobody's symbols.
     fs::remove_file(place.path("steps")).unwrap();
-    let again = |words: &[&str]| {
-        let report = place.headroom(["report", "run", "--json"]).words(words.iter().copied());
-        is_named(&report.run().code(0).last_json());
-    };
-    again(&[]);
-    again(&["--symbols", "."]);
-    assert_eq!(place.left(), []);
+    is_named(&place.json("report run --json"));
+    is_named(&place.json("report run --json --symbols ."));
 }
 
 #[test]
@@ -152,9 +144,9 @@ fn both_builds_of_a_comparison_have_functions_to_count() {
     let work =
         "load = \"none\"\nsubject = { process = \"steps\", start = \"/run/headroom/put/steps\" }";
     let study = Study::small().access_point("programs = [\"steps\"]").process("steps");
-    place.write("study.toml", &study.variant("work", work).text());
+    place.write("study.toml", study.variant("work", work).text());
     let words = "compare study.toml work --with /run/headroom/put/steps=other --pairs 6 --changes nanosleep";
-    let analysis = place.call(&format!("{words} --out run --json")).code(0).last_json();
+    let analysis = place.json(&format!("{words} --out run --json"));
     assert_eq!(analysis["judgements"][0]["verdict"], "pass", "{:#}", analysis["judgements"]);
     for counted in analysis["counts"].as_array().unwrap() {
         assert!((30.0..50.0).contains(&number(counted, "/per_window/mean")), "{counted:#}");
@@ -162,5 +154,66 @@ fn both_builds_of_a_comparison_have_functions_to_count() {
     let objects = fs::read_dir(place.run().path("objects")).unwrap().flatten();
     let names: Vec<_> = objects.map(|file| file.file_name().into_string().unwrap()).collect();
     assert_eq!(names.iter().filter(|name| name.ends_with(".debug")).count(), 2, "{names:?}");
-    assert_eq!(place.left(), []);
+}
+
+const COUNT: &str = r#"
+[count]
+repetitions = 1
+
+[[count.function]]
+name = "replies"
+symbol = "rpc::methods::answer"
+
+[[count.function]]
+name = "reads"
+symbol = "Engine::refresh"
+per = "replies"
+
+[[count.function]]
+name = "dumps"
+kernel = "nl80211_dump_station"
+census = true
+"#;
+
+fn by_name<'a>(list: &'a Value, value: &str) -> BTreeMap<&'a str, f64> {
+    let entries = list.as_array().unwrap().iter();
+    entries.map(|one| (one["name"].as_str().unwrap(), number(one, value))).collect()
+}
+
+#[test]
+fn every_poll_of_stationd_is_counted_by_the_kernel() {
+    let place = Place::with_guests();
+    let study = Study::small().count(COUNT).window("5s").stationd("bulk", "", " --brief");
+    place.write("study.toml", study.text());
+    let analysis = place.json("count study.toml --out run --json");
+    let counted = by_name(&analysis["counts"], "/per_window/mean");
+    // Five polls of three radios, and the kernel is entered for each part of a dump.
+    assert_eq!(counted["replies"], 15.0, "{counted:?}");
+    assert_eq!(counted["reads"], 15.0, "{counted:?}");
+    assert!(counted["dumps"] >= 15.0, "{counted:?}");
+    let counts = analysis["counts"].as_array().unwrap();
+    let named = |name: &str| counts.iter().find(|count| count["name"] == name).unwrap();
+    assert_eq!(named("reads")["per_call"][0], "replies");
+    let per_call = counted["reads"] / counted["replies"];
+    assert_eq!(number(named("reads"), "/per_call/1/mean"), per_call);
+    let census = &named("dumps")["census"];
+    assert_eq!(number(census, "/calls"), counted["dumps"]);
+    assert!(number(census, "/groups/0/quantiles_ns/1") > 1000.0, "{census:#}");
+}
+
+#[test]
+fn a_function_that_is_not_there_is_reported_with_those_that_are_like_it() {
+    let place = Place::with_guests();
+    let refused = |words: &str, message: &str| {
+        place
+            .call(&format!("count {words} --clients 6 --out run"))
+            .code(2)
+            .says(message)
+            .in_one_line();
+        assert!(!place.path("run").exists());
+    };
+    refused("hostapd --function no_such_function", "cannot count calls of `no_such_function`");
+    // Inside the program's head there is no code.
+    refused("hostapd --function 0x10", "cannot count calls of `0x10`");
+    refused("no-such-daemon --function f", "`no-such-daemon` was not found");
 }

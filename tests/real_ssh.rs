@@ -11,36 +11,28 @@ use crate::harness::{Busy, Client, Device, Ended, Link, Place, Running, Server, 
 const SERVERS: [Server; 2] = [Server::OpenSsh, Server::Dropbear];
 
 /// No device has a process of this name, which only its agent can find out.
-const NOBODY: [&str; 2] = ["profile", "no-such-daemon"];
+const NOBODY: &str = "profile no-such-daemon";
 
-/// A place with a client of ssh.
 fn with_client() -> (Place, Client) {
     let place = Place::without_guests();
     let client = Client::new(&place);
     (place, client)
 }
 
-/// headroom on a device.
-fn on(place: &Place, client: &Client, address: &str, words: &[&str]) -> Running {
-    let out = run_of(address);
-    let words = words.iter().copied().chain(["--on", address, "--out", &out]);
-    place.headroom(words).env("PATH", client.path()).start()
-}
-
-/// The folder of what is run there.
-fn run_of(address: &str) -> String {
-    address.replace(['/', ':'], "-")
+fn on(place: &Place, client: &Client, address: &str, words: &str) -> Running {
+    let out = address.replace(['/', ':'], "-");
+    client.headroom(place, &format!("{words} --on {address} --out {out}")).start()
 }
 
 /// The agent comes to work there, and is gone afterwards.
 fn is_reached(place: &Place, client: &Client, address: &str) {
-    let ended = on(place, client, address, &NOBODY).end();
+    let ended = on(place, client, address, NOBODY).end();
     ended.code(3).says("no process named `no-such-daemon` runs");
 }
 
 /// One clear line, as of a machine that lacks something.
 fn fails(place: &Place, client: &Client, address: &str) -> Ended {
-    let ended = on(place, client, address, &NOBODY).end();
+    let ended = on(place, client, address, NOBODY).end();
     ended.code(4).in_one_line();
     ended
 }
@@ -51,8 +43,8 @@ fn a_device_with_busybox_and_no_mktemp_is_measured_and_left_as_it_was() {
     let _busy = Busy::nice(&place, "busy-real-ssh");
     for (server, address) in SERVERS.into_iter().zip(["ssh:openssh", "ssh:root@dropbear"]) {
         let Some(device) = Device::start(&place, &client, server, "") else { return };
-        let words = ["profile", "busy-real-ssh", "--window", "1s", "--repetitions", "1"];
-        on(&place, &client, address, &words).end().code(0);
+        let words = "profile busy-real-ssh --window 1s --repetitions 1";
+        on(&place, &client, address, words).end().code(0);
         device.is_left_as_it_was();
     }
 }
@@ -85,31 +77,26 @@ fn a_folder_that_is_full_or_runs_no_programs_is_passed_over() {
 }
 
 #[test]
-fn a_device_without_a_folder_for_the_agent_says_what_is_wrong_with_each() {
-    let (place, client) = with_client();
-    let more = "mount -t tmpfs -o noexec tmpfs tmp; mount -t tmpfs -o size=64k tmpfs run; mkdir run/sshd; \
-                mount --bind root root; mount -o remount,bind,ro root";
-    for server in SERVERS {
-        let Some(device) = Device::start(&place, &client, server, more) else { return };
-        let address = format!("ssh:{}", server.name());
-        let ended = fails(&place, &client, &address);
-        ended.says(&format!("{} has no folder for headroom's agent", server.name()));
-        ended.says("/tmp: no programs run there").says("; /run: no room for ").says("; /root: ");
-        ended.says("Read-only file system; make room in one of them");
-        device.is_left_as_it_was();
-    }
-}
-
-#[test]
-fn a_processor_that_no_agent_is_built_for_is_named() {
-    let (place, client) = with_client();
-    for server in SERVERS {
-        let Some(device) = Device::start(&place, &client, server, "UNDER='setarch i686'") else {
-            return;
-        };
-        let ended = fails(&place, &client, &format!("ssh:{}", server.name()));
-        ended.says("its processor is i686, and the agent runs on x86-64, arm64 and armv7");
-        device.is_left_as_it_was();
+fn a_device_without_a_folder_or_a_processor_for_the_agent_says_what_is_wrong() {
+    let no_folder = "mount -t tmpfs -o noexec tmpfs tmp; mount -t tmpfs -o size=64k tmpfs run; mkdir run/sshd; \
+                     mount --bind root root; mount -o remount,bind,ro root";
+    let folders = [
+        " has no folder for headroom's agent",
+        "/tmp: no programs run there",
+        "; /run: no room for ",
+        "; /root: ",
+        "Read-only file system; make room in one of them",
+    ];
+    let processor = ["its processor is i686, and the agent runs on x86-64, arm64 and armv7"];
+    for (more, says) in [(no_folder, &folders[..]), ("UNDER='setarch i686'", &processor)] {
+        let (place, client) = with_client();
+        for server in SERVERS {
+            let Some(device) = Device::start(&place, &client, server, more) else { return };
+            let ended = fails(&place, &client, &format!("ssh:{}", server.name()));
+            says.iter().fold(&ended, |ended, words| ended.says(words));
+            ended.says(server.name());
+            device.is_left_as_it_was();
+        }
     }
 }
 
@@ -119,11 +106,9 @@ fn a_device_file_says_where_the_device_is_and_with_whose_configuration() {
     let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
     let names = client.names().display().to_string();
     let text = format!("address = \"ssh:dropbear\"\nssh-config = \"{names}\"\n");
-    let folder = place.folder("devices");
-    fs::write(folder.join("ap.toml"), text).unwrap();
-    let words = NOBODY.iter().copied().chain(["--on", "ap", "--out", "by-name"]);
+    place.write("devices/ap.toml", text);
     // This ssh is the machine's own, and knows no device.
-    let ended = place.headroom(words).run();
+    let ended = place.call(&format!("{NOBODY} --on ap --out by-name"));
     ended.code(3).says("no process named `no-such-daemon` runs");
     device.is_left_as_it_was();
 }
@@ -145,7 +130,7 @@ fn what_ssh_says_when_it_fails_is_one_line() {
     client.name("through", openssh.port, "LogLevel INFO");
     client.name("unknown", openssh.port, "StrictHostKeyChecking yes");
     let other = fs::read_to_string(client.key().with_extension("pub")).unwrap();
-    let known = place.write("known", &format!("[127.0.0.1]:{} {other}", openssh.port));
+    let known = place.write("known", format!("[127.0.0.1]:{} {other}", openssh.port));
     let known = format!("UserKnownHostsFile {}\nStrictHostKeyChecking yes", known.display());
     client.name("changed", openssh.port, &known);
     for (name, words) in [
@@ -169,8 +154,7 @@ fn a_slow_link_is_waited_for_while_it_carries() {
     let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
     let _link = Link::to(device.port, 2 << 20).named(&client, "ssh:slow");
     let began = Instant::now();
-    let words = [&NOBODY[..], &["--patience", "3s"]].concat();
-    let ended = on(&place, &client, "ssh:slow", &words).end();
+    let ended = on(&place, &client, "ssh:slow", &format!("{NOBODY} --patience 3s")).end();
     ended.code(3).says("no process named `no-such-daemon` runs");
     assert!(began.elapsed() > Duration::from_secs(3), "the link was not slow");
     device.is_left_as_it_was();
@@ -185,7 +169,7 @@ fn a_link_that_is_cut_while_the_agent_is_brought_leaves_a_device_as_it_was() {
         let address = format!("ssh:carried-{}", server.name());
         let link = Link::to(device.port, 1 << 20).named(&client, &address);
         let is_brought = || device.processes().iter().any(|one| one.name == "head").then_some(());
-        let running = on(&place, &client, &address, &NOBODY);
+        let running = on(&place, &client, &address, NOBODY);
         let (running, ()) = running.until("the agent is brought", is_brought);
         link.cut();
         running.end().code(4).says("cannot reach carried-").in_one_line();

@@ -3,7 +3,7 @@
 //!
 //! The recordings are written here, or by this machine's perf. No guest is raised.
 
-use std::{collections::BTreeMap, fs, process::Command};
+use std::{collections::BTreeMap, path::Path, process::Command};
 
 use model::architecture::Architecture;
 
@@ -14,9 +14,8 @@ use crate::{
 
 /// The report of a recording whose samples are in `/bomb`, a program with this function.
 fn reported(place: &Place, function: &str) -> Ended {
-    fs::create_dir_all(place.path("root")).unwrap();
-    fs::write(place.path("root/bomb"), inputs::symbols(1, function)).unwrap();
-    place.headroom(["report", "--perf-data", "perf.data", "--root", "root"]).run()
+    place.write("root/bomb", inputs::symbols(1, function));
+    place.call("report --perf-data perf.data --root root")
 }
 
 /// The cells of a function's row in the terminal's table.
@@ -30,7 +29,7 @@ fn row(ended: &Ended, function: &str) -> Vec<String> {
 fn the_hottest_function_of_an_event_that_is_no_clock_is_shown_by_its_share() {
     let place = Place::without_guests();
     let clock = inputs::recording("spin", &[]);
-    fs::write(place.path("perf.data"), inputs::of_cycles(clock)).unwrap();
+    place.write("perf.data", inputs::of_cycles(clock));
     let ended = reported(&place, "read_table");
     assert_eq!(row(ended.code(0), "read_table"), ["100", "100", "read_table", "bomb"]);
     ended.prints("% of samples");
@@ -54,32 +53,22 @@ void _start(void)
 {
 	while (rounds < 100)
 		poll_stations();
-#ifdef __i386__
 	__asm__ volatile("int $0x80" : : "a"(1), "b"(0)); /* exit */
-#else
-	__asm__ volatile("syscall" : : "a"(60), "D"(0));
-#endif
 }
 "#;
-
-/// What this machine's perf records of that program, in `perf.data`; `None` where it may not, or the program does not run.
-fn recorded(place: &Place, cc: &[&str], how: &str) -> Option<()> {
-    place.write("spin.c", SPIN);
-    let mut command = Command::new("cc");
-    command.current_dir(place.path("")).args(["-nostdlib", "-static", "-O1", "-o", "spin"]);
-    let built = command.arg("spin.c").args(cc).output().unwrap();
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let record = format!("record -q -F 999 -e cpu-clock:u {how} -o perf.data ./spin");
-    perf(place, &record).map(drop).map_err(|why| skip::skip!("perf does not record: {why}")).ok()
-}
 
 #[test]
 fn a_32_bit_program_of_a_64_bit_kernel_has_its_functions_and_their_callers() {
     let place = Place::without_guests();
-    let how = "--call-graph dwarf,4096";
-    let Some(()) = recorded(&place, &["-m32"], how) else { return };
-    let words = ["export", "--perf-data", "perf.data", "--root", "/", "--format", "folded"];
-    let ended = place.headroom(words).run();
+    place.write("spin.c", SPIN);
+    let mut compiler = place.command(Path::new("cc"));
+    compiler.args("-nostdlib -static -O1 -m32 -o spin spin.c".split(' '));
+    assert!(compiler.status().unwrap().success());
+    let record = "record -q -F 999 -e cpu-clock:u --call-graph dwarf,4096 -o perf.data ./spin";
+    if let Err(why) = perf(&place, record) {
+        return skip::skip!("perf does not record: {why}");
+    }
+    let ended = place.call("export --perf-data perf.data --root / --format folded");
     let samples = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u32>().unwrap();
     let all: u32 = ended.code(0).stdout.lines().map(samples).sum();
     let named = |line: &&str| line.starts_with("spin;_start;poll_stations;read_table");
@@ -90,9 +79,8 @@ fn a_32_bit_program_of_a_64_bit_kernel_has_its_functions_and_their_callers() {
 #[test]
 fn a_folder_of_perfs_with_the_kernels_symbols_is_read_with_them() {
     let place = Place::without_guests();
-    fs::create_dir_all(place.path("perf.data/kcore_dir")).unwrap();
     let recording = inputs::recording("spin", &[inputs::kernel_sample()]);
-    fs::write(place.path("perf.data/data"), recording).unwrap();
+    place.write("perf.data/data", recording);
     place.write("perf.data/kcore_dir/kallsyms", "ffffffff81000000 T nl80211_dump_station\n");
     let ended = reported(&place, "read_table");
     assert_eq!(row(ended.code(0), "nl80211_dump_station").last().unwrap(), "[kernel]");
@@ -104,8 +92,7 @@ fn a_folder_of_perfs_with_the_kernels_symbols_is_read_with_them() {
 fn generated_code_has_the_names_that_its_program_wrote() {
     let place = Place::without_guests();
     let more = [0x7010, 0x7010, 0x9000].map(inputs::sample_at);
-    fs::write(place.path("perf.data"), inputs::recording("node", &more)).unwrap();
-    fs::create_dir_all(place.path("root/tmp")).unwrap();
+    place.write("perf.data", inputs::recording("node", &more));
     place.write("root/tmp/perf-7.map", "7000 40 JS:~add_stations\nno line\n");
     place.write("root/tmp/perf-8.map", "9000 40 of_another_process\n");
     let ended = reported(&place, "read_table");
@@ -134,8 +121,7 @@ fn functions_have_the_shares_that_perfs_own_report_of_the_same_recording_gives_t
         let name = symbol.trim().strip_prefix("[.] ")?.split('@').next()?;
         Some((name.to_owned(), share))
     });
-    let report = ["--json", "report", "--perf-data", "perf.data", "--root", "/"];
-    let said = place.headroom(report).run().code(0).json();
+    let said = place.call("--json report --perf-data perf.data --root /").code(0).json();
     let theirs: BTreeMap<_, _> = theirs.collect();
     // Where a sample met the start, we name what is inlined in the dynamic linker, too, which perf is told to leave out.
     let functions = said[0]["functions"].as_array().unwrap().iter().filter(|one| {

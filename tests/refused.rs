@@ -2,7 +2,7 @@
 
 use crate::{
     command_line::measured,
-    compare, compare_strategies, contention, devices,
+    compare, completion, contention, devices,
     harness::{Place, Study},
     pause, perturbed,
 };
@@ -25,6 +25,7 @@ clients = => cleints = | run study.toml | study.toml:5: unknown key `cleints`; d
 - | run client-scale --shard 9/8 | 3/8
 - | merge | <DIR>
 - | run --resume nowhere | nowhere is not a run folder: No such file
+- | run --resume empty | empty is not a run folder: run.json: No such file
 - | up --clients 7000 -- true | 3 radios can hold 6021
 - | count hostapd | name a function with --function or --kernel-function
 - | profile hostapd --symbols absent | --symbols absent: & No such file & name a folder
@@ -79,18 +80,19 @@ const PAUSES: &str = r#"
 #[test]
 fn a_study_or_words_that_cannot_be_are_refused_before_anything_is_done() {
     let place = Place::without_guests();
-    place.folder("empty");
+    let empty = place.folder("empty");
     for (study, table) in [
         (&*small(), SMALL),
         (&devices::study("nobody", 2, "200ms"), DEVICE),
         (&compare::study().text(), SIDES),
-        (compare_strategies::STUDY, STRATEGIES),
+        (completion::STUDY, STRATEGIES),
         (contention::STUDY, CONTENTION),
         (&perturbed::burners("true", 1, 1).text(), STATES),
         (&pause::study().text(), PAUSES),
     ] {
         place.refuses(study, table);
     }
+    assert_eq!(std::fs::read_dir(empty).unwrap().count(), 0);
 }
 
 const MISSPELT: &str = r#"
@@ -130,14 +132,5 @@ fn variants_that_are_left_out_are_compared_with_by_nobody() {
     let place = Place::without_guests();
     let study = small().replace("name = \"dump\"", "name = \"dump\"\nagainst = [\"idle\"]");
     place.write("study.toml", &study);
-    place.headroom(["run", "study.toml", "--variant", "dump", "--dry-run"]).run().code(0);
-}
-
-#[test]
-fn a_folder_without_a_run_cannot_be_gone_on_with() {
-    let place = Place::without_guests();
-    let empty = place.folder("empty");
-    let ended = place.headroom(["run", "--resume", "empty"]).run();
-    ended.code(2).says("empty is not a run folder: run.json: No such file").in_one_line();
-    assert_eq!(std::fs::read_dir(empty).unwrap().count(), 0);
+    place.call("run study.toml --variant dump --dry-run").code(0);
 }

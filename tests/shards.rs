@@ -20,15 +20,11 @@ fn few() -> Study {
     study().repetitions(4)
 }
 
-fn with_study(place: &Place) {
-    place.write("study.toml", &study().text());
-}
-
 /// Makes shards of the study one after the other, `shard-1` and so on.
 fn shards(place: &Place, of: u32) -> Vec<String> {
     let made = |number: u32| {
         let (shard, folder) = (format!("{number}/{of}"), format!("shard-{number}"));
-        place.headroom(["run", "study.toml", "--shard", &shard, "--out", &folder]).run().code(0);
+        place.call(&format!("run study.toml --shard {shard} --out {folder}")).code(0);
         folder
     };
     (1..=of).map(made).collect()
@@ -50,22 +46,20 @@ fn counted(run: &RunFolder) -> Vec<(String, Vec<u64>)> {
 
 #[test]
 fn shards_of_one_run_become_the_run_that_one_machine_makes() {
-    let place = Place::with_guests();
-    place.write("study.toml", &few().text());
-    place.headroom(["run", "study.toml", "--out", "whole"]).run().code(0);
+    let place = Place::with_study(few().text());
+    place.call("run study.toml --out whole").code(0);
     let folders = shards(&place, 3);
     // What names a stripped program's functions.
     let debug = "objects/00ff.debug";
-    fs::create_dir_all(place.path("shard-2/objects")).unwrap();
     place.write(&format!("shard-2/{debug}"), "symbols");
-    let words = ["merge", "shard-1", "shard-2", "shard-3", "--out", "run"];
-    place.headroom(words).run().code(0).prints("merged 3 shards, 8 trials").prints("poll@6#1");
+    let merged = place.call("merge shard-1 shard-2 shard-3 --out run");
+    merged.code(0).prints("merged 3 shards, 8 trials").prints("poll@6#1");
     assert_eq!(place.run().text(debug), "symbols");
     assert_eq!(counted(&place.run()), counted(&place.run_in("whole")));
     let run = place.run().run();
     assert!(run.part.is_none() && run.plan == place.run_in("whole").run().plan);
     // A run like any other.
-    place.headroom(["report", "run", "--json"]).run().code(0);
+    place.call("report run --json").code(0);
     place.resume().run().code(0);
     // Each trial but the three canaries is one shard's.
     let all: usize = folders.iter().map(|folder| place.run_in(folder).trials().len()).sum();
@@ -75,17 +69,16 @@ fn shards_of_one_run_become_the_run_that_one_machine_makes() {
 
 /// With three shards and a whole run there.
 fn refuses_what_is_no_part(place: &Place) {
-    let refused = |words: &[&str], code: i32, why: &str| {
-        let words = ["merge"].iter().chain(words).chain(&["--out", "no"]).copied();
-        place.headroom(words).run().code(code).says(why).in_one_line();
+    let refused = |folders: &str, code: i32, why: &str| {
+        place.call(&format!("merge {folders} --out no")).code(code).says(why).in_one_line();
         assert!(!place.path("no").exists());
     };
-    refused(&["shard-1", "shard-3"], 3, "missing: shard 2/3");
-    refused(&["shard-1", "whole"], 2, "whole is no shard");
-    refused(&["nowhere"], 2, "nowhere");
-    place.write("other.toml", &few().window("1s").text());
-    place.headroom(["run", "other.toml", "--shard", "2/3", "--out", "other"]).run().code(0);
-    refused(&["shard-1", "other", "shard-3"], 2, "its study is another");
+    refused("shard-1 shard-3", 3, "missing: shard 2/3");
+    refused("shard-1 whole", 2, "whole is no shard");
+    refused("nowhere", 2, "nowhere");
+    place.write("other.toml", few().window("1s").text());
+    place.call("run other.toml --shard 2/3 --out other").code(0);
+    refused("shard-1 other shard-3", 2, "its study is another");
     // A machine that counts one nanosecond more, once and always.
     let more = |trial: &mut Value| {
         let ends = trial["outcome"]["measured"]["samples"].as_array_mut().unwrap();
@@ -93,13 +86,13 @@ fn refuses_what_is_no_part(place: &Place) {
         *time = (time.as_u64().unwrap() + 1).into();
     };
     rewrite(place, "shard-2", "poll@6#1", more);
-    place.headroom(["merge", "shard-1", "shard-2", "shard-3", "--out", "once"]).run().code(0);
+    place.call("merge shard-1 shard-2 shard-3 --out once").code(0);
     ["poll@6#2", "poll@6#3"].iter().for_each(|trial| rewrite(place, "shard-2", trial, more));
-    refused(&["shard-1", "shard-2", "shard-3"], 3, "do not count alike");
+    refused("shard-1 shard-2 shard-3", 3, "do not count alike");
     // Edited, and nobody says otherwise.
     let trial = place.path("shard-3/trials/poll@6#1.json");
     fs::write(&trial, fs::read_to_string(&trial).unwrap() + " ").unwrap();
-    refused(&["shard-1", "shard-3"], 3, "shard-3 has no valid trial poll@6#1");
+    refused("shard-1 shard-3", 3, "shard-3 has no valid trial poll@6#1");
 }
 
 /// Changes a trial's file, and its sum with it.
@@ -123,31 +116,50 @@ fn sum_of(path: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()[..64].to_owned()
 }
 
-/// How often a node is lost, unless `HEADROOM_LOST_NODES` says otherwise.
-const LOST: u32 = 2;
-
 #[test]
-fn a_cluster_makes_the_same_run_although_nodes_are_lost_in_the_middle() {
+fn a_cluster_makes_the_same_run_although_submit_ends_and_nodes_are_lost_in_the_middle() {
     let place = Place::with_guests();
     let Some(mut cluster) = Slurm::start(&place) else { return };
-    with_study(&place);
-    place.headroom(["run", "study.toml", "--out", "whole"]).run().code(0);
-    let wanted = std::env::var("HEADROOM_LOST_NODES").ok();
-    let mut left = wanted.map_or(LOST, |wanted| wanted.parse().unwrap());
-    let mut round = 0;
+    place.write("study.toml", study().text());
+    place.call("run study.toml --out whole").code(0);
+    is_submitted_and_left(&place, &cluster);
+    let wanted = std::env::var("HEADROOM_LOST_NODES");
+    let (mut left, mut round) = (wanted.map_or(2, |wanted| wanted.parse().unwrap()), 0);
     while left > 0 {
         round += 1;
         let out = format!("out-{round}");
-        let words = ["submit", "study.toml", "--shards", "4", "--out", &out, "--quiet"];
-        let running = cluster.headroom(&place, words).start();
+        let words = format!("submit study.toml --shards 4 --out {out}");
+        let running = cluster.headroom(&place, &words).start();
         while left > 0 && lose_one(&place, &mut cluster, &out) {
             left -= 1;
         }
-        running.end().code(0);
+        running.end().code(0).prints("merged 4 shards, 12 trials");
         assert_eq!(cluster.queue(), [] as [&str; 0]);
         let run = place.run_in(&format!("{out}/run"));
         assert_eq!(counted(&run), counted(&place.run_in("whole")), "in round {round}");
     }
+    // What is there is shown again and not made again.
+    cluster.headroom(&place, &format!("{SUBMIT} --json")).run().code(0);
+}
+
+const SUBMIT: &str = "submit study.toml --shards 4 --out out-1";
+
+/// Jobs go on after submit has ended; they are ended with some of the trials.
+fn is_submitted_and_left(place: &Place, cluster: &Slurm) {
+    let detached = cluster.headroom(place, &format!("{SUBMIT} --detach")).run();
+    detached.code(0).prints("submitted as headroom-");
+    // Somebody comes back and leaves again.
+    let running = cluster.headroom(place, SUBMIT).start();
+    thread::sleep(Duration::from_secs(3));
+    running.signal(Signal::INT);
+    let said = running.end();
+    said.code(130).says("the jobs go on (`scancel --name=headroom-");
+    assert!(!cluster.queue().is_empty());
+    cluster.cancel(said.stderr.split_once("--name=").unwrap().1.split('`').next().unwrap());
+    let over = || cluster.queue().is_empty().then_some(());
+    eventually(Duration::from_secs(60), over).expect("no job is left");
+    let bad = cluster.headroom(place, "submit study.toml --shards 2 -- --clients none");
+    bad.run().code(2).says("--clients");
 }
 
 /// Loses a node that makes a shard, once it has some trials, and raises it again; `false` where all is made.
@@ -165,30 +177,4 @@ fn lose_one(place: &Place, cluster: &mut Slurm, out: &str) -> bool {
     cluster.lose(node);
     cluster.raise(place, node);
     true
-}
-
-#[test]
-fn jobs_go_on_after_submit_has_ended() {
-    let place = Place::with_guests();
-    let Some(cluster) = Slurm::start(&place) else { return };
-    with_study(&place);
-    let words = ["submit", "study.toml", "--shards", "2", "--out", "out"];
-    let detached = cluster.headroom(&place, words).words(["--detach"]).run();
-    detached.code(0).prints("submitted as headroom-");
-    // Somebody comes back and leaves again.
-    let running = cluster.headroom(&place, words).start();
-    thread::sleep(Duration::from_secs(3));
-    running.signal(Signal::INT);
-    let said = running.end();
-    said.code(130).says("the jobs go on (`scancel --name=headroom-");
-    assert!(!cluster.queue().is_empty());
-    let name = said.stderr.split_once("--name=").unwrap().1.split('`').next().unwrap();
-    cluster.cancel(name);
-    let over = || cluster.queue().is_empty().then_some(());
-    eventually(Duration::from_secs(60), over).expect("no job is left");
-    cluster.headroom(&place, words).run().code(0).prints("merged 2 shards, 12 trials");
-    // What is there is shown again and not made again.
-    cluster.headroom(&place, words).words(["--json"]).run().code(0);
-    let bad = ["submit", "study.toml", "--shards", "2", "--", "--clients", "none"];
-    cluster.headroom(&place, bad).run().code(2).says("--clients");
 }

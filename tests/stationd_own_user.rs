@@ -1,7 +1,7 @@
 //! stationd as it is packaged: a user of its own, no capability, few system calls, and on ubus by the broker's rules that
 //! are shipped with it. The broker comes late, refuses, dies and comes back.
 
-use crate::harness::{Place, with_broker};
+use crate::harness::{Place, stationd, with_broker};
 
 /// The file that OpenWrt's package puts into `/usr/share/acl.d`.
 const RULES: &str =
@@ -106,5 +106,19 @@ fn it_serves_on_ubus_as_its_own_user_and_comes_back_through_the_filter() {
     assert_eq!(field[0]["clients"].as_object().unwrap().len(), 2, "{field:?}");
     assert_eq!(field[1]["retval"].as_array().unwrap().len(), 2, "{field:?}");
     assert_eq!(parts.number("left"), 0);
-    assert_eq!(place.left(), []);
+}
+
+/// The costs that `cargo xtask sensitivity` plants are in a build of its own; names and lines stay on the host.
+#[test]
+fn the_stationd_that_ships_is_one_small_file_and_has_nothing_planted() {
+    let program = std::fs::read(stationd()).unwrap();
+    let holds = |text: &[u8]| program.windows(text.len()).any(|here| here == text);
+    assert!(holds(b"getStationStats"), "it holds the names of its methods");
+    assert!(!holds(b"STATIOND_PLANT"), "it was built with the feature `planted`");
+    let file = object::read::elf::ElfFile64::<object::Endianness>::parse(&*program).unwrap();
+    let (parts, endian) = (file.elf_program_headers(), file.endian());
+    assert!(parts.iter().all(|part| part.p_type.get(endian) != object::elf::PT_INTERP));
+    // A device has what is loaded.
+    let ends = parts.iter().map(|part| part.p_offset.get(endian) + part.p_filesz.get(endian));
+    assert!(ends.max().unwrap() <= 2 << 20, "{} bytes", program.len());
 }

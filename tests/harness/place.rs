@@ -3,6 +3,7 @@
 use std::{
     env,
     fs::{self, File},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
     sync::atomic::{AtomicU32, Ordering},
@@ -10,11 +11,12 @@ use std::{
     time::Duration,
 };
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
     ended::Ended,
-    headroom::{Headroom, target},
+    headroom::{Headroom, binary, target},
     processes::{MARK, Process, eventually},
     run_folder::RunFolder,
     study::Study,
@@ -43,6 +45,13 @@ impl Place {
         Self::with(Some(turn()))
     }
 
+    /// The same with this as `study.toml`.
+    pub(crate) fn with_study(text: impl AsRef<[u8]>) -> Self {
+        let place = Self::with_guests();
+        place.write("study.toml", text);
+        place
+    }
+
     fn with(turn: Option<File>) -> Self {
         static PLACES: AtomicU32 = AtomicU32::new(0);
         let number = PLACES.fetch_add(1, Ordering::Relaxed);
@@ -52,18 +61,35 @@ impl Place {
         Self { folder, mark: format!("{}-{number} {test}", std::process::id()), _turn: turn }
     }
 
-    /// A path in the folder.
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+    /// Writes a file, and makes the folders that it lies in.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
-        fs::write(&path, text).unwrap();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
         path
     }
 
-    /// An empty folder in it.
+    /// Writes a script that can be started.
+    pub(crate) fn script(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.write(name, text);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    pub(crate) fn pipe(&self, name: &str) {
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, self.path(name), mode).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        let path = self.path(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
     pub(crate) fn folder(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         fs::create_dir(&path).unwrap();
@@ -83,7 +109,8 @@ impl Place {
         folder
     }
 
-    /// Another program in this folder, whose processes are this place's.
+    /// A program in this folder, whose processes are this place's, with the tests' cache and the device programs beside
+    /// headroom.
     pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.folder.path()).env(MARK, &self.mark);
@@ -91,52 +118,61 @@ impl Place {
         command
     }
 
-    /// headroom with these words, in this folder.
-    pub(crate) fn headroom<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Headroom {
-        Headroom::new(self.folder.path(), &self.mark).words(words)
+    /// headroom with these words, as a shell splits them, in this folder.
+    pub(crate) fn headroom(&self, words: &str) -> Headroom {
+        Headroom::new(self.command(&binary())).words(words)
     }
 
-    /// How headroom ends with these words, a space between them.
     pub(crate) fn call(&self, words: &str) -> Ended {
-        self.headroom(words.split(' ')).run()
+        self.headroom(words).run()
     }
 
-    /// `headroom run` on this study, into the folder `run`.
+    /// The result for machines of headroom with these words, which must succeed.
+    pub(crate) fn json(&self, words: &str) -> Value {
+        self.call(words).code(0).last_json()
+    }
+
+    /// The one judgement of a comparison of `study.toml` into the folder `run`, which must end with this code.
+    pub(crate) fn compared(&self, words: &str, code: i32) -> Value {
+        let ended = self.call(&format!("compare study.toml {words} --out run --json"));
+        let mut judgements = ended.code(code).last_json()["judgements"].take();
+        assert_eq!(judgements.as_array().unwrap().len(), 1, "{judgements:#}");
+        judgements[0].take()
+    }
+
+    /// `headroom check run` with one more limit.
+    pub(crate) fn gate(&self, limit: &str) -> Ended {
+        self.call(&format!("check run --gate '{limit}'"))
+    }
+
     pub(crate) fn run_study(&self, study: &Study) -> Headroom {
-        self.write("study.toml", &study.text());
-        self.headroom(["run", "study.toml", "--out", "run"])
+        self.write("study.toml", study.text());
+        self.headroom("run study.toml --out run")
     }
 
     /// Asserts that headroom refuses each row of a table in one line with code 2, and does nothing: what is changed in the
     /// study, `FROM => TO` or `-`; the words; and what is said, `ONE & OTHER`.
     pub(crate) fn refuses(&self, study: &str, table: &str) {
-        for row in table.lines().filter(|row| !row.is_empty()) {
-            let [change, words, says] = row.splitn(3, " | ").map(str::trim).collect::<Vec<_>>()[..]
-            else {
-                panic!("{row}");
-            };
+        for [change, words, says] in super::rows(table) {
             let (from, to) = change.split_once(" => ").unwrap_or_default();
             let text = study.replacen(from, &to.replace("\\n", "\n"), 1);
-            assert!(text != study || change == "-", "{row} changes nothing");
+            assert!(text != study || change == "-", "{change} changes nothing");
             self.write("study.toml", &text);
-            let words = shlex::split(words).unwrap();
-            let ended = self.headroom(words.iter().map(String::as_str)).run();
+            let ended = self.call(words);
             says.split(" & ").fold(ended.code(2), |ended, text| ended.says(text));
             // What is wrong with the words themselves has the usage below it.
             if !ended.stderr.starts_with("error: ") {
                 ended.in_one_line();
             }
             let left = ["runs", "none"].map(|folder| self.path(folder).exists());
-            assert_eq!(left, [false; 2], "a folder was made: {row}");
+            assert_eq!(left, [false; 2], "a folder was made: {words}");
         }
     }
 
-    /// `headroom run --resume` of the folder `run`.
     pub(crate) fn resume(&self) -> Headroom {
-        self.headroom(["run", "--resume", "run"])
+        self.headroom("run --resume run")
     }
 
-    /// What the folder `run` holds.
     pub(crate) fn run(&self) -> RunFolder {
         self.run_in("run")
     }

@@ -23,8 +23,8 @@ impl PrivateCache {
     pub(crate) fn copy(place: &Place) -> Self {
         static WARM: Once = Once::new();
         WARM.call_once_force(|_| {
-            place.write("warm.toml", &Study::small().idle().repetitions(1).text());
-            place.headroom(["run", "warm.toml", "--out", "warm"]).run().code(0);
+            place.write("warm.toml", Study::small().idle().repetitions(1).text());
+            place.call("run warm.toml --out warm").code(0);
         });
         let shared = cache();
         let parent = shared.parent().unwrap();

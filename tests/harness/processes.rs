@@ -18,7 +18,6 @@ use super::place::Place;
 /// The variable that everything which a test starts inherits.
 pub(super) const MARK: &str = "HEADROOM_TEST_MARK";
 
-/// A process that a test started, directly or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
@@ -39,7 +38,6 @@ impl Process {
         Self::all(has_mark)
     }
 
-    /// Everything that runs and is wanted.
     pub(super) fn all(is_wanted: impl Fn(i32) -> bool) -> Vec<Self> {
         let pids = fs::read_dir("/proc").unwrap().flatten();
         let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -14,7 +14,6 @@ use model::{
 };
 use serde_json::Value;
 
-/// The folder of a run.
 #[derive(Debug)]
 pub(crate) struct RunFolder(PathBuf);
 
@@ -43,18 +42,15 @@ impl RunFolder {
         whole.map(|path| (name_of(&path), fs::read(path).unwrap())).collect()
     }
 
-    /// How many trials are finished.
     pub(crate) fn count(&self) -> usize {
         fs::read_dir(self.path("trials")).map_or(0, Iterator::count)
     }
 
-    /// Finished trials, by file name.
     pub(crate) fn trials(&self) -> Vec<Trial> {
         let files = self.trial_files();
         files.values().map(|bytes| serde_json::from_slice(bytes).unwrap()).collect()
     }
 
-    /// What the valid trials recorded.
     pub(crate) fn recordings(&self) -> Vec<Reading> {
         let recorded = self.trials().into_iter().filter_map(|trial| match trial.outcome {
             Outcome::Measured(recording) => Some(*recording),
@@ -87,12 +83,11 @@ impl RunFolder {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The report, which must be a page with the study's question.
+    /// The report, which must be a page with the harness's question.
     pub(crate) fn report(&self) -> String {
         self.report_on(super::Study::QUESTION)
     }
 
-    /// The report on a question.
     pub(crate) fn report_on(&self, question: &str) -> String {
         let page = self.text("report.html");
         let question = question.replace('\'', "&#39;");
@@ -119,7 +114,6 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// A number in a JSON value, by its path.
 pub(crate) fn number(value: &Value, path: &str) -> f64 {
     value.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path} in {value:#}"))
 }

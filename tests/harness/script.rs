@@ -19,11 +19,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{
-    ended::Ended,
-    headroom::{Headroom, target},
-    place::Place,
-};
+use super::{ended::Ended, headroom::target, place::Place};
 
 const WORDS: &str = r#"
 set -eu
@@ -64,18 +60,15 @@ pub(crate) fn in_guest(place: &Place, clients: u32, script: &str) -> Parts {
     with_radios(place, clients, 3, script)
 }
 
-/// The same with this many radios.
 pub(crate) fn with_radios(place: &Place, clients: u32, radios: u32, script: &str) -> Parts {
-    let ended = raised(place, clients, script).words(["--radios", &radios.to_string()]).run();
-    ended.code(0);
-    Parts::of(ended)
+    raised(place, &format!("--clients {clients} --radios {radios}"), script)
 }
 
-/// The same, to be started as the test likes.
-fn raised(place: &Place, clients: u32, script: &str) -> Headroom {
-    let clients = clients.to_string();
-    let words = ["up", "--mode", "counted", "--clients", &clients];
-    place.headroom(words).stdin(&format!("{WORDS}\n{script}\n"))
+fn raised(place: &Place, words: &str, script: &str) -> Parts {
+    let headroom = place.headroom(&format!("up --mode counted {words}"));
+    let ended = headroom.stdin(&format!("{WORDS}\n{script}\n")).run();
+    ended.code(0);
+    Parts::of(ended)
 }
 
 /// What a script with a broker of ubus and its client has, neither of them ours: `broker WORDS…` starts `ubusd` and waits
@@ -89,17 +82,16 @@ there() { within 20 has "$1"; }
 
 /// A script on an access point that has the programs; `None`, with the reason, where they could not be installed.
 pub(crate) fn with_broker(place: &Place, clients: u32, script: &str) -> Option<Parts> {
-    let with = ["ubusd", "ubus-client"].map(|name| (name, target().join("ubus/bin").join(name)));
-    if with.iter().any(|(_, path)| !path.is_file()) {
-        let why = "ubusd could not be installed; `scripts/setup test` says why";
-        skip::excepted(format_args!("no bus here: {why}"));
-        return None;
+    let mut words = format!("--clients {clients}");
+    for name in ["ubusd", "ubus-client"] {
+        let path = target().join("ubus/bin").join(name);
+        if !path.is_file() {
+            skip::excepted(format_args!("no {name} here; `scripts/setup test` installs it"));
+            return None;
+        }
+        words += &format!(" --with {name}={}", path.display());
     }
-    let with = with.map(|(name, path)| format!("{name}={}", path.display()));
-    let words = with.iter().flat_map(|with| ["--with", with]);
-    let ended = raised(place, clients, &format!("{BUS_WORDS}{script}")).words(words).run();
-    ended.code(0);
-    Some(Parts::of(ended))
+    Some(raised(place, &words, &format!("{BUS_WORDS}{script}")))
 }
 
 #[derive(Debug)]
@@ -110,7 +102,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// What a script printed that has ended.
-    pub(crate) fn of(ended: Ended) -> Self {
+    fn of(ended: Ended) -> Self {
         let pieces = ended.stdout.replace('\r', "");
         let named = pieces.split("\n==> ").skip(1).filter_map(|piece| piece.split_once('\n'));
         let parts = named.map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
@@ -120,13 +112,11 @@ impl Parts {
         parts
     }
 
-    /// A part, as it was printed.
     pub(crate) fn text(&self, name: &str) -> &str {
         let part = self.parts.get(name);
         part.unwrap_or_else(|| panic!("no part `{name}` was printed:\n{}", self.ended))
     }
 
-    /// A part that is one number.
     pub(crate) fn number(&self, name: &str) -> u64 {
         let text = self.text(name).trim();
         text.parse().unwrap_or_else(|_| panic!("`{name}` is not a number: {text}\n{}", self.ended))
@@ -161,7 +151,6 @@ impl Parts {
 pub(crate) struct Page(BTreeMap<String, f64>);
 
 impl Page {
-    /// The value of a series; it must be there.
     pub(crate) fn value(&self, series: &str) -> f64 {
         *self.0.get(series).unwrap_or_else(|| panic!("no {series} among {:#?}", self.0))
     }
@@ -173,7 +162,6 @@ impl Page {
         self.0.iter().filter(|(series, _)| of(series)).map(|(_, value)| value).sum()
     }
 
-    /// Whether there is such a series.
     pub(crate) fn has(&self, series: &str) -> bool {
         self.0.contains_key(series)
     }

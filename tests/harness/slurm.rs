@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Stdio},
     time::Duration,
@@ -42,10 +43,10 @@ impl Slurm {
         for name in ["state", "spool.one", "spool.two"] {
             fs::create_dir(folder.join(name)).unwrap();
         }
-        fs::write(folder.join("slurm.conf"), conf(&folder)).unwrap();
+        place.write("slurm/slurm.conf", conf(&folder));
         let mut cluster = Self { folder, servers: Vec::new(), nodes: [None, None] };
         cluster.serve_keys(place);
-        cluster.serve(place, "slurmctld", &["-D", "-c"]);
+        cluster.serve(place, "slurmctld", "-D -c");
         for node in 0..NODES.len() {
             cluster.raise(place, node);
         }
@@ -53,11 +54,7 @@ impl Slurm {
     }
 
     /// headroom with these words, which finds this cluster.
-    pub(crate) fn headroom<'a>(
-        &self,
-        place: &Place,
-        words: impl IntoIterator<Item = &'a str>,
-    ) -> Headroom {
+    pub(crate) fn headroom(&self, place: &Place, words: &str) -> Headroom {
         place.headroom(words).env("SLURM_CONF", self.folder.join("slurm.conf"))
     }
 
@@ -83,7 +80,6 @@ impl Slurm {
         self.ask("squeue", &["--noheader", "--array", "--format=%K %T %N"])
     }
 
-    /// Ends the jobs of this name.
     pub(crate) fn cancel(&self, name: &str) {
         self.ask("scancel", &[&format!("--name={name}")]);
     }
@@ -105,22 +101,20 @@ impl Slurm {
     fn serve_keys(&mut self, place: &Place) {
         let key = self.folder.join("munge.key");
         fs::write(&key, [b'k'; 128]).unwrap();
-        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        fs::set_permissions(&key, private).unwrap();
+        fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).unwrap();
         let names = ["key-file", "socket", "pid-file", "log-file", "seed-file"];
         let words = names.map(|name| {
             let file = name.trim_end_matches("-file");
             format!("--{name}={}/munge.{file}", self.folder.display())
         });
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        self.serve(place, "munged", &[&words[..], &["--foreground", "--force"]].concat());
+        self.serve(place, "munged", &format!("--foreground --force {}", words.join(" ")));
         let socket = self.folder.join("munge.socket");
         eventually(START, || socket.exists().then_some(())).expect("munge's socket");
     }
 
-    fn serve(&mut self, place: &Place, program: &str, words: &[&str]) {
+    fn serve(&mut self, place: &Place, program: &str, words: &str) {
         let mut command = place.command(Path::new(program));
-        command.args(words);
+        command.args(words.split(' '));
         let server = self.started(command, program);
         self.servers.push(server);
     }

@@ -7,7 +7,6 @@
 use std::{
     collections::BTreeSet,
     env,
-    ffi::OsString,
     fmt::Write as _,
     fs,
     os::unix::fs::{PermissionsExt, symlink},
@@ -19,6 +18,7 @@ use std::{
 use rustix::process::Signal;
 
 use super::{
+    headroom::Headroom,
     place::Place,
     processes::{Process, eventually, free_port, send},
 };
@@ -35,13 +35,19 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(place: &Place) -> Self {
-        let client = Self { folder: place.folder("path"), key: place.path("key") };
+        let client = Self { folder: place.path("path"), key: place.path("key") };
         make_key(&client.key);
-        let script =
-            format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", client.names().display());
-        fs::write(client.program(), script).unwrap();
-        fs::set_permissions(client.program(), fs::Permissions::from_mode(0o755)).unwrap();
+        let names = client.names();
+        let script = format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", names.display());
+        place.script("path/ssh", &script);
         client
+    }
+
+    /// headroom with these words, which finds this ssh.
+    pub(crate) fn headroom(&self, place: &Place, words: &str) -> Headroom {
+        let path = env::var_os("PATH").unwrap();
+        let folders = [self.folder.clone()].into_iter().chain(env::split_paths(&path));
+        place.headroom(words).env("PATH", env::join_paths(folders).unwrap())
     }
 
     /// A name for what listens on a port of the loopback. The first value holds, as always in ssh's files: `more` comes
@@ -67,13 +73,6 @@ impl Client {
         &self.key
     }
 
-    /// A `PATH` that finds it first.
-    pub(crate) fn path(&self) -> OsString {
-        let path = env::var_os("PATH").unwrap();
-        env::join_paths([self.folder.clone()].into_iter().chain(env::split_paths(&path))).unwrap()
-    }
-
-    /// Whether a command there succeeds.
     pub(crate) fn can(&self, name: &str, command: &str) -> bool {
         let output = Command::new(self.program()).args([name, command]).output();
         output.unwrap().status.success()
@@ -91,7 +90,6 @@ impl Client {
     }
 }
 
-/// A pair of keys without a password.
 fn make_key(path: &Path) {
     let words = ["-q", "-t", "ed25519", "-N", "", "-f", path.to_str().unwrap()];
     assert!(Command::new("ssh-keygen").args(words).status().unwrap().success());
@@ -192,19 +190,13 @@ impl Device {
         Some(device)
     }
 
-    /// The server's process.
     pub(crate) fn server_pid(&self) -> i32 {
         self.server.id().cast_signed()
     }
 
-    /// Turns it off: it stops answering.
-    pub(crate) fn stop(&self) {
-        send(self.server_pid(), Signal::STOP);
-    }
-
-    /// Turns it on again.
-    pub(crate) fn go_on(&self) {
-        send(self.server_pid(), Signal::CONT);
+    /// Turns it on, or off: then it stops answering.
+    pub(crate) fn turn(&self, is_on: bool) {
+        send(self.server_pid(), if is_on { Signal::CONT } else { Signal::STOP });
     }
 
     fn await_answer(&mut self, client: &Client) {
@@ -266,11 +258,8 @@ impl Device {
 
     /// The same, whatever processes of this name there are.
     pub(crate) fn is_left_but_for(&self, name: &str) {
-        let left = || {
-            let mut processes = self.processes();
-            processes.retain(|process| process.name != name);
-            processes
-        };
+        let is_other = |process: &Process| process.name != name;
+        let left = || self.processes().into_iter().filter(is_other).collect::<Vec<_>>();
         let is_as_it_was = || (left().is_empty() && self.files_now() == self.files).then_some(());
         if eventually(GRACE, is_as_it_was).is_some() {
             return;

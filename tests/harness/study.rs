@@ -3,78 +3,77 @@
 /// The packages of all tests that want any beyond the image's own: one image, and one access point, has them all.
 pub(crate) const PACKAGES: [&str; 4] = ["lldpd", "openssh-server", "snmp", "snmpd"];
 
-/// A study with six clients, two short repetitions and the variants that a test adds.
+const SMALL: &str = "\
+question = \"What does the harness ask?\"
+
+[access-point]
+radios = 3
+clients = [6]
+
+[subject]
+process = \"hostapd\"
+
+[trial]
+warm-up = \"1s\"
+window = \"4s\"
+repetitions = 2
+perturb = \"start\"
+
+[profile]
+repetitions = 0
+";
+
+/// The text of a study with six clients, two short repetitions and the variants that a test adds.
 #[derive(Clone, Debug)]
-pub(crate) struct Study {
-    /// Keys of the access point.
-    access_point: String,
-    process: String,
-    window: String,
-    repetitions: u32,
-    perturb: &'static str,
-    /// Recordings of stacks, and the tables of `[count]`.
-    profiles: u32,
-    count: String,
-    variants: String,
-}
+pub(crate) struct Study(String);
 
 impl Study {
     pub(crate) const QUESTION: &str = "What does the harness ask?";
 
-    /// No variant yet.
     pub(crate) fn small() -> Self {
-        Self {
-            access_point: String::new(),
-            process: "hostapd".to_owned(),
-            window: "4s".to_owned(),
-            repetitions: 2,
-            perturb: "start",
-            profiles: 0,
-            count: String::new(),
-            variants: String::new(),
-        }
+        Self(SMALL.to_owned())
+    }
+
+    /// With another value of a key.
+    fn set(self, table: &str, key: &str, value: &str) -> Self {
+        let at = self.0.find(&format!("[{table}]")).unwrap();
+        let at = at + self.0[at..].find(&format!("\n{key} = ")).unwrap() + 1;
+        let end = at + self.0[at..].find('\n').unwrap();
+        Self(format!("{}{key} = {value}{}", &self.0[..at], &self.0[end..]))
     }
 
     /// These keys of its access point, too, in lines after the others.
-    pub(crate) fn access_point(mut self, keys: &str) -> Self {
-        self.access_point = format!("\n{keys}");
-        self
+    pub(crate) fn access_point(self, keys: &str) -> Self {
+        self.set("access-point", "clients", &format!("[6]\n{keys}"))
     }
 
-    pub(crate) fn process(mut self, name: &str) -> Self {
-        name.clone_into(&mut self.process);
-        self
+    pub(crate) fn process(self, name: &str) -> Self {
+        self.set("subject", "process", &format!("\"{name}\""))
     }
 
-    pub(crate) fn window(mut self, window: &str) -> Self {
-        window.clone_into(&mut self.window);
-        self
+    pub(crate) fn window(self, window: &str) -> Self {
+        self.set("trial", "window", &format!("\"{window}\""))
     }
 
-    pub(crate) fn repetitions(mut self, repetitions: u32) -> Self {
-        self.repetitions = repetitions;
-        self
+    pub(crate) fn repetitions(self, repetitions: u32) -> Self {
+        self.set("trial", "repetitions", &repetitions.to_string())
     }
 
     /// Stacks of every variant are recorded this many times.
-    pub(crate) fn profiles(mut self, repetitions: u32) -> Self {
-        self.profiles = repetitions;
-        self
+    pub(crate) fn profiles(self, repetitions: u32) -> Self {
+        self.set("profile", "repetitions", &repetitions.to_string())
     }
 
     /// Calls are counted as this text says, which begins with `[count]`.
-    pub(crate) fn count(mut self, text: &str) -> Self {
-        text.clone_into(&mut self.count);
-        self
+    pub(crate) fn count(self, text: &str) -> Self {
+        Self(format!("{}{text}", self.0))
     }
 
     /// Every repetition is the same machine state.
-    pub(crate) fn unperturbed(mut self) -> Self {
-        self.perturb = "nothing";
-        self
+    pub(crate) fn unperturbed(self) -> Self {
+        self.set("trial", "perturb", "\"nothing\"")
     }
 
-    /// A variant without a load.
     pub(crate) fn idle(self) -> Self {
         self.variant("idle", "load = \"none\"")
     }
@@ -93,22 +92,11 @@ impl Study {
         self.process("stationd").variant(name, &keys)
     }
 
-    /// A variant with these keys.
-    pub(crate) fn variant(mut self, name: &str, keys: &str) -> Self {
-        self.variants.push_str(&format!("\n[[variant]]\nname = \"{name}\"\n{keys}\n"));
-        self
+    pub(crate) fn variant(self, name: &str, keys: &str) -> Self {
+        Self(format!("{}\n[[variant]]\nname = \"{name}\"\n{keys}\n", self.0))
     }
 
     pub(crate) fn text(&self) -> String {
-        let Self { access_point, process, window, repetitions, perturb, profiles, count, variants } =
-            self;
-        format!(
-            "question = \"{}\"\n\n\
-             [access-point]\nradios = 3\nclients = [6]{access_point}\n\n\
-             [subject]\nprocess = \"{process}\"\n\n\
-             [trial]\nwarm-up = \"1s\"\nwindow = \"{window}\"\nrepetitions = {repetitions}\n\
-             perturb = \"{perturb}\"\n\n[profile]\nrepetitions = {profiles}\n{count}\n{variants}",
-            Self::QUESTION
-        )
+        self.0.clone()
     }
 }

@@ -132,7 +132,6 @@ fn sample(misc: u16, context: i64, ip: u64) -> Vec<u8> {
     record(9, misc, &words(&[ip, pair(7, 7), 2, 2_004_008, 2, context as u64, ip]))
 }
 
-/// A sample in the kernel.
 pub(crate) fn kernel_sample() -> Vec<u8> {
     sample(1, -128, 0xffff_ffff_8100_0000)
 }

@@ -6,7 +6,7 @@ use model::plural::count;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::commands::check::Decided;
+use crate::commands::check::Decision;
 
 /// More figures than this are no answer but a table, which the report has.
 pub(crate) const MOST_FIGURES: usize = 200;
@@ -20,7 +20,7 @@ pub(crate) struct Answer {
     /// The run in one sentence; names in backticks
     pub(crate) headline: String,
     /// Gates, comparisons and pauses, decided
-    pub(crate) decided: Vec<Decided>,
+    pub(crate) decided: Vec<Decision>,
     /// Every figure, at most 200
     pub(crate) figures: Vec<Figure>,
     /// Figures beyond these, which the report has
@@ -78,7 +78,6 @@ pub(crate) fn flames(profiles: &[ProfileFigures]) -> Vec<Flame> {
     profiles.iter().enumerate().filter_map(flame).collect()
 }
 
-/// What a profile is of, as `found at 114 clients`.
 fn of(profile: &ProfileFigures) -> String {
     let at = profile.clients.map(|clients| format!(" at {}", count(clients, "client")));
     format!("{}{}", profile.variant, at.unwrap_or_default())

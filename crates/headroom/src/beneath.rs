@@ -77,7 +77,7 @@ impl Beneath {
         Ok(StudyText::of(path, text))
     }
 
-    /// A copy of a file, called as it is.
+    /// A copy of a file, under its own name.
     pub(crate) fn copied(&self, path: &Path) -> Result<PathBuf, Failure> {
         let (file, path) = found(&self.folders, path).map_err(Failure::Usage)?;
         let bytes = file::shared_from(file, LONGEST).map_err(cannot("read", &path))?;

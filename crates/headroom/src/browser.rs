@@ -3,7 +3,7 @@
 
 use std::{
     env,
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     path::Path,
     process::{Command, Stdio},
     thread,
@@ -21,22 +21,22 @@ const MOMENT: Duration = Duration::from_secs(2);
 pub(crate) fn open(page: &Path) {
     let opener = env::var_os("BROWSER").filter(|name| !name.is_empty());
     let opener = opener.unwrap_or_else(|| OsString::from(OPENER));
-    if let Err(why) = start(&opener, page) {
-        let page = page.display();
-        output::note(format_args!("headroom: cannot open {page}: {why}; open it in a browser"));
+    if let Err(why) = start(Command::new(&opener).arg(page)) {
+        let (page, name) = (page.display(), opener.display());
+        output::note(format_args!(
+            "headroom: cannot open {page}: {name}: {why}; open it in a browser"
+        ));
     }
 }
 
-fn start(opener: &OsStr, page: &Path) -> Result<(), String> {
-    let name = opener.display();
-    let mut command = Command::new(opener);
-    command.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().map_err(|error| format!("{name}: {error}"))?;
+fn start(command: &mut Command) -> Result<(), String> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().map_err(|error| error.to_string())?;
     let deadline = Instant::now() + MOMENT;
     while Instant::now() < deadline {
         match child.try_wait() {
             Ok(Some(ended)) if ended.success() => return Ok(()),
-            Ok(Some(ended)) => return Err(format!("{name}: {ended}")),
+            Ok(Some(ended)) => return Err(ended.to_string()),
             _ => thread::sleep(Duration::from_millis(20)),
         }
     }

@@ -33,7 +33,7 @@ use model::{
 
 use crate::{failure::Failure, flags, options::Options};
 
-/// Deeper than this no one keeps build output, and a link may lead in circles.
+/// Nobody keeps build output deeper than this, and a link may lead in circles.
 const DEEPEST: usize = 12;
 
 /// Folders of unstripped and debug files: the user's, the build's own, and the system's.
@@ -81,7 +81,14 @@ impl SymbolFolders {
 
     /// Refuses what has nothing to offer, before anything is measured that it is to explain.
     pub(crate) fn check(typed: &flags::Symbols) -> Result<(), Failure> {
-        typed.folders.iter().try_for_each(|path| check(path))
+        typed.folders.iter().try_for_each(|path| {
+            check(path).map_err(|why| {
+                Failure::Usage(format!(
+                    "--symbols {}: {why}; name a folder of unstripped programs or debug files, or one such file",
+                    path.display()
+                ))
+            })
+        })
     }
 
     /// A file with symbols, and with debug information where there is one.
@@ -179,22 +186,15 @@ fn look_through(
     paths.try_for_each(|path| look_through(path, depth.saturating_sub(1), take))
 }
 
-fn check(path: &Path) -> Result<(), Failure> {
-    let wrong = |why: &str| {
-        Failure::Usage(format!(
-            "--symbols {}: {why}; name a folder of unstripped programs or debug files, or one such file",
-            path.display()
-        ))
-    };
-    let about = fs::metadata(path).map_err(|error| wrong(&error.to_string()))?;
-    if about.is_dir() {
-        fs::read_dir(path).map_err(|error| wrong(&error.to_string()))?;
+fn check(path: &Path) -> Result<(), String> {
+    let is_folder = fs::metadata(path).map_err(|error| error.to_string())?.is_dir();
+    if is_folder {
+        fs::read_dir(path).map_err(|error| error.to_string())?;
     }
-    let found = look_through(path, DEEPEST, &mut |_, _| ControlFlow::Break(()));
-    match (found, about.is_dir()) {
-        (ControlFlow::Break(()), _) => Ok(()),
-        (ControlFlow::Continue(()), true) => Err(wrong("no ELF program or library is in it")),
-        (ControlFlow::Continue(()), false) => Err(wrong("it is no ELF program or library")),
+    match look_through(path, DEEPEST, &mut |_, _| ControlFlow::Break(())) {
+        ControlFlow::Break(()) => Ok(()),
+        ControlFlow::Continue(()) if is_folder => Err("no ELF program or library is in it".into()),
+        ControlFlow::Continue(()) => Err("it is no ELF program or library".into()),
     }
 }
 
@@ -429,50 +429,46 @@ mod tests {
     }
 
     #[test]
-    fn a_path_with_nothing_to_offer_is_refused_with_what_to_name() {
+    fn a_path_with_nothing_to_offer_is_refused() {
         let place = tempfile::tempdir().unwrap();
         let path = |name: &str| place.path().join(name);
         fs::create_dir_all(path("texts/deeper")).unwrap();
         fs::write(path("texts/notes"), "no code").unwrap();
-        let refused = |name: &str| check(&path(name)).unwrap_err().sentence();
-        assert!(refused("texts").contains("no ELF program or library is in it"));
-        assert!(refused("texts/notes").contains("notes: it is no ELF program or library"));
+        let refused = |name: &str| check(&path(name)).unwrap_err();
+        assert_eq!(refused("texts"), "no ELF program or library is in it");
+        assert_eq!(refused("texts/notes"), "it is no ELF program or library");
         fs::copy(env::current_exe().unwrap(), path("texts/deeper/program")).unwrap();
         assert!(check(&path("texts")).is_ok() && check(&path("texts/deeper/program")).is_ok());
     }
 
     #[test]
-    fn a_build_id_folder_is_asked_first() {
+    fn a_build_id_folder_and_debuginfods_cache_are_asked_first_and_its_notes_are_no_files() {
         let place = tempfile::tempdir().unwrap();
-        let folder = place.path().join(".build-id/ab");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("cdef.debug"), "debug").unwrap();
-        assert_eq!(&*found(place.path(), DebugKey::BuildId("abcdef")).unwrap(), b"debug");
-        assert!(found(place.path(), DebugKey::BuildId("a")).is_none());
-    }
-
-    #[test]
-    fn what_debuginfods_client_fetched_is_found_and_its_note_of_an_absent_one_is_not() {
-        let place = tempfile::tempdir().unwrap();
-        for (id, content) in [("abcdef", "debug"), ("012345", "")] {
-            fs::create_dir(place.path().join(id)).unwrap();
-            fs::write(place.path().join(id).join("debuginfo"), content).unwrap();
+        let fetched = [".build-id/ab/cdef.debug", "012345/debuginfo", "678901/debuginfo"];
+        for (path, content) in fetched.into_iter().zip(["debug", "debug", ""]) {
+            let path = place.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
         }
-        assert_eq!(&*found(place.path(), DebugKey::BuildId("abcdef")).unwrap(), b"debug");
-        assert!(found(place.path(), DebugKey::BuildId("012345")).is_none());
+        for (id, is_there) in [("abcdef", true), ("012345", true), ("678901", false), ("a", false)]
+        {
+            let found = found(place.path(), DebugKey::BuildId(id));
+            assert_eq!(found.as_deref(), is_there.then_some(&b"debug"[..]), "{id}");
+        }
     }
 
     #[test]
     fn debuginfods_cache_is_where_its_manual_says() {
-        let of = |set: &[(&str, &str)]| {
-            let set: BTreeMap<_, _> = set.iter().copied().collect();
-            fetched(|name| set.get(name).map(OsString::from))
-        };
-        let home = ("HOME", "/home/a");
-        let at = |path: &str| Some(PathBuf::from(path));
-        assert_eq!(of(&[home]), at("/home/a/.cache/debuginfod_client"));
-        assert_eq!(of(&[home, ("XDG_CACHE_HOME", "/c")]), at("/c/debuginfod_client"));
-        assert_eq!(of(&[home, ("DEBUGINFOD_CACHE_PATH", "/d")]), at("/d"));
-        assert_eq!(of(&[("XDG_CACHE_HOME", "")]), None);
+        for (set, path) in [
+            ("HOME=/home/a", Some("/home/a/.cache/debuginfod_client")),
+            ("HOME=/home/a XDG_CACHE_HOME=/c", Some("/c/debuginfod_client")),
+            ("HOME=/home/a DEBUGINFOD_CACHE_PATH=/d", Some("/d")),
+            ("XDG_CACHE_HOME=", None),
+        ] {
+            let set: BTreeMap<_, _> =
+                set.split(' ').filter_map(|one| one.split_once('=')).collect();
+            let found = fetched(|name| set.get(name).map(OsString::from));
+            assert_eq!(found, path.map(PathBuf::from), "{set:?}");
+        }
     }
 }

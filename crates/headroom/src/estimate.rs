@@ -22,7 +22,7 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
-    /// For trials that take so long and need this.
+    /// For trials that take this long and need this.
     pub(crate) fn of(options: &Options, trials: Duration, needs: &Needs) -> Self {
         let missing = options.look().map(|lab| Missing::of(&lab, needs)).unwrap_or_default();
         let making = missing.time(options.workers);
@@ -93,28 +93,21 @@ mod tests {
 
     use super::*;
 
-    fn estimate(image: bool, counts: &[u32]) -> Estimate {
-        let access_points = counts.iter().map(|clients| (*clients, Mode::Counted)).collect();
-        let missing = Missing { packages: false, image, access_points };
-        let trials = Duration::from_secs(180);
-        Estimate { trials, making: Duration::from_secs(60), missing, cores: Some(2) }
-    }
-
     #[test]
     fn an_estimate_says_what_is_not_in_the_cache() {
-        assert_eq!(estimate(false, &[]).words(), "about 3 minutes on 2 cores");
-        assert_eq!(
-            estimate(true, &[6]).words(),
-            "about 3 minutes on 2 cores, and about 60 seconds more to make the image and the access point, \
-             which are not in the cache"
-        );
-        assert!(
-            estimate(false, &[6]).words().ends_with("the access point, which is not in the cache")
-        );
-        assert!(
-            estimate(false, &[6, 18])
-                .words()
-                .ends_with("2 access points, which are not in the cache")
-        );
+        for (image, counts, says) in [
+            (false, &[][..], ""),
+            (true, &[6], "the image and the access point, which are not in the cache"),
+            (false, &[6], "the access point, which is not in the cache"),
+            (false, &[6, 18], "2 access points, which are not in the cache"),
+        ] {
+            let access_points = counts.iter().map(|clients| (*clients, Mode::Counted)).collect();
+            let missing = Missing { packages: false, image, access_points };
+            let [trials, making] = [180, 60].map(Duration::from_secs);
+            let words = Estimate { trials, making, missing, cores: Some(2) }.words();
+            let more = format!(", and about 60 seconds more to make {says}");
+            let more = if says.is_empty() { says } else { &more };
+            assert_eq!(words, format!("about 3 minutes on 2 cores{more}"));
+        }
     }
 }

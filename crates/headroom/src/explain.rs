@@ -17,12 +17,11 @@ use analysis::{
         fold::{Folded, Folder},
         happening::Head,
         perf_data::{Corrupt, Recording},
-        profile::Profile,
     },
 };
 use lab::run_folder::{self, Recorded};
 use linux::{file, folder};
-use model::{instrument::MappedFile, reading::Stacks, trial::Trial};
+use model::instrument::MappedFile;
 
 use crate::{
     code_files::{CodeFiles, SymbolFolders, stack_trials},
@@ -46,10 +45,15 @@ pub(crate) fn cells(
             cells.len() - 1
         });
         let (cell, folder) = &mut cells[place];
-        let of_trial = OfTrial { run: &recorded.path, trial, stacks, folders, budget: &budget };
-        of_trial.fold(folder)?;
+        let (run, own) = (&recorded.path, &trial.planned.id);
+        let code = || CodeFiles::of_trial(run, &stacks.recorded.kernel, folders, &budget);
+        let name = run_folder::stacks_name(&own.to_string());
+        capture(run, &name, (&stacks.recorded.files, &code()), folder)?;
+        // The stacks of the burner that was recorded before the window.
+        let (mut proof, files) = (Folder::default(), &stacks.recorder.proof.files);
+        capture(run, &run_folder::proof_name(own), (files, &code()), &mut proof)?;
         cell.repetitions.push(id.repetition);
-        cell.proofs.push(of_trial.proof()?);
+        cell.proofs.push(Some(proof.finish().profile));
     }
     let folded = |(mut cell, folder): (FoldedCell, Folder)| {
         cell.folded = folder.finish();
@@ -58,49 +62,24 @@ pub(crate) fn cells(
     Ok(cells.into_iter().map(folded).collect())
 }
 
-struct OfTrial<'a> {
-    run: &'a Path,
-    trial: &'a Trial,
-    stacks: &'a Stacks,
-    folders: &'a SymbolFolders,
-    /// The report's.
-    budget: &'a Budget,
-}
-
-impl OfTrial<'_> {
-    fn fold(&self, folder: &mut Folder) -> Result<(), Failure> {
-        let name = run_folder::stacks_name(&self.trial.planned.id.to_string());
-        self.capture(&name, &self.stacks.recorded.files, folder)
-    }
-
-    /// The stacks of the burner that was recorded before the window.
-    fn proof(&self) -> Result<Option<Profile>, Failure> {
-        let mut folder = Folder::default();
-        let files = &self.stacks.recorder.proof.files;
-        self.capture(&run_folder::proof_name(&self.trial.planned.id), files, &mut folder)?;
-        Ok(Some(folder.finish().profile))
-    }
-
-    fn capture(
-        &self,
-        name: &str,
-        files: &[MappedFile],
-        folder: &mut Folder,
-    ) -> Result<(), Failure> {
-        let path = &self.run.join(name);
-        let file = folder::Folder::open(self.run).and_then(|run| run.file(name));
-        let mut recording = open(path, file)?;
-        let code =
-            CodeFiles::of_trial(self.run, &self.stacks.recorded.kernel, self.folders, self.budget);
-        let ids = files.iter().map(|file| FileId {
-            path: file.path.clone(),
-            sha256: file.sha256.clone(),
-            build_id: file.build_id.clone(),
-        });
-        match folder.capture(&mut recording, &code, ids.collect()) {
-            Ok(()) | Err(Corrupt::NoSamples { .. }) => Ok(()),
-            Err(corrupt) => Err(failure(path, &corrupt)),
-        }
+/// Folds a recording of a run, whose processes had mapped these files.
+fn capture(
+    run: &Path,
+    name: &str,
+    (files, code): (&[MappedFile], &CodeFiles<'_>),
+    folder: &mut Folder,
+) -> Result<(), Failure> {
+    let path = &run.join(name);
+    let file = folder::Folder::open(run).and_then(|run| run.file(name));
+    let mut recording = open(path, file)?;
+    let ids = files.iter().map(|file| FileId {
+        path: file.path.clone(),
+        sha256: file.sha256.clone(),
+        build_id: file.build_id.clone(),
+    });
+    match folder.capture(&mut recording, code, ids.collect()) {
+        Ok(()) | Err(Corrupt::NoSamples { .. }) => Ok(()),
+        Err(corrupt) => Err(failure(path, &corrupt)),
     }
 }
 
@@ -130,7 +109,6 @@ fn file_of(path: &Path) -> io::Result<File> {
     })
 }
 
-/// The copy of kallsyms that `perf record --kcore` puts alongside.
 fn kernel_symbols(path: &Path) -> Option<PathBuf> {
     const KALLSYMS: &str = "kcore_dir/kallsyms";
     let folder = folder::Folder::open(path).ok()?;

@@ -2,10 +2,7 @@
 
 mod check;
 mod compare;
-mod help;
 pub(crate) mod improve;
-mod index;
-mod mcp;
 mod shards;
 pub(crate) mod states;
 mod up;
@@ -21,16 +18,14 @@ use model::{
     architecture::Architecture, name::PackageName, shard::Shard, span::Span, trial::Purpose,
 };
 
-pub(crate) use self::check::{Check, Limits};
+pub(crate) use self::check::{Check, Index, Limits};
 #[cfg(feature = "mcp")]
 pub(crate) use self::compare::ExpectWord;
 pub(crate) use self::compare::{Bisect, Blame, Compare, OtherFirmware, Outputs, Pause, Spans};
-pub(crate) use self::help::command;
-pub(crate) use self::index::Index;
-pub(crate) use self::mcp::Mcp;
 pub(crate) use self::shards::{Merge, Submit};
 use self::states::StateWord;
-pub(crate) use self::up::{Flash, ModeWord, Up};
+pub(crate) use self::up::{Flash, Mcp, ModeWord, Up};
+pub(crate) use self::words::command;
 
 const ABOUT: &str = "What Wi-Fi costs on an access point: measured, proved, given back";
 

@@ -47,7 +47,7 @@ struct Before {
 pub(crate) fn shown(lab: Lab, options: &Options) -> Lab {
     let (options, before) = (options.clone(), Mutex::new(Before::default()));
     lab.with_onlooker(Box::new(move |folder| {
-        // Whoever finds it being written goes on with the trials.
+        // A thread that finds it being written continues with its trials.
         let mut before = before.try_lock().ok()?;
         let began = Instant::now();
         if before.due.is_some_and(|due| began < due) {
@@ -63,13 +63,8 @@ pub(crate) fn shown(lab: Lab, options: &Options) -> Lab {
 
 /// Takes what is still to come from the page of a run that ends here, whole or not.
 pub(crate) fn ended(folder: &Path) {
-    if let Ok(recorded) = run_folder::read(folder)
-        && let Ok(page) =
-            Analysed::so_far(&recorded, None).and_then(|so_far| so_far.page(&recorded, None))
-    {
-        // A run that failed says so itself; its page can be made again.
-        let _ = run_folder::write_whole(&folder.join(PAGE), page.as_bytes());
-    }
+    // A run that failed says so itself; its page can be made again.
+    let _ = run_folder::read(folder).ok().and_then(|recorded| write_page(&recorded, None));
 }
 
 impl Before {
@@ -89,10 +84,15 @@ fn write(options: &Options, folder: &Path) -> Option<String> {
     // What is there is all that was asked so far, and lacks nothing.
     let done: Vec<_> = recorded.trials.iter().map(|trial| trial.planned.id.clone()).collect();
     recorded.run.plan.retain(|planned| done.contains(&planned.id));
-    let so_far = Analysed::so_far(&recorded, Some(&pending)).ok()?;
-    let page = so_far.page(&recorded, Some(&pending)).ok()?;
-    run_folder::write_whole(&folder.join(PAGE), page.as_bytes()).ok()?;
+    let so_far = write_page(&recorded, Some(&pending))?;
     (!recorded.trials.is_empty()).then(|| so_far.headline().to_owned())
+}
+
+fn write_page(recorded: &Recorded, pending: Option<&Pending>) -> Option<Analysed> {
+    let so_far = Analysed::so_far(recorded, pending).ok()?;
+    let page = so_far.page(recorded, pending).ok()?;
+    run_folder::write_whole(&recorded.path.join(PAGE), page.as_bytes()).ok()?;
+    Some(so_far)
 }
 
 fn pending(options: &Options, recorded: &Recorded) -> Pending {

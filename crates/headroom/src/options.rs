@@ -19,7 +19,7 @@ use model::{
     study::AccessPoint,
 };
 
-use crate::{beneath::Beneath, failure::Failure, flags::Common, progress::Progress};
+use crate::{beneath::Beneath, failure::Failure, flags::Common, progress};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
@@ -27,7 +27,6 @@ pub(crate) struct Options {
     pub(crate) quiet: bool,
     /// Whether the error output is a terminal: only then is there a line that changes.
     pub(crate) terminal: bool,
-    /// The folder of images and snapshots.
     pub(crate) cache: PathBuf,
     /// The virtual access point's processor, where the command line says it.
     pub(crate) arch: Option<Architecture>,
@@ -102,7 +101,6 @@ impl Options {
         }
     }
 
-    /// The same for an access point of this architecture.
     pub(crate) fn on(&self, arch: Architecture) -> Self {
         Self { arch: Some(arch), ..self.clone() }
     }
@@ -159,18 +157,9 @@ impl Options {
         self.device.clone().map_or_else(|| device_folders(processor), |folder| vec![folder])
     }
 
-    fn progress(&self) -> Progress {
-        match self {
-            Self { json: true, .. } => Progress::Json,
-            Self { quiet: true, .. } => Progress::Silent,
-            Self { terminal: true, .. } => Progress::Terminal,
-            _ => Progress::Lines,
-        }
-    }
-
     /// The lab, with its progress shown; a signal stops it.
     pub(crate) fn lab(&self) -> Result<Lab, Failure> {
-        Ok(Lab::new(self.settings(), watched()?, self.progress().into_events())?)
+        Ok(Lab::new(self.settings(), watched()?, progress::events(self))?)
     }
 
     /// The lab, for a verb whose standard output is one JSON value.
@@ -180,7 +169,7 @@ impl Options {
 
     /// A lab for access points that are there already.
     pub(crate) fn lab_for_devices(&self) -> Result<Lab, Failure> {
-        let lab = Lab::for_devices(self.settings(), watched()?, self.progress().into_events())?;
+        let lab = Lab::for_devices(self.settings(), watched()?, progress::events(self))?;
         Ok(lab.with_reservation(self.reservation.clone()))
     }
 
@@ -190,7 +179,7 @@ impl Options {
 
     /// A lab that only looks, if there can be one here.
     pub(crate) fn look(&self) -> Option<Lab> {
-        Lab::for_devices(self.settings(), Cancel::default(), Progress::Silent.into_events()).ok()
+        Lab::for_devices(self.settings(), Cancel::default(), progress::silent()).ok()
     }
 
     /// What is not for the virtual access point may be for this machine: a program is known by its content.

@@ -65,7 +65,6 @@ pub(crate) fn has_colours() -> bool {
     io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none_or(|refused| refused.is_empty())
 }
 
-/// One line on the error output.
 pub(crate) fn note(text: impl Display) {
     let text = text.to_string();
     let mut shown = inert::line(&text).into_owned();

@@ -12,36 +12,27 @@ use lab::Events;
 use model::{event::Event, plural::count};
 
 use self::lines::Lines;
-use crate::output;
+use crate::{options::Options, output};
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Progress {
-    Silent,
-    /// JSON lines on the standard output.
-    Json,
-    /// Lines on a terminal, and below them what is being done.
-    Terminal,
-    /// Lines on the error output.
-    Lines,
+/// Prints events as the options say.
+pub(crate) fn events(options: &Options) -> Events {
+    if options.json {
+        return Box::new(|event| output::json(&event));
+    }
+    if options.quiet {
+        return silent();
+    }
+    let lines = Mutex::new(if options.terminal { Lines::on_terminal() } else { Lines::default() });
+    Box::new(move |event| lines.lock().unwrap_or_else(PoisonError::into_inner).show(event))
 }
 
-impl Progress {
-    pub(crate) fn into_events(self) -> Events {
-        let lines = match self {
-            Progress::Silent => {
-                return Box::new(|event| {
-                    if let Event::Doubt { text } = event {
-                        output::note(format_args!("headroom: {text}"));
-                    }
-                });
-            }
-            Progress::Json => return Box::new(|event| output::json(&event)),
-            Progress::Terminal => Lines::on_terminal(),
-            Progress::Lines => Lines::default(),
-        };
-        let lines = Mutex::new(lines);
-        Box::new(move |event| lines.lock().unwrap_or_else(PoisonError::into_inner).show(event))
-    }
+/// Prints doubts and nothing else.
+pub(crate) fn silent() -> Events {
+    Box::new(|event| {
+        if let Event::Doubt { text } = event {
+            output::note(format_args!("headroom: {text}"));
+        }
+    })
 }
 
 /// What is done before the trials from this event on: `Some(None)` where that is over, `None` where nothing changes.

@@ -31,7 +31,7 @@ impl RunPath {
         if let Some(path) = named {
             return Ok(Self { path: path.clone(), made: Vec::new() });
         }
-        // A thread of the kernel's, as `ksoftirqd/0`, is no folder in a folder.
+        // A kernel thread such as `ksoftirqd/0` names no folder in a folder.
         let study = study.replace(['/', ' '], "-");
         let now = Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
         Self::reserve(Path::new(RUNS), &format!("{study}-{now}")).map_err(|error| {
@@ -88,26 +88,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_runs_in_one_second_have_two_folders() {
+    fn two_runs_in_one_second_have_two_folders_and_one_that_stayed_empty_is_removed() {
         let place = tempfile::tempdir().unwrap();
         let runs = place.path().join("runs");
-        let chosen = [(); 3].map(|()| RunPath::reserve(&runs, "study-20260401-101500").unwrap());
+        let chosen = [(); 3].map(|()| RunPath::reserve(&runs, "study").unwrap());
         let names = chosen.each_ref().map(|path| path.file_name().unwrap().to_str().unwrap());
-        assert_eq!(
-            names,
-            ["study-20260401-101500", "study-20260401-101500-2", "study-20260401-101500-3"]
-        );
-    }
-
-    #[test]
-    fn a_folder_that_stayed_empty_is_removed_and_a_run_stays() {
-        let place = tempfile::tempdir().unwrap();
-        let runs = place.path().join("runs");
+        assert_eq!(names, ["study", "study-2", "study-3"]);
+        fs::write(chosen[1].join("run.json"), "{}").unwrap();
+        drop(chosen);
+        assert!(runs.join("study-2/run.json").exists() && !runs.join("study").exists());
+        fs::remove_dir_all(&runs).unwrap();
         drop(RunPath::reserve(&runs, "study").unwrap());
         assert!(!runs.exists());
-        let kept = RunPath::reserve(&runs, "study").unwrap();
-        fs::write(kept.join("run.json"), "{}").unwrap();
-        drop(kept);
-        assert!(runs.join("study/run.json").exists());
     }
 }

@@ -31,9 +31,12 @@ pub(crate) fn text_of(what: &Path) -> Result<StudyText, Failure> {
     StudyText::read(what).map_err(|error| not_there(what).unwrap_or_else(|| error.into()))
 }
 
-/// More than that there is no such file, where more can be said.
+/// A better message than that there is no such file, if there is one.
 fn not_there(what: &Path) -> Option<Failure> {
-    let why = match meant(what) {
+    let names: Vec<&str> = ALL.iter().map(|study| study.name).collect();
+    // The study that a misspelt name, or a path in a place without the file, means.
+    let meant = what.file_stem().and_then(|name| nearest::nearest(name.to_str()?, &names));
+    let why = match meant {
         _ if what.exists() => return None,
         Some(name) => {
             let what = what.display();
@@ -62,12 +65,6 @@ pub(crate) fn is_study(what: &str) -> bool {
     let path = Path::new(what);
     let is_file = path.has_root() || what.starts_with('.') || path.extension().is_some();
     named(what).is_some() || is_path(path) && (is_file || path.exists())
-}
-
-/// The study that a misspelt name, or a path of somebody who has no file, means.
-fn meant(what: &Path) -> Option<&'static str> {
-    let names: Vec<&'static str> = ALL.iter().map(|study| study.name).collect();
-    nearest::nearest(what.file_stem()?.to_str()?, &names)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
 
 /// What headroom said last, without its name.
 pub(crate) fn sentence(said: &str) -> String {
-    // clap goes on with what it speaks of, each in a line, and after an empty line with usage and where its help is.
+    // clap lists what it speaks of, one a line, and prints usage and help after an empty line.
     if let Some(at) = said.lines().position(|line| line.starts_with("error: ")) {
         let reason = said.lines().skip(at).take_while(|line| !line.trim().is_empty());
         let reason: Vec<&str> = reason.map(str::trim).collect();

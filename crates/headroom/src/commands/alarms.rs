@@ -14,7 +14,7 @@ use crate::{failure::Failure, options::Options, output};
 
 /// What an A/A run told of a lab.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Known {
+struct Record {
     /// The image, or the device, that it was measured on.
     image: String,
     mode: Mode,
@@ -35,7 +35,7 @@ pub(crate) fn print(
     let place = options.cache.join("false-alarms.json");
     // A note that cannot be read says nothing.
     let text = file::bytes(&place, file::WRITTEN).unwrap_or_default();
-    let mut all: Vec<Known> = serde_json::from_slice(&text).unwrap_or_default();
+    let mut all: Vec<Record> = serde_json::from_slice(&text).unwrap_or_default();
     let image = match &run.study.access_point.kind {
         Target::Device(address) => address.clone(),
         _ => run.lab.image.clone(),
@@ -47,7 +47,7 @@ pub(crate) fn print(
         let of = format!("{} {}", run.study_name, versus.base);
         let (clients, measured_unix) = (versus.clients, run.began_unix);
         all.retain(|one| (&one.image, &one.of, one.clients) != (&image, &of, clients));
-        let known = Known { image, mode, of, clients, measured_unix, alarms };
+        let known = Record { image, mode, of, clients, measured_unix, alarms };
         all.push(known.clone());
         run_folder::write_whole(&place, &serde_json::to_vec_pretty(&all).unwrap_or_default())?;
         Some(known)
@@ -57,7 +57,7 @@ pub(crate) fn print(
     };
     match known {
         Some(known) if options.json => output::json(&known),
-        Some(Known { of, clients, alarms, .. }) => {
+        Some(Record { of, clients, alarms, .. }) => {
             let clients = count(clients, "client");
             output::line(format_args!("false alarms ({of} at {clients}): {}", alarms.sentence()));
         }

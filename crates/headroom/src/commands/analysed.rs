@@ -3,16 +3,13 @@
 use std::path::Path;
 
 use analysis::{
-    Analysis, completion, contention, in_cells,
-    metrics::{
-        Metric, Target,
-        baseline::{self, Baselines},
-    },
-    profiling,
+    Analysis, completion, contention, gates, in_cells,
+    metrics::{Metric, Target, baseline},
+    profiling::{self, FoldedCell},
     verdicts::Judgement,
 };
 use lab::run_folder::{self, Recorded};
-use model::{inert, study::Gates, trial::Trial, verdict::Verdict as Decided};
+use model::{inert, study::Gates, trial::Trial, verdict};
 use report::{
     Given, Overall, Pending,
     index::{self, Entry, Place, Wanted as Figure},
@@ -21,8 +18,12 @@ use report::{
     targets::Limited,
     verdict_lines::{self, Kind, VerdictLine},
 };
+use serde_json::json;
 
-use super::{check, publish, study};
+use super::{
+    check::{self, Decision},
+    publish, study,
+};
 #[cfg(feature = "mcp")]
 use crate::answer::{self, Answer};
 use crate::{
@@ -49,11 +50,8 @@ pub(crate) enum Analysed {
 struct Summary {
     /// For a terminal, inert but for colours.
     text: String,
-    /// Every verdict.
     lines: Vec<VerdictLine>,
-    /// The verdict on the run.
     overall: Overall,
-    /// For a CI's summary.
     markdown: String,
 }
 
@@ -65,53 +63,51 @@ impl Analysed {
         limits: &Limits,
         near: Option<&Path>,
     ) -> Result<Self, Failure> {
-        let study = &recorded.run.study;
-        if study.is_of_clients() {
-            let analysis = check::analysed(recorded, symbols, limits, near)?;
-            return Ok(Self::Process(Box::new(analysis)));
-        }
-        let mut analysed = Self::at_once(recorded, limits, near)?;
-        if let Self::Traffic(contention) = &mut analysed
-            && let Some(subject) = &mut contention.subject
-            && let Some((run, trials)) = in_cells::of(&recorded.run, &recorded.trials)
-        {
-            let cells = explain::cells(recorded, symbols)?;
-            profiling::with_profiles(subject, &run, &trials, &cells);
-        }
-        Ok(analysed)
+        Self::with(recorded, &explain::cells(recorded, symbols)?, limits, near)
     }
 
-    /// The same without stacks, which take their time.
-    pub(crate) fn at_once(
+    /// The same with these stacks. Baselines are looked for from here, near the study and in the run's folder.
+    fn with(
         recorded: &Recorded,
+        stacks: &[FoldedCell],
         limits: &Limits,
         near: Option<&Path>,
     ) -> Result<Self, Failure> {
-        let (study, trials) = (&recorded.run.study, &recorded.trials);
-        if study.is_of_clients() {
-            let mut analysis = analysis::unjudged(&recorded.run, trials);
-            check::judge(&mut analysis, recorded, limits, near)?;
-            return Ok(Self::Process(Box::new(analysis)));
-        }
-        if recorded.run.versus.is_some() {
+        let Recorded { run, trials, path, .. } = recorded;
+        let study = &run.study;
+        if run.versus.is_some() && !study.is_of_clients() {
             refuse_baseline(limits)?;
         }
-        let run = check::with_limits(&recorded.run, limits)?;
-        let texts = run.study.gates.iter().flat_map(|gates| &gates.limits);
-        let baselines: Baselines =
-            check::baselines(texts, limits, &[near, Some(recorded.path.as_path())])?;
-        Ok(match study.has_traffic() {
-            true => Self::Traffic(Box::new(contention::analyse(&run, trials, &baselines))),
-            false => Self::Cards(Box::new(completion::analyse(&run, trials, &baselines))),
-        })
+        let limited = check::with_limits(run, limits)?;
+        let baselines = check::baselines(&limited, limits, &[near, Some(path)])?;
+        if study.is_of_clients() {
+            let mut analysis = analysis::unjudged(run, trials);
+            if !stacks.is_empty() {
+                profiling::with_profiles(&mut analysis, run, trials, stacks);
+            }
+            // Gates judge everything else, profiles included.
+            gates::judge(&mut analysis, &limited, trials, &baselines);
+            return Ok(Self::Process(Box::new(analysis)));
+        }
+        if !study.has_traffic() {
+            let completion = completion::analyse(&limited, trials, &baselines);
+            return Ok(Self::Cards(Box::new(completion)));
+        }
+        let mut contention = contention::analyse(&limited, trials, &baselines);
+        if let Some(subject) = contention.subject.as_mut().filter(|_| !stacks.is_empty())
+            && let Some((run, trials)) = in_cells::of(run, trials)
+        {
+            profiling::with_profiles(subject, &run, &trials, stacks);
+        }
+        Ok(Self::Traffic(Box::new(contention)))
     }
 
-    /// A run as far as it is, without what cannot be decided yet.
+    /// An unfinished run, without its stacks and without what cannot be decided yet.
     pub(crate) fn so_far(recorded: &Recorded, pending: Option<&Pending>) -> Result<Self, Failure> {
-        let mut analysed = Self::at_once(recorded, &Limits::default(), None)?;
+        let mut analysed = Self::with(recorded, &[], &Limits::default(), None)?;
         if let (Self::Process(analysis), Some(_)) = (&mut analysed, pending) {
-            analysis.gates.retain(|gate| gate.verdict != Decided::Invalid);
-            analysis.pauses.retain(|pause| pause.verdict != Decided::Invalid);
+            analysis.gates.retain(|gate| gate.verdict != verdict::Verdict::Invalid);
+            analysis.pauses.retain(|pause| pause.verdict != verdict::Verdict::Invalid);
         }
         Ok(analysed)
     }
@@ -160,37 +156,48 @@ impl Analysed {
         json.unwrap_or_default()
     }
 
-    fn said(&self, recorded: &Recorded) -> Summary {
+    fn summary(&self, recorded: &Recorded) -> Summary {
         let (run, question) = (&recorded.run, &recorded.run.study.question);
-        match self {
+        let (one, targets, overall, text, markdown) = match self {
             Self::Process(analysis) => {
                 let (lines, overall) =
                     (verdict_lines::all(run, analysis), report::overall(run, analysis));
-                let text = publish::text(analysis) + &check::plain(&lines, &overall);
-                Summary { text, lines, overall, markdown: markdown::summary(run, analysis) }
+                let text = publish::text(analysis) + &plain(&lines, &overall);
+                let markdown = markdown::summary(run, analysis);
+                return Summary { text, lines, overall, markdown };
             }
             Self::Traffic(contention) => {
                 let cell = contention.cells.first().map_or("", |cell| &cell.name);
-                let one = contention.comparison.as_ref().map(|judged| {
-                    (format!("{} to {} of {cell}", judged.base, judged.variant), judged)
-                });
-                let summary = report::contention::summary(contention);
-                let decided = (Limited::from(&**contention).overall(), summary);
-                let markdown = report::contention::markdown(contention);
-                Summary { markdown, ..by_limits(question, one, &contention.targets, decided) }
+                let named =
+                    |judged: &Judgement| format!("{} to {} of {cell}", judged.base, judged.variant);
+                (
+                    contention.comparison.as_ref().map(|judged| (named(judged), judged)),
+                    &contention.targets,
+                    Limited::from(&**contention).overall(),
+                    report::contention::summary(contention),
+                    report::contention::markdown(contention),
+                )
             }
             Self::Cards(completion) => {
-                let one = completion.comparison.as_ref().map(|one| {
+                let named = |one: &completion::Versus| {
                     let completion::Versus { place, load, rate, judgement, .. } = one;
                     let (base, variant) = (&judgement.base, &judgement.variant);
-                    (format!("{base} to {variant} at {rate}/s of {load}, {place}"), judgement)
-                });
-                let summary = report::completion::summary(completion);
-                let decided = (Limited::from(&**completion).overall(), summary);
-                let markdown = report::completion::markdown(completion);
-                Summary { markdown, ..by_limits(question, one, &completion.targets, decided) }
+                    format!("{base} to {variant} at {rate}/s of {load}, {place}")
+                };
+                (
+                    completion.comparison.as_ref().map(|one| (named(one), &one.judgement)),
+                    &completion.targets,
+                    Limited::from(&**completion).overall(),
+                    report::completion::summary(completion),
+                    report::completion::markdown(completion),
+                )
             }
+        };
+        if let Some((name, judged)) = one {
+            return Summary { markdown, ..one_question(question, name, judged, targets) };
         }
+        let (text, lines) = (inert::lines(&text).into_owned(), report::targets::lines(targets));
+        Summary { text, lines, overall, markdown }
     }
 
     /// Prints the run with its verdicts, writes what CI reads, and gives the verdict.
@@ -200,14 +207,14 @@ impl Analysed {
         recorded: &Recorded,
         outputs: &Outputs,
     ) -> Result<Verdict, Failure> {
-        let said = self.said(recorded);
+        let summary = self.summary(recorded);
         if options.json {
             output::json_text(&self.json());
         } else {
-            output::painted(said.text.trim_end());
-            note_edited(recorded, self);
+            output::painted(summary.text.trim_end());
+            self.note_edited(recorded);
         }
-        write_files(recorded, &said, outputs)
+        write_files(recorded, &summary, outputs)
     }
 
     /// Judges a run again: `headroom check`.
@@ -225,21 +232,27 @@ impl Analysed {
             };
             check::save(file, valid, planned, &baseline::of(&recorded.run, table))?;
         }
-        let said = self.said(recorded);
+        let summary = self.summary(recorded);
+        let Summary { lines, overall, .. } = &summary;
         match self {
-            Self::Process(_) if options.json => check::print_json(&said.lines, &said.overall),
+            Self::Process(_) if options.json => {
+                let verdicts: Vec<Decision> = lines.iter().map(Decision::of).collect();
+                let Overall { verdict, sentence } = overall;
+                let value = json!({"verdict": verdict, "sentence": sentence, "verdicts": verdicts});
+                output::json(&value);
+            }
             _ if options.json => output::json_text(&self.json()),
             _ => {
-                output::painted(check::plain(&said.lines, &said.overall).trim_end());
-                note_edited(recorded, self);
+                output::painted(plain(lines, overall).trim_end());
+                self.note_edited(recorded);
             }
         }
-        write_files(recorded, &said, &flags.outputs)
+        write_files(recorded, &summary, &flags.outputs)
     }
 
     #[cfg(feature = "mcp")]
     pub(crate) fn answer(&self, recorded: &Recorded) -> Answer {
-        let (Summary { overall, lines, .. }, table) = (self.said(recorded), self.table().0);
+        let (Summary { overall, lines, .. }, table) = (self.summary(recorded), self.table().0);
         let (doubts, profiles) = match self {
             Self::Process(analysis) => (&*analysis.doubts, &*analysis.profiles),
             _ => (&[][..], &[][..]),
@@ -248,12 +261,20 @@ impl Analysed {
             verdict: overall.verdict.to_string(),
             sentence: overall.sentence,
             headline: self.headline().to_owned(),
-            decided: lines.iter().map(check::Decided::of).collect(),
+            decided: lines.iter().map(Decision::of).collect(),
             figures: table.iter().take(answer::MOST_FIGURES).map(answer::Figure::of).collect(),
             figures_left_out: table.len().saturating_sub(answer::MOST_FIGURES),
             doubts: doubts.iter().map(answer::Doubtful::of).collect(),
             flames: answer::flames(profiles),
         }
+    }
+
+    /// Names the trials that were edited; of a subject's run they are among its doubts.
+    fn note_edited(&self, recorded: &Recorded) {
+        let named = recorded.edited.iter().filter(|_| !matches!(self, Self::Process(_)));
+        named.for_each(|file| {
+            output::line(format_args!("edited: trials/{file}.json is not as it was written"));
+        });
     }
 
     /// What an index says of a run that lies here.
@@ -268,54 +289,46 @@ impl Analysed {
     }
 }
 
-/// What an index follows through its runs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Following<'a> {
-    pub(crate) figure: &'a Figure,
-    /// For runs whose limits judge stacks.
-    pub(crate) symbols: &'a SymbolFolders,
-}
-
-/// A run's entry in an index. Its stacks are read only where a gate judges them or they are followed.
+/// A run's entry in an index, which follows a figure. Stacks are read only where a gate judges them or they are followed.
 pub(crate) fn entry(
     recorded: &Recorded,
-    following: &Following<'_>,
+    (figure, symbols): (&Figure, &SymbolFolders),
     place: Place<'_>,
 ) -> Result<Entry, String> {
     const STACKS: &str = "unknown-frames";
-    let limits = Limits::default();
     let asks_for_stacks = |gates: &Gates| {
         gates.unknown_frames.is_some() || gates.limits.iter().any(|limit| limit.contains(STACKS))
     };
-    let is_asked = recorded.run.study.gates.as_ref().is_some_and(asks_for_stacks);
-    let analysed = match is_asked || following.figure.name() == Some(STACKS) {
-        true => Analysed::of(recorded, following.symbols, &limits, None),
-        false => Analysed::at_once(recorded, &limits, None),
+    let limits = Limits::default();
+    let analysed = match figure.name() == Some(STACKS)
+        || recorded.run.study.gates.as_ref().is_some_and(asks_for_stacks)
+    {
+        true => Analysed::of(recorded, symbols, &limits, None),
+        false => Analysed::with(recorded, &[], &limits, None),
     };
     // A limit that cannot be judged any more makes the run unreadable as a verdict, and is reported.
-    let analysed = analysed.map_err(|failure| failure.sentence())?;
-    Ok(analysed.entry(recorded, following.figure, place))
+    Ok(analysed.map_err(|failure| failure.sentence())?.entry(recorded, figure, place))
 }
 
-/// Names the trials that were edited; of a subject's run they are among its doubts.
-fn note_edited(recorded: &Recorded, analysed: &Analysed) {
-    if !matches!(analysed, Analysed::Process(_)) {
-        for file in &recorded.edited {
-            output::line(format_args!("edited: trials/{file}.json is not as it was written"));
-        }
-    }
+/// Verdicts for people, coloured where the output is a terminal.
+fn plain(lines: &[VerdictLine], overall: &Overall) -> String {
+    verdict_lines::plain(lines, overall, output::has_colours())
 }
 
-fn write_files(recorded: &Recorded, said: &Summary, outputs: &Outputs) -> Result<Verdict, Failure> {
+fn write_files(
+    recorded: &Recorded,
+    summary: &Summary,
+    outputs: &Outputs,
+) -> Result<Verdict, Failure> {
     if let Some(file) = &outputs.junit {
         let (run, took) = (&recorded.run, took(recorded));
-        let document = junit::document(run, &run.study.question, &said.lines, took);
+        let document = junit::document(run, &run.study.question, &summary.lines, took);
         run_folder::write_out(file, document.as_bytes())?;
     }
     if let Some(file) = &outputs.markdown {
-        check::append(file, &said.markdown)?;
+        check::append(file, &summary.markdown)?;
     }
-    Ok(said.overall.verdict.into())
+    Ok(summary.overall.verdict.into())
 }
 
 /// Keeps the figures with the page where nothing else does.
@@ -337,21 +350,6 @@ fn refuse_baseline(limits: &Limits) -> Result<(), Failure> {
     })
 }
 
-/// What is said of a run that limits decide, with its summary for a terminal; or of one question, by its name and
-/// judgement.
-fn by_limits(
-    question: &str,
-    one: Option<(String, &Judgement)>,
-    targets: &[Target],
-    (overall, summary): (Overall, String),
-) -> Summary {
-    if let Some((name, judged)) = one {
-        return one_question(question, name, judged, targets);
-    }
-    let (text, lines) = (inert::lines(&summary).into_owned(), report::targets::lines(targets));
-    Summary { text, lines, overall, markdown: String::new() }
-}
-
 /// What is said of a run of one question: its verdict as one line, and the limits that were set.
 fn one_question(question: &str, name: String, judged: &Judgement, targets: &[Target]) -> Summary {
     let own = VerdictLine {
@@ -364,7 +362,7 @@ fn one_question(question: &str, name: String, judged: &Judgement, targets: &[Tar
     };
     let others = report::targets::lines(targets.get(1..).unwrap_or_default());
     let lines: Vec<VerdictLine> = [own].into_iter().chain(others).collect();
-    let verdict = Decided::of_all(lines.iter().map(|line| line.verdict));
+    let verdict = verdict::Verdict::of_all(lines.iter().map(|line| line.verdict));
     let worst = lines.iter().find(|line| line.verdict == verdict);
     let sentence = worst.map(|line| {
         let of_verdict = format!("{verdict}: ");
@@ -372,7 +370,7 @@ fn one_question(question: &str, name: String, judged: &Judgement, targets: &[Tar
         format!("{}: {why}", line.name)
     });
     let overall = Overall { verdict, sentence: sentence.unwrap_or_default() };
-    let text = format!("{}\n\n{}", inert::line(question), check::plain(&lines, &overall));
+    let text = format!("{}\n\n{}", inert::line(question), plain(&lines, &overall));
     Summary { text, lines, overall, markdown: String::new() }
 }
 

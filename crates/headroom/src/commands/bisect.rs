@@ -19,6 +19,7 @@ use lab::{
 };
 use model::{name::Sha256Hex, verdict::Difference};
 use serde::Serialize;
+use serde_json::json;
 
 use super::{
     compare::{self, Builds},
@@ -55,10 +56,9 @@ pub(crate) fn bisect(options: &Options, flags: &flags::Bisect) -> Result<Verdict
         if side == Side::Unclear {
             let (before, after) = search.between();
             let [before, after] = [before, after].map(|build| bench.name(build));
-            let why = format!(
+            return Err(Failure::Unmeasured(format!(
                 "cannot tell where the step is between {before} and {after}; give more --pairs"
-            );
-            return Err(Failure::Unmeasured(why));
+            )));
         }
     }
     bench.found(search, &known);
@@ -76,8 +76,7 @@ struct Change {
 
 impl Change {
     fn of(judgement: &Judgement) -> Option<Self> {
-        let absolute = judgement.absolute?.mean;
-        Some(Self { absolute, relative: judgement.relative })
+        Some(Self { absolute: judgement.absolute?.mean, relative: judgement.relative })
     }
 }
 
@@ -110,17 +109,15 @@ impl Bench<'_> {
             return Err(Failure::Usage(why.to_owned()));
         }
         let judgement = self.compared(last, self.flags.pairs)?;
-        match (judgement.finding, Change::of(&judgement)) {
+        let Judgement { finding, sentence, .. } = &judgement;
+        match (finding, Change::of(&judgement)) {
             (Finding::Dearer, Some(change)) => {
                 self.say(last, Side::After, &change);
                 Ok(Some(change))
             }
             (Finding::Cheaper | Finding::Equivalent | Finding::Undecided, _) => {
                 let (first, last) = (self.name(0), self.name(last));
-                output::line(format_args!(
-                    "{last} is not dearer than {first}: {}",
-                    judgement.sentence
-                ));
+                output::line(format_args!("{last} is not dearer than {first}: {sentence}"));
                 Ok(None)
             }
             _ => Err(Failure::Unmeasured(judgement.sentence)),
@@ -164,19 +161,17 @@ impl Bench<'_> {
                 )));
             }
             Ok(recorded) if runner::left(&recorded).is_empty() => recorded,
-            Ok(recorded) => self.resumed(&recorded)?,
+            // One that somebody stopped.
+            Ok(recorded) => {
+                self.made += 1;
+                let options = self.options.resuming(&recorded.path, &recorded.run.lab)?;
+                study::resumed(&options, &On::Vm, &recorded)?
+            }
             Err(_) => self.measured(build, pairs, &run)?,
         };
         let analysis = analysis::unjudged(&recorded.run, &recorded.trials);
         let nothing = || Failure::Unmeasured(format!("{} holds no comparison", run.display()));
         analysis.judgements.into_iter().next().ok_or_else(nothing)
-    }
-
-    /// A comparison that somebody stopped.
-    fn resumed(&mut self, recorded: &Recorded) -> Result<Recorded, Failure> {
-        self.made += 1;
-        let options = self.options.resuming(&recorded.path, &recorded.run.lab)?;
-        study::resumed(&options, &On::Vm, recorded)
     }
 
     /// Whether a run that is there is this comparison.
@@ -224,14 +219,11 @@ impl Bench<'_> {
     fn found(&self, search: Search, known: &[Option<Change>]) {
         let (before, after) = search.between();
         if self.options.json {
-            output::json(&Found {
-                build: after + 1,
-                file: &self.flags.builds[after],
-                before: before + 1,
-                change: known[after],
-                change_before: known[before],
-                comparisons: self.made,
-            });
+            output::json(&json!({
+                // The first build behind the step, from 1; the last one before it; and what each costs more than the first.
+                "build": after + 1, "file": self.flags.builds[after], "before": before + 1,
+                "change": known[after], "change_before": known[before], "comparisons": self.made,
+            }));
             return;
         }
         output::line(format_args!(
@@ -244,18 +236,4 @@ impl Bench<'_> {
         ));
         output::line(format_args!("{} made", count(self.made, "comparison")));
     }
-}
-
-/// The result for machines.
-#[derive(Serialize)]
-struct Found<'a> {
-    /// The first build behind the step, from 1.
-    build: usize,
-    file: &'a Path,
-    /// The last one before it.
-    before: usize,
-    /// What it costs more than the first build.
-    change: Option<Change>,
-    change_before: Option<Change>,
-    comparisons: u32,
 }

@@ -7,8 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use analysis::{Analysis, gates, metrics::baseline::Baselines, profiling};
-use lab::run_folder::{self, Recorded};
+use analysis::metrics::baseline::Baselines;
+use lab::run_folder;
 use linux::file;
 use model::{
     baseline::{Baseline, FORMAT},
@@ -17,21 +17,16 @@ use model::{
     share::Share,
     study::Study,
 };
-use report::{
-    Overall,
-    verdict_lines::{self, VerdictLine},
-};
+use report::verdict_lines::VerdictLine;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::analysed::Analysed;
 use crate::{
     code_files::SymbolFolders,
-    explain,
     failure::{Failure, Verdict},
     flags::{self, Limits},
     options::Options,
-    output,
 };
 
 pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Verdict, Failure> {
@@ -42,42 +37,10 @@ pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Verdict, 
     Analysed::of(&recorded, &symbols, &flags.limits, None)?.check(options, &recorded, flags)
 }
 
-/// All that a run says: its figures, its profiles, and what [`judge`] makes of its gates.
-pub(crate) fn analysed(
-    recorded: &Recorded,
-    symbols: &SymbolFolders,
-    limits: &Limits,
-    near: Option<&Path>,
-) -> Result<Analysis, Failure> {
-    let mut analysis = analysis::unjudged(&recorded.run, &recorded.trials);
-    let cells = explain::cells(recorded, symbols)?;
-    if !cells.is_empty() {
-        profiling::with_profiles(&mut analysis, &recorded.run, &recorded.trials, &cells);
-    }
-    judge(&mut analysis, recorded, limits, near)?;
-    Ok(analysis)
-}
-
-/// Judges the gates of a run and of the command line. To be called when the analysis holds everything else,
-/// profiles included. Baselines are looked for from here, alongside the study where `near` is its folder, and in
-/// the run's folder.
-pub(crate) fn judge(
-    analysis: &mut Analysis,
-    recorded: &Recorded,
-    limits: &Limits,
-    near: Option<&Path>,
-) -> Result<(), Failure> {
-    let run = with_limits(&recorded.run, limits)?;
-    let texts = run.study.gates.iter().flat_map(|gates| &gates.limits);
-    let baselines = baselines(texts, limits, &[near, Some(&recorded.path)])?;
-    gates::judge(analysis, &run, &recorded.trials, &baselines);
-    Ok(())
-}
-
-/// The baselines that limits name, each as read from here or from the first of `places` that has it; where the command
-/// line names a file, that one stands for them all.
-pub(super) fn baselines<'a>(
-    texts: impl IntoIterator<Item = &'a String>,
+/// The baselines that a run's limits name, each as read from here or from the first of `places` that has it; where the
+/// command line names a file, that one stands for them all.
+pub(super) fn baselines(
+    run: &Run,
     limits: &Limits,
     places: &[Option<&Path>],
 ) -> Result<Baselines, Failure> {
@@ -90,13 +53,13 @@ pub(super) fn baselines<'a>(
         };
         (file, baseline)
     };
-    Ok(files(texts).into_iter().map(baseline).collect())
+    Ok(files(&run.study).into_iter().map(baseline).collect())
 }
 
 /// One decision, for programs.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "mcp", derive(schemars::JsonSchema))]
-pub(crate) struct Decided {
+pub(crate) struct Decision {
     /// What was decided: gate, comparison, pause or run
     pub(crate) kind: &'static str,
     /// Which
@@ -111,7 +74,7 @@ pub(crate) struct Decided {
     pub(crate) sentence: String,
 }
 
-impl Decided {
+impl Decision {
     pub(crate) fn of(line: &VerdictLine) -> Self {
         Self {
             kind: line.kind.name(),
@@ -122,16 +85,6 @@ impl Decided {
             sentence: line.sentence.clone(),
         }
     }
-}
-
-pub(super) fn print_json(lines: &[VerdictLine], Overall { verdict, sentence }: &Overall) {
-    let verdicts: Vec<Decided> = lines.iter().map(Decided::of).collect();
-    output::json(&json!({"verdict": verdict, "sentence": sentence, "verdicts": verdicts}));
-}
-
-/// Verdicts for people, coloured where the output is a terminal.
-pub(crate) fn plain(lines: &[VerdictLine], overall: &Overall) -> String {
-    verdict_lines::plain(lines, overall, output::has_colours())
 }
 
 /// Refuses limits of the command line that speak of what the study does not have, before anything is measured.
@@ -146,7 +99,7 @@ pub(super) fn with_limits(run: &Run, limits: &Limits) -> Result<Run, Failure> {
     refuse(&run.study, limits)?;
     let mut more: Vec<String> = limits.gates.iter().map(|limit| limit.text.clone()).collect();
     if let Some(file) = limits.baseline.as_deref().filter(|_| limits.gates.iter().all(names_none))
-        && files(run.study.gates.iter().flat_map(|gates| &gates.limits)).is_empty()
+        && files(&run.study).is_empty()
     {
         // Of other figures than CPU a run may be further off.
         let margin = if run.study.is_of_clients() { run.study.margin() } else { Share::of(0.05) };
@@ -162,14 +115,13 @@ pub(super) fn names_none(limit: &limit::Limit) -> bool {
     !matches!(limit.asked, Asked::NoSlower { .. })
 }
 
-pub(super) fn files<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<String> {
-    texts
-        .into_iter()
-        .filter_map(|text| match limit::parse(text).ok()?.asked {
-            Asked::NoSlower { file, .. } => Some(file),
-            Asked::Bound { .. } => None,
-        })
-        .collect()
+pub(super) fn files(study: &Study) -> Vec<String> {
+    let texts = study.gates.iter().flat_map(|gates| &gates.limits);
+    let named = texts.filter_map(|text| match limit::parse(text).ok()?.asked {
+        Asked::NoSlower { file, .. } => Some(file),
+        Asked::Bound { .. } => None,
+    });
+    named.collect()
 }
 
 /// The first place that has the file, or its name as it stands.

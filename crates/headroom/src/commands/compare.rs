@@ -24,7 +24,7 @@ use model::{
 
 use super::{
     alarms,
-    publish::{self, Wanted},
+    publish::{self, Publication},
     study::{
         foretold, loaded, measured, numbered, on_device, plain, refuse, refuse_clients,
         say_estimate, show_plan,
@@ -35,7 +35,7 @@ use crate::{
     failure::{Failure, Verdict},
     flags::{self, On, OtherFirmware, states},
     options::{Options, absolute},
-    run_path::{PAGE, RunPath},
+    run_path::RunPath,
 };
 
 /// Pairs of an A/A run: enough subsets to see how often the lab calls the same thing changed.
@@ -51,18 +51,15 @@ pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdi
     let Some(recorded) = carried_out(options, file, flags, builds)? else {
         return Ok(Verdict::Pass);
     };
-    let symbols = SymbolFolders::of(options, &flags.symbols)?;
-    let page = recorded.path.join(PAGE);
-    let wanted =
-        Wanted { outputs: &flags.outputs, open: flags.open, ..Wanted::of(&page, &symbols) };
     // Before the verdict, which is what is read last.
     if recorded.run.study.is_of_clients() {
         alarms::print(options, &recorded)?;
     }
-    publish::publish(options, &recorded, &wanted)
+    let (symbols, outputs) = (flags.symbols.clone(), flags.outputs.clone());
+    let publication = Publication { symbols, outputs, open: flags.open, ..Publication::default() };
+    publish::publish(options, &recorded, publication)
 }
 
-/// Refuses words that mean nothing to a study of traffic or of a card.
 fn refuse_meaningless(study: &Study, flags: &flags::Compare) -> Result<(), Failure> {
     if study.is_of_clients() {
         return Ok(());
@@ -164,7 +161,7 @@ fn sides(study: &Study, flags: &flags::Compare) -> Result<[Variant; 2], Failure>
     }
 }
 
-/// Both sides with their own build in the place of a program's name.
+/// Both sides, each of which starts its own build of a program.
 fn with_builds(
     study: &Study,
     base: &Variant,
@@ -196,7 +193,7 @@ fn with_builds(
     )))
 }
 
-/// Puts a path in the place of the first word of a command that is the program: others before it, as `nice`, become it.
+/// Replaces the first word of a command that is the program by a path: words before it, such as `nice`, start it.
 fn replace(command: &mut Option<String>, name: &str, place: &str) -> bool {
     let Some(text) = command else { return false };
     let mut words: Vec<&str> = text.split(' ').collect();
@@ -334,7 +331,6 @@ fn reduce(file: &mut StudyFile, flags: &flags::Compare, versus: &Versus, sides: 
     file.overrides.extend(states::changed(&flags.perturb));
 }
 
-/// The question in words, as the page's title has it.
 fn asked(study: &Study, versus: &Versus) -> String {
     let Versus { base, variant, cell, .. } = versus;
     if study.has_traffic() {
@@ -346,14 +342,17 @@ fn asked(study: &Study, versus: &Versus) -> String {
         0 => String::new(),
         clients => format!(" at {}", count(clients, "client")),
     };
-    match (&versus.difference, versus.expect) {
+    let costs = match (&versus.difference, versus.expect) {
         (Difference::Nothing, _) => {
-            format!("How often does this lab see a change where {base} is measured twice{at}?")
+            return format!(
+                "How often does this lab see a change where {base} is measured twice{at}?"
+            );
         }
-        (_, Expect::NoSlower) => format!("Does {variant} cost no more CPU than {base}{at}?"),
-        (_, Expect::Faster) => format!("Does {variant} cost less CPU than {base}{at}?"),
-        (_, Expect::Same) => format!("Does {variant} cost the same CPU as {base}{at}?"),
-    }
+        (_, Expect::NoSlower) => "no more CPU than",
+        (_, Expect::Faster) => "less CPU than",
+        (_, Expect::Same) => "the same CPU as",
+    };
+    format!("Does {variant} cost {costs} {base}{at}?")
 }
 
 /// What is counted once on both sides: the functions that the variant changes.

@@ -19,6 +19,7 @@ use model::{
     study::Mode,
 };
 use serde::Serialize;
+use serde_json::json;
 
 use crate::{
     failure::{Failure, Verdict},
@@ -47,28 +48,26 @@ struct Finding {
 }
 
 impl Finding {
+    fn new(about: &'static str, state: State, what: impl Into<String>) -> Self {
+        Self { about, state, what: what.into(), remedy: None }
+    }
+
     fn works(about: &'static str, what: impl Into<String>) -> Self {
-        Self { about, state: State::Works, what: what.into(), remedy: None }
+        Self::new(about, State::Works, what)
     }
 
     fn absent(about: &'static str, what: impl Into<String>) -> Self {
-        Self { about, state: State::Absent, what: what.into(), remedy: None }
+        Self::new(about, State::Absent, what)
     }
 
     fn missing(about: &'static str, what: impl Into<String>) -> Self {
-        Self { about, state: State::Missing, what: what.into(), remedy: None }
+        Self::new(about, State::Missing, what)
     }
 
     fn remedy(mut self, how: impl Into<String>) -> Self {
         self.remedy = Some(how.into());
         self
     }
-}
-
-#[derive(Debug, Serialize)]
-struct Findings {
-    host: Vec<Finding>,
-    access_point: Vec<Finding>,
 }
 
 pub(crate) fn examine(options: &Options, flags: &flags::Doctor) -> Result<Verdict, Failure> {
@@ -87,21 +86,27 @@ pub(crate) fn examine(options: &Options, flags: &flags::Doctor) -> Result<Verdic
         // What was found before is reported all the same.
         Err(failure) => (Vec::new(), Some(failure)),
     };
-    let findings = Findings { host, access_point };
     if options.json {
-        output::json_text(&serde_json::to_string_pretty(&findings).unwrap_or_default());
+        let findings = json!({"host": host, "access_point": access_point});
+        output::json_text(&format!("{findings:#}"));
     } else {
-        print(&findings, flags);
+        print("This machine", &host);
+        match &flags.on {
+            On::Vm if access_point.is_empty() && !flags.host => {
+                output::line("The virtual access point was not raised.");
+            }
+            _ if access_point.is_empty() => {}
+            On::Vm => print("The virtual access point", &access_point),
+            On::Device(named) => print(&format!("The device {named}"), &access_point),
+        }
     }
-    if let Some(failure) = failure {
-        return Err(failure);
+    match failure {
+        Some(failure) => Err(failure),
+        None if able => Ok(Verdict::Pass),
+        None => Err(Failure::Environment(
+            "studies cannot run here until what is missing is installed or fixed".to_owned(),
+        )),
     }
-    if able {
-        return Ok(Verdict::Pass);
-    }
-    Err(Failure::Environment(
-        "studies cannot run here until what is missing is installed or fixed".to_owned(),
-    ))
 }
 
 fn look_at_host(options: &Options) -> Vec<Finding> {
@@ -243,7 +248,6 @@ fn cache(options: &Options) -> Finding {
     }
 }
 
-/// Raises a small access point and asks it.
 fn look_at_access_point(options: &Options) -> Result<Vec<Finding>, Failure> {
     let lab: Lab = options.lab_apart_from_output()?;
     let image = image::obtain(&lab, &[])?;
@@ -264,71 +268,43 @@ fn look_at_access_point(options: &Options) -> Result<Vec<Finding>, Failure> {
 
 /// What an access point's facts mean for measuring.
 fn facts(facts: &Facts) -> Vec<Finding> {
+    let either = |about, there: bool, works: &str, absent: &str| {
+        optional(about, there.then_some(works), absent)
+    };
+    let groups = match facts.cgroup {
+        Cgroup::Absent => None,
+        Cgroup::V1 => Some("control groups, version 1"),
+        Cgroup::V2 => Some("control groups, version 2"),
+        Cgroup::Hybrid => Some("control groups, both versions"),
+    };
+    let events = (!facts.pmu_events.is_empty()).then(|| facts.pmu_events.join(", "));
+    let no_events = format!("no PMU: {} are absent", facts.pmu_absent.join(", "));
+    let turbo = match facts.turbo {
+        None => Finding::absent("turbo", "the kernel does not say"),
+        Some(false) => Finding::works("turbo", "off"),
+        Some(true) => Finding::works("turbo", "on: CPU time depends on heat and neighbours")
+            .remedy("echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or its like"),
+    };
     vec![
         Finding::works("kernel", format!("{} {}", facts.kernel, facts.machine)),
         Finding::works("CPU time in ticks", format!("{} a second", facts.clk_tck)),
         either("CPU time in nanoseconds", facts.schedstat, "schedstat", "no schedstat: ticks only"),
-        groups(facts.cgroup),
+        optional("short-lived children", groups, "no control groups: they are not seen"),
         either("IO of a process", facts.task_io, "/proc/PID/io", "no task IO accounting"),
-        pmu(facts),
+        optional("hardware events", events.as_deref(), &no_events),
         either("sampling by time", facts.cpu_clock, "cpu-clock", "perf_event gives no cpu-clock"),
         optional("probes", facts.tracefs.as_deref(), "no tracefs: no call counts"),
         optional("clock", facts.clock.as_deref(), "the kernel does not name its clock"),
         optional("governor", facts.governor.as_deref(), "no frequency scaling"),
-        turbo(facts.turbo),
+        turbo,
     ]
-}
-
-fn either(about: &'static str, there: bool, works: &str, absent: &str) -> Finding {
-    if there { Finding::works(about, works) } else { Finding::absent(about, absent) }
 }
 
 fn optional(about: &'static str, value: Option<&str>, absent: &str) -> Finding {
     value.map_or_else(|| Finding::absent(about, absent), |value| Finding::works(about, value))
 }
 
-fn groups(cgroup: Cgroup) -> Finding {
-    let about = "short-lived children";
-    match cgroup {
-        Cgroup::Absent => Finding::absent(about, "no control groups: they are not seen"),
-        Cgroup::V1 => Finding::works(about, "control groups, version 1"),
-        Cgroup::V2 => Finding::works(about, "control groups, version 2"),
-        Cgroup::Hybrid => Finding::works(about, "control groups, both versions"),
-    }
-}
-
-fn pmu(facts: &Facts) -> Finding {
-    let about = "hardware events";
-    if facts.pmu_events.is_empty() {
-        let absent = facts.pmu_absent.join(", ");
-        return Finding::absent(about, format!("no PMU: {absent} are absent"));
-    }
-    Finding::works(about, facts.pmu_events.join(", "))
-}
-
-fn turbo(turbo: Option<bool>) -> Finding {
-    match turbo {
-        None => Finding::absent("turbo", "the kernel does not say"),
-        Some(false) => Finding::works("turbo", "off"),
-        Some(true) => Finding::works("turbo", "on: CPU time depends on heat and neighbours")
-            .remedy("echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or its like"),
-    }
-}
-
-fn print(findings: &Findings, flags: &flags::Doctor) {
-    print_part("This machine", &findings.host);
-    if !findings.access_point.is_empty() {
-        let title = match &flags.on {
-            On::Vm => "The virtual access point".to_owned(),
-            On::Device(named) => format!("The device {named}"),
-        };
-        print_part(&title, &findings.access_point);
-    } else if !flags.host && flags.on == On::Vm {
-        output::line(format_args!("The virtual access point was not raised."));
-    }
-}
-
-fn print_part(title: &str, findings: &[Finding]) {
+fn print(title: &str, findings: &[Finding]) {
     let coloured = output::has_colours();
     output::line(format_args!("{title}"));
     for finding in findings {

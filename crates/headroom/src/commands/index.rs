@@ -8,12 +8,12 @@ use lab::run_folder;
 use linux::folder::Folder;
 use report::index::{self, Entry, Index, Place, Unread, Wanted};
 
-use super::analysed::{self, Following};
+use super::analysed;
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
     flags,
-    options::Options,
+    options::{self, Options},
     output,
     run_path::PAGE,
 };
@@ -33,8 +33,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     let page = flags.out.clone().unwrap_or_else(|| usual.clone());
     let wanted = flags.history.clone().unwrap_or_default();
     let symbols = SymbolFolders::of(options, &flags::Symbols::default())?;
-    let following = Following { figure: &wanted, symbols: &symbols };
-    let index = gather(folder, &page, &following);
+    let index = gather(folder, &page, (&wanted, &symbols));
     refuse_unknown(&wanted, index.runs.iter().flat_map(|run| &run.known))?;
     let html = index::html(&index).map_err(Failure::Page)?;
     // The folder may be somebody else's.
@@ -48,14 +47,15 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     Ok(Verdict::Pass)
 }
 
+/// A figure that an index follows, and what explains the stacks of runs.
+type Following<'a> = (&'a Wanted, &'a SymbolFolders);
+
 /// All runs below a folder, the latest first.
-fn gather(folder: &Path, page: &Path, following: &Following<'_>) -> Index {
+fn gather(folder: &Path, page: &Path, following: Following<'_>) -> Index {
     // The system is asked once where we are, and not for each run.
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let (from, page) = (absolute(folder), absolute(page));
+    let [from, page] = [folder, page].map(|path| options::absolute(path.to_owned()));
     let (runs, unread) = Default::default();
-    let mut index =
-        Index { title: title(folder), figure: following.figure.to_string(), runs, unread };
+    let mut index = Index { title: title(folder), figure: following.0.to_string(), runs, unread };
     Walk { folder: &from, page: &page, following }.below(&from, DEEPEST, &mut index);
     index.runs.sort_by(|one, other| {
         other.began_unix.cmp(&one.began_unix).then_with(|| one.folder.cmp(&other.folder))
@@ -82,7 +82,7 @@ fn refuse_unknown<'a>(
 struct Walk<'a> {
     folder: &'a Path,
     page: &'a Path,
-    following: &'a Following<'a>,
+    following: Following<'a>,
 }
 
 impl Walk<'_> {
@@ -111,13 +111,11 @@ impl Walk<'_> {
         analysed::entry(&recorded, self.following, Place { folder, report })
     }
 
-    /// A run's folder as the page names it.
     fn named(&self, path: &Path) -> String {
         let name = path.strip_prefix(self.folder).unwrap_or(path).display().to_string();
         if name.is_empty() { ".".to_owned() } else { name }
     }
 
-    /// A link to a run's report, where there is one.
     fn report(&self, run: &Path) -> Option<String> {
         let report = run.join(PAGE);
         report.is_file().then(|| link(&report, self.page))
@@ -155,7 +153,6 @@ fn encoded(path: &str) -> String {
     url
 }
 
-/// What is printed: a line for each run, and for each folder that was not read.
 fn lines(index: &Index) -> String {
     let mut lines = String::new();
     for run in &index.runs {
@@ -174,21 +171,6 @@ mod tests {
 
     use super::*;
 
-    fn gathered(place: &Path) -> Index {
-        let symbols = SymbolFolders::default();
-        gather(
-            place,
-            &place.join("index.html"),
-            &Following { figure: &Wanted::default(), symbols: &symbols },
-        )
-    }
-
-    #[test]
-    fn a_page_is_named_after_its_folder_also_where_that_is_this_one() {
-        assert_eq!(title(Path::new(".")), "headroom");
-        assert_eq!(title(Path::new("/x/runs")), "runs");
-    }
-
     #[test]
     fn a_broken_run_is_listed_with_its_reason() {
         let place = tempfile::tempdir().unwrap();
@@ -196,15 +178,17 @@ mod tests {
         fs::create_dir_all(&broken).unwrap();
         fs::write(broken.join("run.json"), "{").unwrap();
         fs::create_dir_all(place.path().join("nothing")).unwrap();
-        let index = gathered(place.path());
-        assert!(index.runs.is_empty());
-        assert_eq!(index.unread.len(), 1);
-        assert_eq!(index.unread[0].folder, "a/broken");
-        assert!(index.unread[0].why.contains("run.json"), "{}", index.unread[0].why);
+        let following = (&Wanted::default(), &SymbolFolders::default());
+        let index = gather(place.path(), &place.path().join("index.html"), following);
+        let [unread] = &index.unread[..] else { panic!("{:?}", index.unread) };
+        assert!(index.runs.is_empty() && unread.folder == "a/broken");
+        assert!(unread.why.contains("run.json"), "{}", unread.why);
     }
 
     #[test]
-    fn a_link_moves_with_its_page_and_survives_odd_names() {
+    fn a_page_has_its_folders_name_and_a_link_moves_with_it_and_survives_odd_names() {
+        assert_eq!(title(Path::new(".")), "headroom");
+        assert_eq!(title(Path::new("/x/runs")), "runs");
         let page = Path::new("/x/runs/index.html");
         assert_eq!(link(Path::new("/x/runs/a#1 b/report.html"), page), "a%231%20b/report.html");
         assert_eq!(link(Path::new("/y/r/report.html"), page), "file:///y/r/report.html");

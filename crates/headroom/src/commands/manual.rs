@@ -24,7 +24,6 @@ pub(crate) fn write(flags: &flags::Manual) -> Result<Verdict, Failure> {
     })
 }
 
-/// Writes the page of a command, and those of its verbs.
 fn pages(command: &Command, folder: &Path) -> io::Result<()> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     // The name is a verb's; it never leaves the folder.

@@ -68,7 +68,6 @@ fn names(peers: &[Peer]) -> Vec<String> {
     names
 }
 
-/// The variant in which this process is paused.
 fn pausing(variant: &Variant, process: String) -> Variant {
     Variant {
         name: variant.name.with(&format!(".{process}")),

@@ -17,7 +17,7 @@ use model::{
 };
 
 use super::{
-    publish::{self, Wanted},
+    publish::{self, Publication},
     study::{self, changed, measured, on_device, plain, planned, refuse_clients, say_estimate},
 };
 use crate::{
@@ -25,25 +25,24 @@ use crate::{
     failure::{Failure, Verdict},
     flags,
     options::Options,
-    run_path::{PAGE, RunPath},
+    run_path::RunPath,
     shipped,
 };
 
 pub(crate) fn profile(options: &Options, flags: &flags::Profile) -> Result<Verdict, Failure> {
     let mut file = study_of(options, &flags.place, Purpose::Stacks)?;
     let StudyFile { study, overrides, .. } = &mut file;
-    let flags::Profile { frequency, stack_bytes, scope, .. } = flags;
-    if let Some(repetitions) = flags.place.repetitions {
-        study.profile.repetitions = repetitions;
-        overrides.push(format!("profile.repetitions = {repetitions}"));
-    }
-    if let Some(frequency) = frequency {
-        study.profile.frequency = *frequency;
-        overrides.push(format!("profile.frequency = {frequency}"));
-    }
-    if let Some(bytes) = stack_bytes {
-        study.profile.stack_bytes = *bytes;
-        overrides.push(format!("profile.stack-bytes = {bytes}"));
+    let flags::Profile { place, frequency, stack_bytes, scope } = flags;
+    let profile = &mut study.profile;
+    for (key, value, field) in [
+        ("repetitions", place.repetitions, &mut profile.repetitions),
+        ("frequency", *frequency, &mut profile.frequency),
+        ("stack-bytes", *stack_bytes, &mut profile.stack_bytes),
+    ] {
+        if let Some(value) = value {
+            *field = value;
+            overrides.push(format!("profile.{key} = {value}"));
+        }
     }
     if let Some(scope) = scope {
         study.profile.scope = scope_of(scope);
@@ -193,9 +192,9 @@ pub(crate) fn carry_out(
     let symbols = SymbolFolders::of(options, &place.symbols)?;
     say_estimate(options, &place.on, &file, &planned(&file));
     let recorded = measured(options, plain(&place.on, &symbols), &file, &path)?;
-    let page = recorded.path.join(PAGE);
-    let wanted = Wanted { open: place.open, ..Wanted::of(&page, &symbols) };
-    publish::publish(options, &recorded, &wanted)
+    let symbols = place.symbols.clone();
+    let publication = Publication { symbols, open: place.open, ..Publication::default() };
+    publish::publish(options, &recorded, publication)
 }
 
 /// A plan without a trial would end as an empty page.

@@ -1,6 +1,6 @@
-//! The page of a run of clients, and its table and its verdicts on the terminal.
+//! Publishes a run: its page, the files for CI, and its table and verdicts on the terminal.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use analysis::Analysis;
 use lab::run_folder::{self, Recorded};
@@ -16,61 +16,45 @@ use crate::{
     run_path::PAGE,
 };
 
-/// What is wanted of a run that is there.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'a> {
-    pub(crate) page: &'a Path,
+/// What is published of a run, and where to.
+#[derive(Debug, Default)]
+pub(crate) struct Publication {
+    /// The page, if it is not the one in the run's folder.
+    pub(crate) page: Option<PathBuf>,
     /// Where names come from.
-    pub(crate) symbols: &'a SymbolFolders,
-    /// Limits alongside the study's.
-    pub(crate) limits: &'a flags::Limits,
+    pub(crate) symbols: flags::Symbols,
+    pub(crate) limits: flags::Limits,
     /// The study's folder, where baselines may lie.
-    pub(crate) near: Option<&'a Path>,
-    pub(crate) outputs: &'a flags::Outputs,
+    pub(crate) near: Option<PathBuf>,
+    pub(crate) outputs: flags::Outputs,
     pub(crate) open: bool,
 }
-
-impl<'a> Wanted<'a> {
-    /// The page alone.
-    pub(crate) fn of(page: &'a Path, symbols: &'a SymbolFolders) -> Self {
-        Self { page, symbols, limits: &NO_LIMITS, near: None, outputs: &NO_OUTPUTS, open: false }
-    }
-
-    /// Writes the page of this run: in its folder, which may be somebody else's, or where the user said.
-    pub(super) fn write_page(&self, run: &Path, html: &str) -> Result<(), lab::Error> {
-        let is_own = self.page == run.join(PAGE);
-        let write = if is_own { run_folder::write_whole } else { run_folder::write_out };
-        write(self.page, html.as_bytes())
-    }
-
-    /// Says where the page of this run is and how to see it, or shows it.
-    pub(super) fn say_where(&self, options: &Options, run: &Path) {
-        if !options.json {
-            output::line(format_args!("report: {}", self.page.display()));
-        }
-        if self.open {
-            browser::open(self.page);
-        } else if !options.json && !options.quiet {
-            output::line(format_args!("see it: headroom report {} --open", run.display()));
-        }
-    }
-}
-
-static NO_LIMITS: flags::Limits = flags::Limits { gates: Vec::new(), baseline: None };
-static NO_OUTPUTS: flags::Outputs = flags::Outputs { junit: None, markdown: None };
 
 /// Writes the page of a run and what CI reads, and prints its verdicts.
 pub(crate) fn publish(
     options: &Options,
     recorded: &Recorded,
-    wanted: &Wanted<'_>,
+    publication: Publication,
 ) -> Result<Verdict, Failure> {
-    let Wanted { symbols, limits, near, outputs, .. } = *wanted;
-    let analysed = Analysed::of(recorded, symbols, limits, near)?;
-    wanted.write_page(&recorded.path, &analysed.page(recorded, None)?)?;
-    analysed::keep_figures(&analysed, wanted.page)?;
-    let verdict = analysed.print(options, recorded, outputs)?;
-    wanted.say_where(options, &recorded.path);
+    let Publication { page, symbols, limits, near, outputs, open } = publication;
+    let symbols = SymbolFolders::of(options, &symbols)?;
+    let analysed = Analysed::of(recorded, &symbols, &limits, near.as_deref())?;
+    let own = recorded.path.join(PAGE);
+    let page = page.unwrap_or_else(|| own.clone());
+    // The run's folder may be somebody else's.
+    let write = if page == own { run_folder::write_whole } else { run_folder::write_out };
+    write(&page, analysed.page(recorded, None)?.as_bytes())?;
+    analysed::keep_figures(&analysed, &page)?;
+    let verdict = analysed.print(options, recorded, &outputs)?;
+    if !options.json {
+        output::line(format_args!("report: {}", page.display()));
+    }
+    if open {
+        browser::open(&page);
+    } else if !options.json && !options.quiet {
+        let run = recorded.path.display();
+        output::line(format_args!("see it: headroom report {run} --open"));
+    }
     Ok(verdict)
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use analysis::profiling;
 use lab::run_folder;
 
-use super::publish::{self, Wanted};
+use super::publish::{self, Publication};
 use crate::{
     browser,
     code_files::SymbolFolders,
@@ -15,31 +15,24 @@ use crate::{
     flags,
     options::Options,
     output,
-    run_path::PAGE,
 };
 
 pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict, Failure> {
-    let symbols = SymbolFolders::of(options, &flags.stacks.symbols)?;
     match (&flags.stacks.run, &flags.stacks.perf_data) {
         (Some(run), _) => {
-            let recorded = run_folder::read(run)?;
-            let page = flags.out.clone().unwrap_or_else(|| run.join(PAGE));
-            let wanted = Wanted { open: flags.open, ..Wanted::of(&page, &symbols) };
-            publish::publish(options, &recorded, &wanted)
+            let (page, symbols) = (flags.out.clone(), flags.stacks.symbols.clone());
+            let publication =
+                Publication { page, symbols, open: flags.open, ..Publication::default() };
+            publish::publish(options, &run_folder::read(run)?, publication)
         }
-        (None, Some(file)) => recording(options, flags, file, &symbols),
+        (None, Some(file)) => recording(options, flags, file),
         (None, None) => Err(Failure::Usage("name a run's folder, or --perf-data FILE".to_owned())),
     }
 }
 
-/// A page of a recording without a run.
-fn recording(
-    options: &Options,
-    flags: &flags::Report,
-    file: &Path,
-    symbols: &SymbolFolders,
-) -> Result<Verdict, Failure> {
-    let (head, folded) = explain::recording(file, &flags.stacks, symbols)?;
+fn recording(options: &Options, flags: &flags::Report, file: &Path) -> Result<Verdict, Failure> {
+    let symbols = SymbolFolders::of(options, &flags.stacks.symbols)?;
+    let (head, folded) = explain::recording(file, &flags.stacks, &symbols)?;
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let figures = profiling::of_recording(&name, &head, &folded);
     let notes: Vec<String> =

@@ -12,7 +12,7 @@ use model::{plural::count, shard::Shard};
 use serde_json::json;
 
 use super::{
-    publish::{self, Wanted},
+    publish::{self, Publication},
     study::{self, foretold, plain},
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     flags,
     options::Options,
     output,
-    run_path::{PAGE, RunPath},
+    run_path::RunPath,
 };
 
 pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Failure> {
@@ -57,7 +57,6 @@ fn begin(options: &Options, flags: &flags::Run, path: &Path) -> Result<Verdict, 
     conclude(options, flags, &recorded, path.parent())
 }
 
-/// `headroom run --resume RUN`.
 fn resume(options: &Options, flags: &flags::Run, run: &Path) -> Result<Verdict, Failure> {
     let recorded = run_folder::read(run)?;
     SymbolFolders::check(&flags.symbols)?;
@@ -68,7 +67,7 @@ fn resume(options: &Options, flags: &flags::Run, run: &Path) -> Result<Verdict, 
     conclude(options, flags, &recorded, None)
 }
 
-/// A shard is no run yet, and is not judged.
+/// A shard is not a run yet, and is not judged.
 fn conclude_shard(options: &Options, recorded: &Recorded, shard: Shard) -> Verdict {
     let invalid = recorded.trials.iter().filter(|trial| trial.reading().is_none()).count();
     let (trials, folder) = (recorded.trials.len(), recorded.path.display());
@@ -94,10 +93,13 @@ fn conclude(
     if let Some(part) = &recorded.run.part {
         return Ok(conclude_shard(options, recorded, part.shard));
     }
-    let page = recorded.path.join(PAGE);
-    let symbols = SymbolFolders::of(options, &flags.symbols)?;
-    let (limits, outputs) = (&flags.limits, &flags.outputs);
-    let (page, symbols) = (&page, &symbols);
-    let wanted = Wanted { page, symbols, limits, near, outputs, open: flags.open };
-    publish::publish(options, recorded, &wanted)
+    let publication = Publication {
+        page: None,
+        symbols: flags.symbols.clone(),
+        limits: flags.limits.clone(),
+        near: near.map(Path::to_owned),
+        outputs: flags.outputs.clone(),
+        open: flags.open,
+    };
+    publish::publish(options, recorded, publication)
 }

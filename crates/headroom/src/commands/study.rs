@@ -40,7 +40,7 @@ use crate::{
     failure::{Failure, Verdict},
     flags::{self, states},
     live,
-    options::Options,
+    options::{Options, absolute},
     output, shipped,
 };
 
@@ -64,7 +64,10 @@ pub(crate) fn loaded(options: &Options, path: &Path, on: &On) -> Result<StudyFil
         On::Device(_) => text.study_for_device(),
     };
     let mut file = file?;
-    options.arch.into_iter().for_each(|arch| port(&mut file, arch));
+    if let Some(arch) = options.arch.filter(|arch| *arch != file.study.access_point.arch) {
+        file.study.access_point.arch = arch;
+        file.overrides.push(format!("arch = {arch}"));
+    }
     // One that is not there, and named without a folder, is headroom's own.
     file.study.access_point.programs.iter_mut().for_each(|program| {
         let file = near(program, path.parent());
@@ -83,8 +86,7 @@ pub(crate) fn loaded(options: &Options, path: &Path, on: &On) -> Result<StudyFil
 
 /// Has a study's programs be copies of what lies beneath. Nothing else on this machine may be named by a study there.
 fn bind(beneath: &Beneath, file: &mut StudyFile) -> Result<(), Failure> {
-    let limits = file.study.gates.as_ref().map(|gates| &gates.limits);
-    if let Some(baseline) = check::files(limits.into_iter().flatten()).first() {
+    if let Some(baseline) = check::files(&file.study).first() {
         let why = "a study that comes over the protocol names no baseline; use `headroom check RUN --baseline`";
         return Err(Failure::Usage(format!("`no slower than {baseline}`: {why}")));
     }
@@ -112,17 +114,7 @@ fn on_firmware(file: &mut StudyFile, named: Option<&Files>, folder: Option<&Path
 
 /// A path that a study names from its folder, from everywhere.
 fn near(file: &Path, folder: Option<&Path>) -> PathBuf {
-    let path = folder.map_or_else(|| file.to_owned(), |folder| folder.join(file));
-    std::path::absolute(&path).unwrap_or(path)
-}
-
-/// Puts a study on the processor that the command line names.
-fn port(file: &mut StudyFile, arch: model::architecture::Architecture) {
-    let (own, overrides) = (&mut file.study.access_point.arch, &mut file.overrides);
-    if *own != arch {
-        *own = arch;
-        overrides.push(format!("arch = {arch}"));
-    }
+    absolute(folder.map_or_else(|| file.to_owned(), |folder| folder.join(file)))
 }
 
 /// Trials that compare nothing.
@@ -177,7 +169,6 @@ fn cut_short(error: lab::Error, run: &Path) -> Failure {
     ))
 }
 
-/// Resumes a run.
 pub(super) fn resumed(
     options: &Options,
     on: &On,
@@ -247,14 +238,13 @@ pub(super) fn refuse_clients(on: &On, is_said: bool) -> Result<(), Failure> {
 
 /// Refuses what only the machine feels that raises virtual access points.
 pub(super) fn refuse_host_load(study: &Study) -> Result<(), Failure> {
-    let loaded = study.variants.iter().find(|variant| !variant.host_load.is_anything());
-    loaded.map_or(Ok(()), |variant| {
-        Err(Failure::Usage(format!(
-            "`{}` is about what else this machine does (`host-load`), which a device does not feel; name other variants \
-             with --variant",
-            variant.name
-        )))
-    })
+    match study.variants.iter().find(|variant| !variant.host_load.is_anything()) {
+        Some(Variant { name, .. }) => Err(Failure::Usage(format!(
+            "`{name}` is about what else this machine does (`host-load`), which a device does not feel; name other variants \
+             with --variant"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The study with what the command line changes in it.
@@ -351,11 +341,8 @@ fn only_cells(study: &mut Study, words: &[String]) -> Result<(), Failure> {
             return Err(Failure::Usage(format!("the study has no cell {word}; it has 1 to {all}")));
         }
         if found.is_empty() {
-            return Err(Failure::unknown(
-                "cell",
-                word,
-                cells.iter().map(|cell| cell.name.as_str()),
-            ));
+            let known = cells.iter().map(|cell| cell.name.as_str());
+            return Err(Failure::unknown("cell", word, known));
         }
         named.extend(found.into_iter().map(|cell| cell.name.clone()));
     }
@@ -430,13 +417,6 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
     let trial = |one: &PlannedTrial| {
         format!("trial         {:<28} {}", one.id.to_string(), work_of(&one.order))
     };
-    let counts = snapshots.iter().map(|Start { clients, mode, perturbed, .. }| {
-        let mut one = json!({"clients": clients, "mode": mode});
-        if let Some(state) = perturbed {
-            one["state"] = json!(state);
-        }
-        one
-    });
     let on_device = match &file.study.access_point.kind {
         Target::Device(name) if file.study.access_point.clients == [0] => {
             Some(format!("device        {name}, with the clients that it has then"))
@@ -447,6 +427,11 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
     let estimate = estimate(options, &file.study, trials);
     if options.json {
         let device: Duration = trials.iter().map(PlannedTrial::passes).sum();
+        let counts = snapshots.iter().map(|Start { clients, mode, perturbed, .. }| {
+            let mut one = json!({"clients": clients, "mode": mode});
+            perturbed.iter().for_each(|state| one["state"] = json!(state));
+            one
+        });
         let mut plan = json!({
             "study": file.study, "trials": trials, "snapshots": counts.collect::<Vec<_>>(),
             "device_seconds": device.as_secs_f64(),

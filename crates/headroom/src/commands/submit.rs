@@ -1,7 +1,7 @@
 //! `headroom submit`: a study as shards on the machines of a cluster, waited for and merged.
 //!
 //! It remembers nothing: which jobs there are is asked of the engine, by a name made from the folder, and what they have
-//! made is in the shards' folders. So the same command again goes on, from whichever machine. Which trials a shard makes
+//! made is in the shards' folders. So the same command again continues, from whichever machine. Which trials a shard makes
 //! is the lab's.
 
 use std::{
@@ -30,19 +30,16 @@ use crate::{
     this_program,
 };
 
-/// A shard is given up whose jobs ended this often in a row without one more trial.
+/// A shard is given up when this many of its jobs in a row ended without one more trial.
 const ATTEMPTS: u32 = 4;
 
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Without a change, progress is printed this often.
-const SAY: Duration = Duration::from_secs(30);
+const PRINT_INTERVAL: Duration = Duration::from_secs(30);
 
 /// An engine that has not answered for this long is gone.
 const PATIENCE: Duration = Duration::from_secs(600);
-
-/// The merged run, in the folder of its shards.
-const MERGED: &str = "run";
 
 pub(crate) fn submit(
     options: &Options,
@@ -65,15 +62,24 @@ pub(crate) fn submit(
         requeues: flags.detach,
         cancel: &cancel,
     };
-    let shards = Shards { options, flags, folder: &folder, script: &script, slurm: &slurm, trials };
-    match shards.wait() {
-        Err(Failure::Lab(lab::Error::Interrupted)) => Err(shards.interrupted()),
+    let shards = Shards { of: flags.shards, trials, ..Shards::default() };
+    let (at, name) = (folder.display(), &slurm.name);
+    match wait(options, shards, &slurm, (&folder, &script)) {
+        Err(Failure::Lab(lab::Error::Interrupted)) => Err(Failure::Interrupted(format!(
+            "interrupted; the jobs go on (`scancel --name={name}` ends them); go on with the same command and `--out {at}`"
+        ))),
+        Err(failure) => Err(failure),
         Ok(true) => conclude(options, flags, &folder),
-        Ok(false) => {
-            shards.say_how_to_go_on();
+        Ok(false) if options.json => {
+            output::json(&json!({"folder": folder, "jobs": name}));
             Ok(Verdict::Pass)
         }
-        Err(failure) => Err(failure),
+        Ok(false) => {
+            output::line(format_args!(
+                "submitted as {name}; wait for it with the same command and `--out {at}`"
+            ));
+            Ok(Verdict::Pass)
+        }
     }
 }
 
@@ -123,7 +129,7 @@ fn below(folder: &Path, name: &str) -> PathBuf {
     PathBuf::from(format!("{}/{name}", folder.display()))
 }
 
-/// Writes what a job does: it begins its shard, or goes on with it.
+/// Writes what a job does: it begins its shard, or resumes it.
 fn script(
     program: &Path,
     words: &[OsString],
@@ -140,7 +146,7 @@ fn script(
     let shards = quoted(&below(folder, "shard-").into_os_string())?;
     let (of, jobs) = (flags.shards, flags.cpus);
     let text = format!(
-        "#!/bin/sh\n# Makes one shard of a run, or goes on with it. Written by `headroom submit`.\n\
+        "#!/bin/sh\n# Makes one shard of a run, or resumes it. Written by `headroom submit`.\n\
          shard={shards}\"$SLURM_ARRAY_TASK_ID\"\n\
          if [ -e \"$shard/run.json\" ]; then\n    \
          exec {program} run --resume \"$shard\" --jobs {jobs} --quiet\nfi\n\
@@ -151,129 +157,105 @@ fn script(
     Ok(path)
 }
 
-/// The shards, and who makes them.
-struct Shards<'a> {
-    options: &'a Options,
-    flags: &'a flags::Submit,
-    folder: &'a Path,
-    script: &'a Path,
-    slurm: &'a Slurm<'a>,
+/// What is known of the shards.
+#[derive(Debug, Default)]
+struct Shards {
+    of: u32,
     /// Trials of the whole run.
     trials: usize,
-}
-
-#[derive(Debug, Default)]
-struct Known {
     queue: Queue,
     progress: BTreeMap<u32, Progress>,
-    /// When a trial had come last, when a shard was read last.
+    /// When the last trial had come when a shard was read last.
     read: BTreeMap<u32, Option<SystemTime>>,
-    /// Jobs that were submitted here, by shard: since how many trials, and how often since.
+    /// Jobs that were submitted here, by shard: its trials then, and how many jobs since it had another one.
     attempts: BTreeMap<u32, (usize, u32)>,
 }
 
-impl Shards<'_> {
-    /// Submits what is missing until all is there; `false` where nobody waits for it.
-    fn wait(&self) -> Result<bool, Failure> {
-        let (mut known, mut said) = (Known::default(), Said::default());
-        let mut answered = Instant::now();
-        loop {
-            match self.slurm.queue() {
-                Ok(queue) => (known.queue, answered) = (queue, Instant::now()),
-                Err(error @ lab::Error::Program { .. }) if answered.elapsed() > PATIENCE => {
-                    return Err(error.into());
+/// Submits what no job makes until every shard is whole. Where Slurm itself begins lost jobs again it does so once, and
+/// answers whether they are.
+fn wait(
+    options: &Options,
+    mut shards: Shards,
+    slurm: &Slurm<'_>,
+    (folder, script): (&Path, &Path),
+) -> Result<bool, Failure> {
+    let (mut answered, mut trouble) = (Instant::now(), String::new());
+    let mut printed: Option<([u32; 3], Instant)> = None;
+    loop {
+        match slurm.queue() {
+            Ok(queue) => (shards.queue, answered) = (queue, Instant::now()),
+            Err(error @ lab::Error::Program { .. }) if answered.elapsed() <= PATIENCE => {
+                // What the engine says instead of an answer is printed once.
+                let text = error.to_string();
+                if text != trouble {
+                    output::note(format_args!("headroom: {text}; it is asked again"));
+                    trouble = text;
                 }
-                Err(error @ lab::Error::Program { .. }) => said.trouble(&error),
-                Err(error) => return Err(error.into()),
             }
-            self.look(&mut known);
-            if known.is_whole(self.flags.shards) {
-                said.say(self, &known);
-                return Ok(true);
-            }
-            let lost = known.lost(self.flags.shards);
-            if let Some(shard) = lost.iter().find(|shard| known.in_vain(**shard) >= ATTEMPTS) {
-                return Err(self.given_up(*shard));
-            }
-            if !lost.is_empty() {
-                self.slurm.submit(self.script, &log_of(self.folder), &lost)?;
-                known.submitted(&lost);
-            }
-            said.say(self, &known);
-            if self.flags.detach {
-                return Ok(false);
-            }
-            thread::sleep(LOOK);
-            self.slurm.cancel.check()?;
+            Err(error) => return Err(error.into()),
         }
-    }
-
-    /// Reads the shards again that may be further. One that a job still makes is read when a trial has come.
-    fn look(&self, known: &mut Known) {
-        for shard in 1..=self.flags.shards {
-            let folder = shard_of(self.folder, shard);
-            let changed = run_folder::changed(&folder);
-            let is_same =
-                known.queue.contains_key(&shard) && known.read.get(&shard) == Some(&changed);
-            if known.is_done(shard) || is_same {
-                continue;
-            }
-            known.read.insert(shard, changed);
-            known.progress.extend(run_folder::progress(&folder).map(|progress| (shard, progress)));
+        shards.read(folder);
+        let lost = shards.lost();
+        if let Some(shard) = lost.iter().find(|shard| shards.in_vain(**shard) >= ATTEMPTS) {
+            let (of, log) = (shards.of, log_of(folder));
+            return Err(Failure::Unmeasured(format!(
+                "{ATTEMPTS} jobs of shard {shard}/{of} ended without one more trial; what they said is in {}/{shard}.log",
+                log.display()
+            )));
         }
-    }
-
-    fn given_up(&self, shard: u32) -> Failure {
-        let log = log_of(self.folder);
-        Failure::Unmeasured(format!(
-            "{ATTEMPTS} jobs of shard {shard}/{} ended without one more trial; what they said is in {}/{shard}.log",
-            self.flags.shards,
-            log.display()
-        ))
-    }
-
-    fn interrupted(&self) -> Failure {
-        Failure::Interrupted(format!(
-            "interrupted; the jobs go on (`scancel --name={}` ends them); go on with the same command and `--out {}`",
-            self.slurm.name,
-            self.folder.display()
-        ))
-    }
-
-    fn say_how_to_go_on(&self) {
-        if self.options.json {
-            output::json(&json!({"folder": self.folder, "jobs": self.slurm.name}));
-        } else {
-            let (folder, name) = (self.folder.display(), &self.slurm.name);
-            output::line(format_args!(
-                "submitted as {name}; wait for it with the same command and `--out {folder}`"
-            ));
+        if !lost.is_empty() {
+            slurm.submit(script, &log_of(folder), &lost)?;
+            shards.submitted(&lost);
         }
+        let now = shards.counts();
+        if printed.is_none_or(|(last, when)| last != now || when.elapsed() >= PRINT_INTERVAL) {
+            printed = Some((now, Instant::now()));
+            shards.print(options);
+        }
+        if shards.is_whole() || slurm.requeues {
+            return Ok(shards.is_whole());
+        }
+        thread::sleep(POLL_INTERVAL);
+        slurm.cancel.check()?;
     }
 }
 
-impl Known {
+impl Shards {
+    /// Reads the shards again that may be further. One that a job still makes is read when a trial has come.
+    fn read(&mut self, folder: &Path) {
+        for shard in 1..=self.of {
+            let folder = shard_of(folder, shard);
+            let changed = run_folder::changed(&folder);
+            let is_same =
+                self.queue.contains_key(&shard) && self.read.get(&shard) == Some(&changed);
+            if !self.is_done(shard) && !is_same {
+                self.read.insert(shard, changed);
+                let progress = run_folder::progress(&folder);
+                self.progress.extend(progress.map(|progress| (shard, progress)));
+            }
+        }
+    }
+
     fn is_done(&self, shard: u32) -> bool {
         self.progress.get(&shard).is_some_and(Progress::is_whole)
     }
 
     /// A job may still write the end of its report.
-    fn is_whole(&self, shards: u32) -> bool {
-        (1..=shards).all(|shard| self.is_done(shard) && !self.queue.contains_key(&shard))
+    fn is_whole(&self) -> bool {
+        self.queue.is_empty() && (1..=self.of).all(|shard| self.is_done(shard))
     }
 
-    /// Shards that nobody makes.
-    fn lost(&self, shards: u32) -> Vec<u32> {
+    /// Shards that are not whole and that no job makes.
+    fn lost(&self) -> Vec<u32> {
         let is_lost = |shard: &u32| !self.is_done(*shard) && !self.queue.contains_key(shard);
-        (1..=shards).filter(is_lost).collect()
+        (1..=self.of).filter(is_lost).collect()
     }
 
-    /// Trials of all shards together, of a run of so many: a shard has more than its part of them, which shows once it has
-    /// begun.
-    fn all(&self, shards: u32, trials: usize) -> usize {
+    /// Trials of all shards together: a shard has more than its part of the run's, which shows once it has begun.
+    fn all(&self) -> usize {
         let begun: usize = self.progress.values().map(|progress| progress.planned).sum();
-        let rest = shards as usize - self.progress.len();
-        begun + trials * rest / shards.max(1) as usize
+        let rest = self.of as usize - self.progress.len();
+        begun + self.trials * rest / self.of.max(1) as usize
     }
 
     fn made(&self, shard: u32) -> usize {
@@ -293,57 +275,34 @@ impl Known {
             self.queue.insert(*shard, "submitted".to_owned());
         }
     }
-}
 
-/// What was said of the progress.
-#[derive(Default)]
-struct Said {
-    last: String,
-    when: Option<Instant>,
-    trouble: String,
-}
-
-impl Said {
-    /// Says how far it is, where that changed or nothing was said for a while.
-    fn say(&mut self, run: &Shards<'_>, known: &Known) {
-        let shards = run.flags.shards;
-        let done = (1..=shards).filter(|shard| known.is_done(*shard)).count() as u32;
-        let is_running = |state: &&String| state.starts_with("running");
-        let running = known.queue.values().filter(is_running).count() as u32;
-        let waiting = known.queue.len() as u32 - running;
-        let now = format!("{done} {running} {waiting}");
-        if now == self.last && self.when.is_some_and(|when| when.elapsed() < SAY) {
-            return;
-        }
-        (self.last, self.when) = (now, Some(Instant::now()));
-        let made: usize = known.progress.values().map(|progress| progress.made).sum();
-        let all = known.all(shards, run.trials);
-        if run.options.json {
-            let event = json!({"event": "shards", "done": done, "running": running, "waiting": waiting,
-                "shards": shards, "trials": made, "planned": all});
-            output::json(&event);
-        } else if !run.options.quiet {
-            output::note(format_args!(
-                "{done} of {} done, {running} running, {waiting} waiting; {made} of {}",
-                count(shards, "shard"),
-                count(all as u32, "trial"),
-            ));
-        }
+    /// How many shards are done, are being made, and wait.
+    fn counts(&self) -> [u32; 3] {
+        let done = (1..=self.of).filter(|shard| self.is_done(*shard)).count();
+        let running = self.queue.values().filter(|state| state.starts_with("running")).count();
+        [done, running, self.queue.len() - running].map(|count| count as u32)
     }
 
-    /// What the engine says in place of an answer, once.
-    fn trouble(&mut self, error: &lab::Error) {
-        let text = error.to_string();
-        if text != self.trouble {
-            output::note(format_args!("headroom: {text}; it is asked again"));
-            self.trouble = text;
+    fn print(&self, options: &Options) {
+        let [done, running, waiting] = self.counts();
+        let made: usize = self.progress.values().map(|progress| progress.made).sum();
+        let all = self.all();
+        if options.json {
+            let event = json!({"event": "shards", "done": done, "running": running, "waiting": waiting,
+                "shards": self.of, "trials": made, "planned": all});
+            output::json(&event);
+        } else if !options.quiet {
+            let (shards, trials) = (count(self.of, "shard"), count(all as u32, "trial"));
+            output::note(format_args!(
+                "{done} of {shards} done, {running} running, {waiting} waiting; {made} of {trials}"
+            ));
         }
     }
 }
 
 fn conclude(options: &Options, flags: &flags::Submit, folder: &Path) -> Result<Verdict, Failure> {
     let shards: Vec<PathBuf> = (1..=flags.shards).map(|shard| shard_of(folder, shard)).collect();
-    let merged = below(folder, MERGED);
+    let merged = below(folder, "run");
     if !run_folder::is_one(&merged) {
         let (_, what) = merge::together(&shards, Some(&merged))?;
         merge::say(options, &what);
@@ -357,24 +316,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_lost_is_what_nobody_makes_and_is_not_whole() {
+    fn what_is_lost_is_what_no_job_makes_and_is_not_whole() {
         let whole = Progress { made: 3, planned: 3 };
         let half = Progress { made: 1, planned: 3 };
-        let mut known = Known {
+        let mut shards = Shards {
+            of: 4,
+            trials: 8,
             queue: Queue::from([(2, "running".to_owned())]),
             progress: BTreeMap::from([(1, whole), (2, half), (3, half)]),
-            ..Known::default()
+            ..Shards::default()
         };
-        assert_eq!(known.lost(4), [3, 4]);
-        known.submitted(&[3, 4]);
-        assert_eq!((known.lost(4), known.in_vain(3), known.in_vain(1)), (Vec::new(), 1, 0));
-        assert!(!known.is_whole(4));
-        assert_eq!(known.all(4, 8), 9 + 2);
+        assert_eq!(shards.lost(), [3, 4]);
+        shards.submitted(&[3, 4]);
+        assert_eq!((shards.lost(), shards.in_vain(3), shards.in_vain(1)), (Vec::new(), 1, 0));
+        assert!(!shards.is_whole());
+        assert_eq!((shards.all(), shards.counts()), (9 + 2, [1, 1, 2]));
         // One more trial, and nothing was in vain.
-        known.progress.insert(3, Progress { made: 2, planned: 3 });
-        assert_eq!((known.in_vain(3), known.in_vain(4)), (0, 1));
-        known.queue.clear();
-        known.progress = (1..=4).map(|shard| (shard, whole)).collect();
-        assert!(known.is_whole(4));
+        shards.progress.insert(3, Progress { made: 2, planned: 3 });
+        assert_eq!((shards.in_vain(3), shards.in_vain(4)), (0, 1));
+        shards.queue.clear();
+        shards.progress = (1..=4).map(|shard| (shard, whole)).collect();
+        assert!(shards.is_whole());
     }
 }

@@ -61,13 +61,36 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
     })?;
     let console_log = folder.path().join("console.log");
     let around = Surroundings::of(&lab, &console_log);
-    let machine = Machine::start(&snapshot.shape, Start::Restore(&snapshot.memory), around)?;
+    let mut machine = Machine::start(&snapshot.shape, Start::Restore(&snapshot.memory), around)?;
     if let Some(Forward { host, guest }) = shape.forward.filter(|_| !options.quiet) {
         eprintln!("127.0.0.1:{host} here leads to port {guest} of the access point");
     }
+    let lost =
+        |error: io::Error| Failure::Environment(format!("the access point's console: {error}"));
+    let console = machine.tap_console().map_err(lost)?;
+    machine.go()?;
+    for (name, content) in &programs {
+        uploads::put(&mut machine, name, content)?;
+    }
     let opening = shape.forward.map(|forward| forward.relay()).unwrap_or_default();
-    let session = Session { programs, command: &flags.command, opening, quiet: options.quiet };
-    converse(&lab, machine, session)
+    let mut session = Session { lab: &lab, machine, console };
+    if flags.command.is_empty() && io::stdin().is_terminal() {
+        if !options.quiet {
+            eprintln!(
+                "the access point is up; clients are in the namespace `clients`; Ctrl-] leaves"
+            );
+        }
+        return session.join_terminal(&opening).map_err(lost);
+    }
+    let script = match flags.command.is_empty() {
+        true => io::read_to_string(io::stdin()).map_err(lost)?,
+        false => quoted(&flags.command),
+    };
+    let verdict = session.run(&format!("{opening}\n{script}")).map_err(lost)?;
+    if verdict == Verdict::Invalid {
+        eprintln!("headroom: the access point ended before the command did");
+    }
+    Ok(verdict)
 }
 
 fn read(named: &(String, PathBuf)) -> Result<(RelativePath, Vec<u8>), Failure> {
@@ -78,17 +101,6 @@ fn read(named: &(String, PathBuf)) -> Result<(RelativePath, Vec<u8>), Failure> {
         ))
     };
     Ok((name.parse().map_err(wrong)?, uploads::read(path)?))
-}
-
-/// What is done on the access point.
-struct Session<'a> {
-    /// What is put there first.
-    programs: Vec<(RelativePath, Vec<u8>)>,
-    /// A command's words; none is a shell or a script.
-    command: &'a [String],
-    /// What its shell is to run first.
-    opening: String,
-    quiet: bool,
 }
 
 /// Whether so many radios can have so many clients.
@@ -113,36 +125,6 @@ fn is_free(Forward { host, guest }: Forward) -> Result<(), Failure> {
     })
 }
 
-fn converse(lab: &Lab, mut machine: Machine, session: Session<'_>) -> Result<Verdict, Failure> {
-    let Session { programs, command, opening, quiet } = session;
-    let lost =
-        |error: io::Error| Failure::Environment(format!("the access point's console: {error}"));
-    let console = machine.tap_console().map_err(lost)?;
-    machine.go()?;
-    for (name, content) in &programs {
-        uploads::put(&mut machine, name, content)?;
-    }
-    if command.is_empty() && io::stdin().is_terminal() {
-        if !quiet {
-            eprintln!(
-                "the access point is up; clients are in the namespace `clients`; Ctrl-] leaves"
-            );
-        }
-        return person(lab, &mut machine, Line { console, script: opening }).map_err(lost);
-    }
-    let script = if command.is_empty() {
-        io::read_to_string(io::stdin()).map_err(lost)?
-    } else {
-        quoted(command)
-    };
-    let script = format!("{opening}\n{script}");
-    let verdict = run_script(lab, &mut machine, Line { console, script }).map_err(lost)?;
-    if verdict == Verdict::Invalid {
-        eprintln!("headroom: the access point ended before the command did");
-    }
-    Ok(verdict)
-}
-
 /// A command's words as a shell reads them back.
 fn quoted(command: &[String]) -> String {
     // One word may be a whole script, as with ssh.
@@ -153,43 +135,86 @@ fn quoted(command: &[String]) -> String {
     command.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// The console, and what is to be typed there.
-struct Line {
+/// A running access point and its console.
+struct Session<'a> {
+    lab: &'a Lab,
+    machine: Machine,
     console: UnixStream,
-    script: String,
 }
 
-/// Types a script and copies what it prints, until it ends.
-fn run_script(lab: &Lab, machine: &mut Machine, line: Line) -> io::Result<Verdict> {
-    let Line { mut console, script } = line;
-    console.set_read_timeout(Some(Duration::from_millis(100)))?;
-    // The script goes through a file, so that its size and its quotes are its own affair.
-    let typed = format!(
-        "stty -echo\ncat > /tmp/script <<'headroom-script'\n{script}\nheadroom-script\n\
-         printf '%s-%s\\n' headroom begin; sh /tmp/script </dev/null; printf '\\n%s-%s %s\\n' headroom end $?\n"
-    );
-    type_slowly(&mut console, typed.as_bytes())?;
-    let mut between = Between::default();
-    let mut buffer = [0; 4096];
-    loop {
-        if lab.cancel.is_stopped() {
-            return Ok(Verdict::Command(crate::failure::INTERRUPTED));
-        }
-        match console.read(&mut buffer) {
-            Ok(0) => return Ok(Verdict::Invalid),
-            Ok(length) => {
-                let (text, end) = between.take(&buffer[..length]);
-                if !is_read(io::stdout().write_all(&text).and_then(|()| io::stdout().flush()))? {
-                    return Ok(Verdict::Pass);
-                }
-                if let Some(code) = end {
-                    return Ok(Verdict::Command(code));
-                }
+impl Session<'_> {
+    /// Types a script and copies what it prints, until it ends.
+    fn run(&mut self, script: &str) -> io::Result<Verdict> {
+        self.console.set_read_timeout(Some(Duration::from_millis(100)))?;
+        // The script goes through a file, so that its size and its quotes are its own affair.
+        let typed = format!(
+            "stty -echo\ncat > /tmp/script <<'headroom-script'\n{script}\nheadroom-script\n\
+             printf '%s-%s\\n' headroom begin; sh /tmp/script </dev/null; printf '\\n%s-%s %s\\n' headroom end $?\n"
+        );
+        type_slowly(&mut self.console, typed.as_bytes())?;
+        let mut between = Between::default();
+        let mut buffer = [0; 4096];
+        loop {
+            if self.lab.cancel.is_stopped() {
+                return Ok(Verdict::Command(crate::failure::INTERRUPTED));
             }
-            Err(error) if waits(&error) && machine.has_ended() => return Ok(Verdict::Invalid),
-            Err(error) if waits(&error) => {}
-            Err(error) => return Err(error),
+            match self.console.read(&mut buffer) {
+                Ok(0) => return Ok(Verdict::Invalid),
+                Ok(length) => {
+                    let (text, end) = between.take(&buffer[..length]);
+                    if !is_read(io::stdout().write_all(&text).and_then(|()| io::stdout().flush()))?
+                    {
+                        return Ok(Verdict::Pass);
+                    }
+                    if let Some(code) = end {
+                        return Ok(Verdict::Command(code));
+                    }
+                }
+                Err(error) if waits(&error) && self.machine.has_ended() => {
+                    return Ok(Verdict::Invalid);
+                }
+                Err(error) if waits(&error) => {}
+                Err(error) => return Err(error),
+            }
         }
+    }
+
+    /// Joins a person's terminal to the console, whose shell runs the script first.
+    fn join_terminal(&mut self, script: &str) -> io::Result<Verdict> {
+        let _raw = Raw::enter()?;
+        let size = termios::tcgetwinsize(io::stdout())?;
+        let greeting = format!("stty rows {} cols {}\n{script}\n", size.ws_row, size.ws_col);
+        type_slowly(&mut self.console, greeting.as_bytes())?;
+        let left = AtomicBool::new(false);
+        let mut keyboard = self.console.try_clone()?;
+        self.console.set_read_timeout(Some(Duration::from_millis(100)))?;
+        thread::scope(|scope| {
+            scope.spawn(|| forward_keys(&mut keyboard, &left));
+            let shown = self.show(&left);
+            left.store(true, Ordering::SeqCst);
+            shown
+        })?;
+        Ok(Verdict::Pass)
+    }
+
+    /// The console's bytes to the screen, until somebody leaves or the access point ends.
+    fn show(&mut self, left: &AtomicBool) -> io::Result<()> {
+        let mut buffer = [0; 4096];
+        while !left.load(Ordering::SeqCst)
+            && !self.lab.cancel.is_stopped()
+            && !self.machine.has_ended()
+        {
+            match self.console.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(length) => {
+                    io::stdout().write_all(&buffer[..length])?;
+                    io::stdout().flush()?;
+                }
+                Err(error) if waits(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -252,25 +277,6 @@ impl Between {
     }
 }
 
-/// Joins a person's terminal to the console.
-fn person(lab: &Lab, machine: &mut Machine, line: Line) -> io::Result<Verdict> {
-    let Line { mut console, script } = line;
-    let _raw = Raw::enter()?;
-    let size = termios::tcgetwinsize(io::stdout())?;
-    let greeting = format!("stty rows {} cols {}\n{script}\n", size.ws_row, size.ws_col);
-    type_slowly(&mut console, greeting.as_bytes())?;
-    let left = AtomicBool::new(false);
-    let mut keyboard = console.try_clone()?;
-    console.set_read_timeout(Some(Duration::from_millis(100)))?;
-    thread::scope(|scope| {
-        scope.spawn(|| forward_keys(&mut keyboard, &left));
-        let shown = show(lab, machine, (&mut console, &left));
-        left.store(true, Ordering::SeqCst);
-        shown
-    })?;
-    Ok(Verdict::Pass)
-}
-
 /// The keyboard's bytes to the console, until the key that leaves.
 fn forward_keys(console: &mut UnixStream, left: &AtomicBool) {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -288,24 +294,6 @@ fn forward_keys(console: &mut UnixStream, left: &AtomicBool) {
         }
     }
     left.store(true, Ordering::SeqCst);
-}
-
-/// The console's bytes to the screen, until somebody leaves or the access point ends.
-fn show(lab: &Lab, machine: &mut Machine, line: (&mut UnixStream, &AtomicBool)) -> io::Result<()> {
-    let (console, left) = line;
-    let mut buffer = [0; 4096];
-    while !left.load(Ordering::SeqCst) && !lab.cancel.is_stopped() && !machine.has_ended() {
-        match console.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(length) => {
-                io::stdout().write_all(&buffer[..length])?;
-                io::stdout().flush()?;
-            }
-            Err(error) if waits(&error) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 /// The terminal in raw mode as long as this lives.

@@ -1,14 +1,15 @@
-//! Words to flags, and what is answered where that fails: the verb that was meant, or where to begin.
+//! Words to flags, and what is answered where that fails: the verb that was meant, or where to begin. Shapes the help
+//! pages: examples first, then what is the verb's own.
 
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::{
-    Error, FromArgMatches,
+    Arg, ArgAction, Command, CommandFactory, Error, FromArgMatches,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use model::nearest::nearest;
 
-use super::Flags;
+use super::{Flags, LAB};
 use crate::{
     failure::{self, USAGE},
     output,
@@ -43,15 +44,15 @@ impl Flags {
 }
 
 fn parsed(words: &[OsString]) -> Result<Flags, Error> {
-    let mut command = super::command();
+    let mut command = command();
     let matches = command.try_get_matches_from_mut(words)?;
     Flags::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 /// clap names a verb only where much of it is right.
 fn with_what_was_meant(mut error: Error, words: &[OsString]) -> Error {
-    let command = super::command();
-    let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    let command = command();
+    let verbs: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
     // Behind a verb it is a verb of that one's.
     let is_first = !words.iter().any(|word| verbs.iter().any(|verb| word == verb));
     let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidSubcommand) else {
@@ -66,6 +67,38 @@ fn with_what_was_meant(mut error: Error, words: &[OsString]) -> Error {
         error.insert(ContextKind::SuggestedSubcommand, meant);
     }
     error
+}
+
+const PAGE: &str = "{about}{after-help}\n\n{usage-heading} {usage}\n\n{all-args}";
+
+/// A verb's page leaves out the options that every verb takes.
+const VERB_PAGE: &str = "{about}{after-help}\n\n{usage-heading} {usage}\n\n{all-args}\n\n\
+                         Options of the virtual access point: headroom --help";
+
+/// The whole command line, built.
+pub(crate) fn command() -> Command {
+    let mut command = Flags::command();
+    command.build();
+    shaped(command, PAGE).mut_subcommands(verb)
+}
+
+fn verb(command: Command) -> Command {
+    let takes_lab = command.get_arguments().any(is_of_lab);
+    shaped(command, if takes_lab { VERB_PAGE } else { PAGE })
+        .mut_args(|arg| if is_of_lab(&arg) { arg.hide(true) } else { arg })
+        .mut_subcommands(verb)
+}
+
+fn is_of_lab(arg: &Arg) -> bool {
+    arg.get_help_heading() == Some(LAB)
+}
+
+/// `--help` prints what `-h` does: one page has everything.
+fn shaped(command: Command, page: &'static str) -> Command {
+    command.help_template(page).mut_args(|arg| match arg.get_action() {
+        ArgAction::Help => arg.action(ArgAction::HelpShort).help("Print help"),
+        _ => arg,
+    })
 }
 
 #[cfg(test)]

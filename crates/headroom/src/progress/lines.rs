@@ -20,7 +20,6 @@ use crate::{output, run_path::PAGE};
 /// Between two lines on what is being done.
 const EVERY: Duration = Duration::from_secs(15);
 
-/// Where lines go.
 type Say = Arc<dyn Fn(String) + Send + Sync>;
 
 pub(super) struct Lines {
@@ -196,50 +195,43 @@ mod tests {
 
     use super::*;
 
-    fn started(state: &mut State, id: &str, at: Instant) {
-        state.follow(Event::TrialStarted { id: id.to_owned() }, at);
-    }
-
-    fn ended(state: &mut State, id: &str, at: Instant) {
-        let id = id.to_owned();
-        state.follow(Event::TrialEnded { id, took_ms: 0, device_ms: 0, invalid: None }, at);
-    }
-
-    #[test]
-    fn trials_say_how_many_how_long_and_which() {
+    /// What is shown at a second of a run with this many trials, after trials have started (`+`) and ended (`-`).
+    fn shown(trials: u32, done: u32, events: &[(u64, &str)], at: u64) -> String {
         let begin = Instant::now();
         let after = |seconds| begin + Duration::from_secs(seconds);
         let mut state = State::default();
         assert_eq!(state.now(begin), None);
         let folder = "runs/one".to_owned();
-        state.follow(Event::RunStarted { folder, trials: 24, done: 4 }, begin);
-        started(&mut state, "bulk@114#1", begin);
-        let now = state.now(after(15)).unwrap();
-        assert_eq!(now, "4 of 24 trials done; at bulk@114#1");
-        ended(&mut state, "bulk@114#1", after(20));
-        started(&mut state, "found@114#1", after(20));
-        ended(&mut state, "found@114#1", after(30));
-        // Those of an earlier execution took none of these 30 s.
-        let now = state.now(after(30)).unwrap();
-        assert_eq!(now, "6 of 24 trials done, about 5 minutes left; at found@114#1");
+        state.follow(Event::RunStarted { folder, trials, done }, begin);
+        for (second, words) in events {
+            for word in words.split(' ') {
+                let (sign, id) = word.split_at(1);
+                let id = id.to_owned();
+                let event = match sign {
+                    "+" => Event::TrialStarted { id },
+                    _ => Event::TrialEnded { id, took_ms: 0, device_ms: 0, invalid: None },
+                };
+                state.follow(event, after(*second));
+            }
+        }
+        state.now(after(at)).unwrap()
     }
 
     #[test]
-    fn access_points_that_come_up_in_a_run_are_in_no_pace() {
-        let begin = Instant::now();
-        let after = |seconds| begin + Duration::from_secs(seconds);
-        let mut state = State::default();
-        let folder = "runs/one".to_owned();
-        state.follow(Event::RunStarted { folder, trials: 12, done: 0 }, begin);
+    fn trials_say_how_many_how_long_and_which() {
+        let now = shown(24, 4, &[(0, "+bulk@114#1")], 15);
+        assert_eq!(now, "4 of 24 trials done; at bulk@114#1");
+        // Those of an earlier execution took none of these 30 s.
+        let events = [(0, "+bulk"), (20, "-bulk +found"), (30, "-found")];
+        let now = shown(24, 4, &events, 30);
+        assert_eq!(now, "6 of 24 trials done, about 5 minutes left; at found");
         // A minute for the first access point, 10 s for one trial, and a minute for the next access point.
-        started(&mut state, "a", after(60));
-        ended(&mut state, "a", after(70));
-        let now = state.now(after(130)).unwrap();
+        let mut events = vec![(60, "+a"), (70, "-a")];
+        let now = shown(12, 0, &events, 130);
         assert!(now.starts_with("1 of 12 trials done, about 2 minutes left"), "{now}");
         // Two at a time are twice as quick.
-        ["b", "c"].iter().for_each(|id| started(&mut state, id, after(130)));
-        ["b", "c"].iter().for_each(|id| ended(&mut state, id, after(140)));
-        let now = state.now(after(200)).unwrap();
+        events.extend([(130, "+b +c"), (140, "-b -c")]);
+        let now = shown(12, 0, &events, 200);
         assert!(now.starts_with("3 of 12 trials done, about 60 seconds left"), "{now}");
     }
 

@@ -21,7 +21,7 @@ const PROGRAMS: [(&str, &str); 4] = [
     ("stationd", "studies of headroom's own daemon"),
 ];
 
-/// Less than this is left where the agent lies: what studies put alongside it may not fit, KiB.
+/// Less than this is left where the agent lies: what studies put there too may not fit, KiB.
 const LITTLE_ROOM_KIB: u64 = 8 << 10;
 
 /// A machine as warm as this is soon held back, thousandths of a degree.
@@ -39,7 +39,6 @@ pub(super) fn look_at_host(options: &Options, named: &DeviceFile) -> Vec<Finding
     all
 }
 
-/// Reaches the device and asks it.
 pub(super) fn look(options: &Options, named: &DeviceFile) -> Result<Vec<Finding>, Failure> {
     let lab = options.lab_for_devices()?;
     let names = PROGRAMS.map(|(name, _)| name);
@@ -96,33 +95,32 @@ fn hostapd(look: &Look) -> Finding {
 
 /// What can be done about a fact on a device.
 fn with_remedy(finding: Finding, named: &DeviceFile, facts: &Facts) -> Finding {
-    match finding.about {
-        "governor" if facts.governor.as_deref().is_some_and(|word| word != "performance") => {
-            let is_asked = named.settings.governor.is_some();
-            let how = if is_asked {
-                "the device file sets it for a run, and it is set back afterwards"
-            } else {
-                "CPU time depends on it: `[settings]` with `governor = \"performance\"` in a device file sets it for a run"
-            };
-            finding.remedy(how)
+    let is_absent = finding.state == State::Absent;
+    let governor = facts.governor.as_deref();
+    let how = match finding.about {
+        "governor" if governor.is_some_and(|word| word != "performance") => {
+            match named.settings.governor {
+                Some(_) => "the device file sets it for a run, and it is set back afterwards",
+                None => {
+                    "CPU time depends on it: `[settings]` with `governor = \"performance\"` in a device file sets it for a run"
+                }
+            }
         }
         "clock" if facts.clock.as_deref().is_some_and(|word| POOR_CLOCKS.contains(&word)) => {
-            finding
-                .remedy("a clock that the kernel fell back to: times are coarse, or slow to read")
+            "a clock that the kernel fell back to: times are coarse, or slow to read"
         }
-        "turbo" => match (facts.turbo, finding.remedy.is_some()) {
-            (Some(true), _) => finding.remedy(
-                "`[settings]` with `turbo = false` in a device file turns it off for a run",
-            ),
-            _ => finding,
-        },
-        "short-lived children" if finding.state == State::Absent => finding
-            .remedy("mount -t cgroup2 cgroup2 /sys/fs/cgroup, where the kernel has control groups"),
-        "probes" if finding.state == State::Absent => finding.remedy(
-            "run as root, with a kernel that has CONFIG_UPROBE_EVENTS and CONFIG_KPROBE_EVENTS",
-        ),
-        _ => finding,
-    }
+        "turbo" if facts.turbo == Some(true) => {
+            "`[settings]` with `turbo = false` in a device file turns it off for a run"
+        }
+        "short-lived children" if is_absent => {
+            "mount -t cgroup2 cgroup2 /sys/fs/cgroup, where the kernel has control groups"
+        }
+        "probes" if is_absent => {
+            "run as root, with a kernel that has CONFIG_UPROBE_EVENTS and CONFIG_KPROBE_EVENTS"
+        }
+        _ => return finding,
+    };
+    finding.remedy(how)
 }
 
 fn warmth(warmth: Option<Warmth>) -> Finding {
