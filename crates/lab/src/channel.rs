@@ -86,7 +86,6 @@ pub(crate) struct Channel<P> {
     state: State,
 }
 
-/// What has become of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Orders are taken and answered.
@@ -100,14 +99,11 @@ pub(crate) enum State {
 /// The descriptors of a stream, which may be the same socket.
 #[derive(Debug)]
 pub(crate) struct Ends {
-    /// Where it is read.
     pub(crate) input: OwnedFd,
-    /// Where it is written.
     pub(crate) output: OwnedFd,
 }
 
 impl<P: Peer> Channel<P> {
-    /// A stream on these descriptors.
     pub(crate) fn new(
         peer: P,
         Ends { input, output }: Ends,
@@ -132,7 +128,6 @@ impl<P: Peer> Channel<P> {
         Ok(())
     }
 
-    /// What has become of it.
     pub(crate) fn state(&self) -> State {
         self.state
     }
@@ -293,7 +288,6 @@ impl<P: Peer> Channel<P> {
         }
     }
 
-    /// A first look at what the agent says.
     fn looked_at(&mut self, frame: Frame, bytes: usize) -> Result<Frame, Failure> {
         match frame {
             Frame::Hello { protocol, .. } if protocol != PROTOCOL => {

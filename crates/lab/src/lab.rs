@@ -8,7 +8,8 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use model::{
@@ -89,7 +90,6 @@ pub struct Lab {
     pub settings: Settings,
     pub cache: Cache,
     pub cancel: Cancel,
-    /// QEMU's version line.
     pub qemu: String,
     events: Events,
     onlooker: Option<Onlooker>,
@@ -161,7 +161,6 @@ impl Cancel {
         self.0.load(Ordering::SeqCst)
     }
 
-    /// The flag itself, for a signal handler.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }
@@ -169,6 +168,15 @@ impl Cancel {
     /// An error once somebody asked, for `?` between two steps.
     pub fn check(&self) -> Result<(), Error> {
         if self.is_stopped() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    pub(crate) fn wait(&self, time: Duration) -> Result<(), Error> {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            self.check()?;
+            thread::sleep(Duration::from_millis(50));
+        }
+        self.check()
     }
 
     /// [`Error::Interrupted`] once somebody asked, else this error: what was interrupted may have failed by that.

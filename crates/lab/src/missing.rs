@@ -37,7 +37,6 @@ impl Needs {
     }
 }
 
-/// What has to be made before the first trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Missing {
     /// The image's packages, which come from the network.

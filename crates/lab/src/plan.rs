@@ -315,7 +315,6 @@ fn load_order(load: &Load, place: &AccessPoint) -> LoadOrder {
     LoadOrder { work, every: load.every }
 }
 
-/// How long the load's part of an order is, bytes.
 pub(crate) fn load_bytes(load: &Load, place: &AccessPoint) -> usize {
     encode(&load_order(load, place)).map_or(usize::MAX, |bytes| bytes.len())
 }
@@ -376,7 +375,6 @@ fn is_partner(trials: &[PlannedTrial], other: &PlannedTrial) -> bool {
         && (&one.id.variant, &one.id.cell) == (&other.id.variant, &other.id.cell)
 }
 
-/// Estimates the wall time of a plan on so many cores.
 pub fn estimate(study: &Study, plan: &[PlannedTrial], cores: usize) -> Duration {
     let copies = copies(plan);
     let batch_time = |batch: Batch| {

@@ -55,6 +55,7 @@ pub fn run(
     let known = Known { probes: &found, calibrated: &[] };
     let mut whole = plan::plan(&study, versus.as_ref(), known);
     whole.retain(|trial| versus.is_some() || file.takes(trial.id.purpose));
+    refuse_nothing(file, &whole)?;
     let part = file.shard.map(|shard| Part { shard, whole: whole.clone() });
     let plan = shard::own(&study, whole, file.shard);
     let run = Run {
@@ -76,6 +77,17 @@ pub fn run(
     setup.keep(&folder)?;
     let recorded = Recorded::begun(path, run, file.text.clone());
     Begun { folder, setup, recorded }.execute(lab, how)
+}
+
+/// Refuses a plan without a trial: its run would have nothing that could fail.
+pub fn refuse_nothing(file: &StudyFile, plan: &[PlannedTrial]) -> Result<(), Error> {
+    if !plan.is_empty() {
+        return Ok(());
+    }
+    let (name, changes) = (&file.name, file.overrides.join(" and "));
+    Err(Error::Usage(format!(
+        "no trial of the study `{name}` is left with {changes}; leave one of these out, or choose others"
+    )))
 }
 
 /// Resumes a run that was interrupted, if the lab is what it was. What could not be measured then is measured again.
@@ -104,7 +116,6 @@ impl Finished {
 pub struct TrialFiles {
     pub console_log: PathBuf,
     pub stacks: PathBuf,
-    /// The folder of files that explain them.
     pub objects: PathBuf,
 }
 
@@ -118,7 +129,6 @@ impl TrialFiles {
         }
     }
 
-    /// Files in a folder that is thrown away.
     pub(crate) fn below(folder: &Path) -> Self {
         Self {
             console_log: folder.join("console.log"),
@@ -454,7 +464,6 @@ impl Scheduler<'_> {
         Ok(Some(trial))
     }
 
-    /// The trials that would end the same, as this one did.
     fn copy(&self, first: &Trial) -> Result<(), Error> {
         for planned in self.copies.get(&first.planned.id).into_iter().flatten() {
             let same_as = Some(first.planned.id.clone());
@@ -464,7 +473,6 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Keeps a trial that took so long here, and on the access point.
     fn keep(&self, trial: &Trial, took_ms: u64, device_ms: u64) -> Result<(), Error> {
         self.folder.keep(trial)?;
         let id = trial.planned.id.to_string();

@@ -49,7 +49,6 @@ impl StackFile {
         written.map_err(Error::file("write", self.folder.path_of(&self.name)))
     }
 
-    /// The recording is whole.
     pub(crate) fn finish(mut self) -> Result<(), Error> {
         let head = file_start(&self.attributes, self.bytes);
         let written = self

@@ -32,7 +32,6 @@ impl Console {
         Some(Self { command, shown })
     }
 
-    /// The lines that say why a device did not start, the last ones.
     pub(super) fn reasons(&self) -> Vec<String> {
         reasons(&self.shown.text())
     }

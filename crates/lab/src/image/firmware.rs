@@ -39,7 +39,6 @@ pub(super) const HOW: &str = "firmware 1";
 
 /// Where the modules are that pid 1 loads.
 const MODULES: &str = "headroom/modules";
-/// Lists of modules, in Debian's base.
 const LISTS: [&str; 3] = ["modules", "modules-forward", "modules-wan"];
 
 /// The largest module, bytes; and how many files a folder of them has at the most, and how deep it goes.
@@ -136,7 +135,6 @@ fn collect(folder: &Folder, path: &str, deep: u32, places: &mut Vec<Place>) -> i
     Ok(())
 }
 
-/// Makes the base of somebody's firmware.
 pub(super) struct Maker<'a> {
     pub(super) lab: &'a Lab,
     pub(super) files: &'a Files,
@@ -217,7 +215,6 @@ impl Maker<'_> {
         cache::describe(self.folder, DESCRIPTION, &Base { release, packages, firmware, theirs })
     }
 
-    /// The root that was given, else Debian's.
     fn root(&self, debian: &Tree) -> Result<Root, Error> {
         let Some(path) = self.files.rootfs.as_deref() else {
             let mut tree = debian.clone();

@@ -89,7 +89,6 @@ pub(super) struct Kernel {
     pub(super) boots: Vec<u8>,
     /// The kernel proper, where that is another file.
     plain: Option<Vec<u8>>,
-    /// Its release, as `uname -r` says it.
     pub(super) release: String,
 }
 

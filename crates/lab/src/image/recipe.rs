@@ -49,7 +49,6 @@ impl Port {
             .collect()
     }
 
-    /// Kernel modules that pid 1 loads.
     pub(super) fn modules(&self) -> Vec<&'static str> {
         MODULES.into_iter().map(|name| if name == CIPHER { self.cipher } else { name }).collect()
     }
@@ -94,7 +93,6 @@ impl Port {
         own.chain(of_more.into_iter().filter(move |_| for_more))
     }
 
-    /// The packages of an image with more than ours.
     pub(super) fn packages_with<'a>(&self, more: &'a [PackageName]) -> Vec<&'a str> {
         self.packages().into_iter().chain(more.iter().map(PackageName::as_str)).collect()
     }

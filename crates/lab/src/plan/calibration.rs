@@ -22,7 +22,6 @@ const PACING_WINDOW: Span = Span::from_secs(3);
 /// How often that is measured where time is real; counted time gives the same figure every time.
 const PACINGS: usize = 3;
 
-/// Rounds of the first attempt: quick on any machine.
 const FIRST: u64 = 1_000;
 
 /// From one attempt to the next the work grows no more than this.

@@ -22,7 +22,6 @@ use crate::Error;
 #[derive(Clone, Debug)]
 pub struct Recorded {
     pub path: PathBuf,
-    /// What was asked, with what, on what.
     pub run: Run,
     /// The trials that were done, in the order of the plan. One that was edited is not valid.
     pub trials: Vec<Trial>,
@@ -34,7 +33,6 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// A run of which nothing is done yet.
     pub(crate) fn begun(path: &Path, run: Run, study_text: String) -> Self {
         Self {
             path: path.to_owned(),
