@@ -2,7 +2,7 @@
 //! run brings, or a device that is there already. Which of them a trial needs is its target's to say.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeSet, VecDeque},
     path::Path,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -318,14 +318,26 @@ impl Virtual {
 
     /// What the access points of these trials are made of, with what is different in perturbed states.
     fn identity(&self, lab: &Lab, plan: &[PlannedTrial]) -> LabIdentity {
+        let (image, arch) = (&self.image, lab.settings.arch);
         let states: BTreeSet<Perturbation> =
             plan.iter().filter_map(|trial| trial.id.perturbed).collect();
-        let difference = |state: Perturbation| {
-            Some((state.to_string(), vm::difference(lab.settings.arch, state)?))
-        };
-        let perturbed = states.into_iter().filter_map(difference).collect();
-        let programs = self.brought.own();
-        LabIdentity { perturbed, programs, ..identity(lab, plan, &self.image) }
+        let difference =
+            |state: Perturbation| Some((state.to_string(), vm::difference(arch, state)?));
+        let is_real = |trial: &PlannedTrial| trial.mode == Mode::RealTime && trial.target.is_vm();
+        let accelerator = || vm::accelerator(lab, image, Mode::RealTime).name().to_owned();
+        LabIdentity {
+            image: image.id.clone(),
+            kernel: image.release.clone(),
+            packages: image.packages.clone(),
+            agent: image.agent.clone(),
+            qemu: lab.qemu.clone(),
+            counted_arguments: vm::counted_arguments(arch),
+            firmware: image.firmware.clone(),
+            programs: self.brought.own(),
+            accelerator: plan.iter().any(is_real).then(accelerator),
+            perturbed: states.into_iter().filter_map(difference).collect(),
+            device: None,
+        }
     }
 
     fn plain(lab: &Lab, file: &StudyFile) -> Result<Self, Error> {
@@ -457,24 +469,6 @@ fn virtual_peers(lab: &Lab, file: &StudyFile, variant: &Variant) -> Result<Optio
         session::trial(lab, &Restore { snapshot: &snapshot, model: None }, &planned, &files)?
             .outcome,
     ))
-}
-
-fn identity(lab: &Lab, plan: &[PlannedTrial], image: &Image) -> LabIdentity {
-    let real_time = plan.iter().any(|trial| trial.mode == Mode::RealTime && trial.target.is_vm());
-    LabIdentity {
-        image: image.id.clone(),
-        kernel: image.release.clone(),
-        packages: image.packages.clone(),
-        agent: image.agent.clone(),
-        qemu: lab.qemu.clone(),
-        counted_arguments: vm::counted_arguments(lab.settings.arch),
-        firmware: image.firmware.clone(),
-        programs: BTreeMap::new(),
-        accelerator: real_time
-            .then(|| vm::accelerator(lab, image, Mode::RealTime).name().to_owned()),
-        perturbed: BTreeMap::new(),
-        device: None,
-    }
 }
 
 fn shape_of(lab: &Lab, image: &Image, radios: u32, wanted: Start) -> Shape {
