@@ -137,7 +137,6 @@ impl<P: Peer> Channel<P> {
         self.exchange = Exchange::begin(self.patience, allowance, Instant::now());
     }
 
-    /// Sends bytes as the peer takes them.
     pub(crate) fn send(&mut self, bytes: &[u8], awaited: &'static str) -> Result<(), Error> {
         let whole = Arc::clone(&self.whole);
         let _whole = whole.lock().unwrap_or_else(PoisonError::into_inner);
@@ -196,7 +195,6 @@ impl<P: Peer> Channel<P> {
         self.decoded(awaited, &mut |_| {}, |decoder| decoder.line(LONGEST_LINE))
     }
 
-    /// What is made of what has come, once enough has.
     fn decoded<T>(
         &mut self,
         awaited: &'static str,
@@ -334,7 +332,6 @@ impl Drop for Heart {
     }
 }
 
-/// The next frame that has come whole, and its length, bytes.
 fn take_frame(decoder: &mut Decoder) -> Result<Option<(Frame, usize)>, Broken> {
     let before = decoder.pending();
     let frame = decoder.take()?;

@@ -22,7 +22,6 @@ use crate::{
     uploads::{self, Sums},
 };
 
-/// What is compared, and until when.
 #[derive(Clone, Debug)]
 pub struct Comparing<'a> {
     pub versus: Versus,

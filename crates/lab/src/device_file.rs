@@ -83,7 +83,6 @@ pub struct Console {
     pub command: Command,
 }
 
-/// How an image gets onto a device, and what it runs from then.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "WrittenFlash")]
 pub struct Flash {

@@ -15,7 +15,6 @@ use rustix::process::{
 
 use crate::Error;
 
-/// Where a program is, looking along `PATH`.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     // Debian's sbin folders hold programs that an ordinary user may run, but are not in their PATH.
@@ -79,7 +78,6 @@ pub(crate) struct Leave {
     pub(crate) with_group: bool,
 }
 
-/// Waits until a program has ended: by itself, else asked to, else killed.
 pub(crate) fn see_off(child: &mut Child, leave: Leave) {
     let Some(pid) = Pid::from_raw(child.id().cast_signed()) else { return };
     if !has_ended_within(child, leave.by_itself) {

@@ -21,7 +21,6 @@ use crate::{
     host::{self, Leave},
 };
 
-/// The usual limit for a command of a device file.
 pub const DEADLINE: Duration = Duration::from_secs(300);
 
 /// How a command ends where somebody else holds the device: `EX_TEMPFAIL` of sysexits.h.
@@ -47,7 +46,6 @@ pub struct HostCommand<'a> {
     /// What it is in the file, as `[power] on`.
     pub name: &'a str,
     pub text: &'a str,
-    /// Where it runs: the device file's folder.
     pub folder: &'a Path,
     pub values: &'a [(&'a str, &'a OsStr)],
     pub deadline: Duration,

@@ -56,7 +56,6 @@ pub struct Settings {
     pub arch: Architecture,
     /// Folders that may hold the device's static programs, for that processor, best first.
     pub device: Vec<PathBuf>,
-    /// A Debian mirror, in place of mmdebstrap's own choice.
     pub mirror: Option<String>,
     pub packages: Vec<PackageName>,
     pub firmware: Option<FirmwareSource>,
@@ -125,7 +124,6 @@ impl Lab {
         Self { onlooker: Some(onlooker), ..self }
     }
 
-    /// The same lab with a reservation that outlives it.
     #[must_use]
     pub fn with_reservation(self, reservation: Reservation) -> Self {
         Self { reservation, ..self }
@@ -140,7 +138,6 @@ impl Lab {
         (self.events)(event);
     }
 
-    /// Tells of a cache entry that had to be thrown away.
     pub(crate) fn report_damage(&self, entry: &Entry) {
         if let Some(why) = &entry.damage {
             self.emit(Event::Doubt { text: format!("damaged in the cache, made again: {why}") });

@@ -79,7 +79,6 @@ fn part(recorded: &Recorded) -> Result<&Part, Error> {
     recorded.run.part.as_ref().ok_or_else(|| Error::Usage(whole()))
 }
 
-/// Whether two shards are of one run: asked the same, planned the same, made of the same.
 fn same_run(one: &Recorded, other: &Recorded) -> Result<(), Error> {
     let (ours, theirs) = (part(one)?, part(other)?);
     let (a, b) = (&one.run, &other.run);

@@ -25,7 +25,6 @@ pub struct Missing {
     /// The image's packages, which come from the network.
     pub packages: bool,
     pub image: bool,
-    /// Access points: their clients, and how time passes there.
     pub access_points: Vec<(u32, Mode)>,
 }
 

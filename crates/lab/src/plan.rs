@@ -284,7 +284,6 @@ fn topology(study: &Study) -> Option<TopologyOrder> {
     })
 }
 
-/// The subject's words; how it is started, where the study says so.
 fn subject_order(subject: &Subject) -> SubjectOrder {
     let start = subject.start.as_ref().map(|command| StartOrder {
         command: shlex::split(command).unwrap_or_default(),
@@ -417,7 +416,6 @@ pub fn raising(clients: u32) -> Duration {
     BOOT + CLIENT * clients
 }
 
-/// What trials start from that can start from one snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Start {
     pub clients: u32,
@@ -435,7 +433,6 @@ impl Start {
     }
 }
 
-/// Every start that a plan needs a snapshot of, first use first.
 pub fn snapshots(plan: &[PlannedTrial]) -> Vec<Start> {
     let mut needed = Vec::new();
     for start in plan.iter().filter(|trial| trial.target.is_vm()).map(Start::of) {

@@ -70,7 +70,6 @@ pub fn turn(lab: &Lab, device: &DeviceFile, turn: Turn) -> Result<(), Error> {
     Ok(())
 }
 
-/// The commands that turn it, in their order, each with its name in the file.
 fn commands(power: &device_file::Power, turn: Turn) -> Vec<(&'static str, &device_file::Command)> {
     let (on, off) = (("[power] on", &power.on), ("[power] off", &power.off));
     match (turn, &power.cycle) {

@@ -204,7 +204,6 @@ pub struct Remote {
     cancel: Cancel,
 }
 
-/// The child that speaks for the agent, or is it.
 #[derive(Debug)]
 struct Program {
     child: Child,

@@ -41,7 +41,6 @@ const OLD_RUNS: [&str; 2] = ["contention.json", "transmit.json"];
 /// The longest file of JSON or text that a run has, bytes: what it plans, or one trial.
 pub(crate) const LONGEST: u64 = 64 << 20;
 
-/// The longest that all trials of a run are together, bytes.
 const LONGEST_TRIALS: u64 = 256 << 20;
 
 const EVENTS: &str = "events.jsonl";
@@ -117,7 +116,6 @@ impl RunFolder {
         self.write(RUN, run)
     }
 
-    /// Keeps what was measured before the trials can be planned.
     pub fn keep_calibration(&self, calibration: &impl Serialize) -> Result<(), Error> {
         self.write(CALIBRATION, calibration)
     }
@@ -314,7 +312,6 @@ mod tests {
         }
     }
 
-    /// A new run's folder, in a place that is thrown away.
     fn begun() -> (tempfile::TempDir, Run, RunFolder) {
         let place = tempfile::tempdir().unwrap();
         let run = run();

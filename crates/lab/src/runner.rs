@@ -111,7 +111,6 @@ impl Finished {
     }
 }
 
-/// Where what a trial says is kept, with its reading.
 #[derive(Clone, Debug)]
 pub struct TrialFiles {
     pub console_log: PathBuf,
@@ -120,7 +119,6 @@ pub struct TrialFiles {
 }
 
 impl TrialFiles {
-    /// Those of a trial of a run; `id` is the stem of its file's name.
     pub(crate) fn of(folder: &RunFolder, id: &str) -> Self {
         Self {
             console_log: folder.console(id),
@@ -137,7 +135,6 @@ impl TrialFiles {
         }
     }
 
-    /// The folder of files that explain stacks, to write to.
     pub(crate) fn objects(&self) -> Result<Folder, Error> {
         Folder::open(&self.objects).map_err(Error::file("open", &self.objects))
     }

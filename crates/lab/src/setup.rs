@@ -42,7 +42,6 @@ use crate::{
     },
 };
 
-/// How a study is carried out, beyond what it says itself.
 #[derive(Clone, Copy)]
 pub struct Execution<'a> {
     /// What trials are made on that are made on an access point.
@@ -303,7 +302,6 @@ impl Virtual {
         Ok(Prepared { setup: Setup::Virtual(Box::new(setup)), study, found, versus })
     }
 
-    /// What a run that is gone on with started from.
     fn again(image: Image, folder: &RunFolder, run: &Run) -> Result<Self, Error> {
         let versus = run.versus.clone();
         let difference = versus.as_ref().map(|versus| &versus.difference);

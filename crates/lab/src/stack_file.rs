@@ -72,7 +72,6 @@ fn partial_of(name: &str) -> String {
     format!("{name}.partial")
 }
 
-/// The name of the proof of a recording, alongside its stacks.
 pub(crate) fn proof_of(name: &str) -> String {
     format!("{}.proof.perf.data", name.trim_end_matches(".perf.data"))
 }

@@ -67,7 +67,6 @@ fn way(device: &DeviceFile) -> Result<&device_file::Flash, Error> {
     device.flash.as_ref().ok_or_else(|| no_way(device))
 }
 
-/// That its device file has no table for it.
 pub(crate) fn no_way(device: &DeviceFile) -> Error {
     let why = "says nothing of how an image gets there; write a table [flash] into its device file";
     Error::Usage(format!("{device} {why}"))
@@ -104,7 +103,6 @@ pub fn flash(
     Ok(Flashed { content, overlay, took_ms: began.elapsed().as_millis() as u64 })
 }
 
-/// What the console said, and what gets the image before back.
 fn help(console: Option<&Console>, flash: &device_file::Flash) -> String {
     let reasons = console.map(Console::reasons).unwrap_or_default();
     let said = if reasons.is_empty() { "" } else { "; its console: " };

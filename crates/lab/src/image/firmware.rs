@@ -37,7 +37,6 @@ use crate::{Cancel, Error, Lab, cache};
 /// Part of the key: change it with what is made of the same files.
 pub(super) const HOW: &str = "firmware 1";
 
-/// Where the modules are that pid 1 loads.
 const MODULES: &str = "headroom/modules";
 const LISTS: [&str; 3] = ["modules", "modules-forward", "modules-wan"];
 
@@ -231,7 +230,6 @@ impl Maker<'_> {
         Ok(root)
     }
 
-    /// The plain tar of what was given, as a file of ours.
     fn unpack(&self, path: &Path, tar: &Path) -> Result<(), Error> {
         let unreadable = |error| refused(path, &reason(error));
         let mut given = file::open(path).map_err(unreadable)?;
@@ -258,7 +256,6 @@ impl Maker<'_> {
         }
     }
 
-    /// The kernel, written where QEMU finds it, and its modules.
     fn loaded(&self, root: &Root, debian: &Tree) -> Result<Loaded, Error> {
         let to = self.folder.join("kernel");
         let Some(path) = self.files.kernel.as_deref() else {

@@ -61,7 +61,6 @@ pub struct Image {
     pub packages: Vec<String>,
     /// SHA-256 of the agent in it, hexadecimal.
     pub agent: String,
-    /// What it was made from in place of Debian's packages.
     pub firmware: Option<Firmware>,
 }
 
@@ -146,7 +145,6 @@ pub fn same_firmware(run: &Path, files: &Files, then: &Sums, cancel: &Cancel) ->
     Err(Error::changed(run, "firmware", &text(then), &text(&now)))
 }
 
-/// How much of an image is in the cache.
 #[derive(Clone, Debug)]
 pub enum Cached {
     Image(Box<Image>),

@@ -81,7 +81,6 @@ fn run(mut command: Command, cancel: &Cancel) -> Result<(), Error> {
     })
 }
 
-/// The lines that say what went wrong: errors if it marked any, else the last ones.
 fn tail(said: &str) -> String {
     let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("E: ")).collect();
     let lines = if errors.is_empty() { said.lines().collect() } else { errors };

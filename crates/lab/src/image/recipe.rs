@@ -41,7 +41,6 @@ impl Port {
         }
     }
 
-    /// The packages that an image is made from, alongside what they depend on.
     fn packages(&self) -> Vec<&'static str> {
         words(PACKAGES)
             .into_iter()
@@ -182,7 +181,6 @@ const LEFT_OUT: &str = "bin/udevadm boot/ dev/ headroom-scripts/ lib/modules/ li
 const KEPT_FOR_MORE: [&str; 3] =
     ["usr/lib/LIBRARIES/libdb-5", "usr/lib/LIBRARIES/libperl", "usr/share/perf"];
 
-/// Folders that must exist, whether a package brings them or not.
 const FOLDERS: &str = "dev etc etc/headroom mnt proc root run sbin sys tmp usr usr/sbin var";
 
 pub(super) fn folders() -> Vec<&'static str> {

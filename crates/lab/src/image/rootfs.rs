@@ -233,7 +233,6 @@ fn target(entry: &tar::Entry<'_, impl Read>, path: &str) -> Result<String, Refus
     text.map(str::to_owned).ok_or_else(|| format!("the link `{path}` leads to no path"))
 }
 
-/// Whether it looks like a root at all, before anything is made of it.
 fn is_root(tree: &Tree) -> Result<(), Refusal> {
     let has = |folder: &str| matches!(tree.at(folder), Some(Node::Folder));
     if !["bin", "sbin", "usr/bin", "usr/sbin"].iter().any(|folder| has(folder)) {

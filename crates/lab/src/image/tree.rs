@@ -203,7 +203,6 @@ mod tests {
         Node::Link(target.to_owned())
     }
 
-    /// As OpenWrt's: most programs are links to one.
     fn openwrt() -> Tree {
         tree(&[
             ("bin", Node::Folder),

@@ -82,7 +82,6 @@ impl Connection {
         self.agent.is_some()
     }
 
-    /// Gives up an agent after a failure of its stream.
     pub(super) fn lose(&mut self, lab: &Lab, why: &Error) {
         if self.agent.take().is_some() {
             self.is_lost = true;

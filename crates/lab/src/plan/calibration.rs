@@ -43,7 +43,6 @@ pub enum Next {
     Failed(String),
 }
 
-/// Everything that must be found before the study's trials can be ordered, each once.
 pub fn needs(study: &Study) -> Vec<Calibration> {
     let mut all: Vec<Calibration> = Vec::new();
     for cell in study.cells() {
@@ -114,7 +113,6 @@ fn found_rate(traffic: &Traffic, outcomes: &[Outcome]) -> Next {
     }
 }
 
-/// Bytes that came through in a second, over the window.
 fn received(outcome: &Outcome) -> Option<f64> {
     let Outcome::Measured(reading) = outcome else { return None };
     let traffic = reading.traffic.as_ref()?;
@@ -159,7 +157,6 @@ fn rounds(study: &Study, task: Span, outcomes: &[Outcome]) -> Next {
     Next::Try(Box::new(alone(study, task, rounds)))
 }
 
-/// A task of so many rounds, alone.
 fn alone(study: &Study, task: Span, rounds: u64) -> TrialOrder {
     let cards = study.cells().into_iter().filter_map(|cell| cell.card);
     let card = cards.clone().find(|card| card.task == Some(task)).or(cards.clone().next());

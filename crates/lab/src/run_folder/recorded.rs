@@ -27,7 +27,6 @@ pub struct Recorded {
     pub trials: Vec<Trial>,
     /// The trials whose files are not as they were written, by the stems of their names.
     pub edited: Vec<String>,
-    /// What was measured before the trials could be planned.
     pub calibration: Vec<Calibrated>,
     pub study_text: String,
 }

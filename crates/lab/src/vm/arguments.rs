@@ -19,7 +19,6 @@ pub(super) const MAILBOX_FD: i32 = 7;
 pub struct Shape {
     pub arch: Architecture,
     pub mode: Mode,
-    /// What runs the guest's instructions in real-time mode.
     pub accelerator: Accelerator,
     pub radios: u32,
     pub clients: u32,

@@ -236,7 +236,6 @@ impl Guest {
         matches!(self.qemu.try_wait(), Ok(Some(_)))
     }
 
-    /// QEMU ended before it could be greeted.
     fn early_death(mut self, error: Error) -> Error {
         thread::sleep(POLL_INTERVAL);
         if self.has_ended() { self.death().into() } else { error }

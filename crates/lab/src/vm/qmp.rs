@@ -24,7 +24,6 @@ const LONGEST_LINE: usize = 1 << 20;
 pub(super) struct Qmp {
     socket: UnixStream,
     answers: BufReader<UnixStream>,
-    /// What has come of a line.
     partial: Vec<u8>,
     /// Names of the events that came while an answer was awaited, each once.
     events: Vec<String>,

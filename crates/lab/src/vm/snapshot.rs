@@ -102,7 +102,6 @@ fn again_after_a_hang(
     }
 }
 
-/// Whether the cache has a snapshot; it is not checked.
 pub(crate) fn is_cached(lab: &Lab, image: &Image, shape: &Shape) -> bool {
     let shape = &with_root(image, shape);
     lab.cache.find(Name { kind: KIND, key: &key(lab, image, shape) }).is_some()
