@@ -24,8 +24,8 @@ pub(crate) struct Estimate {
 impl Estimate {
     /// For trials on virtual access points.
     pub(crate) fn of(options: &Options, study: &Study, planned: &[PlannedTrial]) -> Self {
-        let missing = options.look().map(|lab| Missing::of(&lab, study, planned));
-        let missing = missing.unwrap_or_default();
+        let missing =
+            options.look().map(|lab| Missing::of(&lab, study, planned)).unwrap_or_default();
         let making = missing.time(options.workers);
         let trials = plan::estimate(study, planned, options.workers);
         Self { trials, missing, making, cores: Some(options.workers) }
