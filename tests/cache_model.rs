@@ -67,9 +67,7 @@ fn measure(program: Program, command: &str) -> TrialOrder {
 
 /// A machine from the snapshot, of which the plugin counts.
 fn restored(lab: &Lab, snapshot: &Snapshot, counter: &Attached) -> Guest {
-    Guest::restored(|folder| {
-        cache_model::restore(lab, snapshot, &folder.join("console.log"), counter)
-    })
+    Guest::restored(|folder| snapshot.restore(lab, &folder.join("console.log"), Some(counter)))
 }
 
 /// One trial from the snapshot, and what the model counted where there is one.

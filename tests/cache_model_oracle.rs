@@ -60,12 +60,12 @@ fn modelled(place: &Place, program: &Path, model: &Attached) -> Vec<u64> {
 fn cachegrind(place: &Place, program: &Path, geometry: Geometry) -> Vec<u64> {
     let out = place.path("cachegrind.out");
     let option = |name: &str, cache: Cache| {
-        format!("--{name}={},{},{}", cache.size().bytes(), cache.ways(), cache.line())
+        format!("--{name}={},{},{}", cache.size.bytes(), cache.ways, cache.line)
     };
     let ended = Command::new("valgrind")
         .args(["--tool=cachegrind", "--cache-sim=yes", "--quiet"])
-        .args([option("I1", geometry.l1i()), option("D1", geometry.l1d())])
-        .arg(option("LL", geometry.l2()))
+        .args([option("I1", geometry.l1i), option("D1", geometry.l1d)])
+        .arg(option("LL", geometry.l2))
         .arg(format!("--cachegrind-out-file={}", out.display()))
         .arg(program)
         .status();

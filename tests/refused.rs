@@ -23,6 +23,8 @@ clients = => cleints = | run study.toml | study.toml:5: unknown key `cleints`; d
 - | run nowhere.toml | cannot read the study nowhere.toml
 - | run app-contention --shard 1/2 --dry-run | is measured in real time
 - | run client-scale --shard 9/8 | 3/8
+- | run study.toml --only pause | no trial of the study `study` is left with only = pause; leave one of these out
+- | run station-stats --only stacks --clients 18 | is left with clients = [18] and only = stacks; leave one of these out
 - | merge | <DIR>
 - | run --resume nowhere | nowhere is not a run folder: No such file
 - | run --resume empty | empty is not a run folder: run.json: No such file

@@ -8,7 +8,7 @@ use lab::{
     runner::TrialFiles,
     session, uploads,
     vm::{
-        Machine, Shape, Start, Surroundings,
+        Machine, Shape,
         snapshot::{self, Snapshot},
     },
 };
@@ -105,11 +105,7 @@ pub(crate) struct Guest {
 impl Guest {
     /// As it was taken.
     pub(crate) fn start(lab: &Lab, snapshot: &Snapshot) -> Self {
-        Self::restored(|folder| {
-            let console_log = folder.join("console.log");
-            let around = Surroundings::of(lab, &console_log);
-            Machine::start(&snapshot.shape, Start::Restore(&snapshot.memory), around)
-        })
+        Self::restored(|folder| snapshot.restore(lab, &folder.join("console.log"), None))
     }
 
     /// As something else restores it, with its log in a folder.

@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use indicatif::HumanDuration;
-use lab::missing::{Missing, Needs};
-use model::plural::count;
+use lab::{missing::Missing, plan};
+use model::{plural::count, study::Study, trial::PlannedTrial};
 use serde_json::{Value, json};
 
 use crate::{options::Options, output};
@@ -22,10 +22,12 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
-    /// For trials that take this long and need this.
-    pub(crate) fn of(options: &Options, trials: Duration, needs: &Needs) -> Self {
-        let missing = options.look().map(|lab| Missing::of(&lab, needs)).unwrap_or_default();
+    /// For trials on virtual access points.
+    pub(crate) fn of(options: &Options, study: &Study, planned: &[PlannedTrial]) -> Self {
+        let missing =
+            options.look().map(|lab| Missing::of(&lab, study, planned)).unwrap_or_default();
         let making = missing.time(options.workers);
+        let trials = plan::estimate(study, planned, options.workers);
         Self { trials, missing, making, cores: Some(options.workers) }
     }
 

@@ -20,14 +20,14 @@ use std::{
 };
 
 use model::architecture::Architecture;
-use model::cache::{Accesses, Cache, Counts, Executed, Geometry, Marks, NoCache, Size, Window};
+use model::cache::{Accesses, Cache, Counts, Executed, Geometry, Marks, Size, Window};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::{
     Cancel, Error, Lab,
     cache::{self, Name},
     host, host_command,
-    vm::{self, Machine, Platform, Start, Surroundings, snapshot::Snapshot},
+    vm::{self, Platform},
 };
 
 /// The plugin, and the part of QEMU's plugin interface that it uses.
@@ -83,7 +83,6 @@ pub struct Attached {
     counts: PathBuf,
     /// Code of programs to look out for, a file of [`CodePart`]s.
     code: Option<PathBuf>,
-    /// What cuts its window out.
     marks: Marks,
 }
 
@@ -136,7 +135,7 @@ impl Attached {
         let cache = |name: &str, cache: Cache| format!("{name}={}", colons(cache));
         let caches = self
             .geometry
-            .map(|all| [cache("l1i", all.l1i()), cache("l1d", all.l1d()), cache("l2", all.l2())]);
+            .map(|all| [cache("l1i", all.l1i), cache("l1d", all.l1d), cache("l2", all.l2)]);
         let out = format!("out={}", self.counts.display());
         let code = self.code.as_ref().map(|code| format!("code={}", code.display()));
         let digits = |number: [u8; Marks::LENGTH]| {
@@ -154,17 +153,6 @@ fn drawn() -> Result<Marks, Error> {
         .map_err(|errno| Error::file("draw a number from", "/dev/urandom")(errno.into()))?;
     let [open, close] = both;
     Ok(Marks { open, close })
-}
-
-/// The snapshot in a QEMU of its own with the model attached, standing still. The caches are empty.
-pub fn restore(
-    lab: &Lab,
-    snapshot: &Snapshot,
-    console_log: &Path,
-    model: &Attached,
-) -> Result<Machine, Error> {
-    let start = Start::Modelled(&snapshot.memory, model);
-    Machine::start(&snapshot.shape, start, Surroundings::of(lab, console_log))
 }
 
 /// The plugin's library, built if the cache folder does not have it. Its name there is the sum of all that it
@@ -198,7 +186,7 @@ fn build(folder: &Path) -> Result<(), Error> {
 pub fn try_plugin(architecture: Architecture) -> Result<(), Error> {
     let platform = Platform::of(architecture);
     host::require(platform.qemu, platform.package)?;
-    let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
+    let folder = host::scratch()?;
     build(folder.path())?;
     load(platform, folder.path(), folder.path().join(LIBRARY))
 }
@@ -305,25 +293,24 @@ fn unclear(line: &str) -> String {
     format!("a line of it reads `{}`", line.chars().take(40).collect::<String>())
 }
 
-/// The caches in the first line.
 fn geometry(line: &str) -> Result<Geometry, String> {
     let words =
         line.strip_prefix(FORM).ok_or_else(|| format!("it does not begin with `{FORM}`"))?;
     let mut words = words.split_ascii_whitespace();
     let mut next = |name: &str| {
         let word = words.next().and_then(|word| word.strip_prefix(name)).unwrap_or_default();
-        cache_of(word).ok_or_else(|| unclear(line))?.map_err(|error| error.to_string())
+        cache_of(word).ok_or_else(|| unclear(line))?
     };
     let (l1i, l1d, l2) = (next("l1i=")?, next("l1d=")?, next("l2=")?);
-    Geometry::new(l1i, l1d, l2).map_err(|error| error.to_string())
+    Geometry::new(l1i, l1d, l2)
 }
 
 /// `SIZE:WAYS:LINE` in bytes, as the plugin reads and writes it.
 fn colons(cache: Cache) -> String {
-    format!("{}:{}:{}", cache.size().bytes(), cache.ways(), cache.line())
+    format!("{}:{}:{}", cache.size.bytes(), cache.ways, cache.line)
 }
 
-fn cache_of(text: &str) -> Option<Result<Cache, NoCache>> {
+fn cache_of(text: &str) -> Option<Result<Cache, String>> {
     let mut numbers = text.splitn(3, ':');
     let size = numbers.next()?.parse().ok()?;
     let ways = numbers.next()?.parse().ok()?;
@@ -390,7 +377,7 @@ mod tests {
     #[test]
     fn a_window_is_what_came_between_its_marks() {
         let window = window_of(&[("open", 10), ("close", 13)]).unwrap();
-        assert_eq!(window.geometry.l2().to_string(), "1MiB, 16 ways, 64 B lines");
+        assert_eq!(window.geometry.l2.to_string(), "1MiB, 16 ways, 64 B lines");
         let (user, kernel) = (window.user, window.kernel);
         assert_eq!((user.instructions, user.l1i.accesses, user.l1i.misses), (3, 3, 6));
         assert_eq!(user.l1d_loads, Accesses { accesses: 9, misses: 12 });
@@ -407,41 +394,41 @@ mod tests {
         let marks = [("open", 5), ("close", 9), ("end", 99)];
         assert_eq!(window_of(&marks).unwrap().user.instructions, 4);
         // Whoever sets a mark of ours once more, before, in or after the window, makes it none.
-        for at in 0..3 {
-            for more in [("open", 7), ("close", 7)] {
-                let mut marks = marks[..2].to_vec();
-                marks.insert(at, more);
-                let why = window_of(&marks).unwrap_err();
-                assert!(why.starts_with("one opening and one closing mark were expected"), "{why}");
-            }
+        for (at, more) in (0..3).flat_map(|at| [(at, "open"), (at, "close")]) {
+            let mut marks = marks[..2].to_vec();
+            marks.insert(at, (more, 7));
+            let why = window_of(&marks).unwrap_err();
+            assert!(why.starts_with("one opening and one closing mark were expected"), "{why}");
         }
         let between = format!("{HEAD}{}ran\n{}", mark("open", 1), mark("close", 2));
         assert_eq!(whole_window(&between).unwrap().user.instructions, 1);
     }
 
     #[test]
-    fn without_a_closed_window_the_reason_is_reported() {
-        assert_eq!(window_of(&[]).unwrap_err(), "the guest set no mark");
-        let closed = window_of(&[("close", 3)]).unwrap_err();
-        assert!(closed.ends_with("and there are 1, the first `close`"), "{closed}");
-        let backwards = window_of(&[("open", 3), ("close", 2)]).unwrap_err();
-        assert_eq!(backwards, "a counter of it goes backwards");
+    fn what_holds_no_window_is_refused_with_the_reason() {
         // The guest's end came while the last line was being written.
-        let cut = format!("{HEAD}{}{}", mark("open", 1), mark("close", 2).trim_end());
-        assert_eq!(the_window(&cut).unwrap_err(), "it was opened and not closed");
-    }
-
-    #[test]
-    fn what_the_plugin_does_not_write_is_refused() {
-        for text in ["", "\n", "headroom-cache-model 2\n"] {
-            let why = the_window(text).unwrap_err();
-            assert_eq!(why, "it does not begin with `headroom-cache-model 1`", "{text:?}");
-        }
-        let odd = HEAD.replace("32768:2", "48000:2");
-        assert!(whole_window(&odd).unwrap_err().contains("is no cache"));
-        for line in ["open", "open 1 2", "open 1 x", "opened 1", &"open 1".repeat(100)] {
-            let why = the_window(&format!("{HEAD}{line}\n")).unwrap_err();
-            assert!(why.starts_with("a line of it reads `"), "{why}");
+        let cut_off = format!("{HEAD}{}{}", mark("open", 1), mark("close", 2).trim_end());
+        let closed = format!("{HEAD}{}", mark("close", 3));
+        let backwards = format!("{HEAD}{}{}", mark("open", 3), mark("close", 2));
+        let form = "it does not begin with `headroom-cache-model 1`";
+        let unclear = |line: &str| (format!("{HEAD}{line}\n"), "a line of it reads `");
+        for (text, expected) in [
+            (HEAD.to_owned(), "the guest set no mark"),
+            (closed, "and there are 1, the first `close`"),
+            (backwards, "a counter of it goes backwards"),
+            (cut_off, "it was opened and not closed"),
+            (String::new(), form),
+            ("\n".to_owned(), form),
+            ("headroom-cache-model 2\n".to_owned(), form),
+            (HEAD.replace("32768:2", "48000:2"), "is no cache"),
+            unclear("open"),
+            unclear("open 1 2"),
+            unclear("open 1 x"),
+            unclear("opened 1"),
+            unclear(&"open 1".repeat(100)),
+        ] {
+            let why = whole_window(&text).unwrap_err();
+            assert!(why.contains(expected), "{text:?}: {why}");
         }
     }
 

@@ -86,7 +86,6 @@ pub(crate) struct Channel<P> {
     state: State,
 }
 
-/// What has become of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Orders are taken and answered.
@@ -100,14 +99,11 @@ pub(crate) enum State {
 /// The descriptors of a stream, which may be the same socket.
 #[derive(Debug)]
 pub(crate) struct Ends {
-    /// Where it is read.
     pub(crate) input: OwnedFd,
-    /// Where it is written.
     pub(crate) output: OwnedFd,
 }
 
 impl<P: Peer> Channel<P> {
-    /// A stream on these descriptors.
     pub(crate) fn new(
         peer: P,
         Ends { input, output }: Ends,
@@ -132,7 +128,6 @@ impl<P: Peer> Channel<P> {
         Ok(())
     }
 
-    /// What has become of it.
     pub(crate) fn state(&self) -> State {
         self.state
     }
@@ -142,7 +137,6 @@ impl<P: Peer> Channel<P> {
         self.exchange = Exchange::begin(self.patience, allowance, Instant::now());
     }
 
-    /// Sends bytes as the peer takes them.
     pub(crate) fn send(&mut self, bytes: &[u8], awaited: &'static str) -> Result<(), Error> {
         let whole = Arc::clone(&self.whole);
         let _whole = whole.lock().unwrap_or_else(PoisonError::into_inner);
@@ -201,7 +195,6 @@ impl<P: Peer> Channel<P> {
         self.decoded(awaited, &mut |_| {}, |decoder| decoder.line(LONGEST_LINE))
     }
 
-    /// What is made of what has come, once enough has.
     fn decoded<T>(
         &mut self,
         awaited: &'static str,
@@ -293,7 +286,6 @@ impl<P: Peer> Channel<P> {
         }
     }
 
-    /// A first look at what the agent says.
     fn looked_at(&mut self, frame: Frame, bytes: usize) -> Result<Frame, Failure> {
         match frame {
             Frame::Hello { protocol, .. } if protocol != PROTOCOL => {
@@ -340,7 +332,6 @@ impl Drop for Heart {
     }
 }
 
-/// The next frame that has come whole, and its length, bytes.
 fn take_frame(decoder: &mut Decoder) -> Result<Option<(Frame, usize)>, Broken> {
     let before = decoder.pending();
     let frame = decoder.take()?;

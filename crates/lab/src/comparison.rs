@@ -22,8 +22,7 @@ use crate::{
     uploads::{self, Sums},
 };
 
-/// What is compared, and until when.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Comparing<'a> {
     pub versus: Versus,
     pub program: Option<Program>,
@@ -34,17 +33,10 @@ pub struct Comparing<'a> {
 /// Whether the trials so far decide a comparison; asked at each look.
 pub type Decided = dyn Fn(&Run, &[Trial]) -> bool + Sync;
 
-impl std::fmt::Debug for Comparing<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Comparing").field("versus", &self.versus).finish_non_exhaustive()
-    }
-}
-
 #[derive(Clone, Debug)]
 pub struct Program {
     /// What the access point calls it.
     pub name: String,
-    /// The file here.
     pub path: PathBuf,
     /// The base's build, where it is not the one that the access point has.
     pub base: Option<PathBuf>,
@@ -101,7 +93,6 @@ impl Builds {
         self.files.each_ref().map(|content| cache::sum(&content.file))
     }
 
-    /// Both, by their paths on the access point.
     pub fn brought(self) -> impl Iterator<Item = (RelativePath, Stripped)> {
         let path = move |side: &str| side_of(side, &self.name);
         SIDES.into_iter().zip(self.files).filter_map(move |(side, file)| Some((path(side)?, file)))

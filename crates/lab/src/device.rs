@@ -7,7 +7,6 @@ use model::wire::{Frame, Order};
 
 use crate::{Error, exchange::Preamble};
 
-/// Something that an agent can be asked through.
 pub trait Device {
     /// Gives the agent an order; what comes from now on is measured by what that may take.
     fn order(&mut self, order: &Order) -> Result<(), Error>;

@@ -22,13 +22,18 @@ use crate::{
 const FOLDER: &str = "devices";
 
 /// A device, as the command line or a file describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DeviceFile {
     /// What people call it: the file's name without its ending, or the address.
+    #[serde(skip)]
     pub name: String,
     /// Where its commands run and its relative paths begin.
+    #[serde(skip)]
     pub folder: PathBuf,
     pub address: Address,
+    /// ssh's configuration for it, which the address has once the file is read.
+    ssh_config: Option<PathBuf>,
     /// How clients come; `None`: those that are there.
     pub clients: Option<Clients>,
     pub hold: Option<Hold>,
@@ -36,6 +41,7 @@ pub struct DeviceFile {
     pub console: Option<Console>,
     pub flash: Option<Flash>,
     /// What figures need of it.
+    #[serde(default)]
     pub settings: Settings,
 }
 
@@ -77,8 +83,8 @@ pub struct Console {
     pub command: Command,
 }
 
-/// How an image gets onto a device, and what it runs from then.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "WrittenFlash")]
 pub struct Flash {
     pub by: FlashBy,
     /// Prints the SHA-256 of each part of an image that it runs from, a line each; without it, the squashfs is hashed that
@@ -97,12 +103,12 @@ pub enum FlashBy {
 }
 
 impl DeviceFile {
-    /// A device of which only the address is known.
     pub fn of(address: Address) -> Self {
         Self {
             name: address.to_string(),
             folder: PathBuf::from("."),
             address,
+            ssh_config: None,
             clients: None,
             hold: None,
             power: None,
@@ -133,13 +139,14 @@ impl DeviceFile {
     }
 
     fn read(path: &Path, text: &str) -> Result<Self, String> {
-        let folder = folder_of(path).to_owned();
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let wrong = |Fault { line, why }| format!("{}:{line}: {why}", path.display());
         without_removed_keys(text).map_err(wrong)?;
-        let written: Written =
+        let device: Self =
             toml::from_str(text).map_err(|error| wrong(shape_fault(text, &error)))?;
-        written.checked(text, name, folder).map_err(wrong)
+        let folder = folder_of(path).to_owned();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let address = device.address.with_config(device.ssh_config.map(|path| folder.join(path)));
+        Ok(Self { name, folder, address, ssh_config: None, ..device })
     }
 }
 
@@ -160,19 +167,16 @@ impl fmt::Display for DeviceFile {
 }
 
 /// Keys that older device files have, and what does the same now.
-const REMOVED: [(&[&str], &str); 3] = [
-    (
-        &["flash", "slots"],
-        "write a `command` that writes the other slot, as examples/board/board.toml",
-    ),
-    (&["clients", "hwsim"], "write a command that makes them: bring = \"COMMAND\""),
-    (&["labgrid"], "write an address, and commands of labgrid-client as in examples/labgrid.toml"),
+const REMOVED: [(&str, &str); 3] = [
+    ("flash.slots", "write a `command` that writes the other slot, as examples/board/board.toml"),
+    ("clients.hwsim", "write a command that makes them: bring = \"COMMAND\""),
+    ("labgrid", "write an address, and commands of labgrid-client as in examples/labgrid.toml"),
 ];
 
 fn without_removed_keys(text: &str) -> Result<(), Fault> {
     match REMOVED.into_iter().find(|(path, _)| Lines(text).has(path)) {
         Some((path, instead)) => {
-            Lines(text).fault(path, format!("`{}` is no more; {instead}", path.join(".")))
+            Err(Lines(text).fault((path.to_owned(), format!("`{path}` is no more; {instead}"))))
         }
         None => Ok(()),
     }
@@ -188,21 +192,7 @@ fn path_of(text: &str) -> Option<PathBuf> {
     is_name.then(|| Path::new(FOLDER).join(format!("{text}.toml")))
 }
 
-/// The file's own shape.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Written {
-    address: String,
-    ssh_config: Option<PathBuf>,
-    clients: Option<Clients>,
-    hold: Option<Hold>,
-    power: Option<Power>,
-    console: Option<Console>,
-    flash: Option<WrittenFlash>,
-    #[serde(default)]
-    settings: Settings,
-}
-
+/// `[flash]` as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct WrittenFlash {
@@ -213,30 +203,17 @@ struct WrittenFlash {
     fall_back: Option<Command>,
 }
 
-impl Written {
-    fn checked(self, text: &str, name: String, folder: PathBuf) -> Result<DeviceFile, Fault> {
-        let lines = Lines(text);
-        let config = self.ssh_config.map(|path| folder.join(path));
-        let address = self.address.parse::<Address>();
-        let address = address.or_else(|why| lines.fault(&["address"], why))?.with_config(config);
-        let flash = self.flash.map(|flash| flash.checked(lines)).transpose()?;
-        let Self { clients, hold, power, console, settings, .. } = self;
-        Ok(DeviceFile { name, folder, address, clients, hold, power, console, flash, settings })
-    }
-}
+impl TryFrom<WrittenFlash> for Flash {
+    type Error = &'static str;
 
-impl WrittenFlash {
-    fn checked(self, lines: Lines<'_>) -> Result<Flash, Fault> {
-        let Self { command, sysupgrade, content, fall_back } = self;
+    fn try_from(written: WrittenFlash) -> Result<Self, Self::Error> {
+        let WrittenFlash { command, sysupgrade, content, fall_back } = written;
         let by = match (command, sysupgrade) {
             (Some(command), false) => FlashBy::Command(command),
             (None, true) => FlashBy::Sysupgrade,
-            _ => {
-                let why = "[flash] says one of `sysupgrade = true` or `command = \"COMMAND\"`";
-                return lines.fault(&["flash"], why.to_owned());
-            }
+            _ => return Err("[flash] says one of `sysupgrade = true` or `command = \"COMMAND\"`"),
         };
-        Ok(Flash { by, content, fall_back })
+        Ok(Self { by, content, fall_back })
     }
 }
 

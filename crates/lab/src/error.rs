@@ -45,7 +45,6 @@ pub enum Error {
     Machine(#[from] vm::Failure),
     #[error("{} is not a run folder: {why}", path.display())]
     NotARun { path: PathBuf, why: String },
-    /// Somebody pressed Ctrl-C, or sent a signal.
     #[error("interrupted")]
     Interrupted,
 }

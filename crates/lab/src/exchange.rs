@@ -53,7 +53,6 @@ impl Allowance {
         }
     }
 
-    /// Bytes in one direction, and nothing else.
     pub(crate) fn bulk() -> Self {
         Self { is_bulk: true, ..Self::default() }
     }
@@ -105,7 +104,6 @@ fn sum<const N: usize>(spans: [Duration; N]) -> Duration {
     spans.into_iter().fold(Duration::ZERO, Duration::saturating_add)
 }
 
-/// How long a peer is waited for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     /// How long it may be silent, and how much longer than ordered it may take.
@@ -187,7 +185,6 @@ pub(crate) struct Preamble {
 }
 
 impl Preamble {
-    /// Takes a frame that is not the answer.
     pub(crate) fn take(&mut self, frame: &Frame, awaited: &'static str) -> Result<(), Failure> {
         let place = match frame {
             Frame::Hello { .. } if self.hellos < 2 => &mut self.hellos,
@@ -203,7 +200,6 @@ pub(crate) fn unexpected(frame: &Frame, awaited: &'static str) -> Failure {
     Failure::Unexpected { got: name_of(frame), awaited }
 }
 
-/// A frame in words, with their article.
 fn name_of(frame: &Frame) -> &'static str {
     match frame {
         Frame::Hello { .. } => "a hello",

@@ -162,7 +162,7 @@ impl Files {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study_file::parse;
+    use crate::study_file::small;
 
     struct OnlyApply;
 
@@ -173,71 +173,46 @@ mod tests {
         }
     }
 
-    fn files(folder: &tempfile::TempDir) -> Files {
-        let content = folder.path().join("content");
-        std::fs::write(&content, "code").unwrap();
-        let file = |name: &str, path: &str| {
-            let located = Located {
-                name: name.to_owned(),
-                path: Some(path.to_owned()),
-                sha256: Some(Sha256Hex::of(&[0; 32])),
-                mapped_by: 1,
-            };
-            (name.to_owned(), (located, Some(content.clone())))
-        };
-        Files(BTreeMap::from([
-            file("stationd", "/usr/sbin/stationd"),
-            file("hostapd", "/usr/sbin/hostapd"),
-            file("libc.so.6", "/lib/libc.so.6"),
-        ]))
-    }
-
-    fn function(keys: &str) -> Function {
-        let text = format!(
-            "question = \"?\"\n[access-point]\nclients = [1]\n[subject]\nprocess = \"stationd\"\n\
-             [[count.function]]\nname = \"f\"\n{keys}\n[[variant]]\nname = \"a\"\n"
-        );
-        parse(&text).unwrap().count.unwrap().functions.remove(0)
-    }
-
     #[test]
     fn a_function_is_counted_where_its_program_is_the_subject() {
         let folder = tempfile::tempdir().unwrap();
-        let files = files(&folder);
-        let place = |keys: &str, subject: &str| {
-            let brought = UploadedPrograms::default();
-            let symbols = SymbolSources { symbols: &OnlyApply, brought: &brought };
-            let probe = files.probe(&function(keys), subject, symbols);
-            probe.map(|probe| probe.map(|probe| probe.place))
+        let content = folder.path().join("content");
+        std::fs::write(&content, "code").unwrap();
+        let file = |path: &str| {
+            let name = path.rsplit('/').next().unwrap().to_owned();
+            let (path, sha256) = (Some(path.to_owned()), Some(Sha256Hex::of(&[0; 32])));
+            let located = Located { name: name.clone(), path, sha256, mapped_by: 1 };
+            (name, (located, Some(content.clone())))
         };
-        let at = |path: &str| {
-            Ok(Some(Place::User {
-                path: path.to_owned(),
-                sha256: Sha256Hex::of(&[0; 32]),
-                offset: 0x1000,
-            }))
-        };
-        assert_eq!(place("symbol = \"apply\"", "stationd"), at("/usr/sbin/stationd"));
-        let of_stationd = "symbol = \"apply\"\nof = \"stationd\"";
-        assert_eq!(place(of_stationd, "hostapd"), Ok(None));
-        let of_libc = "symbol = \"apply\"\nof = \"libc.so.6\"";
-        assert_eq!(place(of_libc, "hostapd"), at("/lib/libc.so.6"));
-        assert_eq!(
-            place("kernel = \"nl80211_dump_station\"", "hostapd"),
-            Ok(Some(Place::Kernel("nl80211_dump_station".to_owned())))
-        );
-        assert_eq!(place("symbol = \"aply\"", "stationd"), Err("no function `aply`".to_owned()));
-        assert!(place("symbol = \"apply\"", "wld").unwrap_err().contains("`wld` was not found"));
+        let files = ["/usr/sbin/stationd", "/usr/sbin/hostapd", "/lib/libc.so.6"].map(file);
+        let files = Files(BTreeMap::from(files));
+        let brought = UploadedPrograms::default();
+        let symbols = SymbolSources { symbols: &OnlyApply, brought: &brought };
+        for (keys, subject, expected) in [
+            ("symbol = \"apply\"", "stationd", "/usr/sbin/stationd"),
+            ("symbol = \"apply\"\nof = \"stationd\"", "hostapd", "none"),
+            ("symbol = \"apply\"\nof = \"libc.so.6\"", "hostapd", "/lib/libc.so.6"),
+            ("kernel = \"nl80211_dump_station\"", "hostapd", "nl80211_dump_station"),
+            ("symbol = \"aply\"", "stationd", "no function `aply`"),
+            ("symbol = \"apply\"", "wld", "`wld` was not found on the access point"),
+        ] {
+            let study = small(&format!("[[count.function]]\nname = \"f\"\n{keys}"));
+            let function = study.count.unwrap().functions.remove(0);
+            let found = match files.probe(&function, subject, symbols) {
+                Ok(Some(Probe { place: Place::User { path, offset: 0x1000, .. }, .. })) => path,
+                Ok(Some(Probe { place: Place::Kernel(name), .. })) => name,
+                Ok(None) => "none".to_owned(),
+                other => other.unwrap_err(),
+            };
+            assert_eq!(found, expected, "{keys} of {subject}");
+        }
     }
 
     #[test]
     fn a_subject_is_what_starts_it() {
-        let subject = Subject {
-            process: "prometheus-node".to_owned(),
-            start: Some("prometheus-node-exporter --all".to_owned()),
-            ready: None,
-            others: Vec::new(),
-        };
+        let process = "prometheus-node".to_owned();
+        let start = Some("prometheus-node-exporter --all".to_owned());
+        let subject = Subject { process, start, ready: None, others: Vec::new() };
         assert_eq!(program_of(&subject), "prometheus-node-exporter");
         assert_eq!(program_of(&Subject { start: None, ..subject }), "prometheus-node");
     }

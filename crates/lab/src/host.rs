@@ -15,7 +15,6 @@ use rustix::process::{
 
 use crate::Error;
 
-/// Where a program is, looking along `PATH`.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     // Debian's sbin folders hold programs that an ordinary user may run, but are not in their PATH.
@@ -79,7 +78,6 @@ pub(crate) struct Leave {
     pub(crate) with_group: bool,
 }
 
-/// Waits until a program has ended: by itself, else asked to, else killed.
 pub(crate) fn see_off(child: &mut Child, leave: Leave) {
     let Some(pid) = Pid::from_raw(child.id().cast_signed()) else { return };
     if !has_ended_within(child, leave.by_itself) {
@@ -113,10 +111,8 @@ pub(crate) fn has_ended_within(child: &Child, limit: Duration) -> bool {
 /// Asks a program to end and waits until it has: it then cleans up behind itself, which a kill would
 /// not let it do.
 pub(crate) fn ask_to_end(child: &mut Child) {
-    if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-    }
-    let _ = child.wait();
+    let after_signal = Duration::from_secs(3600);
+    see_off(child, Leave { by_itself: Duration::ZERO, after_signal, with_group: false });
 }
 
 pub fn describe() -> Host {
@@ -139,7 +135,10 @@ pub fn describe() -> Host {
     }
 }
 
-/// Now, seconds since 1970.
+pub(crate) fn scratch() -> Result<tempfile::TempDir, Error> {
+    tempfile::tempdir().map_err(Error::file("make", env::temp_dir()))
+}
+
 pub fn unix_now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

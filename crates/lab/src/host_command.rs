@@ -21,13 +21,11 @@ use crate::{
     host::{self, Leave},
 };
 
-/// The usual limit for a command of a device file.
 pub const DEADLINE: Duration = Duration::from_secs(300);
 
 /// How a command ends where somebody else holds the device: `EX_TEMPFAIL` of sysexits.h.
 const HELD: i32 = 75;
 
-/// Between two looks at the wish to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What is kept of the end of its output and of its error output, bytes.
@@ -48,7 +46,6 @@ pub struct HostCommand<'a> {
     /// What it is in the file, as `[power] on`.
     pub name: &'a str,
     pub text: &'a str,
-    /// Where it runs: the device file's folder.
     pub folder: &'a Path,
     pub values: &'a [(&'a str, &'a OsStr)],
     pub deadline: Duration,
@@ -63,17 +60,17 @@ impl<'a> HostCommand<'a> {
 
     /// The same as a program that lives on without headroom.
     pub(crate) fn by_itself(&self) -> Command {
-        let mut command = Command::new("sh");
-        command.args(["-c", self.text]).current_dir(self.folder);
-        command.envs(self.values.iter().copied());
-        command
+        self.said_to(Command::new("sh"))
+    }
+
+    fn said_to(&self, mut shell: Command) -> Command {
+        shell.args(["-c", self.text]).current_dir(self.folder).envs(self.values.iter().copied());
+        shell
     }
 
     /// Runs it to its end: the end of its output.
     pub fn run(&self, cancel: &Cancel) -> Result<String, Error> {
-        let mut command = in_group("sh");
-        command.args(["-c", self.text]).current_dir(self.folder);
-        command.envs(self.values.iter().copied());
+        let command = self.said_to(in_group("sh"));
         let ended = finish(command, self.deadline, cancel)?;
         let said = ended.last_line();
         match ended.code() {
@@ -104,9 +101,7 @@ pub(crate) fn in_group(program: impl AsRef<OsStr>) -> Command {
 pub(crate) struct Exit {
     /// `None`: it was ended, because its time was over.
     status: Option<ExitStatus>,
-    /// The end of its output.
     pub(crate) output: String,
-    /// The end of its error output.
     said: String,
 }
 
@@ -123,7 +118,6 @@ impl Exit {
         Error::Program { program: program.to_owned(), status, tail }
     }
 
-    /// The end of its error output.
     pub(crate) fn said(&self) -> &str {
         &self.said
     }
@@ -180,7 +174,6 @@ pub(crate) fn end(child: &mut Child) {
     host::see_off(child, leave);
 }
 
-/// The end of what a file holds, as text.
 fn end_of(file: &mut File, most: u64) -> String {
     let mut bytes = Vec::new();
     let length = file.seek(SeekFrom::End(0)).unwrap_or_default();
@@ -246,26 +239,21 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_not_done_in_time_ends_with_all_that_it_started() {
+    fn one_that_takes_too_long_or_is_waited_for_no_more_ends_with_all_that_it_started() {
         let (text, word) = endless(3001);
         let deadline = Duration::from_millis(300);
         let command = HostCommand { deadline, ..command(&text, Path::new(".")) };
         let error = command.run(&Cancel::default()).unwrap_err().to_string();
         assert!(error.contains("not done within 0 s, so it was ended"), "{error}");
         assert_eq!(running(&word), 0);
-    }
-
-    #[test]
-    fn one_that_nobody_waits_for_any_more_ends_too() {
-        let (text, word) = endless(3002);
         let cancel = Cancel::default();
         let stopping = cancel.clone();
         let stopper = thread::spawn(move || {
-            thread::sleep(Duration::from_millis(300));
+            thread::sleep(deadline);
             stopping.stop();
         });
-        let error = command(&text, Path::new(".")).run(&cancel).unwrap_err();
-        assert!(matches!(error, Error::Interrupted));
+        let command = HostCommand { deadline: DEADLINE, ..command };
+        assert!(matches!(command.run(&cancel), Err(Error::Interrupted)));
         assert_eq!(running(&word), 0);
         stopper.join().unwrap();
     }
@@ -293,18 +281,16 @@ mod tests {
         let name = "host_command::tests::a_process_that_waits_for_a_command";
         command.args(["--ignored", "--exact", name]).env("HEADROOM_TEST_WORD", &word);
         let mut waiting = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let until = Instant::now() + Duration::from_secs(10);
-        // Its two sleeps.
-        while running(&format!("sleep\0{word}")) < 2 {
-            assert!(Instant::now() < until, "it never ran");
-            thread::sleep(Duration::from_millis(10));
-        }
+        let wait_for = |what: &str, is_so: &dyn Fn() -> bool| {
+            let until = Instant::now() + Duration::from_secs(10);
+            while !is_so() {
+                assert!(Instant::now() < until, "{what}");
+                thread::sleep(Duration::from_millis(10));
+            }
+        };
+        wait_for("its two sleeps never ran", &|| running(&format!("sleep\0{word}")) == 2);
         waiting.kill().unwrap();
         waiting.wait().unwrap();
-        let until = Instant::now() + Duration::from_secs(5);
-        while running(&word) > 0 {
-            assert!(Instant::now() < until, "it outlived its parent");
-            thread::sleep(Duration::from_millis(10));
-        }
+        wait_for("it outlived its parent", &|| running(&word) == 0);
     }
 }

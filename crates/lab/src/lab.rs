@@ -8,7 +8,8 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use model::{
@@ -55,7 +56,6 @@ pub struct Settings {
     pub arch: Architecture,
     /// Folders that may hold the device's static programs, for that processor, best first.
     pub device: Vec<PathBuf>,
-    /// A Debian mirror, in place of mmdebstrap's own choice.
     pub mirror: Option<String>,
     pub packages: Vec<PackageName>,
     pub firmware: Option<FirmwareSource>,
@@ -89,7 +89,6 @@ pub struct Lab {
     pub settings: Settings,
     pub cache: Cache,
     pub cancel: Cancel,
-    /// QEMU's version line.
     pub qemu: String,
     events: Events,
     onlooker: Option<Onlooker>,
@@ -125,7 +124,6 @@ impl Lab {
         Self { onlooker: Some(onlooker), ..self }
     }
 
-    /// The same lab with a reservation that outlives it.
     #[must_use]
     pub fn with_reservation(self, reservation: Reservation) -> Self {
         Self { reservation, ..self }
@@ -140,7 +138,6 @@ impl Lab {
         (self.events)(event);
     }
 
-    /// Tells of a cache entry that had to be thrown away.
     pub(crate) fn report_damage(&self, entry: &Entry) {
         if let Some(why) = &entry.damage {
             self.emit(Event::Doubt { text: format!("damaged in the cache, made again: {why}") });
@@ -161,7 +158,6 @@ impl Cancel {
         self.0.load(Ordering::SeqCst)
     }
 
-    /// The flag itself, for a signal handler.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }
@@ -169,6 +165,15 @@ impl Cancel {
     /// An error once somebody asked, for `?` between two steps.
     pub fn check(&self) -> Result<(), Error> {
         if self.is_stopped() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    pub(crate) fn wait(&self, time: Duration) -> Result<(), Error> {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            self.check()?;
+            thread::sleep(Duration::from_millis(50));
+        }
+        self.check()
     }
 
     /// [`Error::Interrupted`] once somebody asked, else this error: what was interrupted may have failed by that.

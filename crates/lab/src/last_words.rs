@@ -10,7 +10,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What is kept of the end, bytes.
 const KEPT: usize = 4096;
 
 /// The lines that are reported: ssh needs four to say that a jump host does not lead on, the reason first.

@@ -79,7 +79,6 @@ fn part(recorded: &Recorded) -> Result<&Part, Error> {
     recorded.run.part.as_ref().ok_or_else(|| Error::Usage(whole()))
 }
 
-/// Whether two shards are of one run: asked the same, planned the same, made of the same.
 fn same_run(one: &Recorded, other: &Recorded) -> Result<(), Error> {
     let (ours, theirs) = (part(one)?, part(other)?);
     let (a, b) = (&one.run, &other.run);
@@ -146,7 +145,6 @@ fn same_canaries<'a>(
     Ok((agreed, canaries))
 }
 
-/// A trial of a shard that every shard has to make.
 fn canary<'a>(shard: &'a Recorded, trial: &TrialId) -> Result<Found<'a>, Error> {
     let own = shard.trials.iter().find(|own| own.planned.id == *trial);
     let own = own.filter(|own| own.reading().is_some()).ok_or_else(|| {
@@ -162,7 +160,6 @@ fn same(one: &Trial, other: &Trial) -> bool {
     matches!((one.reading(), other.reading()), (Some(one), Some(other)) if shard::alike(one, other))
 }
 
-/// A trial, and the shard that it is of.
 type Found<'a> = (&'a Recorded, &'a Trial);
 
 /// Every trial once: the valid one where a shard has made it again.
@@ -229,7 +226,6 @@ fn bring(source: &Folder, to: &RunFolder, id: &str) -> Result<(), Error> {
     names.iter().try_for_each(|name| copy(source, name, to))
 }
 
-/// The files that explain stacks, by content.
 fn bring_objects(source: &Folder, to: &RunFolder) -> Result<(), Error> {
     let Ok(objects) = source.folder(OBJECTS).and_then(|objects| objects.entries()) else {
         return Ok(());
@@ -238,7 +234,6 @@ fn bring_objects(source: &Folder, to: &RunFolder) -> Result<(), Error> {
     files.try_for_each(|entry| copy(source, &format!("{OBJECTS}/{}", entry.name), to))
 }
 
-/// Copies a file of a shard's folder, where it is there.
 fn copy(source: &Folder, name: &str, to: &RunFolder) -> Result<(), Error> {
     let failed = || Error::file("read", source.path_of(name));
     match source.file(name) {

@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use model::{
-    name::PackageName,
     study::{AccessPoint, Mode, Study},
     trial::PlannedTrial,
 };
@@ -13,7 +12,7 @@ use model::{
 use crate::{
     Lab,
     image::{self, Cached},
-    plan,
+    plan::{self, Start},
     vm::{Accelerator, Shape, snapshot},
 };
 
@@ -21,48 +20,33 @@ use crate::{
 const PACKAGES: Duration = Duration::from_secs(30);
 const PROGRAMS: Duration = Duration::from_secs(5);
 
-#[derive(Clone, Debug, Default)]
-pub struct Needs {
-    packages: Vec<PackageName>,
-    access_points: Vec<Shape>,
-}
-
-impl Needs {
-    /// Of a study's trials. A device and this machine need nothing to be made.
-    pub fn of_trials(study: &Study, trials: &[PlannedTrial]) -> Self {
-        let AccessPoint { arch, radios, packages, .. } = &study.access_point;
-        let shape = |start| Shape::of(*arch, *radios, start);
-        let access_points = plan::snapshots(trials).into_iter().map(shape).collect();
-        Self { packages: packages.clone(), access_points }
-    }
-}
-
-/// What has to be made before the first trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Missing {
     /// The image's packages, which come from the network.
     pub packages: bool,
     pub image: bool,
-    /// Access points: their clients, and how time passes there.
     pub access_points: Vec<(u32, Mode)>,
 }
 
 impl Missing {
-    /// What of these needs the cache lacks. An image whose programs cannot be found is lacking too.
-    pub fn of(lab: &Lab, needs: &Needs) -> Self {
-        if needs.access_points.is_empty() {
+    /// What of a study's trials need the cache lacks. An image whose programs cannot be found is lacking too; a device and
+    /// this machine need nothing to be made.
+    pub fn of(lab: &Lab, study: &Study, trials: &[PlannedTrial]) -> Self {
+        let AccessPoint { arch, radios, packages, .. } = &study.access_point;
+        let starts = plan::snapshots(trials);
+        if starts.is_empty() {
             return Self::default();
         }
-        let cached = image::cached(lab, &needs.packages).unwrap_or(Cached::Nothing);
-        let is_missing = |shape: &&Shape| match &cached {
-            Cached::Image(image) => !is_cached(lab, image, shape),
+        let cached = image::cached(lab, packages).unwrap_or(Cached::Nothing);
+        let is_missing = |start: &&Start| match &cached {
+            Cached::Image(image) => !is_cached(lab, image, &Shape::of(*arch, *radios, **start)),
             Cached::Base | Cached::Nothing => true,
         };
-        let missing = needs.access_points.iter().filter(is_missing);
+        let missing = starts.iter().filter(is_missing);
         Self {
             packages: matches!(cached, Cached::Nothing),
             image: !matches!(cached, Cached::Image(_)),
-            access_points: missing.map(|shape| (shape.clients, shape.mode)).collect(),
+            access_points: missing.map(|start| (start.clients, start.mode)).collect(),
         }
     }
 

@@ -27,7 +27,6 @@ pub const KIND: &str = "object";
 
 const CONTENT: &str = "content";
 
-/// The name of the kernel's symbols among the objects.
 pub fn kernel_name(boot: &BootId) -> String {
     format!("kernel-{boot}")
 }
@@ -136,7 +135,6 @@ fn refused(wanted: &Wanted, why: String) -> Failure {
     Failure::Refused(model::wire::Refusal::new(what, why))
 }
 
-/// Looks for programs and libraries by name.
 pub fn locate(device: &mut dyn Device, names: &[String]) -> Result<Vec<Located>, Error> {
     ask(device, &Order::Locate(names.to_vec()), "where programs are", |frame| match frame {
         Frame::Located(located) => Ok(located),

@@ -284,7 +284,6 @@ fn topology(study: &Study) -> Option<TopologyOrder> {
     })
 }
 
-/// The subject's words; how it is started, where the study says so.
 fn subject_order(subject: &Subject) -> SubjectOrder {
     let start = subject.start.as_ref().map(|command| StartOrder {
         command: shlex::split(command).unwrap_or_default(),
@@ -315,7 +314,6 @@ fn load_order(load: &Load, place: &AccessPoint) -> LoadOrder {
     LoadOrder { work, every: load.every }
 }
 
-/// How long the load's part of an order is, bytes.
 pub(crate) fn load_bytes(load: &Load, place: &AccessPoint) -> usize {
     encode(&load_order(load, place)).map_or(usize::MAX, |bytes| bytes.len())
 }
@@ -376,7 +374,6 @@ fn is_partner(trials: &[PlannedTrial], other: &PlannedTrial) -> bool {
         && (&one.id.variant, &one.id.cell) == (&other.id.variant, &other.id.cell)
 }
 
-/// Estimates the wall time of a plan on so many cores.
 pub fn estimate(study: &Study, plan: &[PlannedTrial], cores: usize) -> Duration {
     let copies = copies(plan);
     let batch_time = |batch: Batch| {
@@ -419,7 +416,6 @@ pub fn raising(clients: u32) -> Duration {
     BOOT + CLIENT * clients
 }
 
-/// What trials start from that can start from one snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Start {
     pub clients: u32,
@@ -437,7 +433,6 @@ impl Start {
     }
 }
 
-/// Every start that a plan needs a snapshot of, first use first.
 pub fn snapshots(plan: &[PlannedTrial]) -> Vec<Start> {
     let mut needed = Vec::new();
     for start in plan.iter().filter(|trial| trial.target.is_vm()).map(Start::of) {

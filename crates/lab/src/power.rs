@@ -3,10 +3,7 @@
 //! What turns it is the device file's commands. It is never turned off without being asked to, and stays as it
 //! is when headroom ends.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use model::event::Event;
 
@@ -61,7 +58,6 @@ pub fn on(lab: &Lab, device: &DeviceFile) -> Result<Address, Error> {
     Ok(address)
 }
 
-/// Turns a device's power, where its file says how.
 pub fn turn(lab: &Lab, device: &DeviceFile, turn: Turn) -> Result<(), Error> {
     let Some(power) = &device.power else { return Ok(()) };
     lab.emit(Event::DeviceStep {
@@ -74,7 +70,6 @@ pub fn turn(lab: &Lab, device: &DeviceFile, turn: Turn) -> Result<(), Error> {
     Ok(())
 }
 
-/// The commands that turn it, in their order, each with its name in the file.
 fn commands(power: &device_file::Power, turn: Turn) -> Vec<(&'static str, &device_file::Command)> {
     let (on, off) = (("[power] on", &power.on), ("[power] off", &power.off));
     match (turn, &power.cycle) {
@@ -93,7 +88,7 @@ pub fn wait_for(lab: &Lab, device: &DeviceFile, address: &Address) -> Result<(),
         if Instant::now() > until {
             return Err(unreachable(address, &said));
         }
-        thread::sleep(PAUSE);
+        lab.cancel.wait(PAUSE)?;
     }
     Ok(())
 }

@@ -37,7 +37,6 @@ pub(crate) fn find(
     })
 }
 
-/// That a program is for another processor than it is to run on.
 pub(crate) fn of_other_processor(path: &Path, processor: Processor) -> Error {
     Error::Environment(format!(
         "{} is a program for another processor than {processor}; run `make {}`, or name a folder of others in \

@@ -22,6 +22,7 @@ use model::{
     inert,
     wire::{Frame, Order},
 };
+use serde::Deserialize;
 
 use crate::{
     Cancel, Error, Lab, Settings,
@@ -62,26 +63,7 @@ const OPTIONS: [&str; 4] =
 /// A small device has a shell and some of BusyBox's tools, so nothing is asked for that one of them may lack. It may have
 /// no room where temporary files go, or run no programs there. So a program as long as the agent's is tried out, in
 /// memory first, since flash wears; and only the first folder that runs it is used.
-const CARRIED: &str = r#"
-uname -m && read LENGTH && [ "$LENGTH" -gt 0 ] || exit
-try() {
-  mkdir -m 700 "$d" && echo '#!/bin/sh' >"$f" && chmod 700 "$f" || exit
-  said=$("$f" 2>&1 </dev/null) || { echo ": no programs run there ($said)"; exit 1; }
-  said=$(head -c $LENGTH /dev/zero 2>&1 >>"$f") || { echo ": no room for $((LENGTH / 1024 + 1)) KiB ($said)"; exit 1; }
-}
-trap 'rm -rf "$d"' EXIT HUP INT TERM
-found= why=
-for at in ${TMPDIR:+"$TMPDIR"} /tmp /dev/shm /run /var/tmp "$HOME"; do
-  [ -d "$at" ] || continue
-  d=$at/$NAME f=$at/$NAME/headroom-agent
-  said=$(try 2>&1) && found=$d && break
-  rm -rf "$d"
-  why="$why; $at: ${said#*: }"
-done
-[ "$found" ] || { echo "${why#; }" >&2; exit $NO_FOLDER; }
-head -c $LENGTH >"$f" && [ "$(wc -c <"$f")" -eq $LENGTH ] || exit
-"$f"
-"#;
+const CARRIED: &str = include_str!("carry.sh");
 
 fn carrying() -> io::Result<String> {
     let words =
@@ -91,17 +73,16 @@ fn carrying() -> io::Result<String> {
 }
 
 /// Where an access point is that no one has to raise.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum Address {
     Local,
     Ssh(Destination),
 }
 
-/// A device as ssh's command line names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
     login: String,
-    /// Its port, in place of the one that ssh would take.
     port: Option<u16>,
     /// ssh's configuration, in place of the user's own.
     config: Option<PathBuf>,
@@ -126,7 +107,6 @@ impl Destination {
         is_login.then(|| Self { login: login.to_owned(), port, config: None })
     }
 
-    /// ssh's own words for it.
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let config = self.config.as_ref().map(|path| ["-F".into(), path.into()]);
         let port = self.port.map(|port| ["-p".into(), port.to_string().into()]);
@@ -161,7 +141,6 @@ impl fmt::Display for Destination {
 }
 
 impl Address {
-    /// How it is written on the command line.
     pub(crate) fn uri(&self) -> String {
         match self {
             Address::Local => "local".to_owned(),
@@ -199,6 +178,14 @@ impl FromStr for Address {
     }
 }
 
+impl TryFrom<String> for Address {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -217,7 +204,6 @@ pub struct Remote {
     cancel: Cancel,
 }
 
-/// The child that speaks for the agent, or is it.
 #[derive(Debug)]
 struct Program {
     child: Child,
@@ -306,7 +292,6 @@ impl Remote {
         }
     }
 
-    /// How long the agent is waited for at the end.
     fn leave(&self) -> Duration {
         match self.channel.state() {
             State::Stuck => Duration::ZERO,
@@ -348,7 +333,6 @@ impl Drop for Remote {
     }
 }
 
-/// That ssh does not get to a device, in its own words.
 pub(crate) fn unreachable(address: &impl fmt::Display, said: &str) -> Error {
     Error::Unreachable(format!("cannot reach {address}: {said}"))
 }
@@ -361,7 +345,6 @@ fn own() -> Processor {
     Processor::ALL.into_iter().find(|one| one.is_own()).unwrap_or(Processor::X86_64)
 }
 
-/// `PATH` with a folder before all others.
 fn before_path(folder: Option<&Path>) -> OsString {
     let path = env::var_os("PATH").unwrap_or_default();
     let all = folder.map(Path::to_owned).into_iter().chain(env::split_paths(&path));

@@ -39,7 +39,6 @@ impl Reservation {
         Ok(is_new)
     }
 
-    /// Gives back what is held, if anything is.
     pub fn release(&self) -> Result<(), Error> {
         let Some(Acquired { device, watchdog }) = self.held().take() else { return Ok(()) };
         watchdog.release().map_err(|said| {

@@ -41,7 +41,6 @@ const OLD_RUNS: [&str; 2] = ["contention.json", "transmit.json"];
 /// The longest file of JSON or text that a run has, bytes: what it plans, or one trial.
 pub(crate) const LONGEST: u64 = 64 << 20;
 
-/// The longest that all trials of a run are together, bytes.
 const LONGEST_TRIALS: u64 = 256 << 20;
 
 const EVENTS: &str = "events.jsonl";
@@ -77,7 +76,6 @@ impl RunFolder {
         Err(exists(path))
     }
 
-    /// Opens a folder that holds a run, to go on with it.
     pub fn resume(path: &Path) -> Result<(Self, Recorded), Error> {
         // What is no run is left as it is.
         let recorded = read(path)?;
@@ -100,12 +98,10 @@ impl RunFolder {
         self.folder.path()
     }
 
-    /// Where the console of a trial is kept, by the stem of its file's name.
     pub fn console(&self, id: &str) -> PathBuf {
         self.folder.path_of(format!("consoles/{id}.log"))
     }
 
-    /// Where the stacks of a trial are kept, by the stem of its file's name.
     pub fn stacks(&self, id: &str) -> PathBuf {
         self.folder.path_of(stacks_name(id))
     }
@@ -120,7 +116,6 @@ impl RunFolder {
         self.write(RUN, run)
     }
 
-    /// Keeps what was measured before the trials can be planned.
     pub fn keep_calibration(&self, calibration: &impl Serialize) -> Result<(), Error> {
         self.write(CALIBRATION, calibration)
     }
@@ -138,7 +133,6 @@ impl RunFolder {
         self.write_bytes(name, &json(value))
     }
 
-    /// Writes a file whole or not at all.
     fn write_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.folder.replace(name, bytes).map_err(Error::file("write", self.folder.path_of(name)))
     }
@@ -169,7 +163,6 @@ impl Drop for RunFolder {
     }
 }
 
-/// Takes a run's folder for this process, for as long as the file lives.
 fn lock(folder: &Folder) -> Result<File, Error> {
     let failed = || Error::file("lock", folder.path_of(LOCK));
     let file = folder.lock_file(LOCK).map_err(failed())?;
@@ -196,7 +189,6 @@ pub fn is_one(path: &Path) -> bool {
     Folder::open(path).is_ok_and(|folder| holds_one(&folder))
 }
 
-/// The same of an open folder.
 pub fn holds_one(folder: &Folder) -> bool {
     folder.has(RUN) || OLD_RUNS.iter().any(|name| folder.has(name))
 }
@@ -268,7 +260,6 @@ pub fn write_out(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     folder::write_out(path, bytes).map_err(Error::file("write", path))
 }
 
-/// Writes a file by the path that the user gave, in its folder.
 fn below<T>(path: &Path, write: impl FnOnce(&Folder, &OsStr) -> io::Result<T>) -> Result<T, Error> {
     let written = || {
         let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
@@ -289,10 +280,11 @@ mod tests {
     use super::*;
     use crate::{plan, study_file};
 
-    fn run() -> (Run, &'static str) {
-        let text = "question = \"?\"\n[access-point]\nclients = [18]\n[subject]\nprocess = \"hostapd\"\n[[variant]]\nname = \"a\"\n";
-        let study = study_file::parse(text).unwrap();
-        let run = Run {
+    const TEXT: &str = include_str!("study_file/tests/small.toml");
+
+    fn run() -> Run {
+        let study = study_file::parse(TEXT).unwrap();
+        Run {
             format: FORMAT,
             headroom: "0".to_owned(),
             began_unix: 0,
@@ -306,8 +298,7 @@ mod tests {
             versus: None,
             part: None,
             left: Vec::new(),
-        };
-        (run, text)
+        }
     }
 
     fn trial(run: &Run, at: usize) -> Trial {
@@ -321,11 +312,10 @@ mod tests {
         }
     }
 
-    /// A new run's folder, in a place that is thrown away.
     fn begun() -> (tempfile::TempDir, Run, RunFolder) {
         let place = tempfile::tempdir().unwrap();
-        let (run, text) = run();
-        let folder = RunFolder::create(place.path(), &run, text).unwrap();
+        let run = run();
+        let folder = RunFolder::create(place.path(), &run, TEXT).unwrap();
         (place, run, folder)
     }
 
@@ -343,9 +333,9 @@ mod tests {
     #[test]
     fn a_folder_has_one_user_and_one_run() {
         let place = tempfile::tempdir().unwrap();
-        let (run, text) = run();
+        let run = run();
         let create =
-            || RunFolder::create(place.path(), &run, text).map_err(|error| error.to_string());
+            || RunFolder::create(place.path(), &run, TEXT).map_err(|error| error.to_string());
         let resume = || RunFolder::resume(place.path());
         let folder = create().unwrap();
         // A child that has its files does not keep it.
@@ -379,15 +369,9 @@ mod tests {
         fs::write(&file, edited).unwrap();
         let found = read(place.path()).unwrap();
         assert_eq!(found.edited, [run.plan[1].id.to_string()]);
-        let whys: Vec<_> = found
-            .trials
-            .iter()
-            .map(|trial| match &trial.outcome {
-                Outcome::Invalid { why, .. } => why.contains("edited since"),
-                Outcome::Measured(_) => false,
-            })
-            .collect();
-        assert_eq!(whys, [false, true, false]);
+        let is_edited =
+            |trial: &Trial| trial.why_invalid().is_some_and(|why| why.contains("edited since"));
+        assert_eq!(found.trials.iter().map(is_edited).collect::<Vec<_>>(), [false, true, false]);
         folder.keep(&trial(&run, 1)).unwrap();
         assert!(read(place.path()).unwrap().edited.is_empty(), "measured again");
     }

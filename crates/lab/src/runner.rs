@@ -55,6 +55,7 @@ pub fn run(
     let known = Known { probes: &found, calibrated: &[] };
     let mut whole = plan::plan(&study, versus.as_ref(), known);
     whole.retain(|trial| versus.is_some() || file.takes(trial.id.purpose));
+    refuse_nothing(file, &whole)?;
     let part = file.shard.map(|shard| Part { shard, whole: whole.clone() });
     let plan = shard::own(&study, whole, file.shard);
     let run = Run {
@@ -78,6 +79,17 @@ pub fn run(
     Begun { folder, setup, recorded }.execute(lab, how)
 }
 
+/// Refuses a plan without a trial: its run would have nothing that could fail.
+pub fn refuse_nothing(file: &StudyFile, plan: &[PlannedTrial]) -> Result<(), Error> {
+    if !plan.is_empty() {
+        return Ok(());
+    }
+    let (name, changes) = (&file.name, file.overrides.join(" and "));
+    Err(Error::Usage(format!(
+        "no trial of the study `{name}` is left with {changes}; leave one of these out, or choose others"
+    )))
+}
+
 /// Resumes a run that was interrupted, if the lab is what it was. What could not be measured then is measured again.
 pub fn resume(lab: &Lab, how: &Execution<'_>, path: &Path) -> Result<Recorded, Error> {
     let (folder, recorded) = RunFolder::resume(path)?;
@@ -99,17 +111,14 @@ impl Finished {
     }
 }
 
-/// Where what a trial says is kept, with its reading.
 #[derive(Clone, Debug)]
 pub struct TrialFiles {
     pub console_log: PathBuf,
     pub stacks: PathBuf,
-    /// The folder of files that explain them.
     pub objects: PathBuf,
 }
 
 impl TrialFiles {
-    /// Those of a trial of a run; `id` is the stem of its file's name.
     pub(crate) fn of(folder: &RunFolder, id: &str) -> Self {
         Self {
             console_log: folder.console(id),
@@ -118,7 +127,6 @@ impl TrialFiles {
         }
     }
 
-    /// Files in a folder that is thrown away.
     pub(crate) fn below(folder: &Path) -> Self {
         Self {
             console_log: folder.join("console.log"),
@@ -127,7 +135,6 @@ impl TrialFiles {
         }
     }
 
-    /// The folder of files that explain stacks, to write to.
     pub(crate) fn objects(&self) -> Result<Folder, Error> {
         Folder::open(&self.objects).map_err(Error::file("open", &self.objects))
     }
@@ -454,7 +461,6 @@ impl Scheduler<'_> {
         Ok(Some(trial))
     }
 
-    /// The trials that would end the same, as this one did.
     fn copy(&self, first: &Trial) -> Result<(), Error> {
         for planned in self.copies.get(&first.planned.id).into_iter().flatten() {
             let same_as = Some(first.planned.id.clone());
@@ -464,7 +470,6 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Keeps a trial that took so long here, and on the access point.
     fn keep(&self, trial: &Trial, took_ms: u64, device_ms: u64) -> Result<(), Error> {
         self.folder.keep(trial)?;
         let id = trial.planned.id.to_string();

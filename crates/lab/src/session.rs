@@ -23,7 +23,7 @@ pub use crate::transcript::Transcript;
 
 use crate::{
     Error, Lab,
-    cache_model::{self, Attached},
+    cache_model::{self, Attached, Unread},
     device::Device,
     objects,
     remote::{Address, Remote},
@@ -53,7 +53,6 @@ pub(crate) fn trial(
     finished(measure(lab, from, planned, kept), cost)
 }
 
-/// Does one trial on this machine, with an agent of its own.
 pub(crate) fn on_host(
     lab: &Lab,
     planned: &PlannedTrial,
@@ -78,7 +77,6 @@ fn finished(reading: Result<Reading, Error>, cost: HostCost) -> Result<Finished,
     Ok(Finished { outcome, cost, idle_before: None })
 }
 
-/// Where a trial puts what it learns with the reading.
 pub(crate) struct Destination<'a> {
     pub(crate) files: &'a TrialFiles,
     pub(crate) cost: &'a mut HostCost,
@@ -91,18 +89,16 @@ fn measure(
     kept: Destination<'_>,
 ) -> Result<Reading, Error> {
     let began = Instant::now();
-    let mut machine = match model {
-        Some(model) => cache_model::restore(lab, snapshot, &kept.files.console_log, model)?,
-        None => snapshot.restore(lab, &kept.files.console_log)?,
-    };
+    let mut machine = snapshot.restore(lab, &kept.files.console_log, model.as_ref())?;
     let marks = model.as_ref().map(Attached::marks);
     machine.begin(&Order::Trial(Box::new(planned.order.clone()), marks))?;
     kept.cost.restore_ms = millis(began.elapsed());
     let mut reading = listen(&mut machine, &planned.order, kept.files, kept.cost)?;
-    match model {
-        Some(model) if planned.order.marks => reading.caches = Some(caches(model)?),
-        Some(model) => read(model, &mut reading)?,
-        None => {}
+    if let Some(model) = model {
+        let counted = count(model, &planned.order, &mut reading);
+        // Its file is needed no more.
+        let _ = fs::remove_file(model.counts());
+        counted.map_err(Failure::from)?;
     }
     for census in reading.census.iter().flatten() {
         snapshot::check_clients(census, &snapshot.shape)?;
@@ -114,23 +110,17 @@ fn measure(
     Ok(reading)
 }
 
-/// Reads what the model of the caches counted; its file is needed no more.
-fn caches(model: &Attached) -> Result<model::cache::Window, Failure> {
-    let window = cache_model::window(model.counts());
-    let _ = fs::remove_file(model.counts());
-    Ok(window?)
-}
-
-/// Reads what it counted and saw; its file is needed no more.
-fn read(counter: &Attached, reading: &mut Reading) -> Result<(), Failure> {
-    let executed = cache_model::instructions(counter.counts());
-    let ran = counter.looks_out().then(|| cache_model::ran(counter.counts())).transpose();
-    let _ = fs::remove_file(counter.counts());
-    (reading.executed, reading.ran) = (Some(executed?), ran?);
+/// Reads what was counted from outside: the modelled caches, or what was executed and seen.
+fn count(model: &Attached, order: &TrialOrder, reading: &mut Reading) -> Result<(), Unread> {
+    if order.marks {
+        reading.caches = Some(cache_model::window(model.counts())?);
+        return Ok(());
+    }
+    reading.executed = Some(cache_model::instructions(model.counts())?);
+    reading.ran = model.looks_out().then(|| cache_model::ran(model.counts())).transpose()?;
     Ok(())
 }
 
-/// Listens to the answer to a trial that has been ordered.
 pub fn listen(
     device: &mut dyn Device,
     order: &TrialOrder,

@@ -2,7 +2,7 @@
 //! run brings, or a device that is there already. Which of them a trial needs is its target's to say.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeSet, VecDeque},
     path::Path,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -24,10 +24,10 @@ use model::{
 use crate::{
     Error, Lab,
     cache_model::Attached,
-    comparison::{self, Builds, Comparing, Decided},
+    comparison::{Builds, Comparing, Decided},
     device_file::On,
     functions::{self, Found, SymbolSources, Symbols},
-    idle,
+    host, idle,
     image::{self, Image},
     on_device::{self, OnDevice},
     plan::{self, Start},
@@ -42,7 +42,6 @@ use crate::{
     },
 };
 
-/// How a study is carried out, beyond what it says itself.
 #[derive(Clone, Copy)]
 pub struct Execution<'a> {
     /// What trials are made on that are made on an access point.
@@ -67,11 +66,8 @@ pub(crate) struct RunContext<'a> {
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) setup: Setup,
-    /// The study as it is carried out there.
     pub(crate) study: Study,
-    /// The places of the functions that it counts.
     pub(crate) found: Found,
-    /// What is decided, where the run is a comparison.
     pub(crate) versus: Option<Versus>,
 }
 
@@ -130,7 +126,6 @@ impl Setup {
         }
     }
 
-    /// What the access points of these trials are made of.
     pub(crate) fn identity(&self, lab: &Lab, plan: &[PlannedTrial]) -> LabIdentity {
         match self {
             Self::Host => LabIdentity::default(),
@@ -218,7 +213,6 @@ fn locked(device: &Mutex<OnDevice>) -> MutexGuard<'_, OnDevice> {
     device.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether any cell is measured on a virtual access point.
 pub fn needs_vm(study: &Study) -> bool {
     study.cells().iter().any(|cell| cell.target.is_vm())
 }
@@ -308,7 +302,6 @@ impl Virtual {
         Ok(Prepared { setup: Setup::Virtual(Box::new(setup)), study, found, versus })
     }
 
-    /// What a run that is gone on with started from.
     fn again(image: Image, folder: &RunFolder, run: &Run) -> Result<Self, Error> {
         let versus = run.versus.clone();
         let difference = versus.as_ref().map(|versus| &versus.difference);
@@ -316,27 +309,35 @@ impl Virtual {
             let now = "not named by --resume";
             return Err(Error::changed(folder.path(), "variant's image", variant, now));
         }
-        let objects = folder.objects()?;
-        let mut sums = run.lab.programs.clone();
-        sums.extend(difference.map(comparison::sums).unwrap_or_default());
-        let brought = UploadedPrograms::kept(&objects, sums)?;
+        let brought = UploadedPrograms::kept(folder, run)?;
         let radios = run.study.access_point.radios;
         Ok(Self { image, radios, other: None, brought, versus, raised: Vec::new() })
     }
 
     /// What the access points of these trials are made of, with what is different in perturbed states.
     fn identity(&self, lab: &Lab, plan: &[PlannedTrial]) -> LabIdentity {
+        let (image, arch) = (&self.image, lab.settings.arch);
         let states: BTreeSet<Perturbation> =
             plan.iter().filter_map(|trial| trial.id.perturbed).collect();
-        let difference = |state: Perturbation| {
-            Some((state.to_string(), vm::difference(lab.settings.arch, state)?))
-        };
-        let perturbed = states.into_iter().filter_map(difference).collect();
-        let programs = self.brought.own();
-        LabIdentity { perturbed, programs, ..identity(lab, plan, &self.image) }
+        let difference =
+            |state: Perturbation| Some((state.to_string(), vm::difference(arch, state)?));
+        let is_real = |trial: &PlannedTrial| trial.mode == Mode::RealTime && trial.target.is_vm();
+        let accelerator = || vm::accelerator(lab, image, Mode::RealTime).name().to_owned();
+        LabIdentity {
+            image: image.id.clone(),
+            kernel: image.release.clone(),
+            packages: image.packages.clone(),
+            agent: image.agent.clone(),
+            qemu: lab.qemu.clone(),
+            counted_arguments: vm::counted_arguments(arch),
+            firmware: image.firmware.clone(),
+            programs: self.brought.own(),
+            accelerator: plan.iter().any(is_real).then(accelerator),
+            perturbed: states.into_iter().filter_map(difference).collect(),
+            device: None,
+        }
     }
 
-    /// What a study names, with nothing to compare.
     fn plain(lab: &Lab, file: &StudyFile) -> Result<Self, Error> {
         let access_point = &file.study.access_point;
         let image = image::obtain(lab, &access_point.packages)?;
@@ -361,7 +362,7 @@ impl Virtual {
         if let Some(program) = &comparing.program {
             let (clients, mode) = (versus.clients, file.study.access_point.mode);
             let wanted = Start { clients, mode, wan: false, perturbed: None };
-            let folder = scratch()?;
+            let folder = host::scratch()?;
             let mut machine = setup.machine(lab, wanted, folder.path())?;
             let builds = Builds::of(lab, &mut machine, program)?;
             versus.difference = builds.difference();
@@ -375,7 +376,7 @@ impl Virtual {
     fn machine(&self, lab: &Lab, wanted: Start, folder: &Path) -> Result<Machine, Error> {
         let shape = shape_of(lab, &self.image, self.radios, wanted);
         let snapshot = self.snapshot(lab, &self.image, &shape)?;
-        let mut machine = snapshot.restore(lab, &folder.join("console.log"))?;
+        let mut machine = snapshot.restore(lab, &folder.join("console.log"), None)?;
         machine.begin(&Order::Introduce { subject: None })?;
         Ok(machine)
     }
@@ -436,7 +437,7 @@ impl Virtual {
         let counts = study.count.is_some() && file.takes(Purpose::Counts);
         let Some(clients) = fewest.filter(|_| counts) else { return Ok(Found::default()) };
         let mode = study.access_point.mode;
-        let folder = scratch()?;
+        let folder = host::scratch()?;
         let start = Start { clients: *clients, mode, wan: false, perturbed: None };
         let mut machine = self.machine(lab, start, folder.path())?;
         let symbols = SymbolSources { symbols: how.symbols, brought: &self.brought };
@@ -456,39 +457,16 @@ impl Virtual {
     }
 }
 
-fn scratch() -> Result<tempfile::TempDir, Error> {
-    tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))
-}
-
 /// The one trial that sees which processes talk to a variant's subject; `None` where there is nothing to see.
 fn virtual_peers(lab: &Lab, file: &StudyFile, variant: &Variant) -> Result<Option<Outcome>, Error> {
     let Some(planned) = plan::peers(&file.study, variant) else { return Ok(None) };
     let snapshot = Virtual::plain(lab, file)?.start(lab, None, Start::of(&planned))?;
-    let folder = scratch()?;
+    let folder = host::scratch()?;
     let files = TrialFiles::below(folder.path());
     Ok(Some(
         session::trial(lab, &Restore { snapshot: &snapshot, model: None }, &planned, &files)?
             .outcome,
     ))
-}
-
-/// What the virtual access points of these trials are made of.
-fn identity(lab: &Lab, plan: &[PlannedTrial], image: &Image) -> LabIdentity {
-    let real_time = plan.iter().any(|trial| trial.mode == Mode::RealTime && trial.target.is_vm());
-    LabIdentity {
-        image: image.id.clone(),
-        kernel: image.release.clone(),
-        packages: image.packages.clone(),
-        agent: image.agent.clone(),
-        qemu: lab.qemu.clone(),
-        counted_arguments: vm::counted_arguments(lab.settings.arch),
-        firmware: image.firmware.clone(),
-        programs: BTreeMap::new(),
-        accelerator: real_time
-            .then(|| vm::accelerator(lab, image, Mode::RealTime).name().to_owned()),
-        perturbed: BTreeMap::new(),
-        device: None,
-    }
 }
 
 fn shape_of(lab: &Lab, image: &Image, radios: u32, wanted: Start) -> Shape {

@@ -42,13 +42,11 @@ pub fn canaries(plan: &[PlannedTrial]) -> Vec<&PlannedTrial> {
     same.take(CANARIES).collect()
 }
 
-/// The trials of one shard, in the order of the plan.
 pub fn part(study: &Study, plan: &[PlannedTrial], shard: Shard) -> Vec<PlannedTrial> {
     let mut parts = parts(study, plan, shard.of());
     parts.swap_remove(shard.number() as usize - 1)
 }
 
-/// The trials of all shards, in order.
 pub fn parts(study: &Study, plan: &[PlannedTrial], of: u32) -> Vec<Vec<PlannedTrial>> {
     let owners = owners(study, plan, of);
     let canaries: Vec<&TrialId> = canaries(plan).into_iter().map(|canary| &canary.id).collect();
@@ -113,7 +111,6 @@ fn owners(study: &Study, plan: &[PlannedTrial], shards: u32) -> BTreeMap<String,
     blocks.into_iter().map(deal).collect()
 }
 
-/// The blocks of these trials, in their order.
 fn blocks<'a>(study: &Study, trials: impl Iterator<Item = &'a PlannedTrial>) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();

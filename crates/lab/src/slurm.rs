@@ -21,7 +21,6 @@ const DEADLINE: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub struct Slurm<'a> {
-    /// The name that all of them have.
     pub name: String,
     /// Words for `sbatch` of the person's own, as `--partition=lab`.
     pub options: Vec<String>,

@@ -49,7 +49,6 @@ impl StackFile {
         written.map_err(Error::file("write", self.folder.path_of(&self.name)))
     }
 
-    /// The recording is whole.
     pub(crate) fn finish(mut self) -> Result<(), Error> {
         let head = file_start(&self.attributes, self.bytes);
         let written = self
@@ -73,7 +72,6 @@ fn partial_of(name: &str) -> String {
     format!("{name}.partial")
 }
 
-/// The name of the proof of a recording, alongside its stacks.
 pub(crate) fn proof_of(name: &str) -> String {
     format!("{}.proof.perf.data", name.trim_end_matches(".perf.data"))
 }

@@ -42,7 +42,7 @@ const STACK_HEAD: u64 = 4096;
 const MOST_CPUS: u32 = 1024;
 
 /// What the agent has said so far in answer to an order.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Transcript {
     order: TrialOrder,
     expected: usize,
@@ -52,7 +52,6 @@ pub struct Transcript {
     censuses: Vec<Census>,
     recorder: Option<Recorder>,
     records: u64,
-    /// How often each part has come.
     parts: HashMap<Discriminant<Part>, usize>,
     witness: Witnessed,
     /// Readings of the clients, for parity.
@@ -62,19 +61,7 @@ pub struct Transcript {
 
 impl Transcript {
     pub fn new(order: &TrialOrder) -> Self {
-        Self {
-            order: order.clone(),
-            expected: exchange::samples(order),
-            greeted: false,
-            is_introduced: false,
-            censuses: Vec::new(),
-            recorder: None,
-            records: 0,
-            parts: HashMap::new(),
-            witness: Witnessed::default(),
-            readings: Vec::new(),
-            reading: Reading::default(),
-        }
+        Self { order: order.clone(), expected: exchange::samples(order), ..Self::default() }
     }
 
     pub(crate) fn samples(&self) -> &[Sample] {
@@ -96,7 +83,6 @@ impl Transcript {
         }
     }
 
-    /// Takes a frame; true when it was the last one.
     pub fn take(&mut self, frame: Frame) -> Result<bool, Failure> {
         self.admit(&frame)?;
         self.keep(frame)
@@ -388,24 +374,17 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_answer_is_a_reading() {
+    fn a_whole_answer_is_a_reading_and_any_other_is_reported() {
         let all = vec![hello(), census(), sample(), sample(), sample(), census(), Frame::Done];
         assert_eq!(listen(all).unwrap().samples.len(), 3);
         let short = vec![hello(), census(), sample(), sample(), census(), Frame::Done];
-        assert_eq!(
-            listen(short).unwrap_err().to_string(),
-            "the agent's answer is incomplete: 2 samples of 3"
-        );
-    }
-
-    #[test]
-    fn a_refusal_is_reported_in_its_own_words() {
         let refusal = Refusal::plain("no process named `wld` runs on the access point");
-        let message = listen(vec![Frame::Refused(refusal)]).unwrap_err().to_string();
-        assert!(
-            message.starts_with("no process named `wld` runs on the access point"),
-            "{message}"
-        );
+        for (frames, why) in [
+            (short, "the agent's answer is incomplete: 2 samples of 3"),
+            (vec![Frame::Refused(refusal.clone())], &*refusal.what),
+        ] {
+            assert_eq!(listen(frames).unwrap_err().to_string(), why);
+        }
     }
 
     #[test]

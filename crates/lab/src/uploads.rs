@@ -13,15 +13,17 @@ use linux::{file, folder::Folder};
 use model::{
     architecture::Processor,
     name::{RelativePath, Sha256Hex},
+    run::Run,
     wire::{Frame, Order, Put},
 };
 
 use crate::{
-    Error, cache,
+    Error, cache, comparison,
     device::{Device, ask},
     fetch,
     image::Stripped,
     objects, program,
+    run_folder::RunFolder,
 };
 
 /// Bytes of a file that travel together: well below the longest frame.
@@ -82,7 +84,13 @@ impl UploadedPrograms {
     }
 
     /// Those that a run has kept, which has their symbols already.
-    pub fn kept(objects: &Folder, sums: Sums) -> Result<Self, Error> {
+    pub(crate) fn kept(folder: &RunFolder, run: &Run) -> Result<Self, Error> {
+        let builds = run.versus.as_ref().map(|versus| comparison::sums(&versus.difference));
+        let sums = run.lab.programs.clone().into_iter().chain(builds.unwrap_or_default());
+        Self::among(&folder.objects()?, sums.collect())
+    }
+
+    fn among(objects: &Folder, sums: Sums) -> Result<Self, Error> {
         let program = |(name, sum): (RelativePath, Sha256Hex)| {
             let read = objects.read(&sum, fetch::LONGEST);
             let file = read.map_err(Error::file("read", objects.path_of(&sum)))?;
@@ -113,7 +121,6 @@ impl UploadedPrograms {
         same.find_map(|program| program.content.debug.as_deref())
     }
 
-    /// What is in the study's own.
     pub fn own(&self) -> Sums {
         let own = self.0.iter().filter(|(name, _)| !name.contains('/'));
         own.map(|(name, program)| (name.clone(), program.sum.clone())).collect()
@@ -176,7 +183,7 @@ mod tests {
         let debug = objects.read(objects::debug_name(sum), fetch::LONGEST).unwrap();
         assert_eq!(brought.debug_of(sum), Some(&*debug));
         // A run that is resumed sends the same file, and has its symbols in its folder.
-        let again = UploadedPrograms::kept(&objects, sums.clone()).unwrap();
+        let again = UploadedPrograms::among(&objects, sums.clone()).unwrap();
         assert_eq!((again.own(), again.debug_of(sum)), (sums, None));
         again.keep(&objects).unwrap();
         assert_eq!(objects.entries().unwrap().len(), 2);
@@ -192,7 +199,7 @@ mod tests {
         assert_eq!(sums.keys().map(|name| &**name).collect::<Vec<_>>(), ["broker"]);
         let objects = Folder::open(place.path()).unwrap();
         brought.keep(&objects).unwrap();
-        assert_eq!(UploadedPrograms::kept(&objects, sums.clone()).unwrap().own(), sums);
+        assert_eq!(UploadedPrograms::among(&objects, sums.clone()).unwrap().own(), sums);
         assert_eq!((brought.key().is_some(), UploadedPrograms::default().key()), (true, None));
         let read =
             |path, folders: &[PathBuf]| UploadedPrograms::read(&[path], Some(X86_64), folders);

@@ -14,17 +14,7 @@ use std::{
 use crate::{Error, host, last_words::LastWords};
 
 /// `$@` releases. A line on its standard input says that there is nothing to release.
-const WATCH: &str = r#"
-trap '' HUP INT QUIT TERM PIPE
-read -r _ && exit
-tries=60
-until said=$(timeout -k 5 60 "$@" 2>&1 </dev/null); do
-  printf '%s\n' "$said" | tail -n 1 >&2
-  tries=$((tries - 1))
-  [ $tries -gt 0 ] || exit 1
-  sleep 5
-done
-"#;
+const WATCH: &str = include_str!("watchdog.sh");
 
 /// How long headroom waits for it; it goes on without headroom.
 const WAIT: Duration = Duration::from_secs(20);
@@ -55,7 +45,6 @@ impl Watchdog {
         Ok(Self { child, said: LastWords::of(said) })
     }
 
-    /// Nothing is to be released.
     pub(crate) fn dismiss(mut self) {
         if let Some(line) = &mut self.child.stdin {
             let _ = line.write_all(b"\n");

@@ -5,6 +5,8 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
+use crate::purpose::names;
+
 /// A processor's architecture, by the name that study files and the command line use.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
@@ -19,17 +21,9 @@ pub enum Architecture {
     Arm64,
 }
 
+names!(Architecture { X86_64 = "x86-64", Arm64 = "arm64" });
+
 impl Architecture {
-    pub const ALL: [Self; 2] = [Self::X86_64, Self::Arm64];
-
-    /// The name that study files and reports use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::X86_64 => "x86-64",
-            Self::Arm64 => "arm64",
-        }
-    }
-
     /// What programs for it are built for.
     pub const fn processor(self) -> Processor {
         match self {
@@ -67,26 +61,15 @@ impl FromStr for Architecture {
 /// What a program is built for: the processor of a virtual access point, or one that only devices have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processor {
-    /// [`Architecture::X86_64`].
     X86_64,
-    /// [`Architecture::Arm64`].
     Arm64,
     /// 32-bit ARM with hardware floating point, as of older access points.
     Armv7,
 }
 
+names!(Processor { X86_64 = "x86-64", Arm64 = "arm64", Armv7 = "armv7" });
+
 impl Processor {
-    pub const ALL: [Self; 3] = [Self::X86_64, Self::Arm64, Self::Armv7];
-
-    /// The name that people read.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::X86_64 => "x86-64",
-            Self::Arm64 => "arm64",
-            Self::Armv7 => "armv7",
-        }
-    }
-
     /// Rust's name of the target that programs are built for.
     pub const fn target(self) -> &'static str {
         match self {

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The version of the file.
 pub const FORMAT: u32 = 3;
 
 /// Figures of an earlier run.
@@ -16,9 +15,7 @@ pub const FORMAT: u32 = 3;
 pub struct Baseline {
     /// [`FORMAT`] of the writer.
     pub format: u32,
-    /// headroom's version.
     pub headroom: String,
-    /// The study file's name.
     pub study: String,
     /// SHA-256 of each part of the study that decides what is measured, hexadecimal, by its name in the
     /// study file: texts and gates are in none.

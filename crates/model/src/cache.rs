@@ -6,9 +6,10 @@
 
 use std::{fmt, ops::Add, str::FromStr};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-/// The units of a size, longest first, with their length in bytes.
+use crate::span::{in_units, of_units, text_for_people};
+
 const UNITS: [(&str, u64); 3] = [("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
 
 /// A cache may have no more ways than this; none that is built has.
@@ -58,7 +59,6 @@ impl fmt::Debug for Marks {
 pub struct Size(u64);
 
 impl Size {
-    /// So many bytes.
     pub const fn from_bytes(bytes: u64) -> Self {
         Self(bytes)
     }
@@ -70,77 +70,34 @@ impl Size {
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The longest unit that divides the size, so that printing loses nothing.
-        let whole = |(_, bytes): &(&str, u64)| self.0 != 0 && self.0.is_multiple_of(*bytes);
-        let (unit, bytes) = UNITS.into_iter().find(whole).unwrap_or(("B", 1));
-        write!(f, "{}{unit}", self.0 / bytes)
+        f.write_str(&in_units(self.0, &UNITS, "B"))
     }
-}
-
-/// A geometry that no cache has.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoCache {
-    #[error("`{0}` is not a size: write a whole number and one of B, KiB, MiB, as in `32KiB`")]
-    Size(String),
-    /// The lines of a cache are too short, too long or no power of two.
-    #[error(
-        "lines of {0} B cannot be modelled: write a power of two from 16 to 1024, as in `line = 64`"
-    )]
-    Line(u32),
-    /// The ways of a set are none or too many.
-    #[error("a cache of {0} ways cannot be modelled: write 1 to 64, as in `ways = 8`")]
-    Ways(u32),
-    /// Size, ways and lines do not go together.
-    #[error(
-        "{size} in {ways} ways and lines of {line} B is no cache: size / (ways × line) must be a power of \
-         two, as in 32KiB / (8 × 64 B) = 64 sets, and the size at most 256MiB"
-    )]
-    Sets { size: Size, ways: u32, line: u32 },
-    /// The caches have lines of different lengths.
-    #[error("the caches have lines of {l1i}, {l1d} and {l2} B: the model needs one length for all")]
-    Lines { l1i: u32, l1d: u32, l2: u32 },
 }
 
 impl FromStr for Size {
-    type Err = NoCache;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, NoCache> {
-        let refuse = || NoCache::Size(text.to_owned());
-        let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(refuse)?;
-        let (number, unit) = text.split_at(digits);
-        let number: u64 = number.parse().map_err(|_| refuse())?;
-        let bytes = UNITS.into_iter().find(|(name, _)| *name == unit.trim()).ok_or_else(refuse)?.1;
-        number.checked_mul(bytes).map(Self).ok_or_else(refuse)
+    fn from_str(text: &str) -> Result<Self, String> {
+        of_units(text, &UNITS).map(Self).ok_or_else(|| {
+            format!(
+                "`{text}` is not a size: write a whole number and one of B, KiB, MiB, as in `32KiB`"
+            )
+        })
     }
 }
 
-impl Serialize for Size {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() {
-            serializer.collect_str(self)
-        } else {
-            serializer.serialize_u64(self.0)
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Size {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if deserializer.is_human_readable() {
-            String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-        } else {
-            u64::deserialize(deserializer).map(Self)
-        }
-    }
-}
+text_for_people!(Size);
 
 /// One set-associative cache; in a study `{ size = "32KiB", ways = 8, line = 64 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "WrittenCache")]
 pub struct Cache {
-    size: Size,
-    ways: u32,
-    line: u32,
+    /// All of its lines together.
+    pub size: Size,
+    /// Lines in a set.
+    pub ways: u32,
+    /// Bytes of a line.
+    pub line: u32,
 }
 
 /// A cache before it was looked at.
@@ -153,45 +110,34 @@ struct WrittenCache {
 }
 
 impl Cache {
-    /// A cache of this size, with so many ways a set and lines of so many bytes.
-    ///
-    /// # Errors
-    ///
-    /// [`NoCache`] where the sets, which size / (ways × line) is, are no power of two.
-    pub fn new(size: Size, ways: u32, line: u32) -> Result<Self, NoCache> {
+    /// A cache of this size, with so many ways a set and lines of so many bytes; else why there is none, in one line.
+    pub fn new(size: Size, ways: u32, line: u32) -> Result<Self, String> {
         if !line.is_power_of_two() || !LINES.contains(&line) {
-            return Err(NoCache::Line(line));
+            return Err(format!(
+                "lines of {line} B cannot be modelled: write a power of two from 16 to 1024, as in `line = 64`"
+            ));
         }
         if !(1..=MOST_WAYS).contains(&ways) {
-            return Err(NoCache::Ways(ways));
+            return Err(format!(
+                "a cache of {ways} ways cannot be modelled: write 1 to 64, as in `ways = 8`"
+            ));
         }
         let set = u64::from(ways) * u64::from(line);
-        let whole = size.bytes().is_multiple_of(set) && (size.bytes() / set).is_power_of_two();
-        if !whole || size.bytes() > MOST_BYTES {
-            return Err(NoCache::Sets { size, ways, line });
+        let is_whole = size.0.is_multiple_of(set) && (size.0 / set).is_power_of_two();
+        if !is_whole || size.0 > MOST_BYTES {
+            return Err(format!(
+                "{size} in {ways} ways and lines of {line} B is no cache: size / (ways × line) must be a power of \
+                 two, as in 32KiB / (8 × 64 B) = 64 sets, and the size at most 256MiB"
+            ));
         }
         Ok(Self { size, ways, line })
-    }
-
-    /// All of its lines together.
-    pub const fn size(&self) -> Size {
-        self.size
-    }
-
-    /// Lines in a set.
-    pub const fn ways(&self) -> u32 {
-        self.ways
-    }
-
-    pub const fn line(&self) -> u32 {
-        self.line
     }
 }
 
 impl TryFrom<WrittenCache> for Cache {
-    type Error = NoCache;
+    type Error = String;
 
-    fn try_from(WrittenCache { size, ways, line }: WrittenCache) -> Result<Self, NoCache> {
+    fn try_from(WrittenCache { size, ways, line }: WrittenCache) -> Result<Self, String> {
         Self::new(size, ways, line)
     }
 }
@@ -206,9 +152,12 @@ impl fmt::Display for Cache {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "WrittenGeometry")]
 pub struct Geometry {
-    l1i: Cache,
-    l1d: Cache,
-    l2: Cache,
+    /// The first level's, for instructions.
+    pub l1i: Cache,
+    /// The first level's, for data.
+    pub l1d: Cache,
+    /// The second level, for both.
+    pub l2: Cache,
 }
 
 /// A geometry before it was looked at.
@@ -221,38 +170,22 @@ struct WrittenGeometry {
 }
 
 impl Geometry {
-    /// These caches together.
-    ///
-    /// # Errors
-    ///
-    /// [`NoCache::Lines`] where their lines differ in length.
-    pub fn new(l1i: Cache, l1d: Cache, l2: Cache) -> Result<Self, NoCache> {
-        if l1i.line != l2.line || l1d.line != l2.line {
-            return Err(NoCache::Lines { l1i: l1i.line, l1d: l1d.line, l2: l2.line });
+    /// These caches together; else why the model cannot have them, in one line.
+    pub fn new(l1i: Cache, l1d: Cache, l2: Cache) -> Result<Self, String> {
+        let lines = [l1i, l1d, l2].map(|cache| cache.line);
+        match lines {
+            [a, b, c] if a != c || b != c => Err(format!(
+                "the caches have lines of {a}, {b} and {c} B: the model needs one length for all"
+            )),
+            _ => Ok(Self { l1i, l1d, l2 }),
         }
-        Ok(Self { l1i, l1d, l2 })
-    }
-
-    /// The first-level instruction cache.
-    pub const fn l1i(&self) -> Cache {
-        self.l1i
-    }
-
-    /// The first-level data cache.
-    pub const fn l1d(&self) -> Cache {
-        self.l1d
-    }
-
-    /// The second level, shared by all CPUs, for instructions and data.
-    pub const fn l2(&self) -> Cache {
-        self.l2
     }
 }
 
 impl TryFrom<WrittenGeometry> for Geometry {
-    type Error = NoCache;
+    type Error = String;
 
-    fn try_from(WrittenGeometry { l1i, l1d, l2 }: WrittenGeometry) -> Result<Self, NoCache> {
+    fn try_from(WrittenGeometry { l1i, l1d, l2 }: WrittenGeometry) -> Result<Self, String> {
         Self::new(l1i, l1d, l2)
     }
 }
@@ -261,7 +194,6 @@ impl TryFrom<WrittenGeometry> for Geometry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Accesses {
-    /// Times that it was asked.
     pub accesses: u64,
     /// Times of these that it had to be brought from further away.
     pub misses: u64,
@@ -347,7 +279,6 @@ impl Add for Counts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Window {
-    /// The caches that it was counted with.
     pub geometry: Geometry,
     /// Of instructions in the lower half of the addresses: programs.
     pub user: Counts,
@@ -356,7 +287,6 @@ pub struct Window {
 }
 
 impl Window {
-    /// Programs and kernel together.
     pub fn total(&self) -> Counts {
         self.user + self.kernel
     }
@@ -368,37 +298,32 @@ mod tests {
 
     const TEXT: &str = r#"{"l1i":{"size":"32KiB","ways":2,"line":64},"l1d":{"size":"32KiB","ways":4,"line":64},"l2":{"size":"1MiB","ways":16,"line":64}}"#;
 
-    fn refusal(text: &str) -> String {
-        serde_json::from_str::<Geometry>(text).unwrap_err().to_string()
-    }
-
     #[test]
     fn a_geometry_is_read_as_people_write_it_and_printed_the_same() {
         let geometry: Geometry = serde_json::from_str(TEXT).unwrap();
-        assert_eq!(geometry.l1d().to_string(), "32KiB, 4 ways, 64 B lines");
-        assert_eq!(geometry.l2().size().bytes(), 1 << 20);
+        assert_eq!(geometry.l1d.to_string(), "32KiB, 4 ways, 64 B lines");
+        assert_eq!(geometry.l2.size.bytes(), 1 << 20);
         assert_eq!(serde_json::to_string(&geometry).unwrap(), TEXT);
         assert_eq!("12 KiB".parse(), Ok(Size::from_bytes(12 << 10)));
     }
 
     #[test]
     fn what_is_no_cache_is_refused_in_one_line() {
-        let with = |from: &str, to: &str| refusal(&TEXT.replacen(from, to, 1));
-        assert!(
-            with("32KiB", "48KiB").starts_with("48KiB in 2 ways and lines of 64 B is no cache")
-        );
-        assert!(with("32KiB", "32KB").starts_with("`32KB` is not a size"));
-        assert!(
-            with("32KiB", "99999999999999MiB").starts_with("`99999999999999MiB` is not a size")
-        );
-        assert!(with("32KiB", "0B").contains("is no cache"));
-        assert!(with("32KiB", "512MiB").contains("at most 256MiB"));
-        assert!(with(r#""line":64"#, r#""line":48"#).starts_with("lines of 48 B"));
-        assert!(
-            with(r#""line":64"#, r#""line":32"#).starts_with("the caches have lines of 32, 64")
-        );
-        assert!(with(r#""ways":2"#, r#""ways":0"#).starts_with("a cache of 0 ways"));
-        assert!(with(r#""ways":2"#, r#""way":2"#).contains("unknown field `way`"));
+        for (from, to, why) in [
+            ("32KiB", "48KiB", "48KiB in 2 ways and lines of 64 B is no cache"),
+            ("32KiB", "32KB", "`32KB` is not a size"),
+            ("32KiB", "99999999999999MiB", "`99999999999999MiB` is not a size"),
+            ("32KiB", "0B", "is no cache"),
+            ("32KiB", "512MiB", "at most 256MiB"),
+            (r#""line":64"#, r#""line":48"#, "lines of 48 B"),
+            (r#""line":64"#, r#""line":32"#, "the caches have lines of 32, 64"),
+            (r#""ways":2"#, r#""ways":0"#, "a cache of 0 ways"),
+            (r#""ways":2"#, r#""way":2"#, "unknown field `way`"),
+        ] {
+            let refused = serde_json::from_str::<Geometry>(&TEXT.replacen(from, to, 1));
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.contains(why), "{to}: {refused}");
+        }
     }
 
     #[test]

@@ -19,10 +19,8 @@ pub struct Calibrated {
     pub what: Calibration,
     /// `None` where it could not be found.
     pub value: Option<u64>,
-    /// Why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The trials that it was found in.
     pub outcomes: Vec<Outcome>,
 }
 

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::span::Span;
+use crate::{purpose::names, span::Span};
 
 /// A way to wait for a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -19,20 +19,7 @@ pub enum Strategy {
     Batch,
 }
 
-impl Strategy {
-    /// All of them, in the order in which they are reported.
-    pub const ALL: [Self; 4] = [Self::Busy, Self::Event, Self::Hybrid, Self::Batch];
-
-    /// Its name in options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Busy => "busy",
-            Self::Event => "event",
-            Self::Hybrid => "hybrid",
-            Self::Batch => "batch",
-        }
-    }
-}
+names!(Strategy { Busy = "busy", Event = "event", Hybrid = "hybrid", Batch = "batch" });
 
 /// What a card is to send and how its driver waits: the words of `txd measure`, whose warm-up and window are the trial's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,7 +42,6 @@ pub struct CardOrder {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CardReading {
-    /// The measured span, ns.
     pub window_ns: u64,
     /// Frames that the source made; what the interface's own queue could not hold never gets to the driver.
     pub offered: u64,
@@ -63,7 +49,6 @@ pub struct CardReading {
     pub accepted: u64,
     /// Frames that came out of the second TAP.
     pub sent: u64,
-    /// Frames that were dropped, by reason.
     pub dropped: Vec<(String, u64)>,
     /// Frames still queued when the window closed.
     pub queued: u64,
@@ -87,7 +72,6 @@ pub struct CardReading {
     pub air_ns: u64,
     /// CPU time of the thread that makes the frames, ns.
     pub source_ns: u64,
-    /// Interrupts that the driver handled.
     pub interrupts: u64,
     /// Equal parts of the window, one after the other; none with a task. What is left at the end is in none.
     pub periods: Vec<Period>,
@@ -98,18 +82,15 @@ pub struct CardReading {
     pub task_wall_ns: Option<u64>,
     /// The CPU task's own CPU time, ns.
     pub task_ran_ns: Option<u64>,
-    /// The rounds that the task did.
     pub task_rounds: Option<u64>,
     /// Times that the card's model was asked for more than its bound allows: lost events, resets.
     pub resets: u64,
-    /// Time-outs of commands.
     pub timeouts: u64,
 }
 
 /// A part of a window. A driver that sleeps where it would end ends it when it wakes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Period {
-    /// How long it was, ns.
     pub window_ns: u64,
     /// Frames that came out of the second TAP.
     pub sent: u64,
@@ -117,7 +98,6 @@ pub struct Period {
     pub driver_ns: u64,
     /// CPU time of that thread for what stands for the air, ns: not in `driver_ns`.
     pub air_ns: u64,
-    /// Interrupts that the driver handled.
     pub interrupts: u64,
 }
 
@@ -144,11 +124,8 @@ pub struct Command {
     /// Of them, those whose end no one awaited: how long they took is not known, and in none of the times.
     #[serde(default)]
     pub deferred: u64,
-    /// Total time, ns.
     pub total_ns: u64,
-    /// Shortest, ns.
     pub least_ns: u64,
-    /// Longest, ns.
     pub most_ns: u64,
     /// How many failed: by an error of the card, or by a time-out.
     pub failed: u64,

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use self::several::Several;
 use crate::{
     name::{CellName, VariantName},
+    purpose::names,
     span::Span,
     study::{Mode, Study},
     target::Target,
@@ -34,10 +35,8 @@ pub struct CellEntry {
     /// Client counts; all of the access point's where nothing is said.
     #[serde(skip_serializing_if = "Several::is_empty")]
     pub clients: Several<u32>,
-    /// Names of traffic.
     #[serde(skip_serializing_if = "Several::is_empty")]
     pub traffic: Several<String>,
-    /// Names of applications.
     #[serde(skip_serializing_if = "Several::is_empty")]
     pub application: Several<String>,
     /// A card that sends frames, with what `[card]` does not say.
@@ -59,10 +58,8 @@ pub struct CardEntry {
     /// Frames a second that are offered; 0 is as fast as the card takes them.
     #[serde(skip_serializing_if = "Several::is_empty")]
     pub rate: Several<u32>,
-    /// Bytes of a frame, with its Ethernet header.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u32>,
-    /// How long the card takes to complete a transmit command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completes_in: Option<Span>,
     /// How long the driver's CPU stands still for each word of 16 bits that goes to or from the card; without it, a
@@ -117,19 +114,7 @@ pub enum Role {
     NoHarm,
 }
 
-impl Role {
-    pub const ALL: [Self; 4] = [Self::Harm, Self::Paced, Self::Changing, Self::NoHarm];
-
-    /// Its name in studies and limits.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Harm => "harm",
-            Self::Paced => "paced",
-            Self::Changing => "changing",
-            Self::NoHarm => "no-harm",
-        }
-    }
-}
+names!(Role { Harm = "harm", Paced = "paced", Changing = "changing", NoHarm = "no-harm" });
 
 /// What a card takes to complete a transmit command where nothing is said.
 const COMPLETES_IN: Span = Span::from_nanos(150_000);
@@ -183,13 +168,11 @@ impl Study {
         self.cells().into_iter().find(|cell| cell.name == *name)
     }
 
-    /// The traffic of a cell.
     pub fn traffic_of(&self, cell: &Cell) -> Option<&Traffic> {
         let name = cell.traffic.as_ref()?;
         self.traffics.iter().find(|traffic| traffic.name == *name)
     }
 
-    /// The application of a cell.
     pub fn application_of(&self, cell: &Cell) -> Option<&Application> {
         let name = cell.application.as_ref()?;
         self.applications.iter().find(|application| application.name == *name)

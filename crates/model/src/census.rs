@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// How many clients the kernel and hostapd count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Census {
-    /// One entry for each access-point interface.
     pub interfaces: Vec<InterfaceCensus>,
 }
 
@@ -18,7 +17,6 @@ impl Census {
     }
 }
 
-/// One interface's clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceCensus {
     pub name: String,

@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::study::Mode;
 
-/// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
@@ -26,13 +25,10 @@ pub enum Event {
         /// What is being done, as “packages”.
         step: String,
     },
-    /// The image can be used.
     ImageReady {
         /// Its SHA-256, hexadecimal.
         image: String,
-        /// Whether it was made now.
         made: bool,
-        /// Wall time, ms.
         took_ms: u64,
     },
     /// A step of having a device that can be measured on.
@@ -43,7 +39,6 @@ pub enum Event {
         step: String,
     },
     DeviceReady {
-        /// The device, as people call it.
         device: String,
     },
     /// /dev/kvm opens, and it is tried whether a guest runs on it.
@@ -52,23 +47,22 @@ pub enum Event {
     KvmTried {
         /// Whether the guest came to its end.
         works: bool,
-        /// Wall time, ms.
         took_ms: u64,
     },
     /// An access point is booted to be snapshot.
-    SnapshotStarted { clients: u32, mode: Mode },
-    /// Clients have joined.
+    SnapshotStarted {
+        clients: u32,
+        mode: Mode,
+    },
     Associated {
         /// So many.
         associated: u32,
         /// Of so many.
         clients: u32,
     },
-    /// A snapshot can be used.
     SnapshotReady {
         clients: u32,
         mode: Mode,
-        /// Whether it was made now.
         made: bool,
         /// From the start of QEMU until all clients were associated, ms; 0 if it was not made now.
         associated_ms: u64,
@@ -83,25 +77,19 @@ pub enum Event {
         done: u32,
     },
     TrialStarted {
-        /// Which: the stem of its file's name.
         id: String,
     },
     /// A trial ended and is on disk.
     TrialEnded {
-        /// Which: the stem of its file's name.
         id: String,
-        /// Wall time, ms.
         took_ms: u64,
         /// What passed on the access point, ms: warm-up and window. 0 where the trial is another one's copy.
         #[serde(default)]
         device_ms: u64,
-        /// Why it is invalid, if it is.
         invalid: Option<String>,
     },
     RunEnded {
-        /// Trials on disk.
         done: u32,
-        /// Of these, invalid ones.
         invalid: u32,
         interrupted: bool,
     },

@@ -62,7 +62,6 @@ pub struct Facts {
     pub room: Option<Room>,
 }
 
-/// How warm a machine is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warmth {
     /// The warmest thermal zone, thousandths of a degree Celsius; `None` where no zone says.
@@ -76,7 +75,6 @@ pub struct Warmth {
 pub struct Room {
     /// The folder above the agent's own.
     pub folder: String,
-    /// KiB that are free there.
     pub free_kib: u64,
 }
 
@@ -85,22 +83,17 @@ pub struct Room {
 pub struct Program {
     /// `/proc/PID/comm`.
     pub name: String,
-    /// Its executable's path.
     pub path: String,
     /// Of the executable as the process has it open.
     pub sha256: Sha256Hex,
 }
 
-/// Which control groups the machine has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cgroup {
-    /// None is mounted.
     #[default]
     Absent,
-    /// Only the first version.
     V1,
-    /// Only the unified one.
     V2,
     /// Controllers of version 1, and a unified tree alongside them.
     Hybrid,

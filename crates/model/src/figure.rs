@@ -3,87 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A figure of a run, by the name that limits have for it. Beside these there are calls of counted functions and, for
-/// every control of a contention study, `work-against-NAME` and `work-over-NAME`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Figure {
-    /// The subject's CPU.
-    Cpu,
-    /// The load's CPU.
-    Load,
-    /// CPU of subject, load and others together.
-    Sum,
-    /// The subject's CPU for each client.
-    Slope,
-    /// The subject's memory at the end of the window.
-    Memory,
-    MemoryPerClient,
-    /// What the subject's memory grows by, KiB a minute.
-    MemoryGrowth,
-    /// Samples that are not explained to their root.
-    UnknownFrames,
-    /// What each client adds between two neighbouring counts. Limits do not speak of it.
-    Step,
-    /// CPU of the transmit path, of one core.
-    Path,
-    /// Of it, in loops that wait.
-    Waiting,
-    /// Waiting, of rate × completion time, less 1; where all frames are carried and no task runs.
-    WaitingError,
-    /// CPU of the transmit path, of the first strategy's.
-    PathRatio,
-    /// The task's time, of that with the first strategy.
-    TaskRatio,
-    /// The task's time, of the task alone.
-    Slowdown,
-    /// Cells in which harm is shown, of the whole run.
-    HarmedCells,
-    /// Wi-Fi kept, of traffic alone; at most 1 in each block.
-    Kept,
-    /// The same, above 1 too.
-    KeptUncapped,
-    /// The first percentile of all seconds of Wi-Fi kept.
-    KeptP01,
-    /// The share of the loss without control that is back.
-    Restored,
-    /// Median round trip, or latency of a frame.
-    P50,
-    /// 99th percentile of it.
-    P99,
-    /// The same, of traffic alone's.
-    P99Ratio,
-    /// Application work kept, of the application alone.
-    Work,
-    /// Share of all CPUs that was in use.
-    CpuUse,
-    /// Work that guard left less than the best other control that keeps as much Wi-Fi, of that one's.
-    Regret,
-    /// CPU of guard and its watchdog, of one core.
-    GuardCpu,
-    /// guard's resident memory, the most.
-    GuardMemory,
-    /// guard's writes in a minute.
-    GuardWrites,
-    /// From the start of contention until guard held its target for a second; never is infinite.
-    Protect,
-    /// Trials after which everything was as before, of all with guard.
-    GuardRestored,
-    /// guard's decisions that changed something, in the first block.
-    GuardDecisions,
-    /// Pairs of cases whose modelled cache misses move as the field report's, of all.
-    Agreement,
-    /// Median latency, of the first strategy's.
-    P50Ratio,
-    /// Frames a second at which waiting alone would fill the core.
-    FullRate,
-    /// Frames a second that come out at most, of 1 ÷ completion time, less 1.
-    SaturationError,
-    /// Frames lost, doubled, out of order, damaged or forgotten.
-    Faults,
-    /// The most that a figure of a counted trial differs when it is made again, of the whole run.
-    RepeatError,
-}
-
 /// What a study must have for a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -92,52 +11,100 @@ pub enum Part {
     Frames,
 }
 
-/// Each figure's name, unit and what it needs, in the order in which messages list them.
-const TABLE: [(Figure, &str, Measure, &[Part]); 38] = {
-    use Figure::*;
-    use Measure::*;
-    use Part::*;
-    [
-        (Figure::Cpu, "cpu", Measure::Cpu, &[Subject]),
-        (Load, "load", Measure::Cpu, &[Subject]),
-        (Sum, "sum", Measure::Cpu, &[Subject]),
-        (Slope, "slope", Measure::Cpu, &[Subject]),
-        (Memory, "memory", Kib, &[Subject]),
-        (MemoryPerClient, "memory-per-client", Kib, &[Subject]),
-        (MemoryGrowth, "memory-growth", Kib, &[Subject]),
-        (UnknownFrames, "unknown-frames", Share, &[Subject]),
-        (Step, "step", Measure::Cpu, &[]),
-        (Path, "path", Share, &[Frames]),
-        (Waiting, "waiting", Share, &[Frames]),
-        (WaitingError, "waiting-error", Share, &[Frames]),
-        (PathRatio, "path-ratio", Share, &[Frames]),
-        (TaskRatio, "task-ratio", Ratio, &[Frames]),
-        (Slowdown, "slowdown", Ratio, &[Frames]),
-        (HarmedCells, "harmed-cells", Count, &[Traffic]),
-        (Kept, "kept", Share, &[Traffic]),
-        (KeptUncapped, "kept-uncapped", Share, &[Traffic]),
-        (KeptP01, "kept-p01", Share, &[Traffic]),
-        (Restored, "restored", Share, &[Traffic]),
-        (P50, "p50", Seconds, &[Traffic, Frames]),
-        (P99, "p99", Seconds, &[Traffic, Frames]),
-        (P99Ratio, "p99-ratio", Ratio, &[Traffic]),
-        (Work, "work", Share, &[Traffic]),
-        (CpuUse, "cpu-use", Share, &[Traffic]),
-        (Regret, "regret", Share, &[Traffic]),
-        (GuardCpu, "guard-cpu", Share, &[Traffic]),
-        (GuardMemory, "guard-memory", Kib, &[Traffic]),
-        (GuardWrites, "guard-writes", Count, &[Traffic]),
-        (Protect, "protect", Seconds, &[Traffic]),
-        (GuardRestored, "guard-restored", Share, &[Traffic]),
-        (GuardDecisions, "guard-decisions", Count, &[Traffic]),
-        (Agreement, "agreement", Share, &[Traffic]),
-        (P50Ratio, "p50-ratio", Ratio, &[Frames]),
-        (FullRate, "full-rate", Count, &[Frames]),
-        (SaturationError, "saturation-error", Share, &[Frames]),
-        (Faults, "faults", Count, &[Frames]),
-        (RepeatError, "repeat-error", Share, &[Frames]),
-    ]
-};
+/// A row of figures: each with its name, its unit and what it needs, in the order in which messages list them.
+type Row = (Figure, &'static str, Measure, &'static [Part]);
+
+macro_rules! figures {
+    ($($(#[$doc:meta])* $figure:ident, $name:literal, $unit:ident, [$($part:ident),*];)*) => {
+        /// A figure of a run, by the name that limits have for it. Beside these there are calls of counted functions and,
+        /// for every control of a study of traffic, `work-against-NAME` and `work-over-NAME`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Figure {
+            $($(#[$doc])* $figure,)*
+        }
+
+        const TABLE: &[Row] =
+            &[$((Figure::$figure, $name, Measure::$unit, &[$(Part::$part),*])),*];
+    };
+}
+
+figures! {
+    /// The subject's CPU.
+    Cpu, "cpu", Cpu, [Subject];
+    /// The load's CPU.
+    Load, "load", Cpu, [Subject];
+    /// CPU of subject, load and others together.
+    Sum, "sum", Cpu, [Subject];
+    /// The subject's CPU for each client.
+    Slope, "slope", Cpu, [Subject];
+    /// The subject's memory at the end of the window.
+    Memory, "memory", Kib, [Subject];
+    MemoryPerClient, "memory-per-client", Kib, [Subject];
+    /// What the subject's memory grows by, KiB a minute.
+    MemoryGrowth, "memory-growth", Kib, [Subject];
+    /// Samples that are not explained to their root.
+    UnknownFrames, "unknown-frames", Share, [Subject];
+    /// What each client adds between two neighbouring counts. Limits do not speak of it.
+    Step, "step", Cpu, [];
+    /// CPU of the transmit path, of one core.
+    Path, "path", Share, [Frames];
+    /// Of it, in loops that wait.
+    Waiting, "waiting", Share, [Frames];
+    /// Waiting, of rate × completion time, less 1; where all frames are carried and no task runs.
+    WaitingError, "waiting-error", Share, [Frames];
+    /// CPU of the transmit path, of the first strategy's.
+    PathRatio, "path-ratio", Share, [Frames];
+    /// The task's time, of that with the first strategy.
+    TaskRatio, "task-ratio", Ratio, [Frames];
+    /// The task's time, of the task alone.
+    Slowdown, "slowdown", Ratio, [Frames];
+    /// Cells in which harm is shown, of the whole run.
+    HarmedCells, "harmed-cells", Count, [Traffic];
+    /// Wi-Fi kept, of traffic alone; at most 1 in each block.
+    Kept, "kept", Share, [Traffic];
+    /// The same, above 1 too.
+    KeptUncapped, "kept-uncapped", Share, [Traffic];
+    /// The first percentile of all seconds of Wi-Fi kept.
+    KeptP01, "kept-p01", Share, [Traffic];
+    /// The share of the loss without control that is back.
+    Restored, "restored", Share, [Traffic];
+    /// Median round trip, or latency of a frame.
+    P50, "p50", Seconds, [Traffic, Frames];
+    /// 99th percentile of it.
+    P99, "p99", Seconds, [Traffic, Frames];
+    /// The same, of traffic alone's.
+    P99Ratio, "p99-ratio", Ratio, [Traffic];
+    /// Application work kept, of the application alone.
+    Work, "work", Share, [Traffic];
+    /// Share of all CPUs that was in use.
+    CpuUse, "cpu-use", Share, [Traffic];
+    /// Work that guard left less than the best other control that keeps as much Wi-Fi, of that one's.
+    Regret, "regret", Share, [Traffic];
+    /// CPU of guard and its watchdog, of one core.
+    GuardCpu, "guard-cpu", Share, [Traffic];
+    /// guard's resident memory, the most.
+    GuardMemory, "guard-memory", Kib, [Traffic];
+    /// guard's writes in a minute.
+    GuardWrites, "guard-writes", Count, [Traffic];
+    /// From the start of contention until guard held its target for a second; never is infinite.
+    Protect, "protect", Seconds, [Traffic];
+    /// Trials after which everything was as before, of all with guard.
+    GuardRestored, "guard-restored", Share, [Traffic];
+    /// guard's decisions that changed something, in the first block.
+    GuardDecisions, "guard-decisions", Count, [Traffic];
+    /// Pairs of cases whose modelled cache misses move as the field report's, of all.
+    Agreement, "agreement", Share, [Traffic];
+    /// Median latency, of the first strategy's.
+    P50Ratio, "p50-ratio", Ratio, [Frames];
+    /// Frames a second at which waiting alone would fill the core.
+    FullRate, "full-rate", Count, [Frames];
+    /// Frames a second that come out at most, of 1 ÷ completion time, less 1.
+    SaturationError, "saturation-error", Share, [Frames];
+    /// Frames lost, doubled, out of order, damaged or forgotten.
+    Faults, "faults", Count, [Frames];
+    /// The most that a figure of a counted trial differs when it is made again, of the whole run.
+    RepeatError, "repeat-error", Share, [Frames];
+}
 
 impl Figure {
     pub const fn name(self) -> &'static str {
@@ -152,7 +119,6 @@ impl Figure {
         TABLE[self as usize].3.contains(&part)
     }
 
-    /// The figure of this name.
     pub fn named(name: &str) -> Option<Self> {
         TABLE.iter().find(|row| row.1 == name).map(|row| row.0)
     }
@@ -178,7 +144,6 @@ pub enum Measure {
     Ratio,
     Seconds,
     Kib,
-    /// A number of things.
     Count,
     /// CPU, µs a second.
     Cpu,
@@ -240,16 +205,4 @@ impl Measure {
 fn tidy(value: f64) -> String {
     let digits = format!("{value:.6}");
     digits.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_row_stands_at_its_figure() {
-        for (at, (figure, name, ..)) in TABLE.iter().enumerate() {
-            assert_eq!((*figure as usize, Figure::named(name)), (at, Some(*figure)));
-        }
-    }
 }

@@ -8,25 +8,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::Sha256Hex;
 
-/// The files, as a study or the command line names them. What is not named is Debian's.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Something of each part. A part that is not there is Debian's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Files {
-    /// A tar of the root file system.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rootfs: Option<PathBuf>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<PathBuf>,
-    /// A folder with the kernel's modules, where the root has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub modules: Option<PathBuf>,
+pub struct Parts<T> {
+    /// The root file system, a tar.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub rootfs: Option<T>,
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<T>,
+    /// The kernel's modules, a folder, where the root has none.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub modules: Option<T>,
 }
 
-impl Files {
-    /// Each file with the name of its key.
-    pub fn named(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
+fn none<T>() -> Option<T> {
+    None
+}
+
+/// The files, as a study or the command line names them.
+pub type Files = Parts<PathBuf>;
+
+/// SHA-256 of what was in the files, as they were given; of modules their names and contents.
+pub type Sums = Parts<Sha256Hex>;
+
+impl<T> Default for Parts<T> {
+    fn default() -> Self {
+        Self { rootfs: None, kernel: None, modules: None }
+    }
+}
+
+impl<T> Parts<T> {
+    /// Each part with the name of its key.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &T)> {
         let all = [("rootfs", &self.rootfs), ("kernel", &self.kernel), ("modules", &self.modules)];
-        all.into_iter().filter_map(|(key, path)| Some((key, path.as_ref()?)))
+        all.into_iter().filter_map(|(key, part)| Some((key, part.as_ref()?)))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -34,32 +50,8 @@ impl Files {
     }
 }
 
-/// What was in the files.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sums {
-    /// SHA-256 of the root's tar, as it was given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rootfs: Option<Sha256Hex>,
-    /// SHA-256 of the kernel, as it was given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<Sha256Hex>,
-    /// SHA-256 of the modules' names and contents, where they were given apart.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub modules: Option<Sha256Hex>,
-}
-
-impl Sums {
-    /// Each sum with the name of its key.
-    pub fn named(&self) -> impl Iterator<Item = (&'static str, &Sha256Hex)> {
-        let all = [("rootfs", &self.rootfs), ("kernel", &self.kernel), ("modules", &self.modules)];
-        all.into_iter().filter_map(|(key, sum)| Some((key, sum.as_ref()?)))
-    }
-}
-
-/// The firmware of an image.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Firmware {
-    /// What was in the files.
     pub sums: Sums,
     /// What was put beside it because it has none, as “iw of iw_5.19-1_amd64”; and what it lacks.
     pub notes: Vec<String>,

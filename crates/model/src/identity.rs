@@ -16,7 +16,6 @@ pub struct Identity {
     /// Whose work is counted, and what makes it work.
     #[serde(alias = "parties")]
     pub processes: Vec<ProcessIdentity>,
-    /// The access-point interfaces.
     pub interfaces: Vec<InterfaceIdentity>,
     /// File systems whose upper layer hides files of a lower one, as `/overlay/upper on /`; an access point
     /// that was flashed and not wiped has one with files in it.
@@ -80,17 +79,14 @@ pub enum FileDoubt {
     Unreadable(String),
 }
 
-/// A file system with layers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overlay {
-    /// Where it is mounted.
     pub at: String,
     pub upper: String,
     /// Files in the upper layer; counting ends at 10,000.
     pub files: u64,
 }
 
-/// One access-point interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceIdentity {
     pub name: String,

@@ -20,7 +20,6 @@ use crate::{
 #[serde(rename_all = "kebab-case")]
 pub enum Instrument {
     Stacks(StacksOrder),
-    /// Calls of functions.
     Counts(CountsOrder),
     /// A consumer that is stopped and resumed.
     Pause(PauseOrder),
@@ -47,7 +46,6 @@ pub enum Scope {
     Subject,
     /// Every process of a control group, by its path below the hierarchy's root.
     Group(String),
-    /// The whole access point.
     Machine,
 }
 
@@ -83,7 +81,6 @@ pub struct Proof {
     /// CPU time that the burner took by its own clock, ns.
     pub cpu_ns: u64,
     pub samples: u64,
-    /// Samples that the kernel lost.
     pub lost: u64,
     /// The burner's records as in [`Records`], with the mappings that they need. Empty in a run folder:
     /// there they have a file of their own.
@@ -104,7 +101,6 @@ pub struct Records {
 /// What the recorder has to say after the window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// Samples that were sent.
     pub samples: u64,
     /// Records that the kernel could not place in a ring, as it counts them.
     pub lost: u64,
@@ -112,7 +108,6 @@ pub struct Recorded {
     pub throttled: u64,
     /// Every file that is mapped for execution in the scope, and `[vdso]`.
     pub files: Vec<MappedFile>,
-    /// The kernel's symbols.
     pub kernel: KernelSymbols,
 }
 
@@ -125,11 +120,9 @@ pub struct MappedFile {
     pub sha256: Option<Sha256Hex>,
     /// The build's id from its notes, hexadecimal.
     pub build_id: Option<String>,
-    /// Its length, bytes.
     pub bytes: u64,
     /// Where the agent can read it: a path, perhaps below `/proc`.
     pub source: String,
-    /// What is odd about it.
     pub oddity: Option<Oddity>,
 }
 
@@ -169,7 +162,6 @@ pub enum Wanted {
     File(String),
     /// The code that the kernel maps into every process.
     Vdso,
-    /// `/proc/kallsyms`.
     KernelSymbols,
 }
 
@@ -203,11 +195,8 @@ pub struct CountsOrder {
 /// One function whose calls are counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
-    /// Its name in the results.
     pub name: String,
-    /// Where it begins.
     pub place: Place,
-    /// What is recorded of each call.
     pub detail: Detail,
 }
 
@@ -216,7 +205,6 @@ pub struct Probe {
 pub enum Place {
     /// In a program or library.
     User {
-        /// The file's path on the access point.
         path: String,
         /// Of the file that the host looked at: another file is refused.
         sha256: Sha256Hex,
@@ -252,7 +240,6 @@ pub struct Counted {
     pub spans: Vec<CallSpan>,
     /// Calls whose beginning or end was lost, or lies outside the window.
     pub unpaired: u64,
-    /// Records that the kernel could not place in a ring.
     pub lost: u64,
 }
 

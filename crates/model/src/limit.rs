@@ -30,7 +30,6 @@ pub struct Limit {
     pub clients: Option<u32>,
     /// Where else: words that a point of the run must all be called by; empty is everywhere.
     pub places: Vec<String>,
-    /// What of several points is asked about.
     pub over: Over,
     pub asked: Asked,
 }
@@ -73,7 +72,6 @@ pub enum Asked {
     },
     /// The study's key figure against a baseline.
     NoSlower {
-        /// The baseline's file, as written.
         file: String,
         /// By how much more it may be.
         by: Share,
@@ -104,9 +102,7 @@ pub enum Metric {
 /// A side of a value, the value included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// No more.
     AtMost,
-    /// No less.
     AtLeast,
 }
 
@@ -117,11 +113,10 @@ const SIDES: [(&str, Side); 4] =
 /// The words between a metric and a baseline's file.
 const NO_SLOWER: &str = "no slower than ";
 
-/// Why such a figure is at no client count.
 const OVER_COUNTS: &str = "a slope is over all client counts, not at one";
 
-/// One core, µs of CPU a second.
-const CORE: f64 = 1e6;
+/// Units that a value may have, each with what one of it is in the figure's unit.
+type Units = &'static [(&'static str, f64)];
 
 impl Metric {
     fn of(word: &str) -> Self {
@@ -149,17 +144,12 @@ impl Metric {
         }
     }
 
-    /// What a value must look like, and the units that it may have, each with what one of it is in the figure's unit.
-    fn units(&self) -> (&'static str, &'static [(&'static str, f64)]) {
-        let cpu = &[
-            ("ns", 1e-3),
-            ("us", 1.0),
-            ("µs", 1.0),
-            ("ms", 1e3),
-            ("s", CORE),
-            ("%", CORE / 100.0),
-        ];
-        let lenient = &[
+    /// What a value must look like, and the units that it may have.
+    fn units(&self) -> (&'static str, Units) {
+        const CPU: Units =
+            &[("ns", 1e-3), ("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6), ("%", 1e4)];
+        const KIB: Units = &[("KiB", 1.0), ("MiB", 1024.0), ("GiB", 1_048_576.0)];
+        const ANY: Units = &[
             ("%", 0.01),
             ("x", 1.0),
             ("×", 1.0),
@@ -173,15 +163,13 @@ impl Metric {
         ];
         match (self.of_subject(), self) {
             (_, Metric::Rate(_)) => ("1/s", &[("/s", 1.0)]),
-            (Some(Figure::Slope), _) => ("60us of CPU a second for each client", cpu),
+            (Some(Figure::Slope), _) => ("60us of CPU a second for each client", CPU),
             (Some(figure), _) => match figure.unit() {
-                Measure::Cpu => ("2% of a core, or 900us of CPU a second", cpu),
-                Measure::Kib => {
-                    ("12MiB or 900KiB", &[("KiB", 1.0), ("MiB", 1024.0), ("GiB", 1_048_576.0)])
-                }
+                Measure::Cpu => ("2% of a core, or 900us of CPU a second", CPU),
+                Measure::Kib => ("12MiB or 900KiB", KIB),
                 _ => ("0.1%", &[("%", 0.01), ("", 1.0)]),
             },
-            (None, _) => ("95%, 1.25x, 10ms, 4MiB or a number", lenient),
+            (None, _) => ("95%, 1.25x, 10ms, 4MiB or a number", ANY),
         }
     }
 }
@@ -195,11 +183,7 @@ impl fmt::Display for Metric {
     }
 }
 
-/// Reads a limit.
-///
-/// # Errors
-///
-/// One line: what is wrong, and what would be right.
+/// Reads a limit; else says in one line what is wrong, and what would be right.
 pub fn parse(text: &str) -> Result<Limit, String> {
     let text = text.trim();
     let (variant, rest) = variant_of(text);
@@ -322,7 +306,6 @@ pub struct Key {
 /// Where a study's figures are measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Points {
-    /// At these client counts.
     Clients(Vec<u32>),
     /// At what is called by these words.
     Places(Vec<String>),
@@ -335,11 +318,7 @@ impl Default for Points {
 }
 
 impl Known {
-    /// Whether the study has what a limit speaks of.
-    ///
-    /// # Errors
-    ///
-    /// One line that names what is not known, and what is.
+    /// Whether the study has what a limit speaks of; else what is not known, and what is, in one line.
     pub fn check(&self, limit: &Limit) -> Result<(), String> {
         self.has_figure(&limit.asked)
             .and_then(|()| match &limit.variant {
@@ -420,15 +399,10 @@ pub struct Selection {
     pub clients: Option<u32>,
     /// At points that are called by all of these words.
     pub places: Vec<String>,
-    /// The figure's name.
     pub figure: String,
 }
 
 /// Reads `[VARIANT:] METRIC [at N clients | at PLACE [and PLACE]]`.
-///
-/// # Errors
-///
-/// One line: what is wrong, and what would be right.
 pub fn selection(text: &str) -> Result<Selection, String> {
     let (variant, rest) = variant_of(text.trim());
     let (figure, At { clients, places }) = at(rest)?;
@@ -460,94 +434,46 @@ impl Limit {
 mod tests {
     use super::*;
 
-    fn bound_of(text: &str) -> (Option<String>, Option<u32>, Metric, Side, f64) {
-        let limit = parse(text).unwrap();
-        let Asked::Bound { metric, side, value } = limit.asked else { panic!("{text}") };
-        (limit.variant, limit.clients, metric, side, value)
+    /// What is read of a limit, in its order: variant, clients, places, over, and what is asked; else why it is none.
+    fn read(text: &str) -> String {
+        let Limit { variant, clients, places, over, asked, .. } = match parse(text) {
+            Ok(limit) => limit,
+            Err(why) => return why,
+        };
+        let (variant, places) = (variant.unwrap_or_default(), places.join("+"));
+        let asked = match asked {
+            Asked::Bound { metric, side, value } => format!("{metric:?} {side:?} {value}"),
+            Asked::NoSlower { file, by } => format!("{file} {by}"),
+        };
+        format!("{variant},{},{places},{over:?},{asked}", clients.unwrap_or_default())
     }
 
     #[test]
-    fn a_limit_is_read_as_people_say_it() {
-        let bulk = Some("bulk".to_owned());
-        let figure = Metric::Figure;
-        let rate = |name: &str| Metric::Rate(name.to_owned());
-        let cases = [
+    fn a_limit_is_read_as_people_say_it_or_refused_in_one_line() {
+        for (text, expected) in [
+            ("bulk: cpu at 114 clients <= 2%", "bulk,114,,Every,Figure(Cpu) AtMost 20000"),
+            ("cpu≤2 %", ",0,,Every,Figure(Cpu) AtMost 20000"),
+            ("sum at 1 client >= 1.5ms", ",1,,Every,Figure(Sum) AtLeast 1500"),
+            (" slope <= 60us ", ",0,,Every,Figure(Slope) AtMost 60"),
+            ("memory ≤ 12MiB", ",0,,Every,Figure(Memory) AtMost 12288"),
+            ("unknown-frames <= 0.5", ",0,,Every,Figure(UnknownFrames) AtMost 0.5"),
+            ("b: calls <= 1/s", "b,0,,Every,Rate(\"calls\") AtMost 1"),
+            ("a::b ≥ 3 /s", ",0,,Every,Rate(\"a::b\") AtLeast 3"),
             (
-                "bulk: cpu at 114 clients <= 2%",
-                (bulk.clone(), Some(114), figure(Figure::Cpu), Side::AtMost, 2e4),
+                "found: no slower than ci/my baseline.json at 60 clients by 1%",
+                "found,60,,Every,ci/my baseline.json 1%",
             ),
-            ("cpu≤2 %", (None, None, figure(Figure::Cpu), Side::AtMost, 2e4)),
             (
-                "sum at 1 client >= 1.5ms",
-                (None, Some(1), figure(Figure::Sum), Side::AtLeast, 1500.0),
+                "guard-100: median kept at harmed cells and ap >= 95%",
+                "guard-100,0,harmed+ap,Median,Figure(Kept) AtLeast 0.95",
             ),
-            (" slope <= 60us ", (None, None, figure(Figure::Slope), Side::AtMost, 60.0)),
-            ("memory ≤ 12MiB", (None, None, figure(Figure::Memory), Side::AtMost, 12_288.0)),
-            (
-                "unknown-frames <= 0.5",
-                (None, None, figure(Figure::UnknownFrames), Side::AtMost, 0.5),
-            ),
-            ("bulk: transactions <= 1/s", (bulk, None, rate("transactions"), Side::AtMost, 1.0)),
-            ("a::b ≥ 3 /s", (None, None, rate("a::b"), Side::AtLeast, 3.0)),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(bound_of(text), expected, "{text}");
+            ("waiting-error >= -3%", ",0,,Every,Figure(WaitingError) AtLeast -0.03"),
+            ("p90 protect <= 1s", ",0,,P90,Figure(Protect) AtMost 1"),
+            ("guard-memory <= 4MiB", ",0,,Every,Figure(GuardMemory) AtMost 4096"),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
         }
-    }
-
-    #[test]
-    fn a_baseline_is_a_file_and_a_share() {
-        let limit = parse("found: no slower than ci/my baseline.json at 60 clients by 1%").unwrap();
-        assert_eq!((limit.variant.as_deref(), limit.clients), (Some("found"), Some(60)));
-        let (file, by) = ("ci/my baseline.json".to_owned(), Share::of(0.01));
-        assert_eq!(limit.asked, Asked::NoSlower { file, by });
-    }
-
-    #[test]
-    fn a_figure_has_points_and_what_is_asked_of_several() {
-        let limit = parse("guard-100: median kept at harmed cells and ap >= 95%").unwrap();
-        assert_eq!((limit.variant.as_deref(), limit.over), (Some("guard-100"), Over::Median));
-        assert_eq!(limit.places, ["harmed", "ap"]);
-        let figure = Metric::of;
-        let value = |text: &str| match parse(text).unwrap().asked {
-            Asked::Bound { metric, side, value } => (metric, side, value),
-            Asked::NoSlower { .. } => panic!("{text}"),
-        };
-        assert_eq!(value("kept >= 95%"), (figure("kept"), Side::AtLeast, 0.95));
-        assert_eq!(value("waiting-error >= -3%"), (figure("waiting-error"), Side::AtLeast, -0.03));
-        assert_eq!(value("p90 protect <= 1s"), (figure("protect"), Side::AtMost, 1.0));
-        assert_eq!(value("guard-memory <= 4MiB"), (figure("guard-memory"), Side::AtMost, 4096.0));
-    }
-
-    #[test]
-    fn what_a_study_does_not_have_is_reported_with_what_it_has() {
-        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        let known = Known {
-            figures: words(&["kept", "work"]),
-            variants: words(&["none", "guard"]),
-            points: Points::Places(words(&["harmed", "ap"])),
-            ..Known::default()
-        };
-        known.check(&parse("guard: kept at harmed cells >= 95%").unwrap()).unwrap();
-        let message = |text: &str| known.check(&parse(text).unwrap()).unwrap_err();
-        assert!(message("kpet >= 95%").ends_with("unknown figure `kpet`; did you mean `kept`?"));
-        assert!(
-            message("gaurd: kept >= 95%")
-                .contains("unknown variant `gaurd`; did you mean `guard`?")
-        );
-        assert!(
-            message("kept at full >= 95%").contains("unknown place `full`; known are harmed, ap")
-        );
-        assert!(
-            message("kept at 18 clients >= 95%")
-                .contains("no 18 clients here; places are harmed, ap")
-        );
-        assert!(message("cpu <= 2%").contains("unknown figure `cpu`; known are kept, work"));
-    }
-
-    #[test]
-    fn what_is_no_limit_is_reported_in_one_line() {
-        let cases = [
+        for (text, expected) in [
             ("", "no <= and no >="),
             ("cpu", "no <= and no >="),
             ("cpu <= a lot", "`a lot` is not a value for cpu; write for instance 2%"),
@@ -561,10 +487,31 @@ mod tests {
             ("slope at 18 clients <= 2us", "over all client counts"),
             ("no slower than x.json", "by how much"),
             ("no slower than x.json by far", "`far` is not a share"),
-        ];
-        for (text, expected) in cases {
-            let message = parse(text).unwrap_err();
+        ] {
+            let message = read(text);
             assert!(message.contains(expected) && !message.contains('\n'), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn what_a_study_does_not_have_is_reported_with_what_it_has() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let known = Known {
+            figures: words(&["kept", "work"]),
+            variants: words(&["none", "guard"]),
+            points: Points::Places(words(&["harmed", "ap"])),
+            ..Known::default()
+        };
+        known.check(&parse("guard: kept at harmed cells >= 95%").unwrap()).unwrap();
+        for (text, why) in [
+            ("kpet >= 95%", "unknown figure `kpet`; did you mean `kept`?"),
+            ("gaurd: kept >= 95%", "unknown variant `gaurd`; did you mean `guard`?"),
+            ("kept at full >= 95%", "unknown place `full`; known are harmed, ap"),
+            ("kept at 18 clients >= 95%", "no 18 clients here; places are harmed, ap"),
+            ("cpu <= 2%", "unknown figure `cpu`; known are kept, work"),
+        ] {
+            let said = known.check(&parse(text).unwrap()).unwrap_err();
+            assert_eq!(said, format!("the limit `{text}`: {why}"));
         }
     }
 

@@ -42,10 +42,7 @@ macro_rules! name {
             ///
             /// Where the literal is no such name.
             pub fn literal(text: &str) -> Self {
-                match Self::try_from(text.to_owned()) {
-                    Ok(name) => name,
-                    Err(wrong) => panic!("{wrong}"),
-                }
+                text.parse().unwrap_or_else(|wrong| panic!("{wrong}"))
             }
 
             pub fn as_str(&self) -> &str {
@@ -131,7 +128,6 @@ name! {
 }
 
 impl Sha256Hex {
-    /// A digest as text.
     pub fn of(digest: &[u8; 32]) -> Self {
         let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
         Self(digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect())

@@ -85,7 +85,6 @@ pub struct SubjectOrder {
     pub start: Option<StartOrder>,
 }
 
-/// How to start a subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartOrder {
     /// A program and its arguments.
@@ -94,7 +93,6 @@ pub struct StartOrder {
     pub ready: Option<String>,
 }
 
-/// The load, ready to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadOrder {
     pub work: Work,

@@ -118,13 +118,11 @@ pub struct BitRate {
 /// Clients as each party counts them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// By hostapd and by the kernel.
     pub census: Census,
     /// By the subject; the text where it is not a number.
     pub subject: Option<Result<u32, String>>,
 }
 
-/// A client that was sent away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Left {
     pub interface: String,

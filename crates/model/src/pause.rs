@@ -38,7 +38,6 @@ impl fmt::Display for Target {
     }
 }
 
-/// A span of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseSpan {
     pub state: PauseState,
@@ -61,7 +60,6 @@ pub enum PauseState {
 pub struct Pauses {
     /// The processes that were stopped.
     pub pids: Vec<u32>,
-    /// Each span as it was.
     pub spans: Vec<Paused>,
     /// Through what the subject is a client of the consumer, as it is of a broker, as `unix /run/ubus/ubus.sock`.
     #[serde(default)]
@@ -74,7 +72,6 @@ pub struct Paused {
     pub state: PauseState,
     /// When the state was reached and seen (`T` in `/proc/PID/stat`, or `frozen 1`), ns.
     pub from_ns: u64,
-    /// When it was ended, ns.
     pub to_ns: u64,
 }
 

@@ -7,7 +7,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What is different in a state, on both sides alike.
+use crate::purpose::names;
+
+/// What is different in a state, on both sides alike; the cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Perturbation {
@@ -23,10 +25,9 @@ pub enum Perturbation {
 /// What the state is called that a comparison is measured in anyway.
 pub const AS_IS: &str = "as is";
 
-impl Perturbation {
-    /// All, the cheapest first.
-    pub const ALL: [Self; 4] = [Self::Phase, Self::Seed, Self::Layout, Self::Cpu];
+names!(Perturbation { Phase = "phase", Seed = "seed", Layout = "layout", Cpu = "cpu" });
 
+impl Perturbation {
     /// Whether the virtual access point is another one from its boot on, and so has a snapshot of its own.
     pub const fn has_own_snapshot(self) -> bool {
         !matches!(self, Self::Phase)
@@ -35,16 +36,6 @@ impl Perturbation {
     /// Whether it can be brought about on a device, which has the CPU that it has.
     pub const fn is_for_devices(self) -> bool {
         matches!(self, Self::Phase | Self::Seed | Self::Layout)
-    }
-
-    /// The name that files, flags and output use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Phase => "phase",
-            Self::Seed => "seed",
-            Self::Layout => "layout",
-            Self::Cpu => "cpu",
-        }
     }
 
     pub const fn changes(self) -> &'static str {

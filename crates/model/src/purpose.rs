@@ -1,6 +1,25 @@
-//! What a trial is for.
+//! What a trial is for; and how a plain enum has the names that files and output use.
 
 use serde::{Deserialize, Serialize};
+
+/// Gives a plain enum the list of all of it, and each the name that files and output have for it.
+macro_rules! names {
+    ($type:ident { $($variant:ident = $name:literal),+ $(,)? }) => {
+        impl $type {
+            /// All of them, in their order.
+            pub const ALL: [Self; <[&str]>::len(&[$($name),+])] = [$(Self::$variant),+];
+
+            /// The name that files and output use.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),+
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use names;
 
 /// What a trial is for. An instrument moves the CPU figures, so each has trials of its own.
 #[derive(
@@ -25,21 +44,17 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Whether this is the default.
     pub fn is_cpu(&self) -> bool {
         *self == Purpose::Cpu
     }
-
-    /// The name that files and output use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Purpose::Cpu => "cpu",
-            Purpose::Counts => "counts",
-            Purpose::Stacks => "stacks",
-            Purpose::Pause => "pause",
-            Purpose::Parity => "parity",
-            Purpose::Peers => "peers",
-            Purpose::Caches => "caches",
-        }
-    }
 }
+
+names!(Purpose {
+    Cpu = "cpu",
+    Counts = "counts",
+    Stacks = "stacks",
+    Pause = "pause",
+    Parity = "parity",
+    Peers = "peers",
+    Caches = "caches",
+});

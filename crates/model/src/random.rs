@@ -8,7 +8,6 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The stream of a seed.
     pub const fn seeded(seed: u64) -> Self {
         Self(seed)
     }

@@ -32,25 +32,19 @@ pub struct Reading {
     /// How stacks were recorded; the records are in a file of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stacks: Option<Box<Stacks>>,
-    /// Calls that were counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counts: Option<Box<Counts>>,
-    /// What the figures are of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity: Option<Box<Identity>>,
     /// What had to be repaired before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub corrections: Vec<Correction>,
-    /// What was paused, and when.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pauses: Option<Box<Pauses>>,
-    /// Whether the job is still done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parity: Option<Box<Parity>>,
-    /// Processes that talk to the subject.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub peers: Vec<Peer>,
-    /// The first command of the load that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_failure: Option<LoadFailure>,
     /// What was checked inside the window, and what was put off until after it.
@@ -74,7 +68,6 @@ pub struct Reading {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stacks {
-    /// How the recorder works, and its proof.
     pub recorder: Recorder,
     /// What it counted, after the window.
     pub recorded: Recorded,

@@ -12,19 +12,6 @@
 //!   events.jsonl        what happened, in order
 //!   report.html         made from the above, at any time
 //! ```
-//!
-//! | [`FORMAT`] | change |
-//! | --- | --- |
-//! | 1 | first version |
-//! | 2 | a subject that is started, other processes, loads that stay, published figures |
-//! | 3 | trials for stacks and for counts of calls |
-//! | 4 | identities, comparisons, pauses, gates |
-//! | 5 | one folder for every kind of study: `kind`, calibrations, contention and completion as trials |
-//! | 6 | loads that run on are `long-running` (were `stays`) |
-//! | 7 | parity keeps what the subject, iw and hostapd said; a study has lists of `values`, and `traffic` |
-//! | 8 | a completion trial has `periods`, parts of its window; `versus` of a contention study |
-//! | 9 | trials in perturbed states |
-//! | 10 | one kind of study: cells, variants and one order and one reading for all trials |
 
 use std::{collections::BTreeMap, fmt};
 
@@ -47,9 +34,7 @@ pub const FORMAT: u32 = 10;
 /// What a run is, fixed when it begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// [`FORMAT`] of the writer.
     pub format: u32,
-    /// headroom's version.
     pub headroom: String,
     /// When it began, seconds since 1970 on the host.
     pub began_unix: u64,
@@ -64,9 +49,7 @@ pub struct Run {
     pub study_sha256: String,
     /// The trials, in the order in which they start; empty until what they need is measured.
     pub plan: Vec<PlannedTrial>,
-    /// What the access point was made of.
     pub lab: LabIdentity,
-    /// The machine that ran the lab.
     pub host: Host,
     /// What it is a part of, where other machines make the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,11 +75,9 @@ impl Run {
 pub struct LabIdentity {
     /// SHA-256 of kernel and root together, hexadecimal; empty where no virtual access point was raised.
     pub image: String,
-    /// The image's kernel release.
     pub kernel: String,
     /// The packages in the image, as `name_version_architecture`.
     pub packages: Vec<String>,
-    /// SHA-256 of the agent, hexadecimal.
     pub agent: String,
     /// What QEMU's program for the access point's architecture says of its version, first line.
     pub qemu: String,

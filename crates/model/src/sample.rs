@@ -16,7 +16,6 @@ pub struct Sample {
     pub agent: Account,
     /// Load rounds that were started and ended since the order, and those that failed.
     pub rounds: Rounds,
-    /// CPU time of the whole machine.
     pub machine: Machine,
 }
 
@@ -42,7 +41,6 @@ pub struct Other {
 pub struct Task {
     pub pid: u32,
     pub tid: u32,
-    /// Thread name.
     pub comm: String,
     /// Time on a CPU, ns (`schedstat`).
     pub run_ns: Option<u64>,
@@ -84,7 +82,6 @@ pub struct Io {
     pub write_calls: u64,
 }
 
-/// Memory of an account's processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// Resident, KiB.
@@ -105,10 +102,8 @@ pub struct Rounds {
     pub skipped: u64,
 }
 
-/// How a command of the load failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadFailure {
-    /// The command's words.
     pub command: String,
     /// Its exit status or signal, and the last lines of its standard error.
     pub why: String,

@@ -15,7 +15,6 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Whether nothing is asked for.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -26,7 +25,6 @@ impl Settings {
 pub struct Set {
     /// What, as `the governor of policy0`.
     pub what: String,
-    /// Its value before.
     pub was: String,
     pub now: String,
     /// Why it is not what was asked for; `None` where it is.

@@ -4,8 +4,6 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 /// The units, longest first, with their length in nanoseconds.
 const UNITS: [(&str, u64); 6] = [
     ("h", 3_600_000_000_000),
@@ -23,6 +21,11 @@ pub struct Span(u64);
 impl Span {
     pub const fn from_secs(seconds: u64) -> Self {
         Self(seconds * 1_000_000_000)
+    }
+
+    /// So many seconds, as what a key has where nothing is said.
+    pub(crate) const fn seconds<const N: u64>() -> Self {
+        Self::from_secs(N)
     }
 
     pub const fn from_nanos(nanos: u64) -> Self {
@@ -59,50 +62,62 @@ impl From<Span> for Duration {
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The longest unit that divides the span, so that printing loses nothing.
-        let (unit, nanos) =
-            UNITS.into_iter().find(|(_, nanos)| self.0.is_multiple_of(*nanos)).unwrap_or(("ns", 1));
-        if self.0 == 0 { f.write_str("0s") } else { write!(f, "{}{unit}", self.0 / nanos) }
+        f.write_str(&in_units(self.0, &UNITS, "s"))
     }
 }
 
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is not a length of time: write a whole number and one of h, m, s, ms, us, ns, as in `20s`"
-)]
-pub struct NotASpan(String);
+/// A number with the longest unit that divides it, so that printing loses nothing; a zero has the unit that is given.
+pub(crate) fn in_units(number: u64, units: &[(&str, u64)], of_zero: &str) -> String {
+    let (unit, size) =
+        units.iter().find(|(_, size)| number.is_multiple_of(*size)).unwrap_or(&("", 1));
+    if number == 0 { format!("0{of_zero}") } else { format!("{}{unit}", number / size) }
+}
+
+/// A whole number and one of these units.
+pub(crate) fn of_units(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let (_, size) = units.iter().find(|(name, _)| *name == unit.trim())?;
+    number.parse::<u64>().ok()?.checked_mul(*size)
+}
+
+/// Serde of a number that people write with a unit: its text for them, the number for machines.
+macro_rules! text_for_people {
+    ($type:ident) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                if serializer.is_human_readable() {
+                    serializer.collect_str(self)
+                } else {
+                    serializer.serialize_u64(self.0)
+                }
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                if deserializer.is_human_readable() {
+                    String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+                } else {
+                    u64::deserialize(deserializer).map(Self)
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use text_for_people;
+
+text_for_people!(Span);
 
 impl FromStr for Span {
-    type Err = NotASpan;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, NotASpan> {
-        let refuse = || NotASpan(text.to_owned());
-        let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(refuse)?;
-        let (number, unit) = text.split_at(digits);
-        let number: u64 = number.parse().map_err(|_| refuse())?;
-        let nanos =
-            UNITS.into_iter().find(|(name, _)| *name == unit.trim_start()).ok_or_else(refuse)?.1;
-        number.checked_mul(nanos).map(Self).ok_or_else(refuse)
-    }
-}
-
-impl Serialize for Span {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() {
-            serializer.collect_str(self)
-        } else {
-            serializer.serialize_u64(self.0)
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Span {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if deserializer.is_human_readable() {
-            String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-        } else {
-            u64::deserialize(deserializer).map(Self)
-        }
+    fn from_str(text: &str) -> Result<Self, String> {
+        of_units(text, &UNITS).map(Self).ok_or_else(|| {
+            format!(
+                "`{text}` is not a length of time: write a whole number and one of h, m, s, ms, us, ns, as in `20s`"
+            )
+        })
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{
     firmware, limit,
     name::{CellName, PackageName},
     perturbation::Perturbation,
-    purpose::Purpose,
+    purpose::{Purpose, names},
     share::Share,
     span::Span,
     topology::{InterfaceOrder, WantedProcess},
@@ -62,7 +62,6 @@ pub struct Study {
     /// Of these cells only the named ones; empty is all. The command line writes it.
     #[serde(default, rename = "cells", skip_serializing_if = "Vec::is_empty")]
     pub chosen: Vec<CellName>,
-    /// How long and how often.
     #[serde(default)]
     pub trial: TrialShape,
     /// Where the CPU goes: trials that record stacks.
@@ -100,7 +99,6 @@ pub struct Study {
 pub struct AccessPoint {
     /// What cells are measured on that are made on the virtual access point: another one with `--on`.
     pub kind: Target,
-    /// The processor of the virtual access point.
     #[serde(skip_serializing_if = "Architecture::is_default")]
     pub arch: Architecture,
     /// Firmware of one's own that the virtual access point is made from, in place of Debian's packages. A path is
@@ -180,15 +178,7 @@ pub enum Mode {
     RealTime,
 }
 
-impl Mode {
-    /// The name that study files and reports use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Mode::Counted => "counted",
-            Mode::RealTime => "real-time",
-        }
-    }
-}
+names!(Mode { Counted = "counted", RealTime = "real-time" });
 
 /// Whose CPU is the question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -215,7 +205,7 @@ pub struct Load {
     /// the other, or side by side where it is long-running.
     pub run: String,
     /// From one start to the next; for a long-running program, the period at which it works.
-    #[serde(default = "every_second")]
+    #[serde(default = "Span::seconds::<1>")]
     pub every: Span,
     /// The program is started once, before the warm-up, and runs until the window has closed. It must
     /// not end by itself.
@@ -227,8 +217,9 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-fn every_second() -> Span {
-    Span::from_secs(1)
+/// A number that a key has where nothing is said.
+pub(crate) fn number<const N: u32>() -> u32 {
+    N
 }
 
 /// How long a trial is and how often it is repeated.
@@ -240,7 +231,6 @@ pub struct TrialShape {
     pub window: Span,
     /// Trials of every variant at every client count.
     pub repetitions: u32,
-    /// From one sample to the next.
     pub sample_every: Span,
     /// What is varied from one repetition to the next.
     pub perturb: Perturb,

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{share::Share, span::Span};
+use crate::{share::Share, span::Span, study::number};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -23,7 +23,7 @@ pub struct Traffic {
     /// iperf3's protocol.
     pub flow: Flow,
     /// Payload of a datagram, bytes; TCP does as it likes.
-    #[serde(default = "full_packet")]
+    #[serde(default = "number::<1400>")]
     pub bytes: u32,
     /// The offered rate, bits in a second; `None`: as fast as the sender can. UDP only.
     #[serde(default)]
@@ -52,16 +52,8 @@ pub struct Traffic {
     #[serde(default)]
     pub bursts: Option<(Span, Span)>,
     /// Round trips that are probed in a second, across the same road.
-    #[serde(default = "probes")]
+    #[serde(default = "number::<100>")]
     pub probes: u32,
-}
-
-fn full_packet() -> u32 {
-    1400
-}
-
-fn probes() -> u32 {
-    100
 }
 
 /// iperf3's protocol.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     name::{CellName, Sha256Hex},
+    purpose::names,
     share::Share,
 };
 
@@ -23,17 +24,9 @@ pub enum Verdict {
     Fail,
 }
 
-impl Verdict {
-    /// The word that output uses.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Verdict::Measured => "measured",
-            Verdict::Pass => "pass",
-            Verdict::Fail => "fail",
-            Verdict::Invalid => "invalid",
-        }
-    }
+names!(Verdict { Measured = "measured", Pass = "pass", Invalid = "invalid", Fail = "fail" });
 
+impl Verdict {
     /// The verdict on several: one that fails is shown to fail, whatever else could not be measured; only where
     /// all pass is everything shown; and where there is none, nothing was asked.
     pub fn of_all(each: impl IntoIterator<Item = Verdict>) -> Verdict {
@@ -107,16 +100,7 @@ pub enum Expect {
     Same,
 }
 
-impl Expect {
-    /// The word that output and flags use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Expect::NoSlower => "no-slower",
-            Expect::Faster => "faster",
-            Expect::Same => "same",
-        }
-    }
-}
+names!(Expect { NoSlower = "no-slower", Faster = "faster", Same = "same" });
 
 /// How many pairs are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,26 +3,6 @@
 //! A frame is a little-endian `u32` length and that many bytes of postcard. The stream is the same
 //! over virtio-serial, over ssh and over pipes. [`Decoder`] takes bytes as they come and never trusts
 //! a length; it does no I/O.
-//!
-//! | [`PROTOCOL`] | change |
-//! | --- | --- |
-//! | 1 | first version |
-//! | 2 | a subject that is started for the trial, other processes, a load that stays |
-//! | 3 | stacks and counts of calls, files brought from the access point |
-//! | 4 | identity by content, topology that is repaired, pauses, parity, peers, files put there |
-//! | 5 | trials of contention |
-//! | 6 | trials of `txd measure` |
-//! | 7 | their bus, and commands whose end was put off |
-//! | 8 | what a subject said before it ended |
-//! | 9 | how the load's first failed command ended |
-//! | 10 | a program in the background of a window; controls of contention: nice values of packet threads, freezing, several together; what the subject, iw and hostapd say of the clients, as texts of their own |
-//! | 11 | a completion trial's window in periods |
-//! | 12 | a host that says it is there; settings; clients that the agent makes; which boot it is, and how warm |
-//! | 13 | rounds of the load that are checked inside the window; counters once put-off work has had its time |
-//! | 14 | a mailbox for orders beside the stream, and an order to hold |
-//! | 15 | whether the subject is a client of whoever is paused, and how a consumer ended; marks of a window that are drawn for it; memory of control groups |
-//! | 16 | clients that the agent makes are gone |
-//! | 17 | one order for trials of every kind, and parts of one reading |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -221,10 +201,6 @@ pub enum Broken {
 }
 
 /// One value as a frame.
-///
-/// # Errors
-///
-/// [`Broken::TooLong`] where the value would not be accepted by [`Decoder`].
 pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, Broken> {
     let mut bytes = vec![0; 4];
     bytes = postcard::to_extend(value, bytes).map_err(Broken::Garbled)?;
@@ -278,10 +254,6 @@ impl Decoder {
     }
 
     /// A line that comes before any value, without its end; `None` until the rest arrives.
-    ///
-    /// # Errors
-    ///
-    /// [`Broken::TooLong`] where it has more bytes than this.
     pub fn line(&mut self, longest: usize) -> Result<Option<String>, Broken> {
         let pending = &self.bytes[self.taken..];
         let end = pending.iter().position(|byte| *byte == b'\n');
@@ -297,10 +269,6 @@ impl Decoder {
 
     /// The next whole value, or `None` until more bytes arrive. What it holds in memory is bounded by its
     /// bytes here: a length in it is never believed.
-    ///
-    /// # Errors
-    ///
-    /// [`Broken`] when the peer does not speak this format; the stream is then of no further use.
     pub fn take<T: DeserializeOwned>(&mut self) -> Result<Option<T>, Broken> {
         let pending = &self.bytes[self.taken..];
         let Some(length) = pending.first_chunk::<4>() else { return Ok(None) };

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use lab::{
+    device_file::On,
     run_folder::{self, Recorded},
     runner,
     setup::Execution,
@@ -36,6 +37,8 @@ fn begin(options: &Options, flags: &flags::Run, path: &Path) -> Result<Verdict, 
     let file = study::on_device(study::loaded(options, path, &flags.on)?, &flags.on)?;
     let mut file = study::changed(file, flags)?;
     let whole = study::planned(&file);
+    // A device's clients are known once it is there.
+    (flags.on == On::Vm).then(|| runner::refuse_nothing(&file, &whole)).transpose()?;
     if let Some(why) = flags.shard.and_then(|_| shard::refusal(&whole)) {
         return Err(Failure::Usage(format!("--shard: {why}")));
     }

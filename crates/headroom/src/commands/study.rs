@@ -13,7 +13,6 @@ use analysis::{
 };
 use lab::{
     device_file::On,
-    missing::Needs,
     plan::{self, Start, calibration},
     run_folder::{self, Progress, Recorded},
     runner,
@@ -396,8 +395,7 @@ pub(crate) fn estimate(options: &Options, study: &Study, trials: &[PlannedTrial]
     if let Target::Device(_) = study.access_point.kind {
         return Estimate::on_device(plan::estimate(study, trials, 1));
     }
-    let time = plan::estimate(study, trials, options.workers);
-    Estimate::of(&options.at(&study.access_point), time, &Needs::of_trials(study, trials))
+    Estimate::of(&options.at(&study.access_point), study, trials)
 }
 
 /// Says how long a run on the virtual access point will take.

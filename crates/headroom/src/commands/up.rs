@@ -19,7 +19,7 @@ use lab::{
     Lab, image,
     study_file::{MOST_RADIOS, STATIONS_A_RADIO},
     uploads,
-    vm::{self, Forward, Machine, Shape, Start, Surroundings, snapshot},
+    vm::{self, Forward, Machine, Shape, snapshot},
 };
 use model::{name::RelativePath, plural::count, study::Mode};
 use rustix::termios::{self, OptionalActions, Termios};
@@ -42,8 +42,7 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
     check(flags.clients, flags.radios)?;
     flags.forward.map_or(Ok(()), is_free)?;
     let programs = flags.with.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let mut lab = options.lab_apart_from_output()?;
-    lab.cache = lab.cache.trusting_unchanged_files();
+    let lab = options.lab_apart_from_output()?;
     let image = image::obtain(&lab, &[])?;
     let mode = match flags.mode {
         ModeWord::Counted => Mode::Counted,
@@ -59,9 +58,7 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
     let folder = tempfile::tempdir().map_err(|error| {
         Failure::Environment(format!("cannot make a temporary folder: {error}"))
     })?;
-    let console_log = folder.path().join("console.log");
-    let around = Surroundings::of(&lab, &console_log);
-    let mut machine = Machine::start(&snapshot.shape, Start::Restore(&snapshot.memory), around)?;
+    let mut machine = snapshot.restore(&lab, &folder.path().join("console.log"), None)?;
     if let Some(Forward { host, guest }) = shape.forward.filter(|_| !options.quiet) {
         eprintln!("127.0.0.1:{host} here leads to port {guest} of the access point");
     }

@@ -7,7 +7,6 @@ use crate::{device_file::DeviceFile, host_command, last_words::LastWords};
 /// What is kept of its end, bytes.
 const KEPT: usize = 64 << 10;
 
-/// The most lines that are reported.
 const LINES: usize = 6;
 
 /// What lines begin with that say why a device does not start: the kernel's and U-Boot's.
@@ -32,7 +31,6 @@ impl Console {
         Some(Self { command, shown })
     }
 
-    /// The lines that say why a device did not start, the last ones.
     pub(super) fn reasons(&self) -> Vec<String> {
         reasons(&self.shown.text())
     }

@@ -28,7 +28,6 @@ const HASHING: Duration = Duration::from_secs(180);
 
 const LARGEST: u64 = 1 << 30;
 
-/// The most files of an overlay that are listed.
 pub const MOST_FILES: usize = 1000;
 
 /// A file of a device's overlay, and what it does to the image.
@@ -117,7 +116,6 @@ impl Target<'_> {
         Ok(output.lines().filter_map(|line| line.split(' ').next()?.parse().ok()).collect())
     }
 
-    /// The files of the overlay that it runs with, at most [`MOST_FILES`].
     pub(super) fn overlay_files(&self) -> Result<Vec<OverlayFile>, Error> {
         let script = OVERLAY.replace("$MOST", &MOST_FILES.to_string());
         let output = self.shell.run(&script, LISTING)?.output;
@@ -154,22 +152,17 @@ mod tests {
     }
 
     #[test]
-    fn an_image_consists_of_its_file_and_of_each_squashfs_in_it() {
+    fn an_image_consists_of_its_file_of_a_tars_entries_and_of_each_whole_squashfs_in_it() {
         let image = [&b"a kernel, hsqs"[..], &[0; 100], &root(5000), &[0xff; 3192]].concat();
-        let parts = parts(&image);
-        assert_eq!(parts.roots.iter().copied().collect::<Vec<_>>(), [5000]);
-        assert_eq!(parts.sums, [cache::sum(&image), cache::sum(&root(5000))].into());
-    }
-
-    #[test]
-    fn a_tars_entries_are_parts_and_a_squashfs_that_is_cut_off_is_none() {
+        let whole = parts(&image);
+        assert_eq!(whole.roots, [5000].into());
+        assert_eq!(whole.sums, [cache::sum(&image), cache::sum(&root(5000))].into());
         let mut tar = tar::Builder::new(Vec::new());
         let mut header = tar::Header::new_gnu();
         header.set_size(8);
         tar.append_data(&mut header, "board/kernel", &b"a kernel"[..]).unwrap();
-        let image = [&tar.into_inner().unwrap()[..], &root(5000)[..4999]].concat();
-        let parts = parts(&image);
-        assert!(parts.sums.contains(&cache::sum(b"a kernel")) && parts.roots.is_empty());
+        let cut_off = parts(&[&tar.into_inner().unwrap()[..], &root(5000)[..4999]].concat());
+        assert!(cut_off.sums.contains(&cache::sum(b"a kernel")) && cut_off.roots.is_empty());
     }
 
     #[test]

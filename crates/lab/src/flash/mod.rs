@@ -12,7 +12,6 @@ mod sysupgrade;
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
-    thread,
     time::{Duration, Instant},
 };
 
@@ -32,7 +31,6 @@ use crate::{
 /// The longest that one question to a starting device may take.
 const TRY: Duration = Duration::from_secs(30);
 
-/// Between two of them.
 const PACE: Duration = Duration::from_secs(1);
 
 /// The longest that a device may take to come back: with a new image that hangs twice until its watchdog resets it (120 s each),
@@ -65,12 +63,10 @@ pub fn check(device: &DeviceFile, image: &Path) -> Result<(), Error> {
     absolute(image).map(drop)
 }
 
-/// How an image gets there.
 fn way(device: &DeviceFile) -> Result<&device_file::Flash, Error> {
     device.flash.as_ref().ok_or_else(|| no_way(device))
 }
 
-/// That its device file has no table for it.
 pub(crate) fn no_way(device: &DeviceFile) -> Error {
     let why = "says nothing of how an image gets there; write a table [flash] into its device file";
     Error::Usage(format!("{device} {why}"))
@@ -107,7 +103,6 @@ pub fn flash(
     Ok(Flashed { content, overlay, took_ms: began.elapsed().as_millis() as u64 })
 }
 
-/// What the console said, and what gets the image before back.
 fn help(console: Option<&Console>, flash: &device_file::Flash) -> String {
     let reasons = console.map(Console::reasons).unwrap_or_default();
     let said = if reasons.is_empty() { "" } else { "; its console: " };
@@ -180,23 +175,13 @@ impl Target<'_> {
                 power::turn(self.lab, self.device, Turn::Cycle)?;
                 heard = Instant::now();
             }
-            self.pause()?;
+            self.lab.cancel.wait(PACE)?;
         }
         let waited_s = began.elapsed().as_secs();
         Err(Error::Environment(format!("{} did not come back within {waited_s} s", self.device)))
     }
-
-    fn pause(&self) -> Result<(), Error> {
-        let until = Instant::now() + PACE;
-        while Instant::now() < until {
-            self.lab.cancel.check()?;
-            thread::sleep(Duration::from_millis(50));
-        }
-        Ok(())
-    }
 }
 
-/// The image's file, which a command in another folder finds.
 fn absolute(image: &Path) -> Result<PathBuf, Error> {
     let read = || Error::file("read", image);
     linux::file::open(image).map_err(read())?;

@@ -15,15 +15,7 @@ const SLOWEST: u64 = 128 << 10;
 const FLASHING: Duration = Duration::from_secs(60);
 
 /// Takes the image in, and has it looked at: `-T` says whether it is one for this device, and changes nothing.
-const TAKE: &str = r#"
-file=/tmp/headroom.image
-trap 'rm -f "$file"' HUP INT TERM
-command -v sysupgrade >/dev/null || { echo "it has no sysupgrade" >&2; exit 1; }
-cat >"$file" && [ "$(wc -c <"$file")" -eq $SIZE ] || { rm -f "$file"; echo "/tmp has no room for the image" >&2; exit 1; }
-sum=$(sha256sum "$file")
-[ "${sum%% *}" = $SUM ] || { rm -f "$file"; echo "the image was damaged on its way" >&2; exit 1; }
-said=$(sysupgrade -T "$file" 2>&1 >/dev/null) || { rm -f "$file"; echo "sysupgrade refuses it: $said" >&2; exit 1; }
-"#;
+const TAKE: &str = include_str!("take.sh");
 
 /// Without the old settings: what is measured is the image. By a child of its own, because it ends ssh.
 const FLASH: &str =

@@ -37,9 +37,7 @@ use crate::{Cancel, Error, Lab, cache};
 /// Part of the key: change it with what is made of the same files.
 pub(super) const HOW: &str = "firmware 1";
 
-/// Where the modules are that pid 1 loads.
 const MODULES: &str = "headroom/modules";
-/// Lists of modules, in Debian's base.
 const LISTS: [&str; 3] = ["modules", "modules-forward", "modules-wan"];
 
 /// The largest module, bytes; and how many files a folder of them has at the most, and how deep it goes.
@@ -136,7 +134,6 @@ fn collect(folder: &Folder, path: &str, deep: u32, places: &mut Vec<Place>) -> i
     Ok(())
 }
 
-/// Makes the base of somebody's firmware.
 pub(super) struct Maker<'a> {
     pub(super) lab: &'a Lab,
     pub(super) files: &'a Files,
@@ -217,7 +214,6 @@ impl Maker<'_> {
         cache::describe(self.folder, DESCRIPTION, &Base { release, packages, firmware, theirs })
     }
 
-    /// The root that was given, else Debian's.
     fn root(&self, debian: &Tree) -> Result<Root, Error> {
         let Some(path) = self.files.rootfs.as_deref() else {
             let mut tree = debian.clone();
@@ -234,7 +230,6 @@ impl Maker<'_> {
         Ok(root)
     }
 
-    /// The plain tar of what was given, as a file of ours.
     fn unpack(&self, path: &Path, tar: &Path) -> Result<(), Error> {
         let unreadable = |error| refused(path, &reason(error));
         let mut given = file::open(path).map_err(unreadable)?;
@@ -261,7 +256,6 @@ impl Maker<'_> {
         }
     }
 
-    /// The kernel, written where QEMU finds it, and its modules.
     fn loaded(&self, root: &Root, debian: &Tree) -> Result<Loaded, Error> {
         let to = self.folder.join("kernel");
         let Some(path) = self.files.kernel.as_deref() else {

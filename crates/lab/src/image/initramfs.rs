@@ -44,7 +44,6 @@ impl<W: Write> Initramfs<W> {
         self.stream(name, mode, (content.len() as u64, content))
     }
 
-    /// A file of so many bytes.
     pub(super) fn stream(
         &mut self,
         name: &str,

@@ -11,7 +11,6 @@ use object::elf;
 use super::packed::Format;
 use crate::Error;
 
-/// Offsets in the boot header of x86.
 const SETUP_SECTORS: usize = 0x1f1;
 const MAGIC: usize = 0x202;
 const VERSION: usize = 0x20e;
@@ -89,7 +88,6 @@ pub(super) struct Kernel {
     pub(super) boots: Vec<u8>,
     /// The kernel proper, where that is another file.
     plain: Option<Vec<u8>>,
-    /// Its release, as `uname -r` says it.
     pub(super) release: String,
 }
 

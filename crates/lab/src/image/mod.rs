@@ -47,7 +47,6 @@ use crate::{
     program,
 };
 
-/// The cache's kinds of the two layers.
 const BASE: &str = "base";
 const IMAGE: &str = "image";
 
@@ -57,13 +56,11 @@ pub struct Image {
     pub id: String,
     pub kernel: PathBuf,
     pub root: PathBuf,
-    /// The kernel's release.
     pub release: String,
     /// The packages, as `name_version_architecture`.
     pub packages: Vec<String>,
     /// SHA-256 of the agent in it, hexadecimal.
     pub agent: String,
-    /// What it was made from in place of Debian's packages.
     pub firmware: Option<Firmware>,
 }
 
@@ -78,7 +75,6 @@ impl Image {
     }
 }
 
-/// What the base says of itself.
 #[derive(Debug, Serialize, Deserialize)]
 struct Base {
     release: String,
@@ -121,18 +117,14 @@ pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
 
 /// Finds the base in the cache, or makes it: an image without our programs, which may still be being built. Its folder.
 pub fn obtain_base(lab: &Lab) -> Result<PathBuf, Error> {
-    let more = lab.settings.packages_with(&[]);
-    let port = Port::of(lab.settings.arch);
-    let key = base_key(lab, port, &more);
-    let found = lab.cache.find(Name { kind: BASE, key: &key });
-    found.map_or_else(|| whole_base(lab, port, &more), Ok)
+    let origin = Origin::Packages(lab.settings.packages_with(&[]));
+    origin.find(lab).map_or_else(|| origin.whole(lab), |(_, found)| Ok(found))
 }
 
 fn whole_base(lab: &Lab, port: Port, more: &[PackageName]) -> Result<PathBuf, Error> {
-    let cache = lab.cache.trusting_nothing();
     let key = base_key(lab, port, more);
     let name = Name { kind: BASE, key: &key };
-    let base = cache.obtain(name, |folder| {
+    let base = lab.cache.obtain(name, |folder| {
         let tar = folder.join("packages.tar");
         BaseMaker { lab, folder, more, port, tar }.make()
     })?;
@@ -153,7 +145,6 @@ pub fn same_firmware(run: &Path, files: &Files, then: &Sums, cancel: &Cancel) ->
     Err(Error::changed(run, "firmware", &text(then), &text(&now)))
 }
 
-/// How much of an image is in the cache.
 #[derive(Clone, Debug)]
 pub enum Cached {
     Image(Box<Image>),
@@ -232,7 +223,6 @@ fn programs_of(arch: Architecture, folders: &[PathBuf]) -> Result<Vec<Program>, 
     recipe::PROGRAMS.into_iter().map(find).collect()
 }
 
-/// Every program's place and content, for the image's name.
 fn identity(programs: &[Program]) -> String {
     programs
         .iter()
@@ -240,7 +230,6 @@ fn identity(programs: &[Program]) -> String {
         .collect()
 }
 
-/// Makes the base of packages, in a folder.
 struct BaseMaker<'a> {
     lab: &'a Lab,
     folder: &'a Path,
@@ -352,7 +341,6 @@ impl BaseMaker<'_> {
     }
 }
 
-/// What the tar has, alongside ordinary files.
 #[derive(Default)]
 struct Contents {
     kernel: Option<Place>,
@@ -362,7 +350,6 @@ struct Contents {
     strange: Option<String>,
 }
 
-/// Programs by which install scripts make users and groups.
 const ACCOUNT_PROGRAMS: [&str; 5] =
     ["adduser", "addgroup", "useradd", "groupadd", "systemd-sysusers"];
 
@@ -384,7 +371,6 @@ fn package_list(listing: &str) -> Vec<String> {
     names.map(|name| name.replace("%3a", ":")).collect()
 }
 
-/// An entry's path in the root, without leading or closing slashes.
 fn root_path(entry: &tar::Entry<'_, impl io::Read>) -> io::Result<String> {
     let path = entry.path()?.to_string_lossy().into_owned();
     Ok(path.trim_start_matches("./").trim_matches('/').to_owned())
@@ -440,7 +426,6 @@ impl Modules {
     }
 }
 
-/// The modules, and the lists from which pid 1 loads them.
 fn write_modules(root: &mut Initramfs<impl io::Write>, modules: &Modules) -> io::Result<()> {
     let mut made = Vec::new();
     for module in &modules.all {

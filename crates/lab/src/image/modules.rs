@@ -10,7 +10,6 @@ use object::{Object, ObjectSection};
 use super::packed::Format;
 use crate::Error;
 
-/// The largest module that is unpacked, bytes.
 const LARGEST: u64 = 64 << 20;
 
 /// Where a file lies in a tar.
@@ -18,7 +17,6 @@ const LARGEST: u64 = 64 << 20;
 pub(super) struct Place {
     /// Its path in the root, without a leading slash.
     pub(super) path: String,
-    /// Its first byte in the tar.
     pub(super) offset: u64,
     pub(super) size: u64,
 }
@@ -93,7 +91,6 @@ impl Loader<'_, '_> {
     }
 }
 
-/// A module's file, unpacked.
 pub(super) fn content(place: &Place, source: &mut Source<'_>) -> Result<Vec<u8>, Error> {
     let content = source(place).map_err(Error::file("read", &place.path))?;
     match Format::of(&content) {

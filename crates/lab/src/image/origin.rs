@@ -35,7 +35,6 @@ impl Origin<'_> {
         Ok(Origin::Firmware(source, source.sums(&lab.cancel)?))
     }
 
-    /// The base, where the cache has it, and its key.
     pub(super) fn find(&self, lab: &Lab) -> Option<(String, PathBuf)> {
         let (kind, key) = (self.kind(), self.key(lab)?);
         let found = lab.cache.find(Name { kind, key: &key })?;
@@ -71,7 +70,7 @@ impl Origin<'_> {
                 let debian = whole_base(lab, port(lab), &[])?;
                 let key = self.key(lab).ok_or_else(|| Error::ImageLacks("base".to_owned()))?;
                 let name = Name { kind: FIRMWARE, key: &key };
-                let made = lab.cache.trusting_nothing().obtain(name, |folder| match source {
+                let made = lab.cache.obtain(name, |folder| match source {
                     FirmwareSource::Recorded(_) => {
                         let why =
                             "the firmware that this run was begun on is no longer in the cache";
@@ -94,7 +93,6 @@ fn port(lab: &Lab) -> Port {
 }
 
 impl FirmwareSource {
-    /// What is in the files, or was.
     pub(crate) fn sums(&self, cancel: &Cancel) -> Result<Sums, Error> {
         match self {
             Self::Files(files) => firmware::sums(files, cancel),

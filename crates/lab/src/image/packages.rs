@@ -24,13 +24,10 @@ const SCRIPTS: &str = r#"--extract-hook=mkdir "$1/headroom-scripts"; for deb in 
 /// way mmdebstrap removes its temporary folder.
 const GUARD: &str = r#"trap 'trap : TERM; kill -TERM 0; wait' TERM; mmdebstrap "$@" & wait $!"#;
 
-/// Where the hook above leaves its list.
 pub(super) const LIST_FILE: &str = "headroom-packages";
 
-/// Where the other one leaves the scripts.
 pub(super) const SCRIPT_FOLDER: &str = "headroom-scripts/";
 
-/// Downloads and extracts the recipe's packages and more into a tar.
 pub(super) fn fetch(lab: &Lab, tar: &Path, port: Port, more: &[PackageName]) -> Result<(), Error> {
     host::require("mmdebstrap", "mmdebstrap")?;
     let mode = if rustix::process::geteuid().is_root() { "root" } else { "unshare" };
@@ -53,7 +50,6 @@ pub(super) fn fetch(lab: &Lab, tar: &Path, port: Port, more: &[PackageName]) -> 
     run(command, &lab.cancel)
 }
 
-/// Runs it to its end; a wish to stop ends it.
 fn run(mut command: Command, cancel: &Cancel) -> Result<(), Error> {
     let spawn_failed = |source: io::Error| Error::Program {
         program: "mmdebstrap".to_owned(),
@@ -85,7 +81,6 @@ fn run(mut command: Command, cancel: &Cancel) -> Result<(), Error> {
     })
 }
 
-/// The lines that say what went wrong: errors if it marked any, else the last ones.
 fn tail(said: &str) -> String {
     let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("E: ")).collect();
     let lines = if errors.is_empty() { said.lines().collect() } else { errors };

@@ -9,48 +9,28 @@ use std::{
 
 use crate::{Error, host, last_words::LastWords};
 
-/// A way in which kernels, modules and archives are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Format {
     magic: &'static [u8],
-    pub(super) program: &'static str,
-    arguments: &'static [&'static str],
+    command: &'static str,
     package: &'static str,
 }
 
-const fn format(
-    magic: &'static [u8],
-    program: &'static str,
-    arguments: &'static [&'static str],
-    package: &'static str,
-) -> Format {
-    Format { magic, program, arguments, package }
+const fn format(magic: &'static [u8], command: &'static str, package: &'static str) -> Format {
+    Format { magic, command, package }
 }
-
-/// What a file says that it was packed with is what unpacking takes, up to 4 GiB: of the kernel's own build 128 MiB,
-/// which is all that zstd takes unless it is asked to.
-const XZ_MEMORY: &str = "--memlimit-decompress=192MiB";
 
 /// Those of the kernel's own build, which archives use as well. LZMA has no magic; what is here is the level and the
-/// size of the dictionary that the kernel's build gives it.
+/// size of the dictionary that the kernel's build gives it. What a file says that it was packed with is what unpacking
+/// takes, up to 4 GiB: of the kernel's own build 128 MiB, which is all that zstd takes unless it is asked to.
 const FORMATS: [Format; 7] = [
-    format(b"\xfd7zXZ\0", "xz", &["--decompress", "--stdout", XZ_MEMORY], "xz-utils"),
-    format(b"\x1f\x8b", "gzip", &["--decompress", "--stdout"], "gzip"),
-    format(
-        b"\x28\xb5\x2f\xfd",
-        "zstd",
-        &["--decompress", "--stdout", "--quiet", "--memory=128MiB"],
-        "zstd",
-    ),
-    format(b"BZh", "bzip2", &["--decompress", "--stdout"], "bzip2"),
-    format(
-        b"\x5d\0\0",
-        "xz",
-        &["--format=lzma", "--decompress", "--stdout", XZ_MEMORY],
-        "xz-utils",
-    ),
-    format(b"\x02\x21\x4c\x18", "lz4", &["-d", "-c", "-q"], "lz4"),
-    format(b"\x89LZO\0", "lzop", &["--decompress", "--stdout"], "lzop"),
+    format(b"\xfd7zXZ\0", "xz -dc --memlimit-decompress=192MiB", "xz-utils"),
+    format(b"\x1f\x8b", "gzip -dc", "gzip"),
+    format(b"\x28\xb5\x2f\xfd", "zstd -dcq --memory=128MiB", "zstd"),
+    format(b"BZh", "bzip2 -dc", "bzip2"),
+    format(b"\x5d\0\0", "xz --format=lzma -dc --memlimit-decompress=192MiB", "xz-utils"),
+    format(b"\x02\x21\x4c\x18", "lz4 -dcq", "lz4"),
+    format(b"\x89LZO\0", "lzop -dc", "lzop"),
 ];
 
 pub(super) enum Packed<'a> {
@@ -66,7 +46,7 @@ impl Format {
 
     /// Whether what is packed so ends with its own length, which a kernel's build then does not add.
     pub(super) fn ends_with_its_length(self) -> bool {
-        self.program == "gzip"
+        self.package == "gzip"
     }
 
     /// All of it in memory, where it is at most so many bytes.
@@ -78,9 +58,10 @@ impl Format {
 
     /// Unpacks to where it is to go. An error of that place ends the program.
     pub(super) fn unpack(self, packed: Packed<'_>, out: &mut impl Write) -> Result<(), Error> {
-        host::require(self.program, self.package)?;
+        let (program, arguments) = self.command.split_once(' ').unwrap_or((self.command, ""));
+        host::require(program, self.package)?;
         let failed = |why: &dyn std::fmt::Display| Error::Program {
-            program: self.program.to_owned(),
+            program: program.to_owned(),
             status: "cannot unpack".to_owned(),
             tail: why.to_string(),
         };
@@ -88,8 +69,8 @@ impl Format {
             Packed::Bytes(bytes) => (Stdio::piped(), bytes),
             Packed::File(file) => (Stdio::from(file), &[][..]),
         };
-        let mut child = Command::new(self.program)
-            .args(self.arguments)
+        let mut child = Command::new(program)
+            .args(arguments.split(' '))
             .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -41,7 +41,6 @@ impl Port {
         }
     }
 
-    /// The packages that an image is made from, alongside what they depend on.
     fn packages(&self) -> Vec<&'static str> {
         words(PACKAGES)
             .into_iter()
@@ -49,7 +48,6 @@ impl Port {
             .collect()
     }
 
-    /// Kernel modules that pid 1 loads.
     pub(super) fn modules(&self) -> Vec<&'static str> {
         MODULES.into_iter().map(|name| if name == CIPHER { self.cipher } else { name }).collect()
     }
@@ -94,7 +92,6 @@ impl Port {
         own.chain(of_more.into_iter().filter(move |_| for_more))
     }
 
-    /// The packages of an image with more than ours.
     pub(super) fn packages_with<'a>(&self, more: &'a [PackageName]) -> Vec<&'a str> {
         self.packages().into_iter().chain(more.iter().map(PackageName::as_str)).collect()
     }
@@ -184,7 +181,6 @@ const LEFT_OUT: &str = "bin/udevadm boot/ dev/ headroom-scripts/ lib/modules/ li
 const KEPT_FOR_MORE: [&str; 3] =
     ["usr/lib/LIBRARIES/libdb-5", "usr/lib/LIBRARIES/libperl", "usr/share/perf"];
 
-/// Folders that must exist, whether a package brings them or not.
 const FOLDERS: &str = "dev etc etc/headroom mnt proc root run sbin sys tmp usr usr/sbin var";
 
 pub(super) fn folders() -> Vec<&'static str> {

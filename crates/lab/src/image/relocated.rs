@@ -67,7 +67,6 @@ impl Relocation<'_> {
         places.iter().find_map(|path| self.file(path))
     }
 
-    /// The names of all libraries that a program needs, theirs included.
     fn libraries(&self, program: &[u8]) -> Option<BTreeSet<String>> {
         let mut all = BTreeSet::new();
         let mut rest = needed(program)?;
@@ -105,7 +104,6 @@ pub(super) fn loader_of(program: &[u8]) -> Option<String> {
     std::str::from_utf8(path).ok().map(str::to_owned)
 }
 
-/// The program with the path of our loader; unchanged where it is static.
 fn with_our_loader(program: &[u8]) -> Option<Vec<u8>> {
     let header = FileHeader64::<LE>::parse(program).ok()?;
     let mut patched = program.to_vec();
@@ -119,7 +117,6 @@ fn with_our_loader(program: &[u8]) -> Option<Vec<u8>> {
     Some(patched)
 }
 
-/// The loader that looks for libraries in our folder, and reads nothing of the root's.
 fn with_our_libraries(loader: &[u8], folder: &str) -> Vec<u8> {
     let mut patched = loader.to_vec();
     // The longer one first: it ends as the shorter one does. Slashes fill up what is left of a folder's path.

@@ -81,7 +81,6 @@ fn check_heads(tar: &Path) -> Result<(), Refusal> {
 
 #[derive(Default)]
 struct Reader {
-    /// Of the tar, bytes.
     length: u64,
     entries: usize,
     nodes: BTreeMap<String, Node>,
@@ -234,7 +233,6 @@ fn target(entry: &tar::Entry<'_, impl Read>, path: &str) -> Result<String, Refus
     text.map(str::to_owned).ok_or_else(|| format!("the link `{path}` leads to no path"))
 }
 
-/// Whether it looks like a root at all, before anything is made of it.
 fn is_root(tree: &Tree) -> Result<(), Refusal> {
     let has = |folder: &str| matches!(tree.at(folder), Some(Node::Folder));
     if !["bin", "sbin", "usr/bin", "usr/sbin"].iter().any(|folder| has(folder)) {
@@ -300,82 +298,63 @@ fn is_of(arch: Architecture, tree: &Tree, tar: &mut BufReader<File>) -> Result<(
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::PathBuf};
+    use std::fs;
 
     use tar::{Builder, Header};
 
     use super::*;
 
-    /// The head of an entry, with its names as they stand here: what leads elsewhere is to get into the tar.
-    fn header(path: &str, kind: EntryType, target: &str) -> Header {
-        let mut header = Header::new_gnu();
-        let old = header.as_old_mut();
-        old.name[..path.len()].copy_from_slice(path.as_bytes());
-        old.linkname[..target.len()].copy_from_slice(target.as_bytes());
-        header.set_entry_type(kind);
-        header
-    }
-
-    struct Tar(Builder<Vec<u8>>);
-
-    impl Tar {
-        /// With a program for an architecture.
-        fn of(machine: elf::Machine) -> Self {
-            let mut program = [&elf::ELFMAG[..], &[elf::ELFCLASS64.0, 1], &[0; 12]].concat();
-            program.extend(machine.0.to_le_bytes());
-            let mut tar = Self(Builder::new(Vec::new()));
-            tar.file("./bin/busybox", &program);
-            tar.link("./bin/sh", "busybox");
-            tar.entry("./bin/", EntryType::Directory, "");
-            tar
-        }
-
-        fn append(&mut self, mut header: Header, content: &[u8]) {
+    /// A tar with these entries, each a kind, a path, and where it leads or what it holds; behind a program, if it has
+    /// one for a machine. Names stand in it as they stand here: what leads elsewhere is to get into it.
+    fn tar_of(program: Option<elf::Machine>, entries: &str) -> Vec<u8> {
+        let mut tar = Builder::new(Vec::new());
+        let mut put = |kind, path: &str, target: &str, content: &[u8]| {
+            let mut header = Header::new_gnu();
+            let old = header.as_old_mut();
+            old.name[..path.len()].copy_from_slice(path.as_bytes());
+            old.linkname[..target.len()].copy_from_slice(target.as_bytes());
+            header.set_entry_type(kind);
             header.set_mode(0o4755);
             header.set_size(content.len() as u64);
             header.set_cksum();
-            self.0.append(&header, content).unwrap();
+            tar.append(&header, content).unwrap();
+        };
+        if let Some(machine) = program {
+            let head = [&elf::ELFMAG[..], &[elf::ELFCLASS64.0, 1], &[0; 12]].concat();
+            let program = [&head[..], &machine.0.to_le_bytes()].concat();
+            put(EntryType::Regular, "./bin/busybox", "", &program);
+            put(EntryType::Symlink, "./bin/sh", "busybox", &[]);
+            put(EntryType::Directory, "./bin/", "", &[]);
         }
-
-        fn entry(&mut self, path: &str, kind: EntryType, target: &str) {
-            self.append(header(path, kind, target), &[]);
+        for entry in entries.split("; ").filter(|entry| !entry.is_empty()) {
+            let mut words = entry.splitn(3, ' ');
+            let [kind, path, rest] = [(); 3].map(|()| words.next().unwrap_or_default());
+            match kind {
+                "file" => put(EntryType::Regular, path, "", rest.as_bytes()),
+                "folder" => put(EntryType::Directory, path, rest, &[]),
+                "link" => put(EntryType::Symlink, path, rest, &[]),
+                "hard" => put(EntryType::Link, path, rest, &[]),
+                "block" => put(EntryType::Block, path, rest, &[]),
+                "char" => put(EntryType::Char, path, rest, &[]),
+                "pipe" => put(EntryType::Fifo, path, rest, &[]),
+                "sparse" => put(EntryType::GNUSparse, path, rest, &[]),
+                _ => put(EntryType::new(b'V'), path, rest, &[]),
+            }
         }
-
-        fn file(&mut self, path: &str, content: &[u8]) {
-            self.append(header(path, EntryType::Regular, ""), content);
-        }
-
-        fn link(&mut self, path: &str, target: &str) {
-            self.entry(path, EntryType::Symlink, target);
-        }
-
-        fn read(self) -> Result<Tree, Refusal> {
-            read_bytes(&self.0.into_inner().unwrap())
-        }
+        tar.into_inner().unwrap()
     }
 
     fn read_bytes(tar: &[u8]) -> Result<Tree, Refusal> {
         let folder = tempfile::tempdir().unwrap();
-        let path: PathBuf = folder.path().join("root.tar");
+        let path = folder.path().join("root.tar");
         fs::write(&path, tar).unwrap();
         read(&path, Architecture::X86_64)
     }
 
-    /// Why a root with this in it is refused.
-    fn refusal(change: impl FnOnce(&mut Tar)) -> Refusal {
-        let mut tar = Tar::of(elf::EM_X86_64);
-        change(&mut tar);
-        tar.read().unwrap_err()
-    }
-
     #[test]
     fn a_root_is_read_with_its_links_and_the_bits_that_count() {
-        let mut tar = Tar::of(elf::EM_X86_64);
-        tar.entry("bin/ash", EntryType::Link, "./bin/busybox");
-        tar.entry("./dev/null", EntryType::Char, "");
-        tar.link("var", "/tmp");
-        tar.file("etc//config/./wireless", b"x");
-        let tree = tar.read().unwrap();
+        let entries = "hard bin/ash ./bin/busybox; char ./dev/null; link var /tmp; file etc//config/./wireless x";
+        let tree = read_bytes(&tar_of(Some(elf::EM_X86_64), entries)).unwrap();
         assert!(matches!(tree.get("bin/ash"), Some(Node::Link(to)) if to == "/bin/busybox"));
         assert!(matches!(tree.get("bin/busybox"), Some(Node::File { mode: 0o755, .. })));
         assert!(tree.get("etc/config/wireless").is_some() && tree.get("dev/null").is_none());
@@ -384,78 +363,65 @@ mod tests {
 
     #[test]
     fn what_is_hostile_is_refused_in_one_line() {
-        let kind = |kind, path: &str| refusal(|tar| tar.entry(path, kind, "x"));
         let words = [
-            refusal(|tar| tar.file("../etc/passwd", b"")),
-            refusal(|tar| tar.file("a/../../b", b"")),
-            refusal(|tar| tar.file("a\x1b[31m", b"")),
-            refusal(|tar| {
-                tar.link("lib", "/headroom");
-                tar.file("lib/x", b"");
-            }),
-            refusal(|tar| {
-                tar.file("lib/x", b"");
-                tar.link("lib", "/tmp");
-            }),
-            refusal(|tar| tar.file("bin/busybox/x", b"")),
-            refusal(|tar| tar.file("headroom/ld.so", b"")),
-            refusal(|tar| tar.entry("headroom", EntryType::Directory, "")),
-            refusal(|tar| tar.link("etc", "tmp/etc")),
-            refusal(|tar| tar.link("etc", "nowhere")),
-            refusal(|tar| tar.entry("bin/x", EntryType::Link, "../shadow")),
-            refusal(|tar| tar.entry("bin/x", EntryType::Link, "bin/y")),
-            refusal(|tar| tar.entry("bin/x", EntryType::Symlink, "")),
-            kind(EntryType::Block, "etc/sda"),
-            kind(EntryType::Char, "mem"),
-            kind(EntryType::Fifo, "etc/pipe"),
-            kind(EntryType::GNUSparse, "etc/sparse"),
-            kind(EntryType::new(b'V'), "label"),
-            refusal(|tar| tar.file("GNUSparseFile.0/x", b"")),
+            "file ../etc/passwd",
+            "file a/../../b",
+            "file a\x1b[31m",
+            "link lib /headroom; file lib/x",
+            "file lib/x; link lib /tmp",
+            "file bin/busybox/x",
+            "file headroom/ld.so",
+            "folder headroom",
+            "link etc tmp/etc",
+            "link etc nowhere",
+            "hard bin/x ../shadow",
+            "hard bin/x bin/y",
+            "link bin/x",
+            "block etc/sda x",
+            "char mem x",
+            "pipe etc/pipe x",
+            "sparse etc/sparse x",
+            "volume label x",
+            "file GNUSparseFile.0/x",
         ];
-        assert!(words.iter().all(|words| !words.contains(['\n', '\x1b'])));
-        insta::assert_snapshot!(words.join("\n"));
+        let refused =
+            words.map(|entries| read_bytes(&tar_of(Some(elf::EM_X86_64), entries)).unwrap_err());
+        assert!(refused.iter().all(|words| !words.contains(['\n', '\x1b'])));
+        insta::assert_snapshot!(refused.join("\n"));
     }
 
     #[test]
     fn what_claims_to_be_huge_is_refused_before_anything_is_read() {
-        let claims = |kind: EntryType, size: u64| {
-            refusal(|tar| {
-                let mut header = Header::new_gnu();
-                header.set_path("etc/huge").unwrap();
-                header.set_entry_type(kind);
-                header.set_size(size);
-                header.set_cksum();
-                tar.0.get_mut().extend(header.as_bytes());
-            })
-        };
-        let file = claims(EntryType::Regular, 1 << 40);
-        assert!(file.contains("and the tar ends before that"), "{file}");
-        let name = claims(EntryType::GNULongName, 1 << 40);
-        assert!(name.contains("one of its names or heads has 1099511627776 bytes"), "{name}");
-        let head = claims(EntryType::XHeader, 1 << 30);
-        assert!(head.contains("one of its names or heads has"), "{head}");
-        let far = claims(EntryType::Regular, u64::MAX >> 2);
-        assert!(!far.is_empty(), "{far}");
+        for (kind, size, why) in [
+            (EntryType::Regular, 1 << 40, "and the tar ends before that"),
+            (EntryType::GNULongName, 1 << 40, "names or heads has 1099511627776 bytes"),
+            (EntryType::XHeader, 1 << 30, "one of its names or heads has"),
+            (EntryType::Regular, u64::MAX >> 2, ""),
+        ] {
+            let mut header = Header::new_gnu();
+            header.set_path("etc/huge").unwrap();
+            header.set_entry_type(kind);
+            header.set_size(size);
+            header.set_cksum();
+            let tar = tar_of(Some(elf::EM_X86_64), "");
+            let whole = &tar[..tar.len() - 1024];
+            let refused = read_bytes(&[whole, header.as_bytes()].concat()).unwrap_err();
+            assert!(refused.contains(why), "{refused}");
+        }
     }
 
     #[test]
     fn what_is_no_root_of_this_architecture_is_described() {
-        let empty = Tar(Builder::new(Vec::new()));
-        let mut folder = Tar(Builder::new(Vec::new()));
-        folder.file("openwrt/bin/busybox", b"x");
-        let mut script = Tar(Builder::new(Vec::new()));
-        script.entry("bin", EntryType::Directory, "");
-        script.file("bin/sh", b"#!/bin/rc, and long enough");
-        let words = [
-            empty.read().unwrap_err(),
-            folder.read().unwrap_err(),
-            script.read().unwrap_err(),
-            Tar::of(elf::EM_AARCH64).read().unwrap_err(),
-            Tar::of(elf::EM_MIPS).read().unwrap_err(),
-            read_bytes(&[7; 2000]).unwrap_err(),
-            read_bytes(b"").unwrap_err(),
+        let tars = [
+            tar_of(None, ""),
+            tar_of(None, "file openwrt/bin/busybox x"),
+            tar_of(None, "folder bin; file bin/sh #!/bin/rc, and long enough"),
+            tar_of(Some(elf::EM_AARCH64), ""),
+            tar_of(Some(elf::EM_MIPS), ""),
+            vec![7; 2000],
+            Vec::new(),
         ];
-        insta::assert_snapshot!(words.join("\n"));
+        insta::assert_snapshot!(tars.map(|tar| read_bytes(&tar).unwrap_err()).join("\n"));
     }
 
     proptest::proptest! {

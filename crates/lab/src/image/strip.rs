@@ -9,7 +9,6 @@ use object::{
 /// Sections that explain stacks by themselves: what a program without `.eh_frame` is unwound by, and symbols that are packed.
 const EXPLAINING: [&[u8]; 2] = [b".debug_frame", b".gnu_debugdata"];
 
-/// A program in two parts.
 #[derive(Clone, Debug)]
 pub struct Stripped {
     /// What is loaded of it; all of it where it is no ELF file that can be written again.

@@ -66,7 +66,6 @@ impl Tree {
         self.0.get(path)
     }
 
-    /// Puts something there; what was there before is gone.
     pub(super) fn put(&mut self, path: impl Into<String>, node: Node) {
         self.0.insert(path.into(), node);
     }
@@ -134,18 +133,15 @@ impl Tree {
         Some(reached)
     }
 
-    /// What is at the end of a path, links followed.
     pub(super) fn at(&self, path: &str) -> Option<&Node> {
         self.0.get(&self.resolved(path)?)
     }
 
-    /// The path of a program, where the access point finds one of this name.
     pub(super) fn program(&self, name: &str) -> Option<String> {
         let places = SEARCH.into_iter().map(|folder| below(folder, name));
         places.into_iter().find(|path| matches!(self.at(path), Some(Node::File { .. })))
     }
 
-    /// Takes away what lies below a folder, and the folder.
     pub(super) fn remove(&mut self, folder: &str) {
         self.0.retain(|path, _| {
             let rest = path.strip_prefix(folder);
@@ -207,7 +203,6 @@ mod tests {
         Node::Link(target.to_owned())
     }
 
-    /// As OpenWrt's: most programs are links to one.
     fn openwrt() -> Tree {
         tree(&[
             ("bin", Node::Folder),

@@ -4,10 +4,7 @@
 //! Talks to [`crate::remote`]. What is lost with an agent, as files that were put there, whoever asked for it brings
 //! again; [`Connection::agent`] says when.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use model::{
     census::Census,
@@ -40,7 +37,6 @@ pub(super) struct Connection {
     pub(super) census: Census,
 }
 
-/// What a device says of itself when it is greeted.
 type Introduction = (Facts, Census);
 
 impl Connection {
@@ -86,7 +82,6 @@ impl Connection {
         self.agent.is_some()
     }
 
-    /// Gives up an agent after a failure of its stream.
     pub(super) fn lose(&mut self, lab: &Lab, why: &Error) {
         if self.agent.take().is_some() {
             self.is_lost = true;
@@ -100,7 +95,6 @@ impl Connection {
         self.agent = None;
     }
 
-    /// The device, as the command line or its file describes it.
     pub(super) fn named(&self) -> &DeviceFile {
         &self.named
     }
@@ -124,12 +118,11 @@ impl Connection {
                      --resume RUN --on DEVICE` goes on once it is there"
                 )));
             }
-            sleep(lab, pause)?;
+            lab.cancel.wait(pause)?;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
-    /// Says that it is back, and whether it is still the same boot.
     fn welcome(&mut self, lab: &Lab, (facts, census): Introduction, took: Duration) {
         if std::mem::take(&mut self.is_lost) {
             let was_booted = self.facts.boot.is_some() && self.facts.boot != facts.boot;
@@ -150,14 +143,12 @@ pub(super) fn is_of_device(error: &Error) -> bool {
     }
 }
 
-/// A device that has said what it is.
 fn reached(lab: &Lab, named: &DeviceFile) -> Result<(Remote, Introduction), Error> {
     let mut agent = Remote::reach(lab, &power::on(lab, named)?)?;
     let introduction = introduced(&mut agent)?;
     Ok((agent, introduction))
 }
 
-/// The clients that the device has now.
 pub(super) fn census_now(agent: &mut Remote) -> Result<Census, Error> {
     agent.order(&Order::Introduce { subject: None })?;
     introduced(agent).map(|(_, census)| census)
@@ -173,15 +164,4 @@ fn introduced(agent: &mut dyn Device) -> Result<Introduction, Error> {
         Frame::Census(census) => Ok((facts, census)),
         frame => Err(unexpected(&frame, census).into()),
     }
-}
-
-/// Waits, and hears a wish to stop meanwhile.
-fn sleep(lab: &Lab, pause: Duration) -> Result<(), Error> {
-    const POLL_INTERVAL: Duration = Duration::from_millis(50);
-    let until = Instant::now() + pause;
-    while Instant::now() < until {
-        lab.cancel.check()?;
-        thread::sleep(POLL_INTERVAL);
-    }
-    Ok(())
 }

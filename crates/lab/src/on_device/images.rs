@@ -25,7 +25,6 @@ use crate::{
     study_file::StudyFile,
 };
 
-/// The longest that a build may take: a whole firmware.
 const BUILD: Duration = Duration::from_secs(4 * 3600);
 
 /// An image's file, as it was when the run began.
@@ -35,7 +34,6 @@ struct Built {
     sha256: Sha256Hex,
 }
 
-/// The images of a study's variants, and which of them the device runs from.
 #[derive(Debug, Default)]
 pub(super) struct Images {
     of: BTreeMap<VariantName, Built>,

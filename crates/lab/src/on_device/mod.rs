@@ -34,7 +34,7 @@ use self::{
 };
 use crate::{
     Error, Lab,
-    comparison::{self, Builds, Comparing},
+    comparison::{Builds, Comparing},
     device::Device,
     device_file::DeviceFile,
     functions::{self, Found, SymbolSources},
@@ -52,7 +52,6 @@ use crate::{
 /// The longest that a device is measured before a run, to learn how noisy it is.
 const FORETASTE: Span = Span::from_secs(10);
 
-/// A device that has been greeted, and what trials need of it.
 #[derive(Debug)]
 pub struct OnDevice {
     connection: Connection,
@@ -97,10 +96,7 @@ pub(super) fn again(
     }
     let mut device = OnDevice::open(lab, named)?;
     same_device(folder, run, &device.identity())?;
-    let builds = run.versus.as_ref().map(|versus| comparison::sums(&versus.difference));
-    let mut sums = run.lab.programs.clone();
-    sums.extend(builds.unwrap_or_default());
-    device.brought = UploadedPrograms::kept(&folder.objects()?, sums)?;
+    device.brought = UploadedPrograms::kept(folder, run)?;
     device.put_all(lab)?;
     Ok(device.into_setup())
 }
@@ -125,7 +121,6 @@ pub struct Look {
     pub programs: Vec<Located>,
 }
 
-/// Looks at a device, and at which of these programs it has.
 pub fn look(lab: &Lab, named: &DeviceFile, programs: &[&str]) -> Result<Look, Error> {
     let mut device = OnDevice::open(lab, named)?;
     let names: Vec<String> = programs.iter().map(|&name| name.to_owned()).collect();
@@ -145,7 +140,7 @@ pub(super) fn peers(
     let file = device.on_device(lab, file, named)?;
     device.bring_programs(lab, &file)?;
     let Some(planned) = plan::peers(&file.study, variant) else { return Ok(None) };
-    let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
+    let folder = host::scratch()?;
     Ok(Some(device.trial(lab, &planned, &TrialFiles::below(folder.path()))?.outcome))
 }
 
@@ -162,7 +157,6 @@ impl OnDevice {
         Setup::Device(Box::new(self.into()))
     }
 
-    /// What the run is made on, by content.
     pub(super) fn identity(&self) -> LabIdentity {
         let facts = &self.connection.facts;
         LabIdentity {
@@ -173,7 +167,6 @@ impl OnDevice {
         }
     }
 
-    /// The study as it can be carried out there.
     fn on_device(
         &self,
         lab: &Lab,
@@ -265,7 +258,6 @@ impl OnDevice {
         })
     }
 
-    /// Sets what figures need, before the first trial.
     pub(super) fn set(&mut self, lab: &Lab) -> Result<(), Error> {
         self.agent(lab)?;
         let Self { connection, settings, .. } = self;
@@ -289,7 +281,7 @@ impl OnDevice {
         let longest = Span::from_nanos(most * measure.sample_every.as_nanos());
         measure.window = measure.window.min(longest);
         measure.identify = false;
-        let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
+        let folder = host::scratch()?;
         let finished = self.trial(lab, &planned, &TrialFiles::below(folder.path()))?;
         let Finished { outcome, cost, idle_before } = finished;
         let (began_unix, same_as) = (host::unix_now(), None);
@@ -356,7 +348,6 @@ impl OnDevice {
     }
 }
 
-/// Whether any load of a study runs once for every interface.
 fn has_placeholder(study: &Study) -> bool {
     let mut loads = study.variants.iter().filter_map(|variant| study.load_of(variant));
     loads.any(|load| load.run.contains("{interface}"))

@@ -23,7 +23,6 @@ impl Population {
         Self { named: named.clone(), now: None }
     }
 
-    /// Whether another number of them can be had.
     pub(super) fn can_change(&self) -> bool {
         self.named.clients.is_some()
     }
@@ -33,7 +32,6 @@ impl Population {
         self.now = None;
     }
 
-    /// Sees to it that the device has so many, where that is not its own affair.
     pub(super) fn have(
         &mut self,
         lab: &Lab,

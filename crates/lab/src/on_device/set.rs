@@ -13,7 +13,6 @@ use model::{
 
 use crate::{Error, Lab, device::ask, remote::Remote};
 
-/// What is asked for, and what it was before.
 #[derive(Debug, Default)]
 pub(super) struct DeviceSettings {
     asked: Settings,

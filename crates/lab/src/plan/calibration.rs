@@ -22,7 +22,6 @@ const PACING_WINDOW: Span = Span::from_secs(3);
 /// How often that is measured where time is real; counted time gives the same figure every time.
 const PACINGS: usize = 3;
 
-/// Rounds of the first attempt: quick on any machine.
 const FIRST: u64 = 1_000;
 
 /// From one attempt to the next the work grows no more than this.
@@ -44,7 +43,6 @@ pub enum Next {
     Failed(String),
 }
 
-/// Everything that must be found before the study's trials can be ordered, each once.
 pub fn needs(study: &Study) -> Vec<Calibration> {
     let mut all: Vec<Calibration> = Vec::new();
     for cell in study.cells() {
@@ -115,7 +113,6 @@ fn found_rate(traffic: &Traffic, outcomes: &[Outcome]) -> Next {
     }
 }
 
-/// Bytes that came through in a second, over the window.
 fn received(outcome: &Outcome) -> Option<f64> {
     let Outcome::Measured(reading) = outcome else { return None };
     let traffic = reading.traffic.as_ref()?;
@@ -160,7 +157,6 @@ fn rounds(study: &Study, task: Span, outcomes: &[Outcome]) -> Next {
     Next::Try(Box::new(alone(study, task, rounds)))
 }
 
-/// A task of so many rounds, alone.
 fn alone(study: &Study, task: Span, rounds: u64) -> TrialOrder {
     let cards = study.cells().into_iter().filter_map(|cell| cell.card);
     let card = cards.clone().find(|card| card.task == Some(task)).or(cards.clone().next());
@@ -232,33 +228,25 @@ mod tests {
 
     #[test]
     fn work_grows_until_an_attempt_is_long_enough_and_then_fits() {
-        // 2 µs a round, 40 ms alongside: what a start costs is not a round's.
+        // 2 µs a round, and 40 ms besides: what a start costs is not a round's.
         let takes = |rounds: u64| 40_000_000 + rounds * 2_000;
         let study = study("[[cell]]\ncard = { rate = 1, bytes = 66, task = \"2s\" }\n");
         let what = needs(&study).remove(0);
         let mut outcomes = Vec::new();
-        let found = loop {
-            match next(&study, &what, &outcomes) {
-                Next::Try(order) => {
-                    outcomes.push(task(takes(order.card.unwrap().task_rounds.unwrap())))
-                }
-                Next::Found(rounds) => break rounds,
-                Next::Failed(why) => panic!("{why}"),
-            }
-        };
+        while let Next::Try(order) = next(&study, &what, &outcomes) {
+            outcomes.push(task(takes(order.card.unwrap().task_rounds.unwrap())));
+        }
+        let Next::Found(found) = next(&study, &what, &outcomes) else { panic!("{outcomes:?}") };
         let off = takes(found) as f64 / 2e9 - 1.0;
         assert!(off.abs() < 0.1 && outcomes.len() <= ATTEMPTS, "{off}");
         assert_eq!(more(1_000, 1, Span::from_secs(1)), (100_000, false), "not for ever");
-        let never = vec![task(1); ATTEMPTS];
-        assert!(
-            matches!(next(&study, &what, &never), Next::Failed(why) if why.contains("6 attempts"))
-        );
-        let invalid = [Outcome::invalid("no txd")];
-        assert_eq!(next(&study, &what, &invalid), Next::Failed("no txd".to_owned()));
-        let Next::Failed(why) = next(&study, &what, &[measured(Reading::default())]) else {
-            panic!()
-        };
-        assert!(why.contains("txd did not say"), "{why}");
+        for (outcomes, expected) in [
+            (vec![task(1); ATTEMPTS], "no number of rounds took 2s in 6 attempts"),
+            (vec![Outcome::invalid("no txd")], "no txd"),
+            (vec![measured(Reading::default())], "txd did not say how long the task took"),
+        ] {
+            assert_eq!(next(&study, &what, &outcomes), Next::Failed(expected.to_owned()));
+        }
     }
 
     #[test]

@@ -14,7 +14,6 @@ use model::{
 
 use super::{Known, Slot, ordered, parts::drawn, planned};
 
-/// The spans of a trial that pauses.
 const PAUSE_SPANS: u32 = 5;
 
 /// Intervals of a trial that only asks something of a subject at work, at least.
@@ -62,7 +61,6 @@ pub(super) fn stacks(study: &Study, known: Known<'_>) -> Vec<PlannedTrial> {
     )
 }
 
-/// The trials that count calls, of the variants that have something to count.
 pub(super) fn counts(study: &Study, known: Known<'_>) -> Vec<PlannedTrial> {
     let Some(count) = &study.count else { return Vec::new() };
     instrumented(

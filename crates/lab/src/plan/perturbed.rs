@@ -44,7 +44,6 @@ fn base_of<'a>(study: &'a Study, variant: &Variant) -> Option<&'a Variant> {
     named.find(|base| base.name != variant.name && of(base) == of(variant))
 }
 
-/// These trials once more in each state that the study asks for.
 pub(super) fn all(study: &Study, trials: &[PlannedTrial]) -> Vec<PlannedTrial> {
     let states = study.compare.perturb.iter().copied();
     states.flat_map(|state| trials.iter().map(move |trial| perturbed(trial, state))).collect()
@@ -77,19 +76,17 @@ fn within(round: Span) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
-    use crate::{plan::shown, study_file::parse};
+    use crate::{plan::shown, study_file::small};
 
     fn plan(states: &str) -> Vec<PlannedTrial> {
-        let text = format!(
-            "question = \"?\"\n[access-point]\nclients = [6, 18]\n[subject]\nprocess = \"hostapd\"\n\
-             [compare]\nperturb = [{states}]\n[profile]\nrepetitions = 0\n\
-             [load]\nrun = \"true\"\nevery = \"2s\"\n\
-             [[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nagainst = [\"a\"]\n[[variant]]\nname = \"c\"\n"
+        let keys = format!(
+            "[compare]\nperturb = [{states}]\n[profile]\nrepetitions = 0\n[load]\nrun = \"true\"\nevery = \"2s\"\n\
+             [[variant]]\nname = \"b\"\nagainst = [\"bulk\"]\n[[variant]]\nname = \"c\"\n"
         );
-        shown(&parse(&text).unwrap(), None)
+        shown(&small(&keys), None)
     }
 
     #[test]
@@ -98,38 +95,20 @@ mod tests {
         assert_eq!(all[..plain.len()], plain);
         let ids: Vec<_> = all[plain.len()..].iter().map(|trial| trial.id.to_string()).collect();
         assert_eq!(ids.len(), 2 * 2 * 6, "two states, two variants, six repetitions: {ids:?}");
-        assert!(ids[..2].contains(&"a@18#1.seed".to_owned()) && ids[2].ends_with("@18#2.seed"));
-        assert!(ids.iter().all(|id| !id.starts_with('c') && id.contains("@18#")));
+        assert!(ids[..2].contains(&"bulk@60#1.seed".to_owned()) && ids[2].ends_with("@60#2.seed"));
+        assert!(ids.iter().all(|id| !id.starts_with('c') && id.contains("@60#")));
     }
 
     #[test]
-    fn every_state_is_another_one_in_every_repetition() {
-        let all = plan("\"phase\", \"seed\", \"layout\"");
-        let of_a = all.iter().filter(|trial| trial.id.variant == "a" && trial.id.clients == 18);
-        let drawn = |trial: &PlannedTrial| {
-            let measure = &trial.order;
-            format!("{:?} {:?} {:?}", measure.offset, measure.warm_up, measure.state)
-        };
-        let drawn: BTreeSet<_> = of_a.map(drawn).collect();
-        assert_eq!(drawn.len(), 4 * 6);
-    }
-
-    #[test]
-    fn both_sides_of_a_pair_have_one_state() {
-        let all = plan("\"phase\", \"seed\", \"layout\"");
-        for one in &all {
-            let is_partner = |other: &&PlannedTrial| {
-                let [one, other] = [&one.id, &other.id];
-                (one.clients, one.repetition, one.perturbed)
-                    == (other.clients, other.repetition, other.perturbed)
-            };
-            for other in all.iter().filter(is_partner) {
-                let of = |trial: &PlannedTrial| {
-                    (trial.order.offset, trial.order.warm_up, trial.order.state)
-                };
-                assert_eq!(of(one), of(other));
-            }
+    fn every_state_is_another_one_in_every_repetition_and_the_same_on_both_sides() {
+        let mut drawn: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+        for PlannedTrial { id, order, .. } in plan("\"phase\", \"seed\", \"layout\"") {
+            let state = format!("{:?} {:?} {:?}", order.offset, order.warm_up, order.state);
+            drawn.entry((id.clients, id.repetition, id.perturbed)).or_default().insert(state);
         }
+        assert!(drawn.values().all(|states| states.len() == 1), "{drawn:?}");
+        let of_60: BTreeSet<_> = drawn.iter().filter(|(key, _)| key.0 == 60).collect();
+        assert_eq!(of_60.iter().map(|(_, states)| states).collect::<BTreeSet<_>>().len(), 4 * 6);
     }
 
     #[test]

@@ -30,7 +30,6 @@ fn cpu(study: &Study) -> Vec<PlannedTrial> {
     figures(study, &[])
 }
 
-/// The order of the first trial of a variant.
 fn order_of<'a>(plan: &'a [PlannedTrial], variant: &str) -> &'a TrialOrder {
     &plan.iter().find(|trial| trial.id.variant == *variant).unwrap().order
 }

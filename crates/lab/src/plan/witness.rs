@@ -10,7 +10,6 @@ use model::{
 };
 use sha2::{Digest, Sha256};
 
-/// The order for a variant with this load, in this repetition.
 pub(super) fn order(study: &Study, load: &Load, repetition: u32) -> Option<WitnessOrder> {
     let shape = study.witness.as_ref()?;
     let in_window = rounds_in(study.trial.window, load);
@@ -25,7 +24,6 @@ pub(super) fn order(study: &Study, load: &Load, repetition: u32) -> Option<Witne
     })
 }
 
-/// The rounds that begin in a window.
 pub(crate) fn rounds_in(window: Span, load: &Load) -> u64 {
     window.as_nanos() / load.every.as_nanos().max(1)
 }
@@ -49,15 +47,11 @@ fn seed(study: &Study, shape: &WitnessShape) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study_file::parse;
+    use crate::study_file::small;
 
     fn study(witness: &str) -> Study {
-        let text = format!(
-            "question = \"?\"\n[access-point]\nclients = [3]\n[subject]\nprocess = \"hostapd\"\n\
-             [load]\nrun = \"iw dev {{interface}} station dump\"\n[witness]\n{witness}\n\
-             [[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n"
-        );
-        parse(&text).unwrap()
+        let load = "[load]\nrun = \"iw dev {interface} station dump\"\n";
+        small(&format!("{load}[witness]\n{witness}\n[[variant]]\nname = \"b\"\n"))
     }
 
     fn rounds(study: &Study, repetition: u32) -> Vec<u32> {
@@ -65,23 +59,17 @@ mod tests {
     }
 
     #[test]
-    fn rounds_are_drawn_anew_for_each_repetition_and_lie_in_the_window() {
-        let study = study("rounds = 4");
-        let all: Vec<Vec<u32>> = (1..=6).map(|repetition| rounds(&study, repetition)).collect();
+    fn rounds_are_drawn_for_each_repetition_by_a_seed_or_by_the_words_of_the_study() {
+        let drawn = |witness: &str| {
+            let study = study(witness);
+            (1..=6).map(|repetition| rounds(&study, repetition)).collect::<Vec<_>>()
+        };
+        let all = drawn("rounds = 4");
         for rounds in &all {
             assert_eq!(rounds.len(), 4);
             assert!(rounds.is_sorted_by(|a, b| a < b) && rounds[3] < 20, "{rounds:?}");
         }
         assert!(all.iter().any(|rounds| *rounds != all[0]), "{all:?}");
-        assert_eq!(self::rounds(&study, 3), all[2], "the same every time");
-    }
-
-    #[test]
-    fn a_seed_decides_and_without_one_the_words_of_the_study_do() {
-        let drawn = |witness: &str| {
-            let study = study(witness);
-            (1..=4).flat_map(|repetition| rounds(&study, repetition)).collect::<Vec<_>>()
-        };
         assert_eq!(drawn("seed = 7"), drawn("seed = 7"));
         assert_ne!(drawn("seed = 7"), drawn("seed = 8"));
         assert_ne!(drawn("age = \"1s\""), drawn("age = \"2s\""));

@@ -22,19 +22,16 @@ use crate::Error;
 #[derive(Clone, Debug)]
 pub struct Recorded {
     pub path: PathBuf,
-    /// What was asked, with what, on what.
     pub run: Run,
     /// The trials that were done, in the order of the plan. One that was edited is not valid.
     pub trials: Vec<Trial>,
     /// The trials whose files are not as they were written, by the stems of their names.
     pub edited: Vec<String>,
-    /// What was measured before the trials could be planned.
     pub calibration: Vec<Calibrated>,
     pub study_text: String,
 }
 
 impl Recorded {
-    /// A run of which nothing is done yet.
     pub(crate) fn begun(path: &Path, run: Run, study_text: String) -> Self {
         Self {
             path: path.to_owned(),

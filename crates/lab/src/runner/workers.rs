@@ -46,7 +46,6 @@ pub(crate) fn side_by_side<R: Send>(
     })
 }
 
-/// stress-ng on the host, as long as this lives.
 pub(super) struct Stress(Child);
 
 impl Stress {

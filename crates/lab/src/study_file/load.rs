@@ -47,7 +47,7 @@ impl StudyFile {
     /// A study that no one wrote down: its text is made from it, so that it can be carried out again.
     pub fn of(name: &str, study: Study) -> Result<Self, String> {
         let text = toml::to_string(&study).map_err(|error| error.to_string())?;
-        Rules { text: &text, study: &study }.check().map_err(|fault| fault.why)?;
+        Rules { text: &text, study: &study }.check().map_err(|(_, why)| why)?;
         Ok(Self::given(name, text, study))
     }
 
@@ -111,7 +111,6 @@ pub fn load(path: &Path) -> Result<StudyFile, Error> {
     StudyText::read(path)?.study()
 }
 
-/// The folder in which a file lies, as its path says it.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }

@@ -14,25 +14,25 @@ use model::{
     traffic::Control,
 };
 
-use super::{Fault, lines::Lines};
+use super::{Checked, lines::ensure};
 
-pub const REPETITIONS: u32 = 1_000;
+const REPETITIONS: u32 = 1_000;
 
 /// Entries of any list in a study: variants, client counts, cells, functions.
-pub const ENTRIES: usize = 256;
+const ENTRIES: usize = 256;
 
-pub const WINDOW: Span = Span::from_secs(24 * 3600);
+const WINDOW: Span = Span::from_secs(24 * 3600);
 
 /// Samples of one trial: a day of seconds, and some.
-pub const SAMPLES: u64 = 100_000;
+const SAMPLES: u64 = 100_000;
 
-pub const TRIALS: u64 = 10_000;
+const TRIALS: u64 = 10_000;
 
 /// Warm-ups and windows of a whole plan.
-pub const PLANNED: Span = Span::from_secs(30 * 24 * 3600);
+const PLANNED: Span = Span::from_secs(30 * 24 * 3600);
 
 /// Bytes of the command lines of a whole plan: each trial keeps its own.
-pub const COMMANDS: u64 = 2 << 20;
+const COMMANDS: u64 = 2 << 20;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Total {
@@ -48,143 +48,143 @@ impl Total {
         self.commands = self.commands.saturating_add(trials.saturating_mul(commands));
     }
 
-    fn check(self, lines: Lines<'_>, path: &[&str]) -> Result<(), Fault> {
-        if self.trials > TRIALS {
-            let why = format!(
-                "the plan has {}; a study has at most {TRIALS}: fewer repetitions, variants or counts",
-                count(self.trials, "trial")
-            );
-            return lines.fault(path, why);
-        }
-        if self.planned_ns > PLANNED.as_nanos() {
-            let why = format!(
-                "the plan's windows and warm-ups take {} h; a study takes at most {} h",
-                self.planned_ns / 3_600_000_000_000,
-                PLANNED.as_nanos() / 3_600_000_000_000
-            );
-            return lines.fault(path, why);
-        }
-        if self.commands > COMMANDS {
-            let why = format!(
-                "the command lines of all trials have {} bytes; a plan has at most {COMMANDS}: write a script, or fewer trials",
-                self.commands
-            );
-            return lines.fault(path, why);
-        }
+    fn check(self) -> Checked {
+        let Self { trials, planned_ns, commands } = self;
+        let at = "trial.repetitions";
+        ensure!(
+            trials <= TRIALS,
+            at,
+            "the plan has {}; a study has at most {TRIALS}: fewer repetitions, variants or counts",
+            count(trials, "trial")
+        );
+        const HOUR: u64 = 3_600_000_000_000;
+        ensure!(
+            planned_ns <= PLANNED.as_nanos(),
+            at,
+            "the plan's windows and warm-ups take {} h; a study takes at most {} h",
+            planned_ns / HOUR,
+            PLANNED.as_nanos() / HOUR
+        );
+        ensure!(
+            commands <= COMMANDS,
+            at,
+            "the command lines of all trials have {commands} bytes; a plan has at most {COMMANDS}: write a script, or fewer trials"
+        );
         Ok(())
     }
 }
 
-/// Where a number of a study stands, and the number.
-type Placed<'a, T> = (&'a [&'a str], T);
-
-/// Refuses the first number that is above the most that it may be.
-fn at_most<T: PartialOrd + fmt::Display>(
-    most: T,
-    unit: &str,
-    all: &[Placed<'_, T>],
-    lines: Lines<'_>,
-) -> Result<(), Fault> {
-    let Some((path, value)) = all.iter().find(|(_, value)| *value > most) else { return Ok(()) };
-    let key = path.last().copied().unwrap_or_default();
-    lines.fault(path, format!("`{key}`: {value}{unit}; a study has at most {most}"))
+/// Refuses the first number that is above the most that it may be; each comes with its path.
+fn at_most<T: PartialOrd + fmt::Display>(most: T, unit: &str, all: &[(&str, T)]) -> Checked {
+    for (path, value) in all {
+        let key = path.rsplit('.').next().unwrap_or_default();
+        ensure!(*value <= most, *path, "`{key}`: {value}{unit}; a study has at most {most}");
+    }
+    Ok(())
 }
 
 /// What a study may hold, before anything is made of it.
-pub(super) fn numbers(study: &Study, lines: Lines<'_>) -> Result<(), Fault> {
-    lists(study, lines)?;
+pub(super) fn numbers(study: &Study) -> Checked {
+    lists(study)?;
     let place_counts = study.access_point.clients.len() as u64;
     // A product of lists is counted before it is made.
     let cells =
         study.entries.iter().map(|entry| entry.size(place_counts)).fold(0, u64::saturating_add);
-    if cells > ENTRIES as u64 {
-        let why = format!("`cell`: {}; a study has at most {ENTRIES}", count(cells, "cell"));
-        return lines.fault(&["cell"], why);
-    }
+    ensure!(
+        cells <= ENTRIES as u64,
+        "cell",
+        "`cell`: {}; a study has at most {ENTRIES}",
+        count(cells, "cell")
+    );
     let (trial, compare) = (&study.trial, &study.compare);
-    let mut repetitions: Vec<Placed<'_, u32>> = vec![
-        (&["trial", "repetitions"], trial.repetitions),
-        (&["trial", "sweep"], trial.sweep.unwrap_or_default()),
-        (&["profile", "repetitions"], study.profile.repetitions),
-        (&["compare", "pairs"], compare.pairs.unwrap_or_default()),
-        (&["compare", "up-to"], compare.up_to),
-    ];
-    let mut spans: Vec<Placed<'_, Span>> = vec![
-        (&["trial", "window"], trial.window),
-        (&["trial", "warm-up"], trial.warm_up),
-        (&["trial", "sample-every"], trial.sample_every),
-    ];
-    if let Some(count) = &study.count {
-        repetitions.push((&["count", "repetitions"], count.repetitions));
-    }
-    if let Some(pause) = &study.pause {
-        repetitions.push((&["pause", "repetitions"], pause.repetitions));
-        spans.push((&["pause", "span"], pause.span));
-        spans.push((&["pause", "settle"], pause.settle));
-    }
+    let (counted, paused) = (study.count.as_ref(), study.pause.as_ref());
+    at_most(
+        REPETITIONS,
+        "",
+        &[
+            ("trial.repetitions", trial.repetitions),
+            ("trial.sweep", trial.sweep.unwrap_or_default()),
+            ("profile.repetitions", study.profile.repetitions),
+            ("compare.pairs", compare.pairs.unwrap_or_default()),
+            ("compare.up-to", compare.up_to),
+            ("count.repetitions", counted.map_or(0, |count| count.repetitions)),
+            ("pause.repetitions", paused.map_or(0, |pause| pause.repetitions)),
+        ],
+    )?;
     let loads = study.variants.iter().filter_map(|variant| study.load_of(variant));
-    spans.extend(loads.map(|load| (&["load", "every"][..], load.every)));
-    at_most(REPETITIONS, "", &repetitions, lines)?;
-    at_most(WINDOW, "", &spans, lines)
+    at_most(
+        WINDOW,
+        "",
+        &[
+            ("trial.window", trial.window),
+            ("trial.warm-up", trial.warm_up),
+            ("trial.sample-every", trial.sample_every),
+            ("pause.span", paused.map_or_else(Span::default, |pause| pause.span)),
+            ("pause.settle", paused.map_or_else(Span::default, |pause| pause.settle)),
+            ("load.every", loads.map(|load| load.every).max().unwrap_or_default()),
+        ],
+    )
 }
 
-fn lists(study: &Study, lines: Lines<'_>) -> Result<(), Fault> {
-    let (place, profile, entries) = (&study.access_point, &study.profile, &study.entries);
-    let others = |subject: &Subject| subject.others.len();
+fn lists(study: &Study) -> Checked {
+    let Study { access_point: place, profile, entries, applications, variants, .. } = study;
+    let others = |subject: Option<&Subject>| subject.map_or(0, |subject| subject.others.len());
     let (count, pause, gates) = (study.count.as_ref(), study.pause.as_ref(), study.gates.as_ref());
-    let variants = || study.variants.iter();
-    let all: [Placed<'_, Option<usize>>; 24] = [
-        (&["variant"], Some(study.variants.len())),
-        (&["access-point", "clients"], Some(place.clients.len())),
-        (&["access-point", "interface"], Some(place.interfaces.len())),
-        (&["access-point", "process"], Some(place.processes.len())),
-        (&["cell"], Some(entries.len())),
-        (&["traffic"], Some(study.traffics.len())),
-        (&["application"], Some(study.applications.len())),
-        (&["published"], Some(study.published.len())),
-        (&["application", "words"], study.applications.iter().map(|one| one.words.len()).max()),
-        (&["cell", "variants"], entries.iter().map(|entry| entry.variants.len()).max()),
-        (&["cell"], entries.iter().map(CellEntry::longest).max()),
-        (&["subject", "others"], study.subject.as_ref().map(others)),
-        (
-            &["variant", "others"],
-            variants().filter_map(|one| one.subject.as_ref()).map(others).max(),
-        ),
-        (&["variant", "against"], variants().map(|one| one.against.len()).max()),
-        (&["variant", "changes"], variants().map(|one| one.changes.len()).max()),
-        (&["profile", "clients"], Some(profile.clients.len())),
-        (&["count", "function"], count.map(|count| count.functions.len())),
-        (&["count", "clients"], count.map(|count| count.clients.len())),
-        (&["count", "variants"], count.map(|count| count.variants.len())),
-        (&["pause", "clients"], pause.map(|pause| pause.clients.len())),
-        (&["pause", "variants"], pause.map(|pause| pause.variants.len())),
-        (&["parity", "variants"], study.parity.as_ref().map(|parity| parity.variants.len())),
-        (&["gates", "variants"], gates.map(|gates| gates.variants.len())),
-        (&["gates", "limits"], gates.map(|gates| gates.limits.len())),
-    ];
-    at_most(ENTRIES, " entries", &all.map(|(path, length)| (path, length.unwrap_or(0))), lines)
+    let parity = study.parity.as_ref();
+    let of_variants = |length: fn(&Variant) -> usize| variants.iter().map(length).max();
+    let of_entries = |length: fn(&CellEntry) -> usize| entries.iter().map(length).max();
+    let words = applications.iter().map(|one| one.words.len()).max();
+    let of_subjects = variants.iter().map(|one| others(one.subject.as_ref())).max();
+    at_most(
+        ENTRIES,
+        " entries",
+        &[
+            ("variant", variants.len()),
+            ("access-point.clients", place.clients.len()),
+            ("access-point.interface", place.interfaces.len()),
+            ("access-point.process", place.processes.len()),
+            ("cell", entries.len()),
+            ("traffic", study.traffics.len()),
+            ("application", applications.len()),
+            ("published", study.published.len()),
+            ("application.words", words.unwrap_or(0)),
+            ("cell.variants", of_entries(|entry| entry.variants.len()).unwrap_or(0)),
+            ("cell", of_entries(CellEntry::longest).unwrap_or(0)),
+            ("subject.others", others(study.subject.as_ref())),
+            ("variant.others", of_subjects.unwrap_or(0)),
+            ("variant.against", of_variants(|one| one.against.len()).unwrap_or(0)),
+            ("variant.changes", of_variants(|one| one.changes.len()).unwrap_or(0)),
+            ("profile.clients", profile.clients.len()),
+            ("count.function", count.map_or(0, |count| count.functions.len())),
+            ("count.clients", count.map_or(0, |count| count.clients.len())),
+            ("count.variants", count.map_or(0, |count| count.variants.len())),
+            ("pause.clients", pause.map_or(0, |pause| pause.clients.len())),
+            ("pause.variants", pause.map_or(0, |pause| pause.variants.len())),
+            ("parity.variants", parity.map_or(0, |parity| parity.variants.len())),
+            ("gates.variants", gates.map_or(0, |gates| gates.variants.len())),
+            ("gates.limits", gates.map_or(0, |gates| gates.limits.len())),
+        ],
+    )
 }
 
 /// What a study comes to: its samples, its trials, their time and their words. Its numbers are right
 /// already.
-pub(super) fn plan(study: &Study, lines: Lines<'_>) -> Result<(), Fault> {
-    let trial = &study.trial;
-    let every = trial.sample_every.as_nanos().max(1);
+pub(super) fn plan(study: &Study) -> Checked {
+    let every = study.trial.sample_every;
     let pause_ns = study.pause.as_ref().map_or(0, |pause| pause.span.as_nanos().saturating_mul(5));
     for (path, window) in
-        [(["trial", "window"], trial.window.as_nanos()), (["pause", "span"], pause_ns)]
+        [("trial.window", study.trial.window.as_nanos()), ("pause.span", pause_ns)]
     {
-        if window / every > SAMPLES {
-            let why = format!(
-                "`{}`: {} of {} in a trial; a study has at most {SAMPLES}",
-                path[1],
-                count(window / every, "sample"),
-                trial.sample_every
-            );
-            return lines.fault(&path, why);
-        }
+        let samples = window / every.as_nanos().max(1);
+        ensure!(
+            samples <= SAMPLES,
+            path,
+            "`{}`: {} of {every} in a trial; a study has at most {SAMPLES}",
+            path.rsplit('.').next().unwrap_or_default(),
+            count(samples, "sample")
+        );
     }
-    total(study, pause_ns).check(lines, &["trial", "repetitions"])
+    total(study, pause_ns).check()
 }
 
 fn total(study: &Study, pause_ns: u64) -> Total {
@@ -238,6 +238,3 @@ fn commands(study: &Study, variant: &Variant) -> u64 {
     let whole = own + processes.sum::<usize>() + variant.name.len();
     (load as u64).saturating_mul(place.radios.into()).saturating_add(whole as u64)
 }
-
-#[cfg(test)]
-mod tests;

@@ -43,35 +43,10 @@ pub(super) fn what_to_add(text: &str, message: &str) -> Option<String> {
     Some(format!("`{key}` is missing here{example}"))
 }
 
-/// A key as its table is written.
 fn named(key: &str, example: &str) -> String {
     match example {
         array if array.starts_with("[[") => format!("at least one [[{key}]]"),
         table if table.starts_with('[') => format!("[{key}]"),
         _ => format!("`{key}`"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::study_file::parse;
-
-    fn why(text: &str) -> String {
-        parse(text).unwrap_err().why
-    }
-
-    #[test]
-    fn a_study_of_three_lines_hears_all_that_it_lacks() {
-        assert_eq!(
-            why("question = \"?\"\n[access-point]\nclients = [2]\n"),
-            "a study needs [subject] and at least one [[variant]]; add:  [subject] process = \"hostapd\"   \
-             [[variant]] name = \"as-it-is\""
-        );
-    }
-
-    #[test]
-    fn a_key_further_down_has_an_example_too() {
-        let text = "question = \"?\"\n[access-point]\n[subject]\n[[variant]]\nname = \"a\"\n";
-        assert_eq!(why(text), "`process` is missing here; add:  process = \"hostapd\"");
     }
 }

@@ -5,63 +5,59 @@ use toml::de::{DeTable, DeValue};
 use super::{Fault, line_at};
 
 /// Tables and keys of them as they were, each with what to write now. An array's entries are looked at one by one.
-const RENAMED: &[(&[&str], &str)] = &[
-    (&["contention"], "[trial]"),
-    (&["completion"], "[trial]"),
-    (&["contention", "blocks"], "`repetitions`"),
-    (&["completion", "blocks"], "`repetitions`"),
-    (&["contention", "sweep-blocks"], "`sweep`"),
-    (&["contention", "arch"], "`arch` of [access-point]"),
-    (&["completion", "arch"], "`arch` of [access-point]"),
-    (&["contention", "margin"], "`margin` of [compare]"),
-    (&["completion", "margin"], "`margin` of [compare]"),
-    (&["contention", "expect"], "`expect` of [compare]"),
-    (&["completion", "expect"], "`expect` of [compare]"),
-    (
-        &["completion", "strategies"],
-        "[[variant]] name = \"busy\" strategy = \"busy\", one for each",
-    ),
-    (&["completion", "completes-in"], "`completes-in` of [card]"),
-    (&["caches"], "[access-point.caches]"),
-    (
-        &["place"],
-        "on = \"vm\" or \"host\" and mode of each [[cell]]; write [access-point] radios and clients",
-    ),
-    (&["control"], "[[variant]]"),
-    (&["control", "fixed"], "`candidate`"),
-    (&["cell", "place"], "on = \"vm\" or \"host\""),
-    (&["cell", "controls"], "`variants`"),
-    (&["cell", "four-cases"], "`cases`"),
-    (&["load", "name"], "[[cell]] name"),
-    (&["load", "rates"], "`card = { rate = […] }` of [[cell]]"),
-    (&["load", "bytes"], "`card = { bytes = … }` of [[cell]]"),
-    (&["load", "bus-word"], "`card = { bus-word = … }` of [[cell]]"),
-    (&["load", "task-ms"], "`card = { task = \"1s\" }` of [[cell]]"),
+const RENAMED: &[(&str, &str)] = &[
+    ("contention", "[trial]"),
+    ("completion", "[trial]"),
+    ("contention.blocks", "`repetitions`"),
+    ("completion.blocks", "`repetitions`"),
+    ("contention.sweep-blocks", "`sweep`"),
+    ("contention.arch", "`arch` of [access-point]"),
+    ("completion.arch", "`arch` of [access-point]"),
+    ("contention.margin", "`margin` of [compare]"),
+    ("completion.margin", "`margin` of [compare]"),
+    ("contention.expect", "`expect` of [compare]"),
+    ("completion.expect", "`expect` of [compare]"),
+    ("completion.strategies", "[[variant]] name = \"busy\" strategy = \"busy\", one for each"),
+    ("completion.completes-in", "`completes-in` of [card]"),
+    ("caches", "[access-point.caches]"),
+    ("place", PLACE),
+    ("control", "[[variant]]"),
+    ("control.fixed", "`candidate`"),
+    ("cell.place", "on = \"vm\" or \"host\""),
+    ("cell.controls", "`variants`"),
+    ("cell.four-cases", "`cases`"),
+    ("load.name", "[[cell]] name"),
+    ("load.rates", "`card = { rate = […] }` of [[cell]]"),
+    ("load.bytes", "`card = { bytes = … }` of [[cell]]"),
+    ("load.bus-word", "`card = { bus-word = … }` of [[cell]]"),
+    ("load.task-ms", "`card = { task = \"1s\" }` of [[cell]]"),
 ];
+const PLACE: &str =
+    "on = \"vm\" or \"host\" and mode of each [[cell]]; write [access-point] radios and clients";
 
 /// Refuses a file that is written with old keys, once, with all its lines.
 pub(super) fn refuse(text: &str) -> Result<(), Fault> {
     let (document, _) = DeTable::parse_recoverable(text);
     let document = document.get_ref();
-    if !["contention", "completion", "place", "control"]
-        .iter()
-        .any(|key| document.contains_key(*key))
-    {
+    let old = ["contention", "completion", "place", "control"];
+    if !old.iter().any(|key| document.contains_key(*key)) {
         return Ok(());
     }
     let mut found: Vec<(Vec<usize>, String)> = Vec::new();
     for (path, now) in RENAMED {
-        let [.., key] = path else { continue };
-        let shown = if path.len() == 1 { format!("[{key}]") } else { format!("`{key}`") };
-        let lines = offsets(document, path).into_iter().map(|offset| line_at(text, offset));
+        let path: Vec<&str> = path.split('.').collect();
+        let lines = offsets(document, &path).into_iter().map(|offset| line_at(text, offset));
         let lines: Vec<usize> = lines.collect();
+        let shown = match path.as_slice() {
+            [table] => format!("[{table}]"),
+            path => format!("`{}`", path[path.len() - 1]),
+        };
         if !lines.is_empty() {
             found.push((lines, format!("{shown} was replaced by {now}")));
         }
     }
     found.sort();
-    let Some((first, _)) = found.first() else { return Ok(()) };
-    let line = first[0];
+    let Some(line) = found.first().map(|(lines, _)| lines[0]) else { return Ok(()) };
     let each = found.iter().map(|(lines, what)| format!("{what} ({})", in_words(lines)));
     Err(Fault { line, why: each.collect::<Vec<_>>().join("; ") })
 }

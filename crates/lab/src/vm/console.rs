@@ -29,17 +29,16 @@ fn associated(said: &str) -> Option<(u32, u32)> {
     Some((now.parse().ok()?, of.parse().ok()?))
 }
 
-/// What the console has shown so far.
 #[derive(Debug, Default)]
-struct Shown {
+pub(super) struct Shown {
     /// The end, or the first panic and what is around it.
     tail: VecDeque<String>,
     partial: Vec<u8>,
-    panic: Option<String>,
-    failed: Option<String>,
-    associated: Option<(u32, u32)>,
+    pub(super) panic: Option<String>,
+    pub(super) failed: Option<String>,
+    pub(super) associated: Option<(u32, u32)>,
     /// Bytes so far: growth is a sign of life.
-    bytes: u64,
+    pub(super) bytes: u64,
     /// Somebody who reads along.
     tap: Option<UnixStream>,
 }
@@ -82,7 +81,6 @@ impl Shown {
     }
 }
 
-/// The console of a running machine.
 #[derive(Debug)]
 pub(super) struct Console {
     shown: Arc<Mutex<Shown>>,
@@ -101,29 +99,12 @@ impl Console {
         Ok(Self { shown, reader: Some(reader), socket })
     }
 
-    fn shown(&self) -> MutexGuard<'_, Shown> {
+    pub(super) fn shown(&self) -> MutexGuard<'_, Shown> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn tail(&self) -> Vec<String> {
         self.shown().tail.iter().cloned().collect()
-    }
-
-    pub(super) fn panic(&self) -> Option<String> {
-        self.shown().panic.clone()
-    }
-
-    pub(super) fn failed(&self) -> Option<String> {
-        self.shown().failed.clone()
-    }
-
-    /// Clients that have joined, of so many.
-    pub(super) fn associated(&self) -> Option<(u32, u32)> {
-        self.shown().associated
-    }
-
-    pub(super) fn bytes(&self) -> u64 {
-        self.shown().bytes
     }
 
     /// The other end of a new socket: what the console shows comes out of it, what is written into
@@ -179,38 +160,33 @@ mod tests {
         assert_eq!(read(&format!("[    4.2] {panic}")).2.unwrap(), panic);
     }
 
-    #[test]
-    fn lines_may_come_in_pieces_and_the_end_is_kept() {
-        let mut shown = Shown::default();
-        shown.take(b"headroom-init: assoc");
-        assert_eq!(shown.associated, None);
-        shown.take(b"iated 3/9\nnext");
-        assert_eq!(shown.associated, Some((3, 9)));
-        (0..100).for_each(|n| shown.take(format!("line {n}\n").as_bytes()));
-        assert_eq!(shown.tail.len(), TAIL);
-        assert_eq!(shown.tail.back().unwrap(), "line 99");
+    /// What a console has shown that said this, and a hundred lines of a kind behind it.
+    fn shown(mut shown: Shown, said: &[u8], line: &str) -> Shown {
+        shown.take(said);
+        (0..100).for_each(|n| shown.take(format!("{line} {n}\n").as_bytes()));
+        shown
     }
 
     #[test]
-    fn a_panic_is_kept_with_what_led_to_it_however_long_its_stacks_are() {
-        let mut shown = Shown::default();
-        (0..100).for_each(|n| shown.take(format!("line {n}\n").as_bytes()));
-        shown.take(b"sysrq: Trigger a crash\nKernel panic - not syncing: crash\n");
-        (0..100).for_each(|n| shown.take(format!(" frame {n}\n").as_bytes()));
-        let at = |word: &str| shown.tail.iter().position(|line| line.contains(word));
-        assert_eq!(
-            (at("sysrq"), at("Kernel panic"), at("frame 0")),
-            (Some(28), Some(29), Some(30))
-        );
-        assert_eq!((shown.tail.len(), shown.tail[59].as_str()), (60, " frame 29"));
+    fn lines_may_come_in_pieces_and_the_end_is_kept_or_a_panic_with_what_led_to_it() {
+        let mut first = Shown::default();
+        first.take(b"headroom-init: assoc");
+        assert_eq!(first.associated, None);
+        let mut lines = shown(first, b"iated 3/9\nnext", "line");
+        assert_eq!(lines.associated, Some((3, 9)));
+        assert_eq!((lines.tail.len(), lines.tail.back().unwrap().as_str()), (TAIL, "line 99"));
+        lines.take(b"sysrq: Trigger a crash\n");
+        let panic = shown(lines, b"Kernel panic - not syncing: crash\n", " frame");
+        let at = |word: &str| panic.tail.iter().position(|line| line.contains(word)).unwrap();
+        assert_eq!([at("sysrq"), at("Kernel panic"), at("frame 0")], [28, 29, 30]);
+        assert_eq!((panic.tail.len(), panic.tail[59].as_str()), (60, " frame 29"));
     }
 
     #[test]
     fn a_line_without_end_is_cut_and_not_kept_whole() {
         let mut shown = Shown::default();
         (0..1000).for_each(|_| shown.take(&[b'x'; 4096]));
-        assert!(shown.partial.len() < LONGEST_LINE);
-        assert_eq!(shown.tail.len(), TAIL);
+        assert!(shown.partial.len() < LONGEST_LINE && shown.tail.len() == TAIL);
         assert!(shown.tail.iter().all(|line| line.len() <= LONGEST_LINE));
     }
 

@@ -13,18 +13,10 @@ pub enum Failure {
     Start(#[source] io::Error),
     /// The virtual access point is of no further use: QEMU ended, its kernel panicked, or pid 1 could not raise it.
     #[error("{what}")]
-    Guest {
-        what: String,
-        /// The console's end.
-        console: Vec<String>,
-    },
+    Guest { what: String, console: Vec<String> },
     /// The agent on a device ended, or ssh did.
     #[error("the agent ended unasked ({status}){}", said_by(said))]
-    Ended {
-        status: String,
-        /// The end of what it said.
-        said: String,
-    },
+    Ended { status: String, said: String },
     /// Nothing was heard for too long.
     #[error("the access point was silent for {} s while waiting for {awaited}", waited.as_secs())]
     Hang { awaited: &'static str, waited: Duration, console: Vec<String> },
@@ -34,10 +26,8 @@ pub enum Failure {
         took.as_secs()
     )]
     Late { awaited: &'static str, took: Duration },
-    /// The agent said what cannot come now.
     #[error("the agent sent {got} while {awaited} was awaited")]
     Unexpected { got: &'static str, awaited: &'static str },
-    /// The agent said more than the order can be answered with.
     #[error("the agent sent more than was ordered: {0}")]
     Excess(String),
     /// An order of so many bytes, which an access point could not take in while it stands still.
@@ -47,32 +37,24 @@ pub enum Failure {
         model::wire::LONGEST_ORDER / 1024
     )]
     LongOrder(usize),
-    /// The clients are not as planned.
     #[error("the access point does not have its clients: {0}")]
     Clients(String),
-    /// The agent cannot do what it was asked.
     #[error("{0}")]
     Refused(#[source] Refusal),
-    /// The agent's answer lacks samples.
     #[error("the agent's answer is incomplete: {came} samples of {expected}")]
     Incomplete { came: usize, expected: usize },
-    /// The agent was asked for something and sent none of it.
     #[error("the agent's answer holds no {0}")]
     Lacks(&'static str),
     #[error("the agent's stream is broken: {0}")]
     Stream(#[source] Broken),
-    /// The agent is another version.
     #[error("the agent speaks protocol {0}, this headroom speaks {ours}; remake the image with `headroom image`", ours = model::wire::PROTOCOL)]
     Protocol(u16),
-    /// What the machine executed was not counted.
     #[error(transparent)]
     Uncounted(#[from] Unread),
-    /// QEMU's control channel said no.
     #[error("QEMU refused `{command}`: {why}")]
     Control { command: String, why: String },
 }
 
-/// What a program said before it ended, behind a colon.
 pub(super) fn said_by(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }

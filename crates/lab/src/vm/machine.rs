@@ -24,7 +24,7 @@ use serde_json::json;
 
 use super::{Failure, Platform, Shape, arguments, console::Console, failure::said_by, qmp::Qmp};
 use crate::{
-    Cancel, Error, Lab,
+    Error, Lab,
     cache_model::Attached,
     channel::{Channel, Ends, Peer, bytes_of},
     device::Device,
@@ -37,17 +37,13 @@ use crate::{
 /// So long QEMU may take to end over what it was asked.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What a machine starts from.
 #[derive(Clone, Copy, Debug)]
-pub enum Start<'a> {
+pub(super) enum Start<'a> {
     Boot(&'a Image),
-    /// A snapshot's file; the machine then waits for [`Machine::go`].
-    Restore(&'a Path),
-    /// The same with a model of caches that watches the machine.
-    Modelled(&'a Path, &'a Attached),
+    /// From a snapshot's file, perhaps with a model of caches that watches it; the machine then waits for [`Machine::go`].
+    Restore(&'a Path, Option<&'a Attached>),
 }
 
-/// A running virtual access point.
 #[derive(Debug)]
 pub struct Machine {
     qmp: Qmp,
@@ -67,40 +63,21 @@ struct Guest {
     said: Option<LastWords>,
 }
 
-/// What a machine needs of its surroundings.
-#[derive(Clone, Copy, Debug)]
-pub struct Surroundings<'a> {
-    /// Where its console is kept.
-    pub console_log: &'a Path,
-    /// The folder that it works in.
-    pub folder: &'a Path,
-    /// How long it may be silent.
-    pub patience: Duration,
-    /// The wish to stop.
-    pub cancel: &'a Cancel,
-}
-
-impl<'a> Surroundings<'a> {
-    /// Those of a lab, with the console kept here; the machine works in the same folder.
-    pub fn of(lab: &'a Lab, console_log: &'a Path) -> Self {
-        Self {
-            console_log,
-            folder: console_log.parent().unwrap_or(Path::new(".")),
-            patience: lab.settings.patience,
-            cancel: &lab.cancel,
-        }
-    }
-}
-
 impl Machine {
-    /// Starts QEMU.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] in [`Error::Machine`], with what QEMU said.
-    pub fn start(shape: &Shape, start: Start<'_>, around: Surroundings<'_>) -> Result<Self, Error> {
-        let Channels { ours, theirs } = Channels::open().map_err(Failure::Start)?;
-        let [agent, console, qmp] = ours;
+    /// Starts QEMU, with its console kept in a file in whose folder it works.
+    pub(super) fn start(
+        lab: &Lab,
+        shape: &Shape,
+        start: Start<'_>,
+        console_log: &Path,
+    ) -> Result<Self, Error> {
+        let pair = || UnixStream::pair().map_err(Failure::Start);
+        let [(agent, agents), (console, consoles), (qmp, qmps)] = [pair()?, pair()?, pair()?];
+        let mut descriptors: Vec<(OwnedFd, i32)> = vec![
+            (agents.into(), arguments::AGENT_FD),
+            (consoles.into(), arguments::CONSOLE_FD),
+            (qmps.into(), arguments::QMP_FD),
+        ];
         let mailbox =
             shape.holds_itself().then(Mailbox::new).transpose().map_err(Failure::Start)?;
         if let (Start::Boot(_), Some(mailbox)) = (start, &mailbox) {
@@ -108,20 +85,20 @@ impl Machine {
             mailbox.put(&bytes_of(&Order::Hold)?).map_err(Failure::Start)?;
         }
         let shared = mailbox.as_ref().map(Mailbox::share).transpose().map_err(Failure::Start)?;
-        let mut descriptors = Vec::from(theirs);
         descriptors.extend(shared.map(|memory| (memory.into(), arguments::MAILBOX_FD)));
-        let mut qemu = spawn(shape, start, descriptors, around.folder)?;
-        let console = Console::watch(console, around.console_log)?;
+        let mut qemu =
+            spawn(shape, start, descriptors, console_log.parent().unwrap_or(Path::new(".")))?;
+        let console = Console::watch(console, console_log)?;
         let said = qemu.stderr.take().map(LastWords::of);
         let guest = Guest { qemu, console, said };
-        let qmp = match Qmp::open(qmp, around.cancel.clone()) {
+        let qmp = match Qmp::open(qmp, lab.cancel.clone()) {
             Ok(qmp) => qmp,
             Err(error) => return Err(guest.early_death(error)),
         };
-        let patience = Patience { silence: around.patience, pace: SLOWEST };
+        let patience = Patience { silence: lab.settings.patience, pace: SLOWEST };
         let input = agent.try_clone().map_err(Failure::Start)?.into();
         let ends = Ends { input, output: agent.into() };
-        let channel = Channel::new(guest, ends, patience, around.cancel.clone());
+        let channel = Channel::new(guest, ends, patience, lab.cancel.clone());
         let channel = channel.map_err(Failure::Start)?;
         let goes = matches!(start, Start::Boot(_));
         let mut machine = Self { qmp, channel, mailbox, goes, clients: shape.clients };
@@ -151,7 +128,6 @@ impl Machine {
         self.go()
     }
 
-    /// Lets a restored machine run.
     pub fn go(&mut self) -> Result<(), Error> {
         self.goes = true;
         self.control(|qmp| qmp.command("cont", json!({}))).map(drop)
@@ -162,8 +138,9 @@ impl Machine {
         let mut shown = None;
         self.channel.expect(Allowance::boot(self.clients));
         self.channel.next("the clients to join", &mut |guest| {
-            if guest.console.associated() != shown {
-                shown = guest.console.associated();
+            let associated = guest.console.shown().associated;
+            if associated != shown {
+                shown = associated;
                 shown.into_iter().for_each(|(now, of)| joined(now, of));
             }
         })
@@ -250,9 +227,8 @@ impl Guest {
         Failure::Guest { what, console: self.console.tail() }
     }
 
-    /// That its kernel panicked, in the kernel's own line.
     fn panic(&self) -> Option<Failure> {
-        let what = self.console.panic()?;
+        let what = self.console.shown().panic.clone()?;
         Some(self.failure(format!("the access point's kernel panicked: {what}")))
     }
 
@@ -260,7 +236,6 @@ impl Guest {
         matches!(self.qemu.try_wait(), Ok(Some(_)))
     }
 
-    /// QEMU ended before it could be greeted.
     fn early_death(mut self, error: Error) -> Error {
         thread::sleep(POLL_INTERVAL);
         if self.has_ended() { self.death().into() } else { error }
@@ -286,14 +261,14 @@ impl Peer for Guest {
             return Err(self.death());
         }
         let not_raised = || {
-            let why = self.console.failed()?;
+            let why = self.console.shown().failed.clone()?;
             Some(self.failure(format!("the access point did not come up: {why}")))
         };
         self.panic().or_else(not_raised).map_or(Ok(()), Err)
     }
 
     fn life(&self) -> u64 {
-        self.console.bytes()
+        self.console.shown().bytes
     }
 
     fn console(&self) -> Vec<String> {
@@ -319,28 +294,6 @@ impl Drop for Guest {
     }
 }
 
-/// The socket pairs between headroom and QEMU.
-struct Channels {
-    ours: [UnixStream; 3],
-    theirs: [(OwnedFd, i32); 3],
-}
-
-impl Channels {
-    fn open() -> std::io::Result<Self> {
-        let (agent, agent_qemu) = UnixStream::pair()?;
-        let (console, console_qemu) = UnixStream::pair()?;
-        let (qmp, qmp_qemu) = UnixStream::pair()?;
-        Ok(Self {
-            ours: [agent, console, qmp],
-            theirs: [
-                (agent_qemu.into(), arguments::AGENT_FD),
-                (console_qemu.into(), arguments::CONSOLE_FD),
-                (qmp_qemu.into(), arguments::QMP_FD),
-            ],
-        })
-    }
-}
-
 fn spawn(
     shape: &Shape,
     start: Start<'_>,
@@ -349,13 +302,10 @@ fn spawn(
 ) -> Result<Child, Error> {
     let words = match start {
         Start::Boot(image) => shape.boot(&image.kernel, &image.root),
-        Start::Restore(memory) => {
+        Start::Restore(memory, model) => {
             descriptors.push(incoming(memory)?);
-            shape.restore()
-        }
-        Start::Modelled(memory, model) => {
-            descriptors.push(incoming(memory)?);
-            [shape.restore(), arguments::plugin(model.library(), &model.words())].concat()
+            let plugin = model.map(|model| arguments::plugin(model.library(), &model.words()));
+            [shape.restore(), plugin.unwrap_or_default()].concat()
         }
     };
     let mappings =
@@ -375,7 +325,6 @@ fn spawn(
     Ok(command.spawn().map_err(Failure::Start)?)
 }
 
-/// The snapshot, as QEMU finds it.
 fn incoming(memory: &Path) -> Result<(OwnedFd, i32), Error> {
     let file = File::open(memory).map_err(Error::file("read", memory))?;
     Ok((file.into(), arguments::INCOMING_FD))
@@ -399,7 +348,6 @@ impl Mailbox {
         self.0.write_all_at(order, wire::Mailbox::ORDER as u64)
     }
 
-    /// The memory for QEMU.
     fn share(&self) -> io::Result<File> {
         self.0.try_clone()
     }

@@ -16,6 +16,7 @@ pub mod snapshot;
 pub use arguments::{Accelerator, Forward, Shape, counted_arguments};
 pub(crate) use arguments::{difference, plugin};
 pub use failure::Failure;
-pub use machine::{Machine, Start, Surroundings};
+pub use machine::Machine;
+use machine::Start;
 pub use platform::Platform;
 pub use probe::{KIND as KVM_KIND, accelerator};

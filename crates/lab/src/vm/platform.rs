@@ -5,12 +5,9 @@
 
 use model::architecture::Architecture;
 
-/// A machine of one architecture.
 #[derive(Clone, Copy, Debug)]
 pub struct Platform {
-    /// The program that runs the access point.
     pub qemu: &'static str,
-    /// The Debian package that has it.
     pub package: &'static str,
     pub(super) machine: &'static str,
     /// The processor of counted mode: none of its instructions returns the host's entropy.
@@ -25,7 +22,6 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// The machine of this architecture.
     pub const fn of(architecture: Architecture) -> &'static Self {
         match architecture {
             Architecture::X86_64 => &PC,

@@ -22,7 +22,6 @@ use crate::{
 /// A kernel says its first words in well under a second where KVM works.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// The kind of what is kept of a try in the cache.
 pub const KIND: &str = "kvm";
 
 /// The file of such an entry, and the longest that it can be, bytes.

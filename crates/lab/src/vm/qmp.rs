@@ -15,18 +15,15 @@ use crate::{Cancel, Error};
 /// QEMU answers at once, and reads or writes a snapshot within seconds; on a host that also compiles it takes longer.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// How often a wait looks for the wish to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// QEMU's longest answer to what we ask has some hundred bytes.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// The control channel of a running QEMU.
 #[derive(Debug)]
 pub(super) struct Qmp {
     socket: UnixStream,
     answers: BufReader<UnixStream>,
-    /// What has come of a line.
     partial: Vec<u8>,
     /// Names of the events that came while an answer was awaited, each once.
     events: Vec<String>,
@@ -52,10 +49,6 @@ impl<'a> Query<'a> {
 
 impl Qmp {
     /// Greets QEMU.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Control`] if it does not answer; it may have ended. [`Error::Interrupted`].
     pub(super) fn open(socket: UnixStream, cancel: Cancel) -> Result<Self, Error> {
         const HELLO: &str = "qmp_capabilities";
         let refused = |why: std::io::Error| Query::now(HELLO).refused(&why.to_string());
@@ -87,10 +80,6 @@ impl Qmp {
     }
 
     /// Waits for an event, which may have come already.
-    ///
-    /// # Errors
-    ///
-    /// As [`Qmp::open`], when it does not come.
     pub(super) fn wait_for(&mut self, name: &str) -> Result<(), Error> {
         let asked = Query::now(name);
         while !self.events.iter().any(|event| event == name) {
@@ -129,10 +118,6 @@ impl Qmp {
     }
 
     /// Waits until a query's field has left the given values; returns the one that it has then.
-    ///
-    /// # Errors
-    ///
-    /// As [`Qmp::open`], of the query, or when it takes too long.
     pub(super) fn wait_while(&mut self, query: &str, passing: &[&str]) -> Result<Value, Error> {
         let asked = Query::now(query);
         loop {
@@ -155,7 +140,6 @@ fn is_a_glance(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// The name of the event that a line tells, if it tells one.
 fn event(line: &Value) -> Option<String> {
     line.get("event")?.as_str().map(str::to_owned)
 }

@@ -17,15 +17,15 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, Machine, Shape, Start, Surroundings};
+use super::{Failure, Machine, Shape, Start};
 use crate::{
     Error, Lab,
     cache::{self, Entry, InUse, Name},
+    cache_model::Attached,
     device::Device,
     image::Image,
 };
 
-/// The cache's kind of them.
 const KIND: &str = "snapshot";
 const MEMORY: &str = "memory";
 const BORN: &str = "born.json";
@@ -33,14 +33,10 @@ const BORN: &str = "born.json";
 /// What snapshots may take of the disk, bytes, unless more are in use: about 24 of 114 clients.
 const MOST_BYTES: u64 = 6 << 30;
 
-/// A snapshot that can be restored.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The machine's state.
     pub memory: PathBuf,
-    /// What it is a snapshot of.
     pub shape: Shape,
-    /// How it came to be.
     pub born: Born,
     /// It stays where it is for as long as it may be restored.
     _in_use: InUse,
@@ -57,10 +53,6 @@ pub struct Born {
 }
 
 /// Finds the snapshot in the cache, or boots an access point and makes it.
-///
-/// # Errors
-///
-/// [`Error`]: the access point does not come up with the clients that it should have.
 pub fn obtain(lab: &Lab, image: &Image, shape: &Shape) -> Result<Snapshot, Error> {
     let shape = &with_root(image, shape);
     let key = key(lab, image, shape);
@@ -110,13 +102,11 @@ fn again_after_a_hang(
     }
 }
 
-/// Whether the cache has a snapshot; it is not checked.
 pub(crate) fn is_cached(lab: &Lab, image: &Image, shape: &Shape) -> bool {
     let shape = &with_root(image, shape);
     lab.cache.find(Name { kind: KIND, key: &key(lab, image, shape) }).is_some()
 }
 
-/// The shape with memory for the image's root.
 fn with_root(image: &Image, shape: &Shape) -> Shape {
     Shape { root_mib: image.more_memory_mib(), ..shape.clone() }
 }
@@ -126,10 +116,6 @@ fn key(lab: &Lab, image: &Image, shape: &Shape) -> String {
 }
 
 /// The same access point after something was done to it, once: cached by what that was.
-///
-/// # Errors
-///
-/// [`Error`] of the machine, of what is done, or of the disk.
 pub fn after(
     lab: &Lab,
     snapshot: &Snapshot,
@@ -140,7 +126,7 @@ pub fn after(
     let key = cache::key([&*from.to_string_lossy(), what]);
     let name = Name { kind: KIND, key: &key };
     let entry = obtain_entry(lab, name, |folder| {
-        let mut machine = snapshot.restore(lab, &folder.join("console.log"))?;
+        let mut machine = snapshot.restore(lab, &folder.join("console.log"), None)?;
         machine.begin(&Order::Introduce { subject: None })?;
         let hello = machine.frame("the agent's hello")?;
         let census = machine.frame("the agent's census")?;
@@ -156,13 +142,14 @@ pub fn after(
 }
 
 impl Snapshot {
-    /// The access point in a QEMU of its own, standing still.
-    pub(crate) fn restore(&self, lab: &Lab, console_log: &Path) -> Result<Machine, Error> {
-        Machine::start(
-            &self.shape,
-            Start::Restore(&self.memory),
-            Surroundings::of(lab, console_log),
-        )
+    /// The access point in a QEMU of its own, standing still; with caches that are modelled, if they are, and empty.
+    pub fn restore(
+        &self,
+        lab: &Lab,
+        console_log: &Path,
+        model: Option<&Attached>,
+    ) -> Result<Machine, Error> {
+        Machine::start(lab, &self.shape, Start::Restore(&self.memory, model), console_log)
     }
 }
 
@@ -170,8 +157,7 @@ fn make(lab: &Lab, image: &Image, shape: &Shape, folder: &Path) -> Result<(), Er
     lab.emit(Event::SnapshotStarted { clients: shape.clients, mode: shape.mode });
     let began = Instant::now();
     let console_log = folder.join("console.log");
-    let mut machine =
-        Machine::start(shape, Start::Boot(image), Surroundings::of(lab, &console_log))?;
+    let mut machine = Machine::start(lab, shape, Start::Boot(image), &console_log)?;
     let hello = machine.wait_until_up(|associated, clients| {
         lab.emit(Event::Associated { associated, clients });
     })?;
@@ -243,59 +229,52 @@ mod tests {
 
     use super::*;
 
-    fn census(counts: &[(u32, Option<u32>)]) -> Census {
-        let interface =
-            |(radio, (kernel, hostapd)): (usize, &(u32, Option<u32>))| InterfaceCensus {
-                name: format!("wlan{radio}"),
-                kernel: Some(*kernel),
-                hostapd: *hostapd,
-            };
-        Census { interfaces: counts.iter().enumerate().map(interface).collect() }
-    }
-
-    fn check(counts: &[(u32, Option<u32>)], clients: u32) -> Result<(), String> {
-        let shape = Shape::new(Architecture::X86_64, Mode::Counted, 3, clients);
-        check_clients(&census(counts), &shape).map_err(|failure| failure.to_string())
-    }
-
     #[test]
     fn kernel_hostapd_and_plan_must_agree() {
-        assert_eq!(check(&[(6, Some(6)), (6, Some(6)), (6, Some(6))], 18), Ok(()));
-        assert_eq!(check(&[(7, Some(7)), (7, Some(7)), (6, Some(6))], 20), Ok(()));
-        let less = check(&[(6, Some(6)), (5, Some(6)), (6, Some(6))], 18).unwrap_err();
-        assert!(
-            less.contains("wlan1 has 5 clients by the kernel and 6 clients by hostapd, 6"),
-            "{less}"
-        );
-        let deaf = check(&[(6, Some(6)), (6, None), (6, Some(6))], 18).unwrap_err();
-        assert!(deaf.contains("no count by hostapd"), "{deaf}");
-        assert!(
-            check(&[(9, Some(9)), (9, Some(9))], 18)
-                .unwrap_err()
-                .contains("2 access-point interfaces")
-        );
+        let six = (6, Some(6));
+        for (counts, clients, expected) in [
+            (&[six, six, six][..], 18, ""),
+            (&[(7, Some(7)), (7, Some(7)), six], 20, ""),
+            (
+                &[six, (5, Some(6)), six],
+                18,
+                "wlan1 has 5 clients by the kernel and 6 clients by hostapd, 6",
+            ),
+            (&[six, (6, None), six], 18, "no count by hostapd"),
+            (&[(9, Some(9)), (9, Some(9))], 18, "2 access-point interfaces"),
+        ] {
+            let interface = |(radio, (kernel, hostapd)): (usize, &(u32, Option<u32>))| {
+                let (kernel, hostapd) = (Some(*kernel), *hostapd);
+                InterfaceCensus { name: format!("wlan{radio}"), kernel, hostapd }
+            };
+            let census = Census { interfaces: counts.iter().enumerate().map(interface).collect() };
+            let shape = Shape::new(Architecture::X86_64, Mode::Counted, 3, clients);
+            let said = check_clients(&census, &shape).err().map(|failure| failure.to_string());
+            let said = said.unwrap_or_default();
+            assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{said}");
+        }
     }
 
     #[test]
     fn a_machine_that_hangs_is_started_once_more_and_other_failures_stand() {
-        let hang = || {
-            let waited = Duration::from_secs(180);
-            Failure::Hang { awaited: "the machine to stop", waited, console: Vec::new() }
-        };
-        let outcomes = |all: Vec<Result<(), Failure>>| {
-            let (left, told) = (Cell::new(all), Cell::new(0));
+        // h hangs, c fails in another way, . works: whether it ends well, and how many attempts were made.
+        for (attempts, ends_well, made) in
+            [("..", true, 1), ("h.", true, 2), ("hh.", false, 2), ("c.", false, 1)]
+        {
+            let (left, told) = (Cell::new(attempts), Cell::new(0));
             let make = || {
-                let mut all = left.take();
-                let next = all.remove(0);
-                left.set(all);
-                next.map_err(Error::from)
+                let (next, rest) = left.get().split_at(1);
+                left.set(rest);
+                let (awaited, waited) = ("the machine to stop", Duration::from_secs(180));
+                match next {
+                    "h" => Err(Failure::Hang { awaited, waited, console: Vec::new() }.into()),
+                    "c" => Err(Failure::Clients(String::new()).into()),
+                    _ => Ok(()),
+                }
             };
             let ended = again_after_a_hang(make, |_| told.set(told.get() + 1));
-            (ended.is_ok(), told.get(), left.take().len())
-        };
-        assert_eq!(outcomes(vec![Ok(()), Ok(())]), (true, 0, 1));
-        assert_eq!(outcomes(vec![Err(hang()), Ok(())]), (true, 1, 0));
-        assert_eq!(outcomes(vec![Err(hang()), Err(hang()), Ok(())]), (false, 1, 1));
-        assert_eq!(outcomes(vec![Err(Failure::Clients(String::new())), Ok(())]), (false, 0, 1));
+            assert_eq!((ended.is_ok(), attempts.len() - left.get().len()), (ends_well, made));
+            assert_eq!(told.get(), made - 1, "{attempts}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Variant, is_false};
+use super::{Variant, is_false, number};
 use crate::{instrument::Scope, pause, span::Span};
 
 /// Trials in which a consumer is paused: it runs, is stopped, runs, a process of the agent's own is stopped in
@@ -23,34 +23,21 @@ pub struct Pause {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<u32>,
     /// Trials of each variant at each count.
-    #[serde(default = "six")]
+    #[serde(default = "number::<6>")]
     pub repetitions: u32,
     /// Each of the five spans; a whole number of samples.
-    #[serde(default = "ten_seconds")]
+    #[serde(default = "Span::seconds::<10>")]
     pub span: Span,
     /// The beginning of each span that is in no figure: a poll under way ends in it.
-    #[serde(default = "two_seconds")]
+    #[serde(default = "Span::seconds::<2>")]
     pub settle: Span,
 }
 
 impl Pause {
-    /// Who is paused; `None` where the study names no one.
     pub fn target(&self) -> Option<pause::Target> {
         let process = self.process.clone().map(pause::Target::Process);
         process.or_else(|| self.group.clone().map(pause::Target::Group))
     }
-}
-
-fn six() -> u32 {
-    6
-}
-
-fn ten_seconds() -> Span {
-    Span::from_secs(10)
-}
-
-fn two_seconds() -> Span {
-    Span::from_secs(2)
 }
 
 /// What is asked of every variant once its window has closed.
@@ -134,8 +121,7 @@ impl Default for Profile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Count {
-    /// Trials of every variant at each count.
-    #[serde(default = "twice")]
+    #[serde(default = "number::<2>")]
     pub repetitions: u32,
     /// Client counts out of the study's; empty is the largest alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -145,10 +131,6 @@ pub struct Count {
     pub variants: Vec<String>,
     #[serde(rename = "function")]
     pub functions: Vec<Function>,
-}
-
-fn twice() -> u32 {
-    2
 }
 
 /// A function whose calls are counted.

@@ -27,9 +27,9 @@ pub(super) fn html(cases: &FourCases) -> String {
             "MODELLED, by a plugin of the emulator that passes every access of the virtual access point through caches \
              of this geometry: L1i {}; L1d {}, both for each CPU; L2 {}, shared. No prefetcher, no coherence, no \
              write-back traffic, no DMA.",
-            geometry.l1i(),
-            geometry.l1d(),
-            geometry.l2()
+            geometry.l1i,
+            geometry.l1d,
+            geometry.l2
         )
     });
     let check = cases.model_check.as_deref().map(prose::sentence).unwrap_or_default();

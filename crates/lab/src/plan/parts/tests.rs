@@ -8,72 +8,8 @@ use crate::{
     study_file::parse,
 };
 
-const TRAFFIC: &str = r#"question = "?"
-[access-point]
-radios = 2
-clients = [2]
-[access-point.caches]
-l1i = { size = "32KiB", ways = 2, line = 64 }
-l1d = { size = "32KiB", ways = 4, line = 64 }
-l2 = { size = "1MiB", ways = 16, line = 64 }
-[trial]
-window = "4s"
-repetitions = 3
-sweep = 1
-[[traffic]]
-name = "full"
-flow = "udp"
-[[traffic]]
-name = "paced"
-flow = "udp"
-paced = "50%"
-[[application]]
-name = "stream"
-stressor = "--stream"
-workers = 4
-[[variant]]
-name = "shares-512"
-control = { weight = 512 }
-candidate = true
-reported = true
-[[variant]]
-name = "quota-20"
-control = { quota = "20%" }
-candidate = true
-[[variant]]
-name = "guard-100"
-control = { guard = "" }
-[[cell]]
-traffic = "full"
-application = "stream"
-cases = true
-[[cell]]
-traffic = "full"
-role = "no-harm"
-[[cell]]
-on = "host"
-traffic = "paced"
-application = "stream"
-"#;
-
-const CARDS: &str = r#"question = "?"
-[access-point]
-radios = 1
-clients = [1]
-[trial]
-window = "1s"
-repetitions = 2
-[[variant]]
-name = "busy"
-strategy = "busy"
-[[variant]]
-name = "event"
-strategy = "event"
-[[cell]]
-name = "task"
-on = ["vm", "host"]
-card = { rate = 990, bytes = 66, task = "2s" }
-"#;
+const TRAFFIC: &str = include_str!("tests/traffic.toml");
+const CARDS: &str = include_str!("tests/cards.toml");
 
 fn names(plan: &[PlannedTrial], cell: &str, repetition: u32) -> Vec<String> {
     let here = |trial: &&PlannedTrial| trial.id.cell == *cell && trial.id.repetition == repetition;
