@@ -88,7 +88,7 @@ fn compare(random: &mut Random, plant: Plant, expect: Expect, pairs: Pairs) -> J
     };
     let evidence = Evidence::of_pairs(judged, pairs.most());
     let order: Vec<usize> = (0..pairs.most() as usize).collect();
-    looked(&question, &evidence, pairs, &order).into_judgement().unwrap()
+    looked(&question, &evidence, pairs, &order).judgement
 }
 
 /// What a hundred comparisons say.
