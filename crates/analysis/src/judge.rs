@@ -32,8 +32,8 @@ use crate::{
     stats::Estimate,
     steady::{self, FEWEST_PERIODS, Periods},
     verdicts::{
-        Basis, Finding, Judgement, NoPeriods, Quantity, Ran, RateChange, Split, Together,
-        WitnessFinding,
+        Basis, Conclusion, Finding, Judgement, NoPeriods, Quantity, Ran, RateChange, Split,
+        Together,
     },
     witness,
 };
@@ -190,7 +190,7 @@ pub(crate) struct Evidence {
     /// What each side spent after its windows, where every pair counts it.
     put_off: Option<put_off::Pairs>,
     /// Whether the replies of both sides are true, where rounds are checked.
-    pub(crate) witness: Option<WitnessFinding>,
+    pub(crate) witness: Option<Conclusion>,
     /// Pairs of the plan.
     pub(crate) planned: u32,
     /// Whether every pair of the plan has been tried.
@@ -213,7 +213,8 @@ impl Evidence {
         };
         let sides: Vec<_> = tried.iter().filter_map(sides).collect();
         let pairs: Vec<_> = sides.iter().map(|both| both.map(|(figures, _)| figures)).collect();
-        let recorded: Vec<_> = sides.iter().map(|[(_, variant), (_, base)]| (*base, *variant)).collect();
+        let recorded: Vec<_> =
+            sides.iter().map(|[(_, variant), (_, base)]| (*base, *variant)).collect();
         Self {
             together: Self::together(measured, question, &pairs),
             put_off: put_off::Pairs::of(&pairs),

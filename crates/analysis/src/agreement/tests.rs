@@ -1,6 +1,9 @@
 //! Whole trials: what nl80211, hostapd and a subject say of two clients, and one thing changed at a time.
 
-use model::parity::{BitRate, StationList, StationValues};
+use model::{
+    parity::{BitRate, StationList, StationValues},
+    verdict::Verdict,
+};
 use proptest::prelude::*;
 
 use super::*;
@@ -75,13 +78,15 @@ fn said(own: &str, after: (StationList, &str)) -> Vec<Reading> {
     ]
 }
 
-fn brief(own: &str) -> Result<Agreement, Fault> {
+fn brief(own: &str) -> Result<Agreement, Conclusion> {
     of(&said(own, (kernel(), HOSTAPD)))
 }
 
 #[track_caller]
 fn differs(own: &str, words: &str) {
-    let Err(Fault { verdict: Verdict::Fail, why }) = brief(own) else { panic!("{:?}", brief(own)) };
+    let Err(Conclusion { verdict: Verdict::Fail, sentence: why }) = brief(own) else {
+        panic!("{:?}", brief(own))
+    };
     assert_eq!(why, words);
 }
 
@@ -162,13 +167,13 @@ fn a_client_that_joined_anew_in_between_may_be_on_its_way_and_no_other() {
     for own in [on_its_way.as_str(), gone] {
         between(own, 97_200_000_000).unwrap();
         assert!(
-            matches!(between(own, 12_345_000_000), Err(Fault { verdict: Verdict::Fail, .. })),
+            matches!(between(own, 12_345_000_000), Err(Conclusion { verdict: Verdict::Fail, .. })),
             "{own}"
         );
     }
     let more = IW.replacen("rx bytes:\t4321", "rx bytes:\t4322", 1);
     assert!(
-        matches!(between(&more, 97_200_000_000), Err(Fault { verdict: Verdict::Fail, .. })),
+        matches!(between(&more, 97_200_000_000), Err(Conclusion { verdict: Verdict::Fail, .. })),
         "a made-up counter"
     );
 }
@@ -178,7 +183,9 @@ fn hostapd_alone_can_object() {
     let wrong = HOSTAPD.replace("tx_packets=7", "tx_packets=6");
     let mut readings = said(BRIEF, (kernel(), &wrong));
     readings[1].answer = Answer::Hostapd(wrong.clone());
-    let Err(Fault { verdict: Verdict::Fail, why }) = of(&readings) else { panic!("it agrees") };
+    let Err(Conclusion { verdict: Verdict::Fail, sentence: why }) = of(&readings) else {
+        panic!("it agrees")
+    };
     assert!(why.ends_with("is 7, hostapd's “tx_packets” is 6"), "{why}");
 }
 
@@ -195,7 +202,7 @@ fn a_full_reply_must_hold_what_is_known_and_may_hold_more() {
     assert!(agreement.values > 30 && agreement.unreported.contains("VendorOUI"), "{agreement:?}");
     let unknown = full(",\"Colour\":\"red\"").unwrap_err();
     let why = "`Colour` is in no table of values, so nobody can confirm it";
-    assert_eq!(unknown, Fault::unable(why));
+    assert_eq!(unknown, Conclusion::invalid(why));
 }
 
 #[test]
@@ -236,7 +243,7 @@ fn the_clocks_of_the_kernel_and_of_hostapd_are_a_second_apart_at_most() {
 #[test]
 fn nothing_is_compared_with_nothing() {
     let unable = |readings: &[Reading]| match of(readings) {
-        Err(Fault { verdict: Verdict::Invalid, why }) => why,
+        Err(Conclusion { verdict: Verdict::Invalid, sentence: why }) => why,
         other => panic!("{other:?}"),
     };
     let all = said(BRIEF, (kernel(), HOSTAPD));

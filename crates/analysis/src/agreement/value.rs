@@ -112,13 +112,18 @@ impl Rule {
             (Self::Fixed | Self::Level, _) => Self::Moment(0).holds_number(value, ends, seconds),
             (Self::Moment(off), [before, after]) => {
                 let known = || before.into_iter().chain(after);
-                known().min().zip(known().max()).is_some_and(|(low, high)| between(low - off, high + off))
+                known()
+                    .min()
+                    .zip(known().max())
+                    .is_some_and(|(low, high)| between(low - off, high + off))
             }
             (Self::Span(off), [Some(before), Some(after)]) if before <= after => {
                 between(before - off, after + off)
             }
             (Self::Span(off), [None, Some(after)]) => between(0, after + off),
-            (Self::Span(off), [Some(before), None]) => between(before - off, before + seconds + off),
+            (Self::Span(off), [Some(before), None]) => {
+                between(before - off, before + seconds + off)
+            }
             (Self::Counter(_), [None, Some(after)]) => between(0, after),
             // Of a value that has wrapped its reader may have kept count, or not.
             (Self::Counter(bits), [Some(before), after]) => {
@@ -132,7 +137,8 @@ impl Rule {
             }
             // It goes on from what it was, or has begun again since; after that, it may have once more.
             (Self::Since, [before, _]) => {
-                between(0, seconds) || before.is_some_and(|before| between(before, before + seconds))
+                between(0, seconds)
+                    || before.is_some_and(|before| between(before, before + seconds))
             }
             (Self::Span(_), [before, after]) => alone([before, None]) || alone([None, after]),
         }

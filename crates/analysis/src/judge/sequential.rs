@@ -79,8 +79,7 @@ pub(crate) fn looked(
 
 /// Whether no further pair would say more.
 fn is_final(judgement: &Judgement) -> bool {
-    let frozen =
-        judgement.finding == Finding::NotComparable && judgement.pairs >= FEWEST_PAIRS;
+    let frozen = judgement.finding == Finding::NotComparable && judgement.pairs >= FEWEST_PAIRS;
     judgement.verdict != Verdict::Invalid || frozen
 }
 

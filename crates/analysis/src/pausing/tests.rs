@@ -215,7 +215,7 @@ fn clients_that_left_or_a_missing_trial_make_it_invalid() {
     }
     let found = only(&run, &trials);
     assert_eq!((found.verdict, found.trials), (Verdict::Invalid, 2));
-    let says = "0 clients were associated after the window";
+    let says = "after the window 0 clients were associated, 60 were expected";
     assert!(found.sentence.contains(says), "{}", found.sentence);
 }
 
