@@ -266,21 +266,18 @@ impl Evidence {
 /// the plan has. Where the number of pairs depends on what they say, pairs count in the order of the plan only:
 /// which trial of two that run side by side ends first must not decide what is looked at.
 fn tried(measured: &Measured, question: &Question) -> (Vec<u32>, bool, u32) {
-    let is_side = |id: &TrialId, side: &str| {
-        id.purpose.is_cpu() && id.clients == question.clients && id.variant == side
+    let of = |ids: &[&TrialId], side: &str| -> BTreeSet<u32> {
+        let is_side = |id: &&&TrialId| {
+            id.purpose.is_cpu() && id.clients == question.clients && id.variant == side
+        };
+        ids.iter().filter(is_side).map(|id| id.repetition).collect()
     };
-    let repetitions = |side: &str| -> BTreeSet<u32> {
-        let plan = measured.plan().map(|planned| &planned.id);
-        plan.filter(|id| is_side(id, side)).map(|id| id.repetition).collect()
-    };
-    let done = |side: &str| -> BTreeSet<u32> {
-        let valid = measured.figures.iter().map(|figures| &figures.id);
-        let ids = valid.chain(measured.invalid.iter().map(|invalid| &invalid.id));
-        ids.filter(|id| is_side(id, side)).map(|id| id.repetition).collect()
-    };
-    let [base, variant] = [&question.base, &question.variant].map(|side| done(side));
+    let valid = measured.figures.iter().map(|figures| &figures.id);
+    let done: Vec<_> = valid.chain(measured.invalid.iter().map(|invalid| &invalid.id)).collect();
+    let [base, variant] = [&question.base, &question.variant].map(|side| of(&done, side));
     let is_tried = |repetition: &u32| base.contains(repetition) && variant.contains(repetition);
-    let planned = repetitions(&question.base);
+    let plan: Vec<_> = measured.plan().map(|planned| &planned.id).collect();
+    let planned = of(&plan, &question.base);
     let tried: Vec<u32> = match question.pairs {
         Pairs::UpTo(_) => planned.iter().copied().take_while(is_tried).collect(),
         // A run that was recorded without its plan still has its pairs.

@@ -121,17 +121,6 @@ mod tests {
         assert_eq!(stations["02:00:00:00:01:0b"].len(), 1);
     }
 
-    #[test]
-    fn hostapds_status_comes_before_its_stations() {
-        let (status, stations) = hostapd(
-            "state=ENABLED\nfreq=5180\n02:00:00:00:01:0a\nflags=[AUTH]\nrx_bytes=5\n\
-             tx_rate_info=4333 vhtmcs 9 vhtnss 1\n02:00:00:00:01:0b\nrx_bytes=6\n",
-        );
-        assert_eq!(status["freq"], "5180");
-        assert_eq!(number(&stations["02:00:00:00:01:0a"]["tx_rate_info"]), Some(4333));
-        assert_eq!(stations["02:00:00:00:01:0b"]["rx_bytes"], "6");
-    }
-
     proptest! {
         #[test]
         fn any_text_is_read_without_a_panic(text: String, lines in "([0-9a-f:=\\[\\], \\-\n\t.MHzGI]{0,80}\n){0,6}") {

@@ -3,7 +3,7 @@
 use model::{
     census::InterfaceCensus,
     name::VariantName,
-    pause::{PauseOrder, PauseSpan},
+    pause::{PauseOrder, PauseSpan, Target},
     reading::Reading,
     run::Run,
     sample::{Group, Sample},

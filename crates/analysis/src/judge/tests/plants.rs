@@ -37,7 +37,7 @@ impl Plant {
 }
 
 /// What a control group's counter of whole µs says of each round.
-fn counted(costs: &[f64], begin: f64) -> Vec<f64> {
+pub(super) fn counted(costs: &[f64], begin: f64) -> Vec<f64> {
     let mut count = begin;
     let step = |cost: &f64| {
         let before = count.floor();
