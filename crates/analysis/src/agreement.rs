@@ -12,7 +12,6 @@
 mod abilities;
 pub(crate) mod exact;
 mod own;
-mod past;
 pub(crate) mod rounds;
 mod station;
 mod subject;
@@ -21,18 +20,15 @@ mod value;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{
-    parity::{Answer, Reading},
-    verdict::Verdict,
-};
+use model::parity::{Answer, Reading};
 
 use self::{
-    past::Past,
     station::Station,
     subject::Statement,
     table::{Entry, Source, Table},
     value::{Bracket, Rule, Value},
 };
+use crate::verdicts::Conclusion;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Agreement {
@@ -41,7 +37,7 @@ pub(crate) struct Agreement {
     /// Those of them that are counters, whose age shows as soon as they move.
     pub(crate) counters: u64,
     /// Clients that have any.
-    pub(crate) clients: BTreeSet<(String, String)>,
+    pub(crate) clients: BTreeSet<Client>,
     /// Keys of which at least one value was confirmed.
     pub(crate) confirmed: BTreeSet<String>,
     /// Keys of which the subject tells a value, and nobody else does.
@@ -50,77 +46,56 @@ pub(crate) struct Agreement {
     pub(crate) unreported: BTreeSet<String>,
 }
 
-/// Why nothing is confirmed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
-    /// Fail where a value, or a client, is another; invalid where it cannot be compared.
-    pub(crate) verdict: Verdict,
-    pub(crate) why: String,
-}
+/// A client, by its interface and its address in small letters.
+type Client = (String, String);
 
-impl Fault {
-    fn differs(why: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Fail, why: why.into() }
-    }
-
-    pub(crate) fn unable(why: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Invalid, why: why.into() }
-    }
-}
+/// What nl80211 and hostapd say of each client.
+type Stations = BTreeMap<Client, Station>;
 
 /// Compares all that was said in a trial.
 ///
 /// # Errors
 ///
-/// The first disagreement, with client, key and both values.
-pub(crate) fn of(readings: &[Reading]) -> Result<Agreement, Fault> {
-    compared(readings, Others { hostapd: true, past: None })
+/// The first disagreement, with client, key and both values: fail where a value, or a client, is another; invalid where it
+/// cannot be compared.
+pub(crate) fn of(readings: &[Reading]) -> Result<Agreement, Conclusion> {
+    compared(readings, Others { hostapd: true, past: &[] })
 }
 
-/// Which other sources were asked, and what they said earlier in the same window.
+/// Which other sources were asked, and what they said in the same window, by the moment, ns.
 #[derive(Clone, Copy)]
 struct Others<'a> {
     /// Whether hostapd was asked; where not, what only hostapd knows is the subject's alone.
     hostapd: bool,
-    past: Option<&'a Past>,
+    past: &'a [(u64, Stations)],
 }
 
-impl Others<'_> {
-    fn of(self, entry: &Entry) -> impl Iterator<Item = &'static Source> {
-        let is_asked = move |source: &&Source| self.hostapd || !source.of.starts_with("hostapd");
-        entry.sources.iter().filter(is_asked)
-    }
-}
-
-fn compared(readings: &[Reading], others: Others<'_>) -> Result<Agreement, Fault> {
+fn compared(readings: &[Reading], others: Others<'_>) -> Result<Agreement, Conclusion> {
     let witnesses = Witnesses::of(readings, others)?;
     let mut agreement = Agreement::default();
     let own = readings.iter().filter_map(|reading| Some((reading, reading.subject()?)));
     for (reading, text) in own {
-        let said = subject::read(text).map_err(Fault::unable)?;
+        let said = subject::read(text).map_err(Conclusion::invalid)?;
         witnesses.confirm(reading, &said, &mut agreement)?;
     }
     if agreement.clients.is_empty() {
-        return Err(Fault::unable("no value of any client was reported"));
+        return Err(Conclusion::invalid("no value of any client was reported"));
     }
     let found: BTreeSet<String> = &agreement.confirmed | &agreement.alone;
     agreement.unreported.retain(|key| !found.contains(key));
     Ok(agreement)
 }
 
-/// A client, by its interface and its address in small letters.
-type Client = (String, String);
-
 /// What nl80211 and hostapd said before the subject, and after it.
 struct Witnesses<'a> {
     others: Others<'a>,
-    before: BTreeMap<Client, Station>,
-    after: BTreeMap<Client, Station>,
+    before: Stations,
+    after: Stations,
     seconds: i128,
 }
 
 impl<'a> Witnesses<'a> {
-    fn of(readings: &[Reading], others: Others<'a>) -> Result<Self, Fault> {
+    fn of(readings: &[Reading], others: Others<'a>) -> Result<Self, Conclusion> {
         let (before, after) = sides(readings);
         for (side, when) in [(before, "before"), (after, "after")] {
             let has = |of: fn(&Answer) -> bool| side.iter().any(|reading| of(&reading.answer));
@@ -132,13 +107,11 @@ impl<'a> Witnesses<'a> {
                 continue;
             };
             let why = format!("{missing} said nothing of the clients {when} the subject did");
-            return Err(Fault::unable(why));
+            return Err(Conclusion::invalid(why));
         }
-        let span = |side: &[Reading]| {
-            (side.first().map_or(0, |one| one.at_ns), side.last().map_or(0, |one| one.at_ns))
-        };
-        let (begun, ended) = (span(before).0, span(after).1);
-        let seconds = i128::from(ended.saturating_sub(begun)) / 1_000_000_000 + 1;
+        let at_ns = |reading: Option<&Reading>| reading.map_or(0, |one| one.at_ns);
+        let span_ns = at_ns(after.last()).saturating_sub(at_ns(before.first()));
+        let seconds = i128::from(span_ns) / 1_000_000_000 + 1;
         Ok(Self { others, before: stations(before), after: stations(after), seconds })
     }
 
@@ -148,35 +121,35 @@ impl<'a> Witnesses<'a> {
         reading: &Reading,
         said: &Statement,
         agreement: &mut Agreement,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Conclusion> {
         let interface = reading.interface.as_deref();
         let here = |client: &&Client| interface.is_none_or(|name| name == client.0);
-        let mut expected: BTreeMap<&str, &Client> = BTreeMap::new();
-        for client in self.before.keys().chain(self.after.keys()).filter(here) {
-            expected.insert(&client.1, client);
-        }
-        if let Some(stranger) = said.clients.keys().find(|one| !expected.contains_key(one.as_str()))
-        {
+        let known = self.before.keys().chain(self.after.keys()).filter(here);
+        let expected: BTreeMap<&str, &Client> =
+            known.map(|client| (client.1.as_str(), client)).collect();
+        let mut own = said.clients.keys();
+        if let Some(stranger) = own.find(|one| !expected.contains_key(one.as_str())) {
             let why =
                 format!("it tells of a client {stranger}, which neither nl80211 nor hostapd has");
-            return Err(Fault::differs(why));
+            return Err(Conclusion::fail(why));
         }
         for (address, client) in expected {
-            match (said.clients.get(address), self.before.get(client), self.after.get(client)) {
-                (Some(values), before, after) => {
+            let sides = (self.before.get(client), self.after.get(client));
+            match (said.clients.get(address), sides) {
+                (Some(values), (before, after)) => {
                     let (witnesses, none, at_ns) = (self, Station::default(), reading.at_ns);
-                    let (before, after) = (before.unwrap_or(&none), after.unwrap_or(&none));
+                    let [before, after] = [before, after].map(|side| side.unwrap_or(&none));
                     let report = Report { witnesses, client, values, before, after, at_ns };
                     report.confirm(said.table, agreement)?;
                 }
-                (None, Some(before), Some(after)) if !has_joined_anew(before, after) => {
+                (None, (Some(before), Some(after))) if !has_joined_anew(before, after) => {
                     let (interface, address) = client;
                     let why =
                         format!("it tells nothing of {address} on {interface}, which nl80211 has");
-                    return Err(Fault::differs(why));
+                    return Err(Conclusion::fail(why));
                 }
                 // It came or left in between.
-                (None, ..) => {}
+                (None, _) => {}
             }
         }
         Ok(())
@@ -192,8 +165,8 @@ fn sides(readings: &[Reading]) -> (&[Reading], &[Reading]) {
 }
 
 /// What one side's readings say of each client.
-fn stations(readings: &[Reading]) -> BTreeMap<Client, Station> {
-    let mut all: BTreeMap<Client, Station> = BTreeMap::new();
+fn stations(readings: &[Reading]) -> Stations {
+    let mut all = Stations::new();
     for reading in readings {
         let Some(interface) = &reading.interface else { continue };
         let client = |address| (interface.clone(), address);
@@ -236,107 +209,107 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn confirm(&self, table: &Table, agreement: &mut Agreement) -> Result<(), Fault> {
-        if let Some(key) =
-            self.values.keys().find(|key| table.is_whole && table.entry(key).is_none())
-        {
+    fn confirm(&self, table: &Table, agreement: &mut Agreement) -> Result<(), Conclusion> {
+        let is_unknown = |key: &&String| table.is_whole && table.entry(key).is_none();
+        if let Some(key) = self.values.keys().find(is_unknown) {
             let why = format!("`{key}` is in no table of values, so nobody can confirm it");
-            return Err(Fault::unable(why));
+            return Err(Conclusion::invalid(why));
         }
         for entry in table.entries() {
-            let reported = self.entry(entry)?;
-            let keys = match reported {
-                Confirmation::Yes => &mut agreement.confirmed,
-                Confirmation::Alone => &mut agreement.alone,
-                Confirmation::Unreported => &mut agreement.unreported,
+            let own = self.own(entry)?;
+            let is_confirmed = self.is_confirmed(entry, own.as_ref())?;
+            let keys = match (own, is_confirmed) {
+                (Some(_), true) => &mut agreement.confirmed,
+                (Some(_), false) => &mut agreement.alone,
+                (None, _) => &mut agreement.unreported,
             };
             keys.insert(entry.key.to_owned());
-            let counts = matches!(entry.rule, Rule::Counter(_));
-            agreement.counters += u64::from(counts && reported == Confirmation::Yes);
-            agreement.values += u64::from(reported == Confirmation::Yes);
+            agreement.values += u64::from(is_confirmed);
+            let is_counter = matches!(entry.rule, Rule::Counter(_));
+            agreement.counters += u64::from(is_confirmed && is_counter);
         }
         agreement.clients.insert(self.client.clone());
         Ok(())
     }
 
-    /// One value: every source that knows it must agree.
-    fn entry(&self, entry: &Entry) -> Result<Confirmation, Fault> {
-        let own = match self.values.get(entry.key) {
-            Some(value) => Some((entry.own)(value).ok_or_else(|| self.unreadable(entry, value))?),
-            None => None,
-        };
-        let mut confirmed =
-            if own.is_some() { Confirmation::Alone } else { Confirmation::Unreported };
-        for source in self.witnesses.others.of(entry) {
+    /// The subject's own value, in the table's unit.
+    fn own(&self, entry: &Entry) -> Result<Option<Value>, Conclusion> {
+        let Some(value) = self.values.get(entry.key) else { return Ok(None) };
+        let why = || format!("{} is {value}, which cannot be read", self.named(entry));
+        (entry.own)(value).map(Some).ok_or_else(|| Conclusion::fail(why()))
+    }
+
+    /// Whether some source confirms a value; every source that knows it must agree.
+    fn is_confirmed(&self, entry: &Entry, own: Option<&Value>) -> Result<bool, Conclusion> {
+        let others = self.witnesses.others;
+        let is_asked = |source: &&Source| others.hostapd || !source.of.starts_with("hostapd");
+        let mut is_confirmed = false;
+        for source in entry.sources.iter().filter(is_asked) {
             let [before, after] = [self.before, self.after].map(|side| (source.read)(side));
             if [&before, &after].contains(&&Some(Value::Unclear)) {
                 continue;
             }
             let bracket = Bracket { before, after, seconds: self.witnesses.seconds };
-            if self.agrees(entry, own.as_ref(), &bracket) {
-                confirmed = if own.is_some() { Confirmation::Yes } else { confirmed };
-                continue;
-            }
-            // A level that goes to and fro may have been anything in between; and of a client that was joining a flag is
-            // not set yet, a rate not known.
-            let past = self.witnesses.others.past;
-            let swings = past.is_some_and(|past| past.swings(self.client, entry, source));
-            if !swings && !self.is_unsettled(entry, own.as_ref()) {
-                return Err(self.differs(entry, own.as_ref(), (source, &bracket)));
+            let agrees = match own {
+                Some(own) => entry.rule.holds(own, &bracket),
+                None => bracket.before.is_none() || bracket.after.is_none(),
+            };
+            if agrees {
+                is_confirmed = own.is_some();
+            } else if !self.may_differ(entry, source, own) {
+                return Err(self.differs(entry, own, (source, &bracket)));
             }
         }
-        Ok(confirmed)
+        Ok(is_confirmed)
     }
 
-    fn agrees(&self, entry: &Entry, own: Option<&Value>, bracket: &Bracket) -> bool {
-        match own {
-            Some(own) => entry.rule.holds(own, bracket),
-            None => bracket.before.is_none() || bracket.after.is_none(),
-        }
+    /// A level that goes to and fro in the window may have been anything in between; and of a client that was joining a
+    /// flag is not set yet, a rate not known.
+    fn may_differ(&self, entry: &Entry, source: &Source, own: Option<&Value>) -> bool {
+        let mut past = self.past(source).map(|(_, value)| value);
+        let first = past.next();
+        let is_state = entry.rule.is_state();
+        (own.is_none() || is_state) && has_joined_anew(self.before, self.after)
+            || is_state && past.any(|value| Some(value) != first)
     }
 
-    fn is_unsettled(&self, entry: &Entry, own: Option<&Value>) -> bool {
-        let is_passing = own.is_none() || entry.rule.is_state();
-        is_passing && has_joined_anew(self.before, self.after)
+    /// What a source said of this client in the window, by the moment, ns.
+    fn past(&self, source: &Source) -> impl DoubleEndedIterator<Item = (u64, Option<Value>)> {
+        let past = self.witnesses.others.past.iter();
+        past.filter_map(|(at_ns, all)| Some((*at_ns, (source.read)(all.get(self.client)?))))
     }
 
-    fn unreadable(&self, entry: &Entry, value: &Value) -> Fault {
+    fn named(&self, entry: &Entry) -> String {
         let (interface, address) = self.client;
-        let Entry { key, .. } = entry;
-        Fault::differs(format!(
-            "{key} of {address} on {interface} is {value}, which cannot be read"
-        ))
+        format!("{} of {address} on {interface}", entry.key)
     }
 
-    fn differs(&self, entry: &Entry, own: Option<&Value>, reported: (&Source, &Bracket)) -> Fault {
-        let ((interface, address), (source, bracket)) = (self.client, reported);
+    fn differs(
+        &self,
+        entry: &Entry,
+        own: Option<&Value>,
+        (source, bracket): (&Source, &Bracket),
+    ) -> Conclusion {
         let unit = if entry.unit.is_empty() { String::new() } else { format!(" {}", entry.unit) };
+        let age = own.and_then(|own| self.age(entry, source, own)).unwrap_or_default();
         let own = own.map_or_else(|| "unknown".to_owned(), |own| format!("{own}{unit}"));
         let is_known = bracket.before.is_some() || bracket.after.is_some();
-        let unit = if is_known { unit } else { String::new() };
-        let (key, of) = (entry.key, source.of);
-        let why = format!("{key} of {address} on {interface} is {own}, {of} is {bracket}{unit}");
-        Fault::differs(why + &self.age(entry, source))
+        let (unit, of) = (if is_known { &*unit } else { "" }, source.of);
+        Conclusion::fail(format!("{} is {own}, {of} is {bracket}{unit}{age}", self.named(entry)))
     }
 
-    /// How old the subject's value is, where an earlier reading shows it.
-    fn age(&self, entry: &Entry, source: &Source) -> String {
-        let own = self.values.get(entry.key).and_then(entry.own);
-        let age = self.witnesses.others.past.zip(own).and_then(|(past, own)| {
-            past.age(self.client, &past::Late { entry, source, own: &own, at_ns: self.at_ns })
-        });
-        age.map(|age| format!(", {age}")).unwrap_or_default()
+    /// Whose value it is that the subject gave: one of so many seconds before; or at least how old it must be.
+    fn age(&self, entry: &Entry, source: &Source, own: &Value) -> Option<String> {
+        let earlier = || self.past(source).filter(|(at_ns, _)| *at_ns < self.at_ns);
+        let seconds = |at_ns: u64| (self.at_ns - at_ns) as f64 / 1e9;
+        if let Some((at_ns, _)) = earlier().rev().find(|(_, value)| value.as_ref() == Some(own)) {
+            return Some(format!(", which is the value of {:.1} s before", seconds(at_ns)));
+        }
+        let (Rule::Counter(_), Value::Whole(own)) = (entry.rule, own) else { return None };
+        let is_past = |value: &Option<Value>| matches!(value, Some(Value::Whole(it)) if it > own);
+        let (at_ns, _) = earlier().find(|(_, value)| is_past(value))?;
+        Some(format!(", which is at least {:.1} s old", seconds(at_ns)))
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Confirmation {
-    /// A second source says the same.
-    Yes,
-    /// The subject alone tells it.
-    Alone,
-    /// Nobody does.
-    Unreported,
 }
 
 /// The table of a full reply as documentation has it: key, unit, second sources, rule or reason.

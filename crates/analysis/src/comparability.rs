@@ -13,10 +13,11 @@ use model::{
         FileDoubt, FileIdentity, Identity, InterfaceIdentity, Overlay, ProcessIdentity, Role,
     },
     name::Sha256Hex,
+    order::TrialOrder,
     reading::Reading,
     trial::Trial,
     verdict::Difference,
-    wire::{PUT, SIDES, Work},
+    wire::{PUT, SIDES},
 };
 
 /// So many characters tell two hashes apart for a reader.
@@ -93,17 +94,13 @@ impl<'a> Sides<'a> {
         matches!(self.allowed, Difference::Variants)
     }
 
-    fn stranger(&mut self, line: String) {
-        self.found.push(line);
-    }
-
     /// Notes two values that are not the same.
     fn same<T: PartialEq>(&mut self, what: &str, values: [&T; 2], show: impl Fn(&T) -> String) {
         let [one, other] = values;
         if one != other {
             let [base, variant] = &self.names;
             let line = format!("{what}: {} in {base}, {} in {variant}", show(one), show(other));
-            self.stranger(line);
+            self.found.push(line);
         }
     }
 
@@ -142,7 +139,7 @@ impl<'a> Sides<'a> {
         let name = &trial.planned.id.variant;
         let Some(identity) = &recording.identity else {
             if trial.planned.order.identify {
-                self.stranger(format!("the agent did not say what it measured in `{name}`"));
+                self.found.push(format!("the agent did not say what it measured in `{name}`"));
             }
             return;
         };
@@ -177,30 +174,19 @@ impl<'a> Sides<'a> {
     }
 
     fn interfaces(&mut self, one: &[InterfaceIdentity], other: &[InterfaceIdentity]) {
-        let places = |of: &[InterfaceIdentity]| -> Vec<_> {
-            let place = |each: &InterfaceIdentity| {
-                let address = each.address.clone().filter(|_| !self.is_image());
-                (each.name.clone(), each.megahertz, each.width_megahertz, address)
-            };
-            let mut places: Vec<_> = of.iter().map(place).collect();
-            places.sort();
-            places
+        let is_image = self.is_image();
+        let number = |value: Option<u32>| value.map_or("?".to_owned(), |value| value.to_string());
+        let words = |each: &InterfaceIdentity| {
+            let address = each.address.as_deref().filter(|_| !is_image).unwrap_or("?");
+            let (at, wide) = (number(each.megahertz), number(each.width_megahertz));
+            format!("{} {address} at {at} MHz ({wide} wide)", each.name)
         };
-        let (one, other) = (places(one), places(other));
-        self.same("the access-point interfaces", [&one, &other], |places| {
-            let one = |(name, megahertz, width, address): &(
-                String,
-                Option<u32>,
-                Option<u32>,
-                Option<String>,
-            )| {
-                let number =
-                    |value: &Option<u32>| value.map_or("?".to_owned(), |value| value.to_string());
-                let address = address.as_deref().unwrap_or("?");
-                format!("{name} {address} at {} MHz ({} wide)", number(megahertz), number(width))
-            };
-            places.iter().map(one).collect::<Vec<_>>().join(", ")
+        let all = [one, other].map(|side| {
+            let mut all: Vec<String> = side.iter().map(words).collect();
+            all.sort();
+            all.join(", ")
         });
+        self.same("the access-point interfaces", all.each_ref(), Clone::clone);
     }
 
     fn processes(&mut self, one: &[ProcessIdentity], other: &[ProcessIdentity]) {
@@ -227,37 +213,29 @@ impl<'a> Sides<'a> {
         // part of that difference.
         let other_words = self.is_variants() && one.command != other.command;
         let runs_it = |process: &ProcessIdentity| {
-            process.files.first().is_some_and(|executable| self.is_named_program(&executable.path))
+            process
+                .files
+                .first()
+                .is_some_and(|executable| is_named_program(self.allowed, &executable.path))
         };
         let may_differ = other_words || runs_it(one) || runs_it(other);
-        for file in &one.files {
-            match other.files.iter().find(|same| same.path == file.path) {
-                Some(same) => self.file(name, file, same),
-                None if may_differ => {}
-                None => self.unmatched_file(name, file, 0),
+        for (side, own, others) in [(0, one, other), (1, other, one)] {
+            let allowed = self.allowed;
+            for file in own.files.iter().filter(|file| !is_named_program(allowed, &file.path)) {
+                let path = &file.path;
+                match others.files.iter().find(|same| same.path == *path) {
+                    Some(same) if side == 0 => {
+                        let what = format!("{path} of `{name}`");
+                        self.same(&what, [&file.sha256, &same.sha256], hash);
+                    }
+                    None if !may_differ => {
+                        let alone = &self.names[side];
+                        self.found.push(format!("{path} is a file of `{name}` in {alone} alone"));
+                    }
+                    _ => {}
+                }
             }
         }
-        let is_unmatched =
-            |file: &&FileIdentity| !one.files.iter().any(|same| same.path == file.path);
-        for file in other.files.iter().filter(is_unmatched).filter(|_| !may_differ) {
-            self.unmatched_file(name, file, 1);
-        }
-    }
-
-    fn file(&mut self, process: &str, one: &FileIdentity, other: &FileIdentity) {
-        if !self.is_named_program(&one.path) {
-            let what = format!("{} of `{process}`", one.path);
-            self.same(&what, [&one.sha256, &other.sha256], hash);
-        }
-    }
-
-    /// A file that only one side's process has. Who starts the named program names it by its side's path.
-    fn unmatched_file(&mut self, process: &str, file: &FileIdentity, side: usize) {
-        if self.is_named_program(&file.path) {
-            return;
-        }
-        let (path, name) = (&file.path, &self.names[side]);
-        self.stranger(format!("{path} is a file of `{process}` in {name} alone"));
     }
 
     /// A process that only one side has.
@@ -266,33 +244,27 @@ impl<'a> Sides<'a> {
             return;
         }
         let (name, side) = (&process.name, &self.names[side]);
-        self.stranger(format!("`{name}` was measured in {side} alone"));
+        self.found.push(format!("`{name}` was measured in {side} alone"));
     }
 
     /// Whether the sides' plans have other processes of that role.
     fn plan_differs(&self, role: Role) -> bool {
         let [one, other] = self.trials.map(|trial| &trial.planned.order);
-        let programs = |work: Option<&Work>| -> Vec<String> {
-            let commands = work.map_or(&[][..], Work::commands);
-            commands.iter().filter_map(|words| words.first().cloned()).collect()
+        let programs = |order: &TrialOrder| -> Vec<String> {
+            let commands = order.load.iter().flat_map(|load| load.work.commands());
+            commands.filter_map(|words| words.first().cloned()).collect()
         };
         match role {
             Role::Subject => one.process() != other.process(),
             Role::Other => one.others != other.others,
-            Role::Load => {
-                let [one, other] =
-                    [one, other].map(|order| order.load.as_ref().map(|load| &load.work));
-                programs(one) != programs(other)
-            }
+            Role::Load => programs(one) != programs(other),
         }
     }
+}
 
-    fn is_named_program(&self, path: &str) -> bool {
-        match self.allowed {
-            Difference::Program { name, .. } => is_program(path, name),
-            _ => false,
-        }
-    }
+/// Whether a path is the program that may differ.
+fn is_named_program(allowed: &Difference, path: &str) -> bool {
+    matches!(allowed, Difference::Program { name, .. } if is_program(path, name))
 }
 
 /// What speaks against a side in which the named program must be, and be the one that was named.

@@ -132,11 +132,7 @@ fn curve(measured: &Measured, variant: &Variant) -> Curve {
         repetitions: rows.len() as u32,
         slopes: if why_none.is_none() { slopes.collect() } else { Vec::new() },
         why_none,
-        points: by_count
-            .iter()
-            .flat_map(|(_, trials)| trials)
-            .filter_map(|trial| point(trial))
-            .collect(),
+        points: by_count.iter().flat_map(|(_, all)| all).filter_map(|one| point(one)).collect(),
     }
 }
 
@@ -163,13 +159,9 @@ type Row<'a> = Vec<&'a TrialFigures>;
 /// wherever the curve is not straight.
 fn complete_rows<'a>(by_count: &[(u32, Vec<&'a TrialFigures>)]) -> Vec<Row<'a>> {
     let Some((_, first)) = by_count.first() else { return Vec::new() };
-    let of = |repetition: u32| -> Option<Row<'a>> {
-        by_count
-            .iter()
-            .map(|(_, trials)| {
-                trials.iter().copied().find(|trial| trial.id.repetition == repetition)
-            })
-            .collect()
+    let of = |repetition: u32| {
+        let here = |trial: &&&TrialFigures| trial.id.repetition == repetition;
+        by_count.iter().map(|(_, trials)| trials.iter().find(here).copied()).collect()
     };
     first.iter().filter_map(|trial| of(trial.id.repetition)).collect()
 }

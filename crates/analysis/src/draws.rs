@@ -76,14 +76,13 @@ fn drawn(measured: &Measured, asked: &Asked<'_>) -> Option<Drawn> {
     if pairs < FEWEST_PAIRS as usize {
         return None;
     }
-    let judge = |places: &[usize]| judge::of(&question, &evidence, Look::only(pairs), places);
+    let judge = |places: &[usize]| judge::of(&question, &evidence, Look::ONLY, places);
     let all: Vec<usize> = (0..pairs).collect();
     let mut drawn = pool(&judge(&all));
     if asked.looks {
         for order in orders(pairs, asked.comparisons) {
-            let looked =
-                sequential::looked(&question, &evidence, Pairs::UpTo(pairs as u32), &order);
-            looked.judgement().into_iter().for_each(|judgement| drawn.count(judgement));
+            let all = Pairs::UpTo(pairs as u32);
+            drawn.count(&sequential::looked(&question, &evidence, all, &order).judgement);
         }
     } else {
         sixes(pairs, asked.comparisons).iter().for_each(|six| drawn.count(&judge(six)));
@@ -133,29 +132,12 @@ fn orders(places: usize, orders: usize) -> Vec<Vec<usize>> {
 pub(crate) fn sixes(places: usize, most: usize) -> Vec<Vec<usize>> {
     let chosen = FEWEST_PAIRS as usize;
     let all = (0..chosen).fold(1u128, |all, at| all * (places - at) as u128 / (at + 1) as u128);
-    if all <= most as u128 {
-        return every(chosen, places);
-    }
     let mut random = Random::seeded(places as u64);
     let mut found = BTreeSet::new();
-    while found.len() < most {
+    while found.len() < most.min(usize::try_from(all).unwrap_or(most)) {
         found.insert(random.choose(chosen, places));
     }
     found.into_iter().collect()
-}
-
-/// Every choice, in the order of the alphabet.
-fn every(chosen: usize, places: usize) -> Vec<Vec<usize>> {
-    let mut all = vec![Vec::new()];
-    for at in 0..chosen {
-        let longer = |start: &Vec<usize>| -> Vec<Vec<usize>> {
-            let from = start.last().map_or(0, |last| last + 1);
-            let next = from..places - (chosen - at - 1);
-            next.map(|place| start.iter().copied().chain([place]).collect()).collect()
-        };
-        all = all.iter().flat_map(longer).collect();
-    }
-    all
 }
 
 #[cfg(test)]
@@ -163,51 +145,36 @@ mod tests {
     use super::*;
     use crate::judge::test_data::{CLIENTS, compared, pairs};
 
-    fn asked(expect: Expect) -> Asked<'static> {
-        let [base, variant] = ["before", "after"];
-        Asked { base, variant, clients: CLIENTS, expect, looks: false, comparisons: 100 }
-    }
-
-    fn drawn(values: &[(f64, f64)], expect: Expect) -> Drawn {
+    /// What is drawn from these pairs, by six or looked at more and more; `None` where they are too few.
+    fn drawn(values: &[(f64, f64)], expect: Expect, looks: bool) -> Option<Drawn> {
         let (mut run, trials) = compared(values);
         run.versus = None;
-        of(&run, &trials, &[asked(expect)]).remove(0).unwrap()
+        let [base, variant] = ["before", "after"];
+        let asked = Asked { base, variant, clients: CLIENTS, expect, looks, comparisons: 100 };
+        of(&run, &trials, &[asked]).remove(0)
     }
 
     #[test]
     fn every_choice_is_taken_once_where_there_are_few() {
         assert_eq!(sixes(6, 100), [vec![0, 1, 2, 3, 4, 5]]);
-        let found = sixes(9, 100);
-        assert_eq!(found.len(), 84);
-        assert!(found.is_sorted_by(|a, b| a < b));
-        let mut some = sixes(20, 2000);
-        some.dedup();
-        assert_eq!(some.len(), 2000);
+        assert_eq!((sixes(9, 100).len(), sixes(20, 2000).len()), (84, 2000));
+        assert!(sixes(9, 100).is_sorted_by(|a, b| a < b));
     }
 
     #[test]
     fn what_differs_is_found_and_what_does_not_is_not() {
-        let found = drawn(&pairs(12, 0.002, 0.000_2, 3), Expect::NoSlower);
+        let found = drawn(&pairs(12, 0.002, 0.000_2, 3), Expect::NoSlower, false).unwrap();
         assert_eq!((found.pairs, found.comparisons, found.dearer), (12, 100, 100));
         assert!((found.total - 0.002).abs() < 2e-4 && found.spread < 5e-4, "{found:?}");
-        let found = drawn(&pairs(12, 0.0, 0.000_2, 4), Expect::Same);
+        let found = drawn(&pairs(12, 0.0, 0.000_2, 4), Expect::Same, false).unwrap();
         assert!(found.dearer + found.cheaper <= 10 && found.passed >= 90, "{found:?}");
+        assert_eq!(drawn(&pairs(5, 0.0, 0.001, 1), Expect::Same, false), None);
     }
 
     #[test]
     fn a_comparison_that_goes_on_passes_where_six_pairs_cannot() {
-        let (mut run, trials) = compared(&pairs(16, 0.0, 0.004, 5));
-        run.versus = None;
-        let passed = |looks| {
-            let asked = Asked { looks, ..asked(Expect::Same) };
-            of(&run, &trials, &[asked]).remove(0).unwrap().passed
-        };
+        let pairs = pairs(16, 0.0, 0.004, 5);
+        let passed = |looks| drawn(&pairs, Expect::Same, looks).unwrap().passed;
         assert!(passed(true) > passed(false), "{} {}", passed(true), passed(false));
-    }
-
-    #[test]
-    fn a_pool_of_five_has_no_comparison() {
-        let (run, trials) = compared(&pairs(5, 0.0, 0.001, 1));
-        assert_eq!(of(&run, &trials, &[asked(Expect::Same)]), [None]);
     }
 }

@@ -74,28 +74,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_twice_is_seldom_called_different() {
+    fn the_same_twice_is_seldom_called_different_and_a_second_side_that_is_dearer_always() {
+        let of = |pairs: Vec<(f64, f64)>| among(&Evidence::of_means(pairs).judged);
         let mut random = Random::seeded(11);
-        let pairs: Vec<_> =
-            (0..20).map(|_| (1e4 + random.normal(), 1e4 + random.normal())).collect();
-        let found = among(&Evidence::of_means(pairs).judged);
+        let noise = (0..20).map(|_| (1e4 + random.normal(), 1e4 + random.normal()));
+        let found = of(noise.collect());
         assert_eq!((found.pairs, found.draws), (20, DRAWS as u32));
         assert!(found.rate < 0.15, "{found:?}");
         assert!(found.spread > 0.0 && found.spread < 1e-3, "{found:?}");
         assert!(found.sentence().starts_with("of 2000 comparisons of 6 pairs drawn from 20 pairs"));
-    }
-
-    #[test]
-    fn a_lab_whose_second_side_is_always_dearer_is_found_out() {
-        let pairs: Vec<_> = (0..8).map(|at| (101.0 + f64::from(at % 3) / 10.0, 100.0)).collect();
-        let found = among(&Evidence::of_means(pairs).judged);
-        assert_eq!((found.draws, found.called, found.rate), (28, 28, 1.0));
-    }
-
-    #[test]
-    fn pairs_that_are_equal_raise_no_alarm() {
-        let pairs: Vec<_> = (0..7).map(|at| (f64::from(at) + 9.0, f64::from(at) + 9.0)).collect();
-        let found = among(&Evidence::of_means(pairs).judged);
-        assert_eq!((found.called, found.spread), (0, 0.0));
+        let dearer = of((0..8).map(|at| (101.0 + f64::from(at % 3) / 10.0, 100.0)).collect());
+        assert_eq!((dearer.draws, dearer.called, dearer.rate), (28, 28, 1.0));
+        let equal = of((0..7).map(|at| (f64::from(at) + 9.0, f64::from(at) + 9.0)).collect());
+        assert_eq!((equal.called, equal.spread), (0, 0.0));
     }
 }

@@ -35,7 +35,7 @@ use crate::{
         baseline::{Baselines, Earlier},
     },
     quantity::count,
-    verdicts::Gate,
+    verdicts::{Conclusion, Gate},
     witness,
 };
 
@@ -91,21 +91,17 @@ fn all(evidence: &Evidence, table: &[Metric], baselines: &Baselines) -> Vec<Gate
 /// Whether the replies that the load is given inside the measured windows are what the kernel says, and none is too old.
 fn replies(evidence: &Evidence) -> Gate {
     let name = "witness";
-    let ids: Vec<_> = evidence
-        .working()
-        .flat_map(|variant| evidence.planned(Purpose::Cpu, &variant.name))
-        .filter(|id| id.clients > 0)
-        .collect();
+    let planned =
+        evidence.working().flat_map(|variant| evidence.planned(Purpose::Cpu, &variant.name));
+    let ids: Vec<_> = planned.filter(|id| id.clients > 0).collect();
     let trials: Vec<_> = ids.iter().filter_map(|id| evidence.trials.get(*id).copied()).collect();
     let Some(found) = witness::of_trials(&trials) else {
         return nothing(name, "no round of any trial was checked");
     };
     // A reply that is not true fails, whatever else is missing.
-    if let Some(fault) = evidence.fault(&ids).filter(|_| found.verdict != Verdict::Fail) {
-        return together(name, "trial", vec![Part::invalid(fault)]);
-    }
-    let sentence = format!("{}.", capitalised(&found.sentence));
-    Gate { name: name.to_owned(), verdict: found.verdict, sentence }
+    let fault = evidence.fault(&ids).filter(|_| found.verdict != Verdict::Fail);
+    let Conclusion { verdict, sentence } = fault.map_or(found, Conclusion::invalid);
+    gate_of(name, verdict, format!("{}.", capitalised(&sentence)))
 }
 
 /// Limits on figures, decided on the table.
@@ -125,8 +121,7 @@ impl Limits<'_> {
         let is_asked = |limit: &Limit| !self.evidence.run.is_part() || self.is_of(limit);
         let asks = Asks { known: &known, is_asked: &is_asked };
         let target = metrics::target(text, asks, &rows, &self.earlier);
-        let sentence = capitalised(&target.sentence());
-        Gate { name: target.name, verdict: target.verdict, sentence }
+        gate_of(&target.name, target.verdict, capitalised(&target.sentence()))
     }
 
     /// Whether a limit is on something that is left of a study, of which the command line chose a part.
@@ -216,9 +211,11 @@ impl<'a> Evidence<'a> {
         })
     }
 
-    /// What a trial recorded, valid or not; `None` where it is missing or could not measure.
-    fn recording(&self, id: &TrialId) -> Option<&'a Reading> {
-        self.trials.get(id)?.reading()
+    /// What a trial recorded, valid or not, or why it recorded nothing.
+    fn recording(&self, id: &TrialId) -> Result<&'a Reading, Conclusion> {
+        let reading = self.trials.get(id).and_then(|trial| trial.reading());
+        let why = || self.fault(&[id]).unwrap_or_else(|| format!("`{id}` recorded nothing"));
+        reading.ok_or_else(|| Conclusion::invalid(why()))
     }
 
     /// A figure of every valid CPU trial of a cell.
@@ -248,56 +245,29 @@ impl fmt::Display for CellId<'_> {
     }
 }
 
-/// One thing that a gate looked at.
-#[derive(Clone, Debug)]
-struct Part {
-    verdict: Verdict,
-    /// A sentence without its point.
-    sentence: String,
-    /// The figure over its limit: where several pass, the one that is nearest is reported.
-    used: f64,
-}
-
-impl Part {
-    fn pass(sentence: String) -> Self {
-        Self { verdict: Verdict::Pass, sentence, used: 0.0 }
-    }
-
-    fn fail(sentence: String) -> Self {
-        Self { verdict: Verdict::Fail, sentence, used: 0.0 }
-    }
-
-    fn invalid(sentence: String) -> Self {
-        Self { verdict: Verdict::Invalid, sentence, used: 0.0 }
-    }
-
-    /// The same with words in front of it.
-    fn after(self, words: &str) -> Self {
-        Self { sentence: format!("{words}{}", self.sentence), ..self }
-    }
-}
-
-/// A gate out of all that it looked at. `what` names the parts, as `variant`.
-fn together(name: &str, what: &str, parts: Vec<Part>) -> Gate {
+/// A gate out of all that it looked at: what passes as a sentence without its point, and what does not. `what` names the
+/// parts, as `variant`.
+fn together(name: &str, what: &str, parts: Vec<Result<String, Conclusion>>) -> Gate {
+    let parts = parts.into_iter().map(|part| match part {
+        Ok(sentence) => Conclusion { verdict: Verdict::Pass, sentence },
+        Err(part) => part,
+    });
+    let parts: Vec<Conclusion> = parts.collect();
     let verdict = Verdict::of_all(parts.iter().map(|part| part.verdict));
-    let like: Vec<&Part> = parts.iter().filter(|part| part.verdict == verdict).collect();
-    let named = match verdict {
-        Verdict::Pass => like.iter().max_by(|a, b| a.used.total_cmp(&b.used)),
-        Verdict::Measured | Verdict::Fail | Verdict::Invalid => like.first(),
-    };
+    let mut like = parts.iter().filter(|part| part.verdict == verdict);
+    let all = like.clone().count();
+    let named = if verdict == Verdict::Pass { like.next_back() } else { like.next() };
     let Some(named) = named else {
-        return nothing(name, "there is nothing that it could be asked of");
+        return nothing(name, "the run has no trial for it");
     };
-    let more = like.len().saturating_sub(1) as u32;
+    let more = count(all - 1, what);
     let rest = match verdict {
-        _ if more == 0 => String::new(),
-        Verdict::Pass => format!("; the nearest to it of {}", count(more + 1, what)),
-        Verdict::Fail => format!("; and {} more like this", count(more, what)),
-        Verdict::Invalid => format!("; and {} more cannot be judged", count(more, what)),
-        Verdict::Measured => format!("; and {} more like this", count(more, what)),
+        _ if all == 1 => String::new(),
+        Verdict::Pass => format!("; the nearest to it of {}", count(all, what)),
+        Verdict::Invalid => format!("; and {more} more cannot be judged"),
+        Verdict::Fail | Verdict::Measured => format!("; and {more} more like this"),
     };
-    let sentence = format!("{}{rest}.", capitalised(&named.sentence));
-    Gate { name: name.to_owned(), verdict, sentence }
+    gate_of(name, verdict, format!("{}{rest}.", capitalised(&named.sentence)))
 }
 
 fn capitalised(text: &str) -> String {
@@ -305,18 +275,12 @@ fn capitalised(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// A gate on what the command line left out.
-fn not_asked(name: &str, why: &str) -> Gate {
-    let sentence = format!("Not asked: {why}.");
-    Gate { name: name.to_owned(), verdict: Verdict::Measured, sentence }
+fn gate_of(name: &str, verdict: Verdict, sentence: String) -> Gate {
+    Gate { name: name.to_owned(), verdict, sentence }
 }
 
 fn nothing(name: &str, why: &str) -> Gate {
-    Gate {
-        name: name.to_owned(),
-        verdict: Verdict::Invalid,
-        sentence: format!("Not judged: {why}."),
-    }
+    gate_of(name, Verdict::Invalid, format!("Not judged: {why}."))
 }
 
 #[cfg(test)]

@@ -32,8 +32,8 @@ use crate::{
     stats::Estimate,
     steady::{self, FEWEST_PERIODS, Periods},
     verdicts::{
-        Basis, Finding, Judgement, NoPeriods, Quantity, Ran, RateChange, Split, Together,
-        WitnessFinding,
+        Basis, Conclusion, Finding, Judgement, NoPeriods, Quantity, Ran, RateChange, Split,
+        Together,
     },
     witness,
 };
@@ -52,9 +52,7 @@ pub fn judgements(run: &Run, trials: &[Trial]) -> Vec<Judgement> {
 /// All that the trials in one state decide.
 pub(crate) fn all(measured: &Measured) -> Vec<Judgement> {
     match &measured.run.versus {
-        Some(versus) => {
-            sequential::progress(measured, versus).into_judgement().into_iter().collect()
-        }
+        Some(versus) => vec![sequential::progress(measured, versus).judgement],
         None => of_study(measured),
     }
 }
@@ -68,7 +66,7 @@ fn of_study(measured: &Measured) -> Vec<Judgement> {
         .map(|[base, variant]| Question::between(measured, [&base.name, &variant.name], clients));
     let judged = questions.map(|question| {
         let evidence = Evidence::of(measured, &question);
-        judge(&question, &evidence, Look::only(evidence.judged.whole.len()))
+        judge(&question, &evidence)
     });
     judged.collect()
 }
@@ -192,7 +190,7 @@ pub(crate) struct Evidence {
     /// What each side spent after its windows, where every pair counts it.
     put_off: Option<put_off::Pairs>,
     /// Whether the replies of both sides are true, where rounds are checked.
-    pub(crate) witness: Option<WitnessFinding>,
+    pub(crate) witness: Option<Conclusion>,
     /// Pairs of the plan.
     pub(crate) planned: u32,
     /// Whether every pair of the plan has been tried.
@@ -205,27 +203,18 @@ pub(crate) struct Evidence {
 impl Evidence {
     pub(crate) fn of(measured: &Measured, question: &Question) -> Self {
         let (tried, complete, planned) = tried(measured, question);
-        let is = |id: &TrialId, side: &str, repetition: &u32| {
-            id.purpose.is_cpu() && id.is_of(side, question.clients, *repetition)
+        let side = |name: &str, repetition: u32| {
+            let is = |one: &TrialFigures| one.id.is_of(name, question.clients, repetition);
+            let at = measured.figures.iter().position(is)?;
+            Some((&measured.figures[at], measured.records[at]))
         };
-        let figures = |side: &str, repetition: &u32| {
-            let mut all = measured.figures.iter();
-            all.find(|trial| is(&trial.id, side, repetition))
+        let sides = |repetition: &u32| {
+            Some([side(&question.variant, *repetition)?, side(&question.base, *repetition)?])
         };
-        let pair = |repetition: &u32| {
-            let sides = [&question.variant, &question.base].map(|side| figures(side, repetition));
-            let [variant, base] = sides;
-            Some([variant?, base?])
-        };
-        let pairs: Vec<_> = tried.iter().filter_map(pair).collect();
-        let record = |side: &str, repetition: &u32| {
-            let mut records = measured.records.iter().copied();
-            records.find(|one| is(&one.planned.id, side, repetition))
-        };
-        let records = |repetition: &u32| {
-            Some((record(&question.base, repetition)?, record(&question.variant, repetition)?))
-        };
-        let recorded: Vec<_> = tried.iter().filter_map(records).collect();
+        let sides: Vec<_> = tried.iter().filter_map(sides).collect();
+        let pairs: Vec<_> = sides.iter().map(|both| both.map(|(figures, _)| figures)).collect();
+        let recorded: Vec<_> =
+            sides.iter().map(|[(_, variant), (_, base)]| (*base, *variant)).collect();
         Self {
             together: Self::together(measured, question, &pairs),
             put_off: put_off::Pairs::of(&pairs),
@@ -277,21 +266,18 @@ impl Evidence {
 /// the plan has. Where the number of pairs depends on what they say, pairs count in the order of the plan only:
 /// which trial of two that run side by side ends first must not decide what is looked at.
 fn tried(measured: &Measured, question: &Question) -> (Vec<u32>, bool, u32) {
-    let is_side = |id: &TrialId, side: &str| {
-        id.purpose.is_cpu() && id.clients == question.clients && id.variant == side
+    let of = |ids: &[&TrialId], side: &str| -> BTreeSet<u32> {
+        let is_side = |id: &&&TrialId| {
+            id.purpose.is_cpu() && id.clients == question.clients && id.variant == side
+        };
+        ids.iter().filter(is_side).map(|id| id.repetition).collect()
     };
-    let repetitions = |side: &str| -> BTreeSet<u32> {
-        let plan = measured.plan().map(|planned| &planned.id);
-        plan.filter(|id| is_side(id, side)).map(|id| id.repetition).collect()
-    };
-    let done = |side: &str| -> BTreeSet<u32> {
-        let valid = measured.figures.iter().map(|figures| &figures.id);
-        let ids = valid.chain(measured.invalid.iter().map(|invalid| &invalid.id));
-        ids.filter(|id| is_side(id, side)).map(|id| id.repetition).collect()
-    };
-    let [base, variant] = [&question.base, &question.variant].map(|side| done(side));
+    let valid = measured.figures.iter().map(|figures| &figures.id);
+    let done: Vec<_> = valid.chain(measured.invalid.iter().map(|invalid| &invalid.id)).collect();
+    let [base, variant] = [&question.base, &question.variant].map(|side| of(&done, side));
     let is_tried = |repetition: &u32| base.contains(repetition) && variant.contains(repetition);
-    let planned = repetitions(&question.base);
+    let plan: Vec<_> = measured.plan().map(|planned| &planned.id).collect();
+    let planned = of(&plan, &question.base);
     let tried: Vec<u32> = match question.pairs {
         Pairs::UpTo(_) => planned.iter().copied().take_while(is_tried).collect(),
         // A run that was recorded without its plan still has its pairs.
@@ -302,8 +288,6 @@ fn tried(measured: &Measured, question: &Question) -> (Vec<u32>, bool, u32) {
 
 #[derive(Clone, Copy)]
 pub(crate) struct Look {
-    /// The first so many valid pairs.
-    pub(crate) pairs: usize,
     pub(crate) level: f64,
     /// This one, and all.
     pub(crate) of: Option<(u32, u32)>,
@@ -311,9 +295,7 @@ pub(crate) struct Look {
 
 impl Look {
     /// The one look of a fixed number of pairs.
-    pub(crate) fn only(pairs: usize) -> Self {
-        Self { pairs, level: ERROR, of: None }
-    }
+    pub(crate) const ONLY: Self = Self { level: ERROR, of: None };
 }
 
 /// What pairs differ by, and which part of it decides.
@@ -383,13 +365,13 @@ pub(crate) fn of_pairs<T: Copy>(
     let (sides, whole): (Vec<_>, Vec<_>) = whole.unzip();
     let judged = PairValues { periods: periods(&sides), whole, quantity };
     let evidence = Evidence::of_pairs(judged, question.pairs.most());
-    judge(question, &evidence, Look::only(evidence.judged.whole.len()))
+    judge(question, &evidence)
 }
 
-/// The judgement on the first so many pairs.
-pub(crate) fn judge(question: &Question, evidence: &Evidence, look: Look) -> Judgement {
-    let places: Vec<usize> = (0..look.pairs.min(evidence.judged.whole.len())).collect();
-    of(question, evidence, look, &places)
+/// The judgement on all pairs.
+fn judge(question: &Question, evidence: &Evidence) -> Judgement {
+    let places: Vec<usize> = (0..evidence.judged.whole.len()).collect();
+    of(question, evidence, Look::ONLY, &places)
 }
 
 /// The judgement on the pairs at these places.

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 use model::{
     instrument::Instrument,
-    pause::{PauseState, Paused, Pauses, Target},
+    pause::{PauseState, Paused, Pauses},
     span::Span,
-    trial::{PlannedTrial, Purpose, Trial},
+    trial::{Purpose, Trial, TrialId},
     verdict::Verdict,
 };
 
@@ -46,35 +46,33 @@ struct Seen {
     sham_share: Option<f64>,
 }
 
-impl Seen {
-    /// The share of what the control does not show.
-    fn beyond_control(&self) -> Option<f64> {
-        Some(self.share? - self.sham_share?)
-    }
+/// A trial whose windows could be cut.
+struct Used<'a> {
+    seen: Seen,
+    figures: &'a TrialFigures,
+    trial: &'a Trial,
 }
 
 /// One consumer in one variant at one client count.
 struct Cell<'a> {
-    variant: String,
+    variant: &'a str,
     clients: u32,
     consumer: String,
-    planned: Vec<&'a PlannedTrial>,
-    seen: Vec<Seen>,
-    /// The trials that they are of.
-    used: Vec<(&'a TrialFigures, &'a Trial)>,
-    why: Vec<String>,
+    subject: &'a str,
+    /// Its trials in the order of the plan; what cannot be used says why.
+    trials: Vec<(&'a TrialId, Result<Used<'a>, String>)>,
 }
 
-impl Cell<'_> {
-    fn subject(&self) -> Option<&str> {
-        self.planned.first().and_then(|planned| planned.order.process())
-    }
-
+impl<'a> Cell<'a> {
     /// What its consumer has in common with others that are one question each: the study's variant, of which each consumer
     /// that is paused in turn has a copy, the clients and the subject.
-    fn question(&self) -> (&str, u32, Option<&str>) {
-        let variant = verdicts::without_consumer(&self.variant, &self.consumer);
-        (variant, self.clients, self.subject())
+    fn question(&self) -> (&str, u32, &str) {
+        let variant = verdicts::without_consumer(self.variant, &self.consumer);
+        (variant, self.clients, self.subject)
+    }
+
+    fn used(&self) -> impl Iterator<Item = &Used<'a>> {
+        self.trials.iter().filter_map(|(_, trial)| trial.as_ref().ok())
     }
 }
 
@@ -118,53 +116,37 @@ fn refuse_more_than_all(figures: &mut [PauseFigures]) {
     }
 }
 
-/// Who is paused in a planned trial.
-fn target(planned: &PlannedTrial) -> Option<&Target> {
-    match &planned.order.instrument {
-        Some(Instrument::Pause(order)) => Some(&order.target),
-        _ => None,
-    }
-}
-
 /// In the order of the plan; what is not in the plan comes behind it.
 fn cells<'a>(measured: &'a Measured<'a>) -> Vec<Cell<'a>> {
     let mut cells: Vec<Cell> = Vec::new();
-    let settle = measured.run.study.pause.as_ref().map_or(SETTLE, |pause| pause.settle);
     let done = measured.instrumented.iter().map(|(_, trial)| &trial.planned);
     for planned in measured.plan().chain(done).filter(|one| one.id.purpose == Purpose::Pause) {
-        let Some(consumer) = target(planned).map(Target::to_string) else { continue };
-        let (variant, clients) = (planned.id.variant.to_string(), planned.id.clients);
+        let Some(Instrument::Pause(order)) = &planned.order.instrument else { continue };
+        let (consumer, id) = (order.target.to_string(), &planned.id);
+        let (variant, clients) = (id.variant.as_str(), id.clients);
         let is_here = |cell: &Cell| {
-            (&cell.variant, cell.clients, &cell.consumer) == (&variant, clients, &consumer)
+            (cell.variant, cell.clients, &cell.consumer) == (variant, clients, &consumer)
         };
         let at = cells.iter().position(is_here).unwrap_or_else(|| {
-            let (planned, seen, used, why) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-            cells.push(Cell { variant, clients, consumer, planned, seen, used, why });
+            let subject = planned.order.process().unwrap_or_default();
+            cells.push(Cell { variant, clients, consumer, subject, trials: Vec::new() });
             cells.len() - 1
         });
-        if !cells[at].planned.iter().any(|other| other.id == planned.id) {
-            cells[at].planned.push(planned);
-            fill(measured, &mut cells[at], planned, settle);
+        if !cells[at].trials.iter().any(|(other, _)| *other == id) {
+            cells[at].trials.push((id, used(measured, id)));
         }
     }
     cells
 }
 
-fn fill<'a>(measured: &'a Measured<'a>, cell: &mut Cell<'a>, planned: &PlannedTrial, settle: Span) {
-    let found = measured.instrumented.iter().find(|(figures, _)| figures.id == planned.id);
-    let Some((figures, trial)) = found else {
-        let invalid = measured.invalid.iter().find(|invalid| invalid.id == planned.id);
-        let why = invalid.map_or("is not done", |invalid| invalid.why.as_str());
-        cell.why.push(format!("{}: {why}", planned.id));
-        return;
-    };
-    match seen(figures, trial, settle) {
-        Ok(seen) => {
-            cell.seen.push(seen);
-            cell.used.push((figures, trial));
-        }
-        Err(why) => cell.why.push(format!("{}: {why}", planned.id)),
-    }
+fn used<'a>(measured: &'a Measured<'a>, id: &TrialId) -> Result<Used<'a>, String> {
+    let settle = measured.run.study.pause.as_ref().map_or(SETTLE, |pause| pause.settle);
+    let found = measured.instrumented.iter().find(|(figures, _)| figures.id == *id);
+    let (figures, trial) = found.ok_or_else(|| {
+        let invalid = measured.invalid.iter().find(|invalid| invalid.id == *id);
+        invalid.map_or("is not done", |invalid| invalid.why.as_str())
+    })?;
+    Ok(Used { seen: seen(figures, trial, settle)?, figures, trial })
 }
 
 fn seen(figures: &TrialFigures, trial: &Trial, settle: Span) -> Result<Seen, String> {
@@ -252,25 +234,27 @@ fn mean(values: &[f64]) -> Option<f64> {
 
 fn of_cell(measured: &Measured, cell: &Cell, level: f64) -> PauseFigures {
     let estimate = |of: fn(&Seen) -> Option<f64>| {
-        Estimate::at(&cell.seen.iter().filter_map(of).collect::<Vec<_>>(), level)
+        Estimate::at(&cell.used().filter_map(|one| of(&one.seen)).collect::<Vec<_>>(), level)
     };
     let mut figures = PauseFigures {
-        subject: cell.subject().unwrap_or_default().to_owned(),
+        subject: cell.subject.to_owned(),
         level,
-        variant: cell.variant.clone(),
+        variant: cell.variant.to_owned(),
         clients: cell.clients,
         consumer: cell.consumer.clone(),
-        trials: cell.seen.len() as u32,
+        trials: cell.used().count() as u32,
         running: estimate(|seen| seen.running),
         stopped: estimate(|seen| seen.stopped),
         sham: estimate(|seen| seen.sham),
         share: estimate(|seen| seen.share),
         sham_share: estimate(|seen| seen.sham_share),
-        series: cell.used.first().map(|(first, trial)| series(first, trial)).unwrap_or_default(),
+        series: cell.used().next().map(series).unwrap_or_default(),
         verdict: Verdict::Invalid,
         sentence: String::new(),
     };
-    let (verdict, why) = verdict(&figures, cell, shape(measured).as_ref());
+    let beyond = estimate(|seen| Some(seen.share? - seen.sham_share?));
+    let beyond = beyond.and_then(|beyond| beyond.interval);
+    let (verdict, why) = verdict(&figures, cell, beyond, shape(measured).as_ref());
     (figures.verdict, figures.sentence) = (verdict, sentence(&figures, verdict, &why));
     figures
 }
@@ -294,20 +278,18 @@ struct Spans {
 }
 
 /// The samples of a trial, and which of them nothing was done to.
-fn undisturbed(figures: &TrialFigures, trial: &Trial, settle: usize) -> rhythm::Series {
+fn undisturbed(trial: &Used, settle: usize) -> rhythm::Series {
     let mut since = usize::MAX;
     let step = |(_, cpu, state): (f64, f64, String)| {
         since = if state == name(PauseState::Stopped) { 0 } else { since.saturating_add(1) };
         rhythm::Step { cpu, undisturbed: since > settle }
     };
-    rhythm::Series { steps: series(figures, trial).into_iter().map(step).collect() }
+    rhythm::Series { steps: series(trial).into_iter().map(step).collect() }
 }
 
 /// Why the share may be the subject's own doing, if that is so.
 fn own_period(share: f64, cell: &Cell, spans: &Spans) -> Option<String> {
-    let trials = cell.used.iter();
-    let trials: Vec<_> =
-        trials.map(|(figures, trial)| undisturbed(figures, trial, spans.settle)).collect();
+    let trials: Vec<_> = cell.used().map(|trial| undisturbed(trial, spans.settle)).collect();
     let Rhythm { period, swing } = rhythm::of(&trials, spans.shape)?;
     let time = |samples: usize| Span::from_nanos(spans.every.as_nanos() * samples as u64);
     let fits = time(spans.shape.span.div_ceil(period) * period);
@@ -323,7 +305,7 @@ fn own_period(share: f64, cell: &Cell, spans: &Spans) -> Option<String> {
 }
 
 /// The steps of one trial, each with what was done in the middle of it.
-fn series(figures: &TrialFigures, trial: &Trial) -> Vec<(f64, f64, String)> {
+fn series(Used { figures, trial, .. }: &Used) -> Vec<(f64, f64, String)> {
     let Some(recording) = trial.reading() else { return Vec::new() };
     let nothing = Pauses::default();
     let pauses = recording.pauses.as_deref().unwrap_or(&nothing);
@@ -349,10 +331,20 @@ const fn name(state: PauseState) -> &'static str {
     }
 }
 
-fn verdict(figures: &PauseFigures, cell: &Cell, spans: Option<&Spans>) -> (Verdict, String) {
-    if let Some(why) = cell.why.first() {
-        let (missing, all) = (cell.why.len() as u32, cell.planned.len());
-        let why = format!("{missing} of {} cannot be used, {why}", count(all as u32, "trial"));
+/// The verdict and why it is none; `beyond` is how much more stopping the consumer shows than stopping a process that asks
+/// the subject nothing, trial by trial.
+fn verdict(
+    figures: &PauseFigures,
+    cell: &Cell,
+    beyond: Option<Interval>,
+    spans: Option<&Spans>,
+) -> (Verdict, String) {
+    let faulty = |(id, trial): &(&TrialId, Result<Used, String>)| {
+        trial.as_ref().err().map(|why| format!("{id}: {why}"))
+    };
+    if let Some(why) = cell.trials.iter().find_map(faulty) {
+        let (all, used) = (cell.trials.len(), cell.used().count());
+        let why = format!("{} of {} cannot be used, {why}", all - used, count(all, "trial"));
         return (Verdict::Invalid, why);
     }
     let Some(estimate) = figures.share else {
@@ -372,7 +364,7 @@ fn verdict(figures: &PauseFigures, cell: &Cell, spans: Option<&Spans>) -> (Verdi
             let why = format!("the control moved too, by {moved}: stopping anything shows there");
             (Verdict::Invalid, own().unwrap_or(why))
         }
-        Some(_) => match beyond_control(cell, figures.level) {
+        Some(_) => match beyond {
             Some(beyond) if share.low > 0.0 && estimate.mean > STILL && beyond.low > 0.0 => {
                 let why = asked(cell).or_else(own);
                 why.map_or_else(|| (Verdict::Pass, String::new()), |why| (Verdict::Invalid, why))
@@ -381,12 +373,6 @@ fn verdict(figures: &PauseFigures, cell: &Cell, spans: Option<&Spans>) -> (Verdi
             beyond => (Verdict::Invalid, undecided(&estimate, beyond, figures.trials)),
         },
     }
-}
-
-/// How much more stopping the consumer shows than stopping a process that asks the subject nothing, trial by trial.
-fn beyond_control(cell: &Cell, level: f64) -> Option<Interval> {
-    let beyond: Vec<f64> = cell.seen.iter().filter_map(Seen::beyond_control).collect();
-    Estimate::at(&beyond, level)?.interval
 }
 
 /// Neither an effect nor that there is none is shown.
@@ -405,7 +391,7 @@ fn undecided(share: &Estimate, beyond: Option<Interval>, trials: u32) -> String 
 /// Why the subject's CPU goes away with somebody that it asks itself, if that is so.
 fn asked(cell: &Cell) -> Option<String> {
     let asked = |trial: &Trial| trial.reading()?.pauses.as_deref()?.asked.clone();
-    let through = cell.used.iter().find_map(|(_, trial)| asked(trial))?;
+    let through = cell.used().find_map(|one| asked(one.trial))?;
     Some(format!(
         "the subject is its client ({through}), so while it is stopped the subject waits for it, and so does whoever asks \
          the subject through it; pause those who ask"

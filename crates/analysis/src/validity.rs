@@ -18,7 +18,7 @@ use crate::{
     counters::Source,
     curve::{Curve, Full},
     doubt::{Doubt, named},
-    figures::{OtherFigures, Part, Ran, TrialFigures},
+    figures::{OtherFigures, Part, Ran, RoundFigures, TrialFigures},
     measured::Measured,
     quantity::{Unit, count, percent},
     stats::Estimate,
@@ -72,36 +72,30 @@ fn run_doubts(measured: &Measured, cells: &[Cell]) -> Vec<Doubt> {
     let invalid = measured.invalid.len() as u32;
     let done = measured.valid() + invalid;
     let planned = measured.plan().count() as u32;
-    let mut doubts = Vec::new();
-    if invalid > 0 {
-        let reasons: BTreeSet<&str> = measured.invalid.iter().map(|trial| &*trial.why).collect();
-        let reasons: Vec<_> = reasons.into_iter().collect();
-        let were = if invalid == 1 { "was" } else { "were" };
-        let (trials, reasons) = (count(done, "trial"), reasons.join("; "));
-        doubts.push(Doubt::new(
-            format!("{invalid} of {trials} {were} invalid: {reasons}."),
-            "Excluded from results. Fix the cause and re-run.",
-        ));
-    }
-    if done < planned {
-        doubts.push(Doubt::new(
-            format!(
-                "The run is not complete: {done} of {} are done.",
-                count(planned, "planned trial")
-            ),
-            "`headroom run --resume` does the rest; where the study or a program is at fault, start a new run.",
-        ));
-    }
-    let thinnest = cells.iter().filter(|cell| cell.valid > 0).min_by_key(|cell| cell.valid);
-    if let Some(cell) = thinnest.filter(|cell| cell.valid < FEWEST_REPETITIONS) {
+    let reasons: BTreeSet<&str> = measured.invalid.iter().map(|trial| &*trial.why).collect();
+    let reasons = reasons.into_iter().collect::<Vec<_>>().join("; ");
+    let (trials, were) = (count(done, "trial"), if invalid == 1 { "was" } else { "were" });
+    let faulty = Doubt::new(
+        format!("{invalid} of {trials} {were} invalid: {reasons}."),
+        "Excluded from results. Fix the cause and re-run.",
+    );
+    let of_plan = count(planned, "planned trial");
+    let incomplete = Doubt::new(
+        format!("The run is not complete: {done} of {of_plan} are done."),
+        "`headroom run --resume` does the rest; where the study or a program is at fault, start a new run.",
+    );
+    let few = |cell: &Cell| {
         let valid = count(cell.valid, "valid repetition");
         let few = Doubt::new(
             format!("{} rests on {valid}.", name(cell)),
             "Set `repetitions` to 6 or more: with fewer, intervals are wide and no sign test can reach 5 %.",
         );
-        doubts.push(few.of_variant(&cell.variant));
-    }
-    doubts
+        few.of_variant(&cell.variant)
+    };
+    let thinnest = cells.iter().filter(|cell| cell.valid > 0).min_by_key(|cell| cell.valid);
+    let thinnest = thinnest.filter(|cell| cell.valid < FEWEST_REPETITIONS);
+    let all = [(invalid > 0).then_some(faulty), (done < planned).then_some(incomplete)];
+    all.into_iter().chain([thinnest.map(few)]).flatten().collect()
 }
 
 fn name(cell: &Cell) -> String {
@@ -115,6 +109,7 @@ struct Seen<'a> {
     figures: &'a TrialFigures,
 }
 
+/// What is so of some trials, each with its sentence, in which `TRIALS` are their names, and the advice.
 fn trial_doubts(measured: &Measured) -> Vec<Doubt> {
     let seen: Vec<_> = measured
         .records
@@ -122,27 +117,85 @@ fn trial_doubts(measured: &Measured) -> Vec<Doubt> {
         .zip(&measured.figures)
         .filter_map(|(trial, figures)| Some(Seen { trial, recording: trial.reading()?, figures }))
         .collect();
+    let of = |is_so: &dyn Fn(&Seen) -> bool, sentence: &str, advice: &str| {
+        doubt(&seen, is_so, sentence, advice)
+    };
+    let total = |of: fn(&RoundFigures) -> u64| {
+        seen.iter().fold(0u64, |sum, seen| sum.saturating_add(of(&seen.figures.rounds)))
+    };
     let images = measured.run.study.names_images();
     let known = first_hashes(&seen, images);
-    let differ = |seen: &Seen| {
-        let is_other = |one: &Program| *one.sha256 != *known[&(side(seen, images), &*one.path)];
-        seen.recording.facts.programs.iter().any(is_other)
-    };
-    let differ = doubt(
-        &seen,
-        differ,
-        "A program's file changed during the run (different SHA-256) in TRIALS.",
-        "These figures are not of one thing: measure again with one image.",
+    let is_other =
+        |seen: &Seen, one: &Program| *one.sha256 != *known[&(side(seen, images), &*one.path)];
+    let failed = of(
+        &|seen| seen.figures.rounds.failed > 0,
+        &format!("{} of the load failed, in TRIALS", count(total(|it| it.failed), "command")),
+        "A failed command may cost more or less than a good one: run it by hand with `headroom up`.",
     );
-    let census = doubt(
-        &seen,
-        |seen| census::one_sided(seen.recording),
-        "Either the kernel or hostapd did not count the clients in TRIALS.",
-        "Let hostapd answer on its control socket, so that both sides count.",
-    );
-    let doubts = differ.into_iter().chain(census).chain(round_doubts(&seen));
-    let doubts = doubts.chain(sample_doubts(&seen)).chain(counter_doubts(&seen));
-    doubts.chain(other_doubts(&seen)).chain(device_doubts(measured, &seen)).collect()
+    let unevenness_of = seen.iter().filter_map(unevenness).fold(0.0, f64::max);
+    let mut doubts = vec![
+        of(
+            &|seen| seen.recording.facts.programs.iter().any(|one| is_other(seen, one)),
+            "A program's file changed during the run (different SHA-256) in TRIALS.",
+            "These figures are not of one thing: measure again with one image.",
+        ),
+        of(
+            &|seen| census::one_sided(seen.recording),
+            "Either the kernel or hostapd did not count the clients in TRIALS.",
+            "Let hostapd answer on its control socket, so that both sides count.",
+        ),
+        failed.map(|doubt| with_first_failure(doubt, &seen)),
+        of(
+            &|seen| seen.figures.rounds.skipped > 0,
+            &format!(
+                "{} of the load were left out because the one before had not ended, in TRIALS.",
+                count(total(|it| it.skipped), "round")
+            ),
+            "The load ran less often than asked, so its cost is understated: lengthen `every`.",
+        ),
+        of(&samples_missing, "Samples are missing in TRIALS.", GAPS),
+        of(
+            &|seen| unevenness(seen).is_some_and(|off| off > UNEVEN),
+            &format!(
+                "Samples are up to {} off their planned spacing in TRIALS.",
+                percent(unevenness_of)
+            ),
+            GAPS,
+        ),
+        of(
+            &|seen| group_against_threads(seen).is_some(),
+            &format!(
+                "The subject's control group and the sum over its threads differ by up to {} µs a second in TRIALS.",
+                worst(&seen, group_against_threads)
+            ),
+            "The control group is shown, because it holds short-lived children; look at the thread table for what is missing.",
+        ),
+        of(
+            &|seen| ticks_against_time(seen).is_some(),
+            &format!(
+                "utime + stime differ from the nanosecond counters by up to {} µs a second, more than their grain, in TRIALS.",
+                worst(&seen, ticks_against_time)
+            ),
+            "Compare with published tick figures with care: ticks miss what runs between them.",
+        ),
+        of(
+            &|seen| seen.figures.subject.source == Source::Ticks,
+            "CPU time is known only in clock ticks in TRIALS.",
+            "Use a kernel with CONFIG_SCHED_INFO or a cgroup v2, or lengthen `window`.",
+        ),
+        of(
+            &|seen| seen.trial.planned.order.load.is_some() && seen.figures.load.is_none(),
+            "Nothing counted the CPU time of the load in TRIALS.",
+            "The sum is the subject alone there; enable control groups on the access point.",
+        ),
+    ];
+    let others = seen.iter().flat_map(|seen| &seen.figures.others);
+    let names: BTreeSet<_> = others.map(|other| other.name.as_str()).collect();
+    doubts.extend(names.into_iter().flat_map(|name| doubts_of_other(&seen, name)));
+    if measured.run.study.access_point.kind != Target::Vm {
+        doubts.extend(device_doubts(measured, &seen));
+    }
+    doubts.into_iter().flatten().collect()
 }
 
 /// The doubt about those trials of which something is so; `TRIALS` in its sentence are their names.
@@ -158,43 +211,26 @@ fn doubt(
     (!trials.is_empty()).then(|| Doubt::new(sentence, advice).of_trials(&trials))
 }
 
+/// What the load said of its first failure comes in behind the names, which it cannot contain then.
+fn with_first_failure(doubt: Doubt, seen: &[Seen]) -> Doubt {
+    let first = seen.iter().find_map(|seen| seen.recording.load_failure.as_ref());
+    let first = first.map(|LoadFailure { command, why }| {
+        let short = |text: &str| inert::line(text).chars().take(SHOWN).collect::<String>();
+        format!("; the first was `{}`, {}", short(command), short(why))
+    });
+    Doubt { sentence: format!("{}{}.", doubt.sentence, first.unwrap_or_default()), ..doubt }
+}
+
 /// What a device was that figures in real time depend on.
-fn device_doubts(measured: &Measured, seen: &[Seen]) -> Vec<Doubt> {
-    if measured.run.study.access_point.kind == Target::Vm {
-        return Vec::new();
-    }
+fn device_doubts(measured: &Measured, seen: &[Seen]) -> [Option<Doubt>; 6] {
     let of = |is_so: fn(&Facts) -> bool, sentence: &str, advice: &str| {
         doubt(seen, |seen| is_so(&seen.recording.facts), sentence, advice)
     };
     let first = |facts: fn(&Facts) -> Option<&str>| {
         inert::line(seen.iter().find_map(|seen| facts(&seen.recording.facts)).unwrap_or_default())
     };
-    let governor = of(
-        |facts| other_governor(facts).is_some(),
-        &format!("The governor was `{}`, and not `performance`, in TRIALS.", first(other_governor)),
-        "CPU time depends on the frequency that it chose: `[settings]` with `governor = \"performance\"` in a device file.",
-    );
-    let turbo = of(
-        |facts| facts.turbo == Some(true),
-        "CPUs might clock above their base in TRIALS.",
-        "CPU time depends on heat and neighbours then: `[settings]` with `turbo = false` in a device file.",
-    );
-    let clock = of(
-        |facts| poor_clock(facts).is_some(),
-        &format!(
-            "The clock was `{}`, which is coarse or slow to read, in TRIALS.",
-            first(poor_clock)
-        ),
-        "Lengthen `window`, and see in the device's kernel log why it takes no better clock.",
-    );
-    let warm = of(
-        |facts| facts.warmth.is_some_and(|warmth| warmth.is_held_back),
-        "The device was warm, and its CPUs were held back to cool it, in TRIALS.",
-        "The same work took longer there: let it cool, give it air, and measure again.",
-    );
-    let left = &measured.run.left;
+    let left = measured.run.left.join("; ");
     let left = (!left.is_empty()).then(|| {
-        let left = left.join("; ");
         let left = inert::line(&left);
         Doubt::new(
             format!(
@@ -203,7 +239,46 @@ fn device_doubts(measured: &Measured, seen: &[Seen]) -> Vec<Doubt> {
             "Check it, restore it by hand, or reboot the device.",
         )
     });
-    [governor, turbo, clock, warm, booted(measured, seen), left].into_iter().flatten().collect()
+    // Where variants have images, a device is booted between them on purpose, and one boot more cannot be told from
+    // those.
+    let boot = seen.first().and_then(|seen| seen.recording.facts.boot.clone());
+    let is_other_boot =
+        |seen: &Seen| !measured.run.study.names_images() && seen.recording.facts.boot != boot;
+    [
+        of(
+            |facts| other_governor(facts).is_some(),
+            &format!(
+                "The governor was `{}`, and not `performance`, in TRIALS.",
+                first(other_governor)
+            ),
+            "CPU time depends on the frequency that it chose: `[settings]` with `governor = \"performance\"` in a device file.",
+        ),
+        of(
+            |facts| facts.turbo == Some(true),
+            "CPUs might clock above their base in TRIALS.",
+            "CPU time depends on heat and neighbours then: `[settings]` with `turbo = false` in a device file.",
+        ),
+        of(
+            |facts| poor_clock(facts).is_some(),
+            &format!(
+                "The clock was `{}`, which is coarse or slow to read, in TRIALS.",
+                first(poor_clock)
+            ),
+            "Lengthen `window`, and see in the device's kernel log why it takes no better clock.",
+        ),
+        of(
+            |facts| facts.warmth.is_some_and(|warmth| warmth.is_held_back),
+            "The device was warm, and its CPUs were held back to cool it, in TRIALS.",
+            "The same work took longer there: let it cool, give it air, and measure again.",
+        ),
+        doubt(
+            seen,
+            is_other_boot,
+            "The device rebooted during the run: TRIALS ran after the reboot.",
+            "Addresses, caches and clients change with a reboot: if the figures differ, measure again.",
+        ),
+        left,
+    ]
 }
 
 fn other_governor(facts: &Facts) -> Option<&str> {
@@ -212,21 +287,6 @@ fn other_governor(facts: &Facts) -> Option<&str> {
 
 fn poor_clock(facts: &Facts) -> Option<&str> {
     facts.clock.as_deref().filter(|clock| POOR_CLOCKS.contains(clock))
-}
-
-/// Trials of another boot than the first. Where variants have images, a device is booted between them on purpose, and one
-/// boot more cannot be told from those.
-fn booted(measured: &Measured, seen: &[Seen]) -> Option<Doubt> {
-    if measured.run.study.names_images() {
-        return None;
-    }
-    let boot = seen.first().and_then(|seen| seen.recording.facts.boot.clone());
-    doubt(
-        seen,
-        |seen| seen.recording.facts.boot != boot,
-        "The device rebooted during the run: TRIALS ran after the reboot.",
-        "Addresses, caches and clients change with a reboot: if the figures differ, measure again.",
-    )
 }
 
 /// What a trial's programs are compared within: the run, or its variant where each has an image of its own.
@@ -245,51 +305,6 @@ fn first_hashes<'a>(seen: &[Seen<'a>], images: bool) -> BTreeMap<(&'a str, &'a s
     known
 }
 
-fn round_doubts(seen: &[Seen]) -> Vec<Doubt> {
-    let total = |of: fn(&TrialFigures) -> u64| {
-        seen.iter().fold(0u64, |sum, seen| sum.saturating_add(of(seen.figures)))
-    };
-    let first = seen.iter().find_map(|seen| seen.recording.load_failure.as_ref());
-    let first = first.map(|LoadFailure { command, why }| {
-        let short = |text: &str| inert::line(text).chars().take(SHOWN).collect::<String>();
-        format!("; the first was `{}`, {}", short(command), short(why))
-    });
-    let commands = count(total(|trial| trial.rounds.failed), "command");
-    let failed = doubt(
-        seen,
-        |seen| seen.figures.rounds.failed > 0,
-        &format!("{commands} of the load failed, in TRIALS"),
-        "A failed command may cost more or less than a good one: run it by hand with `headroom up`.",
-    );
-    // What the load said of itself comes in behind the names, which it cannot contain then.
-    let failed = failed.map(|doubt| {
-        let sentence = format!("{}{}.", doubt.sentence, first.unwrap_or_default());
-        Doubt { sentence, ..doubt }
-    });
-    let rounds = count(total(|trial| trial.rounds.skipped), "round");
-    let skipped = doubt(
-        seen,
-        |seen| seen.figures.rounds.skipped > 0,
-        &format!(
-            "{rounds} of the load were left out because the one before had not ended, in TRIALS."
-        ),
-        "The load ran less often than asked, so its cost is understated: lengthen `every`.",
-    );
-    failed.into_iter().chain(skipped).collect()
-}
-
-fn sample_doubts(seen: &[Seen]) -> Vec<Doubt> {
-    let missing = doubt(seen, samples_missing, "Samples are missing in TRIALS.", GAPS);
-    let worst = percent(seen.iter().filter_map(unevenness).fold(0.0, f64::max));
-    let uneven = doubt(
-        seen,
-        |seen| unevenness(seen).is_some_and(|off| off > UNEVEN),
-        &format!("Samples are up to {worst} off their planned spacing in TRIALS."),
-        GAPS,
-    );
-    missing.into_iter().chain(uneven).collect()
-}
-
 fn samples_missing(seen: &Seen) -> bool {
     let order = &seen.trial.planned.order;
     let steps = order.window.as_nanos().checked_div(order.sample_every.as_nanos()).unwrap_or(0);
@@ -304,75 +319,35 @@ fn unevenness(seen: &Seen) -> Option<f64> {
     (planned > 0.0).then_some(worst)
 }
 
-fn counter_doubts(seen: &[Seen]) -> Vec<Doubt> {
-    let group = doubt(
-        seen,
-        |seen| group_against_threads(seen).is_some(),
-        &format!(
-            "The subject's control group and the sum over its threads differ by up to {} µs a second in TRIALS.",
-            worst(seen, group_against_threads)
-        ),
-        "The control group is shown, because it holds short-lived children; look at the thread table for what is missing.",
-    );
-    let ticks = doubt(
-        seen,
-        |seen| ticks_against_time(seen).is_some(),
-        &format!(
-            "utime + stime differ from the nanosecond counters by up to {} µs a second, more than their grain, in TRIALS.",
-            worst(seen, ticks_against_time)
-        ),
-        "Compare with published tick figures with care: ticks miss what runs between them.",
-    );
-    let ticks_only = doubt(
-        seen,
-        |seen| seen.figures.subject.source == Source::Ticks,
-        "CPU time is known only in clock ticks in TRIALS.",
-        "Use a kernel with CONFIG_SCHED_INFO or a cgroup v2, or lengthen `window`.",
-    );
-    let uncounted = doubt(
-        seen,
-        |seen| seen.trial.planned.order.load.is_some() && seen.figures.load.is_none(),
-        "Nothing counted the CPU time of the load in TRIALS.",
-        "The sum is the subject alone there; enable control groups on the access point.",
-    );
-    [group, ticks, ticks_only, uncounted].into_iter().flatten().collect()
-}
-
 /// The farthest of what two counters differ by, µs.
 fn worst(seen: &[Seen], of: fn(&Seen) -> Option<f64>) -> String {
     let farthest = seen.iter().filter_map(of).max_by(|a, b| a.abs().total_cmp(&b.abs()));
     Unit::MICROS.plain(farthest.unwrap_or_default())
 }
 
-/// What is amiss with processes alongside subject and load, name by name.
-fn other_doubts(seen: &[Seen]) -> Vec<Doubt> {
-    let others = seen.iter().flat_map(|seen| &seen.figures.others);
-    let names: BTreeSet<_> = others.map(|other| other.name.as_str()).collect();
-    names.into_iter().flat_map(|name| doubts_of_other(seen, name)).collect()
-}
-
-fn doubts_of_other(seen: &[Seen], name: &str) -> Vec<Doubt> {
+/// What is amiss with a process besides subject and load.
+fn doubts_of_other(seen: &[Seen], name: &str) -> [Option<Doubt>; 3] {
     let of = |is_so: fn(&OtherFigures) -> bool, sentence: &str, advice: &str| {
-        doubt(seen, |seen| seen.figures.other(name).is_some_and(is_so), sentence, advice)
+        let is_so = |seen: &Seen| seen.figures.other(name).is_some_and(is_so);
+        doubt(seen, is_so, &sentence.replace("NAME", name), advice)
     };
-    let absent = of(
-        |other| other.ran == Ran::Never,
-        &format!("`{name}`, whose work was to be counted, did not run in TRIALS."),
-        "It adds nothing to the sum there. See whether its name is right, and whether it should have run.",
-    );
-    let partly = of(
-        |other| other.ran == Ran::Partly,
-        &format!(
-            "`{name}`, whose work was to be counted, ran for a part of the window only in TRIALS."
+    [
+        of(
+            |other| other.ran == Ran::Never,
+            "`NAME`, whose work was to be counted, did not run in TRIALS.",
+            "It adds nothing to the sum there. See whether its name is right, and whether it should have run.",
         ),
-        "Its figure is a lower bound; see on the access point's console why it came or went.",
-    );
-    let uncounted = of(
-        |other| other.ran != Ran::Never && other.cpu.is_none(),
-        &format!("Nothing counted the CPU time of `{name}` in TRIALS."),
-        "There is no sum there: part of the work would be missing from it.",
-    );
-    [absent, partly, uncounted].into_iter().flatten().collect()
+        of(
+            |other| other.ran == Ran::Partly,
+            "`NAME`, whose work was to be counted, ran for a part of the window only in TRIALS.",
+            "Its figure is a lower bound; see on the access point's console why it came or went.",
+        ),
+        of(
+            |other| other.ran != Ran::Never && other.cpu.is_none(),
+            "Nothing counted the CPU time of `NAME` in TRIALS.",
+            "There is no sum there: part of the work would be missing from it.",
+        ),
+    ]
 }
 
 /// Group minus threads, µs/s, where that is more than grain and reading order explain.

@@ -71,14 +71,27 @@ pub struct Together {
     pub pays: bool,
 }
 
-/// Whether replies that were given inside the measured windows are true.
+/// A verdict on one thing that was checked, as whether replies are true, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct WitnessFinding {
-    /// Pass where every checked value is confirmed and none is too old; fail where one is not; invalid where nothing
-    /// could be compared.
+pub struct Conclusion {
     pub verdict: Verdict,
     /// Why, without a point at its end.
     pub sentence: String,
+}
+
+impl Conclusion {
+    pub(crate) fn fail(why: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Fail, sentence: why.into() }
+    }
+
+    pub(crate) fn invalid(why: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Invalid, sentence: why.into() }
+    }
+
+    /// The same with words in front of it.
+    pub(crate) fn after(self, words: &str) -> Self {
+        Self { sentence: format!("{words}{}", self.sentence), ..self }
+    }
 }
 
 /// What both sides do after their windows, when the load has ended: work that was put off.
@@ -197,7 +210,7 @@ pub struct Judgement {
     pub together: Option<Together>,
     /// Whether the replies of both sides are true, where rounds are checked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub witness: Option<WitnessFinding>,
+    pub witness: Option<Conclusion>,
     /// Work that was put off until after the window, where that is counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deferred: Option<Deferred>,

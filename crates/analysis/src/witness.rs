@@ -10,56 +10,62 @@ use model::{
 };
 
 use crate::{
-    agreement::{Fault, exact, rounds},
-    verdicts::WitnessFinding,
+    agreement::{
+        exact,
+        rounds::{self, Checked},
+    },
+    verdicts::Conclusion,
 };
 
 /// What all of these trials say; `None` where none of them was to check anything. The first reply that is not true
 /// makes it fail.
-pub fn of_trials(trials: &[&Trial]) -> Option<WitnessFinding> {
-    let is_asked = |trial: &&&Trial| is_checked(trial);
-    let found: Vec<Found> = trials.iter().filter(is_asked).map(|trial| found(trial)).collect();
-    let verdict = Verdict::of_all(found.iter().map(|one| one.verdict));
-    let first = found.iter().find(|one| one.verdict == verdict)?;
-    let sentence = if verdict == Verdict::Pass { confirmed(&found) } else { first.why.clone() };
-    Some(WitnessFinding { verdict, sentence })
+pub fn of_trials(trials: &[&Trial]) -> Option<Conclusion> {
+    let asked = trials.iter().filter(|trial| is_checked(trial));
+    let named = |trial: &&Trial| {
+        checked(trial).map_err(|found| found.after(&format!("`{}`, ", trial.planned.id)))
+    };
+    let found: Vec<Result<Checked, Conclusion>> = asked.map(named).collect();
+    let of =
+        |one: &Result<_, Conclusion>| one.as_ref().map_or_else(|it| it.verdict, |_| Verdict::Pass);
+    let verdict = Verdict::of_all(found.iter().map(of));
+    let first = found.iter().find(|one| of(one) == verdict)?;
+    let confirmed = |_: &Checked| {
+        let all: Vec<&Checked> = found.iter().flatten().collect();
+        Conclusion { verdict, sentence: confirmed(&all) }
+    };
+    Some(first.as_ref().map_or_else(Clone::clone, confirmed))
 }
 
 /// Of the pairs of a comparison, `(base, variant)`. Nothing can be compared with a base whose own replies are not true,
 /// which is no failure of the variant.
-pub(crate) fn of_sides(pairs: &[(&Trial, &Trial)]) -> Option<WitnessFinding> {
+pub(crate) fn of_sides(pairs: &[(&Trial, &Trial)]) -> Option<Conclusion> {
     let (base, variant): (Vec<&Trial>, Vec<&Trial>) = pairs.iter().copied().unzip();
-    let [base_alone, own] = [&base, &variant].map(|side| of_trials(side));
-    let faulty = |side: &WitnessFinding| side.verdict != Verdict::Pass;
-    if let Some(own) = own.filter(faulty) {
+    let faulty = |side: &[&Trial]| of_trials(side).filter(|one| one.verdict != Verdict::Pass);
+    if let Some(own) = faulty(&variant) {
         return Some(own);
     }
-    if let Some(base) = base_alone.filter(faulty) {
-        let sentence = format!("the base does not hold: {}", base.sentence);
-        return Some(WitnessFinding { verdict: Verdict::Invalid, sentence });
+    if let Some(base) = faulty(&base) {
+        return Some(Conclusion::invalid(format!("the base does not hold: {}", base.sentence)));
     }
     of_trials(&base.into_iter().chain(variant).collect::<Vec<_>>())
 }
 
 /// Whether the variant's replies are the base's, byte by byte but for the values that a table names as changing. Of the
 /// pairs of a comparison, `(base, variant)`; without a pair, and where a trial holds no reply, nothing agrees.
-pub fn word_for_word(pairs: &[(&Trial, &Trial)]) -> WitnessFinding {
-    let of = |verdict, sentence| WitnessFinding { verdict, sentence };
-    let unseen =
-        pairs.iter().flat_map(|(base, variant)| [base, variant]).find(|one| replies(one).is_none());
-    if let Some(unseen) = unseen {
-        return of(Verdict::Invalid, format!("`{}`, no round was checked", unseen.planned.id));
+pub fn word_for_word(pairs: &[(&Trial, &Trial)]) -> Conclusion {
+    let mut trials = pairs.iter().flat_map(|(base, variant)| [base, variant]);
+    if let Some(unseen) = trials.find(|one| replies(one).is_none()) {
+        return Conclusion::invalid(format!("`{}`, no round was checked", unseen.planned.id));
     }
     let sides = pairs.iter().filter_map(|(base, variant)| replies(base).zip(replies(variant)));
     match exact::of(&sides.collect::<Vec<_>>()) {
-        Ok(0) => of(Verdict::Invalid, "no reply was compared with the base's".to_owned()),
+        Ok(0) => Conclusion::invalid("no reply was compared with the base's"),
         Ok(parts) => {
             let parts = counted(parts, "part of a reply is", "parts of replies are");
-            of(Verdict::Pass, format!("{parts} the base's, word for word"))
+            let sentence = format!("{parts} the base's, word for word");
+            Conclusion { verdict: Verdict::Pass, sentence }
         }
-        Err((pair, Fault { verdict, why })) => {
-            of(verdict, format!("`{}`, {why}", pairs[pair].1.planned.id))
-        }
+        Err((pair, found)) => found.after(&format!("`{}`, ", pairs[pair].1.planned.id)),
     }
 }
 
@@ -72,47 +78,30 @@ pub(crate) fn is_checked(trial: &Trial) -> bool {
     trial.planned.order.witness.is_some() && trial.planned.id.clients > 0
 }
 
-struct Found {
-    verdict: Verdict,
-    why: String,
-    checked: rounds::Checked,
-}
-
-fn found(trial: &Trial) -> Found {
-    let (verdict, why, checked) = match checked(trial) {
-        Ok(checked) => (Verdict::Pass, String::new(), checked),
-        Err(Fault { verdict, why }) => (verdict, why, rounds::Checked::default()),
-    };
-    Found { verdict, why: format!("`{}`, {why}", trial.planned.id), checked }
-}
-
-fn checked(trial: &Trial) -> Result<rounds::Checked, Fault> {
-    let recording = match &trial.outcome {
-        Outcome::Measured(recording) => recording,
-        Outcome::Invalid { why, .. } => return Err(Fault::unable(why)),
-    };
-    let order = trial.planned.order.witness.as_ref();
-    let order = order.ok_or_else(|| Fault::unable("no round was to be checked"))?;
-    let witnessed = recording.witness.as_deref();
-    rounds::of(witnessed.ok_or_else(|| Fault::unable("no round was checked"))?, order)
+fn checked(trial: &Trial) -> Result<Checked, Conclusion> {
+    if let Outcome::Invalid { why, .. } = &trial.outcome {
+        return Err(Conclusion::invalid(why));
+    }
+    let asked = replies(trial).zip(trial.planned.order.witness.as_ref());
+    let (witnessed, order) = asked.ok_or_else(|| Conclusion::invalid("no round was checked"))?;
+    rounds::of(witnessed, order)
 }
 
 /// What was confirmed in all trials together.
-fn confirmed(found: &[Found]) -> String {
-    let sum =
-        |of: fn(&rounds::Checked) -> u64| -> u64 { found.iter().map(|one| of(&one.checked)).sum() };
-    let oldest_ns = found.iter().map(|one| one.checked.oldest_ns).max().unwrap_or_default();
-    let alone: BTreeSet<&String> = found.iter().flat_map(|one| &one.checked.alone).collect();
-    let alone = match alone.len() as u32 {
+fn confirmed(found: &[&Checked]) -> String {
+    let sum = |of: fn(&Checked) -> u64| found.iter().map(|one| of(one)).sum();
+    let oldest_ns = found.iter().map(|one| one.oldest_ns).max().unwrap_or_default();
+    let alone: BTreeSet<&String> = found.iter().flat_map(|one| &one.alone).collect();
+    let alone = match alone.len() as u64 {
         0 => String::new(),
-        keys => format!("; {} told by the subject alone", is_or_are(keys)),
+        keys => format!("; {} told by the subject alone", counted(keys, "key is", "keys are")),
     };
     format!(
         "{} of {} in {} hold {} that nl80211 confirms, none older than {:.2} s{alone}",
         counted(sum(|one| one.replies), "reply", "replies"),
-        counted(sum(|one| one.rounds), "round", "rounds"),
-        count(found.len() as u32, "trial"),
-        counted(sum(|one| one.values), "value", "values"),
+        count(sum(|one| one.rounds), "round"),
+        count(found.len(), "trial"),
+        count(sum(|one| one.values), "value"),
         // Rounded up: nothing is promised that was not seen.
         (oldest_ns as f64 / 1e7).ceil() / 100.0,
     )
@@ -120,10 +109,6 @@ fn confirmed(found: &[Found]) -> String {
 
 fn counted(number: u64, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
-}
-
-fn is_or_are(keys: u32) -> String {
-    format!("{} {}", count(keys, "key"), if keys == 1 { "is" } else { "are" })
 }
 
 #[cfg(test)]

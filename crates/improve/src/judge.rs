@@ -6,7 +6,7 @@
 use analysis::{
     Estimate, Part,
     quantity::percent,
-    verdicts::{Finding as Found, Judgement, WitnessFinding},
+    verdicts::{Conclusion, Finding as Found, Judgement},
 };
 use model::{plural::count, share::Share, study::Study, verdict::Verdict};
 
@@ -37,7 +37,7 @@ pub struct Evidence {
     /// Why trials of the candidate alone came to no end.
     pub broken: Option<String>,
     /// Whether its replies are the base's, word for word; `None` where the task compares their values alone.
-    pub words: Option<WitnessFinding>,
+    pub words: Option<Conclusion>,
     /// What no honest program costs less than, µs of CPU a second.
     pub floor_us: Option<f64>,
     /// How long the load waited for the end of a checked round, base's and candidate's mean, µs.
@@ -117,7 +117,7 @@ fn other_words(_: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
     not_true(evidence.words.as_ref()?, Reason::OtherWords)
 }
 
-fn not_true(found: &WitnessFinding, reason: Reason) -> Option<Finding> {
+fn not_true(found: &Conclusion, reason: Reason) -> Option<Finding> {
     let (outcome, reason) = match found.verdict {
         Verdict::Fail => (Outcome::Suspect, reason),
         Verdict::Invalid => (Outcome::Invalid, Reason::Unmeasured),
@@ -356,7 +356,7 @@ pub fn check(task: &Task, study: &Study) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use analysis::verdicts::{Deferred, Together, WitnessFinding};
+    use analysis::verdicts::{Conclusion, Deferred, Together};
 
     use super::*;
     use crate::task::tests::TASK;
@@ -368,7 +368,7 @@ mod tests {
         let mut judgement = analysis::unjudged(&run, &trials).judgements.swap_remove(0);
         let about = |mean: f64| Estimate::of(&[mean - 0.001, mean, mean + 0.001]).unwrap();
         let sentence = String::new();
-        judgement.witness = Some(WitnessFinding { verdict: Verdict::Pass, sentence });
+        judgement.witness = Some(Conclusion { verdict: Verdict::Pass, sentence });
         judgement.deferred = Some(Deferred {
             base_us: 0.0,
             variant_us: 0.0,

@@ -10,31 +10,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::witness::{CheckedRound, Witnessed};
 
 use super::{
-    Client, Fault, Station, rounds, sides,
+    Client, Station, Stations, rounds, sides,
     station::as_address,
     stations,
     subject::{Form, address_behind, shortened},
     table::{self, Entry, Table},
     value::Rule,
 };
+use crate::verdicts::Conclusion;
 
 /// Stands for a value that changes.
 const CHANGES: &str = "~";
-
-/// Behind each piece of a part, so that what differs can be shown.
-const END: char = '\0';
 
 /// Compares the replies of pairs, `(base, candidate)`, and counts the parts of replies that are alike.
 ///
 /// # Errors
 ///
 /// The first difference with its pair, counted from 0, and its round; or that nothing could be compared in a pair.
-pub(crate) fn of(pairs: &[(&Witnessed, &Witnessed)]) -> Result<u64, (usize, Fault)> {
+pub(crate) fn of(pairs: &[(&Witnessed, &Witnessed)]) -> Result<u64, (usize, Conclusion)> {
     let sides: Vec<[Side<'_>; 2]> =
         pairs.iter().map(|(base, own)| [Side::of(base), Side::of(own)]).collect();
-    let base = sides.iter().flat_map(|[base, _]| base.replies.iter().flatten());
-    let forms: Forms<'_> =
-        base.flat_map(|reply| reply.changing.iter().map(ChangingValue::form)).collect();
+    let base = sides.iter().flat_map(|[base, _]| base.changing());
+    let forms: Forms<'_> = base.map(ChangingValue::form).collect();
     let mut alike = 0;
     for (place, [base, own]) in sides.iter().enumerate() {
         alike += own.compared(base, &forms).map_err(|why| (place, why))?;
@@ -49,8 +46,8 @@ type Forms<'a> = BTreeSet<(&'a str, String)>;
 struct Reply {
     /// Whose lines follow each other; `None` for lines about no client.
     order: Vec<Option<String>>,
-    /// All that is said of each, without what changes.
-    parts: BTreeMap<Option<String>, String>,
+    /// All that is said of each, piece by piece, without what changes.
+    parts: BTreeMap<Option<String>, Vec<String>>,
     changing: Vec<ChangingValue>,
 }
 
@@ -78,9 +75,7 @@ impl Reply {
             let part = reply.parts.entry(owner.clone()).or_default();
             for (before, key, value) in form.pieces(line) {
                 let entry = form.table().entry(key).filter(|entry| entry.rule != Rule::Fixed);
-                part.push_str(before);
-                part.push_str(if entry.is_some() { CHANGES } else { value });
-                part.push(END);
+                part.push(format!("{before}{}", if entry.is_some() { CHANGES } else { value }));
                 reply.changing.extend(entry.map(|entry| ChangingValue {
                     owner: owner.clone(),
                     entry,
@@ -170,46 +165,45 @@ impl<'a> Side<'a> {
     fn of(witnessed: &'a Witnessed) -> Self {
         let rounds = witnessed.rounds.as_slice();
         let replies = |round| rounds::own(round).map(Reply::read).collect();
-        let heard: Vec<_> = rounds
-            .iter()
-            .map(|round| {
-                let (before, after) = sides(&round.readings);
-                [stations(before), stations(after)]
-            })
-            .collect();
-        let around = |place| near(&heard, place).iter().flatten().collect::<Vec<_>>();
+        let around = |round: &CheckedRound| <[_; 2]>::from(sides(&round.readings)).map(stations);
+        let heard: Vec<[Stations; 2]> = rounds.iter().map(around).collect();
+        let settled = |place| settled(&near(&heard, place).iter().flatten().collect::<Vec<_>>());
         Self {
             rounds,
             replies: rounds.iter().map(replies).collect(),
-            settled: (0..rounds.len()).map(|place| settled(&around(place))).collect(),
+            settled: (0..rounds.len()).map(settled).collect(),
         }
     }
 
+    fn changing(&self) -> impl Iterator<Item = &ChangingValue> {
+        self.replies.iter().flatten().flat_map(|reply| &reply.changing)
+    }
+
     /// Holds all replies against the base's.
-    fn compared(&self, base: &Side<'_>, forms: &Forms<'_>) -> Result<u64, Fault> {
+    fn compared(&self, base: &Side<'_>, forms: &Forms<'_>) -> Result<u64, Conclusion> {
         let places =
-            |side: &Side<'_>| side.rounds.iter().map(|round| round.place).collect::<Vec<_>>();
+            |side: &Side<'_>| -> Vec<u32> { side.rounds.iter().map(|round| round.place).collect() };
         if places(self) != places(base) {
-            return Err(Fault::unable("the base was checked in other rounds"));
+            return Err(Conclusion::invalid("the base was checked in other rounds"));
         }
         let mut alike = 0;
         for (place, round) in self.rounds.iter().enumerate() {
             let settled = &self.settled[place] & &base.settled[place];
             for (number, reply) in self.replies[place].iter().enumerate() {
-                let known: Vec<&Reply> =
-                    near(&base.replies, place).iter().filter_map(|all| all.get(number)).collect();
+                let known = near(&base.replies, place).iter();
+                let known: Vec<&Reply> = known.filter_map(|all| all.get(number)).collect();
                 let same = alike_in(reply, &known, &settled).and_then(|parts| {
                     reply.changing.iter().try_for_each(|one| in_form(one, forms))?;
                     Ok(parts)
                 });
-                alike += same.map_err(|why| rounds::in_round(round, Fault::differs(why)))?;
+                alike += same.map_err(|why| rounds::in_round(round, Conclusion::fail(why)))?;
             }
         }
-        self.moves(base).map_err(Fault::differs)?;
+        self.moves(base).map_err(Conclusion::fail)?;
         if alike == 0 {
             let why =
                 "no client stayed around any round, so no reply can be compared with the base's";
-            return Err(Fault::unable(why));
+            return Err(Conclusion::invalid(why));
         }
         Ok(alike)
     }
@@ -221,7 +215,7 @@ impl<'a> Side<'a> {
             let different = known.get(&whose).map_or(0, BTreeSet::len);
             if values.len() == 1 && different > 1 && 2 * different > self.rounds.len() {
                 let (key, owner) = whose;
-                let of = owner.map(|owner| format!(" of {owner}")).unwrap_or_default();
+                let of = of_client(owner.map(String::as_str));
                 return Err(format!("{key}{of} never changes, and the base's does"));
             }
         }
@@ -231,8 +225,7 @@ impl<'a> Side<'a> {
     /// The values that nobody else tells.
     fn alone(&self) -> BTreeMap<(&str, Option<&String>), BTreeSet<&str>> {
         let mut alone: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
-        let all = self.replies.iter().flatten().flat_map(|reply| &reply.changing);
-        for one in all.filter(|one| one.entry.sources.is_empty()) {
+        for one in self.changing().filter(|one| one.entry.sources.is_empty()) {
             alone.entry((one.entry.key, one.owner.as_ref())).or_default().insert(&one.value);
         }
         alone
@@ -245,20 +238,18 @@ fn near<T>(all: &[T], place: usize) -> &[T] {
 }
 
 /// The clients that all readings have on one interface, each since one moment.
-fn settled(readings: &[&BTreeMap<Client, Station>]) -> BTreeSet<String> {
+fn settled(readings: &[&Stations]) -> BTreeSet<String> {
     let Some((first, others)) = readings.split_first() else { return BTreeSet::new() };
-    let stays = |client: &Client, station: &Station| {
-        others.iter().all(|all| {
-            let same = |now| !super::has_joined_anew(station, now);
-            all.get(client).is_some_and(same)
-                && !all.keys().any(|other| other.1 == client.1 && other.0 != client.0)
-        })
+    let stays = |(client, station): &(&Client, &Station)| {
+        let is_elsewhere = |other: &Client| other.1 == client.1 && other.0 != client.0;
+        station.kernel.is_some()
+            && others.iter().all(|all| {
+                let now = all.get(*client);
+                now.is_some_and(|now| !super::has_joined_anew(station, now))
+                    && !all.keys().any(is_elsewhere)
+            })
     };
-    let there = first.iter().filter(|(_, station)| station.kernel.is_some());
-    there
-        .filter(|(client, station)| stays(client, station))
-        .map(|(client, _)| client.1.clone())
-        .collect()
+    first.iter().filter(stays).map(|(client, _)| client.1.clone()).collect()
 }
 
 /// How many parts of a reply are the base's.
@@ -268,14 +259,11 @@ fn alike_in(reply: &Reply, known: &[&Reply], settled: &BTreeSet<String>) -> Resu
         return Err("it tells of clients in another order than the base".to_owned());
     }
     let mut alike = 0;
-    for owner in settled.iter().map(|owner| Some(owner.clone())).chain([None]) {
+    for owner in settled.iter().cloned().map(Some).chain([None]) {
         let part = reply.parts.get(&owner);
         if !known.iter().any(|base| base.parts.get(&owner) == part) {
-            return Err(difference(
-                owner.as_deref(),
-                part,
-                known.iter().find_map(|base| base.parts.get(&owner)),
-            ));
+            let base = known.iter().find_map(|base| base.parts.get(&owner));
+            return Err(difference(owner.as_deref(), part, base));
         }
         alike += u64::from(part.is_some());
     }
@@ -283,28 +271,31 @@ fn alike_in(reply: &Reply, known: &[&Reply], settled: &BTreeSet<String>) -> Resu
 }
 
 /// The first piece that is not the base's.
-fn difference(owner: Option<&str>, own: Option<&String>, base: Option<&String>) -> String {
-    let shown = |piece: &str| shortened(&piece.trim_matches('\n').escape_debug().to_string());
-    let pieces = |part: Option<&String>| -> Vec<String> {
-        part.into_iter().flat_map(|part| part.split(END)).map(shown).collect()
-    };
-    let (own, base) = (pieces(own), pieces(base));
-    let first = own.iter().zip(&base).position(|(own, base)| own != base);
-    let first = first.unwrap_or(own.len().min(base.len()));
-    let word = |pieces: &[String]| {
-        pieces.get(first).map_or("nothing".to_owned(), |one| format!("“{one}”"))
-    };
-    let of = owner.map(|owner| format!(" of {owner}")).unwrap_or_default();
-    format!("it says {}{of}, and the base {}", word(&own), word(&base))
+fn difference(
+    owner: Option<&str>,
+    own: Option<&Vec<String>>,
+    base: Option<&Vec<String>>,
+) -> String {
+    let [own, base] = [own, base].map(|part| part.map(Vec::as_slice).unwrap_or_default());
+    let first = own.iter().zip(base).take_while(|(own, base)| own == base).count();
+    let [own, base] = [own, base].map(|pieces| {
+        let shown = |piece: &String| piece.trim_matches('\n').escape_debug().to_string();
+        let piece = pieces.get(first).map(|piece| format!("“{}”", shortened(&shown(piece))));
+        piece.unwrap_or_else(|| "nothing".to_owned())
+    });
+    format!("it says {own}{}, and the base {base}", of_client(owner))
+}
+
+fn of_client(owner: Option<&str>) -> String {
+    owner.map(|owner| format!(" of {owner}")).unwrap_or_default()
 }
 
 /// Whether the base gives a value this form, too.
 fn in_form(one: &ChangingValue, forms: &Forms<'_>) -> Result<(), String> {
-    let (key, form) = one.form();
-    if forms.contains(&(key, form)) {
+    if forms.contains(&one.form()) {
         return Ok(());
     }
-    let of = one.owner.as_ref().map(|owner| format!(" of {owner}")).unwrap_or_default();
+    let (key, of) = (one.entry.key, of_client(one.owner.as_deref()));
     let value = shortened(one.value.trim());
     Err(format!("{key}{of} is “{value}”, a form that the base never gives it"))
 }

@@ -10,7 +10,8 @@ use model::{
     witness::{CheckedRound, WitnessOrder, Witnessed},
 };
 
-use super::{Agreement, Fault, Others, compared, past::Past, sides, stations};
+use super::{Agreement, Others, Station, Stations, compared, sides, stations};
+use crate::verdicts::Conclusion;
 
 /// What the checked rounds of one window come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,11 +26,13 @@ pub(crate) struct Checked {
     pub(crate) alone: BTreeSet<String>,
 }
 
-pub(crate) fn of(witnessed: &Witnessed, order: &WitnessOrder) -> Result<Checked, Fault> {
+pub(crate) fn of(witnessed: &Witnessed, order: &WitnessOrder) -> Result<Checked, Conclusion> {
+    let unable = |why: &str| Err(Conclusion::invalid(why));
     let past = past(&witnessed.rounds);
+    let others = Others { hostapd: order.hostapd, past: &past };
     let (mut checked, mut counters) = (Checked::default(), 0);
     for round in &witnessed.rounds {
-        let agreement = agreement(round, order, &past).map_err(|why| in_round(round, why))?;
+        let agreement = agreement(round, order, others).map_err(|why| in_round(round, why))?;
         let started_ns = round.started_ns.unwrap_or_default();
         checked.replies += own(round).count() as u64;
         checked.rounds += 1;
@@ -39,42 +42,56 @@ pub(crate) fn of(witnessed: &Witnessed, order: &WitnessOrder) -> Result<Checked,
         checked.alone.extend(agreement.alone);
     }
     if checked.rounds < order.rounds.len() as u64 {
-        let why = format!("{} of {} checked rounds came", checked.rounds, order.rounds.len());
-        return Err(Fault::unable(why));
+        return unable(&format!(
+            "{} of {} checked rounds came",
+            checked.rounds,
+            order.rounds.len()
+        ));
     }
     if counters == 0 {
-        let why =
-            "no reply holds a counter that another source confirms, so nothing says how old it is";
-        return Err(Fault::unable(why));
+        return unable(
+            "no reply holds a counter that another source confirms, so nothing says how old it is",
+        );
     }
-    if past.moving().is_empty() {
-        let why = "no client's counters moved in the window, so an old value would look like a new one; let clients \
-                   send: background = \"headroom-agent --move-clients packets=1s\"";
-        return Err(Fault::unable(why));
+    if !is_moving(&past) {
+        return unable(
+            "no client's counters moved in the window, so an old value would look like a new one; let clients send: \
+             background = \"headroom-agent --move-clients packets=1s\"",
+        );
     }
     Ok(checked)
 }
 
-/// Everything that others said in the window.
-fn past(rounds: &[CheckedRound]) -> Past {
-    let mut past = Past::default();
-    for round in rounds {
-        let (before, after) = sides(&round.readings);
-        for side in [before, after] {
-            if let Some(last) = side.last() {
-                past.push(last.at_ns, stations(side));
-            }
-        }
-    }
+/// Everything that others said in the window, in the order of time.
+fn past(rounds: &[CheckedRound]) -> Vec<(u64, Stations)> {
+    let sides = rounds.iter().flat_map(|round| <[_; 2]>::from(sides(&round.readings)));
+    let mut past: Vec<_> =
+        sides.filter_map(|side| Some((side.last()?.at_ns, stations(side)))).collect();
+    past.sort_by_key(|(at_ns, _)| *at_ns);
     past
+}
+
+/// Whether some client's counters of bytes moved from the first reading to the last.
+fn is_moving(past: &[(u64, Stations)]) -> bool {
+    let counters = |station: &Station| {
+        station.kernel.as_ref().map(|values| (values.rx_bytes, values.tx_bytes))
+    };
+    let [(_, first), .., (_, last)] = past else { return false };
+    first.iter().any(|(client, station)| {
+        last.get(client).is_some_and(|last| counters(last) != counters(station))
+    })
 }
 
 pub(super) fn own(round: &CheckedRound) -> impl Iterator<Item = &str> {
     round.readings.iter().filter_map(Reading::subject)
 }
 
-fn agreement(round: &CheckedRound, order: &WitnessOrder, past: &Past) -> Result<Agreement, Fault> {
-    let unable = |why: &str| Err(Fault::unable(why));
+fn agreement(
+    round: &CheckedRound,
+    order: &WitnessOrder,
+    others: Others<'_>,
+) -> Result<Agreement, Conclusion> {
+    let unable = |why: &str| Err(Conclusion::invalid(why));
     let Some(started_ns) = round.started_ns else {
         return unable("the load left it out: the round before had not ended");
     };
@@ -86,20 +103,18 @@ fn agreement(round: &CheckedRound, order: &WitnessOrder, past: &Past) -> Result<
     if read_ns > started_ns || round.read_from_ns > started_ns {
         return unable("the reading before it had not ended when it began");
     }
-    let others = Others { hostapd: order.hostapd, past: Some(past) };
     let is_late = read_ns > started_ns.saturating_sub(order.age.as_nanos());
-    compared(&round.readings, others).map_err(|fault| match fault.verdict {
-        Verdict::Fail if is_late => Fault::unable(format!(
+    compared(&round.readings, others).map_err(|found| match found.verdict {
+        Verdict::Fail if is_late => Conclusion::invalid(format!(
             "{}; but the reading before was taken late, so that a value may be no older than {}",
-            fault.why, order.age
+            found.sentence, order.age
         )),
-        _ => fault,
+        _ => found,
     })
 }
 
-pub(super) fn in_round(round: &CheckedRound, fault: Fault) -> Fault {
-    let why = format!("round {} of the window: {}", round.place + 1, fault.why);
-    Fault { why, ..fault }
+pub(super) fn in_round(round: &CheckedRound, found: Conclusion) -> Conclusion {
+    found.after(&format!("round {} of the window: ", round.place + 1))
 }
 
 #[cfg(test)]

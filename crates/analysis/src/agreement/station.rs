@@ -92,13 +92,8 @@ pub(super) fn number(words: &str) -> Option<i128> {
     words.split([' ', '\t']).next()?.parse().ok()
 }
 
-/// The bit rate that words of iw begin with, kbit/s: `433.3 MBit/s VHT-MCS 9`.
-pub(super) fn kbps(words: &str) -> Option<i128> {
-    Some(tenths(words.split(' ').next()?)? * 100)
-}
-
 /// Tenths of a number with at most one decimal: `433.3`.
-fn tenths(text: &str) -> Option<i128> {
+pub(super) fn tenths(text: &str) -> Option<i128> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let part = part.get(..1)?.parse::<u8>().ok()?;
     whole.parse::<u32>().ok().map(|whole| i128::from(whole) * 10 + i128::from(part))
@@ -126,22 +121,11 @@ mod tests {
         assert_eq!(stations["02:00:00:00:01:0b"].len(), 1);
     }
 
-    #[test]
-    fn hostapds_status_comes_before_its_stations() {
-        let (status, stations) = hostapd(
-            "state=ENABLED\nfreq=5180\n02:00:00:00:01:0a\nflags=[AUTH]\nrx_bytes=5\n\
-             tx_rate_info=4333 vhtmcs 9 vhtnss 1\n02:00:00:00:01:0b\nrx_bytes=6\n",
-        );
-        assert_eq!(status["freq"], "5180");
-        assert_eq!(number(&stations["02:00:00:00:01:0a"]["tx_rate_info"]), Some(4333));
-        assert_eq!(stations["02:00:00:00:01:0b"]["rx_bytes"], "6");
-    }
-
     proptest! {
         #[test]
         fn any_text_is_read_without_a_panic(text: String, lines in "([0-9a-f:=\\[\\], \\-\n\t.MHzGI]{0,80}\n){0,6}") {
             for text in [text.as_str(), lines.as_str(), &format!("{DUMP}{text}"), &format!("Station {lines}")] {
-                let _ = (iw(text), hostapd(text), kbps(text), number(text));
+                let _ = (iw(text), hostapd(text), tenths(text), number(text));
             }
         }
     }

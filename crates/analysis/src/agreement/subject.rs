@@ -137,29 +137,32 @@ mod tests {
 
     #[test]
     fn four_ways_to_say_the_same_are_understood() {
-        let brief = read(
-            "{\"MACAddress\":\"02:00:00:00:01:0A\",\"TxBytes\":7,\"SignalNoiseRatio\":null}\n",
-        );
-        let brief = brief.unwrap();
-        assert!(ptr::eq(brief.table, &table::BRIEF));
-        assert_eq!(brief.clients[A].get("TxBytes"), Some(&Value::Whole(7)));
-        assert_eq!(brief.clients[A].get("SignalNoiseRatio"), None);
-        let full = read("{\"MACAddress\":\"02:00:00:00:01:0A\",\"Active\":true}\n").unwrap();
-        assert!(ptr::eq(full.table, &table::STATION));
-        let full =
-            read("{\"MACAddress\":\"02:00:00:00:01:0A\",\"HtCapabilities\":\"\"}\n").unwrap();
-        assert!(ptr::eq(full.table, &table::FULL));
-        let iw = read("Station 02:00:00:00:01:0a (on wlan0)\n\ttx bytes:\t7\n").unwrap();
-        assert_eq!(iw.clients[A]["tx bytes"], Value::from("7"));
-        let hostapd = read("02:00:00:00:01:0a\ntx_bytes=7\n").unwrap();
-        assert_eq!(hostapd.clients[A]["tx_bytes"], Value::from("7"));
-        let node = read(
-            "# HELP x y\nnode_wifi_interface_frequency_hertz{device=\"wlan0\"} 2.412e+09\n\
-             node_wifi_station_signal_dbm{device=\"wlan0\",mac_address=\"02:00:00:00:01:0a\"} -30\n",
-        );
-        let node = node.unwrap();
-        assert_eq!(node.clients.len(), 1);
-        assert_eq!(node.clients[A]["node_wifi_station_signal_dbm"], Value::from("-30"));
+        let node = "# HELP x y\nnode_wifi_interface_frequency_hertz{device=\"wlan0\"} 2.412e+09\n\
+                    node_wifi_station_signal_dbm{device=\"wlan0\",mac_address=\"02:00:00:00:01:0a\"} -30\n";
+        let cases: [(&str, &Table, &str, Option<Value>); 7] = [
+            ("\"TxBytes\":7", &table::BRIEF, "TxBytes", Some(Value::Whole(7))),
+            ("\"SignalNoiseRatio\":null", &table::BRIEF, "SignalNoiseRatio", None),
+            ("\"Active\":true", &table::STATION, "Active", Some(Value::Flag(true))),
+            ("\"HtCapabilities\":\"\"", &table::FULL, "HtCapabilities", Some("".into())),
+            (
+                "Station 02:00:00:00:01:0a (on wlan0)\n\ttx bytes:\t7\n",
+                &table::IW,
+                "tx bytes",
+                Some("7".into()),
+            ),
+            ("02:00:00:00:01:0a\ntx_bytes=7\n", &table::HOSTAPD, "tx_bytes", Some("7".into())),
+            (node, &table::NODE_EXPORTER, "node_wifi_station_signal_dbm", Some("-30".into())),
+        ];
+        for (text, table, key, value) in cases {
+            let object = format!("{{\"MACAddress\":\"02:00:00:00:01:0A\",{text}}}\n");
+            let said = read(if text.starts_with('"') { &object } else { text }).unwrap();
+            assert!(ptr::eq(said.table, table), "{text}");
+            assert_eq!(
+                (said.clients.len(), said.clients[A].get(key)),
+                (1, value.as_ref()),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -89,70 +89,58 @@ impl Rule {
 
     /// Whether a value may have been read in between.
     pub(super) fn holds(self, value: &Value, bracket: &Bracket) -> bool {
+        let number = |side: &Option<Value>| match side {
+            Some(Value::Whole(number)) => Some(*number),
+            _ => None,
+        };
         let Bracket { before, after, seconds } = bracket;
-        match (value, before, after) {
-            (Value::Whole(value), Some(Value::Whole(before)), Some(Value::Whole(after))) => {
-                self.holds_number(*value, (*before, *after), *seconds)
-            }
-            (Value::Whole(value), None, Some(Value::Whole(after))) => {
-                self.holds_of_newcomer(*value, *after, *seconds)
-            }
-            (Value::Whole(value), Some(Value::Whole(before)), None) => {
-                self.holds_of_leaver(*value, *before, *seconds)
+        match (value, number(before), number(after)) {
+            (Value::Whole(value), before, after) if before.or(after).is_some() => {
+                self.holds_number(*value, [before, after], *seconds)
             }
             _ => before.iter().chain(after).any(|known| known == value),
         }
     }
 
-    /// Of a client that came between both readings: it began from nothing, and was at this after it.
-    fn holds_of_newcomer(self, value: i128, after: i128, seconds: i128) -> bool {
-        match self {
-            Self::Fixed | Self::Level => value == after,
-            Self::Counter(_) => (0..=after).contains(&value),
-            Self::Moment(tolerance) => (after - tolerance..=after + tolerance).contains(&value),
-            Self::Span(tolerance) => (0..=after + tolerance).contains(&value),
-            Self::Since => (0..=seconds).contains(&value),
-        }
-    }
-
-    /// Of a client that left between both readings: it was at this before, and went on for a while.
-    fn holds_of_leaver(self, value: i128, before: i128, seconds: i128) -> bool {
-        match self {
-            Self::Fixed | Self::Level => value == before,
-            Self::Counter(bits) => value >= 0 && rise(before, value, bits).is_some(),
-            Self::Moment(tolerance) => (before - tolerance..=before + tolerance).contains(&value),
-            Self::Span(tolerance) => {
-                (before - tolerance..=before + seconds + tolerance).contains(&value)
+    /// The same of a number. A client that came in between began from nothing, one that left went on for a while, and one
+    /// whose number has fallen did both.
+    fn holds_number(self, value: i128, ends: [Option<i128>; 2], seconds: i128) -> bool {
+        let between = |least, most| (least..=most).contains(&value);
+        let alone = |at| self.holds_number(value, at, seconds);
+        match (self, ends) {
+            (_, [None, None]) => false,
+            (Self::Fixed | Self::Level, _) => Self::Moment(0).holds_number(value, ends, seconds),
+            (Self::Moment(off), [before, after]) => {
+                let known = || before.into_iter().chain(after);
+                known()
+                    .min()
+                    .zip(known().max())
+                    .is_some_and(|(low, high)| between(low - off, high + off))
             }
-            Self::Since => {
-                (0..=seconds).contains(&value) || (before..=before + seconds).contains(&value)
+            (Self::Span(off), [Some(before), Some(after)]) if before <= after => {
+                between(before - off, after + off)
             }
-        }
-    }
-
-    fn holds_number(self, value: i128, ends: (i128, i128), seconds: i128) -> bool {
-        let (before, after) = ends;
-        let (low, high) = (before.min(after), before.max(after));
-        match self {
-            Self::Fixed | Self::Level => (low..=high).contains(&value),
-            Self::Moment(tolerance) => (low - tolerance..=high + tolerance).contains(&value),
-            Self::Span(tolerance) if before <= after => {
-                (before - tolerance..=after + tolerance).contains(&value)
+            (Self::Span(off), [None, Some(after)]) => between(0, after + off),
+            (Self::Span(off), [Some(before), None]) => {
+                between(before - off, before + seconds + off)
             }
-            Self::Span(_) => {
-                self.holds_of_newcomer(value, after, seconds)
-                    || self.holds_of_leaver(value, before, seconds)
-            }
-            Self::Counter(bits) => match rise(before, after, bits) {
-                // Of a value that has wrapped its reader may have kept count, or not.
-                Some(most) => {
-                    value >= 0 && rise(before, value, bits).is_some_and(|risen| risen <= most)
+            (Self::Counter(_), [None, Some(after)]) => between(0, after),
+            // Of a value that has wrapped its reader may have kept count, or not.
+            (Self::Counter(bits), [Some(before), after]) => {
+                let most = after.map(|after| rise(before, after, bits));
+                let risen = rise(before, value, bits).filter(|_| value >= 0);
+                match most {
+                    Some(None) => between(0, after.unwrap_or_default()) || value >= before,
+                    None => risen.is_some(),
+                    Some(Some(most)) => risen.is_some_and(|risen| risen <= most),
                 }
-                // The client has come back: it counts from nothing.
-                None => self.holds_of_newcomer(value, after, seconds) || value >= before,
-            },
+            }
             // It goes on from what it was, or has begun again since; after that, it may have once more.
-            Self::Since => self.holds_of_leaver(value, before, seconds),
+            (Self::Since, [before, _]) => {
+                between(0, seconds)
+                    || before.is_some_and(|before| between(before, before + seconds))
+            }
+            (Self::Span(_), [before, after]) => alone([before, None]) || alone([None, after]),
         }
     }
 }

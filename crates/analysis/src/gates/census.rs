@@ -3,111 +3,79 @@
 //! Looks at what every trial recorded, also where that made the trial invalid: clients that two parties
 //! count differently are a finding here.
 
-use model::plural::count;
 use model::{
+    plural::count,
     reading::Reading,
     trial::{Purpose, TrialId},
-    wire::Census,
+    verdict::Verdict,
 };
 
-use super::{Evidence, Part, nothing, together};
-use crate::{quantity, verdicts::Gate};
+use super::{Evidence, nothing, together};
+use crate::{
+    census,
+    verdicts::{Conclusion, Gate},
+};
 
 const NAME: &str = "clients-agree";
 
 pub(super) fn gate(evidence: &Evidence) -> Gate {
     let plan = &evidence.run.plan;
-    let parts: Vec<Part> = plan.iter().map(|planned| part(evidence, &planned.id)).collect();
-    if parts.is_empty() {
+    if plan.is_empty() {
         return nothing(NAME, "the run has no trials");
     }
-    let trials = parts.len() as u32;
-    let mut gate = together(NAME, "trial", parts);
-    if gate.verdict == model::verdict::Verdict::Pass {
+    let parts = plan.iter().map(|planned| {
+        let id = &planned.id;
+        let counted = trial(evidence, id, evidence.recording(id)?);
+        counted.map_err(|part| part.after(&format!("in `{id}`, "))).map(|()| String::new())
+    });
+    let mut gate = together(NAME, "trial", parts.collect());
+    if gate.verdict == Verdict::Pass {
         let subject = evidence.run.study.parity.as_ref().and_then(|parity| parity.clients.as_ref());
-        let whose = if subject.is_some() {
-            "the kernel, hostapd and the subject"
-        } else {
-            "the kernel and hostapd"
-        };
+        let whose = if subject.is_some() { ", hostapd and the subject" } else { " and hostapd" };
         gate.sentence = format!(
-            "In {} {whose} count as many clients as were planned, before and after.",
-            quantity::count(trials, "trial")
+            "In {} the kernel{whose} count as many clients as were planned, before and after.",
+            count(plan.len() as u32, "trial")
         );
     }
     gate
 }
 
-fn part(evidence: &Evidence, id: &TrialId) -> Part {
-    let Some(recording) = evidence.recording(id) else {
-        let why = evidence.fault(&[id]).unwrap_or_else(|| format!("`{id}` recorded nothing"));
-        return Part::invalid(why);
-    };
-    let sides = recording.census.iter().flatten().zip(["before the warm-up", "after the window"]);
+fn trial(evidence: &Evidence, id: &TrialId, recording: &Reading) -> Result<(), Conclusion> {
+    let sides =
+        recording.census.iter().flatten().zip(["before the warm-up, ", "after the window, "]);
     for (census, when) in sides {
-        if let Err(part) = agrees(census, id.clients) {
-            return part.after(&format!("in `{id}`, {when}, "));
-        }
+        census::agrees(census, id.clients, true).map_err(|part| part.after(when))?;
     }
-    if id.purpose == Purpose::Parity {
-        subject(evidence, id, recording)
-    } else {
-        Part::pass(String::new())
-    }
-}
-
-/// Whether kernel and hostapd count so many clients, interface by interface.
-pub(super) fn agrees(census: &Census, clients: u32) -> Result<(), Part> {
-    let mut sum = 0_u32;
-    for each in &census.interfaces {
-        let name = &each.name;
-        match (each.kernel, each.hostapd) {
-            (Some(kernel), Some(hostapd)) if kernel == hostapd => sum = sum.saturating_add(kernel),
-            (Some(kernel), Some(hostapd)) => {
-                return Err(Part::fail(format!(
-                    "the kernel counts {kernel} on {name}, hostapd {hostapd}",
-                    kernel = count(kernel, "client")
-                )));
-            }
-            (kernel, _) => {
-                let who = if kernel.is_none() { "the kernel" } else { "hostapd" };
-                return Err(Part::invalid(format!("{who} did not count the clients on {name}")));
-            }
-        }
-    }
-    if sum == clients {
-        return Ok(());
-    }
-    Err(Part::fail(format!(
-        "kernel and hostapd count {sum}, {clients} were expected",
-        sum = count(sum, "client")
-    )))
+    if id.purpose == Purpose::Parity { subject(evidence, id, recording) } else { Ok(()) }
 }
 
 /// Whether the subject itself counts what was planned, where it is asked.
-fn subject(evidence: &Evidence, id: &TrialId, recording: &Reading) -> Part {
+fn subject(evidence: &Evidence, id: &TrialId, recording: &Reading) -> Result<(), Conclusion> {
     let study = &evidence.run.study;
     let variant = study.variants.iter().find(|variant| id.variant == variant.name);
     let parity = study.parity.as_ref().zip(variant).map(|(parity, variant)| parity.of(variant));
     if parity.is_none_or(|parity| parity.clients.is_none()) {
-        return Part::pass(String::new());
+        return Ok(());
     }
     let count = recording.parity.as_ref().and_then(|parity| parity.before.subject.as_ref());
-    let in_trial = |part: Part| part.after(&format!("in `{id}` "));
-    counts(count, id.clients).map_or_else(in_trial, |()| Part::pass(String::new()))
+    counts(count, id.clients)
 }
 
 /// Whether the subject counts so many clients.
-pub(super) fn counts(subject: Option<&Result<u32, String>>, clients: u32) -> Result<(), Part> {
+pub(super) fn counts(
+    subject: Option<&Result<u32, String>>,
+    clients: u32,
+) -> Result<(), Conclusion> {
     match subject {
         Some(Ok(own)) if *own == clients => Ok(()),
         Some(Ok(own)) => {
             let own = count(own, "client");
-            Err(Part::fail(format!("the subject counts {own}, {clients} were expected")))
+            Err(Conclusion::fail(format!("the subject counts {own}, {clients} were expected")))
         }
         Some(Err(text)) => {
-            Err(Part::invalid(format!("the subject's count is not a number: `{}`", text.trim())))
+            let why = format!("the subject's count is not a number: `{}`", text.trim());
+            Err(Conclusion::invalid(why))
         }
-        None => Err(Part::invalid("the subject was not asked for its clients".to_owned())),
+        None => Err(Conclusion::invalid("the subject was not asked for its clients")),
     }
 }

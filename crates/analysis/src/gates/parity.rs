@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use model::{
     parity::{Count, Left, Parity},
-    plural,
+    plural::count,
     study::{ParityShape, Variant},
     trial::{Purpose, TrialId},
     verdict::Verdict,
 };
 
-use super::{Evidence, Part, census, nothing, together};
+use super::{Evidence, census, nothing, together};
 use crate::{
-    agreement::{self, Agreement, Fault},
-    quantity,
-    verdicts::Gate,
+    agreement::{self, Agreement},
+    census as clients,
+    verdicts::{Conclusion, Gate},
 };
 
 const NAME: &str = "parity";
@@ -25,28 +25,24 @@ pub(super) fn gate(evidence: &Evidence) -> Gate {
     };
     let is_asked = |variant: &&Variant| variant.is_meant(&shape.variants);
     let variants: Vec<&Variant> = evidence.run.study.variants.iter().filter(is_asked).collect();
-    let mut parts = Vec::new();
-    let mut agreements = Vec::new();
+    let (mut parts, mut agreements) = (Vec::new(), Vec::new());
     for variant in &variants {
         let ids = evidence.planned(Purpose::Parity, &variant.name);
         if ids.is_empty() {
-            parts.push(Part::invalid(format!("`{}` has no parity trial", variant.name)));
+            let why = format!("`{}` has no parity trial", variant.name);
+            parts.push(Err(Conclusion::invalid(why)));
         }
-        for id in ids {
-            parts.push(trial(evidence, id, &shape.of(variant), &mut agreements));
-        }
+        let trial = |id| trial(evidence, id, &shape.of(variant), &mut agreements);
+        parts.extend(ids.into_iter().map(trial));
     }
     let mut gate = together(NAME, "trial", parts);
     if gate.verdict == Verdict::Pass {
-        gate.sentence = sentence(variants.len() as u32, shape, &agreements);
+        let leave = if shape.leave { ", and counts one less after one has left" } else { "" };
+        let each = count(variants.len(), "variant");
+        let confirmed = confirmed(&agreements);
+        gate.sentence = format!("Each of {each} holds its clients{leave}.{confirmed}");
     }
     gate
-}
-
-fn sentence(variants: u32, shape: &ParityShape, agreements: &[Agreement]) -> String {
-    let leave = if shape.leave { ", and counts one less after one has left" } else { "" };
-    let each = quantity::count(variants, "variant");
-    format!("Each of {each} holds its clients{leave}.{}", confirmed(agreements))
 }
 
 /// How many values of how many clients are confirmed in each trial, and which keys nobody confirms.
@@ -55,30 +51,29 @@ fn confirmed(agreements: &[Agreement]) -> String {
     let all = |keys: fn(&Agreement) -> &BTreeSet<String>| {
         agreements.iter().flat_map(keys).cloned().collect::<BTreeSet<String>>()
     };
-    let (reported, alone) = (all(|one| &one.confirmed), all(|one| &one.alone));
-    let is_alone = |key: &&String| !reported.contains(*key);
-    let alone: Vec<&str> = alone.iter().filter(is_alone).map(String::as_str).collect();
-    let unreported = all(|one| &one.unreported);
-    let unreported =
-        unreported.iter().filter(|key| !reported.contains(*key) && !alone.contains(&key.as_str()));
-    let keys = |number: usize| quantity::count(number as u32, "key");
-    let second = match alone.as_slice() {
-        [] => String::new(),
-        [one] => format!("; 1 key has no second source: {one}"),
-        some => format!("; {} have no second source: {}", keys(some.len()), some.join(", ")),
+    let keys = |keys: &BTreeSet<String>, verbs: [&str; 2]| match keys.len() {
+        1 => format!("1 key {}", verbs[0]),
+        number => format!("{number} keys {}", verbs[1]),
     };
-    let unreported = match unreported.count() {
-        0 => String::new(),
-        1 => "; 1 key is not reported here".to_owned(),
-        number => format!("; {} are not reported here", keys(number)),
-    };
-    format!(
-        " {}{} of {} in {} agree with nl80211 and hostapd{second}{unreported}.",
+    let reported = all(|one| &one.confirmed);
+    let alone = &all(|one| &one.alone) - &reported;
+    let unreported = &(&all(|one| &one.unreported) - &reported) - &alone;
+    let mut sentence = format!(
+        " {}{} of {} in {} agree with nl80211 and hostapd",
         if agreements.iter().any(|one| one.values != least.values) { "At least " } else { "" },
-        quantity::count(least.values as u32, "value"),
-        quantity::count(least.clients.len() as u32, "client"),
-        keys(reported.len()),
-    )
+        count(least.values, "value"),
+        count(least.clients.len(), "client"),
+        count(reported.len(), "key"),
+    );
+    if !alone.is_empty() {
+        let names: Vec<&str> = alone.iter().map(String::as_str).collect();
+        let have = keys(&alone, ["has", "have"]);
+        sentence += &format!("; {have} no second source: {}", names.join(", "));
+    }
+    if !unreported.is_empty() {
+        sentence += &format!("; {} not reported here", keys(&unreported, ["is", "are"]));
+    }
+    sentence + "."
 }
 
 fn trial(
@@ -86,22 +81,19 @@ fn trial(
     id: &TrialId,
     shape: &ParityShape,
     agreements: &mut Vec<Agreement>,
-) -> Part {
-    if let Some(fault) = evidence.fault(&[id]) {
-        return Part::invalid(fault);
-    }
-    let Some(parity) = evidence.recording(id).and_then(|recording| recording.parity.as_deref())
-    else {
-        return Part::invalid(format!("`{id}` asked nothing"));
-    };
+) -> Result<String, Conclusion> {
+    evidence.fault(&[id]).map_or(Ok(()), |why| Err(Conclusion::invalid(why)))?;
+    let parity = evidence.recording(id)?.parity.as_deref();
+    let parity = parity.ok_or_else(|| Conclusion::invalid(format!("`{id}` asked nothing")))?;
     let held = counts(&parity.before, id.clients, shape);
     held.and_then(|()| values(parity, id.clients, shape, agreements))
         .and_then(|()| left(parity.left.as_ref(), id.clients, shape))
-        .map_or_else(|part| part.after(&format!("`{id}`: ")), |()| Part::pass(String::new()))
+        .map_err(|part| part.after(&format!("`{id}`: ")))?;
+    Ok(String::new())
 }
 
-fn counts(count: &Count, clients: u32, shape: &ParityShape) -> Result<(), Part> {
-    census::agrees(&count.census, clients)?;
+fn counts(count: &Count, clients: u32, shape: &ParityShape) -> Result<(), Conclusion> {
+    clients::agrees(&count.census, clients, true)?;
     if shape.clients.is_none() {
         return Ok(());
     }
@@ -114,35 +106,31 @@ fn values(
     clients: u32,
     shape: &ParityShape,
     agreements: &mut Vec<Agreement>,
-) -> Result<(), Part> {
+) -> Result<(), Conclusion> {
     if shape.values.is_empty() {
         return Ok(());
     }
     if shape.traffic && parity.frames.is_none_or(|frames| frames < u64::from(clients)) {
         let why = "no frames came from and to every client before the values were read";
-        return Err(Part::invalid(why.to_owned()));
+        return Err(Conclusion::invalid(why));
     }
-    let agreement = agreement::of(&parity.readings)
-        .map_err(|Fault { verdict, why }| Part { verdict, ..Part::invalid(why) })?;
+    let agreement = agreement::of(&parity.readings)?;
     let reported = agreement.clients.len() as u32;
     if reported != clients {
-        let reported = plural::count(reported, "client");
-        return Err(Part::fail(format!(
-            "values of {reported} were reported, {clients} were expected"
-        )));
+        let reported = count(reported, "client");
+        let why = format!("values of {reported} were reported, {clients} were expected");
+        return Err(Conclusion::fail(why));
     }
     agreements.push(agreement);
     Ok(())
 }
 
 /// Whether everybody counts one less once one has left.
-fn left(left: Option<&Left>, clients: u32, shape: &ParityShape) -> Result<(), Part> {
+fn left(left: Option<&Left>, clients: u32, shape: &ParityShape) -> Result<(), Conclusion> {
     if !shape.leave {
         return Ok(());
     }
-    let Some(left) = left else {
-        return Err(Part::invalid("no client was sent away".to_owned()));
-    };
+    let left = left.ok_or_else(|| Conclusion::invalid("no client was sent away"))?;
     let after = format!("after {} had left {}, ", left.address, left.interface);
     counts(&left.after, clients.saturating_sub(1), shape).map_err(|part| part.after(&after))
 }

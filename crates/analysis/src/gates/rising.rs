@@ -4,14 +4,14 @@
 //! The line through each repetition says whether it rises at all; the slopes between neighbouring counts, repetition
 //! by repetition, say whether it falls somewhere on the way.
 
-use model::{figure::Figure, plural::count, study::Variant, trial::Purpose};
+use model::{figure::Figure, plural::count, study::Variant, trial::Purpose, verdict::Verdict};
 
-use super::{CellId, Evidence, Part, not_asked, nothing, together};
+use super::{CellId, Evidence, gate_of, nothing, together};
 use crate::{
     metrics::Metric,
     quantity,
     stats::{Estimate, Line},
-    verdicts::Gate,
+    verdicts::{Conclusion, Gate},
 };
 
 const NAME: &str = "monotonic";
@@ -20,78 +20,70 @@ const NAME: &str = "monotonic";
 const FEWEST: usize = 3;
 
 pub(super) fn gate(evidence: &Evidence, table: &[Metric]) -> Gate {
-    let chosen = &evidence.run.study.access_point.clients;
-    if let [one] = chosen.as_slice()
+    if let [one] = evidence.run.study.access_point.clients[..]
         && evidence.run.is_part()
     {
-        let why = format!(
-            "this run was made at {} alone, and a rise needs two counts",
-            count(*one, "client")
-        );
-        return not_asked(NAME, &why);
+        let at = count(one, "client");
+        let why =
+            format!("Not asked: this run was made at {at} alone, and a rise needs two counts.");
+        return gate_of(NAME, Verdict::Measured, why);
     }
-    let mut parts = Vec::new();
-    for variant in evidence.working() {
+    let of = |variant: &Variant| {
         let ids = evidence.planned(Purpose::Cpu, &variant.name);
-        if ids.is_empty() {
-            continue;
-        }
-        parts.push(match evidence.fault(&ids) {
-            Some(fault) => Part::invalid(fault),
-            None => variant_rises(
-                table,
-                variant,
-                &Evidence::counts(&ids).into_iter().collect::<Vec<_>>(),
-            ),
-        });
-    }
+        let counts: Vec<u32> = Evidence::counts(&ids).into_iter().collect();
+        let rises = || match evidence.fault(&ids) {
+            Some(fault) => Err(Conclusion::invalid(fault)),
+            None => rise(table, &variant.name, &counts),
+        };
+        (!ids.is_empty()).then(rises)
+    };
+    let mut parts: Vec<_> = evidence.working().filter_map(of).collect();
     if parts.is_empty() {
         return nothing(NAME, "no variant with a load or a started subject has CPU trials");
     }
-    together(NAME, "variant", parts)
+    // Of several that rise the one that is nearest to none is reported, which is the last.
+    let nearness =
+        |part: &Result<(f64, String), Conclusion>| part.as_ref().map_or(0.0, |one| one.0);
+    parts.sort_by(|a, b| nearness(a).total_cmp(&nearness(b)));
+    let parts = parts.into_iter().map(|part| part.map(|(_, sentence)| sentence));
+    together(NAME, "variant", parts.collect())
 }
 
-fn variant_rises(table: &[Metric], variant: &Variant, counts: &[u32]) -> Part {
-    let name = &variant.name;
+/// How a variant's CPU rises, behind how large the doubt of it is: its slope's half interval over the slope.
+fn rise(table: &[Metric], name: &str, counts: &[u32]) -> Result<(f64, String), Conclusion> {
     let cpu = |clients: &u32| cpu(table, CellId { variant: name, clients: *clients });
     let groups: Vec<(f64, Vec<f64>)> =
         counts.iter().map(|clients| (f64::from(*clients), cpu(clients))).collect();
     let repetitions = groups.iter().map(|(_, values)| values.len()).min().unwrap_or_default();
-    if groups.len() < 2 {
-        return Part::invalid(format!("`{name}` has one client count; a rise needs two"));
-    }
+    let invalid = |why: &str| Conclusion::invalid(format!("`{name}` has {why}"));
+    let ([(_, first), .., (_, last)], [fewest, .., most]) = (groups.as_slice(), counts) else {
+        return Err(invalid("one client count; a rise needs two"));
+    };
     if repetitions < FEWEST {
-        let few = count(repetitions as u32, "repetition");
-        return Part::invalid(format!(
-            "`{name}` has {few}, which cannot rule out chance; take more"
-        ));
+        let few = count(repetitions, "repetition");
+        return Err(invalid(&format!("{few}, which cannot rule out chance; take more")));
     }
     if let Some(fall) = fall(table, name) {
-        return Part::fail(fall);
+        return Err(Conclusion::fail(fall));
     }
     let line = |repetition: usize| {
         let points: Vec<_> = groups.iter().map(|(at, values)| (*at, values[repetition])).collect();
         Line::through(&points).map(|line| line.slope)
     };
     let slopes: Vec<f64> = (0..repetitions).filter_map(line).collect();
-    let Some((slope, interval)) =
-        Estimate::of(&slopes).and_then(|slope| Some((slope, slope.interval?)))
-    else {
-        return Part::invalid(format!("`{name}` has no values to order"));
-    };
-    let [low, high] = [groups.first(), groups.last()]
-        .map(|group| quantity::cpu_short(group.map_or(0.0, |(_, values)| mean(values))));
+    let slope = Estimate::of(&slopes).and_then(|slope| Some((slope, slope.interval?)));
+    let (slope, interval) = slope.ok_or_else(|| invalid("no values to order"))?;
+    let [low, high] = [first, last].map(|values| quantity::cpu_short(mean(values)));
     let span = format!(
-        "from {low} of CPU a second at {} to {high} at {}, by {} for each client",
-        count(counts.first().unwrap_or(&0), "client"),
-        counts.last().unwrap_or(&0),
+        "from {low} of CPU a second at {} to {high} at {most}, by {} for each client",
+        count(fewest, "client"),
         quantity::cpu(&slope)
     );
     if interval.low > 0.0 {
-        let part = Part::pass(format!("the CPU of `{name}` rises {span}"));
-        return Part { used: 1.0 - interval.low / slope.mean, ..part };
+        return Ok((1.0 - interval.low / slope.mean, format!("the CPU of `{name}` rises {span}")));
     }
-    Part::fail(format!("the CPU of `{name}` is not shown to rise with the clients: {span}"))
+    let why = format!("the CPU of `{name}` is not shown to rise with the clients: {span}");
+    Err(Conclusion::fail(why))
 }
 
 /// The CPU of every repetition: with what a tool makes another process do, which is a part of what it costs.

@@ -29,10 +29,6 @@ fn one(gates: Gates, change: impl Fn(&mut Run, &mut Vec<Trial>)) -> Gate {
     gate
 }
 
-fn limit(text: &str) -> Gate {
-    one(Gates { limits: vec![text.to_owned()], ..Gates::default() }, |_, _| {})
-}
-
 fn recordings(trials: &mut [Trial]) -> impl Iterator<Item = (&TrialId, &mut Reading)> {
     trials.iter_mut().filter_map(|trial| match &mut trial.outcome {
         Outcome::Measured(recording) => Some((&trial.planned.id, recording.as_mut())),
@@ -54,9 +50,20 @@ fn a_study_without_gates_is_asked_nothing() {
     assert_eq!(judged(Gates::default(), nothing_changed), []);
 }
 
+fn monotonic() -> Gates {
+    Gates { monotonic: true, ..Gates::default() }
+}
+
+/// Leaves these trials alone in the plan and on disk.
+fn keep(which: fn(&TrialId) -> bool) -> impl Fn(&mut Run, &mut Vec<Trial>) {
+    move |run, trials| {
+        run.plan.retain(|planned| which(&planned.id));
+        trials.retain(|trial| which(&trial.planned.id));
+    }
+}
+
 #[test]
 fn cpu_that_rises_with_its_clients_passes() {
-    let gates = || Gates { monotonic: true, ..Gates::default() };
     // The subject of `iw-dump` works for no one; the tool itself does, and is counted.
     let only = |name: &'static str| {
         move |run: &mut Run, trials: &mut Vec<Trial>| {
@@ -65,94 +72,71 @@ fn cpu_that_rises_with_its_clients_passes() {
             trials.retain(|trial| trial.planned.id.variant == name);
         }
     };
-    says(one(gates(), only("hostapd-cli")), Verdict::Pass, "`hostapd-cli` rises from 13.");
-    says(one(gates(), only("iw-dump")), Verdict::Pass, "`iw-dump` rises");
+    says(one(monotonic(), only("hostapd-cli")), Verdict::Pass, "`hostapd-cli` rises from 13.");
+    says(one(monotonic(), only("iw-dump")), Verdict::Pass, "`iw-dump` rises");
     let reversed = |run: &mut Run, trials: &mut Vec<Trial>| {
         only("hostapd-cli")(run, trials);
+        keep(|id| id.clients != 60)(run, trials);
         // Anyone who had 114 clients had 18, and the other way round.
-        let swap = |id: &mut TrialId, census: Option<&mut Reading>| {
-            id.clients = 132 - id.clients;
-            for each in census.into_iter().flat_map(|it| &mut it.census).flatten() {
-                let clients = id.clients / 3;
-                each.interfaces.iter_mut().for_each(|one| {
-                    (one.kernel, one.hostapd) = (Some(clients), Some(clients));
-                });
-            }
-        };
-        run.plan.retain(|planned| planned.id.clients != 60);
-        trials.retain(|trial| trial.planned.id.clients != 60);
-        run.plan.iter_mut().for_each(|planned| swap(&mut planned.id, None));
-        for trial in trials {
-            if let Outcome::Measured(recording) = &mut trial.outcome {
-                swap(&mut trial.planned.id, Some(recording));
+        let turned = |clients: u32| 132 - clients;
+        run.plan.iter_mut().for_each(|planned| planned.id.clients = turned(planned.id.clients));
+        for trial in trials.iter_mut() {
+            trial.planned.id.clients = turned(trial.planned.id.clients);
+        }
+        for (id, recording) in recordings(trials) {
+            let clients = Some(id.clients / 3);
+            let sides = recording.census.iter_mut().flatten();
+            for each in sides.flat_map(|census| &mut census.interfaces) {
+                (each.kernel, each.hostapd) = (clients, clients);
             }
         }
     };
-    says(one(gates(), reversed), Verdict::Fail, "falls from 18 to 114 clients");
+    says(one(monotonic(), reversed), Verdict::Fail, "falls from 18 to 114 clients");
 }
 
 #[test]
 fn a_rise_needs_two_counts_two_repetitions_and_every_trial() {
-    let gates = || Gates { monotonic: true, ..Gates::default() };
-    let keep = |which: fn(&TrialId) -> bool| {
-        move |run: &mut Run, trials: &mut Vec<Trial>| {
-            run.plan.retain(|planned| which(&planned.id));
-            trials.retain(|trial| which(&trial.planned.id));
-        }
-    };
-    says(one(gates(), keep(|id| id.clients == 18)), Verdict::Invalid, "one client count");
-    says(one(gates(), keep(|id| id.repetition == 1)), Verdict::Invalid, "has 1 repetition, which");
+    type Which = fn(&TrialId) -> bool;
+    let cases: [(Which, &str); 3] = [
+        (|id| id.clients == 18, "one client count"),
+        (|id| id.repetition == 1, "has 1 repetition, which"),
+        (|id| id.repetition < 3 && id.clients != 60, "cannot rule out chance"),
+    ];
+    for (which, words) in cases {
+        says(one(monotonic(), keep(which)), Verdict::Invalid, words);
+    }
     let chosen = |run: &mut Run, trials: &mut Vec<Trial>| {
         keep(|id| id.clients == 18)(run, trials);
         run.study.access_point.clients = vec![18];
         run.overrides = vec!["clients = [18]".to_owned()];
     };
-    says(
-        one(gates(), chosen),
-        Verdict::Measured,
-        "Not asked: this run was made at 18 clients alone",
-    );
-    let few = keep(|id| id.repetition < 3 && id.clients != 60);
-    says(one(gates(), few), Verdict::Invalid, "cannot rule out chance");
+    let words = "Not asked: this run was made at 18 clients alone";
+    says(one(monotonic(), chosen), Verdict::Measured, words);
     let lost = |_: &mut Run, trials: &mut Vec<Trial>| {
         trials.retain(|trial| trial.planned.id.to_string() != "iw-dump@60#2");
     };
-    says(one(gates(), lost), Verdict::Invalid, "missing");
+    says(one(monotonic(), lost), Verdict::Invalid, "missing");
 }
 
 #[test]
 fn unknown_frames_are_judged_profile_by_profile() {
     let (mut run, mut analysis) = fixture::profiled();
     let trials = fixture::trials(&run);
-    let mut with = |budget: f64| {
+    let mut with = |budget: f64, idle: usize| {
         let unknown_frames = Some(Share::of(budget));
         run.study.gates = Some(Gates { unknown_frames, ..Gates::default() });
-        judge(&mut analysis, &run, &trials, &Baselines::new());
-        analysis.gates[0].clone()
-    };
-    let (loose, tight) = (with(1.0), with(0.0));
-    assert_eq!(loose.verdict, Verdict::Pass, "{}", loose.sentence);
-    assert_eq!(tight.verdict, Verdict::Fail, "{}", tight.sentence);
-    assert!(tight.sentence.contains("≤ 0.00 %"), "{}", tight.sentence);
-    let none = Gates { unknown_frames: Some(Share::of(1.0)), ..Gates::default() };
-    says(one(none, nothing_changed), Verdict::Invalid, "o trial of this run gives the figure");
-}
-
-#[test]
-fn a_variant_that_no_sample_met_has_nothing_to_explain() {
-    let (mut run, mut analysis) = fixture::profiled();
-    let trials = fixture::trials(&run);
-    let unknown_frames = Some(Share::of(1.0));
-    run.study.gates = Some(Gates { unknown_frames, ..Gates::default() });
-    let mut judged = |idle: usize| {
         for profile in analysis.profiles.iter_mut().take(idle) {
             (profile.unknown.samples, profile.unknown.unknown) = (0, 0);
         }
         judge(&mut analysis, &run, &trials, &Baselines::new());
-        analysis.gates[0].clone()
+        analysis.gates.remove(0)
     };
-    says(judged(1), Verdict::Pass, "figures; nearest");
-    says(judged(usize::MAX), Verdict::Measured, "there is nothing to explain");
+    says(with(0.0, 0), Verdict::Fail, "≤ 0.00 %");
+    says(with(1.0, 0), Verdict::Pass, "figures; nearest");
+    says(with(1.0, 1), Verdict::Pass, "figures; nearest");
+    says(with(1.0, usize::MAX), Verdict::Measured, "there is nothing to explain");
+    let none = Gates { unknown_frames: Some(Share::of(1.0)), ..Gates::default() };
+    says(one(none, nothing_changed), Verdict::Invalid, "o trial of this run gives the figure");
 }
 
 #[test]
@@ -202,28 +186,27 @@ fn clients_that_two_processes_count_differently_fail_and_a_silent_process_is_inv
 #[test]
 fn counted_time_needs_one_clock_and_real_time_a_pinned_one() {
     let gates = || Gates { machine: true, ..Gates::default() };
-    says(
-        one(gates(), nothing_changed),
-        Verdict::Pass,
-        "54 trials in counted time: clock source tsc",
-    );
+    let words = "54 trials in counted time: clock source tsc";
+    says(one(gates(), nothing_changed), Verdict::Pass, words);
     let clock = |_: &mut Run, trials: &mut Vec<Trial>| {
         recordings(trials).last().unwrap().1.facts.clock = Some("hpet".to_owned());
     };
     says(one(gates(), clock), Verdict::Fail, "hpet");
-    let real = |governor: Option<&'static str>, turbo: Option<bool>| {
-        move |run: &mut Run, trials: &mut Vec<Trial>| {
+    for (governor, turbo, verdict, words) in [
+        (Some("performance"), Some(false), Verdict::Pass, "turbo off"),
+        (Some("powersave"), Some(false), Verdict::Fail, "`powersave`"),
+        (Some("performance"), Some(true), Verdict::Fail, "turn turbo off"),
+        (None, None, Verdict::Invalid, "does not report its governor"),
+    ] {
+        let real = |run: &mut Run, trials: &mut Vec<Trial>| {
             run.plan.iter_mut().for_each(|planned| planned.mode = model::study::Mode::RealTime);
             for (_, recording) in recordings(trials) {
                 recording.facts.governor = governor.map(str::to_owned);
                 recording.facts.turbo = turbo;
             }
-        }
-    };
-    says(one(gates(), real(Some("performance"), Some(false))), Verdict::Pass, "turbo off");
-    says(one(gates(), real(Some("powersave"), Some(false))), Verdict::Fail, "`powersave`");
-    says(one(gates(), real(Some("performance"), Some(true))), Verdict::Fail, "turn turbo off");
-    says(one(gates(), real(None, None)), Verdict::Invalid, "does not report its governor");
+        };
+        says(one(gates(), real), verdict, words);
+    }
 }
 
 #[test]
@@ -325,31 +308,52 @@ fn a_variant_holds_its_clients_gives_values_that_others_confirm_and_forgets_who_
         "Each of 3 variants holds its clients, and counts one less after one has left. 342 values of 114 clients \
          in 3 keys agree with nl80211 and hostapd; 1 key has no second source: DeviceType; 82 keys are not reported here.",
     );
-    let but = |change: fn(&mut Parity)| {
-        move |run: &mut Run, trials: &mut Vec<Trial>| {
+    type Change = fn(&mut Parity);
+    let cases: [(Change, Verdict, &str); 6] = [
+        (
+            |parity| {
+                let Answer::Subject(own) = &mut parity.readings[2].answer else {
+                    panic!("not the subject")
+                };
+                *own = own.replace("\"TxBytes\":99,", "\"TxBytes\":98,");
+            },
+            Verdict::Fail,
+            "TxBytes of 02:00:00:00:01:63 on wlan0 is 98 B, nl80211's “tx bytes” is 99 B",
+        ),
+        (
+            |parity| parity.frames = Some(113),
+            Verdict::Invalid,
+            "no frames came from and to every client",
+        ),
+        (
+            |parity| parity.readings.truncate(3),
+            Verdict::Invalid,
+            "nl80211 said nothing of the clients after",
+        ),
+        (
+            |parity| parity.before.subject = Some(Ok(113)),
+            Verdict::Fail,
+            "the subject counts 113 clients, 114 were expected",
+        ),
+        (
+            |parity| parity.left.as_mut().unwrap().after.subject = Some(Ok(114)),
+            Verdict::Fail,
+            "had left wlan0, the subject counts 114",
+        ),
+        (
+            |parity| parity.before.subject = Some(Err("many".to_owned())),
+            Verdict::Invalid,
+            "not a number: `many`",
+        ),
+    ];
+    for (change, verdict, words) in cases {
+        let changed = |run: &mut Run, trials: &mut Vec<Trial>| {
             with_parity(run, trials);
             let (_, recording) = recordings(trials).last().unwrap();
             change(recording.parity.as_mut().unwrap());
-        }
-    };
-    let values = but(|parity| {
-        let Answer::Subject(own) = &mut parity.readings[2].answer else {
-            panic!("not the subject")
         };
-        *own = own.replace("\"TxBytes\":99,", "\"TxBytes\":98,");
-    });
-    let wrong = "TxBytes of 02:00:00:00:01:63 on wlan0 is 98 B, nl80211's “tx bytes” is 99 B";
-    says(one(gates(), values), Verdict::Fail, wrong);
-    let still = but(|parity| parity.frames = Some(113));
-    says(one(gates(), still), Verdict::Invalid, "no frames came from and to every client");
-    let alone = but(|parity| parity.readings.truncate(3));
-    says(one(gates(), alone), Verdict::Invalid, "nl80211 said nothing of the clients after");
-    let lost = but(|parity| parity.before.subject = Some(Ok(113)));
-    says(one(gates(), lost), Verdict::Fail, "the subject counts 113 clients, 114 were expected");
-    let stays = but(|parity| parity.left.as_mut().unwrap().after.subject = Some(Ok(114)));
-    says(one(gates(), stays), Verdict::Fail, "had left wlan0, the subject counts 114");
-    let mute = but(|parity| parity.before.subject = Some(Err("many".to_owned())));
-    says(one(gates(), mute), Verdict::Invalid, "not a number: `many`");
+        says(one(gates(), changed), verdict, words);
+    }
     let missing = |run: &mut Run, trials: &mut Vec<Trial>| {
         with_parity(run, trials);
         trials.pop();
@@ -358,37 +362,31 @@ fn a_variant_holds_its_clients_gives_values_that_others_confirm_and_forgets_who_
 }
 
 #[test]
-fn a_limit_is_kept_broken_or_too_close_to_call() {
-    says(limit("hostapd-cli: cpu at 18 clients <= 2%"), Verdict::Pass, "≤ 20 ms, 2 % of a core");
-    says(
-        limit("hostapd-cli: cpu at 114 clients <= 2%"),
-        Verdict::Fail,
-        "hostapd-cli, 114 clients (≤",
-    );
-    says(
-        limit("hostapd-cli: cpu >= 1ms"),
-        Verdict::Pass,
-        "3 of 3 figures; nearest 6.7802 ms [6.7741, 6.7863], 0.67802 % of a core: hostapd-cli",
-    );
-    says(limit("iw-dump: slope <= 0.04us"), Verdict::Invalid, "within the interval");
-    says(limit("iw-dump: sum at 18 clients <= 1us"), Verdict::Fail, "iw-dump, 18 clients");
-    says(limit("idle: memory <= 4MiB"), Verdict::Pass, "≤ 4.0 MiB");
-    says(limit("unknown-frames <= 1%"), Verdict::Invalid, "No trial of this run");
-}
-
-#[test]
-fn what_the_run_does_not_have_is_invalid_and_reported() {
-    says(limit("bulk: cpu <= 2%"), Verdict::Invalid, "unknown variant `bulk`; known are idle");
-    says(limit("cpu at 7 clients <= 2%"), Verdict::Invalid, "7 clients are not among");
-    says(limit("calls <= 2/s"), Verdict::Invalid, "unknown figure `calls`; known are cpu");
-    says(limit("cpu <= much"), Verdict::Invalid, "not a value for cpu");
-    says(limit("no slower than gone.json by 1%"), Verdict::Invalid, "gone.json was not read");
-    let one_repetition = |run: &mut Run, trials: &mut Vec<Trial>| {
-        run.plan.retain(|planned| planned.id.repetition == 1);
-        trials.retain(|trial| trial.planned.id.repetition == 1);
-    };
+fn a_limit_is_kept_broken_or_cannot_be_judged() {
+    for (text, verdict, words) in [
+        ("hostapd-cli: cpu at 18 clients <= 2%", Verdict::Pass, "≤ 20 ms, 2 % of a core"),
+        ("hostapd-cli: cpu at 114 clients <= 2%", Verdict::Fail, "hostapd-cli, 114 clients (≤"),
+        (
+            "hostapd-cli: cpu >= 1ms",
+            Verdict::Pass,
+            "3 of 3 figures; nearest 6.7802 ms [6.7741, 6.7863], 0.67802 % of a core: hostapd-cli",
+        ),
+        ("iw-dump: slope <= 0.04us", Verdict::Invalid, "within the interval"),
+        ("iw-dump: sum at 18 clients <= 1us", Verdict::Fail, "iw-dump, 18 clients"),
+        ("idle: memory <= 4MiB", Verdict::Pass, "≤ 4.0 MiB"),
+        ("unknown-frames <= 1%", Verdict::Invalid, "No trial of this run"),
+        ("bulk: cpu <= 2%", Verdict::Invalid, "unknown variant `bulk`; known are idle"),
+        ("cpu at 7 clients <= 2%", Verdict::Invalid, "7 clients are not among"),
+        ("calls <= 2/s", Verdict::Invalid, "unknown figure `calls`; known are cpu"),
+        ("cpu <= much", Verdict::Invalid, "not a value for cpu"),
+        ("no slower than gone.json by 1%", Verdict::Invalid, "gone.json was not read"),
+    ] {
+        let gates = Gates { limits: vec![text.to_owned()], ..Gates::default() };
+        says(one(gates, nothing_changed), verdict, words);
+    }
     let gates = Gates { limits: vec!["cpu <= 2%".to_owned()], ..Gates::default() };
-    says(one(gates, one_repetition), Verdict::Invalid, "one repetition has no interval");
+    let one_repetition = one(gates, keep(|id| id.repetition == 1));
+    says(one_repetition, Verdict::Invalid, "one repetition has no interval");
 }
 
 #[test]

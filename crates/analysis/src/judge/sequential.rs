@@ -7,7 +7,7 @@
 use model::{
     run::Run,
     trial::Trial,
-    verdict::{Pairs, Verdict, Versus},
+    verdict::{FEWEST_PAIRS, Pairs, Verdict, Versus},
 };
 
 use super::{ERROR, Evidence, Look, Question};
@@ -19,50 +19,20 @@ use crate::{
 
 /// How far a comparison has come.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Progress {
-    /// More pairs are wanted. What can be said so far is no verdict; `None` where the run compares nothing.
-    GoOn(Option<Box<Judgement>>),
-    /// It is decided; more pairs would not change the verdict, or cannot repair what makes it invalid.
-    Decided(Box<Judgement>),
-    /// All pairs are done and it is not decided.
-    BudgetSpent(Box<Judgement>),
-}
-
-impl Progress {
-    /// What is said so far.
-    pub fn judgement(&self) -> Option<&Judgement> {
-        match self {
-            Progress::GoOn(judgement) => judgement.as_deref(),
-            Progress::Decided(judgement) | Progress::BudgetSpent(judgement) => Some(judgement),
-        }
-    }
-
-    pub(crate) fn into_judgement(self) -> Option<Judgement> {
-        match self {
-            Progress::GoOn(judgement) => judgement.map(|judgement| *judgement),
-            Progress::Decided(judgement) | Progress::BudgetSpent(judgement) => Some(*judgement),
-        }
-    }
-}
-
-/// Whether a comparison goes on, by the trials that are done. Trials may come in any order; pairs count in
-/// the order of the plan.
-pub fn decide(run: &Run, trials: &[Trial]) -> Progress {
-    match &run.versus {
-        Some(versus) => progress(&Measured::of(run, trials), versus),
-        None => Progress::GoOn(None),
-    }
+pub(crate) struct Progress {
+    /// What can be said so far; no verdict before it is over.
+    pub(crate) judgement: Judgement,
+    /// Whether all pairs are done, or more of them would not change the verdict or repair what makes it invalid.
+    pub(crate) is_over: bool,
 }
 
 /// Whether no further trial is needed, in any state: what the state as it is has decided, the others may not have.
+/// Trials may come in any order; pairs count in the order of the plan.
 pub fn is_decided(run: &Run, trials: &[Trial]) -> bool {
     let perturbed = run.study.compare.perturb.iter().copied().map(Some);
     let mut states = std::iter::once(None).chain(perturbed);
     run.versus.as_ref().is_some_and(|versus| {
-        states.all(|state| {
-            let measured = Measured::in_state(run, trials, state);
-            !matches!(progress(&measured, versus), Progress::GoOn(_))
-        })
+        states.all(|state| progress(&Measured::in_state(run, trials, state), versus).is_over)
     })
 }
 
@@ -80,18 +50,15 @@ pub(crate) fn looked(
     pairs: Pairs,
     order: &[usize],
 ) -> Progress {
-    let looks = pairs.looks();
+    let (looks, done) = (pairs.looks(), order.len());
     let level = ERROR / looks.len().max(1) as f64;
-    let look = |number: usize, done: usize| Look {
-        pairs: done,
-        level,
-        of: matches!(pairs, Pairs::UpTo(_)).then_some((number as u32, looks.len() as u32)),
+    let look = |number: usize, pairs_then: usize, is_over: bool| {
+        let of = matches!(pairs, Pairs::UpTo(_)).then_some((number as u32, looks.len() as u32));
+        let judgement = judge::of(question, evidence, Look { level, of }, &order[..pairs_then]);
+        Progress { is_over: is_over || is_final(&judgement), judgement }
     };
-    let done = order.len();
-    let judge = |look: Look| judge::of(question, evidence, look, &order[..look.pairs]);
     if !evidence.strangers.is_empty() || evidence.is_no_op() {
-        let judgement = judge(look(1, done));
-        return Progress::Decided(Box::new(judgement));
+        return look(1, done, true);
     }
     let mut so_far = None;
     for (at, pairs) in looks.iter().enumerate() {
@@ -101,22 +68,18 @@ pub(crate) fn looked(
         }
         let is_last = done < pairs || at + 1 == looks.len();
         let number = if is_last { looks.len() } else { at + 1 };
-        let judgement = Box::new(judge(look(number, pairs.min(done))));
-        if is_final(&judgement) {
-            return Progress::Decided(judgement);
+        let found = look(number, pairs.min(done), is_last);
+        if found.is_over {
+            return found;
         }
-        if is_last {
-            return Progress::BudgetSpent(judgement);
-        }
-        so_far = Some(judgement);
+        so_far = Some(found);
     }
-    Progress::GoOn(so_far.or_else(|| Some(Box::new(judge(look(1, done))))))
+    so_far.unwrap_or_else(|| Progress { is_over: false, ..look(1, done, false) })
 }
 
 /// Whether no further pair would say more.
 fn is_final(judgement: &Judgement) -> bool {
-    let frozen = judgement.finding == Finding::NotComparable
-        && judgement.pairs >= model::verdict::FEWEST_PAIRS;
+    let frozen = judgement.finding == Finding::NotComparable && judgement.pairs >= FEWEST_PAIRS;
     judgement.verdict != Verdict::Invalid || frozen
 }
 

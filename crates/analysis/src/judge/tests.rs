@@ -167,6 +167,8 @@ fn what_differs_next_to_the_named_makes_it_invalid() {
 
 #[test]
 fn a_study_judges_fixes_and_no_rivals() {
+    let run = fixture::run();
+    assert_eq!(analyse(&run, &fixture::trials(&run)).judgements, [], "it names no bases");
     let run = fixture::stations();
     let found = analyse(&run, &fixture::trials(&run)).judgements;
     let reported: Vec<_> = found
@@ -186,12 +188,6 @@ fn a_study_judges_fixes_and_no_rivals() {
     assert!(
         found.iter().all(|one| one.clients == 114 && one.pairs == 6 && one.level == ERROR / 2.0)
     );
-}
-
-#[test]
-fn a_study_that_names_no_bases_judges_nothing() {
-    let run = fixture::run();
-    assert_eq!(analyse(&run, &fixture::trials(&run)).judgements, []);
 }
 
 #[test]
@@ -220,20 +216,12 @@ fn rounds(more: f64, event: impl Fn(usize, usize) -> [f64; 2]) -> Vec<Vec<(f64, 
 
 /// The same, as a counter of whole microseconds has it: each period is the difference of two counts, rounded down.
 fn rounded(more: f64, event: impl Fn(usize, usize) -> [f64; 2]) -> Vec<Vec<(f64, f64)>> {
-    let in_counts = |costs: Vec<f64>, begin: f64| -> Vec<f64> {
-        let mut count = begin;
-        let mut step = |cost: f64| {
-            let before = count.floor();
-            count += cost;
-            count.floor() - before
-        };
-        costs.into_iter().map(&mut step).collect()
-    };
     let pairs = rounds(more, event).into_iter().zip(1..);
     let rounded = pairs.map(|(periods, pair)| {
         let (variant, base): (Vec<f64>, Vec<f64>) = periods.into_iter().unzip();
-        let begin = 0.37 * f64::from(pair) % 1.0;
-        in_counts(variant, begin).into_iter().zip(in_counts(base, begin)).collect()
+        let [variant, base] =
+            [variant, base].map(|costs| plants::counted(&costs, 0.37 * f64::from(pair) % 1.0));
+        variant.into_iter().zip(base).collect()
     });
     rounded.collect()
 }
@@ -256,12 +244,7 @@ fn interrupts(pair: usize, second: usize) -> [f64; 2] {
 #[test]
 fn a_small_cost_is_found_next_to_rare_events() {
     let found = by_periods(&rounds(2.0, interrupts), Expect::Same);
-    assert_eq!(
-        (found.finding, found.basis),
-        (Finding::Dearer, Basis::Steady),
-        "{}",
-        found.sentence
-    );
+    assert_eq!((found.finding, found.basis), (Finding::Dearer, Basis::Steady), "{found:?}");
     // 0.05 % is below the margin of 0.5 %, and what seven events add is not: 6 µs a second, with 30 above and below.
     assert_eq!(found.verdict, Verdict::Invalid, "{}", found.sentence);
     assert!(found.pairs_needed.is_some_and(|pairs| (7..30).contains(&pairs)), "{found:?}");
@@ -299,12 +282,7 @@ fn steady_cost_and_events_are_the_total() {
 #[test]
 fn a_cost_below_the_counters_grain_is_found() {
     let found = by_periods(&rounded(0.43, interrupts), Expect::Same);
-    assert_eq!(
-        (found.finding, found.basis),
-        (Finding::Dearer, Basis::Steady),
-        "{}",
-        found.sentence
-    );
+    assert_eq!((found.finding, found.basis), (Finding::Dearer, Basis::Steady), "{found:?}");
     let steady = found.split.unwrap().steady;
     assert!((steady.mean - 0.43).abs() < 0.05, "{steady:?}");
     let same = by_periods(&rounded(0.0, |_, _| [0.0; 2]), Expect::Same);
@@ -366,23 +344,17 @@ fn one_burst_that_takes_everything_back_leaves_it_undecided() {
 }
 
 #[test]
-fn where_time_is_real_means_are_compared_and_it_is_said() {
+fn where_sides_are_not_in_step_means_are_compared_and_it_is_said() {
     let (run, mut trials) = compared_by_periods(&rounds(400.0, interrupts));
-    for trial in &mut trials {
-        trial.planned.mode = model::study::Mode::RealTime;
-    }
+    let of_after = trials.iter_mut().filter(|trial| trial.planned.id.variant == "after");
+    of_after.for_each(|trial| {
+        trial.planned.order.load.as_mut().unwrap().every = model::span::Span::from_secs(5);
+    });
+    assert_eq!(judged(&run, &trials).basis, Basis::Mean(NoPeriods::OutOfStep));
+    trials.iter_mut().for_each(|trial| trial.planned.mode = model::study::Mode::RealTime);
     let found = judged(&run, &trials);
     assert_eq!((found.basis, found.split.is_none()), (Basis::Mean(NoPeriods::RealTime), true));
     says(&found, "means are compared: time is real");
-}
-
-#[test]
-fn loads_of_different_rounds_are_compared_by_means() {
-    let (run, mut trials) = compared(&pairs(6, 0.02, 0.001, 2));
-    for trial in trials.iter_mut().filter(|trial| trial.planned.id.variant == "after") {
-        trial.planned.order.load.as_mut().unwrap().every = model::span::Span::from_secs(5);
-    }
-    assert_eq!(judged(&run, &trials).basis, Basis::Mean(NoPeriods::OutOfStep));
 }
 
 #[test]

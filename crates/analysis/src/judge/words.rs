@@ -8,7 +8,7 @@ use crate::{
     metrics::Target,
     quantity::{ABSENT, Unit, count, cpu_short, cpu_unit, percent},
     stats::Estimate,
-    verdicts::{Basis, Events, Finding, InState, Judgement, Quantity, Split, WitnessFinding},
+    verdicts::{Basis, Conclusion, Events, Finding, InState, Judgement, Quantity, Split},
 };
 
 /// Events that add less than this, µs of CPU a second, are rounding.
@@ -47,7 +47,7 @@ pub(super) fn no_op(judgement: &Judgement) -> String {
 }
 
 /// Replies are not what the kernel says, or could not be held against it.
-pub(super) fn not_witnessed(found: &WitnessFinding) -> String {
+pub(super) fn not_witnessed(found: &Conclusion) -> String {
     format!("{}: {}", found.verdict.name(), found.sentence)
 }
 

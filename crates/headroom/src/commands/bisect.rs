@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use analysis::{
     Estimate,
-    bisect::{Search, Side, side},
+    bisect::{Side, side},
     quantity::{Unit, count},
     verdicts::{Finding, Judgement},
 };
@@ -44,24 +44,27 @@ pub(crate) fn bisect(options: &Options, flags: &flags::Bisect) -> Result<Verdict
     let mut bench = Bench { options, flags, file, names, folder: &path, made: 0 };
     let last = flags.builds.len() - 1;
     let Some(step) = bench.ends()? else { return Ok(Verdict::Fail) };
-    let mut search = Search::over(flags.builds.len())
-        .ok_or_else(|| Failure::Usage("name two builds or more".to_owned()))?;
     let mut known = vec![None; last + 1];
     known[last] = Some(step);
-    while let Some(build) = search.next() {
-        let (change, side) = bench.place(build, step.absolute, &search)?;
-        search.see(build, side);
+    let (mut before, mut after) = (0, last);
+    while after - before > 1 {
+        let build = before.midpoint(after);
+        let (change, side) = bench.place(build, step.absolute)?;
         known[build] = Some(change);
         bench.say(build, side, &change);
-        if side == Side::Unclear {
-            let (before, after) = search.between();
-            let [before, after] = [before, after].map(|build| bench.name(build));
-            return Err(Failure::Unmeasured(format!(
-                "cannot tell where the step is between {before} and {after}; give more --pairs"
-            )));
+        match side {
+            Side::Before => before = build,
+            Side::After => after = build,
+            Side::Unclear => {
+                let [before, after] = [before, after].map(|build| bench.name(build));
+                let why = format!(
+                    "cannot tell where the step is between {before} and {after}; give more --pairs"
+                );
+                return Err(Failure::Unmeasured(why));
+            }
         }
     }
-    bench.found(search, &known);
+    bench.found([before, after], &known);
     Ok(Verdict::Pass)
 }
 
@@ -125,12 +128,7 @@ impl Bench<'_> {
     }
 
     /// Where a build is, and what it costs more than the first one.
-    fn place(
-        &mut self,
-        build: usize,
-        step: f64,
-        search: &Search,
-    ) -> Result<(Change, Side), Failure> {
+    fn place(&mut self, build: usize, step: f64) -> Result<(Change, Side), Failure> {
         if self.names[build] == self.names[0] {
             return Ok((Change { absolute: 0.0, relative: None }, Side::Before));
         }
@@ -141,7 +139,7 @@ impl Bench<'_> {
             else {
                 return Err(Failure::Unmeasured(judgement.sentence));
             };
-            let found = side(step, absolute, search);
+            let found = side(step, absolute, self.names.len());
             if found != Side::Unclear || pairs > self.flags.pairs {
                 return Ok((change, found));
             }
@@ -216,8 +214,7 @@ impl Bench<'_> {
         output::note(format_args!("{}: {}, {where_it_is}", self.name(build), words(Some(change))));
     }
 
-    fn found(&self, search: Search, known: &[Option<Change>]) {
-        let (before, after) = search.between();
+    fn found(&self, [before, after]: [usize; 2], known: &[Option<Change>]) {
         if self.options.json {
             output::json(&json!({
                 // The first build behind the step, from 1; the last one before it; and what each costs more than the first.

@@ -73,46 +73,41 @@ fn window(own: String) -> Witnessed {
     Witnessed { rounds, drained: None }
 }
 
-fn checked(own: String) -> Result<Checked, Fault> {
-    of(&window(own), &order(3))
+fn checked(own: &str) -> Result<Checked, Conclusion> {
+    of(&window(own.to_owned()), &order(3))
+}
+
+#[track_caller]
+fn faulty(verdict: Verdict, found: Result<Checked, Conclusion>) -> String {
+    let Conclusion { verdict: is, sentence } = found.expect_err("it is true");
+    assert_eq!(is, verdict, "{sentence}");
+    sentence
 }
 
 #[track_caller]
 fn differs(own: String) -> String {
-    match checked(own) {
-        Err(Fault { verdict: Verdict::Fail, why }) => why,
-        other => panic!("{other:?}"),
-    }
+    faulty(Verdict::Fail, checked(&own))
 }
 
 #[track_caller]
 fn unable(witnessed: &Witnessed) -> String {
-    match of(witnessed, &order(3)) {
-        Err(Fault { verdict: Verdict::Invalid, why }) => why,
-        other => panic!("{other:?}"),
-    }
+    faulty(Verdict::Invalid, of(witnessed, &order(3)))
 }
 
 #[test]
 fn an_honest_subject_is_confirmed_by_nl80211_alone() {
     let own = "{\"MACAddress\":\"02:00:00:00:01:0A\",\"RxBytes\":1400,\"TxBytes\":1400,\"RxPacketCount\":7,\"SignalStrength\":-30,\
                \"LastDataDownlinkRate\":6000,\"DownlinkBandwidth\":20,\"TxPacketCount\":null}";
-    let checked = checked(own.to_owned()).unwrap();
-    assert_eq!((checked.replies, checked.rounds, checked.oldest_ns), (3, 3, 1_100_000_000));
+    let found = checked(own).unwrap();
+    assert_eq!((found.replies, found.rounds, found.oldest_ns), (3, 3, 1_100_000_000));
     // Twice the keys of iw, and six of the brief reply's.
-    assert!(checked.values >= 6, "{checked:?}");
-}
-
-#[test]
-fn what_only_hostapd_knows_is_the_subjects_alone_where_it_is_not_asked() {
+    assert!(found.values >= 6, "{found:?}");
     // hostapd's own words; those of its keys that nl80211 has are confirmed by it.
     let own = "02:00:00:00:01:0a\nrx_bytes=1400\ntx_bytes=1400\nrx_packets=7\nsignal=-30\ntx_rate_info=60\n";
-    let checked = checked(own.to_owned()).unwrap();
-    assert!(checked.alone.is_empty() && checked.values > 5, "{checked:?}");
+    let found = checked(own).unwrap();
+    assert!(found.alone.is_empty() && found.values > 5, "{found:?}");
     let asked = WitnessOrder { hostapd: true, ..order(3) };
-    let Err(Fault { verdict: Verdict::Invalid, why }) = of(&window(own.to_owned()), &asked) else {
-        panic!("hostapd was not asked")
-    };
+    let why = faulty(Verdict::Invalid, of(&window(own.to_owned()), &asked));
     assert!(why.ends_with("hostapd said nothing of the clients before the subject did"), "{why}");
 }
 
@@ -130,20 +125,15 @@ fn an_old_value_is_found_with_its_age() {
 }
 
 #[test]
-fn a_value_that_is_no_older_than_allowed_is_confirmed() {
-    assert!(checked(iw(bytes(13), "6.0")).is_ok());
-    assert!(checked(iw(bytes(14), "6.0")).is_ok());
+fn a_value_that_is_no_older_than_allowed_is_confirmed_and_silence_is_found() {
+    for at_s in [13, 14] {
+        checked(&iw(bytes(at_s), "6.0")).unwrap();
+    }
     let why = differs(iw(bytes(15), "6.0"));
     assert!(!why.contains("old"), "a value of the future has no age: {why}");
-}
-
-#[test]
-fn a_client_that_is_left_out_and_silence_are_found() {
     let why = differs(String::new());
-    assert!(
-        why.ends_with("it tells nothing of 02:00:00:00:01:0a on wlan0, which nl80211 has"),
-        "{why}"
-    );
+    let words = "it tells nothing of 02:00:00:00:01:0a on wlan0, which nl80211 has";
+    assert!(why.ends_with(words), "{why}");
 }
 
 #[test]
@@ -160,41 +150,42 @@ fn a_level_that_swings_in_the_window_proves_nothing_and_one_that_stays_does() {
 }
 
 #[test]
-fn nothing_that_did_not_move_is_a_pass() {
-    let still = |at_s| round(0, at_s, iw(100, "6.0"));
-    let mut rounds = vec![still(5), still(9), still(14)];
-    for round in &mut rounds {
-        (round.readings[0].answer, round.readings[2].answer) =
-            (kernel(100, 6000), kernel(100, 6000));
-    }
-    let why = unable(&Witnessed { rounds, drained: None });
-    assert!(why.starts_with("no client's counters moved in the window"), "{why}");
-}
-
-#[test]
 fn what_could_not_be_checked_is_named() {
-    let with = |change: fn(&mut CheckedRound)| {
-        let mut window = window(iw(bytes(14), "6.0"));
-        change(&mut window.rounds[2]);
-        unable(&window)
+    type Change = fn(&mut Witnessed);
+    let still: Change = |window| {
+        for (round, at_s) in window.rounds.iter_mut().zip([5, 9, 14]) {
+            let mut now = self::round(0, at_s, iw(100, "6.0"));
+            now.readings[0].answer = kernel(100, 6000);
+            now.readings[2].answer = kernel(100, 6000);
+            *round = now;
+        }
     };
-    let message = with(|round| round.started_ns = None);
-    assert_eq!(
-        message,
-        "round 10 of the window: the load left it out: the round before had not ended"
-    );
-    let message = with(|round| drop(round.readings.remove(1)));
-    assert!(message.contains("a command of the load failed"), "{message}");
-    let message = with(|round| drop(round.readings.remove(0)));
-    assert!(message.contains("nl80211 said nothing of the clients before"), "{message}");
-    let message = with(|round| round.readings[0].at_ns = 14 * SECOND + 1);
-    assert!(message.contains("had not ended when it began"), "{message}");
-    let message = unable(&Witnessed { rounds: Vec::new(), drained: None });
-    assert_eq!(message, "0 of 3 checked rounds came");
-}
-
-#[test]
-fn a_reading_that_was_late_does_not_make_a_liar_of_anyone() {
+    let cases: [(Change, &str); 6] = [
+        (
+            |window| window.rounds[2].started_ns = None,
+            "the load left it out: the round before had not ended",
+        ),
+        (|window| drop(window.rounds[2].readings.remove(1)), "a command of the load failed"),
+        (
+            |window| drop(window.rounds[2].readings.remove(0)),
+            "nl80211 said nothing of the clients before",
+        ),
+        (
+            |window| window.rounds[2].readings[0].at_ns = 14 * SECOND + 1,
+            "had not ended when it began",
+        ),
+        (|window| window.rounds.clear(), "0 of 3 checked rounds came"),
+        (still, "no client's counters moved in the window"),
+    ];
+    for (change, words) in cases {
+        let mut window = window(iw(bytes(14), "6.0"));
+        change(&mut window);
+        let why = unable(&window);
+        assert!(why.contains(words), "{words}: {why}");
+        let of_round = words != cases[4].1 && words != cases[5].1;
+        assert_eq!(why.starts_with("round 10 of the window: "), of_round, "{why}");
+    }
+    // A reading that was late does not make a liar of anyone.
     let mut window = window(iw(bytes(12), "6.0"));
     window.rounds[2].readings[0].at_ns = 14 * SECOND - 500_000_000;
     let why = unable(&window);

@@ -37,7 +37,7 @@ impl Plant {
 }
 
 /// What a control group's counter of whole µs says of each round.
-fn counted(costs: &[f64], begin: f64) -> Vec<f64> {
+pub(super) fn counted(costs: &[f64], begin: f64) -> Vec<f64> {
     let mut count = begin;
     let step = |cost: &f64| {
         let before = count.floor();
@@ -88,7 +88,7 @@ fn compare(random: &mut Random, plant: Plant, expect: Expect, pairs: Pairs) -> J
     };
     let evidence = Evidence::of_pairs(judged, pairs.most());
     let order: Vec<usize> = (0..pairs.most() as usize).collect();
-    looked(&question, &evidence, pairs, &order).into_judgement().unwrap()
+    looked(&question, &evidence, pairs, &order).judgement
 }
 
 /// What a hundred comparisons say.

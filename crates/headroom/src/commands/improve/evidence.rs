@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use analysis::{
     Beyond, Estimate, NANOSECONDS_PER_INSTRUCTION, unjudged,
-    verdicts::{Judgement, WitnessFinding},
+    verdicts::{Conclusion, Judgement},
     witness,
 };
 use improve::{
@@ -73,7 +73,7 @@ fn latency_us(recorded: &Recorded, variant: &str) -> Option<f64> {
 }
 
 /// Whether the candidate's replies are the base's, word for word, in all pairs.
-pub(super) fn words(recorded: &Recorded, judgement: &Judgement) -> WitnessFinding {
+pub(super) fn words(recorded: &Recorded, judgement: &Judgement) -> Conclusion {
     let of = |name: &str| {
         let own = of_variant(recorded, name).filter(|trial| trial.planned.id.purpose.is_cpu());
         own.map(|trial| ((trial.planned.id.repetition, trial.planned.id.perturbed), trial))
