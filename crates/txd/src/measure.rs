@@ -32,7 +32,7 @@ use crate::{
     task::{self, Done},
     wait::{
         Wait,
-        clock::{Clock, monotonic_ns, sleep_until_ns},
+        clock::{end_sleeps_exactly, monotonic_ns, sleep_until_ns},
     },
 };
 
@@ -311,7 +311,7 @@ fn spawn<T: Send + 'static>(
     body: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, Error> {
     let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
-        let _ = Clock::precise();
+        let _ = end_sleeps_exactly();
         priority.take();
         body()
     });
