@@ -31,10 +31,10 @@ impl Http {
         Server::new(listener, Self { hosts, pages: Pages::default() })
     }
 
-    fn metrics(&mut self, format: Format, request: Request, exchange: Exchange<'_, '_, ()>) {
-        let Exchange { letter, turn, .. } = exchange;
-        turn.engine.refresh_all(turn.max_age_ns, turn.now_ns);
-        let page = self.pages.page(format, turn);
+    fn metrics(&mut self, format: Format, request: Request, exchange: Exchange<'_, ()>) {
+        let Exchange { letter, hub, .. } = exchange;
+        hub.engine.refresh_all(hub.max_age_ns, hub.now_ns);
+        let page = self.pages.page(format, hub);
         // The page is shared, and not copied behind its head.
         let (media_type, keep) = (format.media_type(), request.keep);
         let head = Answer { code: 200, media_type, body: &page, head_only: true, keep };
@@ -52,7 +52,7 @@ impl Protocol for Http {
     /// A request's head is not longer.
     const LONGEST: usize = 8 * 1024;
 
-    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, ()>) -> Answered {
+    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, ()>) -> Answered {
         let out = exchange.letter.words();
         let (request, length) = match listen::parse(bytes, &self.hosts) {
             Parsed::Whole(request, length) => (request, length),

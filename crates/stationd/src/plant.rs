@@ -17,7 +17,7 @@ use std::{
     thread,
 };
 
-use crate::{hostapd, net::Turn, table::PointId};
+use crate::{hostapd, net::Hub, table::PointId};
 
 /// Where hostapd's control sockets are in the lab.
 const HOSTAPD: &str = "/run/hostapd";
@@ -29,7 +29,7 @@ const BLOCK: usize = 256;
 const LONGEST_PONG: usize = 64;
 
 /// Does what is planted, if a reply about a point's stations begins a round; whichever interface of stationd sends it.
-pub(crate) fn in_reply(point: PointId, turn: &Turn<'_>) {
+pub(crate) fn in_reply(point: PointId, hub: &Hub) {
     /// The point whose reply begins a round: the first that was asked for.
     static FIRST: OnceLock<PointId> = OnceLock::new();
     static ROUNDS: AtomicU64 = AtomicU64::new(0);
@@ -42,8 +42,8 @@ pub(crate) fn in_reply(point: PointId, turn: &Turn<'_>) {
     let read = || parse(&env::var(VARIABLE).unwrap_or_else(|_| built()));
     let plants = PLANTS.get_or_init(read).iter();
     let due = plants.filter(|plant| round.is_multiple_of(plant.rounds));
-    let clients = turn.engine.table.total() as u64;
-    let interface = turn.engine.points.get(point).map_or("", |point| point.name.as_str());
+    let clients = hub.engine.table.total() as u64;
+    let interface = hub.engine.points.get(point).map_or("", |point| point.name.as_str());
     due.for_each(|plant| plant.work(clients, interface));
 }
 

@@ -24,7 +24,7 @@ use self::{
 use crate::{
     address,
     engine::Engine,
-    net::Turn,
+    net::Hub,
     points::Point,
     replies::Shared,
     table::{Generation, Station},
@@ -68,13 +68,13 @@ struct Inputs {
 
 impl Pages {
     /// The page, which is shared while nothing has changed, and for as long as a reading is.
-    pub fn page(&mut self, format: Format, turn: &mut Turn<'_>) -> Rc<Vec<u8>> {
-        let wall_offset_ns = turn.own.wall_offset_ns(turn.now_ns);
-        let (engine, tally, own) = (&*turn.engine, &*turn.tally, &*turn.own);
+    pub fn page(&mut self, format: Format, hub: &mut Hub) -> Rc<Vec<u8>> {
+        let wall_offset_ns = hub.own.wall_offset_ns(hub.now_ns);
+        let Hub { engine, tally, own, .. } = &*hub;
         let source = Source { engine, tally, own, wall_offset_ns };
         let place = usize::from(format == Format::OpenMetrics);
-        if turn.now_ns.saturating_sub(self.made_ns[place]) > turn.max_age_ns {
-            self.made_ns[place] = turn.now_ns;
+        if hub.now_ns.saturating_sub(self.made_ns[place]) > hub.max_age_ns {
+            self.made_ns[place] = hub.now_ns;
         }
         let inputs = Inputs {
             made_ns: self.made_ns[place],

@@ -10,7 +10,7 @@ use rustix::{
 };
 
 use super::{
-    Turn,
+    Hub,
     outbox::{Letter, Outbox, Sent},
     poller::{Interest, READ, WRITE},
 };
@@ -84,26 +84,26 @@ impl Connection {
     }
 
     /// Sends a letter, and empties it.
-    pub fn send(&mut self, letter: &mut Letter, turn: &Turn<'_>) -> Sent {
+    pub fn send(&mut self, letter: &mut Letter, hub: &Hub) -> Sent {
         if letter.is_empty() {
             return if self.outbox.is_empty() { Sent::All } else { Sent::Waits };
         }
         let waited = !self.outbox.is_empty();
         let sent = self.outbox.send(&self.socket, letter);
         if sent == Sent::Waits && !waited {
-            self.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
+            self.deadline_ns = Some(hub.now_ns + PATIENCE_NS);
         }
         sent
     }
 
     /// Sends what waits.
-    pub fn go_on(&mut self, turn: &Turn<'_>) -> Sent {
+    pub fn go_on(&mut self, hub: &Hub) -> Sent {
         let before = self.outbox.len();
         let sent = self.outbox.go_on(&self.socket);
         if sent == Sent::All {
             self.deadline_ns = None;
         } else if self.outbox.len() < before {
-            self.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
+            self.deadline_ns = Some(hub.now_ns + PATIENCE_NS);
         }
         sent
     }
@@ -127,13 +127,13 @@ impl Connection {
 
     /// Everything is said. A socket that is closed with bytes unread takes back what the other end has
     /// not read yet (TCP's reset), so some of them are read first.
-    fn linger(&mut self, turn: &Turn<'_>) -> bool {
+    fn linger(&mut self, hub: &Hub) -> bool {
         if shutdown(&self.socket, Shutdown::Write).is_err() {
             return false;
         }
         self.ending = Ending::Lingers { left: LINGER_BYTES };
-        self.deadline_ns = Some(turn.now_ns + LINGER_NS);
-        self.wait_for(READ, turn)
+        self.deadline_ns = Some(hub.now_ns + LINGER_NS);
+        self.wait_for(READ, hub)
     }
 
     /// Throws away what comes after the end, and says whether the connection goes on; `None` before its end.
@@ -149,21 +149,21 @@ impl Connection {
     }
 
     /// The end of a turn: waits for room if something is unsent, for requests otherwise. Whether the connection goes on.
-    pub fn rest(&mut self, sent: Sent, turn: &Turn<'_>) -> bool {
+    pub fn rest(&mut self, sent: Sent, hub: &Hub) -> bool {
         let interest = match sent {
             Sent::Gone => return false,
             Sent::All => match self.ending {
                 Ending::No | Ending::Lingers { .. } => READ,
                 Ending::Sends => return false,
-                Ending::SendsAndLingers => return self.linger(turn),
+                Ending::SendsAndLingers => return self.linger(hub),
             },
             Sent::Waits => WRITE,
         };
-        self.wait_for(interest, turn)
+        self.wait_for(interest, hub)
     }
 
-    fn wait_for(&mut self, interest: Interest, turn: &Turn<'_>) -> bool {
+    fn wait_for(&mut self, interest: Interest, hub: &Hub) -> bool {
         self.interest.replace(interest) == Some(interest)
-            || turn.poller.watch(&self.socket, self.token, interest).is_ok()
+            || hub.poller.watch(&self.socket, self.token, interest).is_ok()
     }
 }

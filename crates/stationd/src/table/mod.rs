@@ -186,19 +186,18 @@ impl Table {
         };
         // A link is no station: it is not counted among those that were seen, and begins no association.
         if let Some(link) = reading.link {
-            return self.with(slot, |station| {
+            if let Some(Some(station)) = self.stations.get_mut(slot as usize) {
                 station.polled = poll.number;
                 station.take_link(link);
-            });
+            }
+            return;
         }
         poll.seen += 1;
-        let slot = self.same_association(slot, reading, poll.at_ns);
-        self.take(slot, reading, poll.number);
-    }
-
-    fn with(&mut self, slot: Slot, change: impl FnOnce(&mut Station)) {
-        if let Some(Some(station)) = self.stations.get_mut(slot as usize) {
-            change(station);
+        if !self.take(slot, reading, poll.number) {
+            // The kernel speaks of another association than we knew.
+            self.leave(slot, false, None);
+            let slot = self.arrive(poll.point, reading, poll.at_ns);
+            self.take(slot, reading, poll.number);
         }
     }
 
@@ -257,12 +256,10 @@ impl Table {
         if began.zip(associated_ns(last)).is_some_and(|(began, now)| began != now) {
             return;
         }
-        let is_whole = last.link.is_none();
-        let exact = is_whole && (last.rx_packets.is_some() || last.rx_bytes.is_some());
+        let is_whole =
+            last.link.is_none() && (last.rx_packets.is_some() || last.rx_bytes.is_some());
         // An event without figures must not make those of the last poll unknown.
-        if exact {
-            self.take(slot, last, self.polls);
-        }
+        let exact = is_whole && self.take(slot, last, self.polls);
         self.leave(slot, exact, reason);
     }
 
@@ -277,8 +274,11 @@ impl Table {
 
     /// Writes who a station is. Once for each association.
     pub fn identify(&mut self, slot: Slot, identity: Identity) {
-        self.with(slot, |station| station.identity = Some(Box::new(identity)));
-        self.touch(slot);
+        if let Some(Some(station)) = self.stations.get_mut(slot as usize) {
+            station.identity = Some(Box::new(identity));
+            let point = station.session.point;
+            self.touch(point);
+        }
     }
 
     /// Who came and who went since this was last asked.
@@ -298,38 +298,24 @@ impl Table {
         known.unwrap_or_else(|| self.arrive(point, reading, at_ns))
     }
 
-    /// The slot, or a new one where the kernel speaks of another association than we knew.
-    fn same_association(&mut self, slot: Slot, reading: &StationReading, at_ns: u64) -> Slot {
-        match self.station(slot) {
-            Some(station) if is_other(station, reading) => {
-                let point = station.session.point;
-                self.leave(slot, false, None);
-                self.arrive(point, reading, at_ns)
-            }
-            _ => slot,
+    /// Takes a reading of a slot's station; false, and nothing is taken, where it is of another association.
+    fn take(&mut self, slot: Slot, reading: &StationReading, polled: u64) -> bool {
+        let Some(Some(station)) = self.stations.get_mut(slot as usize) else { return true };
+        if is_other(station, reading) {
+            return false;
         }
-    }
-
-    fn take(&mut self, slot: Slot, reading: &StationReading, polled: u64) {
-        let Some(Some(station)) = self.stations.get_mut(slot as usize) else { return };
         station.polled = polled;
         let changed = station.take(reading);
         let session = &mut station.session;
         session.associated_ns = associated_ns(reading).or(session.associated_ns);
-        let counts = [reading.rx_bytes, reading.tx_bytes];
-        self.points[usize::from(session.point)].narrow |=
-            counts.iter().flatten().any(|bytes| !bytes.wide);
+        let of = &mut self.points[usize::from(session.point)];
+        of.narrow |= [reading.rx_bytes, reading.tx_bytes].iter().flatten().any(|bytes| !bytes.wide);
         self.resets += u64::from(changed.reset);
         if changed.any {
-            self.touch(slot);
-        }
-    }
-
-    fn touch(&mut self, slot: Slot) {
-        if let Some(Some(station)) = self.stations.get(slot as usize) {
             self.generation += 1;
-            self.points[usize::from(station.session.point)].changed = self.generation;
+            of.changed = self.generation;
         }
+        true
     }
 
     fn arrive(&mut self, point: PointId, reading: &StationReading, at_ns: u64) -> Slot {
@@ -343,7 +329,7 @@ impl Table {
         self.stations[slot as usize] = Some(Station::new(slot, session, self.polls));
         self.keys.insert((point, address), slot);
         self.point(point).order.push(slot);
-        self.touch(slot);
+        self.touch(point);
         self.changes.push(Change::Arrived(slot, session));
         slot
     }
@@ -364,12 +350,15 @@ impl Table {
         };
         self.keys.remove(&(session.point, session.address));
         self.free.push(slot);
-        self.generation += 1;
-        let generation = self.generation;
-        let of = self.point(session.point);
-        of.order.retain(|other| *other != slot);
-        of.changed = generation;
+        self.point(session.point).order.retain(|other| *other != slot);
+        self.touch(session.point);
         self.changes.push(Change::Left(ended));
+    }
+
+    /// Something of an access point's stations has changed.
+    fn touch(&mut self, point: PointId) {
+        self.generation += 1;
+        self.point(point).changed = self.generation;
     }
 
     fn point(&mut self, point: PointId) -> &mut OfPoint {
