@@ -24,8 +24,8 @@ cargo xtask COMMAND
 Commands:
   check          the rules of CONTRIBUTING.md, formatting, lints, and the documentation
   check --rules  the rules alone, in a second
-  sensitivity    what comparisons find, and how often they raise false alarms, from 10 pairs or --pairs N (needs
-                 `make build`); --of RUN: from a finished run
+  sensitivity    what comparisons find, and how often they raise false alarms, in runs of
+                 xtask/sensitivity/planted.toml (CONTRIBUTING.md says how to make one)
   site           the documentation as a site in target/site/html, with every link of it followed
   help           this text
 

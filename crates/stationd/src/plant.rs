@@ -2,8 +2,7 @@
 //!
 //! Only in builds with the feature `planted`, of which none ships. What is planted comes from the environment, so that
 //! both sides of a comparison are one program: `STATIOND_PLANT=loop:9+alloc:2/15` is nine turns of a loop in every
-//! round, and two allocations in every fifteenth. The same variable at build time is the default, for an image that differs
-//! from another in this program. A round begins with a reply about the first access point that was asked for.
+//! round, and two allocations in every fifteenth. A round begins with a reply about the first access point that was asked for.
 
 use std::{
     env,
@@ -38,8 +37,7 @@ pub(crate) fn in_reply(point: PointId, hub: &Hub) {
         return;
     }
     let round = ROUNDS.fetch_add(1, Ordering::Relaxed);
-    let built = || option_env!("STATIOND_PLANT").unwrap_or_default().to_owned();
-    let read = || parse(&env::var(VARIABLE).unwrap_or_else(|_| built()));
+    let read = || parse(&env::var(VARIABLE).unwrap_or_default());
     let plants = PLANTS.get_or_init(read).iter();
     let due = plants.filter(|plant| round.is_multiple_of(plant.rounds));
     let clients = hub.engine.table.total() as u64;
