@@ -105,7 +105,6 @@ fn package(name: &str, words: &[&str]) -> Result<bool> {
     Ok(cargo.status().context("cannot run cargo")?.success())
 }
 
-/// The cargo that runs us.
 fn cargo(folder: &Path) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(folder);

@@ -23,7 +23,6 @@ pub fn reply(point: &Point, table: &Table, out: &mut Vec<u8>) {
     out.extend_from_slice(b"]]");
 }
 
-/// One station's map. Texts whose length the compiler knows become a few moves each.
 fn write(point: &Point, station: &Station, out: &mut Vec<u8>) {
     // Room for all of it, so that it grows once: names, an address and 13 numbers of at most 20 digits.
     out.reserve(768);

@@ -13,10 +13,8 @@ use crate::{
 /// How many are kept: those of a minute in which each of 114 clients comes and goes once.
 const KEPT: usize = 256;
 
-/// An association that began or ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
-    /// Counts up by one.
     pub number: u64,
     pub session: Session,
     /// Its end with its last counters, where it has ended.
@@ -47,7 +45,6 @@ fn lower<S: serde::Serializer>(
 }
 
 impl Event {
-    /// What consumers hear of it.
     pub fn fields<'a>(&'a self, points: &'a Points) -> EventFields<'a> {
         let Self { number, session, ended } = self;
         let event = if ended.is_some() { "disassoc" } else { "assoc" };
@@ -57,11 +54,9 @@ impl Event {
     }
 }
 
-/// The last of them.
 #[derive(Debug, Default)]
 pub struct Events {
     kept: VecDeque<Event>,
-    /// The number of the next event.
     pub next: u64,
 }
 

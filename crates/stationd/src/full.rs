@@ -16,7 +16,6 @@ use crate::{
 /// What a station takes, roughly, bytes.
 pub const STATION: usize = 1200;
 
-/// A value that is known.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Bool(bool),
@@ -32,11 +31,9 @@ pub enum Value {
     Text(String),
 }
 
-/// A parameter of a station.
 #[derive(Debug)]
 pub struct Parameter {
     pub name: &'static str,
-    /// Its value, if it is known.
     pub read: fn(&Station, &Point) -> Option<Value>,
 }
 
@@ -44,7 +41,6 @@ const fn parameter(name: &'static str, read: fn(&Station, &Point) -> Option<Valu
     Parameter { name, read }
 }
 
-/// All of them, by name.
 #[rustfmt::skip]
 pub static PARAMETERS: [Parameter; 38] = [
     parameter("Active", |_, _| Some(Value::Bool(true))),
@@ -148,7 +144,6 @@ fn authenticated(station: &Station) -> Option<bool> {
     station.flags.map(|flags| flags.authorised()).or(authorised.then_some(true))
 }
 
-/// The links of a multi-link station.
 fn links(station: &Station) -> Option<u64> {
     Some(u64::from(station.links())).filter(|links| *links > 0)
 }
@@ -191,7 +186,6 @@ fn mean_of_chains(station: &Station) -> Option<i64> {
     (count > 0).then(|| (2 * sum - count) / (2 * count))
 }
 
-/// All that a rate says, in words.
 fn rate_spec(rate: Rate) -> String {
     let mut text = format!("{} {}MHz", rate.mode.name(), rate.width_mhz);
     if let Some(scheme) = rate.mcs {

@@ -26,7 +26,6 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    /// Serves requests for these hosts.
     pub(crate) fn server(listener: Listener, hosts: Hosts) -> Server<Self> {
         Server::new(listener, Self { hosts, pages: Pages::default() })
     }
@@ -49,7 +48,6 @@ impl Protocol for Http {
     type State = ();
     /// Scrapers come every minute or more often.
     const IDLE_NS: Option<u64> = Some(300_000_000_000);
-    /// A request's head is not longer.
     const LONGEST: usize = 8 * 1024;
 
     fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, ()>) -> Answered {

@@ -51,10 +51,8 @@ const KINDS: [&str; 5] = ["loop", "alloc", "syscall", "square", "hostapd"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Plant {
-    /// One of [`KINDS`].
     kind: &'static str,
     size: u64,
-    /// Done once in so many rounds.
     rounds: u64,
 }
 

@@ -29,7 +29,6 @@ struct Inputs {
 /// Bytes that are made of these inputs.
 #[derive(Debug, Default)]
 pub(crate) struct Shared<I> {
-    /// `None` before the first.
     inputs: Option<I>,
     bytes: Rc<Vec<u8>>,
 }

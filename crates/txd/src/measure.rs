@@ -125,7 +125,6 @@ fn record_task(measured: &mut CardReading, done: Option<Done>) {
 /// Latencies of frames that came out while they counted, ns.
 type Latencies = Arc<Mutex<Vec<u64>>>;
 
-/// Everything that takes part.
 struct Stage {
     marks: Arc<Marks>,
     talk: Arc<Talk>,
@@ -220,7 +219,6 @@ fn observer(talk: &Arc<Talk>, latencies: &Latencies) -> Observer {
     })
 }
 
-/// What was counted between two marks.
 fn between(before: &Mark, after: &Mark) -> CardReading {
     let (then, now) = (&before.counters, &after.counters);
     let mut dropped = now.dropped_since(then);

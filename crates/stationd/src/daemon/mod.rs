@@ -50,7 +50,6 @@ const PURPOSES: [Purpose; 6] = [
     Purpose::Remove,
 ];
 
-/// The daemon cannot begin, or cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
@@ -207,7 +206,6 @@ impl Daemon {
         self.http.as_mut().map_or(Ok(()), |http| http.late(&mut self.hub))
     }
 
-    /// Something that concerns the bus, where stationd is on it.
     #[cfg(feature = "ubus")]
     fn on_ubus(&mut self, happens: fn(&mut Ubus, &mut Hub)) {
         self.ubus.iter_mut().for_each(|ubus| happens(ubus, &mut self.hub));

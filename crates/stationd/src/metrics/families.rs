@@ -21,7 +21,6 @@ pub(super) enum Of {
     Point(fn(&Source<'_>, &Point) -> Option<Number>),
     /// One sample without labels.
     One(fn(&Source<'_>) -> Option<Number>),
-    /// Whatever the function writes.
     Labels(fn(&Source<'_>, &mut Samples<'_>)),
 }
 
@@ -37,7 +36,6 @@ macro_rules! families {
     };
 }
 
-/// All of them, in the order of the page.
 pub(super) const FAMILIES: &[Family] = families! {
     "node_wifi_interface_frequency_hertz" Gauge "Frequency that the interface operates at."
         => Of::Point(|_, point| Some(Number::count(u64::from(point.frequency?) * 1_000_000)));

@@ -31,11 +31,9 @@ use crate::{
     tally::Tally,
 };
 
-/// What a page is made of.
 struct Source<'a> {
     engine: &'a Engine,
     tally: &'a Tally,
-    /// The daemon itself.
     own: &'a Own,
     /// What makes wall time of boot time, ns.
     wall_offset_ns: i64,
@@ -109,7 +107,6 @@ impl Source<'_> {
     }
 }
 
-/// Where samples of one family are written.
 struct Samples<'a> {
     family: &'a Family,
     source: &'a Source<'a>,
@@ -117,7 +114,6 @@ struct Samples<'a> {
 }
 
 impl Samples<'_> {
-    /// A sample with these labels.
     fn labelled(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
         self.sample(value, |out| {
             out.push(b'{');

@@ -45,7 +45,6 @@ pub enum Ending {
     },
 }
 
-/// One consumer's connection.
 #[derive(Debug)]
 pub struct Connection {
     socket: OwnedFd,
@@ -83,7 +82,6 @@ impl Connection {
         }
     }
 
-    /// Sends a letter, and empties it.
     pub fn send(&mut self, letter: &mut Letter, hub: &Hub) -> Sent {
         if letter.is_empty() {
             return if self.outbox.is_empty() { Sent::All } else { Sent::Waits };
@@ -96,7 +94,6 @@ impl Connection {
         sent
     }
 
-    /// Sends what waits.
     pub fn go_on(&mut self, hub: &Hub) -> Sent {
         let before = self.outbox.len();
         let sent = self.outbox.go_on(&self.socket);
@@ -116,7 +113,6 @@ impl Connection {
         !self.outbox.is_empty()
     }
 
-    /// Ends the connection once everything is sent.
     pub fn end(&mut self, ending: Ending) {
         self.ending = ending;
     }

@@ -24,12 +24,10 @@ pub struct Letter {
 }
 
 impl Letter {
-    /// Where own words are written to.
     pub fn words(&mut self) -> &mut Vec<u8> {
         &mut self.words
     }
 
-    /// Puts a body behind what has been written.
     pub fn share(&mut self, body: Rc<Vec<u8>>) {
         self.bodies.push((self.words.len(), body));
     }
@@ -92,7 +90,6 @@ struct Unsent {
     from: usize,
 }
 
-/// What a consumer has not taken yet.
 #[derive(Debug, Default)]
 pub struct Outbox {
     unsent: VecDeque<Unsent>,

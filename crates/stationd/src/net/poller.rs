@@ -22,7 +22,6 @@ pub type Interest = epoll::EventFlags;
 pub const READ: Interest = Interest::IN;
 pub const WRITE: Interest = Interest::OUT;
 
-/// Waits for many descriptors at once.
 #[derive(Debug)]
 pub struct Poller {
     epoll: OwnedFd,
@@ -45,7 +44,6 @@ impl Poller {
         }
     }
 
-    /// Waits no more for a descriptor. One that is closed needs no such word.
     pub fn remove(&self, source: impl AsFd) {
         // A descriptor that was not waited for is what was asked for.
         let _ = epoll::delete(&self.epoll, source);

@@ -20,7 +20,6 @@ use super::{
 };
 use crate::tally::{Reason, Tally};
 
-/// Bytes that are received at once.
 const RECEIVE: usize = 16 * 1024;
 /// A letter of this length is sent before the next request is answered: this and one reply is the most that waits.
 const LETTER: usize = 64 * 1024;
@@ -49,29 +48,24 @@ pub(crate) struct Exchange<'a, S> {
     pub(crate) hub: &'a mut Hub,
 }
 
-/// What is spoken over a connection.
 pub(crate) trait Protocol {
     /// What is kept of each connection.
     type State: Default;
     /// A connection without a request ends after this; `None`: it is kept, also before the first.
     const IDLE_NS: Option<u64>;
-    /// The longest request, bytes.
     const LONGEST: usize;
 
     /// Answers the first request of these bytes.
     fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, Self::State>) -> Answered;
-    /// Says that a request is too long.
     fn oversized(&self, _letter: &mut Letter) {}
 }
 
 /// What is spoken over the connections of a listener.
 pub(crate) trait Served: Protocol {
-    /// The most connections at a time.
     const MOST: usize;
     /// The tokens of the listener, and of the connection at place 0.
     const TOKENS: [u64; 2];
 
-    /// How many are connected.
     fn count(tally: &mut Tally) -> &mut usize;
     /// Says that there is no place.
     fn refuse(&self, letter: &mut Letter);
@@ -95,7 +89,6 @@ pub(crate) struct Responder<P> {
     buffer: Vec<u8>,
 }
 
-/// One connection.
 #[derive(Debug)]
 pub(crate) struct Client<S> {
     pub(crate) connection: Connection,
@@ -142,7 +135,6 @@ impl<P: Served> Server<P> {
         Self { listener, closed_until_ns: None, clients, responder }
     }
 
-    /// Watches for connections.
     pub(crate) fn open(&self, poller: &Poller) -> rustix::io::Result<()> {
         poller.watch(&self.listener, P::TOKENS[0], READ)
     }
@@ -300,7 +292,6 @@ impl<P: Protocol> Responder<P> {
         goes_on
     }
 
-    /// Serves what has come in.
     fn serve(&mut self, client: &mut Client<P::State>, hub: &mut Hub) -> bool {
         let mut input = std::mem::take(&mut client.connection.input);
         let (used, sent) = self.answer(client, &input, hub);

@@ -48,7 +48,6 @@ pub(super) fn answer(request: &Request<'_>, mut call: Call<'_>) {
     }
 }
 
-/// Writes the reply to what is no request.
 pub(super) fn write_fault(fault: &Fault<'_>, out: &mut Vec<u8>) {
     let (id, code) = (fault.id.unwrap_or("null"), fault.code);
     let head =

@@ -29,13 +29,11 @@ pub type Slot = u32;
 /// What counts up with everything that changes: a reader that has seen it has seen all before it.
 pub type Generation = u64;
 
-/// Which association a slot holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
     pub point: PointId,
     /// The station; for a multi-link one, its MLD address.
     pub address: Address,
-    /// When it was first seen, ns since boot.
     pub seen_ns: u64,
     /// When it associated, ns since boot, where the kernel tells.
     pub associated_ns: Option<u64>,
@@ -60,7 +58,6 @@ pub struct Ended {
     /// The reason code of 802.11, where one is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<u16>,
-    /// How long it lasted, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connected: Option<u64>,
     #[serde(skip_serializing_if = "Pair::is_unknown")]
@@ -113,14 +110,12 @@ pub struct Table {
     points: Vec<OfPoint>,
     free: Vec<Slot>,
     changes: Vec<Change>,
-    /// Of the latest change.
     pub generation: Generation,
     polls: u64,
     /// How often a driver's counters began again in the middle of an association.
     pub resets: u64,
 }
 
-/// What is kept of one access point.
 #[derive(Debug, Default)]
 struct OfPoint {
     /// Its slots in the order in which the kernel names them.
@@ -132,12 +127,10 @@ struct OfPoint {
 }
 
 impl Table {
-    /// How many stations an access point has.
     pub fn count(&self, point: PointId) -> usize {
         self.order(point).len()
     }
 
-    /// How many stations there are on all of them.
     pub fn total(&self) -> usize {
         self.keys.len()
     }
@@ -153,7 +146,6 @@ impl Table {
         self.points.get(usize::from(point)).is_some_and(|of| of.narrow && !of.order.is_empty())
     }
 
-    /// The stations of an access point, in the kernel's order.
     pub fn stations(&self, point: PointId) -> impl Iterator<Item = &Station> {
         self.order(point).iter().filter_map(|slot| self.station(*slot))
     }
@@ -281,7 +273,6 @@ impl Table {
         }
     }
 
-    /// Who came and who went since this was last asked.
     pub fn take_changes(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.changes)
     }
@@ -292,7 +283,6 @@ impl Table {
         (reading.link.is_none() && station.address() == key(reading)).then_some(station.slot)
     }
 
-    /// The slot of a reading's station, which arrives where it has none.
     fn slot_of(&mut self, point: PointId, reading: &StationReading, at_ns: u64) -> Slot {
         let known = self.find(point, key(reading)).map(|station| station.slot);
         known.unwrap_or_else(|| self.arrive(point, reading, at_ns))

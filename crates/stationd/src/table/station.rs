@@ -17,7 +17,6 @@ use crate::{
 /// A value that only rises within an association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// Bytes from the station, MPDU payloads.
     RxBytes,
     /// Bytes to the station, MPDU payloads.
     TxBytes,
@@ -69,16 +68,13 @@ const UNKNOWN: i64 = i64::MIN;
 /// The strengths that were seen in an association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignalHistory {
-    /// The weakest, dBm.
     pub min: i8,
-    /// The strongest, dBm.
     pub max: i8,
     sum: i64,
     samples: u32,
 }
 
 impl SignalHistory {
-    /// The mean, dBm, to the nearest.
     pub fn mean(&self) -> i8 {
         let samples = i64::from(self.samples.max(1));
         // Strengths are negative; rounding half away from zero, as `f64::round` does.
@@ -94,16 +90,13 @@ impl SignalHistory {
     }
 }
 
-/// A station in one association.
 #[derive(Debug)]
 pub struct Station {
     pub slot: Slot,
     pub session: Session,
     /// Who it is, once that is known.
     pub identity: Option<Box<Identity>>,
-    /// The rate of the last frame to the station.
     pub tx_rate: Option<Rate>,
-    /// The rate of the last frame from the station.
     pub rx_rate: Option<Rate>,
     pub flags: Option<StationFlags>,
     /// The strength of the last frame on each antenna.
@@ -119,7 +112,6 @@ pub struct Station {
     pub(super) polled: u64,
 }
 
-/// What a reading changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changed {
     /// A value other than the two clocks is another than before.
@@ -151,7 +143,6 @@ impl Station {
         self.session.address
     }
 
-    /// A counter, over the whole association.
     pub fn counter(&self, which: Counted) -> Option<u64> {
         let known = self.counted & 1 << which as u16 != 0;
         known.then(|| self.counters[which as usize].total())
@@ -161,12 +152,10 @@ impl Station {
         Some(self.gauges[which as usize]).filter(|value| *value != UNKNOWN)
     }
 
-    /// The strengths that were seen in this association.
     pub fn signal_history(&self) -> Option<SignalHistory> {
         Some(self.history).filter(|history| history.samples > 0)
     }
 
-    /// The links of a multi-link station, where the kernel tells them apart.
     pub fn links(&self) -> u32 {
         self.links.count_ones()
     }

@@ -131,7 +131,6 @@ pub(super) fn assoc_list(point: &Point, table: &Table, out: &mut Vec<u8>) {
     });
 }
 
-/// iwinfo's values of one station.
 pub(super) fn assoc(point: &Point, station: &Station, writer: &mut Writer<'_>) {
     writer.bytes("mac", &address::upper(station.address()));
     writer.known("signal", station.gauge(Gauge::Signal), Writer::level);

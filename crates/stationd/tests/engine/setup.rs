@@ -61,12 +61,10 @@ impl Setup {
         Self { engine, world: world.clone(), control: Control::absent(), now_ns: boottime_ns() }
     }
 
-    /// Time goes on, and no one is asked.
     pub(crate) fn pass(&mut self, seconds: u64) {
         self.now_ns += seconds * SECOND;
     }
 
-    /// The daemon hears what there is to hear.
     pub(crate) fn hear(&mut self) {
         self.engine.ready(self.now_ns);
     }

@@ -104,7 +104,6 @@ fn check(settings: &[&str]) -> Output {
     stationd(&words)
 }
 
-/// What it says about something.
 fn line<'a>(output: &'a Output, about: &str) -> &'a str {
     let text = std::str::from_utf8(&output.stdout).unwrap();
     let found = text.lines().find(|line| line.split_whitespace().nth(1) == Some(about));

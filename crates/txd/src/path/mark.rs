@@ -123,7 +123,6 @@ impl Marks {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// The path has ended.
     pub(super) fn ended(&self, mark: Mark) {
         // The lock of the answer is what the one that asks sleeps with.
         let _answer = locked(&self.answer);
@@ -182,7 +181,6 @@ impl Periods {
         *self = Self { every_ns, ends_ns: mark.at_ns + every_ns, opened, closed: Vec::new() };
     }
 
-    /// Whether the part that runs is over.
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
         self.opened.is_some() && now_ns >= self.ends_ns && self.closed.len() < MOST_PERIODS
     }
@@ -196,7 +194,6 @@ impl Periods {
         self.ends_ns += (passed + 1) * self.every_ns;
     }
 
-    /// Those that are over.
     pub(super) fn closed(&self) -> &[Period] {
         &self.closed
     }
