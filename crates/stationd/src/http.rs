@@ -7,7 +7,7 @@ use listen::{Answer, Format, Hosts, Listener, Page, Parsed, Request};
 use crate::{
     metrics::Pages,
     net::{
-        outbox::Letter,
+        letter::Letter,
         server::{Answered, Exchange, Protocol, Served, Server},
         token,
     },

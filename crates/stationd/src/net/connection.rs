@@ -2,7 +2,7 @@
 //!
 //! A connection whose bytes wait is not read from: a consumer that does not take replies may not ask for more.
 
-use std::os::fd::OwnedFd;
+use std::{collections::VecDeque, os::fd::OwnedFd};
 
 use rustix::{
     io::Errno,
@@ -11,7 +11,7 @@ use rustix::{
 
 use super::{
     Hub,
-    outbox::{Letter, Outbox, Sent},
+    letter::{Letter, Sent, Unsent, send},
     poller::{Interest, READ, WRITE},
 };
 
@@ -51,7 +51,8 @@ pub struct Connection {
     token: u64,
     /// What came in and has not been understood yet.
     pub input: Vec<u8>,
-    outbox: Outbox,
+    /// What the other end has not taken yet.
+    unsent: VecDeque<Unsent>,
     /// What it is waited for, once it is.
     interest: Option<Interest>,
     ending: Ending,
@@ -66,7 +67,7 @@ impl Connection {
             socket,
             token,
             input: Vec::new(),
-            outbox: Outbox::default(),
+            unsent: VecDeque::new(),
             interest: None,
             ending: Ending::No,
             deadline_ns: None,
@@ -82,35 +83,59 @@ impl Connection {
         }
     }
 
+    /// Sends a letter behind what waits already, and empties it.
     pub fn send(&mut self, letter: &mut Letter, hub: &Hub) -> Sent {
-        if letter.is_empty() {
-            return if self.outbox.is_empty() { Sent::All } else { Sent::Waits };
+        let waited = self.waits();
+        let taken = match waited || letter.is_empty() {
+            true => Ok(0),
+            false => send(&self.socket, letter.parts().map(|(bytes, _)| bytes)),
+        };
+        if let Ok(taken) = taken
+            && taken < letter.len()
+        {
+            letter.keep(taken, &mut self.unsent);
+            if !waited {
+                self.deadline_ns = Some(hub.now_ns + PATIENCE_NS);
+            }
         }
-        let waited = !self.outbox.is_empty();
-        let sent = self.outbox.send(&self.socket, letter);
-        if sent == Sent::Waits && !waited {
-            self.deadline_ns = Some(hub.now_ns + PATIENCE_NS);
-        }
-        sent
+        letter.clear();
+        if taken.is_ok() { self.sent() } else { Sent::Gone }
     }
 
+    /// Sends what waits.
     pub fn go_on(&mut self, hub: &Hub) -> Sent {
-        let before = self.outbox.len();
-        let sent = self.outbox.go_on(&self.socket);
-        if sent == Sent::All {
-            self.deadline_ns = None;
-        } else if self.outbox.len() < before {
-            self.deadline_ns = Some(hub.now_ns + PATIENCE_NS);
+        while self.waits() {
+            match send(&self.socket, self.unsent.iter().map(Unsent::left)) {
+                Ok(0) => break,
+                Ok(taken) => self.forget(taken),
+                Err(_) => return Sent::Gone,
+            }
+            self.deadline_ns = self.waits().then_some(hub.now_ns + PATIENCE_NS);
         }
-        sent
+        self.sent()
+    }
+
+    fn forget(&mut self, mut taken: usize) {
+        while let Some(first) = self.unsent.front_mut() {
+            let length = first.left().len();
+            if length > taken {
+                return first.skip(taken);
+            }
+            taken -= length;
+            self.unsent.pop_front();
+        }
+    }
+
+    fn sent(&self) -> Sent {
+        if self.waits() { Sent::Waits } else { Sent::All }
     }
 
     pub fn waiting(&self) -> usize {
-        self.outbox.len()
+        self.unsent.iter().map(|part| part.left().len()).sum()
     }
 
     pub fn waits(&self) -> bool {
-        !self.outbox.is_empty()
+        !self.unsent.is_empty()
     }
 
     pub fn end(&mut self, ending: Ending) {

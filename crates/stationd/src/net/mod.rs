@@ -1,7 +1,7 @@
 //! What the interfaces and the loop share: sockets, bytes that wait to be sent, and the hub.
 
 pub mod connection;
-pub mod outbox;
+pub mod letter;
 pub mod poller;
 pub(crate) mod server;
 pub mod token;

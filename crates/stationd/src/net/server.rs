@@ -15,7 +15,7 @@ use listen::{Accepted, Listener};
 use super::{
     Hub,
     connection::{Connection, Ending, PATIENCE_NS, Received},
-    outbox::{Letter, Outbox, Sent},
+    letter::{Letter, Sent, send},
     poller::{Poller, READ},
 };
 use crate::tally::{Reason, Tally};
@@ -169,7 +169,8 @@ impl<P: Served> Server<P> {
             let Responder { protocol, letter, .. } = &mut self.responder;
             protocol.refuse(letter);
             // Anyone who does not take this one line does not get it.
-            let _ = Outbox::default().send(socket, letter);
+            let _ = send(socket, letter.parts().map(|(bytes, _)| bytes));
+            letter.clear();
             return;
         };
         let mut connection = Connection::new(socket, P::TOKENS[1] + place as u64);

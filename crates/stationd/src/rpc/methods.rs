@@ -8,7 +8,7 @@ use super::request::{
 use crate::{
     engine::RefreshError,
     events::EventFields,
-    net::{Hub, outbox::Letter, server::Exchange},
+    net::{Hub, letter::Letter, server::Exchange},
     table::PointId,
 };
 

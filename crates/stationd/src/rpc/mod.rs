@@ -7,7 +7,7 @@ use self::request::{Fault, LIMIT};
 use crate::{
     net::{
         Hub,
-        outbox::Letter,
+        letter::Letter,
         server::{Answered, Exchange, Protocol, Served, Server},
         token,
     },

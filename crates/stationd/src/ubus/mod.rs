@@ -31,7 +31,7 @@ use crate::{
     net::{
         Hub, connected,
         connection::Connection,
-        outbox::{Letter, Sent},
+        letter::{Letter, Sent},
         server::{Answered, Client, Exchange, Protocol, Responder},
         token,
     },

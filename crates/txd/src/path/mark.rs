@@ -136,31 +136,15 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a path has counted when a part begins.
-#[derive(Clone, Copy, Debug)]
-struct Opened {
-    at_ns: u64,
-    cpu_ns: u64,
-    air_ns: u64,
-    sent: u64,
-    interrupts: u64,
-}
-
-impl Opened {
-    fn of(mark: &Mark) -> Self {
-        let Mark { at_ns, cpu_ns, air_ns, sent, .. } = *mark;
-        Self { at_ns, cpu_ns, air_ns, sent, interrupts: mark.counters.interrupts }
-    }
-
-    fn until(&self, end: &Self) -> Period {
-        let air_ns = end.air_ns.saturating_sub(self.air_ns);
-        Period {
-            window_ns: end.at_ns - self.at_ns,
-            sent: end.sent - self.sent,
-            driver_ns: (end.cpu_ns - self.cpu_ns).saturating_sub(air_ns),
-            air_ns,
-            interrupts: end.interrupts - self.interrupts,
-        }
+/// What was counted between two marks.
+fn period(begin: &Mark, end: &Mark) -> Period {
+    let air_ns = end.air_ns.saturating_sub(begin.air_ns);
+    Period {
+        window_ns: end.at_ns - begin.at_ns,
+        sent: end.sent - begin.sent,
+        driver_ns: (end.cpu_ns - begin.cpu_ns).saturating_sub(air_ns),
+        air_ns,
+        interrupts: end.counters.interrupts - begin.counters.interrupts,
     }
 }
 
@@ -170,14 +154,14 @@ impl Opened {
 pub(super) struct Periods {
     every_ns: u64,
     ends_ns: u64,
-    opened: Option<Opened>,
+    opened: Option<Mark>,
     closed: Vec<Period>,
 }
 
 impl Periods {
     /// A window opens with a mark, and has a part every so many ns; 0: none.
     pub(super) fn open(&mut self, mark: &Mark, every_ns: u64) {
-        let opened = (every_ns > 0).then(|| Opened::of(mark));
+        let opened = (every_ns > 0).then(|| mark.clone());
         *self = Self { every_ns, ends_ns: mark.at_ns + every_ns, opened, closed: Vec::new() };
     }
 
@@ -187,8 +171,7 @@ impl Periods {
 
     /// The part that runs is over.
     pub(super) fn close(&mut self, mark: &Mark) {
-        let end = Opened::of(mark);
-        self.closed.extend(self.opened.replace(end).map(|begun| begun.until(&end)));
+        self.closed.extend(self.opened.replace(mark.clone()).map(|begin| period(&begin, mark)));
         // One that was slept through is a part of the one before.
         let passed = mark.at_ns.saturating_sub(self.ends_ns) / self.every_ns.max(1);
         self.ends_ns += (passed + 1) * self.every_ns;
