@@ -8,7 +8,7 @@ use crate::{
     metrics::Pages,
     net::{
         letter::Letter,
-        server::{Answered, Exchange, Protocol, Served, Server},
+        server::{Exchange, Outcome, Protocol, Server, Service},
         token,
     },
     tally::Tally,
@@ -50,14 +50,14 @@ impl Protocol for Http {
     const IDLE_NS: Option<u64> = Some(300_000_000_000);
     const LONGEST: usize = 8 * 1024;
 
-    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, ()>) -> Answered {
+    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, ()>) -> Outcome {
         let out = exchange.letter.words();
         let (request, length) = match listen::parse(bytes, &self.hosts) {
             Parsed::Whole(request, length) => (request, length),
-            Parsed::Partial => return Answered::Partial,
+            Parsed::Partial => return Outcome::Partial,
             Parsed::Rubbish => {
                 Answer::line(400, "this is not an HTTP request for here\n").write(out);
-                return Answered::Last;
+                return Outcome::Last;
             }
         };
         let (code, text) = match request.page {
@@ -70,7 +70,7 @@ impl Protocol for Http {
             Page::NotAllowed => (405, "only GET and HEAD are served\n"),
             Page::Misdirected => {
                 Answer::line(421, FOREIGN).write(out);
-                return Answered::Last;
+                return Outcome::Last;
             }
         };
         let Request { head_only, keep, .. } = request;
@@ -83,7 +83,7 @@ impl Protocol for Http {
     }
 }
 
-impl Served for Http {
+impl Service for Http {
     /// Few fetch metrics; their places are not the consumers'.
     const MOST: usize = 16;
     const TOKENS: [u64; 2] = [token::HTTP_LISTENER, token::HTTP];
@@ -99,6 +99,6 @@ impl Served for Http {
 }
 
 /// A request of this length was answered; the connection is kept or not, as it said.
-fn answered(keep: bool, length: usize) -> Answered {
-    if keep { Answered::Whole(length) } else { Answered::WholeLast(length) }
+fn answered(keep: bool, length: usize) -> Outcome {
+    if keep { Outcome::Whole(length) } else { Outcome::WholeLast(length) }
 }

@@ -5,7 +5,7 @@
 
 use linux::nl80211::{Address, Interface, InterfaceKind};
 
-use crate::table::{Ended, PointId};
+use crate::table::{PointId, SessionEnd};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
@@ -41,7 +41,7 @@ pub struct EndedTotals {
 }
 
 impl EndedTotals {
-    pub fn add(&mut self, ended: &Ended) {
+    pub fn add(&mut self, ended: &SessionEnd) {
         self.sessions += 1;
         self.exact += u64::from(ended.exact);
         self.rx_bytes += ended.bytes.rx.unwrap_or(0);

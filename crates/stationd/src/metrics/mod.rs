@@ -9,7 +9,7 @@ mod families;
 pub mod own;
 pub mod text;
 
-use std::rc::Rc;
+use std::{ops::Range, rc::Rc};
 
 use listen::{
     Format,
@@ -25,7 +25,6 @@ use crate::{
     address,
     engine::Engine,
     net::Hub,
-    points::Point,
     replies::Shared,
     table::{Generation, Station},
     tally::Tally,
@@ -87,14 +86,23 @@ impl Pages {
 
 impl Source<'_> {
     fn write(&self, format: Format, out: &mut Vec<u8>) {
+        let (labels, stations) = self.stations();
         for family in FAMILIES {
             family.about.head(format, out);
-            let mut samples = Samples { family, source: self, out };
+            let mut samples = Samples { family, out };
             match family.of {
-                Of::Station(value) => samples.of_stations(value),
+                Of::Station(value) => {
+                    for (station, at) in &stations {
+                        if let Some(value) = value(station) {
+                            samples.sample(value, |out| out.extend_from_slice(&labels[at.clone()]));
+                        }
+                    }
+                }
                 Of::Point(value) => {
                     for point in self.engine.points.present() {
-                        samples.of_point(point, value(self, point));
+                        if let Some(value) = value(self, point) {
+                            samples.texts(value, &[("device", &point.name)]);
+                        }
                     }
                 }
                 Of::One(value) => {
@@ -105,60 +113,41 @@ impl Source<'_> {
         }
         openmetrics::end(format, out);
     }
+
+    /// All stations, each with where its labels are: they are the same in every family, and written once.
+    fn stations(&self) -> (Vec<u8>, Vec<(&Station, Range<usize>)>) {
+        let (mut labels, mut stations) = (Vec::new(), Vec::new());
+        for point in self.engine.points.present() {
+            for station in self.engine.table.stations(point.id) {
+                let begin = labels.len();
+                labels.extend_from_slice(b"{device=");
+                quoted(&point.name, &mut labels);
+                labels.extend_from_slice(b",mac_address=\"");
+                labels.extend_from_slice(&address::lower(station.address()));
+                labels.extend_from_slice(b"\"}");
+                stations.push((station, begin..labels.len()));
+            }
+        }
+        (labels, stations)
+    }
 }
 
 struct Samples<'a> {
     family: &'a Family,
-    source: &'a Source<'a>,
     out: &'a mut Vec<u8>,
 }
 
 impl Samples<'_> {
-    fn labelled(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
-        self.sample(value, |out| {
-            out.push(b'{');
-            labels(out);
-            out.push(b'}');
-        });
-    }
-
     /// A sample with these labels, each a name and its value.
-    fn texts(&mut self, count: u64, labels: &[(&str, &str)]) {
-        self.labelled(Number::count(count), |out| {
+    fn texts(&mut self, value: Number, labels: &[(&str, &str)]) {
+        self.sample(value, |out| {
             for (place, (name, value)) in labels.iter().enumerate() {
-                out.extend_from_slice(if place == 0 { b"" } else { b"," });
+                out.push(if place == 0 { b'{' } else { b',' });
                 out.extend_from_slice(name.as_bytes());
                 out.push(b'=');
                 quoted(value, out);
             }
-        });
-    }
-
-    fn of_point(&mut self, point: &Point, value: Option<Number>) {
-        let Some(value) = value else { return };
-        self.labelled(value, |labels| {
-            labels.extend_from_slice(b"device=");
-            quoted(&point.name, labels);
-        });
-    }
-
-    fn of_stations(&mut self, value: fn(&Station) -> Option<Number>) {
-        let source = self.source;
-        for point in source.engine.points.present() {
-            for station in source.engine.table.stations(point.id) {
-                self.of_station(point, station, value(station));
-            }
-        }
-    }
-
-    fn of_station(&mut self, point: &Point, station: &Station, value: Option<Number>) {
-        let Some(value) = value else { return };
-        self.labelled(value, |labels| {
-            labels.extend_from_slice(b"device=");
-            quoted(&point.name, labels);
-            labels.extend_from_slice(b",mac_address=\"");
-            labels.extend_from_slice(&address::lower(station.address()));
-            labels.push(b'"');
+            out.push(b'}');
         });
     }
 

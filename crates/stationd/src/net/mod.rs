@@ -4,13 +4,13 @@ pub mod connection;
 pub mod letter;
 pub mod poller;
 pub(crate) mod server;
-pub mod token;
 
 use std::{os::fd::OwnedFd, path::Path};
 
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 use self::poller::Poller;
+pub use self::poller::token;
 use crate::{engine::Engine, metrics::own::Own, tally::Tally};
 
 /// What all interfaces work with: what is known, whom to wait for, what is counted, and the time of this turn.

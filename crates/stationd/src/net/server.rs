@@ -30,7 +30,7 @@ const GRACE_NS: u64 = 1_000_000_000;
 
 /// What became of the bytes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answered {
+pub(crate) enum Outcome {
     /// A request of this length was answered.
     Whole(usize),
     /// It was, and nothing more is read of this connection.
@@ -56,12 +56,12 @@ pub(crate) trait Protocol {
     const LONGEST: usize;
 
     /// Answers the first request of these bytes.
-    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, Self::State>) -> Answered;
+    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, Self::State>) -> Outcome;
     fn oversized(&self, _letter: &mut Letter) {}
 }
 
 /// What is spoken over the connections of a listener.
-pub(crate) trait Served: Protocol {
+pub(crate) trait Service: Protocol {
     const MOST: usize;
     /// The tokens of the listener, and of the connection at place 0.
     const TOKENS: [u64; 2];
@@ -72,7 +72,7 @@ pub(crate) trait Served: Protocol {
 }
 
 #[derive(Debug)]
-pub(crate) struct Server<P: Served> {
+pub(crate) struct Server<P: Service> {
     listener: Listener,
     /// When a listener that had no descriptor for another connection is tried again, ns since boot.
     closed_until_ns: Option<u64>,
@@ -129,7 +129,7 @@ impl<S> Client<S> {
     }
 }
 
-impl<P: Served> Server<P> {
+impl<P: Service> Server<P> {
     pub(crate) fn new(listener: Listener, protocol: P) -> Self {
         let (clients, responder) = (Vec::new(), Responder::new(protocol));
         Self { listener, closed_until_ns: None, clients, responder }
@@ -325,14 +325,14 @@ impl<P: Protocol> Responder<P> {
             let state = &mut client.state;
             let exchange = Exchange { state, letter: &mut *letter, hub: &mut *hub };
             match protocol.answer(&bytes[used..], exchange) {
-                Answered::Partial => break,
-                Answered::Whole(length) => used += length,
+                Outcome::Partial => break,
+                Outcome::Whole(length) => used += length,
                 // Where all that came is read, the socket can be closed as it is.
-                Answered::WholeLast(length) if used + length == bytes.len() => {
+                Outcome::WholeLast(length) if used + length == bytes.len() => {
                     client.connection.end(Ending::Sends);
                     used = bytes.len();
                 }
-                Answered::Last | Answered::WholeLast(_) => {
+                Outcome::Last | Outcome::WholeLast(_) => {
                     client.connection.end(Ending::SendsAndLingers);
                     used = bytes.len();
                 }

@@ -8,7 +8,7 @@ use crate::{
     net::{
         Hub,
         letter::Letter,
-        server::{Answered, Exchange, Protocol, Served, Server},
+        server::{Exchange, Outcome, Protocol, Server, Service},
         token,
     },
     tally::Tally,
@@ -37,9 +37,9 @@ impl Protocol for Rpc {
     const IDLE_NS: Option<u64> = None;
     const LONGEST: usize = 64 * 1024;
 
-    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, Option<u64>>) -> Answered {
+    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, Option<u64>>) -> Outcome {
         let within = memchr::memchr(b'\n', bytes).filter(|length| *length <= Self::LONGEST);
-        let Some(length) = within else { return Answered::Partial };
+        let Some(length) = within else { return Outcome::Partial };
         let line = &bytes[..length];
         if !line.trim_ascii().is_empty() {
             exchange.hub.tally.requests += 1;
@@ -48,7 +48,7 @@ impl Protocol for Rpc {
                 Err(fault) => methods::write_fault(&fault, exchange.letter.words()),
             }
         }
-        Answered::Whole(length + 1)
+        Outcome::Whole(length + 1)
     }
 
     fn oversized(&self, letter: &mut Letter) {
@@ -56,7 +56,7 @@ impl Protocol for Rpc {
     }
 }
 
-impl Served for Rpc {
+impl Service for Rpc {
     const MOST: usize = 64;
     const TOKENS: [u64; 2] = [token::RPC_LISTENER, token::RPC];
 

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use linux::nl80211::{Address, StationReading};
 use serde::Serialize;
 
-pub use self::station::{Counted, Gauge, SignalHistory, Station, kbps, mhz};
+pub use self::station::{CounterKind, Gauge, SignalHistory, Station, kbps, mhz};
 use crate::identity::Identity;
 
 /// The place of an access point in [`crate::points::Points`]; it keeps it while the daemon runs.
@@ -49,7 +49,7 @@ impl Session {
 /// The end of an association, with its exact totals where the kernel told them. Consumers hear of it as it is written here;
 /// what is unknown is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Ended {
+pub struct SessionEnd {
     /// The slot that it had. It may hold another station by now.
     #[serde(skip)]
     pub slot: Slot,
@@ -88,7 +88,7 @@ impl Pair {
 pub enum Change {
     /// A station has associated; its identity is not known yet. The slot may hold another by now.
     Arrived(Slot, Session),
-    Left(Ended),
+    Left(SessionEnd),
 }
 
 /// A reading of all stations of an access point that is under way.
@@ -329,13 +329,13 @@ impl Table {
         let Some(station) = self.stations[slot as usize].take() else { return };
         let session = station.session;
         let pair = |rx, tx| Pair { rx: station.counter(rx), tx: station.counter(tx) };
-        let ended = Ended {
+        let ended = SessionEnd {
             slot,
             session,
             reason,
             connected: station.gauge(Gauge::ConnectedS).map(|s| s as u64),
-            bytes: pair(Counted::RxBytes, Counted::TxBytes),
-            packets: pair(Counted::RxPackets, Counted::TxPackets),
+            bytes: pair(CounterKind::RxBytes, CounterKind::TxBytes),
+            packets: pair(CounterKind::RxPackets, CounterKind::TxPackets),
             exact,
         };
         self.keys.remove(&(session.point, session.address));

@@ -16,7 +16,7 @@ use crate::{
 
 /// A value that only rises within an association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
+pub enum CounterKind {
     RxBytes,
     /// Bytes to the station, MPDU payloads.
     TxBytes,
@@ -40,8 +40,8 @@ pub enum Counted {
     TxAirtime,
 }
 
-/// How many [`Counted`] there are.
-const COUNTED: usize = Counted::TxAirtime as usize + 1;
+/// How many [`CounterKind`] there are.
+const COUNTED: usize = CounterKind::TxAirtime as usize + 1;
 
 /// A value that rises and falls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +113,7 @@ pub struct Station {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Changed {
+pub(super) struct Difference {
     /// A value other than the two clocks is another than before.
     pub(super) any: bool,
     /// The driver's counters began again.
@@ -143,7 +143,7 @@ impl Station {
         self.session.address
     }
 
-    pub fn counter(&self, which: Counted) -> Option<u64> {
+    pub fn counter(&self, which: CounterKind) -> Option<u64> {
         let known = self.counted & 1 << which as u16 != 0;
         known.then(|| self.counters[which as usize].total())
     }
@@ -167,8 +167,8 @@ impl Station {
     }
 
     /// Takes a reading of the whole station.
-    pub(super) fn take(&mut self, reading: &StationReading) -> Changed {
-        let mut changed = Changed::default();
+    pub(super) fn take(&mut self, reading: &StationReading) -> Difference {
+        let mut changed = Difference::default();
         self.take_counters(reading, &mut changed);
         self.set(Gauge::InactiveMs, reading.inactive_ms.map(i64::from));
         self.set(Gauge::ConnectedS, reading.connected_s.map(i64::from));
@@ -192,26 +192,26 @@ impl Station {
         self.links |= 1 << (link % 16);
     }
 
-    fn take_counters(&mut self, reading: &StationReading, changed: &mut Changed) {
+    fn take_counters(&mut self, reading: &StationReading, changed: &mut Difference) {
         let count = |value, wide| Some(Count { value, wide });
         let narrow = |value: Option<u32>| value.and_then(|value| count(value.into(), false));
         let wide = |value: Option<u64>| value.and_then(|value| count(value, true));
         // One after the other and not in a loop: this is done for every station at every reading.
-        self.count(Counted::RxBytes, reading.rx_bytes, changed);
-        self.count(Counted::TxBytes, reading.tx_bytes, changed);
-        self.count(Counted::RxPackets, narrow(reading.rx_packets), changed);
-        self.count(Counted::TxPackets, narrow(reading.tx_packets), changed);
-        self.count(Counted::TxRetries, narrow(reading.tx_retries), changed);
-        self.count(Counted::TxFailed, narrow(reading.tx_failed), changed);
-        self.count(Counted::RxDropped, wide(reading.rx_dropped), changed);
-        self.count(Counted::FcsErrors, narrow(reading.fcs_errors), changed);
-        self.count(Counted::RxMpdus, narrow(reading.rx_mpdus), changed);
-        self.count(Counted::RxAirtime, wide(reading.rx_duration_us), changed);
-        self.count(Counted::TxAirtime, wide(reading.tx_duration_us), changed);
+        self.count(CounterKind::RxBytes, reading.rx_bytes, changed);
+        self.count(CounterKind::TxBytes, reading.tx_bytes, changed);
+        self.count(CounterKind::RxPackets, narrow(reading.rx_packets), changed);
+        self.count(CounterKind::TxPackets, narrow(reading.tx_packets), changed);
+        self.count(CounterKind::TxRetries, narrow(reading.tx_retries), changed);
+        self.count(CounterKind::TxFailed, narrow(reading.tx_failed), changed);
+        self.count(CounterKind::RxDropped, wide(reading.rx_dropped), changed);
+        self.count(CounterKind::FcsErrors, narrow(reading.fcs_errors), changed);
+        self.count(CounterKind::RxMpdus, narrow(reading.rx_mpdus), changed);
+        self.count(CounterKind::RxAirtime, wide(reading.rx_duration_us), changed);
+        self.count(CounterKind::TxAirtime, wide(reading.tx_duration_us), changed);
     }
 
     #[inline]
-    fn count(&mut self, which: Counted, count: Option<Count>, changed: &mut Changed) {
+    fn count(&mut self, which: CounterKind, count: Option<Count>, changed: &mut Difference) {
         let Some(count) = count else { return };
         let (counter, bit) = (&mut self.counters[which as usize], 1 << which as u16);
         if self.counted & bit == 0 {
@@ -258,11 +258,11 @@ mod tests {
     #[test]
     fn what_was_never_read_is_unknown_and_what_reads_0_is_0() {
         let mut station = station();
-        assert_eq!(station.counter(Counted::TxFailed), None);
+        assert_eq!(station.counter(CounterKind::TxFailed), None);
         assert_eq!(station.gauge(Gauge::Signal), None);
         station.take(&StationReading { tx_failed: Some(0), ..StationReading::default() });
-        assert_eq!(station.counter(Counted::TxFailed), Some(0));
-        assert_eq!(station.counter(Counted::TxRetries), None);
+        assert_eq!(station.counter(CounterKind::TxFailed), Some(0));
+        assert_eq!(station.counter(CounterKind::TxRetries), None);
     }
 
     #[test]

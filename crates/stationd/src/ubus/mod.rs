@@ -32,7 +32,7 @@ use crate::{
         Hub, connected,
         connection::Connection,
         letter::{Letter, Sent},
-        server::{Answered, Client, Exchange, Protocol, Responder},
+        server::{Client, Exchange, Outcome, Protocol, Responder},
         token,
     },
     points::Point,
@@ -252,7 +252,7 @@ impl Protocol for Bus {
     /// A longer frame cannot be read.
     const LONGEST: usize = MAX_FRAME;
 
-    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, Link>) -> Answered {
+    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, Link>) -> Outcome {
         match frame::read(bytes) {
             Ok(Some((said, length))) => {
                 match said {
@@ -262,13 +262,13 @@ impl Protocol for Bus {
                     }
                     said => exchange.state.hear(said, exchange.hub),
                 }
-                Answered::Whole(length)
+                Outcome::Whole(length)
             }
-            Ok(None) => Answered::Partial,
+            Ok(None) => Outcome::Partial,
             Err(error) => {
                 let what = format_args!("what the broker says cannot be read: {error}");
                 exchange.hub.engine.trace().event(ZONE, Level::Warning, what);
-                Answered::WholeLast(bytes.len())
+                Outcome::WholeLast(bytes.len())
             }
         }
     }

@@ -8,7 +8,7 @@ use stationd::{
     engine::{Engine, RefreshError},
     options::Options,
     points::EndedTotals,
-    table::Counted,
+    table::CounterKind,
 };
 
 use crate::{
@@ -105,7 +105,7 @@ impl Setup {
 
     pub(crate) fn rx_bytes(&self, point: u16, number: u16) -> Option<u64> {
         let table = &self.engine.table;
-        table.find(point, address(number))?.counter(Counted::RxBytes)
+        table.find(point, address(number))?.counter(CounterKind::RxBytes)
     }
 
     pub(crate) fn aid(&self, point: u16, number: u16) -> Option<u16> {
