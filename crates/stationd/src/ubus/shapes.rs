@@ -54,9 +54,9 @@ pub(super) fn stats(point: &Point, table: &Table, out: &mut Vec<u8>) {
     Writer::new(out).list("retval", |writer| {
         for station in table.stations(point.id) {
             writer.table("", |writer| {
-                for parameter in &PARAMETERS {
-                    if let Some(value) = (parameter.read)(station, point) {
-                        write(parameter.name, &value, wall_offset_ns, writer);
+                for (name, read) in &PARAMETERS {
+                    if let Some(value) = read(station, point) {
+                        write(name, &value, wall_offset_ns, writer);
                     }
                 }
             });
