@@ -4,7 +4,6 @@
 //! these keys. Unknown values are `null`.
 
 use crate::{
-    address,
     points::Point,
     table::{CounterKind, Gauge, Station, Table, kbps, mhz},
 };
@@ -27,7 +26,7 @@ fn write(point: &Point, station: &Station, out: &mut Vec<u8>) {
     // Room for all of it, so that it grows once: names, an address and 13 numbers of at most 20 digits.
     out.reserve(768);
     out.extend_from_slice(b"{\"MACAddress\":\"");
-    out.extend_from_slice(&address::upper(station.address()));
+    out.extend_from_slice(&station.address_text);
     count(b"\",\"TxBytes\":", station.counter(CounterKind::TxBytes), out);
     count(b",\"RxBytes\":", station.counter(CounterKind::RxBytes), out);
     count(b",\"TxErrors\":", station.counter(CounterKind::TxFailed), out);

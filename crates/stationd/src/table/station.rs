@@ -9,6 +9,7 @@ use linux::nl80211::{Address, Chains, Count, Rate, StationFlags, StationReading}
 
 use super::{Session, Slot};
 use crate::{
+    address::{self, AddressText},
     counter::{Counter, Step},
     identity::Identity,
     points::Point,
@@ -94,6 +95,8 @@ impl SignalHistory {
 pub struct Station {
     pub slot: Slot,
     pub session: Session,
+    /// Its address as replies have it: the same for the whole association, and so written once.
+    pub address_text: AddressText,
     /// Who it is, once that is known.
     pub identity: Option<Box<Identity>>,
     pub tx_rate: Option<Rate>,
@@ -125,6 +128,7 @@ impl Station {
         Self {
             slot,
             session,
+            address_text: address::upper(session.address),
             identity: None,
             tx_rate: None,
             rx_rate: None,

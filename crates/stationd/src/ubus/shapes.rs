@@ -32,7 +32,7 @@ pub(super) fn brief(point: &Point, table: &Table, out: &mut Vec<u8>) {
 }
 
 fn brief_station(point: &Point, station: &Station, writer: &mut Writer<'_>) {
-    writer.bytes("MACAddress", &address::upper(station.address()));
+    writer.bytes("MACAddress", &station.address_text);
     writer.or_null("TxBytes", station.counter(CounterKind::TxBytes), Writer::total);
     writer.or_null("RxBytes", station.counter(CounterKind::RxBytes), Writer::total);
     writer.or_null("TxErrors", station.counter(CounterKind::TxFailed), Writer::count);
@@ -132,7 +132,7 @@ pub(super) fn assoc_list(point: &Point, table: &Table, out: &mut Vec<u8>) {
 }
 
 pub(super) fn assoc(point: &Point, station: &Station, writer: &mut Writer<'_>) {
-    writer.bytes("mac", &address::upper(station.address()));
+    writer.bytes("mac", &station.address_text);
     writer.known("signal", station.gauge(Gauge::Signal), Writer::level);
     writer.known("signal_avg", station.gauge(Gauge::SignalAverage), Writer::level);
     writer.known("noise", point.noise_dbm.map(i64::from), Writer::level);
