@@ -7,7 +7,7 @@ ifndef TOGETHER
 .NOTPARALLEL:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs armv7 packages-armv7 board packages-board base first-base build check formatted checked all-targets test-guests test-crates tests-base tested dist dist-test study client-scale self-check contention completion faces packages-faces packages-improve red-team long-proofs test site guides clean
+.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs planted all-programs arm64 arm64-programs armv7 packages-armv7 board packages-board base first-base build check formatted checked all-targets test-guests test-crates tests-base tested dist dist-test study client-scale self-check contention completion faces packages-faces packages-improve red-team long-proofs test site guides clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -71,6 +71,9 @@ packages: setup-build
 
 programs: setup-build
 	$(for_device) x86_64-unknown-linux-gnu
+
+planted: ## the access point's programs with a stationd that has plants, for `cargo xtask sensitivity`
+	CARGO_TARGET_DIR=target/planted $(for_device) x86_64-unknown-linux-gnu --features stationd/planted
 
 arm64: build packages-arm64 arm64-programs ## what `--arch arm64` needs beside it: QEMU, and the access point's programs for arm64
 

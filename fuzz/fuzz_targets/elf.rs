@@ -17,7 +17,6 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| { read(input) });
 
-/// Reads everything that can be read.
 fn read(bytes: &[u8]) {
     let _ = Kernel::parse(bytes);
     if let Ok(text) = std::str::from_utf8(bytes) {

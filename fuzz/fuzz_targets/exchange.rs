@@ -20,7 +20,6 @@ use model::{
 /// Samples that every order asks for.
 const SAMPLES: usize = 3;
 
-/// The frames that a step may send.
 fn frames() -> Vec<Frame> {
     let mut frames = vec![
         Frame::Hello { protocol: PROTOCOL, facts: Box::default() },

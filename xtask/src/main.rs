@@ -24,8 +24,8 @@ cargo xtask COMMAND
 Commands:
   check          the rules of CONTRIBUTING.md, formatting, lints, and the documentation
   check --rules  the rules alone, in a second
-  sensitivity    what comparisons find, and how often they raise false alarms, from 10 pairs or --pairs N (needs
-                 `make build`); --of RUN: from a finished run
+  sensitivity    what comparisons find, and how often they raise false alarms, in runs of
+                 xtask/sensitivity/planted.toml (CONTRIBUTING.md says how to make one)
   site           the documentation as a site in target/site/html, with every link of it followed
   help           this text
 
@@ -105,7 +105,6 @@ fn package(name: &str, words: &[&str]) -> Result<bool> {
     Ok(cargo.status().context("cannot run cargo")?.success())
 }
 
-/// The cargo that runs us.
 fn cargo(folder: &Path) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(folder);

@@ -18,7 +18,6 @@ const EMPTY_WORDS: [&str; 9] =
 /// Lines of Rust that each crate may have.
 const BUDGET: &str = "xtask/budget.toml";
 
-/// Every breach, rule by rule.
 pub(crate) fn faults(workspace: &Workspace) -> Vec<String> {
     let Workspace { packages, files, sources, budget, .. } = workspace;
     let mut faults = Vec::new();

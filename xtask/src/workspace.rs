@@ -18,26 +18,21 @@ const MADE: [&str; 5] = [".git", "fuzz/artifacts", "fuzz/target", "runs", "targe
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workspace {
     pub(crate) packages: Vec<Package>,
-    /// Every file.
     pub(crate) files: Vec<String>,
-    /// The Rust ones.
     pub(crate) sources: Vec<Source>,
     /// External dependencies of the workspace table.
     pub(crate) table: BTreeSet<String>,
-    /// `xtask/budget.toml`.
     pub(crate) budget: String,
     /// `docs/design/dependencies.md`.
     pub(crate) reasons: String,
 }
 
-/// A file that was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) path: String,
     pub(crate) text: String,
 }
 
-/// One of our crates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Package {
     pub(crate) name: String,
@@ -48,18 +43,14 @@ pub(crate) struct Package {
     pub(crate) made_of: BTreeSet<String>,
 }
 
-/// A dependency as a manifest has it.
 #[derive(Clone, Debug)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    /// Whether it is for tests only.
     pub(crate) dev: bool,
-    /// Whether it is one of our crates.
     pub(crate) ours: bool,
 }
 
 impl Workspace {
-    /// Reads the repository.
     pub(crate) fn read(root: &Path) -> Result<Self> {
         let metadata = MetadataCommand::new()
             .manifest_path(root.join("Cargo.toml"))

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-/// An answer that is written at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
     /// The status: one of those that are named below; any other is sent as 400.
@@ -11,7 +10,6 @@ pub struct Answer<'a> {
     pub body: &'a [u8],
     /// Whether the body is left out, as after `HEAD`; the headers are the same.
     pub head_only: bool,
-    /// Whether the connection is kept for the next request.
     pub keep: bool,
 }
 

@@ -5,7 +5,6 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The hosts that are served.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hosts {
     /// No browser comes this way: nothing is checked.
@@ -13,7 +12,6 @@ pub struct Hosts {
     names: Vec<String>,
 }
 
-/// What is wrong with a request's `Host`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadHost {
     /// There is none, or several, or it is no host: HTTP/1.1 wants exactly one (RFC 9112, section 3.2).

@@ -21,7 +21,6 @@ use rustix::{
     net::{SocketFlags, accept_with},
 };
 
-/// No one can listen here.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     #[error("{path} is in use by a daemon that runs: give another path")]
@@ -100,7 +99,6 @@ impl Drop for Listener {
     }
 }
 
-/// Removes a dead socket.
 fn clear_the_way(path: &Path) -> Result<(), ListenError> {
     let place = path.display().to_string();
     let Ok(there) = fs::symlink_metadata(path) else { return Ok(()) };

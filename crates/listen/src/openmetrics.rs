@@ -32,7 +32,6 @@ impl Family {
         Self { name, kind, help, unit: "" }
     }
 
-    /// Appends what the family is.
     pub fn head(&self, format: Format, out: &mut Vec<u8>) {
         // The older format names a family as its samples are named, and knows no info.
         let (suffix, kind) = match (format, self.kind) {
@@ -78,7 +77,6 @@ pub fn quoted(value: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Appends the end of a page.
 pub fn end(format: Format, out: &mut Vec<u8>) {
     if format == Format::OpenMetrics {
         out.extend_from_slice(b"# EOF\n");

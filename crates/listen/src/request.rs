@@ -4,10 +4,8 @@
 
 use crate::{BadHost, Hosts};
 
-/// A head has at most this many lines.
 const HEADERS: usize = 48;
 
-/// The formats of the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     OpenMetrics,
@@ -38,13 +36,10 @@ pub enum Page {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     pub page: Page,
-    /// Whether only the head of the answer is wanted.
     pub head_only: bool,
-    /// Whether the connection is kept for the next request.
     pub keep: bool,
 }
 
-/// What the bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
     /// A request, and its length in bytes.

@@ -7,12 +7,10 @@ use linux::nl80211::Address;
 
 pub type AddressText = [u8; 17];
 
-/// As the field writes it.
 pub fn upper(address: Address) -> AddressText {
     written(address, b"0123456789ABCDEF")
 }
 
-/// As hostapd and node_exporter write it.
 pub fn lower(address: Address) -> AddressText {
     written(address, b"0123456789abcdef")
 }

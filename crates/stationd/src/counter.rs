@@ -4,14 +4,12 @@
 
 use linux::nl80211::Count;
 
-/// A counter of one association.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counter {
     total: u64,
     last: u64,
 }
 
-/// What a reading did to a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     Same,
@@ -22,12 +20,10 @@ pub enum Step {
 }
 
 impl Counter {
-    /// A counter that begins with what the driver says.
     pub fn starting_at(raw: u64) -> Self {
         Self { total: raw, last: raw }
     }
 
-    /// Everything that was counted.
     pub fn total(self) -> u64 {
         self.total
     }

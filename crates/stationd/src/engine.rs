@@ -59,7 +59,6 @@ pub enum RefreshError {
     Kernel(#[source] netlink::Error),
 }
 
-/// Everything that is known, and whom to ask for more.
 #[derive(Debug)]
 pub struct Engine {
     options: Options,
@@ -67,7 +66,6 @@ pub struct Engine {
     mlme: Option<Mlme>,
     hostapd: Hostapd,
     pub points: Points,
-    /// What is known of the stations.
     pub table: Table,
     briefs: Replies,
     fulls: Replies,
@@ -150,7 +148,6 @@ impl Engine {
         mlme.chain(self.hostapd.descriptors()).collect()
     }
 
-    /// Takes what has come: events, and hostapd's answers.
     pub fn ready(&mut self, now_ns: u64) {
         self.take_events(now_ns);
         // Who has left wants no answer any more, and who has its slot now did not ask.
@@ -164,7 +161,6 @@ impl Engine {
         self.hostapd.due().into_iter().chain(self.unasked().map(|(.., due_ns)| due_ns)).min()
     }
 
-    /// Does what a moment asks for.
     pub fn tick(&mut self, now_ns: u64) {
         self.ask_hostapd(now_ns);
         if !self.unasked().any(|(.., due_ns)| due_ns <= now_ns) {
@@ -229,7 +225,6 @@ impl Engine {
         self.source.cost
     }
 
-    /// Whether identities are still being asked for.
     pub fn is_settling(&self) -> bool {
         self.hostapd.is_busy()
     }
@@ -244,7 +239,6 @@ impl Engine {
         self.briefs.reply(point, &self.table, |out| brief::reply(point, &self.table, out))
     }
 
-    /// The full reply, shared as the brief one is.
     pub fn full(&mut self, id: PointId) -> Rc<Vec<u8>> {
         let Some(point) = self.points.get(id) else { return Rc::default() };
         let encode = |out: &mut Vec<u8>| full::reply(point, &self.table, wall_offset_ns(), out);
@@ -331,7 +325,6 @@ impl Engine {
         self.ask_hostapd(now_ns);
     }
 
-    /// Asks which interfaces there are.
     fn list(&mut self, now_ns: u64) -> Result<(), netlink::Error> {
         self.listed_ns = None;
         let mut interfaces = self.source.kernel.interfaces()?;

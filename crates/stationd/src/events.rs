@@ -7,20 +7,18 @@ use serde::Serialize;
 use crate::{
     address,
     points::Points,
-    table::{Ended, Session},
+    table::{Session, SessionEnd},
 };
 
 /// How many are kept: those of a minute in which each of 114 clients comes and goes once.
 const KEPT: usize = 256;
 
-/// An association that began or ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
-    /// Counts up by one.
     pub number: u64,
     pub session: Session,
     /// Its end with its last counters, where it has ended.
-    pub ended: Option<Ended>,
+    pub ended: Option<SessionEnd>,
 }
 
 /// An event as consumers hear it, on the socket and over ubus; what is unknown is left out.
@@ -36,7 +34,7 @@ pub struct EventFields<'a> {
     pub number: u64,
     /// The end of the association, where it has ended.
     #[serde(flatten)]
-    pub end: Option<&'a Ended>,
+    pub end: Option<&'a SessionEnd>,
 }
 
 fn lower<S: serde::Serializer>(
@@ -47,7 +45,6 @@ fn lower<S: serde::Serializer>(
 }
 
 impl Event {
-    /// What consumers hear of it.
     pub fn fields<'a>(&'a self, points: &'a Points) -> EventFields<'a> {
         let Self { number, session, ended } = self;
         let event = if ended.is_some() { "disassoc" } else { "assoc" };
@@ -57,16 +54,14 @@ impl Event {
     }
 }
 
-/// The last of them.
 #[derive(Debug, Default)]
 pub struct Events {
     kept: VecDeque<Event>,
-    /// The number of the next event.
     pub next: u64,
 }
 
 impl Events {
-    pub fn add(&mut self, session: Session, ended: Option<Ended>) {
+    pub fn add(&mut self, session: Session, ended: Option<SessionEnd>) {
         if self.kept.len() == KEPT {
             self.kept.pop_front();
         }
@@ -93,7 +88,7 @@ mod tests {
     fn an_event_is_heard_without_what_is_unknown() {
         let session =
             Session { point: 0, address: [2, 0, 0, 0, 1, 0xab], seen_ns: 1, associated_ns: None };
-        let ended = Ended {
+        let ended = SessionEnd {
             slot: 0,
             session,
             reason: Some(3),

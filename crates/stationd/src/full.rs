@@ -9,14 +9,13 @@ use crate::{
     address,
     identity::Identity,
     points::Point,
-    table::{Counted, Gauge, Station, Table, kbps, mhz},
+    table::{CounterKind, Gauge, Station, Table, kbps, mhz},
     time::rfc3339,
 };
 
 /// What a station takes, roughly, bytes.
 pub const STATION: usize = 1200;
 
-/// A value that is known.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Bool(bool),
@@ -32,59 +31,49 @@ pub enum Value {
     Text(String),
 }
 
-/// A parameter of a station.
-#[derive(Debug)]
-pub struct Parameter {
-    pub name: &'static str,
-    /// Its value, if it is known.
-    pub read: fn(&Station, &Point) -> Option<Value>,
-}
+/// A parameter of a station: its name, and its value where it is known.
+pub type Parameter = (&'static str, fn(&Station, &Point) -> Option<Value>);
 
-const fn parameter(name: &'static str, read: fn(&Station, &Point) -> Option<Value>) -> Parameter {
-    Parameter { name, read }
-}
-
-/// All of them, by name.
 #[rustfmt::skip]
 pub static PARAMETERS: [Parameter; 38] = [
-    parameter("Active", |_, _| Some(Value::Bool(true))),
-    parameter("ActiveNumberOfAffiliatedSta", |station, _| links(station).map(Value::Unsigned)),
-    parameter("AssociationTime", |station, _| Some(Value::Time(station.session.began_ns()))),
-    parameter("AuthenticationState", |station, _| authenticated(station).map(Value::Bool)),
-    parameter("AvgSignalStrength", |station, _| station.gauge(Gauge::SignalAverage).map(Value::Signed)),
-    parameter("AvgSignalStrengthByChain", |station, _| mean_of_chains(station).map(Value::Signed)),
-    parameter("ConnectionDuration", |station, _| gauge(station, Gauge::ConnectedS).map(Value::Unsigned)),
-    parameter("DownlinkBandwidth", |station, _| number(mhz(station.tx_rate))),
-    parameter("DownlinkMCS", |station, _| number(station.tx_rate?.mcs)),
-    parameter("DownlinkRateSpec", |station, _| station.tx_rate.map(rate_spec).map(Value::Text)),
-    parameter("DownlinkShortGuard", |station, _| station.tx_rate.map(Rate::has_short_guard).map(Value::Bool)),
-    parameter("EncryptionMode", |station, _| identity(station)?.encryption().map(Value::Word)),
-    parameter("Inactive", |station, _| gauge(station, Gauge::InactiveMs).map(|ms| Value::Unsigned(ms / 1000))),
-    parameter("LastDataDownlinkRate", |station, _| number(kbps(station.tx_rate))),
-    parameter("LastDataUplinkRate", |station, _| number(kbps(station.rx_rate))),
-    parameter("LastStateChange", |station, _| Some(Value::Time(station.session.began_ns()))),
-    parameter("LinkBandwidth", |station, _| link_width(station).map(Value::Word)),
-    parameter("MACAddress", |station, _| Some(Value::Address(station.address()))),
-    parameter("Noise", |_, point| point.noise_dbm.map(|dbm| Value::Signed(dbm.into()))),
-    parameter("OperatingStandard", |station, point| identity(station)?.standard(point.frequency).map(Value::Word)),
-    parameter("RxBytes", |station, _| station.counter(Counted::RxBytes).map(Value::Total)),
-    parameter("RxErrors", |station, _| station.counter(Counted::RxDropped).map(Value::Total)),
-    parameter("RxPacketCount", |station, _| station.counter(Counted::RxPackets).map(Value::Unsigned)),
-    parameter("SecurityModeEnabled", |station, _| identity(station)?.security().map(Value::Word)),
-    parameter("SignalNoiseRatio", |station, point| station.snr_db(point).map(Value::Signed)),
-    parameter("SignalStrength", |station, _| station.gauge(Gauge::Signal).map(Value::Signed)),
-    parameter("SignalStrengthByChain", |station, _| signal_by_chain(station).map(Value::Text)),
-    parameter("SignalStrengthHistory", |station, _| signal_history(station).map(Value::Text)),
-    parameter("TxBytes", |station, _| station.counter(Counted::TxBytes).map(Value::Total)),
-    parameter("TxErrors", |station, _| station.counter(Counted::TxFailed).map(Value::Unsigned)),
-    parameter("TxPacketCount", |station, _| station.counter(Counted::TxPackets).map(Value::Unsigned)),
-    parameter("TxUnicastPacketCount", |station, _| station.counter(Counted::TxPackets).map(Value::Unsigned)),
-    parameter("Tx_Retransmissions", |station, _| station.counter(Counted::TxRetries).map(Value::Unsigned)),
-    parameter("Tx_RetransmissionsFailed", |station, _| station.counter(Counted::TxFailed).map(Value::Unsigned)),
-    parameter("UplinkBandwidth", |station, _| number(mhz(station.rx_rate))),
-    parameter("UplinkMCS", |station, _| number(station.rx_rate?.mcs)),
-    parameter("UplinkRateSpec", |station, _| station.rx_rate.map(rate_spec).map(Value::Text)),
-    parameter("UplinkShortGuard", |station, _| station.rx_rate.map(Rate::has_short_guard).map(Value::Bool)),
+    ("Active", |_, _| Some(Value::Bool(true))),
+    ("ActiveNumberOfAffiliatedSta", |station, _| links(station).map(Value::Unsigned)),
+    ("AssociationTime", |station, _| Some(Value::Time(station.session.began_ns()))),
+    ("AuthenticationState", |station, _| authenticated(station).map(Value::Bool)),
+    ("AvgSignalStrength", |station, _| station.gauge(Gauge::SignalAverage).map(Value::Signed)),
+    ("AvgSignalStrengthByChain", |station, _| mean_of_chains(station).map(Value::Signed)),
+    ("ConnectionDuration", |station, _| gauge(station, Gauge::ConnectedS).map(Value::Unsigned)),
+    ("DownlinkBandwidth", |station, _| number(mhz(station.tx_rate))),
+    ("DownlinkMCS", |station, _| number(station.tx_rate?.mcs)),
+    ("DownlinkRateSpec", |station, _| station.tx_rate.map(rate_spec).map(Value::Text)),
+    ("DownlinkShortGuard", |station, _| station.tx_rate.map(Rate::has_short_guard).map(Value::Bool)),
+    ("EncryptionMode", |station, _| identity(station)?.encryption().map(Value::Word)),
+    ("Inactive", |station, _| gauge(station, Gauge::InactiveMs).map(|ms| Value::Unsigned(ms / 1000))),
+    ("LastDataDownlinkRate", |station, _| number(kbps(station.tx_rate))),
+    ("LastDataUplinkRate", |station, _| number(kbps(station.rx_rate))),
+    ("LastStateChange", |station, _| Some(Value::Time(station.session.began_ns()))),
+    ("LinkBandwidth", |station, _| link_width(station).map(Value::Word)),
+    ("MACAddress", |station, _| Some(Value::Address(station.address()))),
+    ("Noise", |_, point| point.noise_dbm.map(|dbm| Value::Signed(dbm.into()))),
+    ("OperatingStandard", |station, point| identity(station)?.standard(point.frequency).map(Value::Word)),
+    ("RxBytes", |station, _| station.counter(CounterKind::RxBytes).map(Value::Total)),
+    ("RxErrors", |station, _| station.counter(CounterKind::RxDropped).map(Value::Total)),
+    ("RxPacketCount", |station, _| station.counter(CounterKind::RxPackets).map(Value::Unsigned)),
+    ("SecurityModeEnabled", |station, _| identity(station)?.security().map(Value::Word)),
+    ("SignalNoiseRatio", |station, point| station.snr_db(point).map(Value::Signed)),
+    ("SignalStrength", |station, _| station.gauge(Gauge::Signal).map(Value::Signed)),
+    ("SignalStrengthByChain", |station, _| signal_by_chain(station).map(Value::Text)),
+    ("SignalStrengthHistory", |station, _| signal_history(station).map(Value::Text)),
+    ("TxBytes", |station, _| station.counter(CounterKind::TxBytes).map(Value::Total)),
+    ("TxErrors", |station, _| station.counter(CounterKind::TxFailed).map(Value::Unsigned)),
+    ("TxPacketCount", |station, _| station.counter(CounterKind::TxPackets).map(Value::Unsigned)),
+    ("TxUnicastPacketCount", |station, _| station.counter(CounterKind::TxPackets).map(Value::Unsigned)),
+    ("Tx_Retransmissions", |station, _| station.counter(CounterKind::TxRetries).map(Value::Unsigned)),
+    ("Tx_RetransmissionsFailed", |station, _| station.counter(CounterKind::TxFailed).map(Value::Unsigned)),
+    ("UplinkBandwidth", |station, _| number(mhz(station.rx_rate))),
+    ("UplinkMCS", |station, _| number(station.rx_rate?.mcs)),
+    ("UplinkRateSpec", |station, _| station.rx_rate.map(rate_spec).map(Value::Text)),
+    ("UplinkShortGuard", |station, _| station.rx_rate.map(Rate::has_short_guard).map(Value::Bool)),
 ];
 
 fn identity(station: &Station) -> Option<&Identity> {
@@ -101,7 +90,7 @@ pub fn reply(point: &Point, table: &Table, wall_offset_ns: i64, out: &mut Vec<u8
     for (place, station) in table.stations(point.id).enumerate() {
         out.extend_from_slice(if place == 0 { b"{" } else { b",{" });
         let known =
-            PARAMETERS.iter().filter_map(|one| Some((one.name, (one.read)(station, point)?)));
+            PARAMETERS.iter().filter_map(|(name, read)| Some((name, read(station, point)?)));
         for (place, (name, value)) in known.enumerate() {
             out.extend_from_slice(if place == 0 { b"\"" } else { b",\"" });
             out.extend_from_slice(name.as_bytes());
@@ -148,7 +137,6 @@ fn authenticated(station: &Station) -> Option<bool> {
     station.flags.map(|flags| flags.authorised()).or(authorised.then_some(true))
 }
 
-/// The links of a multi-link station.
 fn links(station: &Station) -> Option<u64> {
     Some(u64::from(station.links())).filter(|links| *links > 0)
 }
@@ -191,7 +179,6 @@ fn mean_of_chains(station: &Station) -> Option<i64> {
     (count > 0).then(|| (2 * sum - count) / (2 * count))
 }
 
-/// All that a rate says, in words.
 fn rate_spec(rate: Rate) -> String {
     let mut text = format!("{} {}MHz", rate.mode.name(), rate.width_mhz);
     if let Some(scheme) = rate.mcs {

@@ -34,10 +34,8 @@ const MOST_TRIES: u8 = 5;
 /// No answer is longer: hostapd's own buffer.
 const LONGEST_ANSWER: usize = 4096;
 
-/// A question about one station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Its place in the table.
     pub slot: Slot,
     pub address: Address,
     /// Not before this moment, ns since boot.
@@ -45,7 +43,6 @@ pub struct Question {
     pub tries: u8,
 }
 
-/// Conversations with hostapd, one for each interface.
 #[derive(Debug)]
 pub struct Hostapd {
     /// Where the control sockets are; `None`: hostapd is not asked.
@@ -53,7 +50,6 @@ pub struct Hostapd {
     lines: BTreeMap<PointId, Line>,
 }
 
-/// The conversation about one interface.
 #[derive(Debug, Default)]
 struct Line {
     /// Why it could not be spoken to, to be told once.
@@ -76,7 +72,6 @@ struct Pending {
 }
 
 impl Hostapd {
-    /// Conversations through the sockets in this folder.
     pub fn new(folder: Option<&Path>) -> Self {
         Self { folder: folder.map(Path::to_owned), lines: BTreeMap::new() }
     }
@@ -106,7 +101,6 @@ impl Hostapd {
         }
     }
 
-    /// Forgets what was to be asked about an interface.
     pub fn forget(&mut self, point: PointId) {
         self.lines.remove(&point);
     }
@@ -133,7 +127,6 @@ impl Hostapd {
         self.lines.iter_mut().filter_map(|(point, line)| Some((*point, line.fault.take()?)))
     }
 
-    /// Takes the answers that have come.
     pub fn answers(&mut self, now_ns: u64, mut take: impl FnMut(Question, Identity)) {
         for line in self.lines.values_mut() {
             while let Some((question, answer)) = line.answer() {
@@ -178,7 +171,6 @@ impl Line {
         }
     }
 
-    /// The place of the question that can be asked now.
     fn next(&self, now_ns: u64) -> Option<usize> {
         let may_ask = self.pending.is_none() && now_ns >= self.again_ns;
         let place = self.waiting.iter().position(|question| now_ns >= question.from_ns);
@@ -198,7 +190,6 @@ impl Line {
         }
     }
 
-    /// The socket, which is made where there is none.
     fn connected(&mut self, path: &Path) -> Option<&UnixDatagram> {
         if self.socket.is_none() {
             self.socket = connect(path).map_err(|error| self.refused(error)).ok();

@@ -7,8 +7,8 @@ use listen::{Answer, Format, Hosts, Listener, Page, Parsed, Request};
 use crate::{
     metrics::Pages,
     net::{
-        outbox::Letter,
-        server::{Answered, Exchange, Protocol, Served, Server},
+        letter::Letter,
+        server::{Exchange, Outcome, Protocol, Server, Service},
         token,
     },
     tally::Tally,
@@ -26,15 +26,14 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    /// Serves requests for these hosts.
     pub(crate) fn server(listener: Listener, hosts: Hosts) -> Server<Self> {
         Server::new(listener, Self { hosts, pages: Pages::default() })
     }
 
-    fn metrics(&mut self, format: Format, request: Request, exchange: Exchange<'_, '_, ()>) {
-        let Exchange { letter, turn, .. } = exchange;
-        turn.engine.refresh_all(turn.max_age_ns, turn.now_ns);
-        let page = self.pages.page(format, turn);
+    fn metrics(&mut self, format: Format, request: Request, exchange: Exchange<'_, ()>) {
+        let Exchange { letter, hub, .. } = exchange;
+        hub.engine.refresh_all(hub.max_age_ns, hub.now_ns);
+        let page = self.pages.page(format, hub);
         // The page is shared, and not copied behind its head.
         let (media_type, keep) = (format.media_type(), request.keep);
         let head = Answer { code: 200, media_type, body: &page, head_only: true, keep };
@@ -49,17 +48,16 @@ impl Protocol for Http {
     type State = ();
     /// Scrapers come every minute or more often.
     const IDLE_NS: Option<u64> = Some(300_000_000_000);
-    /// A request's head is not longer.
     const LONGEST: usize = 8 * 1024;
 
-    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, ()>) -> Answered {
+    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, ()>) -> Outcome {
         let out = exchange.letter.words();
         let (request, length) = match listen::parse(bytes, &self.hosts) {
             Parsed::Whole(request, length) => (request, length),
-            Parsed::Partial => return Answered::Partial,
+            Parsed::Partial => return Outcome::Partial,
             Parsed::Rubbish => {
                 Answer::line(400, "this is not an HTTP request for here\n").write(out);
-                return Answered::Last;
+                return Outcome::Last;
             }
         };
         let (code, text) = match request.page {
@@ -72,7 +70,7 @@ impl Protocol for Http {
             Page::NotAllowed => (405, "only GET and HEAD are served\n"),
             Page::Misdirected => {
                 Answer::line(421, FOREIGN).write(out);
-                return Answered::Last;
+                return Outcome::Last;
             }
         };
         let Request { head_only, keep, .. } = request;
@@ -85,7 +83,7 @@ impl Protocol for Http {
     }
 }
 
-impl Served for Http {
+impl Service for Http {
     /// Few fetch metrics; their places are not the consumers'.
     const MOST: usize = 16;
     const TOKENS: [u64; 2] = [token::HTTP_LISTENER, token::HTTP];
@@ -101,6 +99,6 @@ impl Served for Http {
 }
 
 /// A request of this length was answered; the connection is kept or not, as it said.
-fn answered(keep: bool, length: usize) -> Answered {
-    if keep { Answered::Whole(length) } else { Answered::WholeLast(length) }
+fn answered(keep: bool, length: usize) -> Outcome {
+    if keep { Outcome::Whole(length) } else { Outcome::WholeLast(length) }
 }

@@ -3,7 +3,6 @@
 //! Parses hostapd's answer to `STA <address>`, but no counter in it: hostapd asks the kernel for those, station by
 //! station, and would be the dearest place to read them from.
 
-/// Above the 2.4 GHz band, MHz.
 const ABOVE_2_4_GHZ: u32 = 3000;
 
 /// The fixed facts of an association. What hostapd did not tell is `None`.
@@ -12,7 +11,6 @@ pub struct Identity {
     /// hostapd's words for the state and the abilities, as `[AUTH][ASSOC][AUTHORIZED][WMM][HT][VHT]`.
     pub flags: Option<Box<str>>,
     pub aid: Option<u16>,
-    /// Capability information field.
     pub capability: Option<u16>,
     /// Rates in units of 500 kbit/s; the highest bit marks a basic one.
     pub rates: Option<Box<[u8]>>,

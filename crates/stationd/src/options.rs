@@ -18,7 +18,6 @@ use crate::trace::Level;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Metrics {
-    /// Nowhere.
     Off,
     /// On a TCP address of this machine only.
     Tcp(SocketAddr),
@@ -27,7 +26,6 @@ pub enum Metrics {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The UNIX socket of the requests.
     pub socket: PathBuf,
     pub socket_mode: u32,
     pub metrics: Metrics,
@@ -45,14 +43,12 @@ pub struct Options {
     pub hostapd: Option<PathBuf>,
     /// The interfaces that are read; empty: all in AP mode.
     pub interfaces: Vec<String>,
-    /// How much it says of its own work.
     pub trace: Level,
     /// Whether the kernel refuses system calls that stationd has no use for.
     pub seccomp: bool,
 }
 
 impl Default for Options {
-    /// Every default is here.
     fn default() -> Self {
         Self {
             socket: PathBuf::from("/run/stationd.sock"),
@@ -161,7 +157,6 @@ impl Options {
     }
 }
 
-/// What is wrong with what stationd was told.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot read {}", path.display())]

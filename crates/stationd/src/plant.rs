@@ -2,8 +2,7 @@
 //!
 //! Only in builds with the feature `planted`, of which none ships. What is planted comes from the environment, so that
 //! both sides of a comparison are one program: `STATIOND_PLANT=loop:9+alloc:2/15` is nine turns of a loop in every
-//! round, and two allocations in every fifteenth. The same variable at build time is the default, for an image that differs
-//! from another in this program. A round begins with a reply about the first access point that was asked for.
+//! round, and two allocations in every fifteenth. A round begins with a reply about the first access point that was asked for.
 
 use std::{
     env,
@@ -17,7 +16,7 @@ use std::{
     thread,
 };
 
-use crate::{hostapd, net::Turn, table::PointId};
+use crate::{hostapd, net::Hub, table::PointId};
 
 /// Where hostapd's control sockets are in the lab.
 const HOSTAPD: &str = "/run/hostapd";
@@ -29,7 +28,7 @@ const BLOCK: usize = 256;
 const LONGEST_PONG: usize = 64;
 
 /// Does what is planted, if a reply about a point's stations begins a round; whichever interface of stationd sends it.
-pub(crate) fn in_reply(point: PointId, turn: &Turn<'_>) {
+pub(crate) fn in_reply(point: PointId, hub: &Hub) {
     /// The point whose reply begins a round: the first that was asked for.
     static FIRST: OnceLock<PointId> = OnceLock::new();
     static ROUNDS: AtomicU64 = AtomicU64::new(0);
@@ -38,12 +37,11 @@ pub(crate) fn in_reply(point: PointId, turn: &Turn<'_>) {
         return;
     }
     let round = ROUNDS.fetch_add(1, Ordering::Relaxed);
-    let built = || option_env!("STATIOND_PLANT").unwrap_or_default().to_owned();
-    let read = || parse(&env::var(VARIABLE).unwrap_or_else(|_| built()));
+    let read = || parse(&env::var(VARIABLE).unwrap_or_default());
     let plants = PLANTS.get_or_init(read).iter();
     let due = plants.filter(|plant| round.is_multiple_of(plant.rounds));
-    let clients = turn.engine.table.total() as u64;
-    let interface = turn.engine.points.get(point).map_or("", |point| point.name.as_str());
+    let clients = hub.engine.table.total() as u64;
+    let interface = hub.engine.points.get(point).map_or("", |point| point.name.as_str());
     due.for_each(|plant| plant.work(clients, interface));
 }
 
@@ -53,10 +51,8 @@ const KINDS: [&str; 5] = ["loop", "alloc", "syscall", "square", "hostapd"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Plant {
-    /// One of [`KINDS`].
     kind: &'static str,
     size: u64,
-    /// Done once in so many rounds.
     rounds: u64,
 }
 

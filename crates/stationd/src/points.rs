@@ -5,7 +5,7 @@
 
 use linux::nl80211::{Address, Interface, InterfaceKind};
 
-use crate::table::{Ended, PointId};
+use crate::table::{PointId, SessionEnd};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
@@ -18,7 +18,6 @@ pub struct Point {
     pub address: Address,
     /// Network name, where the kernel tells.
     pub ssid: Option<String>,
-    /// Channel, MHz.
     pub frequency: Option<u32>,
     /// AP_VLAN and four-address interfaces whose stations are counted here.
     pub children: Vec<u32>,
@@ -32,7 +31,6 @@ pub struct Point {
     pub ended: EndedTotals,
 }
 
-/// The sum of the associations that have ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndedTotals {
     pub sessions: u64,
@@ -43,7 +41,7 @@ pub struct EndedTotals {
 }
 
 impl EndedTotals {
-    pub fn add(&mut self, ended: &Ended) {
+    pub fn add(&mut self, ended: &SessionEnd) {
         self.sessions += 1;
         self.exact += u64::from(ended.exact);
         self.rx_bytes += ended.bytes.rx.unwrap_or(0);
@@ -57,7 +55,6 @@ impl Point {
         u32::from(self.id) + 1
     }
 
-    /// Its path among the field's objects.
     pub fn path(&self) -> String {
         format!("WiFi.AccessPoint.{}.", self.number())
     }

@@ -81,7 +81,6 @@ impl Source {
         Ok(settled.then_some(poll))
     }
 
-    /// Adds what a dump took.
     fn account(&mut self, read: ReadCost) {
         self.cost.bytes += read.bytes;
         self.cost.interrupted += u64::from(read.restarts);

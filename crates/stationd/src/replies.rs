@@ -29,21 +29,23 @@ struct Inputs {
 /// Bytes that are made of these inputs.
 #[derive(Debug, Default)]
 pub(crate) struct Shared<I> {
-    /// `None` before the first.
     inputs: Option<I>,
     bytes: Rc<Vec<u8>>,
 }
 
 impl<I: PartialEq> Shared<I> {
-    /// The bytes, which are made anew where the inputs are others.
+    /// The bytes, which are made again where the inputs differ: in the same memory, unless the last ones are still being
+    /// sent.
     pub(crate) fn get(&mut self, inputs: I, make: impl FnOnce(&mut Vec<u8>)) -> Rc<Vec<u8>> {
         if self.inputs.as_ref() != Some(&inputs) {
             self.inputs = Some(inputs);
-            // Anyone who still sends the last ones keeps them; else their memory is used again.
-            let mut bytes = Rc::try_unwrap(std::mem::take(&mut self.bytes)).unwrap_or_default();
-            bytes.clear();
-            make(&mut bytes);
-            self.bytes = Rc::new(bytes);
+            if Rc::get_mut(&mut self.bytes).is_none() {
+                self.bytes = Rc::default();
+            }
+            if let Some(bytes) = Rc::get_mut(&mut self.bytes) {
+                bytes.clear();
+                make(bytes);
+            }
         }
         Rc::clone(&self.bytes)
     }

@@ -27,7 +27,6 @@ pub struct Tally {
     pub scrapers: usize,
     /// Requests that were answered, faults included.
     pub requests: u64,
-    /// By [`Reason`].
     pub dropped: [u64; REASONS.len()],
 }
 

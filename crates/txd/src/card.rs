@@ -39,7 +39,6 @@ pub enum Fault {
     Late(u64),
     /// It completes, and its event is not raised.
     LostEvent,
-    /// It completes with an error.
     Error,
     /// Its busy bit stays, until the card is reset.
     Stuck,
@@ -84,7 +83,6 @@ impl Buffer {
     }
 }
 
-/// A command that runs.
 #[derive(Clone, Debug)]
 struct Running {
     code: u16,
@@ -94,7 +92,6 @@ struct Running {
     fails: bool,
 }
 
-/// A frame that has left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Departed {
     pub at_ns: u64,
@@ -129,7 +126,6 @@ pub struct Card {
 }
 
 impl Card {
-    /// A card that has just been plugged in.
     pub fn new(setup: Setup) -> Self {
         Self { setup, ..Self::default() }
     }
@@ -138,7 +134,6 @@ impl Card {
         &self.setup
     }
 
-    /// Reads a register at a moment.
     pub fn read(&mut self, register: Register, now: u64) -> u16 {
         self.advance(now);
         if self.dead {
@@ -165,7 +160,6 @@ impl Card {
         }
     }
 
-    /// Writes a register at a moment.
     pub fn write(&mut self, register: Register, value: u16, now: u64) {
         self.advance(now);
         if self.dead {
@@ -216,7 +210,6 @@ impl Card {
         };
     }
 
-    /// Whether the interrupt is raised at a moment.
     pub fn interrupt(&mut self, now: u64) -> bool {
         self.advance(now);
         !self.dead && self.ev_stat & self.int_en != 0
@@ -247,7 +240,6 @@ impl Card {
         self.departed.pop_front()
     }
 
-    /// Gives a frame's memory back, for the next one.
     pub fn give_back(&mut self, frame: Vec<u8>) {
         if self.given_back.len() < usize::from(MOST_BUFFERS) {
             self.given_back.push(frame);
@@ -274,7 +266,6 @@ impl Card {
         }
     }
 
-    /// The first frame of the chain has left.
     fn leave(&mut self, at_ns: u64, fid: u16) {
         let mut kept = self.given_back.pop().unwrap_or_default();
         let Some(buffer) = self.buffer(fid) else { return };

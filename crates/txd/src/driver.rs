@@ -32,7 +32,6 @@ use crate::{
     wait::{Step, Wait},
 };
 
-/// Frames that may wait.
 const QUEUE: usize = 64;
 /// A command may take so long, ns: Host AP's patience.
 pub const PATIENCE_NS: u64 = 20_000_000;
@@ -95,7 +94,6 @@ pub struct Driver {
     spare: Vec<Vec<u8>>,
     free: Vec<u16>,
     underway: Option<Underway>,
-    /// The buffers of its frames.
     given: Vec<u16>,
     fruitless: u32,
     enabled_events: u16,
@@ -103,7 +101,6 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// A driver whose card has just been plugged in.
     pub fn new(wait: Wait) -> Self {
         Self {
             wait,
@@ -138,7 +135,6 @@ impl Driver {
         self.phase == Phase::Running
     }
 
-    /// Whether it has given the card up.
     pub fn is_gone(&self) -> bool {
         self.phase == Phase::Gone
     }
@@ -238,7 +234,6 @@ impl Driver {
         None
     }
 
-    /// The command that runs has completed.
     fn finish(&mut self, bus: &mut impl Bus, now: u64) {
         let status = bus.read(Register::Status);
         let events = self.handle_events(bus);
@@ -337,7 +332,6 @@ impl Driver {
         all
     }
 
-    /// The next command of the start.
     fn start(&mut self, bus: &mut impl Bus, step: u32) {
         let last = 1 + u32::from(MOST_BUFFERS);
         match step {
@@ -401,7 +395,6 @@ impl Driver {
         });
     }
 
-    /// Lets these events raise the interrupt.
     fn enable_events(&mut self, bus: &mut impl Bus, events: u16) {
         if self.enabled_events != events {
             self.enabled_events = events;

@@ -40,11 +40,8 @@ const SINK_ROOM: usize = 16 << 20;
 /// What the ends and anyone who runs them tell each other.
 #[derive(Debug, Default)]
 pub struct Talk {
-    /// The source is to end.
     pub quiet: AtomicBool,
-    /// The sink is to end.
     pub stop: AtomicBool,
-    /// Frames that the source has sent.
     pub offered: AtomicU64,
     /// The source's thread; 0 before it runs.
     pub source: AtomicU32,
@@ -52,13 +49,11 @@ pub struct Talk {
     pub begun_ns: AtomicU64,
     /// Frames that came out so far, as the path's observer counts them.
     pub emitted: AtomicU64,
-    /// Frames that the sink has seen.
     pub received: AtomicU64,
     /// Latencies count now.
     pub recording: AtomicBool,
 }
 
-/// What a source sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// Frames a second; 0: as fast as they are taken.
@@ -94,7 +89,6 @@ impl Flow {
     }
 }
 
-/// Sends frames until it is told to stop.
 pub fn source(socket: &OwnedFd, flow: Flow, talk: &Arc<Talk>) -> io::Result<()> {
     let mut frame = frames::blank(flow.bytes);
     talk.source.store(rustix::thread::gettid().as_raw_nonzero().get() as u32, Ordering::SeqCst);

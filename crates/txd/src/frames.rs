@@ -13,13 +13,11 @@ pub const SHORTEST: usize = HEADERS + PROOF;
 /// The longest that an interface with the usual MTU takes, bytes.
 pub const LONGEST: usize = 14 + 1500;
 
-/// The Ethernet type of IPv4.
 pub const IPV4: u16 = 0x0800;
 
 /// Who sends to whom: locally administered addresses, and RFC 5737's network for documentation.
 const FROM: ([u8; 6], [u8; 4]) = ([2, 0x74, 0x78, 0x64, 0, 1], [192, 0, 2, 1]);
 const TO: ([u8; 6], [u8; 4]) = ([2, 0x74, 0x78, 0x64, 0, 2], [192, 0, 2, 2]);
-/// `discard`.
 const PORT: u16 = 9;
 
 /// Where number, time and check sum are.
@@ -27,10 +25,8 @@ const NUMBER: usize = HEADERS;
 const TIME: usize = HEADERS + 8;
 const CHECK: usize = HEADERS + 16;
 
-/// What a frame says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proof {
-    /// Its number, from 0.
     pub number: u64,
     /// When it was made, ns of the monotonic clock.
     pub made_ns: u64,
@@ -128,12 +124,10 @@ fn internet_sum(bytes: &[u8]) -> u16 {
 pub struct Ledger {
     seen: Vec<u64>,
     next: u64,
-    /// Whole frames that had not come before.
     pub received: u64,
     pub duplicated: u64,
     /// Frames that came after one with a higher number.
     pub reordered: u64,
-    /// Frames that are not whole.
     pub damaged: u64,
 }
 

@@ -32,7 +32,7 @@ use crate::{
     task::{self, Done},
     wait::{
         Wait,
-        clock::{Clock, monotonic_ns, sleep_until_ns},
+        clock::{end_sleeps_exactly, monotonic_ns, sleep_until_ns},
     },
 };
 
@@ -42,6 +42,7 @@ const DRIVER: Priority = Priority::RoundRobin(2);
 const SINK: Priority = Priority::RoundRobin(1);
 /// The card comes up within this, and frames that are under way arrive within this, ns.
 const SETTLES_NS: u64 = 5_000_000_000;
+const NO_THREAD: &str = "cannot start a thread";
 /// So often is looked whether they have, ns.
 const POLLS_NS: u64 = 5_000_000;
 
@@ -61,31 +62,17 @@ pub struct Trial {
 
 /// Why a trial cannot be made.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error("cannot make a network namespace (run it as root)")]
-    Namespace(#[source] io::Error),
-    #[error("cannot make the TAP {name}{}", advice(.source))]
-    Tap { name: String, source: io::Error },
-    #[error("cannot bring interface {name} up")]
-    Up {
-        name: String,
-        #[source]
-        source: netlink::Error,
-    },
-    #[error(
-        "cannot open a packet socket on {name} (it needs CAP_NET_RAW, and AF_PACKET in the kernel)"
-    )]
-    Socket {
-        name: String,
-        #[source]
-        source: io::Error,
-    },
-    #[error("cannot start a thread")]
-    Thread(#[source] io::Error),
-    #[error("cannot make a descriptor")]
-    Descriptor(#[source] io::Error),
-    #[error("cannot read the frames of an interface")]
-    Receive(#[source] io::Error),
+#[error("{what}")]
+pub struct Error {
+    what: String,
+    source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+/// An error with what could not be done.
+fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+    what: impl Into<String>,
+) -> impl FnOnce(E) -> Error {
+    |source| Error { what: what.into(), source: source.into() }
 }
 
 /// What to do about a TAP that cannot be made.
@@ -126,7 +113,7 @@ fn spend(trial: &Trial) -> Result<Option<Done>, Error> {
         return Ok(None);
     };
     let work = thread::Builder::new().name("txd-task".to_owned()).spawn(move || task::work(rounds));
-    Ok(work.map_err(Error::Thread)?.join().ok())
+    Ok(work.map_err(failed(NO_THREAD))?.join().ok())
 }
 
 fn record_task(measured: &mut CardReading, done: Option<Done>) {
@@ -138,7 +125,6 @@ fn record_task(measured: &mut CardReading, done: Option<Done>) {
 /// Latencies of frames that came out while they counted, ns.
 type Latencies = Arc<Mutex<Vec<u64>>>;
 
-/// Everything that takes part.
 struct Stage {
     marks: Arc<Marks>,
     talk: Arc<Talk>,
@@ -171,7 +157,7 @@ impl Stage {
     fn play(self, trial: &Trial) -> Result<CardReading, Error> {
         until(|| self.marks.ask().is_none_or(|mark| mark.running));
         let (flow, talk) = (trial.flow, Arc::clone(&self.talk));
-        let socket = self.socket.try_clone().map_err(Error::Descriptor)?;
+        let socket = self.socket.try_clone().map_err(failed("cannot make a descriptor"))?;
         let source = spawn("txd-source", SOURCE, move || ends::source(&socket, flow, &talk))?;
         sleep_until_ns(monotonic_ns() + trial.warm_up_ns);
         let begun = self.talk.begun_ns.load(Ordering::SeqCst);
@@ -194,7 +180,8 @@ impl Stage {
         until(|| self.marks.ask().is_none_or(|mark| mark.queued == 0));
         self.marks.stop();
         // A path does not panic; where it does, there is nothing left to tell of it.
-        self.driver.join().unwrap_or(Ok(())).map_err(Error::Receive)?;
+        let path = self.driver.join().unwrap_or(Ok(()));
+        path.map_err(failed("cannot read the frames of an interface"))?;
         // The kernel's own queues are between the interface and the sink.
         let count = |count: &AtomicU64| count.load(Ordering::SeqCst);
         until(|| count(&self.talk.received) >= count(&self.talk.emitted));
@@ -232,7 +219,6 @@ fn observer(talk: &Arc<Talk>, latencies: &Latencies) -> Observer {
     })
 }
 
-/// What was counted between two marks.
 fn between(before: &Mark, after: &Mark) -> CardReading {
     let (then, now) = (&before.counters, &after.counters);
     let mut dropped = now.dropped_since(then);
@@ -311,11 +297,11 @@ fn spawn<T: Send + 'static>(
     body: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, Error> {
     let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
-        let _ = Clock::precise();
+        let _ = end_sleeps_exactly();
         priority.take();
         body()
     });
-    thread.map_err(Error::Thread)
+    thread.map_err(failed(NO_THREAD))
 }
 
 /// One side: an interface that is up, and a packet socket on it, in a network namespace of their own. The namespace has
@@ -330,21 +316,24 @@ impl Side {
     /// It receives the frames of one Ethernet type, or only sends.
     fn make(name: &'static str, receives: Option<u16>) -> Result<Self, Error> {
         let handle = thread::Builder::new().name("txd-make".to_owned()).spawn(move || {
-            link::enter_new_network_namespace().map_err(Error::Namespace)?;
+            link::enter_new_network_namespace()
+                .map_err(failed("cannot make a network namespace (run it as root)"))?;
             // No advertisements or solicitations of the kernel's own; without IPv6 there are none.
             let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-            let tap =
-                Tap::open(name).map_err(|source| Error::Tap { name: name.to_owned(), source })?;
-            let up = |source| Error::Up { name: name.to_owned(), source };
+            let tap = Tap::open(name).map_err(|source| {
+                failed(format!("cannot make the TAP {name}{}", advice(&source)))(source)
+            })?;
+            let up = |source: netlink::Error| failed(format!("cannot bring interface {name} up"))(source);
             let mut links = Links::open().map_err(up)?;
             let index = links.index(name).map_err(up)?.unwrap_or_default();
             links.set_up(index).map_err(up)?;
-            let socket = packet::open(index, receives)
-                .map_err(|source| Error::Socket { name: name.to_owned(), source })?;
+            let socket = packet::open(index, receives).map_err(failed(format!(
+                "cannot open a packet socket on {name} (it needs CAP_NET_RAW, and AF_PACKET in the kernel)"
+            )))?;
             Ok(Self { tap, socket })
         });
-        let handle = handle.map_err(Error::Thread)?.join();
-        handle.unwrap_or_else(|_| Err(Error::Thread(io::ErrorKind::Other.into())))
+        let made = handle.map_err(failed(NO_THREAD))?.join();
+        made.unwrap_or_else(|_| Err(failed(NO_THREAD)(io::Error::from(io::ErrorKind::Other))))
     }
 }
 

@@ -43,7 +43,6 @@ Examples:
 Exit codes: 0 measured, 2 usage, 4 this machine lacks something.
 ";
 
-/// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// One trial; with `json`, figures are a line of JSON instead of lines for people.
@@ -110,7 +109,6 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request, Error
     Ok(Request::Measure { trial, json })
 }
 
-/// A word as it was typed.
 fn spelt(word: &Arg<'_>) -> String {
     match word {
         Arg::Long(name) => format!("--{name}"),

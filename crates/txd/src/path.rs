@@ -39,7 +39,6 @@ const LOOK_UP_NS: u64 = 100_000_000;
 /// Between two looks of a loop, a longer time was another thread's, ns: looks are less than one µs apart.
 const AWAY_NS: u64 = 10_000;
 
-/// The card and the world's clock.
 #[derive(Debug)]
 struct Clocked {
     card: Card,
@@ -91,7 +90,6 @@ impl Bus for Clocked {
 /// Who is shown each frame that comes out, with the moment, ns.
 pub type Observer = Box<dyn FnMut(&[u8], u64) + Send>;
 
-/// A driver and its card between two TAPs.
 pub struct Path {
     input: Tap,
     output: Tap,

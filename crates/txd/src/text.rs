@@ -54,7 +54,6 @@ fn us(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
 
-/// Commands, in a table; nothing where there are none.
 fn commands(commands: &[Command]) -> String {
     if commands.is_empty() {
         return String::new();

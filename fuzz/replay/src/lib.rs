@@ -9,7 +9,6 @@ const DAMAGES: u64 = 16;
 /// Inputs are cut off behind every 61st byte: no power of two, which structures are made of.
 const CUT: usize = 61;
 
-/// Makes a test of a fuzz target.
 #[macro_export]
 macro_rules! fuzz_target {
     (|$input:ident: &[u8]| $body:block) => {

@@ -1,49 +1,52 @@
-//! `cargo xtask sensitivity`: measures how small a planted cost the judge finds, and how often it raises a false alarm.
+//! `cargo xtask sensitivity RUN…`: prints how small a planted cost the judge of comparisons finds, and how often it
+//! raises a false alarm.
 //!
-//! A stationd with plants runs in real guests, each plant in the same machine states as the unplanted program.
-//! Comparisons are then drawn from the trials and judged by the judge of real ones. Needs `make build`. It is a crate of
-//! its own because it links the whole analysis, and `xtask` is to build in seconds.
+//! The runs are of `planted.toml`, whose stationd has plants (`make planted`). Comparisons are drawn from their trials
+//! and judged by the judge of real ones. It is a crate of its own because it links the whole analysis, and `xtask` is to
+//! build in seconds.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer reads this")]
 
-mod bench;
-mod plants;
-mod table;
-
 use std::{
+    collections::{BTreeMap, BTreeSet},
     env,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::ExitCode,
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use analysis::draws::{self, Asked, Drawn};
+use anyhow::{Context, Result, ensure};
+use lab::run_folder::{self, Recorded};
+use model::verdict::Expect;
 
-use self::{
-    bench::{Bench, Recorded},
-    plants::{Arm, CALIBRATION, PLAIN, SAVED, UnitCosts},
-    table::Rows,
-};
+const SUBJECT: &str = "bulk.";
+const CLIENTS: u32 = 114;
+const COMPARISONS: usize = 100;
 
-/// Pairs of each plant, unless the command line says otherwise.
-const PAIRS: u32 = 10;
-const CALIBRATION_REPETITIONS: u32 = 2;
-
-/// The command line.
-#[derive(Debug, Default, PartialEq)]
-struct Options {
-    pairs: Option<u32>,
-    /// Names of plants; empty: all.
-    plants: Vec<String>,
-    /// Where runs are kept.
-    out: Option<PathBuf>,
-    /// Finished runs, which are judged instead of measuring.
-    of: Vec<PathBuf>,
-}
+/// The unplanted variant, and the same once more.
+const PLAIN: &str = "plain";
+const AGAIN: &str = "again";
+/// Bursts are also compared with this one, by which their steady rounds are cheaper by this share.
+const SAVED: (&str, f64) = ("loop.0.5", 0.005);
+/// This plant must be found in this many of the comparisons.
+const PROMISED: (&str, u32) = ("loop.0.05", 95);
+/// At most this many comparisons of a program with itself may find a difference.
+const FALSE_ALARMS: u32 = 5;
+/// What a comparison with bursts is to show, and whether it has six pairs or as many as decide it.
+const OF_BURSTS: [(Expect, bool); 4] = [
+    (Expect::NoSlower, false),
+    (Expect::Faster, false),
+    (Expect::NoSlower, true),
+    (Expect::Faster, true),
+];
 
 fn main() -> ExitCode {
-    match parse(env::args().skip(1)).and_then(|options| run(&options)) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+    match judge(env::args_os().skip(1).map(PathBuf::from).collect()) {
+        Ok(broken) if broken.is_empty() => ExitCode::SUCCESS,
+        Ok(broken) => {
+            broken.iter().for_each(|line| println!("DOES NOT HOLD: {line}"));
+            ExitCode::FAILURE
+        }
         Err(error) => {
             eprintln!("sensitivity: {error:#}");
             ExitCode::FAILURE
@@ -51,77 +54,105 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(mut words: impl Iterator<Item = String>) -> Result<Options> {
-    let mut options = Options::default();
-    while let Some(word) = words.next() {
-        let mut value = || words.next().with_context(|| format!("{word} wants a value"));
-        match word.as_str() {
-            "--pairs" => {
-                options.pairs = Some(value()?.parse().context("that is no number of pairs")?)
-            }
-            "--plant" => options.plants.push(value()?),
-            "--out" => options.out = Some(value()?.into()),
-            "--of" => options.of.push(value()?.into()),
-            _ => {
-                bail!("no such word: {word}; [--pairs N] [--plant NAME]… [--out DIR] or --of RUN")
+/// Prints the tables of `docs/design/verdicts.md`; returns the promises that do not hold.
+fn judge(folders: Vec<PathBuf>) -> Result<Vec<String>> {
+    ensure!(!folders.is_empty(), "which runs of xtask/sensitivity/planted.toml are to be judged?");
+    let runs: Vec<Recorded> = folders
+        .iter()
+        .map(|run| run_folder::read(run).with_context(|| format!("cannot read {}", run.display())))
+        .collect::<Result<_>>()?;
+    let trials: usize = runs.iter().map(|run| run.trials.len()).sum();
+    println!("\nFrom {trials} real trials, by the judge of `headroom compare`.\n");
+    let mut broken = steady(&runs);
+    broken.extend(bursts(&runs));
+    Ok(broken)
+}
+
+fn steady(runs: &[Recorded]) -> Vec<String> {
+    println!(
+        "| planted | steady | total | spread of a pair | pairs | dearer | cheaper | same | all dearer |"
+    );
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let (mut rows, mut broken) = (BTreeMap::new(), Vec::new());
+    for run in runs {
+        for arm in arms(run).into_iter().filter(|arm| *arm != PLAIN && burst(arm).is_none()) {
+            let drawn = drawn(run, [PLAIN, arm], &[(Expect::Faster, false)]);
+            rows.extend(drawn.and_then(|mut one| one.pop()).map(|one| (arm, one)));
+        }
+    }
+    for (arm, row) in rows {
+        let Drawn { pairs, dearer, cheaper, same, together_dearer, .. } = row;
+        let steady = row.steady.map_or("–".to_owned(), signed);
+        let (total, spread) = (signed(row.total), row.spread * 100.0);
+        println!(
+            "| {arm} | {steady} | {total} | {spread:.4} % | {pairs} | {dearer} | {cheaper} | {same} | {together_dearer} |"
+        );
+        let called = dearer + cheaper;
+        if arm == AGAIN && called > FALSE_ALARMS {
+            broken.push(format!("{called} comparisons of a program with itself differ"));
+        }
+        if arm == PROMISED.0 && dearer < PROMISED.1 {
+            broken.push(format!("{arm} was found {dearer} times"));
+        }
+    }
+    broken
+}
+
+fn bursts(runs: &[Recorded]) -> Vec<String> {
+    println!(
+        "\n| burst | against | planted | six: no slower | six: faster | looks: no slower | looks: faster |"
+    );
+    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: |");
+    let mut broken = Vec::new();
+    for run in runs {
+        for (arm, (us, rounds)) in arms(run).into_iter().filter_map(|arm| Some((arm, burst(arm)?)))
+        {
+            for (base, saved) in [(PLAIN, 0.0), SAVED] {
+                let Some(drawn) = drawn(run, [base, arm], &OF_BURSTS) else { continue };
+                // On the mean of all rounds; the load asks once a second.
+                let share = us / rounds / drawn[0].base_us_per_second - saved;
+                let passed: Vec<u32> = drawn.iter().map(|one| one.passed).collect();
+                let counts: Vec<String> = passed.iter().map(u32::to_string).collect();
+                println!("| {arm} | {base} | {} | {} |", signed(share), counts.join(" | "));
+                let margin = run.run.study.margin().get();
+                if share > margin && passed.iter().any(|passed| *passed > 0) {
+                    broken.push(format!("{arm} against {base} passed {passed:?} times"));
+                }
             }
         }
     }
-    Ok(options)
+    broken
 }
 
-fn run(options: &Options) -> Result<bool> {
-    let mut rows = Rows::default();
-    for folder in &options.of {
-        rows.add(&bench::read(folder)?);
-    }
-    if options.of.is_empty() {
-        let temporary = tempfile::tempdir()?;
-        let folder = options.out.as_deref().unwrap_or(temporary.path());
-        rows.add(&measure(options, folder)?);
-    }
-    Ok(rows.print())
+/// What a run's variants are called, without the subject.
+fn arms(run: &Recorded) -> BTreeSet<&str> {
+    let variants = run.run.study.variants.iter();
+    variants.filter_map(|variant| variant.name.as_str().strip_prefix(SUBJECT)).collect()
 }
 
-/// The repository: this crate lies two folders below.
-fn root() -> PathBuf {
-    let here = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
-    here.ancestors().nth(2).unwrap_or(Path::new(".")).to_owned()
+/// A burst's size, µs, and in how many rounds it comes: `burst.50us.10`.
+fn burst(arm: &str) -> Option<(f64, f64)> {
+    let (us, rounds) = arm.strip_prefix("burst.")?.split_once("us.")?;
+    Some((us.parse().ok()?, rounds.parse().ok()?))
 }
 
-fn measure(options: &Options, folder: &Path) -> Result<Recorded> {
-    let bench = Bench::build(&root(), folder)?;
-    let (costs, round_us) = calibrate(&bench)?;
-    println!("sensitivity: a round takes {round_us:.1} µs; {costs:?}");
-    let mut arms = plants::arms(round_us, costs);
-    if !options.plants.is_empty() {
-        let is_base = |arm: &Arm| [PLAIN, SAVED.0].contains(&arm.name.as_str());
-        arms.retain(|arm| options.plants.contains(&arm.name) || is_base(arm));
-    }
-    bench.measure("planted", &arms, options.pairs.unwrap_or(PAIRS))
-}
-
-/// Measures what one unit of each kind of plant costs, and a round of the unplanted program, µs.
-fn calibrate(bench: &Bench) -> Result<(UnitCosts, f64)> {
-    let planted = CALIBRATION.map(|(kind, size)| Arm::new(kind, plants::plant(kind, size, 1)));
-    let arms: Vec<Arm> = std::iter::once(plants::plain(PLAIN)).chain(planted).collect();
-    let Recorded { run, trials } = bench.measure("calibration", &arms, CALIBRATION_REPETITIONS)?;
-    let measured = analysis::analyse(&run, &trials);
-    let mean = |arm: &str| {
-        let name = plants::variant(arm);
-        let of = measured.trials.iter().filter(|trial| trial.id.variant == *name);
-        let values: Vec<f64> = of.map(|trial| trial.subject.us_per_second).collect();
-        values.iter().sum::<f64>() / values.len().max(1) as f64
+/// A hundred comparisons by each of these rules; `None` where the run has no such pairs.
+fn drawn(run: &Recorded, sides: [&str; 2], rules: &[(Expect, bool)]) -> Option<Vec<Drawn>> {
+    let [base, variant] = &sides.map(|arm| format!("{SUBJECT}{arm}"));
+    let asked = |&(expect, looks): &(Expect, bool)| Asked {
+        base,
+        variant,
+        clients: CLIENTS,
+        expect,
+        looks,
+        comparisons: COMPARISONS,
     };
-    let round_us = mean(PLAIN);
-    let [turn, alloc, syscall] =
-        CALIBRATION.map(|(kind, size)| (mean(kind) - round_us) / size as f64);
-    let costs = UnitCosts { turn, alloc, syscall };
-    ensure!(
-        [turn, alloc, syscall].iter().all(|cost| *cost > 0.0),
-        "a plant costs nothing ({costs:?} µs): is it built in?"
-    );
-    Ok((costs, round_us))
+    let asked: Vec<Asked<'_>> = rules.iter().map(asked).collect();
+    draws::of(&run.run, &run.trials, &asked).into_iter().collect()
+}
+
+fn signed(share: f64) -> String {
+    format!("{:+.4} %", share * 100.0)
 }
 
 #[cfg(test)]
@@ -129,11 +160,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_name_pairs_and_runs() {
-        let parse = |words: &str| parse(words.split_whitespace().map(str::to_owned));
-        let options = parse("--pairs 20 --out there").unwrap();
-        assert_eq!((options.pairs, options.out), (Some(20), Some("there".into())));
-        assert_eq!(parse("--of a --of b").unwrap().of.len(), 2);
-        assert!(parse("bulky").is_err() && parse("--pairs").is_err());
+    fn the_study_has_what_is_promised_and_each_name_says_what_is_planted() {
+        let study = lab::study_file::parse(include_str!("../planted.toml")).unwrap();
+        let names: Vec<_> = study.variants.iter().map(|one| one.name.as_str()).collect();
+        for arm in [PLAIN, AGAIN, SAVED.0, PROMISED.0] {
+            assert!(names.contains(&format!("{SUBJECT}{arm}").as_str()), "{arm}");
+        }
+        assert_eq!(names.iter().filter(|name| burst(&name[SUBJECT.len()..]).is_some()).count(), 16);
+        assert_eq!(burst("burst.50us.10"), Some((50.0, 10.0)));
+        assert_eq!(study.access_point.clients, [CLIENTS]);
     }
 }

@@ -54,7 +54,6 @@ impl Chapters {
         Ok(forgotten.map(fault).collect())
     }
 
-    /// Copies all of it into a folder.
     pub(crate) fn copy(&self, root: &Path, to: &Path) -> Result<()> {
         for page in &self.pages {
             let target = to.join(page);

@@ -35,7 +35,6 @@ pub(crate) fn faults(root: &Path, folder: &Path) -> Result<Vec<String>> {
 }
 
 impl Site<'_> {
-    /// Why a link leads nowhere.
     fn follow(&self, page: &Path, link: &str) -> Result<Option<String>> {
         if link.contains(':') || link.starts_with("//") {
             return Ok(None);
@@ -82,7 +81,6 @@ impl Site<'_> {
     }
 }
 
-/// Every page below a folder.
 fn pages(site: &Path) -> Result<BTreeMap<PathBuf, String>> {
     let pages = files(site, "html")?.into_iter();
     let pages = pages.filter(|page| !NOT_PAGES.iter().any(|name| page == Path::new(name)));
@@ -101,7 +99,6 @@ fn attributes<'a>(html: &'a str, name: &str) -> impl Iterator<Item = String> + u
     })
 }
 
-/// The Markdown of a page.
 fn source(page: &Path) -> PathBuf {
     match page.file_name() {
         Some(name) if name == "index.html" => page.with_file_name("README.md"),

@@ -35,7 +35,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// The site, and what is wrong with it.
 fn build() -> Result<(PathBuf, Vec<String>)> {
     let root = root()?;
     let folder = root.join("target/site");

@@ -139,7 +139,6 @@ pub(super) fn dependencies(workspace: &Workspace) -> Vec<String> {
     faults
 }
 
-/// A fault of a crate's manifest.
 fn at(package: &Package, what: String, remedy: impl Display) -> String {
     format!("{}/Cargo.toml: {what}; {remedy}", package.folder)
 }

@@ -66,7 +66,6 @@ fn is_of_host(path: &str) -> bool {
     !is_test && name.is_some_and(|(name, _)| HOST.contains(&name))
 }
 
-/// What stands between the brackets.
 fn argument(rest: &str) -> &str {
     let mut depth = 0;
     let end = rest.find(|letter| {

@@ -35,7 +35,6 @@ const PAGE: Question = [b"GET / HTTP/1.0\r\n\r\n", b"\r\n\r\nstationd: "];
 /// The front page has no more than this.
 const LONGEST: usize = 4096;
 
-/// What was found of the socket and of the metrics.
 pub(super) fn look(options: &Options) -> [Finding; 2] {
     let metrics = match &options.metrics {
         Metrics::Off => Finding::new(State::Off, METRICS, "metrics=off"),
@@ -64,7 +63,6 @@ pub(super) fn broker(path: Option<&Path>) -> Finding {
     }
 }
 
-/// A path for a socket.
 fn unix(about: &'static str, path: &Path, question: Question) -> Finding {
     let shown = path.display();
     let works = |what: String| Finding::new(State::Works, about, what);

@@ -30,7 +30,6 @@ pub enum State {
     Wrong,
 }
 
-/// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     about: &'static str,

@@ -83,7 +83,6 @@ fn ask(folder: &Path, points: &[Point]) -> Vec<Finding> {
     points.iter().map(|point| answer(&folder.join(&point.name))).collect()
 }
 
-/// What a control socket says for itself.
 fn answer(path: &Path) -> Finding {
     let shown = path.display();
     let Err(error) = ping(path) else {

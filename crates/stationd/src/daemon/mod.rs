@@ -28,7 +28,7 @@ use crate::{
     http::Http,
     metrics::own::Own,
     net::{
-        Turn,
+        Hub,
         poller::{Poller, READ},
         server::Server,
         token,
@@ -50,7 +50,6 @@ const PURPOSES: [Purpose; 6] = [
     Purpose::Remove,
 ];
 
-/// The daemon cannot begin, or cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
@@ -61,12 +60,7 @@ pub enum Error {
 
 #[derive(Debug)]
 pub struct Daemon {
-    engine: Engine,
-    poller: Poller,
-    tally: Tally,
-    own: Own,
-    /// How old a reading may be for a consumer that does not say, ns.
-    max_age_ns: u64,
+    hub: Hub,
     rpc: Server<Rpc>,
     http: Option<Server<Http>>,
     #[cfg(feature = "ubus")]
@@ -91,12 +85,17 @@ impl Daemon {
         };
         // The last one: who waits for it finds the metrics there too.
         let listener = Listener::unix(&options.socket, options.socket_mode)?;
-        let daemon = Self {
+        let now_ns = boottime_ns();
+        let hub = Hub {
             engine,
             poller: Poller::new()?,
             tally: Tally::default(),
-            own: Own::new(boottime_ns()),
+            own: Own::new(now_ns),
             max_age_ns: options.max_age.as_nanos() as u64,
+            now_ns,
+        };
+        let daemon = Self {
+            hub,
             rpc: Server::new(listener, Rpc),
             http: http.map(|(listener, hosts)| Http::server(listener, hosts)),
             #[cfg(feature = "ubus")]
@@ -105,9 +104,10 @@ impl Daemon {
             seccomp: options.seccomp,
             is_settling: true,
         };
-        daemon.poller.watch(&daemon.signals, token::SIGNAL, READ)?;
-        daemon.rpc.open(&daemon.poller)?;
-        daemon.http.as_ref().map_or(Ok(()), |http| http.open(&daemon.poller))?;
+        let poller = &daemon.hub.poller;
+        poller.watch(&daemon.signals, token::SIGNAL, READ)?;
+        daemon.rpc.open(poller)?;
+        daemon.http.as_ref().map_or(Ok(()), |http| http.open(poller))?;
         Ok(daemon)
     }
 
@@ -115,8 +115,9 @@ impl Daemon {
         if self.seccomp {
             self.confine();
         }
+        self.hub.now_ns = boottime_ns();
         #[cfg(feature = "ubus")]
-        self.on_ubus(boottime_ns(), Ubus::connect);
+        self.on_ubus(Ubus::connect);
         while self.turn()? {}
         Ok(())
     }
@@ -131,46 +132,52 @@ impl Daemon {
                 (Level::Warning, format!("{what}: {error} (seccomp=off says no more of it)"))
             }
         };
-        self.engine.trace().event("daemon", level, format_args!("seccomp: {what}"));
+        self.hub.engine.trace().event("daemon", level, format_args!("seccomp: {what}"));
     }
 
     /// Whether there is to be another.
     fn turn(&mut self) -> rustix::io::Result<bool> {
         self.watch_engine()?;
         let due = self.due();
-        self.poller.wait(due.map(|due| due.saturating_sub(boottime_ns())))?;
-        let now_ns = boottime_ns();
+        self.hub.poller.wait(due.map(|due| due.saturating_sub(boottime_ns())))?;
+        self.hub.now_ns = boottime_ns();
         let (mut place, mut doors) = (0, [false; 2]);
-        while let Some(token) = self.poller.ready(place) {
+        while let Some(token) = self.hub.poller.ready(place) {
             place += 1;
+            let connection = token as u32 as usize;
             match token {
                 token::SIGNAL => return Ok(false),
                 token::RPC_LISTENER => doors[0] = true,
                 token::HTTP_LISTENER => doors[1] = true,
                 #[cfg(feature = "ubus")]
-                token::BROKER => self.on_ubus(now_ns, Ubus::ready),
-                token::ENGINE => self.engine.ready(now_ns),
-                token => self.ready(token, now_ns),
+                token::BROKER => self.on_ubus(Ubus::ready),
+                token::ENGINE => self.hub.engine.ready(self.hub.now_ns),
+                token::HTTP.. => {
+                    self.http.iter_mut().for_each(|http| http.ready(connection, &mut self.hub));
+                }
+                _ => self.rpc.ready(connection, &mut self.hub),
             }
         }
-        self.moments(now_ns)?;
-        self.notify(now_ns);
-        let (mut turn, rpc, http) = self.parts(now_ns);
+        self.moments()?;
+        self.rpc.stream_events(&mut self.hub);
+        #[cfg(feature = "ubus")]
+        self.on_ubus(Ubus::publish);
         if doors[0] {
-            rpc.accept(&mut turn);
+            self.rpc.accept(&mut self.hub);
         }
-        if let Some(http) = http.filter(|_| doors[1]) {
-            http.accept(&mut turn);
+        if let Some(http) = self.http.as_mut().filter(|_| doors[1]) {
+            http.accept(&mut self.hub);
         }
         Ok(true)
     }
 
     /// The engine's descriptors change only while it asks around.
     fn watch_engine(&mut self) -> rustix::io::Result<()> {
-        let settling = self.engine.is_settling();
+        let Hub { engine, poller, .. } = &self.hub;
+        let settling = engine.is_settling();
         if settling || self.is_settling {
-            for descriptor in self.engine.descriptors() {
-                self.poller.watch(descriptor, token::ENGINE, READ)?;
+            for descriptor in engine.descriptors() {
+                poller.watch(descriptor, token::ENGINE, READ)?;
             }
         }
         self.is_settling = settling;
@@ -179,59 +186,29 @@ impl Daemon {
 
     fn due(&self) -> Option<u64> {
         let (rpc, http) = (self.rpc.due(), self.http.as_ref().and_then(Server::due));
-        let due = self.engine.due().into_iter().chain(rpc).chain(http);
+        let due = self.hub.engine.due().into_iter().chain(rpc).chain(http);
         #[cfg(feature = "ubus")]
         let due = due.chain(self.ubus.as_ref().and_then(Ubus::due));
         due.min()
     }
 
-    /// A consumer's connection is ready.
-    fn ready(&mut self, token: u64, now_ns: u64) {
-        let (mut turn, rpc, http) = self.parts(now_ns);
-        let place = token as u32 as usize;
-        if token < token::HTTP {
-            rpc.ready(place, &mut turn);
-        } else if let Some(http) = http {
-            http.ready(place, &mut turn);
-        }
-    }
-
-    fn moments(&mut self, now_ns: u64) -> rustix::io::Result<()> {
+    fn moments(&mut self) -> rustix::io::Result<()> {
+        let now_ns = self.hub.now_ns;
         if self.due().is_none_or(|due| due > now_ns) {
             return Ok(());
         }
-        if self.engine.due().is_some_and(|due| due <= now_ns) {
-            self.engine.tick(now_ns);
+        if self.hub.engine.due().is_some_and(|due| due <= now_ns) {
+            self.hub.engine.tick(now_ns);
         }
         #[cfg(feature = "ubus")]
-        self.on_ubus(now_ns, Ubus::late);
-        let (mut turn, rpc, http) = self.parts(now_ns);
-        rpc.late(&mut turn)?;
-        http.map_or(Ok(()), |http| http.late(&mut turn))
+        self.on_ubus(Ubus::late);
+        self.rpc.late(&mut self.hub)?;
+        self.http.as_mut().map_or(Ok(()), |http| http.late(&mut self.hub))
     }
 
-    /// Tells those who follow the events what has happened.
-    fn notify(&mut self, now_ns: u64) {
-        let (mut turn, rpc, _) = self.parts(now_ns);
-        rpc.stream_events(&mut turn);
-        #[cfg(feature = "ubus")]
-        self.on_ubus(now_ns, Ubus::publish);
-    }
-
-    /// Something that concerns the bus, where stationd is on it.
     #[cfg(feature = "ubus")]
-    fn on_ubus(&mut self, now_ns: u64, happens: fn(&mut Ubus, &mut Turn<'_>)) {
-        let Self { engine, poller, tally, own, max_age_ns, ubus, .. } = self;
-        if let Some(ubus) = ubus {
-            let max_age_ns = *max_age_ns;
-            happens(ubus, &mut Turn { engine, poller, tally, own, max_age_ns, now_ns });
-        }
-    }
-
-    fn parts(&mut self, now_ns: u64) -> (Turn<'_>, &mut Server<Rpc>, Option<&mut Server<Http>>) {
-        let Self { engine, poller, tally, own, max_age_ns, rpc, http, .. } = self;
-        let turn = Turn { engine, poller, tally, own, max_age_ns: *max_age_ns, now_ns };
-        (turn, rpc, http.as_mut())
+    fn on_ubus(&mut self, happens: fn(&mut Ubus, &mut Hub)) {
+        self.ubus.iter_mut().for_each(|ubus| happens(ubus, &mut self.hub));
     }
 }
 

@@ -18,7 +18,6 @@ use signal_hook::{
 
 use crate::{engine::Engine, options::Options};
 
-/// It cannot begin.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("cannot ask nl80211 (is cfg80211 loaded?)")]

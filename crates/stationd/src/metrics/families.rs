@@ -11,8 +11,8 @@ use super::{Samples, Source, text::Number};
 use crate::{
     address,
     points::Point,
-    table::{Counted, Gauge, Station},
-    tally::REASONS,
+    table::{CounterKind, Gauge, Station},
+    tally::{REASONS, Tally},
 };
 
 /// What a metric has samples of.
@@ -21,7 +21,6 @@ pub(super) enum Of {
     Point(fn(&Source<'_>, &Point) -> Option<Number>),
     /// One sample without labels.
     One(fn(&Source<'_>) -> Option<Number>),
-    /// Whatever the function writes.
     Labels(fn(&Source<'_>, &mut Samples<'_>)),
 }
 
@@ -37,7 +36,6 @@ macro_rules! families {
     };
 }
 
-/// All of them, in the order of the page.
 pub(super) const FAMILIES: &[Family] = families! {
     "node_wifi_interface_frequency_hertz" Gauge "Frequency that the interface operates at."
         => Of::Point(|_, point| Some(Number::count(u64::from(point.frequency?) * 1_000_000)));
@@ -50,34 +48,34 @@ pub(super) const FAMILIES: &[Family] = families! {
     "node_wifi_station_transmit_bits_per_second" Gauge "Bit rate of the last frame to the station."
         => Of::Station(|station| station.tx_rate?.kbps.map(|kbps| Number::whole(i64::from(kbps) * 1000)));
     "node_wifi_station_receive_bytes" Counter "Bytes from the station in this association."
-        => Of::Station(|station| station.counter(Counted::RxBytes).map(Number::count));
+        => Of::Station(|station| station.counter(CounterKind::RxBytes).map(Number::count));
     "node_wifi_station_transmit_bytes" Counter "Bytes to the station in this association."
-        => Of::Station(|station| station.counter(Counted::TxBytes).map(Number::count));
+        => Of::Station(|station| station.counter(CounterKind::TxBytes).map(Number::count));
     "node_wifi_station_signal_dbm" Gauge "Strength of the last frame from the station."
         => Of::Station(|station| station.gauge(Gauge::Signal).map(Number::whole));
     "node_wifi_station_transmit_retries" Counter "Frames to the station that were sent again."
-        => Of::Station(|station| station.counter(Counted::TxRetries).map(Number::count));
+        => Of::Station(|station| station.counter(CounterKind::TxRetries).map(Number::count));
     "node_wifi_station_transmit_failed" Counter "Frames to the station that were given up."
-        => Of::Station(|station| station.counter(Counted::TxFailed).map(Number::count));
+        => Of::Station(|station| station.counter(CounterKind::TxFailed).map(Number::count));
 
     "stationd_station_receive_packets" Counter "Packets from the station in this association."
-        => Of::Station(|station| station.counter(Counted::RxPackets).map(Number::count));
+        => Of::Station(|station| station.counter(CounterKind::RxPackets).map(Number::count));
     "stationd_station_transmit_packets" Counter "Packets to the station in this association."
-        => Of::Station(|station| station.counter(Counted::TxPackets).map(Number::count));
+        => Of::Station(|station| station.counter(CounterKind::TxPackets).map(Number::count));
     "stationd_station_receive_dropped" Counter
     "Frames from the station that were dropped for an unspecified reason."
-        => Of::Station(|station| station.counter(Counted::RxDropped).map(Number::count));
+        => Of::Station(|station| station.counter(CounterKind::RxDropped).map(Number::count));
     "stationd_station_receive_checksum_errors" Counter
     "Frames from the station with a wrong check sum."
-        => Of::Station(|station| station.counter(Counted::FcsErrors).map(Number::count));
+        => Of::Station(|station| station.counter(CounterKind::FcsErrors).map(Number::count));
     "stationd_station_receive_frames" Counter
     "Frames (MPDUs) from the station, those with a wrong check sum included."
-        => Of::Station(|station| station.counter(Counted::RxMpdus).map(Number::count));
+        => Of::Station(|station| station.counter(CounterKind::RxMpdus).map(Number::count));
     "stationd_station_receive_airtime_seconds" Counter "Airtime that the station used to send."
-        => Of::Station(|station| station.counter(Counted::RxAirtime).map(Number::from_us));
+        => Of::Station(|station| station.counter(CounterKind::RxAirtime).map(Number::from_us));
     "stationd_station_transmit_airtime_seconds" Counter
     "Airtime that was used to send to the station."
-        => Of::Station(|station| station.counter(Counted::TxAirtime).map(Number::from_us));
+        => Of::Station(|station| station.counter(CounterKind::TxAirtime).map(Number::from_us));
     "stationd_station_signal_average_dbm" Gauge
     "Strength of frames from the station, averaged by the driver."
         => Of::Station(|station| station.gauge(Gauge::SignalAverage).map(Number::whole));
@@ -96,10 +94,10 @@ pub(super) const FAMILIES: &[Family] = families! {
         => Of::Point(|_, point| point.noise_dbm.map(|dbm| Number::whole(dbm.into())));
     "stationd_access_point_receive_bytes" Counter
     "Bytes from all stations, in associations that have ended too."
-        => Of::Point(|source, point| total(source, point, Counted::RxBytes, point.ended.rx_bytes));
+        => Of::Point(|source, point| total(source, point, CounterKind::RxBytes, point.ended.rx_bytes));
     "stationd_access_point_transmit_bytes" Counter
     "Bytes to all stations, in associations that have ended too."
-        => Of::Point(|source, point| total(source, point, Counted::TxBytes, point.ended.tx_bytes));
+        => Of::Point(|source, point| total(source, point, CounterKind::TxBytes, point.ended.tx_bytes));
     "stationd_access_point_sessions_ended" Counter "Associations that have ended."
         => Of::Point(|_, point| count(point.ended.sessions));
     "stationd_access_point_sessions_ended_exact" Counter
@@ -113,7 +111,7 @@ pub(super) const FAMILIES: &[Family] = families! {
         => Of::Point(|_, point| count(point.ended.tx_bytes));
 
     "stationd_build" Info "This program."
-        => Of::Labels(|_, out| out.texts(1, &[("version", env!("CARGO_PKG_VERSION"))]));
+        => Of::Labels(|_, out| out.texts(Number::whole(1), &[("version", env!("CARGO_PKG_VERSION"))]));
     "process_cpu_seconds" Counter "Processor time of stationd, user and system."
         => Of::One(|source| Some(source.own.cpu()));
     "process_resident_memory_bytes" Gauge "Memory of stationd that is in RAM."
@@ -155,7 +153,7 @@ fn count(value: u64) -> Option<Number> {
 }
 
 /// What all associations have moved; unknown where the driver does not count.
-fn total(source: &Source<'_>, point: &Point, which: Counted, ended: u64) -> Option<Number> {
+fn total(source: &Source<'_>, point: &Point, which: CounterKind, ended: u64) -> Option<Number> {
     let table = &source.engine.table;
     let known = table.stations(point.id).filter_map(|station| station.counter(which));
     let (count, sum) = known.fold((0, ended), |(count, sum), value| (count + 1, sum + value));
@@ -171,17 +169,19 @@ fn access_points(source: &Source<'_>, out: &mut Samples<'_>) {
             ("ssid", point.ssid.as_deref().unwrap_or_default()),
             ("path", &point.path()),
         ];
-        out.texts(1, &labels);
+        out.texts(Number::whole(1), &labels);
     }
 }
 
 fn consumers(source: &Source<'_>, out: &mut Samples<'_>) {
-    out.texts(source.tally.consumers as u64, &[("face", "requests")]);
-    out.texts(source.tally.scrapers as u64, &[("face", "metrics")]);
+    let Tally { consumers, scrapers, .. } = source.tally;
+    for (face, count) in [("requests", consumers), ("metrics", scrapers)] {
+        out.texts(Number::count(*count as u64), &[("face", face)]);
+    }
 }
 
 fn dropped(source: &Source<'_>, out: &mut Samples<'_>) {
     for (reason, count) in REASONS.into_iter().zip(source.tally.dropped) {
-        out.texts(count, &[("reason", reason)]);
+        out.texts(Number::count(count), &[("reason", reason)]);
     }
 }

@@ -9,7 +9,7 @@ mod families;
 pub mod own;
 pub mod text;
 
-use std::rc::Rc;
+use std::{ops::Range, rc::Rc};
 
 use listen::{
     Format,
@@ -24,18 +24,15 @@ use self::{
 use crate::{
     address,
     engine::Engine,
-    net::Turn,
-    points::Point,
+    net::Hub,
     replies::Shared,
     table::{Generation, Station},
     tally::Tally,
 };
 
-/// What a page is made of.
 struct Source<'a> {
     engine: &'a Engine,
     tally: &'a Tally,
-    /// The daemon itself.
     own: &'a Own,
     /// What makes wall time of boot time, ns.
     wall_offset_ns: i64,
@@ -68,13 +65,13 @@ struct Inputs {
 
 impl Pages {
     /// The page, which is shared while nothing has changed, and for as long as a reading is.
-    pub fn page(&mut self, format: Format, turn: &mut Turn<'_>) -> Rc<Vec<u8>> {
-        let wall_offset_ns = turn.own.wall_offset_ns(turn.now_ns);
-        let (engine, tally, own) = (&*turn.engine, &*turn.tally, &*turn.own);
+    pub fn page(&mut self, format: Format, hub: &mut Hub) -> Rc<Vec<u8>> {
+        let wall_offset_ns = hub.own.wall_offset_ns(hub.now_ns);
+        let Hub { engine, tally, own, .. } = &*hub;
         let source = Source { engine, tally, own, wall_offset_ns };
         let place = usize::from(format == Format::OpenMetrics);
-        if turn.now_ns.saturating_sub(self.made_ns[place]) > turn.max_age_ns {
-            self.made_ns[place] = turn.now_ns;
+        if hub.now_ns.saturating_sub(self.made_ns[place]) > hub.max_age_ns {
+            self.made_ns[place] = hub.now_ns;
         }
         let inputs = Inputs {
             made_ns: self.made_ns[place],
@@ -89,14 +86,23 @@ impl Pages {
 
 impl Source<'_> {
     fn write(&self, format: Format, out: &mut Vec<u8>) {
+        let (labels, stations) = self.stations();
         for family in FAMILIES {
             family.about.head(format, out);
-            let mut samples = Samples { family, source: self, out };
+            let mut samples = Samples { family, out };
             match family.of {
-                Of::Station(value) => samples.of_stations(value),
+                Of::Station(value) => {
+                    for (station, at) in &stations {
+                        if let Some(value) = value(station) {
+                            samples.sample(value, |out| out.extend_from_slice(&labels[at.clone()]));
+                        }
+                    }
+                }
                 Of::Point(value) => {
                     for point in self.engine.points.present() {
-                        samples.of_point(point, value(self, point));
+                        if let Some(value) = value(self, point) {
+                            samples.texts(value, &[("device", &point.name)]);
+                        }
                     }
                 }
                 Of::One(value) => {
@@ -107,62 +113,41 @@ impl Source<'_> {
         }
         openmetrics::end(format, out);
     }
+
+    /// All stations, each with where its labels are: they are the same in every family, and written once.
+    fn stations(&self) -> (Vec<u8>, Vec<(&Station, Range<usize>)>) {
+        let (mut labels, mut stations) = (Vec::new(), Vec::new());
+        for point in self.engine.points.present() {
+            for station in self.engine.table.stations(point.id) {
+                let begin = labels.len();
+                labels.extend_from_slice(b"{device=");
+                quoted(&point.name, &mut labels);
+                labels.extend_from_slice(b",mac_address=\"");
+                labels.extend_from_slice(&address::lower(station.address()));
+                labels.extend_from_slice(b"\"}");
+                stations.push((station, begin..labels.len()));
+            }
+        }
+        (labels, stations)
+    }
 }
 
-/// Where samples of one family are written.
 struct Samples<'a> {
     family: &'a Family,
-    source: &'a Source<'a>,
     out: &'a mut Vec<u8>,
 }
 
 impl Samples<'_> {
-    /// A sample with these labels.
-    fn labelled(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
-        self.sample(value, |out| {
-            out.push(b'{');
-            labels(out);
-            out.push(b'}');
-        });
-    }
-
     /// A sample with these labels, each a name and its value.
-    fn texts(&mut self, count: u64, labels: &[(&str, &str)]) {
-        self.labelled(Number::count(count), |out| {
+    fn texts(&mut self, value: Number, labels: &[(&str, &str)]) {
+        self.sample(value, |out| {
             for (place, (name, value)) in labels.iter().enumerate() {
-                out.extend_from_slice(if place == 0 { b"" } else { b"," });
+                out.push(if place == 0 { b'{' } else { b',' });
                 out.extend_from_slice(name.as_bytes());
                 out.push(b'=');
                 quoted(value, out);
             }
-        });
-    }
-
-    fn of_point(&mut self, point: &Point, value: Option<Number>) {
-        let Some(value) = value else { return };
-        self.labelled(value, |labels| {
-            labels.extend_from_slice(b"device=");
-            quoted(&point.name, labels);
-        });
-    }
-
-    fn of_stations(&mut self, value: fn(&Station) -> Option<Number>) {
-        let source = self.source;
-        for point in source.engine.points.present() {
-            for station in source.engine.table.stations(point.id) {
-                self.of_station(point, station, value(station));
-            }
-        }
-    }
-
-    fn of_station(&mut self, point: &Point, station: &Station, value: Option<Number>) {
-        let Some(value) = value else { return };
-        self.labelled(value, |labels| {
-            labels.extend_from_slice(b"device=");
-            quoted(&point.name, labels);
-            labels.extend_from_slice(b",mac_address=\"");
-            labels.extend_from_slice(&address::lower(station.address()));
-            labels.push(b'"');
+            out.push(b'}');
         });
     }
 

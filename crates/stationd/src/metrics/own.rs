@@ -13,7 +13,6 @@ use super::text::Number;
 /// The wall clock is slewed all the time; only a step beyond this moves what was created when.
 const STEP_NS: i64 = 1_000_000_000;
 
-/// What is kept about this process.
 #[derive(Debug)]
 pub struct Own {
     /// When it began, ns since boot.
@@ -24,7 +23,6 @@ pub struct Own {
 }
 
 impl Own {
-    /// This process, which begins now.
     pub fn new(now_ns: u64) -> Self {
         let memory = Reader::open("/proc/self/statm").ok();
         Self { began_ns: now_ns, wall_offset_ns: offset_ns(now_ns), memory }
@@ -40,13 +38,11 @@ impl Own {
         self.wall_offset_ns
     }
 
-    /// Processor time of this process so far, s.
     pub fn cpu(&self) -> Number {
         let used = clock_gettime(ClockId::ProcessCPUTime);
         Number::from_us(used.tv_sec as u64 * 1_000_000 + used.tv_nsec as u64 / 1000)
     }
 
-    /// Memory that is in RAM, bytes.
     pub fn resident_bytes(&self) -> Option<u64> {
         let pages = self.memory.as_ref()?.parse(&mut Vec::new(), proc::resident_pages).ok()?;
         Some(pages * page_size())

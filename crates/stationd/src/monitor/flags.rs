@@ -9,13 +9,11 @@ use lexopt::{
 
 use crate::options::{Error, Options, unknown, value};
 
-/// What is asked of the replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Whether they make sense, poll after poll.
     #[default]
     Sense,
-    /// How many stations there are, once.
     Clients,
     /// All that is told of the stations, once.
     Values,
@@ -25,7 +23,6 @@ pub enum Mode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flags {
     pub socket: PathBuf,
-    /// From one poll of an interface to the next.
     pub every: Duration,
     /// Whether all parameters are asked for, and not the fourteen values of the brief reply.
     pub full: bool,
@@ -60,7 +57,6 @@ impl Default for Flags {
 }
 
 impl Flags {
-    /// Reads the words behind the program's name.
     pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let (mut flags, mut words) = (Self::default(), Parser::from_args(words));
         let number = |text: &str| value::number(text, 0..=u32::MAX as usize);
@@ -114,7 +110,6 @@ fn period(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// What `--help` prints.
 pub const HELP: &str = "\
 station-monitor: polls stationd as a mesh monitor does, and checks what it gets
 

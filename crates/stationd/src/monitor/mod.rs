@@ -132,7 +132,6 @@ pub fn ask(
     Ok((text, count))
 }
 
-/// A poller that hears signals.
 fn listening(signals: &OwnedFd) -> Result<Poller, Error> {
     let poller = Poller::new()?;
     poller.watch(signals, 0, READ)?;

@@ -2,7 +2,7 @@
 //!
 //! A connection whose bytes wait is not read from: a consumer that does not take replies may not ask for more.
 
-use std::os::fd::OwnedFd;
+use std::{collections::VecDeque, os::fd::OwnedFd};
 
 use rustix::{
     io::Errno,
@@ -10,8 +10,8 @@ use rustix::{
 };
 
 use super::{
-    Turn,
-    outbox::{Letter, Outbox, Sent},
+    Hub,
+    letter::{Letter, Sent, Unsent, send},
     poller::{Interest, READ, WRITE},
 };
 
@@ -45,14 +45,14 @@ pub enum Ending {
     },
 }
 
-/// One consumer's connection.
 #[derive(Debug)]
 pub struct Connection {
     socket: OwnedFd,
     token: u64,
     /// What came in and has not been understood yet.
     pub input: Vec<u8>,
-    outbox: Outbox,
+    /// What the other end has not taken yet.
+    unsent: VecDeque<Unsent>,
     /// What it is waited for, once it is.
     interest: Option<Interest>,
     ending: Ending,
@@ -67,7 +67,7 @@ impl Connection {
             socket,
             token,
             input: Vec::new(),
-            outbox: Outbox::default(),
+            unsent: VecDeque::new(),
             interest: None,
             ending: Ending::No,
             deadline_ns: None,
@@ -83,40 +83,61 @@ impl Connection {
         }
     }
 
-    /// Sends a letter, and empties it.
-    pub fn send(&mut self, letter: &mut Letter, turn: &Turn<'_>) -> Sent {
-        if letter.is_empty() {
-            return if self.outbox.is_empty() { Sent::All } else { Sent::Waits };
+    /// Sends a letter behind what waits already, and empties it.
+    pub fn send(&mut self, letter: &mut Letter, hub: &Hub) -> Sent {
+        let waited = self.waits();
+        let taken = match waited || letter.is_empty() {
+            true => Ok(0),
+            false => send(&self.socket, letter.parts().map(|(bytes, _)| bytes)),
+        };
+        if let Ok(taken) = taken
+            && taken < letter.len()
+        {
+            letter.keep(taken, &mut self.unsent);
+            if !waited {
+                self.deadline_ns = Some(hub.now_ns + PATIENCE_NS);
+            }
         }
-        let waited = !self.outbox.is_empty();
-        let sent = self.outbox.send(&self.socket, letter);
-        if sent == Sent::Waits && !waited {
-            self.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
-        }
-        sent
+        letter.clear();
+        if taken.is_ok() { self.sent() } else { Sent::Gone }
     }
 
     /// Sends what waits.
-    pub fn go_on(&mut self, turn: &Turn<'_>) -> Sent {
-        let before = self.outbox.len();
-        let sent = self.outbox.go_on(&self.socket);
-        if sent == Sent::All {
-            self.deadline_ns = None;
-        } else if self.outbox.len() < before {
-            self.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
+    pub fn go_on(&mut self, hub: &Hub) -> Sent {
+        while self.waits() {
+            match send(&self.socket, self.unsent.iter().map(Unsent::left)) {
+                Ok(0) => break,
+                Ok(taken) => self.forget(taken),
+                Err(_) => return Sent::Gone,
+            }
+            self.deadline_ns = self.waits().then_some(hub.now_ns + PATIENCE_NS);
         }
-        sent
+        self.sent()
+    }
+
+    fn forget(&mut self, mut taken: usize) {
+        while let Some(first) = self.unsent.front_mut() {
+            let length = first.left().len();
+            if length > taken {
+                return first.skip(taken);
+            }
+            taken -= length;
+            self.unsent.pop_front();
+        }
+    }
+
+    fn sent(&self) -> Sent {
+        if self.waits() { Sent::Waits } else { Sent::All }
     }
 
     pub fn waiting(&self) -> usize {
-        self.outbox.len()
+        self.unsent.iter().map(|part| part.left().len()).sum()
     }
 
     pub fn waits(&self) -> bool {
-        !self.outbox.is_empty()
+        !self.unsent.is_empty()
     }
 
-    /// Ends the connection once everything is sent.
     pub fn end(&mut self, ending: Ending) {
         self.ending = ending;
     }
@@ -127,13 +148,13 @@ impl Connection {
 
     /// Everything is said. A socket that is closed with bytes unread takes back what the other end has
     /// not read yet (TCP's reset), so some of them are read first.
-    fn linger(&mut self, turn: &Turn<'_>) -> bool {
+    fn linger(&mut self, hub: &Hub) -> bool {
         if shutdown(&self.socket, Shutdown::Write).is_err() {
             return false;
         }
         self.ending = Ending::Lingers { left: LINGER_BYTES };
-        self.deadline_ns = Some(turn.now_ns + LINGER_NS);
-        self.wait_for(READ, turn)
+        self.deadline_ns = Some(hub.now_ns + LINGER_NS);
+        self.wait_for(READ, hub)
     }
 
     /// Throws away what comes after the end, and says whether the connection goes on; `None` before its end.
@@ -149,21 +170,21 @@ impl Connection {
     }
 
     /// The end of a turn: waits for room if something is unsent, for requests otherwise. Whether the connection goes on.
-    pub fn rest(&mut self, sent: Sent, turn: &Turn<'_>) -> bool {
+    pub fn rest(&mut self, sent: Sent, hub: &Hub) -> bool {
         let interest = match sent {
             Sent::Gone => return false,
             Sent::All => match self.ending {
                 Ending::No | Ending::Lingers { .. } => READ,
                 Ending::Sends => return false,
-                Ending::SendsAndLingers => return self.linger(turn),
+                Ending::SendsAndLingers => return self.linger(hub),
             },
             Sent::Waits => WRITE,
         };
-        self.wait_for(interest, turn)
+        self.wait_for(interest, hub)
     }
 
-    fn wait_for(&mut self, interest: Interest, turn: &Turn<'_>) -> bool {
+    fn wait_for(&mut self, interest: Interest, hub: &Hub) -> bool {
         self.interest.replace(interest) == Some(interest)
-            || turn.poller.watch(&self.socket, self.token, interest).is_ok()
+            || hub.poller.watch(&self.socket, self.token, interest).is_ok()
     }
 }

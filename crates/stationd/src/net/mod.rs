@@ -1,27 +1,25 @@
-//! What the interfaces and the loop share: sockets, bytes that wait to be sent, and what one turn works with.
+//! What the interfaces and the loop share: sockets, bytes that wait to be sent, and the hub.
 
 pub mod connection;
-pub mod outbox;
+pub mod letter;
 pub mod poller;
 pub(crate) mod server;
-pub mod token;
 
 use std::{os::fd::OwnedFd, path::Path};
 
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 use self::poller::Poller;
+pub use self::poller::token;
 use crate::{engine::Engine, metrics::own::Own, tally::Tally};
 
-/// What one turn works with.
-pub struct Turn<'a> {
-    /// What is known of all stations.
-    pub engine: &'a mut Engine,
-    /// Which descriptors are waited for.
-    pub poller: &'a Poller,
-    pub tally: &'a mut Tally,
-    /// The daemon itself.
-    pub own: &'a mut Own,
+/// What all interfaces work with: what is known, whom to wait for, what is counted, and the time of this turn.
+#[derive(Debug)]
+pub struct Hub {
+    pub engine: Engine,
+    pub poller: Poller,
+    pub tally: Tally,
+    pub own: Own,
     /// How old a reading may be for a consumer that does not say, ns.
     pub max_age_ns: u64,
     pub now_ns: u64,

@@ -22,7 +22,20 @@ pub type Interest = epoll::EventFlags;
 pub const READ: Interest = Interest::IN;
 pub const WRITE: Interest = Interest::OUT;
 
-/// Waits for many descriptors at once.
+/// What a ready descriptor is, in the 64 bits that the kernel keeps for it: a kind, and below it a connection's place.
+pub mod token {
+    /// The pipe that signals are reported through.
+    pub const SIGNAL: u64 = 0;
+    pub const ENGINE: u64 = 1 << 32;
+    /// The connection to ubus's broker.
+    pub const BROKER: u64 = 2 << 32;
+    pub const RPC_LISTENER: u64 = 3 << 32;
+    pub const HTTP_LISTENER: u64 = 4 << 32;
+    /// Connections of consumers, each with its place.
+    pub const RPC: u64 = 5 << 32;
+    pub const HTTP: u64 = 6 << 32;
+}
+
 #[derive(Debug)]
 pub struct Poller {
     epoll: OwnedFd,
@@ -45,7 +58,6 @@ impl Poller {
         }
     }
 
-    /// Waits no more for a descriptor. One that is closed needs no such word.
     pub fn remove(&self, source: impl AsFd) {
         // A descriptor that was not waited for is what was asked for.
         let _ = epoll::delete(&self.epoll, source);

@@ -13,14 +13,13 @@ use std::os::fd::OwnedFd;
 use listen::{Accepted, Listener};
 
 use super::{
-    Turn,
+    Hub,
     connection::{Connection, Ending, PATIENCE_NS, Received},
-    outbox::{Letter, Outbox, Sent},
+    letter::{Letter, Sent, send},
     poller::{Poller, READ},
 };
 use crate::tally::{Reason, Tally};
 
-/// Bytes that are received at once.
 const RECEIVE: usize = 16 * 1024;
 /// A letter of this length is sent before the next request is answered: this and one reply is the most that waits.
 const LETTER: usize = 64 * 1024;
@@ -31,7 +30,7 @@ const GRACE_NS: u64 = 1_000_000_000;
 
 /// What became of the bytes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answered {
+pub(crate) enum Outcome {
     /// A request of this length was answered.
     Whole(usize),
     /// It was, and nothing more is read of this connection.
@@ -43,42 +42,37 @@ pub(crate) enum Answered {
 }
 
 /// Who asks, where the answer goes, and the turn in which it is given.
-pub(crate) struct Exchange<'a, 't, S> {
+pub(crate) struct Exchange<'a, S> {
     pub(crate) state: &'a mut S,
     pub(crate) letter: &'a mut Letter,
-    pub(crate) turn: &'a mut Turn<'t>,
+    pub(crate) hub: &'a mut Hub,
 }
 
-/// What is spoken over a connection.
 pub(crate) trait Protocol {
     /// What is kept of each connection.
     type State: Default;
     /// A connection without a request ends after this; `None`: it is kept, also before the first.
     const IDLE_NS: Option<u64>;
-    /// The longest request, bytes.
     const LONGEST: usize;
 
     /// Answers the first request of these bytes.
-    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, Self::State>) -> Answered;
-    /// Says that a request is too long.
+    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, Self::State>) -> Outcome;
     fn oversized(&self, _letter: &mut Letter) {}
 }
 
 /// What is spoken over the connections of a listener.
-pub(crate) trait Served: Protocol {
-    /// The most connections at a time.
+pub(crate) trait Service: Protocol {
     const MOST: usize;
     /// The tokens of the listener, and of the connection at place 0.
     const TOKENS: [u64; 2];
 
-    /// How many are connected.
     fn count(tally: &mut Tally) -> &mut usize;
     /// Says that there is no place.
     fn refuse(&self, letter: &mut Letter);
 }
 
 #[derive(Debug)]
-pub(crate) struct Server<P: Served> {
+pub(crate) struct Server<P: Service> {
     listener: Listener,
     /// When a listener that had no descriptor for another connection is tried again, ns since boot.
     closed_until_ns: Option<u64>,
@@ -95,7 +89,6 @@ pub(crate) struct Responder<P> {
     buffer: Vec<u8>,
 }
 
-/// One connection.
 #[derive(Debug)]
 pub(crate) struct Client<S> {
     pub(crate) connection: Connection,
@@ -136,31 +129,30 @@ impl<S> Client<S> {
     }
 }
 
-impl<P: Served> Server<P> {
+impl<P: Service> Server<P> {
     pub(crate) fn new(listener: Listener, protocol: P) -> Self {
         let (clients, responder) = (Vec::new(), Responder::new(protocol));
         Self { listener, closed_until_ns: None, clients, responder }
     }
 
-    /// Watches for connections.
     pub(crate) fn open(&self, poller: &Poller) -> rustix::io::Result<()> {
         poller.watch(&self.listener, P::TOKENS[0], READ)
     }
 
     /// Takes the first connection that waits; others make the next turn. Without a descriptor for it the listener is not
     /// watched for a while: it would be ready at once, again and again.
-    pub(crate) fn accept(&mut self, turn: &mut Turn<'_>) {
+    pub(crate) fn accept(&mut self, hub: &mut Hub) {
         match self.listener.accept() {
-            Accepted::Connection(socket) => self.admit(socket, turn),
+            Accepted::Connection(socket) => self.admit(socket, hub),
             Accepted::Nothing => {}
             Accepted::NoRoom => {
-                turn.poller.remove(&self.listener);
-                self.closed_until_ns = Some(turn.now_ns + NO_ROOM_NS);
+                hub.poller.remove(&self.listener);
+                self.closed_until_ns = Some(hub.now_ns + NO_ROOM_NS);
             }
         }
     }
 
-    fn place(&mut self, turn: &mut Turn<'_>) -> Option<usize> {
+    fn place(&mut self, hub: &mut Hub) -> Option<usize> {
         if let Some(free) = self.clients.iter().position(Option::is_none) {
             return Some(free);
         }
@@ -168,35 +160,36 @@ impl<P: Served> Server<P> {
             self.clients.push(None);
             return Some(self.clients.len() - 1);
         }
-        self.displace(turn)
+        self.displace(hub)
     }
 
-    fn admit(&mut self, socket: OwnedFd, turn: &mut Turn<'_>) {
-        let Some(place) = self.place(turn) else {
-            turn.tally.drop_for(Reason::Refused);
+    fn admit(&mut self, socket: OwnedFd, hub: &mut Hub) {
+        let Some(place) = self.place(hub) else {
+            hub.tally.drop_for(Reason::Refused);
             let Responder { protocol, letter, .. } = &mut self.responder;
             protocol.refuse(letter);
             // Anyone who does not take this one line does not get it.
-            let _ = Outbox::default().send(socket, letter);
+            let _ = send(socket, letter.parts().map(|(bytes, _)| bytes));
+            letter.clear();
             return;
         };
         let mut connection = Connection::new(socket, P::TOKENS[1] + place as u64);
         if P::IDLE_NS.is_some() {
-            connection.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
+            connection.deadline_ns = Some(hub.now_ns + PATIENCE_NS);
         }
-        self.clients[place] = Some(Client::new(connection, P::State::default(), turn.now_ns));
-        *P::count(turn.tally) += 1;
+        self.clients[place] = Some(Client::new(connection, P::State::default(), hub.now_ns));
+        *P::count(&mut hub.tally) += 1;
         // Who has asked already is answered before the next one, who may want this place, is let in.
-        self.ready(place, turn);
+        self.ready(place, hub);
     }
 
     /// Makes room for a newcomer: the idle leave first, then who has not finished its request, then who leaves its
     /// answer lying; of each, the longest first. The place that is free now; `None` where all are being answered.
-    fn displace(&mut self, turn: &mut Turn<'_>) -> Option<usize> {
-        let may_leave = self.all().filter(|(_, one)| one.may_leave(turn.now_ns));
+    fn displace(&mut self, hub: &mut Hub) -> Option<usize> {
+        let may_leave = self.all().filter(|(_, one)| one.may_leave(hub.now_ns));
         let (place, _) = may_leave.min_by_key(|(_, one)| (one.activity, one.since_ns))?;
-        turn.tally.drop_for(Reason::Displaced);
-        self.drop(place, turn);
+        hub.tally.drop_for(Reason::Displaced);
+        self.drop(place, hub);
         Some(place)
     }
 
@@ -205,10 +198,10 @@ impl<P: Served> Server<P> {
     }
 
     /// Bytes have come, or there is room for bytes that wait.
-    pub(crate) fn ready(&mut self, place: usize, turn: &mut Turn<'_>) {
+    pub(crate) fn ready(&mut self, place: usize, hub: &mut Hub) {
         let Some(Some(client)) = self.clients.get_mut(place) else { return };
-        if !self.responder.ready(client, turn) {
-            self.drop(place, turn);
+        if !self.responder.ready(client, hub) {
+            self.drop(place, hub);
         }
     }
 
@@ -219,12 +212,12 @@ impl<P: Served> Server<P> {
     }
 
     /// A moment has come: connections whose patience, or ours with them, is at its end are dropped.
-    pub(crate) fn late(&mut self, turn: &mut Turn<'_>) -> rustix::io::Result<()> {
-        let now_ns = turn.now_ns;
+    pub(crate) fn late(&mut self, hub: &mut Hub) -> rustix::io::Result<()> {
+        let now_ns = hub.now_ns;
         let is_over = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| at_ns <= now_ns);
         if is_over(self.closed_until_ns) {
             self.closed_until_ns = None;
-            self.open(turn.poller)?;
+            self.open(&hub.poller)?;
         }
         for place in 0..self.clients.len() {
             let Some(client) = &self.clients[place] else { continue };
@@ -232,11 +225,11 @@ impl<P: Served> Server<P> {
                 continue;
             }
             if client.connection.waits() {
-                turn.tally.drop_for(Reason::Stalled);
+                hub.tally.drop_for(Reason::Stalled);
             } else if !client.connection.input.is_empty() {
-                turn.tally.drop_for(Reason::Unfinished);
+                hub.tally.drop_for(Reason::Unfinished);
             }
-            self.drop(place, turn);
+            self.drop(place, hub);
         }
         Ok(())
     }
@@ -245,8 +238,8 @@ impl<P: Served> Server<P> {
     /// connection, by its state.
     pub(crate) fn push(
         &mut self,
-        turn: &mut Turn<'_>,
-        mut write: impl FnMut(&mut P::State, &mut Letter, &mut Turn<'_>),
+        hub: &mut Hub,
+        mut write: impl FnMut(&mut P::State, &mut Letter, &mut Hub),
     ) {
         for place in 0..self.clients.len() {
             let Some(client) = &mut self.clients[place] else { continue };
@@ -254,19 +247,19 @@ impl<P: Served> Server<P> {
                 continue;
             }
             let letter = &mut self.responder.letter;
-            write(&mut client.state, letter, turn);
+            write(&mut client.state, letter, hub);
             if !letter.is_empty() {
-                let sent = client.connection.send(letter, turn);
-                if !client.connection.rest(sent, turn) {
-                    self.drop(place, turn);
+                let sent = client.connection.send(letter, hub);
+                if !client.connection.rest(sent, hub) {
+                    self.drop(place, hub);
                 }
             }
         }
     }
 
-    fn drop(&mut self, place: usize, turn: &mut Turn<'_>) {
+    fn drop(&mut self, place: usize, hub: &mut Hub) {
         if self.clients[place].take().is_some() {
-            *P::count(turn.tally) -= 1;
+            *P::count(&mut hub.tally) -= 1;
         }
     }
 }
@@ -277,48 +270,47 @@ impl<P: Protocol> Responder<P> {
     }
 
     /// Bytes have come, or there is room for bytes that wait. Whether the connection goes on, here and below.
-    pub(crate) fn ready(&mut self, client: &mut Client<P::State>, turn: &mut Turn<'_>) -> bool {
+    pub(crate) fn ready(&mut self, client: &mut Client<P::State>, hub: &mut Hub) -> bool {
         let connection = &mut client.connection;
         if let Some(goes_on) = connection.throw_away(&mut self.buffer) {
             return goes_on;
         }
         let goes_on = match connection.waits() {
-            true => match connection.go_on(turn) {
-                Sent::All if !connection.ends() => self.serve(client, turn),
-                sent => connection.rest(sent, turn),
+            true => match connection.go_on(hub) {
+                Sent::All if !connection.ends() => self.serve(client, hub),
+                sent => connection.rest(sent, hub),
             },
             false => match connection.receive(&mut self.buffer) {
                 Received::Bytes(count) => {
                     connection.input.extend_from_slice(&self.buffer[..count]);
-                    self.serve(client, turn)
+                    self.serve(client, hub)
                 }
-                Received::Nothing => connection.rest(Sent::All, turn),
+                Received::Nothing => connection.rest(Sent::All, hub),
                 Received::Gone => false,
             },
         };
-        client.moved(turn.now_ns);
+        client.moved(hub.now_ns);
         goes_on
     }
 
-    /// Serves what has come in.
-    fn serve(&mut self, client: &mut Client<P::State>, turn: &mut Turn<'_>) -> bool {
+    fn serve(&mut self, client: &mut Client<P::State>, hub: &mut Hub) -> bool {
         let mut input = std::mem::take(&mut client.connection.input);
-        let (used, sent) = self.answer(client, &input, turn);
+        let (used, sent) = self.answer(client, &input, hub);
         input.drain(..used);
         input.shrink_to(RECEIVE);
         let connection = &mut client.connection;
         connection.input = input;
         if sent == Sent::All {
             match connection.input.is_empty() {
-                true => connection.deadline_ns = P::IDLE_NS.map(|idle| turn.now_ns + idle),
+                true => connection.deadline_ns = P::IDLE_NS.map(|idle| hub.now_ns + idle),
                 // The rest of a request is expected; each whole one begins the wait anew.
                 false if used > 0 || connection.deadline_ns.is_none() => {
-                    connection.deadline_ns = Some(turn.now_ns + PATIENCE_NS);
+                    connection.deadline_ns = Some(hub.now_ns + PATIENCE_NS);
                 }
                 false => {}
             }
         }
-        connection.rest(sent, turn)
+        connection.rest(sent, hub)
     }
 
     /// Answers all whole requests, until replies wait: how many bytes were used, and what became of the replies.
@@ -326,38 +318,38 @@ impl<P: Protocol> Responder<P> {
         &mut self,
         client: &mut Client<P::State>,
         bytes: &[u8],
-        turn: &mut Turn<'_>,
+        hub: &mut Hub,
     ) -> (usize, Sent) {
         let (Self { protocol, letter, .. }, mut used) = (self, 0);
         while used < bytes.len() {
             let state = &mut client.state;
-            let exchange = Exchange { state, letter: &mut *letter, turn: &mut *turn };
+            let exchange = Exchange { state, letter: &mut *letter, hub: &mut *hub };
             match protocol.answer(&bytes[used..], exchange) {
-                Answered::Partial => break,
-                Answered::Whole(length) => used += length,
+                Outcome::Partial => break,
+                Outcome::Whole(length) => used += length,
                 // Where all that came is read, the socket can be closed as it is.
-                Answered::WholeLast(length) if used + length == bytes.len() => {
+                Outcome::WholeLast(length) if used + length == bytes.len() => {
                     client.connection.end(Ending::Sends);
                     used = bytes.len();
                 }
-                Answered::Last | Answered::WholeLast(_) => {
+                Outcome::Last | Outcome::WholeLast(_) => {
                     client.connection.end(Ending::SendsAndLingers);
                     used = bytes.len();
                 }
             }
             if letter.len() >= LETTER {
-                match client.connection.send(letter, turn) {
+                match client.connection.send(letter, hub) {
                     Sent::All => {}
                     sent => return (used, sent),
                 }
             }
         }
         if bytes.len() - used > P::LONGEST {
-            turn.tally.drop_for(Reason::Oversized);
+            hub.tally.drop_for(Reason::Oversized);
             protocol.oversized(letter);
             client.connection.end(Ending::SendsAndLingers);
             used = bytes.len();
         }
-        (used, client.connection.send(letter, turn))
+        (used, client.connection.send(letter, hub))
     }
 }

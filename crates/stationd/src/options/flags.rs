@@ -13,11 +13,9 @@ use super::{Error, KEYS, Options, unknown, wrong};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// A configuration file.
     pub config: Option<PathBuf>,
     /// Keys and values, in order; they count after the file.
     pub set: Vec<(String, String)>,
-    /// Print everything once, and end.
     pub once: bool,
     /// Look at the configuration and the machine, say what is wrong, and end.
     pub check: bool,
@@ -28,7 +26,6 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Reads the words behind the program's name.
     pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let (mut flags, mut words) = (Self::default(), Parser::from_args(words));
         while let Some(word) = words.next()? {
@@ -78,7 +75,6 @@ fn setting(text: &str) -> Result<(String, String), Error> {
     pair.ok_or_else(|| wrong("--set", format!("{text:?} is not a setting: write KEY=VALUE")))
 }
 
-/// What `--help` prints.
 pub fn help() -> String {
     let keys: String =
         KEYS.iter().map(|key| format!("  {:<14} {}\n", key.name, key.values)).collect();

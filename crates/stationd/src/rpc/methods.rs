@@ -8,7 +8,7 @@ use super::request::{
 use crate::{
     engine::RefreshError,
     events::EventFields,
-    net::{Turn, outbox::Letter, server::Exchange},
+    net::{Hub, letter::Letter, server::Exchange},
     table::PointId,
 };
 
@@ -17,14 +17,14 @@ const MS: u64 = 1_000_000;
 const ROOTS: [&str; 2] = ["WiFi.AccessPoint.", "Device.WiFi.AccessPoint."];
 
 /// What the reply goes to: the connection with the next event that it is to be sent.
-type Call<'a, 't> = Exchange<'a, 't, Option<u64>>;
+type Call<'a> = Exchange<'a, Option<u64>>;
 
 /// Why there is no result: JSON-RPC's number, and the words.
 type Refusal = (i32, String);
 
 /// Writes the reply to a request. Studies count its calls by this name.
 #[inline(never)]
-pub(super) fn answer(request: &Request<'_>, mut call: Call<'_, '_>) {
+pub(super) fn answer(request: &Request<'_>, mut call: Call<'_>) {
     let Some(id) = request.id else {
         // A notification of the caller's: what it changes is changed, and the result goes nowhere.
         let letter = &mut Letter::default();
@@ -48,7 +48,6 @@ pub(super) fn answer(request: &Request<'_>, mut call: Call<'_, '_>) {
     }
 }
 
-/// Writes the reply to what is no request.
 pub(super) fn write_fault(fault: &Fault<'_>, out: &mut Vec<u8>) {
     let (id, code) = (fault.id.unwrap_or("null"), fault.code);
     let head =
@@ -58,27 +57,27 @@ pub(super) fn write_fault(fault: &Fault<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"}}\n");
 }
 
-fn result(query: &Query<'_>, call: &mut Call<'_, '_>) -> Result<(), Refusal> {
+fn result(query: &Query<'_>, call: &mut Call<'_>) -> Result<(), Refusal> {
     match query {
         Query::Brief(reading) => {
             let point = refreshed(reading, call)?;
-            call.letter.share(call.turn.engine.brief(point));
+            call.letter.share(call.hub.engine.brief(point));
         }
         Query::Stats(reading) => {
             let point = refreshed(reading, call)?;
-            call.letter.share(call.turn.engine.full(point));
+            call.letter.share(call.hub.engine.full(point));
         }
-        Query::AccessPoints => access_points(call.letter.words(), call.turn),
+        Query::AccessPoints => access_points(call.letter.words(), call.hub),
         Query::Events(asked) => events(*asked, call),
     }
     Ok(())
 }
 
 /// The access point that a reading is of, with values as fresh as asked for.
-fn refreshed(reading: &Reading<'_>, call: &mut Call<'_, '_>) -> Result<PointId, Refusal> {
-    let point = named(reading, call.turn)?;
-    let max_age_ns = reading.max_age_ms.map_or(call.turn.max_age_ns, |ms| u64::from(ms) * MS);
-    call.turn.engine.refresh(point, max_age_ns, call.turn.now_ns).map_err(|error| {
+fn refreshed(reading: &Reading<'_>, call: &mut Call<'_>) -> Result<PointId, Refusal> {
+    let point = named(reading, call.hub)?;
+    let max_age_ns = reading.max_age_ms.map_or(call.hub.max_age_ns, |ms| u64::from(ms) * MS);
+    call.hub.engine.refresh(point, max_age_ns, call.hub.now_ns).map_err(|error| {
         let code = match error {
             RefreshError::NoInterface => NO_POINT,
             RefreshError::Kernel(_) => UNREADABLE,
@@ -86,12 +85,12 @@ fn refreshed(reading: &Reading<'_>, call: &mut Call<'_, '_>) -> Result<PointId, 
         (code, chain(&error))
     })?;
     #[cfg(feature = "planted")]
-    crate::plant::in_reply(point, call.turn);
+    crate::plant::in_reply(point, call.hub);
     Ok(point)
 }
 
-fn named(reading: &Reading<'_>, turn: &Turn<'_>) -> Result<PointId, Refusal> {
-    let points = &turn.engine.points;
+fn named(reading: &Reading<'_>, hub: &Hub) -> Result<PointId, Refusal> {
+    let points = &hub.engine.points;
     let (point, asked) = match (&reading.path, &reading.interface) {
         (Some(path), None) => {
             let path = &path.0;
@@ -116,7 +115,7 @@ fn number_of(path: &str) -> Option<u32> {
     rest.strip_suffix('.').unwrap_or(rest).parse().ok()
 }
 
-fn access_points(out: &mut Vec<u8>, turn: &Turn<'_>) {
+fn access_points(out: &mut Vec<u8>, hub: &Hub) {
     #[derive(serde::Serialize)]
     struct AccessPoint<'a> {
         number: u32,
@@ -124,24 +123,24 @@ fn access_points(out: &mut Vec<u8>, turn: &Turn<'_>) {
         path: String,
         stations: usize,
     }
-    let points = turn.engine.points.present().map(|point| AccessPoint {
+    let points = hub.engine.points.present().map(|point| AccessPoint {
         number: point.number(),
         name: &point.name,
         path: point.path(),
-        stations: turn.engine.table.count(point.id),
+        stations: hub.engine.table.count(point.id),
     });
     json(&points.collect::<Vec<_>>(), out);
 }
 
 /// Those that are there, how many were forgotten, and the number of the next.
-fn events(asked: Events, call: &mut Call<'_, '_>) {
+fn events(asked: Events, call: &mut Call<'_>) {
     #[derive(serde::Serialize)]
     struct Listed<'a> {
         missed: u64,
         next: u64,
         events: Vec<EventFields<'a>>,
     }
-    let (log, points) = (&call.turn.engine.events, &call.turn.engine.points);
+    let (log, points) = (&call.hub.engine.events, &call.hub.engine.points);
     let (missed, events) = log.since(asked.since);
     let events = events.map(|event| event.fields(points)).collect();
     json(&Listed { missed, next: log.next, events }, call.letter.words());
@@ -151,8 +150,8 @@ fn events(asked: Events, call: &mut Call<'_, '_>) {
 }
 
 /// Writes the events from this number on, a line each, and before them how many were forgotten.
-pub(super) fn write_events(from: u64, turn: &Turn<'_>, out: &mut Vec<u8>) {
-    let (log, points) = (&turn.engine.events, &turn.engine.points);
+pub(super) fn write_events(from: u64, hub: &Hub, out: &mut Vec<u8>) {
+    let (log, points) = (&hub.engine.events, &hub.engine.points);
     let (missed, events) = log.since(from);
     if missed > 0 {
         write_notification("Missed", &serde_json::json!({ "missed": missed }), out);

@@ -6,9 +6,9 @@ pub mod request;
 use self::request::{Fault, LIMIT};
 use crate::{
     net::{
-        Turn,
-        outbox::Letter,
-        server::{Answered, Exchange, Protocol, Served, Server},
+        Hub,
+        letter::Letter,
+        server::{Exchange, Outcome, Protocol, Server, Service},
         token,
     },
     tally::Tally,
@@ -20,12 +20,12 @@ pub(crate) struct Rpc;
 impl Server<Rpc> {
     /// Sends what has happened to those who follow the events; to those who have not taken what came before later, if it
     /// is still kept by then.
-    pub(crate) fn stream_events(&mut self, turn: &mut Turn<'_>) {
-        let next = turn.engine.events.next;
-        self.push(turn, |follows, letter, turn| {
+    pub(crate) fn stream_events(&mut self, hub: &mut Hub) {
+        let next = hub.engine.events.next;
+        self.push(hub, |follows, letter, hub| {
             if let Some(from) = follows.filter(|from| *from != next) {
                 *follows = Some(next);
-                methods::write_events(from, turn, letter.words());
+                methods::write_events(from, hub, letter.words());
             }
         });
     }
@@ -37,18 +37,18 @@ impl Protocol for Rpc {
     const IDLE_NS: Option<u64> = None;
     const LONGEST: usize = 64 * 1024;
 
-    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, Option<u64>>) -> Answered {
+    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, Option<u64>>) -> Outcome {
         let within = memchr::memchr(b'\n', bytes).filter(|length| *length <= Self::LONGEST);
-        let Some(length) = within else { return Answered::Partial };
+        let Some(length) = within else { return Outcome::Partial };
         let line = &bytes[..length];
         if !line.trim_ascii().is_empty() {
-            exchange.turn.tally.requests += 1;
+            exchange.hub.tally.requests += 1;
             match request::parse(line) {
                 Ok(request) => methods::answer(&request, exchange),
                 Err(fault) => methods::write_fault(&fault, exchange.letter.words()),
             }
         }
-        Answered::Whole(length + 1)
+        Outcome::Whole(length + 1)
     }
 
     fn oversized(&self, letter: &mut Letter) {
@@ -56,7 +56,7 @@ impl Protocol for Rpc {
     }
 }
 
-impl Served for Rpc {
+impl Service for Rpc {
     const MOST: usize = 64;
     const TOKENS: [u64; 2] = [token::RPC_LISTENER, token::RPC];
 

@@ -31,7 +31,6 @@ pub struct Reading<'a> {
     /// `WiFi.AccessPoint.1.`
     #[serde(borrow)]
     pub path: Option<Text<'a>>,
-    /// `wlan0`
     #[serde(borrow)]
     pub interface: Option<Text<'a>>,
     /// How old the values may be, ms.
@@ -65,16 +64,13 @@ pub struct Fault<'a> {
 }
 
 pub const PARSE_ERROR: i32 = -32700;
-/// It is JSON, and no request.
 pub const INVALID_REQUEST: i32 = -32600;
 pub const NO_METHOD: i32 = -32601;
-/// The parameters are not the method's.
 pub const INVALID_PARAMS: i32 = -32602;
 /// Of the numbers left to servers: too many connections, or a request that is too long.
 pub const LIMIT: i32 = -32000;
 /// There is no such access point, or it is not there at present.
 pub const NO_POINT: i32 = -32001;
-/// The kernel did not tell.
 pub const UNREADABLE: i32 = -32002;
 
 const METHODS: &str = "getStationStats, getStationStatsBrief, getAccessPoints, getEvents";

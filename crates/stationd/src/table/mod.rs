@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use linux::nl80211::{Address, StationReading};
 use serde::Serialize;
 
-pub use self::station::{Counted, Gauge, SignalHistory, Station, kbps, mhz};
+pub use self::station::{CounterKind, Gauge, SignalHistory, Station, kbps, mhz};
 use crate::identity::Identity;
 
 /// The place of an access point in [`crate::points::Points`]; it keeps it while the daemon runs.
@@ -29,13 +29,11 @@ pub type Slot = u32;
 /// What counts up with everything that changes: a reader that has seen it has seen all before it.
 pub type Generation = u64;
 
-/// Which association a slot holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
     pub point: PointId,
     /// The station; for a multi-link one, its MLD address.
     pub address: Address,
-    /// When it was first seen, ns since boot.
     pub seen_ns: u64,
     /// When it associated, ns since boot, where the kernel tells.
     pub associated_ns: Option<u64>,
@@ -51,7 +49,7 @@ impl Session {
 /// The end of an association, with its exact totals where the kernel told them. Consumers hear of it as it is written here;
 /// what is unknown is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Ended {
+pub struct SessionEnd {
     /// The slot that it had. It may hold another station by now.
     #[serde(skip)]
     pub slot: Slot,
@@ -60,7 +58,6 @@ pub struct Ended {
     /// The reason code of 802.11, where one is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<u16>,
-    /// How long it lasted, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connected: Option<u64>,
     #[serde(skip_serializing_if = "Pair::is_unknown")]
@@ -91,7 +88,7 @@ impl Pair {
 pub enum Change {
     /// A station has associated; its identity is not known yet. The slot may hold another by now.
     Arrived(Slot, Session),
-    Left(Ended),
+    Left(SessionEnd),
 }
 
 /// A reading of all stations of an access point that is under way.
@@ -113,14 +110,12 @@ pub struct Table {
     points: Vec<OfPoint>,
     free: Vec<Slot>,
     changes: Vec<Change>,
-    /// Of the latest change.
     pub generation: Generation,
     polls: u64,
     /// How often a driver's counters began again in the middle of an association.
     pub resets: u64,
 }
 
-/// What is kept of one access point.
 #[derive(Debug, Default)]
 struct OfPoint {
     /// Its slots in the order in which the kernel names them.
@@ -132,12 +127,10 @@ struct OfPoint {
 }
 
 impl Table {
-    /// How many stations an access point has.
     pub fn count(&self, point: PointId) -> usize {
         self.order(point).len()
     }
 
-    /// How many stations there are on all of them.
     pub fn total(&self) -> usize {
         self.keys.len()
     }
@@ -153,7 +146,6 @@ impl Table {
         self.points.get(usize::from(point)).is_some_and(|of| of.narrow && !of.order.is_empty())
     }
 
-    /// The stations of an access point, in the kernel's order.
     pub fn stations(&self, point: PointId) -> impl Iterator<Item = &Station> {
         self.order(point).iter().filter_map(|slot| self.station(*slot))
     }
@@ -186,19 +178,18 @@ impl Table {
         };
         // A link is no station: it is not counted among those that were seen, and begins no association.
         if let Some(link) = reading.link {
-            return self.with(slot, |station| {
+            if let Some(Some(station)) = self.stations.get_mut(slot as usize) {
                 station.polled = poll.number;
                 station.take_link(link);
-            });
+            }
+            return;
         }
         poll.seen += 1;
-        let slot = self.same_association(slot, reading, poll.at_ns);
-        self.take(slot, reading, poll.number);
-    }
-
-    fn with(&mut self, slot: Slot, change: impl FnOnce(&mut Station)) {
-        if let Some(Some(station)) = self.stations.get_mut(slot as usize) {
-            change(station);
+        if !self.take(slot, reading, poll.number) {
+            // The kernel speaks of another association than we knew.
+            self.leave(slot, false, None);
+            let slot = self.arrive(poll.point, reading, poll.at_ns);
+            self.take(slot, reading, poll.number);
         }
     }
 
@@ -257,12 +248,10 @@ impl Table {
         if began.zip(associated_ns(last)).is_some_and(|(began, now)| began != now) {
             return;
         }
-        let is_whole = last.link.is_none();
-        let exact = is_whole && (last.rx_packets.is_some() || last.rx_bytes.is_some());
+        let is_whole =
+            last.link.is_none() && (last.rx_packets.is_some() || last.rx_bytes.is_some());
         // An event without figures must not make those of the last poll unknown.
-        if exact {
-            self.take(slot, last, self.polls);
-        }
+        let exact = is_whole && self.take(slot, last, self.polls);
         self.leave(slot, exact, reason);
     }
 
@@ -277,11 +266,13 @@ impl Table {
 
     /// Writes who a station is. Once for each association.
     pub fn identify(&mut self, slot: Slot, identity: Identity) {
-        self.with(slot, |station| station.identity = Some(Box::new(identity)));
-        self.touch(slot);
+        if let Some(Some(station)) = self.stations.get_mut(slot as usize) {
+            station.identity = Some(Box::new(identity));
+            let point = station.session.point;
+            self.touch(point);
+        }
     }
 
-    /// Who came and who went since this was last asked.
     pub fn take_changes(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.changes)
     }
@@ -292,44 +283,29 @@ impl Table {
         (reading.link.is_none() && station.address() == key(reading)).then_some(station.slot)
     }
 
-    /// The slot of a reading's station, which arrives where it has none.
     fn slot_of(&mut self, point: PointId, reading: &StationReading, at_ns: u64) -> Slot {
         let known = self.find(point, key(reading)).map(|station| station.slot);
         known.unwrap_or_else(|| self.arrive(point, reading, at_ns))
     }
 
-    /// The slot, or a new one where the kernel speaks of another association than we knew.
-    fn same_association(&mut self, slot: Slot, reading: &StationReading, at_ns: u64) -> Slot {
-        match self.station(slot) {
-            Some(station) if is_other(station, reading) => {
-                let point = station.session.point;
-                self.leave(slot, false, None);
-                self.arrive(point, reading, at_ns)
-            }
-            _ => slot,
+    /// Takes a reading of a slot's station; false, and nothing is taken, where it is of another association.
+    fn take(&mut self, slot: Slot, reading: &StationReading, polled: u64) -> bool {
+        let Some(Some(station)) = self.stations.get_mut(slot as usize) else { return true };
+        if is_other(station, reading) {
+            return false;
         }
-    }
-
-    fn take(&mut self, slot: Slot, reading: &StationReading, polled: u64) {
-        let Some(Some(station)) = self.stations.get_mut(slot as usize) else { return };
         station.polled = polled;
         let changed = station.take(reading);
         let session = &mut station.session;
         session.associated_ns = associated_ns(reading).or(session.associated_ns);
-        let counts = [reading.rx_bytes, reading.tx_bytes];
-        self.points[usize::from(session.point)].narrow |=
-            counts.iter().flatten().any(|bytes| !bytes.wide);
+        let of = &mut self.points[usize::from(session.point)];
+        of.narrow |= [reading.rx_bytes, reading.tx_bytes].iter().flatten().any(|bytes| !bytes.wide);
         self.resets += u64::from(changed.reset);
         if changed.any {
-            self.touch(slot);
-        }
-    }
-
-    fn touch(&mut self, slot: Slot) {
-        if let Some(Some(station)) = self.stations.get(slot as usize) {
             self.generation += 1;
-            self.points[usize::from(station.session.point)].changed = self.generation;
+            of.changed = self.generation;
         }
+        true
     }
 
     fn arrive(&mut self, point: PointId, reading: &StationReading, at_ns: u64) -> Slot {
@@ -343,7 +319,7 @@ impl Table {
         self.stations[slot as usize] = Some(Station::new(slot, session, self.polls));
         self.keys.insert((point, address), slot);
         self.point(point).order.push(slot);
-        self.touch(slot);
+        self.touch(point);
         self.changes.push(Change::Arrived(slot, session));
         slot
     }
@@ -353,23 +329,26 @@ impl Table {
         let Some(station) = self.stations[slot as usize].take() else { return };
         let session = station.session;
         let pair = |rx, tx| Pair { rx: station.counter(rx), tx: station.counter(tx) };
-        let ended = Ended {
+        let ended = SessionEnd {
             slot,
             session,
             reason,
             connected: station.gauge(Gauge::ConnectedS).map(|s| s as u64),
-            bytes: pair(Counted::RxBytes, Counted::TxBytes),
-            packets: pair(Counted::RxPackets, Counted::TxPackets),
+            bytes: pair(CounterKind::RxBytes, CounterKind::TxBytes),
+            packets: pair(CounterKind::RxPackets, CounterKind::TxPackets),
             exact,
         };
         self.keys.remove(&(session.point, session.address));
         self.free.push(slot);
-        self.generation += 1;
-        let generation = self.generation;
-        let of = self.point(session.point);
-        of.order.retain(|other| *other != slot);
-        of.changed = generation;
+        self.point(session.point).order.retain(|other| *other != slot);
+        self.touch(session.point);
         self.changes.push(Change::Left(ended));
+    }
+
+    /// Something of an access point's stations has changed.
+    fn touch(&mut self, point: PointId) {
+        self.generation += 1;
+        self.point(point).changed = self.generation;
     }
 
     fn point(&mut self, point: PointId) -> &mut OfPoint {

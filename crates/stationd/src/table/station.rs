@@ -9,6 +9,7 @@ use linux::nl80211::{Address, Chains, Count, Rate, StationFlags, StationReading}
 
 use super::{Session, Slot};
 use crate::{
+    address::{self, AddressText},
     counter::{Counter, Step},
     identity::Identity,
     points::Point,
@@ -16,8 +17,7 @@ use crate::{
 
 /// A value that only rises within an association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
-    /// Bytes from the station, MPDU payloads.
+pub enum CounterKind {
     RxBytes,
     /// Bytes to the station, MPDU payloads.
     TxBytes,
@@ -41,8 +41,8 @@ pub enum Counted {
     TxAirtime,
 }
 
-/// How many [`Counted`] there are.
-const COUNTED: usize = Counted::TxAirtime as usize + 1;
+/// How many [`CounterKind`] there are.
+const COUNTED: usize = CounterKind::TxAirtime as usize + 1;
 
 /// A value that rises and falls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,16 +69,13 @@ const UNKNOWN: i64 = i64::MIN;
 /// The strengths that were seen in an association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignalHistory {
-    /// The weakest, dBm.
     pub min: i8,
-    /// The strongest, dBm.
     pub max: i8,
     sum: i64,
     samples: u32,
 }
 
 impl SignalHistory {
-    /// The mean, dBm, to the nearest.
     pub fn mean(&self) -> i8 {
         let samples = i64::from(self.samples.max(1));
         // Strengths are negative; rounding half away from zero, as `f64::round` does.
@@ -94,16 +91,15 @@ impl SignalHistory {
     }
 }
 
-/// A station in one association.
 #[derive(Debug)]
 pub struct Station {
     pub slot: Slot,
     pub session: Session,
+    /// Its address as replies have it: the same for the whole association, and so written once.
+    pub address_text: AddressText,
     /// Who it is, once that is known.
     pub identity: Option<Box<Identity>>,
-    /// The rate of the last frame to the station.
     pub tx_rate: Option<Rate>,
-    /// The rate of the last frame from the station.
     pub rx_rate: Option<Rate>,
     pub flags: Option<StationFlags>,
     /// The strength of the last frame on each antenna.
@@ -119,9 +115,8 @@ pub struct Station {
     pub(super) polled: u64,
 }
 
-/// What a reading changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Changed {
+pub(super) struct Difference {
     /// A value other than the two clocks is another than before.
     pub(super) any: bool,
     /// The driver's counters began again.
@@ -133,6 +128,7 @@ impl Station {
         Self {
             slot,
             session,
+            address_text: address::upper(session.address),
             identity: None,
             tx_rate: None,
             rx_rate: None,
@@ -151,8 +147,7 @@ impl Station {
         self.session.address
     }
 
-    /// A counter, over the whole association.
-    pub fn counter(&self, which: Counted) -> Option<u64> {
+    pub fn counter(&self, which: CounterKind) -> Option<u64> {
         let known = self.counted & 1 << which as u16 != 0;
         known.then(|| self.counters[which as usize].total())
     }
@@ -161,12 +156,10 @@ impl Station {
         Some(self.gauges[which as usize]).filter(|value| *value != UNKNOWN)
     }
 
-    /// The strengths that were seen in this association.
     pub fn signal_history(&self) -> Option<SignalHistory> {
         Some(self.history).filter(|history| history.samples > 0)
     }
 
-    /// The links of a multi-link station, where the kernel tells them apart.
     pub fn links(&self) -> u32 {
         self.links.count_ones()
     }
@@ -178,8 +171,8 @@ impl Station {
     }
 
     /// Takes a reading of the whole station.
-    pub(super) fn take(&mut self, reading: &StationReading) -> Changed {
-        let mut changed = Changed::default();
+    pub(super) fn take(&mut self, reading: &StationReading) -> Difference {
+        let mut changed = Difference::default();
         self.take_counters(reading, &mut changed);
         self.set(Gauge::InactiveMs, reading.inactive_ms.map(i64::from));
         self.set(Gauge::ConnectedS, reading.connected_s.map(i64::from));
@@ -203,26 +196,26 @@ impl Station {
         self.links |= 1 << (link % 16);
     }
 
-    fn take_counters(&mut self, reading: &StationReading, changed: &mut Changed) {
+    fn take_counters(&mut self, reading: &StationReading, changed: &mut Difference) {
         let count = |value, wide| Some(Count { value, wide });
         let narrow = |value: Option<u32>| value.and_then(|value| count(value.into(), false));
         let wide = |value: Option<u64>| value.and_then(|value| count(value, true));
         // One after the other and not in a loop: this is done for every station at every reading.
-        self.count(Counted::RxBytes, reading.rx_bytes, changed);
-        self.count(Counted::TxBytes, reading.tx_bytes, changed);
-        self.count(Counted::RxPackets, narrow(reading.rx_packets), changed);
-        self.count(Counted::TxPackets, narrow(reading.tx_packets), changed);
-        self.count(Counted::TxRetries, narrow(reading.tx_retries), changed);
-        self.count(Counted::TxFailed, narrow(reading.tx_failed), changed);
-        self.count(Counted::RxDropped, wide(reading.rx_dropped), changed);
-        self.count(Counted::FcsErrors, narrow(reading.fcs_errors), changed);
-        self.count(Counted::RxMpdus, narrow(reading.rx_mpdus), changed);
-        self.count(Counted::RxAirtime, wide(reading.rx_duration_us), changed);
-        self.count(Counted::TxAirtime, wide(reading.tx_duration_us), changed);
+        self.count(CounterKind::RxBytes, reading.rx_bytes, changed);
+        self.count(CounterKind::TxBytes, reading.tx_bytes, changed);
+        self.count(CounterKind::RxPackets, narrow(reading.rx_packets), changed);
+        self.count(CounterKind::TxPackets, narrow(reading.tx_packets), changed);
+        self.count(CounterKind::TxRetries, narrow(reading.tx_retries), changed);
+        self.count(CounterKind::TxFailed, narrow(reading.tx_failed), changed);
+        self.count(CounterKind::RxDropped, wide(reading.rx_dropped), changed);
+        self.count(CounterKind::FcsErrors, narrow(reading.fcs_errors), changed);
+        self.count(CounterKind::RxMpdus, narrow(reading.rx_mpdus), changed);
+        self.count(CounterKind::RxAirtime, wide(reading.rx_duration_us), changed);
+        self.count(CounterKind::TxAirtime, wide(reading.tx_duration_us), changed);
     }
 
     #[inline]
-    fn count(&mut self, which: Counted, count: Option<Count>, changed: &mut Changed) {
+    fn count(&mut self, which: CounterKind, count: Option<Count>, changed: &mut Difference) {
         let Some(count) = count else { return };
         let (counter, bit) = (&mut self.counters[which as usize], 1 << which as u16);
         if self.counted & bit == 0 {
@@ -269,11 +262,11 @@ mod tests {
     #[test]
     fn what_was_never_read_is_unknown_and_what_reads_0_is_0() {
         let mut station = station();
-        assert_eq!(station.counter(Counted::TxFailed), None);
+        assert_eq!(station.counter(CounterKind::TxFailed), None);
         assert_eq!(station.gauge(Gauge::Signal), None);
         station.take(&StationReading { tx_failed: Some(0), ..StationReading::default() });
-        assert_eq!(station.counter(Counted::TxFailed), Some(0));
-        assert_eq!(station.counter(Counted::TxRetries), None);
+        assert_eq!(station.counter(CounterKind::TxFailed), Some(0));
+        assert_eq!(station.counter(CounterKind::TxRetries), None);
     }
 
     #[test]

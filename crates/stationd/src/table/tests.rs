@@ -59,7 +59,7 @@ fn a_departure_that_a_poll_has_overtaken_takes_nothing_from_the_next_association
     poll(&mut table, 0, &[at(10, 500)]);
     poll(&mut table, 0, &[at(20, 3)]);
     table.left(0, &at(10, 600), Some(8));
-    assert_eq!(table.stations(0).next().unwrap().counter(Counted::RxPackets), Some(3));
+    assert_eq!(table.stations(0).next().unwrap().counter(CounterKind::RxPackets), Some(3));
     table.left(0, &at(20, 4), Some(8));
     assert_eq!(left(&table.take_changes()), [(1, false), (1, true)]);
 }

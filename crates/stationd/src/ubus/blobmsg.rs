@@ -79,7 +79,6 @@ impl<'a> Writer<'a> {
         self.put(Kind::Int64, name, value.to_be_bytes());
     }
 
-    /// A level, as dBm.
     pub fn level(&mut self, name: &str, value: i64) {
         match i32::try_from(value) {
             Ok(value) => self.put(Kind::Int32, name, value.to_be_bytes()),
@@ -104,7 +103,6 @@ impl<'a> Writer<'a> {
         self.pad(value.len(), 1);
     }
 
-    /// A table with what is written into it; within a list, without a name.
     pub fn table(&mut self, name: &str, write: impl FnOnce(&mut Self)) {
         self.nest(Kind::Table, name, write);
     }
@@ -159,7 +157,6 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Begins with the first.
     pub(crate) fn new(contents: &'a [u8]) -> Self {
         Self { rest: contents }
     }

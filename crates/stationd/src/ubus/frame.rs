@@ -13,7 +13,6 @@ use ubus::{
 const WORD: usize = 4;
 /// Where an attribute's number stands in its first word.
 const NUMBER: u32 = 24;
-/// The longest frame.
 pub(super) const MAX_FRAME: usize = HEADER_SIZE + MAX_MSG_LEN;
 /// The longest contents of a reply: the broker takes no frame that is longer.
 pub(super) const MOST_CONTENTS: usize = MAX_MSG_LEN - 4 * WORD;
@@ -37,7 +36,6 @@ pub(super) struct Caller {
     pub(super) object: u32,
 }
 
-/// A call of a method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Call<'a> {
     pub(super) caller: Caller,
@@ -52,7 +50,6 @@ pub(super) struct Call<'a> {
 pub(super) enum Message<'a> {
     /// We are let in.
     Hello,
-    /// A part of a request's result: the number that an object of ours has now.
     Object {
         seq: u16,
         object: u32,

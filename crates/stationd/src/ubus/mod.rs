@@ -29,10 +29,10 @@ use crate::{
     engine::RefreshError,
     full,
     net::{
-        Turn, connected,
+        Hub, connected,
         connection::Connection,
-        outbox::{Letter, Sent},
-        server::{Answered, Client, Exchange, Protocol, Responder},
+        letter::{Letter, Sent},
+        server::{Client, Exchange, Outcome, Protocol, Responder},
         token,
     },
     points::Point,
@@ -95,38 +95,38 @@ impl Ubus {
         Self { path, prefix, pause_ns: FIRST_PAUSE_NS, again_ns: 0, client: None, responder }
     }
 
-    pub fn connect(&mut self, turn: &mut Turn<'_>) {
+    pub fn connect(&mut self, hub: &mut Hub) {
         let socket = match connected(&self.path) {
             Ok(socket) => socket,
             Err(error) => {
-                let (trace, path) = (turn.engine.trace(), self.path.display());
+                let (trace, path) = (hub.engine.trace(), self.path.display());
                 trace.event(ZONE, Level::Info, format_args!("no broker at {path}: {error}"));
-                return self.wait(turn);
+                return self.wait(hub);
             }
         };
         let mut connection = Connection::new(socket, token::BROKER);
-        if !connection.rest(Sent::All, turn) {
-            return self.wait(turn);
+        if !connection.rest(Sent::All, hub) {
+            return self.wait(hub);
         }
-        connection.deadline_ns = Some(turn.now_ns + GREETING_NS);
-        let link = Link { next_event: turn.engine.events.next, ..Link::default() };
-        self.client = Some(Client::new(connection, link, turn.now_ns));
+        connection.deadline_ns = Some(hub.now_ns + GREETING_NS);
+        let link = Link { next_event: hub.engine.events.next, ..Link::default() };
+        self.client = Some(Client::new(connection, link, hub.now_ns));
     }
 
-    fn wait(&mut self, turn: &Turn<'_>) {
-        self.again_ns = turn.now_ns + self.pause_ns;
+    fn wait(&mut self, hub: &Hub) {
+        self.again_ns = hub.now_ns + self.pause_ns;
         self.pause_ns = (2 * self.pause_ns).min(LONGEST_PAUSE_NS);
     }
 
     /// The broker has said something, or has room.
-    pub fn ready(&mut self, turn: &mut Turn<'_>) {
+    pub fn ready(&mut self, hub: &mut Hub) {
         let Some(client) = &mut self.client else { return };
-        let goes_on = self.responder.ready(client, turn);
+        let goes_on = self.responder.ready(client, hub);
         if client.state.is_in {
             self.pause_ns = FIRST_PAUSE_NS;
         }
         if !goes_on {
-            self.leave(turn);
+            self.leave(hub);
         }
     }
 
@@ -136,35 +136,35 @@ impl Ubus {
     }
 
     /// A moment has come: to look for the broker, or to leave one that is silent.
-    pub fn late(&mut self, turn: &mut Turn<'_>) {
+    pub fn late(&mut self, hub: &mut Hub) {
         match self.due() {
-            Some(due) if due <= turn.now_ns && self.client.is_none() => self.connect(turn),
-            Some(due) if due <= turn.now_ns => self.leave(turn),
+            Some(due) if due <= hub.now_ns && self.client.is_none() => self.connect(hub),
+            Some(due) if due <= hub.now_ns => self.leave(hub),
             _ => {}
         }
     }
 
-    fn leave(&mut self, turn: &Turn<'_>) {
+    fn leave(&mut self, hub: &Hub) {
         self.client = None;
-        turn.engine.trace().event(ZONE, Level::Info, format_args!("the broker has left"));
-        self.wait(turn);
+        hub.engine.trace().event(ZONE, Level::Info, format_args!("the broker has left"));
+        self.wait(hub);
     }
 
     /// The end of a turn: objects for the access points that there are now, and what subscribers are to hear.
-    pub fn publish(&mut self, turn: &mut Turn<'_>) {
+    pub fn publish(&mut self, hub: &mut Hub) {
         let Self { client: Some(client), responder, prefix, .. } = self else { return };
         let (Client { connection, state: link, .. }, letter) = (client, &mut responder.letter);
         if !link.is_in || connection.waiting() > MOST_WAITING {
             return;
         }
-        link.offered.reconcile(prefix, &turn.engine.points, letter.words());
-        link.notify(letter.words(), turn);
+        link.offered.reconcile(prefix, &hub.engine.points, letter.words());
+        link.notify(letter.words(), hub);
         if letter.is_empty() {
             return;
         }
-        let sent = connection.send(letter, turn);
-        if !connection.rest(sent, turn) {
-            self.leave(turn);
+        let sent = connection.send(letter, hub);
+        if !connection.rest(sent, hub) {
+            self.leave(hub);
         }
     }
 }
@@ -184,13 +184,13 @@ pub fn understand(bytes: &[u8]) -> usize {
 
 impl Link {
     /// Tells subscribers what has happened since they were last told.
-    fn notify(&mut self, out: &mut Vec<u8>, turn: &Turn<'_>) {
-        let log = &turn.engine.events;
+    fn notify(&mut self, out: &mut Vec<u8>, hub: &Hub) {
+        let log = &hub.engine.events;
         let from = std::mem::replace(&mut self.next_event, log.next);
         if from >= log.next || !self.offered.iter().any(|object| object.has_subscribers) {
             return;
         }
-        let ((missed, events), points) = (log.since(from), &turn.engine.points);
+        let ((missed, events), points) = (log.since(from), &hub.engine.points);
         let mut contents = Vec::new();
         if missed > 0 {
             Writer::new(&mut contents).count("missed", missed);
@@ -218,8 +218,8 @@ impl Link {
     }
 
     /// Takes what the broker says of our requests.
-    fn hear(&mut self, said: Message<'_>, turn: &mut Turn<'_>) {
-        let trace = turn.engine.trace();
+    fn hear(&mut self, said: Message<'_>, hub: &mut Hub) {
+        let trace = hub.engine.trace();
         match said {
             Message::Hello => {
                 self.is_in = true;
@@ -252,7 +252,7 @@ impl Protocol for Bus {
     /// A longer frame cannot be read.
     const LONGEST: usize = MAX_FRAME;
 
-    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, '_, Link>) -> Answered {
+    fn answer(&mut self, bytes: &[u8], exchange: Exchange<'_, Link>) -> Outcome {
         match frame::read(bytes) {
             Ok(Some((said, length))) => {
                 match said {
@@ -260,29 +260,29 @@ impl Protocol for Bus {
                     Message::NoCall(caller) => {
                         frame::status(caller, Status::InvalidArgument, exchange.letter.words());
                     }
-                    said => exchange.state.hear(said, exchange.turn),
+                    said => exchange.state.hear(said, exchange.hub),
                 }
-                Answered::Whole(length)
+                Outcome::Whole(length)
             }
-            Ok(None) => Answered::Partial,
+            Ok(None) => Outcome::Partial,
             Err(error) => {
                 let what = format_args!("what the broker says cannot be read: {error}");
-                exchange.turn.engine.trace().event(ZONE, Level::Warning, what);
-                Answered::WholeLast(bytes.len())
+                exchange.hub.engine.trace().event(ZONE, Level::Warning, what);
+                Outcome::WholeLast(bytes.len())
             }
         }
     }
 }
 
 impl Bus {
-    fn call(&mut self, call: &Call<'_>, exchange: Exchange<'_, '_, Link>) {
-        let Exchange { state: link, letter, turn } = exchange;
-        turn.tally.requests += 1;
-        let status = match self.contents(link, call, turn) {
+    fn call(&mut self, call: &Call<'_>, exchange: Exchange<'_, Link>) {
+        let Exchange { state: link, letter, hub } = exchange;
+        hub.tally.requests += 1;
+        let status = match self.contents(link, call, hub) {
             Ok((_, contents)) if contents.len() > MOST_CONTENTS => {
                 let (method, most) = (call.method, MOST_CONTENTS / 1024);
                 let what = format_args!("a reply to {method} of more than {most} KiB is not sent");
-                turn.engine.trace().event(ZONE, Level::Warning, what);
+                hub.engine.trace().event(ZONE, Level::Warning, what);
                 Status::Unknown
             }
             Ok((method, contents)) => {
@@ -301,17 +301,17 @@ impl Bus {
         &mut self,
         link: &Link,
         call: &Call<'_>,
-        turn: &mut Turn<'_>,
+        hub: &mut Hub,
     ) -> Result<(Method, Rc<Vec<u8>>), Status> {
         let subject = link.subject(call.caller.object).ok_or(Status::NotFound)?;
         let method = subject.method(call.method).ok_or(Status::MethodNotFound)?;
         let arguments = objects::arguments(call.arguments).ok_or(Status::InvalidArgument)?;
         let mut own = Vec::new();
-        let points = &turn.engine.points;
+        let points = &hub.engine.points;
         let id = match method {
             Method::Events => {
                 let since = arguments.since.unwrap_or(0);
-                shapes::events(&turn.engine.events, since, points, &mut own);
+                shapes::events(&hub.engine.events, since, points, &mut own);
                 return Ok((method, Rc::new(own)));
             }
             Method::AssocList => {
@@ -321,12 +321,12 @@ impl Bus {
             Method::Stats | Method::Brief | Method::Clients => subject.point(),
         };
         let id = id.ok_or(Status::NotFound)?;
-        let max_age_ns = arguments.max_age_ms.map_or(turn.max_age_ns, |ms| u64::from(ms) * MS);
-        turn.engine.refresh(id, max_age_ns, turn.now_ns).map_err(refused)?;
+        let max_age_ns = arguments.max_age_ms.map_or(hub.max_age_ns, |ms| u64::from(ms) * MS);
+        hub.engine.refresh(id, max_age_ns, hub.now_ns).map_err(refused)?;
         #[cfg(feature = "planted")]
-        crate::plant::in_reply(id, turn);
-        let point = turn.engine.points.get(id).ok_or(Status::NotFound)?;
-        let table = &turn.engine.table;
+        crate::plant::in_reply(id, hub);
+        let point = hub.engine.points.get(id).ok_or(Status::NotFound)?;
+        let table = &hub.engine.table;
         if let (Method::AssocList, Some(address)) = (method, arguments.station) {
             let station = table.find(id, address).ok_or(Status::NotFound)?;
             shapes::assoc(point, station, &mut Writer::new(&mut own));

@@ -88,7 +88,6 @@ impl Offered {
         self.answered(seq).map(|object| object.path.as_str())
     }
 
-    /// The object whose request is answered; an answer to anything else has none.
     fn answered(&mut self, seq: u16) -> Option<&mut Object> {
         let mut all = self.objects.iter_mut();
         let object = all.find(|object| object.is_pending && object.seq == seq)?;
@@ -99,7 +98,6 @@ impl Offered {
         Some(object)
     }
 
-    /// Those that the broker knows or is asked to know.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Object> {
         self.objects.iter()
     }

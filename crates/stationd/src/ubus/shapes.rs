@@ -13,7 +13,7 @@ use crate::{
     events::{EventFields, Events},
     full::{PARAMETERS, Value},
     points::{Point, Points},
-    table::{Counted, Gauge, Station, Table, kbps, mhz},
+    table::{CounterKind, Gauge, Station, Table, kbps, mhz},
     time::rfc3339,
 };
 
@@ -32,15 +32,15 @@ pub(super) fn brief(point: &Point, table: &Table, out: &mut Vec<u8>) {
 }
 
 fn brief_station(point: &Point, station: &Station, writer: &mut Writer<'_>) {
-    writer.bytes("MACAddress", &address::upper(station.address()));
-    writer.or_null("TxBytes", station.counter(Counted::TxBytes), Writer::total);
-    writer.or_null("RxBytes", station.counter(Counted::RxBytes), Writer::total);
-    writer.or_null("TxErrors", station.counter(Counted::TxFailed), Writer::count);
-    writer.or_null("RxErrors", station.counter(Counted::RxDropped), Writer::total);
-    writer.or_null("TxPacketCount", station.counter(Counted::TxPackets), Writer::count);
-    writer.or_null("RxPacketCount", station.counter(Counted::RxPackets), Writer::count);
-    writer.or_null("TxUnicastPacketCount", station.counter(Counted::TxPackets), Writer::count);
-    writer.or_null("Tx_Retransmissions", station.counter(Counted::TxRetries), Writer::count);
+    writer.bytes("MACAddress", &station.address_text);
+    writer.or_null("TxBytes", station.counter(CounterKind::TxBytes), Writer::total);
+    writer.or_null("RxBytes", station.counter(CounterKind::RxBytes), Writer::total);
+    writer.or_null("TxErrors", station.counter(CounterKind::TxFailed), Writer::count);
+    writer.or_null("RxErrors", station.counter(CounterKind::RxDropped), Writer::total);
+    writer.or_null("TxPacketCount", station.counter(CounterKind::TxPackets), Writer::count);
+    writer.or_null("RxPacketCount", station.counter(CounterKind::RxPackets), Writer::count);
+    writer.or_null("TxUnicastPacketCount", station.counter(CounterKind::TxPackets), Writer::count);
+    writer.or_null("Tx_Retransmissions", station.counter(CounterKind::TxRetries), Writer::count);
     writer.or_null("LastDataDownlinkRate", kbps(station.tx_rate), Writer::count);
     writer.or_null("LastDataUplinkRate", kbps(station.rx_rate), Writer::count);
     writer.or_null("DownlinkBandwidth", mhz(station.tx_rate), Writer::count);
@@ -54,9 +54,9 @@ pub(super) fn stats(point: &Point, table: &Table, out: &mut Vec<u8>) {
     Writer::new(out).list("retval", |writer| {
         for station in table.stations(point.id) {
             writer.table("", |writer| {
-                for parameter in &PARAMETERS {
-                    if let Some(value) = (parameter.read)(station, point) {
-                        write(parameter.name, &value, wall_offset_ns, writer);
+                for (name, read) in &PARAMETERS {
+                    if let Some(value) = read(station, point) {
+                        write(name, &value, wall_offset_ns, writer);
                     }
                 }
             });
@@ -113,9 +113,9 @@ fn client(station: &Station, writer: &mut Writer<'_>) {
         writer.known("aid", identity.aid.map(u64::from), Writer::count);
     }
     let pair = |rx, tx| [station.counter(rx), station.counter(tx)];
-    writer.pair("bytes", pair(Counted::RxBytes, Counted::TxBytes), Writer::total);
-    writer.pair("airtime", pair(Counted::RxAirtime, Counted::TxAirtime), Writer::total);
-    writer.pair("packets", pair(Counted::RxPackets, Counted::TxPackets), Writer::count);
+    writer.pair("bytes", pair(CounterKind::RxBytes, CounterKind::TxBytes), Writer::total);
+    writer.pair("airtime", pair(CounterKind::RxAirtime, CounterKind::TxAirtime), Writer::total);
+    writer.pair("packets", pair(CounterKind::RxPackets, CounterKind::TxPackets), Writer::count);
     // bit/s, as hostapd has it: its driver's 100 kbit/s times a hundred thousand would not fit, so it is kbit/s.
     let rates = [kbps(station.rx_rate), kbps(station.tx_rate)];
     writer.pair("rate", rates, Writer::count);
@@ -131,9 +131,8 @@ pub(super) fn assoc_list(point: &Point, table: &Table, out: &mut Vec<u8>) {
     });
 }
 
-/// iwinfo's values of one station.
 pub(super) fn assoc(point: &Point, station: &Station, writer: &mut Writer<'_>) {
-    writer.bytes("mac", &address::upper(station.address()));
+    writer.bytes("mac", &station.address_text);
     writer.known("signal", station.gauge(Gauge::Signal), Writer::level);
     writer.known("signal_avg", station.gauge(Gauge::SignalAverage), Writer::level);
     writer.known("noise", point.noise_dbm.map(i64::from), Writer::level);
@@ -148,16 +147,16 @@ pub(super) fn assoc(point: &Point, station: &Station, writer: &mut Writer<'_>) {
         writer.flag("mfp", flags.mfp());
     }
     writer.table("rx", |writer| {
-        writer.known("drop_misc", station.counter(Counted::RxDropped), Writer::total);
-        writer.known("packets", station.counter(Counted::RxPackets), Writer::count);
-        writer.known("bytes", station.counter(Counted::RxBytes), Writer::total);
+        writer.known("drop_misc", station.counter(CounterKind::RxDropped), Writer::total);
+        writer.known("packets", station.counter(CounterKind::RxPackets), Writer::count);
+        writer.known("bytes", station.counter(CounterKind::RxBytes), Writer::total);
         rate(station.rx_rate, writer);
     });
     writer.table("tx", |writer| {
-        writer.known("failed", station.counter(Counted::TxFailed), Writer::count);
-        writer.known("retries", station.counter(Counted::TxRetries), Writer::count);
-        writer.known("packets", station.counter(Counted::TxPackets), Writer::count);
-        writer.known("bytes", station.counter(Counted::TxBytes), Writer::total);
+        writer.known("failed", station.counter(CounterKind::TxFailed), Writer::count);
+        writer.known("retries", station.counter(CounterKind::TxRetries), Writer::count);
+        writer.known("packets", station.counter(CounterKind::TxPackets), Writer::count);
+        writer.known("bytes", station.counter(CounterKind::TxBytes), Writer::total);
         rate(station.tx_rate, writer);
     });
 }

@@ -7,7 +7,6 @@ use std::{
 
 use tempfile::TempDir;
 
-/// A question that has not been answered.
 pub(crate) struct Asked {
     /// The address that it is about, as hostapd writes it.
     pub(crate) station: String,
@@ -31,7 +30,6 @@ impl Control {
         control
     }
 
-    /// hostapd begins, or begins again.
     pub(crate) fn begin(&mut self, interface: &str) {
         let path = self.folder.path().join(interface);
         let _ = std::fs::remove_file(&path);

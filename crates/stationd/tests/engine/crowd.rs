@@ -7,7 +7,6 @@ use crate::{
 };
 use proptest::{prelude::*, test_runner::Config};
 
-/// Anything that may happen.
 #[derive(Clone, Copy, Debug)]
 enum Happening {
     Arrives(u16, bool),

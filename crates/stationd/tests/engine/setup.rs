@@ -8,7 +8,7 @@ use stationd::{
     engine::{Engine, RefreshError},
     options::Options,
     points::EndedTotals,
-    table::Counted,
+    table::CounterKind,
 };
 
 use crate::{
@@ -61,12 +61,10 @@ impl Setup {
         Self { engine, world: world.clone(), control: Control::absent(), now_ns: boottime_ns() }
     }
 
-    /// Time goes on, and no one is asked.
     pub(crate) fn pass(&mut self, seconds: u64) {
         self.now_ns += seconds * SECOND;
     }
 
-    /// The daemon hears what there is to hear.
     pub(crate) fn hear(&mut self) {
         self.engine.ready(self.now_ns);
     }
@@ -107,7 +105,7 @@ impl Setup {
 
     pub(crate) fn rx_bytes(&self, point: u16, number: u16) -> Option<u64> {
         let table = &self.engine.table;
-        table.find(point, address(number))?.counter(Counted::RxBytes)
+        table.find(point, address(number))?.counter(CounterKind::RxBytes)
     }
 
     pub(crate) fn aid(&self, point: u16, number: u16) -> Option<u16> {

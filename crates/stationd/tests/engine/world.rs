@@ -13,7 +13,6 @@ use rustix::io::Errno;
 
 use crate::kernel;
 
-/// An interface of an access point.
 #[derive(Clone, Debug)]
 pub(crate) struct Interface {
     pub(crate) index: u32,
@@ -23,7 +22,6 @@ pub(crate) struct Interface {
     pub(crate) address: Address,
 }
 
-/// A station as its driver counts it.
 #[derive(Clone, Debug)]
 pub(crate) struct Station {
     pub(crate) interface: u32,
@@ -50,7 +48,6 @@ pub(crate) enum Fault {
     Flagged(fn(&mut World)),
 }
 
-/// How often the kernel was asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) lists: u64,
@@ -105,7 +102,6 @@ impl World {
         self.add(Interface { index, name: name.into(), kind: 3, address });
     }
 
-    /// A part of `wlan0`.
     pub(crate) fn add_part(&mut self, index: u32, name: &str) {
         let address = [6, 0, 0, 0, 0, 0];
         self.add(Interface { index, name: name.into(), kind: 4, address });
@@ -158,14 +154,12 @@ impl World {
         self.stations.iter_mut().find(|one| one.address == address(number)).unwrap()
     }
 
-    /// Bytes from a station and to it.
     pub(crate) fn moves(&mut self, number: u16, rx_bytes: u64, tx_bytes: u64) {
         let station = self.station(number);
         station.rx_bytes += rx_bytes;
         station.tx_bytes += tx_bytes;
     }
 
-    /// All events that wait are lost.
     pub(crate) fn loses_events(&mut self) {
         self.events.clear();
         self.events.push_back(Err(Errno::NOBUFS));

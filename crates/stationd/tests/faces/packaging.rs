@@ -4,7 +4,6 @@ use std::{fs, path::PathBuf, process::Command};
 
 use serde_json::{Value, json};
 
-/// A file of this crate's packaging.
 fn packaging(path: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "packaging", path].iter().collect()
 }

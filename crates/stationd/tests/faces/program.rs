@@ -26,7 +26,6 @@ pub(crate) fn stationd(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_stationd")).args(words).output().unwrap()
 }
 
-/// A daemon that ends with its test.
 pub(crate) struct Daemon {
     child: Child,
     /// Of its sockets.
@@ -139,7 +138,6 @@ impl Client {
         self.stream.write_all(bytes).unwrap();
     }
 
-    /// The next line; empty at the end.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
@@ -151,7 +149,6 @@ impl Client {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    /// The whole reply to a request.
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.send(request(7, method, params).as_bytes());
         let reply = self.reply();

@@ -8,7 +8,6 @@
 pub enum Register {
     /// Commands are written here; reads tell whether one is running ([`BUSY`]).
     Command = 0x00,
-    /// The parameter of the next command.
     Param0 = 0x02,
     /// The last command's code, and its [`result`].
     Status = 0x08,
@@ -22,7 +21,6 @@ pub enum Register {
     EvStat = 0x30,
     /// What of it raises the interrupt.
     IntEn = 0x32,
-    /// Acknowledges what is written.
     EvAck = 0x34,
 }
 
@@ -42,19 +40,16 @@ pub const EVENT_COMMAND: u16 = 0x0010;
 pub mod command {
     /// Makes the card ready for everything else.
     pub const INITIALISE: u16 = 0x00;
-    /// Lets it send and receive.
     pub const ENABLE: u16 = 0x01;
     /// Gives the host a transmit buffer of `Param0` bytes.
     pub const ALLOCATE: u16 = 0x0a;
     /// Sends the frame in buffer `Param0`, which then comes back by itself.
     pub const TRANSMIT: u16 = 0x0b;
-    /// The bits that hold the code.
     pub const CODE: u16 = 0x003f;
 }
 
 /// Results of commands, in the upper bits of [`Register::Status`].
 pub mod result {
-    /// The bits that hold it.
     pub const MASK: u16 = 0x7f00;
     pub const DONE: u16 = 0;
     pub const FAILED: u16 = 0x7f00;

@@ -6,18 +6,13 @@ use model::card::Command;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Makes the card ready.
     Initialise,
-    /// Takes a transmit buffer.
     Allocate,
-    /// Lets the card send.
     Enable,
-    /// Sends frames.
     Transmit,
 }
 
 impl Kind {
-    /// All of them, each with its name.
     pub const ALL: [(Self, &str); 4] = [
         (Self::Initialise, "initialise"),
         (Self::Allocate, "allocate"),
@@ -26,13 +21,10 @@ impl Kind {
     ];
 }
 
-/// Why a frame was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     QueueFull,
-    /// It is longer than the card takes.
     TooLong,
-    /// It is shorter than an Ethernet header.
     TooShort,
     /// The card refused its transmit command.
     CommandError,
@@ -45,7 +37,6 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// All of them, each with its name.
     pub const ALL: [(Self, &str); 7] = [
         (Self::QueueFull, "queue-full"),
         (Self::TooLong, "too-long"),
@@ -57,7 +48,6 @@ impl Reason {
     ];
 }
 
-/// Commands of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tally {
     /// Completed, well or with an error.
@@ -87,12 +77,10 @@ impl Tally {
     }
 }
 
-/// Everything that a driver counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counters {
     /// Frames that were offered and taken, dropped ones too.
     pub accepted: u64,
-    /// Frames whose transmit command completed.
     pub confirmed: u64,
     /// Frames that were dropped, by [`Reason::ALL`].
     pub dropped: [u64; Reason::ALL.len()],
@@ -101,7 +89,6 @@ pub struct Counters {
     pub interrupts: u64,
     /// Commands whose event never came, and that were found done.
     pub lost_events: u64,
-    /// Commands that did not complete in time.
     pub timeouts: u64,
     pub resets: u64,
     pub masked_ns: u64,

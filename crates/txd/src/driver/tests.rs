@@ -78,7 +78,6 @@ impl Rehearsal {
         new
     }
 
-    /// Offers these frames at once.
     fn offer(&mut self, numbers: std::ops::Range<u64>) {
         numbers.for_each(|number| self.driver.offer(&frame(number)).unwrap());
     }

@@ -6,7 +6,7 @@
 use std::{
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -50,65 +50,63 @@ pub struct Mark {
 #[derive(Debug, Default)]
 pub struct Marks {
     asked: AtomicBool,
-    stop: AtomicBool,
-    /// The next mark opens a window with a part every so many ns; 0: it opens none.
-    opens: AtomicU64,
-    /// The path's thread, once it runs.
-    thread: Mutex<Option<Interruptible>>,
-    answer: Mutex<Option<Mark>>,
-    /// The last one, after which there will be none.
-    last: Mutex<Option<Mark>>,
+    state: Mutex<State>,
     answered: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The path's thread, while it runs.
+    thread: Option<Interruptible>,
+    stops: bool,
+    /// The next mark opens a window with a part every so many ns; 0: it opens none.
+    opens_ns: u64,
+    answer: Option<Mark>,
+    /// The last one, after which there will be none.
+    last: Option<Mark>,
 }
 
 impl Marks {
     /// Asks for a mark; that of its end where the path has ended, `None` where it does not answer.
     pub fn ask(&self) -> Option<Mark> {
-        let mut answer = locked(&self.answer);
-        *answer = None;
+        let mut state = self.lock();
+        state.answer = None;
         self.asked.store(true, Ordering::SeqCst);
         let until = Instant::now() + ANSWERS;
         loop {
-            if let Some(mark) = answer.take().or_else(|| locked(&self.last).clone()) {
+            if let Some(mark) = state.answer.take().or_else(|| state.last.clone()) {
                 return Some(mark);
             }
             if Instant::now() >= until {
                 return None;
             }
-            self.interrupt();
-            let waited = self.answered.wait_timeout(answer, AGAIN);
-            answer = waited.unwrap_or_else(PoisonError::into_inner).0;
+            // It fails only where the thread has ended, which its last mark says.
+            let _ = state.thread.map(|thread| thread.interrupt());
+            let waited = self.answered.wait_timeout(state, AGAIN);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
     /// The next mark that is asked for opens a window with a part every so many ns.
     pub fn open(&self, every_ns: u64) {
-        self.opens.store(every_ns, Ordering::SeqCst);
+        self.lock().opens_ns = every_ns;
     }
 
     /// How long the parts of a window are that opens now, ns.
     pub(super) fn opening(&self) -> Option<u64> {
-        Some(self.opens.swap(0, Ordering::SeqCst)).filter(|every_ns| *every_ns > 0)
+        Some(std::mem::take(&mut self.lock().opens_ns)).filter(|every_ns| *every_ns > 0)
     }
 
     /// Asks the path to end, and waits until it has, within a bound; its last mark.
     pub fn stop(&self) -> Option<Mark> {
-        self.stop.store(true, Ordering::SeqCst);
+        self.lock().stops = true;
         self.ask()
-    }
-
-    /// Ends the path's sleep, if it sleeps.
-    fn interrupt(&self) {
-        if let Some(thread) = *locked(&self.thread) {
-            // It fails only where the thread has ended, which its last mark says.
-            let _ = thread.interrupt();
-        }
     }
 
     /// The calling thread is the path's from now on.
     pub(super) fn begin(&self) {
         // Where this fails, it answers when the next frame comes.
-        *locked(&self.thread) = interrupt::this_thread().ok();
+        self.lock().thread = interrupt::this_thread().ok();
     }
 
     pub(super) fn is_asked(&self) -> bool {
@@ -117,51 +115,33 @@ impl Marks {
 
     /// Answers what is asked; whether the path is to end.
     pub(super) fn answer(&self, mark: Mark) -> bool {
+        let mut state = self.lock();
         self.asked.store(false, Ordering::SeqCst);
-        *locked(&self.answer) = Some(mark);
+        state.answer = Some(mark);
         self.answered.notify_all();
-        self.stop.load(Ordering::SeqCst)
+        state.stops
     }
 
-    /// The path has ended.
     pub(super) fn ended(&self, mark: Mark) {
-        // The lock of the answer is what the one that asks sleeps with.
-        let _answer = locked(&self.answer);
-        *locked(&self.thread) = None;
-        *locked(&self.last) = Some(mark);
+        let mut state = self.lock();
+        (state.thread, state.last) = (None, Some(mark));
         self.answered.notify_all();
     }
-}
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What a path has counted when a part begins.
-#[derive(Clone, Copy, Debug)]
-struct Opened {
-    at_ns: u64,
-    cpu_ns: u64,
-    air_ns: u64,
-    sent: u64,
-    interrupts: u64,
-}
-
-impl Opened {
-    fn of(mark: &Mark) -> Self {
-        let Mark { at_ns, cpu_ns, air_ns, sent, .. } = *mark;
-        Self { at_ns, cpu_ns, air_ns, sent, interrupts: mark.counters.interrupts }
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn until(&self, end: &Self) -> Period {
-        let air_ns = end.air_ns.saturating_sub(self.air_ns);
-        Period {
-            window_ns: end.at_ns - self.at_ns,
-            sent: end.sent - self.sent,
-            driver_ns: (end.cpu_ns - self.cpu_ns).saturating_sub(air_ns),
-            air_ns,
-            interrupts: end.interrupts - self.interrupts,
-        }
+/// What was counted between two marks.
+fn period(begin: &Mark, end: &Mark) -> Period {
+    let air_ns = end.air_ns.saturating_sub(begin.air_ns);
+    Period {
+        window_ns: end.at_ns - begin.at_ns,
+        sent: end.sent - begin.sent,
+        driver_ns: (end.cpu_ns - begin.cpu_ns).saturating_sub(air_ns),
+        air_ns,
+        interrupts: end.counters.interrupts - begin.counters.interrupts,
     }
 }
 
@@ -171,32 +151,29 @@ impl Opened {
 pub(super) struct Periods {
     every_ns: u64,
     ends_ns: u64,
-    opened: Option<Opened>,
+    opened: Option<Mark>,
     closed: Vec<Period>,
 }
 
 impl Periods {
     /// A window opens with a mark, and has a part every so many ns; 0: none.
     pub(super) fn open(&mut self, mark: &Mark, every_ns: u64) {
-        let opened = (every_ns > 0).then(|| Opened::of(mark));
+        let opened = (every_ns > 0).then(|| mark.clone());
         *self = Self { every_ns, ends_ns: mark.at_ns + every_ns, opened, closed: Vec::new() };
     }
 
-    /// Whether the part that runs is over.
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
         self.opened.is_some() && now_ns >= self.ends_ns && self.closed.len() < MOST_PERIODS
     }
 
     /// The part that runs is over.
     pub(super) fn close(&mut self, mark: &Mark) {
-        let end = Opened::of(mark);
-        self.closed.extend(self.opened.replace(end).map(|begun| begun.until(&end)));
+        self.closed.extend(self.opened.replace(mark.clone()).map(|begin| period(&begin, mark)));
         // One that was slept through is a part of the one before.
         let passed = mark.at_ns.saturating_sub(self.ends_ns) / self.every_ns.max(1);
         self.ends_ns += (passed + 1) * self.every_ns;
     }
 
-    /// Those that are over.
     pub(super) fn closed(&self) -> &[Period] {
         &self.closed
     }

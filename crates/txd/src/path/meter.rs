@@ -22,7 +22,6 @@ pub(super) fn reading_ns() -> u64 {
     twice.map(|(before, after)| after - before).min().unwrap_or(0)
 }
 
-/// CPU time of one kind of doing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Meter {
     reading_ns: u64,

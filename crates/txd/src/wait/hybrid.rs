@@ -126,7 +126,6 @@ impl Hybrid {
         }
     }
 
-    /// A wait was done at a moment.
     pub(super) fn learn(&mut self, at_ns: u64) {
         let took = at_ns.saturating_sub(self.begun_ns);
         let seen = &mut self.kinds[self.kind].seen;

@@ -1,7 +1,6 @@
-//! Bytes on their way to a consumer: sent at once where they fit, kept where they do not.
+//! What one turn has to say to one consumer: words of its own, and bodies that others get too.
 //!
-//! A [`Letter`] is what a turn has to say to one consumer: words of its own and bodies that others get
-//! too. It goes out in one system call, its bodies uncopied. The [`Outbox`] keeps what the socket does not take.
+//! It goes out in one system call, its bodies uncopied; the connection keeps what the socket does not take.
 
 use std::{collections::VecDeque, io::IoSlice, os::fd::AsFd, rc::Rc};
 
@@ -24,12 +23,10 @@ pub struct Letter {
 }
 
 impl Letter {
-    /// Where own words are written to.
     pub fn words(&mut self) -> &mut Vec<u8> {
         &mut self.words
     }
 
-    /// Puts a body behind what has been written.
     pub fn share(&mut self, body: Rc<Vec<u8>>) {
         self.bodies.push((self.words.len(), body));
     }
@@ -50,7 +47,7 @@ impl Letter {
     }
 
     /// Its parts in order; of a body, the body as well.
-    fn parts(&self) -> impl Iterator<Item = (&[u8], Option<&Rc<Vec<u8>>>)> {
+    pub(super) fn parts(&self) -> impl Iterator<Item = (&[u8], Option<&Rc<Vec<u8>>>)> {
         let mut from = 0;
         let bodies = self.bodies.iter().flat_map(move |(to, body)| {
             let before = &self.words[from..*to];
@@ -63,7 +60,7 @@ impl Letter {
 
     /// Its parts as they are kept, from a byte on: of own words what is left, so that somebody who leaves a little
     /// unread does not cost as much as the whole; of bodies, which stay shared, all.
-    fn keep(&self, mut skip: usize, unsent: &mut VecDeque<Unsent>) {
+    pub(super) fn keep(&self, mut skip: usize, unsent: &mut VecDeque<Unsent>) {
         for (bytes, body) in self.parts() {
             if bytes.len() > skip {
                 unsent.push_back(match body {
@@ -86,77 +83,28 @@ pub enum Sent {
     Gone,
 }
 
+/// A part that the socket did not take.
 #[derive(Debug)]
-struct Unsent {
+pub(super) struct Unsent {
     bytes: Rc<Vec<u8>>,
     from: usize,
 }
 
-/// What a consumer has not taken yet.
-#[derive(Debug, Default)]
-pub struct Outbox {
-    unsent: VecDeque<Unsent>,
-}
-
-impl Outbox {
-    pub fn is_empty(&self) -> bool {
-        self.unsent.is_empty()
+impl Unsent {
+    pub(super) fn left(&self) -> &[u8] {
+        &self.bytes[self.from..]
     }
 
-    pub fn len(&self) -> usize {
-        self.unsent.iter().map(|unsent| unsent.bytes.len() - unsent.from).sum()
-    }
-
-    /// Sends a letter behind what waits already, and empties it.
-    pub fn send(&mut self, socket: impl AsFd, letter: &mut Letter) -> Sent {
-        let taken = match self.unsent.is_empty() {
-            true => send(socket, letter.parts().map(|(bytes, _)| bytes)),
-            false => Ok(0),
-        };
-        if let Ok(taken) = taken
-            && taken < letter.len()
-        {
-            letter.keep(taken, &mut self.unsent);
-        }
-        letter.clear();
-        self.outcome(taken.map(drop))
-    }
-
-    pub fn go_on(&mut self, socket: impl AsFd) -> Sent {
-        while !self.unsent.is_empty() {
-            let parts = self.unsent.iter().map(|unsent| &unsent.bytes[unsent.from..]);
-            match send(&socket, parts) {
-                Ok(0) => break,
-                Ok(taken) => self.forget(taken),
-                Err(error) => return self.outcome(Err(error)),
-            }
-        }
-        self.outcome(Ok(()))
-    }
-
-    fn forget(&mut self, mut taken: usize) {
-        while let Some(first) = self.unsent.front_mut() {
-            let len = first.bytes.len() - first.from;
-            if len > taken {
-                first.from += taken;
-                return;
-            }
-            taken -= len;
-            self.unsent.pop_front();
-        }
-    }
-
-    fn outcome(&self, result: Result<(), Errno>) -> Sent {
-        match result {
-            Err(_) => Sent::Gone,
-            Ok(()) if self.unsent.is_empty() => Sent::All,
-            Ok(()) => Sent::Waits,
-        }
+    pub(super) fn skip(&mut self, taken: usize) {
+        self.from += taken;
     }
 }
 
 /// Sends as much as the socket takes now; 0 where it takes nothing.
-fn send<'a>(socket: impl AsFd, parts: impl Iterator<Item = &'a [u8]>) -> Result<usize, Errno> {
+pub(super) fn send<'a>(
+    socket: impl AsFd,
+    parts: impl Iterator<Item = &'a [u8]>,
+) -> Result<usize, Errno> {
     let mut slices = [IoSlice::new(&[]); PARTS];
     let mut count = 0;
     for (slice, part) in slices.iter_mut().zip(parts) {
@@ -175,18 +123,19 @@ fn send<'a>(socket: impl AsFd, parts: impl Iterator<Item = &'a [u8]>) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::net::UnixStream;
-
     use super::*;
 
     #[test]
     fn a_shared_body_is_not_copied_while_it_waits() {
-        let (ours, _theirs) = UnixStream::pair().unwrap();
-        let (mut outbox, mut letter) = (Outbox::default(), Letter::default());
+        let (mut unsent, mut letter) = (VecDeque::new(), Letter::default());
         let body = Rc::new(vec![0; 1 << 20]);
+        letter.words().extend(b"words");
         letter.share(Rc::clone(&body));
         letter.share(Rc::clone(&body));
-        assert_eq!(outbox.send(&ours, &mut letter), Sent::Waits);
+        letter.keep(9, &mut unsent);
+        letter.clear();
         assert_eq!(Rc::strong_count(&body), 3);
+        let left: Vec<usize> = unsent.iter().map(|part| part.left().len()).collect();
+        assert_eq!(left, [(1 << 20) - 4, 1 << 20]);
     }
 }
