@@ -12,10 +12,25 @@ fn text(value: &Value) -> Option<&str> {
     }
 }
 
-/// `2026-11-24T20:21:36Z` as seconds since 1970.
+/// `2026-11-24T20:21:36Z` as seconds since 1970. Days are counted by H. Hinnant's `days_from_civil` ("chrono-Compatible
+/// Low-Level Date Algorithms"): years begin in March, so that the leap day is the last one.
 pub(super) fn seconds(value: &Value) -> Option<Value> {
-    let moment: jiff::Timestamp = text(value)?.parse().ok()?;
-    Some(Value::Whole(moment.as_second().into()))
+    let (date, time) = text(value)?.strip_suffix('Z')?.split_once('T')?;
+    let [year, month, day] = numbers(date, '-')?;
+    let [hour, minute, second] = numbers(time, ':')?;
+    let (year, month) = match month {
+        1..=2 => (year - 1, month + 9),
+        3..=12 => (year, month - 3),
+        _ => return None,
+    };
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    let days = 365 * year + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468;
+    Some(Value::Whole(((days * 24 + hour) * 60 + minute) * 60 + second))
+}
+
+fn numbers(text: &str, between: char) -> Option<[i128; 3]> {
+    let number = |part: &str| part.parse::<u16>().ok().map(i128::from);
+    text.split(between).map(number).collect::<Option<Vec<_>>>()?.try_into().ok()
 }
 
 /// An address in small letters.
@@ -92,8 +107,11 @@ mod tests {
 
     #[test]
     fn words_are_read_in_the_unit_of_their_table() {
-        let cases: [(Read, &str, Option<i128>); 14] = [
+        let cases: [(Read, &str, Option<i128>); 17] = [
+            (seconds, "1970-01-01T00:00:00Z", Some(0)),
             (seconds, "2000-02-29T00:00:00Z", Some(951_782_400)),
+            (seconds, "2100-03-01T00:00:00Z", Some(4_107_542_400)),
+            (seconds, "2026-00-01T00:00:00Z", None),
             (seconds, "2026-11-21T23:59:59Z", Some(1_795_305_599)),
             (seconds, "2026-13-01T00:00:00Z", None),
             (seconds, "2026-11-24", None),
