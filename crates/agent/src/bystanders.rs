@@ -28,10 +28,8 @@ use linux::{
 use model::wire::Refusal;
 use rustix::process::Signal;
 
-/// Calls that start a process or a thread.
 const BIRTHS: [&str; 4] = ["clone", "clone3", "fork", "vfork"];
 
-/// Calls that start a program.
 const PROGRAMS: [&str; 2] = ["execve", "execveat"];
 
 /// What an event that cannot be inherited makes of a birth: `EFAULT`, `ENOMEM`, `EACCES`, `ENODEV`, `EOPNOTSUPP`,
@@ -56,10 +54,8 @@ const RECORD: u64 = sample::IDENTIFIER | sample::TID | sample::RAW;
 /// Where the fields begin in a record: behind the number, process, thread, and the fields' length.
 const FIELDS: usize = HEADER + 8 + 8 + 4;
 
-/// One CPU's ring, bytes: failures are few.
 const RING_BYTES: usize = 64 << 10;
 
-/// The most failures that are named in one line.
 const MOST_NAMED: usize = 5;
 
 /// Every process of the machine, from now on.
@@ -70,7 +66,6 @@ pub(crate) struct Bystanders {
     failures: Failures,
 }
 
-/// A way to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Harm {
     Birth,
@@ -88,7 +83,6 @@ struct Tracepoint {
     filter: String,
 }
 
-/// An open [`Tracepoint`].
 #[derive(Debug)]
 struct Watch {
     harm: Option<Harm>,
@@ -109,7 +103,6 @@ struct Fields {
     name: Option<Range<usize>>,
 }
 
-/// What is known of the failures.
 #[derive(Debug, Default)]
 struct Failures {
     /// Threads that were sent a signal of [`FAULTS`] or have ended, by the kernel's number.

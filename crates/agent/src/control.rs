@@ -13,14 +13,11 @@ use std::{
 /// An answer waits until all that is before it in the daemon's loop is done: at its start that is
 /// the making of all its interfaces.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The longest answer that either of them gives.
 const LONGEST: usize = 16_384;
 
-/// A conversation with a control socket.
 #[derive(Debug)]
 pub(crate) struct Control {
     socket: UnixDatagram,
-    /// Our end's name.
     here: PathBuf,
 }
 
@@ -36,7 +33,6 @@ impl Control {
         Ok(control)
     }
 
-    /// Asks a question and waits for the answer.
     pub(crate) fn ask(&self, question: &str) -> io::Result<String> {
         self.socket.send(question.as_bytes())?;
         answer(&self.socket)

@@ -47,7 +47,6 @@ impl Definitions {
         self.tracing.define(self.group, self.made, Probe { place, end })
     }
 
-    /// Has all of them removed.
     pub(crate) fn end(mut self) -> io::Result<()> {
         self.close()
     }

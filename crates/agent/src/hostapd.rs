@@ -32,11 +32,10 @@ const ADDRESS: usize = 17;
 const FOLDERS: [&str; 2] = ["/run/hostapd", "/var/run/hostapd"];
 
 /// hostapd's own count of an interface's stations; `None` where it does not answer.
-pub fn stations(interface: &str) -> Option<u32> {
+pub(crate) fn stations(interface: &str) -> Option<u32> {
     status(interface).ok()?.stations(interface)
 }
 
-/// What hostapd says of an interface.
 pub(crate) fn status(interface: &str) -> io::Result<Status> {
     ask(&Control::of(interface)?.socket, "STATUS", PATIENCE).map(Status)
 }
@@ -110,12 +109,10 @@ fn socket_to(hostapd: &Path) -> io::Result<UnixDatagram> {
     Ok(socket)
 }
 
-/// The text of a `STATUS`.
 #[derive(Clone, Debug)]
 pub(crate) struct Status(String);
 
 impl Status {
-    /// The value of a key.
     pub(crate) fn value(&self, key: &str) -> Option<&str> {
         self.0.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
     }

@@ -27,7 +27,6 @@ use crate::{
 pub(crate) enum InPlace {
     Stacks(Box<Stacks>),
     Counts(Box<Probes>),
-    /// A consumer that is paused.
     Pause(Box<Pause>),
     /// What is asked once the window has closed.
     Parity(ParityOrder),
@@ -121,7 +120,6 @@ impl InPlace {
         disabled.map_err(|error| Refusal::new("cannot end recording", error))
     }
 
-    /// Takes what has been recorded so far.
     pub(crate) fn drain(&mut self, session: &mut Session) -> Result<(), End> {
         match self {
             Self::Stacks(stacks) => {

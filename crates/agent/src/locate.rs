@@ -68,7 +68,6 @@ fn architectures(folder: &str) -> Vec<PathBuf> {
     folders
 }
 
-/// A file of that name which some process runs.
 fn mapped(name: &str) -> Option<PathBuf> {
     let pids = proc::pids().ok()?;
     pids.into_iter().flat_map(|pid| maps::of(pid).unwrap_or_default()).find_map(|mapping| {

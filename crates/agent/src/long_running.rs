@@ -29,7 +29,6 @@ pub(crate) struct LongRunning {
 }
 
 impl LongRunning {
-    /// Programs that are due at `from_ns`.
     pub(crate) fn new(commands: &[Vec<String>], from_ns: u64, group: Option<&Path>) -> Self {
         let commands = commands.iter().filter(|words| !words.is_empty()).cloned().collect();
         let group = group.map(Path::to_owned);
@@ -72,7 +71,6 @@ impl Load for LongRunning {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Asks all of them to end.
     fn wind_up(&mut self) -> Result<(), Refusal> {
         // One may have ended just before.
         self.child_ended()?;

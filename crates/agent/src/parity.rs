@@ -27,7 +27,6 @@ use crate::{
 /// Everybody may take this long to notice that a client has left, ns.
 const PATIENCE_NS: u64 = 10_000_000_000;
 
-/// Between two looks, ns.
 const LOOK_NS: u64 = 100_000_000;
 
 /// A client that was sent away may take this long to come back. It is let in for good anyway.
@@ -55,7 +54,6 @@ fn traffic() -> Result<u64, Refusal> {
         .map_err(|error| Refusal::new("cannot send frames from and to the clients", error))
 }
 
-/// Everybody's count at this moment.
 fn count(session: &mut Session, clients: Option<&[String]>) -> Result<Count, End> {
     let subject = clients.map(|command| subjects(session, command)).transpose()?;
     // After the command, which may take a while: then a late subject is not seen as a wrong one.

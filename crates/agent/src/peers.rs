@@ -24,12 +24,10 @@ pub(crate) struct Peers {
 }
 
 impl Peers {
-    /// Nobody has been seen yet.
     pub(crate) fn new(subject: &[u32]) -> Self {
         Self { subject: subject.to_vec(), seen: BTreeMap::new() }
     }
 
-    /// Adds those who are connected now.
     pub(crate) fn look(&mut self) {
         for peer in of(&self.subject) {
             self.seen.entry((peer.name, peer.through)).or_insert(peer.pid);
@@ -55,7 +53,6 @@ pub(crate) fn asked(subject: &[u32], consumer: &[u32]) -> Option<String> {
     held.find_map(|inode| ends.get(&inode).filter(|way| way.serves)).map(|way| way.name.clone())
 }
 
-/// The other ends of the subject's sockets.
 fn ends_of(subject: &[u32]) -> Ends {
     let held: BTreeSet<u32> = subject.iter().flat_map(|&pid| sockets::inodes_of(pid)).collect();
     let Some(&first) = subject.first().filter(|_| !held.is_empty()) else { return Ends::new() };
@@ -71,7 +68,6 @@ fn ends_of(subject: &[u32]) -> Ends {
 /// The other ends of these sockets, and the way there.
 type Ends = BTreeMap<u32, Way>;
 
-/// How two processes are connected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Way {
     /// As `unix /run/stationd.sock`.
@@ -127,7 +123,6 @@ fn tcp_ends(held: &BTreeSet<u32>, all: &[Tcp]) -> Ends {
     .collect()
 }
 
-/// The processes that have these sockets open.
 fn owners(ends: &Ends, subject: &[u32]) -> Vec<Peer> {
     let mut peers = Vec::new();
     if ends.is_empty() {

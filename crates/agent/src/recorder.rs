@@ -57,7 +57,6 @@ pub(crate) struct Stacks {
     files: MappedFiles,
 }
 
-/// What is counted on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     samples: u64,

@@ -21,7 +21,6 @@ use crate::{
 /// A program may take this long to end after SIGTERM before it is killed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Between two looks at a program that is to end.
 const LOOK: Duration = Duration::from_millis(5);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +44,6 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    /// Starts a command in a control group.
     pub(crate) fn start(words: &[String], group: Option<&Path>, keep: Keep) -> io::Result<Self> {
         let said = Transcript::new()?;
         let words = Words::new(words);
@@ -63,7 +61,6 @@ impl Resident {
         self.child.id()
     }
 
-    /// The command line, for people.
     pub(crate) fn line(&self) -> &str {
         &self.line
     }
@@ -105,7 +102,6 @@ impl Resident {
         self.kill();
     }
 
-    /// Ends it at once.
     pub(crate) fn kill(&mut self) {
         if self.ended().is_none() {
             words::signal(&self.child, Signal::KILL);
@@ -119,7 +115,6 @@ impl Resident {
         !matches!(waitid(WaitId::Pid(Pid::from_child(&self.child)), look), Ok(None))
     }
 
-    /// The last lines that it wrote, in one.
     pub(crate) fn last_words(&self) -> Option<String> {
         self.said.last_words()
     }

@@ -22,7 +22,6 @@ use crate::subject;
 pub(crate) enum Scope {
     /// Processes and what they start; and whoever is in the groups that they were started in.
     Processes(Vec<u32>, Vec<PathBuf>),
-    /// A control group's folder.
     Group(PathBuf),
     Machine,
 }
@@ -55,7 +54,6 @@ impl Scope {
         }
     }
 
-    /// Opens events for it.
     pub(crate) fn open(&self, wanted: &[EventOrder], rings: &Rings) -> Result<Attached, Refusal> {
         let open = |scope: attached::Scope<'_>| Attached::open(&scope, wanted, rings);
         let attached = match self {

@@ -17,7 +17,6 @@ pub(crate) struct ChangedSettings {
     undo: Option<Undo>,
 }
 
-/// A setting, and what it was.
 #[derive(Debug)]
 struct Change {
     setting: Setting,
@@ -100,7 +99,6 @@ fn lacking(settings: &Settings) -> Vec<Set> {
     governor.into_iter().chain(turbo).collect()
 }
 
-/// Sets a setting, and says what became of it.
 pub(crate) fn turn(setting: &Setting, value: &str) -> Set {
     let was = setting.value();
     let failure = match &was {

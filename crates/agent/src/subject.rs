@@ -8,10 +8,8 @@ use std::{collections::BTreeSet, os::fd::OwnedFd};
 use linux::{error::chain, proc, process};
 use model::wire::Refusal;
 
-/// The subject's processes.
 #[derive(Debug)]
 pub struct Subject {
-    /// The name that was asked for.
     pub name: String,
     /// Its processes, ascending.
     pub pids: Vec<u32>,
@@ -22,7 +20,6 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Finds the processes.
     pub fn find(name: &str) -> Result<Self, Refusal> {
         let pids = pids_of(name)?;
         if pids.is_empty() {
@@ -34,7 +31,6 @@ impl Subject {
         Ok(Self::of(name, pids))
     }
 
-    /// A subject of these processes, ascending.
     pub fn of(name: &str, pids: Vec<u32>) -> Self {
         let ours = |pid: &u32| parent(*pid).is_some_and(|parent| pids.contains(&parent));
         let vital: Vec<u32> = pids.iter().copied().filter(|pid| !ours(pid)).collect();
@@ -42,7 +38,6 @@ impl Subject {
         Self { name: name.to_owned(), vital, watched: watched.unwrap_or_default(), pids }
     }
 
-    /// Descriptors to wait for.
     pub fn watched(&self) -> &[OwnedFd] {
         &self.watched
     }
@@ -58,7 +53,6 @@ impl Subject {
     }
 }
 
-/// The live processes of a name, ascending.
 pub fn pids_of(name: &str) -> Result<Vec<u32>, Refusal> {
     let mut found = Vec::new();
     visit(|pid, stat| {

@@ -31,7 +31,6 @@ impl Words {
         Self { words: words.to_vec(), program }
     }
 
-    /// The command line, for people.
     pub(crate) fn line(&self) -> String {
         self.words.join(" ")
     }

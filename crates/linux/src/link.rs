@@ -19,7 +19,6 @@ pub(crate) const CREATE: u16 = (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
 
 const IFF_UP: u32 = libc::IFF_UP as u32;
 
-/// A conversation about links.
 #[derive(Debug)]
 pub struct Links {
     pub(crate) socket: Socket,

@@ -17,9 +17,7 @@ pub struct CpuLine {
     pub cpu: u32,
     /// User mode, nice included; guests' time is in it.
     pub user: u64,
-    /// The kernel, for processes.
     pub system: u64,
-    /// Nothing to do.
     pub idle: u64,
     /// Nothing to do, and some process waits for a disk.
     pub wait: u64,
@@ -149,7 +147,6 @@ pub struct Placement {
     pub policy: u32,
 }
 
-/// Parses the place in `stat`.
 pub fn placement(text: &[u8]) -> Option<Placement> {
     let closes = text.iter().rposition(|&byte| byte == b')')?;
     let mut rest = words(text.get(closes + 1..)?);

@@ -12,18 +12,15 @@ use std::io;
 
 use crate::{error::checked, mapping::Mapping};
 
-/// The length of a mark's number, bytes.
 const LENGTH: usize = 8;
 
 /// Where the closing mark's code begins, behind that of the opening one.
 const CLOSE: usize = 64;
 
-/// The marks of one window.
 #[derive(Debug)]
 pub struct Marks(Mapping);
 
 impl Marks {
-    /// The marks with these numbers.
     pub fn new(open: [u8; LENGTH], close: [u8; LENGTH]) -> io::Result<Self> {
         let mapping = Mapping::private(2 * CLOSE)?;
         for (at, number) in [(0, open), (CLOSE, close)] {

@@ -22,24 +22,20 @@ use rustix::{
     thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe},
 };
 
-/// A network namespace that is held.
 #[derive(Debug)]
 pub struct Network {
     fd: OwnedFd,
 }
 
 impl Network {
-    /// The calling thread's.
     pub fn of_this_thread() -> io::Result<Self> {
         Self::open(Path::new("/proc/thread-self/ns/net"))
     }
 
-    /// One that is bound to a path.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { fd: File::open(path)?.into() })
     }
 
-    /// The same namespace, held once more.
     pub fn again(&self) -> io::Result<Self> {
         Ok(Self { fd: self.fd.try_clone()? })
     }

@@ -89,7 +89,7 @@ impl Nl80211 {
         Self::over_socket(Socket::open(Protocol::Generic)?)
     }
 
-    /// Opens the conversation over this instead of a new socket: a recording, a script, a recorder.
+    /// Opens the conversation over this instead of a new socket: a recording, a script.
     pub fn over(transport: impl Transport + 'static) -> Result<Self, Error> {
         Self::over_socket(Socket::over(transport))
     }

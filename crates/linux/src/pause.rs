@@ -99,7 +99,6 @@ impl Process {
         self.fd.as_ref().map(AsFd::as_fd)
     }
 
-    /// What is seen of it.
     pub fn look(&self) -> Sight {
         let mut sight = Sight::default();
         if birth_of(self.pid) != Some(self.born) {
@@ -128,7 +127,6 @@ impl Process {
     }
 }
 
-/// A control group with a freezer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     version: cgroup::Version,
@@ -189,12 +187,9 @@ impl Group {
     }
 }
 
-/// A process or a group that can be stopped.
 #[derive(Debug)]
 pub enum Stoppable {
-    /// A process, by signals.
     Process(Process),
-    /// A control group, by its freezer.
     Group(Group),
 }
 
@@ -225,7 +220,6 @@ impl Stoppable {
         }
     }
 
-    /// What is seen of it now.
     pub fn look(&self) -> Sight {
         match self {
             Self::Process(process) => process.look(),

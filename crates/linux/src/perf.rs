@@ -38,7 +38,6 @@ const EVENTS: [(&str, u64); 6] = [
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {
-    /// Hardware events that can be opened.
     pub present: Vec<&'static str>,
     pub absent: Vec<&'static str>,
     /// Whether the software event `cpu-clock` can be opened for sampling.
@@ -60,7 +59,6 @@ pub fn events() -> Events {
     }
 }
 
-/// An event that never runs.
 fn attributes(kind: u32, config: u64) -> Attributes {
     Attributes::new(kind, config).flags(flag::DISABLED | flag::EXCLUDE_KERNEL | flag::EXCLUDE_HV)
 }

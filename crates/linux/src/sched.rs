@@ -11,11 +11,9 @@ use rustix::thread::{CpuSet, Pid, sched_setaffinity};
 
 use crate::error::checked;
 
-/// Whether children inherit the class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Children {
     Inherit,
-    /// They begin as any process.
     Normal,
 }
 

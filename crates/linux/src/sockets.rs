@@ -65,7 +65,6 @@ pub fn peer(socket: impl AsFd) -> io::Result<Peer> {
     Ok(Peer { uid: peer.uid, pid: u32::try_from(peer.pid).ok().filter(|pid| *pid != 0) })
 }
 
-/// A unix socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unix {
     pub inode: u32,
@@ -131,10 +130,8 @@ fn open_in(pid: u32) -> Result<Socket, netlink::Error> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tcp {
     pub local: SocketAddr,
-    /// The other end.
     pub remote: SocketAddr,
     pub established: bool,
-    /// Whether it waits for others to connect.
     pub listens: bool,
     /// Its inode; 0 once no process has it any more.
     pub inode: u32,

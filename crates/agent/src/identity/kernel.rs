@@ -13,7 +13,6 @@ use sha2::{Digest, Sha256};
 
 use crate::programs;
 
-/// The kernel that runs.
 pub(super) fn running() -> KernelIdentity {
     let command_line = fs::read_to_string("/proc/cmdline").ok();
     KernelIdentity {
@@ -43,7 +42,6 @@ fn modules(folder: &Path) -> io::Result<Sha256Hex> {
     Ok(Sha256Hex::of(&hash.finalize().into()))
 }
 
-/// What is in a folder, in order.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -33,7 +33,6 @@ use super::{
 
 use crate::{control::Control, identity};
 
-/// The word that makes the agent this program.
 pub const WORD: &str = "--move-clients";
 
 /// All clients must be back within this at the end.
@@ -53,7 +52,6 @@ struct Rates {
 }
 
 impl Rates {
-    /// Reads words as `packets=1s`.
     fn of(words: &[&str]) -> Result<Self, Error> {
         let mut rates = Self::default();
         for word in words {
@@ -73,7 +71,6 @@ impl Rates {
     }
 }
 
-/// Something that happens again and again.
 #[derive(Clone, Copy, Debug)]
 struct Repeated {
     every_ns: u64,
@@ -93,7 +90,6 @@ impl Repeated {
     }
 }
 
-/// A client, and its way onto the air.
 #[derive(Debug)]
 struct MovedClient {
     client: Client,
@@ -242,7 +238,6 @@ fn is_back(status: &str) -> bool {
     status.lines().any(|line| line == "wpa_state=COMPLETED")
 }
 
-/// The names and addresses of this namespace's interfaces.
 fn access_points() -> Result<Vec<(String, [u8; 6])>, Error> {
     let listed = Nl80211::open().and_then(|mut nl80211| nl80211.interfaces());
     let all = listed.doing(|| "list the interfaces".into())?;

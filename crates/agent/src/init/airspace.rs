@@ -14,10 +14,8 @@ use super::{
     topology::{Client, Topology, access_point_address},
 };
 
-/// A radio's network is 10.K.0.0/16.
 const PREFIX: u8 = 16;
 
-/// The access point's side of the air.
 #[derive(Debug)]
 pub(super) struct Airspace {
     network: Network,

@@ -113,8 +113,8 @@ impl Machine {
     fn serve(&mut self) {
         // What ended before the signals are waited for is seen off first.
         self.services.reap();
-        for request in power::requests(&mut self.signals) {
-            request.carry_out();
+        for signal in self.signals.forever() {
+            power::obey(signal);
             self.services.reap();
         }
     }

@@ -50,7 +50,6 @@ impl Network {
         Ok(network)
     }
 
-    /// The number of a link that must exist.
     pub(super) fn link(&mut self, name: &str) -> Result<u32, Error> {
         let index = self.links.index(name).doing(|| format!("find {name}"))?;
         index.ok_or_else(|| Error::new(format!("there is no link {name}")))

@@ -52,7 +52,6 @@ fn busybox() -> PathBuf {
     program("busybox", "/bin/busybox")
 }
 
-/// The login-less shell on the serial port.
 pub(super) fn shell() -> Service {
     let (program, arguments): (PathBuf, &[&str]) = if Path::new(BASH).exists() {
         (BASH.into(), &["--noprofile", "--norc"])

@@ -63,7 +63,6 @@ fn arguments(configuration: &str, interfaces: &[String]) -> Vec<String> {
     words
 }
 
-/// The place of a radio's global control socket.
 pub(super) fn global(radio: u32) -> String {
     format!("{STATE}/wpa_supplicant-{radio}")
 }

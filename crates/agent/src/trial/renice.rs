@@ -1,6 +1,6 @@
 //! Nice values of the threads that carry packets: NAPI's and `ksoftirqd`.
 //!
-//! Those that a machine had before the trial get theirs back from the tidier, however the agent ends; those of the
+//! Those that a machine had before the trial get theirs back from [`crate::undo`], however the agent ends; those of the
 //! trial's own road go with it.
 
 use std::io;

@@ -6,7 +6,6 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, statat};
 
 use super::{DIRECTORY, Folder};
 
-/// One name in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub name: String,
@@ -14,7 +13,6 @@ pub struct Entry {
     pub is_folder: bool,
     /// Whether it is a regular file; a link to one is none.
     pub is_file: bool,
-    /// Its length, bytes.
     pub bytes: u64,
 }
 

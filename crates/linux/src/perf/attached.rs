@@ -38,12 +38,10 @@ pub enum Scope<'a> {
     Machine,
 }
 
-/// An event that is to be opened on everybody.
 #[derive(Clone, Debug)]
 pub struct EventOrder {
     /// What it does, for people, as “sample cpu-clock”.
     pub what: String,
-    /// What kind of event it is.
     pub purpose: Purpose,
     /// The event; it should be disabled and inherited.
     pub attributes: Attributes,
@@ -68,7 +66,6 @@ pub struct Rings {
     pub task_events: u64,
 }
 
-/// Open events.
 #[derive(Debug)]
 pub struct Attached {
     rings: Vec<Ring>,
@@ -133,7 +130,6 @@ impl Attached {
         self.rings.iter().map(AsFd::as_fd)
     }
 
-    /// What each wanted event has counted on everybody.
     pub fn readings(&self, wanted: usize) -> io::Result<Vec<Reading>> {
         let mut sums = vec![Reading { count: 0, lost: Some(0) }; wanted];
         for (place, event) in &self.events {
