@@ -1,12 +1,13 @@
-//! Watches whether a process of the machine fails while an instrument is on, as programs fail that an instrument harms:
-//! a fork, a thread or a program that cannot be started, or an end by a fault.
+//! Watches whether a process of the machine fails while an instrument is on, as programs fail that an instrument
+//! harms: a fork, a thread or a program that cannot be started, or an end by a fault.
 //!
-//! Talks to the kernel's own tracepoints, counted on every CPU with a filter, so nothing is slowed down but by
-//! those of system calls: these are watched beside probes only, whose windows give no CPU time. A kernel
-//! without such a tracepoint shows nothing. Such a window is refused; whose fault it was is not judged.
+//! Talks to the kernel's own tracepoints, counted on every CPU with a filter, so nothing is slowed down but by those
+//! of system calls: these are watched beside probes only, whose windows give no CPU time. A kernel without such a
+//! tracepoint shows nothing. Such a window is refused; whose fault it was is not judged.
 //!
-//! The count decides. Each failure also writes a record with its process, whose name is read from `/proc` at once. It may be
-//! gone by then, so the kernel records a name with every signal that ends a process, and beside probes with every end.
+//! The count decides. Each failure also writes a record with its process, whose name is read from `/proc` at once. It
+//! may be gone by then, so the kernel records a name with every signal that ends a process, and beside probes with
+//! every end.
 
 use std::{
     collections::BTreeMap,

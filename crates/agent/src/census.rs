@@ -1,7 +1,4 @@
-//! Who is associated, by the kernel's count and by hostapd's.
-//!
-//! Talks to nl80211 and to hostapd's control socket. A machine without wireless has an empty census;
-//! whether the two counts agree with the plan is not judged here.
+//! Who is associated, by the kernel's count and by hostapd's. A machine without wireless has an empty census.
 
 use linux::nl80211::{Interface, InterfaceKind, Nl80211};
 use model::wire::{Census, InterfaceCensus};

@@ -1,10 +1,8 @@
 //! Makes a control group for each process set, and moves everything back when the value is dropped.
 //!
-//! Talks to control groups of either version. A process set that already has a group for itself stays
-//! there; else its processes are moved to a group of ours and moved back. What we start ourselves is
-//! started in a group of ours. No limit is set: the groups count CPU time, and memory where that is asked for and the
-//! machine's groups count it, and do nothing else. Where no group can be made, the measurement goes on without that
-//! counter. [`crate::undo`] gives back what an agent leaves that is killed.
+//! A process set that has a group for itself stays there; others are moved to a group of ours and back. What we start
+//! is started in a group of ours. No limit is set: groups count CPU time, and memory where that is asked for. Where no
+//! group can be made, the measurement has no such counter. [`crate::undo`] gives back what a killed agent leaves.
 
 use std::{
     collections::BTreeSet,

@@ -1,7 +1,5 @@
-//! What a window records beside its counters: one face for stacks and for counts of calls.
-//!
-//! So that [`crate::trial`] need not know which it has. It keeps the order of things: proved and in
-//! place before the warm-up, at work from the first sample to the last, told after that.
+//! What a window records beside its counters: proved and in place before the warm-up, at work from the first sample to
+//! the last, reported after that.
 
 use std::os::fd::BorrowedFd;
 

@@ -1,7 +1,4 @@
-//! Finds programs and libraries by name, as a person would say it.
-//!
-//! Talks to the file system and to `/proc/PID/maps`. It reads no ELF: whether a file is the right one is
-//! for the host to see.
+//! Finds programs and libraries by name. Whether a file is the right one is for the host to see.
 
 use std::{
     ffi::OsStr,

@@ -1,7 +1,6 @@
-//! A load that programs: its programs are started together, once, and must run until they are ended.
+//! A load of programs that are started together, once, and must run until they are ended.
 //!
-//! Starts and ends programs through [`crate::resident`]. An end that nobody asked for ends the
-//! measurement, and so does an end that says “I failed”: a consumer that checks what it reads can
+//! Any other end ends the measurement, and so does one that says “I failed”: a consumer that checks what it reads can
 //! thus make the trial invalid.
 
 use std::{

@@ -1,8 +1,7 @@
 //! Finds the files whose code is executed in a scope, where they can be read, and what they hold.
 //!
-//! Talks to `/proc/PID/maps` and `/proc/PID/map_files`, which leads to what is mapped even where its path
-//! has another file by now. A program may have come and gone: then its path is all that is left, and the
-//! inode says whether it is still the same file. Nothing is read of ELF here.
+//! `/proc/PID/map_files` leads to what is mapped even where its path has another file by now. Of a program that has
+//! come and gone the path is all that is left, and the inode says whether it is still the same file.
 
 use std::{
     collections::BTreeMap,

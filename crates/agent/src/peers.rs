@@ -1,8 +1,7 @@
 //! Who talks to the subject: the processes at the other ends of its sockets.
 //!
-//! Talks to the lists of sockets of `linux::sockets` and to the links in `/proc/PID/fd`. It sees whoever is
-//! connected as it looks; one that comes and goes between two looks is not seen, nor is one that sends
-//! without connecting. Where the kernel lacks `unix_diag`, nothing is said of unix sockets.
+//! It sees what is connected as it looks: nothing that comes and goes between two looks or sends without connecting,
+//! and no unix sockets where the kernel lacks `unix_diag`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -174,38 +173,26 @@ mod tests {
     }
 
     #[test]
-    fn a_servers_clients_are_named_by_its_path() {
+    fn the_other_end_of_a_unix_socket_is_found_by_the_way_that_people_know() {
         // 1 listens, 2 was accepted and is connected with 3.
-        let all = [unix(1, 0, "/run/s"), unix(2, 3, "/run/s"), unix(3, 2, "")];
-        assert_eq!(unix_ends(&[1, 2].into(), &all), ends(&[(3, "unix /run/s", false)]));
-        assert_eq!(
-            unix_ends(&[3].into(), &all),
-            ends(&[(2, "unix /run/s", true)]),
-            "from the other side"
-        );
-    }
-
-    #[test]
-    fn a_client_that_has_a_name_does_not_give_it_to_the_way() {
-        let all = [unix(1, 0, "/run/s"), unix(2, 3, "/run/s"), unix(3, 2, "@client")];
-        assert_eq!(unix_ends(&[2].into(), &all), ends(&[(3, "unix /run/s", false)]));
-        let Some(Way { serves, .. }) = unix_ends(&[3].into(), &all).remove(&2) else { panic!() };
-        assert!(serves, "whoever has a name is not a server by that");
-    }
-
-    #[test]
-    fn a_datagram_socket_that_is_connected_one_way_is_found_from_both_sides() {
-        let all = [unix(1, 0, "/run/hostapd/wlan0"), unix(2, 1, "/tmp/wpa_ctrl_9")];
-        let way = "unix /run/hostapd/wlan0";
-        assert_eq!(unix_ends(&[1].into(), &all), ends(&[(2, way, false)]));
-        assert_eq!(unix_ends(&[2].into(), &all), ends(&[(1, way, true)]));
-    }
-
-    #[test]
-    fn a_pair_has_no_name_and_its_own_ends_are_not_peers() {
-        let all = [unix(1, 2, ""), unix(2, 1, ""), unix(5, 6, ""), unix(6, 5, "")];
-        assert_eq!(unix_ends(&[1].into(), &all), ends(&[(2, "unix without a name", false)]));
-        assert_eq!(unix_ends(&[1, 2].into(), &all), Ends::new());
+        let server = [unix(1, 0, "/run/s"), unix(2, 3, "/run/s"), unix(3, 2, "")];
+        let named = [unix(1, 0, "/run/s"), unix(2, 3, "/run/s"), unix(3, 2, "@client")];
+        let datagram = [unix(1, 0, "/run/hostapd/wlan0"), unix(2, 1, "/tmp/wpa_ctrl_9")];
+        let pairs = [unix(1, 2, ""), unix(2, 1, ""), unix(5, 6, ""), unix(6, 5, "")];
+        for (all, held, expected) in [
+            (&server[..], &[1, 2][..], (3, "unix /run/s", false)),
+            (&server, &[3], (2, "unix /run/s", true)),
+            (&named, &[2], (3, "unix /run/s", false)),
+            // Whatever has a name is not a server by that.
+            (&named, &[3], (2, "unix @client", true)),
+            (&datagram, &[1], (2, "unix /run/hostapd/wlan0", false)),
+            (&datagram, &[2], (1, "unix /run/hostapd/wlan0", true)),
+            (&pairs, &[1], (2, "unix without a name", false)),
+        ] {
+            let held: BTreeSet<u32> = held.iter().copied().collect();
+            assert_eq!(unix_ends(&held, all), ends(&[expected]), "{held:?}");
+        }
+        assert_eq!(unix_ends(&[1, 2].into(), &pairs), Ends::new(), "its own ends are not peers");
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! Counting calls of functions: probes are put in place, hits counted, calls timed.
 //!
-//! Talks to [`linux::perf`]. That a place is the start of a function the host has proved, on the file
-//! whose SHA-256 it sends: another file is refused, because a probe inside an instruction would break
-//! the program that runs over it. Breakpoints go when the events' descriptors are closed, and so even where
-//! the agent is killed; their lines in tracefs are [`crate::definitions`]'.
+//! The host has proved that a place is the start of a function, in the file whose SHA-256 it sends: another file is
+//! refused, because a probe inside an instruction would break the program. Breakpoints go when the events' descriptors
+//! are closed, also where the agent is killed; their lines in tracefs are [`crate::definitions`]'.
 
 use std::{fs::File, io::Seek, os::fd::BorrowedFd, path::Path};
 

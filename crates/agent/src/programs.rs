@@ -1,8 +1,7 @@
 //! Hashes executables, as proof of what was measured.
 //!
-//! Talks to `/proc/PID/exe`, which leads to the file that a process has open even where the path has
-//! been replaced since, and to the files that `PATH` leads to. A file that cannot be read is left
-//! out: absent is not guessed.
+//! `/proc/PID/exe` leads to the file that a process has open even where the path has been replaced. A file that cannot
+//! be read is left out.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

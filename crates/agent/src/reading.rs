@@ -1,7 +1,4 @@
 //! A command whose output is kept as it is: the subject's own counters at an end of the window, or its values.
-//!
-//! Starts it through [`crate::words`] and waits in the session, so that orders and signals are heard.
-//! What it says is bounded in length and it in time; what it means is the host's.
 
 use std::{
     fs::File,

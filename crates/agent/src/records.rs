@@ -1,9 +1,7 @@
-//! Cuts the empty part of their stack from the kernel's samples, and writes records of what was mapped before anybody
-//! listened.
+//! Cuts the empty part of their stack from the kernel's samples, and writes records of what was mapped before.
 //!
-//! Pure bytes, in the kernel's own form, so that whatever reads perf's files reads ours. The kernel
-//! leaves room in each sample for the most that a stack may be; what it did not fill is cut here, which is
-//! most of what would otherwise leave the device.
+//! All in the kernel's own form, so that whatever reads perf's files reads ours. The kernel leaves room in each sample
+//! for the longest stack; what it did not fill is most of what would otherwise leave the device.
 //!
 //! Formats: `enum perf_event_type` of `include/uapi/linux/perf_event.h`; `FINISHED_ROUND` is of
 //! `tools/lib/perf/include/perf/event.h`.

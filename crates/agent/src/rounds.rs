@@ -1,7 +1,6 @@
-//! A load of rounds: commands at fixed moments, which make the subject work.
+//! A load of rounds: commands at fixed moments, one at a time, which make the subject work.
 //!
-//! Starts programs, one at a time, in the load's control group, and hears of their end. It never waits
-//! but when it is told to stop: the caller says when the time has come and when a child has ended.
+//! The caller says when the time has come and when a child has ended.
 
 use std::{
     path::{Path, PathBuf},

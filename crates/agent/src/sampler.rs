@@ -1,7 +1,6 @@
 //! Every counter of one moment: the subject's, the load's, others', the agent's own and the machine's.
 //!
-//! Talks to files that [`crate::process_set`] keeps open. It keeps no time: when to sample is
-//! [`crate::trial`]'s. One sample costs about three small reads for each thread of the subject.
+//! One sample costs about three small reads for each thread of the subject.
 
 use linux::{
     proc::{self, Reader},

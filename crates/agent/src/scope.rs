@@ -1,7 +1,4 @@
 //! Lists the processes whose work an instrument sees: the subject's, a control group's, or everybody's.
-//!
-//! Talks to control groups and to `/proc` for who is in question. Which events they get is
-//! [`crate::recorder`]'s and [`crate::probes`]'s.
 
 use std::path::{Path, PathBuf};
 

@@ -141,10 +141,6 @@ impl Session {
 
     /// Waits until a moment of the monotonic clock, ns, or until something happens; `watched` are
     /// descriptors that become readable when a process ends.
-    ///
-    /// # Errors
-    ///
-    /// [`End`] where an order comes, the stream ends or a signal asks for an end.
     pub fn wait(&mut self, until: Option<u64>, watched: &[OwnedFd]) -> Result<Woken, End> {
         self.wait_for(until, watched, &[])
     }

@@ -1,7 +1,7 @@
 //! Pairs the last beginning of a thread with its next return, which is a call.
 //!
-//! Pure: it is given hits as the rings give them. Each CPU has a ring of its own and a thread may change its CPU within a call, so hits are put
-//! in order of time before they are paired.
+//! Pure: it is given hits as the rings give them. Each CPU has a ring of its own and a thread may change its CPU
+//! within a call, so hits are put in order of time before they are paired.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,6 @@
-//! A subject that is started for the measurement, and when it is ready to be measured.
+//! Starts a subject for the measurement, and waits until it is ready to be measured.
 //!
-//! Talks to [`crate::resident`], which starts and ends it, and to `/proc` for its name. While it waits
-//! it hears orders and signals like every other wait of the agent. What a subject leaves behind in the
-//! file system, as a socket, is the subject's own and stays.
+//! What a subject leaves in the file system, as a socket, is its own and stays.
 
 use std::path::Path;
 
@@ -22,8 +20,6 @@ const NAME: Polling = Polling { for_ns: 1_000_000_000, ..READY };
 
 /// Starts the subject in a control group and waits until it is ready: the process, and those of its
 /// processes that have the name.
-/// Fails with [`Refusal`] where a process of that name runs already, the program cannot be started, ends,
-/// does not get ready in time, or has another name; [`End`] of an order or a signal meanwhile.
 pub(crate) fn start(
     session: &mut Session,
     name: &str,

@@ -1,7 +1,4 @@
-//! The stream to headroom: frames out, orders in.
-//!
-//! Talks to two descriptors, which may be the same device: pipes, sockets, or a port of virtio-serial.
-//! It knows the framing and the ways in which a stream ends, and nothing of what is said.
+//! The stream to headroom over pipes, sockets, or a port of virtio-serial: frames out, orders in.
 
 use std::{
     io,

@@ -1,7 +1,6 @@
 //! Whose CPU is in question: every process that has the subject's name when the measurement begins.
 //!
-//! Talks to `/proc`. A process is found by its `comm`, which the kernel cuts to 15 bytes; children that
-//! are born later are not looked for, the control group counts them.
+//! The kernel cuts the name to 15 bytes. Children that are born later are counted by the control group.
 
 use std::{collections::BTreeSet, os::fd::OwnedFd};
 

@@ -1,12 +1,10 @@
-//! Control groups, both versions: where they are, who is in one, what CPU time it used.
+//! Control groups, both versions: where they are, what is in one, what CPU time it used.
 //!
-//! Talks to `/proc/self/mountinfo`, `/proc/PID/cgroup` and the group file system. It sets no limit, and enables only
-//! memory's controller, where it is told to: in version 2 every group counts CPU time by itself, in version 1 `cpuacct`
-//! does. It removes only what it is told to.
+//! No limit is set, and no controller enabled but memory's: in version 2 every group counts CPU time by itself, in
+//! version 1 `cpuacct` does.
 //!
 //! Formats: <https://docs.kernel.org/admin-guide/cgroup-v2.html>,
-//! <https://docs.kernel.org/admin-guide/cgroup-v1/cpuacct.html>. Minimum kernel: 4.15 for the CPU time
-//! of version 2.
+//! <https://docs.kernel.org/admin-guide/cgroup-v1/cpuacct.html>. Minimum kernel: 4.15 for version 2's CPU time.
 
 use std::{
     fs, io,

@@ -75,6 +75,17 @@ pub fn enter_new_network_namespace() -> io::Result<()> {
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)
 }
 
+/// `struct ifreq` of an interface of this name, which is cut where it is too long.
+pub(crate) fn interface_request(name: &str) -> libc::ifreq {
+    // SAFETY: an all-zero `ifreq` is a valid one: an empty name, a null pointer and no flags.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    let room = request.ifr_name.len() - 1;
+    for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes().take(room)) {
+        *place = byte as libc::c_char;
+    }
+    request
+}
+
 /// `struct ifinfomsg`, with only the up flag open to change.
 fn link(index: u32, flags: u32) -> [u8; 16] {
     let mut bytes = [0; 16];

@@ -1,7 +1,6 @@
 //! Where the machine's time and packets go, CPU by CPU: pure parsers of `/proc` files that are read often.
 //!
-//! Each shows its rows one by one and allocates nothing; a row that is not in the documented form is left
-//! out. They open no file and remember nothing: differences are the reader's work.
+//! Each shows its rows one by one and allocates nothing; a row that is not in the documented form is left out.
 //!
 //! Formats: proc(5), `net/core/net-procfs.c`, <https://docs.kernel.org/accounting/psi.html>.
 

@@ -1,8 +1,5 @@
 //! What a process has mapped, from `/proc/PID/maps`.
 //!
-//! Talks to that file only. It keeps nothing and opens no mapped file; which mappings matter is the
-//! caller's to say.
-//!
 //! Format: `proc_pid_maps(5)`.
 
 use std::path::PathBuf;

@@ -1,8 +1,7 @@
 //! Network namespaces as descriptors, and a view of `/sys` that fits the one that a thread is in.
 //!
-//! Talks to `setns`, `unshare` and the mount system calls. A namespace that nothing is in lives as long as a
-//! descriptor of it, so one that is held here and never bound to a path leaves nothing behind, however the
-//! holder ends. It starts no thread: entering is for a thread's whole life, and whose that is the caller says.
+//! A namespace that nothing is in lives as long as a descriptor of it, so one that is held here leaves nothing behind,
+//! however the holder ends. Entering is for a thread's whole life.
 //!
 //! Minimum kernel: 3.0 (`setns`), 5.2 (`open_tree`, for [`see_own_devices`]).
 

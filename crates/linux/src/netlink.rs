@@ -1,9 +1,7 @@
 //! Netlink: one socket, requests out, messages and attributes in.
 //!
-//! Talks to the kernel over `AF_NETLINK`. It knows the shape of messages (headers, attributes,
-//! acknowledgements, dumps, generic families) and nothing of what they mean; [`crate::nl80211`] and
-//! [`crate::link`] do. Every message is the reply to a request; who listens to a multicast
-//! group reads its datagrams itself.
+//! It knows the shape of messages; [`crate::nl80211`] and [`crate::link`] know what they mean. Every message is the
+//! reply to a request; who listens to a multicast group reads its datagrams itself.
 //!
 //! Layout: <https://docs.kernel.org/userspace-api/netlink/intro.html>.
 

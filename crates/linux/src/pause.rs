@@ -1,8 +1,6 @@
-//! Stopping a process or a control group, continuing it, and seeing that it is so.
+//! Stopping a process (by signals) or a control group (by its freezer), continuing it, and seeing that it is so.
 //!
-//! Talks to `SIGSTOP` and `SIGCONT` through descriptors of processes, to the freezer of control groups in
-//! both versions, and to `/proc` and the group's files, which say what has become of it. It waits for
-//! nothing, and continues nothing by itself: that is the caller's.
+//! It waits for nothing, and continues nothing by itself.
 //!
 //! Formats: <https://docs.kernel.org/admin-guide/cgroup-v2.html> (`cgroup.freeze`, 5.2),
 //! <https://docs.kernel.org/admin-guide/cgroup-v1/freezer-subsystem.html>. Descriptors of processes need

@@ -6,9 +6,8 @@
 //!                                      └──────► ring    one for each CPU ──records──► whoever reads
 //! ```
 //!
-//! Talks to `perf_event_open` and to what it gives. It interprets no sample and keeps no record; whatever
-//! an event has put in place the kernel takes back when its descriptor is closed, but for a probe's line in
-//! tracefs ([`tracing`]).
+//! What an event has put in place the kernel takes back when its descriptor is closed, but for a probe's line in tracefs
+//! ([`tracing`]).
 //!
 //! Formats: `perf_event_open(2)`, `include/uapi/linux/perf_event.h`.
 

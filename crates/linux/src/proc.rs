@@ -1,11 +1,10 @@
 //! `/proc`: what the kernel says of processes, their threads and the machine.
 //!
-//! Two layers: parsers, which are pure functions of a file's bytes and answer `None` for what they do
-//! not understand; and readers, which keep a file open and read it again from its start, because
-//! opening costs more than reading. Talks to `/proc` only; adds nothing up and remembers nothing.
+//! Parsers are pure functions of a file's bytes and answer `None` for what they do not understand; readers keep a file
+//! open and read it again from its start, because opening costs more than reading.
 //!
-//! `/proc/PID/schedstat` speaks of the thread group's leader alone. Whoever wants a process's time
-//! reads `/proc/PID/task/*/schedstat`.
+//! `/proc/PID/schedstat` speaks of the thread group's leader alone: a process's time is in
+//! `/proc/PID/task/*/schedstat`.
 //!
 //! Formats: <https://docs.kernel.org/filesystems/proc.html>.
 

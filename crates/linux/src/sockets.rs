@@ -1,10 +1,6 @@
-//! Sockets of one machine, and who is connected with whom.
+//! Sockets of one machine, by their inodes, and which are connected with which.
 //!
-//! Talks to netlink's `sock_diag` for unix sockets (the kernel's module `unix_diag`), to `/proc/PID/net/tcp`
-//! and `tcp6`, and to the links in `/proc/PID/fd`. Sockets are named by their inode; which end is of
-//! interest is the caller's to say.
-//!
-//! Formats: `sock_diag(7)`, <https://docs.kernel.org/networking/proc_net_tcp.html>.
+//! Formats: `sock_diag(7)` (`unix_diag`), <https://docs.kernel.org/networking/proc_net_tcp.html>.
 
 use std::{
     collections::BTreeSet,

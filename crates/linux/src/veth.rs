@@ -18,7 +18,7 @@ use rustix::{
 
 use crate::{
     error::checked,
-    link::{CREATE, Links},
+    link::{CREATE, Links, interface_request},
     netlink::{Attributes, Error, Request, unless},
 };
 
@@ -200,12 +200,7 @@ pub fn switch_offload(name: &str, offload: Offload, on: bool) -> io::Result<()> 
     };
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     let mut value = [command, u32::from(on)];
-    // SAFETY: an all-zero `ifreq` is a valid one: an empty name and a null pointer.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    let room = request.ifr_name.len() - 1;
-    for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes().take(room)) {
-        *place = byte as libc::c_char;
-    }
+    let mut request = interface_request(name);
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
     // SAFETY: the request reads the name and the two words that `ifru_data` leads to, both of which outlive
     // the call.

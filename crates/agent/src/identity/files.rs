@@ -1,7 +1,6 @@
-//! Files that a process set depends on: their content, and what speaks against them.
+//! Files that a process set depends on: their content, and what speaks against them. Each is read once.
 //!
-//! Talks to `/proc/PID/exe` and `/proc/PID/map_files`, which lead to what a process really executes whatever
-//! its path holds by now, and to paths as the process sees them. Each file is read once.
+//! `/proc/PID/exe` and `/proc/PID/map_files` lead to what a process executes whatever its path holds by now.
 
 use std::{
     collections::BTreeMap,

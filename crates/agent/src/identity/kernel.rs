@@ -1,7 +1,5 @@
-//! The kernel that runs, by the notes that its build left in it and in its modules.
-//!
-//! Talks to `/sys/kernel/notes`, `/sys/module` and `/proc/cmdline`. A note holds the build's id, which the
-//! linker makes of the content.
+//! The kernel that runs, by the notes that its build left in it and in its modules: ids that the linker makes of
+//! content.
 
 use std::{
     fs, io,

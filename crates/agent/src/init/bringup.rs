@@ -6,7 +6,7 @@ use signal_hook::iterator::Signals;
 
 use super::{
     airspace::Airspace,
-    associate::Association,
+    associate,
     console::say,
     error::{Doing, Error},
     hostapd, modules, mounts, port, power, scrub,
@@ -74,10 +74,8 @@ impl Machine {
         let applets = shell::applets().doing(|| "prepare busybox's applets".into())?;
         self.services.start(applets)?;
         self.start_network(topology)?;
-        let services = &mut self.services;
-        let mut association = Association { topology, airspace: &mut airspace, services };
-        association.begin()?;
-        association.complete()?;
+        associate::wait_for_beacons(topology, &mut self.services)?;
+        associate::associate(topology, &mut airspace, &mut self.services)?;
         say("ready");
         self.start_agent()
     }

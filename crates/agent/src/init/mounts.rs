@@ -1,8 +1,9 @@
-//! Mounts the file systems of an access point, makes the folders and device nodes that are missing, and names the machine.
+//! Mounts the file systems of an access point, makes the folders and device nodes that are missing, and names the
+//! machine.
 //!
 //! Where applications are to be bounded, it prepares the root group for that. The root stays the unpacked initramfs. A
-//! user's own kernel may lack a file system that only instruments need: that is reported, and the instruments report what
-//! they miss. A kernel with `CONFIG_DEVTMPFS` off, as in OpenWrt's usual build, makes no device nodes.
+//! user's own kernel may lack a file system that only instruments need: that is reported, and the instruments report
+//! what they miss. A kernel with `CONFIG_DEVTMPFS` off, as in OpenWrt's usual build, makes no device nodes.
 
 use std::{
     fs,

@@ -1,7 +1,7 @@
-//! Brings manager processes into the wanted state, running or at rest, by signals and by the commands that were ordered.
+//! Brings manager processes into the wanted state, running or at rest, by signals and by the commands that were
+//! ordered.
 //!
-//! A process that was stopped here is
-//! resumed when its [`StoppedProcesses`] is dropped, and by a watchdog where the agent is killed; what was started stays.
+//! One that is stopped here is resumed when its [`StoppedProcesses`] is dropped; what was started stays.
 
 use std::io;
 

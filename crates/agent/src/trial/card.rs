@@ -1,7 +1,6 @@
 //! Runs `txd measure` with the words of an order, and reads the line of figures that it prints.
 //!
-//! `txd` makes its interfaces and its namespaces itself, and they vanish with it: nothing is left here, whichever way it
-//! ends. It lives no longer than the agent. What it counted is not looked into here.
+//! `txd` makes its interfaces and its namespaces itself, and they vanish with it. It lives no longer than the agent.
 
 use std::process::Command;
 

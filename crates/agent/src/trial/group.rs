@@ -1,9 +1,8 @@
-//! The application's group: of its own, directly below the root, in every hierarchy that can bound it.
+//! The application's group, directly below the root in every hierarchy that can bound it.
 //!
-//! Directly below the root, because a weight counts among siblings only: there the group competes as one entity
-//! of 1024 (version 1: spread over the CPUs where it is busy; version 2: a weight of 100) with each process
-//! and kernel thread of the root group, 1024 each; ksoftirqd, NAPI's threads and the endpoints are there. What
-//! it has no limit for keeps the kernel's default. It touches no group but its own.
+//! A weight counts among siblings only: there the group competes as one entity of 1024 (version 1: spread over the CPUs
+//! where it is busy; version 2: a weight of 100) with each process and kernel thread of the root group, 1024 each:
+//! ksoftirqd, NAPI's threads and the endpoints are there.
 
 use std::{
     fs,

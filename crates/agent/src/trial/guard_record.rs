@@ -1,7 +1,6 @@
-//! What guard did in a trial, read from the record of its own that it leaves: each tick with its decision.
+//! What guard did in a trial, read from the record that it leaves: each tick with its decision.
 //!
-//! Read when the trial is over: whoever asks a guard while it works has it work more. A line that is torn off or
-//! not understood is passed over.
+//! A line that is torn off or not understood is passed over.
 
 use model::traffic::Guarding;
 use serde::Deserialize;

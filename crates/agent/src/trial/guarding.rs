@@ -1,9 +1,7 @@
 //! guard as a control: the device's own program, run with the policy of the order beside the trial.
 //!
-//! It is looked for beside the agent, in the path, and where headroom puts files. It runs in the router's
-//! namespace, at the usual priority. Nobody asks it anything while it works: what it decided, whether the target
-//! was held and what it wrote is read from the record that it leaves. At the end it is asked to end by TERM,
-//! and every file of the group must be as before.
+//! It runs in the router's namespace, at the usual priority. Nobody asks it anything while it works: what it did is
+//! read from the record that it leaves. At the end it gets TERM, and every file of the group must be as before.
 
 use std::{
     io::Write,

@@ -1,7 +1,7 @@
 //! What the traffic crosses, made for one trial and gone with the value.
 //!
-//! Either three namespaces on any Linux, sender, router and receiver, with two pairs of virtual links between them; or a
-//! WAN side before the virtual access point, whose routing leads to a station over the air.
+//! Either three namespaces on any Linux, sender, router and receiver, with two pairs of virtual links between them; or
+//! a WAN side before the virtual access point, whose routing leads to a station over the air.
 
 use std::{fs, net::Ipv4Addr, os::fd::AsFd, path::Path};
 
@@ -112,9 +112,8 @@ fn counted(links: &mut Links, name: &str) -> Result<Counters, Refusal> {
     })
 }
 
-/// Where the machine has several CPUs the router's receive work is steered to the last one and the endpoints keep off it,
-/// as an interrupt of a card would have it: without that the sender itself would carry its packets to the receiver,
-/// inside its own system call, and could not outrun them.
+/// The router's receive work is steered to the last of several CPUs and the endpoints keep off it: otherwise the sender
+/// would carry its packets to the receiver inside its own system call, and could not outrun them.
 fn over_links(traffic: &Traffic) -> Result<Road, Refusal> {
     let (wan, router, lan) = (new_network()?, new_network()?, new_network()?);
     let cpus = system::cpus();

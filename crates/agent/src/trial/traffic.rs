@@ -1,5 +1,5 @@
-//! Runs traffic across a road of its own, an application in a group of its own, and the control that bounds it; counts
-//! each second of the window, and ends them all.
+//! Runs traffic across a road, an application in a group, and the control that bounds it; counts each second of the
+//! window.
 //!
 //! The agent itself runs above the endpoints meanwhile, so that no sample is late.
 

@@ -1,10 +1,9 @@
 //! Events on everybody in question, and the rings that they write into.
 //!
-//! One ring a CPU, whatever the number of events: each event is opened for one CPU and sent to that
-//! CPU's ring. A process is followed through its threads and children, because events are inherited;
-//! threads that are born while events are being opened are found by listing again until nobody is new
-//! ([`super::births`]). Beside the events runs a silent one that only tells of births, names and
-//! mappings, from the moment that it is open, so that the events themselves may wait.
+//! Each CPU has one ring, and each event is opened for one CPU and sent to its ring. A process is followed through its
+//! threads and children, because events are inherited; threads that are born meanwhile are found by listing again
+//! until none is new ([`super::births`]). A silent event tells of births, names and mappings from the moment that it
+//! is open.
 
 use std::{
     fs::File,

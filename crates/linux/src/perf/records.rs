@@ -1,7 +1,4 @@
-//! The kernel's records, as far as a recorder must look into them.
-//!
-//! Pure functions of bytes; `None` for what is too short or of another type. What a sample means is for
-//! the host to find out.
+//! The kernel's records, as far as a recorder must look into them; `None` for what is too short or of another type.
 //!
 //! Formats: `enum perf_event_type` of `include/uapi/linux/perf_event.h`.
 
