@@ -50,8 +50,7 @@ const KEYS: [&str; 3] = ["packets", "roams", "leaves"];
 fn rates(words: &[&str]) -> Result<[Option<Span>; 3], Error> {
     let mut rates = [None; 3];
     for word in words {
-        let wrong =
-            || Error::new(format!("{word}: write packets=SPAN, roams=SPAN or leaves=SPAN"));
+        let wrong = || Error::new(format!("{word}: write packets=SPAN, roams=SPAN or leaves=SPAN"));
         let (key, value) = word.split_once('=').ok_or_else(wrong)?;
         let place = KEYS.iter().position(|known| *known == key).ok_or_else(wrong)?;
         let span: Span = value.parse().map_err(|_| wrong())?;
