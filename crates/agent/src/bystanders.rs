@@ -1,12 +1,13 @@
-//! Watches whether a process of the machine fails while an instrument is on, as programs fail that an instrument harms:
-//! a fork, a thread or a program that cannot be started, or an end by a fault.
+//! Watches whether a process of the machine fails while an instrument is on, as programs fail that an instrument
+//! harms: a fork, a thread or a program that cannot be started, or an end by a fault.
 //!
-//! Talks to the kernel's own tracepoints, counted on every CPU with a filter, so nothing is slowed down but by
-//! those of system calls: these are watched beside probes only, whose windows give no CPU time. A kernel
-//! without such a tracepoint shows nothing. Such a window is refused; whose fault it was is not judged.
+//! Talks to the kernel's own tracepoints, counted on every CPU with a filter, so nothing is slowed down but by those
+//! of system calls: these are watched beside probes only, whose windows give no CPU time. A kernel without such a
+//! tracepoint shows nothing. Such a window is refused; whose fault it was is not judged.
 //!
-//! The count decides. Each failure also writes a record with its process, whose name is read from `/proc` at once. It may be
-//! gone by then, so the kernel records a name with every signal that ends a process, and beside probes with every end.
+//! The count decides. Each failure also writes a record with its process, whose name is read from `/proc` at once. It
+//! may be gone by then, so the kernel records a name with every signal that ends a process, and beside probes with
+//! every end.
 
 use std::{
     collections::BTreeMap,
@@ -28,10 +29,8 @@ use linux::{
 use model::wire::Refusal;
 use rustix::process::Signal;
 
-/// Calls that start a process or a thread.
 const BIRTHS: [&str; 4] = ["clone", "clone3", "fork", "vfork"];
 
-/// Calls that start a program.
 const PROGRAMS: [&str; 2] = ["execve", "execveat"];
 
 /// What an event that cannot be inherited makes of a birth: `EFAULT`, `ENOMEM`, `EACCES`, `ENODEV`, `EOPNOTSUPP`,
@@ -56,10 +55,8 @@ const RECORD: u64 = sample::IDENTIFIER | sample::TID | sample::RAW;
 /// Where the fields begin in a record: behind the number, process, thread, and the fields' length.
 const FIELDS: usize = HEADER + 8 + 8 + 4;
 
-/// One CPU's ring, bytes: failures are few.
 const RING_BYTES: usize = 64 << 10;
 
-/// The most failures that are named in one line.
 const MOST_NAMED: usize = 5;
 
 /// Every process of the machine, from now on.
@@ -70,7 +67,6 @@ pub(crate) struct Bystanders {
     failures: Failures,
 }
 
-/// A way to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Harm {
     Birth,
@@ -78,30 +74,15 @@ enum Harm {
     Fault,
 }
 
-/// A tracepoint, and what is counted and recorded of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Tracepoint {
-    /// `None`: it only names the process that a signal is sent to, or that ends.
-    harm: Option<Harm>,
-    event: String,
-    /// Empty: every one.
-    filter: String,
-}
-
-/// An open [`Tracepoint`].
+/// A tracepoint that is counted and recorded on every CPU.
 #[derive(Debug)]
 struct Watch {
+    /// `None`: it only names the process that a signal is sent to, or that ends.
     harm: Option<Harm>,
     call: String,
     events: Vec<Event>,
     ids: Vec<u64>,
-    fields: Fields,
-}
-
-/// Where a record has what a failure is told by.
-#[derive(Clone, Debug)]
-struct Fields {
-    /// The call's answer, or the signal.
+    /// Where a record has the call's answer, or the signal.
     number: Range<usize>,
     /// The thread that fails; of a signal that is sent, the one that it is for.
     thread: Range<usize>,
@@ -109,7 +90,6 @@ struct Fields {
     name: Option<Range<usize>>,
 }
 
-/// What is known of the failures.
 #[derive(Debug, Default)]
 struct Failures {
     /// Threads that were sent a signal of [`FAULTS`] or have ended, by the kernel's number.
@@ -123,10 +103,7 @@ struct Failure {
     thread: u64,
     /// The process's, where it was still there.
     name: Option<String>,
-    harm: Harm,
-    call: String,
-    /// The call's answer, or the signal.
-    number: i64,
+    what: String,
 }
 
 impl Bystanders {
@@ -142,8 +119,8 @@ impl Bystanders {
             .watermark(1);
         let ring = |cpu| Ring::new(&silent, cpu, RING_BYTES).ok();
         let rings: Vec<Ring> = system::cpus().into_iter().filter_map(ring).collect();
-        let opened = |tracepoint: Tracepoint| tracepoint.open(&tracing, &rings).ok();
-        let watches = tracepoints(calls).into_iter().filter_map(opened).collect();
+        let opened = |point| Watch::open(point, &tracing, &rings).ok();
+        let watches = tracepoints(calls).iter().filter_map(opened).collect();
         Self { watches, rings, failures: Failures::default() }
     }
 
@@ -180,71 +157,60 @@ impl Bystanders {
         // Whoever has gone while the rings were read has left its name in one that was read before.
         self.look();
         let counted = self.watches.iter().filter_map(|watch| Some((watch.harm?, watch.total())));
-        match reason(&counted.collect::<Vec<_>>(), &self.failures.lines()) {
-            None => Ok(()),
-            Some(why) => {
-                let what = "cannot trust this window with an instrument".to_owned();
-                Err(Refusal::new(what, why))
-            }
-        }
+        let failures = &self.failures;
+        let lines: Vec<String> = failures.all.iter().map(|one| failures.line(one)).collect();
+        let why = reason(&counted.collect::<Vec<_>>(), &lines);
+        let what = "cannot trust this window with an instrument";
+        why.map_or(Ok(()), |why| Err(Refusal::new(what, why)))
     }
 }
 
-/// Tracepoints, and what is counted of each.
-fn tracepoints(calls: bool) -> Vec<Tracepoint> {
+/// Ways to fail, each with its tracepoint and the filter of what is counted; an empty one counts all.
+fn tracepoints(calls: bool) -> Vec<(Option<Harm>, String, String)> {
     let any = |field: &str, numbers: &mut dyn Iterator<Item = i32>| {
         let each = numbers.map(|number| format!("{field} == {number}"));
         each.collect::<Vec<_>>().join(" || ")
     };
     let faults = any("sig", &mut FAULTS.iter().map(|(signal, _)| signal.as_raw()));
-    let signal = |harm, event: &str, filter| Tracepoint { harm, event: event.to_owned(), filter };
+    // Without a handler of its own it ends by it.
+    let fatal = format!("sa_handler == 0 && ({faults})");
     let mut all = vec![
-        // Without a handler of its own it ends by it.
-        signal(
-            Some(Harm::Fault),
-            "signal/signal_deliver",
-            format!("sa_handler == 0 && ({faults})"),
-        ),
-        signal(None, "signal/signal_generate", faults),
+        (Some(Harm::Fault), "signal/signal_deliver".to_owned(), fatal),
+        (None, "signal/signal_generate".to_owned(), faults),
     ];
-    let ends = || signal(None, "sched/sched_process_exit", String::new());
     let lists: [(Harm, &[&str], &[i32]); 2] =
         [(Harm::Birth, &BIRTHS, &BIRTH_ERRORS), (Harm::Program, &PROGRAMS, &PROGRAM_ERRORS)];
     for (harm, names, errors) in lists.into_iter().filter(|_| calls) {
         let filter = any("ret", &mut errors.iter().map(|error| -error));
-        all.extend(names.iter().map(|call| Tracepoint {
-            harm: Some(harm),
-            event: format!("syscalls/sys_exit_{call}"),
-            filter: filter.clone(),
-        }));
+        let call = |call| (Some(harm), format!("syscalls/sys_exit_{call}"), filter.clone());
+        all.extend(names.iter().map(call));
     }
-    all.extend(calls.then(ends));
+    all.extend(calls.then(|| (None, "sched/sched_process_exit".to_owned(), String::new())));
     all
 }
 
-impl Tracepoint {
+impl Watch {
     /// Opens it on every CPU. An error is the kernel's, as where it has no such tracepoint.
-    fn open(&self, tracing: &Tracing, rings: &[Ring]) -> io::Result<Watch> {
-        let field = |name| tracing.field(&self.event, name);
-        let call = self.event.rsplit('_').next().unwrap_or_default().to_owned();
-        let fields = match self.harm {
-            None => {
-                let thread = field("pid")?;
-                Fields { number: thread.clone(), thread, name: Some(field("comm")?) }
-            }
-            Some(Harm::Fault) => {
-                Fields { number: field("sig")?, thread: field("common_pid")?, name: None }
-            }
-            Some(_) => Fields { number: field("ret")?, thread: field("common_pid")?, name: None },
+    fn open(
+        (harm, event, filter): &(Option<Harm>, String, String),
+        tracing: &Tracing,
+        rings: &[Ring],
+    ) -> io::Result<Self> {
+        let field = |name| tracing.field(event, name);
+        let (number, thread, name) = match harm {
+            None => (field("pid")?, field("pid")?, Some(field("comm")?)),
+            Some(Harm::Fault) => (field("sig")?, field("common_pid")?, None),
+            Some(_) => (field("ret")?, field("common_pid")?, None),
         };
-        let attributes = tracing.event(&self.event)?;
+        let call = event.rsplit('_').next().unwrap_or_default().to_owned();
+        let attributes = tracing.event(event)?;
         // Nothing is counted before the filter is there.
         let attributes = attributes.flags(flag::DISABLED).period(1).sample(RECORD).monotonic();
         let mut events = Vec::new();
         for cpu in system::cpus() {
             let event = Event::open(&attributes, Target::Cpu(cpu))?;
-            if !self.filter.is_empty() {
-                event.filter(&self.filter)?;
+            if !filter.is_empty() {
+                event.filter(filter)?;
             }
             // Without a ring failures are counted and have no names.
             if let Some(ring) = rings.iter().find(|ring| ring.cpu() == cpu) {
@@ -254,26 +220,19 @@ impl Tracepoint {
             events.push(event);
         }
         let ids = events.iter().map(Event::id).collect::<io::Result<_>>()?;
-        Ok(Watch { harm: self.harm, call, events, ids, fields })
+        Ok(Self { harm: *harm, call, events, ids, number, thread, name })
     }
-}
 
-impl Watch {
     fn total(&self) -> u64 {
         self.events.iter().filter_map(|event| event.read().ok()).map(|reading| reading.count).sum()
     }
 }
 
 impl Failures {
-    fn lines(&self) -> Vec<String> {
-        self.all.iter().map(|failed| self.line(failed)).collect()
-    }
-
     /// One failure, for people.
-    fn line(&self, failed: &Failure) -> String {
-        let Failure { pid, thread, name, harm, call, number } = failed;
+    fn line(&self, Failure { pid, thread, name, what }: &Failure) -> String {
         let name = name.clone().or_else(|| self.names.get(thread).cloned());
-        failure(*harm, call, *number, &process(name, *pid))
+        format!("{} {what}", process(name, *pid))
     }
 
     /// Takes a record in. What is cut or of no event of ours is passed over.
@@ -281,17 +240,18 @@ impl Failures {
         let id = u64_at(record, HEADER);
         let watch = watches.iter().find(|watch| id.is_some_and(|id| watch.ids.contains(&id)));
         let (Some(watch), Some(fields)) = (watch, record.get(FIELDS..)) else { return };
-        let number = number(fields, &watch.fields.number).unwrap_or_default();
-        let thread = self::number(fields, &watch.fields.thread).unwrap_or_default() as u64;
+        let number = |at| number(fields, at).unwrap_or_default();
+        let thread = number(&watch.thread) as u64;
         let Some(harm) = watch.harm else {
-            let name = watch.fields.name.clone().and_then(|name| fields.get(name));
+            let name = watch.name.clone().and_then(|name| fields.get(name));
             self.names.insert(thread, text(name.unwrap_or_default()));
             return;
         };
         let pid = u32_at(record, HEADER + 8).unwrap_or_default();
         let name = fs::read(format!("/proc/{pid}/comm")).map(|name| text(name.trim_ascii_end()));
         let name = name.ok().filter(|name| !name.is_empty());
-        self.all.push(Failure { pid, thread, name, harm, call: watch.call.clone(), number });
+        let what = failure(harm, &watch.call, number(&watch.number));
+        self.all.push(Failure { pid, thread, name, what });
     }
 }
 
@@ -318,16 +278,16 @@ fn number(fields: &[u8], at: &Range<usize>) -> Option<i64> {
     }
 }
 
-/// One failure, for people.
-fn failure(harm: Harm, call: &str, number: i64, who: &str) -> String {
+/// What a process could not do, or how it ended, for people.
+fn failure(harm: Harm, call: &str, number: i64) -> String {
     let error = || io::Error::from_raw_os_error(i32::try_from(-number).unwrap_or_default());
     match harm {
-        Harm::Birth => format!("{who} could not fork or start a thread ({call}: {})", error()),
-        Harm::Program => format!("{who} could not start a program ({call}: {})", error()),
+        Harm::Birth => format!("could not fork or start a thread ({call}: {})", error()),
+        Harm::Program => format!("could not start a program ({call}: {})", error()),
         Harm::Fault => {
             let of = |(signal, _): &&(Signal, &str)| i64::from(signal.as_raw()) == number;
             let name = FAULTS.iter().find(of).map_or("a fault", |(_, name)| name);
-            format!("{who} ended by signal {number} ({name})")
+            format!("ended by signal {number} ({name})")
         }
     }
 }
@@ -381,30 +341,17 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_which_call_or_signal_and_why() {
-        let sshd = process(Some("sshd".to_owned()), 812);
-        let fork = failure(Harm::Birth, "clone", -14, &sshd);
-        let start = "`sshd` (pid 812) could not fork or start a thread (clone: Bad address";
-        assert!(fork.starts_with(start), "{fork}");
-        let fault = failure(Harm::Fault, "", i64::from(Signal::SEGV.as_raw()), &process(None, 7));
-        assert_eq!(fault, "pid 7, which is gone, ended by signal 11 (SIGSEGV)");
-        assert_eq!(text(b"ev\x1bil\0rest"), "ev?il");
-    }
-
-    #[test]
-    fn a_process_that_has_gone_has_the_name_that_came_with_its_end() {
-        let gone = Failure {
-            pid: u32::MAX,
-            thread: 7,
-            name: None,
-            harm: Harm::Birth,
-            call: "clone3".to_owned(),
-            number: -14,
-        };
-        let mut failures = Failures { all: vec![gone], ..Failures::default() };
-        assert!(failures.lines()[0].contains("which is gone"), "{:?}", failures.lines());
-        failures.names.insert(7, "python3".to_owned());
-        assert!(failures.lines()[0].starts_with("`python3` (pid "), "{:?}", failures.lines());
+    fn a_failure_says_which_process_which_call_or_signal_and_why() {
+        let fork = failure(Harm::Birth, "clone", -14);
+        assert!(fork.starts_with("could not fork or start a thread (clone: Bad address"), "{fork}");
+        let what = failure(Harm::Fault, "", i64::from(Signal::SEGV.as_raw()));
+        let gone = Failure { pid: 7, thread: 9, name: None, what };
+        let mut failures = Failures::default();
+        let line = failures.line(&gone);
+        assert_eq!(line, "pid 7, which is gone, ended by signal 11 (SIGSEGV)");
+        // The name that came with its end.
+        failures.names.insert(9, text(b"ev\x1bil\0rest"));
+        assert_eq!(failures.line(&gone), "`ev?il` (pid 7) ended by signal 11 (SIGSEGV)");
     }
 
     #[test]
@@ -420,13 +367,11 @@ mod tests {
     #[test]
     fn system_calls_are_watched_only_where_that_is_asked_for() {
         let signals = ["signal/signal_deliver", "signal/signal_generate"];
-        let names = |calls| tracepoints(calls).into_iter().map(|one| one.event).collect::<Vec<_>>();
+        let names = |calls| tracepoints(calls).into_iter().map(|one| one.1).collect::<Vec<_>>();
         assert_eq!(names(false), signals);
         assert_eq!(names(true).len(), 9);
         assert_eq!(names(true)[8], "sched/sched_process_exit", "names come with the end");
-        let births = &tracepoints(true)[2];
-        assert!(
-            births.event.ends_with("sys_exit_clone") && births.filter.starts_with("ret == -14 || ")
-        );
+        let (_, event, filter) = &tracepoints(true)[2];
+        assert!(event.ends_with("sys_exit_clone") && filter.starts_with("ret == -14 || "));
     }
 }

@@ -31,7 +31,6 @@ const CALLS: u64 = 2_000;
 /// Calls of those who are born: a thread and a program.
 const BORN_CALLS: u64 = 2;
 
-/// The longest complaint that is read, bytes.
 const COMPLAINT: u64 = 256;
 
 /// What a program that was probed reported, and what was counted of it.
@@ -64,7 +63,8 @@ pub(crate) fn prove(
     let (complaint, well) = twin.end(COMPLAINT).map_err(failed)?;
     attached.disable().map_err(failed)?;
     let readings = attached.readings(all.len()).map_err(failed)?;
-    let [without_ns, with_ns] = [&took[..8], &took[8..]].map(number);
+    let [without_ns, with_ns] =
+        [0, 8].map(|at| took[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word)));
     let hits = readings.last().filter(|_| user).map(|reading| reading.count);
     judge(&Proof { without_ns, with_ns, failed: (!well).then_some(complaint), hits })
 }
@@ -109,10 +109,6 @@ fn offset_of(address: u64) -> io::Result<u64> {
     let mapping = mappings.iter().find(|map| (map.start..map.end).contains(&address));
     let mapping = mapping.ok_or(io::ErrorKind::NotFound)?;
     Ok(address - mapping.start + mapping.offset)
-}
-
-fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
 /// The life of who is probed.

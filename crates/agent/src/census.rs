@@ -1,22 +1,18 @@
-//! Who is associated, by the kernel's count and by hostapd's.
-//!
-//! Talks to nl80211 and to hostapd's control socket. A machine without wireless has an empty census;
-//! whether the two counts agree with the plan is not judged here.
+//! Who is associated, by the kernel's count and by hostapd's. A machine without wireless has an empty census.
 
 use linux::nl80211::{Interface, InterfaceKind, Nl80211};
 use model::wire::{Census, InterfaceCensus};
 
 use crate::hostapd;
 
-/// Counts the clients of every access-point interface.
-pub fn take() -> Census {
+pub(crate) fn take() -> Census {
     let Ok(mut nl80211) = Nl80211::open() else { return Census::default() };
     let interfaces = access_points(&mut nl80211);
     Census { interfaces: interfaces.into_iter().map(|ap| count(&mut nl80211, ap)).collect() }
 }
 
 /// The names of the access-point interfaces, in the kernel's order.
-pub fn names() -> Vec<String> {
+pub(crate) fn names() -> Vec<String> {
     access_points_now().into_iter().map(|ap| ap.name).collect()
 }
 

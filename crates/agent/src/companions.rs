@@ -32,9 +32,16 @@ impl Companion {
         self.said.text()
     }
 
-    /// The last lines that it said.
     pub(crate) fn last_words(&self) -> String {
         self.said.last_words().unwrap_or_else(|| "it said nothing".to_owned())
+    }
+
+    /// Refuses where it has ended by itself.
+    pub(crate) fn look(&mut self, what: &str) -> Result<(), Refusal> {
+        match self.child.try_wait() {
+            Ok(None) => Ok(()),
+            _ => Err(Refusal::new(format!("{what} ended by itself"), self.last_words())),
+        }
     }
 
     /// Sends it a signal; one that has ended takes none.

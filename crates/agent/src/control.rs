@@ -1,7 +1,6 @@
 //! The control sockets of hostapd and wpa_supplicant: a datagram with a question, one with the answer.
 //!
-//! Talks to one of their sockets. It attaches to no events, so that every datagram is an answer; what
-//! the words mean is for whoever asks.
+//! No events are attached to, so that every datagram is an answer.
 
 use std::{
     fs, io,
@@ -13,14 +12,11 @@ use std::{
 /// An answer waits until all that is before it in the daemon's loop is done: at its start that is
 /// the making of all its interfaces.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The longest answer that either of them gives.
 const LONGEST: usize = 16_384;
 
-/// A conversation with a control socket.
 #[derive(Debug)]
 pub(crate) struct Control {
     socket: UnixDatagram,
-    /// Our end's name.
     here: PathBuf,
 }
 
@@ -36,7 +32,6 @@ impl Control {
         Ok(control)
     }
 
-    /// Asks a question and waits for the answer.
     pub(crate) fn ask(&self, question: &str) -> io::Result<String> {
         self.socket.send(question.as_bytes())?;
         answer(&self.socket)
@@ -76,28 +71,36 @@ pub(crate) fn answer(socket: &UnixDatagram) -> io::Result<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::{sync::mpsc, thread};
+pub(crate) mod tests {
+    use std::{
+        sync::mpsc,
+        thread::{self, JoinHandle},
+    };
 
     use super::*;
+
+    /// A daemon that gives these answers, one to a question, and reports the questions.
+    pub(crate) fn daemon(at: &Path, answers: &'static [&str]) -> JoinHandle<Vec<String>> {
+        let socket = UnixDatagram::bind(at).unwrap();
+        let answer = move |answer: &&str| {
+            let mut asked = [0; 128];
+            let (length, from) = socket.recv_from(&mut asked).unwrap();
+            socket.send_to_addr(answer.as_bytes(), &from).unwrap();
+            String::from_utf8_lossy(&asked[..length]).into_owned()
+        };
+        thread::spawn(move || answers.iter().map(answer).collect())
+    }
 
     #[test]
     fn an_order_is_fine_only_when_it_is_answered_with_ok() {
         let folder = tempfile::tempdir().unwrap();
         let there = folder.path().join("daemon");
-        let daemon = UnixDatagram::bind(&there).unwrap();
-        let answering = thread::spawn(move || {
-            let mut question = [0; 64];
-            for answer in ["OK\n", "FAIL\n"] {
-                let (_, asker) = daemon.recv_from(&mut question).unwrap();
-                daemon.send_to(answer.as_bytes(), asker.as_pathname().unwrap()).unwrap();
-            }
-        });
+        let daemon = daemon(&there, &["OK\n", "FAIL\n"]);
         let control = Control::connect(folder.path().join("us"), &there).unwrap();
         control.order("SCAN").unwrap();
         let refusal = control.order("SCAN").unwrap_err();
         assert_eq!(refusal.to_string(), "SCAN was answered with FAIL");
-        answering.join().unwrap();
+        assert_eq!(daemon.join().unwrap(), ["SCAN"; 2]);
         drop(control);
         assert!(!folder.path().join("us").exists(), "the socket's name is removed");
     }

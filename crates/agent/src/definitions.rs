@@ -1,8 +1,7 @@
-//! Makes probes in tracefs, and removes them: by itself, or by the second process if the agent is killed.
+//! Makes probes in tracefs, and removes them.
 //!
-//! Talks to [`linux::perf::tracing`]. A line in tracefs stays until somebody removes it, so before the first one
-//! is made there is a process that waits for the agent's end, however that comes, and removes them all. Where that
-//! was killed as well, the next agent that counts removes them.
+//! A line in tracefs stays until somebody removes it, so before the first one is made a second process waits for the
+//! agent's end ([`crate::undo`]). Where that was killed as well, the next agent that counts removes them.
 
 use std::io;
 
@@ -47,7 +46,6 @@ impl Definitions {
         self.tracing.define(self.group, self.made, Probe { place, end })
     }
 
-    /// Has all of them removed.
     pub(crate) fn end(mut self) -> io::Result<()> {
         self.close()
     }

@@ -1,7 +1,4 @@
 //! Orders: each is taken, carried out by the module that it is for, and answered, one after the other.
-//!
-//! Talks to [`Session`], which waits and sends. What an order means is in the module that carries it out; none
-//! of them knows this one.
 
 use std::fs;
 

@@ -8,7 +8,7 @@ use model::facts::{Cgroup, Facts, Room, Warmth};
 use crate::{census, programs};
 
 /// Every fact but the programs, which belong to the order.
-pub fn gather() -> Facts {
+pub(crate) fn gather() -> Facts {
     let uname = system::uname();
     let events = perf::events();
     Facts {

@@ -18,10 +18,8 @@ use crate::{
     session::{End, Session},
 };
 
-/// One piece, bytes.
 const PIECE: u64 = 256 * 1024;
 
-/// Sends what is wanted.
 pub(crate) fn send(session: &mut Session, wanted: &Wanted) -> Result<(), End> {
     let path = match wanted {
         Wanted::File(path) => path.as_str(),

@@ -1,10 +1,8 @@
 //! Makes a control group for each process set, and moves everything back when the value is dropped.
 //!
-//! Talks to control groups of either version. A process set that already has a group for itself stays
-//! there; else its processes are moved to a group of ours and moved back. What we start ourselves is
-//! started in a group of ours. No limit is set: the groups count CPU time, and memory where that is asked for and the
-//! machine's groups count it, and do nothing else. Where no group can be made, the measurement goes on without that
-//! counter. [`crate::undo`] gives back what an agent leaves that is killed.
+//! A process set that has a group for itself stays there; others are moved to a group of ours and back. What we start
+//! is started in a group of ours. No limit is set: groups count CPU time, and memory where that is asked for. Where no
+//! group can be made, the measurement has no such counter. [`crate::undo`] gives back what a killed agent leaves.
 
 use std::{
     collections::BTreeSet,
@@ -16,7 +14,7 @@ use std::{
 
 use linux::cgroup::{self, Error, Meter, Mounts, Tree};
 
-use crate::{subject, trial::tidy, undo::Undo};
+use crate::{subject, trial, undo::Undo};
 
 /// A killed process may take this long to leave its group, and a group to be removable.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -24,11 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Between two looks at a group that is not yet empty.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The groups of a measurement.
 #[derive(Debug, Default)]
-pub struct Groups {
+pub(crate) struct Groups {
     tree: Option<Tree>,
-    /// The folder that all of ours are in.
     folder: Option<PathBuf>,
     /// Whether ours count memory, too.
     of_memory: bool,
@@ -46,13 +42,12 @@ pub struct Groups {
 #[derive(Debug)]
 pub(crate) struct Gathered {
     group: PathBuf,
-    /// Where each process was.
     moved: Vec<(u32, PathBuf)>,
 }
 
 impl Groups {
     /// Looks where groups can be made. Nothing is made yet.
-    pub fn find() -> Self {
+    pub(crate) fn find() -> Self {
         let tree = Mounts::find().ok().and_then(Mounts::counting);
         let mut groups = Self::default();
         groups.agent = tree.as_ref().and_then(|tree| alone(tree, &[std::process::id()])?.pop());
@@ -61,12 +56,12 @@ impl Groups {
     }
 
     /// Has the groups that are made from here on count memory, too, where the machine's count it.
-    pub fn count_memory(&mut self) {
+    pub(crate) fn count_memory(&mut self) {
         self.of_memory = true;
     }
 
     /// Makes a group for programs that are to be started in it; they are ended with it.
-    pub fn make_room(&mut self, name: &str) -> Option<PathBuf> {
+    pub(crate) fn make_room(&mut self, name: &str) -> Option<PathBuf> {
         let tree = self.tree.clone()?;
         let group = self.make(&tree, name)?;
         self.note(&format!("end {}", group.display()))?;
@@ -77,7 +72,7 @@ impl Groups {
 
     /// Sees to it that processes are alone in their groups, and says which those are; none where that
     /// cannot be. `name` is that of the group if one has to be made.
-    pub fn gather(&mut self, name: &str, pids: &[u32]) -> Vec<PathBuf> {
+    pub(crate) fn gather(&mut self, name: &str, pids: &[u32]) -> Vec<PathBuf> {
         let Some(tree) = self.tree.clone() else { return Vec::new() };
         if let Some(homes) = alone(&tree, pids) {
             return homes;
@@ -95,14 +90,14 @@ impl Groups {
         if is_whole { vec![group] } else { Vec::new() }
     }
 
-    pub fn meters(&self, groups: &[PathBuf]) -> Vec<Meter> {
+    pub(crate) fn meters(&self, groups: &[PathBuf]) -> Vec<Meter> {
         let version = self.tree.as_ref().map(|tree| tree.version);
         let meter = |group: &PathBuf| Meter::open(version?, group).ok();
         groups.iter().filter_map(meter).collect()
     }
 
     /// The agent's CPU time, where it has a group for itself.
-    pub fn agent_meters(&self) -> Vec<Meter> {
+    pub(crate) fn agent_meters(&self) -> Vec<Meter> {
         self.meters(self.agent.as_slice())
     }
 
@@ -137,11 +132,11 @@ impl Groups {
 
     /// Moves everything back, ends what we started, and removes what was made; to do it twice does
     /// nothing. Fails with the first group that could not be removed.
-    pub fn restore(&mut self) -> Result<(), Error> {
+    pub(crate) fn restore(&mut self) -> Result<(), Error> {
         // All of it is done, whatever of it fails.
         let gathered: Vec<_> =
             self.gathered.drain(..).map(|gathered| gathered.give_back()).collect();
-        tidy::take_away(&self.started);
+        trial::take_away(&self.started);
         let started: Vec<_> = self.started.drain(..).map(|group| remove(&group)).collect();
         let folder = self.folder.take().map(|folder| remove(&folder));
         self.undo = None;
@@ -163,7 +158,6 @@ impl Gathered {
         format!("{}{}", self.group.display(), homes.collect::<String>())
     }
 
-    /// Reads such a line.
     pub(crate) fn of_line(line: &str) -> Option<Self> {
         let mut fields = line.split('\t');
         let group = fields.next()?.into();
@@ -174,7 +168,6 @@ impl Gathered {
         Some(Self { group, moved: fields.map(home).collect::<Option<_>>()? })
     }
 
-    /// Moves the processes back, and removes the group.
     pub(crate) fn give_back(&self) -> Result<(), Error> {
         self.send_home();
         remove(&self.group)

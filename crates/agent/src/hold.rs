@@ -2,9 +2,9 @@
 //!
 //! Both take no moment of the host's time. Bytes of the stream come in when QEMU's main loop reads them, a few
 //! instructions sooner or later; the mailbox is memory, written while the machine stands still. A stop that the host
-//! asks for comes at a moment of the host's, and no two snapshots would be alike; QEMU's pvpanic device pauses the machine in
-//! the very instruction that writes to it (the host runs it with `-action panic=pause`). A device has no mailbox, and
-//! is never stopped.
+//! asks for comes at a moment of the host's, and no two snapshots would be alike; QEMU's pvpanic device pauses the
+//! machine in the very instruction that writes to it (the host runs it with `-action panic=pause`). A device has no
+//! mailbox, and is never stopped.
 
 use std::{io, path::Path, time::Duration};
 

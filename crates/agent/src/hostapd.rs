@@ -1,7 +1,4 @@
-//! What hostapd says of an interface, and what it is told to do.
-//!
-//! Talks to hostapd's control socket, one datagram each way, and waits a bounded time. It starts nothing and
-//! forks nothing; what to order and when is the caller's.
+//! What hostapd says of an interface over its control socket, and what it is told to do.
 //!
 //! Format: hostapd's `STATUS`, lines of `key=value`; `bss[i]` and `num_sta[i]` belong together.
 
@@ -32,11 +29,10 @@ const ADDRESS: usize = 17;
 const FOLDERS: [&str; 2] = ["/run/hostapd", "/var/run/hostapd"];
 
 /// hostapd's own count of an interface's stations; `None` where it does not answer.
-pub fn stations(interface: &str) -> Option<u32> {
+pub(crate) fn stations(interface: &str) -> Option<u32> {
     status(interface).ok()?.stations(interface)
 }
 
-/// What hostapd says of an interface.
 pub(crate) fn status(interface: &str) -> io::Result<Status> {
     ask(&Control::of(interface)?.socket, "STATUS", PATIENCE).map(Status)
 }
@@ -62,11 +58,7 @@ impl Control {
         Self { socket }
     }
 
-    /// Orders something.
-    ///
-    /// # Errors
-    ///
-    /// It does not answer; or its answer, where that is not `OK`.
+    /// Fails where it does not answer, or not with `OK`.
     pub(crate) fn order(&self, words: &str) -> io::Result<()> {
         match ask(&self.socket, words, ORDER_PATIENCE)?.trim() {
             "OK" => Ok(()),
@@ -110,12 +102,10 @@ fn socket_to(hostapd: &Path) -> io::Result<UnixDatagram> {
     Ok(socket)
 }
 
-/// The text of a `STATUS`.
 #[derive(Clone, Debug)]
 pub(crate) struct Status(String);
 
 impl Status {
-    /// The value of a key.
     pub(crate) fn value(&self, key: &str) -> Option<&str> {
         self.0.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
     }
@@ -139,6 +129,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::control::tests::daemon;
 
     const STATUS: &str = "state=ENABLED\nbss[0]=wlan0\nssid[0]=a\nnum_sta[0]=38\n\
                           bss[1]=wlan0-1\nnum_sta[1]=4\n";
@@ -196,24 +187,15 @@ mod tests {
 
     #[test]
     fn every_station_is_asked_for_by_the_one_before() {
+        const FIRST: &str = "02:00:00:00:01:0a\nsignal=-30\n";
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("wlan0");
-        let hostapd = UnixDatagram::bind(&path).unwrap();
-        let first = "02:00:00:00:01:0a\nsignal=-30\n";
-        let answers = ["freq=5180\n", first, "02:00:00:00:01:0b\n", "FAIL\n"];
-        let answering = std::thread::spawn(move || {
-            answers.map(|answer| {
-                let mut asked = [0; 64];
-                let (length, from) = hostapd.recv_from(&mut asked).unwrap();
-                hostapd.send_to_addr(answer.as_bytes(), &from).unwrap();
-                String::from_utf8_lossy(&asked[..length]).into_owned()
-            })
-        });
+        let hostapd = daemon(&path, &["freq=5180\n", FIRST, "02:00:00:00:01:0b\n", "FAIL\n"]);
         let all = Control::at(path).all_stations().unwrap();
-        assert_eq!(all, format!("freq=5180\n{first}02:00:00:00:01:0b\n"));
+        assert_eq!(all, format!("freq=5180\n{FIRST}02:00:00:00:01:0b\n"));
         let asked =
             ["STATUS", "STA-FIRST", "STA-NEXT 02:00:00:00:01:0a", "STA-NEXT 02:00:00:00:01:0b"];
-        assert_eq!(answering.join().unwrap(), asked);
+        assert_eq!(hostapd.join().unwrap(), asked);
     }
 
     #[test]

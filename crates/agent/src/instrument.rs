@@ -1,7 +1,5 @@
-//! What a window records beside its counters: one face for stacks and for counts of calls.
-//!
-//! So that [`crate::trial`] need not know which it has. It keeps the order of things: proved and in
-//! place before the warm-up, at work from the first sample to the last, told after that.
+//! What a window records beside its counters: proved and in place before the warm-up, at work from the first sample to
+//! the last, reported after that.
 
 use std::os::fd::BorrowedFd;
 
@@ -27,7 +25,6 @@ use crate::{
 pub(crate) enum InPlace {
     Stacks(Box<Stacks>),
     Counts(Box<Probes>),
-    /// A consumer that is paused.
     Pause(Box<Pause>),
     /// What is asked once the window has closed.
     Parity(ParityOrder),
@@ -121,7 +118,6 @@ impl InPlace {
         disabled.map_err(|error| Refusal::new("cannot end recording", error))
     }
 
-    /// Takes what has been recorded so far.
     pub(crate) fn drain(&mut self, session: &mut Session) -> Result<(), End> {
         match self {
             Self::Stacks(stacks) => {

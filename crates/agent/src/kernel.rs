@@ -1,9 +1,7 @@
 //! Says whether the kernel's symbols can be fetched, and names them.
 //!
-//! Talks to `/proc/kallsyms`, `/proc/modules` and `/proc/version`. Addresses are the same wherever the same
-//! build of the kernel lies at the same place with the same modules at theirs, so that is what names them.
-//! The boot's id would not do: the kernel draws it when it is first asked for, which in a restored snapshot
-//! is anew in each.
+//! Addresses are the same wherever the same build of the kernel lies at the same place with the same modules at theirs.
+//! The boot's id would not do: a kernel in a restored snapshot draws another one each time.
 
 use std::{
     fs::{self, File},

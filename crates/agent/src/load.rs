@@ -14,12 +14,10 @@ use crate::{
 
 /// A load at work. Dropping it ends what runs.
 pub(crate) trait Load: Debug {
-    /// When there is something to start.
     fn due_ns(&self) -> u64;
 
     fn is_running(&mut self) -> bool;
 
-    /// Starts what is due at `now_ns`.
     fn advance(&mut self, now_ns: u64) -> Result<(), Refusal>;
 
     /// A child has ended: the round goes on, or a program that was to stay is missed.
@@ -55,7 +53,6 @@ pub(crate) trait Load: Debug {
     }
 }
 
-/// A load that begins at `from_ns`, in a control group.
 pub(crate) fn of(order: &LoadOrder, from_ns: u64, group: Option<&Path>) -> Box<dyn Load> {
     match &order.work {
         Work::Rounds(commands) => Box::new(RoundLoad::new(commands, from_ns, order.every, group)),

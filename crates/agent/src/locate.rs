@@ -1,7 +1,4 @@
-//! Finds programs and libraries by name, as a person would say it.
-//!
-//! Talks to the file system and to `/proc/PID/maps`. It reads no ELF: whether a file is the right one is
-//! for the host to see.
+//! Finds programs and libraries by name. Whether a file is the right one is for the host to see.
 
 use std::{
     ffi::OsStr,
@@ -68,7 +65,6 @@ fn architectures(folder: &str) -> Vec<PathBuf> {
     folders
 }
 
-/// A file of that name which some process runs.
 fn mapped(name: &str) -> Option<PathBuf> {
     let pids = proc::pids().ok()?;
     pids.into_iter().flat_map(|pid| maps::of(pid).unwrap_or_default()).find_map(|mapping| {

@@ -1,7 +1,6 @@
-//! A load that programs: its programs are started together, once, and must run until they are ended.
+//! A load of programs that are started together, once, and must run until they are ended.
 //!
-//! Starts and ends programs through [`crate::resident`]. An end that nobody asked for ends the
-//! measurement, and so does an end that says “I failed”: a consumer that checks what it reads can
+//! Any other end ends the measurement, and so does one that says “I failed”: a consumer that checks what it reads can
 //! thus make the trial invalid.
 
 use std::{
@@ -29,7 +28,6 @@ pub(crate) struct LongRunning {
 }
 
 impl LongRunning {
-    /// Programs that are due at `from_ns`.
     pub(crate) fn new(commands: &[Vec<String>], from_ns: u64, group: Option<&Path>) -> Self {
         let commands = commands.iter().filter(|words| !words.is_empty()).cloned().collect();
         let group = group.map(Path::to_owned);
@@ -72,7 +70,6 @@ impl Load for LongRunning {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Asks all of them to end.
     fn wind_up(&mut self) -> Result<(), Refusal> {
         // One may have ended just before.
         self.child_ended()?;

@@ -1,8 +1,7 @@
 //! Finds the files whose code is executed in a scope, where they can be read, and what they hold.
 //!
-//! Talks to `/proc/PID/maps` and `/proc/PID/map_files`, which leads to what is mapped even where its path
-//! has another file by now. A program may have come and gone: then its path is all that is left, and the
-//! inode says whether it is still the same file. Nothing is read of ELF here.
+//! `/proc/PID/map_files` leads to what is mapped even where its path has another file by now. Of a program that has
+//! come and gone the path is all that is left, and the inode says whether it is still the same file.
 
 use std::{
     collections::BTreeMap,
@@ -34,14 +33,12 @@ pub(crate) const VDSO: &str = "[vdso]";
 /// What the kernel puts behind the path of a file that has none any more.
 pub(crate) const DELETED: &[u8] = b" (deleted)";
 
-/// Files with code, each once.
 #[derive(Debug, Default)]
 pub(crate) struct MappedFiles {
     seen: BTreeMap<FileId, Vec<Vec<u8>>>,
 }
 
 impl MappedFiles {
-    /// Takes a mapping that was there before.
     pub(crate) fn see(&mut self, mapping: &Mapping) {
         if mapping.may.execute {
             self.add(mapping.file, &mapping.name);
@@ -148,12 +145,10 @@ fn source(id: FileId, name: &[u8], link: Option<&Path>) -> Source {
     }
 }
 
-/// Whether the name of a mapping is a file's.
 pub(crate) fn is_file(name: &[u8]) -> bool {
     name.starts_with(b"/") && !name.starts_with(b"//")
 }
 
-/// The path in the name of a mapping.
 pub(crate) fn plain(name: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(name.strip_suffix(DELETED).unwrap_or(name)))
 }
@@ -197,7 +192,6 @@ pub(crate) fn vdso() -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The processes that have a file mapped.
 pub(crate) fn mapped_by(path: &Path) -> Vec<u32> {
     let Ok(file) = fs::metadata(path) else { return Vec::new() };
     let id = FileId::of(&file);

@@ -1,8 +1,6 @@
 //! Does the subject still do its job: asked once the window has closed, while subject and load still run.
 //!
-//! Talks to hostapd and nl80211, and runs the commands that ask the subject. One client may be sent away: it is
-//! held away while everybody counts again, and let back in whatever happens. Whether counts and values are right
-//! is not judged here.
+//! One client may be sent away: it is held away while everybody counts again, and let back in whatever happens.
 
 mod readings;
 mod traffic;
@@ -27,18 +25,12 @@ use crate::{
 /// Everybody may take this long to notice that a client has left, ns.
 const PATIENCE_NS: u64 = 10_000_000_000;
 
-/// Between two looks, ns.
 const LOOK_NS: u64 = 100_000_000;
 
 /// A client that was sent away may take this long to come back. It is let in for good anyway.
 const RETURN: Polling = Polling { for_ns: 10_000_000_000, every_ns: LOOK_NS };
 
 /// Asks. Nobody is sent away where no client is associated.
-///
-/// # Errors
-///
-/// [`Refusal`] where a command for values fails, no frame can be sent, or hostapd does not send the
-/// client away; or what the session says.
 pub(crate) fn ask(session: &mut Session, order: &ParityOrder) -> Result<Parity, End> {
     let clients = order.clients.as_deref();
     let before = count(session, clients)?;
@@ -55,7 +47,6 @@ fn traffic() -> Result<u64, Refusal> {
         .map_err(|error| Refusal::new("cannot send frames from and to the clients", error))
 }
 
-/// Everybody's count at this moment.
 fn count(session: &mut Session, clients: Option<&[String]>) -> Result<Count, End> {
     let subject = clients.map(|command| subjects(session, command)).transpose()?;
     // After the command, which may take a while: then a late subject is not seen as a wrong one.
@@ -177,9 +168,8 @@ fn agree(before: &Count, after: &Count, interface: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{os::unix::net::UnixDatagram, path::Path, thread::JoinHandle};
-
     use super::*;
+    use crate::control::tests::daemon;
 
     fn counted(kernel: Option<u32>, hostapd: Option<u32>, subject: Option<u32>) -> Count {
         let interfaces = vec![
@@ -208,49 +198,24 @@ mod tests {
         assert!(agree(&wrong, &counted(Some(37), None, None), "wlan0"));
     }
 
-    /// A hostapd that answers so, question by question, and tells what it was asked.
-    fn hostapd(folder: &Path, answers: &'static [&str]) -> (Control, JoinHandle<Vec<String>>) {
-        let path = folder.join("wlan0");
-        let socket = UnixDatagram::bind(&path).unwrap();
-        let answer = move |answer: &&str| {
-            let mut asked = [0; 128];
-            let (length, from) = socket.recv_from(&mut asked).unwrap();
-            socket.send_to_addr(answer.as_bytes(), &from).unwrap();
-            String::from_utf8_lossy(&asked[..length]).into_owned()
-        };
-        let answering = std::thread::spawn(move || answers.iter().map(answer).collect());
-        (Control::at(path), answering)
-    }
-
-    const CLIENT: Address = [2, 0, 0, 0, 1, 10];
-
     #[test]
-    fn a_client_is_held_away_and_let_in_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let (control, hostapd) = hostapd(folder.path(), &["OK\n", "OK\n", "OK\n"]);
-        drop(Away::send(control, CLIENT).unwrap());
-        let asked = ["DENY_ACL ADD_MAC", "DEAUTHENTICATE", "DENY_ACL DEL_MAC"];
-        assert_eq!(
-            hostapd.join().unwrap(),
-            asked.map(|words| format!("{words} 02:00:00:00:01:0a"))
-        );
-    }
-
-    #[test]
-    fn a_hostapd_without_a_list_is_reported_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let (control, hostapd) = hostapd(folder.path(), &["UNKNOWN COMMAND\n", "OK\n"]);
-        drop(Away::send(control, CLIENT).unwrap());
-        assert_eq!(hostapd.join().unwrap().len(), 2);
-    }
-
-    #[test]
-    fn a_client_that_cannot_be_sent_away_is_not_held_away_either() {
-        let folder = tempfile::tempdir().unwrap();
-        let (control, hostapd) = hostapd(folder.path(), &["OK\n", "FAIL\n", "OK\n"]);
-        let why = Away::send(control, CLIENT).unwrap_err().to_string();
-        assert_eq!(why, "hostapd answers `DEAUTHENTICATE 02:00:00:00:01:0a` with FAIL");
-        assert_eq!(hostapd.join().unwrap()[2], "DENY_ACL DEL_MAC 02:00:00:00:01:0a");
+    fn a_client_is_held_away_and_let_in_again_also_where_it_is_not_sent_away() {
+        const ALL: [&str; 3] = ["DENY_ACL ADD_MAC", "DEAUTHENTICATE", "DENY_ACL DEL_MAC"];
+        let refusal = "hostapd answers `DEAUTHENTICATE 02:00:00:00:01:0a` with FAIL";
+        // hostapd's answers, of how many orders, and what is said.
+        for (answers, orders, said) in [
+            (&["OK\n", "OK\n", "OK\n"][..], 3, None),
+            (&["UNKNOWN COMMAND\n", "OK\n"], 2, None),
+            (&["OK\n", "FAIL\n", "OK\n"], 3, Some(refusal)),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("wlan0");
+            let hostapd = daemon(&path, answers);
+            let sent = Away::send(Control::at(path), [2, 0, 0, 0, 1, 10]).map(drop);
+            assert_eq!(sent.map_err(|why| why.to_string()).err().as_deref(), said);
+            let orders = ALL[..orders].iter().map(|words| format!("{words} 02:00:00:00:01:0a"));
+            assert_eq!(hostapd.join().unwrap(), orders.collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -14,7 +14,6 @@
 
 mod consumer;
 mod decoy;
-mod schedule;
 
 use std::{
     io,
@@ -29,7 +28,7 @@ use linux::{
     system::monotonic_ns,
 };
 use model::{
-    pause::{PauseOrder, PauseState, Paused, Pauses, Target},
+    pause::{PauseOrder, PauseSpan, PauseState, Paused, Pauses, Target},
     span::Span,
     wire::Refusal,
 };
@@ -39,7 +38,6 @@ use crate::{peers, subject, undo::Undo};
 use self::{
     consumer::{Guarded, Side, Spared, list_of},
     decoy::Decoy,
-    schedule::Schedule,
 };
 
 pub use self::decoy::{WORD as DECOY, run as sleep_until_asked};
@@ -53,7 +51,6 @@ const POLLS: (Duration, Duration) = (Duration::from_micros(50), Duration::from_m
 /// The window that the experiment is a part of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<'a> {
-    /// The subject's processes.
     pub(crate) subject: &'a [u32],
     /// Intervals between samples in the window.
     pub(crate) intervals: u64,
@@ -64,7 +61,7 @@ pub(crate) struct Setting<'a> {
 pub(crate) struct Pause {
     target: Target,
     longest: Span,
-    schedule: Schedule,
+    changes: Vec<Change>,
     spared: Spared,
     /// The decoy where there is a sham span, and from the opening of the window on the consumer; in the order in which the
     /// watchdog got to know them.
@@ -84,7 +81,7 @@ impl Pause {
     /// Checks the schedule, and starts the watchdog and the process that is stopped in the consumer's place.
     pub(crate) fn prepare(order: &PauseOrder, setting: Setting<'_>) -> Result<Self, Refusal> {
         let refused = |why: String| Refusal::new(format!("cannot pause `{}`", order.target), why);
-        let schedule = Schedule::of(&order.spans, setting.intervals).map_err(refused)?;
+        let changes = changes(&order.spans, setting.intervals).map_err(refused)?;
         if order.longest.as_nanos() == 0 {
             return Err(refused("no process may stay stopped for longer than 0 s".to_owned()));
         }
@@ -96,13 +93,14 @@ impl Pause {
             move |error: io::Error| refused(format!("cannot start the {what}: {error}"))
         };
         let watchdog = Undo::start(Some(order.longest)).map_err(failed("watchdog"))?;
-        let decoy = schedule.has(PauseState::Sham).then(|| Decoy::start(mount.as_deref()));
+        let has_sham = order.spans.iter().any(|span| span.state == PauseState::Sham);
+        let decoy = has_sham.then(|| Decoy::start(mount.as_deref()));
         let decoy = decoy.transpose().map_err(failed("process that is stopped for comparison"))?;
         let helpers = [watchdog.pid()].into_iter().chain(decoy.as_ref().map(Decoy::pid)).collect();
         let mut pause = Self {
             target: order.target.clone(),
             longest: order.longest,
-            schedule,
+            changes,
             spared: Spared { subject: setting.subject.to_vec(), helpers },
             guarded: Vec::new(),
             current: None,
@@ -134,13 +132,12 @@ impl Pause {
             self.find()?;
         }
         self.look()?;
-        match self.schedule.change_at(sample) {
-            Some(next) => self.change(next),
+        match self.changes.iter().find(|(at, _)| *at == sample) {
+            Some(&(_, next)) => self.change(next),
             None => Ok(()),
         }
     }
 
-    /// Finds the consumer, and has the watchdog take hold of it.
     fn find(&mut self) -> Result<(), Refusal> {
         let found = consumer::find(&self.target, &self.spared).map_err(|why| self.refused(&why))?;
         for one in found {
@@ -210,7 +207,6 @@ impl Pause {
         ends.chain(self.watchdog.waker())
     }
 
-    /// Ends the span that is, and begins one of this state.
     fn change(&mut self, next: Option<PauseState>) -> Result<(), Refusal> {
         let before = self.current.take();
         let mut now = monotonic_ns();
@@ -299,7 +295,6 @@ impl Pause {
         }
     }
 
-    /// What was done, once everybody runs again.
     pub(crate) fn finish(mut self) -> Result<Pauses, Refusal> {
         self.continue_all()?;
         self.look()?;
@@ -360,6 +355,28 @@ impl Drop for Pause {
     fn drop(&mut self) {
         self.send_continue();
     }
+}
+
+/// The sample at which a span begins, and its state; `None` is the end of the last span.
+type Change = (u64, Option<PauseState>);
+
+/// The changes in a window of so many intervals between samples.
+fn changes(spans: &[PauseSpan], intervals: u64) -> Result<Vec<Change>, String> {
+    let (mut changes, mut at) = (Vec::with_capacity(spans.len() + 1), 0);
+    for span in spans {
+        if span.intervals == 0 {
+            return Err("a span of no interval was ordered".to_owned());
+        }
+        changes.push((at, Some(span.state)));
+        at += u64::from(span.intervals);
+    }
+    if at != intervals || spans.is_empty() {
+        return Err(format!(
+            "the spans are {at} sampling intervals, and the window is {intervals}"
+        ));
+    }
+    changes.push((at, None));
+    Ok(changes)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -462,7 +479,21 @@ fn excuse(pids: &[u32], sight: Sight) -> String {
 
 #[cfg(test)]
 mod tests {
+    use PauseState::{Runs, Sham, Stopped};
+
     use super::*;
+
+    #[test]
+    fn spans_follow_each_other_and_are_the_window() {
+        let changes = |spans: &[(PauseState, u32)], intervals| {
+            let span = |&(state, intervals)| PauseSpan { state, intervals };
+            super::changes(&spans.iter().map(span).collect::<Vec<_>>(), intervals)
+        };
+        let expected = vec![(0, Some(Runs)), (2, Some(Stopped)), (3, Some(Sham)), (5, None)];
+        assert_eq!(changes(&[(Runs, 2), (Stopped, 1), (Sham, 2)], 5), Ok(expected));
+        assert!(changes(&[(Runs, 4)], 5).unwrap_err().contains("4 sampling intervals"));
+        assert!(changes(&[], 0).is_err() && changes(&[(Runs, 0), (Runs, 5)], 5).is_err());
+    }
 
     #[test]
     fn an_excuse_names_what_is_in_the_way() {

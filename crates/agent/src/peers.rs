@@ -1,8 +1,7 @@
 //! Who talks to the subject: the processes at the other ends of its sockets.
 //!
-//! Talks to the lists of sockets of `linux::sockets` and to the links in `/proc/PID/fd`. It sees whoever is
-//! connected as it looks; one that comes and goes between two looks is not seen, nor is one that sends
-//! without connecting. Where the kernel lacks `unix_diag`, nothing is said of unix sockets.
+//! It sees what is connected as it looks: nothing that comes and goes between two looks or sends without connecting,
+//! and no unix sockets where the kernel lacks `unix_diag`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,12 +23,10 @@ pub(crate) struct Peers {
 }
 
 impl Peers {
-    /// Nobody has been seen yet.
     pub(crate) fn new(subject: &[u32]) -> Self {
         Self { subject: subject.to_vec(), seen: BTreeMap::new() }
     }
 
-    /// Adds those who are connected now.
     pub(crate) fn look(&mut self) {
         for peer in of(&self.subject) {
             self.seen.entry((peer.name, peer.through)).or_insert(peer.pid);
@@ -55,7 +52,6 @@ pub(crate) fn asked(subject: &[u32], consumer: &[u32]) -> Option<String> {
     held.find_map(|inode| ends.get(&inode).filter(|way| way.serves)).map(|way| way.name.clone())
 }
 
-/// The other ends of the subject's sockets.
 fn ends_of(subject: &[u32]) -> Ends {
     let held: BTreeSet<u32> = subject.iter().flat_map(|&pid| sockets::inodes_of(pid)).collect();
     let Some(&first) = subject.first().filter(|_| !held.is_empty()) else { return Ends::new() };
@@ -71,7 +67,6 @@ fn ends_of(subject: &[u32]) -> Ends {
 /// The other ends of these sockets, and the way there.
 type Ends = BTreeMap<u32, Way>;
 
-/// How two processes are connected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Way {
     /// As `unix /run/stationd.sock`.
@@ -127,7 +122,6 @@ fn tcp_ends(held: &BTreeSet<u32>, all: &[Tcp]) -> Ends {
     .collect()
 }
 
-/// The processes that have these sockets open.
 fn owners(ends: &Ends, subject: &[u32]) -> Vec<Peer> {
     let mut peers = Vec::new();
     if ends.is_empty() {
@@ -179,38 +173,26 @@ mod tests {
     }
 
     #[test]
-    fn a_servers_clients_are_named_by_its_path() {
+    fn the_other_end_of_a_unix_socket_is_found_by_the_way_that_people_know() {
         // 1 listens, 2 was accepted and is connected with 3.
-        let all = [unix(1, 0, "/run/s"), unix(2, 3, "/run/s"), unix(3, 2, "")];
-        assert_eq!(unix_ends(&[1, 2].into(), &all), ends(&[(3, "unix /run/s", false)]));
-        assert_eq!(
-            unix_ends(&[3].into(), &all),
-            ends(&[(2, "unix /run/s", true)]),
-            "from the other side"
-        );
-    }
-
-    #[test]
-    fn a_client_that_has_a_name_does_not_give_it_to_the_way() {
-        let all = [unix(1, 0, "/run/s"), unix(2, 3, "/run/s"), unix(3, 2, "@client")];
-        assert_eq!(unix_ends(&[2].into(), &all), ends(&[(3, "unix /run/s", false)]));
-        let Some(Way { serves, .. }) = unix_ends(&[3].into(), &all).remove(&2) else { panic!() };
-        assert!(serves, "whoever has a name is not a server by that");
-    }
-
-    #[test]
-    fn a_datagram_socket_that_is_connected_one_way_is_found_from_both_sides() {
-        let all = [unix(1, 0, "/run/hostapd/wlan0"), unix(2, 1, "/tmp/wpa_ctrl_9")];
-        let way = "unix /run/hostapd/wlan0";
-        assert_eq!(unix_ends(&[1].into(), &all), ends(&[(2, way, false)]));
-        assert_eq!(unix_ends(&[2].into(), &all), ends(&[(1, way, true)]));
-    }
-
-    #[test]
-    fn a_pair_has_no_name_and_its_own_ends_are_not_peers() {
-        let all = [unix(1, 2, ""), unix(2, 1, ""), unix(5, 6, ""), unix(6, 5, "")];
-        assert_eq!(unix_ends(&[1].into(), &all), ends(&[(2, "unix without a name", false)]));
-        assert_eq!(unix_ends(&[1, 2].into(), &all), Ends::new());
+        let server = [unix(1, 0, "/run/s"), unix(2, 3, "/run/s"), unix(3, 2, "")];
+        let named = [unix(1, 0, "/run/s"), unix(2, 3, "/run/s"), unix(3, 2, "@client")];
+        let datagram = [unix(1, 0, "/run/hostapd/wlan0"), unix(2, 1, "/tmp/wpa_ctrl_9")];
+        let pairs = [unix(1, 2, ""), unix(2, 1, ""), unix(5, 6, ""), unix(6, 5, "")];
+        for (all, held, expected) in [
+            (&server[..], &[1, 2][..], (3, "unix /run/s", false)),
+            (&server, &[3], (2, "unix /run/s", true)),
+            (&named, &[2], (3, "unix /run/s", false)),
+            // Whatever has a name is not a server by that.
+            (&named, &[3], (2, "unix @client", true)),
+            (&datagram, &[1], (2, "unix /run/hostapd/wlan0", false)),
+            (&datagram, &[2], (1, "unix /run/hostapd/wlan0", true)),
+            (&pairs, &[1], (2, "unix without a name", false)),
+        ] {
+            let held: BTreeSet<u32> = held.iter().copied().collect();
+            assert_eq!(unix_ends(&held, all), ends(&[expected]), "{held:?}");
+        }
+        assert_eq!(unix_ends(&[1, 2].into(), &pairs), Ends::new(), "its own ends are not peers");
     }
 
     #[test]

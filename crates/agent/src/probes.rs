@@ -1,9 +1,8 @@
 //! Counting calls of functions: probes are put in place, hits counted, calls timed.
 //!
-//! Talks to [`linux::perf`]. That a place is the start of a function the host has proved, on the file
-//! whose SHA-256 it sends: another file is refused, because a probe inside an instruction would break
-//! the program that runs over it. Breakpoints go when the events' descriptors are closed, and so even where
-//! the agent is killed; their lines in tracefs are [`crate::definitions`]'.
+//! The host has proved that a place is the start of a function, in the file whose SHA-256 it sends: another file is
+//! refused, because a probe inside an instruction would break the program. Breakpoints go when the events' descriptors
+//! are closed, also where the agent is killed; their lines in tracefs are [`crate::definitions`]'.
 
 use std::{fs::File, io::Seek, os::fd::BorrowedFd, path::Path};
 
@@ -51,14 +50,13 @@ const REGISTERS: usize = HEADER + 4 * 8;
 /// Registers of a thread of 64 bits (`PERF_SAMPLE_REGS_ABI_64`), or of the machine's only width.
 const OWN_WIDTH: u64 = if cfg!(target_pointer_width = "64") { 2 } else { 1 };
 
-/// Probes in their places.
 #[derive(Debug)]
 pub(crate) struct Probes {
     attached: Attached,
     /// Behind the events, which must be closed first.
     definitions: Option<Definitions>,
     bystanders: Bystanders,
-    named: Vec<NamedProbe>,
+    counted: Vec<Counted>,
     whiches: Vec<Which>,
     /// Numbers of events in records, ascending, with their place in `whiches`.
     ids: Vec<(u64, usize)>,
@@ -66,14 +64,6 @@ pub(crate) struct Probes {
     /// As records say, for a kernel that keeps no count.
     lost: Vec<u64>,
     hit_ns: Option<u64>,
-}
-
-/// A probe, and who has its file.
-#[derive(Debug)]
-struct NamedProbe {
-    name: String,
-    mapped_by: Option<u32>,
-    probed: u32,
 }
 
 impl Probes {
@@ -101,7 +91,7 @@ impl Probes {
         let scoped = scope.processes();
         Ok(Self {
             ids: attached.ids().map_err(|error| read_failed(&error))?,
-            named: order.probes.iter().map(|probe| NamedProbe::of(probe, &scoped)).collect(),
+            counted: order.probes.iter().map(|probe| uncounted(probe, &scoped)).collect(),
             pairing: Pairing::new(order.probes.len()),
             lost: vec![0; order.probes.len()],
             attached,
@@ -126,7 +116,6 @@ impl Probes {
         self.attached.wakers().chain(self.bystanders.wakers())
     }
 
-    /// Takes what is in the rings.
     pub(crate) fn drain(&mut self) {
         self.bystanders.look();
         let until_ns = monotonic_ns();
@@ -149,7 +138,6 @@ impl Probes {
         pairing.pair(until_ns);
     }
 
-    /// After the window: what was counted.
     pub(crate) fn finish(mut self) -> Result<Counts, Refusal> {
         self.drain();
         self.bystanders.unharmed()?;
@@ -158,7 +146,7 @@ impl Probes {
         drop(self.attached);
         self.definitions.map_or(Ok(()), Definitions::end).map_err(|error| left_behind(&error))?;
         let calls = self.pairing.finish();
-        let mut counted: Vec<Counted> = self.named.into_iter().map(NamedProbe::counted).collect();
+        let mut counted = self.counted;
         for (which, reading) in self.whiches.iter().zip(&readings) {
             let counted = &mut counted[which.probe];
             if !which.returns {
@@ -177,30 +165,18 @@ impl Probes {
     }
 }
 
-impl NamedProbe {
-    fn of(probe: &Probe, scoped: &[u32]) -> Self {
-        let (mapped_by, probed) = match &probe.place {
-            Place::User { path, .. } => {
-                let pids = mapped_by(Path::new(path));
-                let probed = pids.iter().filter(|pid| scoped.contains(pid)).count();
-                (Some(pids.len() as u32), probed as u32)
-            }
-            Place::Kernel(_) => (None, 0),
-        };
-        Self { name: probe.name.clone(), mapped_by, probed }
-    }
-
-    fn counted(self) -> Counted {
-        Counted {
-            name: self.name,
-            hits: 0,
-            probed: self.probed,
-            mapped_by: self.mapped_by,
-            spans: Vec::new(),
-            unpaired: 0,
-            lost: 0,
+/// A probe that nobody has hit yet, with how many processes have its file.
+fn uncounted(probe: &Probe, scoped: &[u32]) -> Counted {
+    let (mapped_by, probed) = match &probe.place {
+        Place::User { path, .. } => {
+            let pids = mapped_by(Path::new(path));
+            let probed = pids.iter().filter(|pid| scoped.contains(pid)).count();
+            (Some(pids.len() as u32), probed as u32)
         }
-    }
+        Place::Kernel(_) => (None, 0),
+    };
+    let (name, spans) = (probe.name.clone(), Vec::new());
+    Counted { name, hits: 0, probed, mapped_by, spans, unpaired: 0, lost: 0 }
 }
 
 fn ends(detail: Detail) -> &'static [At] {
@@ -278,7 +254,6 @@ fn want(
     Ok(EventOrder { what, purpose, attributes, writes: probe.detail != Detail::Hits, everywhere })
 }
 
-/// A hit, of one of our events.
 fn hit(record: &[u8], which: impl Fn(u64) -> Option<Which>) -> Option<Hit> {
     (kind_of(record)? == kind::SAMPLE).then_some(())?;
     let argument = || {

@@ -11,7 +11,7 @@ use model::sample::{Account, Group, Io, Memory, Task};
 
 /// What is read besides CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
+pub(crate) enum Depth {
     /// Everything but what is expensive to ask.
     Usual,
     /// Also the exact and the proportional set size, for which the kernel walks every page.
@@ -20,27 +20,26 @@ pub enum Depth {
 
 /// Space that all readings share, so that none of them allocates.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     bytes: Vec<u8>,
     tids: Vec<u32>,
 }
 
 /// Processes and groups whose counters are one account.
 #[derive(Debug, Default)]
-pub struct ProcessSet {
+pub(crate) struct ProcessSet {
     processes: Vec<Process>,
     meters: Vec<Meter>,
 }
 
 impl ProcessSet {
     /// Opens the counters of these processes and groups. A process that has just ended is left out.
-    pub fn open(pids: &[u32], meters: Vec<Meter>) -> Self {
+    pub(crate) fn open(pids: &[u32], meters: Vec<Meter>) -> Self {
         let processes = pids.iter().filter_map(|&pid| Process::open(pid).ok()).collect();
         Self { processes, meters }
     }
 
-    /// Reads every counter.
-    pub fn read(&mut self, depth: Depth, scratch: &mut Scratch) -> Account {
+    pub(crate) fn read(&mut self, depth: Depth, scratch: &mut Scratch) -> Account {
         let group = self.group(scratch);
         for process in &mut self.processes {
             process.read(scratch);
@@ -53,7 +52,7 @@ impl ProcessSet {
     }
 
     /// The processes that had ended when they were last read.
-    pub fn ended(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn ended(&self) -> impl Iterator<Item = u32> {
         self.processes.iter().filter(|process| process.ended).map(|process| process.pid)
     }
 
@@ -63,7 +62,6 @@ impl ProcessSet {
     }
 }
 
-/// One process's files.
 #[derive(Debug)]
 struct Process {
     pid: u32,

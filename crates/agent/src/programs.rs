@@ -1,8 +1,7 @@
 //! Hashes executables, as proof of what was measured.
 //!
-//! Talks to `/proc/PID/exe`, which leads to the file that a process has open even where the path has
-//! been replaced since, and to the files that `PATH` leads to. A file that cannot be read is left
-//! out: absent is not guessed.
+//! `/proc/PID/exe` leads to the file that a process has open even where the path has been replaced. A file that cannot
+//! be read is left out.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +18,6 @@ use sha2::{Digest, Sha256};
 pub(crate) const DEFAULT_PATH: &str =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The executables of running processes, each once.
 pub fn running(pids: &[u32]) -> Vec<Program> {
     let mut programs = BTreeMap::new();
     for pid in pids {
@@ -34,7 +32,6 @@ pub fn running(pids: &[u32]) -> Vec<Program> {
         .collect()
 }
 
-/// The programs of a load, each once.
 pub fn of_load(load: &LoadOrder) -> Vec<Program> {
     let names = load.work.commands().iter().filter_map(|command| command.first());
     let paths: BTreeSet<PathBuf> = names.filter_map(|name| resolve(name)).collect();
@@ -55,7 +52,6 @@ fn is_program(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// The name that a process of this file has.
 fn name_of(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.chars().take(LONGEST_COMM).collect()
@@ -65,12 +61,10 @@ fn program(name: String, path: &Path, sha256: Sha256Hex) -> Program {
     Program { name, path: path.to_string_lossy().into_owned(), sha256 }
 }
 
-/// A file's SHA-256.
 pub(crate) fn digest(path: &Path) -> io::Result<Sha256Hex> {
     digest_of(File::open(path)?)
 }
 
-/// The SHA-256 of all that can be read.
 pub(crate) fn digest_of(mut file: impl Read) -> io::Result<Sha256Hex> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];

@@ -18,7 +18,6 @@ use rustix::fs::{StatVfsMountFlags, fstatvfs};
 
 const LONGEST_NAME: usize = 64;
 
-/// Every user may run these.
 const MODE: u32 = 0o755;
 
 /// The files that are there. Dropping it removes them.
@@ -27,16 +26,13 @@ pub(crate) struct Files {
     path: PathBuf,
     /// Once there is one. Nobody but root and the agent's user can change it.
     folder: Option<Folder>,
-    /// The names of whole files.
     there: Vec<RelativePath>,
     upload: Option<Upload>,
 }
 
-/// A file whose pieces arrive.
 #[derive(Debug)]
 struct Upload {
     name: RelativePath,
-    /// Its name until it is whole.
     partial: String,
     file: File,
 }

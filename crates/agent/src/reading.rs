@@ -1,13 +1,10 @@
 //! A command whose output is kept as it is: the subject's own counters at an end of the window, or its values.
-//!
-//! Starts it through [`crate::words`] and waits in the session, so that orders and signals are heard.
-//! What it says is bounded in length and it in time; what it means is the host's.
 
 use std::{
     fs::File,
     io,
     os::unix::fs::FileExt,
-    process::{Child, Command, ExitStatus},
+    process::{Child, Command},
 };
 
 use linux::system::monotonic_ns;
@@ -22,7 +19,6 @@ use crate::{
     words::{self, Words},
 };
 
-/// So long it may take, ns.
 const PATIENCE_NS: u64 = 5_000_000_000;
 
 /// So much is kept of the subject's own counters, bytes: both outputs go into one frame with the calls.
@@ -36,14 +32,17 @@ pub(crate) fn output(session: &mut Session, words: &[String], longest: u64) -> R
     let line = words.join(" ");
     let refused =
         |why: String| Refusal::new(format!("cannot read what the subject says with `{line}`"), why);
-    let mut reading = Reading::start(words, longest).map_err(|error| refused(error.to_string()))?;
+    let failed = |error: io::Error| refused(error.to_string());
+    let said = Output::new(longest).map_err(failed)?;
+    let child = Words::new(words).start(None, |command| said.direct(command));
+    let mut reading = Reading(child.map_err(failed)?);
     let until = monotonic_ns() + PATIENCE_NS;
     loop {
-        if let Some(status) = reading.ended().map_err(|error| refused(error.to_string()))? {
+        if let Some(status) = reading.0.try_wait().map_err(failed)? {
             if !status.success() {
                 return Err(refused(status.to_string()).into());
             }
-            return Ok(reading.text().map_err(|error| refused(error.to_string()))?);
+            return Ok(said.text().map_err(failed)?);
         }
         match session.wait(Some(until), &[])? {
             Woken::Due => {
@@ -73,7 +72,6 @@ impl Output {
         Ok(Self { file, longest })
     }
 
-    /// Makes it a command's standard output.
     pub(crate) fn direct(&self, command: &mut Command) -> io::Result<()> {
         command.stdout(self.file.try_clone()?);
         Ok(())
@@ -88,36 +86,13 @@ impl Output {
 }
 
 /// The command under way. Dropping it ends it.
-#[derive(Debug)]
-pub(crate) struct Reading {
-    child: Child,
-    said: Output,
-}
-
-impl Reading {
-    /// Starts a command in our own group; at most so many bytes of its output are kept.
-    pub(crate) fn start(words: &[String], longest: u64) -> io::Result<Self> {
-        let said = Output::new(longest)?;
-        let child = Words::new(words).start(None, |command| said.direct(command))?;
-        Ok(Self { child, said })
-    }
-
-    /// How it ended; `None` while it runs.
-    pub(crate) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
-        self.child.try_wait()
-    }
-
-    /// What it has written so far.
-    pub(crate) fn text(&self) -> io::Result<String> {
-        self.said.text()
-    }
-}
+struct Reading(Child);
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        if !matches!(self.child.try_wait(), Ok(Some(_))) {
-            words::signal(&self.child, Signal::KILL);
-            let _ = self.child.wait();
+        if !matches!(self.0.try_wait(), Ok(Some(_))) {
+            words::signal(&self.0, Signal::KILL);
+            let _ = self.0.wait();
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Recording stacks: the proof, the window, and what is said of it.
 //!
-//! Talks to [`linux::perf`] for records and to [`crate::records`] for what is sent of them. It unwinds
-//! nothing and knows no symbol. While it records it allocates nothing but for files that it has not seen.
+//! While it records it allocates nothing but for files that it has not seen.
 
 use std::os::fd::BorrowedFd;
 
@@ -57,7 +56,6 @@ pub(crate) struct Stacks {
     files: MappedFiles,
 }
 
-/// What is counted on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     samples: u64,

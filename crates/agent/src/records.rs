@@ -1,9 +1,7 @@
-//! Cuts the empty part of their stack from the kernel's samples, and writes records of what was mapped before anybody
-//! listened.
+//! Cuts the empty part of their stack from the kernel's samples, and writes records of what was mapped before.
 //!
-//! Pure bytes, in the kernel's own form, so that whatever reads perf's files reads ours. The kernel
-//! leaves room in each sample for the most that a stack may be; what it did not fill is cut here, which is
-//! most of what would otherwise leave the device.
+//! All in the kernel's own form, so that whatever reads perf's files reads ours. The kernel leaves room in each sample
+//! for the longest stack; what it did not fill is most of what would otherwise leave the device.
 //!
 //! Formats: `enum perf_event_type` of `include/uapi/linux/perf_event.h`; `FINISHED_ROUND` is of
 //! `tools/lib/perf/include/perf/event.h`.
@@ -13,14 +11,12 @@ use linux::{
     perf::records::{HEADER, kind, kind_of, u64_at},
 };
 
-/// The most that is sent at once, bytes.
 pub(crate) const LONGEST_BATCH: usize = 256 * 1024;
 
 /// `PERF_RECORD_FINISHED_ROUND`: all rings have been emptied once, so what follows is not older than what
 /// came before the one before.
 const FINISHED_ROUND: u32 = 68;
 
-/// `PERF_RECORD_MISC_USER`: of user mode.
 const USER: u16 = 2;
 
 /// Of a sample: instruction, process and thread, time, CPU, period. The chain of callers comes next.
@@ -33,7 +29,6 @@ const EXECUTE: u32 = 4;
 const SHARED: u32 = 1;
 const PRIVATE: u32 = 2;
 
-/// What a sample ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tail {
     /// Registers that are sampled, and the stack behind them; `None`: neither is.
@@ -60,7 +55,6 @@ impl Batch {
         &self.bytes
     }
 
-    /// Whether so much more may be put in.
     pub(crate) fn has_room(&self, length: usize) -> bool {
         self.bytes.len() + length + HEADER <= LONGEST_BATCH
     }
@@ -90,7 +84,6 @@ impl Batch {
         self.bytes.extend((HEADER as u16).to_ne_bytes());
     }
 
-    /// A thread has a name.
     pub(crate) fn name(&mut self, pid: u32, tid: u32, name: &[u8]) {
         let from = self.bytes.len();
         self.begin(kind::COMM, USER);
@@ -100,7 +93,6 @@ impl Batch {
         self.end(from, pid, tid);
     }
 
-    /// A process has code mapped.
     pub(crate) fn mapping(&mut self, pid: u32, mapping: &Mapping) {
         let from = self.bytes.len();
         self.begin(kind::MMAP2, USER);

@@ -21,7 +21,6 @@ use crate::{
 /// A program may take this long to end after SIGTERM before it is killed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Between two looks at a program that is to end.
 const LOOK: Duration = Duration::from_millis(5);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +44,6 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    /// Starts a command in a control group.
     pub(crate) fn start(words: &[String], group: Option<&Path>, keep: Keep) -> io::Result<Self> {
         let said = Transcript::new()?;
         let words = Words::new(words);
@@ -63,7 +61,6 @@ impl Resident {
         self.child.id()
     }
 
-    /// The command line, for people.
     pub(crate) fn line(&self) -> &str {
         &self.line
     }
@@ -105,7 +102,6 @@ impl Resident {
         self.kill();
     }
 
-    /// Ends it at once.
     pub(crate) fn kill(&mut self) {
         if self.ended().is_none() {
             words::signal(&self.child, Signal::KILL);
@@ -119,7 +115,6 @@ impl Resident {
         !matches!(waitid(WaitId::Pid(Pid::from_child(&self.child)), look), Ok(None))
     }
 
-    /// The last lines that it wrote, in one.
     pub(crate) fn last_words(&self) -> Option<String> {
         self.said.last_words()
     }
@@ -150,32 +145,20 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_reported_with_its_status_and_its_last_lines() {
-        let mut resident = shell(
-            "for a in 1 2 3; do echo $a >&2; done; printf 'cannot \\033bind\\n\\n' >&2; exit 3",
-            Keep::Errors,
-        );
-        assert_eq!(wait(&mut resident).code(), Some(3));
-        assert_eq!(resident.obituary(), "exit status: 3: 2; 3; cannot bind");
-    }
-
-    #[test]
-    fn what_is_not_kept_is_not_reported() {
-        for (keep, reported) in
-            [(Keep::Errors, "exit status: 0"), (Keep::Everything, "exit status: 0: hello")]
-        {
-            let mut resident = shell("echo hello", keep);
+    fn an_end_is_reported_with_its_status_and_the_last_lines_of_what_is_kept() {
+        let complains =
+            "for a in 1 2 3; do echo $a >&2; done; printf 'cannot \\033bind\\n\\n' >&2; exit 3";
+        let is_long = "yes | head -c 100000 >&2; echo >&2; echo the end >&2";
+        for (script, keep, reported) in [
+            (complains, Keep::Errors, "exit status: 3: 2; 3; cannot bind"),
+            ("echo hello", Keep::Errors, "exit status: 0"),
+            ("echo hello", Keep::Everything, "exit status: 0: hello"),
+            (is_long, Keep::Errors, "exit status: 0: y; y; the end"),
+        ] {
+            let mut resident = shell(script, keep);
             wait(&mut resident);
             assert_eq!(resident.obituary(), reported);
         }
-    }
-
-    #[test]
-    fn only_the_end_of_long_words_is_read() {
-        let mut resident =
-            shell("yes | head -c 100000 >&2; echo >&2; echo the end >&2", Keep::Errors);
-        wait(&mut resident);
-        assert_eq!(resident.obituary(), "exit status: 0: y; y; the end");
     }
 
     #[test]

@@ -35,7 +35,6 @@ fn ends_sandboxed(release: &str) -> bool {
     cfg!(target_arch = "x86_64") && matches!(version, (Some(6), Some(11..=13)))
 }
 
-/// Whether the bytes are somewhere in it.
 fn has(mut file: impl Read, bytes: &[u8]) -> io::Result<bool> {
     let mut piece = vec![0; PIECE];
     let mut kept = 0;

@@ -1,7 +1,6 @@
-//! A load of rounds: commands at fixed moments, which make the subject work.
+//! A load of rounds: commands at fixed moments, one at a time, which make the subject work.
 //!
-//! Starts programs, one at a time, in the load's control group, and hears of their end. It never waits
-//! but when it is told to stop: the caller says when the time has come and when a child has ended.
+//! The caller says when the time has come and when a child has ended.
 
 use std::{
     path::{Path, PathBuf},
@@ -23,12 +22,9 @@ use crate::{
     words::{self, Words},
 };
 
-/// What the commands of one round said.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
-    /// When the round was due, ns.
     pub(crate) due_ns: u64,
-    /// When it was started, ns.
     pub(crate) started_ns: u64,
     /// Each command that ended well, by its place in the round: when it had ended, ns, and what it said.
     pub(crate) said: Vec<(usize, u64, Output)>,
@@ -49,7 +45,6 @@ pub(crate) struct RoundLoad {
     said: Option<Transcript>,
     /// The first command that failed: how, and what it said.
     failed: Option<(usize, String)>,
-    /// Whether any command ended well.
     succeeded: bool,
     /// What the commands of this round said; `None` where nobody listens. All rounds are listened to alike, so that none
     /// can be known from the others.

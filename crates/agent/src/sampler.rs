@@ -1,7 +1,6 @@
 //! Every counter of one moment: the subject's, the load's, others', the agent's own and the machine's.
 //!
-//! Talks to files that [`crate::process_set`] keeps open. It keeps no time: when to sample is
-//! [`crate::trial`]'s. One sample costs about three small reads for each thread of the subject.
+//! One sample costs about three small reads for each thread of the subject.
 
 use linux::{
     proc::{self, Reader},
@@ -12,18 +11,16 @@ use model::sample::{Machine, Other, Rounds, Sample};
 use crate::process_set::{Depth, ProcessSet, Scratch};
 
 #[derive(Debug)]
-pub struct ProcessSets {
-    pub subject: ProcessSet,
+pub(crate) struct ProcessSets {
+    pub(crate) subject: ProcessSet,
     /// The load, where the trial has one; its account is empty where there are no control groups.
-    pub load: Option<ProcessSet>,
-    /// Others, by name.
-    pub others: Vec<(String, ProcessSet)>,
-    pub agent: ProcessSet,
+    pub(crate) load: Option<ProcessSet>,
+    pub(crate) others: Vec<(String, ProcessSet)>,
+    pub(crate) agent: ProcessSet,
 }
 
-/// Open counters.
 #[derive(Debug)]
-pub struct Sampler {
+pub(crate) struct Sampler {
     sets: ProcessSets,
     machine: Option<Reader>,
     scratch: Scratch,
@@ -32,7 +29,7 @@ pub struct Sampler {
 
 impl Sampler {
     /// Every counter of these is open by now, so that sampling opens none but those of new threads.
-    pub fn new(sets: ProcessSets) -> Self {
+    pub(crate) fn new(sets: ProcessSets) -> Self {
         Self {
             sets,
             machine: Reader::open("/proc/stat").ok(),
@@ -42,8 +39,7 @@ impl Sampler {
         }
     }
 
-    /// Reads everything once.
-    pub fn sample(&mut self, rounds: Rounds, depth: Depth) -> Sample {
+    pub(crate) fn sample(&mut self, rounds: Rounds, depth: Depth) -> Sample {
         let at_ns = monotonic_ns();
         let (sets, scratch) = (&mut self.sets, &mut self.scratch);
         Sample {
@@ -62,7 +58,7 @@ impl Sampler {
     }
 
     /// The subject's processes that had ended at the last sample.
-    pub fn ended(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn ended(&self) -> impl Iterator<Item = u32> {
         self.sets.subject.ended()
     }
 

@@ -1,7 +1,4 @@
 //! Lists the processes whose work an instrument sees: the subject's, a control group's, or everybody's.
-//!
-//! Talks to control groups and to `/proc` for who is in question. Which events they get is
-//! [`crate::recorder`]'s and [`crate::probes`]'s.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +19,6 @@ use crate::subject;
 pub(crate) enum Scope {
     /// Processes and what they start; and whoever is in the groups that they were started in.
     Processes(Vec<u32>, Vec<PathBuf>),
-    /// A control group's folder.
     Group(PathBuf),
     Machine,
 }
@@ -55,7 +51,6 @@ impl Scope {
         }
     }
 
-    /// Opens events for it.
     pub(crate) fn open(&self, wanted: &[EventOrder], rings: &Rings) -> Result<Attached, Refusal> {
         let open = |scope: attached::Scope<'_>| Attached::open(&scope, wanted, rings);
         let attached = match self {

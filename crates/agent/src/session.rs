@@ -31,13 +31,10 @@ const ENDING: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::HUP];
 
 #[derive(Debug, thiserror::Error)]
 pub enum Stop {
-    /// The stream is of no more use.
     #[error(transparent)]
     Lost(#[from] Lost),
-    /// A signal asked for it.
     #[error("signal {0}")]
     Signal(i32),
-    /// The kernel does not let us wait.
     #[error("cannot wait")]
     Wait(#[source] io::Error),
 }
@@ -45,9 +42,7 @@ pub enum Stop {
 /// What ended an order before its end.
 #[derive(Debug)]
 pub enum End {
-    /// It cannot be carried out.
     Refused(Refusal),
-    /// Another order came.
     Order(Box<Order>),
     Stop(Stop),
 }
@@ -75,13 +70,11 @@ pub(crate) struct Polling {
 
 #[derive(Debug)]
 pub enum Woken {
-    /// The time has come.
     Due,
     /// A child of ours has ended, perhaps several.
     Child,
     /// A watched process has ended: its place in the list.
     Ended(usize),
-    /// A ring is to be emptied.
     Ring,
 }
 
@@ -133,12 +126,10 @@ impl Session {
         self.send(&Frame::Hello { protocol: PROTOCOL, facts })
     }
 
-    /// Says who is associated.
     pub fn census(&mut self) -> Result<(), Stop> {
         self.send(&Frame::Census(census::take()))
     }
 
-    /// Sends a frame.
     pub fn send(&mut self, frame: &Frame) -> Result<(), Stop> {
         Ok(self.stream.send(frame)?)
     }
@@ -150,10 +141,6 @@ impl Session {
 
     /// Waits until a moment of the monotonic clock, ns, or until something happens; `watched` are
     /// descriptors that become readable when a process ends.
-    ///
-    /// # Errors
-    ///
-    /// [`End`] where an order comes, the stream ends or a signal asks for an end.
     pub fn wait(&mut self, until: Option<u64>, watched: &[OwnedFd]) -> Result<Woken, End> {
         self.wait_for(until, watched, &[])
     }

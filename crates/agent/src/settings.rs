@@ -17,7 +17,6 @@ pub(crate) struct ChangedSettings {
     undo: Option<Undo>,
 }
 
-/// A setting, and what it was.
 #[derive(Debug)]
 struct Change {
     setting: Setting,
@@ -28,10 +27,10 @@ impl ChangedSettings {
     /// Sets what was asked for before back, and then what is asked for now; says what became of each.
     pub(crate) fn set(&mut self, settings: &Settings) -> Vec<Set> {
         let mut became = self.set_back();
-        became.extend(
-            asked(settings).into_iter().map(|(setting, value)| self.change(setting, &value)),
-        );
-        became.extend(lacking(settings));
+        became.extend(asked(settings).into_iter().map(|asked| match asked {
+            Ok((setting, value)) => self.change(setting, &value),
+            Err(lacking) => lacking,
+        }));
         became
     }
 
@@ -72,35 +71,31 @@ impl Drop for ChangedSettings {
     }
 }
 
-/// The settings in question with the values that they are to have.
-fn asked(settings: &Settings) -> Vec<(Setting, String)> {
-    let governors = settings.governor.iter().flat_map(|governor| {
-        frequency::governors().into_iter().map(|setting| (setting, governor.clone()))
-    });
-    let turbo = settings.turbo.and_then(|on| {
-        let (setting, words) = frequency::turbo()?;
-        Some((setting, words[usize::from(!on)].to_owned()))
-    });
-    governors.chain(turbo).collect()
-}
-
-/// What is asked for and not there.
-fn lacking(settings: &Settings) -> Vec<Set> {
-    let lacks = |what: &str, why: &str| Set {
-        what: what.to_owned(),
-        was: "absent".to_owned(),
-        now: "absent".to_owned(),
-        why_not: Some(why.to_owned()),
+/// The settings in question with the values that they are to have, and what this machine lacks of them.
+fn asked(settings: &Settings) -> Vec<Result<(Setting, String), Set>> {
+    let lacks = |what: &str, why: &str| {
+        let (what, was, now) = (what.to_owned(), "absent".to_owned(), "absent".to_owned());
+        Err(Set { what, was, now, why_not: Some(why.to_owned()) })
     };
-    let governor = (settings.governor.is_some() && frequency::governors().is_empty())
-        .then(|| lacks("the governor", "this kernel does not change the frequency of CPUs"));
-    let turbo = (settings.turbo.is_some() && frequency::turbo().is_none()).then(|| {
-        lacks("turbo", "this kernel does not say whether CPUs may clock above their base")
-    });
-    governor.into_iter().chain(turbo).collect()
+    let mut asked = Vec::new();
+    if let Some(governor) = &settings.governor {
+        let governors = frequency::governors();
+        if governors.is_empty() {
+            let why = "this kernel does not change the frequency of CPUs";
+            asked.push(lacks("the governor", why));
+        }
+        asked.extend(governors.into_iter().map(|setting| Ok((setting, governor.clone()))));
+    }
+    if let Some(on) = settings.turbo {
+        let why = "this kernel does not say whether CPUs may clock above their base";
+        asked.push(match frequency::turbo() {
+            Some((setting, words)) => Ok((setting, words[usize::from(!on)].to_owned())),
+            None => lacks("turbo", why),
+        });
+    }
+    asked
 }
 
-/// Sets a setting, and says what became of it.
 pub(crate) fn turn(setting: &Setting, value: &str) -> Set {
     let was = setting.value();
     let failure = match &was {

@@ -1,7 +1,7 @@
 //! Pairs the last beginning of a thread with its next return, which is a call.
 //!
-//! Pure: it is given hits as the rings give them. Each CPU has a ring of its own and a thread may change its CPU within a call, so hits are put
-//! in order of time before they are paired.
+//! Pure: it is given hits as the rings give them. Each CPU has a ring of its own and a thread may change its CPU
+//! within a call, so hits are put in order of time before they are paired.
 
 use std::collections::BTreeMap;
 
@@ -15,27 +15,17 @@ pub(crate) const MOST_SPANS: usize = 200_000;
 pub(crate) struct Which {
     /// The probe's place in the order.
     pub(crate) probe: usize,
-    /// Whether the function has returned.
     pub(crate) returns: bool,
 }
 
 /// One hit of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
-    /// When, ns.
     pub(crate) time_ns: u64,
     pub(crate) tid: u32,
-    /// Which probe, and at which end.
     pub(crate) which: Which,
     /// The argument, where one was asked for and is known.
     pub(crate) argument: Option<u64>,
-}
-
-/// A call that has begun.
-#[derive(Clone, Copy, Debug)]
-struct OpenCall {
-    time_ns: u64,
-    argument: Option<u64>,
 }
 
 /// What became of the calls of one probe.
@@ -53,12 +43,11 @@ pub(crate) struct Calls {
 #[derive(Debug)]
 pub(crate) struct Pairing {
     waiting: Vec<Hit>,
-    begun: BTreeMap<(usize, u32), Vec<OpenCall>>,
+    begun: BTreeMap<(usize, u32), Vec<Hit>>,
     calls: Vec<Calls>,
 }
 
 impl Pairing {
-    /// Of so many probes.
     pub(crate) fn new(probes: usize) -> Self {
         Self {
             waiting: Vec::with_capacity(1 << 14),
@@ -83,12 +72,11 @@ impl Pairing {
             if hit.which.returns {
                 calls.end(&hit, stack.pop());
             } else {
-                stack.push(OpenCall { time_ns: hit.time_ns, argument: hit.argument });
+                stack.push(hit);
             }
         }
     }
 
-    /// Nothing more comes: the calls of each probe.
     pub(crate) fn finish(mut self) -> Vec<Calls> {
         self.pair(u64::MAX);
         for ((probe, _), stack) in &self.begun {
@@ -101,7 +89,7 @@ impl Pairing {
 }
 
 impl Calls {
-    fn end(&mut self, hit: &Hit, begun: Option<OpenCall>) {
+    fn end(&mut self, hit: &Hit, begun: Option<Hit>) {
         let Some(begun) = begun else {
             self.unpaired += 1;
             return;

@@ -1,8 +1,6 @@
-//! A subject that is started for the measurement, and when it is ready to be measured.
+//! Starts a subject for the measurement, and waits until it is ready to be measured.
 //!
-//! Talks to [`crate::resident`], which starts and ends it, and to `/proc` for its name. While it waits
-//! it hears orders and signals like every other wait of the agent. What a subject leaves behind in the
-//! file system, as a socket, is the subject's own and stays.
+//! What a subject leaves in the file system, as a socket, is its own and stays.
 
 use std::path::Path;
 
@@ -22,8 +20,6 @@ const NAME: Polling = Polling { for_ns: 1_000_000_000, ..READY };
 
 /// Starts the subject in a control group and waits until it is ready: the process, and those of its
 /// processes that have the name.
-/// Fails with [`Refusal`] where a process of that name runs already, the program cannot be started, ends,
-/// does not get ready in time, or has another name; [`End`] of an order or a signal meanwhile.
 pub(crate) fn start(
     session: &mut Session,
     name: &str,
@@ -35,25 +31,35 @@ pub(crate) fn start(
     if let Some(pid) = subject::pids_of(name)?.first() {
         return Err(refused(format!("`{name}` already runs as pid {pid}")).into());
     }
-    let resident = Resident::start(&how.command, group, Keep::Everything)
+    let mut resident = Resident::start(&how.command, group, Keep::Everything)
         .map_err(|error| refused(error.to_string()))?;
-    let mut starting = Starting { session, resident, refused: &refused };
     if let Some(path) = &how.ready {
-        let exists = |_: &Resident| Path::new(path).exists().then_some(());
-        if starting.until(READY, exists)?.is_none() {
+        let look = || match end(&mut resident) {
+            None => Path::new(path).exists().then_some(Ok(())),
+            Some(why) => Some(Err(refused(why))),
+        };
+        if session.until(READY, look)?.transpose()?.is_none() {
             let why = format!("`{path}` is not there after {} s", READY.for_ns / 1_000_000_000);
-            return Err(refused(starting.with_last_words(why)).into());
+            let words = resident.last_words().map(|words| format!(": {words}"));
+            return Err(refused(why + &words.unwrap_or_default()).into());
         }
     }
-    let named = |resident: &Resident| named(name, resident.pid(), group);
-    match starting.until(NAME, named)? {
-        Some(pids) => Ok((starting.resident, pids)),
-        None => {
-            let names = subject::names_of(starting.resident.pid())?.join(", ");
-            Err(refused(format!("none of its processes is named `{name}`; they are: {names}"))
-                .into())
-        }
+    let look = || match end(&mut resident) {
+        None => named(name, resident.pid(), group).map(Ok),
+        Some(why) => Some(Err(refused(why))),
+    };
+    if let Some(pids) = session.until(NAME, look)?.transpose()? {
+        return Ok((resident, pids));
     }
+    let names = subject::names_of(resident.pid())?.join(", ");
+    Err(refused(format!("none of its processes is named `{name}`; they are: {names}")).into())
+}
+
+/// That it has ended, where it has.
+fn end(resident: &mut Resident) -> Option<String> {
+    resident.ended()?;
+    let how = resident.obituary();
+    Some(format!("it ended before it was ready ({how}); a subject must stay in the foreground"))
 }
 
 /// Those processes of a name that the started one is, has started, or has left in its group.
@@ -62,37 +68,4 @@ fn named(name: &str, root: u32, group: Option<&Path>) -> Option<Vec<u32>> {
     let ours = |pid: &u32| members.contains(pid) || subject::is_of(*pid, &[root]);
     let pids: Vec<u32> = subject::pids_of(name).ok()?.into_iter().filter(ours).collect();
     (!pids.is_empty()).then_some(pids)
-}
-
-/// A subject on its way.
-struct Starting<'a> {
-    session: &'a mut Session,
-    resident: Resident,
-    refused: &'a dyn Fn(String) -> Refusal,
-}
-
-impl Starting<'_> {
-    /// Looks for a sign again and again; `None` when patience is over. The subject's end is a refusal.
-    fn until<T>(
-        &mut self,
-        polling: Polling,
-        look: impl Fn(&Resident) -> Option<T>,
-    ) -> Result<Option<T>, End> {
-        let Self { session, resident, refused } = self;
-        let seen = session.until(polling, || match resident.ended() {
-            Some(_) => Some(Err(refused(format!(
-                "it ended before it was ready ({}); a subject must stay in the foreground",
-                resident.obituary()
-            )))),
-            None => look(resident).map(Ok),
-        })?;
-        Ok(seen.transpose()?)
-    }
-
-    fn with_last_words(&self, why: String) -> String {
-        match self.resident.last_words() {
-            Some(words) => format!("{why}: {words}"),
-            None => why,
-        }
-    }
 }

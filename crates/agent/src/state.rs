@@ -1,8 +1,6 @@
 //! What is varied from pair to pair: the kernel's random numbers, and where programs' stacks begin.
 //!
-//! Talks to the kernel through `linux::random`, and keeps the padding for [`crate::words`], which gives it to
-//! every program that is started. A machine that does not let us mix anything in has random numbers of its
-//! own anyway; nothing fails for that.
+//! A machine that does not let us mix anything in has random numbers of its own anyway; nothing fails for that.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,7 +1,4 @@
-//! The stream to headroom: frames out, orders in.
-//!
-//! Talks to two descriptors, which may be the same device: pipes, sockets, or a port of virtio-serial.
-//! It knows the framing and the ways in which a stream ends, and nothing of what is said.
+//! The stream to headroom over pipes, sockets, or a port of virtio-serial: frames out, orders in.
 
 use std::{
     io,
@@ -19,7 +16,6 @@ use rustix::{
 /// A peer that takes nothing for so long is gone: the subject must not wait for it in a foreign group.
 const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 
-/// The stream cannot be used any more.
 #[derive(Debug, thiserror::Error)]
 pub enum Lost {
     #[error("the stream ended")]
@@ -46,7 +42,6 @@ impl From<Errno> for Lost {
     }
 }
 
-/// Both directions.
 #[derive(Debug)]
 pub struct Stream {
     input: OwnedFd,
@@ -61,14 +56,12 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The stream on standard input and output.
     pub fn standard() -> io::Result<Self> {
         let input = io::stdin().as_fd().try_clone_to_owned()?;
         let output = io::stdout().as_fd().try_clone_to_owned()?;
         Self::new(input, output)
     }
 
-    /// A stream on any two descriptors.
     pub fn new(input: OwnedFd, output: OwnedFd) -> io::Result<Self> {
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&input)?.st_mode);
         let port = kind == FileType::CharacterDevice && !rustix::termios::isatty(&input);
@@ -76,7 +69,6 @@ impl Stream {
         Ok(Self { input, output, decoder, port, silence_ns: None, heard_ns })
     }
 
-    /// Sends one frame whole.
     pub fn send(&mut self, frame: &Frame) -> Result<(), Lost> {
         self.write(&encode(frame)?)
     }
@@ -145,17 +137,14 @@ impl Stream {
         self.silence_ns.map(|silence_ns| silence_ns.saturating_sub(since))
     }
 
-    /// That it was silent for longer.
     pub(crate) fn silent(&self) -> Lost {
         Lost::Silent(self.silence_ns.unwrap_or_default())
     }
 
-    /// The descriptor that orders come from.
     pub fn input(&self) -> BorrowedFd<'_> {
         self.input.as_fd()
     }
 
-    /// The descriptor that frames go to.
     pub fn output(&self) -> BorrowedFd<'_> {
         self.output.as_fd()
     }

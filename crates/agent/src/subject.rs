@@ -1,17 +1,14 @@
 //! Whose CPU is in question: every process that has the subject's name when the measurement begins.
 //!
-//! Talks to `/proc`. A process is found by its `comm`, which the kernel cuts to 15 bytes; children that
-//! are born later are not looked for, the control group counts them.
+//! The kernel cuts the name to 15 bytes. Children that are born later are counted by the control group.
 
 use std::{collections::BTreeSet, os::fd::OwnedFd};
 
 use linux::{error::chain, proc, process};
 use model::wire::Refusal;
 
-/// The subject's processes.
 #[derive(Debug)]
 pub struct Subject {
-    /// The name that was asked for.
     pub name: String,
     /// Its processes, ascending.
     pub pids: Vec<u32>,
@@ -22,7 +19,6 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Finds the processes.
     pub fn find(name: &str) -> Result<Self, Refusal> {
         let pids = pids_of(name)?;
         if pids.is_empty() {
@@ -34,7 +30,6 @@ impl Subject {
         Ok(Self::of(name, pids))
     }
 
-    /// A subject of these processes, ascending.
     pub fn of(name: &str, pids: Vec<u32>) -> Self {
         let ours = |pid: &u32| parent(*pid).is_some_and(|parent| pids.contains(&parent));
         let vital: Vec<u32> = pids.iter().copied().filter(|pid| !ours(pid)).collect();
@@ -42,7 +37,6 @@ impl Subject {
         Self { name: name.to_owned(), vital, watched: watched.unwrap_or_default(), pids }
     }
 
-    /// Descriptors to wait for.
     pub fn watched(&self) -> &[OwnedFd] {
         &self.watched
     }
@@ -58,7 +52,6 @@ impl Subject {
     }
 }
 
-/// The live processes of a name, ascending.
 pub fn pids_of(name: &str) -> Result<Vec<u32>, Refusal> {
     let mut found = Vec::new();
     visit(|pid, stat| {

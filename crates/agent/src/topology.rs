@@ -21,7 +21,6 @@ use crate::session::{End, Session};
 /// What was changed that is to be changed back. Dropping it does so.
 #[derive(Debug, Default)]
 pub(crate) struct Repaired {
-    /// What had to be repaired.
     pub(crate) corrections: Vec<Correction>,
     /// Processes that are stopped until this is dropped.
     resting: Vec<StoppedProcesses>,
@@ -29,7 +28,6 @@ pub(crate) struct Repaired {
     started: Vec<Child>,
 }
 
-/// Looks, and repairs.
 pub(crate) fn assert(session: &mut Session, order: &TopologyOrder) -> Result<Repaired, End> {
     let mut repaired = Repaired::default();
     radios::assert(session, &order.interfaces, &mut repaired.corrections)?;

@@ -26,7 +26,6 @@ impl Transcript {
         Ok(Self(File::from(memfd_create("said", MemfdFlags::CLOEXEC)?)))
     }
 
-    /// A program's end of it.
     pub(crate) fn writer(&self) -> io::Result<File> {
         self.0.try_clone()
     }
@@ -35,7 +34,6 @@ impl Transcript {
         self.0.set_len(0)
     }
 
-    /// The first of it.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.read(0).unwrap_or_default()).into_owned()
     }

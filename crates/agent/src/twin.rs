@@ -81,7 +81,6 @@ pub(crate) fn stand_ready() -> io::Result<()> {
     io::stdin().read_exact(&mut [0])
 }
 
-/// The twin's side: says something.
 pub(crate) fn say(bytes: &[u8]) -> io::Result<()> {
     io::stdout().write_all(bytes)?;
     io::stdout().flush()

@@ -46,8 +46,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{
     groups::{self, Gathered},
-    settings,
-    trial::tidy,
+    settings, trial,
 };
 
 /// The argument that starts this process; the longest time that a process may be stopped may follow, ns.
@@ -61,14 +60,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// It may take this long to undo everything.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Between two tries.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Of Linux, with its end.
 const PATH_MAX: usize = 4096;
 
 const DONE: u8 = b'+';
-/// It cannot be done.
 const CANNOT: u8 = b'-';
 /// Sent unasked: a process was stopped for too long and has been continued.
 const LATE: u8 = b'!';
@@ -157,7 +153,6 @@ impl Undo {
         Ok(poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0)
     }
 
-    /// Waits for an answer.
     fn hear(&mut self) -> io::Result<()> {
         loop {
             match self.byte()? {
@@ -205,7 +200,6 @@ pub fn run(longest_ns: Option<&str>) -> io::Result<()> {
     journal.undo()
 }
 
-/// What is to be undone.
 #[derive(Debug, Default)]
 struct Journal {
     /// Processes and groups, and whether each is stopped.
@@ -223,7 +217,7 @@ enum Change {
     Gather(Gathered),
     Probes(Tracing, tracing::Group),
     Setting(Setting, String),
-    Nice(tidy::Nice),
+    Nice(trial::Nice),
     Folder(Temporary),
 }
 
@@ -325,7 +319,7 @@ impl Journal {
             match change {
                 // Once those in it have seen that the agent is gone.
                 Change::Sweep(folder) => drop(groups::remove(&folder)),
-                Change::End(folder) => tidy::take_away(&[folder]),
+                Change::End(folder) => trial::take_away(&[folder]),
                 Change::Gather(gathered) => drop(gathered.give_back()),
                 Change::Probes(tracing, group) => {
                     result = tracing.remove(group);
@@ -338,7 +332,7 @@ impl Journal {
                 // A thread that has ended needs none.
                 Change::Nice(nice) => drop(nice.set()),
                 Change::Folder(made) => {
-                    tidy::await_restored(made.folder());
+                    trial::await_restored(made.folder());
                     folders.push(made);
                 }
             }
@@ -357,7 +351,7 @@ fn change(word: &str, rest: &str) -> Option<Change> {
             let (was, path) = rest.split_once('\t')?;
             Change::Setting(Setting { what: String::new(), path: path.into() }, was.to_owned())
         }
-        "nice" => Change::Nice(tidy::Nice::of_word(rest)?),
+        "nice" => Change::Nice(trial::Nice::of_word(rest)?),
         _ => return None,
     })
 }

@@ -43,7 +43,6 @@ impl Beat {
     }
 }
 
-/// The readings of a window.
 #[derive(Debug)]
 pub(crate) struct Witness {
     order: WitnessOrder,
@@ -105,7 +104,6 @@ impl Witness {
         self.read(place);
     }
 
-    /// All checked rounds.
     pub(crate) fn take(&mut self) -> Vec<CheckedRound> {
         std::mem::take(&mut self.rounds)
     }

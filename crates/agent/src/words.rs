@@ -1,8 +1,4 @@
-//! Starts a command in a control group, as the leader of a process group.
-//!
-//! Talks to `linux::process`, which puts the process into its control group before its first
-//! instruction. Every command leads a process group of its own, so that what it starts can be ended
-//! with it. When to start and what an end means is the caller's.
+//! Starts a command in a control group, as the leader of a process group, so that what it starts can be ended with it.
 
 use std::{
     io,
@@ -31,7 +27,6 @@ impl Words {
         Self { words: words.to_vec(), program }
     }
 
-    /// The command line, for people.
     pub(crate) fn line(&self) -> String {
         self.words.join(" ")
     }

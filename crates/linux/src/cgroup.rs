@@ -1,12 +1,10 @@
-//! Control groups, both versions: where they are, who is in one, what CPU time it used.
+//! Control groups, both versions: where they are, what is in one, what CPU time it used.
 //!
-//! Talks to `/proc/self/mountinfo`, `/proc/PID/cgroup` and the group file system. It sets no limit, and enables only
-//! memory's controller, where it is told to: in version 2 every group counts CPU time by itself, in version 1 `cpuacct`
-//! does. It removes only what it is told to.
+//! No limit is set, and no controller enabled but memory's: in version 2 every group counts CPU time by itself, in
+//! version 1 `cpuacct` does.
 //!
 //! Formats: <https://docs.kernel.org/admin-guide/cgroup-v2.html>,
-//! <https://docs.kernel.org/admin-guide/cgroup-v1/cpuacct.html>. Minimum kernel: 4.15 for the CPU time
-//! of version 2.
+//! <https://docs.kernel.org/admin-guide/cgroup-v1/cpuacct.html>. Minimum kernel: 4.15 for version 2's CPU time.
 
 use std::{
     fs, io,
@@ -33,18 +31,15 @@ pub enum Error {
     File(#[from] proc::Error),
 }
 
-/// Which interface a tree has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// A tree for each set of controllers.
     V1,
-    /// The unified tree.
     V2,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mounts {
-    /// The tree with `cpuacct`.
     pub cpuacct: Option<Tree>,
     pub unified: Option<Tree>,
     /// The tree with `perf_event`, where that is of version 1.
@@ -60,7 +55,6 @@ impl Mounts {
         Ok(Self::of(&mounts::all()?))
     }
 
-    /// The trees among these mounts.
     pub fn of(mounts: &[Mount]) -> Self {
         let trees = |version| {
             let all = mounts.iter().filter_map(|mount| Some((Tree::of(mount)?, mount)));
@@ -91,7 +85,6 @@ impl Mounts {
     }
 }
 
-/// A mounted tree of groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
     pub version: Version,
@@ -184,14 +177,12 @@ pub fn members(group: &Path) -> Result<Vec<u32>, Error> {
     Ok(text.lines().filter_map(|line| line.parse().ok()).collect())
 }
 
-/// The processes in a group and in all groups below it.
 pub fn members_below(group: &Path) -> Vec<u32> {
     let mut pids = members(group).unwrap_or_default();
     pids.extend(below(group).iter().flat_map(|group| members_below(group)));
     pids
 }
 
-/// The groups right below a group.
 pub fn below(group: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(group).into_iter().flatten().flatten();
     entries
@@ -215,7 +206,6 @@ pub struct Usage {
     pub held_bytes: Option<u64>,
 }
 
-/// A group's CPU time and memory, read again and again.
 #[derive(Debug)]
 pub enum Meter {
     /// `cpuacct.usage`, and its two parts where the kernel has them (4.7).
@@ -252,7 +242,6 @@ impl Meter {
         })
     }
 
-    /// What it has used until now.
     pub fn read(&self, buffer: &mut Vec<u8>) -> Result<Usage, Error> {
         match self {
             Self::V1 { total, user, system } => {
@@ -270,7 +259,6 @@ impl Meter {
     }
 }
 
-/// Parses a file that is one number.
 fn number(text: &[u8]) -> Option<u64> {
     std::str::from_utf8(text).ok()?.trim().parse().ok()
 }

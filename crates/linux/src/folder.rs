@@ -107,7 +107,6 @@ impl Folder {
         if self.is_private { usual & PRIVATE } else { usual }
     }
 
-    /// The path by which it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -118,7 +117,6 @@ impl Folder {
         path::checked(name.as_ref()).map_or_else(|_| self.path.clone(), |name| self.path.join(name))
     }
 
-    /// Who owns it, who may write to it.
     pub fn metadata(&self) -> io::Result<Metadata> {
         File::from(self.fd.try_clone()?).metadata()
     }
@@ -251,7 +249,6 @@ impl Folder {
         file.sync_all()
     }
 
-    /// Gives something below another name below.
     pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
         let (from_parent, from) = self.parent(from.as_ref())?;
         let (to_parent, to) = self.parent(to.as_ref())?;
@@ -264,7 +261,6 @@ impl Folder {
         unlink(&parent, last)
     }
 
-    /// Removes a folder with nothing in it.
     pub fn remove_folder(&self, name: impl AsRef<Path>) -> io::Result<()> {
         let (parent, last) = self.parent(name.as_ref())?;
         Ok(unlinkat(&parent, last, AtFlags::REMOVEDIR)?)
@@ -342,7 +338,6 @@ impl Folder {
     }
 }
 
-/// The folder that a name is in.
 enum Parent<'a> {
     /// The one that was asked.
     Itself(BorrowedFd<'a>),

@@ -1,7 +1,7 @@
 //! What a piece of code takes from the heap: an allocator that counts, for tests and benchmarks.
 //!
-//! A program that wants to know makes it its own: `#[global_allocator] static ALLOCATOR: Counting = Counting;`. Each thread
-//! is counted for itself, so that others do not disturb.
+//! A program that wants to know makes it its own: `#[global_allocator] static ALLOCATOR: Counting = Counting;`. Each
+//! thread is counted for itself, so that others do not disturb.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},

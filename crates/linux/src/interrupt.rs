@@ -1,10 +1,10 @@
-//! Ending another thread's blocking system call, and nothing else.
+//! Ending another thread's blocking system call.
 //!
-//! Talks to `sigaction` and `tgkill`. The signal is `SIGURG`, which programs ignore unless they ask for it: a handler
-//! that does nothing, without `SA_RESTART`, lets the call that it meets end with `EINTR`. A signal that comes just
-//! before the call begins meets nothing; whoever interrupts therefore does so again until it is heard.
+//! The signal is `SIGURG`, which programs ignore unless they ask for it: a handler that does nothing, without
+//! `SA_RESTART`, lets the call end with `EINTR`. A signal that comes just before the call meets nothing; whoever
+//! interrupts repeats it.
 //!
-//! Format: `signal(7)`. Minimum kernel: 2.6.
+//! Format: `signal(7)`.
 
 use std::io;
 

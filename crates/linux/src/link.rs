@@ -19,7 +19,6 @@ pub(crate) const CREATE: u16 = (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
 
 const IFF_UP: u32 = libc::IFF_UP as u32;
 
-/// A conversation about links.
 #[derive(Debug)]
 pub struct Links {
     pub(crate) socket: Socket,
@@ -74,6 +73,17 @@ pub fn enter_new_network_namespace() -> io::Result<()> {
     // SAFETY: only the network namespace is left behind. Descriptors stay shared with the other
     // threads, which is what the function's contract is about.
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)
+}
+
+/// `struct ifreq` of an interface of this name, which is cut where it is too long.
+pub(crate) fn interface_request(name: &str) -> libc::ifreq {
+    // SAFETY: an all-zero `ifreq` is a valid one: an empty name, a null pointer and no flags.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    let room = request.ifr_name.len() - 1;
+    for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes().take(room)) {
+        *place = byte as libc::c_char;
+    }
+    request
 }
 
 /// `struct ifinfomsg`, with only the up flag open to change.

@@ -1,7 +1,6 @@
 //! Where the machine's time and packets go, CPU by CPU: pure parsers of `/proc` files that are read often.
 //!
-//! Each shows its rows one by one and allocates nothing; a row that is not in the documented form is left
-//! out. They open no file and remember nothing: differences are the reader's work.
+//! Each shows its rows one by one and allocates nothing; a row that is not in the documented form is left out.
 //!
 //! Formats: proc(5), `net/core/net-procfs.c`, <https://docs.kernel.org/accounting/psi.html>.
 
@@ -17,9 +16,7 @@ pub struct CpuLine {
     pub cpu: u32,
     /// User mode, nice included; guests' time is in it.
     pub user: u64,
-    /// The kernel, for processes.
     pub system: u64,
-    /// Nothing to do.
     pub idle: u64,
     /// Nothing to do, and some process waits for a disk.
     pub wait: u64,
@@ -149,7 +146,6 @@ pub struct Placement {
     pub policy: u32,
 }
 
-/// Parses the place in `stat`.
 pub fn placement(text: &[u8]) -> Option<Placement> {
     let closes = text.iter().rposition(|&byte| byte == b')')?;
     let mut rest = words(text.get(closes + 1..)?);

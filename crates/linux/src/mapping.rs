@@ -10,7 +10,6 @@ use std::{
 
 use rustix::io::Errno;
 
-/// Mapped memory, for reading and writing.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     pub(crate) base: NonNull<u8>,
@@ -23,7 +22,6 @@ impl Mapping {
         Self::map(descriptor.as_fd().as_raw_fd(), libc::MAP_SHARED, length)
     }
 
-    /// Memory of our own.
     pub(crate) fn private(length: usize) -> io::Result<Self> {
         Self::map(-1, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, length)
     }

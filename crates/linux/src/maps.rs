@@ -1,8 +1,5 @@
 //! What a process has mapped, from `/proc/PID/maps`.
 //!
-//! Talks to that file only. It keeps nothing and opens no mapped file; which mappings matter is the
-//! caller's to say.
-//!
 //! Format: `proc_pid_maps(5)`.
 
 use std::path::PathBuf;
@@ -15,9 +12,7 @@ pub struct Mapping {
     /// The first address behind it.
     pub end: u64,
     pub may: May,
-    /// Whether writes are seen by others.
     pub shared: bool,
-    /// Offset in the file, bytes.
     pub offset: u64,
     /// The file's device and number; zeros where there is no file.
     pub file: FileId,
@@ -25,7 +20,6 @@ pub struct Mapping {
     pub name: Vec<u8>,
 }
 
-/// What may be done with the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct May {
     pub read: bool,
@@ -33,7 +27,6 @@ pub struct May {
     pub execute: bool,
 }
 
-/// A file, whatever its path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileId {
     pub major: u32,
@@ -42,7 +35,6 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// A file's, from what `stat` says.
     pub fn of(stat: &std::fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         let device = stat.dev();

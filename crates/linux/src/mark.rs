@@ -1,9 +1,10 @@
 //! Marks in the stream of executed instructions, for an emulator that counts them from below.
 //!
-//! A mark is four instructions that do nothing, each of which holds 16 bits of a number: on x86-64 a `nop` with an unused
-//! displacement, on arm64 a `movz` whose result goes nowhere. They mean nothing to a CPU; the emulator's plugin
-//! (`crates/lab/plugin/cache.c`) writes its counters down when all four of a number that it was given have been executed.
-//! So a window that opens and closes in the guest is cut at that very instruction, whatever the host is doing.
+//! A mark is four instructions that do nothing, each of which holds 16 bits of a number: on x86-64 a `nop` with an
+//! unused displacement, on arm64 a `movz` whose result goes nowhere. They mean nothing to a CPU; the emulator's plugin
+//! (`crates/lab/plugin/cache.c`) writes its counters down when all four of a number that it was given have been
+//! executed. So a window that opens and closes in the guest is cut at that very instruction, whatever the host is
+//! doing.
 //!
 //! The numbers are drawn for one window, and their code is written then, so no file and no other process has it. Every
 //! number takes the same instructions. Where no plugin watches, and on other processors, nothing happens.
@@ -12,18 +13,15 @@ use std::io;
 
 use crate::{error::checked, mapping::Mapping};
 
-/// The length of a mark's number, bytes.
 const LENGTH: usize = 8;
 
 /// Where the closing mark's code begins, behind that of the opening one.
 const CLOSE: usize = 64;
 
-/// The marks of one window.
 #[derive(Debug)]
 pub struct Marks(Mapping);
 
 impl Marks {
-    /// The marks with these numbers.
     pub fn new(open: [u8; LENGTH], close: [u8; LENGTH]) -> io::Result<Self> {
         let mapping = Mapping::private(2 * CLOSE)?;
         for (at, number) in [(0, open), (CLOSE, close)] {

@@ -1,8 +1,6 @@
 //! Translated source addresses: one table of nf_tables with one rule, made and removed.
 //!
-//! Talks to netfilter over [`crate::netlink`], in the calling thread's network namespace. All packets that
-//! leave over any link get that link's address; connections are tracked from then on. It knows no other rule
-//! and touches no other table.
+//! All packets that leave the calling thread's network namespace get the address of the link; connections are tracked.
 //!
 //! Formats: `include/uapi/linux/netfilter/{nfnetlink,nf_tables}.h`. Minimum kernel: 3.18 (`nft_masq`).
 

@@ -6,20 +6,17 @@ use std::path::PathBuf;
 
 use crate::proc::{self, path_of};
 
-/// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// The folder of the file system that is mounted; `/` but for parts of one, as in containers.
     pub root: PathBuf,
     pub at: PathBuf,
-    /// Its type, as `tmpfs`.
     pub kind: String,
     /// Options of the file system, which name version 1's controllers of control groups.
     pub options: String,
 }
 
 impl Mount {
-    /// Whether one of its options is this word.
     pub fn has(&self, word: &str) -> bool {
         self.options.split(',').any(|option| option == word)
     }
@@ -31,7 +28,6 @@ pub fn all() -> Result<Vec<Mount>, proc::Error> {
     proc::read("/proc/self/mountinfo").map(|text| parse(&text))
 }
 
-/// Where a file system of this type is mounted first.
 pub fn first_of(kind: &str) -> Option<PathBuf> {
     all().ok()?.into_iter().find(|mount| mount.kind == kind).map(|mount| mount.at)
 }

@@ -1,8 +1,7 @@
 //! Network namespaces as descriptors, and a view of `/sys` that fits the one that a thread is in.
 //!
-//! Talks to `setns`, `unshare` and the mount system calls. A namespace that nothing is in lives as long as a
-//! descriptor of it, so one that is held here and never bound to a path leaves nothing behind, however the
-//! holder ends. It starts no thread: entering is for a thread's whole life, and whose that is the caller says.
+//! A namespace that nothing is in lives as long as a descriptor of it, so one that is held here leaves nothing behind,
+//! however the holder ends. Entering is for a thread's whole life.
 //!
 //! Minimum kernel: 3.0 (`setns`), 5.2 (`open_tree`, for [`see_own_devices`]).
 
@@ -22,24 +21,20 @@ use rustix::{
     thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe},
 };
 
-/// A network namespace that is held.
 #[derive(Debug)]
 pub struct Network {
     fd: OwnedFd,
 }
 
 impl Network {
-    /// The calling thread's.
     pub fn of_this_thread() -> io::Result<Self> {
         Self::open(Path::new("/proc/thread-self/ns/net"))
     }
 
-    /// One that is bound to a path.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { fd: File::open(path)?.into() })
     }
 
-    /// The same namespace, held once more.
     pub fn again(&self) -> io::Result<Self> {
         Ok(Self { fd: self.fd.try_clone()? })
     }

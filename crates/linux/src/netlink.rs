@@ -1,9 +1,7 @@
 //! Netlink: one socket, requests out, messages and attributes in.
 //!
-//! Talks to the kernel over `AF_NETLINK`. It knows the shape of messages (headers, attributes,
-//! acknowledgements, dumps, generic families) and nothing of what they mean; [`crate::nl80211`] and
-//! [`crate::link`] do. Every message is the reply to a request; who listens to a multicast
-//! group reads its datagrams itself.
+//! It knows the shape of messages; [`crate::nl80211`] and [`crate::link`] know what they mean. Every message is the
+//! reply to a request; who listens to a multicast group reads its datagrams itself.
 //!
 //! Layout: <https://docs.kernel.org/userspace-api/netlink/intro.html>.
 
@@ -21,7 +19,7 @@ pub use self::{
     message::{
         Attribute, Attributes, Damaged, Message, Messages, Request, generic_attributes, u32_at,
     },
-    recording::{Recorder, Recording, RecordingError, Replay},
+    recording::{Recording, RecordingError, Replay},
     transport::{Patience, Reply, Script, Transport, Wire},
 };
 
@@ -30,9 +28,7 @@ const BUFFER: usize = 32 * 1024;
 /// How often a dump that changed while it was read is read again.
 const DUMP_ATTEMPTS: u32 = 8;
 
-/// Asks for an acknowledgement.
 pub(crate) const NLM_F_ACK: u16 = 0x04;
-/// Asks for all of a kind.
 pub(crate) const NLM_F_DUMP: u16 = 0x300;
 const NLM_F_DUMP_INTR: u16 = 0x10;
 /// A dump that was given up is read to its end before the next request; its end comes before this.
@@ -69,17 +65,9 @@ pub enum Error {
         source: io::Error,
     },
     #[error("{request} changed while it was read, {attempts} times")]
-    Unsettled {
-        request: &'static str,
-        /// How often it was read.
-        attempts: u32,
-    },
+    Unsettled { request: &'static str, attempts: u32 },
     #[error("malformed netlink reply to {request}: {what}")]
-    Malformed {
-        request: &'static str,
-        /// What is wrong with the reply.
-        what: &'static str,
-    },
+    Malformed { request: &'static str, what: &'static str },
 }
 
 impl Error {
@@ -111,20 +99,17 @@ fn explained(text: &Option<String>) -> String {
 /// Which part of the kernel a socket talks to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// Links, addresses and routes.
     Route,
     /// The families that are looked up by name.
     Generic,
     /// Sockets, and what they are connected with.
     Sockets,
-    /// Rules about packets.
     Netfilter,
 }
 
 /// What it took to read a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCost {
-    /// Bytes received, of all attempts.
     pub bytes: u64,
     /// How often the dump was begun anew because the list changed while it was read.
     pub restarts: u32,
@@ -189,7 +174,6 @@ impl Socket {
         Err(Error::Unsettled { request: request.name, attempts: DUMP_ATTEMPTS })
     }
 
-    /// The number of the generic family with this name.
     pub fn family(&mut self, name: &str) -> Result<u16, Error> {
         self.family_attributes(name, |attributes| {
             attributes.clone().find(CTRL_ATTR_FAMILY_ID)?.as_u16()

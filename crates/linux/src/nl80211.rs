@@ -1,8 +1,6 @@
 //! nl80211: wireless devices, their interfaces, and the stations that are associated.
 //!
-//! Talks to the generic-netlink family `nl80211` over [`crate::netlink`]. It reads the attributes that
-//! tell how stations fare and skips all others; it neither scans nor associates. Who comes and goes is
-//! heard by [`Mlme`].
+//! It reads the attributes that tell how stations fare and skips all others. [`Mlme`] hears who comes and goes.
 //!
 //! Attributes: `include/uapi/linux/nl80211.h`.
 
@@ -89,7 +87,7 @@ impl Nl80211 {
         Self::over_socket(Socket::open(Protocol::Generic)?)
     }
 
-    /// Opens the conversation over this instead of a new socket: a recording, a script, a recorder.
+    /// Opens the conversation over this instead of a new socket: a recording, a script.
     pub fn over(transport: impl Transport + 'static) -> Result<Self, Error> {
         Self::over_socket(Socket::over(transport))
     }

@@ -1,9 +1,6 @@
-//! Packet sockets: whole frames to and from one interface.
+//! Packet sockets: whole frames to and from one interface, by `send` and `recv` of the descriptor.
 //!
-//! Talks to `AF_PACKET`. Sending and receiving is `send` and `recv` of the descriptor; what a frame means is
-//! the caller's.
-//!
-//! Format: `packet(7)`. Minimum kernel: 2.2.
+//! Format: `packet(7)`.
 
 use std::{
     io,

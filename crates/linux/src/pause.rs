@@ -1,8 +1,6 @@
-//! Stopping a process or a control group, continuing it, and seeing that it is so.
+//! Stopping a process (by signals) or a control group (by its freezer), continuing it, and seeing that it is so.
 //!
-//! Talks to `SIGSTOP` and `SIGCONT` through descriptors of processes, to the freezer of control groups in
-//! both versions, and to `/proc` and the group's files, which say what has become of it. It waits for
-//! nothing, and continues nothing by itself: that is the caller's.
+//! It waits for nothing, and continues nothing by itself.
 //!
 //! Formats: <https://docs.kernel.org/admin-guide/cgroup-v2.html> (`cgroup.freeze`, 5.2),
 //! <https://docs.kernel.org/admin-guide/cgroup-v1/freezer-subsystem.html>. Descriptors of processes need
@@ -99,7 +97,6 @@ impl Process {
         self.fd.as_ref().map(AsFd::as_fd)
     }
 
-    /// What is seen of it.
     pub fn look(&self) -> Sight {
         let mut sight = Sight::default();
         if birth_of(self.pid) != Some(self.born) {
@@ -128,7 +125,6 @@ impl Process {
     }
 }
 
-/// A control group with a freezer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     version: cgroup::Version,
@@ -189,12 +185,9 @@ impl Group {
     }
 }
 
-/// A process or a group that can be stopped.
 #[derive(Debug)]
 pub enum Stoppable {
-    /// A process, by signals.
     Process(Process),
-    /// A control group, by its freezer.
     Group(Group),
 }
 
@@ -225,7 +218,6 @@ impl Stoppable {
         }
     }
 
-    /// What is seen of it now.
     pub fn look(&self) -> Sight {
         match self {
             Self::Process(process) => process.look(),

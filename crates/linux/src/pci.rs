@@ -13,7 +13,6 @@ use rustix::io::Errno;
 
 use crate::mapping::Mapping;
 
-/// Where the kernel lists the devices.
 pub const DEVICES: &str = "/sys/bus/pci/devices";
 
 /// A device by its maker's number and its own; `None` where the bus has none below `devices`.
@@ -28,7 +27,6 @@ pub fn find(devices: &Path, vendor: u16, device: u16) -> io::Result<Option<PathB
     Ok(None)
 }
 
-/// One of a device's regions, mapped.
 #[derive(Debug)]
 pub struct Region {
     mapping: Mapping,

@@ -6,9 +6,8 @@
 //!                                      └──────► ring    one for each CPU ──records──► whoever reads
 //! ```
 //!
-//! Talks to `perf_event_open` and to what it gives. It interprets no sample and keeps no record; whatever
-//! an event has put in place the kernel takes back when its descriptor is closed, but for a probe's line in
-//! tracefs ([`tracing`]).
+//! What an event has put in place the kernel takes back when its descriptor is closed, but for a probe's line in tracefs
+//! ([`tracing`]).
 //!
 //! Formats: `perf_event_open(2)`, `include/uapi/linux/perf_event.h`.
 
@@ -38,7 +37,6 @@ const EVENTS: [(&str, u64); 6] = [
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {
-    /// Hardware events that can be opened.
     pub present: Vec<&'static str>,
     pub absent: Vec<&'static str>,
     /// Whether the software event `cpu-clock` can be opened for sampling.
@@ -60,7 +58,6 @@ pub fn events() -> Events {
     }
 }
 
-/// An event that never runs.
 fn attributes(kind: u32, config: u64) -> Attributes {
     Attributes::new(kind, config).flags(flag::DISABLED | flag::EXCLUDE_KERNEL | flag::EXCLUDE_HV)
 }

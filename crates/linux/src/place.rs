@@ -23,7 +23,6 @@ use rustix::{
 
 use crate::{namespace, process, sched};
 
-/// Where and how a program is to run.
 #[derive(Debug, Default)]
 pub struct Place {
     entries: Vec<File>,
@@ -73,7 +72,6 @@ impl Place {
         self
     }
 
-    /// On these CPUs only.
     #[must_use]
     pub fn cpus(mut self, cpus: &[u32]) -> Self {
         self.cpus = cpus.to_vec();

@@ -1,11 +1,10 @@
 //! `/proc`: what the kernel says of processes, their threads and the machine.
 //!
-//! Two layers: parsers, which are pure functions of a file's bytes and answer `None` for what they do
-//! not understand; and readers, which keep a file open and read it again from its start, because
-//! opening costs more than reading. Talks to `/proc` only; adds nothing up and remembers nothing.
+//! Parsers are pure functions of a file's bytes and answer `None` for what they do not understand; readers keep a file
+//! open and read it again from its start, because opening costs more than reading.
 //!
-//! `/proc/PID/schedstat` speaks of the thread group's leader alone. Whoever wants a process's time
-//! reads `/proc/PID/task/*/schedstat`.
+//! `/proc/PID/schedstat` speaks of the thread group's leader alone: a process's time is in
+//! `/proc/PID/task/*/schedstat`.
 //!
 //! Formats: <https://docs.kernel.org/filesystems/proc.html>.
 
@@ -47,7 +46,6 @@ pub enum Error {
     Malformed { path: PathBuf },
 }
 
-/// A small kernel file that is read again and again.
 #[derive(Debug)]
 pub struct Reader {
     path: PathBuf,
@@ -106,7 +104,6 @@ fn fill(fd: &OwnedFd, buffer: &mut Vec<u8>) -> io::Result<usize> {
     }
 }
 
-/// Reads a small file once.
 pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>, Error> {
     let path = path.as_ref();
     whole(path).map_err(|source| Error::Read { path: path.to_owned(), source })
@@ -133,7 +130,6 @@ pub fn whole(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The threads of a process, listed again and again.
 #[derive(Debug)]
 pub struct TaskList {
     path: PathBuf,
@@ -201,9 +197,7 @@ pub fn comm_is(comm: &[u8], name: &str) -> bool {
 /// `/proc/PID/task/TID/schedstat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchedStat {
-    /// Time on a CPU, ns.
     pub run_ns: u64,
-    /// Time runnable but waiting, ns.
     pub wait_ns: u64,
 }
 
@@ -217,10 +211,8 @@ pub fn schedstat(text: &[u8]) -> Option<SchedStat> {
 pub struct Stat<'a> {
     /// The name; it may hold any byte, also spaces and brackets.
     pub comm: &'a [u8],
-    /// `R`, `S`, `Z` …
     pub state: u8,
     pub parent: u32,
-    /// Whether the kernel runs it.
     pub kernel_thread: bool,
     pub utime: u64,
     pub stime: u64,
@@ -275,9 +267,7 @@ pub fn switches(text: &[u8]) -> Option<Switches> {
 /// `/proc/PID/io`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {
-    /// Bytes that read calls returned.
     pub read_bytes: u64,
-    /// Bytes that write calls took.
     pub write_bytes: u64,
     pub read_calls: u64,
     pub write_calls: u64,
@@ -329,12 +319,10 @@ pub fn memory_kib(text: &[u8]) -> Option<u64> {
     labelled(text, b"MemTotal:")
 }
 
-/// CPU time of the whole machine, ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuTimes {
     /// All but idle and IO wait. Guests' time is in it already.
     pub busy: u64,
-    /// Idle and IO wait.
     pub idle: u64,
     pub softirq: u64,
     pub steal: u64,
@@ -367,7 +355,6 @@ pub fn path_of(field: &[u8]) -> PathBuf {
     OsString::from_vec(bytes).into()
 }
 
-/// The first number after a label that begins a line.
 fn labelled(text: &[u8], label: &[u8]) -> Option<u64> {
     let line = text.split(|&byte| byte == b'\n').find_map(|line| line.strip_prefix(label))?;
     number(words(line).next()?)

@@ -46,7 +46,6 @@ impl Signals {
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
-    /// The next signal that has arrived, or `None`.
     pub fn next(&self) -> Option<i32> {
         let mut record = [0_u8; size_of::<libc::signalfd_siginfo>()];
         let length = rustix::io::read(&self.fd, &mut record).ok()?;

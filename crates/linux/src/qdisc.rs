@@ -18,15 +18,12 @@ const TC_H_ROOT: u32 = u32::MAX;
 
 const TCA_STATS_QUEUE: u16 = 3;
 
-/// The queue of one interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queue {
     pub interface: u32,
     /// Whether it is one that queues at all; `noqueue` and `noop` do not.
     pub queues: bool,
-    /// Bytes that wait now.
     pub backlog_bytes: u32,
-    /// Packets that wait now.
     pub backlog_packets: u32,
     /// Packets that it dropped since it was made (32 bits, wraps).
     pub drops: u32,

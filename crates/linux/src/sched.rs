@@ -1,7 +1,6 @@
 //! How threads are scheduled: the real-time class, on which CPUs, and for how long.
 //!
-//! Talks to `sched_setscheduler` and `sched_setaffinity`, and to the CPU clocks of threads. The first call is made
-//! directly, because musl's function refuses always.
+//! The first call is made directly, because musl's function refuses always.
 //!
 //! Format: `sched(7)`. Minimum kernel: 2.6.32 (`SCHED_RESET_ON_FORK`).
 
@@ -11,11 +10,9 @@ use rustix::thread::{CpuSet, Pid, sched_setaffinity};
 
 use crate::error::checked;
 
-/// Whether children inherit the class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Children {
     Inherit,
-    /// They begin as any process.
     Normal,
 }
 

@@ -1,10 +1,6 @@
-//! Sockets of one machine, and who is connected with whom.
+//! Sockets of one machine, by their inodes, and which are connected with which.
 //!
-//! Talks to netlink's `sock_diag` for unix sockets (the kernel's module `unix_diag`), to `/proc/PID/net/tcp`
-//! and `tcp6`, and to the links in `/proc/PID/fd`. Sockets are named by their inode; which end is of
-//! interest is the caller's to say.
-//!
-//! Formats: `sock_diag(7)`, <https://docs.kernel.org/networking/proc_net_tcp.html>.
+//! Formats: `sock_diag(7)` (`unix_diag`), <https://docs.kernel.org/networking/proc_net_tcp.html>.
 
 use std::{
     collections::BTreeSet,
@@ -65,7 +61,6 @@ pub fn peer(socket: impl AsFd) -> io::Result<Peer> {
     Ok(Peer { uid: peer.uid, pid: u32::try_from(peer.pid).ok().filter(|pid| *pid != 0) })
 }
 
-/// A unix socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unix {
     pub inode: u32,
@@ -131,10 +126,8 @@ fn open_in(pid: u32) -> Result<Socket, netlink::Error> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tcp {
     pub local: SocketAddr,
-    /// The other end.
     pub remote: SocketAddr,
     pub established: bool,
-    /// Whether it waits for others to connect.
     pub listens: bool,
     /// Its inode; 0 once no process has it any more.
     pub inode: u32,

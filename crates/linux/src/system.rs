@@ -19,14 +19,12 @@ pub fn hide_memory() -> io::Result<()> {
     checked(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) }).map(drop)
 }
 
-/// What `uname` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uname {
     pub release: String,
     pub machine: String,
 }
 
-/// Asks the kernel who it is.
 pub fn uname() -> Uname {
     let name = rustix::system::uname();
     let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
@@ -71,7 +69,6 @@ pub fn cpus() -> Vec<u32> {
     crate::load::cpu_list(&online).filter(|cpus| !cpus.is_empty()).unwrap_or_else(|| vec![0])
 }
 
-/// Bytes in a page of memory.
 pub fn page_size() -> u64 {
     sysconf(libc::_SC_PAGESIZE)
 }
@@ -88,7 +85,6 @@ pub fn clock_source() -> Option<String> {
     line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 }
 
-/// The frequency governor of CPU 0.
 pub fn governor() -> Option<String> {
     line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 }

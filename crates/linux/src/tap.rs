@@ -1,12 +1,9 @@
 //! TAP interfaces: Ethernet links whose other end is a descriptor.
 //!
-//! Talks to `/dev/net/tun`. Every read takes one frame that the stack sent over the interface, every write
-//! gives it one to receive. The interface is made with its descriptor and goes with it, however the holder
-//! ends; it is never made persistent. Bringing it up is [`crate::link`]'s. It belongs to the network
-//! namespace of the thread that opened it.
+//! Every read takes one frame that the stack sent over the interface, every write gives it one to receive. The
+//! interface is made with its descriptor and goes with it, in the network namespace of the thread that opened it.
 //!
-//! Format: <https://docs.kernel.org/networking/tuntap.html>. Minimum kernel: 2.6.27 (`TUNSETIFF` with
-//! `CAP_NET_ADMIN` of the namespace only).
+//! Format: <https://docs.kernel.org/networking/tuntap.html>. Minimum kernel: 2.6.27.
 
 use std::{
     io::{self, IoSliceMut},
@@ -20,7 +17,7 @@ use rustix::{
     ioctl::{Opcode, opcode},
 };
 
-use crate::error::checked;
+use crate::{error::checked, link::interface_request};
 
 /// `TUNSETIFF` of `include/uapi/linux/if_tun.h`.
 const SET_INTERFACE: Opcode = opcode::write::<i32>(b'T', 202);
@@ -52,11 +49,7 @@ impl Tap {
         }
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let fd = open("/dev/net/tun", flags, Mode::empty())?;
-        // SAFETY: an all-zero `ifreq` is a valid one: an empty name and no flags.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes()) {
-            *place = byte as libc::c_char;
-        }
+        let mut request = interface_request(name);
         request.ifr_ifru.ifru_flags = FLAGS | EXCLUSIVE;
         // SAFETY: `TUNSETIFF` reads and writes an `ifreq`, which this is, and which outlives the call.
         checked(unsafe { libc::ioctl(fd.as_raw_fd(), SET_INTERFACE as _, &raw mut request) })?;

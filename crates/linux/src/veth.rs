@@ -18,7 +18,7 @@ use rustix::{
 
 use crate::{
     error::checked,
-    link::{CREATE, Links},
+    link::{CREATE, Links, interface_request},
     netlink::{Attributes, Error, Request, unless},
 };
 
@@ -35,20 +35,16 @@ const TCA_TBF_BURST: u16 = 6;
 /// `struct ifinfomsg`, bytes.
 const LINK_HEADER: usize = 16;
 
-/// What a link has carried since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     pub rx_packets: u64,
     pub tx_packets: u64,
     pub rx_bytes: u64,
     pub tx_bytes: u64,
-    /// Packets that it got and dropped.
     pub rx_dropped: u64,
-    /// Packets that it was to give and dropped.
     pub tx_dropped: u64,
 }
 
-/// A pair that is to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {
     /// The end that stays in the conversation's namespace.
@@ -146,7 +142,6 @@ impl Links {
 pub struct Route {
     /// The network; prefix 0 is everything else.
     pub to: (Ipv4Addr, u8),
-    /// The next machine on the way.
     pub gateway: Ipv4Addr,
     /// Over this link; `None`: the one that the gateway is on.
     pub link: Option<u32>,
@@ -205,12 +200,7 @@ pub fn switch_offload(name: &str, offload: Offload, on: bool) -> io::Result<()> 
     };
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     let mut value = [command, u32::from(on)];
-    // SAFETY: an all-zero `ifreq` is a valid one: an empty name and a null pointer.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    let room = request.ifr_name.len() - 1;
-    for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes().take(room)) {
-        *place = byte as libc::c_char;
-    }
+    let mut request = interface_request(name);
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
     // SAFETY: the request reads the name and the two words that `ifru_data` leads to, both of which outlive
     // the call.

@@ -1,7 +1,6 @@
-//! Files that a process set depends on: their content, and what speaks against them.
+//! Files that a process set depends on: their content, and what speaks against them. Each is read once.
 //!
-//! Talks to `/proc/PID/exe` and `/proc/PID/map_files`, which lead to what a process really executes whatever
-//! its path holds by now, and to paths as the process sees them. Each file is read once.
+//! `/proc/PID/exe` and `/proc/PID/map_files` lead to what a process executes whatever its path holds by now.
 
 use std::{
     collections::BTreeMap,
@@ -31,7 +30,6 @@ const LONGEST_NAMED: u64 = 1 << 20;
 /// from others.
 const COMING_UP: i64 = 120;
 
-/// The files of one look.
 #[derive(Debug)]
 pub(super) struct Files<'a> {
     mounts: &'a Mounts,
@@ -87,7 +85,6 @@ impl<'a> Files<'a> {
         files
     }
 
-    /// A file by its path.
     pub(super) fn at(&mut self, path: &Path) -> FileIdentity {
         self.look(path, path, false)
     }
@@ -134,29 +131,22 @@ impl<'a> Files<'a> {
             return Some(FileDoubt::InOverlay(upper.to_string_lossy().into_owned()));
         }
         let stat = stat.as_ref().ok()?;
-        let times = Times { modified: stat.mtime(), changed: stat.ctime() };
+        let times = (stat.mtime(), stat.ctime());
         changed_since(self.booted, times, self.mounts.is_in_memory(path))
             .map(FileDoubt::ChangedSinceBoot)
     }
-}
-
-/// A file's times, s.
-#[derive(Clone, Copy, Debug)]
-struct Times {
-    /// Its content's.
-    modified: i64,
-    /// Its content's, name's and owner's: also of a copy that keeps the time of its original.
-    changed: i64,
 }
 
 /// How long after boot a file was written, s, where that is a doubt. All that is in memory has changed since
 /// boot, so only content counts there, and only what is newer than the coming up.
 ///
 /// A clock that was wrong until somebody set it hides what was written before that.
-fn changed_since(booted: i64, times: Times, in_memory: bool) -> Option<u64> {
+fn changed_since(booted: i64, times: (i64, i64), in_memory: bool) -> Option<u64> {
+    // The second is also that of a copy which keeps the time of its original.
+    let (modified, changed) = times;
     let (written, from) = match in_memory {
-        true => (times.modified, booted + COMING_UP),
-        false => (times.modified.max(times.changed), booted),
+        true => (modified, booted + COMING_UP),
+        false => (modified.max(changed), booted),
     };
     (written > from).then(|| written.abs_diff(booted))
 }
@@ -207,7 +197,7 @@ mod tests {
             (5000, 5000, true, Some(4000)),
         ];
         for (modified, changed, in_memory, after) in cases {
-            let times = Times { modified, changed };
+            let times = (modified, changed);
             assert_eq!(changed_since(1000, times, in_memory), after, "{times:?}");
         }
     }

@@ -1,7 +1,5 @@
-//! The kernel that runs, by the notes that its build left in it and in its modules.
-//!
-//! Talks to `/sys/kernel/notes`, `/sys/module` and `/proc/cmdline`. A note holds the build's id, which the
-//! linker makes of the content.
+//! The kernel that runs, by the notes that its build left in it and in its modules: ids that the linker makes of
+//! content.
 
 use std::{
     fs, io,
@@ -13,7 +11,6 @@ use sha2::{Digest, Sha256};
 
 use crate::programs;
 
-/// The kernel that runs.
 pub(super) fn running() -> KernelIdentity {
     let command_line = fs::read_to_string("/proc/cmdline").ok();
     KernelIdentity {
@@ -43,7 +40,6 @@ fn modules(folder: &Path) -> io::Result<Sha256Hex> {
     Ok(Sha256Hex::of(&hash.finalize().into()))
 }
 
-/// What is in a folder, in order.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -7,7 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use linux::{mounts, proc::path_of};
+use linux::{
+    mounts::{self, Mount},
+    proc::path_of,
+};
 use model::identity::Overlay;
 
 /// Counting the files of an upper layer ends here; so does the walk, folders included.
@@ -22,22 +25,10 @@ pub(super) struct Mounts {
     all: Vec<Mount>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-struct Mount {
-    at: PathBuf,
-    kind: String,
-    /// The upper layer, of an overlay that has one.
-    upper: Option<PathBuf>,
-}
-
 impl Mounts {
     /// What is mounted now; nothing where `/proc` does not say.
     pub(super) fn read() -> Self {
-        Self::of_all(mounts::all().unwrap_or_default())
-    }
-
-    fn of_all(all: Vec<mounts::Mount>) -> Self {
-        Self { all: all.into_iter().map(Mount::from).collect() }
+        Self { all: mounts::all().unwrap_or_default() }
     }
 
     /// Whether a path is on a file system that was empty at boot.
@@ -49,15 +40,15 @@ impl Mounts {
     pub(super) fn upper(&self, path: &Path) -> Option<PathBuf> {
         let mount = self.of(path)?;
         let below = path.strip_prefix(&mount.at).ok()?;
-        mount.upper.as_ref().map(|upper| upper.join(below)).filter(|upper| upper.exists())
+        upper_layer(mount).map(|upper| upper.join(below)).filter(|upper| upper.exists())
     }
 
     /// Overlays with an upper layer that can be seen from here.
     pub(super) fn overlays(&self) -> Vec<Overlay> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let reported = |mount: &Mount| {
-            let upper = mount.upper.as_ref()?;
-            Some(Overlay { at: text(&mount.at), upper: text(upper), files: files_in(upper)? })
+            let upper = upper_layer(mount)?;
+            Some(Overlay { at: text(&mount.at), upper: text(&upper), files: files_in(&upper)? })
         };
         self.all.iter().filter_map(reported).collect()
     }
@@ -69,12 +60,10 @@ impl Mounts {
     }
 }
 
-impl From<mounts::Mount> for Mount {
-    fn from(mounts::Mount { at, kind, options, .. }: mounts::Mount) -> Self {
-        let upper = options.split(',').find_map(|option| option.strip_prefix("upperdir="));
-        let upper = upper.filter(|_| kind == "overlay").map(|path| path_of(path.as_bytes()));
-        Self { at, kind, upper }
-    }
+/// The upper layer, of an overlay that has one.
+fn upper_layer(mount: &Mount) -> Option<PathBuf> {
+    let mut options = mount.options.split(',').filter(|_| mount.kind == "overlay");
+    options.find_map(|option| option.strip_prefix("upperdir=")).map(|at| path_of(at.as_bytes()))
 }
 
 /// How many files there are below a folder, which are not folders; `None` where it cannot be read.
@@ -102,7 +91,7 @@ mod tests {
     use super::*;
 
     fn parsed(mountinfo: &[u8]) -> Mounts {
-        Mounts::of_all(mounts::parse(mountinfo))
+        Mounts { all: mounts::parse(mountinfo) }
     }
 
     const TEXT: &[u8] = b"1 1 0:2 / / rw - rootfs rootfs rw\n\
@@ -122,8 +111,8 @@ mod tests {
         );
         assert!(mounts.is_in_memory("/tmp/stationd".as_ref()));
         assert!(!mounts.is_in_memory("/usr/sbin/stationd".as_ref()));
-        assert_eq!(mounts.all[2].upper.as_deref(), Some("/overlay/up per".as_ref()));
-        assert_eq!(mounts.all[3].upper, None, "only overlays have layers");
+        assert_eq!(upper_layer(&mounts.all[2]), Some("/overlay/up per".into()));
+        assert_eq!(upper_layer(&mounts.all[3]), None, "only overlays have layers");
         assert!(Mounts::default().of("/".as_ref()).is_none());
     }
 

@@ -33,47 +33,32 @@ use super::{
 
 use crate::{control::Control, identity};
 
-/// The word that makes the agent this program.
 pub const WORD: &str = "--move-clients";
 
 /// All clients must be back within this at the end.
 const PATIENCE: Duration = Duration::from_secs(8);
 const LOOK: Duration = Duration::from_millis(50);
-/// Where in a second packets are sent, clients roam, leave and return, ns: polls are at its beginning.
-const MOMENTS_NS: [u64; 4] = [250_000_000, 500_000_000, 600_000_000, 700_000_000];
+/// Where in a second packets are sent, clients roam and leave, ns: polls are at its beginning.
+const MOMENTS_NS: [u64; 3] = [250_000_000, 500_000_000, 600_000_000];
 /// A client that leaves is away for this long, ns.
 const AWAY_NS: u64 = 2_000_000_000;
 
-/// How often each thing happens; `None` never does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Rates {
-    packets: Option<Span>,
-    roams: Option<Span>,
-    leaves: Option<Span>,
-}
+/// What happens again and again.
+const KEYS: [&str; 3] = ["packets", "roams", "leaves"];
 
-impl Rates {
-    /// Reads words as `packets=1s`.
-    fn of(words: &[&str]) -> Result<Self, Error> {
-        let mut rates = Self::default();
-        for word in words {
-            let wrong =
-                || Error::new(format!("{word}: write packets=SPAN, roams=SPAN or leaves=SPAN"));
-            let (key, value) = word.split_once('=').ok_or_else(wrong)?;
-            let span: Span = value.parse().map_err(|_| wrong())?;
-            let span = Some(span).filter(|span| span.as_nanos() > 0);
-            match key {
-                "packets" => rates.packets = span,
-                "roams" => rates.roams = span,
-                "leaves" => rates.leaves = span,
-                _ => return Err(wrong()),
-            }
-        }
-        Ok(rates)
+/// How often each of [`KEYS`] happens, from words as `packets=1s`; `None` never does.
+fn rates(words: &[&str]) -> Result<[Option<Span>; 3], Error> {
+    let mut rates = [None; 3];
+    for word in words {
+        let wrong = || Error::new(format!("{word}: write packets=SPAN, roams=SPAN or leaves=SPAN"));
+        let (key, value) = word.split_once('=').ok_or_else(wrong)?;
+        let place = KEYS.iter().position(|known| *known == key).ok_or_else(wrong)?;
+        let span: Span = value.parse().map_err(|_| wrong())?;
+        rates[place] = Some(span).filter(|span| span.as_nanos() > 0);
     }
+    Ok(rates)
 }
 
-/// Something that happens again and again.
 #[derive(Clone, Copy, Debug)]
 struct Repeated {
     every_ns: u64,
@@ -93,7 +78,6 @@ impl Repeated {
     }
 }
 
-/// A client, and its way onto the air.
 #[derive(Debug)]
 struct MovedClient {
     client: Client,
@@ -116,17 +100,16 @@ struct Clients {
 /// Moves clients until SIGTERM.
 /// Fails for words that are none, without clients, and where a client did not come back.
 pub fn run(words: &[&str]) -> Result<(), Error> {
-    let rates = Rates::of(words)?;
+    let [packets, roams, leaves] = rates(words)?;
     let signals =
         Signals::block(&[Signal::TERM, Signal::INT]).doing(|| "ask for signals".into())?;
     let line = fs::read_to_string("/proc/cmdline").doing(|| "read /proc/cmdline".into())?;
     let topology = Topology::from_command_line(&line)?;
     let mut clients = Clients::open(&topology)?;
     let begun_ns = monotonic_ns();
-    let [packets, roams, leaves, _] = MOMENTS_NS.map(|moment| begun_ns + moment);
-    let mut packets = Repeated::new(rates.packets, packets);
-    let mut roams = Repeated::new(rates.roams, roams);
-    let mut leaves = Repeated::new(rates.leaves, leaves);
+    let mut packets = Repeated::new(packets, begun_ns + MOMENTS_NS[0]);
+    let mut roams = Repeated::new(roams, begun_ns + MOMENTS_NS[1]);
+    let mut leaves = Repeated::new(leaves, begun_ns + MOMENTS_NS[2]);
     while signals.next().is_none() {
         let now_ns = monotonic_ns();
         if Repeated::take(&mut packets, now_ns) {
@@ -242,7 +225,6 @@ fn is_back(status: &str) -> bool {
     status.lines().any(|line| line == "wpa_state=COMPLETED")
 }
 
-/// The names and addresses of this namespace's interfaces.
 fn access_points() -> Result<Vec<(String, [u8; 6])>, Error> {
     let listed = Nl80211::open().and_then(|mut nl80211| nl80211.interfaces());
     let all = listed.doing(|| "list the interfaces".into())?;
@@ -290,10 +272,10 @@ mod tests {
 
     #[test]
     fn words_say_how_often_and_a_wrong_one_what_would_be_right() {
-        let rates = Rates::of(&["packets=1s", "leaves=500ms"]).unwrap();
-        assert_eq!((rates.packets, rates.roams), (Some(Span::from_secs(1)), None));
+        let [packets, roams, _] = rates(&["packets=1s", "leaves=500ms"]).unwrap();
+        assert_eq!((packets, roams), (Some(Span::from_secs(1)), None));
         for wrong in ["packets", "packets=often", "dances=1s"] {
-            assert!(Rates::of(&[wrong]).unwrap_err().to_string().contains("write packets=SPAN"));
+            assert!(rates(&[wrong]).unwrap_err().to_string().contains("write packets=SPAN"));
         }
     }
 

@@ -1,8 +1,6 @@
 //! The air: the access point's radios, the clients' radios and interfaces, and their addresses.
 //!
-//! Talks to nl80211 and rtnetlink in both namespaces. The first half of hwsim's radios stays with
-//! the access point; the second half goes to the clients' namespace. Nobody associates here:
-//! hostapd and the supplicants do.
+//! The first half of hwsim's radios stays with the access point; the second half goes to the clients' namespace.
 
 use std::{fs::File, os::fd::AsFd};
 
@@ -14,10 +12,8 @@ use super::{
     topology::{Client, Topology, access_point_address},
 };
 
-/// A radio's network is 10.K.0.0/16.
 const PREFIX: u8 = 16;
 
-/// The access point's side of the air.
 #[derive(Debug)]
 pub(super) struct Airspace {
     network: Network,

@@ -1,6 +1,4 @@
 //! Waits until the access point is on the air and all clients have joined, by the kernel's count and by hostapd's.
-//!
-//! It starts and ends no service.
 
 use std::{
     thread,
@@ -24,89 +22,66 @@ const SETTLING: Duration = Duration::from_secs(10);
 const START: Duration = Duration::from_secs(120);
 const SHARE: Duration = Duration::from_secs(2);
 
-/// What has to agree before the access point is ready.
-#[derive(Debug)]
-pub(super) struct Association<'a> {
-    pub(super) topology: &'a Topology,
-    /// The kernel's view.
-    pub(super) airspace: &'a mut Airspace,
-    /// The processes, none of which may end meanwhile.
-    pub(super) services: &'a mut Services,
-}
-
-impl Association<'_> {
-    /// Comes back when every radio beacons.
-    pub(super) fn begin(&mut self) -> Result<(), Error> {
-        let deadline = self.deadline();
-        (0..self.topology.radios).try_for_each(|radio| self.wait_for_beacon(radio, deadline))
-    }
-
-    fn deadline(&self) -> Instant {
-        Instant::now() + START + SHARE * self.topology.clients
-    }
-
-    /// Comes back when all clients are authorised and have settled.
-    pub(super) fn complete(&mut self) -> Result<(), Error> {
-        let deadline = self.deadline();
-        for radio in 0..self.topology.radios {
-            if planned(self.topology, radio) > 0 {
-                supplicant::associate(self.topology, radio)?;
-            }
-        }
-        let mut reported = None;
-        loop {
-            self.services.reap_required()?;
-            let counts = self.count()?;
-            self.report(&mut reported, counts.iter().sum());
-            if self.agree(&counts) && self.stays_so()? {
-                return Ok(());
-            }
+/// Waits until every radio beacons. None of the services may end meanwhile.
+pub(super) fn wait_for_beacons(topology: &Topology, services: &mut Services) -> Result<(), Error> {
+    let deadline = deadline(topology);
+    for name in (0..topology.radios).map(|radio| format!("wlan{radio}")) {
+        // It has no socket, or does not answer, until it has come so far.
+        while !hostapd::status(&name).is_ok_and(|status| status.state() == Some("ENABLED")) {
+            services.reap_required()?;
             if Instant::now() > deadline {
-                return Err(too_late(self.topology, &counts));
-            }
-            thread::sleep(PACE);
-        }
-    }
-
-    fn wait_for_beacon(&mut self, radio: u32, deadline: Instant) -> Result<(), Error> {
-        let name = format!("wlan{radio}");
-        while Instant::now() < deadline {
-            self.services.reap_required()?;
-            // It has no socket, or does not answer, until it has come so far.
-            let status = hostapd::status(&name);
-            if status.is_ok_and(|status| status.state() == Some("ENABLED")) {
-                return Ok(());
+                return Err(Error::new(format!("hostapd does not get {name} on the air")));
             }
             thread::sleep(BEACON_PACE);
         }
-        Err(Error::new(format!("hostapd does not get {name} on the air")))
     }
+    Ok(())
+}
 
-    /// Whether everybody is still there after a while: those who left are waited for again.
-    fn stays_so(&mut self) -> Result<bool, Error> {
-        thread::sleep(SETTLING);
-        self.services.reap_required()?;
-        let counts = self.count()?;
-        Ok(self.agree(&counts))
+/// Lets all clients join, and waits until they are authorised, by both counts, and have settled.
+pub(super) fn associate(
+    topology: &Topology,
+    airspace: &mut Airspace,
+    services: &mut Services,
+) -> Result<(), Error> {
+    let deadline = deadline(topology);
+    for radio in (0..topology.radios).filter(|radio| planned(topology, *radio) > 0) {
+        supplicant::associate(topology, radio)?;
     }
-
-    fn agree(&self, counts: &[u32]) -> bool {
-        (0..).zip(counts).all(|(radio, count)| {
-            let planned = planned(self.topology, radio);
-            *count == planned && hostapd::stations(&format!("wlan{radio}")) == Some(planned)
-        })
-    }
-
-    fn report(&self, reported: &mut Option<u32>, associated: u32) {
-        if *reported != Some(associated) {
-            say(format_args!("associated {associated}/{}", self.topology.clients));
-            *reported = Some(associated);
+    let mut count = || -> Result<Vec<u32>, Error> {
+        services.reap_required()?;
+        (0..topology.radios).map(|radio| airspace.authorised(radio)).collect()
+    };
+    let mut reported = None;
+    loop {
+        let counts = count()?;
+        let associated: u32 = counts.iter().sum();
+        if reported.replace(associated) != Some(associated) {
+            say(format_args!("associated {associated}/{}", topology.clients));
         }
+        if agree(topology, &counts) {
+            // Those who leave meanwhile are waited for again.
+            thread::sleep(SETTLING);
+            if agree(topology, &count()?) {
+                return Ok(());
+            }
+        }
+        if Instant::now() > deadline {
+            return Err(too_late(topology, &counts));
+        }
+        thread::sleep(PACE);
     }
+}
 
-    fn count(&mut self) -> Result<Vec<u32>, Error> {
-        (0..self.topology.radios).map(|radio| self.airspace.authorised(radio)).collect()
-    }
+fn deadline(topology: &Topology) -> Instant {
+    Instant::now() + START + SHARE * topology.clients
+}
+
+fn agree(topology: &Topology, counts: &[u32]) -> bool {
+    (0..).zip(counts).all(|(radio, count)| {
+        let planned = planned(topology, radio);
+        *count == planned && hostapd::stations(&format!("wlan{radio}")) == Some(planned)
+    })
 }
 
 fn planned(topology: &Topology, radio: u32) -> u32 {

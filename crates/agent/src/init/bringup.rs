@@ -6,7 +6,7 @@ use signal_hook::iterator::Signals;
 
 use super::{
     airspace::Airspace,
-    associate::Association,
+    associate,
     console::say,
     error::{Doing, Error},
     hostapd, modules, mounts, port, power, scrub,
@@ -74,10 +74,8 @@ impl Machine {
         let applets = shell::applets().doing(|| "prepare busybox's applets".into())?;
         self.services.start(applets)?;
         self.start_network(topology)?;
-        let services = &mut self.services;
-        let mut association = Association { topology, airspace: &mut airspace, services };
-        association.begin()?;
-        association.complete()?;
+        associate::wait_for_beacons(topology, &mut self.services)?;
+        associate::associate(topology, &mut airspace, &mut self.services)?;
         say("ready");
         self.start_agent()
     }
@@ -113,8 +111,8 @@ impl Machine {
     fn serve(&mut self) {
         // What ended before the signals are waited for is seen off first.
         self.services.reap();
-        for request in power::requests(&mut self.signals) {
-            request.carry_out();
+        for signal in self.signals.forever() {
+            power::obey(signal);
             self.services.reap();
         }
     }

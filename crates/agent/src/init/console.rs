@@ -13,7 +13,7 @@
 use std::{fmt, fs::OpenOptions, io::Write};
 
 /// What every line for the host begins with.
-pub const PREFIX: &str = "headroom-init: ";
+pub(super) const PREFIX: &str = "headroom-init: ";
 /// Writes one line for the host; a console that cannot be written has nobody to tell.
 pub(super) fn say(line: impl fmt::Display) {
     if let Ok(mut console) = OpenOptions::new().write(true).open("/dev/console") {

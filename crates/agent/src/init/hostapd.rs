@@ -20,7 +20,6 @@ pub(super) const KEY: &str = "68656164726f6f6d2d6e6574776f726b68656164726f6f6d2d
 const PROGRAM: &str = "/usr/sbin/hostapd";
 const SOCKETS: &str = "/run/hostapd";
 
-/// The network name of a radio.
 pub(super) fn network_name(radio: u32) -> String {
     format!("headroom-{radio}")
 }

@@ -24,7 +24,6 @@ const FORWARD_LIST: &str = "/etc/headroom/modules-forward";
 /// What only a machine with a WAN side needs.
 const WAN_LIST: &str = "/etc/headroom/modules-wan";
 
-/// Loads every module that the machine needs.
 pub(super) fn load(topology: &Topology) -> Result<(), Error> {
     load_all(LIST, topology)?;
     if topology.forward {

@@ -1,8 +1,9 @@
-//! Mounts the file systems of an access point, makes the folders and device nodes that are missing, and names the machine.
+//! Mounts the file systems of an access point, makes the folders and device nodes that are missing, and names the
+//! machine.
 //!
 //! Where applications are to be bounded, it prepares the root group for that. The root stays the unpacked initramfs. A
-//! user's own kernel may lack a file system that only instruments need: that is reported, and the instruments report what
-//! they miss. A kernel with `CONFIG_DEVTMPFS` off, as in OpenWrt's usual build, makes no device nodes.
+//! user's own kernel may lack a file system that only instruments need: that is reported, and the instruments report
+//! what they miss. A kernel with `CONFIG_DEVTMPFS` off, as in OpenWrt's usual build, makes no device nodes.
 
 use std::{
     fs,
@@ -46,10 +47,8 @@ const INSTRUMENTS: [&str; 2] = ["tracefs", "debugfs"];
 
 /// Where the services' configurations and logs are.
 pub(super) const STATE: &str = "/run/headroom";
-/// Where control groups are made.
 pub(super) const GROUPS: &str = "/sys/fs/cgroup";
 
-/// The controllers that can bound an application.
 const CONTROLLERS: &str = "+cpu +memory +cpuset";
 
 /// Lets the groups below the root be bounded, where the machine has a WAN side to protect, or has them count memory.
@@ -64,7 +63,6 @@ pub(super) fn let_groups_be_bounded(topology: &Topology) -> Result<(), Error> {
     fs::write(&file, controllers).doing(|| format!("write {controllers} to {file}"))
 }
 
-/// Mounts everything and names the machine.
 pub(super) fn prepare() -> Result<(), Error> {
     for (kind, place, options) in MOUNTS {
         let doing = || format!("mount {kind} on {place}");
@@ -97,7 +95,6 @@ const LISTS: [(&str, FileType); 2] =
     [("/sys/dev/char", FileType::CharacterDevice), ("/sys/dev/block", FileType::BlockDevice)];
 const MOUNTED: &str = "/proc/mounts";
 const DEVICES: &str = "/dev";
-/// As the kernel's own.
 const USUAL_MODE: u32 = 0o600;
 
 /// Makes the nodes of devices that are not there, from what sysfs says of each, unless the kernel does.

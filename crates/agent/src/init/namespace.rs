@@ -1,8 +1,7 @@
 //! The clients' network namespace, so that the access point shows only what a real one has.
 //!
-//! Talks to `unshare`, `mount` and `/proc/sys/net`. The namespace is bound to
-//! `/run/netns/clients`, where `ip netns exec clients …` looks for it. Also settles what both
-//! namespaces share: IPv4 only, and loopback up.
+//! It is bound to `/run/netns/clients`, where `ip netns exec clients …` looks for it. Both namespaces have IPv4 only,
+//! and their loopback is up.
 
 use std::{
     fs::{self, File},
@@ -50,7 +49,6 @@ impl Network {
         Ok(network)
     }
 
-    /// The number of a link that must exist.
     pub(super) fn link(&mut self, name: &str) -> Result<u32, Error> {
         let index = self.links.index(name).doing(|| format!("find {name}"))?;
         index.ok_or_else(|| Error::new(format!("there is no link {name}")))

@@ -1,8 +1,7 @@
 //! The ways to the host: the agent's port, and the line by which a person reaches a service of the access point.
 //!
-//! The port is a virtio-serial port, found by its name in `/sys/class/virtio-ports`. It can be open only once, so pid 1
-//! opens it and every agent gets the same one. Only a machine to play with has a card for the line; QEMU forwards one port
-//! to the address that is given to it here, and lets nothing else in or out.
+//! The port is a virtio-serial port, found by its name. It can be open only once, so pid 1 opens it and every agent
+//! gets the same one. Only a machine to play with has a card for the line; QEMU forwards one port to its address.
 
 use std::{
     fs::{self, File, OpenOptions},

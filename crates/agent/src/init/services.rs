@@ -31,7 +31,6 @@ const SHORT_LIVES: u32 = 5;
 /// Lines of a log that are printed when a service ends.
 const LAST_WORDS: usize = 3;
 
-/// What happens when a service ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     /// The access point needs it: the console is told, and a bring-up fails.
@@ -40,7 +39,6 @@ pub(super) enum Ending {
     Silent,
 }
 
-/// Where a service reads and writes.
 #[derive(Debug)]
 pub(super) enum Output {
     /// Writes to `/run/headroom/NAME.log`.
@@ -51,7 +49,6 @@ pub(super) enum Output {
     Port(File),
 }
 
-/// A service, as it is to be started.
 #[derive(Debug)]
 pub(super) struct Service {
     pub(super) name: String,
@@ -117,7 +114,6 @@ struct Running {
     short_lives: u32,
 }
 
-/// All services, by process.
 #[derive(Debug, Default)]
 pub(super) struct Services {
     running: BTreeMap<i32, Running>,
@@ -201,7 +197,6 @@ fn obituary(service: &Service, status: WaitStatus) -> String {
     }
 }
 
-/// The end of a service's log, in one line.
 fn last_words(name: &str) -> Option<String> {
     let log = fs::read(format!("{STATE}/{name}.log")).ok()?;
     let log = String::from_utf8_lossy(&log);

@@ -1,7 +1,6 @@
 //! The shell that a person uses, and where it and what a study starts look for programs.
 //!
-//! Talks to the serial port, through [`super::services`]. Where the root is somebody's own firmware, programs of
-//! Debian's that it has none of are in a folder apart.
+//! Where the root is somebody's own firmware, programs of Debian's that it has none of are in a folder apart.
 
 use std::path::{Path, PathBuf};
 
@@ -52,7 +51,6 @@ fn busybox() -> PathBuf {
     program("busybox", "/bin/busybox")
 }
 
-/// The login-less shell on the serial port.
 pub(super) fn shell() -> Service {
     let (program, arguments): (PathBuf, &[&str]) = if Path::new(BASH).exists() {
         (BASH.into(), &["--noprofile", "--norc"])

@@ -1,12 +1,9 @@
-//! wpa_supplicant: one process for the clients of a radio.
+//! wpa_supplicant: one process for the clients of a radio, with one configuration and a global control socket.
 //!
-//! Writes one configuration a radio, names the interfaces on the command line, and gives orders
-//! over the process's global control socket.
-//!
-//! Left alone, each client would scan for itself, one after the other because they share a radio,
-//! and each scan would be read again by all of its siblings: the square of the clients. So their
-//! network begins disabled; one client scans, its siblings get the results, and each is then enabled
-//! while these are fresh (wpa_supplicant takes them for 5 s) and connects without a scan.
+//! By themselves all clients would scan, one after the other because they share a radio, and each scan would be read
+//! again by all others: the square of the clients. So their network begins disabled; one client scans, the others get
+//! the results, and each is then enabled while these are fresh (wpa_supplicant takes them for 5 s) and connects
+//! without a scan.
 
 use std::{
     fs, io,
@@ -63,7 +60,6 @@ fn arguments(configuration: &str, interfaces: &[String]) -> Vec<String> {
     words
 }
 
-/// The place of a radio's global control socket.
 pub(super) fn global(radio: u32) -> String {
     format!("{STATE}/wpa_supplicant-{radio}")
 }

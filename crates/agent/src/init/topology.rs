@@ -18,27 +18,25 @@ const ADDRESSES_A_BLOCK: u32 = 250;
 /// Primary channels, in the order in which the radios take them: neighbours come last.
 const CHANNELS: [u32; MOST_RADIOS as usize] = [1, 36, 149, 44, 157, 40, 153, 161];
 
-/// What the access point is to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Topology {
-    pub clients: u32,
+pub(super) struct Topology {
+    pub(super) clients: u32,
     /// Radios of the access point; the clients have as many of their own.
-    pub radios: u32,
+    pub(super) radios: u32,
     /// What the serial console offers once the access point is ready.
-    pub console: ConsoleMode,
+    pub(super) console: ConsoleMode,
     /// Whether the machine has a line to the host.
-    pub forward: bool,
+    pub(super) forward: bool,
     /// Whether the machine can have a WAN side, and applications that are bounded beside it.
-    pub wan: bool,
+    pub(super) wan: bool,
     /// Whether control groups count memory.
-    pub memory: bool,
+    pub(super) memory: bool,
     /// What the clients' addresses and their order are drawn from; 0 draws nothing, and they are as they are numbered.
-    pub seed: u16,
+    pub(super) seed: u16,
 }
 
-/// What the serial console offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ConsoleMode {
+pub(super) enum ConsoleMode {
     /// Only the lines for the host.
     #[default]
     None,
@@ -47,18 +45,17 @@ pub enum ConsoleMode {
 
 /// Where a radio is on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Channel {
+pub(super) struct Channel {
     /// The primary channel's number.
-    pub number: u32,
-    /// Its centre, in MHz.
-    pub megahertz: u32,
+    pub(super) number: u32,
+    pub(super) megahertz: u32,
     /// The width of the whole channel, in MHz.
-    pub width_megahertz: u32,
+    pub(super) width_megahertz: u32,
 }
 
 impl Topology {
     /// Reads the kernel command line; words that are missing have defaults: no client, three radios.
-    pub fn from_command_line(line: &str) -> Result<Self, Error> {
+    pub(super) fn from_command_line(line: &str) -> Result<Self, Error> {
         let mut topology = Self { radios: 3, ..Self::default() };
         for word in line.split_ascii_whitespace() {
             match word.split_once('=') {
@@ -91,7 +88,7 @@ impl Topology {
 
     /// The clients of a radio, in the order in which they join; they are dealt out like cards, so what is over goes to
     /// the first.
-    pub fn clients_of(&self, radio: u32) -> impl Iterator<Item = Client> + use<> {
+    pub(super) fn clients_of(&self, radio: u32) -> impl Iterator<Item = Client> + use<> {
         let Self { radios, seed, .. } = *self;
         let step = usize::try_from(radios).unwrap_or(usize::MAX);
         let numbers = (radio..self.clients).step_by(step);
@@ -102,7 +99,7 @@ impl Topology {
     }
 
     /// Where a radio is on the air.
-    pub fn channel(&self, radio: u32) -> Channel {
+    pub(super) fn channel(&self, radio: u32) -> Channel {
         let number = CHANNELS[radio as usize % CHANNELS.len()];
         if number <= 13 {
             return Channel { number, megahertz: 2407 + 5 * number, width_megahertz: 20 };
@@ -116,34 +113,20 @@ impl Topology {
     }
 }
 
-impl Channel {
-    /// The lowest and the highest frequency that it takes, in MHz.
-    pub fn span(&self) -> (u32, u32) {
-        let steps = self.width_megahertz / 20;
-        // A wide channel begins at a multiple of its width above the first of its band.
-        let first = if self.megahertz >= 5745 { 5745 } else { 5180 };
-        let place = self.megahertz.checked_sub(first).map_or(0, |above| above / 20 % steps);
-        let lowest = self.megahertz - 20 * place - 10;
-        (lowest, lowest + self.width_megahertz)
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Client {
-    /// Its number among all clients.
-    pub number: u32,
+pub(super) struct Client {
+    pub(super) number: u32,
     radios: u32,
     seed: u16,
 }
 
 impl Client {
-    /// The name of its interface.
-    pub fn interface(&self) -> String {
+    pub(super) fn interface(&self) -> String {
         format!("sta{}", self.number)
     }
 
     /// Its hardware address, locally administered and apart from hwsim's own (`02:00:00:00:…`).
-    pub fn hardware_address(&self) -> [u8; 6] {
+    pub(super) fn hardware_address(&self) -> [u8; 6] {
         let [high, low] = self.drawn().to_be_bytes();
         [2, 0, 0, 1, high, low]
     }
@@ -156,7 +139,7 @@ impl Client {
     }
 
     /// Its address in the network of its radio, which is a /16.
-    pub fn address(&self) -> Ipv4Addr {
+    pub(super) fn address(&self) -> Ipv4Addr {
         let place = self.number / self.radios;
         let radio = self.number % self.radios;
         let block = 1 + place / ADDRESSES_A_BLOCK;
@@ -164,7 +147,6 @@ impl Client {
     }
 }
 
-/// The access point's own address in the network of a radio.
 pub(super) fn access_point_address(radio: u32) -> Ipv4Addr {
     Ipv4Addr::new(10, radio as u8, 0, 1)
 }
@@ -274,20 +256,21 @@ mod tests {
     }
 
     #[test]
-    fn channels_never_overlap() {
+    fn channels_never_overlap_and_the_first_is_in_2_4_ghz() {
+        let topology = topology("headroom.radios=3");
+        assert_eq!([0, 1, 2].map(|radio| topology.channel(radio).megahertz), [2412, 5180, 5745]);
+        let span = |Channel { megahertz, width_megahertz, .. }: Channel| {
+            // A wide channel begins at a multiple of its width above the first of its band.
+            let first = if megahertz >= 5745 { 5745 } else { 5180 };
+            let place = megahertz.checked_sub(first).map_or(0, |above| above % width_megahertz);
+            (megahertz - place - 10, megahertz - place - 10 + width_megahertz)
+        };
         for radios in 1..=MOST_RADIOS {
-            let topology = topology(&format!("headroom.radios={radios}"));
+            let topology = self::topology(&format!("headroom.radios={radios}"));
             let mut spans: Vec<(u32, u32)> =
-                (0..radios).map(|radio| topology.channel(radio).span()).collect();
+                (0..radios).map(|radio| span(topology.channel(radio))).collect();
             spans.sort_unstable();
             assert!(spans.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{radios}: {spans:?}");
         }
-    }
-
-    #[test]
-    fn the_first_radio_is_in_2_4_ghz_and_the_others_in_5_ghz() {
-        let topology = topology("headroom.radios=3");
-        let centres: Vec<u32> = (0..3).map(|radio| topology.channel(radio).megahertz).collect();
-        assert_eq!(centres, [2412, 5180, 5745]);
     }
 }

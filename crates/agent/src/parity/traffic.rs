@@ -1,9 +1,8 @@
 //! Some frames from and to each client, so that no two clients have the same counters.
 //!
-//! Talks to packet sockets. Every access point sends to its clients, and every client in the namespace `clients`,
-//! where the virtual access point has them, to its access point. The frames have an EtherType for experiments
-//! (IEEE 802-2014, 9.2.4), which nobody answers or forwards; how many and how long they are depends on the place of the
-//! client alone. What becomes of them is not looked at here.
+//! Every access point sends to its clients, and every client in the namespace `clients` to its access point. The
+//! frames have an EtherType for experiments (IEEE 802-2014, 9.2.4), which nobody answers or forwards; how many and how
+//! long they are depends on the place of the client alone.
 
 use std::{io, path::Path, thread};
 

@@ -23,13 +23,10 @@ const SETTLING: Duration = Duration::from_millis(20);
 /// Processes that the measurement itself needs, which are not stopped for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spared {
-    /// The subject's processes.
     pub(crate) subject: Vec<u32>,
-    /// The watchdog and the decoy.
     pub(crate) helpers: Vec<u32>,
 }
 
-/// A side of the experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Consumer,
@@ -45,7 +42,6 @@ pub(crate) struct Guarded {
     pub(crate) pids: Vec<u32>,
     /// Whether its end is that of the whole side: not that of a worker which another process of the consumer started.
     pub(crate) vital: bool,
-    /// Whether we have stopped it.
     pub(crate) stopped: bool,
 }
 
@@ -61,7 +57,6 @@ impl Guarded {
     }
 }
 
-/// Finds all who are to be stopped.
 pub(crate) fn find(target: &Target, spared: &Spared) -> Result<Vec<Guarded>, String> {
     let found = match target {
         Target::Process(name) => processes(name, spared)?,
@@ -144,7 +139,6 @@ fn check(pids: &[u32], spared: &Spared) -> Result<(), String> {
     pids.iter().find_map(|&pid| why_not(pid, spared)).map_or(Ok(()), Err)
 }
 
-/// Why a process must not be stopped, if so.
 fn why_not(pid: u32, spared: &Spared) -> Option<String> {
     let own = std::process::id();
     if pid == own || spared.helpers.contains(&pid) {

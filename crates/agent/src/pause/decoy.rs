@@ -43,7 +43,6 @@ impl Decoy {
         self.pid
     }
 
-    /// Its control group, where it has one of its own.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
@@ -75,7 +74,6 @@ fn make_folder(mount: &Path) -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// The decoy's whole life.
 pub fn run() -> io::Result<()> {
     let _ = rustix::thread::set_name(c"headroom-decoy");
     // Nobody lets it go on: its input ends.

@@ -10,10 +10,8 @@ use crate::hostapd::Status;
 /// Beacons that announce the change; clients follow.
 const ANNOUNCED: u32 = 5;
 
-/// What must stay as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Preserved {
-    /// The channel's width, MHz.
     pub(super) width: u32,
     /// 802.11n, ac and ax.
     pub(super) standards: [bool; 3],

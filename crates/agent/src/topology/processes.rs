@@ -1,7 +1,7 @@
-//! Brings manager processes into the wanted state, running or at rest, by signals and by the commands that were ordered.
+//! Brings manager processes into the wanted state, running or at rest, by signals and by the commands that were
+//! ordered.
 //!
-//! A process that was stopped here is
-//! resumed when its [`StoppedProcesses`] is dropped, and by a watchdog where the agent is killed; what was started stays.
+//! One that is stopped here is resumed when its [`StoppedProcesses`] is dropped; what was started stays.
 
 use std::io;
 
@@ -171,7 +171,6 @@ impl Repair<'_> {
     }
 }
 
-/// Why processes may not be stopped.
 fn unstoppable(pids: &[u32]) -> Option<&'static str> {
     match pids {
         pids if pids.contains(&std::process::id()) => Some("it is headroom's own agent"),
@@ -180,7 +179,6 @@ fn unstoppable(pids: &[u32]) -> Option<&'static str> {
     }
 }
 
-/// A process as `/proc` shows it.
 #[derive(Debug)]
 struct ProcessState {
     pid: u32,
@@ -188,7 +186,6 @@ struct ProcessState {
     stopped: bool,
 }
 
-/// The processes of one name, ascending.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct State {
     running: Vec<u32>,
@@ -203,7 +200,6 @@ impl State {
         Self { running: pids(running), stopped: pids(stopped) }
     }
 
-    /// Whether any of them runs.
     fn runs(&self) -> bool {
         !self.running.is_empty()
     }

@@ -27,11 +27,9 @@ pub(super) struct Application {
     folder: PathBuf,
     groups: Vec<PathBuf>,
     running: Option<Stressor>,
-    /// When it began, ns of the monotonic clock.
     began_ns: u64,
     /// Its group's CPU time then.
     began_used_ns: u64,
-    /// Which of the two it is now.
     swapped: bool,
     next_swap_ns: u64,
     /// Those that have been asked to end.
@@ -39,16 +37,13 @@ pub(super) struct Application {
     starts: u32,
 }
 
-/// One start of stress-ng.
 #[derive(Debug)]
 struct Stressor {
     program: Companion,
     figures: PathBuf,
-    status: Option<bool>,
 }
 
 impl Application {
-    /// Starts it.
     pub(super) fn start(ordered: &Ordered, group: &Group, folder: &Path) -> Result<Self, Refusal> {
         let began_ns = monotonic_ns();
         let every = ordered.swap.as_ref().map(|(_, every)| every.as_nanos().max(1_000_000));
@@ -68,17 +63,14 @@ impl Application {
         Ok(application)
     }
 
-    /// When it began, ns.
     pub(super) fn began_ns(&self) -> u64 {
         self.began_ns
     }
 
-    /// When there is something to do.
     pub(super) fn due_ns(&self) -> u64 {
         self.next_swap_ns
     }
 
-    /// Swaps stressors where that is due.
     pub(super) fn advance(&mut self, now: u64) -> Result<(), Refusal> {
         if now < self.next_swap_ns {
             return Ok(());
@@ -118,11 +110,8 @@ impl Application {
 
     /// Refuses where it has ended by itself.
     pub(super) fn look(&mut self) -> Result<(), Refusal> {
-        let Some(running) = &mut self.running else { return Ok(()) };
-        if !running.has_ended() {
-            return Ok(());
-        }
-        Err(Refusal::new("the application ended by itself", running.program.last_words()))
+        let look = |running: &mut Stressor| running.program.look("the application");
+        self.running.as_mut().map_or(Ok(()), look)
     }
 
     /// Asks it to end; [`Application::is_over`] says when it has.
@@ -131,7 +120,6 @@ impl Application {
         self.ask_to_end();
     }
 
-    /// Whether nothing of it runs.
     pub(super) fn is_over(&mut self) -> bool {
         self.ended.iter_mut().all(Stressor::has_ended) && self.running.is_none()
     }
@@ -159,15 +147,11 @@ impl Stressor {
         command.current_dir(folder);
         let what = format!("cannot start `stress-ng {}`", words.join(" "));
         let place = Place::default().groups(groups).map_err(refused(what))?.ends_with_us();
-        Ok(Self { program: start_program(command, words, place)?, figures, status: None })
+        Ok(Self { program: start_program(command, words, place)?, figures })
     }
 
     fn has_ended(&mut self) -> bool {
-        if self.status.is_none() {
-            self.status =
-                self.program.child.try_wait().ok().flatten().map(|status| status.success());
-        }
-        self.status.is_some()
+        matches!(self.program.child.try_wait(), Ok(Some(_)))
     }
 
     fn operations(&self) -> f64 {

@@ -1,7 +1,6 @@
 //! Runs `txd measure` with the words of an order, and reads the line of figures that it prints.
 //!
-//! `txd` makes its interfaces and its namespaces itself, and they vanish with it: nothing is left here, whichever way it
-//! ends. It lives no longer than the agent. What it counted is not looked into here.
+//! `txd` makes its interfaces and its namespaces itself, and they vanish with it. It lives no longer than the agent.
 
 use std::process::Command;
 
@@ -37,12 +36,10 @@ impl Card {
         Ok(Self { running, until_ns })
     }
 
-    /// When it is given up, ns.
     pub(super) fn until_ns(&self) -> u64 {
         self.until_ns
     }
 
-    /// Whether it has ended.
     pub(super) fn has_ended(&mut self) -> Result<bool, Refusal> {
         match self.running.child.try_wait().map_err(refused("cannot wait for txd"))? {
             Some(status) if status.success() => Ok(true),
@@ -55,7 +52,6 @@ impl Card {
         }
     }
 
-    /// What it counted, once it has ended.
     pub(super) fn figures(&self) -> Result<CardReading, Refusal> {
         let said = self.running.said();
         let line = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -66,7 +62,6 @@ impl Card {
     }
 }
 
-/// The words that mean an order.
 fn words(card: CardOrder, order: &TrialOrder) -> Vec<String> {
     let strategy = card.strategy.map_or("none", |strategy| strategy.name());
     let pairs = [

@@ -1,7 +1,7 @@
 //! What is done about the application, but for guard: settings that stay, and rules that look again and again.
 //!
 //! A study may ask for several together. What holds the application back is taken away before it is asked to end;
-//! the nice values of packet threads are the tidier's to restore.
+//! [`crate::undo`] restores the nice values of packet threads.
 
 use linux::{load, proc, system};
 use model::{share::Share, traffic::Control, wire::Refusal};
@@ -14,10 +14,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The least that the rule of the headroom leaves the application, as a share of all CPUs.
 const FLOOR: f64 = 0.05;
 
-/// How often packets are looked at, ns.
 const GLANCE_NS: u64 = 100_000_000;
 
-/// The control at work.
 #[derive(Debug, Default)]
 pub(super) struct Rule {
     looks: Vec<Look>,
@@ -141,7 +139,6 @@ fn allowed(headroom: Share, all_ns: u64, before: Times, now: Times) -> Share {
     Share::of((free - headroom.get()).clamp(FLOOR, 1.0))
 }
 
-/// Idle time of all CPUs, ns.
 fn idle_ns() -> u64 {
     let tick_ns = 1_000_000_000 / system::ticks_per_second().max(1);
     let mut idle = 0;
@@ -151,7 +148,6 @@ fn idle_ns() -> u64 {
     idle
 }
 
-/// Packets in a second.
 fn rate(before: &Packets, now: &Packets) -> f64 {
     let pairs = now.each.iter().zip(&before.each);
     let packets: u64 = pairs.map(|(now, before)| u64::from(now.wrapping_sub(*before))).sum();

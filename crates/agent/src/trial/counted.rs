@@ -62,14 +62,12 @@ impl Counted {
         self.others.iter().flat_map(|other| &other.pids).copied()
     }
 
-    /// What is measured, by content.
     pub(super) fn identity(&self, order: &TrialOrder) -> model::identity::Identity {
         let others: Vec<u32> = self.others().collect();
         let load = order.load.as_ref();
         identity::of(identity::Processes { subject: &self.subject.pids, others: &others, load })
     }
 
-    /// Puts the instrument in place, where there is one.
     pub(super) fn instrument(
         &self,
         session: &mut Session,

@@ -15,7 +15,6 @@ use model::traffic::{CpuTime, ThreadTime};
 
 use super::pmu::{Count, Pmu};
 
-/// The names of threads that carry packets.
 const CARRIERS: [&str; 2] = ["ksoftirqd/", "napi/"];
 
 /// Another kernel thread is told where it ran for so many parts of the window.
@@ -24,7 +23,6 @@ const PART: u64 = 200;
 /// Threads of a process set: their ids and times.
 type Threads = BTreeMap<u32, SchedStat>;
 
-/// The counters of one moment.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
     pub(super) at_ns: u64,
@@ -40,13 +38,11 @@ pub(super) struct Snapshot {
 /// Who is asked after: processes by the set's name, and single threads of the agent's.
 #[derive(Debug, Default)]
 pub(super) struct Parties {
-    /// A set's processes.
     pub(super) processes: Vec<(String, Vec<u32>)>,
     pub(super) threads: Vec<(String, u32)>,
 }
 
 impl Snapshot {
-    /// Counts now.
     pub(super) fn take(parties: &Parties, pmu: Option<&Pmu>) -> Self {
         let mut snapshot = Self { at_ns: system::monotonic_ns(), ..Self::default() };
         if let Ok(text) = proc::read("/proc/stat") {
@@ -189,7 +185,6 @@ fn threads_of(pid: u32) -> Vec<(u32, SchedStat)> {
     proc::threads_of(pid).into_iter().filter_map(time).collect()
 }
 
-/// The threads that carry packets.
 pub(super) fn carriers() -> Vec<u32> {
     kernel_threads()
         .into_iter()

@@ -45,13 +45,11 @@ pub(super) struct Senders {
     sender: Option<Companion>,
     receiver: Companion,
     words: Vec<String>,
-    /// For temporary files.
     folder: PathBuf,
     bursts: Option<Bursts>,
     stops: bool,
 }
 
-/// On and off, again and again.
 #[derive(Clone, Copy, Debug)]
 struct Bursts {
     from_ns: u64,
@@ -69,13 +67,11 @@ impl Bursts {
     }
 }
 
-/// Where endpoints are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Between<'a> {
     pub(super) road: &'a Road,
     /// The application's group, in which a sender may have to run.
     pub(super) group: Option<&'a Group>,
-    /// For their files.
     pub(super) folder: &'a Path,
 }
 
@@ -93,7 +89,8 @@ impl Senders {
         let listens =
             session.until(LISTENS, || receiver.said().contains("listening").then_some(()))?;
         if listens.is_none() {
-            return Err(complaint("the receiver does not listen", &receiver).into());
+            let why = receiver.last_words();
+            return Err(Refusal::new("the receiver does not listen", why).into());
         }
         let bursts = traffic.bursts.map(|(on, off)| Bursts {
             from_ns: monotonic_ns(),
@@ -107,7 +104,6 @@ impl Senders {
         Ok(Self { sender: Some(begun), receiver, words, folder, bursts, stops })
     }
 
-    /// When there is something to do.
     pub(super) fn due_ns(&self) -> u64 {
         self.bursts.map_or(u64::MAX, |bursts| bursts.next(monotonic_ns()).0)
     }
@@ -145,15 +141,8 @@ impl Senders {
 
     /// Refuses where one of them has ended by itself.
     pub(super) fn look(&mut self) -> Result<(), Refusal> {
-        let both =
-            [("the sender", self.sender.as_mut()), ("the receiver", Some(&mut self.receiver))];
-        for (name, endpoint) in both {
-            let Some(endpoint) = endpoint else { continue };
-            if !matches!(endpoint.child.try_wait(), Ok(None)) {
-                return Err(complaint(&format!("{name} ended by itself"), endpoint));
-            }
-        }
-        Ok(())
+        self.sender.as_mut().map_or(Ok(()), |sender| sender.look("the sender"))?;
+        self.receiver.look("the receiver")
     }
 
     /// Their processes, by what they are.
@@ -163,11 +152,6 @@ impl Senders {
     }
 }
 
-fn complaint(what: &str, endpoint: &Companion) -> Refusal {
-    Refusal::new(what, endpoint.last_words())
-}
-
-/// iperf3's words for the sender.
 fn sender(traffic: &Traffic, receiver: &str) -> Vec<String> {
     let mut words: Vec<String> =
         ["-c", receiver, "-t", LONG, "-i", "0"].map(str::to_owned).to_vec();

@@ -1,9 +1,8 @@
-//! The application's group: of its own, directly below the root, in every hierarchy that can bound it.
+//! The application's group, directly below the root in every hierarchy that can bound it.
 //!
-//! Directly below the root, because a weight counts among siblings only: there the group competes as one entity
-//! of 1024 (version 1: spread over the CPUs where it is busy; version 2: a weight of 100) with each process
-//! and kernel thread of the root group, 1024 each; ksoftirqd, NAPI's threads and the endpoints are there. What
-//! it has no limit for keeps the kernel's default. It touches no group but its own.
+//! A weight counts among siblings only: there the group competes as one entity of 1024 (version 1: spread over the CPUs
+//! where it is busy; version 2: a weight of 100) with each process and kernel thread of the root group, 1024 each:
+//! ksoftirqd, NAPI's threads and the endpoints are there.
 
 use std::{
     fs,
@@ -15,6 +14,7 @@ use std::{
 use linux::{
     cgroup::{self, Meter, Tree, Version},
     mounts::{self, Mount},
+    pause::{self, Stoppable},
     process, system,
 };
 use model::{share::Share, wire::Refusal};
@@ -30,7 +30,6 @@ const PERIOD_US: u64 = 10_000;
 /// The least quota that the kernel takes, µs.
 const LEAST_US: u64 = 1000;
 
-/// So long processes may take to leave.
 const PATIENCE: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -57,7 +56,6 @@ pub(super) struct Group {
     version: Version,
     /// Its path below each hierarchy's root.
     path: String,
-    /// One folder for each hierarchy.
     folders: Vec<PathBuf>,
     /// The folder with `cpu`, where that can be bounded.
     cpu: Option<PathBuf>,
@@ -65,7 +63,6 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Makes it.
     pub(super) fn make() -> Result<Self, Refusal> {
         let mounts = mounts::all().map_err(refused("cannot find control groups"))?;
         let path = format!("/headroom-trial-{}", std::process::id());
@@ -86,7 +83,6 @@ impl Group {
         &self.path
     }
 
-    /// One folder for each hierarchy.
     pub(super) fn folders(&self) -> &[PathBuf] {
         &self.folders
     }
@@ -96,7 +92,6 @@ impl Group {
         self.folders.iter().filter_map(|folder| folder.parent())
     }
 
-    /// CPU time that it used, ns.
     pub(super) fn used_ns(&self) -> Option<u64> {
         self.meter.read(&mut Vec::new()).ok().map(|usage| usage.total_ns)
     }
@@ -111,7 +106,6 @@ impl Group {
         field("throttled_time ").or_else(|| field("throttled_usec ").map(|us| us * 1000))
     }
 
-    /// Its processes, children included.
     pub(super) fn members(&self) -> Vec<u32> {
         self.folders.first().map(|folder| cgroup::members_below(folder)).unwrap_or_default()
     }
@@ -144,21 +138,16 @@ impl Group {
         }
     }
 
-    /// Whether its processes stand still.
     pub(super) fn set_frozen(&self, frozen: bool) -> Result<(), Refusal> {
-        let files = [("cgroup.freeze", ["0", "1"]), ("freezer.state", ["THAWED", "FROZEN"])];
-        for (name, values) in files {
-            let Some(folder) = self.folders.iter().find(|folder| folder.join(name).exists()) else {
-                continue;
-            };
-            let value = values[usize::from(frozen)];
-            return fs::write(folder.join(name), value)
-                .map_err(refused(format!("cannot write {value} to {name} of the application")));
-        }
-        Err(Refusal::new(
-            "cannot freeze the application",
-            "its group has no freezer: mount cgroup2, or cgroup with freezer",
-        ))
+        let Some(group) = self.folders.iter().find_map(|folder| pause::Group::open(folder)) else {
+            return Err(Refusal::new(
+                "cannot freeze the application",
+                "its group has no freezer: mount cgroup2, or cgroup with freezer",
+            ));
+        };
+        let held = Stoppable::Group(group);
+        let (set, what) = if frozen { (held.stop(), "freeze") } else { (held.resume(), "thaw") };
+        set.map_err(refused(format!("cannot {what} the application")))
     }
 
     fn write(&self, name: &str, value: &str) -> Result<(), Refusal> {
@@ -215,14 +204,11 @@ fn inherit(root: &Path, folder: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Where the hierarchies are mounted.
 #[derive(Debug, PartialEq, Eq)]
 struct Roots {
     version: Version,
     all: Vec<PathBuf>,
-    /// Which of them counts CPU time.
     counting: Option<usize>,
-    /// Which of them has `cpu`.
     cpu: Option<usize>,
 }
 

@@ -1,13 +1,12 @@
-//! What guard did in a trial, read from the record of its own that it leaves: each tick with its decision.
+//! What guard did in a trial, read from the record that it leaves: each tick with its decision.
 //!
-//! Read when the trial is over: whoever asks a guard while it works has it work more. A line that is torn off or
-//! not understood is passed over.
+//! A line that is torn off or not understood is passed over.
 
 use model::traffic::Guarding;
-use serde_json::Value;
+use serde::Deserialize;
 
 /// A tick, as far as a trial is told of it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub(super) struct Tick {
     /// When it ended, ns of the boot's clock.
     at_ns: u64,
@@ -20,21 +19,10 @@ pub(super) struct Tick {
     writes: u64,
 }
 
-/// The ticks of a record, in order.
-pub(super) fn ticks(record: &str) -> Vec<Tick> {
-    record.lines().filter_map(tick).collect()
-}
-
-fn tick(line: &str) -> Option<Tick> {
-    let line: Value = serde_json::from_str(line).ok()?;
-    Some(Tick {
-        at_ns: line["at_ns"].as_u64()?,
-        kept: line["kept"].as_f64(),
-        target: line["target"].as_f64()?,
-        changed: line["changed"].as_bool()?,
-        reason: line["reason"].as_str()?.to_owned(),
-        writes: line["writes"].as_u64()?,
-    })
+/// The ticks of a record, in order; their moments become those of a clock that is behind by this.
+pub(super) fn ticks(record: &str, behind_ns: u64) -> Vec<Tick> {
+    let ticks = record.lines().filter_map(|line| serde_json::from_str(line).ok());
+    ticks.map(|tick: Tick| Tick { at_ns: tick.at_ns.saturating_sub(behind_ns), ..tick }).collect()
 }
 
 /// A trial's window, and when its application began, ns of one clock.
@@ -46,7 +34,7 @@ pub(super) struct Moments {
 }
 
 /// What a trial is told: writes in its window, and all decisions since the application began, or since the window
-/// opened where there is none; moments in ns of the boot's clock.
+/// opened where there is none.
 pub(super) fn summary(ticks: &[Tick], moments: Moments) -> Guarding {
     let began_ns = moments.began_ns.unwrap_or(moments.opens_ns);
     let inside = |tick: &&Tick| tick.at_ns > moments.opens_ns && tick.at_ns <= moments.closes_ns;
@@ -98,7 +86,7 @@ mod tests {
     fn record(lines: &[(u64, &str, bool)]) -> Vec<Tick> {
         let lines: Vec<String> =
             lines.iter().map(|(at, kept, changed)| line(*at, kept, *changed)).collect();
-        ticks(&lines.join("\n"))
+        ticks(&lines.join("\n"), 0)
     }
 
     #[test]
@@ -134,6 +122,7 @@ mod tests {
 
     #[test]
     fn lines_that_are_no_ticks_are_passed_over() {
-        assert_eq!(ticks("{}\nnonsense\n{\"at_ns\":1,\"ke"), []);
+        assert_eq!(ticks("{}\nnonsense\n{\"at_ns\":1,\"ke", 0), []);
+        assert_eq!(ticks(&line(5, "null", true), 2_000_000)[0].at_ns, 3_000_000);
     }
 }

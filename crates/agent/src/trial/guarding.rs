@@ -1,9 +1,7 @@
 //! guard as a control: the device's own program, run with the policy of the order beside the trial.
 //!
-//! It is looked for beside the agent, in the path, and where headroom puts files. It runs in the router's
-//! namespace, at the usual priority. Nobody asks it anything while it works: what it decided, whether the target
-//! was held and what it wrote is read from the record that it leaves. At the end it is asked to end by TERM,
-//! and every file of the group must be as before.
+//! It runs in the router's namespace, at the usual priority. Nobody asks it anything while it works: what it did is
+//! read from the record that it leaves. At the end it gets TERM, and every file of the group must be as before.
 
 use std::{
     io::Write,
@@ -32,20 +30,27 @@ use super::{
 use crate::companions::{self, Companion};
 
 /// Its folder of state, in the folder of the trial.
-pub(super) const STATE: &str = "guard";
+const STATE: &str = "guard";
 
 /// Where guard writes what it holds, and where its watchdog does while it restores.
 const JOURNALS: [&str; 2] = ["journal", "journal.taken"];
 
-/// Whether a guard that ended has left something in its folder of state to restore.
-pub(super) fn is_held(state: &Folder) -> bool {
-    JOURNALS.iter().any(|name| state.has(name))
-}
-
 /// So long it may take to open its socket, and to restore.
 const BEGINS: Duration = Duration::from_secs(10);
-pub(super) const RESTORES: Duration = Duration::from_secs(10);
+const RESTORES: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(10);
+
+/// Waits until the watchdog of a guard that was killed has put back what the journals in a trial's folder say.
+pub(crate) fn await_restored(folder: &Folder) {
+    let until = Instant::now() + RESTORES;
+    let holds = || {
+        let state = folder.folder(STATE);
+        state.is_ok_and(|state| JOURNALS.iter().any(|name| state.has(name)))
+    };
+    while holds() && Instant::now() < until {
+        thread::sleep(LOOK);
+    }
+}
 
 /// Its record of ticks, in its folder of state; hours of them fit in.
 const RECORD: &str = "record";
@@ -104,10 +109,7 @@ impl Guarding {
 
     /// Refuses where it has ended by itself.
     pub(super) fn look(&mut self) -> Result<(), Refusal> {
-        match self.running.child.try_wait() {
-            Ok(None) => Ok(()),
-            _ => Err(Refusal::new("guard ended by itself", self.running.last_words())),
-        }
+        self.running.look("guard")
     }
 
     /// Its processes: whoever runs its program, the watchdog too.
@@ -126,12 +128,7 @@ impl Guarding {
         // Its record is in the boot's clock, which differs by the time that the machine slept.
         let slept_ns = boottime_ns().saturating_sub(monotonic_ns());
         let record = self.state.read(RECORD, LONGEST_RECORD).unwrap_or_default();
-        let ticks = guard_record::ticks(&String::from_utf8_lossy(&record));
-        let moments = Moments {
-            opens_ns: moments.opens_ns + slept_ns,
-            closes_ns: moments.closes_ns + slept_ns,
-            began_ns: moments.began_ns.map(|began_ns| began_ns + slept_ns),
-        };
+        let ticks = guard_record::ticks(&String::from_utf8_lossy(&record), slept_ns);
         let reported = guard_record::summary(&ticks, moments);
         GuardRecord { resident_kib, restored: after == self.before, ..reported }
     }

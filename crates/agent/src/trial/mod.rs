@@ -12,7 +12,7 @@
 //! The half period keeps samples clear of the starts of rounds, so that every sampling interval of whole periods holds
 //! whole rounds. A trial without a subject says hello first, and has neither a census nor samples of processes. Where
 //! something in it contends for the CPU, nothing is sent while the window is open. What was changed is restored when
-//! [`carry_out`] returns, however it does; what only a kill of the agent could leave, [`tidy`] takes away.
+//! [`carry_out`] returns, however it does; what only a kill of the agent could leave, [`crate::undo`] takes away.
 
 mod application;
 mod card;
@@ -28,7 +28,6 @@ mod pmu;
 mod prober;
 mod renice;
 mod road;
-pub mod tidy;
 mod traffic;
 mod window;
 
@@ -46,6 +45,7 @@ use self::{
     traffic::Traffic,
     window::{Times, Window},
 };
+pub(crate) use self::{group::take_away, guarding::await_restored, renice::Nice};
 use crate::{
     companions::Companion,
     groups::Groups,

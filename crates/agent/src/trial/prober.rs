@@ -1,8 +1,7 @@
 //! Round trips across the road, probed at fixed moments by two threads of our own.
 //!
-//! One thread sends small datagrams with a number and a time, the other sends them back; both run above the
-//! endpoints, so that what is waited for is the road. A probe that is not back within a second counts as
-//! lost. Times are of the monotonic clock.
+//! One thread sends small datagrams with a number, the other sends them back; both run above the endpoints, so that
+//! what is waited for is the road. A probe that is not back within a second is lost. Times are of the monotonic clock.
 
 use std::{
     io,

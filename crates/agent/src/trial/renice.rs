@@ -1,7 +1,4 @@
-//! Nice values of the threads that carry packets: NAPI's and `ksoftirqd`.
-//!
-//! Those that a machine had before the trial get theirs back from the tidier, however the agent ends; those of the
-//! trial's own road go with it.
+//! Nice values of the threads that carry packets: NAPI's and `ksoftirqd`. [`crate::undo`] restores them.
 
 use std::io;
 

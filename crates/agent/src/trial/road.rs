@@ -1,7 +1,7 @@
 //! What the traffic crosses, made for one trial and gone with the value.
 //!
-//! Either three namespaces on any Linux, sender, router and receiver, with two pairs of virtual links between them; or a
-//! WAN side before the virtual access point, whose routing leads to a station over the air.
+//! Either three namespaces on any Linux, sender, router and receiver, with two pairs of virtual links between them; or
+//! a WAN side before the virtual access point, whose routing leads to a station over the air.
 
 use std::{fs, net::Ipv4Addr, os::fd::AsFd, path::Path};
 
@@ -9,6 +9,7 @@ use linux::{
     link::Links,
     masquerade,
     namespace::Network,
+    netlink::Error,
     proc, sched, system,
     veth::{self, Counters, Offload, Pair, Route},
 };
@@ -111,9 +112,8 @@ fn counted(links: &mut Links, name: &str) -> Result<Counters, Refusal> {
     })
 }
 
-/// Where the machine has several CPUs the router's receive work is steered to the last one and the endpoints keep off it,
-/// as an interrupt of a card would have it: without that the sender itself would carry its packets to the receiver,
-/// inside its own system call, and could not outrun them.
+/// The router's receive work is steered to the last of several CPUs and the endpoints keep off it: otherwise the sender
+/// would carry its packets to the receiver inside its own system call, and could not outrun them.
 fn over_links(traffic: &Traffic) -> Result<Road, Refusal> {
     let (wan, router, lan) = (new_network()?, new_network()?, new_network()?);
     let cpus = system::cpus();
@@ -125,9 +125,8 @@ fn over_links(traffic: &Traffic) -> Result<Road, Refusal> {
         let segments = traffic.no_offload.then_some(1);
         for (here, there, network) in [(DOWN, UP, &wan), (PROTECTED, RECEIVING, &lan)] {
             let pair = Pair { here, there, network: network.as_fd(), segments };
-            Links::open().and_then(|mut links| links.make(pair)).map_err(refused(
-                "cannot make a pair of virtual links (is the module veth there?)",
-            ))?;
+            let what = "cannot make a pair of virtual links (is the module veth there?)";
+            with_links(what, |links| links.make(pair))?;
         }
         up(DOWN, ROUTER, None)?;
         up(PROTECTED, LAN_ROUTER, None)
@@ -153,15 +152,22 @@ fn over_links(traffic: &Traffic) -> Result<Road, Refusal> {
 
 /// Gives a link its address, brings it up, and sends everything over the gateway.
 fn up(name: &str, address: Ipv4Addr, gateway: Option<Ipv4Addr>) -> Result<(), Refusal> {
-    let what = || format!("cannot bring {name} up");
-    let mut links = Links::open().map_err(refused(what()))?;
-    let index = links.index(name).map_err(refused(what()))?.unwrap_or_default();
-    links.add_ipv4(index, address, WAN.1).map_err(refused(what()))?;
-    links.set_up(index).map_err(refused(what()))?;
+    with_links(&format!("cannot bring {name} up"), |links| {
+        let index = links.index(name)?.unwrap_or_default();
+        links.add_ipv4(index, address, WAN.1)?;
+        links.set_up(index)
+    })?;
     let Some(gateway) = gateway else { return Ok(()) };
     let route = Route { to: (Ipv4Addr::UNSPECIFIED, 0), gateway, link: None };
-    let added = Links::open().and_then(|mut links| links.add_route(route));
-    added.map_err(refused(format!("cannot route over {name}")))
+    with_links(&format!("cannot route over {name}"), |links| links.add_route(route))
+}
+
+/// Does something with the links of the thread's namespace; `what` is said where that fails.
+fn with_links<T>(
+    what: &str,
+    work: impl FnOnce(&mut Links) -> Result<T, Error>,
+) -> Result<T, Refusal> {
+    Links::open().and_then(|mut links| work(&mut links)).map_err(refused(what))
 }
 
 /// What the router does with packets; the thread sees its devices.
@@ -209,10 +215,10 @@ fn whole(name: &str) -> Result<(), Refusal> {
 
 /// No more than this over a link, bits in a second.
 fn limit(name: &str, bits: u64) -> Result<(), Refusal> {
-    let what = || format!("cannot limit {name} (the kernel needs sch_tbf)");
-    let index = Links::open().and_then(|mut links| links.index(name)).map_err(refused(what()))?;
-    let limited = Links::open().and_then(|mut links| links.limit(index.unwrap_or_default(), bits));
-    limited.map_err(refused(what()))
+    with_links(&format!("cannot limit {name} (the kernel needs sch_tbf)"), |links| {
+        let index = links.index(name)?.unwrap_or_default();
+        links.limit(index, bits)
+    })
 }
 
 /// A CPU in the form of `rps_cpus`: words of 32 bits, the highest first.
@@ -267,20 +273,18 @@ fn over_the_air(traffic: &Traffic) -> Result<Road, Refusal> {
     let route = Route { to: WAN, gateway: Ipv4Addr::new(10, radio, 0, 1), link: Some(station) };
     let undo = Undo { forward: forward.trim().to_owned(), route, clients };
     // Left behind by an agent that was killed.
-    Links::open()
-        .and_then(|mut links| {
+    with_links(
+        "cannot make a pair of virtual links (boot the guest with headroom.wan=yes)",
+        |links| {
             links.remove(DOWN)?;
             let segments = traffic.no_offload.then_some(1);
             links.make(Pair { here: DOWN, there: UP, network: wan.as_fd(), segments })
-        })
-        .map_err(refused(
-            "cannot make a pair of virtual links (boot the guest with headroom.wan=yes)",
-        ))?;
+        },
+    )?;
     up(DOWN, ROUTER, None)?;
     inside(&wan, || up(UP, SENDER, Some(ROUTER)))?;
     inside(&undo.clients, || {
-        let added = Links::open().and_then(|mut links| links.add_route(route));
-        added.map_err(refused("cannot route from the station to the WAN side"))
+        with_links("cannot route from the station to the WAN side", |links| links.add_route(route))
     })?;
     write(FORWARD, "1")?;
     let protected = format!("wlan{radio}");
@@ -309,18 +313,15 @@ fn over_the_air(traffic: &Traffic) -> Result<Road, Refusal> {
 
 /// The first station of the second radio, else of the first: its radio and its link.
 fn station() -> Result<(u8, u32), Refusal> {
-    let mut links = Links::open().map_err(refused("cannot look for a station"))?;
-    for radio in [1, 0] {
-        let found =
-            links.index(&format!("sta{radio}")).map_err(refused("cannot look for a station"))?;
-        if let Some(index) = found {
-            return Ok((radio, index));
-        }
-    }
-    Err(Refusal::new(
-        "there is no station to send to",
-        "the access point has no clients; give it at least one",
-    ))
+    let found = with_links("cannot look for a station", |links| {
+        let mut station =
+            |radio| Ok(links.index(&format!("sta{radio}"))?.map(|link| (radio, link)));
+        Ok(station(1)?.or(station(0)?))
+    })?;
+    found.ok_or_else(|| {
+        let why = "the access point has no clients; give it at least one";
+        Refusal::new("there is no station to send to", why)
+    })
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
-//! Runs traffic across a road of its own, an application in a group of its own, and the control that bounds it; counts
-//! each second of the window, and ends them all.
+//! Runs traffic across a road, an application in a group, and the control that bounds it; counts each second of the
+//! window.
 //!
 //! The agent itself runs above the endpoints meanwhile, so that no sample is late.
 
-use linux::{mark::Marks, sched, system::monotonic_ns};
+use std::io;
+
+use linux::{folder::Folder, mark::Marks, sched, system::monotonic_ns};
 use model::{
     order::TrialOrder,
     traffic::{Control, Endpoints, Road as Kind, Second, Traffic as Ordered, TrafficReading, Work},
@@ -20,11 +22,14 @@ use super::{
     guarding::Guarding,
     pmu::Pmu,
     prober::Prober,
-    renice,
+    refused,
+    renice::{self, Nice},
     road::Road,
-    tidy::Tidier,
 };
-use crate::session::{End, Polling, Session};
+use crate::{
+    session::{End, Polling, Session},
+    undo::Undo,
+};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -52,7 +57,9 @@ pub(super) struct Traffic<'a> {
     closed: Option<Snapshot>,
     _urgent: Option<Urgent>,
     /// Takes away what could not be removed in the ordinary way.
-    tidier: Tidier,
+    _undo: Undo,
+    /// For files of the trial.
+    folder: Folder,
 }
 
 /// What is counted each second.
@@ -69,7 +76,8 @@ impl<'a> Traffic<'a> {
         let group = order.application.as_ref().map(|_| Group::make()).transpose()?;
         let renices = |part: &Control| matches!(part, Control::PacketNice(_));
         let as_they_are = order.control.parts().iter().any(renices).then(renice::packet_threads);
-        let tidier = Tidier::start(group.as_ref(), &as_they_are.unwrap_or_default())?;
+        let (undo, folder) = undoing(group.as_ref(), &as_they_are.unwrap_or_default())
+            .map_err(refused("cannot prepare a temporary folder"))?;
         let urgent = Urgent::take(order)?;
         // guard protects a road also without traffic on it.
         let guarded = matches!(order.control, Control::Guard(_)).then(Ordered::default);
@@ -90,9 +98,10 @@ impl<'a> Traffic<'a> {
             opened: None,
             closed: None,
             _urgent: urgent,
-            tidier,
+            _undo: undo,
+            folder,
         };
-        let folder = traffic.tidier.folder();
+        let folder = &traffic.folder;
         if let (Some(ordered), Some(road)) = (&order.traffic, &traffic.road) {
             let real_time = ordered.endpoints == Endpoints::RealTime;
             traffic.prober = Prober::start(road, ordered.probes, real_time)?;
@@ -110,8 +119,7 @@ impl<'a> Traffic<'a> {
     pub(super) fn start_application(&mut self) -> Result<(), Refusal> {
         if let (Some(ordered), Some(group)) = (&self.order.application, &self.group) {
             self.rule = Rule::begin(&self.order.control, group, monotonic_ns())?;
-            let folder = self.tidier.folder().path();
-            self.application = Some(Application::start(ordered, group, folder)?);
+            self.application = Some(Application::start(ordered, group, self.folder.path())?);
         }
         Ok(())
     }
@@ -302,6 +310,19 @@ impl<'a> Traffic<'a> {
         }
         Ok(reading)
     }
+}
+
+/// Has a second process end the group, give packet threads their nice values back, and make and remove a folder that nobody
+/// else can enter: it makes it itself, so that there is no moment at which the folder is there and nobody removes it.
+/// Namespaces go with their last descriptor and children with the agent, so nothing else is left.
+fn undoing(group: Option<&Group>, threads: &[Nice]) -> io::Result<(Undo, Folder)> {
+    let mut undo = Undo::start(None)?;
+    for folder in group.into_iter().flat_map(Group::folders) {
+        undo.note(&format!("end {}", folder.display()))?;
+    }
+    threads.iter().try_for_each(|thread| undo.note(&format!("nice {}", thread.word())))?;
+    let folder = undo.folder()?;
+    Ok((undo, folder))
 }
 
 /// The agent above its endpoints, until the value is dropped.

@@ -5,8 +5,8 @@ use std::{fs, io::Write, path::Path};
 use model::{
     identity::{FileDoubt, Identity, ProcessIdentity, Role},
     instrument::Instrument,
-    parity::{ParityOrder, Reading},
-    wire::{Frame, Order, PUT, Part, Put, State, TrialOrder, encode},
+    parity::{Parity, ParityOrder, Reading},
+    wire::{Frame, Order, PUT, Part, Put, Refusal, State, TrialOrder, encode},
 };
 
 use crate::dialogue::{Agent, Copied, Subject, eventually, loaded, measure, sha256_of, starting};
@@ -14,14 +14,8 @@ use crate::dialogue::{Agent, Copied, Subject, eventually, loaded, measure, sha25
 /// The identity that a measurement tells, after its last sample.
 fn identity(order: TrialOrder) -> Identity {
     let mut agent = Agent::measuring(TrialOrder { identify: true, ..order });
-    agent.hello();
-    loop {
-        match agent.frame() {
-            Frame::Part(Part::Identity(identity)) => return *identity,
-            Frame::Census(_) | Frame::Sample(_) => {}
-            other => panic!("expected an identity, got {other:?}"),
-        }
-    }
+    let identity = |part| if let Part::Identity(identity) = part { Some(*identity) } else { None };
+    agent.answer().unwrap().part(identity)
 }
 
 fn of_role(identity: &Identity, role: Role) -> &ProcessIdentity {
@@ -46,6 +40,9 @@ fn subject_load_and_agent_are_known_by_their_files() {
     );
     let executable = &process.files[0];
     assert_eq!(executable.sha256, Some(sha256_of(&executable.path)));
+    let maps = fs::read_to_string(format!("/proc/{}/maps", subject.pid())).unwrap();
+    assert!(process.files.iter().all(|file| maps.contains(&file.path)), "{process:?}");
+    assert_eq!(process.files.len() > 1, maps.contains("libc.so"));
     // It was copied a moment ago.
     assert!(matches!(executable.doubt, Some(FileDoubt::ChangedSinceBoot(_))), "{executable:?}");
     let process = of_role(&reported, Role::Other);
@@ -148,8 +145,12 @@ fn a_started_subject_has_the_states_padding_and_the_next_has_none() {
     eventually(|| (shell.running() == 0).then_some(()));
 }
 
-/// What the agent says after the window where it asks with these scripts, to the first frame of parity.
-fn asked(subject: &Subject, clients: &str, values: &str) -> (Vec<Reading>, Frame) {
+/// What the agent says after the window where it asks with these scripts.
+fn asked(
+    subject: &Subject,
+    clients: &str,
+    values: &str,
+) -> Result<(Vec<Reading>, Parity), Refusal> {
     let words = |script: &str| ["sh", "-c", script].map(str::to_owned).to_vec();
     let order = ParityOrder {
         clients: Some(words(clients)),
@@ -158,23 +159,22 @@ fn asked(subject: &Subject, clients: &str, values: &str) -> (Vec<Reading>, Frame
         leave: true,
     };
     let instrument = Some(Instrument::Parity(order));
-    let mut agent = Agent::measuring(TrialOrder { instrument, ..measure(&subject.name, 2) });
-    agent.begun();
-    agent.samples(2);
-    let mut readings = Vec::new();
-    loop {
-        match agent.frame() {
-            Frame::Part(Part::Reading(reading)) => readings.push(reading),
-            other => return (readings, other),
+    let order = TrialOrder { instrument, ..measure(&subject.name, 2) };
+    let (mut readings, mut parity) = (Vec::new(), None);
+    for part in Agent::measuring(order).answer()?.parts {
+        match part {
+            Part::Reading(reading) => readings.push(reading),
+            Part::Parity(reported) => parity = Some(*reported),
+            other => panic!("{other:?}"),
         }
     }
+    Ok((readings, parity.unwrap()))
 }
 
 #[test]
 fn the_subject_is_asked_for_its_clients_and_values_after_the_window() {
     let subject = Subject::idle();
-    let (readings, reported) = asked(&subject, "echo 38", "echo 'b 2'; echo 'a 1'");
-    let Frame::Part(Part::Parity(reported)) = reported else { panic!("{reported:?}") };
+    let (readings, reported) = asked(&subject, "echo 38", "echo 'b 2'; echo 'a 1'").unwrap();
     assert_eq!((reported.before.subject, reported.frames), (Some(Ok(38)), None));
     let own: Vec<&str> = readings.iter().filter_map(Reading::subject).collect();
     assert_eq!(own, ["b 2\na 1\n", "more\n"], "each command's words as they were said");
@@ -182,14 +182,12 @@ fn the_subject_is_asked_for_its_clients_and_values_after_the_window() {
     if reported.before.census.interfaces.is_empty() {
         assert_eq!((reported.left, readings.len()), (None, 2));
     }
-    let (_, reported) = asked(&subject, "exit 4", "true");
-    let Frame::Part(Part::Parity(reported)) = reported else { panic!("{reported:?}") };
+    let (_, reported) = asked(&subject, "exit 4", "true").unwrap();
     let why = reported.before.subject.unwrap().unwrap_err();
     assert!(why.contains("exit status: 4"), "{why}");
     // A command that fails, and one that says too much.
     for values in ["exit 4", "yes"] {
-        let (_, refused) = asked(&subject, "echo 38", values);
-        let Frame::Refused(refused) = refused else { panic!("{values}") };
+        let refused = asked(&subject, "echo 38", values).unwrap_err();
         assert!(refused.to_string().contains("exit status"), "{refused}");
     }
 }

@@ -6,8 +6,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    thread::sleep,
-    time::Duration,
 };
 
 use model::{
@@ -59,18 +57,8 @@ pub(crate) fn ordered(
 /// Fights it; `None`, with the reason, where this machine cannot.
 fn made(agent: &mut Agent, order: TrialOrder) -> Option<TrafficReading> {
     agent.order(&Order::trial(order));
-    agent.hello();
-    match agent.frame() {
-        Frame::Part(Part::Traffic(traffic)) => {
-            assert_eq!(agent.frame(), Frame::Done);
-            Some(*traffic)
-        }
-        Frame::Refused(why) => {
-            skip::skip!("{why}");
-            None
-        }
-        other => panic!("expected a reading, got {other:?}"),
-    }
+    let answer = agent.answer().inspect_err(|why| skip::skip!("{why}")).ok()?;
+    Some(answer.part(|part| if let Part::Traffic(traffic) = part { Some(*traffic) } else { None }))
 }
 
 /// Groups of this agent's trials that are there now. `hostile` looks after folders.
@@ -241,24 +229,27 @@ fn packet_threads() -> Vec<String> {
 }
 
 #[test]
-fn packet_threads_are_nicer_for_the_trial_only_whoever_ends_it() {
+fn packet_threads_are_nicer_for_the_trial_only_and_nothing_is_left_whoever_ends_it() {
     let before = packet_threads();
     let control = Control::Together(vec![Control::Weight(64), Control::PacketNice(-10)]);
-    let (mut agent, ..) = Agent::start();
-    let long = TrialOrder {
-        window: Span::from_secs(60),
-        ..ordered(None, Some(application()), control.clone())
-    };
-    if made(&mut agent, ordered(None, Some(application()), control)).is_none() {
-        return;
+    let order = || ordered(Some(traffic()), Some(application()), control.clone());
+    for kill in [true, false] {
+        let (mut agent, ..) = Agent::start();
+        if made(&mut agent, order()).is_none() {
+            return;
+        }
+        assert_eq!(packet_threads(), before, "after the trial");
+        agent.order(&Order::trial(TrialOrder { window: Span::from_secs(60), ..order() }));
+        agent.hello();
+        eventually(|| packet_threads().iter().all(|nice| nice == "-10").then_some(()));
+        if kill {
+            agent.child.kill().unwrap();
+        } else {
+            agent.orders = None;
+        }
+        agent.ended();
+        eventually(|| (packet_threads() == before && left(&agent).is_empty()).then_some(()));
     }
-    assert_eq!(packet_threads(), before, "after the trial");
-    agent.order(&Order::trial(long));
-    agent.hello();
-    eventually(|| packet_threads().iter().all(|nice| nice == "-10").then_some(()));
-    agent.child.kill().unwrap();
-    agent.ended();
-    eventually(|| (packet_threads() == before).then_some(()));
 }
 
 #[test]
@@ -270,40 +261,4 @@ fn an_application_is_frozen_while_packets_pass_and_ends_as_any_other() {
     // 20 Mb/s are far more than 200 packets a second: nothing ran in the window, and some before it.
     assert!(work.ran_ns < 20_000_000 && work.life_ran_ns > work.ran_ns, "{work:?}");
     assert!(left(&agent).is_empty());
-}
-
-#[test]
-fn an_agent_that_is_killed_or_left_leaves_nothing() {
-    for kill in [true, false] {
-        let (mut agent, ..) = Agent::start();
-        let ordered = TrialOrder {
-            window: Span::from_secs(60),
-            ..ordered(Some(traffic()), Some(application()), Control::None)
-        };
-        agent.order(&Order::trial(ordered));
-        agent.hello();
-        let stressed = || {
-            let group = format!("headroom-trial-{}/cgroup.procs", agent.pid());
-            let trees = ["cpuacct", "cpu,cpuacct", "cpu", "unified", ""];
-            let members = |tree: &str| {
-                fs::read_to_string(Path::new("/sys/fs/cgroup").join(tree).join(&group))
-            };
-            trees.iter().any(|tree| members(tree).is_ok_and(|text| !text.is_empty()))
-        };
-        let begun = (0..600).any(|_| {
-            sleep(Duration::from_millis(10));
-            stressed()
-        });
-        if !begun {
-            skip::skip!("this order does not begin here; the other tests say why");
-            return;
-        }
-        if kill {
-            agent.child.kill().unwrap();
-        } else {
-            agent.orders = None;
-        }
-        agent.ended();
-        eventually(|| left(&agent).is_empty().then_some(()));
-    }
 }

@@ -2,16 +2,20 @@
 
 use std::{
     fs,
-    io::{Read, Seek, SeekFrom},
+    os::unix::{ffi::OsStrExt, fs::FileExt},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use linux::{cgroup, perf::tracing::Tracing};
+use linux::{
+    cgroup,
+    maps::{self, Mapping},
+    perf::tracing::Tracing,
+};
 use model::{
     instrument::{Counts, CountsOrder, Detail, Instrument, Place, Probe, Scope},
-    wire::{Frame, Order, Part, Refusal, TrialOrder},
+    wire::{Order, Refusal, TrialOrder},
 };
 
 use crate::dialogue::{Agent, eventually, folders_of, measure, sha256_of};
@@ -130,25 +134,15 @@ impl Counting {
 
     /// The byte where the function begins, as the process has it in memory.
     fn first_byte(&self) -> u8 {
-        let maps = fs::read_to_string(format!("/proc/{}/maps", self.child.id())).unwrap();
         let offset = self.offset_of("work");
-        let own = maps.lines().filter(|line| line.ends_with(self.path.to_str().unwrap()));
-        let start = own
-            .filter_map(|line| {
-                let fields: Vec<&str> = line.split_whitespace().collect();
-                let (start, end) = fields[0].split_once('-')?;
-                let number = |text: &str| u64::from_str_radix(text, 16).ok();
-                let (start, end, from) = (number(start)?, number(end)?, number(fields[2])?);
-                let inside =
-                    fields[1].contains('x') && (from..from + end - start).contains(&offset);
-                inside.then(|| start + offset - from)
-            })
-            .next()
-            .unwrap();
-        let mut memory = fs::File::open(format!("/proc/{}/mem", self.child.id())).unwrap();
-        memory.seek(SeekFrom::Start(start)).unwrap();
+        let holds = |map: &Mapping| {
+            let is_ours = map.may.execute && map.name == self.path.as_os_str().as_bytes();
+            is_ours && (map.offset..map.offset + map.end - map.start).contains(&offset)
+        };
+        let map = maps::of(self.child.id()).unwrap().into_iter().find(holds).unwrap();
+        let memory = fs::File::open(format!("/proc/{}/mem", self.child.id())).unwrap();
         let mut byte = [0];
-        memory.read_exact(&mut byte).unwrap();
+        memory.read_exact_at(&mut byte, map.start + offset - map.offset).unwrap();
         byte[0]
     }
 }
@@ -193,20 +187,9 @@ pub(crate) fn skipped<T>(refusal: &Refusal) -> Option<T> {
 
 /// Carries out the order; `None`, with the reason, where nothing can be probed here.
 pub(crate) fn counted(order: &Order) -> Option<Counts> {
-    let mut agent = Agent::ordered(order);
-    agent.hello();
-    agent.census();
-    loop {
-        match agent.frame() {
-            Frame::Sample(_) => {}
-            Frame::Part(Part::Counts(counts)) => {
-                agent.census();
-                assert_eq!(agent.frame(), Frame::Done);
-                return Some(*counts);
-            }
-            Frame::Refused(refusal) => return skipped(&refusal),
-            other => panic!("unexpected {other:?}"),
-        }
+    match Agent::ordered(order).answer() {
+        Ok(answer) => Some(answer.counts()),
+        Err(refusal) => skipped(&refusal),
     }
 }
 

@@ -14,12 +14,13 @@ use std::{
 
 use model::{
     facts::Facts,
+    instrument::{Counts, Recorder},
     name::Sha256Hex,
     sample::Sample,
     span::Span,
     wire::{
-        Census, Decoder, Frame, LoadOrder, Order, PROTOCOL, Refusal, StartOrder, SubjectOrder,
-        TrialOrder, Work, encode,
+        Census, Decoder, Frame, LoadOrder, Order, PROTOCOL, Part, Refusal, StartOrder,
+        SubjectOrder, TrialOrder, Work, encode,
     },
 };
 
@@ -134,11 +135,25 @@ impl Agent {
 
     /// Takes what is said until the order is refused, and answers why.
     pub(crate) fn refused(&mut self) -> Refusal {
+        self.answer().expect_err("it was not refused")
+    }
+
+    /// Takes all that an order is answered, whatever its order.
+    pub(crate) fn answer(&mut self) -> Result<Answer, Refusal> {
+        let mut answer = Answer::default();
         loop {
             match self.frame() {
-                Frame::Refused(refusal) => return refusal,
-                Frame::Done => panic!("it was not refused"),
-                _ => {}
+                Frame::Hello { .. } | Frame::Census(_) | Frame::Corrections(_) => {}
+                Frame::Recorder(recorder) => answer.recorder = Some(*recorder),
+                Frame::Records(piece) => {
+                    assert!(piece.bytes.len() <= 256 * 1024, "{} bytes", piece.bytes.len());
+                    answer.records.extend(piece.bytes);
+                }
+                Frame::Sample(sample) => answer.samples.push(*sample),
+                Frame::Part(part) => answer.parts.push(part),
+                Frame::Refused(refusal) => return Err(refusal),
+                Frame::Done => return Ok(answer),
+                other => panic!("unexpected {other:?}"),
             }
         }
     }
@@ -156,6 +171,27 @@ impl Agent {
     /// Waits for its end, as long as is honest.
     pub(crate) fn ended(&mut self) -> ExitStatus {
         eventually(|| self.child.try_wait().unwrap())
+    }
+}
+
+/// All that an order was answered.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) records: Vec<u8>,
+    pub(crate) parts: Vec<Part>,
+}
+
+impl Answer {
+    /// The part that `pick` takes, which must be there.
+    pub(crate) fn part<T>(self, pick: impl Fn(Part) -> Option<T>) -> T {
+        self.parts.into_iter().find_map(pick).expect("the part was answered")
+    }
+
+    /// How often each probe was hit.
+    pub(crate) fn counts(self) -> Counts {
+        self.part(|part| if let Part::Counts(counts) = part { Some(*counts) } else { None })
     }
 }
 

@@ -8,15 +8,15 @@ use std::{
 };
 
 use model::{
-    instrument::{Counts, CountsOrder, Detail, Instrument, Place, Probe, Scope, StacksOrder},
+    instrument::{CountsOrder, Detail, Instrument, Place, Probe, Scope, StacksOrder},
     pause::{PauseOrder, PauseSpan, PauseState, Target},
     span::Span,
-    wire::{Frame, Order, Part, TrialOrder},
+    wire::{Order, TrialOrder},
 };
 
 use crate::{
     counts::{Counting, counted, offset_in, ordered, skipped},
-    dialogue::{Agent, Copied, Subject, eventually, loaded, measure, sha256_of, trusted},
+    dialogue::{Agent, Answer, Copied, Subject, eventually, loaded, measure, sha256_of, trusted},
 };
 
 const BREEDER: &str = include_str!("../../../../tests/programs/breeder.c");
@@ -46,7 +46,7 @@ impl Said {
 
 /// What came of a window in which the program had its children.
 struct Outcome {
-    counts: Option<Counts>,
+    answer: Answer,
     calls: u64,
 }
 
@@ -58,23 +58,15 @@ fn under(program: &Counting, order: &Order) -> Option<Outcome> {
         Ok(agent) => agent,
         Err(refusal) => return skipped(&refusal),
     };
-    let mut counts = None;
     let mut said = Said::by(program);
     for _ in 1..BATCHES {
         said = Said::by(program);
     }
-    loop {
-        match agent.frame() {
-            Frame::Part(Part::Counts(all)) => counts = Some(*all),
-            Frame::Refused(refusal) => panic!("{refusal}"),
-            Frame::Done => break,
-            _ => {}
-        }
-    }
+    let answer = agent.answer().unwrap();
     assert_eq!(said.failed, "0", "calls of the program failed");
     let calls = said.calls - before.calls;
     assert_eq!(calls, BATCHES * CALLS);
-    Some(Outcome { counts, calls })
+    Some(Outcome { answer, calls })
 }
 
 fn counting(program: &Counting, detail: Detail, scope: Scope) -> Order {
@@ -92,7 +84,7 @@ fn children_threads_and_programs_live_and_their_calls_are_counted_and_timed() {
     let Some(program) = Counting::of(BREEDER) else { return };
     let detail = Detail::Spans(Some(0));
     let Some(seen) = under(&program, &counting(&program, detail, Scope::Subject)) else { return };
-    let probes = seen.counts.unwrap().probes;
+    let probes = seen.answer.counts().probes;
     let counted = &probes[0];
     assert_eq!((counted.hits, counted.lost, probes[1].hits), (seen.calls, 0, seen.calls));
     // A return is missed now and then, and told: see `EventOrder::everywhere`.
@@ -106,7 +98,7 @@ fn no_program_fails_where_the_whole_machine_is_counted() {
     let Some(seen) = under(&program, &counting(&program, Detail::Hits, Scope::Machine)) else {
         return;
     };
-    assert_eq!(seen.counts.unwrap().probes[0].hits, seen.calls);
+    assert_eq!(seen.answer.counts().probes[0].hits, seen.calls);
 }
 
 #[test]
@@ -129,19 +121,10 @@ fn a_subject_that_started_the_agent_is_counted_and_the_load_starts() {
     let order = CountsOrder { scope: Scope::Subject, probes };
     let mut agent = Agent::start_as(command).0;
     agent.order(&ordered(order, loaded(&shell.name, 5, &["true"])));
-    let mut last = None;
-    loop {
-        match agent.frame() {
-            Frame::Sample(sample) => last = Some(sample),
-            Frame::Refused(refusal) => {
-                assert!(skipped::<()>(&refusal).is_none());
-                return;
-            }
-            Frame::Done => break,
-            _ => {}
-        }
-    }
-    let rounds = last.unwrap().rounds;
+    let rounds = match agent.answer() {
+        Ok(answer) => answer.samples.last().unwrap().rounds,
+        Err(refusal) => return assert!(skipped::<()>(&refusal).is_none()),
+    };
     assert!(rounds.started > 2 && rounds.failed == 0, "{rounds:?}");
 }
 
@@ -232,19 +215,14 @@ fn every_login_succeeds_under_every_instrument() {
     for instrument in instruments {
         let reported = format!("{instrument:?}");
         let measured = trusted(|| {
-            let instrument = instrument.clone();
-            let measure = TrialOrder { instrument, ..measure(&sshd.copy.name, 40) };
+            let measure =
+                TrialOrder { instrument: instrument.clone(), ..measure(&sshd.copy.name, 40) };
             let mut agent = Agent::opened(&Order::trial(measure))?;
             let succeeded = (0..LOGINS).filter(|_| sshd.log_in()).count();
             assert_eq!(succeeded, LOGINS, "{reported}");
-            loop {
-                match agent.frame() {
-                    Frame::Part(Part::Counts(counts)) => return Ok(Some(counts.probes[0].hits)),
-                    Frame::Refused(refusal) => return Err(refusal),
-                    Frame::Done => return Ok(None),
-                    _ => {}
-                }
-            }
+            let answer = agent.answer()?;
+            let counts = matches!(instrument, Some(Instrument::Counts(_))).then(|| answer.counts());
+            Ok(counts.map(|counts| counts.probes[0].hits))
         });
         let counted = match measured {
             Ok(counted) => counted,

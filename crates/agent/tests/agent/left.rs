@@ -1,4 +1,4 @@
-//! Control groups: who is moved there, and that an agent gives them back however it ends.
+//! Control groups: which processes are moved there, and that they are given back.
 
 use linux::cgroup::{self, Mounts};
 use model::wire::TrialOrder;
@@ -14,19 +14,6 @@ fn measuring(order: TrialOrder) -> Option<Agent> {
         return None;
     }
     Some(agent)
-}
-
-#[test]
-fn a_killed_agents_groups_are_given_back_and_what_it_started_is_ended() {
-    let (subject, load) = (Subject::idle(), Copied::of("sleep"));
-    let home = subject.groups();
-    let order = loaded(&subject.name, 1000, &[load.path().to_str().unwrap(), "600"]);
-    let Some(mut agent) = measuring(order) else { return };
-    eventually(|| (load.running() == 1).then_some(()));
-    agent.child.kill().unwrap();
-    agent.child.wait().unwrap();
-    eventually(|| folders_of(agent.pid()).is_empty().then_some(()));
-    assert_eq!((subject.groups(), load.running()), (home, 0));
 }
 
 #[test]

@@ -21,14 +21,20 @@ mod repair;
 mod stacks;
 mod started;
 
-use std::process::Command;
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
 
 use dialogue::{
-    Agent, Copied, Subject, eventually, folders_of, loaded, measure, sha256_of, starting, staying,
+    Agent, Copied, Subject, eventually, folders_of, loaded, measure, sha256_of, starting, state,
+    staying,
 };
 use model::{
     instrument::{Instrument, Scope, StacksOrder},
+    pause::{PauseState, Target},
     sample::Sample,
+    topology::Must,
     wire::{Frame, Order, Part, Refusal, TrialOrder, Work},
 };
 use rustix::process::{Pid, Signal, kill_process};
@@ -122,17 +128,12 @@ fn a_load_that_fails_now_and_then_is_counted_and_says_how() {
         "mkdir {0} 2>/dev/null || {{ rmdir {0}; echo it was there >&2; exit 1; }}",
         mark.display()
     );
-    let mut agent = Agent::measuring(loaded(&subject.name, 3, &["sh", "-c", &script]));
-    agent.hello();
-    agent.census();
-    let rounds = agent.samples(4).rounds;
-    let Frame::Part(Part::LoadFailure(failure)) = agent.frame() else {
-        panic!("it does not say how")
-    };
+    let order = loaded(&subject.name, 3, &["sh", "-c", &script]);
+    let answer = Agent::measuring(order).answer().unwrap();
+    let rounds = answer.samples[3].rounds;
+    let [Part::LoadFailure(failure)] = &answer.parts[..] else { panic!("{:?}", answer.parts) };
     assert!(failure.command.starts_with("sh -c mkdir"), "{failure:?}");
     assert_eq!(failure.why, "exit status: 1: it was there");
-    agent.census();
-    assert_eq!(agent.frame(), Frame::Done);
     assert!(rounds.failed > 0 && rounds.failed < rounds.ended, "{rounds:?}");
 }
 
@@ -148,17 +149,9 @@ fn a_load_that_only_fails_is_refused_with_its_status_and_words() {
 }
 
 #[test]
-fn a_load_that_is_slow_is_skipped_and_does_not_outlive_the_window() {
-    let subject = Subject::idle();
-    let mut agent = Agent::measuring(loaded(&subject.name, 3, &["sleep", "0.25"]));
-    let rounds = agent.window(4).1[3].rounds;
-    assert!(rounds.skipped >= 2 && rounds.started >= 1, "{rounds:?}");
-}
-
-#[test]
 fn no_subject_is_refused_with_what_runs() {
     let mut agent = Agent::measuring(measure("no-such-daemon", 3));
-    let Frame::Refused(refusal) = agent.frame() else { panic!("it was not refused") };
+    let refusal = agent.refused();
     let running = refusal
         .what
         .strip_prefix("no process named `no-such-daemon` runs on the access point; running are: ");
@@ -173,13 +166,7 @@ fn a_subject_that_dies_ends_the_measurement_at_once() {
     let mut agent = Agent::measuring(measure(&subject.name, 1000));
     agent.begun();
     subject.child.kill().unwrap();
-    let refusal = loop {
-        match agent.frame() {
-            Frame::Sample(_) => {}
-            Frame::Refused(refusal) => break refusal,
-            other => panic!("unexpected {other:?}"),
-        }
-    };
+    let refusal = agent.refused();
     let died = format!("`{}` (pid {}) ended ", subject.name, subject.pid());
     assert!(refusal.what.starts_with(&died), "{refusal}");
     assert!(refusal.what.ends_with("s after the window opened"), "{refusal}");
@@ -235,26 +222,39 @@ fn end(agent: &mut Agent, end: End) {
     }
 }
 
+/// An order under way, and what shows that it is.
+struct UnderWay {
+    order: TrialOrder,
+    programs: usize,
+    is_stopped: bool,
+}
+
 #[test]
-fn an_order_a_broken_stream_and_a_signal_end_any_measurement_and_leave_nothing_changed() {
-    let (subject, sleep) = (Subject::idle(), Copied::of("sleep"));
+fn whatever_ends_whatever_is_under_way_leaves_nothing_changed() {
+    let (subject, other, sleep) = (Subject::idle(), Subject::idle(), Copied::of("sleep"));
     let (before, path) = (subject.groups(), sleep.path());
     let command = [path.to_str().unwrap(), "600"];
     let script = format!("{}; true", command.join(" "));
     let stacks = StacksOrder { scope: Scope::Subject, frequency: 499, stack_bytes: 16_384 };
-    let recorded =
-        TrialOrder { instrument: Some(Instrument::Stacks(stacks)), ..measure(&subject.name, 1000) };
-    let orders = [
-        (measure(&subject.name, 1000), 0),
-        (loaded(&subject.name, 1000, &command), 1),
-        (staying(&subject.name, 1000, &[&script]), 1),
-        (starting(&sleep.name, 1000, &command), 1),
-        (recorded, 0),
+    let measure = || measure(&subject.name, 1000);
+    let recorded = TrialOrder { instrument: Some(Instrument::Stacks(stacks)), ..measure() };
+    let rests = repair::wanting(measure(), &other.name, Must::Rest, None);
+    let pauses = Target::Process(other.name.clone());
+    let pauses = pause::pausing(&subject.name, pauses, &[PauseState::Stopped], 1000);
+    let under_way = |order, programs, is_stopped| UnderWay { order, programs, is_stopped };
+    let all = [
+        under_way(measure(), 0, false),
+        under_way(loaded(&subject.name, 1000, &command), 1, false),
+        under_way(staying(&subject.name, 1000, &[&script]), 1, false),
+        under_way(starting(&sleep.name, 1000, &command), 1, false),
+        under_way(recorded, 0, false),
+        under_way(rests, 0, true),
+        under_way(pauses, 0, true),
     ];
-    let ends =
-        [End::Order, End::Stream].into_iter().chain(SIGNALS.map(End::Signal)).collect::<Vec<_>>();
-    for ((order, programs), how) in
-        orders.iter().flat_map(|order| ends.iter().map(move |how| (order, *how)))
+    let ends = [End::Order, End::Stream, End::Kill].into_iter().chain(SIGNALS.map(End::Signal));
+    let ends = ends.collect::<Vec<_>>();
+    for (UnderWay { order, programs, is_stopped }, how) in
+        all.iter().flat_map(|one| ends.iter().map(move |how| (one, *how)))
     {
         let mut agent = match Agent::opened(&Order::trial(order.clone())) {
             Ok(agent) => agent,
@@ -264,9 +264,20 @@ fn an_order_a_broken_stream_and_a_signal_end_any_measurement_and_leave_nothing_c
             }
         };
         eventually(|| (sleep.running() == *programs).then_some(()));
+        assert_eq!(state(other.pid()) == 'T', *is_stopped, "{order:?}");
         end(&mut agent, how);
-        assert_eq!((sleep.running(), subject.groups()), (0, before.clone()), "{order:?} {how:?}");
-        assert!(folders_of(agent.pid()).is_empty());
+        let is_restored = || {
+            let runs = !matches!(state(other.pid()), 'T' | 'Z') && sleep.running() == 0;
+            runs && subject.groups() == before && folders_of(agent.pid()).is_empty()
+        };
+        if matches!(how, End::Kill) {
+            // Then a second process does it, which must not take long.
+            let from = Instant::now();
+            eventually(|| is_restored().then_some(()));
+            assert!(from.elapsed() < Duration::from_secs(2), "{order:?} {:?}", from.elapsed());
+        }
+        assert!(is_restored(), "{order:?} {how:?}");
+        pause::no_helpers_of(agent.pid());
     }
 }
 

@@ -18,14 +18,13 @@ use model::{
     pause::{PauseOrder, PauseSpan, PauseState, Pauses, Peer, Target},
     sample::Sample,
     span::Span,
-    wire::{Frame, Order, Part, TrialOrder},
+    wire::{Order, Part, TrialOrder},
 };
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
-    End,
     dialogue::{Agent, Copied, Subject, eventually, measure, state, staying},
-    end, run_ns,
+    run_ns,
 };
 
 use PauseState::{Runs, Sham, Stopped};
@@ -79,7 +78,12 @@ fn has_run(subject: &Subject) -> bool {
     !matches!(state(subject.pid()), 'T' | 'Z')
 }
 
-fn pausing(subject: &str, target: Target, states: &[PauseState], each: u32) -> TrialOrder {
+pub(crate) fn pausing(
+    subject: &str,
+    target: Target,
+    states: &[PauseState],
+    each: u32,
+) -> TrialOrder {
     let spans: Vec<PauseSpan> =
         states.iter().map(|&state| PauseSpan { state, intervals: each }).collect();
     let intervals = u64::from(each) * spans.len() as u64;
@@ -127,16 +131,9 @@ fn no_longer_than(longest_ms: u64, order: Order) -> Order {
 
 /// The samples and the pauses of a whole answer.
 fn answer(agent: &mut Agent) -> (Vec<Sample>, Pauses) {
-    let (mut samples, mut pauses) = (Vec::new(), None);
-    loop {
-        match agent.frame() {
-            Frame::Sample(sample) => samples.push(*sample),
-            Frame::Part(Part::Pauses(reported)) => pauses = Some(*reported),
-            Frame::Done => return (samples, pauses.expect("pauses are told")),
-            Frame::Refused(refusal) => panic!("{refusal}"),
-            _ => {}
-        }
-    }
+    let answer = agent.answer().unwrap();
+    let pauses = |part| if let Part::Pauses(pauses) = part { Some(*pauses) } else { None };
+    (answer.samples.clone(), answer.part(pauses))
 }
 
 /// Why the experiment was refused, in one line.
@@ -147,7 +144,7 @@ fn why(agent: &mut Agent) -> String {
 }
 
 /// Nobody of the agent's own is left.
-fn no_helpers_of(agent: u32) {
+pub(crate) fn no_helpers_of(agent: u32) {
     eventually(|| {
         let ours = |name| agent::subject::pids_of(name).unwrap().into_iter();
         let mut left = ours("headroom-watch").chain(ours("headroom-decoy"));
@@ -182,38 +179,20 @@ fn the_subject_rests_while_its_consumer_is_stopped_and_works_through_the_sham() 
 }
 
 #[test]
-fn the_end_of_the_stream_a_signal_another_order_or_a_kill_leaves_no_process_stopped() {
+fn an_agent_that_does_not_answer_in_time_or_is_stopped_itself_is_overruled() {
     let pair = Pair::start();
-    for how in [End::Order, End::Stream, End::Signal(Signal::TERM), End::Kill] {
-        let mut agent = pair.stopped();
-        end(&mut agent, how);
-        if matches!(how, End::Kill) {
-            pair.runs_within_2_s();
+    for is_stopped in [false, true] {
+        let mut agent = Agent::ordered(&no_longer_than(1000, pair.order(&[Stopped, Runs], 300)));
+        let own = Pid::from_child(&agent.child);
+        eventually(|| (state(pair.consumer.pid()) == 'T').then_some(()));
+        if is_stopped {
+            kill_process(own, Signal::STOP).unwrap();
         }
-        assert!(has_run(&pair.consumer), "{how:?}");
-        no_helpers_of(agent.pid());
+        eventually(|| (state(pair.consumer.pid()) != 'T').then_some(()));
+        kill_process(own, Signal::CONT).unwrap();
+        let why = why(&mut agent);
+        assert!(why.contains("the watchdog continued it"), "{why}");
     }
-}
-
-#[test]
-fn an_agent_that_does_not_answer_in_time_is_overruled() {
-    let pair = Pair::start();
-    let mut agent = Agent::ordered(&no_longer_than(500, pair.order(&[Stopped, Runs], 300)));
-    eventually(|| (state(pair.consumer.pid()) == 'T').then_some(()));
-    eventually(|| (state(pair.consumer.pid()) != 'T').then_some(()));
-    let why = why(&mut agent);
-    assert!(why.contains("the watchdog continued it"), "{why}");
-}
-
-#[test]
-fn an_agent_that_is_stopped_itself_is_overruled() {
-    let pair = Pair::start();
-    let agent = Agent::ordered(&no_longer_than(1000, pair.order(&[Stopped, Runs], 300)));
-    eventually(|| (state(pair.consumer.pid()) == 'T').then_some(()));
-    let own = Pid::from_child(&agent.child);
-    kill_process(own, Signal::STOP).unwrap();
-    eventually(|| (state(pair.consumer.pid()) != 'T').then_some(()));
-    kill_process(own, Signal::CONT).unwrap();
 }
 
 #[test]
@@ -305,13 +284,16 @@ fn a_stopped_load_does_not_hold_up_the_end_of_a_broken_stream() {
 
 #[test]
 fn what_must_not_be_stopped_is_refused() {
-    let subject = Subject::idle();
+    let (subject, stopped) = (Subject::idle(), Subject::idle());
+    kill_process(Pid::from_child(&stopped.child), Signal::STOP).unwrap();
+    eventually(|| (state(stopped.pid()) == 'T').then_some(()));
     let (mut agent, ..) = Agent::start();
     let first = fs::read_to_string("/proc/1/comm").unwrap().trim_end().to_owned();
     let mut cases = vec![
         (first, "alive"),
         ("headroom-agent".to_owned(), "the agent itself"),
         (subject.name.clone(), "the subject itself"),
+        (stopped.name.clone(), "is stopped already"),
         ("no-such-monitor".to_owned(), "no process has that name"),
     ];
     if state(2) != 'Z' && fs::read_to_string("/proc/2/comm").unwrap() == "kthreadd\n" {
@@ -324,17 +306,7 @@ fn what_must_not_be_stopped_is_refused() {
         assert!(why.contains(reason), "{name}: {why}");
     }
     no_helpers_of(agent.pid());
-}
-
-#[test]
-fn a_process_that_was_stopped_before_is_refused_and_stays_as_it_was() {
-    let pair = Pair::start();
-    kill_process(Pid::from_child(&pair.consumer.child), Signal::STOP).unwrap();
-    eventually(|| (state(pair.consumer.pid()) == 'T').then_some(()));
-    let mut agent = Agent::ordered(&pair.order(&[Runs, Stopped], 2));
-    let why = why(&mut agent);
-    assert!(why.contains("is stopped already"), "{why}");
-    assert_eq!(state(pair.consumer.pid()), 'T');
+    assert_eq!(state(stopped.pid()), 'T', "it stays as it was");
 }
 
 /// Control groups of this test's own, in each tree that has a freezer; with a reason where there is none.
@@ -490,13 +462,8 @@ fn what_talks_to_the_subject_is_named_with_the_way() {
         instrument: Some(Instrument::Peers),
         ..measure(&copy.name, 2)
     });
-    let peers = loop {
-        match agent.frame() {
-            Frame::Part(Part::Peers(peers)) => break peers,
-            Frame::Refused(refusal) => panic!("{refusal}"),
-            _ => {}
-        }
-    };
+    let peers = |part| if let Part::Peers(peers) = part { Some(peers) } else { None };
+    let peers = agent.answer().unwrap().part(peers);
     child.kill().unwrap();
     child.wait().unwrap();
     let own = std::process::id();

@@ -6,22 +6,28 @@ use model::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{
-    End,
-    dialogue::{Agent, Copied, Subject, eventually, measure, state},
-    end,
-};
+use crate::dialogue::{Agent, Copied, Subject, eventually, measure, state};
 
 fn stop(subject: &Subject) {
     kill_process(Pid::from_child(&subject.child), Signal::STOP).unwrap();
     eventually(|| (state(subject.pid()) == 'T').then_some(()));
 }
 
-/// A short measurement of one process in which another must be so.
-fn wanting(subject: &Subject, name: &str, must: Must, command: Option<String>) -> TrialOrder {
+/// A measurement in which a process must be so.
+pub(crate) fn wanting(
+    measure: TrialOrder,
+    name: &str,
+    must: Must,
+    command: Option<String>,
+) -> TrialOrder {
     let wanted = WantedProcess { name: name.to_owned(), must, command };
     let topology = TopologyOrder { interfaces: Vec::new(), processes: vec![wanted] };
-    TrialOrder { topology: Some(topology), ..measure(&subject.name, 2) }
+    TrialOrder { topology: Some(topology), ..measure }
+}
+
+/// A short one of a process.
+fn short(subject: &Subject) -> TrialOrder {
+    measure(&subject.name, 2)
 }
 
 /// What had to be repaired; nothing where the first frame is the hello.
@@ -48,7 +54,7 @@ fn correction(what: &str, was: &str, done: &str) -> Correction {
 fn a_stopped_process_that_must_run_is_resumed_and_reported() {
     let (subject, manager) = (Subject::idle(), Subject::idle());
     stop(&manager);
-    let order = Order::trial(wanting(&subject, &manager.name, Must::Run, None));
+    let order = Order::trial(wanting(short(&subject), &manager.name, Must::Run, None));
     let mut agent = Agent::ordered(&order);
     let reported = corrections(&mut agent);
     assert_eq!(reported, [correction(&manager.name, "was stopped", "resumed")]);
@@ -63,7 +69,7 @@ fn a_stopped_process_that_must_run_is_resumed_and_reported() {
 #[test]
 fn a_process_that_must_rest_is_stopped_for_the_trial_and_resumed_after_it() {
     let (subject, manager) = (Subject::idle(), Subject::idle());
-    let mut agent = Agent::measuring(wanting(&subject, &manager.name, Must::Rest, None));
+    let mut agent = Agent::measuring(wanting(short(&subject), &manager.name, Must::Rest, None));
     let reported = corrections(&mut agent);
     assert_eq!(reported, [correction(&manager.name, "was running", "stopped for the trial")]);
     assert_eq!(state(manager.pid()), 'T');
@@ -72,31 +78,11 @@ fn a_process_that_must_rest_is_stopped_for_the_trial_and_resumed_after_it() {
 }
 
 #[test]
-fn a_broken_stream_a_new_order_and_a_kill_resume_what_rests() {
-    let (subject, manager) = (Subject::idle(), Subject::idle());
-    let long = TrialOrder {
-        window: model::span::Span::from_secs(100),
-        ..wanting(&subject, &manager.name, Must::Rest, None)
-    };
-    for how in [End::Order, End::Stream, End::Kill] {
-        let mut agent = Agent::measuring(long.clone());
-        corrections(&mut agent);
-        assert_eq!(state(manager.pid()), 'T');
-        end(&mut agent, how);
-        let runs = || (state(manager.pid()) != 'T').then_some(());
-        if matches!(how, End::Kill) {
-            eventually(runs);
-        }
-        assert!(runs().is_some(), "{how:?}");
-    }
-}
-
-#[test]
 fn a_process_that_is_absent_or_stopped_rests() {
     let (subject, manager) = (Subject::idle(), Subject::idle());
     stop(&manager);
     for name in [&manager.name, "no-such-manager"] {
-        let mut agent = Agent::measuring(wanting(&subject, name, Must::Rest, None));
+        let mut agent = Agent::measuring(wanting(short(&subject), name, Must::Rest, None));
         assert_eq!(corrections(&mut agent), []);
         finish(&mut agent);
     }
@@ -109,7 +95,7 @@ fn a_command_starts_and_ends_a_manager() {
     let manager = Copied::of("sleep");
     let path = manager.path().to_str().unwrap().to_owned();
     let command = format!("{path} 60 &");
-    let order = wanting(&subject, &manager.name, Must::Run, Some(command.clone()));
+    let order = wanting(short(&subject), &manager.name, Must::Run, Some(command.clone()));
     let mut agent = Agent::measuring(order);
     let reported = corrections(&mut agent);
     let done = format!("started with `{command}`");
@@ -119,7 +105,7 @@ fn a_command_starts_and_ends_a_manager() {
 
     let pid = agent::subject::pids_of(&manager.name).unwrap()[0];
     let command = format!("kill {pid}");
-    let order = wanting(&subject, &manager.name, Must::Rest, Some(command.clone()));
+    let order = wanting(short(&subject), &manager.name, Must::Rest, Some(command.clone()));
     agent.order(&Order::trial(order));
     let done = format!("ended with `{command}`");
     assert_eq!(corrections(&mut agent), [correction(&manager.name, "was running", &done)]);
@@ -138,10 +124,10 @@ fn what_cannot_be_repaired_is_refused() {
             other => panic!("{other}"),
         }
     };
-    let reported = refused(wanting(&subject, "no-such-manager", Must::Run, None));
+    let reported = refused(wanting(short(&subject), "no-such-manager", Must::Run, None));
     assert!(reported.starts_with("no-such-manager is not running, and cannot be "), "{reported}");
     assert!(reported.ends_with(": no `command` says how to start it"), "{reported}");
-    let reported = refused(wanting(&subject, "headroom-agent", Must::Rest, None));
+    let reported = refused(wanting(short(&subject), "headroom-agent", Must::Rest, None));
     assert!(reported.contains("headroom's own agent"), "{reported}");
     let interfaces =
         vec![model::topology::InterfaceOrder { name: "headroom-none".to_owned(), megahertz: None }];

@@ -7,11 +7,11 @@ use model::{
     instrument::{Instrument, Recorded, Recorder, Scope, StacksOrder},
     perf_data::file_start,
     sample::Sample,
-    wire::{Frame, Order, Part, TrialOrder},
+    wire::{Order, Part, TrialOrder},
 };
 
 use crate::{
-    dialogue::{Agent, Copied, Subject, eventually, measure, starting},
+    dialogue::{Agent, Answer, Copied, Subject, eventually, measure, starting},
     run_ns,
 };
 
@@ -33,33 +33,18 @@ fn with(scope: Scope, measure: TrialOrder) -> Order {
 
 /// Carries out the order; `None`, with the reason, where this machine does not let anybody record.
 fn capture(order: &Order, samples: usize) -> Option<Capture> {
-    let mut agent = Agent::ordered(order);
-    agent.hello();
-    agent.census();
-    let recorder = match agent.frame() {
-        Frame::Recorder(recorder) => *recorder,
-        Frame::Refused(refusal) => {
+    let answer = match Agent::ordered(order).answer() {
+        Ok(answer) => answer,
+        Err(refusal) => {
             skip::skip!("{refusal}");
             return None;
         }
-        other => panic!("unexpected {other:?}"),
     };
-    let (mut taken, mut records) = (Vec::new(), Vec::new());
-    let recorded = loop {
-        match agent.frame() {
-            Frame::Sample(sample) => taken.push(*sample),
-            Frame::Records(piece) => {
-                assert!(piece.bytes.len() <= 256 * 1024, "{} bytes", piece.bytes.len());
-                records.extend(piece.bytes);
-            }
-            Frame::Part(Part::Recorded(recorded)) => break *recorded,
-            other => panic!("unexpected {other:?}"),
-        }
-    };
-    assert_eq!(taken.len(), samples);
-    agent.census();
-    assert_eq!(agent.frame(), Frame::Done);
-    Some(Capture { recorder, samples: taken, records, recorded })
+    assert_eq!(answer.samples.len(), samples);
+    let Answer { recorder, samples, records, .. } = &answer;
+    let (recorder, samples, records) = (recorder.clone()?, samples.clone(), records.clone());
+    let recorded = |part| if let Part::Recorded(recorded) = part { Some(*recorded) } else { None };
+    Some(Capture { recorder, samples, records, recorded: answer.part(recorded) })
 }
 
 /// Type and bytes of each record; all of them are whole.

@@ -6,7 +6,6 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, statat};
 
 use super::{DIRECTORY, Folder};
 
-/// One name in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub name: String,
@@ -14,46 +13,30 @@ pub struct Entry {
     pub is_folder: bool,
     /// Whether it is a regular file; a link to one is none.
     pub is_file: bool,
-    /// Its length, bytes.
     pub bytes: u64,
-}
-
-struct ListedName {
-    name: String,
-    kind: FileType,
 }
 
 impl Folder {
     /// What is in it, in the order of names. Names that are not UTF-8 are left out: none of ours is so.
     pub fn entries(&self) -> io::Result<Vec<Entry>> {
-        let listed = self.listed()?.into_iter();
-        // One that is gone meanwhile is in it no more.
-        Ok(listed.filter_map(|listed| self.entry(listed.name).ok()).collect())
-    }
-
-    /// The names of the folders in it, as [`Folder::entries`] has them. The listing says what each is, so none is looked at.
-    pub fn folders(&self) -> io::Result<Vec<String>> {
-        let is_folder = |listed: &ListedName| match listed.kind {
-            // Some file systems do not say.
-            FileType::Unknown => self.entry(listed.name.clone()).is_ok_and(|entry| entry.is_folder),
-            kind => kind.is_dir(),
-        };
-        let listed = self.listed()?.into_iter();
-        Ok(listed.filter(is_folder).map(|listed| listed.name).collect())
-    }
-
-    fn listed(&self) -> io::Result<Vec<ListedName>> {
-        let open = rustix::fs::openat(&self.fd, ".", DIRECTORY, Mode::empty())?;
-        let mut all = Vec::new();
-        for entry in Dir::new(open)? {
-            let entry = entry?;
-            if let Ok(name) = String::from_utf8(entry.file_name().to_bytes().to_vec()) {
-                all.push(ListedName { name, kind: entry.file_type() });
+        let mut entries = Vec::new();
+        for listed in Dir::new(rustix::fs::openat(&self.fd, ".", DIRECTORY, Mode::empty())?)? {
+            let Ok(name) = String::from_utf8(listed?.file_name().to_bytes().to_vec()) else {
+                continue;
+            };
+            if name != "." && name != ".." {
+                // One that is gone meanwhile is in it no more.
+                entries.extend(self.entry(name));
             }
         }
-        all.retain(|listed| listed.name != "." && listed.name != "..");
-        all.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-        Ok(all)
+        entries.sort_unstable_by(|one: &Entry, other| one.name.cmp(&other.name));
+        Ok(entries)
+    }
+
+    /// The names of the folders in it.
+    pub fn folders(&self) -> io::Result<Vec<String>> {
+        let folders = self.entries()?.into_iter().filter(|entry| entry.is_folder);
+        Ok(folders.map(|entry| entry.name).collect())
     }
 
     fn entry(&self, name: String) -> io::Result<Entry> {

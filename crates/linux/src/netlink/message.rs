@@ -7,7 +7,6 @@ use std::io;
 
 use super::Error;
 
-/// A message header: length, type, flags, sequence, port.
 pub(super) const HEADER: usize = 16;
 /// Where a header has the sequence number, and the port behind it.
 pub(super) const SEQUENCE: usize = 8;
@@ -31,7 +30,6 @@ const NLMSGERR_ATTR_MSG: u16 = 1;
 /// `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER` say how to read an attribute, not which one it is.
 const ATTRIBUTE_KIND: u16 = 0x3fff;
 
-/// A request under construction.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub(super) name: &'static str,
@@ -81,13 +79,11 @@ impl Request {
         self
     }
 
-    /// Appends an attribute that holds a number.
     #[must_use]
     pub fn number(self, kind: u16, value: u32) -> Self {
         self.attribute(kind, &value.to_ne_bytes())
     }
 
-    /// Appends an attribute that holds a text, ended by NUL.
     #[must_use]
     pub fn text(self, kind: u16, value: &str) -> Self {
         let mut bytes = value.as_bytes().to_vec();
@@ -99,7 +95,6 @@ impl Request {
         self.body.resize(aligned(self.body.len()), 0);
     }
 
-    /// Appends an attribute that holds the other's attributes.
     #[must_use]
     pub fn nest(self, kind: u16, inner: &Self) -> Self {
         self.attribute(kind, &inner.body)
@@ -177,14 +172,11 @@ impl BriefRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged(pub &'static str);
 
-/// One message of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     /// What it is: netlink's own below 16, else the protocol's.
     pub kind: u16,
-    /// `NLM_F_…`.
     pub flags: u16,
-    /// The number of the request that it answers.
     pub sequence: u32,
     pub payload: &'a [u8],
 }
@@ -287,17 +279,14 @@ pub struct Attribute<'a> {
 }
 
 impl<'a> Attribute<'a> {
-    /// The first two bytes as a number.
     pub fn as_u16(&self) -> Option<u16> {
         u16_at(self.payload, 0)
     }
 
-    /// The first four bytes as a number.
     pub fn as_u32(&self) -> Option<u32> {
         u32_at(self.payload, 0)
     }
 
-    /// The text before the first NUL.
     pub fn as_text(&self) -> Option<String> {
         let text = self.payload.split(|byte| *byte == 0).next()?;
         Some(String::from_utf8_lossy(text).into_owned())
@@ -320,7 +309,6 @@ impl<'a> Attributes<'a> {
         Self { rest: bytes }
     }
 
-    /// The first attribute of this kind.
     pub fn find(mut self, kind: u16) -> Option<Attribute<'a>> {
         Iterator::find(&mut self, |attribute| attribute.kind == kind)
     }
@@ -341,7 +329,6 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-/// The attributes of a generic-netlink message.
 pub fn generic_attributes(payload: &[u8]) -> Attributes<'_> {
     Attributes::new(payload.get(GENERIC_HEADER..).unwrap_or_default())
 }

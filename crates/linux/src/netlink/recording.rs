@@ -1,9 +1,8 @@
-//! Conversations with the kernel, kept and given back.
+//! Gives recorded conversations with the kernel back.
 //!
-//! A [`Recorder`] stands between a reader and its socket and writes down what passes. A [`Replay`]
-//! stands in the socket's place and answers each request as the kernel did then, so that a dump of real
-//! stations can be read again anywhere. A [`Recording`] is the file between the two; it knows netlink's
-//! headers and nothing of what the messages mean.
+//! A [`Recording`] is a file of datagrams; it knows netlink's headers and nothing of what the messages mean. A
+//! [`Replay`] stands in the socket's place and answers each request as the kernel did then, so that a dump of real
+//! stations can be read again anywhere.
 //!
 //! The file is a line that names the format and the byte order, then for each datagram one byte (0 for a
 //! request, 1 for a reply), its length in four bytes (little end first), and its bytes. A reply belongs
@@ -11,8 +10,7 @@
 
 use std::{
     collections::VecDeque,
-    fmt::{self, Debug, Formatter},
-    io::{self, Write},
+    io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
@@ -34,16 +32,12 @@ const FORMAT: &[u8] = b"headroom netlink 1 be\n";
 const REQUEST: u8 = 0;
 const REPLY: u8 = 1;
 
-/// Why bytes are no recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
     #[error("not a netlink recording of this machine's byte order (format 1)")]
     Format,
     #[error("the recording is damaged at byte {at}")]
-    Damaged {
-        /// Where the damaged entry begins.
-        at: usize,
-    },
+    Damaged { at: usize },
 }
 
 /// One request, and the datagrams that answered it.
@@ -51,14 +45,11 @@ pub enum RecordingError {
 pub struct Exchange {
     /// What was asked; empty for what the kernel said unasked.
     pub request: Vec<u8>,
-    /// What it answered, datagram by datagram.
     pub replies: Vec<Vec<u8>>,
 }
 
-/// A conversation with the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// In the order in which they took place.
     pub exchanges: Vec<Exchange>,
 }
 
@@ -79,7 +70,6 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Shows `each` reply's datagram in turn.
     pub fn replay(&self, mut each: impl FnMut(&[u8])) {
         for datagram in self.exchanges.iter().flat_map(|exchange| &exchange.replies) {
             each(datagram);
@@ -106,59 +96,6 @@ fn entry(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let [kind, length @ ..] = *head;
     let (datagram, behind) = rest.split_at_checked(u32::from_le_bytes(length) as usize)?;
     Some((kind, datagram, behind))
-}
-
-/// A transport that writes down what passes through it.
-pub struct Recorder<T, W> {
-    inner: T,
-    to: W,
-}
-
-impl<T: Transport, W: Write + Send> Recorder<T, W> {
-    /// Writes to `to` what passes through `inner`; each datagram is written whole when it passes.
-    pub fn new(inner: T, mut to: W) -> io::Result<Self> {
-        to.write_all(FORMAT)?;
-        Ok(Self { inner, to })
-    }
-
-    fn keep(&mut self, kind: u8, datagram: &[u8]) -> Result<(), Errno> {
-        let mut head = [kind, 0, 0, 0, 0];
-        head[1..].copy_from_slice(&(datagram.len() as u32).to_le_bytes());
-        self.to
-            .write_all(&head)
-            .and_then(|()| self.to.write_all(datagram))
-            .and_then(|()| self.to.flush())
-            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
-    }
-}
-
-impl<T: Debug, W> Debug for Recorder<T, W> {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Recorder").field("inner", &self.inner).finish_non_exhaustive()
-    }
-}
-
-impl<T: AsFd, W> AsFd for Recorder<T, W> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.inner.as_fd()
-    }
-}
-
-impl<T: Transport, W: Write + Send> Transport for Recorder<T, W> {
-    fn send(&mut self, datagram: &[u8]) -> Result<(), Errno> {
-        self.keep(REQUEST, datagram)?;
-        self.inner.send(datagram)
-    }
-
-    fn receive(&mut self, buffer: &mut [u8], patience: Patience) -> Result<usize, Errno> {
-        let length = self.inner.receive(buffer, patience)?;
-        self.keep(REPLY, buffer.get(..length).unwrap_or(buffer))?;
-        Ok(length)
-    }
-
-    fn join(&mut self, group: u32) -> io::Result<()> {
-        self.inner.join(group)
-    }
 }
 
 /// A kernel that says what it said in a recording.

@@ -44,18 +44,11 @@ pub enum Patience {
 
 /// Carries datagrams; the descriptor becomes readable when one waits.
 pub trait Transport: AsFd + Debug + Send {
-    /// Sends one datagram, whole.
     fn send(&mut self, datagram: &[u8]) -> Result<(), Errno>;
 
     /// Receives one datagram into the buffer and returns its true length, which is greater than the
     /// buffer's where the datagram was cut.
     fn receive(&mut self, buffer: &mut [u8], patience: Patience) -> Result<usize, Errno>;
-
-    /// Joins a multicast group by its number; there are none on anything but a netlink socket.
-    fn join(&mut self, group: u32) -> io::Result<()> {
-        let _ = group;
-        Ok(())
-    }
 }
 
 /// A socket that keeps datagrams apart.
@@ -70,6 +63,10 @@ impl Wire {
         let fd = open_fd(protocol).map_err(|errno| Error::Open(errno.into()))?;
         ask_for_extended_acks(&fd).map_err(Error::Open)?;
         Ok(Self { fd })
+    }
+
+    pub(crate) fn join(&self, group: u32) -> io::Result<()> {
+        set_option(&self.fd, NETLINK_ADD_MEMBERSHIP, group.cast_signed())
     }
 
     /// Two ends that talk to each other, for a kernel played by a test.
@@ -103,10 +100,6 @@ impl Transport for Wire {
             Patience::Never => RecvFlags::TRUNC | RecvFlags::DONTWAIT,
         };
         net::recv(&self.fd, buffer, flags).map(|(_, length)| length)
-    }
-
-    fn join(&mut self, group: u32) -> io::Result<()> {
-        set_option(&self.fd, NETLINK_ADD_MEMBERSHIP, group.cast_signed())
     }
 }
 

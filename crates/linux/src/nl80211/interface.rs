@@ -17,15 +17,12 @@ const IFTYPE_AP: u32 = 3;
 const IFTYPE_AP_VLAN: u32 = 4;
 const IFTYPE_MONITOR: u32 = 6;
 
-/// An interface of a wireless device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// Its number in the network namespace.
     pub index: u32,
     pub name: String,
-    /// The device that it belongs to.
     pub wiphy: u32,
-    /// What it does on the air.
     pub kind: InterfaceKind,
     /// Its hardware address; an access point of several links has its MLD address here.
     pub address: Address,
@@ -37,7 +34,6 @@ pub struct Interface {
     pub first_link: Option<Channel>,
 }
 
-/// What an interface does on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InterfaceKind {
     Station,
@@ -61,10 +57,8 @@ impl From<u32> for InterfaceKind {
     }
 }
 
-/// Where something is on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// The primary channel's frequency in MHz.
     pub frequency_mhz: u32,
     /// The width of the whole channel in MHz; twice 80 MHz are 160.
     pub width_mhz: Option<u16>,

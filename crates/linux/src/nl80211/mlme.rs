@@ -27,7 +27,6 @@ const CMD_NEW_STATION: u8 = 19;
 const CMD_DEL_STATION: u8 = 20;
 const CMD_CH_SWITCH_NOTIFY: u8 = 88;
 
-/// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Membership<'a> {
     /// A station associated. Kernels tell who, and mostly no figures.
@@ -55,20 +54,16 @@ pub struct Mlme {
 impl Mlme {
     /// Joins the groups; refused where the kernel has no cfg80211.
     pub fn open() -> Result<Self, Error> {
-        Self::join(Wire::open(Protocol::Generic)?)
-    }
-
-    /// Joins the groups with this transport instead of a new socket: a recorder around one.
-    pub fn join(mut transport: impl Transport + 'static) -> Result<Self, Error> {
+        let wire = Wire::open(Protocol::Generic)?;
         let mut asking = Socket::open(Protocol::Generic)?;
         let family = asking.family(FAMILY)?;
         for group in ["mlme", "config"] {
             let what = "no such multicast group";
             let number = asking.group(FAMILY, group)?;
             let number = number.ok_or(Error::Malformed { request: EVENTS, what })?;
-            transport.join(number).map_err(Error::Open)?;
+            wire.join(number).map_err(Error::Open)?;
         }
-        Ok(Self::over(transport, family))
+        Ok(Self::over(wire, family))
     }
 
     /// Listens to this instead of a new socket, for events of the family with this number.

@@ -118,7 +118,6 @@ impl Rate {
         self.short_guard || self.guard_ns == Some(800)
     }
 
-    /// Reads the nest's payload.
     pub(super) fn read(nest: &[u8]) -> Self {
         let mut rate = Self { width_mhz: 20, ..Self::default() };
         let mut narrow = None;

@@ -58,17 +58,13 @@ pub struct StationReading {
     pub connected_s: Option<u32>,
     /// When it associated, in ns of the clock that runs from boot and through sleep.
     pub associated_at_boottime_ns: Option<u64>,
-    /// Bytes that came from it.
     pub rx_bytes: Option<Count>,
-    /// Bytes that went to it.
     pub tx_bytes: Option<Count>,
     /// Packets (MSDUs) that came from it.
     pub rx_packets: Option<u32>,
     /// Packets (MSDUs) that went to it; of mac80211 these are unicast.
     pub tx_packets: Option<u32>,
-    /// Frames to it that were sent again.
     pub tx_retries: Option<u32>,
-    /// Frames to it that were given up.
     pub tx_failed: Option<u32>,
     /// Frames from it that were dropped for a reason that has no counter of its own.
     pub rx_dropped: Option<u64>,

@@ -1,10 +1,9 @@
 //! Events on everybody in question, and the rings that they write into.
 //!
-//! One ring a CPU, whatever the number of events: each event is opened for one CPU and sent to that
-//! CPU's ring. A process is followed through its threads and children, because events are inherited;
-//! threads that are born while events are being opened are found by listing again until nobody is new
-//! ([`super::births`]). Beside the events runs a silent one that only tells of births, names and
-//! mappings, from the moment that it is open, so that the events themselves may wait.
+//! Each CPU has one ring, and each event is opened for one CPU and sent to its ring. A process is followed through its
+//! threads and children, because events are inherited; threads that are born meanwhile are found by listing again
+//! until none is new ([`super::births`]). A silent event tells of births, names and mappings from the moment that it
+//! is open.
 
 use std::{
     fs::File,
@@ -38,12 +37,10 @@ pub enum Scope<'a> {
     Machine,
 }
 
-/// An event that is to be opened on everybody.
 #[derive(Clone, Debug)]
 pub struct EventOrder {
     /// What it does, for people, as “sample cpu-clock”.
     pub what: String,
-    /// What kind of event it is.
     pub purpose: Purpose,
     /// The event; it should be disabled and inherited.
     pub attributes: Attributes,
@@ -68,7 +65,6 @@ pub struct Rings {
     pub task_events: u64,
 }
 
-/// Open events.
 #[derive(Debug)]
 pub struct Attached {
     rings: Vec<Ring>,
@@ -133,7 +129,6 @@ impl Attached {
         self.rings.iter().map(AsFd::as_fd)
     }
 
-    /// What each wanted event has counted on everybody.
     pub fn readings(&self, wanted: usize) -> io::Result<Vec<Reading>> {
         let mut sums = vec![Reading { count: 0, lost: Some(0) }; wanted];
         for (place, event) in &self.events {

@@ -10,9 +10,7 @@ pub const LENGTH: usize = 112;
 
 /// Kinds of events (`perf_type_id`); dynamic ones are in `/sys`.
 pub const HARDWARE: u32 = 0;
-/// Events that the kernel counts itself.
 pub const SOFTWARE: u32 = 1;
-/// Events of tracefs, by number.
 pub(super) const TRACEPOINT: u32 = 2;
 pub const CPU_CYCLES: u64 = 0;
 pub const CPU_CLOCK: u64 = 0;
@@ -24,21 +22,17 @@ pub(super) const FORMAT_LOST: u64 = 1 << 4;
 
 /// What is in a sample, in the order in which it is there.
 pub mod sample {
-    /// Where it was.
     pub const IP: u64 = 1;
     pub const TID: u64 = 1 << 1;
     /// When, ns of the event's clock.
     pub const TIME: u64 = 1 << 2;
-    /// The chain of callers.
     pub const CALLCHAIN: u64 = 1 << 5;
     pub const CPU: u64 = 1 << 7;
     /// How much the sample stands for.
     pub const PERIOD: u64 = 1 << 8;
     /// What a tracepoint says: its length of 32 bits, and its fields.
     pub const RAW: u64 = 1 << 10;
-    /// Registers of user mode.
     pub const REGS_USER: u64 = 1 << 12;
-    /// A copy of the user stack.
     pub const STACK_USER: u64 = 1 << 13;
     /// The event's number, first of all.
     pub const IDENTIFIER: u64 = 1 << 16;
@@ -55,13 +49,9 @@ pub mod flag {
     pub const EXCLUDE_KERNEL: u64 = 1 << 5;
     pub const EXCLUDE_HV: u64 = 1 << 6;
     pub const EXCLUDE_IDLE: u64 = 1 << 7;
-    /// Tell of code that is mapped.
     pub const MMAP: u64 = 1 << 8;
-    /// Tell of processes' names.
     pub const COMM: u64 = 1 << 9;
-    /// The period is a frequency.
     pub(crate) const FREQ: u64 = 1 << 10;
-    /// Tell of processes that begin and end.
     pub const TASK: u64 = 1 << 13;
     /// Wake at so many bytes.
     pub(crate) const WATERMARK: u64 = 1 << 14;
@@ -73,13 +63,11 @@ pub mod flag {
     pub const MMAP2: u64 = 1 << 23;
     /// A name that came with an `exec` is marked.
     pub const COMM_EXEC: u64 = 1 << 24;
-    /// The clock is chosen.
     pub(crate) const USE_CLOCKID: u64 = 1 << 25;
     /// Where the two bits of precision begin.
     pub(crate) const PRECISE: u32 = 15;
 }
 
-/// The attributes of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attributes {
     words: [u64; LENGTH / 8],
@@ -94,14 +82,12 @@ impl Attributes {
         attributes
     }
 
-    /// Samples in a second.
     #[must_use]
     pub fn frequency(mut self, hertz: u32) -> Self {
         self.words[2] = hertz.into();
         self.flags(flag::FREQ)
     }
 
-    /// One sample for so many events.
     #[must_use]
     pub fn period(mut self, events: u64) -> Self {
         self.words[2] = events;
@@ -115,7 +101,6 @@ impl Attributes {
         self.period(events)
     }
 
-    /// What is in a sample: bits of [`sample`].
     #[must_use]
     pub fn sample(mut self, bits: u64) -> Self {
         self.words[3] = bits;
@@ -146,7 +131,6 @@ impl Attributes {
         self.flags(flag::WATERMARK)
     }
 
-    /// Times are those of `CLOCK_MONOTONIC`.
     #[must_use]
     pub fn monotonic(mut self) -> Self {
         let stack = halves(self.words[11]).0;
@@ -175,12 +159,10 @@ impl Attributes {
         self
     }
 
-    /// Whether a sample has this in it.
     pub fn has_sample(&self, bits: u64) -> bool {
         self.words[3] & bits == bits
     }
 
-    /// The bytes, as the kernel takes them.
     pub fn bytes(&self) -> Vec<u8> {
         self.words.iter().flat_map(|word| word.to_ne_bytes()).collect()
     }
@@ -196,7 +178,6 @@ fn flag_word(bits: u64) -> u64 {
     if cfg!(target_endian = "big") { bits.reverse_bits() } else { bits }
 }
 
-/// Two numbers of 32 bits, in the order of memory.
 fn pair(first: u32, second: u32) -> u64 {
     let mut bytes = [0; 8];
     bytes[..4].copy_from_slice(&first.to_ne_bytes());

@@ -18,7 +18,6 @@ pub(super) struct Births {
 }
 
 impl Births {
-    /// Looks at a record of the kernel.
     pub(super) fn see(&mut self, record: &[u8]) {
         if let Some(fork) = records::fork(record) {
             self.born.insert(fork.tid, (fork.parent, fork.time_ns));

@@ -11,9 +11,7 @@ use rustix::io::Errno;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     Sample,
-    /// A probe on a user function.
     UserProbe,
-    /// A probe on a kernel function.
     KernelProbe,
     /// The file system that probes are made in.
     Tracing,
@@ -27,7 +25,6 @@ pub enum Purpose {
 pub struct Error {
     /// What was tried, as “sample cpu-clock in thread 7”.
     pub what: String,
-    /// What kind of thing that is.
     pub purpose: Purpose,
     #[source]
     pub source: io::Error,

@@ -76,7 +76,6 @@ impl Target {
     }
 }
 
-/// What an event has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     pub count: u64,
@@ -104,7 +103,6 @@ impl Event {
         }
     }
 
-    /// The attributes as the kernel took them.
     pub fn taken(&self, attributes: &Attributes) -> Attributes {
         let format = if self.counts_lost { FORMAT_LOST } else { 0 };
         attributes.clone().read_format(format)
@@ -115,7 +113,6 @@ impl Event {
         self.ask(ENABLE, 0)
     }
 
-    /// Stops it, and what was inherited.
     pub fn disable(&self) -> io::Result<()> {
         self.ask(DISABLE, 0)
     }

@@ -1,25 +1,18 @@
-//! The kernel's records, as far as a recorder must look into them.
-//!
-//! Pure functions of bytes; `None` for what is too short or of another type. What a sample means is for
-//! the host to find out.
+//! The kernel's records, as far as a recorder must look into them; `None` for what is too short or of another type.
 //!
 //! Formats: `enum perf_event_type` of `include/uapi/linux/perf_event.h`.
 
 use crate::maps::FileId;
 
-/// `PERF_RECORD_*` numbers.
 pub mod kind {
     /// Code was mapped, without its file.
     pub const MMAP: u32 = 1;
     pub const LOST: u32 = 2;
-    /// A process has a new name.
     pub const COMM: u32 = 3;
     /// The event fired too often and was stopped for a while.
     pub const THROTTLE: u32 = 5;
-    /// A process or thread was born.
     pub const FORK: u32 = 7;
     pub const SAMPLE: u32 = 9;
-    /// Code was mapped.
     pub const MMAP2: u32 = 10;
 }
 
@@ -38,14 +31,11 @@ pub fn lost(record: &[u8]) -> Option<(u64, u64)> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fork {
-    /// The new thread.
     pub tid: u32,
-    /// The thread that made it.
     pub parent: u32,
     pub time_ns: u64,
 }
 
-/// A birth, of a process or a thread.
 pub fn fork(record: &[u8]) -> Option<Fork> {
     (kind_of(record)? == kind::FORK).then_some(())?;
     Some(Fork {
@@ -55,18 +45,15 @@ pub fn fork(record: &[u8]) -> Option<Fork> {
     })
 }
 
-/// A file that was mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileMapping<'a> {
     pub pid: u32,
     pub file: FileId,
-    /// Whether its code may be executed.
     pub executable: bool,
     /// Its path, or a name.
     pub name: &'a [u8],
 }
 
-/// A mapping with its file.
 pub fn mapped(record: &[u8]) -> Option<FileMapping<'_>> {
     (kind_of(record)? == kind::MMAP2).then_some(())?;
     let name = record.get(72..)?;

@@ -68,7 +68,6 @@ impl Ring {
         self.walk(&mut see, true)
     }
 
-    /// Shows every record and leaves it there.
     pub fn peek(&mut self, mut see: impl FnMut(&[u8])) {
         let mut all = |record: &[u8]| -> Result<(), std::convert::Infallible> {
             see(record);

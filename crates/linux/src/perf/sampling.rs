@@ -33,7 +33,6 @@ const BEATS: [f64; 3] = [0.276_393_202, 0.341_640_787, 0.381_966_011];
 /// What every record ends with.
 pub const TRAILER: u64 = sample::TID | sample::TIME | sample::CPU;
 
-/// The event that was chosen.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// perf's name of it.
@@ -61,7 +60,6 @@ impl Choice {
 
 const NANOSECONDS: u64 = 1_000_000_000;
 
-/// The clock with several periods.
 fn beats(attributes: &Attributes, hertz: u32) -> Vec<Attributes> {
     let period = |share: f64| (NANOSECONDS as f64 / (f64::from(hertz.max(1)) * share)) as u64;
     BEATS.iter().map(|share| attributes.clone().fixed_period(period(*share))).collect()

@@ -56,7 +56,6 @@ const RETURNING: u32 = 512;
 const AGAIN: Duration = Duration::from_millis(10);
 const TRIES: u32 = 500;
 
-/// At which end of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Entry,
@@ -64,16 +63,13 @@ pub enum End {
     Return,
 }
 
-/// Where a function begins.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
     /// In an open file, so many bytes from its start.
     User(&'a File, u64),
-    /// In the kernel: its name.
     Kernel(&'a str),
 }
 
-/// Where a probe is to be.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe<'a> {
     pub place: Place<'a>,
@@ -88,7 +84,6 @@ pub struct Group {
 }
 
 impl Group {
-    /// The calling process's.
     pub fn own() -> io::Result<Self> {
         let pid = std::process::id();
         Ok(Self { pid, born: birth_of(pid).ok_or(Errno::NOENT)? })
@@ -120,7 +115,6 @@ impl FromStr for Group {
     }
 }
 
-/// An open tracefs.
 #[derive(Debug)]
 pub struct Tracing {
     root: Folder,
@@ -231,7 +225,6 @@ fn mounted_nowhere() -> io::Result<Folder> {
     Folder::open(format!("/proc/self/fd/{}", root.as_raw_fd()))
 }
 
-/// A line that makes a probe.
 fn line(group: Group, number: usize, probe: Probe<'_>) -> io::Result<String> {
     let returns = probe.end == End::Return;
     Ok(match probe.place {

@@ -4,10 +4,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::{Arc, Mutex},
 };
 
 use linux::{
@@ -70,17 +67,17 @@ pub(crate) fn conversation(answers: Vec<Answer>) -> Nl80211 {
     counted(answers).0
 }
 
-/// The same, and how many requests were made after the family's.
-pub(crate) fn counted(answers: Vec<Answer>) -> (Nl80211, Arc<AtomicU32>) {
+/// The same, and the requests that were made after the family's.
+pub(crate) fn counted(answers: Vec<Answer>) -> (Nl80211, Arc<Mutex<Vec<Vec<u8>>>>) {
     let mut answers = VecDeque::from(answers);
-    let asked = Arc::new(AtomicU32::new(0));
-    let count = Arc::clone(&asked);
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let requests = Arc::clone(&asked);
     let script = Script::new(move |request| {
         let number = u32::from_ne_bytes(request[8..12].try_into().unwrap());
         if request[4..6] == GENL_ID_CTRL.to_ne_bytes() {
             return family(number);
         }
-        count.fetch_add(1, Ordering::Relaxed);
+        requests.lock().unwrap().push(request.to_vec());
         given(answers.pop_front().expect("a request beyond the script"), number)
     });
     (Nl80211::over(script.unwrap()).unwrap(), asked)
