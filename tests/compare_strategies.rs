@@ -46,7 +46,7 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
         place.headroom(words).words(["--markdown", "summary.md"]).run().code(0).last_json();
     let message = &message["comparison"];
     has(message, &json!({"verdict": "pass", "finding": "cheaper", "pairs": 6}));
-    has(message, &json!({"place": "vm", "load": "full", "rate": 440}));
+    has(message, &json!({"cell": "440/s of full, vm"}));
     assert_eq!(number(message, "/p"), 2.0 / 64.0, "all of one sign");
     assert!(number(message, "/relative/interval/high") < -0.5, "{message:#}");
     assert!(number(message, "/detectable") < 0.05, "{message:#}");
@@ -63,7 +63,7 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
     // The same run read again says the same, and is resumed where a trial is missing.
     let again = place.headroom(["report", "run", "--json"]).run().code(0).last_json();
     assert_eq!(&again["comparison"], message);
-    place.headroom(["check", "run"]).run().code(0).prints("pass     busy to event at 440/s");
+    place.headroom(["check", "run"]).run().code(0).prints("pass     busy to event of 440/s");
     fs::remove_file(place.path("run/trials/event@full-440#2.json")).unwrap();
     let lacking = place.headroom(["check", "run"]).run();
     lacking.code(3).prints("5 of 6 planned pairs are valid").prints("every trial is made");
@@ -73,7 +73,7 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("event costs less than busy"));
     let asked = |gate: &str| place.headroom(["check", "run", "--gate", gate]).run();
-    asked("event: path <= 2%").code(0).prints("pass     busy to event at 440/s");
+    asked("event: path <= 2%").code(0).prints("pass     busy to event of 440/s");
     asked("busy: path <= 1%").code(1).prints("fail     busy: path <= 1%");
     asked("cpu <= 1%").code(2).says("known are path, waiting").in_one_line();
     assert_eq!(place.left(), []);

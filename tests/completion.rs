@@ -83,7 +83,7 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("What does the harness wait for?"));
     let figures = fs::read_to_string(place.path("run/report.json")).unwrap();
-    assert!(serde_json::from_str::<serde_json::Value>(&figures).unwrap()["points"].is_array());
+    assert!(serde_json::from_str::<serde_json::Value>(&figures).unwrap()["table"].is_array());
 
     // Everything is there: going on measures nothing but what is missing, and the page is made again.
     fs::remove_file(place.path("run/report.html")).unwrap();

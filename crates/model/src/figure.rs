@@ -82,6 +82,24 @@ pub enum Figure {
     Faults,
     /// The most that a figure of a counted trial differs when it is made again, of the whole run.
     RepeatError,
+    /// The task's time, from its start to its end.
+    TaskTime,
+    /// Frames that come out.
+    Sent,
+    /// Frames that are dropped.
+    Dropped,
+    /// CPU of a frame that was sent, but for waiting.
+    Rest,
+    /// Time in which interrupts are masked, of the window.
+    Masked,
+    /// Interrupts for each frame that was sent.
+    Interrupts,
+    /// The longest latency of a frame in a window.
+    Longest,
+    /// CPU of the threads that make the frames and stand for the air, of one core. Limits do not speak of it.
+    Harness,
+    /// Bits of Wi-Fi that arrive. Limits do not speak of it.
+    Received,
 }
 
 /// What a study must have for a figure.
@@ -93,7 +111,7 @@ pub enum Part {
 }
 
 /// Each figure's name, unit and what it needs, in the order in which messages list them.
-const TABLE: [(Figure, &str, Measure, &[Part]); 38] = {
+const TABLE: [(Figure, &str, Measure, &[Part]); 47] = {
     use Figure::*;
     use Measure::*;
     use Part::*;
@@ -136,6 +154,15 @@ const TABLE: [(Figure, &str, Measure, &[Part]); 38] = {
         (SaturationError, "saturation-error", Share, &[Frames]),
         (Faults, "faults", Count, &[Frames]),
         (RepeatError, "repeat-error", Share, &[Frames]),
+        (TaskTime, "task-time", Seconds, &[Frames]),
+        (Sent, "sent", Rate, &[Frames]),
+        (Dropped, "dropped", Rate, &[Frames]),
+        (Rest, "rest", Seconds, &[Frames]),
+        (Masked, "masked", Share, &[Frames]),
+        (Interrupts, "interrupts", Count, &[Frames]),
+        (Longest, "longest", Seconds, &[Frames]),
+        (Harness, "harness", Share, &[]),
+        (Received, "received", Rate, &[]),
     ]
 };
 

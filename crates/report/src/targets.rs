@@ -1,8 +1,6 @@
 //! A run that is decided by limits on its figures: what its page, its terminal text, its Markdown and an index show.
 
 use analysis::{
-    completion::Completion,
-    contention::Contention,
     headline::Headline,
     metrics::{self, Metric, Target},
     quantity::count,
@@ -39,17 +37,10 @@ pub struct Limited<'a> {
     pub table: &'a [Metric],
 }
 
-impl<'a> From<&'a Contention> for Limited<'a> {
-    fn from(of: &'a Contention) -> Self {
-        let Contention { question, headline, answer, targets, counted, table, .. } = of;
-        Self { question, headline, answer, targets, counted: *counted, table }
-    }
-}
-
-impl<'a> From<&'a Completion> for Limited<'a> {
-    fn from(of: &'a Completion) -> Self {
-        let Completion { question, headline, answer, targets, counted, table, .. } = of;
-        Self { question, headline, answer, targets, counted: *counted, table }
+impl<'a> From<&'a analysis::limited::Limited> for Limited<'a> {
+    fn from(of: &'a analysis::limited::Limited) -> Self {
+        let analysis::limited::Limited { question, headline, answer, targets, table, .. } = of;
+        Self { question, headline, answer, targets, counted: of.counted, table }
     }
 }
 

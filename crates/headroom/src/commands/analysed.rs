@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use analysis::{
-    Analysis, completion, contention, in_cells,
+    Analysis, in_cells,
+    limited::{self, Limited, Versus},
     metrics::{
         Metric, Target,
         baseline::{self, Baselines},
     },
     profiling,
-    verdicts::Judgement,
 };
 use lab::run_folder::{self, Recorded};
 use model::{inert, study::Gates, trial::Trial, verdict::Verdict as Decided};
@@ -18,7 +18,6 @@ use report::{
     index::{self, Entry, Place, Wanted as Figure},
     junit::{self, Took},
     markdown,
-    targets::Limited,
     verdict_lines::{self, Kind, VerdictLine},
 };
 
@@ -38,10 +37,8 @@ use crate::{
 pub(crate) enum Analysed {
     /// What a subject costs.
     Process(Box<Analysis>),
-    /// What traffic and applications take from each other.
-    Traffic(Box<contention::Contention>),
-    /// What a card's driver spends.
-    Cards(Box<completion::Completion>),
+    /// What traffic and applications take from each other, or what a card's driver spends.
+    Limited(Box<Limited>),
 }
 
 /// What an analysed run says, in every form.
@@ -71,8 +68,9 @@ impl Analysed {
             return Ok(Self::Process(Box::new(analysis)));
         }
         let mut analysed = Self::at_once(recorded, limits, near)?;
-        if let Self::Traffic(contention) = &mut analysed
-            && let Some(subject) = &mut contention.subject
+        if let Self::Limited(limited) = &mut analysed
+            && let Some(subject) =
+                limited.traffic.as_mut().and_then(|traffic| traffic.subject.as_mut())
             && let Some((run, trials)) = in_cells::of(&recorded.run, &recorded.trials)
         {
             let cells = explain::cells(recorded, symbols)?;
@@ -100,10 +98,7 @@ impl Analysed {
         let texts = run.study.gates.iter().flat_map(|gates| &gates.limits);
         let baselines: Baselines =
             check::baselines(texts, limits, &[near, Some(recorded.path.as_path())])?;
-        Ok(match study.has_traffic() {
-            true => Self::Traffic(Box::new(contention::analyse(&run, trials, &baselines))),
-            false => Self::Cards(Box::new(completion::analyse(&run, trials, &baselines))),
-        })
+        Ok(Self::Limited(Box::new(limited::analyse(&run, trials, &baselines))))
     }
 
     /// A run as far as it is, without what cannot be decided yet.
@@ -125,8 +120,7 @@ impl Analysed {
         let given = Given { study_toml: study_text, pending };
         let page = match self {
             Self::Process(analysis) => report::html(run, analysis, given),
-            Self::Traffic(contention) => report::contention::page(contention, run, given),
-            Self::Cards(completion) => report::completion::page(completion, run, given),
+            Self::Limited(limited) => report::limited::page(limited, run, given),
         };
         page.map_err(Failure::Page)
     }
@@ -135,8 +129,7 @@ impl Analysed {
     pub(crate) fn headline(&self) -> &str {
         match self {
             Self::Process(analysis) => &analysis.headline.sentence,
-            Self::Traffic(contention) => &contention.headline.sentence,
-            Self::Cards(completion) => &completion.headline.sentence,
+            Self::Limited(limited) => &limited.headline.sentence,
         }
     }
 
@@ -146,16 +139,14 @@ impl Analysed {
             Self::Process(analysis) => {
                 (&analysis.table, analysis.cells.iter().map(|cell| cell.valid).sum())
             }
-            Self::Traffic(contention) => (&contention.table, contention.counted),
-            Self::Cards(completion) => (&completion.table, completion.counted),
+            Self::Limited(limited) => (&limited.table, limited.counted),
         }
     }
 
     fn json(&self) -> String {
         let json = match self {
             Self::Process(analysis) => serde_json::to_string(analysis),
-            Self::Traffic(contention) => serde_json::to_string(contention),
-            Self::Cards(completion) => serde_json::to_string(completion),
+            Self::Limited(limited) => serde_json::to_string(limited),
         };
         json.unwrap_or_default()
     }
@@ -169,26 +160,9 @@ impl Analysed {
                 let text = publish::text(analysis) + &check::plain(&lines, &overall);
                 Summary { text, lines, overall, markdown: markdown::summary(run, analysis) }
             }
-            Self::Traffic(contention) => {
-                let cell = contention.cells.first().map_or("", |cell| &cell.name);
-                let one = contention.comparison.as_ref().map(|judged| {
-                    (format!("{} to {} of {cell}", judged.base, judged.variant), judged)
-                });
-                let summary = report::contention::summary(contention);
-                let decided = (Limited::from(&**contention).overall(), summary);
-                let markdown = report::contention::markdown(contention);
-                Summary { markdown, ..by_limits(question, one, &contention.targets, decided) }
-            }
-            Self::Cards(completion) => {
-                let one = completion.comparison.as_ref().map(|one| {
-                    let completion::Versus { place, load, rate, judgement, .. } = one;
-                    let (base, variant) = (&judgement.base, &judgement.variant);
-                    (format!("{base} to {variant} at {rate}/s of {load}, {place}"), judgement)
-                });
-                let summary = report::completion::summary(completion);
-                let decided = (Limited::from(&**completion).overall(), summary);
-                let markdown = report::completion::markdown(completion);
-                Summary { markdown, ..by_limits(question, one, &completion.targets, decided) }
+            Self::Limited(limited) => {
+                let markdown = report::limited::markdown(limited);
+                Summary { markdown, ..by_limits(question, limited) }
             }
         }
     }
@@ -261,8 +235,7 @@ impl Analysed {
         let run = &recorded.run;
         let limited = match self {
             Self::Process(analysis) => return index::entry(run, analysis, figure, place),
-            Self::Traffic(contention) => Limited::from(&**contention),
-            Self::Cards(completion) => Limited::from(&**completion),
+            Self::Limited(limited) => (&**limited).into(),
         };
         index::by_targets(run, limited, figure, place)
     }
@@ -321,8 +294,10 @@ fn write_files(recorded: &Recorded, said: &Summary, outputs: &Outputs) -> Result
 /// Keeps the figures with the page where nothing else does.
 pub(super) fn keep_figures(analysed: &Analysed, page: &Path) -> Result<(), Failure> {
     // Next to a pipe or a device nobody looks for them.
-    if let (Analysed::Cards(completion), true) = (analysed, page.is_file()) {
-        let json = serde_json::to_string_pretty(completion).unwrap_or_default() + "\n";
+    if let (Analysed::Limited(limited), true) = (analysed, page.is_file())
+        && limited.cards.is_some()
+    {
+        let json = serde_json::to_string_pretty(limited).unwrap_or_default() + "\n";
         run_folder::write_whole(&page.with_extension("json"), json.as_bytes())?;
     }
     Ok(())
@@ -337,26 +312,23 @@ fn refuse_baseline(limits: &Limits) -> Result<(), Failure> {
     })
 }
 
-/// What is said of a run that limits decide, with its summary for a terminal; or of one question, by its name and
-/// judgement.
-fn by_limits(
-    question: &str,
-    one: Option<(String, &Judgement)>,
-    targets: &[Target],
-    (overall, summary): (Overall, String),
-) -> Summary {
-    if let Some((name, judged)) = one {
-        return one_question(question, name, judged, targets);
+/// What is said of a run that limits decide, or of one question.
+fn by_limits(question: &str, limited: &Limited) -> Summary {
+    if let Some(one) = &limited.comparison {
+        return one_question(question, one, &limited.targets);
     }
-    let (text, lines) = (inert::lines(&summary).into_owned(), report::targets::lines(targets));
+    let text = inert::lines(&report::limited::summary(limited)).into_owned();
+    let lines = report::targets::lines(&limited.targets);
+    let overall = report::targets::Limited::from(limited).overall();
     Summary { text, lines, overall, markdown: String::new() }
 }
 
 /// What is said of a run of one question: its verdict as one line, and the limits that were set.
-fn one_question(question: &str, name: String, judged: &Judgement, targets: &[Target]) -> Summary {
+fn one_question(question: &str, one: &Versus, targets: &[Target]) -> Summary {
+    let Versus { cell, judgement: judged } = one;
     let own = VerdictLine {
         kind: Kind::Comparison,
-        name,
+        name: format!("{} to {} of {cell}", judged.base, judged.variant),
         verdict: judged.verdict,
         counts: true,
         effect: judged.effect(),
