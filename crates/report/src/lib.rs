@@ -40,7 +40,6 @@ mod recorded;
 mod stage_tables;
 mod table;
 mod tables;
-pub mod targets;
 pub mod text;
 pub mod tries;
 pub mod verdict_lines;

@@ -243,7 +243,7 @@ fn the_markdown_of_traffic_and_of_cards() {
 fn every_figure_is_followed((run, limited): &Analysed, key: &str) {
     let entry = |name: &str| {
         let place = Place { folder: "run", report: None };
-        by_targets(run, limited.into(), &name.parse().expect("a figure"), place)
+        by_targets(run, limited, &name.parse().expect("a figure"), place)
     };
     for row in limited.table.iter().filter(|row| row.estimate.is_some()) {
         let finite = row.estimate.is_some_and(|estimate| estimate.mean.abs() < f64::MAX);

@@ -233,11 +233,10 @@ impl Analysed {
     /// What an index says of a run that lies here.
     fn entry(&self, recorded: &Recorded, figure: &Figure, place: Place<'_>) -> Entry {
         let run = &recorded.run;
-        let limited = match self {
-            Self::Process(analysis) => return index::entry(run, analysis, figure, place),
-            Self::Limited(limited) => (&**limited).into(),
-        };
-        index::by_targets(run, limited, figure, place)
+        match self {
+            Self::Process(analysis) => index::entry(run, analysis, figure, place),
+            Self::Limited(limited) => index::by_targets(run, limited, figure, place),
+        }
     }
 }
 
@@ -318,8 +317,8 @@ fn by_limits(question: &str, limited: &Limited) -> Summary {
         return one_question(question, one, &limited.targets);
     }
     let text = inert::lines(&report::limited::summary(limited)).into_owned();
-    let lines = report::targets::lines(&limited.targets);
-    let overall = report::targets::Limited::from(limited).overall();
+    let lines = report::limited::lines(&limited.targets);
+    let overall = report::limited::overall(limited);
     Summary { text, lines, overall, markdown: String::new() }
 }
 
@@ -334,7 +333,7 @@ fn one_question(question: &str, one: &Versus, targets: &[Target]) -> Summary {
         effect: judged.effect(),
         sentence: judged.sentence.clone(),
     };
-    let others = report::targets::lines(targets.get(1..).unwrap_or_default());
+    let others = report::limited::lines(targets.get(1..).unwrap_or_default());
     let lines: Vec<VerdictLine> = [own].into_iter().chain(others).collect();
     let verdict = Decided::of_all(lines.iter().map(|line| line.verdict));
     let worst = lines.iter().find(|line| line.verdict == verdict);
