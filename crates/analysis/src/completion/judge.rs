@@ -45,8 +45,8 @@ fn versus(groups: &Groups<'_>, at: &Cell, sides: [&VariantName; 2]) -> Option<Ve
     });
     let pairs: Vec<[&CardReading; 2]> = pairs.collect();
     let has_task = at.card?.task.is_some();
-    let asked = Asked { has_task, is_counted: at.is_counted() };
-    let judgement = asked.judge(&question(groups, at, sides, has_task), &pairs);
+    let compared = Sides { has_task, is_counted: at.is_counted() };
+    let judgement = compared.judge(&question(groups, at, sides, has_task), &pairs);
     Some(Versus { cell: name_of(&groups.run.study, at), judgement })
 }
 
@@ -67,13 +67,13 @@ fn question(groups: &Groups<'_>, at: &Cell, sides: [&VariantName; 2], has_task: 
 
 /// How two sides are compared in one cell.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct Sides {
     /// With a task its time is compared, else the CPU of the transmit path. Less is better.
     pub(super) has_task: bool,
     pub(super) is_counted: bool,
 }
 
-impl Asked {
+impl Sides {
     /// Decides on pairs of `[base, variant]`, in the order of their blocks.
     pub(super) fn judge(self, question: &Question, pairs: &[[&CardReading; 2]]) -> Judgement {
         let quantity = if self.has_task { Quantity::Time } else { Quantity::Cpu };

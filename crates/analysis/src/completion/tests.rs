@@ -68,7 +68,7 @@ fn a_strategy_that_takes_less_is_shown_to_and_one_that_is_not_tried_often_enough
     assert!(sentence.contains("a verdict needs at least 6"), "{sentence}");
 }
 
-const ASKED: judge::Asked = judge::Asked { has_task: false, is_counted: true };
+const SIDES: judge::Sides = judge::Sides { has_task: false, is_counted: true };
 
 /// Whether two sides are the same.
 fn question() -> crate::judge::Question {
@@ -94,7 +94,7 @@ fn by_parts(parts: impl Fn(u64, u64) -> [u64; 2]) -> crate::verdicts::Judgement 
         [0, 1].map(|side: usize| trial((0..10).map(|part| parts(pair, part)[side]).collect()))
     };
     let pairs: Vec<[CardReading; 2]> = (0..6).map(pair).collect();
-    ASKED.judge(&question(), &pairs.iter().map(|pair| pair.each_ref()).collect::<Vec<_>>())
+    SIDES.judge(&question(), &pairs.iter().map(|pair| pair.each_ref()).collect::<Vec<_>>())
 }
 
 #[test]
@@ -116,8 +116,8 @@ fn windows_are_compared_part_by_part_and_a_rare_interrupt_is_no_difference() {
 
 #[test]
 fn where_parts_cannot_be_compared_means_are_and_it_says_why() {
-    let means = |change: &dyn Fn(&mut judge::Asked, &mut CardReading)| {
-        let mut asked = ASKED;
+    let means = |change: &dyn Fn(&mut judge::Sides, &mut CardReading)| {
+        let mut asked = SIDES;
         let period = Period { window_ns: 50_000_000, driver_ns: 5_000_000, ..Period::default() };
         let mut one = CardReading {
             window_ns: 500_000_000,
