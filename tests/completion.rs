@@ -90,7 +90,7 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     let page = place.read("run/report.html");
     assert!(page.contains("Which way to wait is cheaper here?"));
     let figures = place.read("run/report.json");
-    assert!(serde_json::from_str::<serde_json::Value>(&figures).unwrap()["points"].is_array());
+    assert!(serde_json::from_str::<serde_json::Value>(&figures).unwrap()["table"].is_array());
 
     // Everything is there: going on measures nothing but what is missing, and the page is made again.
     fs::remove_file(place.path("run/report.html")).unwrap();
@@ -120,7 +120,7 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_one_strategy_twice_is_the
     let message = place.json(words);
     let message = &message["comparison"];
     has(message, &json!({"verdict": "pass", "finding": "cheaper", "pairs": 6}));
-    has(message, &json!({"place": "vm", "load": "full", "rate": 440}));
+    has(message, &json!({"cell": "440/s of full, vm"}));
     assert_eq!(number(message, "/p"), 2.0 / 64.0, "all of one sign");
     assert!(number(message, "/relative/interval/high") < -0.5, "{message:#}");
     assert!(number(message, "/detectable") < 0.05, "{message:#}");
@@ -137,7 +137,7 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_one_strategy_twice_is_the
     // The same run read again says the same, and is resumed where a trial is missing.
     let again = place.json("report run --json");
     assert_eq!(&again["comparison"], message);
-    place.call("check run").code(0).prints("pass     busy to event at 440/s");
+    place.call("check run").code(0).prints("pass     busy to event of 440/s");
     fs::remove_file(place.path("run/trials/event@full-440#2.json")).unwrap();
     let lacking = place.call("check run");
     lacking.code(3).prints("5 of 6 planned pairs are valid").prints("every trial is made");
@@ -146,13 +146,13 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_one_strategy_twice_is_the
     assert_eq!(place.run().count(), 13);
     let page = place.read("run/report.html");
     assert!(page.contains("event costs less than busy"));
-    place.gate("event: path <= 2%").code(0).prints("pass     busy to event at 440/s");
+    place.gate("event: path <= 2%").code(0).prints("pass     busy to event of 440/s");
     place.gate("busy: path <= 1%").code(1).prints("fail     busy: path <= 1%");
     place.gate("cpu <= 1%").code(2).says("known are path, waiting").in_one_line();
 
     // One strategy twice is the same.
     let twice = place.call("compare study.toml event --a-a --pairs 6 --out twice");
-    twice.code(0).prints("event to event-again at 440/s of full, vm").prints("costs the same");
+    twice.code(0).prints("event to event-again of 440/s of full, vm").prints("costs the same");
     twice.prints_words("rare events in 60 periods of 0.048 s each");
     let page = place.read("twice/report.html");
     assert!(page.contains("Steady cost and rare events"));

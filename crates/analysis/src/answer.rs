@@ -186,32 +186,14 @@ fn slope_sentence(curve: &Curve, slope: &Slope) -> String {
     match &slope.full {
         Full::At { clients, .. } => format!(
             "Each client adds {per_client} of CPU a second to `{}`; on that straight line one core would \
-             be full at {}, an extrapolation{}.",
+             be full at {}, an extrapolation.",
             curve.variant,
-            count(Unit::WHOLE.with_interval(clients), "client"),
-            bend(slope)
+            count(Unit::WHOLE.with_interval(clients), "client")
         ),
         Full::NotRising => format!(
             "The CPU of `{}` does not change measurably with the clients: {per_client} a second for each.",
             curve.variant
         ),
-    }
-}
-
-fn bend(slope: &Slope) -> String {
-    const WORTH_SAYING: f64 = 0.1;
-    let [first, .., last] = slope.segments.as_slice() else { return String::new() };
-    match slope.curvature {
-        Some(curvature) if curvature.abs() > WORTH_SAYING => format!(
-            " (the curve is not straight: {} µs from {} to {}, {} µs from {} to {})",
-            Unit::MICROS.mean(&first.per_client),
-            first.from,
-            count(first.to, "client"),
-            Unit::MICROS.mean(&last.per_client),
-            last.from,
-            last.to
-        ),
-        _ => String::new(),
     }
 }
 
@@ -225,23 +207,13 @@ fn ratios(analysis: &Analysis) -> Vec<String> {
 fn ratio(comparison: &Comparison) -> Option<String> {
     let sum = comparison.sum.as_ref()?;
     let ratio = sum.ratio.as_ref()?;
-    let reported = sum.difference.differs_from_zero();
-    Some(if reported {
-        format!(
-            "At {} `{}` uses {} times the CPU of `{}`.",
-            count(comparison.clients, "client"),
-            comparison.variant,
-            Unit::ONE.with_interval(ratio),
-            comparison.base
-        )
-    } else {
-        format!(
-            "At {} `{}` and `{}` cannot be distinguished: a ratio of {}.",
-            count(comparison.clients, "client"),
-            comparison.variant,
-            comparison.base,
-            Unit::ONE.with_interval(ratio)
-        )
+    let (clients, ratio) = (count(comparison.clients, "client"), Unit::ONE.with_interval(ratio));
+    let Comparison { base, variant, .. } = comparison;
+    Some(match sum.difference.differs_from_zero() {
+        true => format!("At {clients} `{variant}` uses {ratio} times the CPU of `{base}`."),
+        false => format!(
+            "At {clients} `{variant}` and `{base}` cannot be distinguished: a ratio of {ratio}."
+        ),
     })
 }
 

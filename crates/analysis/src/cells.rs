@@ -60,29 +60,30 @@ pub struct Thread {
     pub involuntary_per_second: f64,
 }
 
-/// Means over a cell's trials of what is not CPU time. The subject's, unless the name says otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Beyond {
-    pub rss_start_kib: Option<f64>,
-    pub rss_end_kib: Option<f64>,
-    /// The most that the control group held, shared memory and files in memory included, KiB.
-    pub group_kib: Option<f64>,
-    pub rss_growth_kib: Option<f64>,
-    pub pss_start_kib: Option<f64>,
-    pub pss_end_kib: Option<f64>,
-    pub io_calls_per_second: Option<f64>,
-    pub read_bytes_per_second: Option<f64>,
-    pub write_bytes_per_second: Option<f64>,
-    /// Context switches asked for, each second.
-    pub voluntary_per_second: Option<f64>,
-    pub involuntary_per_second: Option<f64>,
-    /// The load's rounds that ended within a window; `None` where it has none, or is long-running.
-    pub rounds_ended: Option<f64>,
-    /// The whole machine's busy share, 0 to 1.
-    pub machine_busy: Option<f64>,
-    /// Subject: executed instructions each second; counted mode only.
-    pub subject_instructions_per_second: Option<f64>,
-}
+/// A figure of one trial.
+type OfTrial = fn(&TrialFigures) -> Option<f64>;
+
+const BEYOND: [(&str, OfTrial); 14] = [
+    ("rss_start_kib", |trial| Some(trial.memory?.rss_start_kib as f64)),
+    ("rss_end_kib", |trial| Some(trial.memory?.rss_end_kib as f64)),
+    // The most that the control group held, shared memory and files in memory included.
+    ("group_kib", |trial| Some(trial.memory?.group_kib? as f64)),
+    ("rss_growth_kib", |trial| {
+        let memory = trial.memory?;
+        Some(memory.rss_end_kib as f64 - memory.rss_start_kib as f64)
+    }),
+    ("pss_start_kib", |trial| Some(trial.memory?.pss_start_kib? as f64)),
+    ("pss_end_kib", |trial| Some(trial.memory?.pss_end_kib? as f64)),
+    ("io_calls_per_second", |trial| trial.io.map(|io| io.read_calls + io.write_calls)),
+    ("read_bytes_per_second", |trial| trial.io.map(|io| io.read_bytes)),
+    ("write_bytes_per_second", |trial| trial.io.map(|io| io.write_bytes)),
+    ("voluntary_per_second", |trial| Some(trial.voluntary_per_second)),
+    ("involuntary_per_second", |trial| Some(trial.involuntary_per_second)),
+    // A valid trial whose load has rounds ended at least one.
+    ("rounds_ended", |trial| Some(trial.rounds.ended as f64).filter(|ended| *ended > 0.0)),
+    ("machine_busy", |trial| trial.machine_busy),
+    ("subject_instructions_per_second", |trial| trial.subject.instructions_per_second),
+];
 
 /// A trial's steps, for a small picture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -114,7 +115,8 @@ pub struct Cell {
     /// counts the same processes.
     pub minus_idle: Option<Parts>,
     pub threads: Vec<Thread>,
-    pub beyond: Beyond,
+    /// Means of what is not CPU time, by its name: the subject's, unless the name says otherwise.
+    pub beyond: BTreeMap<&'static str, f64>,
     /// Second by second, each repetition.
     pub series: Vec<Series>,
 }
@@ -231,32 +233,9 @@ fn threads(trials: &[&TrialFigures]) -> Vec<Thread> {
         .collect()
 }
 
-fn beyond(trials: &[&TrialFigures]) -> Beyond {
-    let mean = |of: &dyn Fn(&TrialFigures) -> Option<f64>| {
-        estimate(trials, of).map(|estimate| estimate.mean)
-    };
-    Beyond {
-        rss_start_kib: mean(&|trial| Some(trial.memory?.rss_start_kib as f64)),
-        rss_end_kib: mean(&|trial| Some(trial.memory?.rss_end_kib as f64)),
-        group_kib: mean(&|trial| Some(trial.memory?.group_kib? as f64)),
-        rss_growth_kib: mean(&|trial| {
-            let memory = trial.memory?;
-            Some(memory.rss_end_kib as f64 - memory.rss_start_kib as f64)
-        }),
-        pss_start_kib: mean(&|trial| Some(trial.memory?.pss_start_kib? as f64)),
-        pss_end_kib: mean(&|trial| Some(trial.memory?.pss_end_kib? as f64)),
-        io_calls_per_second: mean(&|trial| trial.io.map(|io| io.read_calls + io.write_calls)),
-        read_bytes_per_second: mean(&|trial| trial.io.map(|io| io.read_bytes)),
-        write_bytes_per_second: mean(&|trial| trial.io.map(|io| io.write_bytes)),
-        voluntary_per_second: mean(&|trial| Some(trial.voluntary_per_second)),
-        involuntary_per_second: mean(&|trial| Some(trial.involuntary_per_second)),
-        // A valid trial whose load has rounds ended at least one.
-        rounds_ended: mean(&|trial| {
-            Some(trial.rounds.ended as f64).filter(|_| trial.rounds.ended > 0)
-        }),
-        machine_busy: mean(&|trial| trial.machine_busy),
-        subject_instructions_per_second: mean(&|trial| trial.subject.instructions_per_second),
-    }
+fn beyond(trials: &[&TrialFigures]) -> BTreeMap<&'static str, f64> {
+    let mean = |(name, of): (&'static str, OfTrial)| Some((name, estimate(trials, of)?.mean));
+    BEYOND.into_iter().filter_map(mean).collect()
 }
 
 #[cfg(test)]

@@ -344,32 +344,6 @@ mod tests {
         assert_eq!(figures.subject.spent_ns, 80);
     }
 
-    #[test]
-    fn a_counter_that_falls_is_no_figure() {
-        let mut trial = first();
-        let last = recording(&mut trial).samples.last_mut().unwrap();
-        last.subject.group = Some(Group::default());
-        assert!(of(&trial).unwrap_err().why.contains("backwards"));
-    }
-
-    #[test]
-    fn a_load_that_always_fails_is_no_figure() {
-        let run = fixture::run();
-        let mut trial = fixture::trials(&run)
-            .into_iter()
-            .find(|trial| trial.planned.order.load.is_some())
-            .unwrap();
-        recording(&mut trial).samples.last_mut().unwrap().rounds.failed += 1_000;
-        assert!(of(&trial).unwrap_err().why.contains("the load failed"));
-    }
-
-    #[test]
-    fn one_sample_is_no_window() {
-        let mut trial = first();
-        recording(&mut trial).samples.truncate(1);
-        assert_eq!(of(&trial).unwrap_err().why, "no window: 1 sample");
-    }
-
     /// A trial of a stage of the fixture: subject, a load that stays, and hostapd alongside them.
     fn stage() -> Trial {
         fixture::trials(&fixture::stations()).remove(0)
@@ -422,21 +396,49 @@ mod tests {
     }
 
     #[test]
-    fn the_counter_that_falls_is_named() {
-        let mut trial = stage();
-        recording(&mut trial).samples.last_mut().unwrap().others[0].account.group =
-            Some(Group::default());
-        assert!(of(&trial).unwrap_err().why.contains("of `hostapd` ran backwards"));
+    fn a_load_that_stays_has_no_rounds() {
+        assert_eq!(of(&stage()).unwrap().rounds, RoundFigures::default());
     }
 
     #[test]
-    fn a_load_that_stays_has_no_rounds_but_must_work() {
-        let mut trial = stage();
-        assert_eq!(of(&trial).unwrap().rounds, RoundFigures::default());
-        let still = Account { group: Some(Group::default()), ..Account::default() };
-        for sample in &mut recording(&mut trial).samples {
-            sample.load = Some(still.clone());
+    fn what_contradicts_the_plan_is_no_figure_and_says_why() {
+        let all = fixture::trials(&fixture::run());
+        let loaded = all.into_iter().find(|trial| trial.planned.order.load.is_some()).unwrap();
+        type Change = fn(&mut Vec<model::sample::Sample>);
+        let cases: [(Trial, Change, &str); 5] = [
+            (first(), |samples| samples.truncate(1), "no window: 1 sample"),
+            (
+                first(),
+                |samples| samples.last_mut().unwrap().subject.group = Some(Group::default()),
+                "a CPU counter of the subject ran backwards",
+            ),
+            (
+                stage(),
+                |samples| {
+                    let last = samples.last_mut().unwrap();
+                    last.others[0].account.group = Some(Group::default());
+                },
+                "of `hostapd` ran backwards",
+            ),
+            (
+                loaded,
+                |samples| samples.last_mut().unwrap().rounds.failed += 1_000,
+                "the load failed",
+            ),
+            (
+                stage(),
+                |samples| {
+                    let group = Some(Group::default());
+                    let still = Account { group, ..Account::default() };
+                    samples.iter_mut().for_each(|sample| sample.load = Some(still.clone()));
+                },
+                "took no CPU time",
+            ),
+        ];
+        for (mut trial, change, why) in cases {
+            change(&mut recording(&mut trial).samples);
+            let found = of(&trial).unwrap_err().why;
+            assert!(found.contains(why), "{found}");
         }
-        assert!(of(&trial).unwrap_err().why.contains("took no CPU time"));
     }
 }

@@ -48,6 +48,7 @@ pub mod in_cells;
 pub mod judge;
 mod lab;
 mod ledger;
+pub mod limited;
 mod measured;
 pub mod metrics;
 pub mod paired;
@@ -77,7 +78,7 @@ use serde::Serialize;
 
 pub use crate::{
     answer::{core_of, host_load_name},
-    cells::{Beyond, Cell, Other, Parts, Series, Thread},
+    cells::{Cell, Other, Parts, Series, Thread},
     compare::{Comparison, Contrast},
     counters::Source,
     cures::Cures,

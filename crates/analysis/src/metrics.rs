@@ -171,6 +171,11 @@ impl Metric {
     }
 }
 
+/// The estimate of a figure among the rows of one point.
+pub(crate) fn estimate(rows: &[Metric], figure: Figure) -> Option<Estimate> {
+    rows.iter().find(|row| row.name == figure.name())?.estimate
+}
+
 /// Where figures are of.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Point {

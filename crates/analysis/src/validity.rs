@@ -385,7 +385,8 @@ fn costly_agent(measured: &Measured, cell: &Cell) -> Option<Doubt> {
 }
 
 fn growing_memory(cell: &Cell) -> Option<Doubt> {
-    let kib = cell.beyond.rss_growth_kib.filter(|growth| *growth >= MEMORY_GROWTH_KIB)?;
+    let growth = cell.beyond.get("rss_growth_kib").copied();
+    let kib = growth.filter(|growth| *growth >= MEMORY_GROWTH_KIB)?;
     let (kib, name) = (Unit::ONE.plain(kib), name(cell));
     let doubt = Doubt::new(
         format!("The subject's memory grew by {kib} KiB a window in {name}."),

@@ -104,6 +104,24 @@ figures! {
     Faults, "faults", Count, [Frames];
     /// The most that a figure of a counted trial differs when it is made again, of the whole run.
     RepeatError, "repeat-error", Share, [Frames];
+    /// The task's time, from its start to its end.
+    TaskTime, "task-time", Seconds, [Frames];
+    /// Frames that come out.
+    Sent, "sent", Rate, [Frames];
+    /// Frames that are dropped.
+    Dropped, "dropped", Rate, [Frames];
+    /// CPU of a frame that was sent, but for waiting.
+    Rest, "rest", Seconds, [Frames];
+    /// Time in which interrupts are masked, of the window.
+    Masked, "masked", Share, [Frames];
+    /// Interrupts for each frame that was sent.
+    Interrupts, "interrupts", Count, [Frames];
+    /// The longest latency of a frame in a window.
+    Longest, "longest", Seconds, [Frames];
+    /// CPU of the threads of the source and the sink, of one core. Limits do not speak of it.
+    Harness, "harness", Share, [];
+    /// Bits of Wi-Fi that arrive. Limits do not speak of it.
+    Received, "received", Rate, [];
 }
 
 impl Figure {

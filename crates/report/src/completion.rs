@@ -1,77 +1,62 @@
-//! A completion run for people: what each way to wait costs, as sections of a page, a terminal's text and Markdown.
+//! Cells with a card for people: what each way to wait costs.
 //!
-//! Every figure, verdict and sentence of judgement is that of [`analysis::completion`]. An empty or partial run makes a
-//! page too: what is not there yet is said.
+//! Every figure, verdict and sentence of judgement is that of [`analysis::completion`]. What is not there yet is said.
 
 mod tables;
 
 use analysis::{
-    completion::{Completion, Load, Place, Point, loads as loads_of, places as places_of},
+    completion::{Completion, Point},
+    limited::Versus,
     quantity::count,
 };
-use model::{card::Strategy, run::Run};
+use model::{
+    card::Strategy,
+    figure::Figure::{P50, P99, Path, Slowdown, TaskTime, Waiting},
+};
 
 use crate::{
-    Error,
     drawing::{
         bars::{Bar, Bars},
         lines::{Lines, Mark, Series},
-        svg::ticks,
+        svg::{escape, ticks},
     },
-    identity::{self, Fact, plain},
     judged,
-    page::{Given, Section, or_none},
+    page::{Section, or_none},
     prose::{figure, folded, list, note},
-    targets::{Limited, Own},
+    table::Table,
 };
 
 /// Points that the table of the terminal holds; the page has all.
 const MOST_POINTS: usize = 8;
 
-/// A completion run as one HTML file; given is the study file, and while the run goes on what is still to come.
-///
-/// # Errors
-///
-/// [`Error::Layout`] where the template cannot be filled; no input is known to do that.
-pub fn page<'a>(
-    completion: &'a Completion,
-    run: &'a Run,
-    given: impl Into<Given<'a>>,
-) -> Result<String, Error> {
+/// The sections of a page.
+pub(crate) fn sections(completion: &Completion) -> Vec<Section> {
     let twice = "In counted time the last trial of each load’s first block is made once more, from the same snapshot.";
-    let own = Own {
-        status: status(completion, run),
-        sections: vec![
-            Section::new("published", "The report’s figures", published(completion)),
-            Section::new("rates", "Against rate", rates(completion, run)).opened(true),
-            Section::new("task", "A task on the same CPU", tasks(completion, run)),
-            Section::new("versus", "Comparisons", versus(completion)),
-            Section::new("census", "Commands", commands(completion)),
-            Section::new("repeats", "Made twice", tables::repeats(completion).noted(twice)),
-        ],
-        left_out: (tables::left_out(completion), completion.left_out.len()),
-        facts: facts(run),
-    };
-    Limited::from(completion).page(run, given.into(), own)
+    vec![
+        Section::new("published", "The report’s figures", published(completion)),
+        Section::new("rates", "Against rate", rates(completion)).opened(true),
+        Section::new("task", "A task on the same CPU", tasks(completion)),
+        Section::new("versus", "Comparisons", versus(completion)),
+        Section::new("census", "Commands", commands(completion)),
+        Section::new("repeats", "Made twice", tables::repeats(completion).noted(twice)),
+    ]
 }
 
-/// The run as a terminal shows it at its end: at most thirty lines of a hundred columns.
-pub fn summary(completion: &Completion) -> String {
-    // Those of the largest frames, and with a task.
-    let largest = completion.points.iter().map(|point| point.bytes).max().unwrap_or_default();
-    let is_shown = |point: &&Point| point.task.is_some() || point.bytes == largest;
+/// What a terminal shows, and what it has no room for: the points of the largest frames, and with a task.
+pub(crate) fn in_short(completion: &Completion) -> (Table, String) {
+    let largest = completion.points.iter().map(|point| point.card.bytes).max().unwrap_or_default();
+    let is_shown = |point: &&Point| point.card.task.is_some() || point.card.bytes == largest;
     let shown: Vec<_> = completion.points.iter().filter(is_shown).take(MOST_POINTS).collect();
     let more = match completion.points.len() - shown.len() {
         0 => String::new(),
         more => count(more as u32, "more point"),
     };
-    Limited::from(completion).text(&completion.answer, tables::short(&shown, false), &more)
+    (tables::short(&shown, false), more)
 }
 
-/// The run for a CI's summary.
-pub fn markdown(completion: &Completion) -> String {
-    let points: Vec<_> = completion.points.iter().collect();
-    Limited::from(completion).markdown(&tables::short(&points, true))
+/// Every point, for a CI's summary.
+pub(crate) fn figures(completion: &Completion) -> Table {
+    tables::short(&completion.points.iter().collect::<Vec<_>>(), true)
 }
 
 /// Colour, dash and shape of a strategy: the same in every run.
@@ -84,17 +69,6 @@ const fn style(strategy: Strategy) -> usize {
     }
 }
 
-/// The line below the verdict.
-fn status(completion: &Completion, run: &Run) -> Vec<String> {
-    let shape = &run.study.trial;
-    vec![
-        format!("{} that count", count(completion.counted, "trial")),
-        count(shape.repetitions, "block"),
-        format!("{} window", shape.window),
-        format!("a command takes {} µs", completion.completes_us),
-    ]
-}
-
 fn published(completion: &Completion) -> String {
     let what = "Jouni Malinen, “TX path CPU usage (busy wait for transmit command)”, hostap mailing list, 7 April 2002: a \
                 Compaq WL100 and a Pentium III at 400 MHz. Ours is a driver in user space in front of a modelled card. \
@@ -103,38 +77,35 @@ fn published(completion: &Completion) -> String {
     or_none(tables::published(completion).noted(what), "None of its figures has been measured yet.")
 }
 
-/// Each place with each load.
-fn loads(run: &Run) -> Vec<(Place, Load)> {
-    let (places, loads) = (places_of(&run.study), loads_of(&run.study));
-    let with = |place: Place| {
-        loads.iter().map(move |load| (place.clone(), load.clone())).collect::<Vec<_>>()
-    };
-    places.into_iter().flat_map(with).collect()
+/// The points of each load at each place.
+fn loads(completion: &Completion) -> impl Iterator<Item = &[Point]> {
+    completion.points.chunk_by(Point::is_of_one_load)
 }
 
-fn rates(completion: &Completion, run: &Run) -> String {
-    let loads = loads(run);
-    let pictures = loads.iter().map(|(place, load)| {
+fn rates(completion: &Completion) -> String {
+    let pictures = loads(completion).map(|points| {
         let cpu = figure(
-            &cpu(completion, place, load),
+            &cpu(completion, points),
             "CPU of the transmit path: waiting, and the copies and system calls of each frame, which no strategy saves. \
              Dashed: rate × completion time.",
         );
         let latency = figure(
-            &latency(completion, place, load),
+            &latency(points),
             "From a frame’s creation until it came out of the second interface: the median, and dotted the 99th \
              percentile. A scale of decades: beyond what the card carries, frames queue.",
         );
-        let title = format!("{}: frames of {} bytes, {}", load.name, load.bytes, place.name);
-        let title = crate::drawing::svg::escape(&title);
-        if cpu.is_empty() { cpu } else { format!("<h3>{title}</h3>{cpu}{latency}") }
+        let Some(first) = points.first().filter(|_| !cpu.is_empty()) else { return String::new() };
+        let (load, place) = (first.load(), first.cell.place());
+        let title = format!("{load}: frames of {} bytes, {place}", first.card.bytes);
+        format!("<h3>{}</h3>{cpu}{latency}", escape(&title))
     });
     let pictures: String = pictures.collect();
-    let table = |place: &Place| {
-        let table = tables::points(completion, &place.name).html();
-        folded(&format!("All figures, {}", place.name), &table)
-    };
-    let tables: String = places_of(&run.study).iter().map(table).collect();
+    let places = completion.points.chunk_by(|one, other| one.cell.place() == other.cell.place());
+    let tables = places.map(|points| {
+        let place = points.first().map_or("", |point| point.cell.place());
+        folded(&format!("All figures, {place}"), &tables::points(points).html())
+    });
+    let tables: String = tables.collect();
     let what = "“Path” is all CPU of the driver’s thread; “waiting” the part in loops that read the card’s registers; “rest” \
                 what else a frame costs; “masked” the time in which the modelled driver has interrupts masked. “Off” is \
                 waiting against frames sent × completion time, for the loop that waits for all of it.";
@@ -143,14 +114,14 @@ fn rates(completion: &Completion, run: &Run) -> String {
 }
 
 /// CPU against rate. Empty with fewer than two rates.
-fn cpu(completion: &Completion, place: &Place, load: &Load) -> String {
+fn cpu(completion: &Completion, points: &[Point]) -> String {
     let mark = |point: &Point| {
-        let (path, waiting) = (100.0 * point.path.mean, 100.0 * point.waiting.mean);
-        let (name, rate) = (point.strategy.name(), point.rate);
+        let (path, waiting) = (100.0 * point.mean(Path)?, 100.0 * point.mean(Waiting)?);
+        let (name, rate) = (&point.variant, point.card.rate);
         let title = format!("{name} at {rate}/s: {path:.2} % of a core, {waiting:.2} % waiting");
         Some((path, None, title))
     };
-    let series = series(completion, place, load, &mark);
+    let series = series(points, &mark);
     let most = most_rate(&series);
     let waits = 100.0 * most * completion.completes_us / 1e6;
     Lines {
@@ -162,30 +133,27 @@ fn cpu(completion: &Completion, place: &Place, load: &Load) -> String {
 }
 
 /// Latency against rate. Empty with fewer than two rates.
-fn latency(completion: &Completion, place: &Place, load: &Load) -> String {
+fn latency(points: &[Point]) -> String {
     let mark = |point: &Point| {
-        let (p50, p99) = (point.p50_us?.mean, point.p99_us?.mean);
-        let (name, rate) = (point.strategy.name(), point.rate);
+        let (p50, p99) = (1e6 * point.mean(P50)?, 1e6 * point.mean(P99)?);
+        let (name, rate) = (&point.variant, point.card.rate);
         Some((p50, Some(p99), format!("{name} at {rate}/s: p50 {p50:.0} µs, p99 {p99:.0} µs")))
     };
-    let series = series(completion, place, load, &mark);
     let title = "Latency of frames against frames offered, median and 99th percentile";
-    Lines { y: "µs".to_owned(), decades: true, ..against_rate(title, series) }.draw()
+    Lines { y: "µs".to_owned(), decades: true, ..against_rate(title, series(points, &mark)) }.draw()
 }
 
 /// A point's value, a second one above it, and what a reader sees there.
 type Value = (f64, Option<f64>, String);
 
-fn series(
-    completion: &Completion,
-    place: &Place,
-    load: &Load,
-    value: &dyn Fn(&Point) -> Option<Value>,
-) -> Vec<Series> {
-    let of = |strategy: Strategy| {
-        let curve = completion.curve(&place.name, &load.name, strategy);
-        let rated = curve.into_iter().filter(|point| point.rate > 0 && point.task.is_none());
-        let values = rated.filter_map(|point| Some((f64::from(point.rate), value(point)?)));
+/// A line of each variant of a load.
+fn series(points: &[Point], value: &dyn Fn(&Point) -> Option<Value>) -> Vec<Series> {
+    let mut rated: Vec<&Point> =
+        points.iter().filter(|point| point.card.rate > 0 && point.card.task.is_none()).collect();
+    rated.sort_by_key(|point| (style(point.strategy), &point.variant, point.card.rate));
+    let of = |points: &[&Point]| {
+        let values =
+            points.iter().filter_map(|point| Some((f64::from(point.card.rate), value(point)?)));
         let values: Vec<(f64, Value)> = values.collect();
         let mark = |(x, (y, _, title)): &(f64, Value)| Mark {
             x: *x,
@@ -193,17 +161,18 @@ fn series(
             title: title.clone(),
             interval: None,
         };
-        Series {
-            style: style(strategy),
-            name: strategy.name().to_owned(),
+        let first = points.first()?;
+        Some(Series {
+            style: style(first.strategy),
+            name: first.variant.clone(),
             points: values.iter().map(mark).collect(),
             above: values.iter().filter_map(|(x, (_, above, _))| Some((*x, (*above)?))).collect(),
             is_joined: true,
             is_marked: true,
             ..Series::default()
-        }
+        })
     };
-    let all = Strategy::ALL.into_iter().map(of);
+    let all = rated.chunk_by(|one, other| one.variant == other.variant).filter_map(of);
     all.filter(|series| series.points.len() > 1).collect()
 }
 
@@ -226,42 +195,43 @@ fn against_rate(title: &str, series: Vec<Series>) -> Lines {
     }
 }
 
-fn tasks(completion: &Completion, run: &Run) -> String {
-    let loads = loads(run);
-    let each = loads
-        .iter()
-        .flat_map(|(place, load)| load.rates.iter().map(move |rate| (place, load, *rate)));
-    let picture = |(place, load, rate): (&Place, &Load, u32)| {
-        let bus = load.bus_word.map_or(String::new(), |word| format!(", a bus of {word} a word"));
-        let title = format!("{rate} frames/s of {} bytes{bus}, {}", load.bytes, place.name);
-        let drawn = task(completion, (&place.name, &load.name, rate));
+fn tasks(completion: &Completion) -> String {
+    let cells = completion.points.chunk_by(|one, other| one.cell.name == other.cell.name);
+    let picture = |points: &[Point]| {
+        let drawn = task(completion, points);
+        let Some(first) = points.first().filter(|_| !drawn.is_empty()) else {
+            return String::new();
+        };
+        let bus = first.card.bus_word;
+        let bus = bus.map_or(String::new(), |word| format!(", a bus of {word} a word"));
+        let (rate, bytes, place) = (first.card.rate, first.card.bytes, first.cell.place());
+        let title = escape(&format!("{rate} frames/s of {bytes} bytes{bus}, {place}"));
         let what = "The same work alone and with each strategy; the dashed line is the task alone.";
-        let title = crate::drawing::svg::escape(&title);
-        if drawn.is_empty() { drawn } else { format!("<h3>{title}</h3>{}", figure(&drawn, what)) }
+        format!("<h3>{title}</h3>{}", figure(&drawn, what))
     };
-    let pictures: String = each.map(picture).collect();
+    let pictures: String = cells.map(picture).collect();
     or_none(pictures, "No task has been tried with frames yet.") + &tables::tasks(completion).html()
 }
 
 /// How long a task takes alone and with each strategy, a bar each. Empty where nothing was tried with it.
-fn task(completion: &Completion, at: (&str, &str, u32)) -> String {
-    let is_it = |point: &&Point| (&*point.place, &*point.load, point.rate) == at;
-    let bar = |strategy: Strategy| {
-        let mut points = completion.points.iter().filter(is_it);
-        let task = points.find(|one| one.strategy == strategy)?.task.as_ref()?;
-        let slower = task.slowdown.map(|one| format!(", {:.3} ×", one.mean)).unwrap_or_default();
-        let figure = format!("{:.3} s{slower}", task.wall_s.mean);
-        Some((strategy.name(), style(strategy), "subject", task.wall_s, figure))
+fn task(completion: &Completion, points: &[Point]) -> String {
+    let bar = |point: &Point| {
+        let wall_s = point.of(TaskTime)?;
+        let slower = point.mean(Slowdown).map(|one| format!(", {one:.3} ×")).unwrap_or_default();
+        let figure = format!("{:.3} s{slower}", wall_s.mean);
+        Some((point.variant.clone(), style(point.strategy), "subject", wall_s, figure))
     };
-    let alone = completion.alone.iter().find(|one| (&*one.place, &*one.load) == (at.0, at.1));
-    let with: Vec<_> = Strategy::ALL.into_iter().filter_map(bar).collect();
+    let with: Vec<_> = points.iter().filter_map(bar).collect();
     if with.is_empty() {
         return String::new();
     }
-    let first = alone
-        .map(|alone| ("alone", 0, "load", alone.wall_s, format!("{:.3} s", alone.wall_s.mean)));
+    let alone = tables::alone(completion, &points[0]);
+    let first = alone.map(|alone| {
+        let figure = format!("{:.3} s", alone.wall_s.mean);
+        ("alone".to_owned(), 0, "load", alone.wall_s, figure)
+    });
     let rows = first.into_iter().chain(with).map(|(name, style, part, wall_s, figure)| Bar {
-        name: name.to_owned(),
+        name,
         style,
         parts: vec![(part, wall_s.mean)],
         interval: wall_s.interval,
@@ -281,14 +251,15 @@ fn task(completion: &Completion, at: (&str, &str, u32)) -> String {
 }
 
 fn versus(completion: &Completion) -> String {
-    let (heads, compared) = (["load, rate", "place", "strategy"], tables::versus(completion));
+    let compared: Vec<_> = completion.versus.iter().map(judged::with_cell).collect();
+    let heads = ["cell", "variant"];
     let what = "Pairs are of one block; decided as `headroom compare` decides: at least six pairs, the interval of the \
                 differences, the exact test. “pass” is shown to take less.";
     if compared.is_empty() {
         return "<p>Nothing to compare: fewer than two strategies have been tried.</p>".to_owned();
     }
-    let sentences =
-        completion.versus.iter().map(|one| format!("{}: {}", one.place, one.judgement.sentence));
+    let sentence = |one: &Versus| format!("{}: {}", one.cell, one.judgement.sentence);
+    let sentences = completion.versus.iter().map(sentence);
     judged::overview(&heads, &compared)
         + &note(what)
         + &folded("Steady cost and rare events", &judged::parts(&heads, &compared).html())
@@ -299,9 +270,4 @@ fn commands(completion: &Completion) -> String {
     let what = "The driver’s own counters over the windows of all trials, from a command’s issue until its completion was \
                 seen. “Put off” commands were not waited for, because no frame was queued: their duration is unknown.";
     or_none(tables::commands(completion).noted(what), "No command was counted yet.")
-}
-
-fn facts(run: &Run) -> Vec<Fact> {
-    let seed = run.study.trial.seed.to_string();
-    identity::of_run(run, vec![plain("Seed of the orders", seed)])
 }

@@ -2,6 +2,7 @@
 
 use analysis::{
     Estimate,
+    limited::Versus,
     quantity::{self, ABSENT, Unit},
     verdicts::{Basis, Events, Finding, Judgement, Quantity},
 };
@@ -13,6 +14,12 @@ use crate::{
 
 /// A comparison, and what stands before it in its row.
 pub(crate) type Compared<'a> = (Vec<String>, &'a Judgement);
+
+/// A comparison with its cell and its variant before it.
+pub(crate) fn with_cell(versus: &Versus) -> Compared<'_> {
+    let judgement = &versus.judgement;
+    (vec![versus.cell.clone(), judgement.variant.clone()], judgement)
+}
 
 /// What was found, as a word.
 pub(crate) const fn finding(judgement: &Judgement, finding: Finding) -> &'static str {

@@ -12,15 +12,15 @@
 //! - **Readable in any light**: light, dark and print; colour is never the only difference.
 //!
 //! ```text
-//! Analysis   + Run ─► clients ────┐ sections of
-//! Contention + Run ─► contention ─┼► tables, drawing, flames ─► page (askama) ─► html
-//! Completion + Run ─► completion ─┘        └► text (terminal), markdown
+//! Analysis + Run ─► clients ──────────────────────┐ sections of
+//! Limited  + Run ─► limited: contention, completion ┴► tables, drawing, flames ─► page (askama) ─► html
+//!                                                          └► text (terminal), markdown
 //! ```
 
 mod again;
 mod clients;
-pub mod completion;
-pub mod contention;
+mod completion;
+mod contention;
 mod count_tables;
 mod cpu_section;
 mod drawing;
@@ -30,6 +30,7 @@ mod identity;
 pub mod index;
 mod judged;
 pub mod junit;
+pub mod limited;
 pub mod markdown;
 mod overall;
 mod page;
@@ -39,7 +40,6 @@ mod recorded;
 mod stage_tables;
 mod table;
 mod tables;
-pub mod targets;
 pub mod text;
 pub mod tries;
 pub mod verdict_lines;

@@ -147,10 +147,10 @@ mod tests {
     fn among_several_consumers_one_that_causes_nothing_fails_nobody() {
         let mut run = fixture::run();
         let mut analysis = analyse(&run, &fixture::trials(&run));
-        let pause = |consumer: &str, verdict| PauseFigures {
+        let nothing = PauseFigures {
             variant: "v".to_owned(),
             clients: 6,
-            consumer: consumer.to_owned(),
+            consumer: "bystander".to_owned(),
             subject: "s".to_owned(),
             trials: 6,
             running: None,
@@ -160,41 +160,40 @@ mod tests {
             sham_share: None,
             level: 0.05,
             series: Vec::new(),
-            verdict,
-            sentence: consumer.to_owned(),
+            verdict: Verdict::Fail,
+            sentence: "it causes nothing".to_owned(),
         };
-        analysis.pauses = vec![pause("monitor", Verdict::Pass), pause("bystander", Verdict::Fail)];
-        let asked = |process: Option<&str>| model::study::Pause {
-            process: process.map(str::to_owned),
-            group: None,
-            variants: Vec::new(),
-            clients: Vec::new(),
-            repetitions: 6,
-            span: model::span::Span::from_secs(10),
-            settle: model::span::Span::from_secs(2),
-        };
-        run.study.pause = Some(asked(None));
-        assert_eq!(overall(&run, &analysis).verdict, Verdict::Pass);
-        run.study.pause = Some(asked(Some("bystander")));
-        assert_eq!(overall(&run, &analysis).verdict, Verdict::Fail);
+        let monitor = PauseFigures { verdict: Verdict::Pass, ..nothing.clone() };
+        analysis.pauses = vec![monitor, nothing];
+        for (process, verdict) in [(None, Verdict::Pass), (Some("bystander"), Verdict::Fail)] {
+            run.study.pause = Some(model::study::Pause {
+                process: process.map(str::to_owned),
+                group: None,
+                variants: Vec::new(),
+                clients: Vec::new(),
+                repetitions: 6,
+                span: model::span::Span::from_secs(10),
+                settle: model::span::Span::from_secs(2),
+            });
+            assert_eq!(overall(&run, &analysis).verdict, verdict);
+        }
     }
 
     #[test]
-    fn a_whole_run_without_limits_is_measured_and_says_that_nothing_was_asked() {
+    fn a_whole_run_without_limits_is_measured_and_limits_on_other_variants_are_not_called_absent() {
         let mut run = fixture::run();
-        run.study.gates = None;
-        let found = overall(&run, &analyse(&run, &fixture::trials(&run)));
-        assert_eq!(found.verdict, Verdict::Measured);
-        assert!(found.sentence.contains("No limits are set"), "{}", found.sentence);
-    }
-
-    #[test]
-    fn limits_that_are_on_other_variants_are_not_called_absent() {
-        let mut run = fixture::run();
-        run.study.gates = Some(model::study::Gates::default());
-        let found = overall(&run, &analyse(&run, &fixture::trials(&run)));
-        assert_eq!(found.verdict, Verdict::Measured);
-        let why = "No limit is on what was measured, so there is no pass or fail.";
-        assert!(found.sentence.ends_with(why), "{}", found.sentence);
+        let cases = [
+            (None, "No limits are set"),
+            (
+                Some(model::study::Gates::default()),
+                "No limit is on what was measured, so there is no pass or fail.",
+            ),
+        ];
+        for (gates, why) in cases {
+            run.study.gates = gates;
+            let found = overall(&run, &analyse(&run, &fixture::trials(&run)));
+            assert_eq!(found.verdict, Verdict::Measured);
+            assert!(found.sentence.contains(why), "{}", found.sentence);
+        }
     }
 }

@@ -71,7 +71,7 @@ pub(crate) struct Row {
     pub(crate) dim: bool,
 }
 
-#[derive(Clone, Debug, Template)]
+#[derive(Clone, Debug, Default, Template)]
 #[template(path = "table.html")]
 pub(crate) struct Table {
     pub(crate) caption: String,

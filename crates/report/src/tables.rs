@@ -227,25 +227,30 @@ pub(crate) fn threads(analysis: &Analysis) -> Table {
 
 /// The subject's memory, IO and switches.
 pub(crate) fn beyond(analysis: &Analysis) -> Table {
+    let columns = [
+        ("RSS", "KiB, start", "rss_start_kib", 0),
+        ("growth", "KiB a window", "rss_growth_kib", 1),
+        ("PSS", "KiB, end", "pss_end_kib", 0),
+        ("IO calls", "per s", "io_calls_per_second", 1),
+        ("read", "B/s", "read_bytes_per_second", 0),
+        ("written", "B/s", "write_bytes_per_second", 0),
+        ("switches asked for", "per s", "voluntary_per_second", 1),
+        ("suffered", "per s", "involuntary_per_second", 1),
+        ("rounds", "in a window", "rounds_ended", 1),
+    ];
     let cells = analysis.cells.iter().filter(|cell| cell.valid > 0);
-    let rows = cells.map(|cell| (cell, &cell.beyond));
-    Table::of("The subject beyond CPU time, means", rows)
-        .head("variant", "", |(cell, _)| cell.variant.clone())
-        .number("clients", "", |(cell, _)| cell.clients.to_string())
-        .number("RSS", "KiB, start", |(_, beyond)| fixed(beyond.rss_start_kib, 0))
-        .number("growth", "KiB a window", |(_, beyond)| fixed(beyond.rss_growth_kib, 1))
-        .number("PSS", "KiB, end", |(_, beyond)| fixed(beyond.pss_end_kib, 0))
-        .number("IO calls", "per s", |(_, beyond)| fixed(beyond.io_calls_per_second, 1))
-        .number("read", "B/s", |(_, beyond)| fixed(beyond.read_bytes_per_second, 0))
-        .number("written", "B/s", |(_, beyond)| fixed(beyond.write_bytes_per_second, 0))
-        .number("switches asked for", "per s", |(_, beyond)| fixed(beyond.voluntary_per_second, 1))
-        .number("suffered", "per s", |(_, beyond)| fixed(beyond.involuntary_per_second, 1))
-        .number("rounds", "in a window", |(_, beyond)| fixed(beyond.rounds_ended, 1))
-        .number("instructions", "million/s", |(_, beyond)| {
-            plain(Unit::MILLIONTH, beyond.subject_instructions_per_second)
-        })
-        .number("machine busy", "%", |(_, beyond)| plain(Unit::PER_CENT, beyond.machine_busy))
-        .table()
+    let mut rows = Table::of("The subject beyond CPU time, means", cells)
+        .head("variant", "", |cell| cell.variant.clone())
+        .number("clients", "", |cell| cell.clients.to_string());
+    let of = |cell: &Cell, name| cell.beyond.get(name).copied();
+    for (title, unit, name, decimals) in columns {
+        rows = rows.number(title, unit, |cell| fixed(of(cell, name), decimals));
+    }
+    rows.number("instructions", "million/s", |cell| {
+        plain(Unit::MILLIONTH, of(cell, "subject_instructions_per_second"))
+    })
+    .number("machine busy", "%", |cell| plain(Unit::PER_CENT, of(cell, "machine_busy")))
+    .table()
 }
 
 /// Every valid trial.

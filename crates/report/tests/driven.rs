@@ -10,9 +10,8 @@ mod story;
 use std::path::PathBuf;
 
 use analysis::{
-    Analysis,
-    completion::analyse,
-    fixture,
+    Analysis, fixture,
+    limited::analyse,
     metrics::baseline::Baselines,
     profiles::{Difference, DifferenceNode},
     quantity::{self, cpu_short},
@@ -193,8 +192,8 @@ fn every_page() -> Vec<(&'static str, String)> {
     pages.extend([
         ("trouble", page_of(&scale, &fixture::troubled(&scale))),
         ("empty", page_of(&scale, &[])),
-        ("contention", report::contention::page(&figures, &contention, "").expect("a page")),
-        ("completion", report::completion::page(&waits, &completion, "").expect("a page")),
+        ("contention", report::limited::page(&figures, &contention, "").expect("a page")),
+        ("completion", report::limited::page(&waits, &completion, "").expect("a page")),
         ("recorded", report::profile_html(&recorded).expect("a page")),
     ]);
     pages

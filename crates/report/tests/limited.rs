@@ -1,49 +1,50 @@
 //! The pages, terminal texts and Markdown of traffic and of cards, whole, partial and empty, and their histories.
 
 use analysis::{
-    completion::{self, Completion},
-    contention::{self, Contention},
-    fixture,
+    contention, fixture,
+    limited::{Limited, analyse},
     metrics::{Target, baseline::Baselines},
     quantity::Unit,
 };
 use model::{
     cell::Role,
+    figure::Figure,
     run::Run,
     trial::{Outcome, Trial},
     verdict::Verdict,
 };
 use report::{
     index::{self, Index, Place, by_targets},
-    targets::Limited,
+    limited::{markdown, summary},
 };
 
 /// The study file: what looks like markup must stay text.
 const STUDY: &str = "question = \"<made up>\"";
 
-fn traffic(trials: &[Trial]) -> (Run, Contention) {
+type Analysed = (Run, Limited);
+
+fn traffic(trials: &[Trial]) -> Analysed {
     let run = fixture::contention::run(4);
-    let contention = contention::analyse(&run, trials, &Baselines::new());
-    (run, contention)
+    let limited = analyse(&run, trials, &Baselines::new());
+    (run, limited)
 }
 
-fn cards(trials: &[Trial]) -> (Run, Completion) {
+fn cards(trials: &[Trial]) -> Analysed {
     let run = fixture::completion::run();
-    let completion = completion::analyse(&run, trials, &Baselines::new());
-    (run, completion)
+    let limited = analyse(&run, trials, &Baselines::new());
+    (run, limited)
 }
 
-fn page_of_traffic((run, contention): &(Run, Contention)) -> String {
-    report::contention::page(contention, run, STUDY).expect("the page is laid out")
+fn cells(analysed: &Analysed) -> &[contention::Cell] {
+    &analysed.1.traffic.as_ref().expect("a run with traffic").cells
 }
 
-fn page_of_cards((run, completion): &(Run, Completion)) -> String {
-    report::completion::page(completion, run, STUDY).expect("the page is laid out")
+fn page((run, limited): &Analysed) -> String {
+    report::limited::page(limited, run, STUDY).expect("the page is laid out")
 }
 
 fn whole_pages() -> [String; 2] {
-    let traffic = page_of_traffic(&fixture::contention::analysed(4));
-    [traffic, page_of_cards(&cards(&fixture::completion::trials()))]
+    [fixture::contention::analysed(4), cards(&fixture::completion::trials())].map(|one| page(&one))
 }
 
 /// The page without its tags, its entities as they are read.
@@ -112,7 +113,7 @@ fn nothing_from_outside_becomes_markup() {
     let mut trials = fixture::completion::trials();
     trials[0].outcome = Outcome::invalid("the <air> was gone");
     let [traffic, _] = whole_pages();
-    for page in [traffic, page_of_cards(&cards(&trials))] {
+    for page in [traffic, page(&cards(&trials))] {
         for markup in ["<take>", "<gone>", "<kept", "<made up>", "<air>"] {
             assert!(!page.contains(markup), "{markup}");
         }
@@ -123,9 +124,9 @@ fn nothing_from_outside_becomes_markup() {
 #[test]
 fn each_harm_cell_has_a_plane_with_every_control() {
     let analysed = fixture::contention::analysed(4);
-    let page = page_of_traffic(&analysed);
-    let is_harmed = |cell: &&contention::Cell| cell.role == Role::Harm && cell.is_harmed();
-    let harmed: Vec<_> = analysed.1.cells.iter().filter(is_harmed).collect();
+    let page = page(&analysed);
+    let is_harmed = |cell: &&contention::Cell| cell.shape.role == Role::Harm && cell.is_harmed();
+    let harmed: Vec<_> = cells(&analysed).iter().filter(is_harmed).collect();
     assert_eq!(harmed.len(), 6);
     assert_eq!(page.matches("class=\"plane\"").count(), 6);
     let first = page.split("class=\"plane\"").nth(1).unwrap().split("</svg>").next().unwrap();
@@ -156,8 +157,8 @@ fn a_run_without_trials_makes_a_page_that_says_so() {
     ];
     let of_cards = ["No valid trial yet.", "No curve", "No task has been tried"];
     let pages = [
-        (page_of_traffic(&traffic), &of_traffic[..], report::contention::summary(&traffic.1)),
-        (page_of_cards(&cards), &of_cards, report::completion::summary(&cards.1)),
+        (page(&traffic), &of_traffic[..], summary(&traffic.1)),
+        (page(&cards), &of_cards, summary(&cards.1)),
     ];
     for (page, said, summary) in pages {
         let text = text_of(&page);
@@ -171,9 +172,9 @@ fn a_run_without_trials_makes_a_page_that_says_so() {
 #[test]
 fn one_block_has_figures_without_intervals() {
     let analysed = fixture::contention::analysed(1);
-    let text = text_of(&page_of_traffic(&analysed));
+    let text = text_of(&page(&analysed));
     assert!(text.contains("One block has no interval"));
-    let kept = analysed.1.cells[0].arm("none").unwrap().kept.unwrap();
+    let kept = cells(&analysed)[0].arm("none").unwrap().of(Figure::Kept).unwrap();
     assert!(kept.interval.is_none() && text.contains(&Unit::PER_CENT.mean(&kept)));
     assert!(!text.contains("NaN"));
 }
@@ -184,15 +185,15 @@ fn a_run_that_was_stopped_anywhere_makes_a_page_without_figures_of_nothing() {
     // At every place of the first two blocks: alone only, without application, without alone at the end.
     let traffic = [0, 1, 2, 3, 5, 9, 20, 31, 40].map(|end| traffic(&of_traffic[..end]));
     let cards = [0, 1, 2, 5, 12, 20, of_cards.len() - 1].map(|end| cards(&of_cards[..end]));
-    for page in traffic.iter().map(page_of_traffic).chain(cards.iter().map(page_of_cards)) {
+    for page in traffic.iter().map(page).chain(cards.iter().map(page)) {
         let text = text_of(page.split("<script>").next().unwrap());
         assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
     }
 }
 
 /// The answer with targets of its own: their words are tested where they are made.
-fn with_few_targets() -> Contention {
-    let mut contention = fixture::contention::analysed(4).1;
+fn with_few_targets() -> Limited {
+    let mut limited = fixture::contention::analysed(4).1;
     let target = |name: &str, found: &str, verdict| Target {
         name: name.to_owned(),
         limit: "≥ 95.0 % by its bound in every cell".to_owned(),
@@ -201,23 +202,23 @@ fn with_few_targets() -> Contention {
         cause: None,
     };
     let long = "80.2 % [79.9, 80.5] in a cell with a\tvery long name that no one would want to read on a terminal";
-    contention.answer = vec!["An application <takes> | something.".to_owned()];
-    contention.targets = vec![
+    limited.answer = vec!["An application <takes> | something.".to_owned()];
+    limited.targets = vec![
         target("Wi-Fi kept under guard", "97.1 % [96.8, 97.4]", Verdict::Pass),
         target("loss restored", long, Verdict::Fail),
         target("use of all CPUs", "–", Verdict::Invalid),
     ];
-    contention
+    limited
 }
 
 #[test]
 fn the_terminal_texts_fit_thirty_lines_of_a_hundred_columns() {
-    let traffic = report::contention::summary(&with_few_targets());
-    let cards = report::completion::summary(&cards(&fixture::completion::trials()).1);
+    let traffic = summary(&with_few_targets());
+    let cards = summary(&cards(&fixture::completion::trials()).1);
     let own = fixture::contention::analysed(4).1;
     let targets = own.targets.iter().cycle().take(60).cloned().collect();
-    let many = Contention { targets, ..own.clone() };
-    let [some, many] = [&own, &many].map(report::contention::summary);
+    let many = Limited { targets, ..own.clone() };
+    let [some, many] = [&own, &many].map(summary);
     assert!(many.contains("more on the page") && !some.contains("more on the page"));
     for text in [&traffic, &cards, &some, &many] {
         assert!(text.lines().count() <= 30, "{text}");
@@ -230,16 +231,16 @@ fn the_terminal_texts_fit_thirty_lines_of_a_hundred_columns() {
 
 #[test]
 fn the_markdown_of_traffic_and_of_cards() {
-    let text = report::contention::markdown(&with_few_targets());
+    let text = markdown(&with_few_targets());
     assert!(!text.contains("<take"));
     insta::assert_snapshot!("the_markdown_of_a_contention_run", text);
     let (_, completion) = cards(&fixture::completion::trials());
-    let text = report::completion::markdown(&completion);
+    let text = markdown(&completion);
     insta::assert_snapshot!("the_markdown_of_a_completion_run", text);
 }
 
 /// Each figure of the table is found by its name, one that there is not is not found, and two runs make a picture.
-fn every_figure_is_followed(run: &Run, limited: Limited<'_>, key: &str) {
+fn every_figure_is_followed((run, limited): &Analysed, key: &str) {
     let entry = |name: &str| {
         let place = Place { folder: "run", report: None };
         by_targets(run, limited, &name.parse().expect("a figure"), place)
@@ -259,8 +260,6 @@ fn every_figure_is_followed(run: &Run, limited: Limited<'_>, key: &str) {
 
 #[test]
 fn every_figure_of_their_tables_can_be_followed_from_run_to_run() {
-    let (run, contention) = fixture::contention::analysed(4);
-    every_figure_is_followed(&run, Limited::from(&contention), "kept");
-    let (run, completion) = cards(&fixture::completion::trials());
-    every_figure_is_followed(&run, Limited::from(&completion), "path");
+    every_figure_is_followed(&fixture::contention::analysed(4), "kept");
+    every_figure_is_followed(&cards(&fixture::completion::trials()), "path");
 }

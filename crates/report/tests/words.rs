@@ -2,7 +2,7 @@
 
 mod story;
 
-use analysis::{analyse, completion, fixture, metrics::baseline::Baselines, verdicts::Gate};
+use analysis::{analyse, fixture, limited, metrics::baseline::Baselines, verdicts::Gate};
 use model::verdict::Verdict;
 use serde_json::{Value, json};
 
@@ -323,7 +323,7 @@ fn every_key_of_the_json_is_snake_case() {
     let (run, story) = story::run();
     let troubled = analyse(&run, &fixture::troubled(&run));
     let (cards, trials) = (fixture::completion::run(), fixture::completion::trials());
-    let cards = completion::analyse(&cards, &trials, &Baselines::new());
+    let cards = limited::analyse(&cards, &trials, &Baselines::new());
     let traffic = fixture::contention::analysed(3).1;
     let mut found = Vec::new();
     misspelt("", &json!([story, fixture::profiled().1, troubled, traffic, cards]), &mut found);

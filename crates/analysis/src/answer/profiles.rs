@@ -47,21 +47,18 @@ fn change(difference: &Difference) -> Option<String> {
         format!("{} of {} {} in `{variant}`", unit.plain(part), unit.plain(whole), unit.name)
     };
     let Difference { before: old, after: new, .. } = difference;
-    Some(match (*from > 0.0, *to > 0.0) {
-        (true, false) => format!(
-            "{clients} `{name}` with what it calls takes {} of CPU a second, and is not seen in `{new}`.",
-            part(*from, before, old)
-        ),
-        (false, _) => format!(
-            "{clients} `{name}` with what it calls takes {} of CPU a second, and is not seen in `{old}`.",
-            part(*to, after, new)
-        ),
-        (true, true) => format!(
-            "{clients} `{name}` with what it calls takes {} of CPU a second and {}.",
-            part(*from, before, old),
-            part(*to, after, new)
-        ),
-    })
+    let takes = match (*from > 0.0, *to > 0.0) {
+        (true, false) => {
+            format!("{} of CPU a second, and is not seen in `{new}`", part(*from, before, old))
+        }
+        (false, _) => {
+            format!("{} of CPU a second, and is not seen in `{old}`", part(*to, after, new))
+        }
+        (true, true) => {
+            format!("{} of CPU a second and {}", part(*from, before, old), part(*to, after, new))
+        }
+    };
+    Some(format!("{clients} `{name}` with what it calls takes {takes}."))
 }
 
 /// The functions whose own code takes most, of each profile at the largest count: the answer where nothing but

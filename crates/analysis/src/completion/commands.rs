@@ -1,28 +1,25 @@
-//! The census: which commands each strategy used and how long they took, from the driver's own counters.
+//! The census: which commands each variant used and how long they took, from the driver's own counters.
 
 use std::collections::BTreeMap;
 
-use model::{
-    card::{CardReading, Strategy},
-    cell::Cell,
-};
+use model::{card::CardReading, cell::Cell, study::Variant};
 
 use super::{Command, points::Groups};
 
-/// Every command that was used, by place, in the study's order of strategies.
+/// Every command that was used, by place, in the study's order of variants.
 pub(super) fn all(groups: &Groups<'_>) -> Vec<Command> {
     let places = groups.cells.chunk_by(|one, other| one.place() == other.place());
     places
-        .flat_map(|cells| groups.strategies.iter().map(move |strategy| (cells, *strategy)))
-        .flat_map(|(cells, strategy)| of(groups, cells, strategy))
+        .flat_map(|cells| groups.variants().map(move |variant| (cells, variant)))
+        .flat_map(|(cells, variant)| of(groups, cells, variant))
         .collect()
 }
 
-/// The commands of one strategy at one place.
-fn of(groups: &Groups<'_>, cells: &[Cell], strategy: Strategy) -> Vec<Command> {
+/// The commands of one variant at one place.
+fn of(groups: &Groups<'_>, cells: &[Cell], variant: &Variant) -> Vec<Command> {
     let Some(place) = cells.first().map(Cell::place) else { return Vec::new() };
     let mut sums: BTreeMap<&str, model::card::Command> = BTreeMap::new();
-    for measured in cells.iter().filter_map(|cell| groups.blocks(cell, strategy)).flatten() {
+    for measured in cells.iter().filter_map(|cell| groups.blocks(cell, &variant.name)).flatten() {
         add(&mut sums, measured.1);
     }
     let mut commands: Vec<Command> = sums
@@ -33,7 +30,7 @@ fn of(groups: &Groups<'_>, cells: &[Cell], strategy: Strategy) -> Vec<Command> {
             let us = |ns: f64| (timed > 0).then_some(ns / 1e3);
             Command {
                 place: place.to_owned(),
-                strategy,
+                variant: variant.name.to_string(),
                 mean_us: us(sum.total_ns as f64 / timed as f64),
                 least_us: us(sum.least_ns as f64),
                 most_us: us(sum.most_ns as f64),

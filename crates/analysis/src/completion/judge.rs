@@ -1,107 +1,91 @@
-//! Two ways to wait in one cell, decided as `headroom compare` decides all pairs: each strategy against the study's first
-//! one, and the two of a comparison.
+//! Two ways to wait in one cell, decided as `headroom compare` decides all pairs: each variant against the study's first
+//! one, or the two of a comparison.
 //!
 //! With a task the task's time is the question, else the CPU of the transmit path.
 
 use model::{
-    card::{CardReading, Period, Strategy},
+    card::{CardReading, Period},
     cell::Cell,
-    run::Run,
-    trial::{Trial, Turn},
+    name::VariantName,
     verdict::{Difference, Expect},
 };
 
-use super::{
-    By, Versus,
-    points::{Blocks, Groups, load_of, wall_s},
-};
+use super::points::{Groups, load_of, wall_s};
 use crate::{
     judge::{self, InStep, Question},
+    limited::{Versus, name_of},
     steady::Periods,
     verdicts::{Judgement, NoPeriods, Quantity},
 };
 
-/// Each strategy against the first, in each cell that was tried.
+/// The two sides of a comparison; else each variant against the first, in each cell that was tried.
 pub(super) fn all(groups: &Groups<'_>) -> Vec<Versus> {
-    let Some((base, others)) = groups.strategies.split_first() else { return Vec::new() };
-    let of = |at: &Cell, variant: &Strategy| {
-        let side = |strategy| groups.blocks(at, strategy);
-        versus(groups.run, at, [*base, *variant], [side(*base)?, side(*variant)?])
-    };
-    let cells = groups.cells.iter();
-    cells.flat_map(|at| others.iter().filter_map(move |variant| of(at, variant))).collect()
-}
-
-/// What a run of one question came to; `None` where the run is a whole study.
-pub(super) fn comparison(run: &Run, trials: &[Trial]) -> Option<Versus> {
-    let asked = run.versus.as_ref()?;
-    let strategy = |name: &str| run.study.variant(name)?.strategy;
-    let both = [strategy(&asked.base)?, strategy(&asked.variant)?];
-    let side = |name: &str| -> Blocks<'_> {
-        let counts = |trial: &&Trial| {
-            trial.planned.id.variant == *name && trial.planned.id.turn == Turn::Only
-        };
-        let trials = trials.iter().filter(counts);
-        let block = |trial: &Trial| trial.planned.id.repetition - 1;
-        trials.filter_map(|trial| Some((block(trial), trial.reading()?.card.as_deref()?))).collect()
-    };
-    let sides = [&side(&asked.base), &side(&asked.variant)];
-    versus(run, &run.study.cell(&asked.cell)?, both, sides)
-}
-
-fn versus(
-    run: &Run,
-    at: &Cell,
-    sides: [Strategy; 2],
-    [bases, variants]: [&Blocks<'_>; 2],
-) -> Option<Versus> {
-    let pairs = variants.iter().filter_map(|(block, one)| Some([*bases.get(block)?, *one]));
-    let card = at.card?;
-    let asked = Asked { by: card.task.map_or(By::Path, |_| By::Task), is_counted: at.is_counted() };
-    let judgement = asked.judge(&question(run, at, sides), &pairs.collect::<Vec<_>>());
-    let (place, load) = (at.place().to_owned(), load_of(at).to_owned());
-    Some(Versus { place, load, rate: card.rate, by: asked.by, judgement })
-}
-
-/// What a study asks of two strategies in one cell. A strategy against itself is to be the same.
-fn question(run: &Run, at: &Cell, [base, variant]: [Strategy; 2]) -> Question {
-    let card = at.card.as_ref();
-    let has_task = card.is_some_and(|card| card.task.is_some());
-    let subject = if has_task { "the task" } else { "the transmit path" };
-    let again = format!("{}-again", variant.name());
-    let is_twice = base == variant;
-    let names = [base.name(), if is_twice { &again } else { variant.name() }];
-    let mut plain = Question::of_sides(&run.study, names, subject);
-    plain.pairs = run.versus.as_ref().map_or(plain.pairs, |asked| asked.pairs);
-    let rate = card.map_or(0, |card| card.rate);
-    let at = format!("at {rate} frames/s of {}", load_of(at));
-    match is_twice {
-        true => Question { at, expect: Expect::Same, difference: Difference::Nothing, ..plain },
-        false => Question { at, ..plain },
+    if let Some(asked) = &groups.run.versus {
+        let cell = groups.cells.iter().find(|cell| cell.name == asked.cell);
+        let sides = [&asked.base, &asked.variant].map(|side| VariantName::literal(side));
+        return cell.and_then(|at| versus(groups, at, sides.each_ref())).into_iter().collect();
     }
+    let mut variants = groups.variants().map(|variant| &variant.name);
+    let Some(base) = variants.next() else { return Vec::new() };
+    let others: Vec<&VariantName> = variants.collect();
+    let tried =
+        |at: &Cell, other| groups.blocks(at, base).is_some() && groups.blocks(at, other).is_some();
+    let of = |at| {
+        let tried = others.iter().filter(move |other| tried(at, other));
+        tried.filter_map(move |other| versus(groups, at, [base, other]))
+    };
+    groups.cells.iter().flat_map(of).collect()
+}
+
+fn versus(groups: &Groups<'_>, at: &Cell, sides: [&VariantName; 2]) -> Option<Versus> {
+    let [bases, variants] = sides.map(|side| groups.blocks(at, side));
+    let both = bases.zip(variants).into_iter();
+    let pairs = both.flat_map(|(bases, variants)| {
+        variants.iter().filter_map(|(block, one)| Some([*bases.get(block)?, *one]))
+    });
+    let pairs: Vec<[&CardReading; 2]> = pairs.collect();
+    let has_task = at.card?.task.is_some();
+    let compared = Sides { has_task, is_counted: at.is_counted() };
+    let judgement = compared.judge(&question(groups, at, sides, has_task), &pairs);
+    Some(Versus { cell: name_of(&groups.run.study, at), judgement })
+}
+
+/// What a study asks of two variants in one cell. A strategy against itself is to be the same.
+fn question(groups: &Groups<'_>, at: &Cell, sides: [&VariantName; 2], has_task: bool) -> Question {
+    let subject = if has_task { "the task" } else { "the transmit path" };
+    let mut plain = Question::of_sides(&groups.run.study, sides.map(|side| side.as_str()), subject);
+    let rate = at.card.map_or(0, |card| card.rate);
+    plain.at = format!("at {rate} frames/s of {}", load_of(at));
+    if let Some(asked) = &groups.run.versus {
+        plain.pairs = asked.pairs;
+        if asked.difference == Difference::Nothing {
+            return Question { expect: Expect::Same, difference: Difference::Nothing, ..plain };
+        }
+    }
+    plain
 }
 
 /// How two sides are compared in one cell.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
-    /// Less is better.
-    pub(super) by: By,
+pub(super) struct Sides {
+    /// With a task its time is compared, else the CPU of the transmit path. Less is better.
+    pub(super) has_task: bool,
     pub(super) is_counted: bool,
 }
 
-impl Asked {
+impl Sides {
     /// Decides on pairs of `[base, variant]`, in the order of their blocks.
     pub(super) fn judge(self, question: &Question, pairs: &[[&CardReading; 2]]) -> Judgement {
-        let quantity = if self.by == By::Path { Quantity::Cpu } else { Quantity::Time };
+        let quantity = if self.has_task { Quantity::Time } else { Quantity::Cpu };
         let value = |card: &CardReading| self.value(card);
         judge::of_pairs(question, (quantity, value), pairs, |sides| self.in_step(sides))
     }
 
     /// What is compared of one trial: µs of CPU a second, or seconds; `None` where it has no such figure.
     fn value(self, measured: &CardReading) -> Option<f64> {
-        match self.by {
-            By::Path => us_a_second(measured.driver_ns, measured.window_ns),
-            By::Task => wall_s(measured),
+        match self.has_task {
+            false => us_a_second(measured.driver_ns, measured.window_ns),
+            true => wall_s(measured),
         }
     }
 
@@ -111,7 +95,7 @@ impl Asked {
         if !self.is_counted {
             return Err(NoPeriods::RealTime);
         }
-        if self.by == By::Task || periods().next().is_none() {
+        if self.has_task || periods().next().is_none() {
             return Err(NoPeriods::NoRounds);
         }
         let rate = |period: &Period| us_a_second(period.driver_ns, period.window_ns);

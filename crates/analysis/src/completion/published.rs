@@ -1,6 +1,6 @@
-//! Figures that were published of the same things, alongside ours at every place.
+//! Figures that were published of the same things, next to ours at every place.
 //!
-//! What was published, and which of ours it stands alongside, is the study's to say.
+//! What was published, and which of ours it stands next to, is the study's to say.
 
 use model::{
     limit::{self, Asked as Limited},
@@ -8,6 +8,7 @@ use model::{
 };
 use serde::Serialize;
 
+use super::Completion;
 use crate::{
     metrics::{Measure, Metric},
     stats::Estimate,
@@ -27,27 +28,24 @@ pub struct Published {
     pub unit: Measure,
 }
 
-pub(super) fn all(study: &Study, table: &[Metric]) -> Vec<Published> {
-    let places = super::places(study).into_iter().filter(|place| {
-        table.iter().any(|row| row.places.contains(&place.name) && row.estimate.is_some())
-    });
-    places
-        .flat_map(|place| {
-            let of = move |asked| one(asked, &place.name, table);
-            study.published.iter().filter_map(of).collect::<Vec<_>>()
-        })
-        .collect()
+/// By place.
+pub(super) fn all(study: &Study, completion: &Completion) -> Vec<Published> {
+    let places = completion.points.chunk_by(|one, other| one.cell.place() == other.cell.place());
+    let at = |points: &[super::Point]| {
+        let place = points.first().map_or("", |point| point.cell.place()).to_owned();
+        let rows: Vec<&Metric> = points.iter().flat_map(|point| &point.rows).collect();
+        let of = |asked| one(asked, &place, &rows);
+        study.published.iter().filter_map(of).collect::<Vec<_>>()
+    };
+    places.flat_map(at).collect()
 }
 
 /// `None` for an entry that names no figure, which its reader has refused.
-fn one(asked: &Asked, place: &str, table: &[Metric]) -> Option<Published> {
+fn one(asked: &Asked, place: &str, rows: &[&Metric]) -> Option<Published> {
     let limit = limit::parse(&format!("{} <= {}", asked.ours, asked.value)).ok()?;
     let Limited::Bound { metric, value, .. } = &limit.asked else { return None };
-    let here = |row: &&Metric| {
-        row.is_among(&limit.selection(&metric.to_string()))
-            && row.places.iter().any(|one| one == place)
-    };
-    let row = table.iter().find(here)?;
+    let selection = limit.selection(&metric.to_string());
+    let row = rows.iter().find(|row| row.is_among(&selection))?;
     Some(Published {
         what: asked.what.clone(),
         place: place.to_owned(),

@@ -13,53 +13,62 @@ use model::{
 use super::*;
 use crate::{
     fixture::completion as test_data,
-    verdicts::{Basis, Finding, NoPeriods},
+    limited::{self, Limited},
+    metrics::baseline::Baselines,
+    verdicts::{Basis, Finding, NoPeriods, Quantity},
 };
 
-fn analyse(run: &Run, trials: &[Trial]) -> Completion {
-    super::analyse(run, trials, &Baselines::new())
+fn analyse(run: &Run, trials: &[Trial]) -> Limited {
+    limited::analyse(run, trials, &Baselines::new())
+}
+
+fn of(run: &Run, trials: &[Trial]) -> Completion {
+    analyse(run, trials).cards.unwrap()
 }
 
 fn analysed() -> Completion {
-    analyse(&test_data::run(), &test_data::trials())
+    of(&test_data::run(), &test_data::trials())
 }
 
-fn near(found: f64, expected: f64) -> bool {
-    (found / expected - 1.0).abs() < 0.01
+fn near(found: Option<f64>, expected: f64) -> bool {
+    (found.unwrap() / expected - 1.0).abs() < 0.01
+}
+
+/// The busy loop's points of a load.
+fn busy<'a>(completion: &'a Completion, load: &str) -> Vec<&'a Point> {
+    let is_it = |point: &&Point| point.load() == load && point.strategy == Strategy::Busy;
+    completion.points.iter().filter(is_it).collect()
 }
 
 #[test]
 fn busy_waits_rate_times_completion_time() {
     let completion = analysed();
-    let curve = completion.curve("vm", "small", Strategy::Busy);
-    assert_eq!(curve.iter().map(|point| point.rate).collect::<Vec<_>>(), [440, 7000]);
-    assert!(near(curve[0].waiting.mean, 440.0 * 150e-6), "{:?}", curve[0].waiting);
+    let curve = busy(&completion, "small");
+    assert_eq!(curve.iter().map(|point| point.card.rate).collect::<Vec<_>>(), [440, 7000]);
+    assert!(near(curve[0].mean(Figure::Waiting), 440.0 * 150e-6));
     assert!(curve[0].error.unwrap().mean.abs() < 1e-9);
-    assert!(near(curve[0].path.mean, 440.0 * 158e-6) && near(curve[0].rest_us.unwrap().mean, 8.05));
-    let one = &completion.saturations[0];
-    assert!(near(one.sent.mean, 1e6 / 158.0) && near(one.by_waiting.mean, 1e6 / 150.0), "{one:?}");
+    assert!(near(curve[0].mean(Figure::Path), 440.0 * 158e-6));
+    assert!(near(curve[0].mean(Figure::Rest), 8.05e-6));
+    assert!(near(curve[1].mean(Figure::Sent), 1e6 / 158.0));
+    assert!(near(curve[1].mean(Figure::FullRate), 1e6 / 150.0), "at the rate that is carried");
 }
 
 #[test]
 fn a_strategy_that_takes_less_is_shown_to_and_one_that_is_not_tried_often_enough_is_not() {
     let completion = analysed();
     assert_eq!(completion.versus.len(), 3 * 4, "three others at four rates");
-    let event = &completion.versus[0];
-    assert_eq!(
-        (event.judgement.variant.as_str(), event.judgement.verdict),
-        ("event", Verdict::Pass),
-        "{event:?}"
-    );
-    assert!(near(event.ratio().unwrap().mean, 8.05 / 158.05));
+    let event = &completion.versus[0].judgement;
+    assert_eq!((event.variant.as_str(), event.verdict), ("event", Verdict::Pass), "{event:?}");
+    assert!(near(completion.points[1].mean(Figure::PathRatio), 8.05 / 158.05));
     let mut trials = test_data::trials();
     trials.retain(|trial| trial.planned.id.repetition <= 3);
-    let few = analyse(&test_data::run(), &trials);
+    let few = of(&test_data::run(), &trials);
     assert!(few.versus.iter().all(|one| one.judgement.verdict == Verdict::Invalid));
     let sentence = &few.versus[0].judgement.sentence;
     assert!(sentence.contains("a verdict needs at least 6"), "{sentence}");
 }
 
-const ASKED: judge::Asked = judge::Asked { by: By::Path, is_counted: true };
+const SIDES: judge::Sides = judge::Sides { has_task: false, is_counted: true };
 
 /// Whether two sides are the same.
 fn question() -> crate::judge::Question {
@@ -85,7 +94,7 @@ fn by_parts(parts: impl Fn(u64, u64) -> [u64; 2]) -> crate::verdicts::Judgement 
         [0, 1].map(|side: usize| trial((0..10).map(|part| parts(pair, part)[side]).collect()))
     };
     let pairs: Vec<[CardReading; 2]> = (0..6).map(pair).collect();
-    ASKED.judge(&question(), &pairs.iter().map(|pair| pair.each_ref()).collect::<Vec<_>>())
+    SIDES.judge(&question(), &pairs.iter().map(|pair| pair.each_ref()).collect::<Vec<_>>())
 }
 
 #[test]
@@ -107,8 +116,8 @@ fn windows_are_compared_part_by_part_and_a_rare_interrupt_is_no_difference() {
 
 #[test]
 fn where_parts_cannot_be_compared_means_are_and_it_says_why() {
-    let means = |change: &dyn Fn(&mut judge::Asked, &mut CardReading)| {
-        let mut asked = ASKED;
+    let means = |change: &dyn Fn(&mut judge::Sides, &mut CardReading)| {
+        let mut asked = SIDES;
         let period = Period { window_ns: 50_000_000, driver_ns: 5_000_000, ..Period::default() };
         let mut one = CardReading {
             window_ns: 500_000_000,
@@ -124,24 +133,26 @@ fn where_parts_cannot_be_compared_means_are_and_it_says_why() {
     let why = |why| Basis::Mean(why);
     assert_eq!(means(&|_, _| ()), Basis::Steady);
     assert_eq!(means(&|one, _| one.is_counted = false), why(NoPeriods::RealTime));
-    assert_eq!(means(&|one, _| one.by = By::Task), why(NoPeriods::NoRounds));
+    assert_eq!(means(&|one, _| one.has_task = true), why(NoPeriods::NoRounds));
     assert_eq!(means(&|_, one| one.periods.truncate(9)), why(NoPeriods::OutOfStep));
 }
 
 #[test]
 fn the_task_is_compared_with_itself_alone_and_strategies_by_its_time() {
     let completion = analysed();
-    let point = completion.curve("vm", "task", Strategy::Busy)[0];
     let expected = 1.0 / (1.0 - 990.0 * 158.05e-6);
-    assert!(near(point.task.as_ref().unwrap().slowdown.unwrap().mean, expected));
-    let by = |load: &str| completion.versus.iter().find(|one| one.load == load).unwrap().by;
-    assert_eq!((by("task"), by("full")), (By::Task, By::Path));
+    assert!(near(busy(&completion, "task")[0].mean(Figure::Slowdown), expected));
+    let by = |load: &str| {
+        let mut versus = completion.versus.iter().filter(|one| one.cell.contains(load));
+        versus.next().unwrap().judgement.quantity
+    };
+    assert_eq!((by("of task"), by("of full")), (Quantity::Time, Quantity::Cpu));
     assert!((completion.alone[0].wall_s.mean - 2.0).abs() < 1e-9);
 }
 
 #[test]
 fn limits_are_decided_by_bounds_and_a_miss_has_its_cause() {
-    let completion = analysed();
+    let completion = analyse(&test_data::run(), &test_data::trials());
     let reported: Vec<_> =
         completion.targets.iter().map(|one| (one.name.as_str(), one.verdict)).collect();
     let expected: Vec<_> = test_data::LIMITS
@@ -169,17 +180,16 @@ fn frames_that_are_not_accounted_for_fail_and_repeats_that_differ_do_too() {
     assert!(target("faults <= 0").cause.as_ref().unwrap().contains("3 unaccounted for"));
     assert_eq!(target("faults <= 0").verdict, Verdict::Fail);
     assert_eq!(target("repeat-error <= 0.1%").verdict, Verdict::Fail);
-    assert_eq!(completion.repeats[0].figure, "CPU of the transmit path");
+    assert_eq!(completion.cards.unwrap().repeats[0].figure, "CPU of the transmit path");
 }
 
 #[test]
 fn a_run_without_a_trial_has_no_figures_and_no_verdicts() {
     let completion = analyse(&test_data::run(), &[]);
-    assert!(
-        completion.points.is_empty() && completion.versus.is_empty() && completion.counted == 0
-    );
+    let cards = completion.cards.unwrap();
+    assert!(cards.points.is_empty() && cards.versus.is_empty() && completion.counted == 0);
     assert!(completion.targets.iter().all(|target| target.verdict == Verdict::Invalid));
-    assert_eq!(completion.answer, ["No result yet: no trial that would answer it is done."]);
+    assert_eq!(completion.answer, ["No result yet: no trial that counts is done."]);
 }
 
 #[test]
@@ -188,7 +198,8 @@ fn a_trial_that_failed_is_left_out_with_its_reason() {
     trials[3].outcome = Outcome::invalid("the air was gone");
     let completion = analyse(&test_data::run(), &trials);
     assert_eq!(completion.left_out.len(), 1);
-    assert_eq!(completion.left_out[0].name, "batch@small-440#1");
+    let left = &completion.left_out[0];
+    assert_eq!((&*left.cell, &*left.variant, left.repetition), ("440/s of small, vm", "batch", 1));
     assert_eq!(completion.counted as usize, trials.len() - 1);
 }
 
@@ -196,7 +207,7 @@ fn a_trial_that_failed_is_left_out_with_its_reason() {
 fn the_census_adds_up_over_trials() {
     let completion = analysed();
     let busy = &completion.commands[0];
-    assert_eq!((busy.name.as_str(), busy.strategy, busy.failed), ("transmit", Strategy::Busy, 0));
+    assert_eq!((&*busy.name, &*busy.variant, busy.failed), ("transmit", "busy", 0));
     assert_eq!([busy.mean_us, busy.least_us, busy.most_us], [150.0, 149.0, 160.0].map(Some));
 }
 
@@ -206,16 +217,15 @@ fn what_was_published_stands_next_to_ours_as_the_study_says() {
     let mut absent = run.study.published[3].clone();
     absent.ours = "busy: slowdown at bus".to_owned();
     run.study.published.push(absent);
-    let published = analyse(&run, &test_data::trials()).published;
-    let ours: Vec<f64> =
-        published.iter().map(|one| one.ours.map_or(0.0, |ours| ours.mean)).collect();
+    let published = of(&run, &test_data::trials()).published;
+    let ours: Vec<_> = published.iter().map(|one| one.ours.map(|ours| ours.mean)).collect();
     assert_eq!(ours.len(), 4, "there is no bus in this study");
     assert!(near(ours[0], 0.066) && near(ours[1], 6_667.0), "{ours:?}");
     assert!(near(ours[3], 1.1855) && near(ours[2], 8.05 / 158.05), "{ours:?}");
     let words: Vec<&str> = published.iter().map(|one| one.published.as_str()).collect();
     assert_eq!(words, ["6.6 %", "6,700", "“about one tenth”", "7.8 s → 17.2 s"]);
     run.study.published[1].words = None;
-    assert_eq!(analyse(&run, &test_data::trials()).published[1].published, "6700");
+    assert_eq!(of(&run, &test_data::trials()).published[1].published, "6700");
 }
 
 #[test]
@@ -241,20 +251,21 @@ fn a_task_over_a_slow_bus_is_another_point() {
 }
 
 /// A comparison in one cell, with the made-up trials of it: of one strategy each trial twice.
-fn compared(base: Strategy, variant: Option<Strategy>, load: usize) -> (Run, Vec<Trial>) {
+pub(crate) fn compared(base: &str, variant: &str, load: usize) -> (Run, Vec<Trial>) {
     let mut run = test_data::run();
     let cell = CellName::literal(["small-440", "full-440", "task-990"][load]);
-    let own = run.study.variant(base.name()).unwrap().clone();
-    let other = match variant {
-        Some(variant) => run.study.variant(variant.name()).unwrap().clone(),
-        None => Variant { name: own.name.with("-again"), ..own.clone() },
-    };
+    let is_twice = base == variant;
+    let own = run.study.variant(base).unwrap().clone();
+    let mut other = run.study.variant(variant).unwrap().clone();
+    if is_twice {
+        other.name = own.name.with("-again");
+    }
     run.versus = Some(model::verdict::Versus {
         base: own.name.to_string(),
         variant: other.name.to_string(),
         cell: cell.clone(),
         clients: 1,
-        difference: if variant.is_some() { Difference::Variants } else { Difference::Nothing },
+        difference: if is_twice { Difference::Nothing } else { Difference::Variants },
         expect: Expect::Faster,
         margin: Share::of(0.01),
         pairs: Pairs::Fixed(test_data::BLOCKS),
@@ -275,7 +286,7 @@ fn compared(base: Strategy, variant: Option<Strategy>, load: usize) -> (Run, Vec
         trials
     };
     let mut trials = [of(&own), of(&other)].concat();
-    if variant.is_some() {
+    if !is_twice {
         let mut again = trials[0].clone();
         again.planned.id.turn = Turn::Again;
         trials.push(again);
@@ -298,14 +309,14 @@ fn dearer(trials: &mut [Trial], which: impl Fn(&PlannedTrial) -> bool, share: f6
     }
 }
 
-fn answered(run: &Run, trials: &[Trial]) -> (crate::verdicts::Judgement, Completion) {
+fn answered(run: &Run, trials: &[Trial]) -> (crate::verdicts::Judgement, Limited) {
     let completion = analyse(run, trials);
     (completion.comparison.clone().unwrap().judgement, completion)
 }
 
 #[test]
 fn a_comparison_answers_its_question_and_keeps_what_every_comparison_keeps() {
-    let (run, trials) = compared(Strategy::Busy, Some(Strategy::Event), 1);
+    let (run, trials) = compared("busy", "event", 1);
     let (found, completion) = answered(&run, &trials);
     assert_eq!((found.verdict, found.finding), (Verdict::Pass, Finding::Cheaper));
     assert_eq!((found.pairs, found.p), (6, Some(2.0 / 64.0)));
@@ -316,20 +327,20 @@ fn a_comparison_answers_its_question_and_keeps_what_every_comparison_keeps() {
     assert_eq!(completion.targets.len(), 3, "what else a study is to show was not tried");
     assert_eq!(completion.answer, [found.sentence]);
 
-    let (run, trials) = compared(Strategy::Event, Some(Strategy::Busy), 1);
+    let (run, trials) = compared("event", "busy", 1);
     let found = answered(&run, &trials).0;
     assert_eq!((found.verdict, found.finding), (Verdict::Fail, Finding::Dearer));
 
-    let (run, trials) = compared(Strategy::Busy, Some(Strategy::Hybrid), 2);
-    let (found, completion) = answered(&run, &trials);
-    assert_eq!((completion.comparison.unwrap().by, found.verdict), (By::Task, Verdict::Pass));
+    let (run, trials) = compared("busy", "hybrid", 2);
+    let found = answered(&run, &trials).0;
+    assert_eq!((found.quantity, found.verdict), (Quantity::Time, Verdict::Pass));
     assert!(found.sentence.contains("the task's time is "), "{}", found.sentence);
     assert!(found.before.unwrap().mean > 2.0, "seconds");
 }
 
 #[test]
 fn the_same_twice_is_the_same_and_one_that_is_not_is_found_out() {
-    let (run, trials) = compared(Strategy::Event, None, 1);
+    let (run, trials) = compared("event", "event", 1);
     let is_again = |planned: &PlannedTrial| planned.id.variant == "event-again";
     let (found, completion) = answered(&run, &trials);
     assert_eq!((found.verdict, found.finding), (Verdict::Pass, Finding::Equivalent));
@@ -349,7 +360,7 @@ fn the_same_twice_is_the_same_and_one_that_is_not_is_found_out() {
 #[test]
 fn two_strategies_may_be_asked_to_be_the_same_or_no_slower_within_a_margin() {
     let asked = |expect, margin: f64| {
-        let (mut run, mut trials) = compared(Strategy::Event, Some(Strategy::Batch), 1);
+        let (mut run, mut trials) = compared("event", "batch", 1);
         dearer(
             &mut trials,
             |planned| planned.order.card.unwrap().strategy == Some(Strategy::Batch),
@@ -372,7 +383,7 @@ fn two_strategies_may_be_asked_to_be_the_same_or_no_slower_within_a_margin() {
 
 #[test]
 fn what_is_missing_or_forgotten_speaks_against_any_verdict() {
-    let (run, mut trials) = compared(Strategy::Busy, Some(Strategy::Event), 1);
+    let (run, mut trials) = compared("busy", "event", 1);
     let measured = card(&mut trials[0]);
     measured.missing = 7;
     let (found, completion) = answered(&run, &trials);
@@ -386,11 +397,4 @@ fn what_is_missing_or_forgotten_speaks_against_any_verdict() {
     let found = answered(&run, &[]).0;
     let none = "invalid: only 0 of 6 planned pairs are valid; a verdict needs at least 6";
     assert_eq!(found.sentence, none);
-}
-
-#[test]
-fn what_every_comparison_keeps_is_known_to_its_studies() {
-    for text in kept(&compared(Strategy::Busy, Some(Strategy::Event), 1).0) {
-        test_data::study().known().check(&model::limit::parse(text).unwrap()).unwrap();
-    }
 }

@@ -1,7 +1,7 @@
-//! A completion run in words: the headline, and the answer in sentences: what waiting costs, what it does to others, what
-//! frames pay.
+//! Ways to wait in words: the headline, and the answer in sentences: what waiting costs, what it does to others, what frames
+//! pay. All of it is of the first place that was tried.
 
-use model::{card::Strategy, run::Run};
+use model::figure::Figure;
 
 use super::{Completion, Point};
 use crate::{
@@ -10,145 +10,130 @@ use crate::{
     quantity::{percent, rounded},
 };
 
-/// At the study's first place, with its largest frames at the lowest rate.
-pub(super) fn headline(run: &Run, completion: &Completion) -> Headline {
-    let nothing = || Headline::plain("No result yet: no trial that counts is done.".to_owned());
-    let places = super::places(&run.study);
-    let Some(place) = places.first() else { return nothing() };
-    let base = super::strategies(&run.study).first().copied().unwrap_or(Strategy::Busy);
-    let point = |strategy| heaviest(completion, &place.name, strategy);
-    let others = || Strategy::ALL.into_iter().filter(move |one| *one != base).filter_map(point);
-    let percent = |point: &Point| format!("{} %", rounded(100.0 * point.path.mean));
-    let at = |point: &Point| format!("at {} frames/s of {} bytes", point.rate, point.bytes);
-    let cheapest = others().min_by(|a, b| a.path.mean.total_cmp(&b.path.mean));
-    let side = |point: &Point| {
-        Bar::new(point.strategy.name(), point.path.mean, format!("{} of a core", percent(point)))
-    };
-    if let Some((base, other)) = point(base).zip(cheapest)
-        && let Some(less) = against(other.path.mean, base.path.mean, "CPU")
-    {
-        return Headline {
+impl Completion {
+    /// The first place, and the variants that were tried there, each once.
+    fn first_place(&self) -> Option<(&str, Vec<&str>)> {
+        let place = self.points.first()?.cell.place();
+        let mut variants: Vec<&str> = Vec::new();
+        for point in self.points.iter().filter(|point| point.cell.place() == place) {
+            if !variants.contains(&&*point.variant) {
+                variants.push(&point.variant);
+            }
+        }
+        Some((place, variants))
+    }
+
+    /// Of the first place, the heaviest point of each variant.
+    fn heaviest_each(&self) -> Vec<&Point> {
+        let Some((place, variants)) = self.first_place() else { return Vec::new() };
+        variants.into_iter().filter_map(|variant| self.heaviest(place, variant)).collect()
+    }
+
+    /// The cheapest variant against the first one, with the largest frames at the lowest rate.
+    pub(crate) fn headline(&self) -> Headline {
+        let path = |point: &Point| point.mean(Figure::Path).unwrap_or_default();
+        let percent = |point: &Point| format!("{} %", rounded(100.0 * path(point)));
+        let at = |point: &Point| {
+            format!("at {} frames/s of {} bytes", point.card.rate, point.card.bytes)
+        };
+        let each = self.heaviest_each();
+        let Some((base, others)) = each.split_first() else { return Headline::default() };
+        let cheapest = others.iter().min_by(|a, b| path(a).total_cmp(&path(b)));
+        let side = |point: &Point| {
+            Bar::new(&point.variant, path(point), format!("{} of a core", percent(point)))
+        };
+        let compared =
+            cheapest.and_then(|other| Some((other, against(path(other), path(base), "CPU")?)));
+        let Some((other, less)) = compared else {
+            return Headline::plain(format!(
+                "Transmitting with `{}` uses {} of a core {}.",
+                base.variant,
+                percent(base),
+                at(base)
+            ));
+        };
+        Headline {
             sentence: format!(
                 "Transmitting with `{}` uses {less} `{}` {} ({} against {} of a core).",
-                other.strategy.name(),
-                base.strategy.name(),
+                other.variant,
+                base.variant,
                 at(other),
                 percent(other),
                 percent(base)
             ),
             of: format!("CPU of the transmit path {}", at(base)),
             bars: vec![side(base), side(other)],
-        };
+        }
     }
-    let Some(one) = point(base).or(cheapest) else { return nothing() };
-    Headline::plain(format!(
-        "Transmitting with `{}` uses {} of a core {}.",
-        one.strategy.name(),
-        percent(one),
-        at(one)
-    ))
-}
 
-/// Of the study's first place.
-pub(super) fn answer(run: &Run, completion: &Completion) -> Vec<String> {
-    let places = super::places(&run.study);
-    let Some(place) = places.first() else { return Vec::new() };
-    let place = place.name.as_str();
-    let base = super::strategies(&run.study).first().copied().unwrap_or(Strategy::Busy);
-    let mut answer = Vec::new();
-    answer.extend(of_frames(completion, place, base));
-    answer.extend(of_task(completion, place));
-    answer.extend(of_bus(completion, place));
-    answer.extend(of_latency(completion, place));
-    if answer.is_empty() {
-        answer.push("No result yet: no trial that would answer it is done.".to_owned());
+    pub(crate) fn answer(&self) -> Vec<String> {
+        let heaviest = self.heaviest_each();
+        let place = heaviest.first().map_or("", |point| point.cell.place());
+        let here = |point: &&Point| point.cell.place() == place && point.card.task.is_some();
+        let tasks: Vec<Point> = self.points.iter().filter(here).cloned().collect();
+        let tasks = tasks.chunk_by(|one, other| one.cell.name == other.cell.name);
+        let latency = each(&heaviest, Figure::P50, |point, p50| {
+            format!("{:.0} µs under {}", 1e6 * p50, point.variant)
+        });
+        let rate = heaviest.first().map_or(0, |point| point.card.rate);
+        let latency = format!("The median frame is through at {rate}/s after {latency}.");
+        let frames = self.of_frames(&heaviest).into_iter();
+        frames
+            .chain(tasks.filter_map(|points| self.of_task(points)))
+            .chain((heaviest.len() > 1).then_some(latency))
+            .collect()
     }
-    answer
-}
 
-fn of_frames(completion: &Completion, place: &str, base: Strategy) -> Option<String> {
-    let point = heaviest(completion, place, base)?;
-    let mut text = format!(
-        "Waiting takes {} of a core under {} at {} frames/s of {} bytes",
-        percent(point.waiting.mean),
-        base.name(),
-        point.rate,
-        point.bytes
-    );
-    if let Some(error) = point.error.filter(|_| point.waiting.mean > 0.0) {
-        text += &format!(
-            ", {} off rate × {} µs",
-            Measure::Share.words(error.mean),
-            completion.completes_us
+    fn of_frames(&self, heaviest: &[&Point]) -> Option<String> {
+        let (point, others) = heaviest.split_first()?;
+        let waiting = point.mean(Figure::Waiting)?;
+        let mut text = format!(
+            "Waiting takes {} of a core under {} at {} frames/s of {} bytes",
+            percent(waiting),
+            point.variant,
+            point.card.rate,
+            point.card.bytes
         );
+        if let Some(error) = point.error.filter(|_| waiting > 0.0) {
+            let (off, completes) = (Measure::Share.words(error.mean), self.completes_us);
+            text += &format!(", {off} off rate × {completes} µs");
+        }
+        let here = self.points.iter().filter(|one| one.cell.place() == point.cell.place());
+        if let Some(full) = here.filter_map(|point| point.mean(Figure::FullRate)).next() {
+            text += &format!(", and would fill the core at {full:.0} frames/s");
+        }
+        let others = each(others, Figure::PathRatio, |point, ratio| {
+            format!("{} of it under {}", percent(ratio), point.variant)
+        });
+        if !others.is_empty() {
+            text += &format!("; the whole transmit path takes {others}");
+        }
+        Some(text + ".")
     }
-    if let Some(one) = completion.saturations.iter().find(|one| one.place == place) {
-        text += &format!(", and would fill the core at {:.0} frames/s", one.by_waiting.mean);
+
+    /// How much longer a task takes with each variant in one cell.
+    fn of_task(&self, points: &[Point]) -> Option<String> {
+        let point = points.first()?;
+        let is_it = |place: &str, load: &str| place == point.cell.place() && load == point.load();
+        let alone = self.alone.iter().find(|one| is_it(&one.place, &one.load))?;
+        let slowed =
+            each(&points.iter().collect::<Vec<_>>(), Figure::Slowdown, |point, slowdown| {
+                format!("{slowdown:.3} × with {}", point.variant)
+            });
+        let bus = point.card.bus_word.map_or(String::new(), |word| {
+            format!(" over a bus that takes {:.2} µs for 16 bits", word.as_nanos() as f64 / 1e3)
+        });
+        (!slowed.is_empty()).then(|| {
+            format!(
+                "A CPU task of {:.2} s takes, at {} frames/s{bus}, {slowed}.",
+                alone.wall_s.mean, point.card.rate
+            )
+        })
     }
-    let others = Strategy::ALL.into_iter().filter(|other| *other != base).filter_map(|other| {
-        let ratio = completion.versus_of(heaviest(completion, place, other)?)?.ratio()?;
-        Some(format!("{} of it under {}", percent(ratio.mean), other.name()))
-    });
-    let others: Vec<String> = others.collect();
-    if !others.is_empty() {
-        text += &format!("; the whole transmit path takes {}", others.join(", "));
-    }
-    Some(text + ".")
 }
 
-/// The point without a task whose frames are the largest, at the lowest of its rates.
-fn heaviest<'a>(completion: &'a Completion, place: &str, strategy: Strategy) -> Option<&'a Point> {
-    let is_it =
-        |point: &&Point| point.place == place && point.strategy == strategy && point.task.is_none();
-    let all = completion.points.iter().filter(is_it);
-    all.max_by_key(|point| (point.bytes, std::cmp::Reverse(point.rate)))
-}
-
-fn of_task(completion: &Completion, place: &str) -> Option<String> {
-    let alone = completion.alone.iter().find(|one| one.place == place)?;
-    let (rate, each) = slowed(completion, place, false)?;
-    Some(format!(
-        "A CPU task of {:.2} s takes, at {} frames/s, {each}.",
-        alone.wall_s.mean, rate.rate
-    ))
-}
-
-fn of_bus(completion: &Completion, place: &str) -> Option<String> {
-    let (point, each) = slowed(completion, place, true)?;
-    let us = point.bus_word_ns as f64 / 1e3;
-    Some(format!(
-        "Over a bus that takes {us:.2} µs for 16 bits, as behind old cards, it takes {each}."
-    ))
-}
-
-/// How much longer a task takes with each strategy, over a bus that takes no time or over one that does; and a point that it
-/// was tried at.
-fn slowed<'a>(
-    completion: &'a Completion,
-    place: &str,
-    is_bus: bool,
-) -> Option<(&'a Point, String)> {
-    let is_here = |point: &&Point| {
-        point.place == place && point.task.is_some() && (point.bus_word_ns > 0) == is_bus
-    };
-    let of = |one| completion.points.iter().filter(is_here).find(|point| point.strategy == one);
-    let points: Vec<&Point> = Strategy::ALL.into_iter().filter_map(of).collect();
-    let each = points.iter().filter_map(|point| {
-        let slowdown = point.task.as_ref()?.slowdown?.mean;
-        Some(format!("{slowdown:.3} × with {}", point.strategy.name()))
-    });
-    let each: Vec<String> = each.collect();
-    Some((*points.first()?, each.join(", "))).filter(|(_, each)| !each.is_empty())
-}
-
-fn of_latency(completion: &Completion, place: &str) -> Option<String> {
-    let of = |strategy| heaviest(completion, place, strategy);
-    let points: Vec<&Point> = Strategy::ALL.into_iter().filter_map(of).collect();
-    let of = |point: &&Point| {
-        Some(format!("{:.0} µs under {}", point.p50_us?.mean, point.strategy.name()))
-    };
-    let each: Vec<String> = points.iter().filter_map(of).collect();
-    let rate = points.first()?.rate;
-    (each.len() > 1)
-        .then(|| format!("The median frame is through at {rate}/s after {}.", each.join(", ")))
+/// A figure of each of these in words, those that have it.
+fn each(points: &[&Point], figure: Figure, words: impl Fn(&Point, f64) -> String) -> String {
+    let each = points.iter().filter_map(|point| Some(words(point, point.mean(figure)?)));
+    each.collect::<Vec<String>>().join(", ")
 }

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use model::{
     cell::Cell,
     traffic::TrafficReading,
-    trial::{ALONE, APPLICATION, Purpose, Trial, TrialId},
+    trial::{ALONE, APPLICATION, Purpose, Trial},
 };
 
-use super::{LeftOut, seconds};
+use super::seconds;
+use crate::limited::LeftOut;
 
 /// The most that the baselines of a real-time block may differ, of their mean.
 const DRIFT: f64 = 0.05;
@@ -87,12 +88,12 @@ pub(super) fn of<'a>(
     };
     for trial in trials.iter().filter(here) {
         let record = trial.reading().and_then(|reading| reading.traffic.as_deref());
-        let why = trial.why_invalid().map(str::to_owned);
-        match (record, why.or_else(|| disturbed(record?, real_time))) {
-            (Some(record), None) => {
+        let Some(record) = record else { continue };
+        match disturbed(record, real_time) {
+            None => {
                 blocks.entry(trial.planned.id.repetition - 1).or_default().push((trial, record));
             }
-            (_, why) => left_out.push(left(name, trial, why.unwrap_or_default())),
+            Some(why) => left_out.push(LeftOut::of(name, trial, why)),
         }
     }
     let mut whole = Vec::new();
@@ -100,9 +101,8 @@ pub(super) fn of<'a>(
         trials.sort_by_key(|(trial, _)| trial.planned.turn);
         let block = gathered(&trials);
         match drifted(&block).filter(|_| real_time) {
-            Some(why) => {
-                left_out.extend(trials.iter().map(|(trial, _)| left(name, trial, why.clone())))
-            }
+            Some(why) => left_out
+                .extend(trials.iter().map(|(trial, _)| LeftOut::of(name, trial, why.clone()))),
             None => whole.push(block),
         }
     }
@@ -143,10 +143,4 @@ fn drifted(block: &Block<'_>) -> Option<String> {
     (apart > DRIFT).then(|| {
         format!("traffic alone differed by {:.1} % between the block's two ends", 100.0 * apart)
     })
-}
-
-fn left(name: &str, trial: &Trial, why: String) -> LeftOut {
-    let TrialId { variant, repetition, .. } = &trial.planned.id;
-    let arm = variant.to_string();
-    LeftOut { cell: name.to_owned(), arm, block: repetition - 1, why }
 }

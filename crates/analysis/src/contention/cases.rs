@@ -5,11 +5,11 @@ use model::{
     cell::Cell as Shape,
     reading::Reading,
     traffic::{Counters, TrafficReading},
-    trial::{ALONE, APPLICATION, Trial},
+    trial::{ALONE, APPLICATION, NONE, Trial},
 };
 use serde::Serialize;
 
-use super::{Cell, FourCases, Movement, arms::NONE, seconds};
+use super::{Cell, FourCases, Movement, seconds};
 
 /// One case of a cell, from its first trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -48,10 +48,7 @@ pub struct Published {
     pub name: &'static str,
     pub gigabits: Option<f64>,
     /// All CPUs: user, system, idle.
-    pub cpu: (f64, f64, f64),
-    /// Instructions per cycle as it gives them, per cent.
-    pub ipc: f64,
-    pub branch_misses: f64,
+    pub cpu: [f64; 3],
     /// L1 instruction-cache load misses.
     pub l1i: f64,
     /// L1 data-cache load misses.
@@ -65,55 +62,27 @@ const REPORTED: &str = "both, controlled";
 /// The four cases of “Techniques for Cache Performance Improvement using Cgroups on Wi-Fi Router” (Jangir,
 /// Rajendranath, 2022).
 pub const PUBLISHED: [Published; 4] = [
-    Published {
-        name: "application alone",
-        gigabits: None,
-        cpu: (97.53, 2.47, 0.0),
-        ipc: 20.32,
-        branch_misses: 0.06,
-        l1i: 4.86,
-        l1d: 7.07,
-        l2: 8.15,
-    },
-    Published {
-        name: "Wi-Fi alone",
-        gigabits: Some(9.0),
-        cpu: (0.08, 54.75, 45.17),
-        ipc: 46.04,
-        branch_misses: 3.39,
-        l1i: 1.60,
-        l1d: 2.25,
-        l2: 9.19,
-    },
-    Published {
-        name: "both",
-        gigabits: Some(2.0),
-        cpu: (40.85, 59.13, 0.02),
-        ipc: 25.83,
-        branch_misses: 0.84,
-        l1i: 0.31,
-        l1d: 5.24,
-        l2: 16.04,
-    },
-    Published {
-        name: REPORTED,
-        gigabits: Some(6.5),
-        cpu: (18.67, 81.31, 0.02),
-        ipc: 29.40,
-        branch_misses: 0.93,
-        l1i: 0.34,
-        l1d: 4.37,
-        l2: 22.52,
-    },
+    published("application alone", None, [97.53, 2.47, 0.0], [4.86, 7.07, 8.15]),
+    published("Wi-Fi alone", Some(9.0), [0.08, 54.75, 45.17], [1.60, 2.25, 9.19]),
+    published("both", Some(2.0), [40.85, 59.13, 0.02], [0.31, 5.24, 16.04]),
+    published(REPORTED, Some(6.5), [18.67, 81.31, 0.02], [0.34, 4.37, 22.52]),
 ];
 
-/// The cases of every cell that asks for them.
-pub(super) fn all(shapes: &[Shape], trials: &[Trial], cells: &[Cell]) -> Vec<FourCases> {
-    let asks = |cell: &&Cell| shapes[cell.number as usize].cases;
-    cells.iter().filter(asks).map(|cell| of(cell, &shapes[cell.number as usize], trials)).collect()
+const fn published(
+    name: &'static str,
+    gigabits: Option<f64>,
+    cpu: [f64; 3],
+    [l1i, l1d, l2]: [f64; 3],
+) -> Published {
+    Published { name, gigabits, cpu, l1i, l1d, l2 }
 }
 
-fn of(cell: &Cell, shape: &Shape, trials: &[Trial]) -> FourCases {
+/// The cases of every cell that asks for them.
+pub(super) fn all(cells: &[Cell], trials: &[Trial]) -> Vec<FourCases> {
+    cells.iter().filter(|cell| cell.shape.cases).map(|cell| of(cell, trials)).collect()
+}
+
+fn of(cell: &Cell, trials: &[Trial]) -> FourCases {
     let control = |arm: Option<&super::Arm>| {
         let name = arm.map(|arm| arm.control.clone());
         name.map(|name| (format!("both, {name}"), name))
@@ -132,15 +101,14 @@ fn of(cell: &Cell, shape: &Shape, trials: &[Trial]) -> FourCases {
         .zip(published)
         .filter_map(|(wanted, published)| {
             let (name, arm) = wanted?;
-            case(name, &arm, published, &of_cell(shape, trials))
+            case(name, &arm, published, &of_cell(&cell.shape, trials))
         })
         .collect();
     FourCases {
-        cell: cell.number,
         name: cell.name.clone(),
         movements: movements(&cases),
         cases,
-        model_check: model_check(shape, trials),
+        model_check: model_check(&cell.shape, trials),
     }
 }
 

@@ -3,6 +3,8 @@
 //! Less for Wi-Fi is always more for the application, so a control is only better where it keeps as much Wi-Fi. A
 //! point is a control that was measured; between two points nothing is known, and nothing is said.
 
+use model::{figure::Figure, trial::NONE};
+
 use super::{Arm, Cell, Contest, Oracle, blocks::Block};
 use crate::stats::Estimate;
 
@@ -15,12 +17,12 @@ const BEYOND: f64 = 1e-9;
 /// no measured one keeps as much.
 pub(super) fn oracle(cell: &Cell, blocks: &[Block<'_>]) -> Option<Oracle> {
     let guard = cell.cure()?;
-    let asked = guard.kept?.mean;
+    let asked = guard.mean(Figure::Kept)?;
     let best = best(cell.arms.iter().filter(|arm| !arm.is_guard), asked)?;
     Some(Oracle {
         control: best.control.clone(),
-        kept: best.kept?,
-        work: best.work?,
+        kept: best.of(Figure::Kept)?,
+        work: best.of(Figure::Work)?,
         asked,
         regret: over(blocks, |block| Some(1.0 - ratio(block, &guard.control, &best.control)?)),
     })
@@ -29,9 +31,9 @@ pub(super) fn oracle(cell: &Cell, blocks: &[Block<'_>]) -> Option<Oracle> {
 /// guard against every other control: at that setting of guard's own that keeps as much Wi-Fi as the other and leaves
 /// most work.
 pub(super) fn contests(cell: &Cell, blocks: &[Block<'_>]) -> Vec<Contest> {
-    let is_other = |arm: &&Arm| !arm.is_guard && arm.control != super::arms::NONE;
+    let is_other = |arm: &&Arm| !arm.is_guard && arm.control != NONE;
     let contest = |other: &Arm| {
-        let (kept, work) = (other.kept?.mean, other.work?.mean);
+        let (kept, work) = (other.mean(Figure::Kept)?, other.mean(Figure::Work)?);
         let setting = best(cell.arms.iter().filter(|arm| arm.is_guard), kept);
         let setting = setting.map(|arm| arm.control.clone());
         let own = setting.as_deref();
@@ -44,7 +46,7 @@ pub(super) fn contests(cell: &Cell, blocks: &[Block<'_>]) -> Vec<Contest> {
 
 /// Of these the one that keeps so much Wi-Fi and leaves most work.
 fn best<'a>(arms: impl Iterator<Item = &'a Arm>, kept: f64) -> Option<&'a Arm> {
-    let able = arms.filter_map(|arm| Some((arm, arm.kept?.mean, arm.work?.mean)));
+    let able = arms.filter_map(|arm| Some((arm, arm.mean(Figure::Kept)?, arm.mean(Figure::Work)?)));
     let able = able.filter(|(_, own, _)| *own >= kept - SLACK);
     able.max_by(|left, right| left.2.total_cmp(&right.2)).map(|(arm, ..)| arm)
 }
@@ -69,7 +71,8 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     fn of(arm: &'a Arm) -> Option<Self> {
-        Some(Self { control: &arm.control, kept: arm.kept?.mean, work: arm.work?.mean })
+        let (kept, work) = (arm.mean(Figure::Kept)?, arm.mean(Figure::Work)?);
+        Some(Self { control: &arm.control, kept, work })
     }
 
     /// Whether it has as much of both, and more of one.

@@ -4,7 +4,9 @@
 //! for a CPU no more than alone. What it offered is no sign: a sender feels the road's back-pressure, and so
 //! offers less where less is forwarded. A receiver that waits behind the sender alone already is none either.
 
-use super::{Cell, Harm, arms::NONE, blocks::Block, seconds};
+use model::{figure::Figure, trial::NONE};
+
+use super::{Cell, Harm, blocks::Block, seconds};
 use crate::stats::Estimate;
 
 /// Harm: Wi-Fi kept is at most this, by its upper bound.
@@ -20,8 +22,9 @@ const SENDER: &str = "sender";
 /// The gate; `None` without traffic, application or a trial without control.
 pub(super) fn of(cell: &Cell, blocks: &[Block<'_>]) -> Option<Harm> {
     let arm = cell.arm(NONE)?;
-    let kept = arm.kept.as_ref()?;
-    cell.application.as_ref()?;
+    let kept = &arm.of(Figure::Kept)?;
+    cell.shape.application.as_ref()?;
+    let p99 = arm.of(Figure::P99Ratio);
     let sender = |name: &str| name == SENDER;
     let endpoints_waited = mean(blocks, |block| seconds::waited(block.under(NONE)?, sender));
     let waited_alone = mean(blocks, |block| seconds::waited(block.alone.first()?.1, sender));
@@ -29,17 +32,16 @@ pub(super) fn of(cell: &Cell, blocks: &[Block<'_>]) -> Option<Harm> {
     let more = endpoints_waited.zip(waited_alone).map(|(loaded, alone)| loaded - alone);
     let fair = more.is_none_or(|more| more <= WAITED);
     let lost = upper(kept).is_some_and(|upper| upper <= KEPT);
-    let slower = arm.p99_ratio.as_ref().and_then(lower).is_some_and(|lower| lower >= SLOWER);
+    let slower = p99.as_ref().and_then(lower).is_some_and(|lower| lower >= SLOWER);
     let keeps = lower(kept).is_some_and(|lower| lower > KEPT);
-    let as_quick =
-        arm.p99_ratio.as_ref().is_none_or(|p99| upper(p99).is_some_and(|one| one < SLOWER));
+    let as_quick = p99.as_ref().is_none_or(|p99| upper(p99).is_some_and(|one| one < SLOWER));
     let shown = match (lost || slower, keeps && as_quick) {
         (true, _) => fair.then_some(true),
         (false, true) => Some(false),
         (false, false) => None,
     };
     let why = match (lost || slower, fair) {
-        (true, true) => harmed(kept, arm.p99_ratio.as_ref()),
+        (true, true) => harmed(kept, p99.as_ref()),
         (true, false) => format!(
             "what is lost may be the endpoints': the sender waited {} of the window for a CPU, alone {}",
             share(endpoints_waited),
@@ -49,7 +51,7 @@ pub(super) fn of(cell: &Cell, blocks: &[Block<'_>]) -> Option<Harm> {
             "{}: {} of Wi-Fi kept (a harm cell keeps at most 75 % by its bound), p99 {} of alone's (at least 1.5 ×)",
             if shown.is_some() { "no harm" } else { undecided(cell.blocks) },
             share(Some(kept.mean)),
-            arm.p99_ratio.as_ref().map_or("–".to_owned(), |ratio| format!("{:.2} ×", ratio.mean)),
+            p99.as_ref().map_or("–".to_owned(), |ratio| format!("{:.2} ×", ratio.mean)),
         ),
     };
     Some(Harm {

@@ -1,13 +1,13 @@
 //! Contention: what an application takes from Wi-Fi, and what each control gives back. Pure.
 //!
-//! A cell is one traffic alongside one application at one place. Its trials come in blocks, and every figure is a
+//! A cell is one traffic with one application at one place. Its trials come in blocks, and every figure is a
 //! ratio inside a block, so that what drifts between blocks is in none of them. Intervals are Student's over
 //! blocks; claims use the interval's bound. Wi-Fi kept is capped at 1: more than alone is no win.
 //!
 //! ```text
-//! Trial ──(blocks)──► ratios of each block ──(arms)──► kept, work, round trips of each arm
+//! Trial ──(blocks)──► ratios of each block ──(arms)──► rows of figures of each arm
 //!        ──(versus)──► one control against another, second by second
-//!        ──(harm)──► Gate 0 and the mechanism ──(frontier)──► contest, oracle, regret ──(table)──► limits, verdicts
+//!        ──(harm)──► Gate 0 and the mechanism ──(frontier)──► contest, oracle, regret ──(table)──► more rows
 //! ```
 
 mod arms;
@@ -22,75 +22,46 @@ mod tests;
 mod versus;
 mod words;
 
-use model::{
-    cell::{Cell as Shape, Role},
-    limit::{Asked, Known, Limit},
-    plural::count,
-    run::Run,
-    study::Study,
-    trial::Trial,
-};
+use model::{cell::Cell as Shape, figure::Figure, run::Run, traffic::Guarding, trial::Trial};
 use serde::Serialize;
 
+pub(crate) use self::table::HARMED;
 pub use self::{
     cases::{Case, CpuShare, PUBLISHED, Published},
     harm::KEPT,
 };
 use crate::{
-    Analysis,
-    headline::Headline,
-    in_cells,
-    metrics::{
-        self, Asks, Metric, Target,
-        baseline::{Baselines, Earlier},
-    },
+    Analysis, in_cells,
+    limited::{LeftOut, Versus, name_of},
+    metrics::{self, Metric, Point},
     stats::Estimate,
-    verdicts::Judgement,
 };
 
-/// Everything that a contention run says.
+/// What cells with traffic and applications say.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Contention {
-    pub question: String,
-    pub headline: Headline,
-    /// The answer, in sentences: harm first, then the cure, then what it cost.
-    pub answer: Vec<String>,
     /// The cells, in the study's order; those without a trial too.
     pub cells: Vec<Cell>,
     /// The four cases, of each cell that asks for them.
     pub cases: Vec<FourCases>,
-    pub table: Vec<Metric>,
-    pub targets: Vec<Target>,
-    /// Trials that could not be trials or do not count, and why.
-    pub left_out: Vec<LeftOut>,
-    pub counted: u32,
     /// What the study's subject costs in the same windows, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<Box<Analysis>>,
-    /// The one question of a comparison, decided; none in a whole study.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub comparison: Option<Judgement>,
 }
 
-/// One traffic alongside one application at one place.
+/// One traffic with one application at one place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// Its place in the study, from 0.
-    pub number: u32,
     /// `saturated with stream ×4, virtual`.
     pub name: String,
-    pub place: String,
-    pub traffic: Option<String>,
-    pub application: Option<String>,
-    pub role: Role,
+    #[serde(skip)]
+    pub shape: Shape,
     pub blocks: u32,
     pub alone: Option<Level>,
-    /// The application alone, operations in a second.
-    pub application_alone: Option<Estimate>,
     /// Every control, in the study's order; `none` first.
     pub arms: Vec<Arm>,
     /// Controls against each other, second by second: each against none, or the two of a comparison.
-    pub versus: Vec<Judgement>,
+    pub versus: Vec<Versus>,
     pub harm: Option<Harm>,
     /// The best other control that keeps as much Wi-Fi as guard did; `None` where no measured one does.
     pub oracle: Option<Oracle>,
@@ -131,65 +102,38 @@ impl Cell {
 /// Traffic alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Level {
-    pub megabits: Estimate,
-    pub packets: Estimate,
-    /// Median round trip, µs.
-    pub p50_us: Option<Estimate>,
-    pub p99_us: Option<Estimate>,
-    /// Share of all CPUs that was in use.
-    pub cpu: Estimate,
+    /// Bits a second.
+    pub received: Estimate,
+    /// The 99th percentile of round trips, s.
+    pub p99: Option<Estimate>,
 }
 
-/// What became of both under one control. Shares are of the same block's `alone` and `application`.
+/// What became of both under one control. Its shares are of the same block's traffic alone and application alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Arm {
     pub control: String,
-    /// Whether it is a fixed setting, a candidate of the oracle.
-    pub fixed: bool,
     /// Whether it is the control that was reported from the field.
     pub reported: bool,
     pub is_guard: bool,
     /// Whether it is the first of the study's controls that are guard: the one that the page speaks of.
     pub is_cure: bool,
-    pub megabits: Option<Estimate>,
-    /// Wi-Fi kept, each block capped at 1.
-    pub kept: Option<Estimate>,
-    /// Wi-Fi kept as it was, above 1 too.
-    pub kept_uncapped: Option<Estimate>,
-    /// Wi-Fi kept in the first percentile of all seconds of all blocks, uncapped.
-    pub kept_p01: Option<f64>,
-    /// Every second's share, in order of blocks and time: for pictures.
+    /// Its figures, which are rows of the run's table.
+    #[serde(skip)]
+    pub rows: Vec<Metric>,
+    /// Every second's share of Wi-Fi kept, in order of blocks and time: for pictures.
     pub seconds: Vec<f64>,
-    /// The share of the loss without control that it restored; `None` where nothing was lost.
-    pub restored: Option<Estimate>,
-    /// Median round trip, µs.
-    pub p50_us: Option<Estimate>,
-    pub p99_us: Option<Estimate>,
-    /// The 99th percentile against alone.
-    pub p99_ratio: Option<Estimate>,
-    /// Application work kept, against the application alone.
-    pub work: Option<Estimate>,
-    /// Share of all CPUs that was in use.
-    pub cpu: Option<Estimate>,
-    pub guard: Option<Guarding>,
+    /// What guard did, trial by trial; empty under another control.
+    pub guard: Vec<Guarding>,
 }
 
-/// guard's own figures over the trials of an arm.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Guarding {
-    /// Its CPU time, a share of one core.
-    pub core: Estimate,
-    /// Its resident memory, the most, KiB.
-    pub resident_kib: u64,
-    pub writes_a_minute: Estimate,
-    /// From the beginning of contention until the target was held, ms, each trial; those in which it never was
-    /// are `None`.
-    pub protect_ms: Vec<Option<u64>>,
-    /// Its decisions in the first block, in its words, with ms from the application's start.
-    pub decisions: Vec<(i64, String)>,
-    /// Trials after which everything was as before.
-    pub restored: u32,
-    pub trials: u32,
+impl Arm {
+    pub fn of(&self, figure: Figure) -> Option<Estimate> {
+        metrics::estimate(&self.rows, figure)
+    }
+
+    pub fn mean(&self, figure: Figure) -> Option<f64> {
+        Some(self.of(figure)?.mean)
+    }
 }
 
 /// Gate 0 of one cell.
@@ -239,8 +183,6 @@ pub struct Contest {
 /// The four cases of the field report for one cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FourCases {
-    /// The cell's place in the study.
-    pub cell: u32,
     pub name: String,
     /// Application alone, Wi-Fi alone, both, both under control (the field report's), both under guard.
     pub cases: Vec<Case>,
@@ -264,92 +206,28 @@ pub struct Movement {
     pub agrees: bool,
 }
 
-/// A trial that does not count.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LeftOut {
-    pub cell: String,
-    pub arm: String,
-    pub block: u32,
-    pub why: String,
-}
-
-/// Analyses a run, whole or partial. Trials may come in any order; `baselines` are those that its limits name.
-pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Contention {
-    let shapes = run.study.cells();
-    let (cells, left_out): (Vec<_>, Vec<_>) =
-        (0..).zip(&shapes).map(|(number, shape)| cell(run, trials, number, shape)).unzip();
-    let left_out: Vec<LeftOut> = left_out.into_iter().flatten().collect();
-    let cases = cases::all(&shapes, trials, &cells);
-    let table = table::of(&shapes, &cells, &cases);
-    let earlier = Earlier::of(&run.study, &run.lab, baselines);
-    let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
-    let known = run.study.known();
-    let is_asked = |limit: &Limit| !run.is_part() || is_of(&run.study, &known, limit);
-    let targets =
-        metrics::judge(limits, Asks { known: &known, is_asked: &is_asked }, &table, &earlier);
-    let counted = trials
-        .iter()
-        .filter(|trial| trial.reading().is_some())
-        .count()
-        .saturating_sub(left_out.len()) as u32;
-    let comparison = run.versus.as_ref().and_then(|_| cells.first()?.versus.first());
-    let comparison = comparison.cloned();
-    let own = comparison.iter().map(Judgement::target);
-    let done: Vec<_> = trials.iter().map(|trial| &trial.planned).collect();
-    let missing = metrics::missing(&run.plan, &done);
-    let targets: Vec<Target> = own.chain(targets).chain(missing).collect();
-    Contention {
-        question: run.study.question.clone(),
-        headline: words::headline(&cells, counted),
-        answer: match &comparison {
-            Some(comparison) => vec![comparison.sentence.clone()],
-            None => words::answer(&cells, &targets),
-        },
-        comparison,
-        subject: in_cells::of(run, trials)
-            .map(|(run, trials)| crate::analyse(&run, &trials).into()),
-        cells,
-        cases,
-        table,
-        targets,
-        left_out,
-        counted,
-    }
-}
-
-/// Whether a limit is on something that the study still has, after the command line chose some of its cells and controls.
-/// A count of cells is a question to all of them.
-fn is_of(study: &Study, known: &Known, limit: &Limit) -> bool {
-    let Asked::Bound { metric, .. } = &limit.asked else { return true };
-    let is_whole = ["harmed-cells", "agreement"].contains(&metric.to_string().as_str());
-    let has = |cell: &Shape| {
-        let control = limit.variant.as_ref();
-        let words = cell.labels();
-        let is_here = |place: &String| place == table::HARMED || words.contains(place);
-        let is_under = |name: &String| {
-            name == arms::NONE || study.variants_of(cell).any(|variant| variant.name == *name)
-        };
-        control.is_none_or(is_under) && limit.places.iter().all(is_here)
-    };
-    !is_whole && known.check(limit).is_ok() && study.cells().iter().any(has)
+/// Analyses the cells with traffic or an application; what they left out is trials of real time that were disturbed.
+pub(crate) fn analyse(run: &Run, trials: &[Trial]) -> (Contention, Vec<LeftOut>) {
+    let shapes = run.study.cells().into_iter().filter(|shape| shape.card.is_none());
+    let (cells, left_out): (Vec<_>, Vec<_>) = shapes.map(|shape| cell(run, trials, shape)).unzip();
+    let subject = in_cells::of(run, trials).map(|(run, trials)| crate::analyse(&run, &trials));
+    let cases = cases::all(&cells, trials);
+    let contention = Contention { cells, cases, subject: subject.map(Box::new) };
+    (contention, left_out.into_iter().flatten().collect())
 }
 
 /// One cell's figures, and its trials that do not count.
-fn cell(run: &Run, trials: &[Trial], number: u32, shape: &Shape) -> (Cell, Vec<LeftOut>) {
-    let name = name_of(shape, run.study.access_point.clients.len() > 1);
-    let (blocks, left_out) = blocks::of(shape, trials, &name);
+fn cell(run: &Run, trials: &[Trial], shape: Shape) -> (Cell, Vec<LeftOut>) {
+    let name = name_of(&run.study, &shape);
+    let (blocks, left_out) = blocks::of(&shape, trials, &name);
+    let at = Point { name: name.clone(), places: shape.labels(), ..Point::default() };
     let mut cell = Cell {
-        number,
-        name,
-        place: shape.place().to_owned(),
-        traffic: shape.traffic.clone(),
-        application: shape.application.clone(),
-        role: shape.role,
         blocks: blocks.len() as u32,
         alone: arms::alone(&blocks),
-        application_alone: arms::application_alone(&blocks),
-        arms: arms::all(run, &blocks),
-        versus: versus::all(run, &blocks, shape),
+        arms: arms::all(run, &blocks, &at),
+        versus: versus::all(run, &blocks, &shape, &name),
+        name,
+        shape,
         harm: None,
         oracle: None,
         contests: Vec::new(),
@@ -360,13 +238,11 @@ fn cell(run: &Run, trials: &[Trial], number: u32, shape: &Shape) -> (Cell, Vec<L
     cell.oracle = frontier::oracle(&cell, &blocks);
     cell.contests = frontier::contests(&cell, &blocks);
     (cell.front, cell.knee) = frontier::front(&cell.arms);
+    let more: Vec<_> = cell.arms.iter().map(|arm| table::against(&at, &cell, arm)).collect();
+    let harmed = cell.is_harmed().then(|| HARMED.to_owned());
+    for (arm, more) in cell.arms.iter_mut().zip(more) {
+        arm.rows.extend(more);
+        arm.rows.iter_mut().for_each(|row| row.places.extend(harmed.clone()));
+    }
     (cell, left_out)
-}
-
-/// `saturated with stream ×4, virtual`; with its clients where other cells have others.
-fn name_of(cell: &Shape, has_clients: bool) -> String {
-    let traffic = cell.traffic.as_deref().unwrap_or("no traffic");
-    let application = cell.application.as_deref().unwrap_or("no application");
-    let name = format!("{traffic} with {application}, {}", cell.place());
-    if has_clients { format!("{name}, {}", count(cell.clients, "client")) } else { name }
 }

@@ -1,43 +1,28 @@
-//! The figures of a contention run as one table.
+//! What the figures of a contention run say of several controls, or of several cells.
 
-use model::{
-    cell::{Cell as Shape, Role},
-    figure::Figure,
-};
+use model::{cell::Role, figure::Figure};
 
-use super::{Arm, Cell, FourCases, Guarding};
+use super::{Arm, Cell, Contention, FourCases};
 use crate::{
     metrics::{Measure, Metric, Point},
     stats::{Estimate, Interval},
 };
 
-/// Every figure, the whole run's first.
-pub(super) fn of(shapes: &[Shape], cells: &[Cell], cases: &[FourCases]) -> Vec<Metric> {
-    let mut table = vec![harmed(cells), agreement(cases)];
-    for (cell, shape) in cells.iter().zip(shapes) {
-        let harmed = cell.is_harmed().then(|| HARMED.to_owned());
-        let places: Vec<String> = shape.labels().into_iter().chain(harmed).collect();
-        for arm in &cell.arms {
-            let at = Point {
-                name: cell.name.clone(),
-                places: places.clone(),
-                variant: arm.control.clone(),
-                ..Point::default()
-            };
-            table.extend(of_arm(&at, arm));
-            table.extend(arm.guard.iter().flat_map(|guard| of_guard(&at, guard)));
-            table.extend(against(&at, cell, arm));
-        }
-    }
-    table
-}
-
 /// What limits call a cell whose harm is shown.
-pub(super) const HARMED: &str = "harmed";
+pub(crate) const HARMED: &str = "harmed";
+
+impl Contention {
+    /// Every figure, the whole run's first.
+    pub(crate) fn table(&self) -> Vec<Metric> {
+        let arms = self.cells.iter().flat_map(|cell| &cell.arms);
+        let rows = arms.flat_map(|arm| arm.rows.iter().cloned());
+        [harmed(&self.cells), agreement(&self.cases)].into_iter().chain(rows).collect()
+    }
+}
 
 /// Cells in which harm is shown: no more than with all of those that are not decided.
 fn harmed(cells: &[Cell]) -> Metric {
-    let candidates = || cells.iter().filter(|cell| cell.role == Role::Harm);
+    let candidates = || cells.iter().filter(|cell| cell.shape.role == Role::Harm);
     let harmed = candidates().filter(|cell| cell.is_harmed()).count() as f64;
     let undecided = candidates().filter(|cell| cell.is_undecided()).count() as f64;
     let row = Metric::exact(&Point::default(), Figure::HarmedCells, Some(harmed));
@@ -63,51 +48,15 @@ fn agreement(cases: &[FourCases]) -> Metric {
     Metric::exact(&Point::default(), Figure::Agreement, value).because(cause)
 }
 
-fn of_arm(at: &Point, arm: &Arm) -> Vec<Metric> {
-    let us = |estimate: Option<Estimate>| estimate.map(|one| one.scaled(1e-6));
-    let rows = [
-        (Figure::Kept, arm.kept),
-        (Figure::KeptUncapped, arm.kept_uncapped),
-        (Figure::Restored, arm.restored),
-        (Figure::P50, us(arm.p50_us)),
-        (Figure::P99, us(arm.p99_us)),
-        (Figure::P99Ratio, arm.p99_ratio),
-        (Figure::Work, arm.work),
-        (Figure::CpuUse, arm.cpu),
-    ];
-    let rows = rows.map(|(figure, estimate)| Metric::over(at, figure, estimate));
-    rows.into_iter().chain([Metric::exact(at, Figure::KeptP01, arm.kept_p01)]).collect()
-}
-
-fn of_guard(at: &Point, guard: &Guarding) -> Vec<Metric> {
-    let seconds = |ms: &Option<u64>| ms.map_or(f64::INFINITY, |ms| ms as f64 / 1e3);
-    let protect: Vec<f64> = guard.protect_ms.iter().map(seconds).collect();
-    let held: Vec<f64> = protect.iter().copied().filter(|one| one.is_finite()).collect();
-    // Where it never was held there is no mean, and its values say so.
-    let mean = Estimate::of(if held.is_empty() { &[f64::MAX] } else { &held });
-    let restored = f64::from(guard.restored) / f64::from(guard.trials.max(1));
-    let decisions = guard.decisions.first().map(|(at, reason)| {
-        format!("after {} s: {reason}", *at as f64 / 1e3).replace("after -", "after −")
-    });
-    vec![
-        Metric::over(at, Figure::GuardCpu, Some(guard.core)),
-        Metric::exact(at, Figure::GuardMemory, Some(guard.resident_kib as f64)),
-        Metric::over(at, Figure::GuardWrites, Some(guard.writes_a_minute)),
-        Metric::over(at, Figure::Protect, mean).with_values(protect),
-        Metric::exact(at, Figure::GuardRestored, Some(restored)),
-        Metric::exact(at, Figure::GuardDecisions, Some(guard.decisions.len() as f64))
-            .because(decisions),
-    ]
-}
-
-/// The arm against the others: at the same Wi-Fi, which guard alone is; and as it is.
-fn against(at: &Point, cell: &Cell, arm: &Arm) -> Vec<Metric> {
+/// An arm against the others: at the same Wi-Fi, which guard alone is; and as it is.
+pub(super) fn against(at: &Point, cell: &Cell, arm: &Arm) -> Vec<Metric> {
     const WORK: &str = "a saturated path leaves no CPU that guard could find: what Wi-Fi gets the application gives, \
                         under any weight";
     const NO_SETTING: &str = "no measured setting of guard's keeps as much Wi-Fi";
     const NO_OTHER: &str = "no other control that was measured keeps as much Wi-Fi as guard";
     const OVER: &str = "weights give way where nothing else wants the CPU, so a fixed one taxes the application only \
                         while Wi-Fi is busy, as guard does";
+    let at = &Point { variant: arm.control.clone(), ..at.clone() };
     let mut rows = Vec::new();
     if arm.is_cure {
         for contest in &cell.contests {
@@ -121,11 +70,12 @@ fn against(at: &Point, cell: &Cell, arm: &Arm) -> Vec<Metric> {
         rows.push(Metric::over(at, Figure::Regret, regret).because(cause));
     }
     for other in cell.arms.iter().filter(|other| other.control != arm.control) {
-        let ratio = arm.work.zip(other.work).map(|(own, other)| own.mean / other.mean);
-        let ratio: Vec<f64> = ratio.filter(|ratio| ratio.is_finite()).into_iter().collect();
+        let work = arm.mean(Figure::Work).zip(other.mean(Figure::Work));
+        let ratio = work.map(|(own, other)| own / other).filter(|ratio| ratio.is_finite());
         let name = format!("work-over-{}", other.control);
-        let row = Metric::named(at, &name, Measure::Ratio, Estimate::of(&ratio));
-        let row = Metric { is_exact: true, ..row.with_values(ratio) };
+        let values: Vec<f64> = ratio.into_iter().collect();
+        let row = Metric::named(at, &name, Measure::Ratio, Estimate::of(&values));
+        let row = Metric { is_exact: true, ..row.with_values(values) };
         rows.push(row.because(Some(OVER.to_owned())));
     }
     rows

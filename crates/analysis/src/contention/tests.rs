@@ -2,6 +2,7 @@
 
 use model::{
     cell::Role,
+    figure::Figure,
     name::VariantName,
     run::Run,
     study::{Gates, Mode},
@@ -10,11 +11,12 @@ use model::{
     verdict::Verdict,
 };
 
-use super::{Contention, Target};
+use super::Cell;
 use crate::{
     fixture::contention::{Shares, block, one_cell as run, trial},
     judge::test_data::recording,
-    metrics::baseline::Baselines,
+    limited::Limited,
+    metrics::{Target, baseline::Baselines},
     verdicts::{Basis, Finding, Judgement, NoPeriods},
 };
 
@@ -51,7 +53,7 @@ fn asking(limits: &[&str]) -> Run {
 
 const KEPT: &str = "guard-100: kept at harmed cells >= 95%";
 
-fn target<'a>(analysis: &'a Contention, name: &str) -> &'a Target {
+fn target<'a>(analysis: &'a Limited, name: &str) -> &'a Target {
     analysis.targets.iter().find(|target| target.name == name).unwrap()
 }
 
@@ -64,37 +66,52 @@ fn close(left: f64, right: f64) -> bool {
     (left - right).abs() < 0.005
 }
 
-fn analyse(run: &Run, trials: &[Trial]) -> Contention {
-    super::analyse(run, trials, &Baselines::new())
+fn analyse(run: &Run, trials: &[Trial]) -> Limited {
+    crate::limited::analyse(run, trials, &Baselines::new())
+}
+
+/// The first cell.
+fn cell(run: &Run, trials: &[Trial]) -> Cell {
+    first(&analyse(run, trials)).clone()
+}
+
+fn first(analysis: &Limited) -> &Cell {
+    &analysis.traffic.as_ref().unwrap().cells[0]
 }
 
 #[test]
 fn kept_restored_and_work_are_ratios_inside_blocks() {
-    let analysis = analyse(&run(&CONTROLS), &usual());
-    let cell = &analysis.cells[0];
+    let cell = cell(&run(&CONTROLS), &usual());
     let guard = cell.arm("guard-100").unwrap();
-    assert!(close(guard.kept.unwrap().mean, 0.971));
-    assert!(close(guard.restored.unwrap().mean, (0.971 - 0.601) / (1.0 - 0.601)));
-    assert!(close(guard.work.unwrap().mean, 0.03));
-    assert_eq!(cell.alone.as_ref().unwrap().megabits.mean, 120.0);
+    assert!(close(guard.mean(Figure::Kept).unwrap(), 0.971));
+    assert!(close(guard.mean(Figure::Restored).unwrap(), (0.971 - 0.601) / (1.0 - 0.601)));
+    assert!(close(guard.mean(Figure::Work).unwrap(), 0.03));
+    assert_eq!(cell.alone.as_ref().unwrap().received.mean, 120e6);
 }
 
 #[test]
 fn harm_is_shown_by_the_bound_and_named() {
-    let analysis = analyse(&run(&CONTROLS), &usual());
-    let harm = analysis.cells[0].harm.as_ref().unwrap();
+    let harm = cell(&run(&CONTROLS), &usual()).harm.unwrap();
     assert_eq!(harm.shown, Some(true), "{}", harm.why);
     assert!(harm.mechanism.contains("ksoftirqd"), "{}", harm.mechanism);
-}
-
-#[test]
-fn one_block_is_no_bound_and_shows_nothing() {
-    let analysis = analyse(&run(&CONTROLS), &block(0, 0.0, &[("none", 0.3, 0.4)]));
-    assert!(!analysis.cells[0].is_harmed() && analysis.cells[0].is_undecided());
-    assert_eq!(
-        analysis.headline.sentence,
-        "Not decided yet in 1 of 1 cell whether an application harms Wi-Fi: Wi-Fi keeps 30.0 % of its traffic in 1 block."
-    );
+    let cases = [
+        (three(&[("none", 0.98, 0.4)]), "In none of 1 cell does an application harm Wi-Fi."),
+        (
+            // One block is no bound.
+            block(0, 0.0, &[("none", 0.3, 0.4)]),
+            "Not decided yet in 1 of 1 cell whether an application harms Wi-Fi: Wi-Fi keeps 30.0 % of its traffic in 1 \
+             block.",
+        ),
+    ];
+    for (trials, sentence) in cases {
+        let analysis = analyse(&run(&CONTROLS), &trials);
+        assert_eq!(analysis.headline.sentence, sentence);
+        let is_undecided = sentence.starts_with("Not");
+        assert_eq!(
+            (first(&analysis).is_harmed(), first(&analysis).is_undecided()),
+            (false, is_undecided)
+        );
+    }
 }
 
 #[test]
@@ -109,14 +126,6 @@ fn two_blocks_far_apart_decide_neither_harm_nor_how_many_cells_are_harmed() {
     assert!(analysis.headline.sentence.starts_with("Not decided yet in 1 of 1 cell"));
     let verdicts = limits.map(|name| target(&analysis, name).verdict);
     assert_eq!(verdicts, [Verdict::Invalid, Verdict::Pass], "none or one");
-}
-
-#[test]
-fn a_cell_that_keeps_its_wifi_shows_that_there_is_no_harm() {
-    let analysis = analyse(&run(&CONTROLS), &three(&[("none", 0.98, 0.4)]));
-    assert_eq!(analysis.cells[0].harm.as_ref().unwrap().shown, Some(false));
-    let says = "In none of 1 cell does an application harm Wi-Fi.";
-    assert_eq!(analysis.headline.sentence, says);
 }
 
 #[test]
@@ -151,7 +160,7 @@ fn a_loss_of_endpoints_that_waited_is_no_harm() {
             sender.waited_ns = Some(2_000_000_000);
         }
     }
-    let harm = analyse(&run(&CONTROLS), &trials).cells[0].harm.clone().unwrap();
+    let harm = cell(&run(&CONTROLS), &trials).harm.unwrap();
     assert_eq!(harm.shown, None);
     assert!(harm.why.contains("endpoints'"), "{}", harm.why);
 }
@@ -160,23 +169,22 @@ fn a_loss_of_endpoints_that_waited_is_no_harm() {
 fn more_than_alone_is_no_win() {
     let trials = three(&[("none", 0.6, 0.4), ("guard-100", 1.17, 0.1)]);
     let analysis = analyse(&run(&CONTROLS), &trials);
-    let arm = analysis.cells[0].arm("guard-100").unwrap();
-    assert_eq!(arm.kept.unwrap().mean, 1.0);
-    assert!(arm.kept_uncapped.unwrap().mean > 1.1);
+    let arm = first(&analysis).arm("guard-100").unwrap();
+    assert_eq!(arm.mean(Figure::Kept), Some(1.0));
+    assert!(arm.mean(Figure::KeptUncapped).unwrap() > 1.1);
 }
 
 #[test]
 fn the_oracle_is_the_best_fixed_setting_that_keeps_as_much() {
     let analysis = analyse(&run(&CONTROLS), &usual());
-    let oracle = analysis.cells[0].oracle.as_ref().unwrap();
+    let oracle = first(&analysis).oracle.as_ref().unwrap();
     assert_eq!(oracle.control, "weight-2");
     assert!(close(oracle.regret.unwrap().mean, 1.0 - 0.03 / 0.02));
 }
 
 #[test]
 fn guard_is_compared_in_measured_points_only() {
-    let analysis = analyse(&run(&CONTROLS), &usual());
-    let cell = &analysis.cells[0];
+    let cell = cell(&run(&CONTROLS), &usual());
     let against = |name: &str| cell.contests.iter().find(|one| one.against == name).unwrap();
     // Its one setting keeps more Wi-Fi than these, and has the work that it has.
     assert_eq!(against("shares-512").setting.as_deref(), Some("guard-100"));
@@ -191,7 +199,7 @@ fn where_no_other_control_keeps_as_much_there_is_no_regret_and_the_figure_says_w
     const REGRET: &str = "guard-100: worst regret at harmed cells <= 20%";
     let trials = three(&[("none", 0.6, 0.4), ("shares-512", 0.7, 0.3), ("guard-100", 0.97, 0.03)]);
     let analysis = analyse(&asking(&[REGRET]), &trials);
-    assert!(analysis.cells[0].oracle.is_none());
+    assert!(first(&analysis).oracle.is_none());
     assert_eq!(target(&analysis, REGRET).verdict, Verdict::Invalid);
     let regret = analysis.table.iter().find(|one| one.name == "regret").unwrap();
     assert!(regret.cause.as_ref().unwrap().contains("no other control"), "{regret:?}");
@@ -199,15 +207,14 @@ fn where_no_other_control_keeps_as_much_there_is_no_regret_and_the_figure_says_w
 
 #[test]
 fn the_front_and_its_knee_are_controls_that_were_measured() {
-    let analysis = analyse(&run(&CONTROLS), &usual());
-    let cell = &analysis.cells[0];
+    let usual = cell(&run(&CONTROLS), &usual());
     // The quota keeps more than shares of 512 and leaves less: on the front as well.
-    assert_eq!(cell.front, ["none", "shares-512", "quota-20", "guard-100", "weight-2"]);
-    assert_eq!(cell.knee, None, "all of it lies on the straight way or below");
+    assert_eq!(usual.front, ["none", "shares-512", "quota-20", "guard-100", "weight-2"]);
+    assert_eq!(usual.knee, None, "all of it lies on the straight way or below");
     let bent = three(&[("none", 0.6, 0.4), ("quota-20", 0.9, 0.35), ("guard-100", 0.97, 0.03)]);
-    assert_eq!(analyse(&run(&CONTROLS), &bent).cells[0].knee.as_deref(), Some("quota-20"));
-    let one = analyse(&run(&CONTROLS), &three(&[("none", 0.6, 0.4)]));
-    assert_eq!((one.cells[0].front.len(), &one.cells[0].knee), (1, &None));
+    assert_eq!(cell(&run(&CONTROLS), &bent).knee.as_deref(), Some("quota-20"));
+    let one = cell(&run(&CONTROLS), &three(&[("none", 0.6, 0.4)]));
+    assert_eq!((one.front.len(), one.knee), (1, None));
 }
 
 #[test]
@@ -237,12 +244,11 @@ fn no_name_of_a_control_means_anything() {
     for trial in &mut trials {
         trial.planned.id.variant = other_name(&trial.planned.id.variant);
     }
-    let (ours, theirs) = (analyse(&run(&CONTROLS), &usual()), analyse(&other, &trials));
-    let cell = &theirs.cells[0];
-    assert_eq!(cell.cure().unwrap().control, "protector");
-    assert_eq!(cell.oracle.as_ref().unwrap().regret, ours.cells[0].oracle.as_ref().unwrap().regret);
-    assert_eq!(cell.contests[0].ratio, ours.cells[0].contests[0].ratio);
-    assert_eq!(cell.contests[0].against, "the-reports");
+    let (ours, theirs) = (cell(&run(&CONTROLS), &usual()), cell(&other, &trials));
+    assert_eq!(theirs.cure().unwrap().control, "protector");
+    assert_eq!(theirs.oracle.unwrap().regret, ours.oracle.unwrap().regret);
+    assert_eq!(theirs.contests[0].ratio, ours.contests[0].ratio);
+    assert_eq!(theirs.contests[0].against, "the-reports");
 }
 
 #[test]
@@ -252,8 +258,8 @@ fn a_real_time_block_whose_baselines_drift_is_left_out() {
     let mut trials = usual();
     trials.extend(block(3, 0.2, &[("none", 0.6, 0.4)]));
     let analysis = analyse(&run, &trials);
-    assert_eq!(analysis.cells[0].blocks, 3);
-    assert!(analysis.left_out.iter().all(|trial| trial.block == 3), "{:?}", analysis.left_out);
+    assert_eq!(first(&analysis).blocks, 3);
+    assert!(analysis.left_out.iter().all(|trial| trial.repetition == 4), "{:?}", analysis.left_out);
     assert_eq!(analysis.left_out.len(), 4);
 }
 
@@ -262,10 +268,10 @@ fn the_baseline_of_a_turn_lies_on_the_line_between_both_ends() {
     let mut trials = block(0, 0.04, &[("none", 0.51, 0.4)]);
     // Turn 2 of 0 to 3: the baseline is two thirds of the way from 1 to 1.04.
     let analysis = analyse(&run(&CONTROLS), &trials);
-    let kept = analysis.cells[0].arm("none").unwrap().kept.unwrap().mean;
+    let kept = first(&analysis).arm("none").unwrap().mean(Figure::Kept).unwrap();
     assert!((kept - 0.51 / (1.0 + 0.04 * 2.0 / 3.0)).abs() < 1e-6, "{kept}");
     trials.clear();
-    assert_eq!(analyse(&run(&CONTROLS), &trials).cells[0].arms.len(), 0);
+    assert_eq!(cell(&run(&CONTROLS), &trials).arms.len(), 0);
 }
 
 #[test]
@@ -276,7 +282,7 @@ fn a_trial_that_failed_is_named() {
     trials.push(failed);
     let analysis = analyse(&run(&CONTROLS), &trials);
     assert_eq!(analysis.left_out[0].why, "no veth");
-    assert_eq!(analysis.cells[0].blocks, 3);
+    assert_eq!(first(&analysis).blocks, 3);
 }
 
 #[test]
@@ -316,8 +322,8 @@ fn by_seconds(window: u64, megabits: impl Fn(u32, usize) -> [f64; 2]) -> Judgeme
         }
         trials.extend(block);
     }
-    let contention = analyse(&run, &trials);
-    contention.cells[0].versus.iter().find(|one| one.variant == "shares-512").unwrap().clone()
+    let mut versus = cell(&run, &trials).versus.into_iter().map(|one| one.judgement);
+    versus.find(|one| one.variant == "shares-512").unwrap()
 }
 
 #[test]

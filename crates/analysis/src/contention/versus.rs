@@ -3,11 +3,12 @@
 //! Both sides of a pair are of one block and start in one state. What is judged is what arrived, so more is better; a
 //! second in which a side carried far less than its pair's others is an event of that side.
 
-use model::{cell::Cell, run::Run, traffic::TrafficReading};
+use model::{cell::Cell, run::Run, traffic::TrafficReading, trial::NONE};
 
-use super::{arms::NONE, blocks::Block, seconds};
+use super::{blocks::Block, seconds};
 use crate::{
     judge::{self, InStep, Question},
+    limited::Versus,
     steady::Periods,
     verdicts::{Judgement, NoPeriods, Quantity},
 };
@@ -18,7 +19,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const MOST_ROUNDS: u64 = 10;
 
 /// The study's question, or every control against none.
-pub(super) fn all(run: &Run, blocks: &[Block<'_>], cell: &Cell) -> Vec<Judgement> {
+pub(super) fn all(run: &Run, blocks: &[Block<'_>], cell: &Cell, name: &str) -> Vec<Versus> {
     let asked = run.versus.as_ref();
     let controls = run.study.variants.iter().map(|control| control.name.as_str());
     let sides: Vec<[&str; 2]> = match asked {
@@ -31,7 +32,9 @@ pub(super) fn all(run: &Run, blocks: &[Block<'_>], cell: &Cell) -> Vec<Judgement
             Some([base?, variant?])
         });
         let pairs: Vec<[&TrafficReading; 2]> = pairs.collect();
-        (!pairs.is_empty() || asked.is_some()).then(|| versus(run, cell, sides, &pairs))
+        let versus =
+            || Versus { cell: name.to_owned(), judgement: versus(run, cell, sides, &pairs) };
+        (!pairs.is_empty() || asked.is_some()).then(versus)
     };
     sides.into_iter().filter_map(of).collect()
 }

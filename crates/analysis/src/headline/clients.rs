@@ -372,66 +372,47 @@ mod tests {
     }
 
     #[test]
-    fn a_study_of_cures_says_what_the_last_one_costs_and_which_step_gives_most() {
+    fn each_kind_of_study_has_its_headline_and_its_two_sides() {
+        let only = |variant: &str| {
+            let mut run = fixture::run();
+            run.study.variants.retain(|one| one.name == variant);
+            run.plan.retain(|planned| planned.id.variant == variant);
+            run
+        };
+        // A daemon that nothing asks is what asking it is held against.
+        let mut asked = fixture::run();
+        asked.study.subject.as_mut().unwrap().start = Some("hostapd /etc/hostapd.conf".to_owned());
+        asked.study.variants.retain(|variant| variant.name != "hostapd-cli");
+        asked.plan.retain(|planned| planned.id.variant != "hostapd-cli");
+        let cases = [
+            (
+                fixture::stations(),
+                "At 114 clients `slower-cadence` uses 1/31 of the CPU of `found` (13 ms against 394 ms each second). \
+                 Of 5 steps `bulk` gives most, 101 ms.",
+                ["found", "slower-cadence"],
+            ),
+            (fixture::run(), "60 % less CPU than `hostapd-cli`", ["hostapd-cli", "iw-dump"]),
+            (asked, " times the CPU of `idle`", ["idle", "iw-dump"]),
+            (fixture::self_check(), "Counted trials repeat to ", ["real-time", "counted"]),
+            (only("iw-dump"), "% of a 500-MIPS core", ["18 clients", "114 clients"]),
+        ];
+        for (run, sentence, names) in cases {
+            let said = analyse(&run, &fixture::trials(&run)).headline;
+            assert!(said.sentence.contains(sentence), "{}", said.sentence);
+            let sides: Vec<&str> = said.bars.iter().map(|bar| &*bar.name).collect();
+            assert_eq!(sides, names, "{}", said.sentence);
+        }
+        let none = analyse(&fixture::run(), &[]).headline;
+        assert_eq!(none.sentence, "No result yet: no trial is done.");
+        assert!(none.bars.is_empty());
+    }
+
+    #[test]
+    fn two_sides_have_one_scale_and_say_what_they_sum() {
         let run = fixture::stations();
         let said = analyse(&run, &fixture::trials(&run)).headline;
-        assert_eq!(
-            said.sentence,
-            "At 114 clients `slower-cadence` uses 1/31 of the CPU of `found` (13 ms against 394 ms each second). Of 5 \
-             steps `bulk` gives most, 101 ms."
-        );
         assert_eq!(said.of, "CPU of stationd, its load and hostapd at 114 clients");
         let [before, after] = said.bars.as_slice() else { panic!("{:?}", said.bars) };
-        assert_eq!((&*before.name, &*after.name), ("found", "slower-cadence"));
         assert!(before.length > 30.0 * after.length && after.figure.ends_with(" ms/s"));
-    }
-
-    #[test]
-    fn two_rivals_are_the_dearest_and_the_cheapest() {
-        let run = fixture::run();
-        let said = analyse(&run, &fixture::trials(&run)).headline;
-        assert!(said.sentence.contains("60 % less CPU than `hostapd-cli`"), "{}", said.sentence);
-        assert_eq!(said.bars.len(), 2);
-    }
-
-    #[test]
-    fn a_daemon_that_nothing_asks_is_what_asking_it_is_held_against() {
-        let mut run = fixture::run();
-        let all = fixture::trials(&run);
-        run.study.subject.as_mut().unwrap().start = Some("hostapd /etc/hostapd.conf".to_owned());
-        run.study.variants.retain(|variant| variant.name != "hostapd-cli");
-        run.plan.retain(|planned| planned.id.variant != "hostapd-cli");
-        let said = analyse(&run, &all).headline;
-        assert!(said.sentence.starts_with("At 114 clients `iw-dump` uses "), "{}", said.sentence);
-        assert!(said.sentence.contains(" times the CPU of `idle`"), "{}", said.sentence);
-        assert_eq!([&*said.bars[0].name, &*said.bars[1].name], ["idle", "iw-dump"]);
-    }
-
-    #[test]
-    fn the_lab_itself_is_as_good_as_its_worst_spread() {
-        let run = fixture::self_check();
-        let said = analyse(&run, &fixture::trials(&run)).headline;
-        assert!(said.sentence.starts_with("Counted trials repeat to "), "{}", said.sentence);
-        assert_eq!(said.bars[0].name, "real-time");
-        assert!(said.bars[0].length > said.bars[1].length);
-    }
-
-    #[test]
-    fn without_a_valid_trial_it_says_why_there_is_no_figure() {
-        let run = fixture::run();
-        let said = analyse(&run, &[]).headline;
-        assert_eq!(said.sentence, "No result yet: no trial is done.");
-        assert!(said.bars.is_empty());
-    }
-
-    #[test]
-    fn one_variant_alone_is_seen_with_few_and_with_many_clients() {
-        let mut run = fixture::run();
-        run.study.variants.retain(|variant| variant.name == "iw-dump");
-        run.plan.retain(|planned| planned.id.variant == "iw-dump");
-        let said = analyse(&run, &fixture::trials(&run)).headline;
-        assert!(said.sentence.starts_with("At 114 clients `iw-dump` uses "), "{}", said.sentence);
-        assert!(said.sentence.contains("% of a 500-MIPS core"), "{}", said.sentence);
-        assert_eq!([&*said.bars[0].name, &*said.bars[1].name], ["18 clients", "114 clients"]);
     }
 }

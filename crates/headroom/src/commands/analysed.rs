@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use analysis::{
-    Analysis, completion, contention, gates, in_cells,
+    Analysis, gates, in_cells,
+    limited::{self, Limited, Versus},
     metrics::{Metric, Target, baseline},
     profiling::{self, FoldedCell},
-    verdicts::Judgement,
 };
 use lab::run_folder::{self, Recorded};
 use model::{inert, study::Gates, trial::Trial, verdict};
@@ -15,7 +15,6 @@ use report::{
     index::{self, Entry, Place, Wanted as Figure},
     junit::{self, Took},
     markdown,
-    targets::Limited,
     verdict_lines::{self, Kind, VerdictLine},
 };
 use serde_json::json;
@@ -39,10 +38,8 @@ use crate::{
 pub(crate) enum Analysed {
     /// What a subject costs.
     Process(Box<Analysis>),
-    /// What traffic and applications take from each other.
-    Traffic(Box<contention::Contention>),
-    /// What a card's driver spends.
-    Cards(Box<completion::Completion>),
+    /// What traffic and applications take from each other, or what a card's driver spends.
+    Limited(Box<Limited>),
 }
 
 /// What an analysed run says, in every form.
@@ -89,17 +86,14 @@ impl Analysed {
             gates::judge(&mut analysis, &limited, trials, &baselines);
             return Ok(Self::Process(Box::new(analysis)));
         }
-        if !study.has_traffic() {
-            let completion = completion::analyse(&limited, trials, &baselines);
-            return Ok(Self::Cards(Box::new(completion)));
-        }
-        let mut contention = contention::analyse(&limited, trials, &baselines);
-        if let Some(subject) = contention.subject.as_mut().filter(|_| !stacks.is_empty())
+        let mut analysis = limited::analyse(&limited, trials, &baselines);
+        let traffic = analysis.traffic.as_mut().filter(|_| !stacks.is_empty());
+        if let Some(subject) = traffic.and_then(|traffic| traffic.subject.as_mut())
             && let Some((run, trials)) = in_cells::of(run, trials)
         {
             profiling::with_profiles(subject, &run, &trials, stacks);
         }
-        Ok(Self::Traffic(Box::new(contention)))
+        Ok(Self::Limited(Box::new(analysis)))
     }
 
     /// An unfinished run, without its stacks and without what cannot be decided yet.
@@ -121,8 +115,7 @@ impl Analysed {
         let given = Given { study_toml: study_text, pending };
         let page = match self {
             Self::Process(analysis) => report::html(run, analysis, given),
-            Self::Traffic(contention) => report::contention::page(contention, run, given),
-            Self::Cards(completion) => report::completion::page(completion, run, given),
+            Self::Limited(limited) => report::limited::page(limited, run, given),
         };
         page.map_err(Failure::Page)
     }
@@ -131,8 +124,7 @@ impl Analysed {
     pub(crate) fn headline(&self) -> &str {
         match self {
             Self::Process(analysis) => &analysis.headline.sentence,
-            Self::Traffic(contention) => &contention.headline.sentence,
-            Self::Cards(completion) => &completion.headline.sentence,
+            Self::Limited(limited) => &limited.headline.sentence,
         }
     }
 
@@ -142,62 +134,37 @@ impl Analysed {
             Self::Process(analysis) => {
                 (&analysis.table, analysis.cells.iter().map(|cell| cell.valid).sum())
             }
-            Self::Traffic(contention) => (&contention.table, contention.counted),
-            Self::Cards(completion) => (&completion.table, completion.counted),
+            Self::Limited(limited) => (&limited.table, limited.counted),
         }
     }
 
     fn json(&self) -> String {
         let json = match self {
             Self::Process(analysis) => serde_json::to_string(analysis),
-            Self::Traffic(contention) => serde_json::to_string(contention),
-            Self::Cards(completion) => serde_json::to_string(completion),
+            Self::Limited(limited) => serde_json::to_string(limited),
         };
         json.unwrap_or_default()
     }
 
     fn summary(&self, recorded: &Recorded) -> Summary {
         let (run, question) = (&recorded.run, &recorded.run.study.question);
-        let (one, targets, overall, text, markdown) = match self {
+        match self {
             Self::Process(analysis) => {
                 let (lines, overall) =
                     (verdict_lines::all(run, analysis), report::overall(run, analysis));
                 let text = publish::text(analysis) + &plain(&lines, &overall);
-                let markdown = markdown::summary(run, analysis);
-                return Summary { text, lines, overall, markdown };
+                Summary { text, lines, overall, markdown: markdown::summary(run, analysis) }
             }
-            Self::Traffic(contention) => {
-                let cell = contention.cells.first().map_or("", |cell| &cell.name);
-                let named =
-                    |judged: &Judgement| format!("{} to {} of {cell}", judged.base, judged.variant);
-                (
-                    contention.comparison.as_ref().map(|judged| (named(judged), judged)),
-                    &contention.targets,
-                    Limited::from(&**contention).overall(),
-                    report::contention::summary(contention),
-                    report::contention::markdown(contention),
-                )
+            Self::Limited(limited) => {
+                let markdown = report::limited::markdown(limited);
+                if let Some(one) = &limited.comparison {
+                    return Summary { markdown, ..one_question(question, one, &limited.targets) };
+                }
+                let text = inert::lines(&report::limited::summary(limited)).into_owned();
+                let lines = report::limited::lines(&limited.targets);
+                Summary { text, lines, overall: report::limited::overall(limited), markdown }
             }
-            Self::Cards(completion) => {
-                let named = |one: &completion::Versus| {
-                    let completion::Versus { place, load, rate, judgement, .. } = one;
-                    let (base, variant) = (&judgement.base, &judgement.variant);
-                    format!("{base} to {variant} at {rate}/s of {load}, {place}")
-                };
-                (
-                    completion.comparison.as_ref().map(|one| (named(one), &one.judgement)),
-                    &completion.targets,
-                    Limited::from(&**completion).overall(),
-                    report::completion::summary(completion),
-                    report::completion::markdown(completion),
-                )
-            }
-        };
-        if let Some((name, judged)) = one {
-            return Summary { markdown, ..one_question(question, name, judged, targets) };
         }
-        let (text, lines) = (inert::lines(&text).into_owned(), report::targets::lines(targets));
-        Summary { text, lines, overall, markdown }
     }
 
     /// Prints the run with its verdicts, writes what CI reads, and gives the verdict.
@@ -280,12 +247,10 @@ impl Analysed {
     /// What an index says of a run that lies here.
     fn entry(&self, recorded: &Recorded, figure: &Figure, place: Place<'_>) -> Entry {
         let run = &recorded.run;
-        let limited = match self {
-            Self::Process(analysis) => return index::entry(run, analysis, figure, place),
-            Self::Traffic(contention) => Limited::from(&**contention),
-            Self::Cards(completion) => Limited::from(&**completion),
-        };
-        index::by_targets(run, limited, figure, place)
+        match self {
+            Self::Process(analysis) => index::entry(run, analysis, figure, place),
+            Self::Limited(limited) => index::by_targets(run, limited, figure, place),
+        }
     }
 }
 
@@ -334,8 +299,10 @@ fn write_files(
 /// Keeps the figures with the page where nothing else does.
 pub(super) fn keep_figures(analysed: &Analysed, page: &Path) -> Result<(), Failure> {
     // Next to a pipe or a device nobody looks for them.
-    if let (Analysed::Cards(completion), true) = (analysed, page.is_file()) {
-        let json = serde_json::to_string_pretty(completion).unwrap_or_default() + "\n";
+    if let (Analysed::Limited(limited), true) = (analysed, page.is_file())
+        && limited.cards.is_some()
+    {
+        let json = serde_json::to_string_pretty(limited).unwrap_or_default() + "\n";
         run_folder::write_whole(&page.with_extension("json"), json.as_bytes())?;
     }
     Ok(())
@@ -351,16 +318,17 @@ fn refuse_baseline(limits: &Limits) -> Result<(), Failure> {
 }
 
 /// What is said of a run of one question: its verdict as one line, and the limits that were set.
-fn one_question(question: &str, name: String, judged: &Judgement, targets: &[Target]) -> Summary {
+fn one_question(question: &str, one: &Versus, targets: &[Target]) -> Summary {
+    let Versus { cell, judgement: judged } = one;
     let own = VerdictLine {
         kind: Kind::Comparison,
-        name,
+        name: format!("{} to {} of {cell}", judged.base, judged.variant),
         verdict: judged.verdict,
         counts: true,
         effect: judged.effect(),
         sentence: judged.sentence.clone(),
     };
-    let others = report::targets::lines(targets.get(1..).unwrap_or_default());
+    let others = report::limited::lines(targets.get(1..).unwrap_or_default());
     let lines: Vec<VerdictLine> = [own].into_iter().chain(others).collect();
     let verdict = verdict::Verdict::of_all(lines.iter().map(|line| line.verdict));
     let worst = lines.iter().find(|line| line.verdict == verdict);

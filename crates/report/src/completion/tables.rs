@@ -3,36 +3,42 @@
 //!
 //! Digits follow the interval, by [`analysis::quantity`]. No arithmetic but units.
 
-use std::slice;
-
 use analysis::{
     Estimate,
-    completion::{Alone, Completion, Point, Published, Task, Versus},
+    completion::{Alone, Completion, Point, Published},
     metrics::Measure,
     quantity::{ABSENT, Unit, percent},
 };
-use model::card::Strategy;
-
-use crate::{
-    judged::Compared,
-    table::{Table, fixed},
+use model::{
+    card::Strategy,
+    figure::Figure::{
+        self, Dropped, Interrupts, Longest, Masked, P50, P99, Path, Rest, Sent, Slowdown, TaskTime,
+        Waiting,
+    },
 };
+
+use crate::table::{Table, fixed};
+
+/// A figure with so many decimals, in a unit that is smaller by the factor.
+fn mean(point: &Point, figure: Figure, factor: f64, decimals: usize) -> String {
+    fixed(point.mean(figure).map(|mean| factor * mean), decimals)
+}
 
 /// A few columns of points, for a terminal, or with the path's interval for a CI.
 pub(super) fn short(points: &[&Point], is_whole: bool) -> Table {
-    let percent = |estimate: Estimate| fixed(Some(100.0 * estimate.mean), 2);
+    let path = |point: &Point| match point.of(Path).filter(|_| is_whole) {
+        Some(path) => Unit::PER_CENT.with_interval(&path),
+        None => mean(point, Path, 100.0, 2),
+    };
     Table::of("", points)
-        .head("place", "", |point| point.place.clone())
-        .text("load, rate", "", |point| format!("{} {}", point.load, point.rate))
-        .text("strategy", "", |point| point.strategy.name().to_owned())
-        .number("path", "% core", |point| match is_whole {
-            true => Unit::PER_CENT.with_interval(&point.path),
-            false => percent(point.path),
-        })
-        .number("waiting", "% core", |point| percent(point.waiting))
+        .head("place", "", |point| point.cell.place().to_owned())
+        .text("load, rate", "", |point| format!("{} {}", point.load(), point.card.rate))
+        .text("strategy", "", |point| point.variant.clone())
+        .number("path", "% core", |point| path(point))
+        .number("waiting", "% core", |point| mean(point, Waiting, 100.0, 2))
         .number("off", "%", |point| off(point))
-        .number("p50", "µs", |point| fixed(point.p50_us.map(|p50| p50.mean), 0))
-        .mean(["task", "×"], Unit::ONE, |point| point.task.as_ref()?.slowdown)
+        .number("p50", "µs", |point| mean(point, P50, 1e6, 0))
+        .mean(["task", "×"], Unit::ONE, |point| point.of(Slowdown))
         .table()
 }
 
@@ -67,26 +73,26 @@ fn in_unit(estimate: &Estimate, measure: Measure) -> String {
 }
 
 /// Every point of a place.
-pub(super) fn points(completion: &Completion, place: &str) -> Table {
-    Table::of("", completion.points.iter().filter(|point| point.place == place))
-        .head("load, rate", "frames/s", |point| format!("{} {}", point.load, point.rate))
-        .text("strategy", "", |point| point.strategy.name().to_owned())
-        .number("sent", "frames/s", |point| format!("{:.0}", point.sent.mean))
-        .estimate(["path", "% of a core"], Unit::PER_CENT, |point| Some(point.path))
-        .number("waiting", "% of a core", |point| fixed(Some(100.0 * point.waiting.mean), 2))
+pub(super) fn points(points: &[Point]) -> Table {
+    Table::of("", points)
+        .head("load, rate", "frames/s", |point| format!("{} {}", point.load(), point.card.rate))
+        .text("strategy", "", |point| point.variant.clone())
+        .number("sent", "frames/s", |point| mean(point, Sent, 1.0, 0))
+        .estimate(["path", "% of a core"], Unit::PER_CENT, |point| point.of(Path))
+        .number("waiting", "% of a core", |point| mean(point, Waiting, 100.0, 2))
         .number("off", "% of rate × time", |point| off(point))
-        .number("rest", "µs a frame", |point| fixed(point.rest_us.map(|one| one.mean), 1))
-        .number("masked", "% of time", |point| fixed(Some(100.0 * point.masked.mean), 2))
-        .number("p50", "µs", |point| fixed(point.p50_us.map(|one| one.mean), 0))
-        .number("p99", "µs", |point| fixed(point.p99_us.map(|one| one.mean), 0))
-        .number("longest", "µs", |point| fixed(point.longest_us, 0))
-        .number("interrupts", "a frame", |point| fixed(point.interrupts.map(|one| one.mean), 2))
-        .number("dropped", "frames/s", |point| fixed(Some(point.dropped.mean), 0))
+        .number("rest", "µs a frame", |point| mean(point, Rest, 1e6, 1))
+        .number("masked", "% of time", |point| mean(point, Masked, 100.0, 2))
+        .number("p50", "µs", |point| mean(point, P50, 1e6, 0))
+        .number("p99", "µs", |point| mean(point, P99, 1e6, 0))
+        .number("longest", "µs", |point| fixed(point.of(Longest).map(|one| 1e6 * one.max), 0))
+        .number("interrupts", "a frame", |point| mean(point, Interrupts, 1.0, 2))
+        .number("dropped", "frames/s", |point| mean(point, Dropped, 1.0, 0))
         .table()
 }
 
 /// How far waiting is from rate × completion time, per cent; only a loop that waits for all of it is held to that.
-pub(super) fn off(point: &Point) -> String {
+fn off(point: &Point) -> String {
     match point.error {
         Some(error) if point.strategy == Strategy::Busy => {
             format!("{:+.2}", 100.0 * error.mean).replace('-', "−").replace("+0.00", "0.00")
@@ -95,57 +101,49 @@ pub(super) fn off(point: &Point) -> String {
     }
 }
 
+/// The task of a point without any frames.
+pub(super) fn alone<'a>(completion: &'a Completion, point: &Point) -> Option<&'a Alone> {
+    let at = (point.cell.place(), point.load());
+    completion.alone.iter().find(|alone| (&*alone.place, &*alone.load) == at)
+}
+
 /// Every task, alone and with each strategy.
 pub(super) fn tasks(completion: &Completion) -> Table {
-    // The task alone, then with each strategy.
     let rows = completion.alone.iter().flat_map(|alone| {
-        let is_it = move |point: &&Point| point.place == alone.place && point.load == alone.load;
-        let points = completion.points.iter().filter(is_it);
-        let with = points.filter_map(|point| Some((point, point.task.as_ref()?)));
-        std::iter::once(None).chain(with.map(Some)).map(move |other| (alone, other))
+        let is_it = move |point: &&Point| {
+            (point.cell.place(), point.load()) == (&*alone.place, &*alone.load)
+        };
+        let with = completion.points.iter().filter(is_it);
+        let with = with.filter(|point| point.of(TaskTime).is_some());
+        std::iter::once(None).chain(with.map(Some)).map(move |point| (alone, point))
     });
-    type TaskRow<'a> = (&'a Alone, Option<(&'a Point, &'a Task)>);
-    let wall_s = |(alone, other): &TaskRow<'_>| other.map_or(alone.wall_s, |(_, task)| task.wall_s);
-    let of_point = |(_, other): &TaskRow<'_>, of: fn(&Point) -> String| {
-        other.map_or(ABSENT.to_owned(), |(point, _)| of(point))
+    type TaskRow<'a> = (&'a Alone, Option<&'a Point>);
+    let wall_s = |(alone, point): &TaskRow<'_>| match point {
+        Some(point) => point.of(TaskTime),
+        None => Some(alone.wall_s),
+    };
+    let of = |(_, point): &TaskRow<'_>, figure, factor, decimals| {
+        point.map_or(ABSENT.to_owned(), |point| mean(point, figure, factor, decimals))
     };
     Table::of("", rows)
         .head("place", "", |(alone, _)| alone.place.clone())
-        .text("with", "", |(_, other)| match other {
-            Some((point, _)) => format!("{}, {}/s", point.strategy.name(), point.rate),
+        .text("with", "", |(_, point)| match point {
+            Some(point) => format!("{}, {}/s", point.variant, point.card.rate),
             None => "nothing".to_owned(),
         })
-        .estimate(["task", "s"], Unit::ONE, |row| Some(wall_s(row)))
-        .estimate(["slowed", "×"], Unit::ONE, |(_, other)| other.as_ref()?.1.slowdown)
-        .number("path", "% of a core", |row| {
-            of_point(row, |point| Unit::PER_CENT.mean(&point.path))
-        })
-        .number("waiting", "% of a core", |row| {
-            of_point(row, |point| fixed(Some(100.0 * point.waiting.mean), 2))
-        })
-        .number("p50", "µs", |row| {
-            of_point(row, |point| fixed(point.p50_us.map(|one| one.mean), 0))
-        })
-        .number("p99", "µs", |row| {
-            of_point(row, |point| fixed(point.p99_us.map(|one| one.mean), 0))
-        })
+        .estimate(["task", "s"], Unit::ONE, wall_s)
+        .estimate(["slowed", "×"], Unit::ONE, |(_, point)| point.as_ref()?.of(Slowdown))
+        .mean(["path", "% of a core"], Unit::PER_CENT, |(_, point)| point.as_ref()?.of(Path))
+        .number("waiting", "% of a core", |row| of(row, Waiting, 100.0, 2))
+        .number("p50", "µs", |row| of(row, P50, 1e6, 0))
+        .number("p99", "µs", |row| of(row, P99, 1e6, 0))
         .table()
-}
-
-/// Strategies against the first one, with what they are compared at.
-pub(super) fn versus(completion: &Completion) -> Vec<Compared<'_>> {
-    let row = |one: &Versus| {
-        let rate = format!("{} {}", one.load, one.rate);
-        vec![rate, one.place.clone(), one.judgement.variant.clone()]
-    };
-    let all = completion.comparison.as_ref().map_or(&completion.versus[..], slice::from_ref);
-    all.iter().map(|one| (row(one), &one.judgement)).collect()
 }
 
 pub(super) fn commands(completion: &Completion) -> Table {
     Table::of("", &completion.commands)
         .head("place", "", |one| one.place.clone())
-        .text("strategy", "", |one| one.strategy.name().to_owned())
+        .text("strategy", "", |one| one.variant.clone())
         .text("command", "", |one| one.name.clone())
         .number("completed", "", |one| one.count.to_string())
         .number("put off", "", |one| one.deferred.to_string())
@@ -164,13 +162,5 @@ pub(super) fn repeats(completion: &Completion) -> Table {
             if one.difference == 0.0 { "none differs".to_owned() } else { one.figure.clone() }
         })
         .text("by", "", |one| percent(one.difference))
-        .table()
-}
-
-/// Trials that do not count.
-pub(super) fn left_out(completion: &Completion) -> Table {
-    Table::of("", &completion.left_out)
-        .head("trial", "", |one| one.name.clone())
-        .text("why", "", |one| one.why.clone())
         .table()
 }

@@ -2,20 +2,30 @@
 
 use analysis::{
     Estimate,
-    contention::{Arm, Cell, Guarding, Harm},
+    contention::{Arm, Cell, Harm},
     quantity::{ABSENT, Unit},
-    verdicts::Judgement,
 };
-use model::{cell::Role, inert};
+use model::{
+    cell::Role,
+    figure::Figure::{
+        self, CpuUse, GuardCpu, GuardWrites, Kept, KeptP01, KeptUncapped, P99Ratio, Received,
+        Restored, Work,
+    },
+    inert,
+    trial::NONE,
+};
 
-use super::{NONE, short, short_whole};
+use super::{short, short_whole};
 use crate::{
-    judged::Compared,
     table::{Table, fixed, plain},
     text::shortened,
 };
 
 const PER_CENT: Unit = Unit::PER_CENT;
+/// Mb/s, from bits.
+const MEGABITS: Unit = Unit::ONE.times(1e-6);
+/// µs, from seconds.
+const MICROS: Unit = Unit::ONE.times(1e6);
 /// Columns of a terminal that a name gets.
 const NAME_COLUMNS: usize = 44;
 
@@ -25,7 +35,7 @@ pub(super) fn harmed(cells: &[&Cell], is_whole: bool) -> Table {
         Some(share) if is_whole => short_whole(Some(&share)),
         share => short(share),
     };
-    let cure = |cell: &&Cell, of: fn(&Arm) -> Option<Estimate>| share(cell.cure().and_then(of));
+    let of = |arm: Option<&Arm>, figure| share(arm.and_then(|arm| arm.of(figure)));
     let name = |cell: &&Cell| match is_whole {
         true => cell.name.clone(),
         false => shortened(&inert::line(&cell.name), NAME_COLUMNS),
@@ -33,27 +43,27 @@ pub(super) fn harmed(cells: &[&Cell], is_whole: bool) -> Table {
     Table::of("", cells.iter().copied())
         .head("cell", "", name)
         .text("harm", "", |cell| verdict(cell).1.to_owned())
-        .number("none kept", "%", |cell| share(cell.arm(NONE).and_then(|arm| arm.kept)))
-        .number("guard kept", "%", |cell| cure(cell, |arm| arm.kept))
-        .number("work", "%", |cell| cure(cell, |arm| arm.work))
+        .number("none kept", "%", |cell| of(cell.arm(NONE), Kept))
+        .number("guard kept", "%", |cell| of(cell.cure(), Kept))
+        .number("work", "%", |cell| of(cell.cure(), Work))
         .number("regret", "%", |cell| share(cell.oracle.as_ref().and_then(|oracle| oracle.regret)))
         .table()
 }
 
 /// What was measured of every candidate without control, and Gate 0.
 pub(super) fn harm(cells: &[&Cell]) -> Table {
-    let none = |cell: &&&Cell, of: fn(&Arm) -> Option<Estimate>| cell.arm(NONE).and_then(of);
+    let none = |cell: &&&Cell, figure: Figure| cell.arm(NONE)?.of(figure);
     let percent = |cell: &&&Cell, of: fn(&Harm) -> Option<f64>, decimals| {
         fixed(cell.harm.as_ref().and_then(of).map(|share| 100.0 * share), decimals)
     };
     Table::of("Every cell without control, against traffic alone", cells)
         .head("cell", "", |cell| cell.name.clone())
         .text("Gate 0", "", |cell| verdict(cell).1.to_owned())
-        .mean(["alone", "Mb/s"], Unit::ONE, |cell| Some(cell.alone.as_ref()?.megabits))
-        .mean(["with it", "Mb/s"], Unit::ONE, |cell| none(cell, |arm| arm.megabits))
-        .estimate(["Wi-Fi kept", "%"], PER_CENT, |cell| none(cell, |arm| arm.kept))
-        .mean(["p99 alone", "µs"], Unit::ONE, |cell| cell.alone.as_ref()?.p99_us)
-        .mean(["p99", "× alone"], Unit::ONE, |cell| none(cell, |arm| arm.p99_ratio))
+        .mean(["alone", "Mb/s"], MEGABITS, |cell| Some(cell.alone.as_ref()?.received))
+        .mean(["with it", "Mb/s"], MEGABITS, |cell| none(cell, Received))
+        .estimate(["Wi-Fi kept", "%"], PER_CENT, |cell| none(cell, Kept))
+        .mean(["p99 alone", "µs"], MICROS, |cell| cell.alone.as_ref()?.p99)
+        .mean(["p99", "× alone"], Unit::ONE, |cell| none(cell, P99Ratio))
         .number("sender waited alone", "% of window", |cell| {
             percent(cell, |harm| harm.endpoints_waited_alone, 2)
         })
@@ -78,13 +88,13 @@ pub(super) fn verdict(cell: &Cell) -> (&'static str, &'static str) {
 pub(super) fn arms(cell: &Cell) -> Table {
     Table::of(&format!("Every control: {}", cell.name), &cell.arms)
         .head("control", "", |arm| arm.control.clone())
-        .mean(["Wi-Fi", "Mb/s"], Unit::ONE, |arm| arm.megabits)
-        .estimate(["Wi-Fi kept", "%"], PER_CENT, |arm| arm.kept)
-        .number("worst second", "in 100, %", |arm| plain(PER_CENT, arm.kept_p01))
-        .estimate(["restored", "% of the loss"], PER_CENT, |arm| arm.restored)
-        .mean(["p99", "× alone"], Unit::ONE, |arm| arm.p99_ratio)
-        .estimate(["work kept", "%"], PER_CENT, |arm| arm.work)
-        .mean(["CPU", "in use, %"], PER_CENT, |arm| arm.cpu)
+        .mean(["Wi-Fi", "Mb/s"], MEGABITS, |arm| arm.of(Received))
+        .estimate(["Wi-Fi kept", "%"], PER_CENT, |arm| arm.of(Kept))
+        .number("worst second", "in 100, %", |arm| plain(PER_CENT, arm.mean(KeptP01)))
+        .estimate(["restored", "% of the loss"], PER_CENT, |arm| arm.of(Restored))
+        .mean(["p99", "× alone"], Unit::ONE, |arm| arm.of(P99Ratio))
+        .estimate(["work kept", "%"], PER_CENT, |arm| arm.of(Work))
+        .mean(["CPU", "in use, %"], PER_CENT, |arm| arm.of(CpuUse))
         .table()
 }
 
@@ -103,25 +113,18 @@ pub(super) fn contests(cells: &[&Cell]) -> Table {
         .table()
 }
 
-/// Controls against each other, with the cell that they are compared in.
-pub(super) fn versus<'a>(cells: &[&'a Cell]) -> Vec<Compared<'a>> {
-    let row =
-        |cell: &'a Cell, one: &'a Judgement| (vec![cell.name.clone(), one.variant.clone()], one);
-    cells.iter().flat_map(|cell| cell.versus.iter().map(|one| row(cell, one))).collect()
-}
-
 /// Cells in which no other control keeps as much Wi-Fi as guard, with what guard and the next one kept, in words.
 pub(super) fn unmatched(cells: &[&Cell]) -> Vec<String> {
     let of_cell = |cell: &&Cell| {
-        let guard = cell.cure().filter(|_| cell.oracle.is_none())?.kept.as_ref()?;
+        let guard = &cell.cure().filter(|_| cell.oracle.is_none())?.of(Kept)?;
         let others = cell.arms.iter().filter(|arm| !arm.is_guard);
-        let others = others.filter_map(|arm| Some((arm, arm.kept.as_ref()?)));
+        let others = others.filter_map(|arm| Some((arm, arm.of(Kept)?)));
         let (next, kept) = others.max_by(|left, right| left.1.mean.total_cmp(&right.1.mean))?;
         Some(format!(
             "{}: guard kept {}, the most that any other measured control kept is {} ({})",
             cell.name,
             short_whole(Some(guard)),
-            short_whole(Some(kept)),
+            short_whole(Some(&kept)),
             next.control
         ))
     };
@@ -139,8 +142,8 @@ pub(super) fn regrets(cells: &[&Cell]) -> Table {
     .number("Wi-Fi to keep", "%", |(_, oracle)| Unit::PER_CENT.plain(oracle.asked))
     .mean(["it kept", "%"], PER_CENT, |(_, oracle)| Some(oracle.kept))
     .mean(["its work", "% of alone"], PER_CENT, |(_, oracle)| Some(oracle.work))
-    .mean(["guard kept", "%"], PER_CENT, |(cell, _)| cell.cure()?.kept)
-    .mean(["guard’s work", "% of alone"], PER_CENT, |(cell, _)| cell.cure()?.work)
+    .mean(["guard kept", "%"], PER_CENT, |(cell, _)| cell.cure()?.of(Kept))
+    .mean(["guard’s work", "% of alone"], PER_CENT, |(cell, _)| cell.cure()?.of(Work))
     .estimate(["regret", "% of its work"], PER_CENT, |(_, oracle)| oracle.regret)
     .table()
 }
@@ -154,11 +157,11 @@ pub(super) fn of_role(cells: &[&Cell]) -> Table {
     )
     .head("cell", "", |(cell, _)| cell.name.clone())
     .text("control", "", |(_, arm)| arm.control.clone())
-    .estimate(["Wi-Fi", "% of alone"], PER_CENT, |(_, arm)| arm.kept_uncapped)
-    .number("worst second", "in 100, %", |(_, arm)| plain(PER_CENT, arm.kept_p01))
-    .estimate(["p99", "× alone"], Unit::ONE, |(_, arm)| arm.p99_ratio)
-    .estimate(["work kept", "%"], PER_CENT, |(_, arm)| arm.work)
-    .mean(["CPU", "in use, %"], PER_CENT, |(_, arm)| arm.cpu)
+    .estimate(["Wi-Fi", "% of alone"], PER_CENT, |(_, arm)| arm.of(KeptUncapped))
+    .number("worst second", "in 100, %", |(_, arm)| plain(PER_CENT, arm.mean(KeptP01)))
+    .estimate(["p99", "× alone"], Unit::ONE, |(_, arm)| arm.of(P99Ratio))
+    .estimate(["work kept", "%"], PER_CENT, |(_, arm)| arm.of(Work))
+    .mean(["CPU", "in use, %"], PER_CENT, |(_, arm)| arm.of(CpuUse))
     .table()
 }
 
@@ -183,37 +186,37 @@ pub(super) const OTHER_ROLES: [(Role, &str, &str); 3] = [
 
 pub(super) fn costs(cells: &[&Cell]) -> Table {
     // What each trial took to protect, the shortest first.
-    let took = |guard: &Guarding| {
-        let mut took: Vec<u64> = guard.protect_ms.iter().flatten().copied().collect();
+    let took = |arm: &Arm| {
+        let mut took: Vec<u64> = arm.guard.iter().filter_map(|trial| trial.protect_ms).collect();
         took.sort_unstable();
         took
     };
     let ms = |value: Option<&u64>| value.map_or(ABSENT.to_owned(), u64::to_string);
+    let kib = |arm: &Arm| arm.guard.iter().map(|trial| trial.resident_kib).max();
     Table::of("guard’s own figures", guarded(cells))
-        .head("cell", "", |(cell, ..)| cell.name.clone())
-        .text("setting", "", |(_, arm, _)| arm.control.clone())
-        .estimate(["CPU", "% of one core"], PER_CENT, |(.., guard)| Some(guard.core))
-        .number("memory", "KiB, most", |(.., guard)| guard.resident_kib.to_string())
-        .mean(["writes", "a minute"], Unit::ONE, |(.., guard)| Some(guard.writes_a_minute))
-        .number("protects in", "ms, median", |(.., guard)| {
-            let took = took(guard);
+        .head("cell", "", |(cell, _)| cell.name.clone())
+        .text("setting", "", |(_, arm)| arm.control.clone())
+        .estimate(["CPU", "% of one core"], PER_CENT, |(_, arm)| arm.of(GuardCpu))
+        .number("memory", "KiB, most", |(_, arm)| ms(kib(arm).as_ref()))
+        .mean(["writes", "a minute"], Unit::ONE, |(_, arm)| arm.of(GuardWrites))
+        .number("protects in", "ms, median", |(_, arm)| {
+            let took = took(arm);
             ms(took.get(took.len().saturating_sub(1) / 2))
         })
-        .number("at worst", "ms", |(.., guard)| ms(took(guard).last()))
-        .number("never", "trials", |(.., guard)| {
-            guard.protect_ms.iter().filter(|took| took.is_none()).count().to_string()
-        })
-        .number("restored", "trials", |(.., guard)| {
-            format!("{} of {}", guard.restored, guard.trials)
+        .number("at worst", "ms", |(_, arm)| ms(took(arm).last()))
+        .number("never", "trials", |(_, arm)| (arm.guard.len() - took(arm).len()).to_string())
+        .number("restored", "trials", |(_, arm)| {
+            let restored = arm.guard.iter().filter(|trial| trial.restored).count();
+            format!("{restored} of {}", arm.guard.len())
         })
         .table()
 }
 
 /// Every control that was guard, with its cell.
-pub(super) fn guarded<'a>(cells: &[&'a Cell]) -> Vec<(&'a Cell, &'a Arm, &'a Guarding)> {
+pub(super) fn guarded<'a>(cells: &[&'a Cell]) -> Vec<(&'a Cell, &'a Arm)> {
     let of_cell = |cell: &&'a Cell| {
         let cell = *cell;
-        cell.arms.iter().filter_map(move |arm| Some((cell, arm, arm.guard.as_ref()?)))
+        cell.arms.iter().filter(|arm| !arm.guard.is_empty()).map(move |arm| (cell, arm))
     };
     cells.iter().flat_map(of_cell).collect()
 }

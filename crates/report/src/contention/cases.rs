@@ -89,7 +89,7 @@ fn cpus(cases: &FourCases) -> Table {
             (cpu.cpu.to_string(), shares.map(|share| Some(100.0 * share)))
         });
         let published = case.published.map(|published| {
-            let (user, system, idle) = published.cpu;
+            let [user, system, idle] = published.cpu;
             (PUBLISHED_CPUS.to_owned(), [Some(user), Some(system), None, Some(idle), None])
         });
         ours.chain(published).map(move |(cpu, percents)| (case, cpu, percents))

@@ -2,10 +2,8 @@
 //!
 //! Reads the study only. Families matter for pictures: controls of one kind have one mark.
 
-use model::{study::Study, traffic::Control};
+use model::{study::Study, traffic::Control, trial::NONE};
 
-/// The control that is none.
-pub(crate) const NONE: &str = "none";
 /// What controls have in common; its number is that of its mark, see [`crate::drawing::marks`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
@@ -52,4 +50,9 @@ pub(crate) fn family(study: &Study, name: &str) -> Family {
 /// Whether it is the control that was reported from the field.
 pub(crate) fn is_published(study: &Study, name: &str) -> bool {
     study.variant(name).is_some_and(|control| control.reported)
+}
+
+/// Whether it is a fixed setting, one of those among which the best other control is looked for.
+pub(crate) fn is_candidate(study: &Study, name: &str) -> bool {
+    study.variant(name).is_some_and(|control| control.candidate)
 }

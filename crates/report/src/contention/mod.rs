@@ -1,7 +1,7 @@
-//! A contention run for people: harm before cure, as sections of a page, a terminal's text and Markdown.
+//! Cells with traffic and applications for people: harm before cure.
 //!
-//! Every figure, verdict and sentence of judgement is that of [`analysis::contention`]. An empty or partial run makes a
-//! page too: what is not there yet is said.
+//! Every figure, verdict and sentence of judgement is that of [`analysis::contention`]. Cells without a trial are there
+//! too: what is not there yet is said.
 
 mod arm_tables;
 mod cases;
@@ -12,12 +12,13 @@ use analysis::{
     Estimate,
     contention::{Arm, Cell, Contention},
     in_cells,
+    limited::Limited,
     metrics::Measure,
     quantity::{ABSENT, count},
 };
-use model::{cell::Role, run::Run, study::Study};
+use model::{cell::Role, figure::Figure, run::Run, study::Study, traffic::Guarding, trial::NONE};
 
-use self::controls::{Family, NONE};
+use self::controls::Family;
 use crate::{
     Error, clients,
     drawing::{
@@ -27,10 +28,9 @@ use crate::{
         svg::escape,
     },
     judged,
-    page::{Given, Section, card, or_none},
+    page::{Section, card, or_none},
     prose::{self, figure, folded, list, note, sentence},
-    targets::{Limited, Own},
-    text,
+    table::Table,
 };
 
 /// More than this of traffic alone is cut off in a picture of seconds: it is the drain of a queue.
@@ -38,20 +38,16 @@ const MOST: f64 = 1.5;
 /// Cells that the table of the terminal holds; the page has all.
 const MOST_CELLS: usize = 8;
 
-/// A contention run as one HTML file; given is the study file, and while the run goes on what is still to come.
-///
-/// # Errors
-///
-/// [`Error::Layout`] where the template cannot be filled; no input is known to do that.
-pub fn page<'a>(
-    contention: &'a Contention,
-    run: &'a Run,
-    given: impl Into<Given<'a>>,
-) -> Result<String, Error> {
+/// The sections of a page.
+pub(crate) fn sections(
+    contention: &Contention,
+    limited: &Limited,
+    run: &Run,
+) -> Result<Vec<Section>, Error> {
     let candidates = candidates(contention);
     let mut sections = vec![
-        Section::new("where", "Where it was measured", place(contention, run)),
-        Section::new("harm", "The harm", harm(&candidates)).opened(true),
+        Section::new("where", "Where it was measured", place(contention, limited, run)),
+        Section::new("harm", "The harm", harm(contention, &candidates)).opened(true),
         Section::new("cases", "Four cases", four_cases(contention)),
         Section::new("cure", "The cure", cure(&run.study, &candidates)).opened(true),
     ];
@@ -63,17 +59,11 @@ pub fn page<'a>(
         Section::new("others", "Other load", others(contention, run)),
         Section::new("cost", "guard’s own cost", cost(contention)),
     ]);
-    let own = Own {
-        status: measured::status(contention, run),
-        sections,
-        left_out: (measured::left_out(contention), contention.left_out.len()),
-        facts: measured::facts(run),
-    };
-    Limited::from(contention).page(run, given.into(), own)
+    Ok(sections)
 }
 
-/// The run as a terminal shows it at its end: at most thirty lines of a hundred columns.
-pub fn summary(contention: &Contention) -> String {
+/// The cells with harm for a terminal, and what it has no room for.
+pub(crate) fn in_short(contention: &Contention) -> (Table, String) {
     let candidates = candidates(contention);
     let shown = harmed_or_all(&candidates);
     let table = arm_tables::harmed(&shown[..shown.len().min(MOST_CELLS)], false);
@@ -81,15 +71,13 @@ pub fn summary(contention: &Contention) -> String {
         0 => String::new(),
         more => count(more as u32, "more cell"),
     };
-    let subject = contention.subject.as_deref().map(text::summary).unwrap_or_default();
-    Limited::from(contention).text(&[harm_lead(&candidates)], table, &more) + &subject
+    (table, more)
 }
 
-/// The run for a CI's summary.
-pub fn markdown(contention: &Contention) -> String {
+/// The harm cells for a CI's summary.
+pub(crate) fn figures(contention: &Contention) -> Table {
     let candidates = candidates(contention).into_iter();
-    let harmed: Vec<_> = candidates.filter(|cell| cell.is_harmed()).collect();
-    Limited::from(contention).markdown(&arm_tables::harmed(&harmed, true))
+    arm_tables::harmed(&candidates.filter(|cell| cell.is_harmed()).collect::<Vec<_>>(), true)
 }
 
 /// A share as per cent with one decimal, without the sign.
@@ -108,7 +96,7 @@ pub(crate) fn short_whole(share: Option<&Estimate>) -> String {
 
 /// The cells that may be harmed, in the study's order.
 fn candidates(contention: &Contention) -> Vec<&Cell> {
-    contention.cells.iter().filter(|cell| cell.role == Role::Harm).collect()
+    contention.cells.iter().filter(|cell| cell.shape.role == Role::Harm).collect()
 }
 
 /// Those with shown harm; all of them where none has any.
@@ -117,8 +105,8 @@ fn harmed_or_all<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
     if harmed.is_empty() { cells.to_vec() } else { harmed }
 }
 
-fn place(contention: &Contention, run: &Run) -> String {
-    let unmeasured = measured::unmeasured(contention, run);
+fn place(contention: &Contention, limited: &Limited, run: &Run) -> String {
+    let unmeasured = measured::unmeasured(contention, limited, run);
     let unmeasured = match unmeasured.is_empty() {
         true => String::new(),
         false => note("Without a figure, and why:") + &list(unmeasured),
@@ -126,26 +114,7 @@ fn place(contention: &Contention, run: &Run) -> String {
     measured::cells(contention).html() + &unmeasured
 }
 
-/// In how many cells harm is shown, and how many are not decided.
-fn harm_lead(cells: &[&Cell]) -> String {
-    let judged = cells.iter().filter(|cell| !cell.is_undecided()).count();
-    let harmed = cells.iter().filter(|cell| cell.is_harmed()).count();
-    let undecided = match cells.len() - judged {
-        0 => String::new(),
-        1 => " One more is not decided: it needs more valid trials.".to_owned(),
-        more => format!(" {more} more are not decided: they need more valid trials."),
-    };
-    let of = count(judged, "cell");
-    match (judged, harmed) {
-        (0, _) => "Harm is not decided in any cell yet: that needs two blocks of valid trials, alone and without control."
-            .to_owned(),
-        (_, 0) => format!("None of {of} shows harm without control.{undecided}"),
-        (_, 1) => format!("1 of {of} shows harm without control.{undecided}"),
-        (_, harmed) => format!("{harmed} of {of} show harm without control.{undecided}"),
-    }
-}
-
-fn harm(cells: &[&Cell]) -> String {
+fn harm(contention: &Contention, cells: &[&Cell]) -> String {
     let verdict = |cell: &&Cell| {
         let (class, word) = arm_tables::verdict(cell);
         let missing = "It has no valid trial both alone and without control.".to_owned();
@@ -167,15 +136,15 @@ fn harm(cells: &[&Cell]) -> String {
     let verdicts: String = cells.iter().map(verdict).collect();
     let picture = figure(&harm_picture(cells), what);
     let table = arm_tables::harm(cells).html();
-    let lead = harm_lead(cells);
+    let lead = contention.harm();
     format!("<p>{lead}</p>{picture}{table}<dl class=\"answers\">{verdicts}</dl>{}", note(starved))
 }
 
 fn harm_picture(cells: &[&Cell]) -> String {
     let bar = |cell: &&Cell| {
         let arm = cell.arm(NONE)?;
-        let kept = arm.kept?;
-        let slower = arm.p99_ratio.map(|ratio| format!("p99 {:.2} ×", ratio.mean));
+        let kept = arm.of(Figure::Kept)?;
+        let slower = arm.of(Figure::P99Ratio).map(|ratio| format!("p99 {:.2} ×", ratio.mean));
         Some(Bar {
             name: cell.name.clone(),
             style: if cell.is_harmed() { 2 } else { 0 },
@@ -297,7 +266,7 @@ fn cure_summary(cell: &Cell) -> String {
     let percent = |share: Option<Estimate>| {
         share.map_or(ABSENT.to_owned(), |share| Measure::Share.words(share.mean))
     };
-    let without = percent(cell.arm(NONE).and_then(|arm| arm.kept));
+    let without = percent(cell.arm(NONE).and_then(|arm| arm.of(Figure::Kept)));
     let Some(guard) = cell.cure() else {
         return format!("without control {without} of Wi-Fi kept; guard was not tried");
     };
@@ -306,8 +275,8 @@ fn cure_summary(cell: &Cell) -> String {
     format!(
         "without control {without} of Wi-Fi kept; under {} {}, with {} of application work{regret}",
         guard.control,
-        percent(guard.kept),
-        percent(guard.work),
+        percent(guard.of(Figure::Kept)),
+        percent(guard.of(Figure::Work)),
     )
 }
 
@@ -318,7 +287,7 @@ fn seconds(study: &Study, cell: &Cell) -> Vec<Steps> {
     let arms: Vec<&Arm> = [cell.arm(NONE), published, cell.cure()].into_iter().flatten().collect();
     // The seconds of the first block: all blocks have as many.
     let of = |arm: &Arm| {
-        let blocks = arm.kept.map_or(1, |kept| kept.n as usize).max(1);
+        let blocks = arm.of(Figure::Kept).map_or(1, |kept| kept.n as usize).max(1);
         arm.seconds[..arm.seconds.len() / blocks].to_vec()
     };
     let most = arms.iter().flat_map(|arm| of(arm)).fold(1.0, f64::max).min(MOST);
@@ -326,7 +295,9 @@ fn seconds(study: &Study, cell: &Cell) -> Vec<Steps> {
         let steps = of(arm).into_iter().enumerate();
         let steps: Vec<_> = steps.map(|(at, share)| (at as f64, at as f64 + 1.0, share)).collect();
         let seconds = count(steps.len() as u32, "second");
-        let worst = arm.kept_p01.map_or(ABSENT.to_owned(), |share| Measure::Share.words(share));
+        let worst = arm
+            .mean(Figure::KeptP01)
+            .map_or(ABSENT.to_owned(), |share| Measure::Share.words(share));
         (!steps.is_empty()).then(|| Steps {
             class: marks::class(controls::family(study, &arm.control) as usize),
             name: arm.control.clone(),
@@ -341,9 +312,8 @@ fn seconds(study: &Study, cell: &Cell) -> Vec<Steps> {
 }
 
 fn contest(contention: &Contention, candidates: &[&Cell]) -> String {
-    let every: Vec<&Cell> = contention.cells.iter().collect();
     let contested = harmed_or_all(candidates);
-    let versus = "Pairs are of one block, compared second by second where a window has four periods or more: at least six \
+    let what = "Pairs are of one block, compared second by second where a window has four periods or more: at least six \
                   pairs, the interval of the differences, the exact test. “pass” is shown to keep more.";
     let contests = "Of guard’s settings the one that keeps as much Wi-Fi as the other control and leaves most work. 1 is a \
                     draw, more is guard’s. – where no measured setting of guard’s keeps as much, or the other control \
@@ -356,11 +326,13 @@ fn contest(contention: &Contention, candidates: &[&Cell]) -> String {
     let lead = "No regret: no other measured control keeps as much Wi-Fi as guard in these cells.";
     let unmatched =
         if unmatched.is_empty() { String::new() } else { note(lead) + &list(unmatched) };
-    let (heads, compared) = (["cell", "control"], arm_tables::versus(&every));
+    let heads = ["cell", "control"];
+    let versus = contention.cells.iter().flat_map(|cell| &cell.versus);
+    let compared: Vec<_> = versus.map(judged::with_cell).collect();
     let parts = judged::parts(&heads, &compared).html();
     let all = [
         judged::overview(&heads, &compared),
-        note(if compared.is_empty() { "" } else { versus }),
+        note(if compared.is_empty() { "" } else { what }),
         folded("Steady differences and rare events", &parts),
         arm_tables::contests(&contested).noted(contests),
         arm_tables::regrets(&contested).noted(regrets),
@@ -373,7 +345,8 @@ fn contest(contention: &Contention, candidates: &[&Cell]) -> String {
 /// The cells of each role other than harm.
 fn others(contention: &Contention, run: &Run) -> String {
     let of_role = |(role, title, lead): (Role, &str, &str)| {
-        let cells: Vec<_> = contention.cells.iter().filter(|cell| cell.role == role).collect();
+        let cells: Vec<_> =
+            contention.cells.iter().filter(|cell| cell.shape.role == role).collect();
         let table = arm_tables::of_role(&cells).html();
         let table =
             if table.is_empty() { note("No valid trial of these cells yet.") } else { table };
@@ -412,14 +385,17 @@ fn decisions(cell: &Cell) -> String {
         let seconds = format!("{:.1} s", *at_ms as f64 / 1000.0).replace('-', "−");
         format!("<div><dt>{seconds}</dt><dd>{}</dd></div>", escape(words))
     };
-    let setting = |(_, arm, guard): &(&Cell, &Arm, &analysis::contention::Guarding)| {
-        let lines: String = guard.decisions.iter().map(line).collect();
+    let of = |arm: &Arm| {
+        arm.guard.first().map_or(Vec::new(), |first: &Guarding| first.decisions.clone())
+    };
+    let setting = |(_, arm): &(&Cell, &Arm)| {
+        let lines: String = of(arm).iter().map(line).collect();
         let none = note("No decision changed anything.");
         let lines =
             if lines.is_empty() { none } else { format!(r#"<dl class="decisions">{lines}</dl>"#) };
         format!("<h3>{}, in the first block</h3>{lines}", escape(&arm.control))
     };
-    let all: usize = guarded.iter().map(|(.., guard)| guard.decisions.len()).sum();
+    let all: usize = guarded.iter().map(|(_, arm)| of(arm).len()).sum();
     let settings: String = guarded.iter().map(setting).collect();
     folded(&format!("{}: {}", cell.name, count(all as u32, "decision")), &settings)
 }

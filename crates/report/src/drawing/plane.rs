@@ -8,7 +8,7 @@ use analysis::{
     contention::{Arm, Cell},
     metrics::Measure,
 };
-use model::study::Study;
+use model::{figure::Figure, study::Study};
 
 use super::{
     labels::Labels,
@@ -56,8 +56,8 @@ impl Scales {
 }
 
 /// Application work and Wi-Fi of a control, where both are known.
-fn place(arm: &Arm) -> Option<(&Estimate, &Estimate)> {
-    Some((arm.work.as_ref()?, arm.kept.as_ref()?))
+fn place(arm: &Arm) -> Option<(Estimate, Estimate)> {
+    Some((arm.of(Figure::Work)?, arm.of(Figure::Kept)?))
 }
 
 /// One cell's plane; empty where no control has both figures.
@@ -94,7 +94,7 @@ impl Plane<'_> {
     }
 
     fn at(&self, arm: &Arm) -> Point {
-        let at = |work: &Estimate, kept: &Estimate| Point {
+        let at = |work: Estimate, kept: Estimate| Point {
             x: self.x.at(work.mean),
             y: self.y.at(kept.mean),
         };
@@ -162,8 +162,9 @@ impl Plane<'_> {
         let Some((work, kept)) = place(arm) else { return String::new() };
         let at @ Point { x, y } = self.at(arm);
         let family = self.family(arm);
-        let is_small =
-            arm.fixed && !self.is_oracle(arm) && !controls::is_published(self.study, &arm.control);
+        let is_small = controls::is_candidate(self.study, &arm.control)
+            && !self.is_oracle(arm)
+            && !controls::is_published(self.study, &arm.control);
         let scale = if is_small { 0.66 } else { 1.0 };
         let circle = |is_drawn: bool, class: &str, radius: f64| {
             let circle =
@@ -176,7 +177,7 @@ impl Plane<'_> {
             r#"<g class="{}"><title>{}</title>{}{ring}{knee}<path class="mark" transform="translate({x:.1} {y:.1}) scale({scale})" d="{}"/></g>"#,
             marks::class(family as usize),
             escape(&self.words(arm)),
-            self.whiskers(work, kept, at),
+            self.whiskers(&work, &kept, at),
             marks::shape(family as usize),
         )
     }
@@ -232,8 +233,8 @@ impl Plane<'_> {
         format!(
             "{}: Wi-Fi kept {}, application work kept {}{oracle}{knee}",
             arm.control,
-            short_whole(arm.kept.as_ref()),
-            short_whole(arm.work.as_ref())
+            short_whole(arm.of(Figure::Kept).as_ref()),
+            short_whole(arm.of(Figure::Work).as_ref())
         )
     }
 

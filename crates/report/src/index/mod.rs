@@ -7,6 +7,7 @@ mod figure;
 
 use analysis::{
     Analysis, Stage,
+    limited::Limited,
     metrics::{Measure, Metric},
     quantity::{self, Unit, unit_of},
 };
@@ -21,7 +22,6 @@ use crate::{
     identity,
     overall::{Overall, overall},
     prose,
-    targets::Limited,
 };
 
 /// One run of the index.
@@ -90,10 +90,10 @@ pub fn entry(run: &Run, analysis: &Analysis, wanted: &Wanted, place: Place<'_>) 
 }
 
 /// One line of the index from a run that is decided by its limits alone; its key figure is the first one's.
-pub fn by_targets(run: &Run, limited: Limited<'_>, wanted: &Wanted, place: Place<'_>) -> Entry {
+pub fn by_targets(run: &Run, limited: &Limited, wanted: &Wanted, place: Place<'_>) -> Entry {
     let first = limited.targets.first();
     let key = first.map(|target| format!("{}: {}", target.name, target.found));
-    of(run, (limited.overall(), key), (wanted, limited.table), place)
+    of(run, (crate::limited::overall(limited), key), (wanted, &limited.table), place)
 }
 
 /// A run with its verdict, its key figure, and what is followed of its table.

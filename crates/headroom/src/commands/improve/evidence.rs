@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use analysis::{
-    Beyond, Estimate, NANOSECONDS_PER_INSTRUCTION, unjudged,
+    Estimate, NANOSECONDS_PER_INSTRUCTION, unjudged,
     verdicts::{Conclusion, Judgement},
     witness,
 };
@@ -29,18 +29,17 @@ pub(super) fn of(
 ) -> (Option<Evidence>, f64) {
     let analysis = unjudged(&recorded.run, &recorded.trials);
     let evidence = |judgement: &Judgement| {
-        let memory = |of: fn(&Beyond) -> Option<f64>| {
-            [&judgement.base, &judgement.variant].map(|variant| {
-                analysis.cell(variant, judgement.clients).and_then(|cell| of(&cell.beyond))
-            })
+        let memory = |name: &str| {
+            [&judgement.base, &judgement.variant]
+                .map(|variant| analysis.cell(variant, judgement.clients)?.beyond.get(name).copied())
         };
         Evidence {
             broken: broken(recorded, judgement),
             floor_us,
             latency_us: [&judgement.base, &judgement.variant]
                 .map(|side| latency_us(recorded, side)),
-            memory_kib: memory(|beyond| beyond.rss_end_kib),
-            group_kib: memory(|beyond| beyond.group_kib),
+            memory_kib: memory("rss_end_kib"),
+            group_kib: memory("group_kib"),
             bytes: [fs::metadata(base).ok().map(|file| file.len()), Some(built.bytes)],
             warnings: built.warnings,
             outside: outside(recorded, judgement),
