@@ -41,7 +41,8 @@ pub(super) fn of(
                 .map(|side| latency_us(recorded, side)),
             memory_kib: memory(|beyond| beyond.rss_end_kib),
             group_kib: memory(|beyond| beyond.group_kib),
-            bytes: [fs::metadata(base).ok().map(|file| file.len()), Some(built.bytes)],
+            bytes: [fs::metadata(base).ok().map(|file| file.len()), Some(built.bytes)]
+                .map(|bytes| bytes.map(|bytes| bytes as f64)),
             warnings: built.warnings,
             outside: outside(recorded, judgement),
             never_ran: Vec::new(),
