@@ -305,7 +305,7 @@ pub(crate) struct Symbols {
 
 /// What a trial is for, typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[cfg_attr(feature = "mcp", derive(serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "mcp", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "mcp", serde(rename_all = "kebab-case"))]
 pub(crate) enum PurposeWord {
     /// CPU figures

@@ -44,19 +44,11 @@ const LEFT: &str = "left";
 /// Puts a folder of the sandbox, or both, into an archive. What has two names is two files.
 const PACK: &str = "tar --create --format=pax --sort=name --hard-dereference";
 
-/// Where a processor's base is in the task's folder, with its objects, and what its builds said, there and in a try's.
-#[derive(Clone, Copy)]
-struct Names {
-    base: &'static str,
-    log: &'static str,
-}
-
-impl Names {
-    const fn of(arch: Architecture) -> Self {
-        match arch {
-            Architecture::X86_64 => Self { base: "base.tar", log: "build.log" },
-            Architecture::Arm64 => Self { base: "base-arm64.tar", log: "build-arm64.log" },
-        }
+/// A processor's base in the task's folder, with its objects; and what its builds said, there and in a try's folder.
+const fn names(arch: Architecture) -> (&'static str, &'static str) {
+    match arch {
+        Architecture::X86_64 => ("base.tar", "build.log"),
+        Architecture::Arm64 => ("base-arm64.tar", "build-arm64.log"),
     }
 }
 
@@ -134,10 +126,10 @@ impl TaskFolder {
         arch: Architecture,
         stop: &Stop<'_>,
     ) -> Result<(Sha256Hex, Sha256Hex), Error> {
-        let (names, (build, program)) = (Names::of(arch), self.task.source.recipe(arch));
-        let log = self.log(names.log, &self.folder)?;
+        let ((base, log_name), (build, program)) = (names(arch), self.task.source.recipe(arch));
+        let log = self.log(log_name, &self.folder)?;
         let sandbox = self.sandbox(&log, stop);
-        let result = self.new_file(&self.folder, names.base)?;
+        let result = self.new_file(&self.folder, base)?;
         let job = Job {
             command: &format!("{}\ncd /\n{PACK} source out >&3", built(build)),
             archives: &[(&self.open_file(FETCHED)?, SOURCE)],
@@ -145,18 +137,21 @@ impl TaskFolder {
             result: (&result, 3 * sandbox.limits.space),
             limit: self.task.source.limit.into(),
         };
-        match sandbox.run(&job).map_err(Error::file("run", PROGRAM[0]))? {
-            Ended::With(status) if status.success() => {}
+        let how = match run(&sandbox, &job)? {
+            Ended::With(status) if status.success() => None,
+            Ended::With(status) => Some(status.to_string()),
+            Ended::TimedOut => Some("its time over".to_owned()),
+            Ended::OutOfMemory => Some("its memory spent".to_owned()),
             Ended::Stopped => return Err(Error::Interrupted),
-            ended => {
-                let (what, log) = ("the base's build", self.path_of(names.log));
-                return Err(Error::Command { what, how: words(ended), log });
-            }
+        };
+        if let Some(how) = how {
+            let (what, log) = ("the base's build", self.path_of(log_name));
+            return Err(Error::Command { what, how, log });
         }
-        let unreadable = || Error::file("read", self.path_of(names.base));
-        let found = program_in(self.open_file(names.base)?, program).map_err(unreadable())?;
+        let unreadable = || Error::file("read", self.path_of(base));
+        let found = program_in(self.open_file(base)?, program).map_err(unreadable())?;
         let found = found.ok_or_else(|| Error::NoProgram(program.as_ref().into()))?;
-        let archive = content::sum_of(self.open_file(names.base)?).map_err(unreadable())?;
+        let archive = content::sum_of(self.open_file(base)?).map_err(unreadable())?;
         Ok((self.store("programs", &found)?, archive))
     }
 
@@ -202,12 +197,12 @@ impl TaskFolder {
         stop: &Stop<'_>,
     ) -> Result<Result<Built, Finding>, Error> {
         let Candidate { diff, arch, .. } = candidate;
-        let (names, (build, program)) = (Names::of(arch), self.task.source.recipe(arch));
+        let ((_, log_name), (build, program)) = (names(arch), self.task.source.recipe(arch));
         let base = self.base_archive(arch)?;
-        let log = self.log(names.log, place)?;
+        let log = self.log(log_name, place)?;
         let sandbox = self.sandbox(&log, stop);
         if !self.applies(place, (diff, &base), &sandbox)? {
-            let said = said(&place.path_of(names.log), "The diff does not apply to the base");
+            let said = said(&place.path_of(log_name), "The diff does not apply to the base");
             return Ok(Err(failed(Reason::DoesNotApply, said)));
         }
         let tree = file_in(place, TREE)?;
@@ -222,7 +217,7 @@ impl TaskFolder {
             result: (&self.new_file(place, LEFT)?, LONGEST_PROGRAM),
             limit: self.task.source.limit.into(),
         };
-        match sandbox.run(&job).map_err(Error::file("run", PROGRAM[0]))? {
+        match run(&sandbox, &job)? {
             Ended::With(status) if status.success() => {}
             Ended::Stopped => return Err(Error::Interrupted),
             Ended::TimedOut => {
@@ -237,7 +232,7 @@ impl TaskFolder {
                 return Ok(Err(failed(Reason::DoesNotBuild, sentence)));
             }
             Ended::With(_) => {
-                let said = said(&place.path_of(names.log), "It does not build");
+                let said = said(&place.path_of(log_name), "It does not build");
                 return Ok(Err(failed(Reason::DoesNotBuild, said)));
             }
         }
@@ -248,7 +243,7 @@ impl TaskFolder {
             return Ok(Err(failed(Reason::DoesNotBuild, sentence)));
         }
         // Beyond those that the base's build has there.
-        let [now, then] = [place, &self.folder].map(|folder| text(&folder.path_of(names.log)));
+        let [now, then] = [place, &self.folder].map(|folder| text(&folder.path_of(log_name)));
         let warnings = warnings(&now, &edited).saturating_sub(warnings(&then, &edited));
         let program = self.store("programs", &content)?;
         Ok(Ok(Built { program, bytes: content.len() as u64, warnings }))
@@ -256,7 +251,7 @@ impl TaskFolder {
 
     /// The base with its objects, if it is what the ledger says.
     fn base_archive(&self, arch: Architecture) -> Result<File, Error> {
-        let name = Names::of(arch).base;
+        let (name, _) = names(arch);
         let opened = self.opened.as_ref();
         let then = opened.and_then(|opened| match arch {
             Architecture::X86_64 => opened.built.as_ref(),
@@ -285,7 +280,7 @@ impl TaskFolder {
             result: (&self.new_file(place, TREE)?, 3 * sandbox.limits.space),
             limit: APPLY,
         };
-        match sandbox.run(&job).map_err(Error::file("run", PROGRAM[0]))? {
+        match run(sandbox, &job)? {
             Ended::With(status) => Ok(status.success()),
             Ended::TimedOut | Ended::OutOfMemory => Ok(false),
             Ended::Stopped => Err(Error::Interrupted),
@@ -358,7 +353,7 @@ fn text(log: &Path) -> String {
 
 /// Warnings that a compiler gives for these files: gcc's are lines of their own, rustc's name the file in the line below.
 fn warnings(log: &str, files: &[String]) -> u32 {
-    let names = |line: &str| files.iter().any(|file| names(line, file));
+    let names = |line: &str| files.iter().any(|file| is_named(line, file));
     let lines: Vec<&str> = log.lines().collect();
     let gcc = lines.iter().filter(|line| line.contains(": warning: ") && names(line)).count();
     let is_rustc = |pair: &&[&str]| {
@@ -368,7 +363,7 @@ fn warnings(log: &str, files: &[String]) -> u32 {
 }
 
 /// Whether a line names a file of the tree, which compilers may name from a folder of it.
-fn names(line: &str, file: &str) -> bool {
+fn is_named(line: &str, file: &str) -> bool {
     let last = file.rsplit('/').next().unwrap_or(file);
     line.split([' ', ':', '('])
         .any(|word| word == file || word.ends_with(&format!("/{last}")) || word == last)
@@ -378,13 +373,8 @@ fn failed(reason: Reason, sentence: String) -> Finding {
     Finding::of(Outcome::Failed, reason, sentence)
 }
 
-fn words(ended: Ended) -> String {
-    match ended {
-        Ended::With(status) => status.to_string(),
-        Ended::TimedOut => "its time over".to_owned(),
-        Ended::OutOfMemory => "its memory spent".to_owned(),
-        Ended::Stopped => "an interruption".to_owned(),
-    }
+fn run(sandbox: &Sandbox<'_>, job: &Job<'_>) -> Result<Ended, Error> {
+    sandbox.run(job).map_err(Error::file("run", PROGRAM[0]))
 }
 
 fn nothing() -> Result<File, Error> {

@@ -53,7 +53,7 @@ pub enum Error {
     Task { path: PathBuf, why: String },
     #[error("{} is in use by another headroom; wait until it has ended", .0.display())]
     Busy(PathBuf),
-    #[error("{} is not what it was when the task was begun; begin it anew with `headroom improve init`", .0.display())]
+    #[error("{} is not what it was when the task was begun; begin it again with `headroom improve init`", .0.display())]
     Changed(PathBuf),
     #[error("{} holds no task that was begun to its end; remove it and run `headroom improve init` again", .0.display())]
     NotBegun(PathBuf),
@@ -230,16 +230,20 @@ impl TaskFolder {
         let name = format!("diffs/{sum}");
         let diff = self.folder.read(&name, LONGEST_DIFF);
         let diff = diff.map_err(Error::file("read", self.path_of(&name)))?;
-        let is_it = content::sum(&diff) == *sum;
-        is_it.then_some(diff).ok_or_else(|| Error::Changed(self.path_of(&name)))
+        self.unchanged(&name, sum, &content::sum(&diff)).map(|_| diff)
     }
 
     /// Where a program that was stored is.
     pub fn program(&self, sum: &Sha256Hex) -> Result<PathBuf, Error> {
         let name = format!("programs/{sum}");
         let now = self.folder.file(&name).and_then(content::sum_of);
-        let now = now.map_err(Error::file("read", self.path_of(&name)))?;
-        if now == *sum { Ok(self.path_of(&name)) } else { Err(Error::Changed(self.path_of(&name))) }
+        self.unchanged(&name, sum, &now.map_err(Error::file("read", self.path_of(&name)))?)
+    }
+
+    /// The path of what has the content that it had.
+    fn unchanged(&self, name: &str, then: &Sha256Hex, now: &Sha256Hex) -> Result<PathBuf, Error> {
+        let path = self.path_of(name);
+        if then == now { Ok(path) } else { Err(Error::Changed(path)) }
     }
 }
 

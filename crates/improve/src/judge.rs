@@ -8,7 +8,7 @@ use analysis::{
     quantity::percent,
     verdicts::{Conclusion, Finding as Found, Judgement},
 };
-use model::{plural::count, share::Share, study::Study, verdict::Verdict};
+use model::{plural::count, study::Study, verdict::Verdict};
 
 use crate::{
     outcome::{Finding, Outcome, Reason},
@@ -47,7 +47,7 @@ pub struct Evidence {
     /// The most that their control groups held, shared memory and files in memory included, KiB.
     pub group_kib: [Option<f64>; 2],
     /// Length of the base's and the candidate's program, bytes.
-    pub bytes: [Option<u64>; 2],
+    pub bytes: [Option<f64>; 2],
     pub warnings: u32,
     /// What the machine executed more in the candidate's windows than in the base's, as QEMU counted it, µs a second.
     pub outside: Option<Estimate>,
@@ -55,40 +55,46 @@ pub struct Evidence {
     pub never_ran: Vec<String>,
 }
 
-/// A cell, as a sentence names it.
-fn at(judgement: &Judgement) -> String {
-    format!("at {}", count(judgement.clients, "client"))
+/// One cell's evidence, and what it is held against.
+struct Case<'a> {
+    task: &'a Task,
+    evidence: &'a Evidence,
+    judgement: &'a Judgement,
+    /// The cell, as a sentence names it.
+    at: String,
+    /// Whether what is saved is as much as is asked, and no chance.
+    is_won: bool,
 }
 
 /// Decides one cell.
 pub fn judge(rule: &Rule<'_>, evidence: &Evidence) -> Finding {
+    let Rule { task, level } = *rule;
     let judgement = &evidence.judgement;
-    let change = judgement.relative;
+    let at = format!("at {}", count(judgement.clients, "client"));
+    let is_won = judgement.is_cheaper_by(task.asked.at_least.get(), level);
+    let case = Case { task, evidence, judgement, at, is_won };
     // What is worse than no win comes first, and what it costs to be a win last.
     let checks = [
-        broken,
-        false_replies,
-        other_words,
-        unmeasured,
-        absent,
-        put_off,
-        others_pay,
-        outside,
-        below_floor,
-        never_ran,
-        saving,
-        latency,
-        memory,
-        size,
-        warnings,
+        Case::broken,
+        Case::false_replies,
+        Case::other_words,
+        Case::unmeasured,
+        Case::absent,
+        Case::put_off,
+        Case::others_pay,
+        Case::outside,
+        Case::below_floor,
+        Case::never_ran,
+        Case::saving,
+        Case::more,
+        Case::warnings,
     ];
-    let found = checks.iter().find_map(|check| check(rule, evidence));
+    let found = checks.iter().find_map(|check| check(&case));
     let finding = found.unwrap_or_else(|| {
-        let sentence =
-            format!("It costs {} less CPU than the base {}.", share(change), at(judgement));
+        let sentence = format!("It costs {} less CPU than the base {}.", case.share(), case.at);
         Finding { outcome: Outcome::Win, reason: None, sentence, change: None }
     });
-    finding.with(change)
+    finding.with(judgement.relative)
 }
 
 /// Decides several cells of which all must be won: the first that is not.
@@ -98,32 +104,194 @@ pub fn all(findings: Vec<Finding>) -> Option<Finding> {
     (!findings.is_empty()).then(|| findings.swap_remove(lost.unwrap_or_default()))
 }
 
-fn share(change: Option<Estimate>) -> String {
-    change.map_or_else(|| "nothing".to_owned(), |change| percent(change.mean.abs()))
-}
-
-fn broken(_: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
-    let why = evidence.broken.as_ref()?;
-    Some(Finding::of(Outcome::Failed, Reason::Broken, format!("It does not do its job: {why}.")))
+fn suspect(reason: Reason, sentence: String) -> Option<Finding> {
+    Some(Finding::of(Outcome::Suspect, reason, sentence))
 }
 
 /// A reply of a measured window that is not so, or too old. Where nobody could say, nothing was measured; where nothing was
-/// checked, [`absent`] says so.
-fn false_replies(_: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
-    not_true(evidence.judgement.witness.as_ref()?, Reason::WrongValues)
-}
-
-fn other_words(_: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
-    not_true(evidence.words.as_ref()?, Reason::OtherWords)
-}
-
+/// checked, [`Case::absent`] says so.
 fn not_true(found: &Conclusion, reason: Reason) -> Option<Finding> {
-    let (outcome, reason) = match found.verdict {
-        Verdict::Fail => (Outcome::Suspect, reason),
-        Verdict::Invalid => (Outcome::Invalid, Reason::Unmeasured),
-        Verdict::Pass | Verdict::Measured => return None,
-    };
-    Some(Finding::of(outcome, reason, format!("{}.", found.sentence)))
+    let sentence = format!("{}.", found.sentence);
+    match found.verdict {
+        Verdict::Fail => suspect(reason, sentence),
+        Verdict::Invalid => Some(Finding::unmeasured(sentence)),
+        Verdict::Pass | Verdict::Measured => None,
+    }
+}
+
+impl Case<'_> {
+    /// The change, without its sign.
+    fn share(&self) -> String {
+        let change = self.judgement.relative;
+        change.map_or_else(|| "nothing".to_owned(), |change| percent(change.mean.abs()))
+    }
+
+    fn broken(&self) -> Option<Finding> {
+        let sentence = format!("It does not do its job: {}.", self.evidence.broken.as_ref()?);
+        Some(Finding::of(Outcome::Failed, Reason::Broken, sentence))
+    }
+
+    fn false_replies(&self) -> Option<Finding> {
+        not_true(self.judgement.witness.as_ref()?, Reason::WrongValues)
+    }
+
+    fn other_words(&self) -> Option<Finding> {
+        not_true(self.evidence.words.as_ref()?, Reason::OtherWords)
+    }
+
+    fn unmeasured(&self) -> Option<Finding> {
+        let is_measured = self.judgement.relative.is_some()
+            && !matches!(self.judgement.finding, Found::NotComparable | Found::Unstable);
+        (!is_measured).then(|| Finding::unmeasured(&self.judgement.sentence))
+    }
+
+    /// Evidence that is not there is no evidence of a win: every check below may take it that it has what it asks.
+    fn absent(&self) -> Option<Finding> {
+        let Self { evidence, judgement, .. } = self;
+        let counted = |both: &[Option<f64>; 2]| both.iter().all(Option::is_some);
+        let outside = evidence.outside.is_some_and(|outside| outside.interval.is_some());
+        let present = [
+            ("whether its replies are true", judgement.witness.is_some()),
+            ("what it does after its windows", judgement.deferred.is_some()),
+            ("what it costs", judgement.absolute.and(judgement.after).is_some()),
+            (
+                "what hostapd, the load and children pay",
+                judgement.part == Part::Sum || judgement.together.is_some(),
+            ),
+            ("what the whole machine executes, as QEMU counts it", outside),
+            (
+                "what the floor costs",
+                self.task.asked.floor.is_none() || evidence.floor_us.is_some(),
+            ),
+            ("how long the load waits", counted(&evidence.latency_us)),
+            ("the memory that its subject holds", counted(&evidence.memory_kib)),
+            ("the length of its program", counted(&evidence.bytes)),
+        ];
+        let (what, _) = present.iter().find(|(_, is_there)| !is_there)?;
+        Some(Finding::unmeasured(format!("Not measured {}: {what}.", self.at)))
+    }
+
+    fn put_off(&self) -> Option<Finding> {
+        let deferred = self.judgement.deferred.filter(|deferred| deferred.takes_back)?;
+        let sentence = format!(
+            "It works {:.0} µs more than the base after each window, when nobody asks any more {}.",
+            deferred.difference.mean, self.at
+        );
+        suspect(Reason::PutOff, sentence)
+    }
+
+    /// What hostapd, the load and children pay is in the judgement's sum.
+    fn others_pay(&self) -> Option<Finding> {
+        let (together, own) = (self.judgement.together?, self.judgement.absolute?.mean);
+        let taken = together.absolute.mean - own;
+        let sentence = format!(
+            "The subject saves {:.1} µs a second {}, and hostapd, the load or children take {taken:.1} µs of it back.",
+            -own, self.at
+        );
+        let pays = together.pays || (own < 0.0 && taken > OTHERS * own.abs());
+        suspect(Reason::OthersPay, sentence).filter(|_| pays)
+    }
+
+    /// What the subject saves the whole machine must save, as it is counted where no program of the guest reaches: it is shown
+    /// not to where even the interval's better end is too little.
+    fn outside(&self) -> Option<Finding> {
+        let (outside, own) = (self.evidence.outside?, -self.judgement.absolute?.mean);
+        let most_saved = -outside.interval?.low;
+        let sentence = format!(
+            "By the guest's account the subject saves {own:.1} µs a second {}, and by QEMU's count the machine saves {:.1}.",
+            self.at, -outside.mean
+        );
+        let disagrees = own > 0.0 && most_saved < (1.0 - OTHERS) * own;
+        suspect(Reason::OutsideDisagrees, sentence).filter(|_| disagrees)
+    }
+
+    fn below_floor(&self) -> Option<Finding> {
+        let (floor, after) = (self.evidence.floor_us?, self.judgement.after?.mean);
+        let sentence = format!(
+            "It costs {after:.1} µs a second {}, and the floor, which does less than its job, {floor:.1} µs.",
+            self.at
+        );
+        suspect(Reason::TooCheap, sentence).filter(|_| after < floor)
+    }
+
+    /// Whether nothing of what was changed ran. A win may come from data, and what costs more does.
+    fn never_ran(&self) -> Option<Finding> {
+        let decided = self.is_won || self.judgement.finding == Found::Dearer;
+        let (first, more) = self.evidence.never_ran.split_first().filter(|_| !decided)?;
+        let others = count(more.len(), "other function");
+        let others = if more.is_empty() { String::new() } else { format!(" and {others}") };
+        let sentence = format!(
+            "What it changes did not run {}: `{first}`{others}. It is not on the path that is measured.",
+            self.at
+        );
+        Some(Finding::of(Outcome::NoChange, Reason::NeverRan, sentence))
+    }
+
+    /// Whether the saving is there, is large enough, and is no chance.
+    fn saving(&self) -> Option<Finding> {
+        let (at, difference, asked) = (&self.at, self.share(), self.task.asked.at_least);
+        let (outcome, reason, sentence) = match self.judgement.finding {
+            _ if self.is_won => return None,
+            Found::Dearer => {
+                let sentence = format!("It costs {difference} more CPU than the base {at}.");
+                (Outcome::Reverted, Reason::Dearer, sentence)
+            }
+            Found::Cheaper => {
+                let sentence =
+                    format!("It costs {difference} less CPU {at}; {asked} less was asked for.");
+                (Outcome::Reverted, Reason::TooLittle, sentence)
+            }
+            _ => {
+                let pairs = self.judgement.pairs;
+                let sentence =
+                    format!("Its cost is the base's {at}, as far as {pairs} pairs can see.");
+                (Outcome::NoChange, Reason::NoDifference, sentence)
+            }
+        };
+        Some(Finding::of(outcome, reason, sentence))
+    }
+
+    /// What the candidate takes more of than the task allows. Memory is what is resident at the end of a window, and the most
+    /// that the control group held: pages that are in no process, and those that were there for a moment only.
+    fn more(&self) -> Option<Finding> {
+        let Evidence { latency_us, memory_kib, group_kib, bytes, .. } = self.evidence;
+        let gates = self.task.gates;
+        let ms = latency_us.map(|us| us.map(|us| us / 1e3));
+        let all = [
+            (Reason::Latency, "The load waits", " ms", " for its replies", ms, gates.latency, 0.0),
+            (Reason::Memory, "Its subject holds", " KiB", "", *memory_kib, gates.memory, 0.0),
+            (
+                Reason::Memory,
+                "Its control group holds",
+                " KiB",
+                "",
+                *group_kib,
+                gates.memory,
+                CHARGE_KIB,
+            ),
+            (Reason::Size, "The program has", " bytes", "", *bytes, gates.size, 0.0),
+        ];
+        all.into_iter().find_map(|(reason, what, unit, why, sides, allowed, step)| {
+            let [Some(base), Some(candidate)] = sides else {
+                let sentence = format!("{what} an amount that is not known on both sides.");
+                return Some(Finding::unmeasured(sentence));
+            };
+            let digits = usize::from(reason == Reason::Latency);
+            let sentence = format!(
+                "{what} {candidate:.digits$}{unit}{why}, the base's {base:.digits$}{unit}; {allowed} more is allowed."
+            );
+            let is_more = candidate > base * (1.0 + allowed.get()) + step;
+            is_more.then(|| Finding::of(Outcome::Reverted, reason, sentence))
+        })
+    }
+
+    fn warnings(&self) -> Option<Finding> {
+        let (found, allowed) = (self.evidence.warnings, self.task.gates.warnings);
+        let sentence = format!(
+            "The compiler gives {found} new warnings in edited files; {allowed} are allowed."
+        );
+        (found > allowed).then(|| Finding::of(Outcome::Reverted, Reason::Warnings, sentence))
+    }
 }
 
 /// What the test of a task printed in one trial, or why it came to no end.
@@ -132,8 +300,7 @@ pub type Answer = Result<String, String>;
 /// Holds what a candidate answers to the test of a task against what the base answers, in all trials. The base answers
 /// the same in all of its own, else the test says nothing of a candidate.
 pub fn answers(base: &[Answer], candidate: &[Answer]) -> Option<Finding> {
-    let invalid = |sentence| Some(Finding::of(Outcome::Invalid, Reason::Unmeasured, sentence));
-    let suspect = |sentence| Some(Finding::of(Outcome::Suspect, Reason::OtherAnswers, sentence));
+    let invalid = |sentence| Some(Finding::unmeasured(sentence));
     let known = match base.first() {
         Some(Ok(known)) if !candidate.is_empty() => known,
         Some(Ok(_)) | None => return invalid("The task's test did not run.".to_owned()),
@@ -147,197 +314,20 @@ pub fn answers(base: &[Answer], candidate: &[Answer]) -> Option<Finding> {
         return invalid(format!("The base itself answers the task's test in two ways: it {how}."));
     }
     let how = candidate.iter().find_map(differs)?;
-    suspect(format!("It does not answer the task's test as the base does: it {how}."))
+    let sentence = format!("It does not answer the task's test as the base does: it {how}.");
+    suspect(Reason::OtherAnswers, sentence)
 }
 
 /// The first line that is another.
 fn difference(known: &str, text: &str) -> String {
-    let (mut known, mut own) = (known.lines(), text.lines());
-    loop {
-        match (known.next(), own.next()) {
-            (known, own) if known == own && known.is_some() => {}
-            (known, own) => {
-                let [known, own] = [known, own].map(|line| {
-                    let line: String = line?.chars().take(100).collect();
-                    Some(format!("“{}”", line.escape_debug()))
-                });
-                let word = |line: Option<String>| line.unwrap_or_else(|| "nothing".to_owned());
-                return format!("says {}, and the base {}", word(own), word(known));
-            }
-        }
-    }
-}
-
-fn put_off(_: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
-    let deferred = evidence.judgement.deferred.filter(|deferred| deferred.takes_back)?;
-    let sentence = format!(
-        "It works {:.0} µs more than the base after each window, when nobody asks any more {}.",
-        deferred.difference.mean,
-        at(&evidence.judgement)
-    );
-    Some(Finding::of(Outcome::Suspect, Reason::PutOff, sentence))
-}
-
-/// What the subject saves the whole machine must save, as it is counted where no program of the guest reaches: it is shown
-/// not to where even the interval's better end is too little.
-fn outside(_: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
-    let (outside, own) = (evidence.outside?, -evidence.judgement.absolute?.mean);
-    let most_saved = -outside.interval?.low;
-    let sentence = format!(
-        "By the guest's account the subject saves {own:.1} µs a second {}, and by QEMU's count the machine saves {:.1}.",
-        at(&evidence.judgement),
-        -outside.mean
-    );
-    let disagrees = own > 0.0 && most_saved < (1.0 - OTHERS) * own;
-    disagrees.then(|| Finding::of(Outcome::Suspect, Reason::OutsideDisagrees, sentence))
-}
-
-fn unmeasured(_: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
-    let judgement = &evidence.judgement;
-    let is_measured = judgement.relative.is_some()
-        && !matches!(judgement.finding, Found::NotComparable | Found::Unstable);
-    let invalid = || Finding::of(Outcome::Invalid, Reason::Unmeasured, judgement.sentence.clone());
-    (!is_measured).then(invalid)
-}
-
-/// Evidence that is not there is no evidence of a win: every check below may take it that it has what it asks.
-fn absent(rule: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
-    let judgement = &evidence.judgement;
-    let counted = |both: &[Option<f64>; 2]| both.iter().all(Option::is_some);
-    let outside = evidence.outside.is_some_and(|outside| outside.interval.is_some());
-    let present = [
-        ("whether its replies are true", judgement.witness.is_some()),
-        ("what it does after its windows", judgement.deferred.is_some()),
-        ("what it costs", judgement.absolute.and(judgement.after).is_some()),
-        (
-            "what hostapd, the load and children pay",
-            judgement.part == Part::Sum || judgement.together.is_some(),
-        ),
-        ("what the whole machine executes, as QEMU counts it", outside),
-        ("what the floor costs", rule.task.asked.floor.is_none() || evidence.floor_us.is_some()),
-        ("how long the load waits", counted(&evidence.latency_us)),
-        ("the memory that its subject holds", counted(&evidence.memory_kib)),
-        ("the length of its program", evidence.bytes.iter().all(Option::is_some)),
-    ];
-    let (what, _) = present.iter().find(|(_, is_there)| !is_there)?;
-    let sentence = format!("Not measured {}: {what}.", at(judgement));
-    Some(Finding::of(Outcome::Invalid, Reason::Unmeasured, sentence))
-}
-
-/// What hostapd, the load and children pay is in the judgement's sum.
-fn others_pay(_: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
-    let judgement = &evidence.judgement;
-    let (together, own) = (judgement.together?, judgement.absolute?);
-    let taken = together.absolute.mean - own.mean;
-    let pays = together.pays || (own.mean < 0.0 && taken > OTHERS * own.mean.abs());
-    let sentence = format!(
-        "The subject saves {:.1} µs a second {}, and hostapd, the load or children take {taken:.1} µs of it back.",
-        -own.mean,
-        at(judgement)
-    );
-    pays.then(|| Finding::of(Outcome::Suspect, Reason::OthersPay, sentence))
-}
-
-fn below_floor(_: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
-    let (floor, after) = (evidence.floor_us?, evidence.judgement.after?.mean);
-    let sentence = format!(
-        "It costs {after:.1} µs a second {}, and the floor, which does less than its job, {floor:.1} µs.",
-        at(&evidence.judgement)
-    );
-    (after < floor).then(|| Finding::of(Outcome::Suspect, Reason::TooCheap, sentence))
-}
-
-/// Whether what is saved is as much as is asked, and no chance.
-fn is_won(rule: &Rule<'_>, judgement: &Judgement) -> bool {
-    judgement.is_cheaper_by(rule.task.asked.at_least.get(), rule.level)
-}
-
-/// Whether nothing of what was changed ran. A win may come from data, and what costs more does.
-fn never_ran(rule: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
-    let judgement = &evidence.judgement;
-    let decided = is_won(rule, judgement) || judgement.finding == Found::Dearer;
-    let (first, more) = evidence.never_ran.split_first().filter(|_| !decided)?;
-    let (at, others) = (at(judgement), count(more.len(), "other function"));
-    let others = if more.is_empty() { String::new() } else { format!(" and {others}") };
-    let sentence = format!(
-        "What it changes did not run {at}: `{first}`{others}. It is not on the path that is measured."
-    );
-    Some(Finding::of(Outcome::NoChange, Reason::NeverRan, sentence))
-}
-
-/// Whether the saving is there, is large enough, and is no chance.
-fn saving(rule: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
-    let judgement = &evidence.judgement;
-    let relative = judgement.relative?;
-    if is_won(rule, judgement) {
-        return None;
-    }
-    let at = at(judgement);
-    let (difference, asked) = (share(Some(relative)), rule.task.asked.at_least);
-    let (outcome, reason, sentence) = match judgement.finding {
-        Found::Dearer => {
-            let sentence = format!("It costs {difference} more CPU than the base {at}.");
-            (Outcome::Reverted, Reason::Dearer, sentence)
-        }
-        Found::Cheaper => {
-            let sentence =
-                format!("It costs {difference} less CPU {at}; {asked} less was asked for.");
-            (Outcome::Reverted, Reason::TooLittle, sentence)
-        }
-        _ => {
-            let pairs = judgement.pairs;
-            let sentence = format!("Its cost is the base's {at}, as far as {pairs} pairs can see.");
-            (Outcome::NoChange, Reason::NoDifference, sentence)
-        }
+    let same = known.lines().zip(text.lines()).take_while(|(known, own)| known == own).count();
+    let word = |text: &str| {
+        text.lines().nth(same).map_or("nothing".to_owned(), |line| {
+            let line: String = line.chars().take(100).collect();
+            format!("“{}”", line.escape_debug())
+        })
     };
-    Some(Finding::of(outcome, reason, sentence))
-}
-
-fn latency(rule: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
-    let [base, candidate] = evidence.latency_us;
-    let (base, candidate, allowed) = (base? / 1e3, candidate? / 1e3, rule.task.gates.latency);
-    let sentence = format!(
-        "The load waits {candidate:.1} ms for its replies, the base's {base:.1} ms; {allowed} more is allowed."
-    );
-    let is_slower = candidate > base * (1.0 + allowed.get());
-    is_slower.then(|| Finding::of(Outcome::Reverted, Reason::Latency, sentence))
-}
-
-/// Resident memory at the end of a window, and the most that the control group held: pages that are in no process, and
-/// those that were there for a moment only.
-fn memory(rule: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
-    let allowed = rule.task.gates.memory;
-    let subject = larger(allowed, "subject", evidence.memory_kib, 0.0);
-    subject.or_else(|| larger(allowed, "control group", evidence.group_kib, CHARGE_KIB))
-}
-
-/// Holds memory of the candidate against the base's, which is known in steps.
-fn larger(allowed: Share, of: &str, kib: [Option<f64>; 2], step: f64) -> Option<Finding> {
-    let [Some(base), Some(candidate)] = kib else {
-        let sentence = format!("How much memory the {of} holds is not known on both sides.");
-        return Some(Finding::of(Outcome::Invalid, Reason::Unmeasured, sentence));
-    };
-    let sentence = format!(
-        "Its {of} holds {candidate:.0} KiB, the base's {base:.0} KiB; {allowed} more is allowed."
-    );
-    let most = base * (1.0 + allowed.get()) + step;
-    (candidate > most).then(|| Finding::of(Outcome::Reverted, Reason::Memory, sentence))
-}
-
-fn size(rule: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
-    let [Some(base), Some(candidate)] = evidence.bytes else { return None };
-    let allowed = rule.task.gates.size;
-    let sentence =
-        format!("The program has {candidate} bytes, the base's {base}; {allowed} more is allowed.");
-    let is_larger = candidate as f64 > base as f64 * (1.0 + allowed.get());
-    is_larger.then(|| Finding::of(Outcome::Reverted, Reason::Size, sentence))
-}
-
-fn warnings(rule: &Rule<'_>, evidence: &Evidence) -> Option<Finding> {
-    let (found, allowed) = (evidence.warnings, rule.task.gates.warnings);
-    let sentence =
-        format!("The compiler gives {found} new warnings in edited files; {allowed} are allowed.");
-    (found > allowed).then(|| Finding::of(Outcome::Reverted, Reason::Warnings, sentence))
+    format!("says {}, and the base {}", word(text), word(known))
 }
 
 /// Whether a study can be what a task is measured by: its variant is there, and the program is what it starts.
@@ -393,7 +383,7 @@ mod tests {
             latency_us: [Some(1.0); 2],
             memory_kib: [Some(1.0); 2],
             group_kib: [Some(1.0); 2],
-            bytes: [Some(1); 2],
+            bytes: [Some(1.0); 2],
             warnings: 0,
             outside: Some(about(-50.0)),
             never_ran: Vec::new(),

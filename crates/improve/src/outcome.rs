@@ -107,6 +107,11 @@ impl Finding {
         Self { outcome, reason: Some(reason), sentence: sentence.into(), change: None }
     }
 
+    /// Nothing was measured.
+    pub fn unmeasured(sentence: impl Into<String>) -> Self {
+        Self::of(Outcome::Invalid, Reason::Unmeasured, sentence)
+    }
+
     /// The same with what was measured.
     #[must_use]
     pub fn with(self, change: Option<Estimate>) -> Self {

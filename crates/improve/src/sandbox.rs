@@ -68,7 +68,7 @@ impl Limits {
     }
 }
 
-/// A sandbox that is made for each command anew.
+/// A sandbox, which is made for each command.
 #[derive(Clone, Copy)]
 pub struct Sandbox<'a> {
     /// Toolchains beside `/usr`.
@@ -110,31 +110,25 @@ pub enum Ended {
 }
 
 impl Sandbox<'_> {
-    /// Whether there can be one here; else why not, in a line that says what to do.
+    /// Whether there can be one here: has a command that does nothing run. What it says where it fails is why not.
     pub fn possible(limits: Limits) -> Result<(), Error> {
-        match Self::complaint(limits).map_err(Error::file("make a sandbox with", BWRAP))? {
-            None => Ok(()),
-            Some(why) => Err(Error::NoSandbox(why)),
-        }
-    }
-
-    /// What a command that does nothing says where it fails.
-    fn complaint(limits: Limits) -> io::Result<Option<String>> {
-        let nothing = File::open("/dev/null")?;
-        let (mut reading, writing) = io::pipe()?;
-        let log = File::from(OwnedFd::from(writing));
-        let sandbox = Sandbox { tools: &[], log: &log, stop: &|| false, limits };
-        let result = (&File::options().write(true).open("/dev/null")?, 0);
-        let (archives, limit) = (&[], Duration::from_secs(30));
-        let job = Job { command: "true", archives, input: &nothing, result, limit };
-        let ended = sandbox.run(&job)?;
-        drop(log);
-        if matches!(ended, Ended::With(status) if status.success()) {
-            return Ok(None);
-        }
-        let mut complaint = String::new();
-        reading.read_to_string(&mut complaint)?;
-        Ok(Some(complaint.lines().next().unwrap_or("it did not begin").to_owned()))
+        let tried = || {
+            let (mut said, writing) = io::pipe()?;
+            let log = File::from(OwnedFd::from(writing));
+            let sandbox = Sandbox { tools: &[], log: &log, stop: &|| false, limits };
+            let input = &File::open("/dev/null")?;
+            let result = (&File::options().write(true).open("/dev/null")?, 0);
+            let limit = Duration::from_secs(30);
+            let ended =
+                sandbox.run(&Job { command: "true", archives: &[], input, result, limit })?;
+            drop(log);
+            let mut complaint = String::new();
+            said.read_to_string(&mut complaint)?;
+            let is_possible = matches!(ended, Ended::With(status) if status.success());
+            let why = complaint.lines().next().unwrap_or("it did not begin").to_owned();
+            Ok(if is_possible { Ok(()) } else { Err(Error::NoSandbox(why)) })
+        };
+        tried().map_err(Error::file("make a sandbox with", BWRAP))?
     }
 
     /// Carries a command out.

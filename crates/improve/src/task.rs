@@ -76,6 +76,12 @@ pub struct OtherBuild {
 }
 
 impl Source {
+    /// The processors that it has builds for.
+    pub fn architectures(&self) -> impl Iterator<Item = Architecture> {
+        let all = Architecture::ALL.into_iter();
+        all.filter(|arch| arch.is_default() || self.arm64.is_some())
+    }
+
     /// How it is built for a processor, and the program that is left: without a build of its own, as for the one that
     /// tries are measured on.
     pub(crate) fn recipe(&self, arch: Architecture) -> (&str, &RelativePath) {

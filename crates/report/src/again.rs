@@ -133,85 +133,85 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_comparison_is_run_again_as_one() {
-        let mut run = fixture::run();
-        run.overrides = ["window = 5s", "packages = lldpd", "perturb = seed, phase"]
-            .map(str::to_owned)
-            .to_vec();
-        let mut versus = Versus {
-            base: "idle".to_owned(),
-            variant: "iw-dump".to_owned(),
-            cell: CellName::literal("114"),
-            clients: 114,
+    /// A run with what the command line changed, and the comparison that it was.
+    fn changed(mut run: Run, overrides: &[&str], versus: Option<Versus>) -> Run {
+        run.overrides = overrides.iter().map(|&each| each.to_owned()).collect();
+        run.versus = versus;
+        run
+    }
+
+    fn versus(base: &str, cell: &'static str, clients: u32) -> Versus {
+        Versus {
+            base: base.to_owned(),
+            variant: "event".to_owned(),
+            cell: CellName::literal(cell),
+            clients,
             difference: Difference::Variants,
             expect: Expect::Same,
             margin: "0.1%".parse().unwrap(),
             pairs: Pairs::UpTo(24),
             changes: vec!["a::b".to_owned()],
-        };
-        run.versus = Some(versus.clone());
-        assert_eq!(
-            commands(&run)[1],
-            "headroom compare study.toml idle iw-dump --clients 114 --margin 0.1% --up-to 24 --expect same \
-             --changes a::b --window 5s --package lldpd --perturb=seed,phase"
-        );
-        versus.difference = Difference::Nothing;
-        run.versus = Some(versus);
-        assert!(commands(&run)[1].contains("study.toml idle --a-a --clients 114"));
+        }
     }
 
     #[test]
-    fn what_the_command_line_changed_is_in_the_command() {
-        let mut run = fixture::run();
-        run.overrides = [
-            "clients = [18, 60]",
-            "repetitions = 2",
-            "window = 5s",
-            "variants = idle, it's one",
-            "only = cpu",
-            "packages = lldpd, snmpd",
-            "peers = 3",
-        ]
-        .map(str::to_owned)
-        .to_vec();
-        let commands = commands(&run);
-        assert_eq!(
-            commands[0],
-            format!("echo '{}  study.toml' | sha256sum --check", "5e".repeat(32))
-        );
-        assert_eq!(
-            commands[1],
-            r"headroom run study.toml --clients 18,60 --repetitions 2 --window 5s --variant idle --variant 'it'\''s one' --only cpu --package lldpd --package snmpd"
-        );
-        let changed = same(&run).into_iter().find(|fact| fact.name.starts_with("Changed"));
-        assert_eq!(changed.map(|fact| fact.value), Some("peers = 3".to_owned()));
+    fn a_command_has_what_the_command_line_changed_and_a_comparison_is_one_again() {
+        let of_clients = || Some(versus("idle", "114", 114));
+        let nothing = of_clients().map(|one| Versus { difference: Difference::Nothing, ..one });
+        let of_cards =
+            Versus { changes: Vec::new(), pairs: Pairs::Fixed(6), ..versus("busy", "full-440", 1) };
+        let all: [(Run, &[&str], Option<Versus>, &str); 5] = [
+            (
+                fixture::run(),
+                &["window = 5s", "packages = lldpd", "perturb = seed, phase"],
+                of_clients(),
+                "compare study.toml idle event --clients 114 --margin 0.1% --up-to 24 --expect same --changes a::b \
+                 --window 5s --package lldpd --perturb=seed,phase",
+            ),
+            (
+                fixture::run(),
+                &[],
+                nothing,
+                "compare study.toml idle --a-a --clients 114 --margin 0.1% --up-to 24 --expect same --changes a::b",
+            ),
+            (
+                fixture::run(),
+                &[
+                    "clients = [18, 60]",
+                    "repetitions = 2",
+                    "variants = idle, it's one",
+                    "only = cpu",
+                    "packages = lldpd, snmpd",
+                    "peers = 3",
+                ],
+                None,
+                r"run study.toml --clients 18,60 --repetitions 2 --variant idle --variant 'it'\''s one' --only cpu --package lldpd --package snmpd",
+            ),
+            (
+                fixture::completion::run(),
+                &["cell = 1, task-990", "window = 5s", "variants = busy, event"],
+                None,
+                "run study.toml --cell 1,task-990 --window 5s --variant busy --variant event",
+            ),
+            (
+                fixture::completion::run(),
+                &[],
+                Some(of_cards),
+                "compare study.toml busy event --cell full-440 --margin 0.1% --pairs 6 --expect same",
+            ),
+        ];
+        for (run, overrides, versus, expected) in all {
+            let run = changed(run, overrides, versus);
+            assert_eq!(command(&run), format!("headroom {expected}"));
+        }
     }
 
     #[test]
-    fn a_comparison_is_made_again_as_one_and_a_whole_study_as_a_whole() {
-        let mut run = fixture::completion::run();
-        assert_eq!(command(&run), "headroom run study.toml");
-        run.overrides = ["cell = 1, task-990", "window = 5s", "variants = busy, event"]
-            .map(str::to_owned)
-            .to_vec();
-        let changed =
-            "headroom run study.toml --cell 1,task-990 --window 5s --variant busy --variant event";
-        assert_eq!(command(&run), changed);
-        run.overrides.truncate(0);
-        let versus = Versus {
-            base: "busy".to_owned(),
-            variant: "event".to_owned(),
-            cell: CellName::literal("full-440"),
-            clients: 1,
-            difference: Difference::Variants,
-            expect: Expect::Same,
-            margin: "0.5%".parse().unwrap(),
-            pairs: Pairs::Fixed(6),
-            changes: Vec::new(),
-        };
-        run.versus = Some(versus);
-        let compared = "headroom compare study.toml busy event --cell full-440 --margin 0.5% --pairs 6 --expect same";
-        assert_eq!(command(&run), compared);
+    fn the_study_is_known_by_its_hash_and_what_no_flag_says_is_told() {
+        let run = changed(fixture::run(), &["peers = 3", "window = 5s"], None);
+        let check = format!("echo '{}  study.toml' | sha256sum --check", "5e".repeat(32));
+        assert_eq!(commands(&run)[0], check);
+        let unsaid = same(&run).into_iter().find(|fact| fact.name.starts_with("Changed"));
+        assert_eq!(unsaid.map(|fact| fact.value), Some("peers = 3".to_owned()));
     }
 }

@@ -126,6 +126,8 @@ fn figures(run: &Run, judgement: &Judgement) -> Vec<Figure> {
     };
     let probability = |p| judged::probability(Some(p));
     let level = quantity::percent(1.0 - judgement.level);
+    let per_client =
+        |effect: &Estimate| signed_whole(Unit::MICROS, effect).replacen("µs", "µs/s", 1);
     let side = |side: Option<Estimate>| {
         let share = |side: &Estimate| quantity::percent_of_core(side);
         side.map(|side| format!("{}/s, {} % of a core", quantity::cpu(&side), share(&side)))
@@ -164,10 +166,6 @@ fn put_off(deferred: &Deferred) -> String {
         quantity::cpu_short(deferred.variant_us),
         share.unwrap_or_default()
     )
-}
-
-fn per_client(effect: &Estimate) -> String {
-    signed_whole(Unit::MICROS, effect).replacen("µs", "µs/s", 1)
 }
 
 fn pairs(judgement: &Judgement) -> String {

@@ -6,9 +6,9 @@
 
 use std::fmt::Write;
 
-use model::{inert, run::Run, verdict::Verdict};
+use model::{run::Run, verdict::Verdict};
 
-use crate::verdict_lines::VerdictLine;
+use crate::{drawing::svg::escape, verdict_lines::VerdictLine};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Took {
@@ -29,7 +29,7 @@ pub fn document(run: &Run, question: &str, lines: &[VerdictLine], took: Took) ->
         lines.len(),
         with(Verdict::Fail),
         with(Verdict::Invalid),
-        seconds(took.wall_s),
+        format_args!("{:.3}", took.wall_s),
     );
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     // Writing to a String cannot fail.
@@ -77,31 +77,11 @@ fn case(study: &str, line: &VerdictLine) -> String {
     format!("{head}>\n      {inner}\n    </testcase>\n")
 }
 
-fn seconds(seconds: f64) -> String {
-    format!("{seconds:.3}")
-}
-
-/// Text that may stand between tags and in an attribute. Characters that XML 1.0 forbids (§2.2) become U+FFFD.
+/// Text that may stand between tags and in an attribute, where a line break would be read as a space. Characters that XML 1.0
+/// forbids (§2.2) become U+FFFD.
 fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&apos;"),
-            // A line break in an attribute would be read as a space.
-            '\t' | '\n' | '\r' => {
-                let _ = write!(safe, "&#{};", u32::from(c));
-            }
-            // What XML allows and a reader's terminal acts on is no better.
-            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
-            c if inert::acts(c) => safe.push('\u{fffd}'),
-            c => safe.push(c),
-        }
-    }
-    safe
+    let text = escape(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
+    text.replace('\t', "&#9;").replace('\n', "&#10;")
 }
 
 #[cfg(test)]
@@ -113,7 +93,7 @@ mod tests {
     fn nothing_in_a_text_can_end_an_attribute_or_the_document() {
         assert_eq!(
             escaped("<a href=\"x\">'&'\u{0}\u{1b}\n\u{9b}\u{202e}"),
-            "&lt;a href=&quot;x&quot;&gt;&apos;&amp;&apos;\u{fffd}\u{fffd}&#10;\u{fffd}\u{fffd}"
+            "&lt;a href=&quot;x&quot;&gt;'&amp;'\u{fffd}\u{fffd}&#10;\u{fffd}\u{fffd}"
         );
     }
 

@@ -163,27 +163,18 @@ fn is_trunk(function: &FunctionCost) -> bool {
 
 /// The line about waiting: how much of the CPU, and in which functions.
 fn waits(profile: &ProfileFigures) -> String {
-    let each = profile.waiting.iter().map(|each| {
-        let caller =
-            each.caller.as_ref().map_or(String::new(), |name| format!(" called by {name}"));
-        let cost = cost(each.cpu.as_ref(), each.share);
-        format!("{}{caller} ({cost}; {})", each.function, each.reason)
-    });
-    list("Waiting on the CPU", each)
-}
-
-/// CPU, where it is known, and its share of all.
-fn cost(cpu: Option<&Estimate>, share: f64) -> String {
-    let cpu = cpu.map_or(String::new(), |cpu| format!("{}/s, ", quantity::cpu(cpu)));
-    cpu + &quantity::percent(share)
-}
-
-/// A sentence that lists something; nothing where there is nothing.
-fn list(what: &str, each: impl Iterator<Item = String>) -> String {
-    match each.collect::<Vec<_>>().join(", ") {
-        none if none.is_empty() => String::new(),
-        all => fold(&format!("{what}: {all}."), "  ", "    ") + "\n",
+    if profile.waiting.is_empty() {
+        return String::new();
     }
+    let each = profile.waiting.iter().map(|each| {
+        let caller = each.caller.iter().map(|name| format!(" called by {name}"));
+        let cpu = each.cpu.iter().map(|cpu| format!("{}/s, ", quantity::cpu(cpu)));
+        let (caller, cpu) = (caller.collect::<String>(), cpu.collect::<String>());
+        let share = quantity::percent(each.share);
+        format!("{}{caller} ({cpu}{share}; {})", each.function, each.reason)
+    });
+    let all = each.collect::<Vec<_>>().join(", ");
+    fold(&format!("Waiting on the CPU: {all}."), "  ", "    ") + "\n"
 }
 
 /// Calls that were counted.

@@ -131,25 +131,12 @@ fn a_recording_has_a_page_without_a_run() {
 }
 
 #[test]
-fn a_run_without_profiles_has_no_trace_of_them() {
-    let run = fixture::run();
-    let page = report::html(&run, &analyse(&run, &fixture::trials(&run)), "").unwrap();
-    assert!(!page.contains("flames") && !page.contains("Where the CPU goes"));
-}
-
-#[test]
-fn a_published_figure_has_its_source_next_to_it_and_no_place_on_our_scale() {
+fn a_published_figure_has_its_source_and_a_program_its_hash_and_what_it_was_there_for() {
     let run = fixture::stations();
     let page = report::html(&run, &analyse(&run, &fixture::trials(&run)), "").unwrap();
     let note = between(&page, "Published figures are of the subject alone", "</p>");
     assert!(note.contains("made-up field report, a core of another kind"), "{note}");
     assert!(page.contains(">43.95 at 114 clients<") && page.contains("% of another core"));
-}
-
-#[test]
-fn programs_stand_with_their_hash_and_what_they_were_there_for() {
-    let run = fixture::stations();
-    let page = report::html(&run, &analyse(&run, &fixture::trials(&run)), "").unwrap();
     let table = between(&page, "<caption>Programs on the access point</caption>", "</table>");
     let row = |path: &str| between(table, path, "</tr>");
     assert!(row("/usr/bin/stationd").contains(">subject<"));
@@ -250,9 +237,10 @@ fn a_doubt_stands_with_the_step_that_it_is_about() {
 }
 
 #[test]
-fn a_run_without_verdicts_has_no_empty_section() {
+fn a_run_without_verdicts_or_profiles_has_no_empty_section_and_no_trace_of_them() {
     let run = fixture::run();
     let page = report::html(&run, &analyse(&run, &fixture::trials(&run)), "").unwrap();
+    assert!(!page.contains("flames") && !page.contains("Where the CPU goes"));
     for id in ["pause", "fixes", "gates", "corrections"] {
         assert!(
             !page.contains(&format!("id=\"{id}\"")) && !page.contains(&format!("#{id}\"")),

@@ -132,7 +132,7 @@ pub(crate) struct Outputs {
 
 /// What is to be shown, typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[cfg_attr(feature = "mcp", derive(serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "mcp", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "mcp", serde(rename_all = "kebab-case"))]
 pub(crate) enum ExpectWord {
     /// The variant costs no more than the base and the margin; a control keeps no less

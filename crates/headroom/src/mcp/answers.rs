@@ -4,6 +4,7 @@
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Value, to_value};
 
 use crate::{answer::Answer, commands::studies::Listed};
 
@@ -64,6 +65,18 @@ impl Short for Plan {
     }
 }
 
+/// What a job is: the tool that began it, or what was submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Kind {
+    Run,
+    Compare,
+    Profile,
+    Begin,
+    Try,
+    Accept,
+}
+
 /// Where a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -85,8 +98,8 @@ pub(super) enum State {
 pub(super) struct Status {
     /// Its handle
     pub(super) handle: String,
-    /// What it is: run, compare, profile, try or accept
-    pub(super) kind: String,
+    /// What it is
+    pub(super) kind: Kind,
     /// Of which study, process or task
     pub(super) of: String,
     /// Where it is
@@ -122,12 +135,13 @@ impl Short for Status {
         let planned =
             self.trials_planned.map(|planned| format!(" of {planned}")).unwrap_or_default();
         let left = self.left_seconds.map(|left| format!(", about {left:.0} s left"));
-        let state = serde_json::to_value(self.state).unwrap_or_default();
+        let word = |value: serde_json::Result<Value>| value.unwrap_or_default();
+        let [kind, state] = [to_value(self.kind), to_value(self.state)].map(word);
         let parts = [
             Some(format!(
                 "{} ({} {}) is {}: {}{planned} trials{}.",
                 self.handle,
-                self.kind,
+                kind.as_str().unwrap_or_default(),
                 self.of,
                 state.as_str().unwrap_or_default(),
                 self.trials_done,

@@ -1,7 +1,8 @@
-//! What clients say to each tool. Their documentation is the schema that a client reads.
+//! What clients say to each tool. Their documentation is the schema that a client reads; what is serialized of them is the
+//! flags of the command line that they become.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::flags::{ExpectWord, PurposeWord};
 
@@ -11,13 +12,14 @@ use crate::flags::{ExpectWord, PurposeWord};
 pub(super) struct Nothing {}
 
 /// A study, and what is changed in it.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Study {
     /// The name of a study that headroom brings (see `studies`), or the path of a study file that the server allows
+    #[serde(skip_serializing)]
     pub(super) study: String,
     /// Only these variants, or controls [default: all of the study's]
-    #[serde(default)]
+    #[serde(default, rename(serialize = "variant"))]
     pub(super) variants: Vec<String>,
     /// Client counts in place of the study's; fewer take less time
     #[serde(default)]
@@ -30,7 +32,7 @@ pub(super) struct Study {
     #[serde(default)]
     pub(super) only: Vec<PurposeWord>,
     /// Only these cells of a contention or completion study, counted from 1
-    #[serde(default)]
+    #[serde(default, rename(serialize = "cell"))]
     pub(super) cells: Vec<u32>,
     /// Repeat what verdicts rest on in perturbed states of the machine
     #[serde(default)]
@@ -38,26 +40,31 @@ pub(super) struct Study {
 }
 
 /// Two sides, and what is to be shown.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Compare {
     /// The name of a study that headroom brings (see `studies`), or the path of a study file that the server allows
+    #[serde(skip_serializing)]
     pub(super) study: String,
     /// The variant, control or strategy that is compared with
+    #[serde(skip_serializing)]
     pub(super) base: String,
     /// The one in question; leave it out where `with` or `same` is given
+    #[serde(skip_serializing)]
     pub(super) variant: Option<String>,
     /// In place of a variant: the base with another build of a program, as `stationd=target/new/stationd`; the file lies where
     /// the server allows it
+    #[serde(skip_serializing)]
     pub(super) with: Option<String>,
     /// In place of a variant: the base against itself, to learn how often this lab calls the same thing changed
-    #[serde(default)]
+    #[serde(default, rename(serialize = "a-a"))]
     pub(super) same: bool,
     /// Clients [default: the study's largest count]
     pub(super) clients: Option<u32>,
     /// Pairs of trials, at least 6 [default: the study's, or 6]
     pub(super) pairs: Option<u32>,
     /// Continue until the question is decided, for at most this many pairs
+    #[serde(rename(serialize = "up-to"))]
     pub(super) up_to: Option<u32>,
     /// Differences below this share of the base do not matter, as `0.5%` [default: the study's, or 0.5%]
     pub(super) margin: Option<String>,
@@ -74,13 +81,14 @@ pub(super) struct Compare {
 }
 
 /// A study or a process whose stacks are recorded.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Profile {
     /// A study's name, the path of a study file that the server allows, or the name of a process on the access point
+    #[serde(skip_serializing)]
     pub(super) what: String,
     /// Only these variants of the study [default: all]
-    #[serde(default)]
+    #[serde(default, rename(serialize = "variant"))]
     pub(super) variants: Vec<String>,
     /// Client counts [default: the study's, or 18]
     #[serde(default)]

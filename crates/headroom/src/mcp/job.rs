@@ -6,7 +6,7 @@ use model::event::Event;
 use rmcp::model::JsonObject;
 
 use super::{
-    answers::{State, Status},
+    answers::{Kind, State, Status},
     budget::Cost,
 };
 use crate::{
@@ -17,30 +17,6 @@ use crate::{
 /// More notes are no use to anybody.
 const MOST_NOTES: usize = 20;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Run,
-    Compare,
-    Profile,
-    Begin,
-    Try,
-    Accept,
-}
-
-impl Kind {
-    /// Its name in answers, which is the verb's.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Compare => "compare",
-            Self::Profile => "profile",
-            Self::Begin => "begin",
-            Self::Try => "try",
-            Self::Accept => "accept",
-        }
-    }
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     pub(super) kind: Kind,
@@ -50,6 +26,13 @@ pub(super) struct Order {
     pub(super) cost: Option<Cost>,
     /// Wall time that its plan takes, seconds.
     pub(super) estimate_s: Option<f64>,
+}
+
+impl Order {
+    /// Of something whose cost nobody knows before it begins.
+    pub(super) fn unplanned(kind: Kind, of: &str) -> Self {
+        Self { kind, of: of.to_owned(), cost: None, estimate_s: None }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -67,7 +50,7 @@ pub(super) struct End {
 pub(super) struct Job {
     /// Its number, from 1.
     pub(super) number: usize,
-    pub(super) wanted: Order,
+    pub(super) order: Order,
     pub(super) folder: PathBuf,
     pub(super) pid: Option<u32>,
     began: Instant,
@@ -87,11 +70,11 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn new(number: usize, wanted: Order, folder: PathBuf) -> Self {
+    pub(super) fn new(number: usize, order: Order, folder: PathBuf) -> Self {
         Self {
             number,
-            planned: wanted.cost.map(|cost| cost.trials),
-            wanted,
+            planned: order.cost.map(|cost| cost.trials),
+            order,
             folder,
             pid: None,
             began: Instant::now(),
@@ -169,13 +152,13 @@ impl Job {
             return spent;
         }
         // Without a plan a trial counts as soon as it begins, so that the one too many is stopped.
-        let plan = self.wanted.cost.unwrap_or(Cost { trials: self.begun, seconds: 0.0 });
+        let plan = self.order.cost.unwrap_or(Cost { trials: self.begun, seconds: 0.0 });
         Cost { trials: plan.trials.max(spent.trials), seconds: plan.seconds.max(spent.seconds) }
     }
 
     /// Whether it prints a result of its own and has no run's folder.
     pub(super) const fn is_of_task(&self) -> bool {
-        matches!(self.wanted.kind, Kind::Begin | Kind::Try | Kind::Accept)
+        matches!(self.order.kind, Kind::Begin | Kind::Try | Kind::Accept)
     }
 
     fn state(&self) -> State {
@@ -198,7 +181,7 @@ impl Job {
         let left = rest.and_then(|rest| self.pace.left(rest, Instant::now()));
         left.map(|left| left.as_secs_f64()).or_else(|| {
             let gone = self.began.elapsed().as_secs_f64();
-            self.wanted.estimate_s.map(|estimate| (estimate - gone).max(0.0))
+            self.order.estimate_s.map(|estimate| (estimate - gone).max(0.0))
         })
     }
 
@@ -208,8 +191,8 @@ impl Job {
         let said = self.stopped.clone().or_else(|| self.ended()?.said.clone());
         Status {
             handle: self.handle(),
-            kind: self.wanted.kind.name().to_owned(),
-            of: self.wanted.of.clone(),
+            kind: self.order.kind,
+            of: self.order.of.clone(),
             state,
             since_unix: self.since_unix,
             ran_seconds: until.duration_since(self.began).as_secs_f64(),
@@ -243,8 +226,8 @@ mod tests {
 
     fn job(cost: Option<Cost>) -> Job {
         let of = "client-scale".to_owned();
-        let wanted = Order { kind: Kind::Run, of, cost, estimate_s: Some(100.0) };
-        Job::new(1, wanted, PathBuf::from("job-1"))
+        let order = Order { kind: Kind::Run, of, cost, estimate_s: Some(100.0) };
+        Job::new(1, order, PathBuf::from("job-1"))
     }
 
     fn trial(job: &mut Job, invalid: Option<&str>) {

@@ -18,7 +18,7 @@ const SCHEME: &str = "headroom://";
 pub(super) fn of_job(job: &Job) -> Vec<Resource> {
     let Some(end) = job.ended() else { return Vec::new() };
     let Ok(folder) = Folder::open(&job.folder) else { return Vec::new() };
-    let of = &job.wanted.of;
+    let of = &job.order.of;
     let own = [
         (PAGE, format!("the report of {of}"), "text/html"),
         (RUN, format!("what was run of {of}, on what"), "application/json"),

@@ -5,19 +5,19 @@
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
-use clap::ValueEnum;
 use lab::run_folder;
 use linux::folder::Folder;
 use rmcp::model::JsonObject;
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{
     again::Again,
     allowed::Allowed,
-    answers::{Ledger, Plan, Status},
+    answers::{Kind, Ledger, Plan, Status},
     arguments::{Compare, Profile, Study, Submission, Submit, Task},
     budget::Cost,
-    job::{Job, Kind, Order},
+    job::{Job, Order},
     jobs::Jobs,
 };
 use crate::shipped;
@@ -58,8 +58,7 @@ impl Starter {
     /// Begins a profile. It has no plan before it begins.
     pub(super) fn profile(&self, asked: &Profile) -> Result<Status, String> {
         let words = self.profile_words(asked)?;
-        let of = asked.what.clone();
-        self.begin(Order { kind: Kind::Profile, of, cost: None, estimate_s: None }, words)
+        self.begin(Order::unplanned(Kind::Profile, &asked.what), words)
     }
 
     /// Begins a task, a try, or an acceptance: `headroom improve` for clients.
@@ -79,8 +78,7 @@ impl Starter {
             (_, Some(_)) => return Err("only a try has a diff; leave it out".to_owned()),
             (_, None) => {}
         }
-        let of = asked.task.clone();
-        self.begin(Order { kind, of, cost: None, estimate_s: None }, words)
+        self.begin(Order::unplanned(kind, &asked.task), words)
     }
 
     /// A diff as a file of the server's.
@@ -138,33 +136,19 @@ impl Starter {
 
     fn run_words(&self, asked: &Study) -> Result<Words, String> {
         let mut words = self.words_of("run");
-        words.all("variant", &asked.variants)?;
-        words.list("clients", &asked.clients)?;
-        words.list("cell", &asked.cells)?;
-        words.one("repetitions", asked.repetitions)?;
-        words.one("window", asked.window.as_ref())?;
-        asked.only.iter().try_for_each(|purpose| words.one("only", word(*purpose)))?;
-        words.flag("perturb", asked.perturb);
+        words.flags_of(asked)?;
         words.rest([self.allowed.study(&asked.study)?.into()]);
         Ok(words)
     }
 
     fn compare_words(&self, asked: &Compare) -> Result<Words, String> {
         let mut words = self.words_of("compare");
-        words.one("clients", asked.clients)?;
-        words.one("pairs", asked.pairs)?;
-        words.one("up-to", asked.up_to)?;
-        words.one("margin", asked.margin.as_ref())?;
-        words.one("expect", asked.expect.and_then(word))?;
-        words.one("window", asked.window.as_ref())?;
-        words.all("changes", &asked.changes)?;
-        words.flag("perturb", asked.perturb);
-        words.flag("a-a", asked.same);
+        words.flags_of(asked)?;
         if let Some(with) = &asked.with {
             let shape = "`with` names no build; write for instance `stationd=target/new/stationd`";
             let (program, file) = with.split_once('=').ok_or(shape)?;
             let file = self.allowed.file(file)?;
-            words.one("with", Some(format!("{program}={}", file.display())))?;
+            words.flag("with", &format!("{program}={}", file.display()))?;
         }
         if asked.variant.is_none() && asked.with.is_none() && !asked.same {
             return Err(format!(
@@ -180,11 +164,7 @@ impl Starter {
 
     fn profile_words(&self, asked: &Profile) -> Result<Words, String> {
         let mut words = self.words_of("profile");
-        words.all("variant", &asked.variants)?;
-        words.list("clients", &asked.clients)?;
-        words.one("window", asked.window.as_ref())?;
-        words.one("repetitions", asked.repetitions)?;
-        words.one("load", asked.load.as_ref())?;
+        words.flags_of(asked)?;
         let what = &asked.what;
         let is_file = shipped::named(what).is_none() && shipped::is_study(what);
         let what = if is_file { self.allowed.file(what)?.into() } else { OsString::from(what) };
@@ -206,8 +186,7 @@ impl Words {
         Self { verb, flags: Vec::new(), rest: Vec::new() }
     }
 
-    fn one(&mut self, flag: &str, value: Option<impl ToString>) -> Result<(), String> {
-        let Some(value) = value.map(|value| value.to_string()) else { return Ok(()) };
+    fn flag(&mut self, flag: &str, value: &str) -> Result<(), String> {
         if value.len() > LONGEST_WORD {
             return Err(format!(
                 "a value for {flag} has more than {LONGEST_WORD} bytes; shorten it"
@@ -217,19 +196,32 @@ impl Words {
         Ok(())
     }
 
-    fn all(&mut self, flag: &str, values: &[impl ToString]) -> Result<(), String> {
-        few(flag, values)?;
-        values.iter().try_for_each(|value| self.one(flag, Some(value.to_string())))
-    }
-
-    fn list(&mut self, flag: &str, values: &[u32]) -> Result<(), String> {
-        few(flag, values)?;
-        let texts: Vec<String> = values.iter().map(u32::to_string).collect();
-        self.one(flag, (!texts.is_empty()).then(|| texts.join(",")))
-    }
-
-    fn flag(&mut self, flag: &str, is_set: bool) {
-        self.flags.extend(is_set.then(|| OsString::from(format!("--{flag}"))));
+    /// A flag for each member that is given: numbers of a list are one value, words have a flag each.
+    fn flags_of(&mut self, given: &impl Serialize) -> Result<(), String> {
+        let given: JsonObject = serde_json::to_value(given)
+            .and_then(serde_json::from_value)
+            .map_err(|error| error.to_string())?;
+        for (flag, value) in &given {
+            match value {
+                Value::Null | Value::Bool(false) => {}
+                Value::Bool(true) => self.flags.push(format!("--{flag}").into()),
+                Value::Array(all) if all.len() > MOST_ENTRIES => {
+                    return Err(format!("{flag} has more than {MOST_ENTRIES} entries; name fewer"));
+                }
+                Value::Array(all) => {
+                    let mut words = all.iter().filter_map(Value::as_str);
+                    words.try_for_each(|word| self.flag(flag, word))?;
+                    let numbers: Vec<_> =
+                        all.iter().filter(|one| one.is_number()).map(Value::to_string).collect();
+                    if !numbers.is_empty() {
+                        self.flag(flag, &numbers.join(","))?;
+                    }
+                }
+                Value::String(text) => self.flag(flag, text)?,
+                other => self.flag(flag, &other.to_string())?,
+            }
+        }
+        Ok(())
     }
 
     fn rest(&mut self, words: impl IntoIterator<Item = OsString>) {
@@ -244,18 +236,6 @@ impl Words {
         let verb = self.verb.split(' ').map(OsString::from);
         verb.chain(self.flags).chain(more).chain(["--".into()]).chain(self.rest).collect()
     }
-}
-
-/// A value as the command line has it.
-fn word(value: impl ValueEnum) -> Option<String> {
-    Some(value.to_possible_value()?.get_name().to_owned())
-}
-
-fn few<T>(what: &str, values: &[T]) -> Result<(), String> {
-    if values.len() > MOST_ENTRIES {
-        return Err(format!("{what} has more than {MOST_ENTRIES} entries; name fewer"));
-    }
-    Ok(())
 }
 
 /// What a plan of the command line comes to.
@@ -277,22 +257,46 @@ fn plan_of(value: &Value) -> Result<Plan, String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn a_word_of_a_client_is_never_a_flag() {
-        let mut words = Words::of("run");
-        words.all("variant", &["--on=local"]).unwrap();
+    fn what_a_client_gives_becomes_flags_and_a_word_of_its_own_is_none() {
+        let given = json!({
+            "variant": ["--on=local", "b"], "clients": [1, 2], "cell": [], "perturb": true, "a-a": false, "window": null,
+            "repetitions": 3, "only": ["cpu"],
+        });
+        let mut words = Words::of("improve try");
+        words.flags_of(&given).unwrap();
         words.rest(["--out".into()]);
         let line: Vec<String> =
             words.dry().into_iter().map(|word| word.into_string().unwrap()).collect();
-        assert_eq!(line, ["run", "--variant=--on=local", "--dry-run", "--", "--out"]);
+        let expected = "improve try --clients=1,2 --only=cpu --perturb --repetitions=3 --variant=--on=local --variant=b \
+                        --dry-run -- --out";
+        assert_eq!(line.join(" "), expected);
+        for (long, why) in [
+            (json!({"window": "x".repeat(501)}), "500 bytes"),
+            (json!({"clients": vec![1; 101]}), "100 entries"),
+        ] {
+            assert!(Words::of("run").flags_of(&long).unwrap_err().contains(why));
+        }
     }
 
     #[test]
-    fn long_words_and_lists_are_refused() {
+    fn what_a_client_names_in_its_own_words_is_the_command_lines() {
+        let compare: Compare = serde_json::from_value(json!({
+            "study": "a", "base": "b", "same": true, "up_to": 9, "expect": "no-slower", "changes": ["f"],
+        }))
+        .unwrap();
+        let study: Study =
+            serde_json::from_value(json!({"study": "a", "variants": ["v"], "cells": [2]})).unwrap();
         let mut words = Words::of("run");
-        assert!(words.one("window", Some("x".repeat(501))).unwrap_err().contains("500 bytes"));
-        assert!(words.list("clients", &[1; 101]).unwrap_err().contains("100 entries"));
+        words.flags_of(&compare).unwrap();
+        words.flags_of(&study).unwrap();
+        words.flags.sort();
+        let expected =
+            ["--a-a", "--cell=2", "--changes=f", "--expect=no-slower", "--up-to=9", "--variant=v"];
+        assert_eq!(words.flags, expected);
     }
 }

@@ -40,7 +40,8 @@ pub(super) fn of(
                 .map(|side| latency_us(recorded, side)),
             memory_kib: memory("rss_end_kib"),
             group_kib: memory("group_kib"),
-            bytes: [fs::metadata(base).ok().map(|file| file.len()), Some(built.bytes)],
+            bytes: [fs::metadata(base).ok().map(|file| file.len()), Some(built.bytes)]
+                .map(|bytes| bytes.map(|bytes| bytes as f64)),
             warnings: built.warnings,
             outside: outside(recorded, judgement),
             never_ran: Vec::new(),

@@ -91,10 +91,7 @@ fn init(options: &Options, named: &Named) -> Result<Verdict, Failure> {
     let study_text = read(&study)?;
     let texts = Texts { task: &text, study: &study_text, folder };
     // Where QEMU does not count, no try could be a win.
-    let arm64 = task.source.arm64.is_some();
-    for arch in Architecture::ALL.into_iter().filter(|arch| arch.is_default() || arm64) {
-        cache_model::try_plugin(arch)?;
-    }
+    task.source.architectures().try_for_each(cache_model::try_plugin)?;
     cell::study(options, &study, &task)?;
     let cancel = options::watched()?;
     let path = folder_of(named);
@@ -230,19 +227,13 @@ impl<'a> Work<'a> {
 
     fn built_for_all(&self, id: u32, diff: &[u8]) -> Result<Result<Programs, Finding>, Failure> {
         let mut programs = Programs::new();
-        for arch in self.processors() {
+        for arch in self.folder.task.source.architectures() {
             match self.built(Candidate { id, diff, arch })? {
                 Ok(built) => programs.insert(arch, built),
                 Err(finding) => return Ok(Err(finding)),
             };
         }
         Ok(Ok(programs))
-    }
-
-    /// Those that the task has builds for.
-    fn processors(&self) -> impl Iterator<Item = Architecture> {
-        let all = Architecture::ALL.into_iter();
-        all.filter(|arch| arch.is_default() || self.opened.arm64.is_some())
     }
 
     /// Measures a program beside the base in one cell, and judges it.
@@ -266,10 +257,7 @@ impl<'a> Work<'a> {
         sums.iter().try_for_each(|sum| self.folder.program(sum).map(drop))?;
         let (evidence, device_s) = evidence::of(&recorded, &base, built, place.floor_us);
         attempt.device_s += device_s;
-        let nothing = || {
-            let sentence = "The run holds no comparison.";
-            Finding::of(Outcome::Invalid, Reason::Unmeasured, sentence)
-        };
+        let nothing = || Finding::unmeasured("The run holds no comparison.");
         let task = &self.folder.task;
         let is_try = attempt.kind == Kind::Try;
         let rule = Rule { task, level: if is_try { analysis::judge::ERROR } else { task.level() } };
@@ -326,8 +314,7 @@ impl<'a> Work<'a> {
         let count = cells.len() as u32;
         for (place, cell) in (0..).zip(cells) {
             let Some(built) = programs.get(&cell.arch.unwrap_or_default()) else {
-                let sentence = "A cell's processor has no program.";
-                findings.push(Finding::of(Outcome::Invalid, Reason::Unmeasured, sentence));
+                findings.push(Finding::unmeasured("A cell's processor has no program."));
                 break;
             };
             let [floor, run] =
@@ -343,8 +330,7 @@ impl<'a> Work<'a> {
                 break;
             }
         }
-        let none = || Finding::of(Outcome::Invalid, Reason::Unmeasured, "There was no cell.");
-        Ok(judge::all(findings).unwrap_or_else(none))
+        Ok(judge::all(findings).unwrap_or_else(|| Finding::unmeasured("There was no cell.")))
     }
 
     fn close(&mut self) -> Result<Verdict, Failure> {
