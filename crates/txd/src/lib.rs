@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | [`card`] | the card's model: passive, driven by the time that it is told |
 //! | [`driver`] | the driver: sans-IO, counts everything |
-//! | [`wait`] | the ways to wait |
+//! | [`wait`] | the ways to wait, for anyone's use |
 //! | [`path`] | a driver and its card between two TAPs, in real time |
 //! | [`frames`], [`ends`] | frames that prove themselves; their source and their sink |
 //! | [`measure`], [`task`] | one trial, `txd measure`, and the CPU task that may run with it |

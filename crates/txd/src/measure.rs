@@ -32,7 +32,7 @@ use crate::{
     task::{self, Done},
     wait::{
         Wait,
-        clock::{end_sleeps_exactly, monotonic_ns, sleep_until_ns},
+        clock::{Clock, monotonic_ns, sleep_until_ns},
     },
 };
 
@@ -297,7 +297,7 @@ fn spawn<T: Send + 'static>(
     body: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, Error> {
     let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
-        let _ = end_sleeps_exactly();
+        let _ = Clock::precise();
         priority.take();
         body()
     });

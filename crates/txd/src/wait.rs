@@ -1,15 +1,27 @@
-//! The ways to wait for a command: look, sleep until the card's signal, sleep for a learnt time, or batch.
+//! Ways to wait for a device or a peer, from user space: a small library of its own.
 //!
-//! A [`Wait`] decides and is told the time; whoever has it does what it says. Nothing here waits without a bound.
+//! A [`Wait`] decides; it is pure, and is told the time. A [`Host`] is the world: a clock, a sleep, and a signal
+//! that the other side may give. [`wait_for`] brings both together for anyone who just wants to wait:
+//!
+//! ```
+//! use txd::wait::{self, Bound, Strategy, Wait, clock::Clock};
+//!
+//! // Something that is done 200 µs from now, and that gives no signal.
+//! let mut host = Clock::default();
+//! let done_at = wait::Host::now(&mut host) + 200_000;
+//! let mut wait = Wait::new(Strategy::Hybrid);
+//! let waited = wait::wait_for(&mut wait, &mut host, Bound::of_ms(20), |now| now >= done_at);
+//! assert!(waited.is_ok());
+//! ```
 //!
 //! | strategy | right where | costs |
 //! | --- | --- | --- |
 //! | `Busy` | the wait is shorter than two context switches | a CPU for the whole wait |
-//! | `Event` | the card signals, and a wake-up's delay does no harm | two context switches |
+//! | `Event` | the other side signals, and a wake-up's delay does no harm | two context switches |
 //! | `Hybrid` | waits resemble each other and the end must be seen at once | a wake-up and a short spin |
 //! | `Batch` | many waits follow each other and one signal may stand for several | two context switches a batch |
 //!
-//! `docs/guide/waiting.md` has measured figures.
+//! `docs/guide/waiting.md` has measured figures. Nothing here waits without a bound.
 
 pub mod clock;
 mod hybrid;
@@ -149,4 +161,90 @@ impl Event {
             *longest = Some(longest.map_or(took, |known| took.max(known - known / FADES)));
         }
     }
+}
+
+/// The world in which is waited.
+pub trait Host {
+    /// The time, ns; it never goes back.
+    fn now(&mut self) -> u64;
+
+    /// Sleeps until a moment, as exactly as the world can.
+    fn sleep_until(&mut self, until_ns: u64);
+
+    /// Sleeps until the other side signals, or until a moment at the latest; whether it signalled.
+    fn await_signal(&mut self, until_ns: u64) -> bool;
+}
+
+/// How long a wait may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// From its beginning, ns.
+    pub within_ns: u64,
+    /// The kind of the wait, below [`KINDS`].
+    pub kind: usize,
+}
+
+impl Bound {
+    /// This many milliseconds, for the first kind of waits.
+    pub const fn of_ms(ms: u64) -> Self {
+        Self { within_ns: ms * 1_000_000, kind: 0 }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// From its beginning until its end was seen, ns.
+    pub took_ns: u64,
+    /// Of it, in looking again and again, ns.
+    pub spun_ns: u64,
+    pub slept: u32,
+    /// How often it was signalled.
+    pub signals: u32,
+}
+
+/// It was not done within its bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it was not done after {} µs: look whether the other side still lives", .waited.took_ns / 1000)]
+pub struct TimedOut {
+    pub waited: Waited,
+}
+
+/// Waits until something is done. The question gets the time at which it is asked, ns.
+/// Fails with [`TimedOut`] after the bound; the answer was still no then.
+pub fn wait_for(
+    wait: &mut Wait,
+    host: &mut impl Host,
+    bound: Bound,
+    mut done: impl FnMut(u64) -> bool,
+) -> Result<Waited, TimedOut> {
+    let begun = host.now();
+    let until = begun.saturating_add(bound.within_ns);
+    wait.begin(begun, bound.kind);
+    let mut waited = Waited::default();
+    let mut now = begun;
+    let done = loop {
+        if done(now) {
+            break true;
+        }
+        if now >= until {
+            break false;
+        }
+        let step = wait.step(now);
+        let asked = now;
+        match step {
+            Step::Look => std::hint::spin_loop(),
+            Step::Sleep { until_ns } => host.sleep_until(until_ns.min(until)),
+            Step::Await { until_ns } => {
+                waited.signals += u32::from(host.await_signal(until_ns.min(until)));
+            }
+        }
+        now = host.now();
+        match step {
+            Step::Look => waited.spun_ns += now.saturating_sub(asked),
+            Step::Sleep { .. } | Step::Await { .. } => waited.slept += 1,
+        }
+    };
+    waited.took_ns = now.saturating_sub(begun);
+    wait.end(now, done);
+    if done { Ok(waited) } else { Err(TimedOut { waited }) }
 }
