@@ -181,11 +181,8 @@ fn kernel_symbols_and_names_of_generated_code_that_never_end_are_a_doubt_of_thei
     let place = Place::without_guests();
     place.pipe("pipe");
     place.write("perf.data", inputs::recording("kernel", &[inputs::kernel_sample()]));
-    for format in ["folded", "firefox"] {
-        let words = format!("export --perf-data perf.data --format {format}");
-        let ended = place.headroom(&words).run_on_a_full_disk();
-        ended.code(4).in_one_line().says("cannot write the standard output: No space left");
-    }
+    let ended = place.headroom("export --perf-data perf.data").run_on_a_full_disk();
+    ended.code(4).in_one_line().says("cannot write the standard output: No space left");
     for file in ["/dev/zero", "pipe"] {
         let words = format!("report --perf-data perf.data --kallsyms {file}");
         headroom(&place, &words, 0).prints("not a regular file");
@@ -211,7 +208,7 @@ fn names_and_questions_from_outside_do_nothing_to_a_terminal_or_a_page() {
     let json = run("report --json --perf-data perf.data --root root");
     let value: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert!(value.to_string().contains("onerror"));
-    let folded = run("export --perf-data perf.data --root root --format folded");
+    let folded = run("export --perf-data perf.data --root root");
     assert_eq!(folded.stdout.lines().count(), 2, "{}", folded.stdout);
     let question = "question = \"a\\u001b]0;t\\u0007 \\u202e | <img>\"";
     place.write("study.toml", inputs::study("").replace("question = \"?\"", question));

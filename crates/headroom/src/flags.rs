@@ -164,7 +164,7 @@ pub(crate) enum Verb {
     Pause(Box<Pause>),
     /// Pause each process that talks to the subject, in turn
     Blame(Box<Blame>),
-    /// Export a run's stacks: folded or for the Firefox Profiler
+    /// Export a run's stacks, folded, for flamegraph.pl, speedscope and the Firefox Profiler
     Export(Export),
     /// Flash an image onto a device and verify that it booted it
     Flash(Flash),
@@ -453,7 +453,7 @@ pub(crate) struct Count {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  headroom export RUN --variant found --format firefox --out found.json.gz\n  headroom export --perf-data perf.data --format folded | flamegraph.pl > graph.svg"
+    after_help = "Examples:\n  headroom export RUN --variant found --out found.folded\n  headroom export --perf-data perf.data | flamegraph.pl > graph.svg"
 )]
 pub(crate) struct Export {
     #[command(flatten)]
@@ -464,21 +464,9 @@ pub(crate) struct Export {
     /// The client count [default: the largest that was recorded]
     #[arg(long, value_name = "N")]
     pub(crate) clients: Option<u32>,
-    /// The format
-    #[arg(long, default_value = "folded")]
-    pub(crate) format: FormatWord,
     /// The file [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-}
-
-/// A format of stacks, typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FormatWord {
-    /// Lines of `a;b;c N`, as flamegraph.pl, inferno and speedscope.app read them
-    Folded,
-    /// For profiler.firefox.com, gzipped
-    Firefox,
 }
 
 #[derive(Args, Debug)]

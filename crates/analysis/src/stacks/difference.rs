@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use crate::{
     profiles::{DifferenceNode, DifferenceTree, FunctionChange},
     stacks::{
-        cost::{Costs, add},
+        cost::Costs,
         functions::{Function, Functions},
         profile::Profile,
-        tree::{Ranking, file_name, ranked, shared, sorted},
+        tree::{Path, Ranking, file_name, paths, ranked},
     },
     stats::Estimate,
 };
@@ -71,8 +71,7 @@ impl Pairing {
         Self { pairs, costs }
     }
 
-    fn change(&self, samples: [&[u64]; 2]) -> Change {
-        let [before, after] = samples;
+    fn change(&self, (before, after): (&[u64], &[u64])) -> Change {
         let of = |costs: &Costs, capture: usize, samples: &[u64]| {
             costs.in_capture(capture, samples.get(capture).copied().unwrap_or(0)).unwrap_or(0.0)
         };
@@ -90,52 +89,16 @@ impl Pairing {
     }
 }
 
-/// A node whose children are not all seen yet, with its samples in each capture of both sides.
-struct Open {
-    node: usize,
-    samples: [Vec<u64>; 2],
-}
-
 fn tree(before: Side, after: Side, pairing: &Pairing) -> DifferenceTree {
     // Whether a compiler inlines a function may differ between two builds of the same path.
-    let Ranking { frames, ranks } = ranked(&[before.profile, after.profile], |_| false);
-    let sides = [before, after];
-    let mut stacks = Vec::new();
-    for (side, ranks) in ranks.iter().enumerate() {
-        let sorted = sorted(sides[side].profile, ranks);
-        stacks.extend(sorted.into_iter().map(|(frames, stack)| (frames, side, stack)));
-    }
-    stacks.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.cmp(&b.1)));
-    let captures = sides.map(|side| side.profile.samples.len());
-    let mut nodes: Vec<DifferenceNode> = Vec::new();
-    let mut path: Vec<Open> = Vec::new();
-    let mut last: &[u32] = &[];
-    for (frames, side, stack) in &stacks {
-        close(&mut path, shared(last, frames), &mut nodes, pairing);
-        for frame in &frames[path.len()..] {
-            let samples = captures.map(|captures| vec![0; captures]);
-            let (node, depth) = (nodes.len(), path.len() as u32);
-            let (before, after, significant) = (0.0, 0.0, false);
-            nodes.push(DifferenceNode { frame: *frame, depth, before, after, significant });
-            path.push(Open { node, samples });
-        }
-        for open in &mut path {
-            add(&mut open.samples[*side], &stack.samples);
-        }
-        last = frames;
-    }
-    close(&mut path, 0, &mut nodes, pairing);
-    DifferenceTree { frames, nodes }
-}
-
-/// Fills in the nodes below a depth: nothing is added to them any more.
-fn close(path: &mut Vec<Open>, depth: usize, nodes: &mut [DifferenceNode], pairing: &Pairing) {
-    for open in path.drain(depth..) {
-        let change = pairing.change(open.samples.each_ref().map(Vec::as_slice));
-        let node = &mut nodes[open.node];
-        (node.before, node.after) = (change.before, change.after);
-        node.significant = change.significant();
-    }
+    let profiles = [before.profile, after.profile];
+    let Ranking { frames, ranks } = ranked(&profiles, |_| false);
+    let node = |path: Path| {
+        let change = pairing.change(path.samples.split_at(before.profile.samples.len()));
+        let (significant, Path { frame, depth, .. }) = (change.significant(), path);
+        DifferenceNode { frame, depth, before: change.before, after: change.after, significant }
+    };
+    DifferenceTree { nodes: paths(&profiles, &ranks).into_iter().map(node).collect(), frames }
 }
 
 fn functions(before: Side, after: Side, pairing: &Pairing) -> Vec<FunctionChange> {
@@ -157,8 +120,9 @@ fn functions(before: Side, after: Side, pairing: &Pairing) -> Vec<FunctionChange
 
 fn function_change(pair: [Option<&Function>; 2], pairing: &Pairing) -> Option<FunctionChange> {
     let named = pair.into_iter().flatten().next_back()?;
-    let samples = pair.map(|one| one.map(|one| one.inclusive.as_slice()).unwrap_or_default());
-    let change = pairing.change(samples);
+    let [before, after] =
+        pair.map(|one| one.map(|one| one.inclusive.as_slice()).unwrap_or_default());
+    let change = pairing.change((before, after));
     Some(FunctionChange {
         name: named.name.clone(),
         module: named.module.clone(),

@@ -1,12 +1,9 @@
-//! Folded stacks in the forms that other tools read: lines for flamegraph.pl and speedscope, and the Firefox Profiler's.
-
-mod firefox;
+//! Writes folded stacks as lines, for flamegraph.pl and speedscope.
 
 use std::fmt::Write;
 
 use model::inert;
 
-pub use self::firefox::firefox;
 use crate::stacks::profile::{Frame, Profile};
 
 /// One line for each stack, `process;caller;callee N`: what flamegraph.pl, inferno and speedscope draw. All captures together.

@@ -88,8 +88,6 @@ pub enum Architecture {
     Aarch64,
     /// 32-bit ARM.
     Arm,
-    /// 32-bit x86.
-    I386,
     /// Another one; its name is reported, and its user stacks are not unwound.
     Other,
 }
@@ -99,9 +97,9 @@ impl Architecture {
     #[must_use]
     pub const fn of_32_bits(self) -> Self {
         match self {
-            Self::X86_64 | Self::I386 => Self::I386,
             Self::Aarch64 | Self::Arm => Self::Arm,
-            Self::Other => Self::Other,
+            // 32-bit x86 is none that we read.
+            Self::X86_64 | Self::Other => Self::Other,
         }
     }
 }

@@ -5,7 +5,7 @@
 //!                                  ▲                                                        │
 //!                           Files (bytes)                    tree, functions, unknown, waiting, difference
 //!                                                                                           │
-//!                                                                       export: folded, Firefox
+//!                                                                       export: folded
 //! ```
 
 pub mod budget;

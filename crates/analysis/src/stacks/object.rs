@@ -276,7 +276,6 @@ fn architecture(said: object::Architecture) -> Architecture {
         object::Architecture::X86_64 => Architecture::X86_64,
         object::Architecture::Aarch64 => Architecture::Aarch64,
         object::Architecture::Arm => Architecture::Arm,
-        object::Architecture::I386 => Architecture::I386,
         _ => Architecture::Other,
     }
 }

@@ -12,14 +12,18 @@
 //! off, and take groups of counters for single ones.
 
 mod decode;
+mod event;
 mod head;
 mod records;
 
 use std::io::{self, Read, Seek};
 
+use gimli::RunTimeEndian;
+
 use self::{
-    decode::{Buffers, FINISHED_ROUND, Layout, SAMPLE, happening},
-    head::{Events, Start},
+    decode::{Buffers, FINISHED_ROUND, SAMPLE, happening},
+    event::Events,
+    head::Start,
     records::{Bytes, Record, Records, Rounds},
 };
 use crate::stacks::happening::{Happening, Head};
@@ -50,7 +54,7 @@ pub enum Corrupt {
     },
 }
 
-/// What a recording holds alongside its samples.
+/// What a recording holds apart from its samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
     pub samples: u64,
@@ -95,7 +99,7 @@ pub struct Recording<R> {
     records: Records<R>,
     /// The first record, where it was read to know the head's end.
     first: Option<Record>,
-    big: bool,
+    endian: RunTimeEndian,
     buffers: Buffers,
     /// Records that are too short.
     unreadable: u64,
@@ -103,39 +107,30 @@ pub struct Recording<R> {
 
 impl<R: Read + Seek> Recording<R> {
     pub fn open(mut reader: R) -> Result<Self, Corrupt> {
-        let start = head::read(&mut reader)?;
-        let Start { big, data_at, data_bytes, is_pipe, mut gathered, mut faults } = start;
-        let mut records = Records::new(reader, big, (data_at, data_bytes));
+        let mut start = Start::read(&mut reader)?;
+        let endian = start.endian;
+        let mut records = Records::new(reader, endian, start.data);
         let mut first = None;
-        while is_pipe && first.is_none() {
+        while start.is_pipe && first.is_none() {
             let record = match records.next() {
                 Ok(Some(record)) => record,
                 Ok(None) => break,
                 Err(broken) => {
-                    faults.push(broken);
+                    start.faults.push(broken);
                     break;
                 }
             };
-            let body = Bytes::new(&record.body, big);
-            let of_head = gathered.take(record.kind, record.misc, body);
+            let of_head = start.take(record.kind, record.misc, Bytes::new(&record.body, endian));
             // Other records of perf's own may stand between those of the head.
             first = (!of_head && record.kind < FIRST_OF_PERF).then_some(record);
         }
-        if gathered.events.is_empty() {
+        if start.events.is_empty() {
             return Err(Corrupt::Head("it names no event"));
         }
-        let (head, events) = gathered.finish();
-        let others = events.others();
-        if !others.is_empty() {
-            faults.push(format!(
-                "of several events only {} is shown, not {}",
-                head.event,
-                others.join(", ")
-            ));
-        }
+        let (head, events, faults) = start.finish();
         let summary = Summary { faults, ..Summary::default() };
         let (buffers, unreadable) = (Buffers::default(), 0);
-        Ok(Self { head, summary, events, records, first, big, buffers, unreadable })
+        Ok(Self { head, summary, events, records, first, endian, buffers, unreadable })
     }
 
     pub const fn head(&self) -> &Head {
@@ -183,7 +178,7 @@ impl<R: Read + Seek> Recording<R> {
         if record.kind >= FIRST_OF_PERF {
             return None;
         }
-        let body = Bytes::new(&record.body, self.big);
+        let body = Bytes::new(&record.body, self.endian);
         let is_sample = record.kind == SAMPLE;
         self.events.of(body, is_sample)?.0.time(body, is_sample)
     }
@@ -193,17 +188,17 @@ impl<R: Read + Seek> Recording<R> {
             return;
         }
         let is_sample = record.kind == SAMPLE;
-        let event = self.events.of(Bytes::new(&record.body, self.big), is_sample);
+        let body = Bytes::new(&record.body, self.endian);
+        let event = self.events.of(body, is_sample);
         let Some((event, _)) = event.filter(|(_, chosen)| *chosen || !is_sample) else { return };
-        let architecture = self.head.architecture;
-        let layout = Layout { event, architecture, is_big: self.big };
-        match happening(record, layout, &mut self.buffers) {
-            Some(Some(happening)) => {
+        let layout = (event, self.head.architecture);
+        match happening(record, body, layout, &mut self.buffers) {
+            Ok(Some(happening)) => {
                 self.summary.take(&happening);
                 take(happening);
             }
-            Some(None) => (),
-            None => self.unreadable += 1,
+            Ok(None) => (),
+            Err(_) => self.unreadable += 1,
         }
     }
 

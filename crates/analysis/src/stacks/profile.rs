@@ -20,7 +20,7 @@ pub struct Stack {
 }
 
 /// One place in a stack.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Frame {
     /// The function as people write it; for a process its name; for what is unknown the reason.
     pub name: String,
@@ -39,7 +39,7 @@ impl Frame {
 }
 
 /// How a frame got its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Naming {
     /// The root of a stack: a process.
@@ -53,7 +53,7 @@ pub enum Naming {
 }
 
 /// Why a frame is unknown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// No file is mapped at the address.
@@ -115,7 +115,7 @@ impl Cause {
 }
 
 /// A file of code, or what stands for one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Module {
     /// Its path, or `[kernel]`, the name of a kernel module in brackets, `[vdso]`, or `[process]`.
     pub name: String,

@@ -13,14 +13,16 @@ mod walk;
 
 use std::collections::BTreeMap;
 
-use self::walk::{AddressSpace, Known};
+use indexmap::IndexSet;
+
+use self::walk::{Known, Task};
 use super::{
     files::{FileId, Files},
     happening::{Happening, Head, Sample},
     kernel::Kernel,
     profile::{Cause, Frame, Module, Naming},
-    space::Space,
-    unwind::{End, State},
+    space::{Process, Space},
+    unwind::{End, Stack, State},
 };
 
 pub struct Resolver<'f> {
@@ -86,13 +88,13 @@ impl<'f> Resolver<'f> {
         true
     }
 
-    pub fn modules(&self) -> &[Module] {
-        &self.known.names.modules.all
+    pub fn module(&self, place: u32) -> Option<&Module> {
+        self.known.names.modules.get_index(place as usize)
     }
 
-    /// Every frame so far; a number that [`Resolver::take`] gave is a place in it.
-    pub fn frames(&self) -> &[Frame] {
-        &self.known.names.frames.all
+    /// A frame by the number that [`Resolver::take`] gave.
+    pub fn frame(&self, place: u32) -> Option<&Frame> {
+        self.known.names.frames.get_index(place as usize)
     }
 
     pub(super) fn into_names(self) -> Names {
@@ -115,7 +117,7 @@ impl<'f> Resolver<'f> {
         let names = &mut self.known.names;
         let name = name.unwrap_or_else(|| format!("pid {pid}"));
         let module = names.module("[process]", false);
-        let frame = names.frames.of(Frame::of(name, Naming::Process, module));
+        let frame = names.frame(Frame::of(name, Naming::Process, module));
         self.processes.insert(pid, frame);
         frame
     }
@@ -153,14 +155,21 @@ impl<'f> Resolver<'f> {
 
     /// The user's frames; the answer is the frame for what could not be found.
     fn user_part(&mut self, sample: &Sample<'_>) -> Option<u32> {
-        let process = self.space.process(sample.pid);
+        static NOTHING_MAPPED: Process = Process::unknown();
         let registers = sample.registers.filter(|registers| registers.mask != 0);
-        let process = process.unwrap_or(&walk::NOTHING_MAPPED);
-        let out = &mut self.innermost_first;
-        let at = AddressSpace { pid: sample.pid, process, files: self.space.files() };
         let state = registers.as_ref().and_then(State::of);
-        if state.is_some() && !sample.stack.is_empty() {
-            let (end, module) = self.known.walk(at, sample, out);
+        let cpu = registers.map_or(self.head.architecture, |registers| registers.architecture);
+        let base = state.and_then(|state| state.get(cpu.stack_pointer())).unwrap_or(0);
+        let task = Task {
+            pid: sample.pid,
+            process: self.space.process(sample.pid).unwrap_or(&NOTHING_MAPPED),
+            files: self.space.files(),
+            cpu,
+            stack: Stack { base, bytes: sample.stack, cut: sample.stack_cut },
+        };
+        let out = &mut self.innermost_first;
+        if let Some(state) = state.filter(|_| !sample.stack.is_empty()) {
+            let (end, module) = self.known.walk(task, state, out);
             let End::Lost(cause) = end else { return None };
             return Some(self.known.unknown_in(cause, module));
         }
@@ -170,7 +179,7 @@ impl<'f> Resolver<'f> {
             [] if has_user => &pc,
             chain => chain,
         };
-        self.known.chain(at, chain, out);
+        self.known.chain(task, chain, out);
         // Where stacks were to be copied, and of this one not a byte was, its callers are missing: a process that gives
         // its memory back, in exit or to become another program, has none. No longer copy would hold more.
         let lost = sample.chain.is_empty() && has_user && self.head.stack_bytes > 0;
@@ -178,66 +187,48 @@ impl<'f> Resolver<'f> {
     }
 }
 
-/// Modules and frames, each once.
+/// Modules and frames, each once, by the place of its first appearance.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    modules: Places<Module>,
-    frames: Places<Frame>,
+    modules: IndexSet<Module>,
+    frames: IndexSet<Frame>,
 }
 
 impl Names {
     fn module(&mut self, name: &str, kernel: bool) -> u32 {
-        self.modules.of(Module { name: name.to_owned(), kernel, build_id: None })
+        self.module_of(Module { name: name.to_owned(), kernel, build_id: None })
     }
 
-    /// The frame for what no one knows.
+    fn module_of(&mut self, module: Module) -> u32 {
+        self.modules.insert_full(module).0 as u32
+    }
+
+    fn frame(&mut self, frame: Frame) -> u32 {
+        self.frames.insert_full(frame).0 as u32
+    }
+
+    /// The frame for what is not known.
     fn unknown(&mut self, cause: Cause, module: u32) -> u32 {
-        self.frames.of(Frame::of(cause.name().to_owned(), Naming::Unknown(cause), module))
+        self.frame(Frame::of(cause.name().to_owned(), Naming::Unknown(cause), module))
     }
 
     /// Both in order, and for each frame's place before the place now.
     pub(super) fn sorted(self) -> (Vec<Module>, Vec<Frame>, Vec<u32>) {
-        let (modules, ranks) = self.modules.sorted();
+        let (modules, ranks) = sorted(self.modules.into_iter().collect());
         let module = |frame: &Frame| ranks.get(frame.module as usize).copied().unwrap_or(0);
-        let mut frames = Places::default();
-        for frame in self.frames.all {
-            frames.of(Frame { module: module(&frame), ..frame });
-        }
-        let (frames, ranks) = frames.sorted();
+        let frames = self.frames.into_iter().map(|frame| Frame { module: module(&frame), ..frame });
+        let (frames, ranks) = sorted(frames.collect());
         (modules, frames, ranks)
     }
 }
 
-/// Things, each once, by the place of its first appearance.
-#[derive(Debug)]
-struct Places<T> {
-    all: Vec<T>,
-    places: BTreeMap<T, u32>,
-}
-
-impl<T> Default for Places<T> {
-    fn default() -> Self {
-        Self { all: Vec::new(), places: BTreeMap::new() }
+/// Things in order, and for each place before the place now.
+fn sorted<T: Ord>(all: Vec<T>) -> (Vec<T>, Vec<u32>) {
+    let mut all: Vec<(T, usize)> = all.into_iter().zip(0..).collect();
+    all.sort();
+    let mut ranks = vec![0; all.len()];
+    for (rank, (_, place)) in all.iter().enumerate() {
+        ranks[*place] = rank as u32;
     }
-}
-
-impl<T: Clone + Ord> Places<T> {
-    fn of(&mut self, one: T) -> u32 {
-        if let Some(place) = self.places.get(&one) {
-            return *place;
-        }
-        let place = self.all.len() as u32;
-        self.all.push(one.clone());
-        self.places.insert(one, place);
-        place
-    }
-
-    /// In order, and for each place before the place now.
-    fn sorted(self) -> (Vec<T>, Vec<u32>) {
-        let mut ranks = vec![0; self.all.len()];
-        for (rank, place) in self.places.values().enumerate() {
-            ranks[*place as usize] = rank as u32;
-        }
-        (self.places.into_keys().collect(), ranks)
-    }
+    (all.into_iter().map(|(one, _)| one).collect(), ranks)
 }

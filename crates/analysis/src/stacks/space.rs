@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexSet;
+
 use super::{
     happening::{Happening, Map},
     object::hexadecimal,
@@ -26,14 +28,13 @@ const LONGEST_NAME: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub struct Space {
     processes: BTreeMap<u32, Process>,
-    files: Vec<MappedFile>,
-    places: BTreeMap<MappedFile, u32>,
+    files: IndexSet<MappedFile>,
     mappings: usize,
     path_bytes: usize,
     is_full: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MappedFile {
     pub path: String,
     /// The build's id, hexadecimal, where the mapping had it.
@@ -92,27 +93,25 @@ impl Process {
         &self.mappings
     }
 
-    /// Adds a mapping; how many there are more or fewer then.
-    fn map(&mut self, new: Mapping) -> isize {
-        let before = self.mappings.len();
+    /// Adds a mapping, which cuts those that it overlaps.
+    fn map(&mut self, new: Mapping) {
         let first = self.mappings.partition_point(|mapping| mapping.end <= new.start);
-        let behind = self.mappings.partition_point(|mapping| mapping.start < new.end);
-        let mut parts = Vec::with_capacity(3);
-        let cut = self.mappings.get(first..behind.max(first)).unwrap_or_default();
-        if let Some(left) = cut.first().filter(|left| left.start < new.start) {
-            parts.push(Mapping { end: new.start, ..*left });
-        }
-        parts.push(new);
-        if let Some(right) = cut.last().filter(|right| right.end > new.end) {
-            parts.push(Mapping { start: new.end, offset: right.offset_of(new.end), ..*right });
-        }
-        self.mappings.splice(first..behind.max(first), parts);
-        self.mappings.len().cast_signed() - before.cast_signed()
+        let behind = self.mappings.partition_point(|mapping| mapping.start < new.end).max(first);
+        let cut = &self.mappings[first..behind];
+        let left = cut.first().filter(|left| left.start < new.start);
+        let left = left.map(|left| Mapping { end: new.start, ..*left });
+        let right = cut.last().filter(|right| right.end > new.end);
+        let right = right.map(|right| Mapping {
+            start: new.end,
+            offset: right.offset_of(new.end),
+            ..*right
+        });
+        self.mappings.splice(first..behind, left.into_iter().chain([new]).chain(right));
     }
 }
 
 impl Space {
-    pub fn files(&self) -> &[MappedFile] {
+    pub fn files(&self) -> &IndexSet<MappedFile> {
         &self.files
     }
 
@@ -192,21 +191,13 @@ impl Space {
             self.is_full = true;
             return;
         }
-        let file = self.place_of(file);
-        let mapping = Mapping { start: map.start, end, offset: map.offset, file };
-        let more = self.processes.entry(pid).or_default().map(mapping);
-        self.mappings = self.mappings.saturating_add_signed(more);
-    }
-
-    fn place_of(&mut self, file: MappedFile) -> u32 {
-        if let Some(place) = self.places.get(&file) {
-            return *place;
-        }
-        let place = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
-        self.path_bytes += file.path.len() + size_of::<MappedFile>();
-        self.places.insert(file.clone(), place);
-        self.files.push(file);
-        place
+        let bytes = file.path.len() + size_of::<MappedFile>();
+        let (place, is_new) = self.files.insert_full(file);
+        self.path_bytes += if is_new { bytes } else { 0 };
+        let process = self.processes.entry(pid).or_default();
+        self.mappings -= process.mappings.len();
+        process.map(Mapping { start: map.start, end, offset: map.offset, file: place as u32 });
+        self.mappings += process.mappings.len();
     }
 }
 

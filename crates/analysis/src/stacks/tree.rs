@@ -8,38 +8,58 @@ use std::collections::BTreeMap;
 use crate::{
     profiles::{Node, Tree, TreeFrame},
     stacks::{
-        cost::Costs,
-        profile::{Naming, Profile, Stack},
+        cost::{Costs, add},
+        profile::{Frame, Naming, Profile},
         waiting,
     },
 };
 
 pub(crate) fn tree(profile: &Profile, costs: &Costs) -> Tree {
-    let Ranking { frames, mut ranks } = ranked(&[profile], |frame| frame.inlined);
-    let stacks = sorted(profile, &ranks.pop().unwrap_or_default());
-    let mut nodes: Vec<Node> = Vec::new();
-    let mut path: Vec<usize> = Vec::new();
-    let mut last: &[u32] = &[];
-    for (frames, stack) in &stacks {
-        path.truncate(shared(last, frames));
-        for frame in &frames[path.len()..] {
-            let depth = path.len() as u32;
-            path.push(nodes.len());
-            nodes.push(Node { frame: *frame, depth, samples: 0, us_per_s: 0.0 });
+    let Ranking { frames, ranks } = ranked(&[profile], |frame| frame.inlined);
+    let node = |path: Path| Node {
+        frame: path.frame,
+        depth: path.depth,
+        samples: path.samples.iter().sum(),
+        us_per_s: costs.mean(&path.samples),
+    };
+    Tree { nodes: paths(&[profile], &ranks).into_iter().map(node).collect(), frames }
+}
+
+/// A node of the tree: a frame below others.
+pub(super) struct Path {
+    pub(super) frame: u32,
+    pub(super) depth: u32,
+    /// Samples with it and all below it, in each capture of all profiles.
+    pub(super) samples: Vec<u64>,
+}
+
+/// All paths of several profiles, each before those below it; `ranks` are the places of their frames.
+pub(super) fn paths(profiles: &[&Profile], ranks: &[Vec<u32>]) -> Vec<Path> {
+    let captures: usize = profiles.iter().map(|profile| profile.samples.len()).sum();
+    let mut stacks: Vec<(Vec<u32>, usize, &[u64])> = Vec::new();
+    let mut first = 0;
+    for (profile, ranks) in profiles.iter().zip(ranks) {
+        let rank = |frame: &u32| ranks.get(*frame as usize).copied();
+        stacks.extend(profile.stacks.iter().map(|stack| {
+            (stack.frames.iter().filter_map(rank).collect(), first, stack.samples.as_slice())
+        }));
+        first += profile.samples.len();
+    }
+    stacks.sort();
+    let (mut paths, mut open, mut last): (Vec<Path>, Vec<usize>, &[u32]) = Default::default();
+    for (frames, first, samples) in &stacks {
+        open.truncate(last.iter().zip(frames).take_while(|(a, b)| a == b).count());
+        for frame in &frames[open.len()..] {
+            let depth = open.len() as u32;
+            open.push(paths.len());
+            paths.push(Path { frame: *frame, depth, samples: vec![0; captures] });
         }
-        let (samples, cost) = (stack.samples.iter().sum::<u64>(), costs.mean(&stack.samples));
-        for at in &path {
-            nodes[*at].samples += samples;
-            nodes[*at].us_per_s += cost;
+        for at in &open {
+            add(&mut paths[*at].samples[*first..], samples);
         }
         last = frames;
     }
-    Tree { frames, nodes }
-}
-
-/// How many frames two stacks have in common from the root.
-pub(crate) fn shared(a: &[u32], b: &[u32]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+    paths
 }
 
 /// The frames of several profiles, ranked, and for each profile its frames' places among them.
@@ -78,7 +98,7 @@ pub(crate) fn file_name(module: &str) -> &str {
 }
 
 fn frames_of(profile: &Profile) -> Vec<TreeFrame> {
-    let of = |frame: &super::profile::Frame| {
+    let of = |frame: &Frame| {
         let module = profile.modules.get(frame.module as usize);
         let kernel = module.is_some_and(|module| module.kernel);
         TreeFrame {
@@ -91,15 +111,6 @@ fn frames_of(profile: &Profile) -> Vec<TreeFrame> {
         }
     };
     profile.frames.iter().map(of).collect()
-}
-
-/// A profile's stacks by their frames' ranks, outermost first, in order.
-pub(crate) fn sorted<'a>(profile: &'a Profile, ranks: &[u32]) -> Vec<(Vec<u32>, &'a Stack)> {
-    let rank = |frame: &u32| ranks.get(*frame as usize).copied();
-    let of = |stack: &'a Stack| (stack.frames.iter().filter_map(rank).collect(), stack);
-    let mut stacks: Vec<(Vec<u32>, &Stack)> = profile.stacks.iter().map(of).collect();
-    stacks.sort_by(|a, b| a.0.cmp(&b.0));
-    stacks
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Finds callers: from the registers and the copied stack of one sample to the registers of the caller.
 //!
 //! By call frame information (`.eh_frame`, `.debug_frame`: DWARF 5, §6.4), with all registers that perf
-//! recorded, so that rules by expression work too. Processors are x86 and ARM of both widths, 32-bit ARM where
-//! it has such information. Which file an address is in, and what its functions are called, other modules know.
+//! recorded, so that rules by expression work too. Processors are x86-64, AArch64, and 32-bit ARM
+//! where it has such information. Which file an address is in, and what its functions are called, other modules know.
 
 pub mod bare;
 mod step;
@@ -33,9 +33,6 @@ pub enum End {
 /// instruction's address, DWARF's 16.
 const X86_64_FROM_PERF: [u8; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 8];
 
-/// The same of 32-bit x86, where the order is ax, cx, dx, bx, sp, bp, si, di, ip.
-const I386_FROM_PERF: [u8; 9] = [0, 2, 3, 1, 7, 6, 4, 5, 8];
-
 /// AArch64's and ARM's numbers are DWARF's.
 const ARM_FROM_PERF: [u8; 32] = [
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
@@ -58,15 +55,14 @@ struct Numbers {
     code: u64,
 }
 
-/// Registers by the numbers of DWARF: System V ABI for AMD64, figure 3.36, and for Intel386, table 2.14; DWARF for the Arm
-/// 64-bit architecture (AADWARF64), §4.1, and for the Arm architecture (AADWARF32), §3.1.
+/// Registers by the numbers of DWARF: System V ABI for AMD64, figure 3.36; DWARF for the Arm 64-bit architecture
+/// (AADWARF64), §4.1, and for the Arm architecture (AADWARF32), §3.1.
 impl Architecture {
     #[inline]
     const fn numbers(self) -> Numbers {
         let (from_perf, pc, stack_pointer, link, word, code): (&[u8], _, _, _, _, _) = match self {
-            Architecture::X86_64 => (&X86_64_FROM_PERF, 8, 7, None, 8, u64::MAX),
-            Architecture::I386 | Architecture::Other => {
-                (&I386_FROM_PERF, 8, 4, None, 4, 0xffff_ffff)
+            Architecture::X86_64 | Architecture::Other => {
+                (&X86_64_FROM_PERF, 8, 7, None, 8, u64::MAX)
             }
             // Return addresses are signed in the bits above the 48 of user addresses.
             Architecture::Aarch64 => (&ARM_FROM_PERF, AARCH64_PC, 31, Some(30), 8, (1 << 48) - 1),

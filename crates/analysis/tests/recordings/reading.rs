@@ -73,7 +73,7 @@ fn registers_of_a_32_bit_program_are_those_of_its_architecture() {
         })
     };
     assert_eq!(with(0), None);
-    assert_eq!((with(1), with(2)), (Some(Architecture::I386), Some(Architecture::X86_64)));
+    assert_eq!((with(1), with(2)), (Some(Architecture::Other), Some(Architecture::X86_64)));
 }
 
 #[test]

@@ -12,11 +12,10 @@
 mod aarch64;
 mod edited;
 mod functions;
-mod narrow;
 mod program;
 mod samples;
 
-use program::{Here, ProcessDump, Seen, build, tool};
+use program::{Here, ProcessDump, Unwound, build, tool};
 
 const MODES: [&str; 7] =
     ["plain", "recursion", "qsort", "signal", "elsewhere", "thread", "realigned"];
@@ -100,7 +99,7 @@ fn a_stripped_program_has_names_made_from_its_functions_starts() {
 }
 
 /// Whether `main`, `outer`, `middle`, `inner` and `dump` have names of addresses.
-fn is_made_up(seen: &Seen) -> bool {
+fn is_made_up(seen: &Unwound) -> bool {
     let inner = seen.frames.iter().rev().take(5);
     seen.frames.len() > 5 && inner.clone().all(|name| name.starts_with("fun_"))
 }

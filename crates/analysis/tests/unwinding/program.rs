@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Command,
     sync::Arc,
 };
 
@@ -14,58 +14,39 @@ use analysis::stacks::{
     resolve::Resolver,
 };
 
-/// perf's places of DWARF's registers; rip and eip are `PERF_REG_X86_IP`.
+/// perf's places of DWARF's registers; rip is `PERF_REG_X86_IP`.
 const PERF_PLACES: [usize; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 8];
-const PERF_PLACES_OF_32_BITS: [usize; 9] = [0, 2, 3, 1, 7, 6, 4, 5, 8];
 
 /// Builds the chain; `None`, and a line that says so, where there is no such compiler.
 pub(crate) fn build(name: &str, compiler: &str, flags: &[&str]) -> Option<PathBuf> {
     build_of("chain.c", &format!("chain-{name}"), compiler, flags)
 }
 
-/// Builds one of the sources alongside this file, in the same way.
+/// Builds one of the sources next to this file, in the same way.
 pub(crate) fn build_of(
     source: &str,
     name: &str,
     compiler: &str,
     flags: &[&str],
 ) -> Option<PathBuf> {
-    // Tests run alongside each other, so no two write one file.
+    // Tests run at the same time, so no two write one file.
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/unwinding").join(source);
-    let run = Command::new(compiler)
-        .args(["-w", "-pthread", "-o"])
-        .arg(&made)
-        .args(flags)
-        .arg(source)
-        .output();
-    let Ok(output) = run else {
-        skipped(compiler);
-        return None;
-    };
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{compiler} {flags:?}: {said}");
-    Some(made)
+    let (to, from) = (made.display().to_string(), source.display().to_string());
+    let words = [&[compiler, "-w", "-pthread", "-o", &to], flags, &[&from]].concat();
+    tool(&words).map(|()| made)
 }
 
 /// Runs a tool on a file; `None`, and a line, where there is none.
 pub(crate) fn tool(words: &[&str]) -> Option<()> {
     let (program, rest) = words.split_first()?;
-    match Command::new(program).args(rest).output() {
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{words:?}: {said}");
-            Some(())
-        }
-        Err(_) => {
-            skipped(program);
-            None
-        }
-    }
-}
-
-fn skipped(program: &str) {
-    skip::skip!("no {program}");
+    let Ok(output) = Command::new(program).args(rest).output() else {
+        skip::skip!("no {program}");
+        return None;
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words:?}: {said}");
+    Some(())
 }
 
 /// What a process wrote of its own registers, stack and mappings.
@@ -81,21 +62,7 @@ pub(crate) struct ProcessDump {
 impl ProcessDump {
     /// Runs a program in one of its modes.
     pub(crate) fn by(program: &Path, words: &[&str]) -> Self {
-        Self::told(Command::new(program).args(words).output().expect("it runs"))
-    }
-
-    /// Runs a 32-bit program; `None`, and a line, on a kernel that runs none.
-    pub(crate) fn of_32_bits(program: &Path) -> Option<Self> {
-        match Command::new(program).output() {
-            Ok(output) => Some(Self::told(output)),
-            Err(error) => {
-                skip::skip!("no 32-bit program runs here: {error}");
-                None
-            }
-        }
-    }
-
-    fn told(output: Output) -> Self {
+        let output = Command::new(program).args(words).output().expect("it runs");
         let text = String::from_utf8(output.stdout).expect("text");
         let mut dump = ProcessDump::default();
         for line in text.lines() {
@@ -109,68 +76,42 @@ impl ProcessDump {
                 _ => {}
             }
         }
-        let told = [PERF_PLACES.len(), PERF_PLACES_OF_32_BITS.len()];
-        assert!(told.contains(&dump.registers.len()), "it told its registers: {text}");
+        assert_eq!(dump.registers.len(), PERF_PLACES.len(), "it told its registers: {text}");
         dump
     }
 
     /// Frames by our own unwinding, outermost first.
-    pub(crate) fn unwound(&self, files: &dyn Files) -> Seen {
-        self.seen(files, self.happening())
+    pub(crate) fn unwound(&self, files: &dyn Files) -> Unwound {
+        let architecture = Architecture::X86_64;
+        let mut registers = Registers { values: [0; 64], mask: 0, architecture };
+        for (value, place) in self.registers.iter().zip(PERF_PLACES) {
+            registers.values[place] = *value;
+            registers.mask |= 1 << place;
+        }
+        let (registers, stack, stack_cut) = (Some(registers), self.stack.as_slice(), self.cut);
+        self.resolved(files, Sample { registers, stack, stack_cut, ..Sample::default() })
     }
 
     /// Frames by backtrace(3), outermost first.
-    pub(crate) fn backtrace(&self, files: &dyn Files) -> Seen {
-        self.seen(files, Sample { chain: &self.back, ..Sample::default() })
+    pub(crate) fn backtrace(&self, files: &dyn Files) -> Unwound {
+        self.resolved(files, Sample { chain: &self.back, ..Sample::default() })
     }
 
-    pub(crate) fn happening(&self) -> Sample<'_> {
-        let (places, architecture): (&[usize], _) = match self.registers.len() {
-            9 => (&PERF_PLACES_OF_32_BITS, Architecture::I386),
-            _ => (&PERF_PLACES, Architecture::X86_64),
-        };
-        let mut registers = Registers { values: [0; 64], mask: 0, architecture };
-        for (value, place) in self.registers.iter().zip(places) {
-            registers.values[*place] = *value;
-            registers.mask |= 1 << place;
-        }
-        Sample {
-            pid: 7,
-            tid: 7,
-            registers: Some(registers),
-            stack: &self.stack,
-            stack_cut: self.cut,
-            ..Sample::default()
-        }
-    }
-
-    /// Tells a resolver of the program's memory.
-    pub(crate) fn map(&self, resolver: &mut Resolver<'_>) {
+    fn resolved(&self, files: &dyn Files, sample: Sample<'_>) -> Unwound {
+        let head = Head { stack_bytes: 65528, ..Head::default() };
+        let mut resolver = Resolver::new(files, &head, Vec::new());
         let mut out = Vec::new();
         resolver.take(&Happening::Name { pid: 7, tid: 7, name: "chain", exec: true }, &mut out);
         for (start, end, offset, path) in &self.maps {
-            let map = Map {
-                pid: 7,
-                start: *start,
-                length: end - start,
-                offset: *offset,
-                path,
-                build_id: None,
-            };
+            let (start, length, offset) = (*start, end - start, *offset);
+            let map = Map { pid: 7, start, length, offset, path, build_id: None };
             assert!(!resolver.take(&Happening::Map(map), &mut out));
         }
-    }
-
-    fn seen(&self, files: &dyn Files, sample: Sample<'_>) -> Seen {
-        let head = Head { stack_bytes: 65528, ..Head::default() };
-        let mut resolver = Resolver::new(files, &head, Vec::new());
-        self.map(&mut resolver);
-        let mut out = Vec::new();
         let ip = self.registers[self.registers.len() - 1];
         let sample = Sample { pid: 7, tid: 7, ip, ..sample };
         assert!(resolver.take(&Happening::Sample(sample), &mut out));
-        let frames = out.iter().map(|place| &resolver.frames()[*place as usize]);
-        let named = |frame: &analysis::stacks::profile::Frame| {
+        let named = |place: &u32| {
+            let frame = resolver.frame(*place).expect("a frame");
             let mark = match frame.naming {
                 Naming::Unknown(_) => "?",
                 _ if frame.inlined => "+",
@@ -178,18 +119,18 @@ impl ProcessDump {
             };
             format!("{mark}{}", frame.name)
         };
-        Seen { frames: frames.map(named).collect(), faults: resolver.faults() }
+        Unwound { frames: out.iter().map(named).collect(), faults: resolver.faults() }
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct Unwound {
     /// Names, outermost first; `?` before what is unknown, `+` before what is inlined.
     pub(crate) frames: Vec<String>,
     pub(crate) faults: Vec<String>,
 }
 
-impl Seen {
+impl Unwound {
     /// Everything from `main` or a thread's function inwards, and whether nothing is unknown.
     pub(crate) fn own(&self) -> Vec<&str> {
         let first = self.frames.iter().position(|name| name == "main" || name == "thread");

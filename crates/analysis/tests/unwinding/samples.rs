@@ -1,13 +1,15 @@
-//! Samples around the user's stack: kernels, chains, processes that no one knows.
+//! Samples around the user's stack: kernels, chains, generated code, processes that are not known.
 
 use std::sync::Arc;
 
 use analysis::stacks::{
     files::{DebugKey, FileId, Files},
-    happening::{Architecture, Happening, Head, Registers, Sample},
+    happening::{Architecture, Happening, Head, Map, Registers, Sample},
     profile::{Cause, Naming},
     resolve::Resolver,
 };
+
+use super::program::Here;
 
 /// Names of code: the kernel's, and what process 5 generated.
 #[derive(Debug)]
@@ -27,23 +29,29 @@ impl Files for Names {
     }
 }
 
-fn resolved(files: &dyn Files, sample: Sample<'_>) -> (Vec<(String, String)>, Vec<Naming>) {
-    resolved_with(files, &Head::default(), sample)
+/// Each frame of a sample as `module!name`, outermost first, and how it got its name. Stacks were to be copied.
+fn resolved(files: &dyn Files, sample: Sample<'_>) -> (Vec<String>, Vec<Naming>) {
+    let head = Head { stack_bytes: 32768, ..Head::default() };
+    let mut resolver = Resolver::new(files, &head, Vec::new());
+    let map =
+        Map { pid: 7, start: sample.ip, length: 1, offset: 0, path: "[vdso]", build_id: None };
+    let mut out = Vec::new();
+    assert!(!resolver.take(&Happening::Map(map), &mut out));
+    assert!(resolver.take(&Happening::Sample(sample), &mut out));
+    let frames = out.iter().map(|place| resolver.frame(*place).expect("a frame"));
+    let frame = |frame: &analysis::stacks::profile::Frame| {
+        let module = &resolver.module(frame.module).expect("a module").name;
+        (format!("{module}!{}", frame.name), frame.naming)
+    };
+    frames.map(frame).unzip()
 }
 
-fn resolved_with(
-    files: &dyn Files,
-    head: &Head,
-    sample: Sample<'_>,
-) -> (Vec<(String, String)>, Vec<Naming>) {
-    let mut resolver = Resolver::new(files, head, Vec::new());
-    let mut out = Vec::new();
-    assert!(resolver.take(&Happening::Sample(sample), &mut out));
-    let frames = out.iter().map(|place| resolver.frames()[*place as usize].clone());
-    let frames: Vec<_> = frames.collect();
-    let module = |place: u32| resolver.modules()[place as usize].name.clone();
-    let names = frames.iter().map(|frame| (frame.name.clone(), module(frame.module)));
-    (names.collect(), frames.iter().map(|frame| frame.naming).collect())
+fn in_kernel(kernel: &[u64]) -> Sample<'_> {
+    Sample { pid: 5, tid: 5, in_kernel: true, kernel, ..Sample::default() }
+}
+
+fn registers(mask: u64) -> Option<Registers> {
+    Some(Registers { values: [0x1000; 64], mask, architecture: Architecture::X86_64 })
 }
 
 #[test]
@@ -51,20 +59,10 @@ fn the_kernels_frames_are_outermost_first_with_their_modules() {
     let files = Names(
         "ffffffff81000000 T entry\nffffffff81001000 t middle\nffffffffc0000000 t rx\t[mac80211]\n",
     );
-    let kernel = [0xffff_ffff_c000_0000, 0xffff_ffff_8100_1010, 0xffff_ffff_8100_1000];
-    let sample = Sample { pid: 5, tid: 5, in_kernel: true, kernel: &kernel, ..Sample::default() };
-    let (names, _) = resolved(&files, sample);
-    let names: Vec<_> = names.iter().map(|(name, module)| (&**name, &**module)).collect();
     // The outermost is behind a call at the end of `entry`.
-    assert_eq!(
-        names,
-        [
-            ("pid 5", "[process]"),
-            ("entry", "[kernel]"),
-            ("middle", "[kernel]"),
-            ("rx", "[mac80211]")
-        ]
-    );
+    let kernel = [0xffff_ffff_c000_0000, 0xffff_ffff_8100_1010, 0xffff_ffff_8100_1000];
+    let (names, _) = resolved(&files, in_kernel(&kernel));
+    assert_eq!(names, ["[process]!pid 5", "[kernel]!entry", "[kernel]!middle", "[mac80211]!rx"]);
 }
 
 #[test]
@@ -73,61 +71,60 @@ fn a_filter_that_the_kernel_compiled_is_named_by_its_caller_and_other_code_witho
     let files = Names(
         "ffffffff81000000 T entry\nffffffff81001000 t __seccomp_filter\nffffffff81002000 t other\n",
     );
-    let of = |caller: u64| {
+    let no_symbol = Naming::Unknown(Cause::NoSymbol);
+    for (caller, name, naming) in [
+        (0xffff_ffff_8100_1010, "[bpf]!seccomp filter", Naming::Synthesised),
+        (0xffff_ffff_8100_2010, "[kernel]!no symbol", no_symbol),
+    ] {
         let kernel = [0xffff_ffff_7000_0000, caller, 0xffff_ffff_8100_0010];
-        let sample =
-            Sample { pid: 5, tid: 5, in_kernel: true, kernel: &kernel, ..Sample::default() };
-        let (names, namings) = resolved(&files, sample);
-        (names.last().unwrap().clone(), *namings.last().unwrap())
-    };
-    let filter = ("seccomp filter".to_owned(), "[bpf]".to_owned());
-    assert_eq!(of(0xffff_ffff_8100_1010), (filter, Naming::Synthesised));
-    let unknown = ("no symbol".to_owned(), "[kernel]".to_owned());
-    assert_eq!(of(0xffff_ffff_8100_2010), (unknown, Naming::Unknown(Cause::NoSymbol)));
+        let (names, namings) = resolved(&files, in_kernel(&kernel));
+        assert_eq!((&*names[3], namings[3]), (name, naming));
+    }
 }
 
 #[test]
 fn a_kernel_that_hides_its_symbols_is_one_frame() {
-    let files = Names("0000000000000000 T entry\n");
-    let sample =
-        Sample { pid: 5, tid: 5, in_kernel: true, kernel: &[1, 2, 3], ..Sample::default() };
-    let (names, namings) = resolved(&files, sample);
-    assert_eq!(names.len(), 2);
-    assert_eq!(namings[1], Naming::Unknown(Cause::KernelHidden));
+    let (names, namings) = resolved(&Names("0000000000000000 T entry\n"), in_kernel(&[1, 2, 3]));
+    assert_eq!((names.len(), namings[1]), (2, Naming::Unknown(Cause::KernelHidden)));
 }
 
 #[test]
-fn code_of_nobody_is_no_mapping() {
-    let files = Names("");
+fn code_of_no_file_is_no_mapping_and_once_for_several_frames() {
     let sample = Sample { pid: 5, tid: 5, chain: &[0x1000, 0x2000], ..Sample::default() };
-    let (names, namings) = resolved(&files, sample);
-    assert_eq!(names[1], ("no mapping".to_owned(), "anonymous".to_owned()));
-    assert_eq!((names.len(), namings[1]), (2, Naming::Unknown(Cause::NoMapping)));
+    let (names, namings) = resolved(&Names(""), sample);
+    assert_eq!(names, ["[process]!pid 5", "anonymous!no mapping"]);
+    assert_eq!(namings[1], Naming::Unknown(Cause::NoMapping));
 }
 
 #[test]
 fn generated_code_is_named_and_its_caller_is_not() {
-    let architecture = Architecture::X86_64;
-    let registers = Some(Registers { values: [0x1000; 64], mask: 1 << 7 | 1 << 8, architecture });
-    let sample = Sample { pid: 5, tid: 5, registers, stack: &[0; 64], ..Sample::default() };
-    let (names, namings) = resolved(&Names("1000 10 JS:poll"), sample);
-    let module = "[generated code]".to_owned();
-    assert_eq!(names[2], ("JS:poll".to_owned(), module.clone()));
-    assert_eq!((&names[1].1, namings[1]), (&module, Naming::Unknown(Cause::NoUnwindInfo)));
-    let (names, _) = resolved(&Names("1000 10 JS:poll"), Sample { pid: 6, tid: 6, ..sample });
-    assert_eq!(names[1].0, "no mapping");
+    let sample = |pid| {
+        let registers = registers(1 << 7 | 1 << 8);
+        Sample { pid, tid: pid, registers, stack: &[0; 64], ..Sample::default() }
+    };
+    let files = Names("1000 10 JS:poll");
+    let (names, namings) = resolved(&files, sample(5));
+    assert_eq!(names[1..], ["[generated code]!no unwind info", "[generated code]!JS:poll"]);
+    assert_eq!(namings[1], Naming::Unknown(Cause::NoUnwindInfo));
+    assert_eq!(resolved(&files, sample(6)).0[1], "anonymous!no mapping");
 }
 
 #[test]
 fn a_process_that_gives_its_memory_back_has_no_stack_that_a_longer_copy_would_hold() {
     let files = Names("ffffffff81000000 T exit_mmap\n");
-    let head = Head { stack_bytes: 32768, ..Head::default() };
-    let kernel = [0xffff_ffff_8100_0010];
-    let architecture = Architecture::X86_64;
-    let registers = Some(Registers { values: [0x1000; 64], mask: 1, architecture });
-    let sample =
-        Sample { pid: 5, tid: 5, in_kernel: true, kernel: &kernel, registers, ..Sample::default() };
-    let (_, namings) = resolved_with(&files, &head, sample);
+    let sample = Sample { registers: registers(1), ..in_kernel(&[0xffff_ffff_8100_0010]) };
+    let (_, namings) = resolved(&files, sample);
     assert_eq!(namings[1], Naming::Unknown(Cause::NoMapping));
     assert!(!namings.contains(&Naming::Unknown(Cause::ShortCopy)));
+}
+
+#[test]
+fn the_kernels_code_for_64_bit_programs_is_not_a_32_bit_programs() {
+    let own = std::fs::read(std::env::current_exe().expect("a path")).expect("our own code");
+    let files = Here { instead: Some(("[vdso]".to_owned(), own)), ..Here::default() };
+    for (ip, is_known) in [(0xf7fc_8000, false), (0x7ffc_f7fc_8000, true)] {
+        let (names, _) = resolved(&files, Sample { pid: 7, tid: 7, ip, ..Sample::default() });
+        let innermost = names.last().unwrap();
+        assert_eq!(innermost != "[vdso]!no file", is_known, "{names:?}");
+    }
 }

@@ -1,53 +1,38 @@
-//! `headroom export`: folded stacks in the formats of other tools.
+//! `headroom export`: folded stacks, for other tools.
 
 use std::path::Path;
 
-use analysis::{
-    profiling::FoldedCell,
-    stacks::{export, profile::Profile},
-};
+use analysis::stacks::{export::folded, profile::Profile};
 use lab::run_folder;
-use model::plural::count;
 
 use crate::{
     code_files::SymbolFolders,
     explain,
     failure::{Failure, Verdict},
-    flags::{self, FormatWord},
+    flags,
     options::Options,
     output,
 };
 
 pub(crate) fn write(options: &Options, flags: &flags::Export) -> Result<Verdict, Failure> {
     let symbols = SymbolFolders::of(options, &flags.stacks.symbols)?;
-    let (name, profile, frequency) = match (&flags.stacks.run, &flags.stacks.perf_data) {
+    let profile = match (&flags.stacks.run, &flags.stacks.perf_data) {
         (Some(run), _) => of_run(run, flags, &symbols)?,
-        (None, Some(file)) => {
-            let (head, folded) = explain::recording(file, &flags.stacks, &symbols)?;
-            (file.display().to_string(), folded.profile, head.frequency)
-        }
+        (None, Some(file)) => explain::recording(file, &flags.stacks, &symbols)?.1.profile,
         (None, None) => {
             return Err(Failure::Usage("name a run's folder, or --perf-data FILE".to_owned()));
         }
     };
-    let bytes = match flags.format {
-        FormatWord::Folded => export::folded(&profile).into_bytes(),
-        FormatWord::Firefox => export::firefox(&name, &profile, frequency)
-            .map_err(|error| Failure::Environment(format!("cannot pack the profile: {error}")))?,
-    };
+    let lines = folded(&profile).into_bytes();
     match &flags.out {
-        Some(path) => run_folder::write_out(path, &bytes)?,
-        None => output::bytes(&bytes),
+        Some(path) => run_folder::write_out(path, &lines)?,
+        None => output::bytes(&lines),
     }
     Ok(Verdict::Pass)
 }
 
 /// The stacks of one variant at one client count.
-fn of_run(
-    run: &Path,
-    flags: &flags::Export,
-    symbols: &SymbolFolders,
-) -> Result<(String, Profile, Option<u32>), Failure> {
+fn of_run(run: &Path, flags: &flags::Export, symbols: &SymbolFolders) -> Result<Profile, Failure> {
     let recorded = run_folder::read(run)?;
     let mut cells = explain::cells(&recorded, symbols)?;
     let no_stacks = || Failure::Usage(format!("{} holds no stacks", run.display()));
@@ -71,7 +56,5 @@ fn of_run(
         }
     }
     let largest = cells.into_iter().max_by_key(|cell| cell.clients);
-    let FoldedCell { variant, clients, folded, .. } = largest.ok_or_else(no_stacks)?;
-    let name = format!("{variant} at {}", count(clients, "client"));
-    Ok((name, folded.profile, Some(recorded.run.study.profile.frequency)))
+    Ok(largest.ok_or_else(no_stacks)?.folded.profile)
 }

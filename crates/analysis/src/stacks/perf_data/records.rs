@@ -1,13 +1,15 @@
-//! Whole records out of a stream, in order of time.
+//! Reads whole records out of a stream and puts them in order of time.
 //!
-//! Knows where a record begins and ends, and nothing of what it says. Each CPU has a ring of its own, so records come in
-//! order by ring only. After a round, in which every ring was emptied once, no record can come any more that is older than
-//! the newest one of the round before (`tools/perf/util/ordered-events.c`). So two rounds are held.
+//! Each CPU has a ring of its own, so records come in order by ring only. After a round, in which every ring was emptied
+//! once, no record can come any more that is older than the newest one of the round before
+//! (`tools/perf/util/ordered-events.c`). So two rounds are held.
 
 use std::{
     collections::BTreeMap,
     io::{self, Read},
 };
+
+use gimli::{EndianSlice, Error, Reader, Result, RunTimeEndian};
 
 /// `struct perf_event_header`.
 const HEADER: usize = 8;
@@ -18,80 +20,30 @@ const COMPRESSED_WITH_SIZE: u32 = 83;
 /// A recording without rounds is reported in pieces of this size, bytes: memory has an end.
 const MOST: usize = 64 << 20;
 
-/// What a record takes alongside its body: its place in the order, and the allocator's own.
+/// What a record takes with its body: its place in the order, and the allocator's own.
 const AROUND: usize = 96;
 
 /// Bytes that are read from the front, in the recording's byte order.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bytes<'a> {
-    rest: &'a [u8],
-    big: bool,
+pub(super) type Bytes<'a> = EndianSlice<'a, RunTimeEndian>;
+
+/// The next `length` bytes.
+pub(super) fn take<'a>(bytes: &mut Bytes<'a>, length: u64) -> Result<Bytes<'a>> {
+    bytes.split(usize::try_from(length).map_err(|_| Error::UnsupportedOffset)?)
 }
 
-impl<'a> Bytes<'a> {
-    pub(super) const fn new(rest: &'a [u8], big: bool) -> Self {
-        Self { rest, big }
-    }
+/// The next `count` things of `each` bytes.
+pub(super) fn take_all<'a>(bytes: &mut Bytes<'a>, count: u64, each: u64) -> Result<Bytes<'a>> {
+    take(bytes, count.checked_mul(each).ok_or(Error::UnsupportedOffset)?)
+}
 
-    pub(super) const fn is_big(&self) -> bool {
-        self.big
-    }
+/// All numbers of eight bytes.
+pub(super) fn words(mut bytes: Bytes) -> Vec<u64> {
+    std::iter::from_fn(|| bytes.read_u64().ok()).collect()
+}
 
-    pub(super) const fn rest(&self) -> &'a [u8] {
-        self.rest
-    }
-
-    pub(super) fn take(&mut self, length: u64) -> Option<&'a [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(usize::try_from(length).ok()?)?;
-        self.rest = rest;
-        Some(taken)
-    }
-
-    /// `count` things of `each` bytes.
-    pub(super) fn take_all(&mut self, count: u64, each: u64) -> Option<&'a [u8]> {
-        self.take(count.checked_mul(each)?)
-    }
-
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (taken, rest) = self.rest.split_first_chunk::<N>()?;
-        self.rest = rest;
-        let mut taken = *taken;
-        if self.big {
-            taken.reverse();
-        }
-        Some(taken)
-    }
-
-    pub(super) fn u16(&mut self) -> Option<u16> {
-        self.array().map(u16::from_le_bytes)
-    }
-
-    pub(super) fn u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    pub(super) fn u64(&mut self) -> Option<u64> {
-        self.array().map(u64::from_le_bytes)
-    }
-
-    /// The last eight bytes but `words` times eight.
-    pub(super) fn word_from_end(&self, words: u32) -> Option<u64> {
-        let at = self.rest.len().checked_sub(words as usize * 8)?;
-        Self::new(self.rest.get(at..)?, self.big).u64()
-    }
-
-    /// Up to the first 0, or all.
-    pub(super) fn text(&self) -> &'a [u8] {
-        let end = self.rest.iter().position(|byte| *byte == 0);
-        &self.rest[..end.unwrap_or(self.rest.len())]
-    }
-
-    /// A length and so many bytes, with a text in them: `struct perf_header_string`.
-    pub(super) fn string(&mut self) -> Option<String> {
-        let length = self.u32()?;
-        let text = Self::new(self.take(length.into())?, self.big).text();
-        Some(String::from_utf8_lossy(text).into_owned())
-    }
+/// Up to the first 0, or all.
+pub(super) fn text(bytes: Bytes<'_>) -> &[u8] {
+    bytes.slice().split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
 #[derive(Debug)]
@@ -102,12 +54,12 @@ pub(super) struct Record {
 }
 
 /// Why there is no further record, in the words of a sentence.
-pub(super) type Broken = String;
+type Broken = String;
 
 /// Records as they stand in the recording.
 pub(super) struct Records<R> {
     reader: R,
-    big: bool,
+    endian: RunTimeEndian,
     /// Where the next record begins.
     at: u64,
     /// Bytes of records that should be left; `None`: up to the end.
@@ -115,25 +67,12 @@ pub(super) struct Records<R> {
 }
 
 impl<R: Read> Records<R> {
-    pub(super) fn new(reader: R, big: bool, span: (u64, Option<u64>)) -> Self {
-        Self { reader, big, at: span.0, left: span.1 }
+    pub(super) fn new(reader: R, endian: RunTimeEndian, span: (u64, Option<u64>)) -> Self {
+        Self { reader, endian, at: span.0, left: span.1 }
     }
 
     /// The next record, where there is one.
-    pub(super) fn next(&mut self) -> Result<Option<Record>, Broken> {
-        while let Some(record) = self.next_stored()? {
-            match record.kind {
-                COMPRESSED | COMPRESSED_WITH_SIZE => {
-                    return Err("its records are compressed; record without `-z`".to_owned());
-                }
-                TRACE | TRACING_DATA => self.skip_trailer(&record)?,
-                _ => return Ok(Some(record)),
-            }
-        }
-        Ok(None)
-    }
-
-    fn next_stored(&mut self) -> Result<Option<Record>, Broken> {
+    pub(super) fn next(&mut self) -> std::result::Result<Option<Record>, Broken> {
         if self.left == Some(0) {
             return Ok(None);
         }
@@ -143,23 +82,28 @@ impl<R: Read> Records<R> {
             HEADER => (),
             _ => return Err(self.broken_off()),
         }
-        let mut head = Bytes::new(&head, self.big);
-        let mut fields =
-            || Some((head.u32()?, head.u16()?, head.u16()?.checked_sub(HEADER as u16)?));
-        let (kind, misc, length) = fields().ok_or_else(|| {
+        let mut head = Bytes::new(&head, self.endian);
+        let mut fields = || Ok::<_, Error>((head.read_u32()?, head.read_u16()?, head.read_u16()?));
+        let (kind, misc, length) = fields().map_err(|_| self.broken_off())?;
+        let body = usize::from(length).checked_sub(HEADER).ok_or_else(|| {
             format!("the record at byte {} is shorter than its own header", self.at)
         })?;
-        let mut body = vec![0; length.into()];
+        let mut body = vec![0; body];
         if self.fill(&mut body)? < body.len() {
             return Err(self.broken_off());
         }
-        self.pass((body.len() + HEADER) as u64);
-        Ok(Some(Record { kind, misc, body }))
-    }
-
-    fn pass(&mut self, bytes: u64) {
-        self.at = self.at.saturating_add(bytes);
-        self.left = self.left.map(|left| left.saturating_sub(bytes));
+        self.at = self.at.saturating_add(length.into());
+        self.left = self.left.map(|left| left.saturating_sub(length.into()));
+        match kind {
+            COMPRESSED | COMPRESSED_WITH_SIZE => {
+                Err("its records are compressed; record without `-z`".to_owned())
+            }
+            // Data follows that is no record: of hardware tracing, and of a pipe's tracepoints.
+            TRACE | TRACING_DATA => {
+                Err("it holds tracing data; record a clock or cycles alone".to_owned())
+            }
+            _ => Ok(Some(Record { kind, misc, body })),
+        }
     }
 
     fn broken_off(&self) -> Broken {
@@ -167,7 +111,7 @@ impl<R: Read> Records<R> {
     }
 
     /// As many bytes as there are.
-    fn fill(&mut self, bytes: &mut [u8]) -> Result<usize, Broken> {
+    fn fill(&mut self, bytes: &mut [u8]) -> std::result::Result<usize, Broken> {
         let mut filled = 0;
         while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             match self.reader.read(rest) {
@@ -180,24 +124,6 @@ impl<R: Read> Records<R> {
             }
         }
         Ok(filled)
-    }
-
-    /// Data that follows a record without being one: of hardware tracing, and of a pipe's tracepoints.
-    fn skip_trailer(&mut self, record: &Record) -> Result<(), Broken> {
-        let mut body = Bytes::new(&record.body, self.big);
-        let length = match record.kind {
-            TRACE => body.u64(),
-            _ => body.u32().map(|length| u64::from(length).next_multiple_of(8)),
-        };
-        let length = length.ok_or("a record of tracing data has no length")?;
-        let skipped = io::copy(&mut self.reader.by_ref().take(length), &mut io::sink());
-        match skipped {
-            Ok(skipped) if skipped == length => {
-                self.pass(length);
-                Ok(())
-            }
-            _ => Err(self.broken_off()),
-        }
     }
 }
 

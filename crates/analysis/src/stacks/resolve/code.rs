@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::{Names, inlined::InlinedFunctions};
 use crate::stacks::{
-    happening::Architecture,
     names::readable,
     object::Elf,
     profile::{Cause, Frame, Naming},
@@ -35,23 +34,18 @@ pub(super) struct Code {
     pub(super) unwind: Unwinding,
     pub(super) symbols: Symbols,
     inlined: Option<InlinedFunctions>,
-    pub(super) cpu: Architecture,
     /// A place in the list of modules.
     pub(super) module: u32,
     /// Whether it is the kernel's own code in every process.
     pub(super) is_vdso: bool,
     /// What is known of an address: found once, and then looked up.
     sites: BTreeMap<u64, Site>,
-    /// The frames of all sites.
-    frames: Vec<u32>,
 }
 
 /// What is known of an address.
-#[derive(Clone, Copy)]
 pub(super) struct Site {
-    /// Its frames: the first of them among the file's, and how many.
-    first: u32,
-    count: u32,
+    /// Its frames, innermost first.
+    pub(super) frames: Box<[u32]>,
     pub(super) row: Row,
 }
 
@@ -59,32 +53,20 @@ pub(super) struct Site {
 pub(super) type Row = Result<u32, End>;
 
 impl Code {
-    pub(super) fn new(elf: Elf, debug: Option<&Elf>, module: u32) -> Self {
+    pub(super) fn new(elf: Elf, debug: Option<&Elf>, module: u32, is_vdso: bool) -> Self {
         let unwind = Unwinding::of(&elf, debug);
         let symbols = Symbols::of(&elf, debug);
         let inlined = InlinedFunctions::of(&elf).or_else(|| debug.and_then(InlinedFunctions::of));
-        let cpu = elf.architecture;
-        let (sites, frames) = (BTreeMap::new(), Vec::new());
-        Code { elf, unwind, symbols, inlined, cpu, module, is_vdso: false, sites, frames }
+        Code { elf, unwind, symbols, inlined, module, is_vdso, sites: BTreeMap::new() }
     }
 
-    pub(super) fn site(&mut self, address: u64, names: &mut Names) -> Site {
-        if let Some(site) = self.sites.get(&address) {
-            return *site;
+    pub(super) fn site(&mut self, address: u64, names: &mut Names) -> &Site {
+        if !self.sites.contains_key(&address) {
+            let frames = self.frames_at(address).into_iter().map(|frame| names.frame(frame));
+            let site = Site { frames: frames.collect(), row: self.row(address) };
+            self.sites.insert(address, site);
         }
-        let first = self.frames.len() as u32;
-        let found = self.frames_at(address).into_iter();
-        self.frames.extend(found.map(|frame| names.frames.of(frame)));
-        let count = self.frames.len() as u32 - first;
-        let site = Site { first, count, row: self.row(address) };
-        self.sites.insert(address, site);
-        site
-    }
-
-    /// A site's frames, innermost first.
-    pub(super) fn frames_of(&self, site: Site) -> &[u32] {
-        let first = site.first as usize;
-        self.frames.get(first..first + site.count as usize).unwrap_or_default()
+        &self.sites[&address]
     }
 
     /// First address of the function that an address is in, as far as somebody says.
@@ -132,7 +114,7 @@ impl Code {
             (readable(&symbol.name), Naming::Named)
         } else if let Some(name) = last {
             (readable(name), Naming::Named)
-        } else if is_trampoline(self.cpu, self.elf.at(address.wrapping_add(1))) {
+        } else if is_trampoline(self.elf.architecture, self.elf.at(address.wrapping_add(1))) {
             // musl's symbol begins one byte behind the address that unwinders ask for.
             (RESTORE.to_owned(), Naming::Named)
         } else if let Some(function) = self.unwind.entry(address) {

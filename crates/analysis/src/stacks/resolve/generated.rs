@@ -19,26 +19,17 @@ pub(super) struct GeneratedCode {
 impl GeneratedCode {
     pub(super) fn parse(text: &[u8], budget: &Budget) -> Self {
         let mut generated = Self::default();
-        let functions = text.split(|byte| *byte == b'\n').filter_map(function);
-        for (start, end, name) in functions {
+        for (start, end, name) in text.split(|byte| *byte == b'\n').filter_map(function) {
             if !budget.take((name.len() + AROUND) as u64) {
                 break;
             }
-            generated.add(start, end, name);
+            // Code is moved and its place used again: what was written last holds.
+            while let Some((&within, _)) = generated.functions.range(start..end).next() {
+                generated.functions.remove(&within);
+            }
+            generated.functions.insert(start, (end, name.into()));
         }
         generated
-    }
-
-    /// Code is moved and its place used again: what was written last holds.
-    fn add(&mut self, start: u64, end: u64, name: &str) {
-        if let Some((_, (before, _))) = self.functions.range_mut(..start).next_back() {
-            *before = (*before).min(start);
-        }
-        while let Some((within, _)) = self.functions.range(start..end).next() {
-            let within = *within;
-            self.functions.remove(&within);
-        }
-        self.functions.insert(start, (end, name.into()));
     }
 
     /// The function that an address is in.
@@ -67,16 +58,21 @@ mod tests {
         let text = b"1000 100 JS:~poll /app.js:3:1\nnonsense\n\n1100 0 none\n1100 xyz none\n-1 5 none\n\
             ffffffffffffffff 5 none\n\xff 1 none\n2000 100 old\n2050 100 other\n1ff0 80 new\n1100 10 last";
         let generated = GeneratedCode::parse(text, &Budget::default());
-        assert_eq!(generated.at(0x1000), Some("JS:~poll /app.js:3:1"));
-        assert_eq!(
-            (generated.at(0x10ff), generated.at(0x110f)),
-            (generated.at(0x1000), Some("last"))
-        );
-        assert_eq!(
-            (generated.at(0x1110), generated.at(0xfff), generated.at(u64::MAX)),
-            (None, None, None)
-        );
-        assert_eq!((generated.at(0x2000), generated.at(0x206f)), (Some("new"), Some("new")));
-        assert_eq!(generated.at(0x2070), None, "its beginning was written over");
+        let poll = Some("JS:~poll /app.js:3:1");
+        let cases = [
+            (0xfff, None),
+            (0x1000, poll),
+            (0x10ff, poll),
+            (0x110f, Some("last")),
+            (0x1110, None),
+            (0x2000, Some("new")),
+            (0x206f, Some("new")),
+            // Its beginning was written over.
+            (0x2070, None),
+            (u64::MAX, None),
+        ];
+        for (address, name) in cases {
+            assert_eq!(generated.at(address), name, "{address:#x}");
+        }
     }
 }

@@ -18,7 +18,7 @@ pub enum Call {
 /// The call that ends at `address`; `before` are the eight bytes before it.
 pub fn call_before(cpu: Architecture, before: &[u8; 8], address: u64) -> Option<Call> {
     match cpu {
-        Architecture::X86_64 | Architecture::I386 => x86_call(before, address),
+        Architecture::X86_64 => x86_call(before, address),
         Architecture::Aarch64 => {
             let word = u32::from_le_bytes(*before.last_chunk()?);
             // bl: 26 bits of words with a sign. blr: any register.
@@ -92,13 +92,11 @@ pub fn jumps_to(cpu: Architecture, code: &[u8], address: u64, target: u64) -> bo
     let distance = target.wrapping_sub(address) as i64;
     match cpu {
         // jmp with 32 bits, from behind its five bytes.
-        Architecture::X86_64 | Architecture::I386 => {
-            code.windows(5).enumerate().any(|(at, five)| {
-                let [0xe9, to @ ..] = five else { return false };
-                let to = to.first_chunk().map_or(0, |four| i32::from_le_bytes(*four));
-                i64::from(to) == distance.wrapping_sub(at as i64 + 5)
-            })
-        }
+        Architecture::X86_64 => code.windows(5).enumerate().any(|(at, five)| {
+            let [0xe9, to @ ..] = five else { return false };
+            let to = to.first_chunk().map_or(0, |four| i32::from_le_bytes(*four));
+            i64::from(to) == distance.wrapping_sub(at as i64 + 5)
+        }),
         Architecture::Aarch64 => code.chunks_exact(4).enumerate().any(|(at, four)| {
             let word = four.iter().rev().fold(0_u32, |word, byte| word << 8 | u32::from(*byte));
             word & 0xfc00_0000 == 0x1400_0000
@@ -151,60 +149,41 @@ const X86_64_PRESERVED: [usize; 6] = [3, 6, 12, 13, 14, 15];
 /// `push`'s register numbers (ax, cx, dx, bx, sp, bp, si, di) in DWARF's.
 const X86_64_NUMBERS: [usize; 8] = [0, 2, 1, 3, 7, 6, 4, 5];
 
-/// The same of 32-bit x86: ebx, ebp, esi, edi; its numbers are `push`'s.
-const I386_PRESERVED: [usize; 4] = [3, 5, 6, 7];
-const I386_NUMBERS: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
-
 /// Longer code is not searched for what it preserves.
 const LONGEST: usize = 1 << 16;
 
-/// A function of x86 that is about to return.
-#[derive(Clone, Copy, Debug)]
-pub struct Returning<'a> {
-    pub cpu: Architecture,
-    pub stack: &'a Stack<'a>,
-    /// Where its return address is.
-    pub slot: u64,
-    /// Its code up to the instruction at hand.
-    pub code: &'a [u8],
-}
-
-impl Returning<'_> {
-    pub fn preserved(&self, state: &State) -> State {
-        let (numbers, preserved): (_, &[usize]) = match self.cpu {
-            Architecture::I386 => (&I386_NUMBERS, &I386_PRESERVED),
-            _ => (&X86_64_NUMBERS, &X86_64_PRESERVED),
+/// What a function of x86-64 preserved, seen from behind its return address, which is at `slot`. `code` is the function's up
+/// to the instruction at hand.
+pub fn preserved(state: &State, stack: &Stack<'_>, slot: u64, code: &[u8]) -> State {
+    let mut caller = *state;
+    caller.known = 0;
+    caller.lack = Cause::NoUnwindInfo;
+    let (pushed, rest) = pushes(code.get(..LONGEST).unwrap_or(code));
+    for number in X86_64_PRESERVED {
+        let value = match pushed.iter().position(|each| *each == number) {
+            Some(place) => {
+                let below = 8 * (place as u64 + 1);
+                stack.word(Architecture::X86_64, slot.wrapping_sub(below)).ok()
+            }
+            // What does not push it does not change it. A byte that only looks like a push forbids no more than to
+            // know it.
+            None if !has_push(rest, number) => state.get(number),
+            None => None,
         };
-        let mut caller = *state;
-        caller.known = 0;
-        caller.lack = Cause::NoUnwindInfo;
-        let (pushed, rest) = pushes(self.code.get(..LONGEST).unwrap_or(self.code), numbers);
-        for &number in preserved {
-            let value = match pushed.iter().position(|each| *each == number) {
-                Some(place) => {
-                    let below = self.cpu.word() * (place as u64 + 1);
-                    self.stack.word(self.cpu, self.slot.wrapping_sub(below)).ok()
-                }
-                // Anyone who does not push it does not change it. A byte that only looks like a push forbids no
-                // more than to know it.
-                None if !has_push(rest, numbers, number) => state.get(number),
-                None => None,
-            };
-            caller.set(number, value);
-        }
-        caller
+        caller.set(number, value);
     }
+    caller
 }
 
 /// The registers that are pushed first, and the code behind.
-fn pushes<'a>(mut code: &'a [u8], numbers: &[usize; 8]) -> (Vec<usize>, &'a [u8]) {
+fn pushes(mut code: &[u8]) -> (Vec<usize>, &[u8]) {
     let mut pushed = Vec::with_capacity(6);
     loop {
         let length = match *code {
-            // endbr64, endbr32
-            [0xf3, 0x0f, 0x1e, 0xfa | 0xfb, ..] => 4,
+            // endbr64
+            [0xf3, 0x0f, 0x1e, 0xfa, ..] => 4,
             [first @ 0x50..=0x57, ..] => {
-                pushed.extend(numbers.get(usize::from(first & 7)));
+                pushed.extend(X86_64_NUMBERS.get(usize::from(first & 7)));
                 1
             }
             [0x41, second @ 0x50..=0x57, ..] => {
@@ -221,8 +200,8 @@ fn pushes<'a>(mut code: &'a [u8], numbers: &[usize; 8]) -> (Vec<usize>, &'a [u8]
     }
 }
 
-fn has_push(code: &[u8], numbers: &[usize; 8], number: usize) -> bool {
-    let plain = numbers.iter().position(|each| *each == number);
+fn has_push(code: &[u8], number: usize) -> bool {
+    let plain = X86_64_NUMBERS.iter().position(|each| *each == number);
     match plain {
         Some(low) => code.contains(&(0x50 + low as u8)),
         None => code.windows(2).any(|two| two == [0x41, 0x50 + (number - 8) as u8]),
@@ -370,10 +349,10 @@ mod tests {
         let code = [
             0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0x54, 0x49, 0x89, 0xfc, 0x55, 0x53, 0x48, 0x83, 0xec, 16,
         ];
-        let (pushed, rest) = pushes(&code, &X86_64_NUMBERS);
+        let (pushed, rest) = pushes(&code);
         assert_eq!(pushed, [12, 6, 3]);
         assert_eq!(rest.len(), 4);
-        let pushes_r15 = |code| has_push(code, &X86_64_NUMBERS, 15);
+        let pushes_r15 = |code| has_push(code, 15);
         assert!(pushes_r15(&[0x90, 0x41, 0x57]) && !pushes_r15(&[0x57]));
     }
 

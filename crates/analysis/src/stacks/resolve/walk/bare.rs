@@ -6,7 +6,7 @@
 //! above it leads to a program's or a thread's beginning. On AArch64 the function's own instructions say
 //! where it keeps its return address. Anything less would draw callers that never were.
 
-use super::{AddressSpace, Around, Known, Place};
+use super::{Known, Place, Task};
 use crate::stacks::{
     happening::Architecture,
     profile::Cause,
@@ -14,8 +14,8 @@ use crate::stacks::{
     unwind::{
         End, State,
         bare::{
-            Call, Returning, aarch64_frame, call_before, interrupted, is_thread_end, is_trampoline,
-            jumps_to,
+            Call, aarch64_frame, call_before, interrupted, is_thread_end, is_trampoline, jumps_to,
+            preserved,
         },
     },
 };
@@ -39,41 +39,35 @@ const LOST: End = End::Lost(Cause::NoUnwindInfo);
 
 pub(super) fn caller(
     known: &mut Known<'_>,
-    around: Around<'_>,
+    task: Task<'_>,
     place: Place,
     state: &State,
 ) -> Result<State, End> {
     // A word on the stack may lead into any file but the kernel's, which calls no one.
-    let AddressSpace { process, files, .. } = around.at;
-    for file in process.mappings().iter().map(|mapping| mapping.file) {
-        if files.get(file as usize).is_some_and(|mapped| mapped.path != VDSO) {
-            known.slot(file, files);
+    for file in task.process.mappings().iter().map(|mapping| mapping.file) {
+        if task.files.get_index(file as usize).is_some_and(|mapped| mapped.path != VDSO) {
+            known.slot(file, task.files);
         }
     }
-    match proven(known, around, place, state) {
-        Err(LOST) => likely(known, around, place, state).ok_or(LOST),
+    match proven(known, task, place, state) {
+        Err(LOST) => likely(known, task, place, state).ok_or(LOST),
         found => found,
     }
 }
 
 /// The caller, if the code itself proves it.
-fn proven(
-    known: &Known<'_>,
-    around: Around<'_>,
-    place: Place,
-    state: &State,
-) -> Result<State, End> {
-    let callee = Callee::of(known, around, place, state).ok_or(LOST)?;
+fn proven(known: &Known<'_>, task: Task<'_>, place: Place, state: &State) -> Result<State, End> {
+    let callee = Callee::of(known, task, place, state).ok_or(LOST)?;
     let address = place.address.wrapping_add(u64::from(!state.exact));
     let bytes = callee.code.elf.at(address);
-    if is_trampoline(around.cpu, bytes) {
-        return interrupted(around.cpu, state, around.stack).map_err(End::Lost);
+    if is_trampoline(task.cpu, bytes) {
+        return interrupted(task.cpu, state, &task.stack).map_err(End::Lost);
     }
-    if !state.exact && is_thread_end(around.cpu, bytes) {
+    if !state.exact && is_thread_end(task.cpu, bytes) {
         return Err(End::Whole);
     }
-    let found = match around.cpu {
-        Architecture::X86_64 | Architecture::I386 => callee.by_words(),
+    let found = match task.cpu {
+        Architecture::X86_64 => callee.by_words(),
         Architecture::Aarch64 => callee.by_instructions(),
         Architecture::Arm | Architecture::Other => None,
     };
@@ -83,7 +77,7 @@ fn proven(
 /// A frame whose caller is looked for.
 struct Callee<'a> {
     known: &'a Known<'a>,
-    around: Around<'a>,
+    task: Task<'a>,
     place: Place,
     state: &'a State,
     code: &'a Code,
@@ -92,15 +86,10 @@ struct Callee<'a> {
 }
 
 impl<'a> Callee<'a> {
-    fn of(
-        known: &'a Known<'a>,
-        around: Around<'a>,
-        place: Place,
-        state: &'a State,
-    ) -> Option<Self> {
+    fn of(known: &'a Known<'a>, task: Task<'a>, place: Place, state: &'a State) -> Option<Self> {
         let code = known.code(place.file)?;
         let function = code.function(place.address);
-        Some(Self { known, around, place, state, code, function })
+        Some(Self { known, task, place, state, code, function })
     }
 
     /// The nearest word behind a call of the function.
@@ -111,7 +100,7 @@ impl<'a> Callee<'a> {
 
     /// Behind the nearest word of so many that is behind such a call.
     fn nearest(&self, words: u64, is_call: impl Fn(Call) -> bool) -> Option<State> {
-        let Around { cpu, stack, .. } = self.around;
+        let Task { cpu, stack, .. } = self.task;
         let base = self.state.get(cpu.stack_pointer())?;
         for slot in (0..words).map(|word| base.wrapping_add(word * cpu.word())) {
             let word = stack.word(cpu, slot).ok()?;
@@ -147,7 +136,7 @@ impl<'a> Callee<'a> {
         };
         let length = usize::try_from(end.saturating_sub(called).min(LONGEST)).unwrap_or(0);
         let body = body.elf.at(called);
-        jumps_to(self.around.cpu, body.get(..length).unwrap_or(body), called, function)
+        jumps_to(self.task.cpu, body.get(..length).unwrap_or(body), called, function)
     }
 
     /// Behind the return to `word`, which is at `slot`.
@@ -157,8 +146,8 @@ impl<'a> Callee<'a> {
             let body = self.code.elf.at(from);
             body.get(..length).unwrap_or(body)
         });
-        let Around { cpu, stack, .. } = self.around;
-        let mut caller = Returning { cpu, stack, slot, code: body }.preserved(self.state);
+        let Task { cpu, stack, .. } = self.task;
+        let mut caller = preserved(self.state, &stack, slot, body);
         if self.function.is_none() {
             caller.known = 0;
         }
@@ -170,7 +159,7 @@ impl<'a> Callee<'a> {
 
     /// The frame that the function made, and the call that its return address is behind.
     fn by_instructions(&self) -> Option<State> {
-        let Self { around: Around { cpu, stack, .. }, state, .. } = *self;
+        let Self { task: Task { cpu, stack, .. }, state, .. } = *self;
         let start = self.function?;
         let length = usize::try_from(self.place.address.checked_sub(start)?).ok()?;
         let frame = aarch64_frame(self.code.elf.at(start).get(..length)?);
@@ -191,11 +180,11 @@ impl<'a> Callee<'a> {
     fn call_at(&self, address: u64) -> Option<Call> {
         let (code, place) = self.code_at(address.wrapping_sub(8))?;
         let bytes = code.elf.at(place).first_chunk::<8>()?;
-        call_before(self.around.cpu, bytes, address)
+        call_before(self.task.cpu, bytes, address)
     }
 
     fn code_at(&self, address: u64) -> Option<(&'a Code, u64)> {
-        let mapping = self.around.at.process.mapping(address)?;
+        let mapping = self.task.process.mapping(address)?;
         let code = self.known.code(mapping.file)?;
         let place = code.elf.address_of(mapping.offset_of(address))?;
         code.elf.is_code(place).then_some((code, place))
@@ -205,20 +194,20 @@ impl<'a> Callee<'a> {
 /// The nearest word behind any call, if all above it is whole.
 ///
 /// It may call by a register, or call what then jumps to the function.
-fn likely(known: &mut Known<'_>, around: Around<'_>, place: Place, state: &State) -> Option<State> {
-    if !matches!(around.cpu, Architecture::X86_64 | Architecture::I386) {
+fn likely(known: &mut Known<'_>, task: Task<'_>, place: Place, state: &State) -> Option<State> {
+    if task.cpu != Architecture::X86_64 {
         return None;
     }
-    let caller = Callee::of(known, around, place, state)?.nearest(NEAR, |_| true)?;
-    ends_well(known, around, caller).then_some(caller)
+    let caller = Callee::of(known, task, place, state)?.nearest(NEAR, |_| true)?;
+    ends_well(known, task, caller).then_some(caller)
 }
 
-fn ends_well(known: &mut Known<'_>, around: Around<'_>, mut state: State) -> bool {
+fn ends_well(known: &mut Known<'_>, task: Task<'_>, mut state: State) -> bool {
     for _ in 0..MOST_ABOVE {
-        let Ok(place) = known.place(around.at, state.looked_up()) else { return false };
+        let Ok(place) = known.place(task, state.looked_up()) else { return false };
         let next = match place.row {
-            Err(LOST) => proven(known, around, place, &state),
-            _ => known.step(around, place, &state),
+            Err(LOST) => proven(known, task, place, &state),
+            _ => known.step(task, place, &state),
         };
         match next {
             Ok(caller) => state = caller,
