@@ -80,6 +80,14 @@ fn is_exported(place: &Place, analysis: &Value) {
         folded.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap());
     assert_eq!(samples.sum::<f64>(), number(profile(analysis, "found"), "/unknown/samples"));
     assert!(folded.lines().all(|line| line.starts_with("wld-model;")), "{folded}");
+    place.call("export run --csv --out figures.csv").code(0);
+    let csv = place.read("figures.csv");
+    let rows = analysis["table"].as_array().unwrap();
+    assert_eq!(csv.lines().count(), 1 + rows.len(), "{csv}");
+    for (line, row) in csv.lines().skip(1).zip(rows) {
+        let names = ["name", "variant"].map(|key| row[key].as_str().unwrap());
+        assert!(line.starts_with(&format!("{},", names.join(","))), "{line}: {row}");
+    }
     // What is kept is what perf writes: it is a recording by itself.
     let kept = "run/stacks/found@6#1.stacks.perf.data";
     let words = format!("report --perf-data {kept} --out alone.html");

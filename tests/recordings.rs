@@ -3,7 +3,7 @@
 //!
 //! The recordings are written here, or by this machine's perf. No guest is raised.
 
-use std::{collections::BTreeMap, path::Path, process::Command};
+use std::{collections::BTreeMap, process::Command};
 
 use model::architecture::Architecture;
 
@@ -42,38 +42,6 @@ fn perf(place: &Place, words: &str) -> Result<String, String> {
     let output = output.map_err(|error| error.to_string())?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
-}
-
-/// A program without a C library: no machine has one for 32 bits.
-const SPIN: &str = r#"
-static volatile unsigned sink, rounds;
-__attribute__((noinline)) void read_table(int n) { for (int i = 0; i < n; i++) sink += i * 7; }
-__attribute__((noinline)) void poll_stations(void) { for (int i = 0; i < 50; i++) read_table(20000); rounds++; }
-void _start(void)
-{
-	while (rounds < 100)
-		poll_stations();
-	__asm__ volatile("int $0x80" : : "a"(1), "b"(0)); /* exit */
-}
-"#;
-
-#[test]
-fn a_32_bit_program_of_a_64_bit_kernel_has_its_functions_and_their_callers() {
-    let place = Place::without_guests();
-    place.write("spin.c", SPIN);
-    let mut compiler = place.command(Path::new("cc"));
-    compiler.args("-nostdlib -static -O1 -m32 -o spin spin.c".split(' '));
-    assert!(compiler.status().unwrap().success());
-    let record = "record -q -F 999 -e cpu-clock:u --call-graph dwarf,4096 -o perf.data ./spin";
-    if let Err(why) = perf(&place, record) {
-        return skip::skip!("perf does not record: {why}");
-    }
-    let ended = place.call("export --perf-data perf.data --root / --format folded");
-    let samples = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u32>().unwrap();
-    let all: u32 = ended.code(0).stdout.lines().map(samples).sum();
-    let named = |line: &&str| line.starts_with("spin;_start;poll_stations;read_table");
-    let named: u32 = ended.stdout.lines().filter(named).map(samples).sum();
-    assert!(all > 10 && named * 10 > all * 9, "{ended}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! one number decides.
 
 pub mod baseline;
+mod csv;
 mod welch;
 
 pub use model::figure::Measure;
@@ -16,6 +17,8 @@ use model::{
     verdict::Verdict,
 };
 use serde::Serialize;
+
+pub use self::csv::csv;
 
 use self::baseline::Earlier;
 use crate::{

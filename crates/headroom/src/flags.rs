@@ -164,7 +164,7 @@ pub(crate) enum Verb {
     Pause(Box<Pause>),
     /// Pause each process that talks to the subject, in turn
     Blame(Box<Blame>),
-    /// Export a run's stacks, folded, for flamegraph.pl, speedscope and the Firefox Profiler
+    /// Export a run's stacks, folded for flamegraph.pl, speedscope and the Firefox Profiler, or its figures
     Export(Export),
     /// Flash an image onto a device and verify that it booted it
     Flash(Flash),
@@ -453,7 +453,7 @@ pub(crate) struct Count {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  headroom export RUN --variant found --out found.folded\n  headroom export --perf-data perf.data | flamegraph.pl > graph.svg"
+    after_help = "Examples:\n  headroom export RUN --variant found --out found.folded\n  headroom export --perf-data perf.data | flamegraph.pl > graph.svg\n  headroom export RUN --csv --out figures.csv"
 )]
 pub(crate) struct Export {
     #[command(flatten)]
@@ -464,6 +464,9 @@ pub(crate) struct Export {
     /// The client count [default: the largest that was recorded]
     #[arg(long, value_name = "N")]
     pub(crate) clients: Option<u32>,
+    /// Export the run's figures instead, with their intervals and values
+    #[arg(long, conflicts_with_all = ["perf_data", "variant", "clients"])]
+    pub(crate) csv: bool,
     /// The file [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -179,6 +179,17 @@ impl Measure {
         }
     }
 
+    /// The unit's symbol in files for machines; a share and a ratio are of 1.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Share | Self::Ratio | Self::Count => "1",
+            Self::Seconds => "s",
+            Self::Kib => "KiB",
+            Self::Cpu => "us/s",
+            Self::Rate => "1/s",
+        }
+    }
+
     /// What stands behind the unit where it is a rate: `/s`.
     pub const fn per(self) -> &'static str {
         if matches!(self, Self::Cpu | Self::Rate) { "/s" } else { "" }

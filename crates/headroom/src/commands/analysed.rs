@@ -17,6 +17,7 @@ use report::{
     markdown,
     verdict_lines::{self, Kind, VerdictLine},
 };
+use serde::Serialize;
 use serde_json::json;
 
 use super::{
@@ -40,6 +41,22 @@ pub(crate) enum Analysed {
     Process(Box<Analysis>),
     /// What traffic and applications take from each other, or what a card's driver spends.
     Limited(Box<Limited>),
+}
+
+/// The version of the JSON of a run and of its verdicts. It rises where a key goes or changes its meaning.
+const JSON_VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Versioned<'a, T> {
+    version: u32,
+    #[serde(flatten)]
+    found: &'a T,
+}
+
+impl<'a, T> Versioned<'a, T> {
+    const fn of(found: &'a T) -> Self {
+        Self { version: JSON_VERSION, found }
+    }
 }
 
 /// What an analysed run says, in every form.
@@ -129,7 +146,7 @@ impl Analysed {
     }
 
     /// The run's table, and how many of its trials count.
-    fn table(&self) -> (&[Metric], u32) {
+    pub(super) fn table(&self) -> (&[Metric], u32) {
         match self {
             Self::Process(analysis) => {
                 (&analysis.table, analysis.cells.iter().map(|cell| cell.valid).sum())
@@ -140,8 +157,8 @@ impl Analysed {
 
     fn json(&self) -> String {
         let json = match self {
-            Self::Process(analysis) => serde_json::to_string(analysis),
-            Self::Limited(limited) => serde_json::to_string(limited),
+            Self::Process(analysis) => serde_json::to_string(&Versioned::of(analysis)),
+            Self::Limited(limited) => serde_json::to_string(&Versioned::of(limited)),
         };
         json.unwrap_or_default()
     }
@@ -205,8 +222,9 @@ impl Analysed {
             Self::Process(_) if options.json => {
                 let verdicts: Vec<Decision> = lines.iter().map(Decision::of).collect();
                 let Overall { verdict, sentence } = overall;
-                let value = json!({"verdict": verdict, "sentence": sentence, "verdicts": verdicts});
-                output::json(&value);
+                output::json(&json!({
+                    "version": JSON_VERSION, "verdict": verdict, "sentence": sentence, "verdicts": verdicts
+                }));
             }
             _ if options.json => output::json_text(&self.json()),
             _ => {
@@ -302,7 +320,7 @@ pub(super) fn keep_figures(analysed: &Analysed, page: &Path) -> Result<(), Failu
     if let (Analysed::Limited(limited), true) = (analysed, page.is_file())
         && limited.cards.is_some()
     {
-        let json = serde_json::to_string_pretty(limited).unwrap_or_default() + "\n";
+        let json = serde_json::to_string_pretty(&Versioned::of(limited)).unwrap_or_default() + "\n";
         run_folder::write_whole(&page.with_extension("json"), json.as_bytes())?;
     }
     Ok(())

@@ -1,10 +1,14 @@
-//! `headroom export`: folded stacks, for other tools.
+//! `headroom export`: folded stacks or a table of figures, for other tools.
 
 use std::path::Path;
 
-use analysis::stacks::{export::folded, profile::Profile};
+use analysis::{
+    metrics,
+    stacks::{export::folded, profile::Profile},
+};
 use lab::run_folder;
 
+use super::analysed::Analysed;
 use crate::{
     code_files::SymbolFolders,
     explain,
@@ -16,17 +20,21 @@ use crate::{
 
 pub(crate) fn write(options: &Options, flags: &flags::Export) -> Result<Verdict, Failure> {
     let symbols = SymbolFolders::of(options, &flags.stacks.symbols)?;
-    let profile = match (&flags.stacks.run, &flags.stacks.perf_data) {
-        (Some(run), _) => of_run(run, flags, &symbols)?,
-        (None, Some(file)) => explain::recording(file, &flags.stacks, &symbols)?.1.profile,
+    let lines = match (&flags.stacks.run, &flags.stacks.perf_data) {
+        (Some(run), _) if flags.csv => {
+            let recorded = run_folder::read(run)?;
+            let analysed = Analysed::of(&recorded, &symbols, &flags::Limits::default(), Some(run))?;
+            metrics::csv(analysed.table().0)
+        }
+        (Some(run), _) => folded(&of_run(run, flags, &symbols)?),
+        (None, Some(file)) => folded(&explain::recording(file, &flags.stacks, &symbols)?.1.profile),
         (None, None) => {
             return Err(Failure::Usage("name a run's folder, or --perf-data FILE".to_owned()));
         }
     };
-    let lines = folded(&profile).into_bytes();
     match &flags.out {
-        Some(path) => run_folder::write_out(path, &lines)?,
-        None => output::bytes(&lines),
+        Some(path) => run_folder::write_out(path, lines.as_bytes())?,
+        None => output::bytes(lines.as_bytes()),
     }
     Ok(Verdict::Pass)
 }

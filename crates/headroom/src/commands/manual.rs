@@ -3,12 +3,12 @@
 
 use std::{fs, io, path::Path};
 
-use clap::Command;
+use clap::{Command, builder::PossibleValuesParser};
 use clap_mangen::Man;
 
 use crate::{
     failure::{Failure, Verdict},
-    flags, output,
+    flags, output, shipped,
 };
 
 const EXIT_STATUS: &str = ".SH \"EXIT STATUS\"
@@ -79,7 +79,17 @@ fn escaped(text: &str) -> String {
 pub(crate) fn completions(flags: &flags::Completions) -> Result<Verdict, Failure> {
     let mut script = Vec::new();
     // Into memory first: clap_complete panics where its reader has left.
-    clap_complete::generate(flags.shell, &mut flags::command(), "headroom", &mut script);
+    let mut command = flags::command().mut_subcommands(with_studies);
+    clap_complete::generate(flags.shell, &mut command, "headroom", &mut script);
     output::line(String::from_utf8_lossy(&script).trim_end());
     Ok(Verdict::Pass)
+}
+
+/// The verb, with the names of the built-in studies where it takes a study; shells complete a path as well.
+fn with_studies(verb: Command) -> Command {
+    if verb.get_arguments().all(|argument| argument.get_id() != "study") {
+        return verb;
+    }
+    let names = PossibleValuesParser::new(shipped::ALL.iter().map(|study| study.name));
+    verb.mut_arg("study", |study| study.value_parser(names))
 }
